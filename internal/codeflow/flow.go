@@ -44,7 +44,15 @@ func (p *Program) Func(path, name string) (types.Object, error) {
 // by its full name such as "(*pkg.T).M", is not entered: its errors go nowhere.
 // Every name in skip that is met is noted in used.
 func (p *Program) Codes(obj types.Object, skip map[string]bool, used map[string]bool) []string {
-	w := &walk{p: p, skip: skip, used: used, seen: make(map[types.Object]bool), codes: make(map[string]bool), made: make(map[*types.TypeName]bool), calls: make(map[*types.Func]bool)}
+	w := &walk{
+		p:     p,
+		skip:  skip,
+		used:  used,
+		seen:  make(map[types.Object]bool),
+		codes: make(map[string]bool),
+		made:  make(map[*types.TypeName]bool),
+		calls: make(map[*types.Func]bool),
+	}
 	w.enter(obj)
 	for len(w.queue) > 0 {
 		next := w.queue[0]
@@ -100,7 +108,8 @@ func (w *walk) read(b body) {
 					w.enter(obj)
 				}
 			case *types.Const:
-				if strings.HasPrefix(obj.Name(), "Code") && obj.Val().Kind() == constant.String && !quiet[n] && w.p.packages[obj.Pkg().Path()] != nil {
+				if strings.HasPrefix(obj.Name(), "Code") && obj.Val().Kind() == constant.String && !quiet[n] &&
+					w.p.packages[obj.Pkg().Path()] != nil {
 					w.codes[constant.StringVal(obj.Val())] = true
 				}
 			case *types.TypeName:
@@ -144,7 +153,8 @@ func compared(n ast.Node) map[*ast.Ident]bool {
 // are asked for.
 func (w *walk) make(t types.Type) {
 	named, ok := types.Unalias(deref(t)).(*types.Named)
-	if !ok || types.IsInterface(named) || w.made[named.Obj()] || named.Obj().Pkg() == nil || w.p.packages[named.Obj().Pkg().Path()] == nil {
+	if !ok || types.IsInterface(named) || w.made[named.Obj()] || named.Obj().Pkg() == nil ||
+		w.p.packages[named.Obj().Pkg().Path()] == nil {
 		return
 	}
 	w.made[named.Obj()] = true

@@ -57,7 +57,9 @@ func Load(dir string, patterns ...string) (*Program, error) {
 	}
 	p := &Program{fset: token.NewFileSet(), packages: make(map[string]*pkg), bodies: make(map[types.Object]body)}
 	exports := make(map[string]string)
-	compiled := importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	compiled := importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
 	load := importerFunc(func(path string) (*types.Package, error) {
 		if own := p.packages[path]; own != nil {
 			return own.types, nil
@@ -94,7 +96,11 @@ func (p *Program) check(l listed, load types.Importer) error {
 		}
 		files = append(files, f)
 	}
-	info := &types.Info{Uses: make(map[*ast.Ident]types.Object), Defs: make(map[*ast.Ident]types.Object), Types: make(map[ast.Expr]types.TypeAndValue)}
+	info := &types.Info{
+		Uses:  make(map[*ast.Ident]types.Object),
+		Defs:  make(map[*ast.Ident]types.Object),
+		Types: make(map[ast.Expr]types.TypeAndValue),
+	}
 	conf := types.Config{Importer: load}
 	tp, err := conf.Check(l.ImportPath, p.fset, files, info)
 	if err != nil {

@@ -15,8 +15,10 @@ import (
 // its namespace: service managers, container daemons, terminal multiplexers.
 func doors() (dirs, files []string) {
 	uid := os.Getuid()
-	dirs = []string{"/run/user", fmt.Sprintf("/tmp/tmux-%d", uid), fmt.Sprintf("/tmp/screens/S-%d", uid), "/run/screen"}
-	files = []string{"/run/dbus/system_bus_socket", "/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/systemd/private"}
+	dirs = []string{"/run/user", fmt.Sprintf("/tmp/tmux-%d",
+		uid), fmt.Sprintf("/tmp/screens/S-%d", uid), "/run/screen"}
+	files = []string{"/run/dbus/system_bus_socket", "/run/docker.sock", "/run/podman/podman.sock",
+		"/run/containerd/containerd.sock", "/run/systemd/private"}
 	return dirs, files
 }
 

@@ -81,7 +81,8 @@ func (p *Plan) wrap(c Command) (Command, error) {
 		return plan.bubblewrap(c)
 	}
 	if !hosted {
-		return c, unavailable(p.Kind, "use isolation bubblewrap, or call runner.AgentHelper first in main", "this program cannot start itself again to confine an agent")
+		return c, unavailable(p.Kind, "use isolation bubblewrap, or call runner.AgentHelper first in main",
+			"this program cannot start itself again to confine an agent")
 	}
 	o := order{Plan: &plan}
 	switch plan.Kind {
@@ -199,7 +200,8 @@ const maxLooked = 200_000
 func outOfReach(path string, o *order) error {
 	for dir, child := filepath.Dir(path), path; ; dir, child = filepath.Dir(dir), dir {
 		if may(dir) && !kept(dir, child, o.UID) {
-			return fmt.Errorf("user %s could put something else in the place of %s: make %s unwritable to it, or set its sticky bit (chmod +t)", o.Plan.User, child, dir)
+			return fmt.Errorf("user %s could put something else in the place of %s: make %s unwritable to it, or set its sticky bit (chmod +t)",
+				o.Plan.User, child, dir)
 		}
 		if dir == filepath.Dir(dir) {
 			break

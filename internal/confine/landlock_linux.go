@@ -38,7 +38,8 @@ func landlocked() error {
 	case err != nil:
 		return unavailable(Landlock, hint, "the kernel has it not, or not switched on (%v)", err)
 	case version < truncates:
-		return unavailable(Landlock, hint, "the kernel has version %d of it; %d is needed to keep files from being cut off", version, truncates)
+		return unavailable(Landlock, hint,
+			"the kernel has version %d of it; %d is needed to keep files from being cut off", version, truncates)
 	}
 	return nil
 }
@@ -69,7 +70,8 @@ func restrict(p *Plan) error {
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	return cfg.Restrict(landlock.PathAccess(onDirs, r.dirs...).IgnoreIfMissing(), landlock.PathAccess(onFiles, r.files...).IgnoreIfMissing())
+	return cfg.Restrict(landlock.PathAccess(onDirs, r.dirs...).IgnoreIfMissing(),
+		landlock.PathAccess(onFiles, r.files...).IgnoreIfMissing())
 }
 
 // everywhere is what is protected, under every path by which it can be reached:

@@ -80,7 +80,8 @@ func AppendRoot(root *os.Root, name string, expectedSize int64, data []byte, per
 	return SyncDirRoot(root, filepath.Dir(filepath.Clean(name)))
 }
 
-func openAppend(root *os.Root, name string, expectedSize int64, perm fs.FileMode) (f *os.File, created bool, err error) {
+func openAppend(root *os.Root, name string, expectedSize int64,
+	perm fs.FileMode) (f *os.File, created bool, err error) {
 	f, err = root.OpenFile(name, os.O_WRONLY|os.O_APPEND, perm)
 	if err == nil || expectedSize != 0 || !errors.Is(err, fs.ErrNotExist) {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -16,12 +16,13 @@ func Nameless(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	return os.NewFile(uintptr(fd), "a file in "+dir), nil // never a path: somebody might remove it
+	return os.NewFile(uintptr(fd), "a file in "+dir), nil // never a path: a caller might remove it
 }
 
 // Name gives a file of Nameless a name, which must be free.
 func Name(f *os.File, path string) error {
-	err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
+	err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.AT_FDCWD, path,
+		unix.AT_SYMLINK_FOLLOW)
 	if err != nil {
 		return &os.LinkError{Op: "link", Old: f.Name(), New: path, Err: err}
 	}

@@ -11,13 +11,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// OverwriteRoot replaces the end of a file below root: old, which must be all
-// that follows offset, by data, which must not be shorter. It costs what the end
-// is long and not what the file is, but it is not atomic: after a crash the end
-// may be any mixture of the two, block by block, and whoever uses it must be able
-// to tell and to write data again. A file of another length or with another end
-// is a *SizeError or an error, and nothing is written; when the write fails half
-// way the old end is put back.
+// OverwriteRoot replaces the end of a file below root: old, which must be all that
+// follows offset, by data, which must not be shorter. Its cost depends on the length of
+// the end, not of the file, but it is not atomic: after a crash the end may be any
+// mixture of the two, block by block, and the caller must be able to detect that and to
+// write data again. A file of another length or with another end is a *SizeError or an
+// error, and nothing is written; when the write fails half way the old end is put back.
 func OverwriteRoot(root *os.Root, name string, offset int64, old, data []byte) error {
 	if len(data) < len(old) {
 		return fmt.Errorf("overwrite %s: %d bytes cannot replace %d", name, len(data), len(old))

@@ -18,7 +18,8 @@ import (
 // stage writes and syncs a temporary file beside name; root is nil for a path of
 // the whole system. Exactly one of the functions is to be called: publish renames
 // the file over name and cleans up when it cannot, discard removes it.
-func stage(root *os.Root, name string, data []byte, perm fs.FileMode) (publish func() error, discard func(), err error) {
+func stage(root *os.Root, name string, data []byte,
+	perm fs.FileMode) (publish func() error, discard func(), err error) {
 	opts := []renameio.Option{renameio.WithPermissions(perm)}
 	if root != nil {
 		opts = append(opts, renameio.WithRoot(root))

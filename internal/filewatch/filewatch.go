@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Watch looks at files every so often until ctx ends and sends the paths that are
-// not as they were, in the order they were given. A path is compared by existence,
-// size, modification time and, for a directory, its entries' names; it need not
-// exist. paths is asked before every look, so what is watched may change; a path
-// that is new to it is not a change. While nobody receives, changes are gathered:
-// none is lost, and no look waits. The channel is closed when ctx ends.
+// Watch looks at files every so often until ctx ends and sends the paths that are not
+// as they were, in the order they were given. A path is compared by existence, size,
+// modification time and, for a directory, its entries' names; it need not exist. paths
+// is asked before every look, so what is watched may change; a path that is new to it
+// is not a change. While no receiver is ready, changes are gathered: none is lost, and
+// no look waits. The channel is closed when ctx ends.
 func Watch(ctx context.Context, every time.Duration, paths func() []string) <-chan []string {
 	out := make(chan []string)
 	go func() {

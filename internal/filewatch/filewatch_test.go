@@ -68,7 +68,7 @@ func TestWatch(t *testing.T) {
 	expect(sub)
 	write(filepath.Join(sub, "x"), "12")
 	expect(sub)
-	// What happens while nobody listens is told afterwards.
+	// What happens without a receiver is told afterwards.
 	write(a, "again and longer")
 	write(b, "new")
 	for range 20 {

@@ -19,7 +19,8 @@ func TestWriteConflict(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := WriteConflict(&out, []byte(tc.ours), []byte(tc.theirs), 0, "ours", "theirs"); err != nil || out.String() != tc.want {
+			if err := WriteConflict(&out, []byte(tc.ours), []byte(tc.theirs), 0, "ours", "theirs"); err != nil ||
+				out.String() != tc.want {
 				t.Errorf("%v\n%s\nwant\n%s", err, out.String(), tc.want)
 			}
 		})

@@ -34,7 +34,11 @@ func (m *merge) join() []pick {
 		r := &m.base.rows[i]
 		for _, f := range []*file{m.ours, m.theirs} {
 			if _, ok := f.byID[r.id]; !ok {
-				m.conflict(Conflict{Line: int(r.line), Side: Base, Why: "the record is gone from " + string(f.side) + ", and a ledger only grows"})
+				m.conflict(Conflict{
+					Line: int(r.line),
+					Side: Base,
+					Why:  "the record is gone from " + string(f.side) + ", and a ledger only grows",
+				})
 			}
 		}
 	}

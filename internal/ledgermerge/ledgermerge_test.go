@@ -42,7 +42,8 @@ func event(id, at string) string {
 }
 
 func TestMerge(t *testing.T) {
-	e1, e2, e3, e4 := event("e1", "2026-01-01T00:00:01.000Z"), event("e2", "2026-01-01T00:00:02.000Z"), event("e3", "2026-01-01T00:00:03.000Z"), event("e4", "2026-01-01T00:00:04.000Z")
+	e1, e2, e3, e4 := event("e1", "2026-01-01T00:00:01.000Z"), event("e2",
+		"2026-01-01T00:00:02.000Z"), event("e3", "2026-01-01T00:00:03.000Z"), event("e4", "2026-01-01T00:00:04.000Z")
 	late := event("late", "2026-01-01T00:00:00.000Z")
 	turn := `{"turn_id":"t1","status":"completed","accepted_at":"2026-01-01T00:00:01.000Z"}`
 	marked := `{"turn_id":"t1","status":"completed","accepted_at":"2026-01-01T00:00:01.000Z","checkpoint_sha":"aa"}`
@@ -57,21 +58,32 @@ func TestMerge(t *testing.T) {
 	}{
 		{"nothing", "events.jsonl", nil, nil, nil, nil, ""},
 		{"one side grew", "events.jsonl", []string{e1}, []string{e1, e2}, []string{e1}, []string{e1, e2}, ""},
-		{"both grew", "events.jsonl", []string{e1}, []string{e1, e3}, []string{e1, e2, e4}, []string{e1, e2, e3, e4}, ""},
-		{"the same record on both sides once", "events.jsonl", []string{e1}, []string{e1, e2, e3}, []string{e1, e2}, []string{e1, e2, e3}, ""},
+		{"both grew", "events.jsonl", []string{e1}, []string{e1, e3}, []string{e1, e2, e4}, []string{e1, e2, e3, e4},
+			""},
+		{"the same record on both sides once", "events.jsonl", []string{e1}, []string{e1, e2, e3}, []string{e1, e2},
+			[]string{e1, e2, e3}, ""},
 		{"no base", "events.jsonl", nil, []string{e2}, []string{e1}, []string{e1, e2}, ""},
-		{"a side keeps its own order against the clock", "events.jsonl", []string{e1}, []string{e1, e3, late}, []string{e1, e4}, []string{e1, e3, late, e4}, ""},
-		{"amended on one side", "history.jsonl", []string{turn}, []string{marked}, []string{turn}, []string{marked}, ""},
-		{"amended on the other side", "history.jsonl", []string{turn}, []string{turn}, []string{marked}, []string{marked}, ""},
+		{"a side keeps its own order against the clock", "events.jsonl", []string{e1}, []string{e1, e3, late},
+			[]string{e1, e4}, []string{e1, e3, late, e4}, ""},
+		{"amended on one side", "history.jsonl", []string{turn}, []string{marked}, []string{turn}, []string{marked},
+			""},
+		{"amended on the other side", "history.jsonl", []string{turn}, []string{turn}, []string{marked},
+			[]string{marked}, ""},
 		{"amended alike", "history.jsonl", []string{turn}, []string{marked}, []string{marked}, []string{marked}, ""},
-		{"a reissued turn is another record", "history.jsonl", nil, []string{reissued, turn}, []string{reissued}, []string{reissued, turn}, ""},
-		{"identical rows without identity are kept", "hook-audit.jsonl", []string{`{"a":1}`}, []string{`{"a":1}`, `{"a":1}`}, []string{`{"a":1}`, `{"b":1}`}, nil, ""},
-		{"amended in two ways", "history.jsonl", []string{turn}, []string{marked}, []string{other}, nil, "line 1 of ours: both sides changed"},
+		{"a reissued turn is another record", "history.jsonl", nil, []string{reissued, turn}, []string{reissued},
+			[]string{reissued, turn}, ""},
+		{"identical rows without identity are kept", "hook-audit.jsonl", []string{`{"a":1}`},
+			[]string{`{"a":1}`, `{"a":1}`}, []string{`{"a":1}`, `{"b":1}`}, nil, ""},
+		{"amended in two ways", "history.jsonl", []string{turn}, []string{marked}, []string{other}, nil,
+			"line 1 of ours: both sides changed"},
 		{"added in two ways", "history.jsonl", nil, []string{marked}, []string{other}, nil, "both sides changed"},
-		{"a record gone from ours", "events.jsonl", []string{e1, e2}, []string{e1}, []string{e1, e2, e3}, nil, "line 2 of base: the record is gone from ours"},
-		{"a record gone from theirs", "events.jsonl", []string{e1, e2}, []string{e1, e2}, []string{e2}, nil, "gone from theirs"},
+		{"a record gone from ours", "events.jsonl", []string{e1, e2}, []string{e1}, []string{e1, e2, e3}, nil,
+			"line 2 of base: the record is gone from ours"},
+		{"a record gone from theirs", "events.jsonl", []string{e1, e2}, []string{e1, e2}, []string{e2}, nil,
+			"gone from theirs"},
 		{"another order", "events.jsonl", []string{e1, e2}, []string{e1, e2}, []string{e2, e1}, nil, "another order"},
-		{"no record", "events.jsonl", []string{e1}, []string{e1, "<<<<<<< HEAD"}, []string{e1}, nil, "line 2 of ours: it holds no record"},
+		{"no record", "events.jsonl", []string{e1}, []string{e1, "<<<<<<< HEAD"}, []string{e1}, nil,
+			"line 2 of ours: it holds no record"},
 		{"an empty line", "events.jsonl", []string{e1}, []string{e1, ""}, []string{e1}, nil, "line 2 of ours"},
 		{"a carriage return", "events.jsonl", nil, []string{e1 + "\r"}, nil, []string{e1 + "\r"}, ""},
 		{"a byte order mark", "events.jsonl", nil, []string{"\ufeff" + e1}, nil, nil, "line 1 of ours"},
@@ -147,10 +159,12 @@ func TestMergeIsASetUnion(t *testing.T) {
 		}
 		left, right := must(g.base, ab, g.c), must(g.base, g.a, must(g.base, g.b, g.c))
 		if !slices.Equal(left, right) {
-			t.Fatalf("the order of the joins decides:\n%s\n--\n%s", strings.Join(left, "\n"), strings.Join(right, "\n"))
+			t.Fatalf("the order of the joins decides:\n%s\n--\n%s", strings.Join(left, "\n"),
+				strings.Join(right, "\n"))
 		}
 		var all []string
-		all = append(append(append(append(all, g.base...), g.a[len(g.base):]...), g.b[len(g.base):]...), g.c[len(g.base):]...)
+		all = append(append(append(append(all, g.base...), g.a[len(g.base):]...), g.b[len(g.base):]...),
+			g.c[len(g.base):]...)
 		for _, want := range [][]string{g.base, g.a, g.b, g.c} {
 			if !inOrder(left, want) {
 				t.Fatalf("%q lost the order of %q", left, want)
@@ -174,7 +188,8 @@ func inOrder(all, some []string) bool {
 }
 
 func FuzzMerge(f *testing.F) {
-	f.Add("events.jsonl", []byte("{\"event_id\":\"a\"}\n"), []byte("{\"event_id\":\"a\"}\n{\"event_id\":\"b\"}\n"), []byte("{\"event_id\":\"a\"}\n"))
+	f.Add("events.jsonl", []byte("{\"event_id\":\"a\"}\n"), []byte("{\"event_id\":\"a\"}\n{\"event_id\":\"b\"}\n"),
+		[]byte("{\"event_id\":\"a\"}\n"))
 	f.Fuzz(func(t *testing.T, ledger string, base, ours, theirs []byte) {
 		var out, swapped bytes.Buffer
 		conflicts, err := Merge(&out, ledger, bytes.NewReader(base), bytes.NewReader(ours), bytes.NewReader(theirs))
@@ -188,7 +203,9 @@ func FuzzMerge(f *testing.F) {
 		if len(conflicts) == 0 {
 			for _, side := range [][]byte{ours, theirs} {
 				for line := range bytes.Lines(side) {
-					if !bytes.Contains(out.Bytes(), line) && ledger != "history.jsonl" && ledger != "events.jsonl" && ledger != "repo-decisions.jsonl" && ledger != "decision-ledger.jsonl" && ledger != "human-escalations.jsonl" {
+					if !bytes.Contains(out.Bytes(), line) && ledger != "history.jsonl" && ledger != "events.jsonl" &&
+						ledger != "repo-decisions.jsonl" && ledger != "decision-ledger.jsonl" &&
+						ledger != "human-escalations.jsonl" {
 						t.Fatalf("line %q is gone", line)
 					}
 				}

@@ -128,7 +128,8 @@ func readLine(in *bufio.Reader, long *[]byte) ([]byte, error) {
 // timestamp of a record, whatever its ledger calls it. Records of one ledger
 // use one spelling of UTC with milliseconds, so that text order is time order.
 func timestamp(o *ojson.Object) string {
-	for _, key := range []string{"timestamp", "accepted_at", "created_at", "resolved_at", "recorded_at", "emitted_at", "completed_at", "started_at"} {
+	for _, key := range []string{"timestamp", "accepted_at", "created_at", "resolved_at", "recorded_at", "emitted_at",
+		"completed_at", "started_at"} {
 		if s := o.String(key); s != "" {
 			return s
 		}
@@ -137,8 +138,9 @@ func timestamp(o *ojson.Object) string {
 }
 
 // Identity returns what makes a record of the ledger that record, "" when it is
-// known by its whole text only (docs/spec/state.md#events, docs/spec/gates.md#policies, docs/notifications.md#human-escalations). ledger
-// is the base name of the file, such as "history.jsonl".
+// known by its whole text only (docs/spec/state.md#events, docs/spec/gates.md#policies,
+// docs/notifications.md#human-escalations). ledger is the base name of the file, such as
+// "history.jsonl".
 func Identity(ledger string, o *ojson.Object) string {
 	join := func(keys ...string) string {
 		id := ledger

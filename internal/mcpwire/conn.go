@@ -62,7 +62,14 @@ func (s *Stream) Connect(context.Context) (mcp.Connection, error) {
 	if s.Pending <= 0 {
 		s.Pending = DefaultPending
 	}
-	c := &conn{s: s, in: make(chan incoming), closed: make(chan struct{}), slots: make(chan struct{}, s.Pending), open: make(map[any]chan struct{}), turns: make(chan *jsonrpc.Request, s.Pending)}
+	c := &conn{
+		s:      s,
+		in:     make(chan incoming),
+		closed: make(chan struct{}),
+		slots:  make(chan struct{}, s.Pending),
+		open:   make(map[any]chan struct{}),
+		turns:  make(chan *jsonrpc.Request, s.Pending),
+	}
 	if s.InTurn != "" {
 		go c.inTurn()
 	}

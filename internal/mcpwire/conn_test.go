@@ -50,14 +50,21 @@ func ping(id int, method string) string {
 func TestOddLines(t *testing.T) {
 	var odd []string
 	out := &lockedBuffer{}
-	in := strings.Join([]string{"garbage", "", "  \t\r", ping(1, "a"), strings.Repeat("z", 200), `[1]`, `{"jsonrpc":"2.0","id":2,"method":"b"}`}, "\n") // the last line lacks its end
-	c := connect(t, &Stream{In: strings.NewReader(in), Out: out, Line: 100, Odd: func(line []byte, problem error) ([]byte, error) {
-		odd = append(odd, string(line))
-		if errors.Is(problem, ErrTooLong) != (line == nil) {
-			t.Errorf("%q: %v", line, problem)
-		}
-		return []byte("no"), nil
-	}})
+	// the last line lacks its end
+	in := strings.Join([]string{"garbage", "", "  \t\r", ping(1,
+		"a"), strings.Repeat("z", 200), `[1]`, `{"jsonrpc":"2.0","id":2,"method":"b"}`}, "\n")
+	c := connect(t, &Stream{
+		In:   strings.NewReader(in),
+		Out:  out,
+		Line: 100,
+		Odd: func(line []byte, problem error) ([]byte, error) {
+			odd = append(odd, string(line))
+			if errors.Is(problem, ErrTooLong) != (line == nil) {
+				t.Errorf("%q: %v", line, problem)
+			}
+			return []byte("no"), nil
+		},
+	})
 	for _, want := range []string{"a", "b"} {
 		m, err := c.Read(context.Background())
 		if err != nil || m.(*jsonrpc.Request).Method != want {
@@ -74,7 +81,11 @@ func TestOddLines(t *testing.T) {
 
 func TestOddCanEndIt(t *testing.T) {
 	boom := errors.New("boom")
-	c := connect(t, &Stream{In: strings.NewReader("x\n" + ping(1, "a")), Out: io.Discard, Odd: func([]byte, error) ([]byte, error) { return nil, boom }})
+	c := connect(t, &Stream{
+		In:  strings.NewReader("x\n" + ping(1, "a")),
+		Out: io.Discard,
+		Odd: func([]byte, error) ([]byte, error) { return nil, boom },
+	})
 	if _, err := c.Read(context.Background()); !errors.Is(err, boom) {
 		t.Errorf("read: %v", err)
 	}
@@ -139,7 +150,12 @@ func TestInTurn(t *testing.T) {
 		lines = append(lines, ping(i, "call"))
 	}
 	lines = append(lines, ping(21, "ping"))
-	c := connect(t, &Stream{In: strings.NewReader(strings.Join(lines, "\n")), Out: io.Discard, InTurn: "call", Drain: true})
+	c := connect(t, &Stream{
+		In:     strings.NewReader(strings.Join(lines, "\n")),
+		Out:    io.Discard,
+		InTurn: "call",
+		Drain:  true,
+	})
 	next := int64(1)
 	pinged := false
 	waiting := 0

@@ -78,7 +78,10 @@ func DecodeLimited(data []byte, lim Limits) (Value, error) {
 	}
 	d := &decoder{data: data, lim: lim}
 	if len(data) > lim.Bytes {
-		return nil, &SyntaxError{Line: 1, Msg: fmt.Sprintf("the document has %d bytes; at most %d are read", len(data), lim.Bytes)}
+		return nil, &SyntaxError{
+			Line: 1,
+			Msg:  fmt.Sprintf("the document has %d bytes; at most %d are read", len(data), lim.Bytes),
+		}
 	}
 	d.space()
 	v, err := d.value(0)

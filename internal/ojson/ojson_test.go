@@ -10,12 +10,35 @@ import (
 
 func TestDecodeRefusals(t *testing.T) {
 	for name, doc := range map[string]string{
-		"empty": "", "blank": " \n", "truncated object": `{"a":1`, "truncated array": `[1`, "truncated string": `"a`, "truncated escape": `"\`,
-		"trailing": `{} x`, "two values": `1 2`, "duplicate": `{"a":1,"a":2}`, "nested duplicate": `[{"a":{"b":1,"b":1}}]`,
-		"control character": "\"a\nb\"", "bad escape": `"\x"`, "bad hex": `"\u12g4"`, "leading zero": `01`, "bare minus": `-`, "bare point": `1.`, "bare exponent": `1e`,
-		"plus": `+1`, "NaN": `NaN`, "single quotes": `{'a':1}`, "comma at end": `[1,]`, "no value": `{"a":}`, "no colon": `{"a" 1}`,
-		"invalid utf-8": "\"\xff\"", "raw surrogate": "\"\xed\xa0\x80\"", "overlong": "\"\xc0\xaf\"", "bom": "\ufeff{}",
-		"invalid after escape": "\"\\n\xff\"", "huge number": strings.Repeat("1", 500),
+		"empty":                "",
+		"blank":                " \n",
+		"truncated object":     `{"a":1`,
+		"truncated array":      `[1`,
+		"truncated string":     `"a`,
+		"truncated escape":     `"\`,
+		"trailing":             `{} x`,
+		"two values":           `1 2`,
+		"duplicate":            `{"a":1,"a":2}`,
+		"nested duplicate":     `[{"a":{"b":1,"b":1}}]`,
+		"control character":    "\"a\nb\"",
+		"bad escape":           `"\x"`,
+		"bad hex":              `"\u12g4"`,
+		"leading zero":         `01`,
+		"bare minus":           `-`,
+		"bare point":           `1.`,
+		"bare exponent":        `1e`,
+		"plus":                 `+1`,
+		"NaN":                  `NaN`,
+		"single quotes":        `{'a':1}`,
+		"comma at end":         `[1,]`,
+		"no value":             `{"a":}`,
+		"no colon":             `{"a" 1}`,
+		"invalid utf-8":        "\"\xff\"",
+		"raw surrogate":        "\"\xed\xa0\x80\"",
+		"overlong":             "\"\xc0\xaf\"",
+		"bom":                  "\ufeff{}",
+		"invalid after escape": "\"\\n\xff\"",
+		"huge number":          strings.Repeat("1", 500),
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, err := Decode([]byte(doc))
@@ -48,7 +71,8 @@ func TestDecodeLimits(t *testing.T) {
 
 func TestRoundTripKeepsWhatWasRead(t *testing.T) {
 	for _, doc := range []string{
-		`{"z":1,"a":{"y":[1.0,2e3,-0],"b":null},"":true}`, `"\ud83d"`, `"\ude00\ud83d"`, `"😀 é \u2028"`, `{"n":12345678901234567890.000000001}`,
+		`{"z":1,"a":{"y":[1.0,2e3,-0],"b":null},"":true}`, `"\ud83d"`, `"\ude00\ud83d"`, `"😀 é \u2028"`,
+		`{"n":12345678901234567890.000000001}`,
 	} {
 		v, err := Decode([]byte(doc))
 		if err != nil {
@@ -64,7 +88,19 @@ func TestRoundTripKeepsWhatWasRead(t *testing.T) {
 // TestFloatIsECMAScript: the spellings JSON.stringify gives these doubles.
 func TestFloatIsECMAScript(t *testing.T) {
 	tenth, fifth := 0.1, 0.2 // variables: constants would be added exactly
-	for want, f := range map[string]float64{"0": 0, "1": 1, "0.1": 0.1, "4.75": 4.75, "1e+21": 1e21, "100000000000000000000": 1e20, "0.000001": 1e-6, "1e-7": 1e-7, "1.5e-9": 1.5e-9, "-2.5e+300": -2.5e300, "0.30000000000000004": tenth + fifth} {
+	for want, f := range map[string]float64{
+		"0":                     0,
+		"1":                     1,
+		"0.1":                   0.1,
+		"4.75":                  4.75,
+		"1e+21":                 1e21,
+		"100000000000000000000": 1e20,
+		"0.000001":              1e-6,
+		"1e-7":                  1e-7,
+		"1.5e-9":                1.5e-9,
+		"-2.5e+300":             -2.5e300,
+		"0.30000000000000004":   tenth + fifth,
+	} {
 		if got := string(Float(f)); got != want {
 			t.Errorf("%v is spelled %s, want %s", f, got, want)
 		}
@@ -129,7 +165,9 @@ func TestCodecKeepsUnknownMembersAndOrder(t *testing.T) {
 }
 
 func TestCodecReportsWrongTypes(t *testing.T) {
-	o, _ := DecodeObject([]byte(`{"id":1,"count":1.5,"ratio":"x","list":{},"turns":{"t":{"name":[]},"u":3},"inner":"s"}`))
+	o, _ := DecodeObject(
+		[]byte(`{"id":1,"count":1.5,"ratio":"x","list":{},"turns":{"t":{"name":[]},"u":3},"inner":"s"}`),
+	)
 	var r record
 	errs := Unmarshal(o, &r)
 	want := []string{"id", "count", "ratio", "list", "turns.t.name", "turns.u", "inner"}

@@ -23,7 +23,7 @@ func newCapture(s Spec, overflow chan<- struct{}) *capture {
 	return c
 }
 
-// Write never fails: a program must not notice that nobody keeps its words.
+// Write never fails: a program must not notice that its output is dropped.
 func (c *capture) Write(p []byte) (int, error) {
 	n := len(p)
 	c.total += int64(n)

@@ -11,7 +11,11 @@ import (
 
 func TestCapture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := Spec{Limit: rapid.IntRange(0, 40).Draw(t, "limit"), KeepTail: rapid.Bool().Draw(t, "tail"), KillOnOverflow: rapid.Bool().Draw(t, "kill")}
+		s := Spec{
+			Limit:          rapid.IntRange(0, 40).Draw(t, "limit"),
+			KeepTail:       rapid.Bool().Draw(t, "tail"),
+			KillOnOverflow: rapid.Bool().Draw(t, "kill"),
+		}
 		overflow := make(chan struct{}, 1)
 		c := newCapture(s, overflow)
 		var all []byte

@@ -113,9 +113,9 @@ func (g *group) terminate() {
 	_ = syscall.Kill(-g.pid, syscall.SIGCONT)
 }
 
-// kill ends the group, and what left it, without asking. It is called while the
-// leader is not yet waited for, so its number belongs to nobody else. It returns
-// how many processes besides the leader were found.
+// kill ends the group, and what left it, without asking. It is called while the leader
+// is not yet waited for, so no other process has its number. It returns how many
+// processes besides the leader were found.
 func (g *group) kill() int {
 	_ = syscall.Kill(-g.pid, syscall.SIGKILL)
 	return g.trace.members(g.pid, !g.keepDetached)

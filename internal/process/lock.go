@@ -4,5 +4,5 @@ package process
 
 import "errors"
 
-// ErrLocked is what TryLock returns while somebody else holds the lock.
+// ErrLocked is what TryLock returns while another process holds the lock.
 var ErrLocked = errors.New("the file is locked")

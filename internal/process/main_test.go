@@ -16,7 +16,12 @@ import (
 )
 
 func sh(script string) Spec {
-	return Spec{Argv: []string{"/bin/sh", "-c", script}, Timeout: time.Minute, Grace: 200 * time.Millisecond, Limit: 1 << 16}
+	return Spec{
+		Argv:    []string{"/bin/sh", "-c", script},
+		Timeout: time.Minute,
+		Grace:   200 * time.Millisecond,
+		Limit:   1 << 16,
+	}
 }
 
 func run(t *testing.T, s Spec) *Result {

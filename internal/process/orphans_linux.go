@@ -49,9 +49,9 @@ func adopted(pid int, p Stat) bool {
 	return household.programs[pid] == nil
 }
 
-// stray reports whether an orphan was left by the program of t. One that nobody
-// else can have left is; with other programs still at work one that has wiped its
-// marks cannot be told from theirs and stays until the last of them is done.
+// stray reports whether an orphan was left by the program of t. It was if no other
+// program can have left it; with other programs still at work, an orphan that has wiped
+// its marks cannot be told from theirs and stays until the last of them is done.
 func (t *trace) stray(pid int, p Stat) bool {
 	if !adopted(pid, p) {
 		return false
@@ -72,7 +72,7 @@ func (t *trace) stray(pid int, p Stat) bool {
 	return true
 }
 
-// collect waits for an orphan that has died; nobody else will.
+// collect waits for an orphan that has died; no other process will.
 func collect(pid int, p Stat) bool {
 	if p.State != 'Z' || !adopted(pid, p) {
 		return false

@@ -29,8 +29,12 @@ func TestEnds(t *testing.T) {
 		"with a status":    {sh("exit 3"), &three, "", ""},
 		"by a signal":      {sh("kill -TERM $$"), nil, "SIGTERM", ""},
 		"with standard in": {func() Spec { s := sh("cat"); s.Stdin = []byte("in"); return s }(), &zero, "", "in"},
-		"stdin never read": {func() Spec { s := sh("exit 0"); s.Stdin = make([]byte, 4<<20); return s }(), &zero, "", ""},
-		"no standard in":   {sh("cat"), &zero, "", ""},
+		"stdin never read": {func() Spec {
+			s := sh("exit 0")
+			s.Stdin = make([]byte, 4<<20)
+			return s
+		}(), &zero, "", ""},
+		"no standard in": {sh("cat"), &zero, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, tc.spec)
@@ -60,7 +64,8 @@ func TestStartFails(t *testing.T) {
 			t.Errorf("%q: %+v", argv, r)
 		}
 	}
-	if r := run(t, Spec{Argv: []string{"no-such-program-anywhere"}}); !Missing(r.StartErr) || !errors.Is(r.StartErr, exec.ErrNotFound) {
+	if r := run(t, Spec{Argv: []string{"no-such-program-anywhere"}}); !Missing(r.StartErr) ||
+		!errors.Is(r.StartErr, exec.ErrNotFound) {
 		t.Errorf("%v", r.StartErr)
 	}
 }
@@ -122,7 +127,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if r := Run(ctx, s); !r.Canceled || r.Duration != 0 {
-		t.Errorf("started although nobody waits: %+v", r)
+		t.Errorf("started although the caller is gone: %+v", r)
 	}
 }
 
@@ -170,7 +175,7 @@ func TestKeepDetached(t *testing.T) {
 	if gone(t, filepath.Join(s.Dir, "pid")) {
 		t.Error("it was ended")
 	}
-	// And it can still be found by whoever knows the mark: end it.
+	// And the mark still finds it: end it.
 	data, _ := os.ReadFile(filepath.Join(s.Dir, "pid"))
 	_ = exec.Command("kill", "-KILL", "--", "-"+strings.TrimSpace(string(data))).Run()
 }
@@ -180,11 +185,13 @@ func TestFlood(t *testing.T) {
 		script string
 		kill   bool
 	}{
-		"1 GB of standard output":     {"head -c 1000000000 /dev/zero", false},
-		"1 GB of standard error":      {"head -c 1000000000 /dev/zero >&2", false},
-		"ended at the limit":          {"yes", true},
-		"ended at the limit, stderr":  {"yes >&2", true},
-		"ended though it does not go": {"trap '' TERM PIPE; while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done", true},
+		"1 GB of standard output":    {"head -c 1000000000 /dev/zero", false},
+		"1 GB of standard error":     {"head -c 1000000000 /dev/zero >&2", false},
+		"ended at the limit":         {"yes", true},
+		"ended at the limit, stderr": {"yes >&2", true},
+		"ended though it does not go": {
+			"trap '' TERM PIPE; while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done", true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sh(tc.script)

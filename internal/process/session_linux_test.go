@@ -53,7 +53,7 @@ func TestOrphansAreFound(t *testing.T) {
 			pid, _ := strconv.Atoi(strings.TrimSpace(string(data)))
 			for n := 0; syscall.Kill(pid, 0) == nil; n++ {
 				if n == 100 {
-					t.Fatal("its remains are left to nobody")
+					t.Fatal("its remains were not adopted")
 				}
 				// One that dies a moment later is collected by the next program's end.
 				Run(context.Background(), session("sleep 0.01"))
@@ -134,7 +134,7 @@ func TestLastOneOutEndsStrays(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if !gone(t, filepath.Join(dir, "stray")) {
-		t.Error("nobody ended it")
+		t.Error("it was not ended")
 	}
 }
 
@@ -158,7 +158,8 @@ func TestStreamsAndStart(t *testing.T) {
 	s.Stdout, s.Stderr, s.Files, s.Limit, s.Started = &out, &errs, []*os.File{f}, 10, func(p int) { pid = p }
 	r := run(t, s)
 	first, rest, _ := strings.Cut(out.String(), "\n")
-	if !r.OK() || first != strconv.Itoa(pid) || len(rest) != 1_000_000 || len(r.Stdout) != 10 || errs.String() != "bad\n" {
+	if !r.OK() || first != strconv.Itoa(pid) || len(rest) != 1_000_000 || len(r.Stdout) != 10 ||
+		errs.String() != "bad\n" {
 		t.Errorf("%+v, first %q of process %d, %d bytes, %q", r, first, pid, len(rest), errs.String())
 	}
 	if data, _ := os.ReadFile(f.Name()); string(data) != "to-file\n" {

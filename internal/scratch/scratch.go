@@ -23,7 +23,7 @@ type Dir struct {
 const unsettled = time.Hour
 
 // New makes a directory in the place for temporary files. Its name is prefix and
-// digits, and nobody else may use prefix. Directories with such a name which are the
+// digits, and no other code may use prefix. Directories with such a name which are the
 // caller's and which no process holds are removed first, as far as that is possible.
 func New(prefix string) (*Dir, error) {
 	sweep(os.TempDir(), prefix, time.Now().Add(-unsettled))
@@ -97,8 +97,8 @@ func remove(path string) error {
 	return root.RemoveAll(name)
 }
 
-// sweep removes what was left in dir: directories older than before, called prefix
-// and digits, of the same person, that nobody holds.
+// sweep removes what was left in dir: directories older than before, called prefix and
+// digits, of the same person, that no process holds.
 func sweep(dir, prefix string, before time.Time) {
 	list, _ := os.ReadDir(dir)
 	for _, e := range list {

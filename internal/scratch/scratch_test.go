@@ -86,7 +86,7 @@ func TestWhatAKilledProcessLeavesGoes(t *testing.T) {
 	if err := os.Chmod(deep, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	// Names that are nobody's to sweep.
+	// Names that a sweep must leave.
 	others := []string{"test-scratch-kept", "test-scratch-", "test-scratch-12x", "other-12"}
 	for _, name := range others {
 		if err := os.Mkdir(filepath.Join(tmp, name), 0o700); err != nil {
@@ -129,7 +129,7 @@ func TestWhatAKilledProcessLeavesGoes(t *testing.T) {
 	if !exists(outside) {
 		t.Error("a link was followed")
 	}
-	// A young one may be somebody's who has not taken its lock yet.
+	// The process of a young one may not have taken its lock yet.
 	young := filepath.Join(tmp, "test-scratch-99")
 	if err := os.Mkdir(young, 0o700); err != nil {
 		t.Fatal(err)

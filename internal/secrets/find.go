@@ -125,7 +125,8 @@ func at(data []byte, i int) (rule string, from, to int) {
 		}
 	}
 	for _, n := range names {
-		if n[0] == data[i]|0x20 && len(rest) > len(n) && bytes.EqualFold(rest[:len(n)], []byte(n)) && (i > 0 && (data[i-1] == '_' || data[i-1] == '-' || alnum(data[i-1])) || n != "key") {
+		if n[0] == data[i]|0x20 && len(rest) > len(n) && bytes.EqualFold(rest[:len(n)], []byte(n)) &&
+			(i > 0 && (data[i-1] == '_' || data[i-1] == '-' || alnum(data[i-1])) || n != "key") {
 			if from, to := assigned(data, i+len(n)); to > 0 && !bytes.HasPrefix(data[from:to], []byte(fencing)) {
 				return "assigned-secret", from, to
 			}

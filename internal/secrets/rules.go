@@ -169,7 +169,8 @@ func placeholder(v []byte) bool {
 		return true
 	}
 	low := bytes.ToLower(v)
-	for _, w := range []string{"example", "password", "changeme", "placeholder", "your_", "your-", "xxxx", "redacted"} {
+	for _, w := range []string{"example", "password", "changeme", "placeholder", "your_", "your-", "xxxx",
+		"redacted"} {
 		if bytes.Contains(low, []byte(w)) {
 			return true
 		}

@@ -12,20 +12,21 @@ func tokens() map[string]string {
 	r := "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0u1V2w3X4y5Z6" + "b7C8d9E0f1G2h3J4"
 	hex := "0123456789abcdef"
 	return map[string]string{
-		"github-token":        "ghp" + "_" + r[:36],
-		"gitlab-token":        "glpat" + "-" + r[:20],
-		"aws-access-key":      "AKI" + "A" + "Q3EGRX7TKZ5MWN2P",
-		"google-api-key":      "AIz" + "a" + r[:35],
-		"slack-token":         "xoxb" + "-" + "123456789012-" + r[:24],
-		"stripe-key":          "sk_" + "live_" + r[:24],
-		"anthropic-key":       "sk-" + "ant-" + "api03-" + r[:40],
-		"openai-key":          "sk-" + "proj-" + r[:48],
-		"npm-token":           "npm" + "_" + r[:36],
-		"pypi-token":          "pypi-" + "AgE" + r + r,
-		"huggingface-token":   "hf" + "_" + r[:34],
-		"digitalocean-token":  "dop_" + "v1_" + hex + hex + hex + hex,
-		"json-web-token":      "ey" + "J" + r[:20] + ".ey" + "J" + r[:30] + "." + r[:43],
-		"private-key":         "-----BEGIN " + "RSA PRIVATE KEY-----\n" + r + "\n" + r + "\n-----END RSA PRIVATE KEY-----",
+		"github-token":       "ghp" + "_" + r[:36],
+		"gitlab-token":       "glpat" + "-" + r[:20],
+		"aws-access-key":     "AKI" + "A" + "Q3EGRX7TKZ5MWN2P",
+		"google-api-key":     "AIz" + "a" + r[:35],
+		"slack-token":        "xoxb" + "-" + "123456789012-" + r[:24],
+		"stripe-key":         "sk_" + "live_" + r[:24],
+		"anthropic-key":      "sk-" + "ant-" + "api03-" + r[:40],
+		"openai-key":         "sk-" + "proj-" + r[:48],
+		"npm-token":          "npm" + "_" + r[:36],
+		"pypi-token":         "pypi-" + "AgE" + r + r,
+		"huggingface-token":  "hf" + "_" + r[:34],
+		"digitalocean-token": "dop_" + "v1_" + hex + hex + hex + hex,
+		"json-web-token":     "ey" + "J" + r[:20] + ".ey" + "J" + r[:30] + "." + r[:43],
+		"private-key": "-----BEGIN " + "RSA PRIVATE KEY-----\n" + r + "\n" + r +
+			"\n-----END RSA PRIVATE KEY-----",
 		"azure-storage-key":   "Account" + "Key=" + r + r[:20] + "==",
 		"google-oauth-secret": "GOC" + "SPX-" + r[:28],
 	}
@@ -33,7 +34,13 @@ func tokens() map[string]string {
 
 func TestRules(t *testing.T) {
 	for rule, value := range tokens() {
-		for _, around := range [][2]string{{"", ""}, {"x\nkey is ", " ok\n"}, {`{"a":"`, `"}`}, {"a=", "\n"}, {"(", ")"}} {
+		for _, around := range [][2]string{
+			{"", ""},
+			{"x\nkey is ", " ok\n"},
+			{`{"a":"`, `"}`},
+			{"a=", "\n"},
+			{"(", ")"},
+		} {
 			in := around[0] + value + around[1]
 			found := Find([]byte(in))
 			if len(found) != 1 || found[0].Rule != rule && !strings.HasSuffix(rule, "-secret") {
@@ -67,7 +74,8 @@ func TestWhatIsNoSecret(t *testing.T) {
 		"ghp_" + strings.Repeat("x", 36),
 		"https://example.org:8080/a@b", "https://user@example.org", "https://user:$PASSWORD@example.org",
 		"API_KEY=$API_KEY", "token: <your-token-goes-right-here-0123>", "sk-learn and sk-image",
-		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ", "eyJ not a token.",
+		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ",
+		"eyJ not a token.",
 	} {
 		if found := Find([]byte(s)); len(found) > 0 {
 			t.Errorf("%q: %+v", s, found)
@@ -91,7 +99,8 @@ func TestWriterInPieces(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := out.String()
-			if strings.Contains(got, value[8:18]) || !strings.HasPrefix(got, "before [REDACTED ") || !strings.HasSuffix(got, "next\n") {
+			if strings.Contains(got, value[8:18]) || !strings.HasPrefix(got, "before [REDACTED ") ||
+				!strings.HasSuffix(got, "next\n") {
 				t.Fatalf("%s cut at %d: %q", rule, cut, got)
 			}
 		}
@@ -100,7 +109,10 @@ func TestWriterInPieces(t *testing.T) {
 
 func TestWriterBounds(t *testing.T) {
 	var out bytes.Buffer
-	w := &Writer{To: &out, Known: FromEnvironment([]string{"MY_TOKEN=hunter2hunter2", "PATH=/usr/bin:/bin", "OTHER=plainplain"}, "OTHER")}
+	w := &Writer{
+		To:    &out,
+		Known: FromEnvironment([]string{"MY_TOKEN=hunter2hunter2", "PATH=/usr/bin:/bin", "OTHER=plainplain"}, "OTHER"),
+	}
 	long := strings.Repeat("no line end here ", 10000)
 	for i := 0; i < len(long); i += 1000 {
 		_, _ = w.Write([]byte(long[i:min(len(long), i+1000)]))
@@ -122,8 +134,10 @@ func TestWriterBounds(t *testing.T) {
 
 func BenchmarkFind(b *testing.B) {
 	for name, s := range map[string]string{
-		"prose":  strings.Repeat("the quick brown fox jumps over the lazy dog: key, token and secret\n", 16<<10),
-		"json":   strings.Repeat(`{"turn_id":"turn_0123456789abcdef","status":"completed","summary":"did what was asked"}`+"\n", 12<<10),
+		"prose": strings.Repeat("the quick brown fox jumps over the lazy dog: key, token and secret\n", 16<<10),
+		"json": strings.Repeat(
+			`{"turn_id":"turn_0123456789abcdef","status":"completed","summary":"did what was asked"}`+"\n", 12<<10,
+		),
 		"begins": strings.Repeat("ghp_sk-eyJ-----BEGIN ://", 40<<10),
 	} {
 		b.Run(name, func(b *testing.B) {

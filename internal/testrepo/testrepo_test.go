@@ -14,7 +14,8 @@ func TestMatrixMakesWhatItSays(t *testing.T) {
 		if got := r.Git("rev-parse", "--show-object-format"); got != r.ObjectFormat {
 			t.Errorf("object format %s, want %s", got, r.ObjectFormat)
 		}
-		if linked := r.Git("rev-parse", "--git-dir") != r.Git("rev-parse", "--git-common-dir"); linked != r.LinkedWorktree {
+		if linked := r.Git("rev-parse",
+			"--git-dir") != r.Git("rev-parse", "--git-common-dir"); linked != r.LinkedWorktree {
 			t.Errorf("linked %v", linked)
 		}
 		if got := r.Git("rev-list", "--count", "HEAD"); got != "2" {

@@ -156,9 +156,10 @@ func meant(before, r, after rune) bool {
 // joins reports a letter or mark of a script whose words are spelled with joiners.
 func joins(r rune) bool {
 	return r >= 0x600 && !Hostile(r) && (unicode.IsLetter(r) || unicode.IsMark(r)) &&
-		unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mandaic, unicode.Mongolian, unicode.Devanagari, unicode.Bengali,
-			unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,
-			unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Inherited)
+		unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mandaic, unicode.Mongolian,
+			unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
+			unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar,
+			unicode.Tibetan, unicode.Inherited)
 }
 
 // symbol reports the blocks that emoji come from.
@@ -167,8 +168,8 @@ func symbol(r rune) bool {
 	case r < 0x203c:
 		return r == 0xa9 || r == 0xae
 	case r < 0x10000:
-		return r <= 0x2139 && (r == 0x203c || r == 0x2049 || r == 0x2122 || r == 0x2139) || 0x2190 <= r && r <= 0x2bff ||
-			r == 0x3030 || r == 0x303d || r == 0x3297 || r == 0x3299
+		return r <= 0x2139 && (r == 0x203c || r == 0x2049 || r == 0x2122 || r == 0x2139) ||
+			0x2190 <= r && r <= 0x2bff || r == 0x3030 || r == 0x303d || r == 0x3297 || r == 0x3299
 	}
 	return 0x1f000 <= r && r <= 0x1faff
 }

@@ -36,7 +36,8 @@ var forms = map[string]func(string) string{
 // after a symbol, at the ends.
 func carried(r rune) []string {
 	c := string(r)
-	return []string{"a" + c + "b", c, c + c + c, c + "a", "a" + c, "漢" + c + "字", "☃" + c + c, "سلا" + c + c + "م", "1" + c + "a"}
+	return []string{"a" + c + "b", c, c + c + c, c + "a", "a" + c, "漢" + c + "字", "☃" + c + c, "سلا" + c + c + "م",
+		"1" + c + "a"}
 }
 
 func TestNoRuneOfTheTablePasses(t *testing.T) {
@@ -58,7 +59,8 @@ func TestNoRuneOfTheTablePasses(t *testing.T) {
 					most = strings.Count(in, string(r))
 				}
 				if got := strings.Count(out, string(r)); got > most {
-					t.Errorf("%s(%q) = %q: %U (%s) stands there %d times, want %d at most", name, in, out, r, what, got, most)
+					t.Errorf("%s(%q) = %q: %U (%s) stands there %d times, want %d at most", name, in, out, r, what,
+						got, most)
 				}
 				if out == "" && name != "OneLine" && name != "Writer" {
 					t.Errorf("%s(%q) is empty: what is hidden must be shown", name, in)
@@ -74,8 +76,9 @@ func TestNoRuneOfTheTablePasses(t *testing.T) {
 // TestTableHasWhatUnicodeHides holds the table against Unicode's own properties.
 func TestTableHasWhatUnicodeHides(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		hidden := unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Join_Control, unicode.Other_Default_Ignorable_Code_Point,
-			unicode.Variation_Selector, unicode.Noncharacter_Code_Point, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs)
+		hidden := unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Join_Control,
+			unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point,
+			unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs)
 		// Signs of the category Cf that have a shape of their own are no harm.
 		hidden = hidden || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 		if hidden && !text.Hostile(r) {
@@ -120,7 +123,9 @@ func TestHowARuneIsShown(t *testing.T) {
 
 func TestJSONSaysTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		in := rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("a\"\\\n\u202e\u200d\U000e0041\U0010ffff👩❤\ufe0f"))))).Draw(rt, "strings")
+		in := rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.StringOf(
+			rapid.SampledFrom([]rune("a\"\\\n\u202e\u200d\U000e0041\U0010ffff👩❤\ufe0f")),
+		))).Draw(rt, "strings")
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
@@ -140,7 +145,9 @@ func TestJSONSaysTheSame(t *testing.T) {
 
 func TestVisibleIsItsOwnResult(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		in := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(rt, "text")
+		in := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string {
+			return string(b)
+		})).Draw(rt, "text")
 		out := text.Visible(in)
 		if !utf8.ValidString(out) || text.Visible(out) != out {
 			rt.Errorf("Visible(%q) = %q, and again %q", in, out, text.Visible(out))
@@ -180,7 +187,10 @@ func TestCuts(t *testing.T) {
 }
 
 func BenchmarkVisible(b *testing.B) {
-	for name, s := range map[string]string{"ascii": strings.Repeat("a plain line of ordinary text\n", 1000), "cjk": strings.Repeat("漢字かな交じり文の行\n", 1000)} {
+	for name, s := range map[string]string{
+		"ascii": strings.Repeat("a plain line of ordinary text\n", 1000),
+		"cjk":   strings.Repeat("漢字かな交じり文の行\n", 1000),
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(s)))
 			for range b.N {

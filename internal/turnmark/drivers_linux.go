@@ -34,9 +34,9 @@ func Owner(turnID string) int {
 }
 
 // drivers are the living processes of our pid namespace that have locked the turn's
-// file. The kernel's table of locks names them whoever they belong to; where the
-// table does not know the file by the number that stat gives, the processes are
-// looked through.
+// file. The kernel's table of locks names them whatever their user; where the table
+// does not know the file by the number that stat gives, the processes are looked
+// through.
 func (p *procfs) drivers(root *os.Root, turn string) []int {
 	info, err := root.Stat(Path(turn))
 	if err != nil {

@@ -45,7 +45,8 @@ func covered(root *os.Root) bool {
 		return false
 	}
 	defer func() { _ = dir.Close() }()
-	fd, err := unix.Openat2(int(dir.Fd()), lockDir, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV})
+	fd, err := unix.Openat2(int(dir.Fd()), lockDir,
+		&unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV})
 	if err == nil {
 		_ = unix.Close(fd)
 	}

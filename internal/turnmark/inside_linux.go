@@ -240,7 +240,10 @@ func (l *looker) driven(stuck error) Verdict {
 		case stuck != nil:
 			return Verdict{Turn: turn, Why: stuck.Error() + " while the turn is carried out"}
 		case len(pids) == 0 && !l.proc.firstNamespace():
-			return Verdict{Turn: turn, Why: "the turn is carried out by a process that cannot be seen in the pid namespace of this one"}
+			return Verdict{
+				Turn: turn,
+				Why:  "the turn is carried out by a process that cannot be seen in the pid namespace of this one",
+			}
 		}
 	}
 	return Verdict{}

@@ -89,7 +89,10 @@ func (p *procfs) close() { _ = unix.Close(p.root) }
 func (p *procfs) open(name string, flags int) (int, error) {
 	flags |= unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW
 	for !p.old {
-		fd, err := unix.Openat2(p.root, name, &unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+		fd, err := unix.Openat2(p.root, name, &unix.OpenHow{
+			Flags:   uint64(flags),
+			Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+		})
 		switch {
 		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
 			continue

@@ -80,8 +80,8 @@ func heldFiles() map[int]bool {
 // Path is where the mark of a turn lies, project-relative.
 func Path(turnID string) string { return lockDir + "/" + filePrefix + turnID + fileSuffix }
 
-// Hold takes the mark of a turn below the project directory root, whose locks
-// directory must exist. ErrHeld when somebody has it.
+// Hold takes the mark of a turn below the project directory root, whose locks directory
+// must exist. ErrHeld when another process has it.
 func Hold(root *os.Root, turnID string) (*Mark, error) {
 	name := Path(turnID)
 	if path.Clean(name) != name || strings.ContainsAny(turnID, "/\\\x00") {
@@ -111,8 +111,8 @@ func Hold(root *os.Root, turnID string) (*Mark, error) {
 			_ = f.Close()
 			return nil, ErrHeld
 		}
-		// Whoever had it may have removed it between opening and locking: a lock on
-		// a file without a name guards nothing.
+		// Its last holder may have removed it between opening and locking: a lock on a
+		// file without a name guards nothing.
 		mine, err1 := f.Stat()
 		there, err2 := root.Lstat(name)
 		if err1 == nil && err2 == nil && os.SameFile(mine, there) {
@@ -154,8 +154,8 @@ func (m *Mark) Release() {
 	_ = m.own.Close()
 }
 
-// List names the turns below root whose marks somebody holds, and those whose marks
-// were left behind by a process that was killed.
+// List names the turns below root whose marks are held, and those whose marks a killed
+// process left behind.
 func List(root *os.Root) (held, left []string) {
 	dir, err := root.Open(lockDir)
 	if err != nil {

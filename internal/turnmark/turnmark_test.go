@@ -62,7 +62,7 @@ func TestHoldWhatWasLeftBehind(t *testing.T) {
 	m := hold(t, root, "turn_1")
 	defer m.Release()
 	if !m.Found {
-		t.Error("it is not said that somebody had it")
+		t.Error("it is not reported that a process had it")
 	}
 }
 
@@ -132,7 +132,10 @@ func TestTurnOfFile(t *testing.T) {
 }
 
 func TestInsideByVariable(t *testing.T) {
-	if got := Inside(func(name string) string { return strings.TrimPrefix(name, Variable) + "turn_9" }); got != "turn_9" {
+	if got := Inside(func(name string) string {
+		return strings.TrimPrefix(name,
+			Variable) + "turn_9"
+	}); got != "turn_9" {
 		t.Errorf("%q", got)
 	}
 }

@@ -17,7 +17,8 @@ func TestResolve(t *testing.T) {
 		v, ok := map[string]string{"A": "1", "EMPTY": "", "NEST": "${A}"}[name]
 		return v, ok
 	}
-	headers := ojson.NewObject("X-One", "a${A}b${A}", "X-Two", "${MISSING}-${A}-${GONE}", "X-Three", "${}${A", "X-Four", true, "X-Five", "${EMPTY}", "X-Six", "${NEST}")
+	headers := ojson.NewObject("X-One", "a${A}b${A}", "X-Two", "${MISSING}-${A}-${GONE}", "X-Three", "${}${A",
+		"X-Four", true, "X-Five", "${EMPTY}", "X-Six", "${NEST}")
 	hs, missing := Resolve(headers, lookup)
 	want := []Header{{"X-One", "a1b1"}, {"X-Two", "-1-"}, {"X-Three", "${}${A"}, {"X-Five", ""}, {"X-Six", "${A}"}}
 	if d := cmp.Diff(want, hs); d != "" {
@@ -43,7 +44,10 @@ func TestExpandIsThePattern(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
-	r := Request{URL: "https://us3rname:passw0rd@h.example/p?token=abcdef123&x=1", Headers: []Header{{"Authorization", "Bearer abcdefgh"}, {"X", "no"}}}
+	r := Request{
+		URL:     "https://us3rname:passw0rd@h.example/p?token=abcdef123&x=1",
+		Headers: []Header{{"Authorization", "Bearer abcdefgh"}, {"X", "no"}},
+	}
 	got := r.Redact("no, abcdefgh was sent to https://us3rname:passw0rd@h.example/p?token=abcdef123&x=1 with passw0rd")
 	for _, secret := range []string{"abcdef", "passw0rd", "us3rname"} {
 		if strings.Contains(got, secret) {
@@ -53,7 +57,9 @@ func TestRedact(t *testing.T) {
 	if !strings.HasPrefix(got, "no, *** was sent") {
 		t.Error(got)
 	}
-	if got := (Request{URL: "https://hooks.example/T0/abcdefghijklmnop0123"}).Redact("no /T0/abcdefghijklmnop0123"); got != "no /T0/***" {
+	if got := (Request{
+		URL: "https://hooks.example/T0/abcdefghijklmnop0123",
+	}).Redact("no /T0/abcdefghijklmnop0123"); got != "no /T0/***" {
 		t.Error(got)
 	}
 }
@@ -70,8 +76,16 @@ func FuzzHeader(f *testing.F) {
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for v, want := range map[string]time.Duration{"": 0, "0": 0, "7": 7 * time.Second, "-1": 0, "x": 0, "99999999999": 0,
-		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second, "Fri, 02 Jan 2026 03:04:00 GMT": 0} {
+	for v, want := range map[string]time.Duration{
+		"":                              0,
+		"0":                             0,
+		"7":                             7 * time.Second,
+		"-1":                            0,
+		"x":                             0,
+		"99999999999":                   0,
+		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second,
+		"Fri, 02 Jan 2026 03:04:00 GMT": 0,
+	} {
 		if got := retryAfter(v, now); got != want {
 			t.Errorf("%q: %v, want %v", v, got, want)
 		}

@@ -54,13 +54,19 @@ func TestPostSends(t *testing.T) {
 		_, _ = io.WriteString(w, "ok")
 	}))
 	defer srv.Close()
-	r := Post(t.Context(), Request{URL: srv.URL + "/x?y=1", Body: []byte(`{"a":1}`), Timeout: 10 * time.Second, Headers: []Header{
-		{"content-type", "text/plain"}, {"x-lower-CASE", "v"}, {"Host", "example.test"}, {"Content-Length", "99"},
-	}})
+	r := Post(t.Context(), Request{
+		URL:     srv.URL + "/x?y=1",
+		Body:    []byte(`{"a":1}`),
+		Timeout: 10 * time.Second,
+		Headers: []Header{
+			{"content-type", "text/plain"}, {"x-lower-CASE", "v"}, {"Host", "example.test"}, {"Content-Length", "99"},
+		},
+	})
 	if r.Err != nil || r.Status != 202 || string(r.Body) != "ok" || !r.OK() || r.Overflow || r.TimedOut {
 		t.Fatalf("response %+v", r)
 	}
-	if got.Method != "POST" || got.URL.String() != "/x?y=1" || string(body) != `{"a":1}` || got.Host != "example.test" || !got.Close {
+	if got.Method != "POST" || got.URL.String() != "/x?y=1" || string(body) != `{"a":1}` ||
+		got.Host != "example.test" || !got.Close {
 		t.Fatalf("request %s %s %q host %s", got.Method, got.URL, body, got.Host)
 	}
 	if ct := got.Header.Values("Content-Type"); len(ct) != 1 || ct[0] != "application/json" {
@@ -97,7 +103,10 @@ func TestPostRefused(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	_ = l.Close()
-	r := Post(t.Context(), Request{URL: "http://us3rname:passw0rd@" + addr + "/p?key=s3cretkey", Headers: []Header{{"Authorization", "Bearer t0kent0ken"}}})
+	r := Post(t.Context(), Request{
+		URL:     "http://us3rname:passw0rd@" + addr + "/p?key=s3cretkey",
+		Headers: []Header{{"Authorization", "Bearer t0kent0ken"}},
+	})
 	if r.Err == nil || r.TimedOut || r.Status != 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -183,7 +192,9 @@ func TestPostCapsTheBody(t *testing.T) {
 }
 
 func TestPostExactBodyIsNoOverflow(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "12345") }))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "12345")
+	}))
 	defer srv.Close()
 	if r := Post(t.Context(), Request{URL: srv.URL, MaxBody: 5}); r.Overflow || string(r.Body) != "12345" {
 		t.Fatalf("%+v", r)
@@ -195,7 +206,9 @@ func TestPostExactBodyIsNoOverflow(t *testing.T) {
 
 func TestPostStatus(t *testing.T) {
 	for _, status := range []int{200, 204, 299, 300, 404, 429, 500, 503} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		}))
 		r := Post(t.Context(), Request{URL: srv.URL})
 		srv.Close()
 		if r.Status != status || r.Err != nil || r.OK() != (status < 300) {
@@ -225,7 +238,9 @@ func TestPostGarbage(t *testing.T) {
 		"bad chunk":      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Post(t.Context(), Request{URL: serve(t, func(c net.Conn) { _, _ = io.WriteString(c, answer) }), Headers: []Header{{"A", "Bearer t0kent0ken"}}})
+			r := Post(t.Context(), Request{URL: serve(t, func(c net.Conn) {
+				_, _ = io.WriteString(c, answer)
+			}), Headers: []Header{{"A", "Bearer t0kent0ken"}}})
 			if r.Err == nil || r.OK() {
 				t.Fatalf("%+v", r)
 			}
@@ -235,12 +250,21 @@ func TestPostGarbage(t *testing.T) {
 }
 
 func TestPostRefusesBadRequests(t *testing.T) {
-	for _, url := range []string{"", "ftp://h/x", "file:///etc/passwd", "http://", "http://[::1", "://x", "http://h\x00/", "javascript:1"} {
+	for _, url := range []string{"", "ftp://h/x", "file:///etc/passwd", "http://", "http://[::1", "://x",
+		"http://h\x00/", "javascript:1"} {
 		if r := Post(t.Context(), Request{URL: url}); r.Err == nil {
 			t.Errorf("%q was sent: %+v", url, r)
 		}
 	}
-	for _, h := range []Header{{"X", "a\r\nEvil: s3cretvalue"}, {"X", "s3cretvalue\n"}, {"X", "s3cretvalue\x00"}, {"X\r\nY", "v"}, {"", "v"}, {"a b", "v"}, {"a:", "v"}} {
+	for _, h := range []Header{
+		{"X", "a\r\nEvil: s3cretvalue"},
+		{"X", "s3cretvalue\n"},
+		{"X", "s3cretvalue\x00"},
+		{"X\r\nY", "v"},
+		{"", "v"},
+		{"a b", "v"},
+		{"a:", "v"},
+	} {
 		r := Post(t.Context(), Request{URL: "http://127.0.0.1:1/", Headers: []Header{h}})
 		if r.Err == nil || r.Status != 0 || !strings.Contains(r.Err.Error(), "header") {
 			t.Errorf("%q: %v", h, r.Err)
