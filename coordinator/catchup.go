@@ -30,7 +30,7 @@ func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, er
 	s := c.see(ctx, tx.Docs, true)
 	env := c.env(ctx)
 	if ch := c.adopt(ctx, s, env); !ch.Empty() {
-		if err := c.commit(ctx, tx, "adopt", "Took up a turn that was being given out", ch); err != nil {
+		if err := c.commit(ctx, tx, "adopt", "Took up a turn that was being assigned", ch); err != nil {
 			return s, nil, err
 		}
 		s.Documents = tx.Docs
@@ -174,7 +174,7 @@ func blockedError(s *initiative.State) *wire.Error {
 	}
 	return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: "The initiative is blocked: " + reason,
 		Details: ojson.NewObject("blocked_reason", ojson.OrNull(s.BlockedReason)),
-		Hint:    "mend what blocks it, fill in " + initiative.ReportPath + ", then: " + Program + " multi resume"}
+		Hint:    "remove the cause of the block, fill in " + initiative.ReportPath + ", then: " + Program + " multi resume"}
 }
 
 // reportFile is the report of a block, unless there is one.

@@ -108,7 +108,7 @@ func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []mov
 	case err == nil:
 		err = errors.Join(&git.Error{
 			Code:    gitstore.CodeDecisionUndone,
-			Message: "nothing was decided, because another program moved a repository meanwhile",
+			Message: "nothing was decided, because another program has moved a repository",
 		}, d.Remove())
 	}
 	out := &Decided{Moved: make(map[string]git.OID)}

@@ -78,7 +78,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 		if err == nil {
 			err = &wire.Error{
 				Code:    wire.CodeInvalidState,
-				Message: "The turn was given out, but the repository does not say which it is.",
+				Message: "The turn was assigned, but the repository does not say which it is.",
 			}
 		}
 		return nil, c.unstarted(ctx, tx, s, a, out, inRepo(a.Repo, dir, err))

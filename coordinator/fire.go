@@ -222,16 +222,16 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 		return &wire.Error{
 			Code:    out.Tamper.Code,
 			Field:   "hooks." + phase,
-			Message: out.Tamper.Message + " What it changed was put back.",
+			Message: out.Tamper.Message + " Its changes were reverted.",
 			Details: ojson.NewObject("hook_phase", phase, "hook_name", out.Tamper.HookName),
-			Hint:    "mend the hook, then run the command again",
+			Hint:    "correct the hook, then run the command again",
 		}
 	case out.Blocker != nil:
 		b := out.Blocker
 		return &wire.Error{
 			Code:    "hook_blocked",
 			Field:   "hooks." + phase,
-			Message: fmt.Sprintf("Hook %s of %s said no: %s", ojson.Shown(b.HookName), phase, b.Message),
+			Message: fmt.Sprintf("Hook %s of %s refused: %s", ojson.Shown(b.HookName), phase, b.Message),
 			Details: ojson.NewObject("hook_phase", phase, "hook_name", b.HookName, "verdict", b.Verdict),
 			Hint:    "settle what the hook asks for, then run the command again",
 		}
@@ -239,7 +239,7 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 	return &wire.Error{
 		Code:    "hook_blocked",
 		Field:   "hooks." + phase,
-		Message: "A hook of " + phase + " said no.",
+		Message: "A hook of " + phase + " refused.",
 		Details: ojson.NewObject("hook_phase", phase),
 	}
 }

@@ -79,7 +79,7 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 				Hint:    "put it right, then: " + Program + " multi init",
 			}
 			if len(began) > 0 {
-				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start goes on with them.",
+				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start continues them.",
 					initiative.OrNone(began))
 			}
 			return nil, e

@@ -248,7 +248,7 @@ func (l *ledger) exists() bool {
 }
 
 // errChanged says that a row is not where it was: the ledger was written since.
-var errChanged = errors.New("the ledger has changed meanwhile; look again")
+var errChanged = errors.New("the ledger has changed in between; look again")
 
 // each hands the bytes of rows out, one after the other, until f says false.
 func (l *ledger) each(rows []entry, f func(raw []byte) bool) error {

@@ -112,7 +112,7 @@ func (c *capability) note(authority string) {
 	case "tool_defined":
 		add("Which files can be written depends on the tool behind the runtime.")
 	case "invalid_review_only_binding", "invalid_authoritative_binding":
-		add("This role and this runtime do not fit together; the configuration check says how to mend it.")
+		add("This role and this runtime do not fit together; the configuration check says how to correct it.")
 	}
 	if authority == wire.Authoritative && c.effectivePath == "direct" {
 		add("Every change in the work tree since the assignment is compared with what the result declares.")

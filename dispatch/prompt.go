@@ -181,7 +181,7 @@ func (v *view) singleShot() string {
 		"- Run every command in the foreground and read its output before going on. Start nothing in the background whose outcome you would have to wait for.\n" +
 		"- Put nothing off to a later message: what is not in the staged result did not happen.\n" +
 		"- Stage the result last, when the work and its evidence are complete, and stop there. Do not edit files after that.\n" +
-		"- If you cannot finish, stage a result all the same, with `status` `blocked`, `failed` or `needs_human`."
+		"- If you cannot finish, still stage a result, with `status` `blocked`, `failed` or `needs_human`."
 }
 
 func (v *view) requiredOutput() string {

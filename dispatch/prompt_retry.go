@@ -91,7 +91,7 @@ func (v *view) conflict() string {
 	}
 	var b strings.Builder
 	b.WriteString("## File Conflict - Retry Required\n\n")
-	b.WriteString("Your earlier attempt changed files that another turn, accepted meanwhile, changed too. Start from the files as they are now and do the work on top of them.\n")
+	b.WriteString("Your earlier attempt changed files that another turn, accepted in the meantime, changed too. Start from the files as they are now and do the work on top of them.\n")
 	section := func(title, body string) {
 		if body != "" {
 			b.WriteString("\n**" + title + "**\n\n" + body + "\n")

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -57,6 +58,20 @@ func TestPackageComments(t *testing.T) {
 		}
 		if strings.Count(found[0].text, " ") < 4 {
 			t.Errorf("the package comment of %s says too little: %q", dir, found[0].text)
+		}
+	}
+}
+
+// riddles are words that leave the reader to guess who acts.
+var riddles = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever)\b`)
+
+// TestPlainWords: a page says who acts: a person, an agent, a process, a client.
+func TestPlainWords(t *testing.T) {
+	for name, text := range pages(t) {
+		for n, line := range strings.Split(text, "\n") {
+			if m := riddles.FindString(line); m != "" && !strings.Contains(name, "/files/") {
+				t.Errorf("%s:%d says %q; expected the person, agent or process that is meant", name, n+1, m)
+			}
 		}
 	}
 }

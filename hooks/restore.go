@@ -49,7 +49,7 @@ func (g *guard) restore() error {
 		return err
 	}
 	if left != "" {
-		return fmt.Errorf("%s changed again after it was put back", left)
+		return fmt.Errorf("%s changed again after it was restored", left)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (r *Runner) one(ctx context.Context, g *guard, h Hook, call Call, out *Outc
 	}
 	if changed != "" {
 		if err := g.restore(); err != nil {
-			return guardError(fmt.Errorf("hook %s changed %s, and not everything could be put back: %w", show(h.Name),
+			return guardError(fmt.Errorf("hook %s changed %s, and not everything could be restored: %w", show(h.Name),
 				changed, err))
 		}
 	} else if ctx.Err() != nil {

@@ -92,7 +92,7 @@ func tools() []tool {
 		},
 		{
 			name:  "agentxchain_gates",
-			about: "The gates of all phases held against the files of now: what each lacks, and what waits for a person.",
+			about: "The gates of all phases on the current files: what each lacks, and what waits for a person.",
 			reads: true,
 			call:  gates,
 		},

@@ -46,7 +46,7 @@ func turnInstructions(ctx context.Context, r *runner.Runner, a *ojson.Object) (*
 	}
 	turn, refused := protocol.ResolveTurn(v.State, a.String("turn_id"), "show")
 	if refused != nil {
-		refused.Hint = "agentxchain_assign_turn gives out a turn; agentxchain_status names the active ones"
+		refused.Hint = "agentxchain_assign_turn assigns a turn; agentxchain_status names the active ones"
 		return nil, refused
 	}
 	o := ojson.NewObject("run_id", v.State.Run())

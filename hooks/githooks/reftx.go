@@ -121,7 +121,7 @@ const maxOps = 20000
 func (g *guarded) runMoved(run string, m move, w *witness) error {
 	if m.new == "" {
 		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: "the record of the run would be gone",
-			Hint: "keep it; to remove it all the same: git agentxchain hooks uninstall, then git update-ref -d " +
+			Hint: "keep it; to remove it anyway: git agentxchain hooks uninstall, then git update-ref -d " +
 				m.ref})
 		return nil
 	}

@@ -188,7 +188,7 @@ func (u *uninstaller) files() error {
 			continue // another program has it now, and check has let it pass
 		}
 		if err := os.Rename(saved.Path, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return refuse(CodeHooksUnreadable, "the hook %s cannot be put back: %v", name, err)
+			return refuse(CodeHooksUnreadable, "the hook %s cannot be restored: %v", name, err)
 		}
 		u.did("restored", path)
 	}

@@ -44,7 +44,7 @@ func ErrorCodes() []ErrorCode {
 		{CodeInvalidJSON, 400, "the body is not a JSON object, or breaks the depth, duplicate-member or UTF-8 rules"},
 		{CodeInvalidRequest, 400,
 			"a member, header or parameter is missing or has a value it cannot have; details.field names it"},
-		{CodeInvalidCursor, 400, "a cursor or event id was not given out by this service for this list"},
+		{CodeInvalidCursor, 400, "a cursor or event id does not come from this service and this list"},
 		{CodeProtocolVersionUnsupported, 400,
 			"the client speaks another major version; details.supportedVersions lists ours"},
 		{CodeUnauthorized, 401, "a bearer token is missing or wrong"},

@@ -73,7 +73,7 @@ type Step struct {
 	Status       StepStatus  `json:"status" jsonschema:"accepted or rejected"`
 	Summary      string      `json:"summary" jsonschema:"what the turn says it did, or why it was rejected"`
 	Verification string      `json:"verification,omitempty" jsonschema:"the recorded verification status"`
-	StartedAt    string      `json:"startedAt,omitempty" jsonschema:"when the turn was given out"`
+	StartedAt    string      `json:"startedAt,omitempty" jsonschema:"when the turn was assigned"`
 	EndedAt      string      `json:"endedAt,omitempty" jsonschema:"when it was judged"`
 	DurationMS   int64       `json:"durationMs,omitempty" jsonschema:"from one to the other"`
 	CostMicroUSD int64       `json:"costMicroUsd,omitempty" jsonschema:"recorded cost in millionths of a dollar"`

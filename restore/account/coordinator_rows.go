@@ -128,7 +128,7 @@ func historySummary(r *ojson.Object) string {
 	case "blocked_resolved":
 		return fmt.Sprintf("No longer blocked, now %s", name("to"))
 	case "coordinator_retry":
-		return fmt.Sprintf("Turn of %s in workstream %s was given out again", name("repo_id"), name("workstream_id"))
+		return fmt.Sprintf("Turn of %s in workstream %s was reissued", name("repo_id"), name("workstream_id"))
 	case "":
 		return "An entry without a type"
 	default:

@@ -137,20 +137,20 @@ func recoveryOf(e *ojson.Object) (k recoveryKind, ok bool) {
 	switch eventType(e, "") {
 	case "auto_retried_ghost":
 		return recoveryKind{"ghost", "medium", "recovered", "auto_retry",
-			"A turn that never started was given out again"}, true
+			"A turn that never started was reissued"}, true
 	case "auto_retried_productive_timeout":
 		return recoveryKind{"ghost", "medium", "recovered", "auto_retry",
-			"A turn that ran out of time at work was given out again"}, true
+			"A turn that ran out of time at work was reissued"}, true
 	case "ghost_retry_exhausted":
 		k = recoveryKind{"ghost", "high", "exhausted", "auto_retry",
-			"Turns that never start are not given out again any more"}
+			"Turns that never start are no longer reissued"}
 		if p.String("exhaustion_reason") == "same_signature_repeat" {
 			k.severity = "critical"
 		}
 		return k, true
 	case "productive_timeout_retry_exhausted":
 		return recoveryKind{"ghost", "high", "exhausted", "auto_retry",
-			"Turns that run out of time are not given out again any more"}, true
+			"Turns that run out of time are no longer reissued"}, true
 	case agentrun.EventBudgetExceededWarn:
 		k = recoveryKind{"budget", "medium", "pending", "config_change", "The budget is used up or nearly so"}
 		if left, ok := p.Float("remaining_usd"); ok && left <= 0 {

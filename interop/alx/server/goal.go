@@ -54,7 +54,7 @@ func (s *Server) settle(ctx context.Context, r *runner.Runner, x *session) {
 		return // the next server tries again
 	}
 	if err := s.ownGoal(ctx, r, rec); err != nil {
-		s.log.Warn("the project's goal could not be put back on the run's branch", "sessionId", rec.SessionID,
+		s.log.Warn("the project's goal could not be restored on the run's branch", "sessionId", rec.SessionID,
 			"branch", rec.Branch, "error", err.Error())
 	}
 	done := *rec

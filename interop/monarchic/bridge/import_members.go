@@ -107,7 +107,7 @@ func (r *reader) common(t *Task, o *ojson.Object, at string) {
 			if c, ok := v.(*ojson.Object); ok {
 				t.Human = t.Human || c.Bool("requires_human_review")
 			}
-			r.plan.note(pointer(at, key), "constraints are told to the agent; the run does not enforce them")
+			r.plan.note(pointer(at, key), "the agent is told the constraints; the run does not enforce them")
 		case "requires_human_review":
 			t.Human = t.Human || v == true
 		default:
@@ -253,7 +253,7 @@ func (r *reader) skills(v ojson.Value, at string) {
 		seen = append(seen, id)
 	}
 	if len(items) > 0 {
-		r.plan.note(at, "required skills are told to the agent; nothing checks that it has them")
+		r.plan.note(at, "the agent is told the required skills; the run does not check that it has them")
 	}
 }
 
@@ -265,7 +265,7 @@ func (r *reader) contract(t *Task, v ojson.Value, at string) {
 	t.Human = t.Human || o.String("review_policy") == "human_required"
 	if len(o.Array("required_checks")) > 0 {
 		r.plan.note(pointer(at, "required_checks"),
-			"required checks are told to the agent; name them in gates_required to hold the phase on them")
+			"the agent is told the required checks; name them in gates_required to make the phase wait for them")
 	}
 }
 
