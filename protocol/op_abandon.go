@@ -65,10 +65,11 @@ func CheckAbandonable(s *run.State, actor Actor) *wire.Error {
 		}
 	case wire.StatusCompleted, wire.StatusFailed:
 		return &wire.Error{
-			Code:    wire.CodeInvalidStateTransition,
-			Field:   "status",
-			Message: fmt.Sprintf("Run %s is over (%s); there is nothing left to abandon.", wire.OrNone(s.Run()), s.Status),
-			Hint:    "git agentxchain assign --new-run",
+			Code:  wire.CodeInvalidStateTransition,
+			Field: "status",
+			Message: fmt.Sprintf("Run %s is over (%s); there is nothing left to abandon.",
+				wire.OrNone(s.Run()), s.Status),
+			Hint: "git agentxchain assign --new-run",
 		}
 	}
 	return &wire.Error{
@@ -160,7 +161,8 @@ func (t *transition) giveUp(staged []StagedTurn, delegation string) (ids []strin
 	ids, rows = []string{}, []*ojson.Object{}
 	for _, id := range s.ActiveTurns.Keys() {
 		turn, _ := s.ActiveTurns.Get(id)
-		row := ojson.NewObject("turn_id", id, "role", turn.AssignedRole, "status", turn.Status, "attempt", turn.Attempt)
+		row := ojson.NewObject("turn_id", id, "role", turn.AssignedRole,
+			"status", turn.Status, "attempt", turn.Attempt)
 		for _, r := range staged {
 			if r.TurnID == id && r.Result != nil {
 				row.Set("kept", t.preserve(turn, r.Result))

@@ -23,7 +23,8 @@ func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
 		}
 		return "", err
 	}
-	if err := t.outsideTurn("take a gate away from a person", "git agentxchain assign "+wire.ShellWord(op.Role)); err != nil {
+	command := "git agentxchain assign " + wire.ShellWord(op.Role)
+	if err := t.outsideTurn("take a gate away from a person", command); err != nil {
 		return "", err
 	}
 	gate = pendingGate(s)
@@ -45,7 +46,8 @@ func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
 		"terminal", t.env.Actor.Terminal,
 		"timestamp", t.env.Time(),
 	))
-	t.event(run.EventGateLeft, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate), "requested_by_turn", ojson.OrNull(by), "role", op.Role)
+	t.event(run.EventGateLeft, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
+		"requested_by_turn", ojson.OrNull(by), "role", op.Role)
 	t.settle("gate_left")
 	s.PendingPhaseTransition, s.PendingRunCompletion = nil, nil
 	return gate, nil

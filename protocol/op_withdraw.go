@@ -48,19 +48,26 @@ func CheckWithdrawable(s *run.State, actor Actor) *wire.Error {
 		}
 	}
 	nothing := func(why, hint string) *wire.Error {
-		return &wire.Error{Code: wire.CodeNothingToWithdraw, Field: "last_approval", Message: "No approval can be taken back: " + why, Hint: hint}
+		return &wire.Error{
+			Code:    wire.CodeNothingToWithdraw,
+			Field:   "last_approval",
+			Message: "No approval can be taken back: " + why,
+			Hint:    hint,
+		}
 	}
 	a := s.LastApproval
 	kind, _, to := a.Gate()
 	switch {
 	case run.HasPending(s):
-		return nothing("gate "+pendingGate(s)+" still waits.", "git agentxchain approve --deny --reason TEXT refuses it")
+		return nothing("gate "+pendingGate(s)+" still waits.",
+			"git agentxchain approve --deny --reason TEXT refuses it")
 	case s.Status == wire.StatusFailed || s.Run() == "":
 		return nothing("the run is over, or none has begun.", "git agentxchain status")
 	case kind == "" && s.Status == wire.StatusCompleted:
-		return nothing("the approval policy completed the run, or it was approved before this could be undone.", "git agentxchain assign --new-run")
+		return nothing("the approval policy completed the run, or it was approved before this could be undone.",
+			"git agentxchain assign --new-run")
 	case kind == "", wire.OrEmpty(a.LastTurn) != wire.OrEmpty(s.LastCompletedTurnID):
-		return nothing("a turn was accepted since, a gate was passed by the approval policy or without a person, or none was approved yet.",
+		return nothing("a turn was accepted since, the approval policy passed a gate, or none was approved yet.",
 			"git agentxchain escalate --reason TEXT stops the run; git agentxchain abandon --reason TEXT ends it")
 	case s.Status == wire.StatusBlocked:
 		return blockedError(s, "take the approval back")
@@ -86,7 +93,14 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 	}
 	a := s.LastApproval
 	kind, gate, to := a.Gate()
-	res := &WithdrawResult{GateType: kind, Gate: gate, From: s.Phase, To: to, ApprovedBy: a.By.String("name"), Reason: reason}
+	res := &WithdrawResult{
+		GateType:   kind,
+		Gate:       gate,
+		From:       s.Phase,
+		To:         to,
+		ApprovedBy: a.By.String("name"),
+		Reason:     reason,
+	}
 	var dropped []*ojson.Object
 	res.Dropped, dropped = t.giveUp(op.Staged, "pending")
 
@@ -126,8 +140,8 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 		"terminal", t.env.Actor.Terminal,
 		"timestamp", t.env.Time(),
 	))
-	t.event(run.EventApprovalWithdrawn, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate), "from", res.From, "to", ojson.OrNull(to),
-		"reason", ojson.OrNull(reason), "by", who, "dropped_turns", dropped)
+	t.event(run.EventApprovalWithdrawn, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
+		"from", res.From, "to", ojson.OrNull(to), "reason", ojson.OrNull(reason), "by", who, "dropped_turns", dropped)
 	t.pause(gate, payload)
 	if kind == run.GateCompletion {
 		t.runHistory("") // the run's row of before says that it completed

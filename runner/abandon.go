@@ -69,10 +69,11 @@ func (c *change) givenUp(ctx context.Context, then string) ([]protocol.StagedTur
 	for id, turn := range c.view.State.ActiveTurns.All() {
 		if slices.Contains(held, id) {
 			return nil, &wire.Error{
-				Code:    CodeTurnAtWork,
-				Field:   "active_turns." + id,
-				Message: fmt.Sprintf("The process of turn %s (%s) is still at work; it has to end first.", id, turn.AssignedRole),
-				Hint:    "end it (Ctrl-C where git agentxchain run or step drives it), then: " + then,
+				Code:  CodeTurnAtWork,
+				Field: "active_turns." + id,
+				Message: fmt.Sprintf("The process of turn %s (%s) is still at work; it has to end first.",
+					id, turn.AssignedRole),
+				Hint: "end it (Ctrl-C where git agentxchain run or step drives it), then: " + then,
 			}
 		}
 		if err := c.admitted(ctx, turn, nil, nil); err != nil {

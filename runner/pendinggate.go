@@ -238,7 +238,8 @@ func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate
 	if err := since(phase, func(d *GateDocument, _ FileStat) { d.SincePhase = true }); err != nil {
 		return err
 	}
-	if err := since(last, func(d *GateDocument, f FileStat) { d.SinceLast, d.Added, d.Removed = true, f.Added, f.Removed }); err != nil {
+	counts := func(d *GateDocument, f FileStat) { d.SinceLast, d.Added, d.Removed = true, f.Added, f.Removed }
+	if err := since(last, counts); err != nil {
 		return err
 	}
 	return r.shownDiff(ctx, g, added)
@@ -287,7 +288,12 @@ func (r *Runner) bases(ctx context.Context, v *gitstore.View) (began, phase, las
 
 // changedSince lists the named files that differ from the commit. What git does not
 // know is all new.
-func (r *Runner) changedSince(ctx context.Context, commit string, names []string, have map[string][]byte) ([]FileStat, error) {
+func (r *Runner) changedSince(
+	ctx context.Context,
+	commit string,
+	names []string,
+	have map[string][]byte,
+) ([]FileStat, error) {
 	stats, _, _, err := r.WorkDiff(ctx, commit, names, 1)
 	if err != nil {
 		return nil, err
@@ -339,7 +345,8 @@ func (r *Runner) shownDiff(ctx context.Context, g *PendingGate, have map[string]
 	}
 	g.Diff = b.String()
 	if len(left) > 0 {
-		g.Cut = fmt.Sprintf("%s too long to show here: %s", text.Count(len(left), "document is", "documents are"), wire.ListSome(left, 5))
+		g.Cut = fmt.Sprintf("%s too long to show here: %s",
+			text.Count(len(left), "document is", "documents are"), wire.ListSome(left, 5))
 	}
 	return nil
 }
@@ -382,7 +389,10 @@ func (g *PendingGate) still(gate, by string, files []protocol.FileBlob) error {
 	}
 	for _, d := range g.Documents {
 		for _, f := range files {
-			if f.Path == d.Path && (f.Blob != nil) != d.Present || f.Path == d.Path && f.Blob != nil && f.Blob.Digest != d.SHA256 {
+			if f.Path != d.Path {
+				continue
+			}
+			if (f.Blob != nil) != d.Present || f.Blob != nil && f.Blob.Digest != d.SHA256 {
 				return moved(d.Path + " has changed")
 			}
 		}

@@ -27,17 +27,20 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 	}
 	return &ucli.Command{
 		Name: name, Category: categoryRun, Usage: usage, Hidden: completion != nil,
-		Description: "At a terminal it shows what the answer is about and asks: yes, no, the documents' changes, the open objections, or quit, which ends " +
-			"with exit status 1 and leaves the gate waiting. Without a terminal, and with --yes, nothing is asked and the gate is approved. " +
+		Description: "At a terminal it shows what the answer is about and asks: yes, no, the documents' changes, the open objections, " +
+			"or quit, which ends with exit status 1 and leaves the gate waiting. " +
+			"Without a terminal, and with --yes, nothing is asked and the gate is approved. " +
 			"--show only shows, agents included. " +
-			"The gate is evaluated again on the files of now. Who approves, and whether a terminal was there, is recorded. " +
+			"The gate is evaluated again on the files of now. " +
+			"Who approves, and whether a terminal was there, is recorded. " +
 			"--deny refuses the gate: the run goes back to work in its phase, and the next turn is told the reason. " +
-			"--withdraw takes the last approval back, as long as no turn was accepted after it: the run waits at the gate again. " +
+			"--withdraw takes the last approval back, as long as no turn was accepted after it: " +
+			"the run waits at the gate again. " +
 			"An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions, commands named in agentxchain.json"},
-			&ucli.BoolFlag{Name: "show", Usage: "only show what the answer is about: request, evidence, documents, objections"},
+			&ucli.BoolFlag{Name: "show", Usage: "only show what the answer is about"},
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
 			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},

@@ -23,14 +23,20 @@ const (
 // askPending shows the gate and asks, until there is an answer. With a no comes the reason:
 // the given one, or what the person types; without one the question is asked again.
 // End of input is a quit.
-func askPending(ctx context.Context, f *term.Factory, g *runner.PendingGate, reason string) (gateAnswer, string, error) {
+func askPending(
+	ctx context.Context,
+	f *term.Factory,
+	g *runner.PendingGate,
+	reason string,
+) (gateAnswer, string, error) {
 	const flags = "--yes, or --deny --reason TEXT"
 	f.Out.Aside(func(p *term.Printer) {
 		printPendingGate(p, g)
 		p.Println()
 	})
+	question := "Open gate " + term.OneLine(g.Gate) + "? [y]es [n]o [d]iff [o]bjections [q]uit:"
 	for {
-		line, err := f.Prompt.Line(ctx, "Open gate "+term.OneLine(g.Gate)+"? [y]es [n]o [d]iff [o]bjections [q]uit:", flags)
+		line, err := f.Prompt.Line(ctx, question, flags)
 		if ended(err) {
 			return answerQuit, "", nil
 		}
@@ -66,7 +72,8 @@ func askPending(ctx context.Context, f *term.Factory, g *runner.PendingGate, rea
 			}
 			f.Out.Notice("A no needs a reason.")
 		default:
-			f.Out.Notice("y opens the gate, n refuses it with a reason, d shows how its documents have changed, o the open objections, q leaves it waiting.")
+			f.Out.Notice("y opens the gate, n refuses it with a reason, d shows how its documents have changed, " +
+				"o the open objections, q leaves it waiting.")
 		}
 	}
 }

@@ -39,9 +39,20 @@ func runApproveShow(ctx context.Context, f *term.Factory) error {
 func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 	docs := []*ojson.Object{}
 	for _, d := range g.Documents {
-		docs = append(docs, ojson.NewObject("path", d.Path, "required", d.Required, "owned_by", ojson.OrNull(d.Owner), "present", d.Present,
-			"sha256", ojson.OrNull(d.SHA256), "bytes", d.Size, "changed_since_run", d.SinceRun, "changed_since_phase", d.SincePhase,
-			"changed_since_approval", d.SinceLast, "added", d.Added, "removed", d.Removed, "reasons", wire.NonNil(d.Reasons)))
+		docs = append(docs, ojson.NewObject(
+			"path", d.Path,
+			"required", d.Required,
+			"owned_by", ojson.OrNull(d.Owner),
+			"present", d.Present,
+			"sha256", ojson.OrNull(d.SHA256),
+			"bytes", d.Size,
+			"changed_since_run", d.SinceRun,
+			"changed_since_phase", d.SincePhase,
+			"changed_since_approval", d.SinceLast,
+			"added", d.Added,
+			"removed", d.Removed,
+			"reasons", wire.NonNil(d.Reasons),
+		))
 	}
 	actions := []*ojson.Object{}
 	for _, a := range g.Actions {
@@ -57,7 +68,8 @@ func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 	}
 	var since any
 	if g.Since.What != "" {
-		since = ojson.NewObject("what", g.Since.What, "commit", ojson.OrNull(g.Since.Commit), "op", string(g.Since.Op), "at", term.Timestamp(g.Since.At))
+		since = ojson.NewObject("what", g.Since.What, "commit", ojson.OrNull(g.Since.Commit),
+			"op", string(g.Since.Op), "at", term.Timestamp(g.Since.At))
 	}
 	return ojson.NewObject(
 		"run_id", g.Run,
@@ -128,13 +140,18 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 	p.Field("Verification", "%s", cmp.Or(term.OneLine(g.Verification), "none is reported"))
 	if len(g.Documents) > 0 {
 		p.Println()
-		t := &term.Table{Header: []string{"DOCUMENT", "OWNER", "NOW", "SHA256", "SINCE " + strings.ToUpper(sinceWord(g)), "SINCE THE PHASE", "SINCE THE RUN"}, Flex: 0}
+		since := "SINCE " + strings.ToUpper(sinceWord(g))
+		t := &term.Table{
+			Header: []string{"DOCUMENT", "OWNER", "NOW", "SHA256", since, "SINCE THE PHASE", "SINCE THE RUN"},
+			Flex:   0,
+		}
 		for _, d := range g.Documents {
 			now, style := text.Count(d.Size, "byte", "bytes"), p.Dim
 			if !d.Present {
 				now, style = "missing", p.Red
 			}
-			t.Row(d.Path, d.Owner, now, text.Cut(d.SHA256, 12), lineCounts(&d), changed(d.SincePhase), changed(d.SinceRun))
+			t.Row(d.Path, d.Owner, now, text.Cut(d.SHA256, 12), lineCounts(&d),
+				changed(d.SincePhase), changed(d.SinceRun))
 			t.Emphasise(2, style)
 		}
 		p.Table(t)
@@ -146,7 +163,8 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 		if n > len(shown) {
 			more = " and " + itoa(n-len(shown)) + " more"
 		}
-		p.Field("Turn changed", "%s: %s%s", text.Count(n, "file", "files"), term.OneLine(strings.Join(shown, ", ")), more)
+		p.Field("Turn changed", "%s: %s%s",
+			text.Count(n, "file", "files"), term.OneLine(strings.Join(shown, ", ")), more)
 	}
 	if n := len(g.Objections); n > 0 {
 		p.Field("Objections", "%s", p.Yellow(itoa(n)+" open"))
@@ -193,7 +211,8 @@ func printObjections(p *term.Printer, g *runner.PendingGate) {
 	}
 	p.Println()
 	for _, o := range g.Objections {
-		p.Printf("%s (%s) by %s of %s: %s\n", p.Bold(term.OneLine(o.String("id"))), term.OneLine(o.String("severity")), term.OneLine(o.String("turn_id")),
+		p.Printf("%s (%s) by %s of %s: %s\n", p.Bold(term.OneLine(o.String("id"))),
+			term.OneLine(o.String("severity")), term.OneLine(o.String("turn_id")),
 			term.OneLine(o.String("role")), term.OneLine(o.String("statement")))
 	}
 }
@@ -201,7 +220,8 @@ func printObjections(p *term.Printer, g *runner.PendingGate) {
 func printGateDiff(p *term.Printer, g *runner.PendingGate) {
 	p.Println()
 	if g.Diff == "" && g.Cut == "" {
-		p.Printf("The documents are as they were when %s.\n", strings.Replace(sinceWord(g), "the last approval", "a gate was last approved", 1))
+		when := strings.Replace(sinceWord(g), "the last approval", "a gate was last approved", 1)
+		p.Printf("The documents are as they were when %s.\n", when)
 		return
 	}
 	// Line by line, so that no byte of a document can colour, move or forge anything.
@@ -209,7 +229,8 @@ func printGateDiff(p *term.Printer, g *runner.PendingGate) {
 		line = strings.TrimSuffix(line, "\n")
 		style := func(s string) string { return s }
 		switch {
-		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "index "):
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"),
+			strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "index "):
 			style = p.Bold
 		case strings.HasPrefix(line, "+"):
 			style = p.Green
