@@ -153,8 +153,8 @@ func (q *inquiry) writers(g *group, text string) (list []*Turn, first settled, e
 	return list, first, nil
 }
 
-// samePatch returns the only change that did to the file what the commit does, nil
-// when there is none or the change is one that anybody could have made.
+// samePatch returns the only change that did to the file what the commit does, nil when
+// there is none or when anyone could have made the change.
 func (q *inquiry) samePatch(g *group) *change {
 	if !g.compared {
 		g.compared, g.same = true, q.findPatch(g)

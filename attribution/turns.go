@@ -109,8 +109,8 @@ func (t *Turn) mixed(path string) (bool, error) {
 	return t.begun[key], nil
 }
 
-// sharedWith returns a turn that worked at the same time and declares the file
-// too: whose lines are whose was never observed. Nil when there is none.
+// sharedWith returns a turn that worked at the same time and declares the file too, so
+// that the author of each line was never observed; nil when there is none.
 func (b *book) sharedWith(t *Turn, path string) *Turn {
 	for _, u := range b.byRun[t.Run] {
 		if u == t || u.Active() && !slices.Contains(t.beside, u.ID) || !slices.Contains(u.files, path) {

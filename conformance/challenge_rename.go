@@ -280,7 +280,7 @@ func isEnumKey(key string) bool {
 	return false
 }
 
-// protocolWords are words that look like names and are none.
+// protocolWords are words that look like names but are not.
 func protocolWords() []string {
 	return append([]string{"human", "manual", "system"}, config.HookPhases()...)
 }

@@ -111,8 +111,8 @@ func acceptTurn(w *workspace) (outcome, error) {
 	return o, nil
 }
 
-// accepted reports whether the history holds an accepted row of the turn. The
-// row of a turn that was given up is none.
+// accepted reports whether the history holds an accepted row of the turn. The row of a
+// turn that was given up does not count.
 func (w *workspace) accepted(id string) bool {
 	return slices.ContainsFunc(w.ledgers[wire.LedgerHistory], func(l run.Line) bool {
 		return l.Row.String("turn_id") == id && l.Row.String("status") != run.HistoryReissued

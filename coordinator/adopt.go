@@ -1,4 +1,4 @@
-// Turns the coordinator finds without a record of its own: given out by a command that
+// Turns the coordinator finds without a record of its own: assigned by a command that
 // was killed, or run by a person in the repository (docs/coordinator.md#a-turn).
 
 package coordinator

@@ -24,8 +24,8 @@ type CaughtUp struct {
 }
 
 // catchUp takes over what the repositories have done and tells the hooks of each
-// acceptance. The error is run_blocked when the initiative is blocked by it; what
-// was found is recorded all the same.
+// acceptance. The error is run_blocked when this blocks the initiative; the findings
+// are still recorded.
 func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, error) {
 	s := c.see(ctx, tx.Docs, true)
 	env := c.env(ctx)
@@ -58,9 +58,9 @@ func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, er
 	return s, out, nil
 }
 
-// acceptances tells the hooks of every acceptance that counts now. A hook that
-// changes what it must not blocks the initiative; the hooks of the others are
-// told all the same (docs/siblings.md).
+// acceptances tells the hooks of every acceptance that counts now. A hook that changes
+// a protected file blocks the initiative; the hooks are still told of the other
+// acceptances (docs/siblings.md).
 func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *initiative.History,
 	r *initiative.Resynced) error {
 	if len(r.Projected) == 0 || len(s.Config.Hooks.Array(HookAfterAcceptance)) == 0 {

@@ -144,8 +144,8 @@ type Seen struct {
 	Refused  wire.Problems // what was refused of the repositories, and why
 }
 
-// see reads the repositories of a workspace. With all, every accepted turn of
-// them is read; otherwise those that were given out and do not count yet.
+// see reads the repositories of a workspace. With all, every accepted turn of them is
+// read; otherwise those that were assigned and do not count yet.
 func (c *Coordinator) see(ctx context.Context, d *Documents, all bool) *Seen {
 	opt := ReadOptions{Untouched: c.opt.Untouched}
 	if d.State != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Given is a turn that was given out.
+// Given is a turn that was assigned.
 type Given struct {
 	initiative.Assignment
 	RunID      string // the repository's run

@@ -121,8 +121,8 @@ func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) 
 	return nil
 }
 
-// problemMissing is the finding about a directory that is not there. Its place is
-// known all the same, so it can still be said what lies in it.
+// problemMissing is the finding about a missing directory. Its place is known, so the
+// paths inside it can still be judged.
 const problemMissing = "repo_path_missing"
 
 // Path returns the real path of a repository's root; false when it has none that

@@ -32,7 +32,7 @@ type ReadOptions struct {
 	// reads every row. With it only the end of a ledger is read as a rule.
 	Turns map[string][]string
 	// Cache is a directory for what was found sound; "" is the one of the workspace
-	// (see cacheDir), "-" is none.
+	// (see cacheDir), "-" means no cache.
 	Cache string
 	// Untouched leaves the cache as it is: nothing that is found is noted there.
 	Untouched bool

@@ -70,7 +70,7 @@ func (r *childReader) history(run *gitstore.SiblingRun, turns []string,
 	return rows, newest, nil
 }
 
-// reissues returns the events that tell of a turn given out again.
+// reissues returns the events that tell of a reissued turn.
 func (r *childReader) reissues(run *gitstore.SiblingRun) (rows []*ojson.Object, err error) {
 	for row, err := range run.Rows(r.ctx, wire.LedgerEvents, "turn_reissued") {
 		if err != nil {
@@ -90,7 +90,7 @@ func (r *childReader) forged(out *childRead, run *gitstore.SiblingRun, want []st
 	named := 0
 	for row, err := range run.Working(r.ctx, wire.LedgerHistory, "") {
 		if err != nil {
-			out.refuse(err) // the record is what counts all the same
+			out.refuse(err) // the record still counts
 			return
 		}
 		turn := row.String("turn_id")

@@ -25,8 +25,8 @@ type ResyncDone struct {
 }
 
 // Resync compares the record with the repositories and brings it up to date. With
-// dryRun nothing is changed. The error is run_blocked when the initiative is
-// blocked afterwards; ResyncDone is filled in all the same.
+// dryRun nothing is changed. The error is run_blocked when the initiative is blocked
+// afterwards; ResyncDone is filled in even then.
 func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, error) {
 	if dryRun {
 		d, err := c.store.Read()
@@ -75,9 +75,9 @@ type Resumed struct {
 
 // Resume takes a blocked initiative up again: the recovery report is checked, the
 // record brought up to date, and the report put away for the next incident.
-// Repositories named in relink are followed to the runs they are on now. Errors:
-// those of the pure Resume, and invalid_argument for a repository that cannot be
-// followed; Resumed holds what is known all the same.
+// Repositories named in relink are followed to the runs they are on now. Errors: those
+// of the pure Resume, and invalid_argument for a repository that cannot be followed;
+// Resumed holds what is known even then.
 func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, error) {
 	tx, err := c.begin(ctx, "resume")
 	if err != nil {
@@ -175,10 +175,9 @@ func personOnly(a protocol.Actor, what, command string) *wire.Error {
 	}
 }
 
-// Relink follows a repository whose run was started anew on purpose: the
-// initiative goes on with the run it is on now, and what was accepted in the old
-// one keeps counting. Errors: unknown_repo, and invalid_argument when the
-// repository is on no other run.
+// Relink follows a repository whose run was restarted on purpose: the initiative
+// continues with its current run, and what was accepted in the old one still counts.
+// Errors: unknown_repo, and invalid_argument when the repository is on no other run.
 func Relink(w *initiative.Workspace, children initiative.Children, repo string,
 	env protocol.Env) (*initiative.Change, *wire.Error) {
 	child := children[repo]
@@ -206,8 +205,8 @@ func Relink(w *initiative.Workspace, children initiative.Children, repo string,
 	return followRun(w, repo, child.Run(), env), nil
 }
 
-// followRun records that a repository is on another run from now on. Turns that
-// were given out in the old one are over.
+// followRun records that a repository is on another run from now on. Turns assigned in
+// the old one are over.
 func followRun(w *initiative.Workspace, repo, run string, env protocol.Env) *initiative.Change {
 	was := w.State.RunOf(repo)
 	ch := &initiative.Change{State: w.State.Clone()}

@@ -20,8 +20,8 @@ type Standing struct {
 	Warnings *ojson.Object // {count, reconciliation_required, warnings}, docs/coordinator.md#when-it-is-blocked
 	// Uncounted are acceptances of the repositories that do not count yet.
 	Uncounted []initiative.Mismatch
-	// Unread says why the configuration cannot be used; nil when it can. What is
-	// recorded is shown all the same, without the repositories (docs/commands.md).
+	// Unread says why the configuration cannot be used; nil when it can. The record is
+	// still shown, without the repositories (docs/commands.md).
 	Unread *wire.Error
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Codes of steps that came to nothing.
 const (
-	CodeNotAssignable = "not_assignable" // nothing can be given out and the gate is not ready
+	CodeNotAssignable = "not_assignable" // no turn can be assigned and the gate is not ready
 	CodeHookBlocked   = "hook_blocked"
 )
 
@@ -117,8 +117,8 @@ func awaiting(g *initiative.PendingGate) *wire.Error {
 	}
 }
 
-// beforeAssignment asks the hooks about a turn that would be given out. Their no
-// leaves everything as it is.
+// beforeAssignment asks the hooks about a turn before it is assigned. A refusal changes
+// nothing.
 func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen,
 	a *initiative.Assignment) (*wire.Error, error) {
 	out, err := c.fire(ctx, tx, s, HookBeforeAssignment, ojson.NewObject("workstream_id", a.Workstream,
@@ -150,7 +150,7 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiati
 	return nil
 }
 
-// notReady says why nothing can be given out, and what the gate waits for.
+// notReady says why no turn can be assigned, and what the gate waits for.
 func notReady(no *initiative.Refusal, ev *initiative.Evaluation) *wire.Error {
 	e := ev.Refusal()
 	e.Code, e.Field, e.Problems = CodeNotAssignable, no.Workstream, nil

@@ -143,7 +143,7 @@ func verify(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 	return o, nil
 }
 
-// accept is agentxchain_accept_turn. A refusal says what to mend.
+// accept is agentxchain_accept_turn. A refusal says what to correct.
 func accept(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	got, err := r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: a.String("turn_id")})
 	if err != nil {

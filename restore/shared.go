@@ -29,7 +29,7 @@ func DelegationSummary(history []*ojson.Object) *ojson.Object {
 	return summary
 }
 
-// Provenance is a run's provenance as artifacts have it, nil when it is none
+// Provenance is a run's provenance as artifacts have it, nil when v is not one
 // (docs/export.md#what-is-in-it).
 func Provenance(v any) *ojson.Object { return object(provenanceOf(v)) }
 

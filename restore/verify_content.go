@@ -112,7 +112,7 @@ func (v *verifier) compare(e *entry, c collector, proven bool) error {
 		defer func() { v.r = outer }()
 		v.r = scan.Bytes(raw, scan.Limits{})
 	case c.array != nil && e.data == "array":
-		// An array in a file that is called json: it is counted all the same.
+		// An array in a file that is called json still counts.
 		raw, err := v.r.Raw(maxValue)
 		if err != nil {
 			return err

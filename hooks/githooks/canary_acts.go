@@ -200,7 +200,7 @@ func (c *Canary) operation(line func(op string) []string) func(context.Context) 
 	}
 }
 
-// claimed pushes a commit that says it is the work of a turn that never was.
+// claimed pushes a commit that claims to be the work of a turn that does not exist.
 func (c *Canary) claimed(ctx context.Context) (said, error) {
 	oid, err := c.commitTree(ctx, forgedMessage, c.base+"^{tree}", c.base)
 	if err != nil {

@@ -100,7 +100,7 @@ func (c *Canary) trials() []trial {
 			after: c.hasTrailer,
 		},
 		{
-			act:   "a trailer names a turn that never was",
+			act:   "a trailer names a turn that does not exist",
 			guard: CommitMsg,
 			rule:  RuleForgedTrailer,
 			do:    c.commit(note, "-m", forgedMessage),
@@ -125,7 +125,7 @@ func (c *Canary) trials() []trial {
 			do:    c.commit(c.removed(wire.ConfigPath), "--no-verify"),
 		},
 		{
-			act:   "commit --no-verify with a turn that never was",
+			act:   "commit --no-verify with a turn that does not exist",
 			guard: ReferenceTransaction,
 			rule:  RuleForgedTrailer,
 			do:    c.commit(note, "--no-verify", "-m", forgedMessage),
@@ -262,7 +262,7 @@ func (c *Canary) trials() []trial {
 			do:    c.deep(forged, c.push),
 		},
 		{
-			act:   "a push of a commit that claims a turn that never was",
+			act:   "a push of a commit that names a turn that does not exist",
 			guard: PreReceive,
 			rule:  RuleForgedTrailer,
 			do:    c.claimed,

@@ -97,8 +97,8 @@ func (j *judge) bind(own *governor) error {
 	return nil
 }
 
-// adopted asks the runs about a configuration. Where none is known there is none
-// that could adopt; only a server takes that for a no.
+// adopted asks the runs about a configuration. Without known runs none could adopt it;
+// only a server takes that as a refusal.
 func (j *judge) adopted(c *config.Config) (bool, error) {
 	runs, err := j.witness.list()
 	if err != nil || len(runs) == 0 && !j.strict {

@@ -66,7 +66,7 @@ func (v *governance) entry(commit git.OID) (entry, error) {
 
 func plainFile(m git.Mode) bool { return m == git.ModeFile || m == git.ModeExec }
 
-// valid returns the configuration an entry holds, nil when it is none that governs.
+// valid returns the configuration an entry holds, nil when it does not govern.
 func (v *governance) valid(e entry) (*governor, error) {
 	if e.oid == "" || !plainFile(e.mode) {
 		return nil, nil

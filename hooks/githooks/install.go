@@ -261,8 +261,8 @@ func (in *installer) absolute(path string) string {
 // keptSuffix is appended to the name of a hook that was there before.
 const keptSuffix = ".before-agentxchain"
 
-// keep moves the hook at path aside and returns where it is now, "" when there
-// is none. It is found again there as it was.
+// keep moves the hook at path aside and returns where it is now, "" when there is none.
+// The hook keeps its content and mode.
 func (in *installer) keep(name, path string) (string, error) {
 	saved, known := in.rec.Saved[name]
 	info, err := os.Lstat(path)

@@ -10,8 +10,7 @@ import (
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// accepted are the run's accepted turns. Rows of turns that were given up and given
-// out again are none.
+// accepted are the run's accepted turns. Rows of turns that were reissued do not count.
 func (m *runModel) accepted() []*ojson.Object {
 	var rows []*ojson.Object
 	for _, r := range m.history {

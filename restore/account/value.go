@@ -127,7 +127,7 @@ func sortedNames(names []string) []string {
 	return names
 }
 
-// seconds is the rounded time between two instants, null when one is none or the
+// seconds is the rounded time between two instants, null when one is not a time or the
 // second is the earlier.
 func seconds(from, to any) any {
 	a, _ := from.(string)

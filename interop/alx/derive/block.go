@@ -13,8 +13,8 @@ import (
 
 // Block is what the accepted turns of a run add up to, nil when none was accepted. Its
 // artifacts are files as the last turn that changed them left them, by the digests the
-// history recorded; a file that was deleted again is none. Its sources are the accepted
-// turns, each with the digest of its history entry (RFC 8785).
+// history recorded; a file that was deleted again is not one. Its sources are the
+// accepted turns, each with the digest of its history entry (RFC 8785).
 func Block(o *Origin, f *Facts) (*alx.KnowledgeBlock, error) {
 	turns := f.accepted()
 	if len(turns) == 0 {

@@ -97,7 +97,7 @@ func (s *Server) carryOut(x *session) {
 	x.update(func() {
 		x.driven, x.rested, x.live.Stopped = false, x.tip, stopped
 		if s.runs.Err() != nil {
-			x.queued = true // the next server goes on with it
+			x.queued = true // the next server continues it
 		}
 	})
 	snap := x.look()
@@ -224,16 +224,16 @@ func bound(c *config.Config) []string {
 	return out
 }
 
-// hinder is what becomes of a session whose run could not be gone on with: nothing when
-// the server is ending; an end when the run had not begun and cannot; else it waits for
-// a person.
+// hinder decides about a session whose run could not be continued: nothing when the
+// server is ending; an end when the run had not begun and cannot; else it waits for a
+// person.
 func (s *Server) hinder(ctx context.Context, x *session, err error, final bool) (*alx.Error, bool) {
 	if ctx.Err() != nil {
 		return nil, false
 	}
 	s.news(x)
 	x.mu.Lock()
-	final = final && x.tip == "" // the run may have begun all the same
+	final = final && x.tip == "" // the run may have begun anyway
 	x.mu.Unlock()
 	why := failure(err)
 	if final && why.Code != alx.CodeUnavailable {

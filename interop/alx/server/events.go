@@ -66,8 +66,8 @@ func (s *Server) events(c *call) *alx.Error {
 }
 
 // stream sends events as they become known. Every client reads from the one list of the
-// run, at its own pace: there is no buffer that could overflow, and one that does not
-// read for slowest is let go.
+// run, at its own pace: there is no buffer that could overflow, and a client that does
+// not read for the time slowest is disconnected.
 func (s *Server) stream(c *call, x *session, from int) *alx.Error {
 	release, ok := take(s.busyIO.streams)
 	if !ok {

@@ -209,7 +209,7 @@ func (c *call) send(status int, body []byte) {
 	c.status = status
 	c.w.WriteHeader(status)
 	if c.r.Method != http.MethodHead {
-		_, _ = c.w.Write(body) // who does not take the answer has it all the same when they ask again
+		_, _ = c.w.Write(body) // a client that misses the answer gets it when it asks again
 	}
 }
 

@@ -149,8 +149,8 @@ func (s *Server) begin(ctx context.Context, dir string) error {
 	return s.load(ctx)
 }
 
-// load takes in the sessions and runs that are there, and queues those of ours that can
-// be gone on with, in the order they were asked for.
+// load reads the existing sessions and runs, and queues those of ours that can be
+// continued, in the order of their requests.
 func (s *Server) load(ctx context.Context) error {
 	list, problems, err := s.records.load()
 	if err != nil {
@@ -199,9 +199,9 @@ func (s *Server) shownWorkspace(rec *record) string {
 	return rec.Workspace
 }
 
-// Serve answers on l until ctx ends: then no connection is taken any more, agents are
-// ended, event streams are told, requests under way get Options.Grace, and runs are left
-// for the next server to go on with.
+// Serve answers on l until ctx ends: then it accepts no more connections, ends the
+// agents, informs the event streams, gives requests under way Options.Grace, and leaves
+// the runs for the next server to continue.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.host.listen(l.Addr())
 	h := &http.Server{

@@ -96,7 +96,7 @@ func (s *Server) sendSolve(c *call, x *session, cached bool) {
 		status = alx.HTTPStatus(answer.Error.Code)
 		c.attrs = append(c.attrs, "code", answer.Error.Code)
 	case answer.Execution.Status != alx.StatusCompleted:
-		// A run that is being gone on with was blocked once, and is not any more.
+		// A run that is being continued was blocked once, but no longer is.
 		answer.OK, answer.Error = true, nil
 		status = http.StatusAccepted
 		c.w.Header().Set("Location", alx.SessionPath(x.id()))

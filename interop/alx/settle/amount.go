@@ -12,7 +12,7 @@ import (
 
 // Limits of one recorded amount. Costs are written by agents.
 const (
-	maxUSD      = 1_000_000_000 // a claim above it is none
+	maxUSD      = 1_000_000_000 // a larger claim is not an amount
 	maxSpelling = 64            // characters
 	maxDecimals = 400           // a double has at most 324 zeros before its first digit
 )

@@ -42,8 +42,8 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{src: bufio.NewReaderSize(r, 16<<10), max: maxEvent}
 }
 
-// Next returns the next event. Comments are passed over; an event that the end
-// of the stream cuts short is none, and the error is io.EOF then.
+// Next returns the next event. Comments are passed over; an event that the end of the
+// stream cuts short does not count, and the error is io.EOF then.
 func (r *Reader) Next() (Event, error) {
 	e := Event{}
 	var data []string

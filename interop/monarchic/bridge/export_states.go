@@ -140,8 +140,8 @@ func failure(category string) (class string, retryable bool, detail string) {
 	return "unknown", false, "unknown"
 }
 
-// failureClass describes a failure of an event, nil when it is none: blocked,
-// rejected, failed and stalled things.
+// failureClass describes the failure of an event (blocked, rejected, failed, stalled),
+// nil when the event is not a failure.
 func failureClass(row *ojson.Object, state *run.State) *portable.FailureClass {
 	kind, p := row.String("event_type"), row.Object("payload")
 	if !slices.ContainsFunc([]string{"blocked", "rejected", "failed",

@@ -78,7 +78,7 @@ func (p *Plan) note(pointer, text string) {
 	p.Notes[i].Pointers = append(p.Notes[i].Pointers, pointer)
 }
 
-// faults collects everything wrong with a plan, so that its author can mend it in
+// faults collects everything wrong with a plan, so that its author can correct it in
 // one go.
 type faults struct {
 	code  string

@@ -138,7 +138,7 @@ func (ph *Phase) nameGate(asked []string, taken map[string]bool) {
 }
 
 // queuedBefore refuses a plan that the run has already: importing it again, as a
-// script that is repeated does, is no fault in the plan.
+// repeated script does, is not an error of the plan.
 func queuedBefore(p *Plan, s *run.State) *wire.Error {
 	done := 0
 	for _, t := range p.Tasks {

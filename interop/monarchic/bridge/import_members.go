@@ -180,8 +180,8 @@ func (r *reader) edges(t *Task, o *ojson.Object, at, key string) {
 	}
 }
 
-// edge adds a dependency. All kinds that are an order of work are one to the run;
-// a message route is none.
+// edge adds a dependency. All kinds that order work are the same to the run; a message
+// route does not order work.
 func (r *reader) edge(t *Task, at, id string, o *ojson.Object) {
 	switch kind := cmp.Or(o.String("kind"), "depends_on"); kind {
 	case "depends_on":

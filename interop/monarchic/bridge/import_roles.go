@@ -158,7 +158,7 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 		// A plan brings no documents of its own; left out, other readers would demand the usual ones.
 		"workflow_kit", obj())
 	if n := len(p.Tasks); n > 25 {
-		doc.Set("run_loop", obj("max_turns", 2*n)) // every task once, and as many turns to mend things
+		doc.Set("run_loop", obj("max_turns", 2*n)) // every task once, and as many turns for corrections
 	}
 	data := ojson.Pretty(doc)
 	cfg, problems, err := config.Decode(data)

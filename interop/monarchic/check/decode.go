@@ -14,9 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// decode reads one document. A member that is there twice is a finding, not an
-// error: the rest of the document can be judged all the same, with the last
-// one in its place.
+// decode reads one document. A duplicate member is a finding, not an error: the
+// document can still be judged, with the last one in its place.
 func decode(data []byte) (ojson.Value, []Finding, error) {
 	limits := ojson.Limits{Bytes: MaxBytes, Depth: MaxDepth}
 	v, err := ojson.DecodeLimited(data, limits)

@@ -69,7 +69,7 @@ func New(o Options) *Session {
 	return s
 }
 
-// Close judges what needs the whole log, adding to results given out before.
+// Close judges what needs the whole log, adding to results returned before.
 func (s *Session) Close() {
 	if s.log != nil {
 		s.log.finish(s.opts.Complete)

@@ -99,7 +99,7 @@ func isID(name string) bool {
 	return false
 }
 
-// safe reports an id that is none (docs/monarchic.md).
+// safe reports an unsafe id (docs/monarchic.md).
 func (j *judge) safe(id, at string) {
 	if !wire.SafeID(id) && !j.told(at) {
 		j.fail(at, "id.unsafe", "this "+wire.UnsafeText(id))

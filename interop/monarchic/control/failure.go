@@ -167,7 +167,7 @@ func (s *Server) recordRefusal(ctx context.Context, h runner.LeaseHolder, reason
 	}
 	for _, l := range list {
 		if l.Lease.StepID == h.Ref.StepID {
-			// What is not recorded is refused all the same.
+			// An unrecorded refusal is still a refusal.
 			_ = s.patiently(ctx, func() error { return s.r.RecordRefusal(ctx, h, l.Lease, reason, asked) })
 			return
 		}

@@ -35,8 +35,8 @@ func Decode(v ojson.Value, dst any) error {
 	return d.problems.err()
 }
 
-// Checker is a struct with rules beyond the types of its members. Check is
-// called once its own members have no fault.
+// Checker is a struct with rules beyond the types of its members. Check is called once
+// its own members are valid.
 type Checker interface {
 	Check(report func(member, rule, text string))
 }

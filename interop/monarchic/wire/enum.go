@@ -115,7 +115,7 @@ func (s *Set) value(token string) ojson.Value {
 
 var sets sync.Map // reflect.Type -> *Set; nil for types that are not enums
 
-// SetOf returns the set of the enum type t, nil when t is none.
+// SetOf returns the set of the enum type t, nil when t is not an enum.
 func SetOf(t reflect.Type) *Set {
 	if t.Kind() != reflect.String || t.PkgPath() == "" {
 		return nil

@@ -62,7 +62,7 @@ func (p Problems) Error() string {
 	return text
 }
 
-// err returns p as an error, nil when there is no fault.
+// err returns p as an error, nil when p is empty.
 func (p Problems) err() error {
 	if len(p) == 0 {
 		return nil
