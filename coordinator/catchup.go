@@ -174,7 +174,8 @@ func blockedError(s *initiative.State) *wire.Error {
 	}
 	return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: "The initiative is blocked: " + reason,
 		Details: ojson.NewObject("blocked_reason", ojson.OrNull(s.BlockedReason)),
-		Hint:    "remove the cause of the block, fill in " + initiative.ReportPath + ", then: " + Program + " multi resume"}
+		Hint: "remove the cause of the block, fill in " + initiative.ReportPath + ", then: " + Program +
+			" multi resume"}
 }
 
 // reportFile is the report of a block, unless there is one.

@@ -29,8 +29,8 @@ func DecodeSolveRequest(data []byte) (*SolveRequest, *Error) {
 		return nil, failure
 	}
 	if field, ok := brokenText(o, ""); !ok {
-		return nil, Errorf(CodeInvalidJSON, "%s holds half of a surrogate pair, which is not text", field).With("field",
-			field)
+		e := Errorf(CodeInvalidJSON, "%s holds half of a surrogate pair, which is not text", field)
+		return nil, e.With("field", field)
 	}
 	r := &SolveRequest{}
 	rest := o.Clone()

@@ -303,8 +303,8 @@ func (r *reader) graph() {
 	for _, t := range p.Tasks {
 		for _, d := range t.DependsOn {
 			if byID[d] == nil {
-				r.bad.add(CodePipelineInvalid, t.Pointer, d, "%s depends on %s, which is not a task of the plan.", t.ID,
-					ojson.Shown(d))
+				r.bad.add(CodePipelineInvalid, t.Pointer, d, "%s depends on %s, which is not a task of the plan.",
+					t.ID, ojson.Shown(d))
 			}
 		}
 	}

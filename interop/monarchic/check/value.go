@@ -90,7 +90,8 @@ func document(v ojson.Value, o Options) (*judge, Detection) {
 	}
 	if d.Nearest {
 		r.j.fail("", "type.none", fmt.Sprintf(
-			"the document matches none of the types; the findings below say how it differs from %s, the nearest", d.Type,
+			"the document matches none of the types; the findings below say how it differs from %s, the nearest",
+			d.Type,
 		))
 	}
 	j = r.judge()
