@@ -58,6 +58,7 @@ func DecodeObject(o *ojson.Object) (*Config, wire.Problems) {
 	d.budget()
 	d.policies()
 	d.approvalPolicy()
+	d.authority()
 	d.timeouts()
 	d.workflowKit()
 	d.rules()

@@ -27,6 +27,7 @@ const (
 	ProblemBudget               = "invalid_budget"
 	ProblemPolicy               = "invalid_policy"
 	ProblemApprovalPolicy       = "invalid_approval_policy"
+	ProblemAuthority            = "invalid_authority"
 	ProblemTimeouts             = "invalid_timeouts"
 	ProblemWorkflowKit          = "invalid_workflow_kit"
 	ProblemRules                = "invalid_rules"

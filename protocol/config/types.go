@@ -21,6 +21,7 @@ type Config struct {
 	Budget         *Budget
 	Policies       []Policy
 	ApprovalPolicy *ApprovalPolicy
+	Authority      *Authority // nil: any person may approve, and a turn may write a sign-off
 	Timeouts       *Timeouts
 	WorkflowKit    WorkflowKit
 	Rules          Rules
