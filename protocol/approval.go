@@ -42,6 +42,9 @@ func EvaluateApproval(cfg *config.Config, in ApprovalInput) ApprovalVerdict {
 	if credentialedGate(cfg, in) {
 		return ApprovalVerdict{Reason: "credentialed gate — policy auto-approval forbidden"}
 	}
+	if in.Gate != nil && in.Gate.NeedsPerson != "" {
+		return ApprovalVerdict{Reason: in.Gate.NeedsPerson}
+	}
 	switch in.GateType {
 	case run.GateCompletion:
 		return approveCompletion(cfg, policy, in)

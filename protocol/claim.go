@@ -24,6 +24,7 @@ const (
 	ClaimAbandoned = "run_abandoned"
 	ClaimUndo      = "last_approval" // what taking an approval back leads to was changed
 	ClaimIndex     = "index"         // the digest the rules decide on does not follow from the ledgers
+	ClaimAuthority = "authority"     // the votes for a gate, or what its documents are compared with
 	ClaimRules     = "rules"         // a run under way is judged by weaker rules that were never adopted
 )
 
@@ -59,6 +60,8 @@ func (c Claim) String() string {
 		return "what taking the approval of gate " + c.Gate + " back leads to"
 	case ClaimIndex:
 		return "the digest of the ledgers does not follow from them"
+	case ClaimAuthority:
+		return "the votes for a gate, or what its documents are compared with, are others"
 	case ClaimRules:
 		return "the run's rules became weaker without config adopt"
 	}
@@ -99,6 +102,9 @@ func Claims(c *config.Config, before, after *run.State) []Claim {
 		_, gate, _ := a.Gate()
 		out = append(out, Claim{Kind: ClaimUndo, Gate: gate})
 	}
+	if before.Run() == after.Run() && !sameAuthority(before, after) {
+		out = append(out, Claim{Kind: ClaimAuthority})
+	}
 	held := before.Status == wire.StatusBlocked || before.Status == wire.StatusPaused
 	switch {
 	case before.Status == wire.StatusCompleted && after.Status != wire.StatusCompleted,
@@ -117,6 +123,26 @@ func Claims(c *config.Config, before, after *run.State) []Claim {
 // sameApproval reports whether a step left alone what taking an approval back leads to.
 func sameApproval(before, after *run.LastApproval) bool {
 	return before != nil && bytes.Equal(ojson.Compact(ojson.Marshal(before)), ojson.Compact(ojson.Marshal(after)))
+}
+
+// sameAuthority compares the members of the state that decide who has approved what. A
+// tool that does not know them keeps them.
+func sameAuthority(a, b *run.State) bool {
+	view := func(s *run.State) *ojson.Object {
+		return ojson.NewObject(
+			"documents", ojson.Marshal(&struct {
+				Documents ojson.Map[*run.DocumentMark] `json:"documents"`
+				Votes     []*run.Vote                  `json:"votes"`
+			}{s.GateDocuments, s.GateVotes}),
+			"nonces", s.SpentNonces,
+			"base", wire.OrEmpty(s.AuthorityBase),
+		)
+	}
+	if a.AuthorityBase == nil && b.AuthorityBase == nil && a.GateDocuments.Len()+b.GateDocuments.Len()+
+		len(a.GateVotes)+len(b.GateVotes)+len(a.SpentNonces)+len(b.SpentNonces) == 0 {
+		return true
+	}
+	return bytes.Equal(ojson.Compact(view(a)), ojson.Compact(view(b)))
 }
 
 // RulesClaim returns what an operation claims by recording the configuration now, when

@@ -228,24 +228,47 @@ func NewNonProgressEntry(at, gateID, signature string, consecutive, threshold in
 // HumanApproval is the act of approving a gate. The reference keeps no such row;
 // it is ours, and other readers skip unknown types.
 type HumanApproval struct {
+	Type               string // human_approval, human_approval_vote
 	GateType, GateID   string
 	FromPhase, ToPhase string
 	RequestedByTurn    string
 	Approver           Actor
 	Reason             string // "" for none given
 	At                 string
+	Votes              []*run.Vote // of everybody who agreed; nil where no configuration asks who it was
+	Needed             int         // how many have to
+	Evidence           []FileBlob  // the gate's documents as they were approved
 }
 
 // NewHumanApprovalEntry returns the ledger row of an approval by a person: who,
-// and whether a terminal was attached.
+// whether a terminal was attached, and what was approved.
 func NewHumanApprovalEntry(a HumanApproval) *ojson.Object {
-	o := ojson.NewObject("type", "human_approval", "gate_type", a.GateType, "gate_id", ojson.OrNull(a.GateID),
+	o := ojson.NewObject("type", a.Type, "gate_type", a.GateType, "gate_id", ojson.OrNull(a.GateID),
 		"from_phase", ojson.OrNull(a.FromPhase), "to_phase", ojson.OrNull(a.ToPhase),
 		"requested_by_turn", ojson.OrNull(a.RequestedByTurn),
 		"approved_by", ojson.NewObject("name", a.Approver.Name, "email", a.Approver.Email),
 		"terminal", a.Approver.Terminal, "timestamp", a.At)
 	if a.Reason != "" {
 		o.Set("reason", a.Reason)
+	}
+	if len(a.Evidence) > 0 {
+		files := &ojson.Object{}
+		for _, f := range a.Evidence {
+			digest := run.DocumentMissing
+			if f.Blob != nil {
+				digest = "sha256:" + f.Blob.Digest
+			}
+			files.Set(f.Path, digest)
+		}
+		o.Set("evidence", files)
+	}
+	if len(a.Votes) > 0 {
+		votes := make([]*ojson.Object, len(a.Votes))
+		for i, v := range a.Votes {
+			votes[i] = ojson.Marshal(v)
+		}
+		o.Set("votes", votes)
+		o.Set("votes_needed", a.Needed)
 	}
 	return o
 }

@@ -95,7 +95,7 @@ func TestLedgerRows(t *testing.T) {
 			`{"type":"timeout","scope":"run","phase":"a","turn_id":"t1","limit_minutes":5,"elapsed_minutes":7,"exceeded_by_minutes":2,"action":"escalate","timestamp":"` + at + `"}`},
 		"no progress": {NewNonProgressEntry(at, "g1", "sig", 3, 3, []string{"f"}),
 			`{"type":"non_progress_block","gate_id":"g1","consecutive_turns":3,"threshold":3,"failing_files":["f"],"signature":"sig","timestamp":"` + at + `"}`},
-		"approval": {NewHumanApprovalEntry(HumanApproval{GateType: run.GatePhase, GateID: "g1", FromPhase: "a", ToPhase: "b", RequestedByTurn: "t1", Approver: Actor{Name: "Ann", Email: "a@b", Terminal: true}, At: at}),
+		"approval": {NewHumanApprovalEntry(HumanApproval{Type: "human_approval", GateType: run.GatePhase, GateID: "g1", FromPhase: "a", ToPhase: "b", RequestedByTurn: "t1", Approver: Actor{Name: "Ann", Email: "a@b", Terminal: true}, At: at}),
 			`{"type":"human_approval","gate_type":"phase_transition","gate_id":"g1","from_phase":"a","to_phase":"b","requested_by_turn":"t1","approved_by":{"name":"Ann","email":"a@b"},"terminal":true,"timestamp":"` + at + `"}`},
 	} {
 		line := ojson.Compact(tc.row)

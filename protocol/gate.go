@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -37,6 +38,8 @@ const (
 	FindingNotFinalPhase     = "not_final_phase"
 	FindingUndefinedGate     = "undefined_gate" // does not fail the gate
 	FindingMalformedArtifact = "malformed_artifact"
+	FindingSignoffStale      = "signoff_stale"  // a sign-off that no person gave in this run
+	FindingDocumentStale     = "document_stale" // a document that no turn of the phase touched
 )
 
 // GateInput is what a gate evaluation reads. Participated says whether a role
@@ -51,6 +54,12 @@ type GateInput struct {
 	VerificationStatus       string
 	VerificationReproducible bool // read with rules.strict_verification only
 	Files                    *Files
+
+	// Marks are the gate documents as they were when the phase began; nil where that is
+	// not known or the configuration has no authority.
+	Marks *ojson.Map[*run.DocumentMark]
+	// Person: a person passes the gate and answers for what its documents say.
+	Person bool
 }
 
 // GateFinding is one reason with its meaning.
@@ -78,7 +87,8 @@ type GateResult struct {
 	TransitionRequest   string
 	Credentialed        bool
 	Findings            []GateFinding // one for each of Reasons, in order
-	Warnings            []GateFinding // FindingMalformedArtifact; not on the wire
+	Warnings            []GateFinding // what does not fail the gate; not on the wire
+	NeedsPerson         string        // why no policy may pass the gate, "" when one may; not on the wire
 }
 
 // GateFiles returns every path an evaluation of the phase's exit gate reads, in
@@ -162,41 +172,104 @@ func (r *GateResult) evaluate(in GateInput, open, undefined string) {
 		return
 	}
 	r.Credentialed = gate.Credentialed
+	var stale []string
 	for _, a := range config.GateArtifacts(in.Config, gate, in.Phase) {
-		r.artifact(in, a)
+		if r.artifact(in, a) {
+			stale = append(stale, a.Path)
+		}
 	}
 	if gate.RequiresVerify {
 		r.verification(in)
 	}
+	person := gate.RequiresHuman || r.NeedsPerson != ""
+	if in.Config.GateRule(id) != nil {
+		person, r.NeedsPerson = true, "authority names who approves gate "+wire.Quoted(id)
+	}
+	r.stale(in, stale, person)
 	switch {
 	case len(r.Findings) > 0:
 		r.Action, r.Passed = ActionGateFailed, false
-	case gate.RequiresHuman:
+	case person:
 		r.Action, r.BlockedByHuman = ActionAwaitHuman, true
 	}
 }
 
-// artifact applies the predicates of one file in the order of docs/spec/gates.md#what-a-gate-looks-at.
-func (r *GateResult) artifact(in GateInput, a *config.GateArtifact) {
+// artifact applies the predicates of one file in the order of
+// docs/spec/gates.md#what-a-gate-looks-at; true for a required one that is what it was
+// when the phase began.
+func (r *GateResult) artifact(in GateInput, a *config.GateArtifact) (stale bool) {
 	if !in.Files.Exists(a.Path) {
 		if a.Required {
 			r.MissingFiles = append(r.MissingFiles, a.Path)
 			r.add(GateFinding{Code: FindingMissingFile, Path: a.Path, Reason: "Required file missing: " + a.Path})
 		}
-		return
+		return false
 	}
 	data := in.Files.Data(a.Path)
 	if a.PathRules {
 		if kind := config.PathSemantics(a.Path); kind != "" {
-			r.semantics(kind, a.Path, data, nil, false)
+			r.judge(in, kind, a.Path, data, nil, false)
 		}
 	}
 	for _, k := range a.Kit {
-		r.semantics(k.Semantics, a.Path, data, k.RequiredSections, true)
+		r.judge(in, k.Semantics, a.Path, data, k.RequiredSections, true)
 	}
 	if a.OwnedBy != "" && (in.Participated == nil || !in.Participated(in.Phase, a.OwnedBy)) {
-		r.add(GateFinding{Code: FindingOwnership, Path: a.Path, Role: a.OwnedBy,
-			Reason: fmt.Sprintf("%s requires participation from role %s in phase %s, but no accepted turn from that role was found", wire.Quoted(a.Path), wire.Quoted(a.OwnedBy), wire.Quoted(in.Phase))})
+		r.add(GateFinding{
+			Code: FindingOwnership,
+			Path: a.Path,
+			Role: a.OwnedBy,
+			Reason: fmt.Sprintf("%s requires participation from role %s in phase %s, "+
+				"but no accepted turn from that role was found",
+				wire.Quoted(a.Path), wire.Quoted(a.OwnedBy), wire.Quoted(in.Phase)),
+		})
+	}
+	if !a.Required || in.Person || in.Marks == nil {
+		return false
+	}
+	m, ok := in.Marks.Get(a.Path)
+	return ok && m.Phase == documentDigest(data)
+}
+
+// judge holds a document against one evaluator. A sign-off that is left to people is
+// asked of the person who passes the gate, whatever the document says before.
+func (r *GateResult) judge(in GateInput, kind, path string, data []byte, sections []string, configured bool) {
+	if !in.Config.PersonSigns() || in.Person || !signoffKind(kind) {
+		r.semantics(kind, path, data, sections, configured)
+		return
+	}
+	r.NeedsPerson = "a person signs " + wire.Quoted(path)
+	if affirmative(kind, data) {
+		r.Warnings = append(r.Warnings, GateFinding{
+			Code:      FindingSignoffStale,
+			Path:      path,
+			Semantics: kind,
+			Reason:    path + " already says yes, and no person approved that in this run; it counts with an approval",
+		})
+	}
+}
+
+// stale fails a gate whose documents say what they said before the phase; where a person
+// decides it is for them to see.
+func (r *GateResult) stale(in GateInput, paths []string, person bool) {
+	for _, p := range paths {
+		since := "phase " + in.Phase
+		if m, _ := in.Marks.Get(p); m.Run == m.Phase {
+			since = "the run"
+		}
+		f := GateFinding{
+			Code:   FindingDocumentStale,
+			Path:   p,
+			Reason: fmt.Sprintf("%s is what it was when %s began", p, since),
+		}
+		if !person {
+			r.add(f)
+			continue
+		}
+		r.Warnings = append(r.Warnings, f)
+		if r.NeedsPerson == "" {
+			r.NeedsPerson = f.Reason
+		}
 	}
 }
 

@@ -317,8 +317,14 @@ func (t *transition) gateInput(files []FileBlob) GateInput {
 			facts[i].Exists, facts[i].Data = true, f.Blob.Data
 		}
 	}
-	return GateInput{Config: t.cfg, Phase: t.s.Phase, Files: NewFiles(facts), Participated: func(phase, role string) bool {
-		roles, _ := t.x.Participants.Get(phase)
-		return slices.Contains(roles, role)
-	}}
+	return GateInput{
+		Config: t.cfg,
+		Phase:  t.s.Phase,
+		Files:  NewFiles(facts),
+		Marks:  DocumentMarks(t.cfg, t.s),
+		Participated: func(phase, role string) bool {
+			roles, _ := t.x.Participants.Get(phase)
+			return slices.Contains(roles, role)
+		},
+	}
 }

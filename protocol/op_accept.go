@@ -35,6 +35,7 @@ type AcceptTurn struct {
 	Replay            *result.ReplayOutcome `json:"replay,omitempty"`    // verification replay, when a policy asks for one
 	Drift             []string              `json:"drift,omitempty"`     // what changed in the work tree while the decision was being made, usually by a hook
 	Protected         []string              `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
+	Documents         []DocumentFact        `json:"documents,omitempty"` // all gate documents, where the configuration has authority
 	Lease             *run.Lease            `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
 }
 
@@ -44,7 +45,10 @@ type FileBlob struct {
 	Blob *Blob  `json:"blob"`
 }
 
-func (*AcceptTurn) Name() string { return "accept_turn" }
+// OpAccept is the wire name of AcceptTurn.
+const OpAccept = "accept_turn"
+
+func (*AcceptTurn) Name() string { return OpAccept }
 
 func (op *AcceptTurn) Blobs() []*Blob {
 	out := []*Blob{op.Staged, op.IdleSidecar}

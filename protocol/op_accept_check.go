@@ -65,7 +65,7 @@ func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 
 func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
 	for _, step := range []func(*ojson.Object) *wire.Error{
-		a.validate, a.checkWait, a.checkProtected, a.checkProposal, a.checkOverrides, a.observe, a.coverIntent, a.precheckGate, a.checkEmpty,
+		a.validate, a.checkWait, a.checkProtected, a.checkProposal, a.checkOverrides, a.observe, a.checkSignoffs, a.coverIntent, a.precheckGate, a.checkEmpty,
 		a.checkReplay, a.checkPolicies, a.checkConflict, a.checkDrift,
 	} {
 		if err := step(doc); err != nil {
@@ -137,6 +137,12 @@ func (a *acceptance) checkProtected(*ojson.Object) *wire.Error {
 	e := result.ObservationError(wire.CodeArtifactMismatch, a.op.Protected)
 	e.Message = fmt.Sprintf("git_hooks.protected keeps files that the turn declares or changes: %s.", wire.ListSome(a.op.Protected, 5))
 	e.Hint = "undo the change and take the files out of files_changed; a person who wants it changes git_hooks.protected between turns"
+	if slices.ContainsFunc(a.op.Protected, func(p string) bool { return slices.Contains(wire.SignerFiles(), p) }) {
+		e.Message = fmt.Sprintf("The turn declares or changes files that say whose approval counts, or that git_hooks.protected keeps: %s.",
+			wire.ListSome(a.op.Protected, 5))
+		e.Hint = "undo the change and take the files out of files_changed; a person changes the signers between runs, " +
+			"or with git agentxchain config adopt"
+	}
 	for _, p := range a.op.Protected {
 		e.Problems = append(e.Problems, wire.Problem{
 			Code:    result.ProblemProtectedPath,

@@ -52,6 +52,7 @@ func (a *acceptance) commit() {
 	gate := a.lifecycle()
 	a.needsHuman()
 	t.timeouts(turn, a.op.Files)
+	t.markDocuments(a.op.Documents, false, s.Phase != t.before.Phase)
 	t.reconcileGateFailure(a.op.Files, turn)
 	a.nonProgress()
 	a.stuckCharter()

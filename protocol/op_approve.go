@@ -19,7 +19,10 @@ type Approval struct {
 	Unproven bool        `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
 	Reason   string      `json:"reason,omitempty"`   // why, in the person's words
 	Undoable bool        `json:"undoable,omitempty"` // keep what a withdrawal goes back to; records of before did not
-	Preview  bool        `json:"-"`                  // only ask whether it would be granted, before any action runs; never recorded
+	Consent  *Consent    `json:"consent,omitempty"`  // who agrees, with the proof
+	// Documents are all gate documents, where the configuration has authority.
+	Documents []DocumentFact `json:"documents,omitempty"`
+	Preview   bool           `json:"-"` // only ask whether it would be granted, before any action runs; never recorded
 }
 
 // ActionRun is one executed gate action (docs/spec/gates.md#gate-actions).
@@ -58,7 +61,7 @@ func (a *Approval) blobs() []*Blob {
 	for i := range a.Files {
 		out = append(out, a.Files[i].Blob)
 	}
-	return out
+	return append(out, a.Consent.blobs()...)
 }
 
 // ApproveResult is the outcome of an approval.
@@ -66,6 +69,11 @@ type ApproveResult struct {
 	GateType string
 	Gate     string
 	From, To string // phases; To is "" for a completion
+
+	Votes   []*run.Vote // of everybody who agrees, the newest last
+	Dropped []*run.Vote // given for content that has changed since; they do not count
+	Needed  int         // how many have to agree
+	Passed  bool        // enough do
 }
 
 // CheckApprover refuses an agent. An isolated one cannot even take the lock; it is
@@ -126,18 +134,23 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	}); err != nil {
 		return err
 	}
+	d := t.gateDecision(run.GatePhase, p.Gate, p.To, &op.Approval)
+	if passed, err := op.Approval.count(t, res, d); err != nil || !passed {
+		return err
+	}
 	if err := op.Approval.checkActions(t.cfg, p.Gate); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
 		return nil
 	}
-	t.approved(run.GatePhase, p.Gate, p.RequestedByTurn, p.From, p.To, op.Approval.Reason)
+	op.Approval.granted(t, res, p.RequestedByTurn)
 	t.event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
 	g := GateResult{GateID: new(p.Gate), NextPhase: p.To}
 	t.advance(&g, p.RequestedByTurn, "human_approved")
+	t.markDocuments(op.Approval.Documents, true, true)
 	t.session = "phase_approved"
 	t.subject = fmt.Sprintf("approve %s: %s to %s", p.Gate, p.From, p.To)
 	return nil
@@ -148,11 +161,16 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 		return err
 	}
 	p := t.s.PendingRunCompletion
-	t.result = &ApproveResult{GateType: run.GateCompletion, Gate: p.Gate, From: t.s.Phase}
+	res := &ApproveResult{GateType: run.GateCompletion, Gate: p.Gate, From: t.s.Phase}
+	t.result = res
 	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedDone, func(in GateInput) GateResult {
 		in.CompletionRequest = true
 		return EvaluateRunCompletion(in)
 	}); err != nil {
+		return err
+	}
+	d := t.gateDecision(run.GateCompletion, p.Gate, "", &op.Approval)
+	if passed, err := op.Approval.count(t, res, d); err != nil || !passed {
 		return err
 	}
 	if err := op.Approval.checkActions(t.cfg, p.Gate); err != nil {
@@ -161,7 +179,7 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	if op.Approval.record(t, run.GateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
 		return nil
 	}
-	t.approved(run.GateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "", op.Approval.Reason)
+	op.Approval.granted(t, res, p.RequestedByTurn)
 	t.event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingRunCompletion = nil
@@ -180,6 +198,7 @@ func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eva
 		return nil
 	}
 	in := t.gateInput(a.Files)
+	in.Person = true
 	if row == nil {
 		row = t.x.LastRow // a state that does not say who asked
 	}
@@ -266,20 +285,6 @@ func intPtr(p *int) any {
 	return *p
 }
 
-// approved records who approved and why, and whether a terminal was there.
-func (t *transition) approved(kind, gate, by, from, to, reason string) {
-	t.append(wire.LedgerDecisions, NewHumanApprovalEntry(HumanApproval{
-		GateType:        kind,
-		GateID:          gate,
-		FromPhase:       from,
-		ToPhase:         to,
-		RequestedByTurn: by,
-		Approver:        t.env.Actor,
-		Reason:          wire.TrimSpace(reason),
-		At:              t.env.Time(),
-	}))
-}
-
 // settle makes the run active and closes what the gate had raised.
 func (t *transition) settle(via string) {
 	s := t.s
@@ -293,6 +298,7 @@ func (t *transition) settle(via string) {
 	s.Status = wire.StatusActive
 	s.BlockedOn, s.BlockedReason = nil, nil
 	s.LastGateFailure = nil
+	s.GateVotes = nil
 }
 
 func hasPrefix(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }

@@ -15,11 +15,12 @@ import (
 // AssignTurn assigns and dispatches a turn. The caller writes the dispatch
 // bundle in the same commit, so the turn leaves the operation as dispatched.
 type AssignTurn struct {
-	Role         string        `json:"role"` // "" resolves the next role (docs/spec/lifecycle.md#assigning-a-turn)
-	Baseline     *run.Baseline `json:"baseline"`
-	Dirty        []string      `json:"dirty"`                  // dirty project-owned paths at assignment
-	Undispatched bool          `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
-	LeaveGate    bool          `json:"leave_gate,omitempty"`   // a person means to take the request of a waiting gate back
+	Role         string         `json:"role"` // "" resolves the next role (docs/spec/lifecycle.md#assigning-a-turn)
+	Baseline     *run.Baseline  `json:"baseline"`
+	Dirty        []string       `json:"dirty"`                  // dirty project-owned paths at assignment
+	Documents    []DocumentFact `json:"documents,omitempty"`    // all gate documents, where the configuration has authority
+	Undispatched bool           `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
+	LeaveGate    bool           `json:"leave_gate,omitempty"`   // a person means to take the request of a waiting gate back
 }
 
 func (*AssignTurn) Name() string      { return "assign_turn" }
@@ -71,6 +72,7 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		return t.dirtyError(op.Dirty)
 	}
 
+	t.markDocuments(op.Documents, s.ActiveTurns.Len() == 0, false)
 	now := t.env.Now
 	s.TurnSequence++
 	turn := &run.Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: wire.TurnAssigned, Attempt: 1,

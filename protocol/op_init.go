@@ -24,6 +24,8 @@ type InitRun struct {
 	InheritContext bool          `json:"inherit_context,omitempty"`
 	CreatedBy      string        `json:"created_by,omitempty"`
 
+	Documents []DocumentFact `json:"documents,omitempty"` // all gate documents, where the configuration has authority
+
 	// Of the run that Restart puts away: its open escalation records, which are
 	// closed with it, and HUMAN_TASKS.md, nil when absent.
 	Open  []*ojson.Object `json:"open_escalations,omitempty"`
@@ -85,6 +87,12 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 		s.AcceptedIntegrationRef = new("git:" + t.env.Git.Head)
 	}
 	t.x = &run.Index{Run: s.Run()}
+	s.AuthorityBase, s.GateVotes, s.SpentNonces = nil, nil, nil
+	s.GateDocuments = ojson.Map[*run.DocumentMark]{}
+	if t.cfg.Authority != nil && t.env.Git.Head != "" {
+		s.AuthorityBase = new(t.env.Git.Head)
+	}
+	t.markDocuments(op.Documents, true, true)
 	t.event("run_started", nil, "provenance", prov)
 	op.close(t, before)
 	t.subject = fmt.Sprintf("start %s in phase %s", s.Run(), s.Phase)

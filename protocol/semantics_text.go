@@ -100,7 +100,8 @@ type labelled struct {
 	value   string // trimmed
 	found   bool
 	crossed bool // the value stands on a later line than the colon
-	end     int  // offset behind the value
+	start   int  // offset of the value
+	end     int  // offset behind its line
 }
 
 // lineValue finds the first labelled line: label at a line start, optional
@@ -119,8 +120,13 @@ func lineValue(text string, label func(string) int) labelled {
 				if i := strings.IndexAny(rest, lineTerminators); i >= 0 {
 					line = rest[:i]
 				}
-				return labelled{value: wire.Trim(line), found: true, end: len(text) - len(rest) + len(line),
-					crossed: strings.ContainsAny(after[:len(after)-len(rest)], lineTerminators)}
+				return labelled{
+					value:   wire.Trim(line),
+					found:   true,
+					crossed: strings.ContainsAny(after[:len(after)-len(rest)], lineTerminators),
+					start:   len(text) - len(rest),
+					end:     len(text) - len(rest) + len(line),
+				}
 			}
 		}
 		i := strings.IndexAny(text[pos:], lineTerminators)

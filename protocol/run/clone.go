@@ -61,7 +61,8 @@ func (s *State) Copy(f objectCopy) *State {
 	}
 	c := *s
 	for _, p := range []**string{&c.RunID, &c.CreatedAt, &c.PhaseEnteredAt, &c.CompletedAt, &c.AcceptedIntegrationRef, &c.LastCompletedTurnID,
-		&c.BlockedOn, &c.NextRecommendedRole, &c.NonProgressSignature} {
+		&c.BlockedOn, &c.NextRecommendedRole, &c.NonProgressSignature,
+		&c.AuthorityBase} {
 		*p = copyPtr(*p)
 	}
 	for _, p := range []**ojson.Object{&c.LastCompletedTurn, &c.Escalation, &c.Provenance, &c.InheritedContext} {
@@ -105,6 +106,19 @@ func (s *State) Copy(f objectCopy) *State {
 		c.PendingDelegation.Extra = f.extra(r.Extra)
 	}
 	c.RepoDecisions = f.list(s.RepoDecisions)
+	c.GateDocuments = s.GateDocuments.Clone(func(m *DocumentMark) *DocumentMark {
+		out := *m
+		out.Extra = f.extra(m.Extra)
+		return &out
+	})
+	if s.GateVotes != nil {
+		c.GateVotes = make([]*Vote, len(s.GateVotes))
+		for i, v := range s.GateVotes {
+			c.GateVotes[i] = copyPtr(v)
+			c.GateVotes[i].Extra = f.extra(v.Extra)
+		}
+	}
+	c.SpentNonces = slices.Clone(s.SpentNonces)
 	c.Extra = f.extra(s.Extra)
 	return &c
 }

@@ -23,12 +23,16 @@ const EventConfigAdopted = "config_adopted"
 // a role at the waiting gate. Its payload: gate_type, gate_id, requested_by_turn, role.
 const EventGateLeft = "gate_left"
 
+// EventGateVote is the type of rows about an approval that leaves a gate waiting for
+// more. Its payload: gate_type, gate_id, votes and votes_needed.
+const EventGateVote = "gate_vote"
+
 // OwnEventTypes are the types we write beside EventTypes. Other implementations
 // keep such rows and pass them over (docs/spec/state.md#events); an event that comes from
 // outside is still held against the closed vocabulary.
 func OwnEventTypes() []string {
 	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged, EventConfigAdopted,
-		EventAbandoned, EventApprovalWithdrawn, EventGateLeft}
+		EventAbandoned, EventApprovalWithdrawn, EventGateLeft, EventGateVote}
 }
 
 // writable reports whether an event of the type may go to events.jsonl.

@@ -46,7 +46,14 @@ type State struct {
 	NonProgressCount       int                      `json:"non_progress_count,omitempty"`
 	Abandoned              *Abandonment             `json:"abandoned,omitempty"` // a member of ours, like the next
 	LastApproval           *LastApproval            `json:"last_approval,omitempty"`
-	Extra                  ojson.Extra
+
+	// Members of ours (docs/spec/state.md#documents-and-approvals).
+	AuthorityBase *string                  `json:"authority_base,omitempty"` // commit whose signers count; HEAD as the run began
+	GateDocuments ojson.Map[*DocumentMark] `json:"gate_documents,omitempty"` // by path
+	GateVotes     []*Vote                  `json:"gate_votes,omitempty"`     // for the gate that waits
+	SpentNonces   []string                 `json:"spent_nonces,omitempty"`   // of statements this run has used
+
+	Extra ojson.Extra
 }
 
 // Turn is one entry of active_turns (docs/spec/state.md#a-turn). Optional members are

@@ -107,7 +107,7 @@ func nullMeansAbsent(path string) bool {
 		parent, name = path[:i], path[i+1:]
 	}
 	switch parent {
-	case "active_turns", "budget_reservations", "phase_gate_status":
+	case "active_turns", "budget_reservations", "phase_gate_status", "gate_documents":
 		return false // a name chosen by somebody, not a member of ours
 	}
 	switch name {
@@ -135,6 +135,14 @@ func dropNilMembers(s *State, problems wire.Problems) wire.Problems {
 			problems = addStateProblem(problems, "budget_reservations."+id, "budget_reservations."+id+" must be an object, not null")
 		}
 	}
+	for _, path := range s.GateDocuments.Keys() {
+		if m, _ := s.GateDocuments.Get(path); m == nil {
+			s.GateDocuments.Delete(path)
+			at := "gate_documents." + path
+			problems = addStateProblem(problems, at, at+" must be an object, not null")
+		}
+	}
+	s.GateVotes, problems = dropNil(s.GateVotes, "gate_votes", problems)
 	s.DelegationQueue, problems = dropNil(s.DelegationQueue, "delegation_queue", problems)
 	s.CharterQueue, problems = dropNil(s.CharterQueue, "charter_queue", problems)
 	s.CharterPlans, problems = dropNil(s.CharterPlans, "charter_plans", problems)

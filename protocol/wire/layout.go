@@ -80,6 +80,7 @@ const (
 	DispatchDir     = ".agentxchain/dispatch/turns"
 	RejectedDir     = ".agentxchain/dispatch/rejected"
 	ReviewsDir      = ".agentxchain/reviews"
+	ApprovalsDir    = ".agentxchain/approvals" // signed statements
 	ProposedDir     = ".agentxchain/proposed"
 	LockPath        = ".agentxchain/locks/accept-turn.lock"
 )

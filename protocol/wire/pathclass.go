@@ -15,6 +15,7 @@ import (
 var operationalPrefixes = []string{
 	".agentxchain/dispatch/", ".agentxchain/dispatch-progress", ".agentxchain/staging/", ".agentxchain/intake/", ".agentxchain/locks/",
 	".agentxchain/transactions/", ".agentxchain/missions/", ".agentxchain/multirepo/", ".agentxchain/plugins/", ".agentxchain/prompts/",
+	ApprovalsDir + "/",
 }
 
 // orchestratorFiles are the runner's state and log files.
@@ -46,7 +47,18 @@ const unobservedPrefix = ".planning/dogfood-100-turn-evidence/"
 var continuityRoots = []string{
 	".agentxchain/dispatch", ".agentxchain/staging", ".agentxchain/transactions/accept", ".agentxchain/intake", ".agentxchain/missions",
 	".agentxchain/multirepo", ".agentxchain/reviews", ".agentxchain/reports", ".agentxchain/proposed",
+	ApprovalsDir,
 }
+
+// signerFiles say which key belongs to whom (docs/spec/approvals.md#signers).
+var signerFiles = []string{
+	".agentxchain/allowed_signers", ".agentxchain/revoked_signers",
+	".agentxchain/signers/openpgp.asc", ".agentxchain/signers/x509.pem",
+}
+
+// SignerFiles returns the project-relative paths of the files that say which key belongs
+// to whom.
+func SignerFiles() []string { return slices.Clone(signerFiles) }
 
 // reservedPaths may never be claimed by an actor.
 var reservedPaths = []string{

@@ -1,0 +1,33 @@
+// What the state keeps of gate documents and of approvals under way; members of ours
+// (docs/spec/state.md#documents-and-approvals).
+
+package run
+
+import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+
+// DocumentMark is a gate document as it was at three moments of the run. Digests are
+// sha256:<hex>, or "missing".
+type DocumentMark struct {
+	Run    string `json:"run"`              // when the run began
+	Phase  string `json:"phase"`            // when the phase began
+	Signed bool   `json:"signed,omitempty"` // its sign-off line said yes when the turn under way began
+	Extra  ojson.Extra
+}
+
+// DocumentMissing is the digest of a document that was not there.
+const DocumentMissing = "missing"
+
+// Vote is the approval of one person for a gate that needs several, or that was
+// granted with it.
+type Vote struct {
+	Principal string `json:"principal"` // e-mail address
+	Name      string `json:"name,omitempty"`
+	At        string `json:"at"`
+	Content   string `json:"content"`             // sha256:<hex> of what was approved; see Content
+	Statement string `json:"statement,omitempty"` // sha256:<hex> of the signed statement, "" for none
+	KeyID     string `json:"key_id,omitempty"`    // key that signed it
+	Key       string `json:"key,omitempty"`       // what counts once, whatever names the key has
+	Terminal  bool   `json:"terminal"`            // a terminal was attached
+	Reason    string `json:"reason,omitempty"`
+	Extra     ojson.Extra
+}
