@@ -78,7 +78,7 @@ func (a *Approval) count(t *transition, res *ApproveResult, d *decision) (passed
 	t.event(run.EventGateVote, nil, "gate_type", d.gateType, "gate_id", d.gate,
 		"votes", len(sum.votes), "votes_needed", sum.need)
 	t.session = "gate_vote"
-	t.subject = fmt.Sprintf("approve %s: %d of %d", d.gate, len(sum.votes), sum.need)
+	t.subject = fmt.Sprintf("vote for %s: %d of %d", d.gate, len(sum.votes), sum.need)
 	return false, nil
 }
 

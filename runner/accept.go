@@ -126,6 +126,9 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if op.Files, err = c.gateFiles(); err != nil {
 		return nil, err
 	}
+	if op.Documents, err = c.gateDocuments(); err != nil {
+		return nil, err
+	}
 	if op.Proposed, err = c.proposed(s); err != nil {
 		return nil, err
 	}
@@ -147,7 +150,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 // protectedPaths are the paths a result declares or proposes, or the turn changed, that
 // git_hooks.protected keeps. What a turn beside this one has claimed is left to it.
 func (c *change) protectedPaths(s staged, seen result.Observation) []string {
-	if len(c.view.Config.Protected) == 0 {
+	if len(c.view.Config.Protected) == 0 && c.view.Config.Authority == nil {
 		return nil
 	}
 	paths := slices.Clone(seen.FilesChanged)
@@ -162,12 +165,23 @@ func (c *change) protectedPaths(s staged, seen result.Observation) []string {
 	}
 	var out []string
 	for _, p := range paths {
-		if clean, problem := wire.CleanPath(p); problem == "" && c.view.Config.ProtectedPath(clean) != "" && !slices.Contains(out, clean) {
+		if clean, problem := wire.CleanPath(p); problem == "" && c.kept(clean) && !slices.Contains(out, clean) {
 			out = append(out, clean)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// kept reports a path that no turn may change: what git_hooks.protected names, and with
+// authority the files of signers.
+func (c *change) kept(path string) bool {
+	if c.view.Config.ProtectedPath(path) != "" {
+		return true
+	}
+	return c.view.Config.Authority != nil && slices.ContainsFunc(wire.SignerFiles(), func(f string) bool {
+		return wire.FoldPath(f) == wire.FoldPath(path)
+	})
 }
 
 // proposed reads the present contents of the files a result proposes to change.

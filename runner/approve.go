@@ -8,7 +8,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,20 +24,25 @@ type ApproveOptions struct {
 	AllowActions bool   // run the gate's actions; also git config agentxchain.allowGateActions
 	DryRun       bool   // only say what would happen
 	Reason       string // recorded with the approval; may be empty
+	Consent      ConsentOptions
 
 	Shown *PendingGate // what the person saw; something else is not approved by their answer. nil: they asked for nothing
 }
 
-// Approved is the outcome of Approve.
+// Approved is the outcome of Approve. When Result.Passed is false the approval is
+// recorded and the gate waits for more.
 type Approved struct {
 	Done
 	DryRun  bool
 	Result  *protocol.ApproveResult
 	Actions []config.GateAction
+	Signed  []string // sign-off documents that carry the person's yes now
+	Commit  string   // of those documents, "" for none
 }
 
 // Approve passes the pending gate after holding its predicates against the work
-// tree of now. It is refused from inside a dispatched turn.
+// tree of now, or adds the person's yes to those it needs. It is refused from inside a
+// dispatched turn.
 func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, error) {
 	out := &Approved{DryRun: opt.DryRun}
 	in := r.asker()
@@ -43,79 +50,187 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}
-	done, err := r.do(ctx, "approve", func(ctx context.Context, c *change) (protocol.Operation, error) {
-		s := c.view.State
-		completion := s.PendingRunCompletion != nil && s.PendingPhaseTransition == nil
-		if opt.Completion != nil {
-			completion = *opt.Completion
-		}
-		if refusal := protocol.CheckApprovable(s, completion, c.env.Actor); refusal != nil {
-			return nil, refusal
-		}
-		gate, by, kind, trigger := "", "", "phase_transition", "approve-transition"
-		if completion {
-			gate, by, kind, trigger = s.PendingRunCompletion.Gate, s.PendingRunCompletion.RequestedByTurn, "run_completion", "approve-completion"
-			out.Result = &protocol.ApproveResult{GateType: kind, Gate: gate, From: s.Phase}
-		} else {
-			p := s.PendingPhaseTransition
-			gate, by = p.Gate, p.RequestedByTurn
-			out.Result = &protocol.ApproveResult{GateType: kind, Gate: gate, From: p.From, To: p.To}
-		}
-		if g := c.view.Config.Gate(gate); g != nil {
-			out.Actions = g.Actions
-		}
-		if opt.DryRun {
-			return nil, nil
-		}
-		if err := c.willRun(ctx, "before_gate"); err != nil {
-			return nil, err
-		}
-		if _, err := c.look(ctx); err != nil {
-			return nil, err
-		}
-		files, err := c.gateFiles()
-		if err != nil {
-			return nil, err
-		}
-		if err := opt.Shown.still(gate, by, files); err != nil {
-			return nil, err
-		}
-		op := func(actions []protocol.ActionRun) protocol.Operation {
-			a := protocol.Approval{Files: files, Actions: actions, Reason: opt.Reason, Undoable: true}
-			if completion {
-				return &protocol.ApproveCompletion{Approval: a}
-			}
-			return &protocol.ApprovePhase{Approval: a}
-		}
-		if len(out.Actions) == 0 && !c.hooks.has("before_gate") {
-			return op([]protocol.ActionRun{}), nil
-		}
-		// The engine decides first: no action may run for a gate that would be refused.
-		if _, refusal := protocol.Apply(c.view.Snapshot(), preview(op(nil)), c.env); refusal != nil {
-			return nil, refusal
-		}
-		if len(out.Actions) > 0 && !opt.AllowActions && !r.Store.SettingBool(ctx, "agentxchain.allowGateActions") && !r.trusted(ctx, c.view.Config) {
-			return nil, actionsRefused(gate, out.Actions)
-		}
-		if c.hooks.has("before_gate") {
-			if err := c.beforeGate(ctx, completion); err != nil {
-				return nil, err
-			}
-			// The gate is held against what the hooks have left.
-			if files, err = c.gateFiles(); err != nil {
-				return nil, err
-			}
-			if _, refusal := protocol.Apply(c.view.Snapshot(), preview(op(nil)), c.env); refusal != nil {
-				return nil, refusal
-			}
-		}
-		if len(out.Actions) == 0 {
-			return op([]protocol.ActionRun{}), nil
-		}
-		return op(c.runActions(ctx, actionContext{gate: gate, kind: kind, phase: s.Phase, by: by, trigger: trigger}, out.Actions)), nil
-	})
+	a := &approving{opt: opt, out: out}
+	done, err := r.do(ctx, "approve", a.decide, a.signOff)
 	out.Done = *done
+	for _, t := range done.made {
+		if res, ok := t.Result.(*protocol.ApproveResult); ok {
+			out.Result = res
+		}
+	}
 	return out, err
+}
+
+// approving is one approval on its way.
+type approving struct {
+	opt ApproveOptions
+	out *Approved
+
+	completion bool
+	by         string // turn that asked
+	trigger    string
+	read       []protocol.FileBlob // the gate's documents as they are
+	signed     []protocol.FileBlob // the gate's documents with the person's yes
+	changed    []string            // those that the approval writes
+	documents  []protocol.DocumentFact
+	consent    *protocol.Consent
+}
+
+// decide asks for everything the engine decides on: the gate's documents as they will
+// be signed, the person's proof, what hooks say and what actions do.
+func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, error) {
+	s, out := c.view.State, a.out
+	a.completion = s.PendingRunCompletion != nil && s.PendingPhaseTransition == nil
+	if a.opt.Completion != nil {
+		a.completion = *a.opt.Completion
+	}
+	if refusal := protocol.CheckApprovable(s, a.completion, c.env.Actor); refusal != nil {
+		return nil, refusal
+	}
+	res := &protocol.ApproveResult{From: s.Phase}
+	if a.completion {
+		p := s.PendingRunCompletion
+		res.GateType, res.Gate = run.GateCompletion, p.Gate
+		a.by, a.trigger = p.RequestedByTurn, "approve-completion"
+	} else {
+		p := s.PendingPhaseTransition
+		res.GateType, res.Gate, res.From, res.To = run.GatePhase, p.Gate, p.From, p.To
+		a.by, a.trigger = p.RequestedByTurn, "approve-transition"
+	}
+	out.Result = res
+	if g := c.view.Config.Gate(res.Gate); g != nil {
+		out.Actions = g.Actions
+	}
+	if a.opt.DryRun {
+		return nil, nil
+	}
+	if err := c.willRun(ctx, "before_gate"); err != nil {
+		return nil, err
+	}
+	if _, err := c.look(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.look(c); err != nil {
+		return nil, err
+	}
+	if err := a.opt.Shown.still(res.Gate, a.by, a.read); err != nil {
+		return nil, err
+	}
+	var err error
+	a.consent, err = c.consent(ctx, asking{
+		decision: attest.Approve,
+		gate:     res.Gate,
+		gateType: res.GateType,
+		phase:    s.Phase,
+		to:       res.To,
+		by:       a.by,
+		evidence: a.signed,
+		reason:   a.opt.Reason,
+	}, a.opt.Consent)
+	if err != nil {
+		return nil, err
+	}
+	if len(out.Actions) == 0 && !c.hooks.has("before_gate") {
+		return a.op([]protocol.ActionRun{}), nil
+	}
+	// The engine decides first: no action may run for a gate that would be refused, or
+	// that goes on waiting for others.
+	if passes, err := a.preview(c); err != nil || !passes {
+		return a.op([]protocol.ActionRun{}), err
+	}
+	if len(out.Actions) > 0 && !a.opt.AllowActions && !c.r.Store.SettingBool(ctx, "agentxchain.allowGateActions") &&
+		!c.r.trusted(ctx, c.view.Config) {
+		return nil, actionsRefused(res.Gate, out.Actions)
+	}
+	if c.hooks.has("before_gate") {
+		if err := c.beforeGate(ctx, a.completion); err != nil {
+			return nil, err
+		}
+		// The gate is held against what the hooks have left.
+		if err := a.look(c); err != nil {
+			return nil, err
+		}
+		if _, err := a.preview(c); err != nil {
+			return nil, err
+		}
+	}
+	if len(out.Actions) == 0 {
+		return a.op([]protocol.ActionRun{}), nil
+	}
+	return a.op(c.runActions(ctx, actionContext{
+		gate:    res.Gate,
+		kind:    res.GateType,
+		phase:   s.Phase,
+		by:      a.by,
+		trigger: a.trigger,
+	}, out.Actions)), nil
+}
+
+// look reads the gate's documents and signs them for the person, on paper: the work tree
+// changes when the approval is recorded.
+func (a *approving) look(c *change) error {
+	files, err := c.gateFiles()
+	if err != nil {
+		return err
+	}
+	signed, changed, refusal := protocol.Sign(c.view.Config, files)
+	if refusal != nil {
+		return refusal
+	}
+	a.read, a.signed, a.changed = files, signed, changed
+	if a.documents, err = c.gateDocuments(); err != nil {
+		return err
+	}
+	for i, d := range a.documents {
+		for _, f := range signed {
+			if f.Path == d.Path && f.Blob != nil {
+				a.documents[i] = protocol.LookDocument(c.view.Config, f.Path, f.Blob.Data)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *approving) op(actions []protocol.ActionRun) protocol.Operation {
+	approval := protocol.Approval{
+		Files:     a.signed,
+		Actions:   actions,
+		Reason:    a.opt.Reason,
+		Consent:   a.consent,
+		Documents: a.documents,
+		Undoable:  true,
+	}
+	if a.completion {
+		return &protocol.ApproveCompletion{Approval: approval}
+	}
+	return &protocol.ApprovePhase{Approval: approval}
+}
+
+// preview asks whether the approval would be granted, and whether the gate passes with it.
+func (a *approving) preview(c *change) (passes bool, err error) {
+	t, refusal := protocol.Apply(c.view.Snapshot(), preview(a.op(nil)), c.env)
+	if refusal != nil {
+		return false, refusal
+	}
+	return t.Result.(*protocol.ApproveResult).Passed, nil
+}
+
+// signOff writes the person's yes into the sign-off documents and commits them, once the
+// approval is on record. What fails here takes nothing back: doctor writes it later.
+func (a *approving) signOff(ctx context.Context, c *change) (protocol.Operation, error) {
+	s := c.view.State
+	if a.opt.DryRun || len(a.changed) == 0 || s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil {
+		return nil, nil
+	}
+	res := a.out.Result
+	commit, err := c.writeSignoffs(ctx, a.signed, a.changed, res.Gate)
+	if err != nil {
+		c.view.Notices = append(c.view.Notices, fmt.Sprintf("the approval is recorded, but %s could not be signed: %v "+
+			"(git agentxchain doctor --fix)", firstOf(a.changed), err))
+		return nil, nil
+	}
+	a.out.Signed, a.out.Commit = a.changed, string(commit)
+	return nil, nil
 }
 
 // preview asks only whether the approval would be granted.

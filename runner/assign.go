@@ -96,7 +96,16 @@ func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignT
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.AssignTurn{Role: role, Baseline: base, Dirty: projectDirty(c.tree)}, nil
+	documents, err := c.gateDocuments()
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.AssignTurn{
+		Role:      role,
+		Baseline:  base,
+		Dirty:     projectDirty(c.tree),
+		Documents: documents,
+	}, nil
 }
 
 // admits asks whether the first turn would be given once the run has begun: a
@@ -145,6 +154,10 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 	}
 	op := &protocol.InitRun{Prior: protocol.NewBlob(c.view.State.Encode()), Restart: opt.Restart, Trigger: opt.Trigger, TriggerReason: opt.TriggerReason,
 		ParentRun: opt.ParentRun, InheritContext: opt.InheritContext, CreatedBy: opt.CreatedBy}
+	var err error
+	if op.Documents, err = c.gateDocuments(); err != nil {
+		return nil, err
+	}
 	if snap := c.view.Snapshot(); opt.Restart && snap.Index != nil && len(snap.Index.OpenEscalations) > 0 {
 		op.Open = snap.Index.OpenEscalations
 		if snap.HumanTasks != nil {

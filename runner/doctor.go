@@ -85,7 +85,7 @@ func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
 func (r *Runner) ExamineWith(ctx context.Context, opt ExamineOptions) (*Examination, error) {
 	d := &doctor{r: r, fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
-		d.git, d.identity, d.worktree, d.config, d.lock, d.gitLocks, d.run, d.guards, d.told, d.ignored, d.tracked, d.leftovers, d.caller,
+		d.git, d.identity, d.worktree, d.config, d.lock, d.gitLocks, d.run, d.guards, d.told, d.ignored, d.tracked, d.leftovers, d.signedOff, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -137,6 +137,7 @@ func (d *doctor) config(ctx context.Context) {
 	for _, p := range docs.ConfigWarnings {
 		d.add("config", LevelWarning, "change "+p.Field+" in "+wire.ConfigPath, "%s", p.Message)
 	}
+	d.authority(docs.Config)
 	d.prompts(docs.Config)
 	d.hooks(docs.Config)
 	d.webhooks(docs.Config)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -32,7 +33,7 @@ func newProject(t *testing.T, edit func(cfg *ojson.Object)) *project {
 	p := &project{t: t, ctx: context.Background(), dir: t.TempDir()}
 	repo, err := gitstore.Create(p.ctx, p.dir, "main", "Ada", "ada@example.org")
 	p.must(err)
-	_, err = runner.InitProject(p.ctx, p.dir, runner.ProjectOptions{ID: "proj"})
+	_, err = testproject.Init(p.ctx, p.dir, runner.ProjectOptions{ID: "proj"})
 	p.must(err)
 	if edit != nil {
 		data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -391,7 +392,7 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 		t.Run(kind.Name(), func(t *testing.T) {
 			repo := testrepo.New(t, kind)
 			ctx := context.Background()
-			_, err := runner.InitProject(ctx, repo.Dir, runner.ProjectOptions{ID: "proj"})
+			_, err := testproject.Init(ctx, repo.Dir, runner.ProjectOptions{ID: "proj"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -55,15 +55,10 @@ type PendingGate struct {
 	MoreFiles  int             // further ones
 	Checkpoint string          // the commit that holds them, "" for none
 	Actions    []config.GateAction
-	Approvals  []GateVote // of people, as far as the gate asks for several
+	Approvals  []*run.Vote      // of people, as far as the gate asks for several
+	Rule       *config.GateRule // whose approval counts, nil for any person
 
 	Yes, No string // what follows
-}
-
-// GateVote is one person's yes to a gate that waits for more of them.
-type GateVote struct {
-	Name, Email string
-	At          string
 }
 
 // GateDocument is a document the gate looks at.
@@ -110,7 +105,7 @@ func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
 	out := &PendingGate{
 		Run:        s.Run(),
 		Op:         v.Op,
-		Approvals:  []GateVote{}, // votes of several approvers go here
+		Approvals:  s.GateVotes,
 		Objections: v.Index.OpenObjections,
 	}
 	row := out.request(v)
@@ -124,6 +119,7 @@ func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
 	if standing != nil {
 		out.Result = standing.Result
 	}
+	out.Rule = v.Config.GateRule(out.Gate)
 	if g := v.Config.Gate(out.Gate); g != nil {
 		out.Actions = g.Actions
 		for _, a := range config.GateArtifacts(v.Config, g, s.Phase) {

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -258,6 +259,9 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 	out.Status, _ = v.State.PhaseGateStatus.Get(route.ExitGate)
 	if g := v.Config.Gate(route.ExitGate); g != nil {
 		out.HumanNeeded, out.Credentialed = g.RequiresHuman, g.Credentialed
+		if v.Config.GateRule(route.ExitGate) != nil {
+			out.HumanNeeded = true
+		}
 	}
 	var facts []protocol.FileFact
 	for _, p := range protocol.GateFiles(v.Config, phase) {
@@ -271,15 +275,16 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 		}
 		facts = append(facts, f)
 	}
-	in := protocol.GateInput{Config: v.Config, Phase: phase, Files: protocol.NewFiles(facts), Participated: func(p, role string) bool {
-		roles, _ := v.Index.Participants.Get(p)
-		for _, have := range roles {
-			if have == role {
-				return true
-			}
-		}
-		return false
-	}}
+	in := protocol.GateInput{
+		Config: v.Config,
+		Phase:  phase,
+		Files:  protocol.NewFiles(facts),
+		Marks:  protocol.DocumentMarks(v.Config, v.State),
+		Participated: func(p, role string) bool {
+			roles, _ := v.Index.Participants.Get(p)
+			return slices.Contains(roles, role)
+		},
+	}
 	row := v.Index.LastRow
 	if s := v.State; s.PendingPhaseTransition != nil && v.Index.QueuedRow != nil {
 		row = v.Index.QueuedRow // the gate is judged by the turn that asked

@@ -383,3 +383,19 @@ func (c *change) gateFiles() ([]protocol.FileBlob, error) {
 	}
 	return out, nil
 }
+
+// gateDocuments looks at the documents of all gates, where a rule asks for it.
+func (c *change) gateDocuments() ([]protocol.DocumentFact, error) {
+	var out []protocol.DocumentFact
+	for _, p := range protocol.GateDocuments(c.view.Config) {
+		var data []byte
+		if clean, problem := wire.CleanPath(p); problem == "" {
+			var err error
+			if data, err = c.readFile(clean, maxGateFile); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, protocol.LookDocument(c.view.Config, p, data))
+	}
+	return out, nil
+}

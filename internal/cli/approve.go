@@ -44,6 +44,9 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
 			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
+			&ucli.BoolFlag{Name: "sign", Usage: "sign the approval as git signs commits (user.signingKey, gpg.format)"},
+			&ucli.StringSliceFlag{Name: "statement", Usage: "a signed statement (`FILE`) of a person who approves; may be repeated"},
+			&ucli.DurationFlag{Name: "expires", Usage: "how long the statement signed with --sign counts (`TIME`, default 24h)"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -57,7 +60,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 				}
 				return runApproveShow(c.Context, f)
 			case c.Bool("deny"):
-				if err := alone(c, "deny", "withdraw", "dry-run", "allow-actions"); err != nil {
+				if err := alone(c, "deny", "withdraw", "dry-run", "allow-actions", "sign", "statement", "expires"); err != nil {
 					return err
 				}
 				return runDeny(c.Context, f, c.String("reason"))
@@ -67,11 +70,16 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 				}
 				return runWithdraw(c.Context, f, c.String("reason"))
 			}
+			consent, err := consentOptions(c)
+			if err != nil {
+				return err
+			}
 			return runApprove(c.Context, f, runner.ApproveOptions{
 				Completion:   completion,
 				DryRun:       c.Bool("dry-run"),
 				AllowActions: c.Bool("allow-actions"),
 				Reason:       c.String("reason"),
+				Consent:      consent,
 			}, c.Bool("yes"))
 		},
 	}
@@ -80,7 +88,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 // alone refuses flags that mean nothing beside the named one.
 func alone(c *ucli.Context, flag string, others ...string) error {
 	for _, name := range others {
-		if c.Bool(name) {
+		if c.IsSet(name) {
 			return term.UsageErrorf("--%s runs nothing and passes nothing, so that --%s has no meaning beside it", flag, name)
 		}
 	}
@@ -148,6 +156,13 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		actions = append(actions, ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS))
 	}
 	payload.Set("gate_actions", actions)
+	passed := out.Result.Passed || out.DryRun
+	payload.Set("passed", out.Result.Passed)
+	payload.Set("votes", voteRows(out.Result.Votes))
+	payload.Set("votes_needed", out.Result.Needed)
+	payload.Set("votes_dropped", voteRows(out.Result.Dropped))
+	payload.Set("signed_documents", wire.NonNil(out.Signed))
+	payload.Set("sign_off_commit", ojson.OrNull(out.Commit))
 	n := next(ctx, r)
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
@@ -156,13 +171,27 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 			verb = "would be approved"
 		}
 		p.Printf("Gate %s %s", p.Bold(term.OneLine(out.Result.Gate)), verb)
-		if out.Result.To != "" {
+		if !passed {
+			n := len(out.Result.Votes)
+			p.Printf(" by %d of %d: it waits for %d more.\n\n", n, out.Result.Needed, out.Result.Needed-n)
+		} else if out.Result.To != "" {
 			p.Printf(": %s -> %s.\n\n", term.OneLine(out.Result.From), p.Bold(term.OneLine(out.Result.To)))
 		} else {
 			p.Printf(": the run completes.\n\n")
 		}
 		for _, a := range out.Actions {
-			p.Field("Action", "%s", term.OneLine(a.Run))
+			if passed {
+				p.Field("Action", "%s", term.OneLine(a.Run))
+			}
+		}
+		for _, v := range out.Result.Votes {
+			p.Field("Approved by", "%s", term.OneLine(voteText(v)))
+		}
+		for _, v := range out.Result.Dropped {
+			p.Field("No longer", "%s: what they approved has changed since", term.OneLine(v.Principal))
+		}
+		for _, path := range out.Signed {
+			p.Field("Signed", "%s", term.OneLine(path))
 		}
 		printWhere(p, &out.Done)
 		printNext(p, n)

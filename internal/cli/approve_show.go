@@ -58,10 +58,6 @@ func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 	for _, a := range g.Actions {
 		actions = append(actions, ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS))
 	}
-	votes := []*ojson.Object{}
-	for _, v := range g.Approvals {
-		votes = append(votes, ojson.NewObject("name", v.Name, "email", v.Email, "at", v.At))
-	}
 	var requested any
 	if !g.RequestedAt.IsZero() {
 		requested = term.Timestamp(g.RequestedAt)
@@ -94,7 +90,8 @@ func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 		"more_files", g.MoreFiles,
 		"checkpoint_sha", ojson.OrNull(g.Checkpoint),
 		"gate_actions", actions,
-		"approvals", votes,
+		"approvals", voteRows(g.Approvals),
+		"authority", ruleObject(g.Rule),
 		"yes", g.Yes,
 		"no", g.No,
 	)
@@ -174,8 +171,11 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 	for _, a := range g.Actions {
 		p.Field("Action", "%s", term.OneLine(a.Run))
 	}
+	if g.Rule != nil {
+		p.Field("Asks for", "%s", term.OneLine(approversText(g.Rule)))
+	}
 	for _, v := range g.Approvals {
-		p.Field("Approved by", "%s <%s>", term.OneLine(v.Name), term.OneLine(v.Email))
+		p.Field("Approved by", "%s", term.OneLine(voteText(v)))
 	}
 	p.Field("Yes", "%s", term.OneLine(g.Yes))
 	p.Field("No", "%s", term.OneLine(g.No))

@@ -235,7 +235,7 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	list := []*ojson.Object{}
 	for _, fr := range files {
 		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required, "owned_by", ojson.OrNull(fr.owner), "semantics", ojson.OrNull(fr.semantics),
-			"missing", fr.missing, "reasons", wire.NonNil(fr.reasons)))
+			"missing", fr.missing, "reasons", wire.NonNil(fr.reasons), "notes", wire.NonNil(fr.notes)))
 	}
 	payload.Set("files", list)
 	if fail := lastFailure(v, g); fail != nil {
@@ -244,6 +244,7 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 		payload.Set("last_failure", nil)
 	}
 	payload.Set("pending_approval", pendingOn(v.State, g.id))
+	payload.Set("authority", ruleObject(v.Config.GateRule(g.id)))
 	f.Out.Emit(payload, func(p *term.Printer) { printGate(p, v, g, files) })
 	return nil
 }
@@ -268,6 +269,7 @@ type gateFileRow struct {
 	path, owner, semantics string
 	required, missing      bool
 	reasons                []string
+	notes                  []string // what does not fail the gate and a person should know
 }
 
 func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
@@ -297,6 +299,11 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 			if fd.Path == path {
 				row.missing = row.missing || fd.Code == protocol.FindingMissingFile
 				row.reasons = append(row.reasons, fd.Reason)
+			}
+		}
+		for _, fd := range g.standing.Result.Warnings {
+			if fd.Path == path {
+				row.notes = append(row.notes, fd.Reason)
 			}
 		}
 		out = append(out, row)
@@ -329,6 +336,9 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 	}
 	p.Field("Status", "%s", gateStatus(g))
 	p.Field("Asks for", "%s", term.OneLine(gatePredicates(g.def)))
+	if rule := v.Config.GateRule(g.id); rule != nil {
+		p.Field("Approved by", "%s", term.OneLine(approversText(rule)))
+	}
 	if g.def != nil {
 		for _, a := range g.def.Actions {
 			p.Field("Action", "%s", term.OneLine(a.Run))
@@ -366,6 +376,11 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 	}
 	for _, reason := range g.standing.Result.Reasons {
 		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
+	}
+	for _, fr := range files {
+		for _, note := range fr.notes {
+			p.Field("Note", "%s", term.OneLine(note))
+		}
 	}
 	if fail := lastFailure(v, g); fail != nil {
 		p.Field("Last failed", "%s", ago(p, fail.FailedAt))

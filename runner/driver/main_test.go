@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -94,7 +95,7 @@ func newProject(t testing.TB, runtime *ojson.Object, opt runner.Options, edit ..
 	p := &project{t: t, dir: t.TempDir()}
 	repo, err := gitstore.Create(ctx, p.dir, "main", "Ada", "ada@example.org")
 	p.must(err)
-	_, err = runner.InitProject(ctx, p.dir, runner.ProjectOptions{ID: "proj"})
+	_, err = testproject.Init(ctx, p.dir, runner.ProjectOptions{ID: "proj"})
 	p.must(err)
 	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
 	p.must(err)

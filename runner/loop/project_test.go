@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -34,7 +35,7 @@ func newProject(t testing.TB, slots int, roles []string, edit func(cfg *ojson.Ob
 	ctx := context.Background()
 	repo, err := gitstore.Create(ctx, p.dir, "main", "Ada", "ada@example.org")
 	p.must(err)
-	_, err = runner.InitProject(ctx, p.dir, runner.ProjectOptions{ID: "proj"})
+	_, err = testproject.Init(ctx, p.dir, runner.ProjectOptions{ID: "proj"})
 	p.must(err)
 	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
 	p.must(err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -43,7 +44,7 @@ func project(t *testing.T, runtime *ojson.Object) (string, *runner.Runner) {
 	}
 	repo, err := gitstore.Create(ctx, dir, "main", "Ada", "ada@example.org")
 	must(err)
-	_, err = runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "proj"})
+	_, err = testproject.Init(ctx, dir, runner.ProjectOptions{ID: "proj"})
 	must(err)
 	data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
 	must(err)

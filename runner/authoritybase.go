@@ -1,0 +1,76 @@
+// Where the people who may approve are read: a commit that no turn of the run has made.
+
+package runner
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// authorityBase reads the signers, and with a protected branch its configuration, in one
+// git process. The branch is that of git_hooks.protected_branches, as its remote has it
+// where that is known. Without one, or when the run's own work goes to that very branch,
+// the commit counts at which the run began (docs/spec/approvals.md#signers).
+func (c *change) authorityBase(ctx context.Context) (*protocol.Base, error) {
+	repo := c.r.Store.Repository()
+	sources := c.protectedRefs()
+	if p := c.view.State.AuthorityBase; p != nil {
+		sources = append(sources, *p)
+	}
+	paths := append(wire.SignerFiles(), wire.ConfigPath)
+	var names []string
+	for _, s := range sources {
+		names = append(names, s+"^{commit}")
+		for _, p := range paths {
+			names = append(names, s+":"+repo.Prefix+p)
+		}
+	}
+	base := &protocol.Base{Signers: []protocol.FileBlob{}}
+	found := -1
+	err := repo.ReadNamed(ctx, names, func(i int, o git.Named) {
+		source, n := i/(len(paths)+1), i%(len(paths)+1)
+		switch {
+		case n == 0:
+			if o.Found && found < 0 {
+				found, base.Commit = source, string(o.OID)
+				if pinned := c.view.State.AuthorityBase; pinned == nil || sources[source] != *pinned {
+					base.Ref = sources[source]
+				}
+			}
+		case source != found || !o.Found || o.Kind != "blob" || len(o.Data) > maxGateFile:
+		case paths[n-1] != wire.ConfigPath:
+			base.Signers = append(base.Signers, protocol.FileBlob{Path: paths[n-1], Blob: protocol.NewBlob(o.Data)})
+		case base.Ref != "":
+			base.Config = protocol.NewBlob(o.Data)
+		}
+	})
+	return base, err
+}
+
+// protectedRefs are the names of the branch that is protected, the most trustworthy
+// first; nil when none is.
+func (c *change) protectedRefs() []string {
+	cfg := c.view.Config
+	branch := ""
+	for _, p := range cfg.ProtectedBranches {
+		if wire.MatchPath(p, cfg.Project.DefaultBranch) {
+			branch = cfg.Project.DefaultBranch
+			break
+		}
+		if branch == "" && !strings.ContainsAny(p, "*?[\\") {
+			branch = p
+		}
+	}
+	if branch == "" {
+		return nil
+	}
+	names := []string{branch + "@{upstream}", "refs/remotes/origin/" + branch}
+	if c.env.Git.Branch != branch {
+		names = append(names, "refs/heads/"+branch)
+	}
+	return names
+}

@@ -1,0 +1,111 @@
+// Doctor: who may approve here, and whether what a person signed stands in the documents.
+
+package runner
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// authority says whether people keep the say over gates.
+func (d *doctor) authority(cfg *config.Config) {
+	if cfg == nil {
+		return
+	}
+	if cfg.Authority == nil {
+		d.add("config", LevelWarning, "add authority to "+wire.ConfigPath+" (docs/spec/configuration.md)",
+			"%s does not say who approves gates: a turn can write a sign-off itself, and any person's yes counts", wire.ConfigPath)
+		return
+	}
+	if open := opensItself(cfg); len(open) > 0 {
+		d.add("config", LevelWarning, "set requires_human_approval, or name approvers in authority.gates",
+			"agents alone can complete a run: no gate waits for a person (%s)", strings.Join(open, ", "))
+	}
+	if len(cfg.Authority.Approvers.Keys()) == 0 {
+		d.add("config", LevelNote, "", "authority names no approvers: any person may approve")
+	}
+}
+
+// opensItself lists the exit gates when not one of them needs a person.
+func opensItself(cfg *config.Config) []string {
+	var out []string
+	for _, phase := range cfg.Phases() {
+		id := cfg.Route(phase).ExitGate
+		if needsPerson(cfg, phase, id) {
+			return nil
+		}
+		if id == "" {
+			id = "no gate after " + phase
+		}
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// needsPerson reports a gate that agents cannot pass whatever they hand in.
+func needsPerson(cfg *config.Config, phase, id string) bool {
+	gate := cfg.Gate(id)
+	switch {
+	case gate == nil:
+		return false
+	case cfg.GateRule(id) != nil || gate.Credentialed:
+		return true
+	}
+	for _, p := range protocol.GateFiles(cfg, phase) {
+		if cfg.PersonSigns() && protocol.SignoffDocument(cfg, p) {
+			return true
+		}
+	}
+	if !gate.RequiresHuman {
+		return false
+	}
+	kind := run.GatePhase
+	if phase == cfg.FinalPhase() {
+		kind = run.GateCompletion
+	}
+	verdict := protocol.EvaluateApproval(cfg, protocol.ApprovalInput{
+		GateType:     kind,
+		Gate:         &protocol.GateResult{GateID: &id, Passed: true},
+		Phase:        phase,
+		NextPhase:    cfg.NextPhase(phase),
+		Participated: func(string, string) bool { return true },
+		Visited:      func(string) bool { return true },
+	})
+	return !verdict.Auto
+}
+
+// signedOff finds documents whose sign-off is on record and not in the work tree: an
+// approval was ended between the two. fix writes and commits them.
+func (d *doctor) signedOff(ctx context.Context) {
+	v := d.out.View
+	if v == nil || !v.Config.PersonSigns() {
+		return
+	}
+	paths, err := d.r.unsigned(v)
+	switch {
+	case err != nil:
+		d.failed("config", err, "git agentxchain doctor")
+		return
+	case len(paths) == 0:
+		return
+	}
+	d.add("leftover", LevelError, "git agentxchain doctor --fix",
+		"a person has approved %s, and the document does not say so: the approval was ended before it wrote there",
+		firstOf(paths))
+	if !d.fix {
+		return
+	}
+	if err := d.r.signAgain(ctx); err != nil {
+		d.failed("leftover", err, "git agentxchain approve --show")
+		return
+	}
+	d.out.Findings[len(d.out.Findings)-1].Mended = true
+}

@@ -1,0 +1,93 @@
+// The person's yes in the sign-off documents: written and committed for them.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// writeSignoffs writes the documents named in paths and commits exactly them. The id is
+// "" where git had nothing to commit.
+func (c *change) writeSignoffs(ctx context.Context, files []protocol.FileBlob, paths []string, gate string) (git.OID, error) {
+	root, err := os.OpenRoot(c.r.Store.Dir())
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = root.Close() }()
+	for _, f := range files {
+		if !slices.Contains(paths, f.Path) {
+			continue
+		}
+		mode := os.FileMode(0o644)
+		if info, err := root.Lstat(f.Path); err == nil {
+			if !info.Mode().IsRegular() {
+				return "", unreadable(f.Path, fmt.Errorf("not a regular file"))
+			}
+			mode = info.Mode().Perm()
+		}
+		if err := durable.WriteFileRoot(root, f.Path, f.Blob.Data, mode); err != nil {
+			return "", err
+		}
+	}
+	tracked := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !wire.ProjectOwned(p) })
+	message := fmt.Sprintf("sign off: gate %s\n\nRun: %s\nGate: %s\nApproved-By: %s <%s>\n",
+		text.OneLine(gate), c.view.Run, text.OneLine(gate),
+		text.OneLine(c.env.Actor.Name), text.OneLine(c.env.Actor.Email))
+	return c.r.Store.Repository().CommitPathsAs(ctx, tracked, message, git.CommitAs{})
+}
+
+// unsigned lists the sign-off documents that carry a person's yes on record and not in
+// the work tree. The record stands until the next turn begins, which takes the documents
+// for what they are.
+func (r *Runner) unsigned(v *View) ([]string, error) {
+	var out []string
+	for _, p := range protocol.GateDocuments(v.Config) {
+		m, ok := v.State.GateDocuments.Get(p)
+		if !ok || !m.Signed || v.State.ActiveTurns.Len() > 0 || !protocol.SignoffDocument(v.Config, p) {
+			continue
+		}
+		data, err := readProjectFile(r.dir(), p, maxGateFile)
+		if err != nil {
+			return nil, err
+		}
+		if data != nil && !protocol.LookDocument(v.Config, p, data).Signed {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// signAgain writes what unsigned lists.
+func (r *Runner) signAgain(ctx context.Context) error {
+	_, err := r.do(ctx, "sign-off", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		paths, err := r.unsigned(c.view)
+		if err != nil || len(paths) == 0 {
+			return nil, err
+		}
+		var files []protocol.FileBlob
+		for _, p := range paths {
+			data, err := c.readFile(p, maxGateFile)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, protocol.FileBlob{Path: p, Blob: protocol.NewBlob(data)})
+		}
+		signed, changed, refusal := protocol.Sign(c.view.Config, files)
+		if refusal != nil {
+			return nil, refusal
+		}
+		_, err = c.writeSignoffs(ctx, signed, changed, strings.Join(paths, ", "))
+		return nil, err
+	})
+	return err
+}
