@@ -18,6 +18,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -59,7 +60,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	w.git("config", "gc.auto", "0")
 	w.git("config", "core.fsync", "none")
 	w.git("config", "core.editor", "true")
-	_, err := runner.InitProject(w.ctx, w.dir, runner.ProjectOptions{ID: "proj"})
+	_, err := testproject.Init(w.ctx, w.dir, runner.ProjectOptions{ID: "proj"})
 	w.must(err)
 	cfg := filepath.Join(w.dir, wire.ConfigPath)
 	data, err := os.ReadFile(cfg)

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -115,7 +116,7 @@ func TestTakePictures(t *testing.T) {
 
 	now, seed = clockwork(time.Second)
 	dir := testrepo.New(t, testrepo.Options{}).Dir
-	if _, err := runner.InitProject(t.Context(), dir,
+	if _, err := testproject.Init(t.Context(), dir,
 		runner.ProjectOptions{ID: "shop", Name: "Shop", Goal: "Sell things."}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -157,7 +158,7 @@ func played(t testing.TB) (dir, run string) {
 func fresh(t testing.TB) (dir string, turn *agentrun.Turn) {
 	t.Helper()
 	dir = testrepo.New(t, testrepo.Options{}).Dir
-	if _, err := runner.InitProject(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
+	if _, err := testproject.Init(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.Open(t.Context(), dir, runner.Options{})

@@ -101,5 +101,8 @@ func (s *Store) askIdentity(ctx context.Context) (name, email string) {
 		name = cmp.Or(name, conf["author.name"], conf["user.name"])
 		email = cmp.Or(email, conf["author.email"], conf["user.email"], os.Getenv("EMAIL"))
 	}
-	return cmp.Or(name, "agentxchain"), cmp.Or(email, "agentxchain@localhost")
+	return cmp.Or(name, "agentxchain"), cmp.Or(email, NoEmail)
 }
+
+// NoEmail stands for the address of a person git knows none of.
+const NoEmail = "agentxchain@localhost"

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -302,7 +303,7 @@ func TestInitiativesAreRefused(t *testing.T) {
 // run then stays on record.
 func TestProjectsWithoutARun(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
-	if _, err := runner.InitProject(t.Context(), r.Dir, runner.ProjectOptions{ID: "proj"}); err != nil {
+	if _, err := testproject.Init(t.Context(), r.Dir, runner.ProjectOptions{ID: "proj"}); err != nil {
 		t.Fatal(err)
 	}
 	r.CommitAll("governed")

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 // project makes a governed project with a run in it.
 func project(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := runner.InitProject(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
+	if _, err := testproject.Init(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.Open(t.Context(), dir, runner.Options{})

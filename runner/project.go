@@ -58,7 +58,13 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 	var files []scaffold.File
 	if opt.Config != nil {
 		files = scaffold.Bare(opt.Name, opt.Config)
-	} else if files, err = scaffold.Files(opt.Template, scaffold.Params{ProjectID: opt.ID, ProjectName: opt.Name, Goal: opt.Goal, DefaultBranch: s.DefaultBranch(ctx)}); err != nil {
+	} else if files, err = scaffold.Files(opt.Template, scaffold.Params{
+		ProjectID:     opt.ID,
+		ProjectName:   opt.Name,
+		Goal:          opt.Goal,
+		DefaultBranch: s.DefaultBranch(ctx),
+		Approver:      approver(ctx, s),
+	}); err != nil {
 		return nil, err
 	}
 	if err := refuseExisting(s); err != nil {
@@ -81,6 +87,15 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 		p.Created = append(p.Created, f.Path)
 	}
 	return p, nil
+}
+
+// approver is the address of the person who sets the project up, "" where git knows none.
+func approver(ctx context.Context, s *gitstore.Store) string {
+	_, email := s.Identity(ctx)
+	if email == gitstore.NoEmail {
+		return ""
+	}
+	return email
 }
 
 // plan decides which files to create; the state comes before the configuration,

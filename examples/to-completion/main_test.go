@@ -44,8 +44,8 @@ func TestProofFails(t *testing.T) {
 		harm func(p *proof.Project) error
 	}{
 		"a bundle without its prompt": {"bundle pm", func(p *proof.Project) error { return os.Remove(inBundle(p, "PROMPT.md")) }},
-		"an unsigned plan": {"stage pm", func(p *proof.Project) error {
-			return p.Write(".planning/PM_SIGNOFF.md", "# PM Signoff\n\nApproved: NO\n")
+		"a plan the agent signed": {"stage pm", func(p *proof.Project) error {
+			return p.Write(".planning/PM_SIGNOFF.md", "# PM Signoff\n\nApproved: YES\n")
 		}},
 		"a kept result that is gone": {"rejected", func(p *proof.Project) error { return os.RemoveAll(p.Path(".agentxchain/dispatch/rejected")) }},
 		"an undeclared file":         {"stage dev", func(p *proof.Project) error { return p.Write("src/smuggled.js", "1\n") }},

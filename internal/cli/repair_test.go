@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -30,7 +31,7 @@ func tamperedProject(t *testing.T) (dir, events string) {
 	if err := repo.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "p"}); err != nil {
+	if _, err := testproject.Init(ctx, dir, runner.ProjectOptions{ID: "p"}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.Open(ctx, dir, runner.Options{Getenv: func(string) string { return "" }})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -21,7 +22,7 @@ import (
 
 func TestReplayEnds(t *testing.T) {
 	dir := testrepo.New(t, testrepo.Options{}).Dir
-	if _, err := runner.InitProject(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
+	if _, err := testproject.Init(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
 		t.Fatal(err)
 	}
 	e, err := restore.Prepare(t.Context(), dir, restore.ExportOptions{TempDir: t.TempDir()})

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -217,6 +218,8 @@ func scriptEdit(args []string) error {
 	return os.WriteFile(args[0], ojson.Pretty(doc), 0o666)
 }
 
+// scriptProject sets a project up. Without a member authority it is one that leaves
+// approval to any person and sign-offs to the documents.
 func scriptProject(args []string) error {
 	if len(args) < 1 {
 		return fmt.Errorf("usage: project DIR [MEMBER=VALUE...]")
@@ -242,8 +245,15 @@ func scriptProject(args []string) error {
 	if _, err := runner.InitProject(ctx, abs, runner.ProjectOptions{ID: "proj"}); err != nil {
 		return err
 	}
-	if len(args) > 1 {
-		if err := scriptEdit(append([]string{filepath.Join(dir, wire.ConfigPath)}, args[1:]...)); err != nil {
+	members := args[1:]
+	if !slices.ContainsFunc(members, func(m string) bool { return strings.HasPrefix(m, "authority") }) {
+		// A project as they were before there was authority: its policy opens the gates.
+		if err := testproject.OpenGates(dir); err != nil {
+			return err
+		}
+	}
+	if len(members) > 0 {
+		if err := scriptEdit(append([]string{filepath.Join(dir, wire.ConfigPath)}, members...)); err != nil {
 			return err
 		}
 	}

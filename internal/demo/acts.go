@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -20,20 +21,21 @@ func decision(id, category, statement, rationale string) []*ojson.Object {
 }
 
 const (
-	signoffDraft = "# PM Signoff\n\nApproved: NO\n"
-	signoff      = "# PM Signoff\n\nApproved: YES\n\nScope: greet one person by name, refuse an empty name.\n"
+	signoff      = "# PM Signoff\n\nApproved: NO\n\nScope: greet one person by name, refuse an empty name.\n"
+	selfSigned   = "# PM Signoff\n\nApproved: YES\n\nScope: greet one person by name, refuse an empty name.\n"
 	roadmap      = "# Roadmap\n\n| Req # | Requirement |\n|-------|-------------|\n| 1 | `greet.sh NAME` prints a greeting |\n| 2 | An empty name is refused |\n"
+	roadmapAgain = roadmap + "\nNot in this version: names with line breaks.\n"
 	systemSpec   = "# System Spec\n\n## Purpose\n\nGreet a person by name.\n\n## Interface\n\n`sh greet.sh NAME` prints `Hello, NAME!` and ends with 0.\n\n## Acceptance Tests\n\n- [ ] `sh greet_test.sh` ends with 0\n"
 	script       = "#!/bin/sh\n# Greets the person named by the first argument.\nif [ -z \"$1\" ]; then\n\techo 'usage: greet.sh NAME' >&2\n\texit 2\nfi\nprintf 'Hello, %s!\\n' \"$1\"\n"
 	scriptTest   = "#!/bin/sh\n# Checks greet.sh.\nset -eu\n[ \"$(sh greet.sh Ada)\" = 'Hello, Ada!' ]\nif sh greet.sh '' 2>/dev/null; then exit 1; fi\n"
 	implNotes    = "# Implementation Notes\n\n## Changes\n\n- greet.sh greets, and refuses an empty name.\n\n## Verification\n\n- `sh greet_test.sh` ends with 0.\n"
 	matrix       = "# Acceptance Matrix\n\n| Req # | Requirement | Acceptance criteria | Test status | Last tested | Status |\n|-------|-------------|-------------------|-------------|-------------|--------|\n| 1 | Greeting | `sh greet.sh Ada` prints Hello, Ada! | pass | today | pass |\n| 2 | Empty name | `sh greet.sh ''` ends with 2 | pass | today | pass |\n"
-	verdict      = "# Ship Verdict\n\n## Verdict: YES\n"
+	verdict      = "# Ship Verdict\n\n## Verdict: PENDING\n\nBoth requirements hold; nothing stands against shipping.\n"
 	releaseNotes = "# Release Notes\n\n## User Impact\n\nPeople can be greeted by name.\n\n## Verification Summary\n\nBoth requirements were tested.\n"
 )
 
-// planning: a result without the mandatory challenge is refused and redone; a
-// gate fails on an unsigned document, then passes and waits for a person.
+// planning: a result without the mandatory challenge is refused and redone; an agent that
+// signs for a person is refused; the gate waits, and a person says no before saying yes.
 func (p *play) planning() error {
 	a, err := p.assign("")
 	if err != nil {
@@ -55,34 +57,54 @@ func (p *play) planning() error {
 	a.Turn = back.Result.Turn
 	p.say(Did, "person", "rejects the turn, attempt 2 begins", "challenge the plan: what could go wrong?")
 
-	for path, content := range map[string]string{".planning/ROADMAP.md": roadmap, ".planning/SYSTEM_SPEC.md": systemSpec, ".planning/PM_SIGNOFF.md": signoffDraft} {
+	for path, content := range map[string]string{
+		".planning/ROADMAP.md":     roadmap,
+		".planning/SYSTEM_SPEC.md": systemSpec,
+		".planning/PM_SIGNOFF.md":  selfSigned,
+	} {
 		if err := p.write(path, content); err != nil {
 			return err
 		}
 	}
-	if err := p.stage(a, "summary", "Scope, interface and acceptance tests are written down.", "phase_transition_request", "implementation",
-		"objections", objection("OBJ-001", "medium", "Nobody has said what an empty name should do."),
-		"decisions", decision("DEC-001", "scope", "An empty name is refused with exit status 2.", "A greeting of nobody hides a mistake of the caller."),
-		"files_changed", []string{".planning/PM_SIGNOFF.md", ".planning/ROADMAP.md", ".planning/SYSTEM_SPEC.md"}, "proposed_next_role", "pm"); err != nil {
+	if err := p.stage(a, "summary", "Scope, interface and acceptance tests are written down.",
+		"phase_transition_request", "implementation",
+		"objections", objection("OBJ-001", "medium", "The plan does not say what an empty name should do."),
+		"decisions", decision("DEC-001", "scope", "An empty name is refused with exit status 2.",
+			"A greeting without a name hides a mistake of the caller."),
+		"files_changed", []string{".planning/PM_SIGNOFF.md", ".planning/ROADMAP.md", ".planning/SYSTEM_SPEC.md"},
+		"proposed_next_role", "human"); err != nil {
 		return err
 	}
-	p.say(Did, "pm", "writes roadmap and system spec, and asks for implementation", "the sign-off still says Approved: NO")
+	p.say(Did, "pm", "writes roadmap and system spec, and signs them off itself", "Approved: YES")
+	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
+	if err := p.refused(err, protocol.CodeSignoffByAgent); err != nil {
+		return err
+	}
+	p.say(Refused, "agentxchain", "refuses it: only a person signs", firstProblem(err))
+	if err := p.write(".planning/PM_SIGNOFF.md", signoff); err != nil {
+		return err
+	}
+	p.say(Did, "pm", "takes the signature out again", "Approved: NO")
 	if _, err := p.accept(a); err != nil {
 		return err
 	}
+	if _, err := p.r.Deny(p.ctx, "Say what is left out of the first version."); err != nil {
+		return err
+	}
+	p.say(Did, "person", "says no: the run goes back to work", "Say what is left out of the first version.")
 
 	if a, err = p.assign("pm"); err != nil {
 		return err
 	}
-	if err := p.write(".planning/PM_SIGNOFF.md", signoff); err != nil {
+	if err := p.write(".planning/ROADMAP.md", roadmapAgain); err != nil {
 		return err
 	}
-	if err := p.stage(a, "summary", "Signed the plan off.", "phase_transition_request", "implementation",
+	if err := p.stage(a, "summary", "The roadmap says what is left out.", "phase_transition_request", "implementation",
 		"objections", objection("OBJ-001", "low", "Names with line breaks are not covered."),
-		"files_changed", []string{".planning/PM_SIGNOFF.md"}, "proposed_next_role", "human"); err != nil {
+		"files_changed", []string{".planning/ROADMAP.md"}, "proposed_next_role", "human"); err != nil {
 		return err
 	}
-	p.say(Did, "pm", "signs the plan off", "")
+	p.say(Did, "pm", "answers in the roadmap, and asks again", "")
 	if _, err := p.accept(a); err != nil {
 		return err
 	}
@@ -147,7 +169,7 @@ func (p *play) shipping() error {
 		"files_changed", []string{".planning/RELEASE_NOTES.md", ".planning/acceptance-matrix.md", ".planning/ship-verdict.md"}, "proposed_next_role", "human"); err != nil {
 		return err
 	}
-	p.say(Did, "qa", "tests both requirements and gives the verdict", "")
+	p.say(Did, "qa", "tests both requirements and asks to ship", "")
 	if _, err := p.accept(a); err != nil {
 		return err
 	}

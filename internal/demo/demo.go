@@ -92,9 +92,6 @@ func (p *play) setUp(o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := p.requireHumans(); err != nil {
-		return err
-	}
 	if _, err := repo.CommitPaths(p.ctx, []string{"."}, "governed project"); err != nil {
 		return err
 	}
@@ -110,22 +107,6 @@ func scratchEnv(key string) string {
 		return ""
 	}
 	return os.Getenv(key)
-}
-
-// requireHumans drops the scaffold's auto-approval, so that the demo shows a
-// person at the gates.
-func (p *play) requireHumans() error {
-	path := filepath.Join(p.dir, wire.ConfigPath)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	cfg, err := ojson.DecodeObject(data)
-	if err != nil {
-		return err
-	}
-	cfg.Delete("approval_policy")
-	return os.WriteFile(path, ojson.Pretty(cfg), 0o666)
 }
 
 func (p *play) write(path, content string) error {
@@ -207,6 +188,9 @@ func (p *play) approve() error {
 		where = out.Result.From + " -> " + out.Result.To
 	}
 	p.say(Did, "person", fmt.Sprintf("approves %s: %s", out.Result.Gate, where), "")
+	for _, path := range out.Signed {
+		p.say(Did, "agentxchain", fmt.Sprintf("signs %s for the person and commits it at %.10s", path, out.Commit), "")
+	}
 	return nil
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 // config renders agentxchain.json (docs/spec/configuration.md.2): four roles that people or
-// any agent can play by hand, three phases with a gate each, a budget, and the
-// approval policy of the reference scaffold. Every runtime is manual, so a new
-// project works without a key, a vendor or a program to install.
+// any agent can play by hand, three phases with a gate each, a budget, and gates that
+// wait for a person. Every runtime is manual, so a new project works without a key, a
+// vendor or a program to install.
 func config(t Template, p Params) []byte {
 	obj := ojson.NewObject
 	project := obj("id", p.ProjectID, "name", p.ProjectName)
@@ -46,6 +46,7 @@ func config(t Template, p Params) []byte {
 		),
 		"gates", gates(),
 		"approval_policy", approvalPolicy(),
+		"authority", authority(p.Approver),
 		"budget", obj("per_turn_max_usd", 2, "per_run_max_usd", 50, "on_exceed", "pause_and_escalate"),
 		"retention", obj("talk_strategy", "append_only", "history_strategy", "jsonl_append_only"),
 		"prompts", obj(
@@ -76,22 +77,27 @@ func gates() *ojson.Object {
 	)
 }
 
-// approvalPolicy lets a met gate open by itself from planning to
-// implementation and at the end of the run; everything else waits for a person.
-// The documents of those gates carry a person's sign-off anyway.
+// approvalPolicy leaves every gate that asks for a person to a person, and so does the
+// end of the run.
 func approvalPolicy() *ojson.Object {
 	obj := ojson.NewObject
 	return obj(
-		"phase_transitions", obj(
-			"default", "require_human",
-			"rules", []*ojson.Object{obj(
-				"from_phase", "planning", "to_phase", "implementation", "action", "auto_approve",
-				"when", obj("gate_passed", true, "credentialed_gate", false),
-			)},
-		),
-		"run_completion", obj(
-			"action", "auto_approve",
-			"when", obj("gate_passed", true, "all_phases_visited", true, "credentialed_gate", false),
-		),
+		"phase_transitions", obj("default", "require_human", "rules", []*ojson.Object{}),
+		"run_completion", obj("action", "require_human"),
 	)
+}
+
+// authority names the person who sets the project up as the one who approves
+// (docs/spec/configuration.md#authority). Where git knows no address, any person may
+// approve; sign-off documents are signed by a person either way.
+func authority(approver string) *ojson.Object {
+	obj := ojson.NewObject
+	out := &ojson.Object{}
+	if approver = strings.TrimSpace(approver); approver != "" {
+		gate := func() *ojson.Object { return obj("by", "maintainers", "signed", false) }
+		out.Set("approvers", obj("maintainers", obj("principals", []string{approver}, "threshold", 1)))
+		out.Set("gates", obj("planning_signoff", gate(), "qa_ship_verdict", gate()))
+	}
+	out.Set("signoff_documents", "person")
+	return out
 }

@@ -21,6 +21,7 @@ type Params struct {
 	ProjectName   string // one line, shown to people
 	Goal          string // at most 500 UTF-16 code units, "" for none
 	DefaultBranch string // "" means main
+	Approver      string // e-mail address of the person who approves gates, "" for any person
 }
 
 // File is one file of the scaffold.
@@ -129,6 +130,7 @@ func (p Params) check() error {
 	}
 	for _, f := range []struct{ what, value string }{
 		{"project id", p.ProjectID}, {"project name", p.ProjectName}, {"goal", p.Goal}, {"default branch", p.DefaultBranch},
+		{"approver", p.Approver},
 	} {
 		if !utf8.ValidString(f.value) {
 			return bad("the %s is not valid UTF-8", f.what)

@@ -87,7 +87,7 @@ func TestConfigShape(t *testing.T) {
 	}
 	want := []string{
 		"schema_version", "template", "project", "roles", "runtimes", "routing", "gates",
-		"approval_policy", "budget", "retention", "prompts", "rules",
+		"approval_policy", "authority", "budget", "retention", "prompts", "rules",
 	}
 	if diff := cmp.Diff(want, o.Keys()); diff != "" {
 		t.Error(diff)
@@ -122,10 +122,12 @@ func TestConfigShape(t *testing.T) {
 			}
 		}
 	}
-	policy := `{"phase_transitions":{"default":"require_human","rules":[{"from_phase":"planning","to_phase":"implementation",` +
-		`"action":"auto_approve","when":{"gate_passed":true,"credentialed_gate":false}}]},` +
-		`"run_completion":{"action":"auto_approve","when":{"gate_passed":true,"all_phases_visited":true,"credentialed_gate":false}}}`
+	policy := `{"phase_transitions":{"default":"require_human","rules":[]},"run_completion":{"action":"require_human"}}`
 	if got := string(ojson.Compact(o.Object("approval_policy"))); got != policy {
+		t.Error(got)
+	}
+	authority := `{"signoff_documents":"person"}`
+	if got := string(ojson.Compact(o.Object("authority"))); got != authority {
 		t.Error(got)
 	}
 }

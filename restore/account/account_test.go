@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -93,7 +94,7 @@ func newFixture(t testing.TB) *fixture {
 // lay writes the fixture into a repository of its own.
 func (f *fixture) lay(t testing.TB, dir string) {
 	t.Helper()
-	if _, err := runner.InitProject(context.Background(), dir,
+	if _, err := testproject.Init(context.Background(), dir,
 		runner.ProjectOptions{ID: "proj", Name: "Proj"}); err != nil {
 		t.Fatal(err)
 	}

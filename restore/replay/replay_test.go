@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -39,7 +40,7 @@ func project(t *testing.T, dir string) string {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := runner.InitProject(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
+	if _, err := testproject.Init(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.Open(t.Context(), dir, runner.Options{})

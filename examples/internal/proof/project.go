@@ -96,6 +96,8 @@ func Config(gates Map) Map {
 			{"qa", phase("qa", []string{"dev", "qa", "human"}, "qa_ship_verdict")},
 		},
 		"gates": gates,
+		// Agents prepare the sign-off documents, a person's approval signs them.
+		"authority": Map{"signoff_documents": "person"},
 		// The gates name all their documents themselves.
 		"workflow_kit": Map{},
 		"budget":       Map{"per_turn_max_usd": 2.0, "per_run_max_usd": 50.0},

@@ -38,7 +38,7 @@ type Work struct {
 func Lifecycle() map[string]Work {
 	return map[string]Work{
 		"pm": {map[string]string{
-			".planning/PM_SIGNOFF.md": "# PM Signoff\n\nApproved: YES\n\nScope: one module that says it works.\n",
+			".planning/PM_SIGNOFF.md": "# PM Signoff\n\nApproved: NO\n\nScope: one module that says it works.\n",
 			".planning/ROADMAP.md":    "# Roadmap\n\n| Req # | Requirement |\n|-------|-------------|\n| 1 | The module reports that it works |\n",
 		}, Map{"files_changed": []string{".planning/PM_SIGNOFF.md", ".planning/ROADMAP.md"}, "phase_transition_request": "implementation", "proposed_next_role": "human"}},
 		"dev": {map[string]string{
@@ -48,7 +48,7 @@ func Lifecycle() map[string]Work {
 			"phase_transition_request": "qa", "proposed_next_role": "qa"}},
 		"qa": {map[string]string{
 			".planning/acceptance-matrix.md": "# Acceptance Matrix\n\n| Req # | Requirement | Acceptance criteria | Test status | Last tested | Status |\n|-------|-------------|-------------------|-------------|-------------|--------|\n| 1 | It reports | The module returns its sentence | pass | today | pass |\n",
-			".planning/ship-verdict.md":      "# Ship Verdict\n\n## Verdict: YES\n",
+			".planning/ship-verdict.md":      "# Ship Verdict\n\n## Verdict: PENDING\n\nIt reports.\n",
 			".planning/RELEASE_NOTES.md":     "# Release Notes\n\n## User Impact\n\nThere is a module that reports.\n\n## Verification Summary\n\nThe requirement was tested.\n",
 		}, Map{"files_changed": []string{".planning/RELEASE_NOTES.md", ".planning/acceptance-matrix.md", ".planning/ship-verdict.md"}, "run_completion_request": true,
 			"proposed_next_role": "human"}},

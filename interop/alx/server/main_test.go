@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
@@ -106,7 +107,7 @@ echo "done"
 func project(t testing.TB, o testrepo.Options, phases []string, edit func(cfg *ojson.Object)) *testrepo.Repo {
 	t.Helper()
 	repo := testrepo.New(t, o)
-	if _, err := runner.InitProject(context.Background(), repo.Dir,
+	if _, err := testproject.Init(context.Background(), repo.Dir,
 		runner.ProjectOptions{ID: "proj", Goal: "The project's own goal"}); err != nil {
 		t.Fatal(err)
 	}

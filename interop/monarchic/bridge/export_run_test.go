@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -32,7 +33,7 @@ func newProject(t testing.TB, members ...any) *project {
 	t.Helper()
 	testrepo.Isolate()
 	p := &project{t: t, ctx: context.Background(), repo: testrepo.New(t, testrepo.Options{})}
-	_, err := runner.InitProject(p.ctx, p.repo.Dir, runner.ProjectOptions{ID: "proj"})
+	_, err := testproject.Init(p.ctx, p.repo.Dir, runner.ProjectOptions{ID: "proj"})
 	p.must(err)
 	cfg := p.read(wire.ConfigPath)
 	cfg.Delete("approval_policy")

@@ -287,7 +287,8 @@ func TestExportOfTheDemo(t *testing.T) {
 	for _, g := range found["gates"] {
 		gates = append(gates, g.String("gate")+" "+g.String("status"))
 	}
-	want := []string{"planning_signoff fail", "planning_signoff awaiting_human_approval", "planning_signoff pass",
+	want := []string{"planning_signoff awaiting_human_approval", "planning_signoff fail",
+		"planning_signoff awaiting_human_approval", "planning_signoff pass",
 		"implementation_complete pass", "qa_ship_verdict awaiting_human_approval", "qa_ship_verdict pass"}
 	if !slices.Equal(gates, want) {
 		t.Errorf("gates: %v", gates)

@@ -31,6 +31,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
@@ -49,7 +50,7 @@ func makeProject(t testing.TB, dir string) {
 	ctx := context.Background()
 	repo, err := gitstore.Create(ctx, dir, "main", "Ada", "ada@example.org")
 	must(t, err)
-	_, err = runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "proj"})
+	_, err = testproject.Init(ctx, dir, runner.ProjectOptions{ID: "proj"})
 	must(t, err)
 	path := filepath.Join(dir, wire.ConfigPath)
 	data, err := os.ReadFile(path)
