@@ -122,6 +122,54 @@ func TestApprovalOutlook(t *testing.T) {
 	}
 }
 
+// Where a person signs, no agent is told to write the yes, and no policy is promised.
+func TestPersonSigns(t *testing.T) {
+	for name, tc := range map[string]struct {
+		authority *config.Authority
+		signs     bool // the document is a person's
+		human     bool // the gate waits for one
+	}{
+		"none":   {nil, false, false},
+		"agents": {&config.Authority{}, false, false},
+		"person": {&config.Authority{PersonSigns: true}, true, true},
+		"rule":   {authorityFor("plan_gate"), false, true},
+		"other":  {authorityFor("other_gate"), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newInput(wire.ReviewOnly, "manual")
+			in.Config.Authority = tc.authority
+			in.Config.ApprovalPolicy = &config.ApprovalPolicy{Default: "auto_approve"}
+			in.Config.Gate("plan_gate").RequiresHuman = !tc.human
+			_, prompt, context := build(t, in)
+			for _, want := range []string{"leave its sign-off line as it is", "signoff_by_agent",
+				"the sign-off line of `.planning/PM_SIGNOFF.md`, which is a person's"} {
+				if strings.Contains(prompt, want) != tc.signs {
+					t.Errorf("prompt has %q: %v", want, !tc.signs)
+				}
+			}
+			if strings.Contains(prompt, "Approved: YES") == tc.signs {
+				t.Errorf("prompt asks an agent to sign: %v", tc.signs)
+			}
+			if strings.Contains(prompt, "the run pauses there for a person") != tc.human {
+				t.Errorf("prompt foretells a person: %v\n%s", !tc.human, prompt)
+			}
+			if strings.Contains(prompt, "passed without a person") == tc.human {
+				t.Errorf("prompt promises the policy's approval: %v", tc.human)
+			}
+			if strings.Contains(context, "Approved: YES") {
+				t.Error("context shows a yes that is not there")
+			}
+		})
+	}
+}
+
+func authorityFor(gate string) *config.Authority {
+	a := &config.Authority{}
+	a.Approvers.Set("maintainers", &config.Approvers{Principals: []string{"ada@example.org"}, Threshold: 1})
+	a.Gates.Set(gate, &config.GateAuthority{By: "maintainers"})
+	return a
+}
+
 func TestContextSections(t *testing.T) {
 	reviewer := []string{"# Execution Context", "## Current State", "## Project Goal", "## Intake Intent",
 		"## Delegation Context", "## Delegation Review", "### del-002 → dev", "## Runtime Capability Contract",

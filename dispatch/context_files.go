@@ -42,7 +42,7 @@ func (v *view) workflowArtifacts(d *document) {
 		}
 		if s, ok := v.sample(a.Path); ok {
 			d.block("### " + code(a.Path))
-			d.block(semanticLine(a.Path, s))
+			d.block(v.semanticLine(a.Path, s))
 			d.block(s.preview(gateLines))
 		}
 	}
@@ -64,13 +64,16 @@ func (v *view) gateFiles(d *document) {
 	for _, p := range v.gate.RequiresFiles {
 		d.block("### " + code(p) + " — " + v.presence(p))
 		if s, ok := v.sample(p); ok {
-			d.block(semanticLine(p, s))
+			d.block(v.semanticLine(p, s))
 			d.block(s.preview(gateLines))
 		}
 	}
 }
 
-func semanticLine(path string, s sample) string {
+func (v *view) semanticLine(path string, s sample) string {
+	if v.personSigns(path) {
+		return "**Semantic: a person signs this document by approving the gate; what its line says opens nothing**"
+	}
 	if s.binary {
 		return ""
 	}

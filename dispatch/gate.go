@@ -7,8 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
+
+// leaveTheLine is what an agent is told about a document in which a person's yes is
+// read (docs/spec/gates.md#sign-off-documents).
+const leaveTheLine = "everything a person has to know before they sign. Prepare it and leave its sign-off line as it is: " +
+	"a result that changes the line is refused (`signoff_by_agent`), and a person signs by approving the gate"
 
 // semanticHint says what a named evaluator checks (docs/spec/gates.md#semantic-evaluators), or "".
 func semanticHint(a config.Artifact) string {
@@ -51,6 +57,19 @@ func impliedSemantics(path string) string {
 	return ""
 }
 
+// gateHint is what a document has to hold, "" when nothing is known of it.
+func (v *view) gateHint(a config.Artifact) string {
+	if v.personSigns(a.Path) {
+		return leaveTheLine
+	}
+	return semanticHint(a)
+}
+
+// personSigns reports a sign-off document that is left to people.
+func (v *view) personSigns(path string) bool {
+	return v.Config.PersonSigns() && protocol.SignoffDocument(v.Config, path)
+}
+
 // exitGate is the section on the phase's gate, "" when there is none.
 func (v *view) exitGate() string {
 	if v.gate == nil {
@@ -62,7 +81,7 @@ func (v *view) exitGate() string {
 		b.WriteString("\nRequired files:\n")
 		for _, p := range v.gate.RequiresFiles {
 			fmt.Fprintf(&b, "- %s — %s", code(p), v.presence(p))
-			if h := semanticHint(config.Artifact{Semantics: impliedSemantics(p)}); h != "" {
+			if h := v.gateHint(config.Artifact{Path: p, Semantics: impliedSemantics(p)}); h != "" {
 				b.WriteString("; must hold " + h)
 			}
 			b.WriteByte('\n')
@@ -81,10 +100,10 @@ func (v *view) exitGate() string {
 	if v.gate.RequiresVerify {
 		b.WriteString("- Requires verification pass: the result that asks to leave the phase must report `verification.status` `pass`\n")
 	}
-	if v.gate.RequiresHuman {
+	if v.waits() {
 		b.WriteString("- " + v.humanLine() + "\n")
 	}
-	if !v.gate.RequiresVerify && !v.gate.RequiresHuman {
+	if !v.gate.RequiresVerify && !v.waits() {
 		b.WriteString("- No verification and no approval is asked for beyond the files\n")
 	}
 	return b.String()
@@ -100,12 +119,25 @@ func (v *view) humanLine() string {
 	return "Requires human approval: the run pauses there for a person. You cannot approve it, and approval from inside a turn is refused"
 }
 
-// approval foretells how a human gate of this phase will be decided (docs/spec/results.md)
-// : auto, maybe (conditions have to hold) or human. It is advice; the
-// decision is taken at acceptance.
+// asksPerson reports a gate that no approval policy passes: authority names who
+// approves it, or it reads a sign-off that is left to people.
+func (v *view) asksPerson() bool {
+	if v.gate == nil {
+		return false
+	}
+	return v.gate.Credentialed || v.Config.GateRule(v.route.ExitGate) != nil ||
+		slices.ContainsFunc(protocol.GateFiles(v.Config, v.State.Phase), v.personSigns)
+}
+
+// waits reports a gate that needs an approval, by a person or by the policy.
+func (v *view) waits() bool { return v.gate != nil && (v.gate.RequiresHuman || v.asksPerson()) }
+
+// approval foretells how a gate of this phase that needs an approval will be decided
+// (docs/spec/results.md): auto, maybe (conditions have to hold) or human. It is advice;
+// the decision is taken at acceptance.
 func (v *view) approval() string {
 	p := v.Config.ApprovalPolicy
-	if p == nil || (v.gate != nil && v.gate.Credentialed) {
+	if p == nil || v.asksPerson() {
 		return "human"
 	}
 	verdict := func(r *config.ApprovalRule) string {

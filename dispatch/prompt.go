@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -52,6 +53,14 @@ func (v *view) protocolRules() string {
 	b.WriteString("3. Leave the run's own records alone. A result that touches one of these is refused:\n")
 	for _, p := range ReservedPaths() {
 		b.WriteString("   - " + code(p) + "\n")
+	}
+	if v.Config.Authority != nil {
+		b.WriteString("   - " + inlineCodes(wire.SignerFiles()) + ", which say whose signatures count\n")
+	}
+	for _, p := range protocol.GateDocuments(v.Config) {
+		if v.personSigns(p) {
+			b.WriteString("   - the sign-off line of " + code(p) + ", which is a person's\n")
+		}
 	}
 	fmt.Fprintf(&b, "4. Answer with one JSON document, staged at %s.\n", code(v.staging))
 	b.WriteString("5. Propose who acts next; the decision is not yours, so do not act as if it had been taken.\n")
@@ -145,7 +154,7 @@ func (v *view) responsibilities() string {
 			sem = code(a.Semantics)
 		}
 		item := fmt.Sprintf("%s — %s; semantics: %s; status: %s", code(a.Path), need, sem, v.presence(a.Path))
-		if h := semanticHint(a); h != "" {
+		if h := v.gateHint(a); h != "" {
 			item += "; must hold " + h
 		}
 		l.add("%s", item)

@@ -97,10 +97,10 @@ func (v *view) lifecycleRules(l *list) {
 	switch {
 	case v.gate == nil:
 		gate = "There is no gate on the way."
-	case v.gate.RequiresHuman && v.approval() == "auto":
+	case v.waits() && v.approval() == "auto":
 		gate = "The gate " + code(v.route.ExitGate) +
 			" is then checked at once and, by the approval policy, passed without a person."
-	case v.gate.RequiresHuman:
+	case v.waits():
 		gate = "The gate " + code(v.route.ExitGate) +
 			" is then checked, and a person decides. Do not report `needs_human` for that approval: asking is enough."
 	default:
