@@ -51,7 +51,7 @@ func adopt(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	if _, err := r.AdoptConfig(t.Context(), config.RulesDigest(cfg)); err != nil {
+	if _, err := r.AdoptConfig(t.Context(), config.RulesDigest(cfg), runner.ConsentOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -434,6 +434,81 @@ func (d *decision) command() string {
 		return "git agentxchain config adopt"
 	case attest.Unblock:
 		return "git agentxchain unblock"
+	case attest.AcceptWorking:
+		return "git agentxchain confirm"
 	}
 	return "git agentxchain approve"
+}
+
+// CodeApprovalsMissing means that an act needs more people than have agreed to it.
+const CodeApprovalsMissing = "approvals_missing"
+
+// act counts the people who agree to what overrules the record. It does not wait:
+// statements of the others are handed in with it.
+func (t *transition) act(kind attest.Decision, c *Consent, rules []*config.GateRule) *wire.Error {
+	if len(rules) == 0 && len(c.statements()) == 0 {
+		return nil
+	}
+	d := &decision{kind: kind, rules: rules}
+	sum, refusal := t.agree(c, d)
+	if refusal != nil {
+		return refusal
+	}
+	if !sum.reached() {
+		return &wire.Error{
+			Code:  CodeApprovalsMissing,
+			Field: "statements",
+			Message: fmt.Sprintf("%d of %d people have agreed to this act (%s).",
+				len(sum.votes), sum.need, rules[0].People()),
+			Hint: d.command() + " --sign --statement FILE, a statement of each of the others",
+		}
+	}
+	t.s.SpentNonces = append(t.s.SpentNonces, sum.nonces...)
+	t.files = append(t.files, sum.files...)
+	t.agreed = sum.votes
+	return nil
+}
+
+// ActRules are the rules of an act that overrules the record.
+func ActRules(cfg *config.Config, c *Consent) []*config.GateRule {
+	var out []*config.GateRule
+	for _, cfg := range []*config.Config{cfg, c.baseConfig()} {
+		if cfg != nil && cfg.ActRule() != nil {
+			out = append(out, cfg.ActRule())
+		}
+	}
+	return out
+}
+
+// AdoptionRules are the rules that putting other rules in force has to hold: those of the
+// rules before it. To change who approves takes everybody who
+// approves.
+func AdoptionRules(was, now *config.Config, c *Consent) []*config.GateRule {
+	if was == nil || was.Authority == nil {
+		return ActRules(now, c)
+	}
+	out := ActRules(was, c)
+	if !AuthorityChanged(was, now) {
+		return out
+	}
+	for id := range was.Authority.Gates.All() {
+		out = append(out, was.GateRule(id))
+	}
+	return out
+}
+
+// AuthorityChanged reports a difference in who may approve.
+func AuthorityChanged(was, now *config.Config) bool {
+	return slices.ContainsFunc(config.RuleChanges(was, now), func(c config.RuleChange) bool {
+		return c.Pointer == "/authority" || strings.HasPrefix(c.Pointer, "/authority/")
+	})
+}
+
+// votesRows is who agreed, for the record.
+func (t *transition) votesRows() []*ojson.Object {
+	out := make([]*ojson.Object, len(t.agreed))
+	for i, v := range t.agreed {
+		out[i] = ojson.Marshal(v)
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -18,6 +19,9 @@ type AdoptConfig struct {
 	Before  string          `json:"rules_before"` // config.RulesDigest
 	After   string          `json:"rules_after"`
 	Changes []AdoptedChange `json:"changes"` // as the person was shown them
+
+	Was     *Blob    `json:"was,omitempty"`     // the configuration in force until now; nil in records of before
+	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
 // AdoptedChange is a config.RuleChange on record.
@@ -29,7 +33,7 @@ type AdoptedChange struct {
 }
 
 func (*AdoptConfig) Name() string      { return "config_adopt" }
-func (op *AdoptConfig) Blobs() []*Blob { return nil }
+func (op *AdoptConfig) Blobs() []*Blob { return append([]*Blob{op.Was}, op.Consent.blobs()...) }
 
 // AdoptResult is the outcome of AdoptConfig.
 type AdoptResult struct{ Changes []AdoptedChange }
@@ -65,6 +69,9 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			Hint:    "git agentxchain config adopt",
 		}
 	}
+	if err := op.agreed(t); err != nil {
+		return err
+	}
 	if t.cfg.Routing.Len() > 0 && t.cfg.Route(s.Phase) == nil {
 		return &wire.Error{
 			Code:    wire.CodeInvalidConfig,
@@ -96,8 +103,31 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			weakens++
 		}
 	}
-	t.event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows, "weakening", weakens)
+	t.event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows, "weakening", weakens, "votes", t.votesRows())
 	t.subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
 	t.result = &AdoptResult{Changes: op.Changes}
+	return nil
+}
+
+// agreed holds the act against the rules of who may change rules: those in force until now.
+func (op *AdoptConfig) agreed(t *transition) *wire.Error {
+	if op.Was == nil {
+		return nil
+	}
+	was := config.DecodeGoverning(op.Was.Data)
+	if was == nil || config.RulesDigest(was) != op.Before {
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "was",
+			Message: "The configuration in force until now is not the one the adoption names.",
+			Hint:    "git agentxchain config adopt",
+		}
+	}
+	if err := t.act(attest.AdoptConfig, op.Consent, AdoptionRules(was, t.cfg, op.Consent)); err != nil {
+		return err
+	}
+	if t.cfg.Authority != nil && (t.s.AuthorityBase == nil || AuthorityChanged(was, t.cfg)) && t.env.Git.Head != "" {
+		t.s.AuthorityBase = new(t.env.Git.Head)
+	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -28,13 +30,15 @@ type Confirm struct {
 	State  string  `json:"state_digest"` // sha256:<hex> of state.json as it recorded it
 	Claims []Claim `json:"claims"`       // what was shown
 	Reason string  `json:"reason,omitempty"`
+
+	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
 // maxClaims bounds one confirmation.
 const maxClaims = 1000
 
 func (*Confirm) Name() string      { return OpConfirm }
-func (op *Confirm) Blobs() []*Blob { return nil }
+func (op *Confirm) Blobs() []*Blob { return op.Consent.blobs() }
 
 // ConfirmResult is the outcome of Confirm.
 type ConfirmResult struct{ Claims []Claim }
@@ -51,10 +55,25 @@ func (op *Confirm) apply(t *transition) *wire.Error {
 	case op.Upto == "" || op.State == "":
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "upto", Message: "A confirmation names the operation and the state it is about."}
 	}
+	if err := t.act(attest.AcceptWorking, op.Consent, ConfirmationRules(t.cfg, op.Consent, op.Claims)); err != nil {
+		return err
+	}
 	t.append(wire.LedgerDecisions, NewConfirmationEntry(t.s.Run(), t.s.Phase, op, t.env.Actor, t.env.Time()))
 	t.subject = "confirm: " + ClaimsInWords(op.Claims)
 	t.result = &ConfirmResult{Claims: op.Claims}
 	return nil
+}
+
+// ConfirmationRules are the rules a confirmation has to hold: those of acts, and those of
+// every gate that was passed without us.
+func ConfirmationRules(cfg *config.Config, c *Consent, claims []Claim) []*config.GateRule {
+	out := ActRules(cfg, c)
+	for _, claim := range claims {
+		if claim.Kind == ClaimGate || claim.Kind == ClaimApproval {
+			out = append(out, GateRules(cfg, c, claim.Gate)...)
+		}
+	}
+	return out
 }
 
 // CheckConfirmable refuses a confirmation that no engine state is needed to refuse:

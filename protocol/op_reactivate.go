@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -16,10 +17,12 @@ import (
 type Reactivate struct {
 	EscalationID string `json:"escalation_id,omitempty"` // must be the current blocker when given
 	Via          string `json:"via,omitempty"`           // operator_unblock when ""
+
+	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
 func (*Reactivate) Name() string      { return "reactivate" }
-func (op *Reactivate) Blobs() []*Blob { return nil }
+func (op *Reactivate) Blobs() []*Blob { return op.Consent.blobs() }
 
 // ReactivateResult is the outcome of Reactivate.
 type ReactivateResult struct {
@@ -49,6 +52,9 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 			Details: ojson.NewObject("current", ojson.OrNull(open))}
 	}
 	if err := t.causeGone(); err != nil {
+		return err
+	}
+	if err := t.act(attest.Unblock, op.Consent, ActRules(t.cfg, op.Consent)); err != nil {
 		return err
 	}
 	if was == "non_progress" {

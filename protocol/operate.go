@@ -38,7 +38,8 @@ type transition struct {
 	turn, role string
 	failure    *wire.Error
 	result     any
-	gateFell   bool // a gate has failed in this very operation
+	agreed     []*run.Vote // who agreed to an act
+	gateFell   bool        // a gate has failed in this very operation
 }
 
 type pendingEvent struct {
@@ -131,6 +132,9 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 		t.closeStale()
 	}
 	t.noteApproval(op)
+	if !run.HasPending(t.s) {
+		t.s.GateVotes = nil // they were for the gate that waited
+	}
 	if err := t.writeEvents(); err != nil {
 		return nil, err
 	}

@@ -126,6 +126,9 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 		by:       a.by,
 		evidence: a.signed,
 		reason:   a.opt.Reason,
+		rules: func(given *protocol.Consent) []*config.GateRule {
+			return protocol.GateRules(c.view.Config, given, res.Gate)
+		},
 	}, a.opt.Consent)
 	if err != nil {
 		return nil, err

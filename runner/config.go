@@ -7,7 +7,9 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -50,8 +52,10 @@ type Adopted struct {
 // AdoptConfig puts the rules of the working configuration in force. digest is
 // config.RulesDigest of the configuration a person was shown; anything else by now is
 // refused (state_moved). It is refused inside a dispatched turn
-// (inside_dispatched_turn), and invalid_state_transition without a run under way.
-func (r *Runner) AdoptConfig(ctx context.Context, digest string) (*Adopted, error) {
+// (inside_dispatched_turn), and invalid_state_transition without a run under way. The
+// rules in force until then say who may (approver_not_allowed, signature_required,
+// approvals_missing).
+func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOptions) (*Adopted, error) {
 	out := &Adopted{}
 	done, err := r.do(ctx, "config-adopt", func(ctx context.Context, c *change) (protocol.Operation, error) {
 		if err := c.r.personOnly("adopt another configuration", "git agentxchain config adopt"); err != nil {
@@ -61,8 +65,10 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string) (*Adopted, erro
 		if len(changes) == 0 && protocol.RulesInForce(c.view.State.Status) {
 			return nil, nil
 		}
+		was := c.view.Config
 		op := &protocol.AdoptConfig{
-			Before:  config.RulesDigest(c.view.Config),
+			Was:     protocol.NewBlob(ojson.Pretty(was.Raw)),
+			Before:  config.RulesDigest(was),
 			After:   config.RulesDigest(c.view.Working),
 			Changes: []protocol.AdoptedChange{},
 		}
@@ -80,7 +86,16 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string) (*Adopted, erro
 		if err := c.useWorkingConfig(); err != nil {
 			return nil, err
 		}
-		_, err := c.look(ctx)
+		if _, err := c.look(ctx); err != nil {
+			return nil, err
+		}
+		var err error
+		op.Consent, err = c.consent(ctx, asking{
+			decision: attest.AdoptConfig,
+			rules: func(given *protocol.Consent) []*config.GateRule {
+				return protocol.AdoptionRules(was, c.view.Config, given)
+			},
+		}, who)
 		return op, err
 	})
 	out.Done = *done

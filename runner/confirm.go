@@ -10,6 +10,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,6 +24,8 @@ type ConfirmOptions struct {
 	// confirmed (state_moved). nil confirms whatever is open.
 	Shown  []Claim
 	Reason string // recorded; may be empty
+
+	Consent ConsentOptions
 }
 
 // Confirmed is the outcome of Confirm.
@@ -39,7 +43,7 @@ type Confirmed struct {
 // change.
 func (r *Runner) Confirm(ctx context.Context, opt ConfirmOptions) (*Confirmed, error) {
 	out := &Confirmed{}
-	done, err := r.do(ctx, "confirm", func(_ context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "confirm", func(ctx context.Context, c *change) (protocol.Operation, error) {
 		if refusal := protocol.CheckConfirmable(c.view.State, c.env.Actor); refusal != nil {
 			return nil, refusal
 		}
@@ -62,7 +66,20 @@ func (r *Runner) Confirm(ctx context.Context, opt ConfirmOptions) (*Confirmed, e
 		for i, x := range out.Claims {
 			op.Claims[i] = x.Claim
 		}
-		return op, nil
+		if !opt.Consent.proves() && c.view.Config.Authority == nil && c.protectedRefs() == nil {
+			return op, nil
+		}
+		if _, err := c.look(ctx); err != nil {
+			return nil, err
+		}
+		var err error
+		op.Consent, err = c.consent(ctx, asking{
+			decision: attest.AcceptWorking,
+			rules: func(given *protocol.Consent) []*config.GateRule {
+				return protocol.ConfirmationRules(c.view.Config, given, op.Claims)
+			},
+		}, opt.Consent)
+		return op, err
 	})
 	out.Done = *done
 	return out, err

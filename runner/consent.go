@@ -38,7 +38,7 @@ type asking struct {
 	by       string // turn that asked, "" for none
 	evidence []protocol.FileBlob
 	reason   string
-	rule     *config.GateRule // of the configuration that governs; nil leaves it to any person
+	rules    func(*protocol.Consent) []*config.GateRule // that apply, given the protected branch
 }
 
 // consent gathers what the engine judges a person's word by. It asks git only for what a
@@ -54,11 +54,7 @@ func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*pr
 			return nil, err
 		}
 	}
-	rules := protocol.GateRules(c.view.Config, out, a.gate)
-	if a.gate == "" && a.rule != nil {
-		rules = []*config.GateRule{a.rule}
-	}
-	for _, r := range rules {
+	for _, r := range a.rules(out) {
 		if r.NotAuthor {
 			if out.Authors, err = c.authors(ctx, a.by); err != nil {
 				return nil, err

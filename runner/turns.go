@@ -9,6 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -207,8 +209,9 @@ type Reactivated struct {
 
 // ReactivateOptions says which block to lift.
 type ReactivateOptions struct {
-	EscalationID string  // refuse unless this record is the current blocker; "" for whatever blocks the run
-	Via          string  // how it was settled, for the record; operator_unblock when ""
+	EscalationID string // refuse unless this record is the current blocker; "" for whatever blocks the run
+	Via          string // how it was settled, for the record; operator_unblock when ""
+	Consent      ConsentOptions
 	Seen         git.OID // operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
 }
 
@@ -221,8 +224,20 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 		if err := c.seen(opt.Seen); err != nil {
 			return nil, err
 		}
-		_, err := c.look(ctx)
-		return &protocol.Reactivate{EscalationID: opt.EscalationID, Via: opt.Via}, err
+		if _, err := c.look(ctx); err != nil {
+			return nil, err
+		}
+		given, err := c.consent(ctx, asking{
+			decision: attest.Unblock,
+			rules: func(given *protocol.Consent) []*config.GateRule {
+				return protocol.ActRules(c.view.Config, given)
+			},
+		}, opt.Consent)
+		return &protocol.Reactivate{
+			EscalationID: opt.EscalationID,
+			Via:          opt.Via,
+			Consent:      given,
+		}, err
 	})
 	out.Done = *done
 	if err != nil {

@@ -40,12 +40,18 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 			{
 				Name: "adopt", Usage: "put the rules of agentxchain.json in force for the run under way",
 				Description: "Shows the changes, those that weaken the rules marked, and asks. It is refused inside a dispatched turn.",
-				Flags:       []ucli.Flag{&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "adopt them without asking"}},
+				Flags: append([]ucli.Flag{
+					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "adopt them without asking"},
+				}, consentFlags()...),
 				Action: func(c *ucli.Context) error {
 					if err := noArgs(c); err != nil {
 						return err
 					}
-					return runConfigAdopt(c.Context, f, c.Bool("yes"))
+					consent, err := consentOptions(c)
+					if err != nil {
+						return err
+					}
+					return runConfigAdopt(c.Context, f, c.Bool("yes"), consent)
 				},
 			},
 		},
@@ -94,7 +100,7 @@ func runConfigShow(ctx context.Context, f *term.Factory) error {
 	return nil
 }
 
-func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool) error {
+func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.ConsentOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -124,7 +130,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool) error {
 			}
 		}
 	}
-	out, err := r.AdoptConfig(ctx, config.RulesDigest(st.Working))
+	out, err := r.AdoptConfig(ctx, config.RulesDigest(st.Working), who)
 	if err != nil {
 		return err
 	}

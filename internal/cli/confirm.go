@@ -14,9 +14,10 @@ import (
 )
 
 type confirmOptions struct {
-	Show   bool
-	Yes    bool
-	Reason string
+	Consent runner.ConsentOptions
+	Show    bool
+	Yes     bool
+	Reason  string
 }
 
 func newConfirmCommand(f *term.Factory) *ucli.Command {
@@ -25,16 +26,25 @@ func newConfirmCommand(f *term.Factory) *ucli.Command {
 		Description: "Work of the reference CLI, restored files and files taken up with repair --accept-working cannot be computed again from the record. " +
 			"Gates they passed, approvals, lifted blocks and completions count when a person has confirmed them, all at once; until then nothing is built on them. " +
 			"Who confirmed what, and up to which operation, is recorded. An agent inside a dispatched turn is refused.",
-		Flags: []ucli.Flag{
+		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "show", Usage: "only show what is to be confirmed"},
 			&ucli.StringFlag{Name: "reason", Usage: "why it is right (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-		},
+		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			return runConfirm(c.Context, f, &confirmOptions{Show: c.Bool("show"), Yes: c.Bool("yes"), Reason: c.String("reason")})
+			consent, err := consentOptions(c)
+			if err != nil {
+				return err
+			}
+			return runConfirm(c.Context, f, &confirmOptions{
+				Show:    c.Bool("show"),
+				Yes:     c.Bool("yes"),
+				Reason:  c.String("reason"),
+				Consent: consent,
+			})
 		},
 	}
 }
@@ -61,7 +71,7 @@ func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 		})
 		return nil
 	}
-	opt := runner.ConfirmOptions{Reason: o.Reason}
+	opt := runner.ConfirmOptions{Reason: o.Reason, Consent: o.Consent}
 	if len(v.Open) > 0 && !o.Yes && runner.InsideTurn(nil) == "" {
 		for _, c := range v.Open {
 			f.Out.Notice("  %s", term.OneLine(claimLine(c)))

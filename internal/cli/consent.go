@@ -16,6 +16,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
+// consentFlags are the flags of a command by which people overrule the record.
+func consentFlags() []ucli.Flag {
+	return []ucli.Flag{
+		&ucli.BoolFlag{Name: "sign", Usage: "sign what is said as git signs commits (user.signingKey, gpg.format)"},
+		&ucli.StringSliceFlag{Name: "statement", Usage: "a signed statement (`FILE`) of a person who agrees; may be repeated"},
+		&ucli.DurationFlag{Name: "expires", Usage: "how long the statement signed with --sign counts (`TIME`, default 24h)"},
+	}
+}
+
 func consentOptions(c *ucli.Context) (runner.ConsentOptions, error) {
 	o := runner.ConsentOptions{
 		Sign:    c.Bool("sign"),

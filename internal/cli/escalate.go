@@ -64,23 +64,29 @@ func runEscalate(ctx context.Context, f *term.Factory, op protocol.Escalate) err
 func newUnblockCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "unblock", Category: categoryRun, ArgsUsage: "[ESCALATION]", Usage: "resolve what blocks the run",
-		Description: "With an escalation id it must be the current blocker. A pending approval is never passed this way; that takes approve.",
+		Description: "With an escalation id it must be the current blocker. A pending approval is never passed this way; that takes approve. " +
+			"Where authority.acts says who may, it is one of them.",
+		Flags: consentFlags(),
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 1 {
 				return term.UsageErrorf("unblock takes one escalation, not %d arguments", c.NArg())
 			}
-			return runUnblock(c.Context, f, c.Args().First())
+			consent, err := consentOptions(c)
+			if err != nil {
+				return err
+			}
+			return runUnblock(c.Context, f, c.Args().First(), consent)
 		},
 	}
 }
 
-func runUnblock(ctx context.Context, f *term.Factory, id string) error {
+func runUnblock(ctx context.Context, f *term.Factory, id string, who runner.ConsentOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	out, err := r.ReactivateRun(ctx, runner.ReactivateOptions{EscalationID: id})
+	out, err := r.ReactivateRun(ctx, runner.ReactivateOptions{EscalationID: id, Consent: who})
 	tellNotices(f, out.Notices)
 	if err != nil {
 		return err

@@ -106,6 +106,7 @@ func ExitTable() []exitRow {
 			{"artifact_mismatch", "declared and observed changes disagree"},
 			{"approver_is_author", "the configuration wants another person to decide than the one who made the change"},
 			{"approver_not_allowed", "the configuration does not name this person among those who decide"},
+			{"approvals_missing", "an act that overrules the record needs more people than have agreed to it"},
 			{"already_approved", "this person has approved the gate already; each one counts once"},
 			{"signature_required", "the configuration wants a signed statement"},
 			{"signoff_by_agent", "a turn changed the sign-off line that only a person writes"},

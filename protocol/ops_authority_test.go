@@ -1,0 +1,254 @@
+// Tests of who may approve: people, votes, sign-offs, documents that are not fresh.
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+func people(text string) func(*ojson.Object) { return sets("authority", obj(text)) }
+
+const threeOfFour = `{"approvers":{"team":{"principals":["a@x","b@x","c@x","d@x"],"threshold":3}},
+	"gates":{"plan_ok":{"by":"team"}}}`
+
+// A gate passes with as many different people as it needs, and not before.
+func TestVotesProperty(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := paused(rt, people(threeOfFour))
+		agreed := map[string]bool{}
+		for range rapid.IntRange(1, 12).Draw(rt, "tries") {
+			who := rapid.SampledFrom([]string{"a@x", "A@X", "b@x", "c@x", "d@x", "e@x", ""}).Draw(rt, "who")
+			if rapid.Bool().Draw(rt, "edited") {
+				// What was approved is not what is approved now.
+				w.write("docs/plan.md", fmt.Sprintf("plan %d", rapid.IntRange(0, 1000000).Draw(rt, "text")))
+				w.commit()
+				agreed = map[string]bool{}
+			}
+			w.actor = Actor{Name: "Someone", Email: who}
+			person := strings.ToLower(who)
+			switch {
+			case who == "" || who == "e@x":
+				w.fails(CodeApproverNotAllowed, w.approval())
+				continue
+			case agreed[person]:
+				w.fails(CodeAlreadyApproved, w.approval())
+				continue
+			}
+			tr := w.must(w.approval())
+			agreed[person] = true
+			res := tr.Result.(*ApproveResult)
+			if res.Passed != (len(agreed) == 3) || len(res.Votes) != len(agreed) || res.Needed != 3 {
+				rt.Fatalf("%d agreed: %+v", len(agreed), res)
+			}
+			if res.Passed {
+				w.wantEntries(tr, "human_approval")
+				if w.state.Phase != "build" || w.state.GateVotes != nil {
+					rt.Fatalf("state %s", w.state.Encode())
+				}
+				return
+			}
+			w.wantEntries(tr, "human_approval_vote")
+			w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
+		}
+	})
+}
+
+// No policy opens a gate whose approvers the configuration names.
+func TestAuthorityOutranksPolicy(t *testing.T) {
+	policy := obj(`{"phase_transitions":{"default":"auto_approve"},"run_completion":{"action":"auto_approve"}}`)
+	w := startedWorld(t, sets("approval_policy", policy, "gates.plan_ok.requires_human_approval", false,
+		"authority", obj(threeOfFour)))
+	w.write("docs/plan.md", "plan")
+	w.commit()
+	w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
+	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
+}
+
+// A vote is for the gate that waits: a no, or leaving it, ends it.
+func TestVotesEndWithTheRequest(t *testing.T) {
+	for name, leave := range map[string]func(w *opsWorld) Operation{
+		"deny":   func(*opsWorld) Operation { return &DenyGate{Reason: "no"} },
+		"assign": func(w *opsWorld) Operation { return w.leaving("pm") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := paused(t, people(threeOfFour))
+			w.actor = Actor{Name: "A", Email: "a@x"}
+			w.must(w.approval())
+			w.must(leave(w))
+			if w.state.GateVotes != nil {
+				t.Errorf("state %s", w.state.Encode())
+			}
+		})
+	}
+}
+
+const signs = `{"signoff_documents":"person"}`
+
+// signoffWorld has a gate over one sign-off document; what the documents are is told to
+// every operation.
+func signoffWorld(t testingT, policy string) *opsWorld {
+	return newOpsWorld(t, sets("authority", obj(signs), "approval_policy", obj(policy),
+		"gates.plan_ok", obj(`{"requires_files":[".planning/PM_SIGNOFF.md"]}`)))
+}
+
+func (w *opsWorld) facts() []DocumentFact {
+	var out []DocumentFact
+	for _, p := range GateDocuments(w.cfg) {
+		var data []byte
+		if text, ok := w.work[p]; ok {
+			data = []byte(text)
+		}
+		out = append(out, LookDocument(w.cfg, p, data))
+	}
+	return out
+}
+
+// Whatever a turn writes, the gate opens by a person alone, and a turn that changes the
+// sign-off is refused.
+func TestSignoffProperty(t *testing.T) {
+	const doc = ".planning/PM_SIGNOFF.md"
+	text := rapid.SampledFrom([]string{"Approved: YES\n", "Approved: NO\n", "# S\n\napproved :  yes \n", "nothing\n",
+		"Approved:\n\nYES\n", "Approved: NO\nApproved: YES\n"})
+	rapid.Check(t, func(rt *rapid.T) {
+		w := signoffWorld(rt, `{"phase_transitions":{"default":"auto_approve"}}`)
+		before := text.Draw(rt, "before")
+		w.write(doc, before)
+		w.commit()
+		w.must(&InitRun{Prior: NewBlob(w.state.Encode()), Documents: w.facts()})
+		as := w.assignment("pm")
+		as.Documents = w.facts()
+		turn := w.must(as).Result.(*AssignResult).Turn.TurnID
+		after := text.Draw(rt, "after")
+		w.write(doc, after)
+		yes := func(s string) bool { return affirmative(config.SemanticsPMSignoff, []byte(s)) }
+		changed := []string{}
+		if after != before {
+			changed = []string{doc}
+		}
+		w.stage(turn, "phase_transition_request", "build", "files_changed", changed)
+		op := w.acceptance(turn)
+		w.fails(wire.CodeInvalidArgument, op) // it does not say what the documents hold
+		op.Documents = w.facts()
+		if yes(before) != yes(after) {
+			w.fails(CodeSignoffByAgent, op)
+			return
+		}
+		w.must(op)
+		w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
+	})
+}
+
+// Signing gives a document that says yes, once, and leaves one that does as it is.
+func TestSign(t *testing.T) {
+	cfg := opsConfig(t, sets("authority", obj(signs),
+		"gates.plan_ok.requires_files", arr(`[".planning/PM_SIGNOFF.md"]`),
+		"gates.ship_ok.requires_files", arr(`[".planning/ship-verdict.md"]`)))
+	line := rapid.SampledFrom([]string{"Approved: NO", "approved:", "Approved", "## Verdict: PENDING", "##  verdict :", "## V",
+		"text", "", " ", "Approved: later", "\u2028", "Approved:\r"})
+	rapid.Check(t, func(rt *rapid.T) {
+		lines := rapid.SliceOfN(line, 0, 6).Draw(rt, "lines")
+		data := []byte(strings.Join(lines, rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(rt, "end")))
+		for _, path := range []string{".planning/PM_SIGNOFF.md", ".planning/ship-verdict.md"} {
+			files := []FileBlob{{Path: path, Blob: NewBlob(slices.Clone(data))}, {Path: "docs/other.md", Blob: NewBlob(data)}}
+			signed, changed, refusal := Sign(cfg, files)
+			if refusal != nil {
+				rt.Fatalf("%q: %v", data, refusal)
+			}
+			if !LookDocument(cfg, path, signed[0].Blob.Data).Signed {
+				rt.Fatalf("%q became %q", data, signed[0].Blob.Data)
+			}
+			was := LookDocument(cfg, path, data).Signed
+			if was == slices.Contains(changed, path) || signed[1].Blob.Digest != files[1].Blob.Digest {
+				rt.Fatalf("%q: changed %v", data, changed)
+			}
+			if again, more, _ := Sign(cfg, signed); len(more) > 0 || again[0].Blob.Digest != signed[0].Blob.Digest {
+				rt.Fatalf("signed twice: %q", again[0].Blob.Data)
+			}
+		}
+	})
+	if _, _, refusal := Sign(cfg, []FileBlob{{Path: ".planning/PM_SIGNOFF.md", Blob: NewBlob([]byte("Approved: \xff"))}}); refusal == nil {
+		t.Error("a document that is not text was signed")
+	}
+}
+
+// A document of before the phase opens no gate by itself, and a touched one does.
+func TestStaleDocuments(t *testing.T) {
+	w := newOpsWorld(t, sets("authority", obj(signs)))
+	w.write("docs/plan.md", "plan")
+	w.write("docs/build.md", "of another run")
+	w.commit()
+	w.must(&InitRun{Prior: NewBlob(w.state.Encode()), Documents: w.facts()})
+	w.inPhaseOf("build")
+	as := w.assignment("dev")
+	as.Documents = w.facts()
+	turn := w.must(as).Result.(*AssignResult).Turn.TurnID
+	w.write("src/x.go", "x")
+	w.stage(turn, "phase_transition_request", "ship", "files_changed", []string{"src/x.go"})
+	op := w.acceptance(turn)
+	op.Documents = w.facts()
+	w.fails(wire.CodeGateCoverage, op)
+	w.write("docs/build.md", "of this run")
+	w.stage(turn, "phase_transition_request", "ship", "files_changed", []string{"src/x.go", "docs/build.md"})
+	op = w.acceptance(turn)
+	op.Documents = w.facts()
+	w.must(op)
+	if w.state.Phase != "ship" {
+		t.Errorf("state %s", w.state.Encode())
+	}
+}
+
+// inPhaseOf is inPhase for a project that asks people, one step from planning.
+func (w *opsWorld) inPhaseOf(phase string) {
+	as := w.assignment("pm")
+	as.Documents = w.facts()
+	turn := w.must(as).Result.(*AssignResult).Turn.TurnID
+	w.stage(turn, "phase_transition_request", phase)
+	op := w.acceptance(turn)
+	op.Documents = w.facts()
+	w.must(op)
+	approval := w.approval().(*ApprovePhase)
+	approval.Approval.Documents = w.facts()
+	w.must(approval)
+}
+
+// What decides who has approved what is changed by operations alone.
+func TestAuthorityClaims(t *testing.T) {
+	w := paused(t, people(threeOfFour))
+	w.actor = Actor{Name: "A", Email: "a@x"}
+	before := w.state.Copy(run.SharedObjects)
+	w.must(w.approval())
+	if got := Claims(w.cfg, before, w.state); !slices.Contains(got, Claim{Kind: ClaimAuthority}) {
+		t.Errorf("claims %v", got)
+	}
+	if got := Claims(w.cfg, w.state, w.state.Copy(run.SharedObjects)); len(got) > 0 {
+		t.Errorf("claims %v", got)
+	}
+}
+
+// Who changes the approvers needs those who were.
+func TestAdoptionRules(t *testing.T) {
+	was := opsConfig(t, people(`{"approvers":{"team":{"principals":["a@x"]},"ops":{"principals":["o@x"]}},
+		"gates":{"plan_ok":{"by":"team"},"ship_ok":{"by":"ops","signed":true}}}`))
+	other := opsConfig(t, people(`{"approvers":{"team":{"principals":["e@x"]}},"gates":{"plan_ok":{"by":"team"}}}`))
+	if rules := AdoptionRules(was, other, nil); len(rules) != 2 {
+		t.Errorf("%d rules", len(rules))
+	}
+	same := opsConfig(t, func(doc *ojson.Object) {
+		people(`{"approvers":{"team":{"principals":["a@x"]},"ops":{"principals":["o@x"]}},
+			"gates":{"plan_ok":{"by":"team"},"ship_ok":{"by":"ops","signed":true}}}`)(doc)
+		set(doc, "rules.max_turn_retries", 9)
+	})
+	if rules := AdoptionRules(was, same, nil); len(rules) != 0 {
+		t.Errorf("%d rules", len(rules))
+	}
+}
