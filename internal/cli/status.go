@@ -79,10 +79,12 @@ func statusObject(st *runner.Standing) *ojson.Object {
 		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation, "open_escalations", append([]*ojson.Object{}, v.Index.OpenEscalations...),
 		"repo_decision_summary", protocol.RepoDecisionsSummary(v.Config, v.RepoDecisions),
 		"timeouts", budgets, "uncommitted_files", wire.NonNil(st.Uncommitted), "open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)
+	o.Set("gate", nil)
 	if st.Gate != nil {
-		o.Set("gate", gateObject(st.Gate))
-	} else {
-		o.Set("gate", nil)
+		g := gateObject(st.Gate)
+		g.Set("authority", ruleObject(v.Config.GateRule(st.Gate.ID)))
+		g.Set("approvals", voteRows(waitingVotes(s)))
+		o.Set("gate", g)
 	}
 	actions := []*ojson.Object{}
 	id := st.Escalation.String("escalation_id")
@@ -103,6 +105,11 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	}
 	o.Set("lost_turns", lost)
 	o.Set("unconfirmed", claimObjects(v.Open))
+	lacking := []*ojson.Object{}
+	for _, l := range lackingApprovals(v.Config, v.Open) {
+		lacking = append(lacking, ojson.NewObject("gate_id", l.gate, "authority", ruleObject(l.rule), "text", l.String()))
+	}
+	o.Set("lacking_approvals", lacking)
 	arrived := []*ojson.Object{}
 	for _, a := range v.Arrived {
 		arrived = append(arrived, ojson.NewObject("op", string(a.Op), "operation", a.Name, "gate_id", ojson.OrNull(a.Gate),
@@ -146,6 +153,9 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	printGateStanding(p, st)
 	for _, c := range v.Open {
 		p.Field("Unconfirmed", "%s (by another tool or another clone)", p.Yellow(term.OneLine(c.String())))
+	}
+	for _, l := range lackingApprovals(v.Config, v.Open) {
+		p.Field("Lacks", "%s", p.Yellow(term.OneLine(l.String())))
 	}
 	if n := len(v.Arrived); n > 0 {
 		p.Field("Arrived", "%s not seen being made in this clone; newest: %s", counted(n, "decision"), term.OneLine(v.Arrived[n-1].String()))
@@ -308,6 +318,7 @@ func printGateStanding(p *term.Printer, st *runner.Standing) {
 	for _, reason := range g.Result.Reasons {
 		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 	}
+	printWaitingApproval(p, st.View.Config, st.View.State)
 	f := st.View.State.LastGateFailure
 	if f == nil || f.GateID == nil || *f.GateID != g.ID || st.View.State.Status == wire.StatusPaused {
 		return
