@@ -227,6 +227,9 @@ func (r *GateResult) artifact(in GateInput, a *config.GateArtifact) (stale bool)
 	if !a.Required || in.Person || in.Marks == nil {
 		return false
 	}
+	if in.Config.PersonSigns() && slices.ContainsFunc(artifactSemantics(a), signoffKind) {
+		return false // the person who passes the gate writes it
+	}
 	m, ok := in.Marks.Get(a.Path)
 	return ok && m.Phase == documentDigest(data)
 }

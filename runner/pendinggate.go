@@ -58,6 +58,8 @@ type PendingGate struct {
 	Approvals  []*run.Vote      // of people, as far as the gate asks for several
 	Rule       *config.GateRule // whose approval counts, nil for any person
 
+	Signs []string // sign-off documents that a yes is written into
+
 	Yes, No string // what follows
 }
 
@@ -124,6 +126,9 @@ func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
 		out.Actions = g.Actions
 		for _, a := range config.GateArtifacts(v.Config, g, s.Phase) {
 			out.Documents = append(out.Documents, GateDocument{Path: a.Path, Required: a.Required, Owner: a.OwnedBy})
+			if v.Config.PersonSigns() && protocol.SignoffDocument(v.Config, a.Path) {
+				out.Signs = append(out.Signs, a.Path)
+			}
 		}
 	}
 	out.turn(row)
@@ -176,6 +181,9 @@ func (g *PendingGate) outcomes() {
 	}
 	if n := len(g.Actions); n > 0 {
 		g.Yes = text.Count(n, "command of the gate is run first; ", "commands of the gate are run first; ") + g.Yes
+	}
+	for _, path := range g.Signs {
+		g.Yes += ", and " + path + " says yes, committed"
 	}
 	if g.Result.Action == protocol.ActionGateFailed {
 		g.Yes = "refused, because the gate does not hold on the files of now"
@@ -234,11 +242,35 @@ func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate
 	if err := since(phase, func(d *GateDocument, _ FileStat) { d.SincePhase = true }); err != nil {
 		return err
 	}
+	g.marked(v)
 	counts := func(d *GateDocument, f FileStat) { d.SinceLast, d.Added, d.Removed = true, f.Added, f.Removed }
 	if err := since(last, counts); err != nil {
 		return err
 	}
 	return r.shownDiff(ctx, g, added)
+}
+
+// marked takes what the run's record says of the documents, where it says anything, for
+// more than what was committed at the time.
+func (g *PendingGate) marked(v *gitstore.View) {
+	marks := protocol.DocumentMarks(v.Config, v.State)
+	if marks == nil {
+		return
+	}
+	for i := range g.Documents {
+		d := &g.Documents[i]
+		if m, ok := marks.Get(d.Path); ok {
+			d.SinceRun, d.SincePhase = m.Run != d.digest(), m.Phase != d.digest()
+		}
+	}
+}
+
+// digest is how the record names the document's bytes.
+func (d *GateDocument) digest() string {
+	if !d.Present {
+		return run.DocumentMissing
+	}
+	return "sha256:" + d.SHA256
 }
 
 // bases are the commits the project stood at when the run began, when its phase began
@@ -266,7 +298,9 @@ func (r *Runner) bases(ctx context.Context, v *gitstore.View) (began, phase, las
 			last = base
 			last.What = "approval"
 		}
-		if perr == nil && phase.What == "" && !op.Time.After(entered) {
+		// The log has whole seconds: what was recorded in the very second may be of the
+		// phase, so that an older commit is compared with.
+		if perr == nil && phase.What == "" && op.Time.Before(entered.Truncate(time.Second)) {
 			phase = base
 			phase.What = "phase"
 		}
@@ -278,6 +312,9 @@ func (r *Runner) bases(ctx context.Context, v *gitstore.View) (began, phase, las
 	}
 	if last.What == "" {
 		last = began
+	}
+	if phase.What == "" {
+		phase = began
 	}
 	return began, phase, last, nil
 }

@@ -92,6 +92,7 @@ func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 		"gate_actions", actions,
 		"approvals", voteRows(g.Approvals),
 		"authority", ruleObject(g.Rule),
+		"signs", wire.NonNil(g.Signs),
 		"yes", g.Yes,
 		"no", g.No,
 	)
@@ -134,6 +135,9 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 	for _, reason := range g.Result.Reasons {
 		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 	}
+	for _, w := range g.Result.Warnings {
+		p.Field("Note", "%s", term.OneLine(w.Reason))
+	}
 	p.Field("Verification", "%s", cmp.Or(term.OneLine(g.Verification), "none is reported"))
 	if len(g.Documents) > 0 {
 		p.Println()
@@ -172,7 +176,7 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 		p.Field("Action", "%s", term.OneLine(a.Run))
 	}
 	if g.Rule != nil {
-		p.Field("Asks for", "%s", term.OneLine(approversText(g.Rule)))
+		p.Field("Decided by", "%s", term.OneLine(approversText(g.Rule)))
 	}
 	for _, v := range g.Approvals {
 		p.Field("Approved by", "%s", term.OneLine(voteText(v)))
