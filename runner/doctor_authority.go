@@ -86,7 +86,7 @@ func needsPerson(cfg *config.Config, phase, id string) bool {
 // approval was ended between the two. fix writes and commits them.
 func (d *doctor) signedOff(ctx context.Context) {
 	v := d.out.View
-	if v == nil || !v.Config.PersonSigns() {
+	if v == nil || v.Config == nil || v.State == nil || !v.Config.PersonSigns() {
 		return
 	}
 	paths, err := d.r.unsigned(v)
