@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -54,17 +55,7 @@ func (c *change) authorityBase(ctx context.Context) (*protocol.Base, error) {
 // protectedRefs are the names of the branch that is protected, the most trustworthy
 // first; nil when none is.
 func (c *change) protectedRefs() []string {
-	cfg := c.view.Config
-	branch := ""
-	for _, p := range cfg.ProtectedBranches {
-		if wire.MatchPath(p, cfg.Project.DefaultBranch) {
-			branch = cfg.Project.DefaultBranch
-			break
-		}
-		if branch == "" && !strings.ContainsAny(p, "*?[\\") {
-			branch = p
-		}
-	}
+	branch := protectedBranch(c.view.Config)
 	if branch == "" {
 		return nil
 	}
@@ -73,4 +64,18 @@ func (c *change) protectedRefs() []string {
 		names = append(names, "refs/heads/"+branch)
 	}
 	return names
+}
+
+// protectedBranch is the branch whose files of signers count, "" when none is protected.
+func protectedBranch(cfg *config.Config) string {
+	branch := ""
+	for _, p := range cfg.ProtectedBranches {
+		if wire.MatchPath(p, cfg.Project.DefaultBranch) {
+			return cfg.Project.DefaultBranch
+		}
+		if branch == "" && !strings.ContainsAny(p, "*?[\\") {
+			branch = p
+		}
+	}
+	return branch
 }

@@ -27,7 +27,7 @@ const (
 
 // Finding is one thing the doctor looked at.
 type Finding struct {
-	Area    string // git, repository, identity, config, hooks, runtimes, ignore, lock, state, bundle, lease, guards, leftover
+	Area    string // git, repository, identity, config, signing, hooks, runtimes, ignore, lock, state, bundle, lease, guards, leftover
 	Level   string
 	Message string // one sentence, no period
 	Fix     string // what to do, usually a command; "" only for ok and note
@@ -138,6 +138,7 @@ func (d *doctor) config(ctx context.Context) {
 		d.add("config", LevelWarning, "change "+p.Field+" in "+wire.ConfigPath, "%s", p.Message)
 	}
 	d.authority(docs.Config)
+	d.signing(ctx, docs.Config)
 	d.prompts(docs.Config)
 	d.hooks(docs.Config)
 	d.webhooks(docs.Config)

@@ -23,10 +23,25 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"},
 			&ucli.BoolFlag{Name: "online", Usage: "also try the trusted runtimes: contact their servers, start their programs"},
+			&ucli.BoolFlag{Name: "signing", Usage: "set up signing with an SSH key, in two questions"},
+			&ucli.StringFlag{Name: "key", Usage: "with --signing: sign with the SSH key `FILE`, or with key::TYPE BASE64 of the agent"},
+			&ucli.BoolFlag{Name: "add-signer", Usage: "with --signing: let the key speak for your address in .agentxchain/allowed_signers"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
+			}
+			if c.Bool("signing") {
+				if c.Bool("fix") || c.Bool("online") {
+					return term.UsageErrorf("--signing goes alone, without --fix and --online")
+				}
+				return runDoctorSigning(c.Context, f, signingOptions{
+					key:       c.String("key"),
+					addSigner: c.Bool("add-signer"),
+				})
+			}
+			if c.IsSet("key") || c.IsSet("add-signer") {
+				return term.UsageErrorf("--key and --add-signer belong to --signing")
 			}
 			return runDoctor(c.Context, f, runner.ExamineOptions{Fix: c.Bool("fix"), Online: c.Bool("online"), Runtime: builtin.New})
 		},

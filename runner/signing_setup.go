@@ -1,0 +1,235 @@
+// Setting up signing: which key, and the line that lets it speak for the person.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/signing"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// SigningKey is an SSH key to sign with.
+type SigningKey = signing.Key
+
+// SigningSetup says how to set signing up.
+type SigningSetup struct {
+	Key       string // file of an SSH key, or key::TYPE BASE64 of one that the agent has
+	Dir       string // where a relative file begins
+	AddSigner bool   // let the key speak for user.email: a line of .agentxchain/allowed_signers
+}
+
+// SigningDone is the outcome of SetUpSigning.
+type SigningDone struct {
+	Key       SigningKey
+	KeyID     string // as statements name it
+	Email     string // whom the key may speak for
+	Listed    bool   // the file of signers lets it
+	Added     bool   // by a line that was added now
+	Protected string // branch whose file of signers counts, "" where that of the run's beginning does
+}
+
+// SigningKeys lists the keys that the person can sign with, the best first.
+func (r *Runner) SigningKeys(ctx context.Context) []SigningKey {
+	return signing.Keys(ctx, r.signingSettings(ctx))
+}
+
+func (r *Runner) signingSettings(ctx context.Context) signing.Settings {
+	s := signing.From(GitConfig(ctx, r.dir(), signing.Pattern))
+	s.Dir = r.dir()
+	return s
+}
+
+// SetUpSigning has git sign with an SSH key in this repository, once a test signature
+// with it has held, and lists the key for the person when asked to. It is refused from
+// inside a dispatched turn.
+//
+// Errors: inside_dispatched_turn, signing_not_configured, signing_failed, those of a
+// signature that does not count, signers_invalid, invalid_argument.
+func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDone, error) {
+	in := r.asker()
+	if refusal := protocol.CheckApprover(protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+		return nil, refusal
+	}
+	s := r.signingSettings(ctx)
+	from := s
+	from.Dir = opt.Dir
+	key, err := from.ReadKey(opt.Key)
+	if err != nil {
+		return nil, err
+	}
+	out := &SigningDone{Key: key}
+	if out.Email, err = r.signerEmail(ctx); err != nil {
+		return nil, err
+	}
+	s.Format, s.Key = attest.FormatSSH, key.Name
+	// No statement reads like this: the signature is good for nothing else.
+	env, err := signing.Sign(ctx, s, fmt.Appendf(nil, "a test signature of %s", out.Email))
+	if err != nil {
+		return nil, err
+	}
+	out.KeyID = env.KeyID
+	files, err := r.signerFiles()
+	if err != nil {
+		return nil, err
+	}
+	refusal := speaks(files, env, out.Email, r.now())
+	if refusal != nil && opt.AddSigner {
+		files[attest.AllowedSignersPath] = listSigner(files[attest.AllowedSignersPath], out.Email, key.Public)
+		if refusal := speaks(files, env, out.Email, r.now()); refusal != nil {
+			return nil, refusal
+		}
+		if err := r.writeSigners(files[attest.AllowedSignersPath]); err != nil {
+			return nil, err
+		}
+		out.Added, refusal = true, nil
+	}
+	out.Listed = refusal == nil
+	for _, set := range [][2]string{{"gpg.format", attest.FormatSSH}, {"user.signingKey", key.Name}} {
+		if err := r.Store.DropLocalSetting(ctx, set[0]); err != nil {
+			return nil, err
+		}
+		if err := r.Store.AddLocalSetting(ctx, set[0], set[1]); err != nil {
+			return nil, err
+		}
+	}
+	if cfg := r.CheckDocuments().Config; cfg != nil {
+		out.Protected = protectedBranch(cfg)
+	}
+	return out, nil
+}
+
+// signerEmail is the address a statement of the person's names. It becomes a pattern of
+// the file of signers, so it may hold nothing that means more there than itself.
+func (r *Runner) signerEmail(ctx context.Context) (string, error) {
+	_, email := r.Store.Identity(ctx)
+	plain := !strings.ContainsFunc(email, func(c rune) bool {
+		return c <= ' ' || c > '~' || strings.ContainsRune(`*?!,"'\#`, c)
+	})
+	if !plain || !strings.Contains(email, "@") || email == gitstore.NoEmail {
+		return "", &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "user.email",
+			Message: fmt.Sprintf("%s is no address that a key can speak for.", wire.Quoted(email)),
+			Hint:    "git config user.email YOU@EXAMPLE.ORG",
+		}
+	}
+	return email, nil
+}
+
+// signerFiles reads the files of signers of the work tree.
+func (r *Runner) signerFiles() (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, p := range wire.SignerFiles() {
+		data, err := readProjectFile(r.dir(), p, maxGateFile)
+		if err != nil {
+			return nil, err
+		}
+		if data != nil {
+			out[p] = data
+		}
+	}
+	return out, nil
+}
+
+// speaks reports why the signature does not count for the person, nil when it does.
+func speaks(files map[string][]byte, env *attest.Envelope, email string, at time.Time) *wire.Error {
+	signers, problems := attest.ParseSigners(files)
+	if len(problems) > 0 {
+		return &wire.Error{
+			Code:     wire.CodeSignersInvalid,
+			Field:    problems[0].Field,
+			Problems: problems,
+			Message:  "The files of signers cannot be read: " + problems.Join(),
+			Hint:     "correct them, then: git agentxchain doctor --signing",
+		}
+	}
+	sig, refusal := signers.Verify(env, at)
+	if refusal != nil {
+		return refusal
+	}
+	return sig.SpeaksFor(email)
+}
+
+// listSigner adds a line to the file of signers.
+func listSigner(data []byte, email, public string) []byte {
+	if n := len(data); n > 0 && data[n-1] != '\n' {
+		data = append(data, '\n')
+	}
+	return fmt.Appendf(data, "%s namespaces=%q %s\n", email, attest.Namespace, public)
+}
+
+func (r *Runner) writeSigners(data []byte) error {
+	root, err := os.OpenRoot(r.dir())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if info, err := root.Lstat(attest.AllowedSignersPath); err == nil && !info.Mode().IsRegular() {
+		return unreadable(attest.AllowedSignersPath, errors.New("not a regular file"))
+	}
+	if err := root.MkdirAll(path.Dir(attest.AllowedSignersPath), 0o777); err != nil {
+		return err
+	}
+	return durable.WriteFileRoot(root, attest.AllowedSignersPath, data, 0o666)
+}
+
+// wantsSignatures lists what authority asks a signature for: gates, and the acts that
+// overrule the record.
+func wantsSignatures(cfg *config.Config) []string {
+	var out []string
+	if cfg.Authority == nil {
+		return nil
+	}
+	for gate, g := range cfg.Authority.Gates.All() {
+		if g.Signed {
+			out = append(out, gate)
+		}
+	}
+	if a := cfg.Authority.Acts; a != nil && a.Signed {
+		out = append(out, "acts")
+	}
+	return out
+}
+
+// signing says whether this person could sign what authority wants signed.
+func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
+	if cfg == nil {
+		return
+	}
+	wanted := wantsSignatures(cfg)
+	if len(wanted) == 0 {
+		return
+	}
+	for _, lack := range d.r.signingSettings(ctx).Setup().Missing {
+		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lack.Command,
+			"authority wants signatures (%s), and %s", firstOf(wanted), lack.What)
+		return
+	}
+	files, err := d.r.signerFiles()
+	switch {
+	case err != nil:
+		d.failed("signing", err, "correct "+attest.AllowedSignersPath)
+	case len(files) == 0:
+		d.add("signing", LevelWarning, "git agentxchain doctor --signing",
+			"authority wants signatures (%s), and no file says whose count (%s)", firstOf(wanted), attest.AllowedSignersPath)
+	default:
+		if _, problems := attest.ParseSigners(files); len(problems) > 0 {
+			d.add("signing", LevelWarning, "correct "+problems[0].Field,
+				"a file of signers cannot be understood: %s", strings.TrimSuffix(problems[0].Message, "."))
+			return
+		}
+		d.ok("signing", "git is set up to sign, for %s", firstOf(wanted))
+	}
+}
