@@ -47,6 +47,7 @@ func ignoreGroups() []blockGroup {
 			".agentxchain/missions/",
 			".agentxchain/multirepo/",
 			".agentxchain/reviews/",
+			".agentxchain/approvals/",
 			".agentxchain/reports/",
 			".agentxchain/proposed/",
 			"TALK.md",
