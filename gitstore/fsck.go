@@ -293,6 +293,9 @@ func (f *fsck) operations(run string, tip git.OID) error {
 		return err
 	}
 	f.conclude(run, ops)
+	if err := f.approvals(run, ops); err != nil {
+		return err
+	}
 	if len(ops) > 0 {
 		return f.fault(run, ops[0].Op, f.heritage(f.s.reader(f.ctx), ops[0]))
 	}

@@ -139,6 +139,25 @@ func (s *Store) OpenRunBundle(ctx context.Context, file string) (_ *RunBundle, e
 	return b, nil
 }
 
+// OpenBundle takes a bundle apart in a repository of its own, which done removes. Git
+// checks every object; what the operations say is not judged. Errors: history_invalid.
+func OpenBundle(ctx context.Context, file string) (repo *git.Repository, done func(), err error) {
+	names, format, err := bundleHead(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := scratch.New("agentxchain-bundle-")
+	if err != nil {
+		return nil, nil, git.Errorf(git.CodeUnreadable, err, "there is no place to take the bundle apart")
+	}
+	b := &RunBundle{dir: dir}
+	if err := b.receive(ctx, format, file, names); err != nil {
+		b.Close()
+		return nil, nil, err
+	}
+	return b.repo, b.Close, nil
+}
+
 // Close removes what was taken apart.
 func (b *RunBundle) Close() {
 	if b == nil {

@@ -17,26 +17,32 @@ func badBundle(cause error, format string, args ...any) *git.Error {
 	return git.Errorf(CodeHistoryInvalid, cause, format, args...).WithHint("make it again with git agentxchain export --bundle FILE")
 }
 
-// readBundleHead reads the head of a bundle: which refs it says to hold.
+// readBundleHead reads the head of a bundle for a repository: which refs it says to hold.
 func readBundleHead(file, format string) ([]string, error) {
+	names, have, err := bundleHead(file)
+	if err == nil && have != format {
+		err = badBundle(nil, "the bundle has %s objects, this repository %s", have, format)
+	}
+	return names, err
+}
+
+// bundleHead reads the head of a bundle: which refs it says to hold, and the format of
+// its objects.
+func bundleHead(file string) (names []string, format string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the bundle cannot be opened")
+		return nil, "", git.Errorf(git.CodeUnreadable, err, "the bundle cannot be opened")
 	}
 	defer func() { _ = f.Close() }()
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return nil, badBundle(err, "the bundle is no regular file")
+		return nil, "", badBundle(err, "the bundle is no regular file")
 	} else if fi.Size() > maxBundle {
-		return nil, badBundle(nil, "the bundle has %d bytes, which is more than is read", fi.Size())
+		return nil, "", badBundle(nil, "the bundle has %d bytes, which is more than is read", fi.Size())
 	}
-	names, have, err := parseBundleHead(f)
-	switch {
-	case err != nil:
-		return nil, badBundle(err, "this is no bundle of a run")
-	case have != format:
-		return nil, badBundle(nil, "the bundle has %s objects, this repository %s", have, format)
+	if names, format, err = parseBundleHead(f); err != nil {
+		return nil, "", badBundle(err, "this is no bundle of a run")
 	}
-	return names, nil
+	return names, format, nil
 }
 
 // parseBundleHead parses the head (gitformat-bundle): a signature, capabilities,

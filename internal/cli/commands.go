@@ -51,6 +51,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newApproveCommand(f, "approve", nil),
 		newApproveCommand(f, "approve-transition", &no),
 		newApproveCommand(f, "approve-completion", &yes),
+		newApprovalsCommand(f),
 		newConfirmCommand(f),
 		newEscalateCommand(f),
 		newAbandonCommand(f),

@@ -25,8 +25,9 @@ type verifyTurnOptions struct {
 
 func newVerifyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "verify", Category: categoryTrust, Usage: "check a staged turn, what was sealed for one, or an export artifact, without changing anything",
-		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f), newVerifyDiffCommand(f)},
+		Name: "verify", Category: categoryTrust, Usage: "check a staged turn, what was sealed for one, an export artifact, or approvals, without changing anything",
+		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f),
+			newVerifyApprovalsCommand(f), newVerifyDiffCommand(f)},
 	}
 }
 

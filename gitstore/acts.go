@@ -1,0 +1,217 @@
+// What was decided in a run, read from its chain in one pass: approvals with the
+// statements and signers they were judged by, and who said what.
+
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Acts are the operations of a run that may decide something, oldest first.
+type Acts struct {
+	Run   string
+	Acts  []*protocol.Act
+	Chain map[string]protocol.ChainOp // every operation of the run, by commit id
+}
+
+// ReadActs reads the acts of a run from its ref; an empty run is an error. The
+// repository needs nothing but the run's own objects. One git process lists the
+// operations; the others are read as objects.
+//
+// Errors: no_run, record_invalid, and those of damaged objects.
+func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, error) {
+	s := &Store{
+		repo:    repo,
+		objects: repo.Objects(),
+	}
+	tip, err := s.readRun(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	if tip == "" {
+		return nil, noRun(runID)
+	}
+	ops, err := s.logFrom(ctx, tip, 0)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(ops)
+	return s.acts(ctx, runID, ops)
+}
+
+func (s *Store) acts(ctx context.Context, runID string, ops []OpInfo) (*Acts, error) {
+	out := &Acts{
+		Run:   runID,
+		Chain: make(map[string]protocol.ChainOp, len(ops)),
+	}
+	r := &actReader{replayer: &replayer{r: s.reader(ctx)}}
+	r.r.recent = git.NewRecentBlobs()
+	for i, op := range ops {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out.Chain[string(op.Op)] = protocol.ChainOp{
+			Index: i,
+			Name:  op.Name,
+			Turn:  op.Turn,
+		}
+		if !protocol.Decides(op.Name) {
+			continue
+		}
+		before := git.OID("")
+		if i > 0 {
+			before = ops[i-1].Tree
+		}
+		a, err := r.act(op, before)
+		if err != nil {
+			return nil, err
+		}
+		if a != nil {
+			out.Acts = append(out.Acts, a)
+		}
+		r.r.forget(r.r.rightEdge(op.Tree))
+		r.r.recent.Next()
+	}
+	return out, nil
+}
+
+// actReader reads acts one after the other.
+type actReader struct {
+	*replayer // for its configurations; nothing is applied
+}
+
+// act reads one operation, nil for the acceptance of a turn in which nothing was decided.
+func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
+	a := &protocol.Act{Op: string(op.Op)}
+	// Ledgers outlive runs: what a run's first operation finds there is not its own.
+	if before != "" {
+		diff, err := r.r.diffLedger(before, op.Tree, wire.LedgerDecisions)
+		if err != nil {
+			return nil, err
+		}
+		if diff.kind == diffExtended || diff.kind == diffAmended {
+			for row := range rowsOf(diff.appended) {
+				a.Rows = append(a.Rows, row.Row)
+			}
+		}
+	}
+	if op.Name == protocol.OpAccept && !slices.ContainsFunc(a.Rows, func(row *ojson.Object) bool {
+		return len(protocol.SayingsOf(row, map[string]bool{})) > 0
+	}) {
+		return nil, nil
+	}
+	root, err := r.r.entries(op.Tree)
+	if err != nil {
+		return nil, err
+	}
+	doc, ok, err := r.r.file(op.Tree, treeRecord)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, malformed(op.Tree, "there is no %s", treeRecord)
+	}
+	var evidence func(digest string) ([]byte, error)
+	approves := strings.HasPrefix(op.Name, "approve_")
+	if approves {
+		evidence = func(digest string) ([]byte, error) {
+			data, found, err := r.r.file(op.Tree, treeEvidence+"/"+digest)
+			if err == nil && !found {
+				err = fmt.Errorf("it is not recorded")
+			}
+			return data, err
+		}
+	}
+	if a.Record, err = protocol.DecodeRecord(doc, evidence); err != nil {
+		return nil, git.Errorf(FindRecord, err, "operation %s cannot be read", op.Op.Short()).
+			WithHint("git agentxchain fsck")
+	}
+	if !approves && op.Name != protocol.OpExternal {
+		return a, nil
+	}
+	if a.Config, err = r.configOf(root, op.Tree); err != nil {
+		return nil, err
+	}
+	data, _, err := r.r.file(op.Tree, treeState)
+	if err != nil {
+		return nil, err
+	}
+	st, perr := run.DecodeState(data)
+	if perr != nil {
+		return nil, perr
+	}
+	a.AuthorityBase = wire.OrEmpty(st.AuthorityBase)
+	if op.Name == protocol.OpExternal {
+		a.Claims, err = r.claims(a, op, before, st)
+	}
+	return a, err
+}
+
+// claims are those of an operation by another tool.
+func (r *actReader) claims(a *protocol.Act, op OpInfo, before git.OID, after *run.State) ([]protocol.Claim, error) {
+	out, err := r.r.rulesClaim(a.Record, before, op.Tree)
+	if err != nil {
+		return nil, err
+	}
+	var was *run.State
+	if before != "" {
+		data, _, err := r.r.file(before, treeState)
+		if err != nil {
+			return nil, err
+		}
+		st, perr := run.DecodeState(data)
+		if perr != nil {
+			return nil, perr
+		}
+		was, _ = run.RepairState(st, a.Config)
+	}
+	now, _ := run.RepairState(after, a.Config)
+	return append(out, protocol.Claims(a.Config, was, now)...), nil
+}
+
+// VerifyApprovals judges what was said in the run again, with what the repository knows
+// of the commits the approvals speak of; one git process reads those. prefix is where
+// the project lies in the repository, "" or ending in a slash.
+func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, acts *Acts) (*protocol.ApprovalReport, error) {
+	bases, approved := protocol.ApprovalCommits(acts.Acts)
+	facts := protocol.BaseFacts{
+		Signers: map[string]map[string]string{},
+		Trees:   map[string]string{},
+	}
+	paths := wire.SignerFiles()
+	var names []string
+	for _, c := range bases {
+		names = append(names, c+"^{commit}")
+		for _, p := range paths {
+			names = append(names, c+":"+prefix+p)
+		}
+	}
+	for _, c := range approved {
+		names = append(names, c+"^{tree}")
+	}
+	per := len(paths) + 1
+	err := repo.ReadNamed(ctx, names, func(i int, o git.Named) {
+		switch {
+		case !o.Found:
+		case i >= len(bases)*per:
+			facts.Trees[approved[i-len(bases)*per]] = string(o.OID)
+		case i%per == 0:
+			facts.Signers[bases[i/per]] = map[string]string{}
+		case o.Kind == "blob" && facts.Signers[bases[i/per]] != nil:
+			facts.Signers[bases[i/per]][paths[i%per-1]] = protocol.NewBlob(o.Data).Digest
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return protocol.VerifyApprovals(acts.Run, acts.Acts, acts.Chain, facts), nil
+}

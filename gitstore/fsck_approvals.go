@@ -1,0 +1,46 @@
+// Fsck of approvals: what applying an operation again takes as given.
+
+package gitstore
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// approvals holds the signed statements of a run against what no rule can see: the chain,
+// and the commits they name. What a rule can see is what replay is for, and what another
+// tool did is judged elsewhere.
+func (f *fsck) approvals(run string, ops []OpInfo) error {
+	if !slices.ContainsFunc(ops, func(op OpInfo) bool {
+		return op.Name == "approve_transition" || op.Name == "approve_completion"
+	}) {
+		return nil
+	}
+	before := f.found()
+	acts, err := f.s.acts(f.ctx, run, ops)
+	if err != nil {
+		if before > 0 {
+			return nil // what cannot be read is among the findings
+		}
+		return f.fault(run, "", err)
+	}
+	report, err := VerifyApprovals(f.ctx, f.s.repo, f.s.repo.Prefix, acts)
+	if err != nil {
+		return err
+	}
+	for _, v := range report.Findings {
+		if v.Note || v.Code == protocol.FindUnconfirmed {
+			continue
+		}
+		f.find(Finding{
+			Code:    v.Code,
+			Run:     run,
+			Op:      git.OID(v.Op),
+			Message: v.Message,
+			Repair:  "git agentxchain verify approvals --run " + run,
+		})
+	}
+	return nil
+}

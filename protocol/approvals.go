@@ -1,0 +1,211 @@
+// What people, policies and other tools said to a run's decisions, read from its record
+// (docs/spec/approvals.md#what-was-said).
+
+package protocol
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+)
+
+// Act is an operation of a run that may decide something, as it is recorded.
+type Act struct {
+	Op            string          // commit id
+	Record        *Record         // with evidence, for approvals
+	Config        *config.Config  // that was recorded with it
+	AuthorityBase string          // of the state after it, "" for none
+	Rows          []*ojson.Object // it added to the decision ledger
+	Claims        []Claim         // of another tool's step
+}
+
+// Decides reports whether operations of that name are acts.
+func Decides(name string) bool {
+	switch name {
+	case OpAccept, OpExternal, OpDeny, OpWithdraw, OpAbandon, OpConfirm,
+		(*ApprovePhase)(nil).Name(), (*ApproveCompletion)(nil).Name(),
+		(*AdoptConfig)(nil).Name(), (*Reactivate)(nil).Name():
+		return true
+	}
+	return false
+}
+
+// Who said something.
+const (
+	ByPerson = "person"
+	ByPolicy = "policy"     // approval_policy passed a gate that waits for people
+	ByTool   = "other_tool" // another tool did what only a person may; a claim
+)
+
+// Saying is what one person, policy or tool said to one decision.
+type Saying struct {
+	Op        string
+	At        string
+	By        string // ByPerson, ByPolicy, ByTool
+	Decision  string // approve, deny, withdraw, confirm, adopt_config, unblock, abandon, accept_working
+	Gate      string // "" where none is decided
+	GateType  string
+	Phase     string
+	To        string
+	Principal string // e-mail address
+	Name      string
+	Statement string // sha256:<hex> of the signed statement, "" for none
+	KeyID     string // key that signed it
+	Terminal  bool
+	Reason    string
+	Evidence  *ojson.Object // path -> sha256:<hex> or missing; nil for none
+}
+
+// Sayings are what was said in the acts of a run, oldest first.
+func Sayings(acts []*Act) []*Saying {
+	var out []*Saying
+	known := map[string]bool{} // votes that an earlier act has brought
+	for _, a := range acts {
+		for _, row := range a.Rows {
+			for _, s := range SayingsOf(row, known) {
+				s.Op = a.Op
+				if a.Record.Name == OpExternal {
+					s.By = ByTool // a row that another tool wrote proves nothing
+				}
+				out = append(out, s)
+			}
+		}
+		switch a.Record.Name {
+		case OpExternal:
+			if a.Record.Detail.Object("accepted_by") != nil {
+				out = append(out, a.said("accept_working", a.Record.Detail.String("reason")))
+			}
+		case (*AdoptConfig)(nil).Name():
+			out = append(out, a.said("adopt_config", ""))
+		case (*Reactivate)(nil).Name():
+			out = append(out, a.said("unblock", ""))
+		}
+		for _, c := range a.Claims {
+			s := a.said(claimedDecision(c), c.String())
+			s.By, s.Gate, s.Principal, s.Name, s.Terminal = ByTool, c.Gate, "", "", false
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// said is what the person who asked for the operation said.
+func (a *Act) said(decision, reason string) *Saying {
+	who := a.Record.Env.Actor
+	return &Saying{
+		Op:        a.Op,
+		At:        a.Record.Env.Time(),
+		By:        ByPerson,
+		Decision:  decision,
+		Principal: who.Email,
+		Name:      who.Name,
+		Terminal:  who.Terminal,
+		Reason:    reason,
+	}
+}
+
+func claimedDecision(c Claim) string {
+	switch c.Kind {
+	case ClaimGate, ClaimApproval, ClaimPhase, ClaimCompleted:
+		return "approve"
+	case ClaimActive:
+		return "unblock"
+	case ClaimAbandoned:
+		return "abandon"
+	case ClaimRules:
+		return "adopt_config"
+	}
+	return c.Kind
+}
+
+// SayingsOf reads a row of the decision ledger: none for rows that decide nothing. Votes
+// that an earlier row told of are left out; known remembers them.
+func SayingsOf(row *ojson.Object, known map[string]bool) []*Saying {
+	s := &Saying{
+		At:       row.String("timestamp"),
+		By:       ByPerson,
+		Gate:     row.String("gate_id"),
+		GateType: row.String("gate_type"),
+		Phase:    row.String("from_phase"),
+		To:       row.String("to_phase"),
+		Terminal: row.Bool("terminal"),
+		Reason:   row.String("reason"),
+		Evidence: row.Object("evidence"),
+	}
+	who := ""
+	switch row.String("type") {
+	case "human_approval", "human_approval_vote":
+		s.Decision, who = "approve", "approved_by"
+	case "human_denial":
+		s.Decision, who = "deny", "denied_by"
+	case "approval_withdrawn":
+		s.Decision, who = "withdraw", "withdrawn_by"
+	case "external_confirmed":
+		s.Decision, who = "confirm", "confirmed_by"
+	case "run_abandoned":
+		s.Decision, who = "abandon", "abandoned_by"
+	case "approval_policy":
+		s.Decision, s.By = "approve", ByPolicy
+		return []*Saying{s}
+	default:
+		return nil
+	}
+	s.Principal, s.Name = row.Object(who).String("email"), row.Object(who).String("name")
+	votes := votesOf(row)
+	if len(votes) == 0 {
+		return []*Saying{s}
+	}
+	var out []*Saying
+	for _, v := range votes {
+		id := strings.Join([]string{v.Principal, v.At, v.Content, v.Statement}, "\x00")
+		if known[id] {
+			continue
+		}
+		known[id] = true
+		one := *s
+		one.Principal, one.Name, one.Terminal, one.Reason = v.Principal, v.Name, v.Terminal, v.Reason
+		one.Statement, one.KeyID, one.At = v.Statement, v.KeyID, v.At
+		out = append(out, &one)
+	}
+	return out
+}
+
+// votesOf are the votes a row carries; what is none is passed over.
+func votesOf(row *ojson.Object) []*run.Vote {
+	var out []*run.Vote
+	for _, o := range row.Objects("votes") {
+		v := &run.Vote{}
+		if errs := ojson.Unmarshal(o, v); len(errs) == 0 {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// approvalRow is the row in which an act records an approval, nil for none.
+func (a *Act) approvalRow() *ojson.Object {
+	i := slices.IndexFunc(a.Rows, func(row *ojson.Object) bool { return isApproval(row) })
+	if i < 0 {
+		return nil
+	}
+	return a.Rows[i]
+}
+
+func isApproval(row *ojson.Object) bool {
+	kind := row.String("type")
+	return kind == "human_approval" || kind == "human_approval_vote"
+}
+
+// approval is what an approving act carries, nil for other acts.
+func (a *Act) approval() *Approval {
+	switch op := a.Record.Op.(type) {
+	case *ApprovePhase:
+		return &op.Approval
+	case *ApproveCompletion:
+		return &op.Approval
+	}
+	return nil
+}

@@ -1,0 +1,412 @@
+// Verifying again, without this machine's keys, what people said to a run's decisions
+// (docs/spec/approvals.md#verification-offline).
+
+package protocol
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Codes of findings of VerifyApprovals, beside those that refuse a statement.
+const (
+	FindStatementMissing = "statement_missing"   // a vote names a statement that the record does not hold
+	FindThreshold        = "threshold_unmet"     // fewer people agreed than the rules want
+	FindBaseDiffers      = "base_differs"        // the base commit holds other signers than the record
+	FindBaseAbsent       = "base_unavailable"    // note: the base commit is not here
+	FindTreeDiffers      = "tree_differs"        // the commit that was approved has another tree
+	FindUnsigned         = "unsigned"            // note: no rule wants a signature, and there is none
+	FindByPolicy         = "approved_by_policy"  // note: approval_policy passed the gate
+	FindByTool           = "approved_by_tool"    // note: another tool did it, and a person confirmed it
+	FindUnconfirmed      = "unconfirmed"         // another tool did it, and no person has confirmed it
+	FindSignersUnproven  = "signers_unproven"    // note: an artifact says itself who may sign
+	FindRecordUnreadable = "approval_unreadable" // the operation's record is not understood
+)
+
+// ApprovalFinding is what does not hold of what was said, or what is not proven.
+type ApprovalFinding struct {
+	Code      string
+	Op        string // operation, "" in an artifact
+	Gate      string
+	Principal string
+	Statement string
+	Message   string
+	Note      bool // nothing is wrong: said for information
+}
+
+// How a saying stands.
+const (
+	StandsProven    = "proven"    // signed, and everything holds
+	StandsUnsigned  = "unsigned"  // a name, which proves nothing
+	StandsFails     = "fails"     // there is a finding
+	StandsPolicy    = "policy"    // no person said it
+	StandsClaimed   = "claimed"   // another tool's word
+	StandsConfirmed = "confirmed" // another tool's word that a person has confirmed
+)
+
+// Judged is a saying and how it stands.
+type Judged struct {
+	*Saying
+	Stands string
+}
+
+// ApprovalReport is the verdict on what was said in one run.
+type ApprovalReport struct {
+	Run        string
+	Sayings    []Judged
+	Findings   []ApprovalFinding
+	Statements int // that were verified
+}
+
+// Clean reports whether nothing is wrong.
+func (r *ApprovalReport) Clean() bool {
+	return !slices.ContainsFunc(r.Findings, func(f ApprovalFinding) bool { return !f.Note })
+}
+
+// ChainOp is an operation of a run as its message tells it.
+type ChainOp struct {
+	Index int // from the run's first
+	Name  string
+	Turn  string
+}
+
+// BaseFacts are what a repository knows of the commits that approvals speak of.
+type BaseFacts struct {
+	// Signers are the files of signers at a commit, path -> sha256 hex. A commit that
+	// is not there is absent.
+	Signers map[string]map[string]string
+	Trees   map[string]string // commit -> tree, of those that are there
+}
+
+// ApprovalCommits are the commits to look up for VerifyApprovals: those the signers were
+// read at, and those that were approved.
+func ApprovalCommits(acts []*Act) (bases, approved []string) {
+	for _, a := range acts {
+		c := a.consent()
+		if c == nil || len(c.Statements) == 0 {
+			continue
+		}
+		if c.Base != nil {
+			bases = append(bases, c.Base.Commit)
+		}
+		approved = append(approved, a.Record.Env.Git.Head)
+	}
+	for _, list := range []*[]string{&bases, &approved} {
+		slices.Sort(*list)
+		*list = slices.DeleteFunc(slices.Compact(*list), func(id string) bool { return !objectID(id) })
+	}
+	return bases, approved
+}
+
+func objectID(id string) bool {
+	_, err := hex.DecodeString(id)
+	return err == nil && (len(id) == 40 || len(id) == 64)
+}
+
+// consent is what people handed in with an approving act, nil for none.
+func (a *Act) consent() *Consent {
+	if ap := a.approval(); ap != nil {
+		return ap.Consent
+	}
+	return nil
+}
+
+// VerifyApprovals judges everything that was said in a run's acts again, oldest first.
+// chain has all operations of the run by commit id.
+func VerifyApprovals(runID string, acts []*Act, chain map[string]ChainOp, facts BaseFacts) *ApprovalReport {
+	v := &approvalVerifier{
+		report:  &ApprovalReport{Run: runID},
+		run:     &run.State{RunID: &runID},
+		chain:   chain,
+		facts:   facts,
+		signers: map[string]*attest.Signers{},
+		proven:  map[string]*run.Vote{},
+		failed:  map[string]bool{},
+	}
+	confirmed := -1 // index of the newest operation that a person's confirmation covers
+	for _, a := range acts {
+		if c, ok := a.Record.Op.(*Confirm); ok {
+			if op, known := chain[c.Upto]; known {
+				confirmed = max(confirmed, op.Index)
+			}
+		}
+		if a.approval() != nil {
+			v.approval(a)
+		}
+	}
+	for _, s := range Sayings(acts) {
+		v.report.Sayings = append(v.report.Sayings, Judged{s, v.stands(s, chain[s.Op].Index <= confirmed)})
+	}
+	return v.report
+}
+
+type approvalVerifier struct {
+	report  *ApprovalReport
+	run     *run.State // the run's id, and the nonces that were used
+	chain   map[string]ChainOp
+	facts   BaseFacts
+	signers map[string]*attest.Signers // by the digests of their files
+	proven  map[string]*run.Vote       // by digest of the statement
+	failed  map[string]bool            // statements, and operations, with a finding
+	absent  string                     // the base commit that was last told of as not being here
+}
+
+func (v *approvalVerifier) find(a *Act, f ApprovalFinding) {
+	f.Op = a.Op
+	if row := a.approvalRow(); f.Gate == "" && row != nil {
+		f.Gate = row.String("gate_id")
+	}
+	if !f.Note {
+		v.failed[cmp.Or(f.Statement, a.Op)] = true
+	}
+	v.report.Findings = append(v.report.Findings, f)
+}
+
+// stands says how a saying stands, and tells of those that no proof goes with.
+func (v *approvalVerifier) stands(s *Saying, confirmed bool) string {
+	note := ApprovalFinding{
+		Op:        s.Op,
+		Gate:      s.Gate,
+		Principal: s.Principal,
+		Note:      true,
+	}
+	where := "the decision"
+	if s.Gate != "" {
+		where = "gate " + wire.Quoted(s.Gate)
+	}
+	switch {
+	case s.By == ByPolicy:
+		note.Code, note.Message = FindByPolicy, where+" was passed by approval_policy; no person said yes"
+	case s.By == ByTool && confirmed:
+		note.Code, note.Message = FindByTool, "another tool did what only a person may ("+s.Reason+"); a person confirmed it"
+	case s.By == ByTool:
+		note.Code, note.Note = FindUnconfirmed, false
+		note.Message = "another tool did what only a person may (" + s.Reason + "), and no person has confirmed it"
+	case s.Statement != "" && (v.failed[s.Statement] || v.proven[s.Statement] == nil), v.failed[s.Op] && s.Decision == "approve":
+		return StandsFails
+	case s.Statement != "":
+		return StandsProven
+	case s.Decision != "approve":
+		return StandsUnsigned
+	default:
+		note.Code = FindUnsigned
+		note.Message = "the yes of " + cmp.Or(s.Principal, s.Name, "a person without a name") + " to " + where +
+			" is a name from git's configuration and proves nothing"
+	}
+	v.report.Findings = append(v.report.Findings, note)
+	switch {
+	case s.By == ByPolicy:
+		return StandsPolicy
+	case s.By == ByTool && confirmed:
+		return StandsConfirmed
+	case s.By == ByTool:
+		return StandsClaimed
+	}
+	return StandsUnsigned
+}
+
+// approval judges one approving act: each statement by what the engine asks of it, then
+// what the engine takes as given, then whether enough people agreed.
+func (v *approvalVerifier) approval(a *Act) {
+	row, c := a.approvalRow(), a.consent()
+	if row == nil {
+		return // a gate action failed: nothing was approved
+	}
+	d := v.decided(a, row)
+	t := &transition{
+		cfg: a.Config,
+		env: &a.Record.Env,
+		s:   v.run,
+	}
+	if c != nil && len(c.Statements) > 0 {
+		v.baseOf(a, c)
+		signers := v.signersOf(c)
+		for _, b := range c.Statements {
+			v.statement(a, t, signers, c, d, b)
+		}
+	}
+	v.agreed(a, t, d, row)
+}
+
+// decided is the decision an approval row is about.
+func (v *approvalVerifier) decided(a *Act, row *ojson.Object) *decision {
+	return &decision{
+		kind:     attest.Approve,
+		gate:     row.String("gate_id"),
+		gateType: row.String("gate_type"),
+		phase:    row.String("from_phase"),
+		to:       row.String("to_phase"),
+		evidence: a.approval().Files,
+		rules:    GateRules(a.Config, a.consent(), row.String("gate_id")),
+	}
+}
+
+// signersOf parses the files of signers that the record keeps, each set once.
+func (v *approvalVerifier) signersOf(c *Consent) *attest.Signers {
+	files := map[string][]byte{}
+	key := ""
+	if c.Base != nil {
+		for _, f := range c.Base.Signers {
+			if f.Blob != nil {
+				files[f.Path] = f.Blob.Data
+				key += f.Path + "\x00" + f.Blob.Digest + "\x00"
+			}
+		}
+	}
+	s := v.signers[key]
+	if s == nil {
+		s, _ = attest.ParseSigners(files)
+		v.signers[key] = s
+	}
+	return s
+}
+
+func (v *approvalVerifier) statement(a *Act, t *transition, signers *attest.Signers, c *Consent, d *decision, b *Blob) {
+	v.report.Statements++
+	digest := "sha256:" + b.Digest
+	fail := func(code, principal, message string) {
+		v.find(a, ApprovalFinding{
+			Code:      code,
+			Gate:      d.gate,
+			Principal: principal,
+			Statement: digest,
+			Message:   message,
+		})
+	}
+	s, refusal := t.statement(signers, c, d, b.Data)
+	if refusal != nil {
+		who := ""
+		if env, bad := attest.DecodeDSSE(b.Data); bad == nil {
+			if st, bad := attest.DecodeStatement(env.Payload); bad == nil {
+				who = st.Principal
+			}
+		}
+		fail(refusal.Code, who, refusal.Message)
+		return
+	}
+	v.run.SpentNonces = append(v.run.SpentNonces, s.nonce)
+	v.proven[digest] = s.vote
+	v.answered(a, c, func(message string) { fail(CodeStatementReplayed, s.vote.Principal, message) })
+	if tree, here := v.facts.Trees[a.Record.Env.Git.Head]; here && tree != c.Tree {
+		fail(FindTreeDiffers, s.vote.Principal,
+			fmt.Sprintf("commit %.12s has tree %.12s, and the statement is about %.12s", a.Record.Env.Git.Head, tree, c.Tree))
+	}
+	if refusal := admit(c, d, s.vote); refusal != nil {
+		fail(refusal.Code, s.vote.Principal, refusal.Message)
+	}
+}
+
+// answered holds the operation a statement answers against the chain, which no rule can
+// see: it is one of this run, before the approval, and the one that asked.
+func (v *approvalVerifier) answered(a *Act, c *Consent, fail func(message string)) {
+	asked, known := v.chain[c.Answers]
+	by := a.approvalRow().String("requested_by_turn")
+	switch {
+	case !known:
+		fail(fmt.Sprintf("it answers operation %.12s, which is none of this run", c.Answers))
+	case asked.Index >= v.chain[a.Op].Index:
+		fail(fmt.Sprintf("it answers operation %.12s, which came after it", c.Answers))
+	case by != "" && asked.Name == OpAccept && asked.Turn != by:
+		fail(fmt.Sprintf("it answers operation %.12s of turn %s, and turn %s asked for the gate", c.Answers, asked.Turn, by))
+	}
+}
+
+// baseOf holds the signers the record keeps against the commit it names.
+func (v *approvalVerifier) baseOf(a *Act, c *Consent) {
+	if c.Base == nil || c.Base.Commit == "" {
+		v.find(a, ApprovalFinding{
+			Code:    FindBaseDiffers,
+			Message: "the record names no commit that its signers come from",
+		})
+		return
+	}
+	kept := map[string]string{}
+	for _, f := range c.Base.Signers {
+		if f.Blob != nil {
+			kept[f.Path] = f.Blob.Digest
+		}
+	}
+	if c.Base.Ref == "" && a.AuthorityBase != "" && a.AuthorityBase != c.Base.Commit {
+		v.find(a, ApprovalFinding{
+			Code: FindBaseDiffers,
+			Message: fmt.Sprintf("its signers are those of commit %.12s; the run began at %.12s",
+				c.Base.Commit, a.AuthorityBase),
+		})
+	}
+	there, here := v.facts.Signers[c.Base.Commit]
+	if !here {
+		if v.absent != c.Base.Commit {
+			v.find(a, ApprovalFinding{
+				Code: FindBaseAbsent,
+				Note: true,
+				Message: fmt.Sprintf("commit %.12s, which the signers were read at, is not here; that it holds them is not proven",
+					c.Base.Commit),
+			})
+		}
+		v.absent = c.Base.Commit
+		return
+	}
+	for _, path := range wire.SignerFiles() {
+		if there[path] != kept[path] {
+			v.find(a, ApprovalFinding{
+				Code:    FindBaseDiffers,
+				Message: fmt.Sprintf("commit %.12s has another %s than the one the approval was judged by", c.Base.Commit, path),
+			})
+		}
+	}
+}
+
+// agreed counts the people of a row again.
+func (v *approvalVerifier) agreed(a *Act, t *transition, d *decision, row *ojson.Object) {
+	votes := votesOf(row)
+	people, keys := map[string]bool{}, map[string]bool{}
+	content := t.content(d)
+	for _, vote := range votes {
+		mark := ApprovalFinding{
+			Principal: vote.Principal,
+			Statement: vote.Statement,
+		}
+		proof := v.proven[vote.Statement]
+		switch {
+		case vote.Content != content:
+			mark.Code, mark.Message = CodeStatementMismatch, "the yes of "+vote.Principal+" is to other bytes than those approved"
+		case vote.Statement == "":
+			for _, r := range d.rules {
+				if r.Signed {
+					mark.Code = CodeSignatureRequired
+					mark.Message = "the yes of " + vote.Principal + " lacks the signature that the rule of " + d.subject() + " wants"
+				}
+			}
+		case proof == nil && !v.failed[vote.Statement]:
+			mark.Code, mark.Message = FindStatementMissing, "the record does not hold the statement of "+vote.Principal
+		case proof != nil && (!samePerson(proof.Principal, vote.Principal) || proof.Key != vote.Key):
+			mark.Code, mark.Message = CodeStatementMismatch, "the statement counted for "+vote.Principal+" is by "+proof.Principal
+		}
+		if mark.Code != "" {
+			v.find(a, mark)
+		}
+		if mark.Code == "" && !(vote.Key != "" && keys[vote.Key]) && !v.failed[vote.Statement] {
+			people[strings.ToLower(vote.Principal)] = true
+			keys[vote.Key] = true
+		}
+	}
+	need := 1
+	for _, r := range d.rules {
+		need = max(need, r.Threshold)
+	}
+	if row.String("type") != "human_approval" || len(d.rules) == 0 || len(people) >= need {
+		return
+	}
+	v.find(a, ApprovalFinding{
+		Code:    FindThreshold,
+		Message: fmt.Sprintf("%s passed by %d of %d people whose yes counts", d.subject(), len(people), need),
+	})
+}

@@ -1,0 +1,78 @@
+// What people said to a run's decisions, read and judged from its record alone.
+
+package runner
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Approvals are what was decided in a run, as its chain of operations records it.
+type Approvals struct{ acts *gitstore.Acts }
+
+// ReadApprovals reads a run at its ref. The repository needs nothing but the run's
+// objects: no project, no working files, no configuration.
+//
+// Codes: no_run, record_invalid, object_missing, object_corrupt.
+func ReadApprovals(ctx context.Context, repo *Repository, run string) (*Approvals, error) {
+	acts, err := gitstore.ReadActs(ctx, repo, run)
+	if err != nil {
+		return nil, err
+	}
+	return &Approvals{acts}, nil
+}
+
+// Sayings are who said what to which decision, oldest first.
+func (a *Approvals) Sayings() []*protocol.Saying { return protocol.Sayings(a.acts.Acts) }
+
+// Verify judges all of it again (docs/spec/approvals.md#verification-offline). here is
+// the repository that is asked for the commits approvals speak of, in which the project
+// lies in the directory repo.Prefix.
+func (a *Approvals) Verify(ctx context.Context, here *Repository) (*protocol.ApprovalReport, error) {
+	return gitstore.VerifyApprovals(ctx, here, here.Prefix, a.acts)
+}
+
+// RecordedRuns are the ids of the runs a repository has the record of.
+func RecordedRuns(ctx context.Context, repo *Repository) ([]string, error) {
+	refs, err := repo.ListRefs(ctx, RunRefPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, ref := range refs {
+		if ref.OID != "" && ref.Target == "" && !ref.Broken {
+			out = append(out, strings.TrimPrefix(ref.Name, RunRefPrefix))
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// OpenBundle takes a git bundle of runs apart in a repository of its own, which done
+// removes. Codes: history_invalid.
+func OpenBundle(ctx context.Context, file string) (repo *Repository, done func(), err error) {
+	return gitstore.OpenBundle(ctx, file)
+}
+
+// OnlyRun chooses the run where a command names none: the only one, else the caller has
+// to say. Codes: no_run.
+func OnlyRun(runs []string) (string, error) {
+	if len(runs) == 1 {
+		return runs[0], nil
+	}
+	e := &wire.Error{
+		Code:    gitstore.CodeNoRun,
+		Message: "There is no record of a run here.",
+		Hint:    "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'",
+	}
+	if len(runs) > 1 {
+		e.Message = "The record of " + wire.Quoted(runs[0]) + " and other runs is here, and none of them is the present one."
+		e.Hint = "say which one with --run " + runs[0]
+	}
+	return "", e
+}
