@@ -278,12 +278,16 @@ func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision,
 	if refusal != nil {
 		return stated{}, refusal
 	}
-	sig, refusal := signers.Verify(env, st.IssuedAt)
-	if refusal != nil {
-		return stated{}, refusal
-	}
-	if refusal := sig.SpeaksFor(st.Principal); refusal != nil {
-		return stated{}, refusal
+	// When it was issued is the signer's word: a key that has run out could have signed
+	// for yesterday. It has to be good now as well.
+	var sig *attest.Signature
+	for _, at := range []time.Time{st.IssuedAt, t.env.Now} {
+		if sig, refusal = signers.Verify(env, at); refusal != nil {
+			return stated{}, refusal
+		}
+		if refusal := sig.SpeaksFor(st.Principal); refusal != nil {
+			return stated{}, refusal
+		}
 	}
 	if refusal := t.answers(c, d, st); refusal != nil {
 		return stated{}, refusal
