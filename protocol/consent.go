@@ -89,13 +89,13 @@ const MaxStatementBytes = 256 << 10
 // Content digests what a decision is about: a yes to other bytes is no yes to these.
 func (t *transition) content(d *decision) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00%s\x00", config.RulesDigest(t.cfg), d.gate, t.env.Git.Head)
+	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", config.RulesDigest(t.cfg), d.gate, t.env.Git.Head)
 	for _, f := range d.evidence {
 		digest := run.DocumentMissing
 		if f.Blob != nil {
 			digest = f.Blob.Digest
 		}
-		fmt.Fprintf(h, "%s\x00%s\x00", f.Path, digest)
+		_, _ = fmt.Fprintf(h, "%s\x00%s\x00", f.Path, digest)
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

@@ -226,7 +226,7 @@ func (a *approving) signOff(ctx context.Context, c *change) (protocol.Operation,
 		return nil, nil
 	}
 	res := a.out.Result
-	commit, err := c.writeSignoffs(ctx, a.signed, a.changed, res.Gate)
+	commit, err := c.writeSignoffs(ctx, a.read, a.signed, a.changed, res.Gate)
 	if err != nil {
 		c.view.Notices = append(c.view.Notices, fmt.Sprintf("the approval is recorded, but %s could not be signed: %v "+
 			"(git agentxchain doctor --fix)", firstOf(a.changed), err))

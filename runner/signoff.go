@@ -3,12 +3,14 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -16,9 +18,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// writeSignoffs writes the documents named in paths and commits exactly them. The id is
-// "" where git had nothing to commit.
-func (c *change) writeSignoffs(ctx context.Context, files []protocol.FileBlob, paths []string, gate string) (git.OID, error) {
+// writeSignoffs writes the documents named in paths and commits exactly them. What was
+// written there since they were read is left alone. The id is "" where git had nothing
+// to commit.
+func (c *change) writeSignoffs(
+	ctx context.Context,
+	read, files []protocol.FileBlob,
+	paths []string,
+	gate string,
+) (git.OID, error) {
 	root, err := os.OpenRoot(c.r.Store.Dir())
 	if err != nil {
 		return "", err
@@ -34,6 +42,19 @@ func (c *change) writeSignoffs(ctx context.Context, files []protocol.FileBlob, p
 				return "", unreadable(f.Path, fmt.Errorf("not a regular file"))
 			}
 			mode = info.Mode().Perm()
+		}
+		data, err := c.readFile(f.Path, maxGateFile)
+		if err != nil {
+			return "", err
+		}
+		if !slices.ContainsFunc(read, func(r protocol.FileBlob) bool {
+			return r.Path == f.Path && r.Blob != nil && bytes.Equal(r.Blob.Data, data)
+		}) {
+			return "", &wire.Error{
+				Code:    gitstore.CodeStateMoved,
+				Field:   f.Path,
+				Message: f.Path + " was changed while it was being approved.",
+			}
 		}
 		if err := durable.WriteFileRoot(root, f.Path, f.Blob.Data, mode); err != nil {
 			return "", err
@@ -86,7 +107,7 @@ func (r *Runner) signAgain(ctx context.Context) error {
 		if refusal != nil {
 			return nil, refusal
 		}
-		_, err = c.writeSignoffs(ctx, signed, changed, strings.Join(paths, ", "))
+		_, err = c.writeSignoffs(ctx, files, signed, changed, strings.Join(paths, ", "))
 		return nil, err
 	})
 	return err
