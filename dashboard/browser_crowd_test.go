@@ -64,7 +64,7 @@ func crowded(t testing.TB) *served {
 			1000+i, i, []string{"active", "overridden"}[i%2])
 	})
 	rows(".agentxchain/decision-ledger.jsonl", 3000, func(i int) string {
-		return fmt.Sprintf(`{"type":"human_approval","gate_id":"gate%d","approved_by":{"name":"Grace"},"signature":"-----BEGIN","timestamp":"2026-01-01T00:11:00.000Z"}`,
+		return fmt.Sprintf(`{"type":"human_approval","gate_id":"gate%d","approved_by":{"name":"Grace"},"votes":[{"principal":"grace@example.org","statement":"sha256:00","key_id":"SHA256:abc"}],"timestamp":"2026-01-01T00:11:00.000Z"}`,
 			i)
 	})
 	rows(".agentxchain/events.jsonl", 3000, func(i int) string {

@@ -182,7 +182,7 @@ func TestPagesOfARun(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/": {"The run is completed.", run, "aria-current=\"page\"", "Phases", "planning_signoff",
 			"<svg class=\"track\"", "of $50.00 spent"},
-		"/timeline": {"17 operations are recorded", "/ops/" + op, "Ann Author"},
+		"/timeline": {"19 operations are recorded", "/ops/" + op, "Ann Author"},
 		"/turns":    {"/turns/" + id, "Wrote greet.sh and its test."},
 		"/turns/" + id: {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.",
 			"class=\"add\"", "turn checkpointed"},
@@ -201,7 +201,7 @@ func TestPagesOfARun(t *testing.T) {
 		}
 	}
 	eventually(t, "the check of the record", func() bool {
-		return strings.Contains(v.page("/integrity"), "17 operations checked, nothing wrong.")
+		return strings.Contains(v.page("/integrity"), "19 operations checked, nothing wrong.")
 	})
 	for _, path := range []string{"/nothing", "/turns/turn_x", "/ops/0123456789", "/board", "/ops/--help"} {
 		if status, _, body := v.fetch("GET", path, "Accept", "text/html"); status != 404 ||

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -106,12 +108,36 @@ func (v *view) checklist(g runner.GateStanding, phase string) block {
 		if g.Credentialed {
 			who += "; no rule can give it"
 		}
+		if rule := cfg.GateRule(g.ID); rule != nil {
+			who += ": " + approvers(rule)
+		}
 		add(toned("open", warn), text(who))
+		if agentrun.HasPending(st) && phase == st.Phase {
+			for _, vote := range st.GateVotes[:min(len(st.GateVotes), pageSize)] {
+				proof := ", unsigned"
+				if vote.Statement != "" {
+					proof = ", signed with " + vote.KeyID
+				}
+				add(toned("given", good), text("approved by "+vote.Principal+proof))
+			}
+		}
 	}
 	if len(b.Tree) == 0 {
 		b.Empty = "Nothing."
 	}
 	return b
+}
+
+// approvers says whose approval a gate asks for.
+func approvers(r *config.GateRule) string {
+	who := r.People()
+	if r.Threshold > 1 {
+		who = fmt.Sprintf("%d of %s", r.Threshold, who)
+	}
+	if r.Signed {
+		who += ", signed"
+	}
+	return who
 }
 
 func (v *view) cost() block {

@@ -3,9 +3,12 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
 
 func integrity(v *view) error {
@@ -117,31 +120,43 @@ func (l *ledger) bytes() int64 {
 	return l.size
 }
 
-// signatures lists signed approvals.
+// signatures lists what people decided, the newest first, and how it is proven.
 func (v *view) signatures() block {
-	b := block{ID: "signatures", Title: "Signatures", Empty: "No approval of this run is signed."}
-	t := &table{Head: []string{"When", "What", "By", "Signature"}}
+	b := block{
+		ID:    "signatures",
+		Title: "Decisions of people",
+		Empty: "No person has decided anything in this run.",
+	}
+	t := &table{Head: []string{"When", "What", "Gate", "By", "Proof", "Reason"}}
 	rows := v.m.decisions.entries()
-	var approvals []entry
-	for i := len(rows) - 1; i >= 0 && len(approvals) < 20*pageSize; i-- {
-		if rows[i].Kind == "human_approval" {
-			approvals = append(approvals, rows[i])
+	var acts []entry
+	for i := len(rows) - 1; i >= 0 && len(acts) < 20*pageSize; i-- {
+		if slices.Contains(personRows, rows[i].Kind) {
+			acts = append(acts, rows[i])
 		}
 	}
-	for _, o := range v.m.decisions.decode(approvals) {
-		s := get(o, "signature")
-		if s == nil || s == "" {
-			continue
+	for _, o := range v.m.decisions.decode(acts) {
+		for _, act := range account.PersonActs(o) {
+			if len(t.Rows) == pageSize/2 {
+				b.Note = fmt.Sprintf("The newest %d.", pageSize/2)
+				break
+			}
+			proof := toned(cut(account.ProofText(act), 100), neutral)
+			if act.String("key_id") != "" {
+				proof.Tone = good
+			}
+			t.Rows = append(t.Rows, []cell{v.moment(timeOf(act, "timestamp")), text(words(act.String("type"))),
+				code(act.String("gate_id")), text(cmp.Or(act.String("email"), act.String("name"))), proof,
+				text(cut(act.String("reason"), 300))})
 		}
-		if len(t.Rows) == pageSize/2 {
-			b.Note = fmt.Sprintf("The newest %d.", pageSize/2)
-			break
-		}
-		t.Rows = append(t.Rows, []cell{v.moment(timeOf(o, "timestamp")), code(o.String("gate_id")),
-			text(o.Object("approved_by").String("name")), code(cut(plain(s), 60))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t
 	}
 	return b
+}
+
+// personRows are the rows of the decision ledger by which people decide on gates and runs.
+var personRows = []string{
+	"human_approval", "human_approval_vote", "human_denial", "approval_withdrawn", "gate_left", "run_abandoned",
 }

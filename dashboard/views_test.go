@@ -54,7 +54,7 @@ func laid(t testing.TB, p string) string {
 		`{"turn_id":"turn_3","run_id":"run_1","role":"pm","phase":"planning","runtime_id":"manual","status":"completed","summary":"Reviewed","decisions":[],"objections":[],"files_changed":[],"verification":{},"accepted_at":"2026-01-01T00:30:00.000Z","checkpoint_sha":"0123456789abcdef0123456789abcdef01234567","delegation_review":{"parent_turn_id":"turn_1","results":[{"delegation_id":"del_1","status":"completed"},{"delegation_id":"del_2","status":"failed"}]}}`)
 	write(".agentxchain/decision-ledger.jsonl",
 		`{"id":"DEC-001~","turn_id":"turn_1","role":"pm","phase":"planning","category":"scope~","statement":"Small~","rationale":"x","objections_against":[],"status":"accepted","overridden_by":"DEC-009","created_at":"2026-01-01T00:10:00.000Z"}`,
-		`{"type":"human_approval","gate_id":"signoff~","approved_by":{"name":"Grace~"},"signature":"-----BEGIN~","timestamp":"2026-01-01T00:11:00.000Z"}`)
+		`{"type":"human_approval","gate_id":"signoff~","approved_by":{"name":"Grace~"},"votes":[{"principal":"grace@example.org~","statement":"sha256:00","key_id":"SHA256:abc~"}],"reason":"Agreed~","timestamp":"2026-01-01T00:11:00.000Z"}`)
 	write(".agentxchain/repo-decisions.jsonl",
 		`{"id":"DEC-100","run_id":"run_0","role":"pm","category":"api","statement":"Old way~","status":"overridden","overridden_by":"DEC-101","durability":"repo"}`,
 		`{"id":"DEC-101","run_id":"run_1","role":"dev","category":"api","statement":"New way~","status":"active","overrides":"DEC-100","durability":"repo"}`)
@@ -98,7 +98,7 @@ func TestViews(t *testing.T) {
 			"New way", "DEC-100"},
 		"/hooks":       {"guard", "blocked", "not now", "noted"},
 		"/delegations": {"del_1", "Build it", "del_3", "Ask", `class="badge warn"`, "reviewed in", "mixed"},
-		"/integrity": {"verified when it was opened", "Grace", "-----BEGIN", "big.jsonl",
+		"/integrity": {"verified when it was opened", "grace@example.org", "signed with SHA256:abc", "big.jsonl",
 			".agentxchain/events.jsonl"},
 		"/event-log?type=nosuch": {"Nothing fits the filter."},
 		"/search?q=TOO+BIG":      {"1 place holds", "statement: Too big", "/turns/turn_1"},

@@ -238,6 +238,42 @@ func TestRunTellsWhoAndWhy(t *testing.T) {
 	}
 }
 
+// TestPersonActs reads the rows of every decision of a person, and of nothing else.
+func TestPersonActs(t *testing.T) {
+	row := func(s string) *ojson.Object {
+		o, err := ojson.DecodeObject([]byte(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for _, c := range []struct{ row, want string }{
+		{`{"type":"human_approval","gate_id":"g","approved_by":{"name":"Ada","email":"a@x"},"terminal":true}`,
+			"human_approval g a@x: unsigned, at a terminal"},
+		{`{"type":"human_approval","gate_id":"g","approved_by":{"name":"Bob","email":"b@x"},"votes_needed":2,
+			"votes":[{"principal":"a@x","statement":"sha256:0","key_id":"SHA256:k"},{"principal":"b@x"}]}`,
+			"human_approval g a@x: signed with SHA256:k; human_approval g b@x: unsigned, without a terminal"},
+		{`{"type":"human_approval_vote","gate_id":"g","votes":[{"principal":"a@x"},{"principal":"b@x","key_id":"no statement"}]}`,
+			"human_approval_vote g b@x: unsigned, without a terminal"},
+		{`{"type":"human_denial","gate_id":"g","denied_by":{"email":"a@x"},"reason":"no"}`,
+			"human_denial g a@x: unsigned, without a terminal"},
+		{`{"type":"approval_withdrawn","gate_id":"g","withdrawn_by":{"email":"a@x"}}`,
+			"approval_withdrawn g a@x: unsigned, without a terminal"},
+		{`{"type":"run_abandoned","abandoned_by":{"email":"a@x"}}`, "run_abandoned  a@x: unsigned, without a terminal"},
+		{`{"type":"gate_left","gate_id":"g","left_by":"hostile"}`, "gate_left g : unsigned, without a terminal"},
+		{`{"type":"approval_policy","gate_id":"g"}`, ""},
+		{`{"id":"DEC-001"}`, ""},
+	} {
+		var got []string
+		for _, a := range PersonActs(row(c.row)) {
+			got = append(got, a.String("type")+" "+a.String("gate_id")+" "+a.String("email")+": "+ProofText(a))
+		}
+		if text := strings.Join(got, "; "); text != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.row, text, c.want)
+		}
+	}
+}
+
 // TestShape holds the published members of a report in their order (docs/reports.md#what-a-report-says).
 func TestShape(t *testing.T) {
 	a := loaded(t, newFixture(t).artifact(t))

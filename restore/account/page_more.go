@@ -28,6 +28,11 @@ func (p *page) rest(r *ojson.Object) {
 			code(member(o, "command")), {text: out, tone: standing(member(o, "status")).tone},
 			code(first(o, "spawn_error", "stderr_tail", "stdout_tail"))}
 	}))
+	p.add(listing("Decisions of People", "decisions", r.Objects("human_decisions"), []string{"When", "What", "Gate",
+		"By", "Proof", "Reason"}, func(o *ojson.Object) []cell {
+		return []cell{moment(member(o, "timestamp")), plain(member(o, "type")), code(member(o, "gate_id")),
+			plain(personOf(o)), plain(ProofText(o)), plain(member(o, "reason"))}
+	}))
 	p.events(r)
 	p.add(delegationSection(r.Object("delegation_summary")))
 	p.add(repoDecisionSection(r.Object("repo_decisions")))
@@ -203,4 +208,16 @@ func repoDecisionSection(d *ojson.Object) section {
 		s.parts = append(s.parts, section{title: "Overridden", table: t, note: note})
 	}
 	return s
+}
+
+// personOf is who decided, by name and address.
+func personOf(o *ojson.Object) string {
+	name, email := o.String("name"), o.String("email")
+	switch {
+	case name == "":
+		return email
+	case email == "":
+		return name
+	}
+	return name + " <" + email + ">"
 }

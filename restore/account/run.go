@@ -119,6 +119,7 @@ func (m *runModel) run() *ojson.Object {
 	r.Set("phases", m.phases())
 	r.Set("objections", m.objections())
 	r.Set("approvals", m.approvals())
+	r.Set("human_decisions", m.personActs())
 	r.Set("human_escalations", m.humanEscalations())
 	r.Set("abandoned", m.abandoned())
 	r.Set("scope", m.told())
