@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -121,8 +120,8 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 		return nil, malformed(op.Tree, "there is no %s", treeRecord)
 	}
 	var evidence func(digest string) ([]byte, error)
-	approves := strings.HasPrefix(op.Name, "approve_")
-	if approves {
+	consents := op.Name != protocol.OpAccept && op.Name != protocol.OpExternal
+	if consents {
 		evidence = func(digest string) ([]byte, error) {
 			data, found, err := r.r.file(op.Tree, treeEvidence+"/"+digest)
 			if err == nil && !found {
@@ -135,7 +134,7 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 		return nil, git.Errorf(FindRecord, err, "operation %s cannot be read", op.Op.Short()).
 			WithHint("git agentxchain fsck")
 	}
-	if !approves && op.Name != protocol.OpExternal {
+	if op.Name == protocol.OpAccept {
 		return a, nil
 	}
 	if a.Config, err = r.configOf(root, op.Tree); err != nil {

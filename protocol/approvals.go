@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Act is an operation of a run that may decide something, as it is recorded.
@@ -73,6 +75,10 @@ func Sayings(acts []*Act) []*Saying {
 				out = append(out, s)
 			}
 		}
+		if signed := a.signedSayings(); len(signed) > 0 {
+			out = append(slices.DeleteFunc(out, func(s *Saying) bool { return s.Op == a.Op }), signed...)
+			continue
+		}
 		switch a.Record.Name {
 		case OpExternal:
 			if a.Record.Detail.Object("accepted_by") != nil {
@@ -105,6 +111,47 @@ func (a *Act) said(decision, reason string) *Saying {
 		Terminal:  who.Terminal,
 		Reason:    reason,
 	}
+}
+
+// signedSayings are the statements handed in with an act that overrules the record, and
+// the word of who handed them in where it counts too. Approvals have rows of their own.
+func (a *Act) signedSayings() []*Saying {
+	kind, c := a.overrules()
+	if c == nil || len(c.Statements) == 0 {
+		return nil
+	}
+	var out []*Saying
+	alone := c.Alone
+	for _, b := range c.Statements {
+		s := a.said(string(kind), "")
+		s.Statement, s.Principal, s.Name, s.Terminal = "sha256:"+b.Digest, "", "", false
+		if env, refusal := attest.DecodeDSSE(b.Data); refusal == nil {
+			s.KeyID = env.Signer()
+			if st, refusal := attest.DecodeStatement(env.Payload); refusal == nil {
+				s.At, s.Principal, s.Reason = wire.FormatTime(st.IssuedAt), st.Principal, st.Reason
+				s.Terminal = st.Asked == attest.AskedTerminal
+			}
+		}
+		alone = alone || samePerson(s.Principal, a.Record.Env.Actor.Email)
+		out = append(out, s)
+	}
+	if !alone {
+		out = append(out, a.said(string(kind), ""))
+	}
+	return out
+}
+
+// overrules is the decision of an act that overrules the record, with its consent.
+func (a *Act) overrules() (attest.Decision, *Consent) {
+	switch op := a.Record.Op.(type) {
+	case *AdoptConfig:
+		return attest.AdoptConfig, op.Consent
+	case *Confirm:
+		return attest.AcceptWorking, op.Consent
+	case *Reactivate:
+		return attest.Unblock, op.Consent
+	}
+	return "", nil
 }
 
 func claimedDecision(c Claim) string {
@@ -208,4 +255,13 @@ func (a *Act) approval() *Approval {
 		return &op.Approval
 	}
 	return nil
+}
+
+// Statements are the signed statements people handed in with the act.
+func (a *Act) Statements() []*Blob {
+	c := a.consent()
+	if c == nil {
+		return nil
+	}
+	return c.Statements
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -116,7 +117,8 @@ func (a *Act) consent() *Consent {
 	if ap := a.approval(); ap != nil {
 		return ap.Consent
 	}
-	return nil
+	_, c := a.overrules()
+	return c
 }
 
 // VerifyApprovals judges everything that was said in a run's acts again, oldest first.
@@ -140,6 +142,8 @@ func VerifyApprovals(runID string, acts []*Act, chain map[string]ChainOp, facts 
 		}
 		if a.approval() != nil {
 			v.approval(a)
+		} else {
+			v.act(a)
 		}
 	}
 	for _, s := range Sayings(acts) {
@@ -190,7 +194,7 @@ func (v *approvalVerifier) stands(s *Saying, confirmed bool) string {
 	case s.By == ByTool:
 		note.Code, note.Note = FindUnconfirmed, false
 		note.Message = "another tool did what only a person may (" + s.Reason + "), and no person has confirmed it"
-	case s.Statement != "" && (v.failed[s.Statement] || v.proven[s.Statement] == nil), v.failed[s.Op] && s.Decision == "approve":
+	case s.Statement != "" && (v.failed[s.Statement] || v.proven[s.Statement] == nil), v.failed[s.Op]:
 		return StandsFails
 	case s.Statement != "":
 		return StandsProven
@@ -234,6 +238,56 @@ func (v *approvalVerifier) approval(a *Act) {
 		}
 	}
 	v.agreed(a, t, d, row)
+}
+
+// act judges an act that overrules the record.
+func (v *approvalVerifier) act(a *Act) {
+	kind, c := a.overrules()
+	if kind == "" || a.Config == nil {
+		return
+	}
+	d := &decision{kind: kind}
+	switch op := a.Record.Op.(type) {
+	case *AdoptConfig:
+		if op.Was == nil {
+			return // recorded before authority was asked
+		}
+		d.rules = AdoptionRules(config.DecodeGoverning(op.Was.Data), a.Config, c)
+	case *Confirm:
+		d.rules = ConfirmationRules(a.Config, c, op.Claims)
+	case *Reactivate:
+		d.rules = ActRules(a.Config, c)
+	}
+	t := &transition{
+		cfg: a.Config,
+		env: &a.Record.Env,
+		s:   v.run,
+	}
+	people, keys := map[string]bool{}, map[string]bool{}
+	if c != nil && len(c.Statements) > 0 {
+		v.baseOf(a, c)
+		signers := v.signersOf(c)
+		for _, b := range c.Statements {
+			v.statement(a, t, signers, c, d, b)
+			digest := "sha256:" + b.Digest
+			if s := v.proven[digest]; s != nil && !v.failed[digest] && !keys[s.Key] {
+				people[strings.ToLower(s.Principal)], keys[s.Key] = true, true
+			}
+		}
+	}
+	need, signed := 1, false
+	for _, r := range d.rules {
+		need, signed = max(need, r.Threshold), signed || r.Signed
+	}
+	if !signed && (c == nil || !c.Alone) {
+		people[strings.ToLower(a.Record.Env.Actor.Email)] = true
+	}
+	if len(d.rules) > 0 && len(people) < need {
+		v.find(a, ApprovalFinding{
+			Code:    FindThreshold,
+			Message: fmt.Sprintf("%s was agreed to by %d of %d people whose yes counts", d.command(), len(people), need),
+		})
+	}
 }
 
 // decided is the decision an approval row is about.
@@ -308,7 +362,10 @@ func (v *approvalVerifier) statement(a *Act, t *transition, signers *attest.Sign
 // see: it is one of this run, before the approval, and the one that asked.
 func (v *approvalVerifier) answered(a *Act, c *Consent, fail func(message string)) {
 	asked, known := v.chain[c.Answers]
-	by := a.approvalRow().String("requested_by_turn")
+	by := ""
+	if row := a.approvalRow(); row != nil {
+		by = row.String("requested_by_turn")
+	}
 	switch {
 	case !known:
 		fail(fmt.Sprintf("it answers operation %.12s, which is none of this run", c.Answers))
@@ -334,7 +391,9 @@ func (v *approvalVerifier) baseOf(a *Act, c *Consent) {
 			kept[f.Path] = f.Blob.Digest
 		}
 	}
-	if c.Base.Ref == "" && a.AuthorityBase != "" && a.AuthorityBase != c.Base.Commit {
+	// Adopting other rules may move the base.
+	_, adopts := a.Record.Op.(*AdoptConfig)
+	if !adopts && c.Base.Ref == "" && a.AuthorityBase != "" && a.AuthorityBase != c.Base.Commit {
 		v.find(a, ApprovalFinding{
 			Code: FindBaseDiffers,
 			Message: fmt.Sprintf("its signers are those of commit %.12s; the run began at %.12s",
