@@ -30,6 +30,17 @@ func ReadApprovals(ctx context.Context, repo *Repository, run string) (*Approval
 // Sayings are who said what to which decision, oldest first.
 func (a *Approvals) Sayings() []*protocol.Saying { return protocol.Sayings(a.acts.Acts) }
 
+// Envelopes are the signed statements, by the sha256:<hex> of each.
+func (a *Approvals) Envelopes() map[string][]byte {
+	out := map[string][]byte{}
+	for _, act := range a.acts.Acts {
+		for _, b := range act.Statements() {
+			out["sha256:"+b.Digest] = b.Data
+		}
+	}
+	return out
+}
+
 // Verify judges all of it again (docs/spec/approvals.md#verification-offline). here is
 // the repository that is asked for the commits approvals speak of, in which the project
 // lies in the directory repo.Prefix.

@@ -20,11 +20,12 @@ const CodeActionsNotAllowed = "gate_actions_not_allowed"
 
 // ApproveOptions says what to approve.
 type ApproveOptions struct {
-	Completion   *bool  // nil: whichever is pending; else exactly a completion or a transition
-	AllowActions bool   // run the gate's actions; also git config agentxchain.allowGateActions
-	DryRun       bool   // only say what would happen
-	Reason       string // recorded with the approval; may be empty
-	Consent      ConsentOptions
+	Completion    *bool  // nil: whichever is pending; else exactly a completion or a transition
+	AllowActions  bool   // run the gate's actions; also git config agentxchain.allowGateActions
+	DryRun        bool   // only say what would happen
+	Reason        string // recorded with the approval; may be empty
+	Consent       ConsentOptions
+	StatementOnly bool // sign the statement with Consent.Sign and decide nothing
 
 	Shown *PendingGate // what the person saw; something else is not approved by their answer. nil: they asked for nothing
 }
@@ -38,6 +39,8 @@ type Approved struct {
 	Actions []config.GateAction
 	Signed  []string // sign-off documents that carry the person's yes now
 	Commit  string   // of those documents, "" for none
+
+	Statement []byte // that was signed, with StatementOnly
 }
 
 // Approve passes the pending gate after holding its predicates against the work
@@ -133,6 +136,14 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 	if err != nil {
 		return nil, err
 	}
+	if a.opt.StatementOnly {
+		// One that would be refused here is no use to who hands it in.
+		if _, err := a.preview(c); err != nil {
+			return nil, err
+		}
+		out.Statement = a.consent.Statements[len(a.consent.Statements)-1].Data
+		return nil, nil
+	}
 	if len(out.Actions) == 0 && !c.hooks.has("before_gate") {
 		return a.op([]protocol.ActionRun{}), nil
 	}
@@ -222,7 +233,7 @@ func (a *approving) preview(c *change) (passes bool, err error) {
 // approval is on record. What fails here takes nothing back: doctor writes it later.
 func (a *approving) signOff(ctx context.Context, c *change) (protocol.Operation, error) {
 	s := c.view.State
-	if a.opt.DryRun || len(a.changed) == 0 || s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil {
+	if a.opt.DryRun || a.opt.StatementOnly || len(a.changed) == 0 || s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil {
 		return nil, nil
 	}
 	res := a.out.Result

@@ -18,7 +18,10 @@ import (
 // the commit counts at which the run began (docs/spec/approvals.md#signers).
 func (c *change) authorityBase(ctx context.Context) (*protocol.Base, error) {
 	repo := c.r.Store.Repository()
-	sources := c.protectedRefs()
+	sources, err := c.protectedSources(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if p := c.view.State.AuthorityBase; p != nil {
 		sources = append(sources, *p)
 	}
@@ -32,7 +35,7 @@ func (c *change) authorityBase(ctx context.Context) (*protocol.Base, error) {
 	}
 	base := &protocol.Base{Signers: []protocol.FileBlob{}}
 	found := -1
-	err := repo.ReadNamed(ctx, names, func(i int, o git.Named) {
+	err = repo.ReadNamed(ctx, names, func(i int, o git.Named) {
 		source, n := i/(len(paths)+1), i%(len(paths)+1)
 		switch {
 		case n == 0:
@@ -52,19 +55,33 @@ func (c *change) authorityBase(ctx context.Context) (*protocol.Base, error) {
 	return base, err
 }
 
-// protectedRefs are the names of the branch that is protected, the most trustworthy
-// first; nil when none is.
-func (c *change) protectedRefs() []string {
+// protectedSources are the refs of the branch that is protected, the most trustworthy
+// first; nil when none is. Git dies of BRANCH@{upstream} where no upstream is set, so
+// that it is asked for its name first.
+func (c *change) protectedSources(ctx context.Context) ([]string, error) {
 	branch := protectedBranch(c.view.Config)
 	if branch == "" {
-		return nil
+		return nil, nil
 	}
-	names := []string{branch + "@{upstream}", "refs/remotes/origin/" + branch}
+	out, err := c.r.Store.Repository().Git.Run(ctx, nil, "for-each-ref", "--format=%(upstream)", "refs/heads/"+branch)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	if upstream, _, _ := strings.Cut(string(out), "\n"); strings.HasPrefix(upstream, "refs/remotes/") {
+		names = append(names, upstream)
+	}
+	if origin := "refs/remotes/origin/" + branch; len(names) == 0 || names[0] != origin {
+		names = append(names, origin)
+	}
 	if c.env.Git.Branch != branch {
 		names = append(names, "refs/heads/"+branch)
 	}
-	return names
+	return names, nil
 }
+
+// protects reports whether a branch is protected.
+func (c *change) protects() bool { return protectedBranch(c.view.Config) != "" }
 
 // protectedBranch is the branch whose files of signers count, "" when none is protected.
 func protectedBranch(cfg *config.Config) string {

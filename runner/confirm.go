@@ -66,7 +66,7 @@ func (r *Runner) Confirm(ctx context.Context, opt ConfirmOptions) (*Confirmed, e
 		for i, x := range out.Claims {
 			op.Claims[i] = x.Claim
 		}
-		if !opt.Consent.proves() && c.view.Config.Authority == nil && c.protectedRefs() == nil {
+		if !opt.Consent.proves() && c.view.Config.Authority == nil && !c.protects() {
 			return op, nil
 		}
 		if _, err := c.look(ctx); err != nil {

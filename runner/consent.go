@@ -45,11 +45,11 @@ type asking struct {
 // rule or a statement needs.
 func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*protocol.Consent, error) {
 	out := &protocol.Consent{}
-	if !opt.proves() && c.view.Config.Authority == nil && c.protectedRefs() == nil {
+	if !opt.proves() && c.view.Config.Authority == nil && !c.protects() {
 		return nil, nil
 	}
 	var err error
-	if opt.proves() || c.protectedRefs() != nil {
+	if opt.proves() || c.protects() {
 		if out.Base, err = c.authorityBase(ctx); err != nil {
 			return nil, err
 		}

@@ -46,6 +46,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "sign", Usage: "sign the approval as git signs commits (user.signingKey, gpg.format)"},
 			&ucli.StringSliceFlag{Name: "statement", Usage: "a signed statement (`FILE`) of a person who approves; may be repeated"},
+			&ucli.StringFlag{Name: "to", Usage: "with --sign: write the statement to the new `FILE` and decide nothing"},
 			&ucli.DurationFlag{Name: "expires", Usage: "how long the statement signed with --sign counts (`TIME`, default 24h)"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		},
@@ -55,17 +56,17 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			}
 			switch {
 			case c.Bool("show"):
-				if err := alone(c, "show", "deny", "withdraw", "dry-run", "allow-actions", "yes"); err != nil {
+				if err := alone(c, "show", "deny", "withdraw", "dry-run", "allow-actions", "yes", "to"); err != nil {
 					return err
 				}
 				return runApproveShow(c.Context, f)
 			case c.Bool("deny"):
-				if err := alone(c, "deny", "withdraw", "dry-run", "allow-actions", "sign", "statement", "expires"); err != nil {
+				if err := alone(c, "deny", "withdraw", "dry-run", "allow-actions", "sign", "statement", "expires", "to"); err != nil {
 					return err
 				}
 				return runDeny(c.Context, f, c.String("reason"))
 			case c.Bool("withdraw"):
-				if err := alone(c, "withdraw", "dry-run", "allow-actions"); err != nil {
+				if err := alone(c, "withdraw", "dry-run", "allow-actions", "to"); err != nil {
 					return err
 				}
 				return runWithdraw(c.Context, f, c.String("reason"))
@@ -73,6 +74,16 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			consent, err := consentOptions(c)
 			if err != nil {
 				return err
+			}
+			if to := c.String("to"); c.IsSet("to") {
+				if to == "" || !c.Bool("sign") || c.IsSet("statement") || c.Bool("dry-run") || c.Bool("allow-actions") {
+					return term.UsageErrorf("--to takes a FILE for the statement that --sign makes, and decides nothing")
+				}
+				return runApproveTo(c.Context, f, to, runner.ApproveOptions{
+					Completion: completion,
+					Reason:     c.String("reason"),
+					Consent:    consent,
+				})
 			}
 			return runApprove(c.Context, f, runner.ApproveOptions{
 				Completion:   completion,

@@ -52,6 +52,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newApproveCommand(f, "approve-transition", &no),
 		newApproveCommand(f, "approve-completion", &yes),
 		newApprovalsCommand(f),
+		newAttestCommand(f),
 		newConfirmCommand(f),
 		newEscalateCommand(f),
 		newAbandonCommand(f),
