@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -236,14 +237,14 @@ func (x *exported) statement(row *ojson.Object, v *run.Vote) {
 		x.fail(row, v, refusal.Code, refusal.Message)
 		return
 	}
-	sig, refusal := x.signed(env, st)
+	at, _ := wire.ParseTime(row.String("timestamp"))
+	sig, refusal := x.signed(env, st, at)
 	if refusal != nil {
 		x.fail(row, v, refusal.Code, refusal.Message)
 		return
 	}
 	x.proven[v.Statement] = v
 	used := st.Run + "\x00" + st.Nonce
-	at, _ := wire.ParseTime(row.String("timestamp"))
 	switch {
 	case x.nonces[used] != "":
 		x.fail(row, v, CodeStatementReplayed, "its nonce was used before in run "+st.Run)
@@ -268,15 +269,23 @@ func (x *exported) statement(row *ojson.Object, v *run.Vote) {
 	}
 }
 
-// signed holds a statement against the sets of signers, the first that lets it sign.
-func (x *exported) signed(env *attest.Envelope, st *attest.Statement) (*attest.Signature, *wire.Error) {
+// signed holds a statement against the sets of signers, the first that lets it sign both
+// when it says that it was issued and when it was used.
+func (x *exported) signed(env *attest.Envelope, st *attest.Statement, used time.Time) (*attest.Signature, *wire.Error) {
 	var refusal *wire.Error
 	for _, set := range x.sets {
-		sig, bad := set.Verify(env, st.IssuedAt)
-		if bad == nil {
-			if bad = sig.SpeaksFor(st.Principal); bad == nil {
-				return sig, nil
+		var sig *attest.Signature
+		var bad *wire.Error
+		for _, at := range []time.Time{st.IssuedAt, used} {
+			if sig, bad = set.Verify(env, at); bad == nil {
+				bad = sig.SpeaksFor(st.Principal)
 			}
+			if bad != nil {
+				break
+			}
+		}
+		if bad == nil {
+			return sig, nil
 		}
 		if refusal == nil {
 			refusal = bad

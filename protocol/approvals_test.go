@@ -1,0 +1,83 @@
+package protocol
+
+import (
+	"slices"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+)
+
+// What no proof goes with is told, and what contradicts itself is found.
+func TestVerifyApprovalsFindings(t *testing.T) {
+	cfg := &config.Config{Authority: &config.Authority{}}
+	cfg.Authority.Approvers.Set("m", &config.Approvers{
+		Principals: []string{"ada@example.org", "bob@example.org"},
+		Threshold:  2,
+	})
+	cfg.Authority.Gates.Set("g", &config.GateAuthority{
+		By:     "m",
+		Signed: true,
+	})
+	act := func(op, name string, row *ojson.Object, claims ...Claim) *Act {
+		a := &Act{
+			Op: op,
+			Record: &Record{
+				Name: name,
+				Op:   &ApprovePhase{},
+				Env:  Env{Now: time.Unix(0, 0)},
+			},
+			Config: cfg,
+			Claims: claims,
+		}
+		if row != nil {
+			a.Rows = append(a.Rows, row)
+		}
+		if name != "approve_transition" {
+			a.Record.Op = nil
+		}
+		return a
+	}
+	vote := ojson.NewObject("principal", "ada@example.org", "at", "2026-01-01T00:00:00.000Z", "content", "sha256:00",
+		"statement", "sha256:11", "terminal", false)
+	passed := ojson.NewObject("type", "human_approval", "gate_id", "g", "gate_type", "phase_transition",
+		"votes", []*ojson.Object{vote}, "votes_needed", 2)
+	policy := ojson.NewObject("type", "approval_policy", "gate_id", "g")
+	report := VerifyApprovals("run_1", []*Act{
+		act("a", "approve_transition", passed),
+		act("b", OpAccept, policy),
+		act("c", OpExternal, nil, Claim{Kind: ClaimGate, Gate: "g"}),
+	}, map[string]ChainOp{"a": {Index: 1}, "b": {Index: 2}, "c": {Index: 3}}, BaseFacts{})
+	var codes, stands []string
+	for _, f := range report.Findings {
+		codes = append(codes, f.Code)
+	}
+	for _, s := range report.Sayings {
+		stands = append(stands, s.Stands)
+	}
+	if want := []string{CodeStatementMismatch, FindThreshold, FindByPolicy, FindUnconfirmed}; !slices.Equal(codes, want) {
+		t.Errorf("%q, want %q", codes, want)
+	}
+	if want := []string{StandsFails, StandsPolicy, StandsClaimed}; !slices.Equal(stands, want) {
+		t.Errorf("%q, want %q", stands, want)
+	}
+	if report.Clean() {
+		t.Error("it is clean")
+	}
+}
+
+// A ledger of an artifact is the word of who made it: nothing in it makes this panic.
+func FuzzExportedApprovals(f *testing.F) {
+	f.Add([]byte(`{"type":"human_approval","gate_id":"g","votes":[{"principal":"a","statement":"sha256:../../x"}],"votes_needed":1}`))
+	f.Fuzz(func(t *testing.T, ledger []byte) {
+		_, err := VerifyExportedApprovals(fstest.MapFS{
+			".agentxchain/state.json":            {Data: []byte(`{"run_id":"run_1"}`)},
+			".agentxchain/decision-ledger.jsonl": {Data: ledger},
+		})
+		if err != nil && len(ledger) == 0 {
+			t.Fatal(err)
+		}
+	})
+}
