@@ -63,6 +63,9 @@ func (s *Store) acts(ctx context.Context, runID string, ops []OpInfo) (*Acts, er
 			Name:  op.Name,
 			Turn:  op.Turn,
 		}
+		if err := r.begin(i, op); err != nil {
+			return nil, err
+		}
 		if !protocol.Decides(op.Name) {
 			continue
 		}
@@ -86,6 +89,30 @@ func (s *Store) acts(ctx context.Context, runID string, ops []OpInfo) (*Acts, er
 // actReader reads acts one after the other.
 type actReader struct {
 	*replayer // for its configurations; nothing is applied
+
+	base  string     // authority_base as of the operation that is read
+	state *run.State // after that operation, where it may have moved the base; else nil
+}
+
+// begin reads the state where an operation can have moved authority_base: a state holds
+// the whole run, and most operations leave that member alone.
+func (r *actReader) begin(i int, op OpInfo) error {
+	r.state = nil
+	switch {
+	case i == 0, op.Name == protocol.OpExternal, op.Name == (*protocol.AdoptConfig)(nil).Name():
+	default:
+		return nil
+	}
+	data, _, err := r.r.file(op.Tree, treeState)
+	if err != nil {
+		return err
+	}
+	st, perr := run.DecodeState(data)
+	if perr != nil {
+		return perr
+	}
+	r.state, r.base = st, wire.OrEmpty(st.AuthorityBase)
+	return nil
 }
 
 // act reads one operation, nil for the acceptance of a turn in which nothing was decided.
@@ -140,17 +167,9 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 	if a.Config, err = r.configOf(root, op.Tree); err != nil {
 		return nil, err
 	}
-	data, _, err := r.r.file(op.Tree, treeState)
-	if err != nil {
-		return nil, err
-	}
-	st, perr := run.DecodeState(data)
-	if perr != nil {
-		return nil, perr
-	}
-	a.AuthorityBase = wire.OrEmpty(st.AuthorityBase)
+	a.AuthorityBase = r.base
 	if op.Name == protocol.OpExternal {
-		a.Claims, err = r.claims(a, op, before, st)
+		a.Claims, err = r.claims(a, op, before, r.state)
 	}
 	return a, err
 }

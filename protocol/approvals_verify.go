@@ -19,17 +19,16 @@ import (
 
 // Codes of findings of VerifyApprovals, beside those that refuse a statement.
 const (
-	FindStatementMissing = "statement_missing"   // a vote names a statement that the record does not hold
-	FindThreshold        = "threshold_unmet"     // fewer people agreed than the rules want
-	FindBaseDiffers      = "base_differs"        // the base commit holds other signers than the record
-	FindBaseAbsent       = "base_unavailable"    // note: the base commit is not here
-	FindTreeDiffers      = "tree_differs"        // the commit that was approved has another tree
-	FindUnsigned         = "unsigned"            // note: no rule wants a signature, and there is none
-	FindByPolicy         = "approved_by_policy"  // note: approval_policy passed the gate
-	FindByTool           = "approved_by_tool"    // note: another tool did it, and a person confirmed it
-	FindUnconfirmed      = "unconfirmed"         // another tool did it, and no person has confirmed it
-	FindSignersUnproven  = "signers_unproven"    // note: an artifact says itself who may sign
-	FindRecordUnreadable = "approval_unreadable" // the operation's record is not understood
+	FindStatementMissing = "statement_missing"  // a vote names a statement that the record does not hold
+	FindThreshold        = "threshold_unmet"    // fewer people agreed than the rules want
+	FindBaseDiffers      = "base_differs"       // the base commit holds other signers than the record
+	FindBaseAbsent       = "base_unavailable"   // note: the base commit is not here
+	FindTreeDiffers      = "tree_differs"       // the commit that was approved has another tree
+	FindUnsigned         = "unsigned"           // note: no rule wants a signature, and there is none
+	FindByPolicy         = "approved_by_policy" // note: approval_policy passed the gate
+	FindByTool           = "approved_by_tool"   // note: another tool did it, and a person confirmed it
+	FindUnconfirmed      = "unconfirmed"        // another tool did it, and no person has confirmed it
+	FindSignersUnproven  = "signers_unproven"   // note: an artifact says itself who may sign
 )
 
 // ApprovalFinding is what does not hold of what was said, or what is not proven.
