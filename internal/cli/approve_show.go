@@ -93,6 +93,7 @@ func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 		"approvals", voteRows(g.Approvals),
 		"authority", ruleObject(g.Rule),
 		"signs", wire.NonNil(g.Signs),
+		"notes", noteRows(g.Result.Warnings),
 		"yes", g.Yes,
 		"no", g.No,
 	)

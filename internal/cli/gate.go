@@ -235,7 +235,7 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	list := []*ojson.Object{}
 	for _, fr := range files {
 		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required, "owned_by", ojson.OrNull(fr.owner), "semantics", ojson.OrNull(fr.semantics),
-			"missing", fr.missing, "reasons", wire.NonNil(fr.reasons), "notes", wire.NonNil(fr.notes)))
+			"missing", fr.missing, "reasons", wire.NonNil(fr.reasons), "notes", noteRows(fr.notes)))
 	}
 	payload.Set("files", list)
 	if fail := lastFailure(v, g); fail != nil {
@@ -269,7 +269,7 @@ type gateFileRow struct {
 	path, owner, semantics string
 	required, missing      bool
 	reasons                []string
-	notes                  []string // what does not fail the gate and a person should know
+	notes                  []protocol.GateFinding // what does not fail the gate and a person should know
 }
 
 func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
@@ -303,10 +303,19 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 		}
 		for _, fd := range g.standing.Result.Warnings {
 			if fd.Path == path {
-				row.notes = append(row.notes, fd.Reason)
+				row.notes = append(row.notes, fd)
 			}
 		}
 		out = append(out, row)
+	}
+	return out
+}
+
+// noteRows are findings that do not fail a gate, for programs.
+func noteRows(notes []protocol.GateFinding) []*ojson.Object {
+	out := make([]*ojson.Object, len(notes))
+	for i, n := range notes {
+		out[i] = ojson.NewObject("code", n.Code, "path", n.Path, "message", n.Reason)
 	}
 	return out
 }
@@ -379,7 +388,7 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 	}
 	for _, fr := range files {
 		for _, note := range fr.notes {
-			p.Field("Note", "%s", term.OneLine(note))
+			p.Field("Note", "%s", term.OneLine(note.Reason))
 		}
 	}
 	if fail := lastFailure(v, g); fail != nil {
