@@ -73,7 +73,7 @@ func (r *Repository) holdPaths(ctx context.Context, as *Git, paths []string) (id
 	}
 	// git stores two trees, that of the commit and that of the whole index, which
 	// names it from then on; what is staged besides is reached by the index of now.
-	err = copyFile(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"), 0o600)
+	err = copyIndex(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"))
 	if err != nil && !Absent(err) {
 		return nil, nil, err
 	}
@@ -175,6 +175,20 @@ func copyFile(from, to string, mode os.FileMode) error {
 	}
 	defer func() { _ = f.Close() }()
 	return putFile(to, mode, f)
+}
+
+// copyIndex copies an index with its time: git takes a file that is younger than the
+// index, or as young, for changed (git's Documentation/technical/racy-git.txt), and a
+// copy of now would make such a file look older.
+func copyIndex(from, to string) error {
+	is, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if err := copyFile(from, to, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, is.ModTime(), is.ModTime())
 }
 
 // takeBack undoes the commit at HEAD, of which objects are lost, as if it had not been
