@@ -35,12 +35,12 @@ func bundleHead(file string) (names []string, format string, err error) {
 	}
 	defer func() { _ = f.Close() }()
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return nil, "", badBundle(err, "the bundle is no regular file")
+		return nil, "", badBundle(err, "the bundle is not a regular file")
 	} else if fi.Size() > maxBundle {
 		return nil, "", badBundle(nil, "the bundle has %d bytes, which is more than is read", fi.Size())
 	}
 	if names, format, err = parseBundleHead(f); err != nil {
-		return nil, "", badBundle(err, "this is no bundle of a run")
+		return nil, "", badBundle(err, "this is not a bundle of a run")
 	}
 	return names, format, nil
 }

@@ -137,7 +137,7 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 		return nil, err
 	}
 	if a.opt.StatementOnly {
-		// One that would be refused here is no use to who hands it in.
+		// One that would be refused here does not help who hands it in.
 		if _, err := a.preview(c); err != nil {
 			return nil, err
 		}

@@ -121,7 +121,7 @@ func (r *Runner) signerEmail(ctx context.Context) (string, error) {
 		return "", &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "user.email",
-			Message: fmt.Sprintf("%s is no address that a key can speak for.", wire.Quoted(email)),
+			Message: fmt.Sprintf("A key cannot speak for %s.", wire.Quoted(email)),
 			Hint:    "git config user.email YOU@EXAMPLE.ORG",
 		}
 	}

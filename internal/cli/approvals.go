@@ -79,7 +79,7 @@ func approvalsOf(ctx context.Context, f *term.Factory, run string) (*runner.Repo
 		return nil, "", err
 	}
 	if run == "" {
-		// A clone that has fetched nothing but the record is no project.
+		// A clone that has fetched nothing but the record is not a project.
 		if r, err := openRunner(ctx, f); err == nil {
 			if ops, err := r.Record().Log(ctx, "", 1); err == nil && len(ops) == 1 {
 				run = ops[0].Run

@@ -31,7 +31,7 @@ func newVerifyApprovalsCommand(f *term.Factory) *ucli.Command {
 		Description: "Signatures, signers, what each statement is about, its time and nonce, and whether enough people agreed, " +
 			"from the record alone: no key of this machine is used. Works in a clone that has fetched refs/agentxchain/*, and with " +
 			"--input on an export artifact or a bundle. Exit status: 0 when all holds, 1 with findings. " +
-			"What is only not proven, such as a yes that is not signed where no rule wants it, is told and is no finding.",
+			"What is only not proven, such as a yes that is not signed where no rule wants it, is told, and nothing is wrong.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
 			&ucli.BoolFlag{Name: "all", Usage: "of every recorded run"},

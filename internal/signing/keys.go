@@ -98,7 +98,7 @@ func (s Settings) ReadKey(name string) (Key, error) {
 			k.Name = "key::" + k.Public
 			return k, nil
 		}
-		return Key{}, noKey(name, "it is no SSH public key")
+		return Key{}, noKey(name, "it is not an SSH public key")
 	}
 	s.Key = name
 	path := s.keyFile()
@@ -111,7 +111,7 @@ func (s Settings) ReadKey(name string) (Key, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return Key{}, noKey(name, path+" is no file")
+		return Key{}, noKey(name, path+" is not a file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
@@ -148,7 +148,7 @@ func noKey(name, why string) error {
 	return &wire.Error{
 		Code:    wire.CodeSigningNotConfigured,
 		Field:   "user.signingKey",
-		Message: fmt.Sprintf("%s is no key to sign with: %s.", wire.Quoted(text.OneLine(name)), text.OneLine(why)),
+		Message: fmt.Sprintf("%s cannot sign: %s.", wire.Quoted(text.OneLine(name)), text.OneLine(why)),
 		Hint:    "make one with ssh-keygen -t ed25519, or name the file of its public half",
 	}
 }

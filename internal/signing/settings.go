@@ -101,7 +101,7 @@ func (s Settings) Setup() Setup {
 	program := s.program()
 	switch {
 	case program == "":
-		lack("git config --global gpg.format ssh", "gpg.format is %q, which is no format git signs with", s.Format)
+		lack("git config --global gpg.format ssh", "gpg.format is %q, and git does not sign with that", s.Format)
 		return out
 	case s.lookup(program) != nil:
 		lack("git config --global "+s.programKey()+" PATH", "the program %q is not there", program)

@@ -215,7 +215,7 @@ func setTime(t *time.Time, name string, value *string) error {
 	layouts := map[int]string{8: "20060102", 12: "200601021504", 14: "20060102150405"}
 	at, err := time.Parse(layouts[len(text)], text)
 	if err != nil || layouts[len(text)] == "" || at.Unix() <= 0 {
-		return fmt.Errorf("%s is no time of the form YYYYMMDD[HHMM[SS]][Z]", strings.ToLower(name))
+		return fmt.Errorf("%s is not a time of the form YYYYMMDD[HHMM[SS]][Z]", strings.ToLower(name))
 	}
 	*t = at
 	return nil

@@ -96,7 +96,7 @@ func readPGPSignature(armoured []byte) (*packet.Signature, error) {
 	packets := packet.NewReader(bytes.NewReader(body))
 	first, err := packets.Next()
 	if err != nil {
-		return nil, errors.New("it is no signature that can be read")
+		return nil, errors.New("it is not a signature that can be read")
 	}
 	sig, ok := first.(*packet.Signature)
 	if _, err := packets.Next(); !ok || err != io.EOF {
@@ -104,7 +104,7 @@ func readPGPSignature(armoured []byte) (*packet.Signature, error) {
 	}
 	switch {
 	case sig.SigType != packet.SigTypeBinary || sig.IssuerKeyId == nil:
-		return nil, errors.New("it is no signature over a document, or does not name its key")
+		return nil, errors.New("it is not a signature over a document, or does not name its key")
 	case !slices.Contains([]crypto.Hash{crypto.SHA256, crypto.SHA384, crypto.SHA512, crypto.SHA3_256,
 		crypto.SHA3_512}, sig.Hash):
 		return nil, fmt.Errorf("its hash %s does not count", sig.Hash)

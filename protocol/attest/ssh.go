@@ -73,7 +73,7 @@ func parseSSH(armoured []byte) (*sshSignature, ssh.PublicKey, *ssh.Signature, er
 	}
 	s, sig := &sshSignature{}, &ssh.Signature{}
 	if err := ssh.Unmarshal(body, s); err != nil || s.Version != 1 {
-		return nil, nil, nil, errors.New("it is no signature of version 1")
+		return nil, nil, nil, errors.New("it is not a signature of version 1")
 	}
 	key, err := ssh.ParsePublicKey(s.PublicKey)
 	if err != nil {

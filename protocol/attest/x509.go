@@ -117,7 +117,7 @@ func (c *certificates) readCMS(armoured, message []byte) (*pkcs7.PKCS7, *x509.Ce
 	p7, err := pkcs7.Parse(block.Bytes)
 	switch {
 	case err != nil:
-		return nil, nil, errors.New("it is no CMS that can be read")
+		return nil, nil, errors.New("it is not a CMS that can be read")
 	case len(p7.Signers) != 1:
 		return nil, nil, errors.New("it is not one signature alone")
 	case len(p7.Content) > 0:

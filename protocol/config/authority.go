@@ -144,7 +144,7 @@ func (s section) gateAuthority(a *Authority, g *GateAuthority) {
 	}
 }
 
-// unread reports a member that is there and is no flag.
+// unread reports a member that is there and is not a flag.
 func (s section) unread(key string) bool {
 	v, ok := s.value(key)
 	_, flag := v.(bool)
