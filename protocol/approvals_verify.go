@@ -334,7 +334,7 @@ func (v *approvalVerifier) statement(a *Act, t *transition, signers *attest.Sign
 			Message:   message,
 		})
 	}
-	s, refusal := t.statement(signers, c, d, b.Data)
+	s, refusal := t.statement(signers, c, d, b)
 	if refusal != nil {
 		who := ""
 		if env, bad := attest.DecodeDSSE(b.Data); bad == nil {

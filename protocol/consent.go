@@ -86,7 +86,7 @@ const maxStatements = 100
 // MaxStatementBytes bounds one envelope.
 const MaxStatementBytes = 256 << 10
 
-// Content digests what a decision is about: a yes to other bytes is no yes to these.
+// Content digests what a decision is about: a yes to other bytes does not count for these.
 func (t *transition) content(d *decision) string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", config.RulesDigest(t.cfg), d.gate, t.env.Git.Head)
@@ -213,12 +213,7 @@ func (t *transition) unsigned(d *decision, given []stated, content string) (*run
 			if len(given) > 0 {
 				return nil, nil // others' statements are handed in; nothing unsigned counts
 			}
-			return nil, &wire.Error{
-				Code:    CodeSignatureRequired,
-				Field:   "gates." + d.gate,
-				Message: fmt.Sprintf("%s needs a signed statement by %s.", d.subject(), r.People()),
-				Hint:    d.command() + " --sign",
-			}
+			return nil, d.unsignedBy(r)
 		}
 	}
 	return &run.Vote{
@@ -228,6 +223,16 @@ func (t *transition) unsigned(d *decision, given []stated, content string) (*run
 		Content:   content,
 		Terminal:  me.Terminal,
 	}, nil
+}
+
+// unsignedBy refuses what is not signed where a rule wants that.
+func (d *decision) unsignedBy(r *config.GateRule) *wire.Error {
+	return &wire.Error{
+		Code:    CodeSignatureRequired,
+		Field:   "gates." + d.gate,
+		Message: fmt.Sprintf("%s needs a signed statement by %s.", d.subject(), r.People()),
+		Hint:    d.command() + " --sign",
+	}
 }
 
 // statements judges every statement that is handed in: its signature, what it is about,
@@ -256,7 +261,7 @@ func (t *transition) statements(c *Consent, d *decision, content string) ([]stat
 	}
 	var out []stated
 	for _, b := range c.Statements {
-		s, refusal := t.statement(signers, c, d, b.Data)
+		s, refusal := t.statement(signers, c, d, b)
 		if refusal != nil {
 			return nil, refusal
 		}
@@ -269,8 +274,8 @@ func (t *transition) statements(c *Consent, d *decision, content string) ([]stat
 	return out, nil
 }
 
-func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision, data []byte) (stated, *wire.Error) {
-	env, refusal := attest.DecodeDSSE(data)
+func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision, b *Blob) (stated, *wire.Error) {
+	env, refusal := attest.DecodeDSSE(b.Data)
 	if refusal != nil {
 		return stated{}, refusal
 	}
@@ -292,19 +297,18 @@ func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision,
 	if refusal := t.answers(c, d, st); refusal != nil {
 		return stated{}, refusal
 	}
-	sum := sha256.Sum256(data)
 	return stated{
 		vote: &run.Vote{
 			Principal: st.Principal,
 			At:        wire.FormatTime(st.IssuedAt),
-			Statement: "sha256:" + hex.EncodeToString(sum[:]),
+			Statement: "sha256:" + b.Digest,
 			KeyID:     sig.KeyID,
 			Key:       sig.Key,
 			Terminal:  st.Asked == attest.AskedTerminal,
 			Reason:    st.Reason,
 		},
 		nonce:    st.Nonce,
-		envelope: data,
+		envelope: b.Data,
 	}, nil
 }
 
@@ -403,12 +407,7 @@ func admit(c *Consent, d *decision, v *run.Vote) *wire.Error {
 				Details: ojson.NewObject("principal", v.Principal, "group", r.Group, "principals", r.Principals),
 			}
 		case r.Signed && v.Statement == "":
-			return &wire.Error{
-				Code:    CodeSignatureRequired,
-				Field:   "gates." + d.gate,
-				Message: fmt.Sprintf("%s needs a signed statement by %s.", d.subject(), r.People()),
-				Hint:    d.command() + " --sign",
-			}
+			return d.unsignedBy(r)
 		case r.NotAuthor && slices.ContainsFunc(c.Authors, same):
 			return &wire.Error{
 				Code:    CodeApproverIsAuthor,

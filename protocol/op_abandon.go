@@ -93,11 +93,7 @@ func personsReason(reason, why, command string) (string, *wire.Error) {
 			Hint:    command,
 		}
 	case len(reason) > maxDenial:
-		return "", &wire.Error{
-			Code:    wire.CodeInvalidArgument,
-			Field:   "reason",
-			Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
-		}
+		return "", tooLong(reason)
 	}
 	return reason, nil
 }

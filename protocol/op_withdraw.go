@@ -4,7 +4,6 @@ package protocol
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -85,11 +84,7 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 	}
 	reason := wire.TrimSpace(op.Reason)
 	if len(reason) > maxDenial {
-		return &wire.Error{
-			Code:    wire.CodeInvalidArgument,
-			Field:   "reason",
-			Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
-		}
+		return tooLong(reason)
 	}
 	a := s.LastApproval
 	kind, gate, to := a.Gate()

@@ -12,15 +12,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// authorityBase reads the signers, and with a protected branch its configuration, in one
-// git process. The branch is that of git_hooks.protected_branches, as its remote has it
+// authorityBase reads the signers, with a protected branch its configuration, and the tree
+// of HEAD in one git process. The branch is that of git_hooks.protected_branches, as its remote has it
 // where that is known. Without one, or when the run's own work goes to that very branch,
 // the commit counts at which the run began (docs/spec/approvals.md#signers).
-func (c *change) authorityBase(ctx context.Context) (*protocol.Base, error) {
+func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree string, err error) {
 	repo := c.r.Store.Repository()
 	sources, err := c.protectedSources(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if p := c.view.State.AuthorityBase; p != nil {
 		sources = append(sources, *p)
@@ -33,11 +33,17 @@ func (c *change) authorityBase(ctx context.Context) (*protocol.Base, error) {
 			names = append(names, s+":"+repo.Prefix+p)
 		}
 	}
-	base := &protocol.Base{Signers: []protocol.FileBlob{}}
+	last := len(names)
+	if head := c.env.Git.Head; head != "" {
+		names = append(names, head+"^{tree}")
+	}
+	base = &protocol.Base{Signers: []protocol.FileBlob{}}
 	found := -1
 	err = repo.ReadNamed(ctx, names, func(i int, o git.Named) {
 		source, n := i/(len(paths)+1), i%(len(paths)+1)
 		switch {
+		case i == last:
+			tree = string(o.OID)
 		case n == 0:
 			if o.Found && found < 0 {
 				found, base.Commit = source, string(o.OID)
@@ -52,7 +58,7 @@ func (c *change) authorityBase(ctx context.Context) (*protocol.Base, error) {
 			base.Config = protocol.NewBlob(o.Data)
 		}
 	})
-	return base, err
+	return base, tree, err
 }
 
 // protectedSources are the refs of the branch that is protected, the most trustworthy

@@ -4,12 +4,12 @@ package runner
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/signing"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -50,7 +50,7 @@ func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*pr
 	}
 	var err error
 	if opt.proves() || c.protects() {
-		if out.Base, err = c.authorityBase(ctx); err != nil {
+		if out.Base, out.Tree, err = c.authorityBase(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -65,16 +65,12 @@ func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*pr
 	if !opt.proves() {
 		return out, nil
 	}
-	if out.Answers, err = c.askedBy(ctx, a.by); err != nil {
+	asked, err := c.acceptedIn(ctx, a.by)
+	if err != nil {
 		return nil, err
 	}
-	if head := c.env.Git.Head; head != "" {
-		err := c.r.Store.Repository().ReadNamed(ctx, []string{head + "^{tree}"}, func(_ int, o git.Named) {
-			out.Tree = string(o.OID)
-		})
-		if err != nil {
-			return nil, err
-		}
+	if out.Answers = string(c.view.Op); asked != nil {
+		out.Answers = string(asked.Op)
 	}
 	for _, s := range opt.Statements {
 		if len(s) > protocol.MaxStatementBytes {
@@ -117,7 +113,7 @@ func (c *change) sign(ctx context.Context, a asking, out *protocol.Consent, opt 
 		Tree:      out.Tree,
 		Principal: c.env.Actor.Email,
 		Reason:    a.reason,
-		Nonce:     nonce(),
+		Nonce:     randomSeed(),
 		IssuedAt:  c.env.Now,
 		Asked:     opt.Asked,
 		Evidence:  protocol.Evidence(a.evidence),
@@ -147,30 +143,24 @@ func (c *change) sign(ctx context.Context, a asking, out *protocol.Consent, opt 
 	return env.EncodeDSSE(), nil
 }
 
-func nonce() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: it crashes the process instead
-	return hex.EncodeToString(b[:])
-}
-
-// askedBy returns the operation in which the turn asked for the gate; the newest one
-// where no turn did.
-func (c *change) askedBy(ctx context.Context, turn string) (string, error) {
+// acceptedIn finds the operation that accepted a turn of the run, nil when there is none.
+// A gate that waits was asked for a few operations ago.
+func (c *change) acceptedIn(ctx context.Context, turn string) (*gitstore.OpInfo, error) {
 	if turn == "" {
-		return string(c.view.Op), nil
+		return nil, nil
 	}
 	for _, limit := range []int{20, 0} {
 		ops, err := c.r.Store.Log(ctx, c.view.Run, limit)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		for _, op := range ops {
-			if op.Turn == turn && op.Name == protocol.OpAccept {
-				return string(op.Op), nil
+		for i := range ops {
+			if ops[i].Turn == turn && ops[i].Name == protocol.OpAccept {
+				return &ops[i], nil
 			}
 		}
 	}
-	return string(c.view.Op), nil
+	return nil, nil
 }
 
 // maxAuthors bounds the commits whose authors are read.
@@ -180,16 +170,6 @@ const maxAuthors = 10_000
 // since the run began, and of the person who accepted the turn that asks.
 func (c *change) authors(ctx context.Context, turn string) ([]string, error) {
 	out := []string{}
-	add := func(email string) {
-		for _, have := range out {
-			if strings.EqualFold(have, email) {
-				return
-			}
-		}
-		if email != "" {
-			out = append(out, email)
-		}
-	}
 	base := ""
 	if p := c.view.State.AuthorityBase; p != nil {
 		base = *p
@@ -207,17 +187,16 @@ func (c *change) authors(ctx context.Context, turn string) ([]string, error) {
 	}
 	for _, cm := range commits {
 		if i := strings.LastIndexByte(cm.Author, '<'); i >= 0 {
-			add(strings.TrimSuffix(cm.Author[i+1:], ">"))
+			out = append(out, strings.TrimSuffix(cm.Author[i+1:], ">"))
 		}
 	}
-	ops, err := c.r.Store.Log(ctx, c.view.Run, 0)
+	asked, err := c.acceptedIn(ctx, turn)
 	if err != nil {
 		return nil, err
 	}
-	for _, op := range ops {
-		if op.Turn == turn && op.Name == protocol.OpAccept {
-			add(op.Email)
-		}
+	if asked != nil {
+		out = append(out, asked.Email)
 	}
-	return out, nil
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }

@@ -37,19 +37,16 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			"--withdraw takes the last approval back, as long as no turn was accepted after it: " +
 			"the run waits at the gate again. " +
 			"An agent inside a dispatched turn is refused.",
-		Flags: []ucli.Flag{
+		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions, commands named in agentxchain.json"},
 			&ucli.BoolFlag{Name: "show", Usage: "only show what the answer is about"},
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
 			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
-			&ucli.BoolFlag{Name: "sign", Usage: "sign the approval as git signs commits (user.signingKey, gpg.format)"},
-			&ucli.StringSliceFlag{Name: "statement", Usage: "a signed statement (`FILE`) of a person who approves; may be repeated"},
 			&ucli.StringFlag{Name: "to", Usage: "with --sign: write the statement to the new `FILE` and decide nothing"},
-			&ucli.DurationFlag{Name: "expires", Usage: "how long the statement signed with --sign counts (`TIME`, default 24h)"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-		},
+		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
@@ -66,7 +63,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 				}
 				return runDeny(c.Context, f, c.String("reason"))
 			case c.Bool("withdraw"):
-				if err := alone(c, "withdraw", "dry-run", "allow-actions", "to"); err != nil {
+				if err := alone(c, "withdraw", "dry-run", "allow-actions", "sign", "statement", "expires", "to"); err != nil {
 					return err
 				}
 				return runWithdraw(c.Context, f, c.String("reason"))
@@ -162,11 +159,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	payload.Set("gate_id", out.Result.Gate)
 	payload.Set("from", ojson.OrNull(out.Result.From))
 	payload.Set("to", ojson.OrNull(out.Result.To))
-	actions := []*ojson.Object{}
-	for _, a := range out.Actions {
-		actions = append(actions, ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS))
-	}
-	payload.Set("gate_actions", actions)
+	payload.Set("gate_actions", actionRows(out.Actions))
 	passed := out.Result.Passed || out.DryRun
 	payload.Set("passed", out.Result.Passed)
 	payload.Set("votes", voteRows(out.Result.Votes))

@@ -54,10 +54,6 @@ func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 			"reasons", wire.NonNil(d.Reasons),
 		))
 	}
-	actions := []*ojson.Object{}
-	for _, a := range g.Actions {
-		actions = append(actions, ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS))
-	}
 	var requested any
 	if !g.RequestedAt.IsZero() {
 		requested = term.Timestamp(g.RequestedAt)
@@ -89,7 +85,7 @@ func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 		"files_changed", wire.NonNil(g.Changed),
 		"more_files", g.MoreFiles,
 		"checkpoint_sha", ojson.OrNull(g.Checkpoint),
-		"gate_actions", actions,
+		"gate_actions", actionRows(g.Actions),
 		"approvals", voteRows(g.Approvals),
 		"authority", ruleObject(g.Rule),
 		"signs", wire.NonNil(g.Signs),

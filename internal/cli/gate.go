@@ -193,15 +193,11 @@ func gateRowObject(g *gateRow) *ojson.Object {
 	o := ojson.NewObject("gate_id", g.id, "phase", ojson.OrNull(g.phase), "current", g.current, "defined", g.def != nil,
 		"completion", g.standing != nil && g.standing.Completion, "status", gateStatus(g))
 	if d := g.def; d != nil {
-		actions := []*ojson.Object{}
-		for _, a := range d.Actions {
-			actions = append(actions, ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS))
-		}
 		o.Set("requires_files", wire.NonNil(d.RequiresFiles))
 		o.Set("requires_verification_pass", d.RequiresVerify)
 		o.Set("requires_human_approval", d.RequiresHuman)
 		o.Set("credentialed", d.Credentialed)
-		o.Set("gate_actions", actions)
+		o.Set("gate_actions", actionRows(d.Actions))
 	}
 	if g.standing != nil {
 		o.Set("evaluation", gateObject(g.standing))
@@ -307,6 +303,15 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 			}
 		}
 		out = append(out, row)
+	}
+	return out
+}
+
+// actionRows are the commands that passing a gate runs, for programs.
+func actionRows(actions []config.GateAction) []*ojson.Object {
+	out := make([]*ojson.Object, len(actions))
+	for i, a := range actions {
+		out[i] = ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS)
 	}
 	return out
 }
