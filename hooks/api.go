@@ -51,7 +51,7 @@ const (
 type Hook struct {
 	Phase     string
 	Name      string
-	Type      string        // process or http
+	Type      string        // process or http; one we do not know fails, it does not run
 	Command   []string      // process: argv, run without a shell
 	URL       string        // http
 	Headers   *ojson.Object // http: values may hold ${NAME}
@@ -90,11 +90,11 @@ func FromObject(all *ojson.Object, phase string) []Hook {
 			URL:       o.String("url"),
 			Headers:   o.Object("headers"),
 			TimeoutMS: ms,
-			Blocking:  o.String("mode") == "blocking",
+			Blocking:  o.Has("mode") && o.String("mode") != "advisory", // a mode we do not know may mean to block
 			Env:       o.Object("env"),
 			EnvNames:  o.Strings("env_names"),
 		}
-		if out[i].Type != typeHTTP {
+		if out[i].Type == "" {
 			out[i].Type = typeProcess
 		}
 	}

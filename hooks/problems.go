@@ -38,18 +38,25 @@ func Problems(c *config.Config, root string, lookupEnv func(string) (string, boo
 }
 
 func (h Hook) problem(root string, lookupEnv func(string) (string, bool)) string {
-	if h.Type == typeHTTP {
+	switch h.Type {
+	case typeHTTP:
 		return UnsetVariables(h.Headers, func(name string) (string, bool) {
 			if h.Env.Has(name) {
 				return h.Env.String(name), true
 			}
 			return lookupEnv(name)
 		})
+	case typeProcess:
+		if len(h.Command) == 0 {
+			return "it names no command"
+		}
+		return ProgramProblem(h.Command[0], root)
 	}
-	if len(h.Command) == 0 {
-		return "it names no command"
-	}
-	return ProgramProblem(h.Command[0], root)
+	return h.typeProblem()
+}
+
+func (h Hook) typeProblem() string {
+	return "its type " + ojson.Shown(h.Type) + " is none of " + typeProcess + ", " + typeHTTP
 }
 
 // ProgramProblem says why a program cannot be started from dir, or "". A bare

@@ -31,7 +31,8 @@ func TestProblems(t *testing.T) {
 			{"name":"none","type":"process","command":["./none"]},
 			{"name":"bare","type":"process","command":["no-such-program-anywhere"]},
 			{"name":"dir","type":"process","command":["./checks"]},
-			{"name":"empty","type":"process","command":[]}]}`))
+			{"name":"empty","type":"process","command":[]},
+			{"name":"odd","type":"grpc","command":["true"],"mode":"odd"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +46,7 @@ func TestProblems(t *testing.T) {
 		{"before_gate", "bare", false, "no-such-program-anywhere is not on PATH"},
 		{"before_gate", "dir", false, "./checks is not a program"},
 		{"before_gate", "empty", false, "it names no command"},
+		{"before_gate", "odd", true, `its type "grpc" is none of process, http`},
 		{"on_escalation", "page", false, "the environment variables UNSET, EMPTY are not set"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

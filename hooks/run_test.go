@@ -284,3 +284,17 @@ func BenchmarkNoHooks(b *testing.B) {
 		}
 	}
 }
+
+// A type we do not know is not run as a program, and it fails as its mode says.
+func TestUnknownTypeDoesNotRun(t *testing.T) {
+	r := project(t)
+	h := shell("h", "touch ran; "+allow, true)
+	h.Type = "grpc"
+	out := run(t, r, call(), h)
+	if e := out.Entries[0]; out.OK || e.Action != ActionBlockedFailure || !strings.Contains(e.Stderr, `"grpc"`) {
+		t.Errorf("%s", ojson.Compact(e.Row()))
+	}
+	if _, err := os.Stat(filepath.Join(r.Root, "ran")); err == nil {
+		t.Error("it ran")
+	}
+}

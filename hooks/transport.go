@@ -21,10 +21,13 @@ const maxBodyExcerpt = 200
 // try runs a hook and returns what it said, with the values that must not be
 // repeated.
 func (r *Runner) try(ctx context.Context, h Hook, call Call, env []string) (attempt, secrets) {
-	if h.Type == typeHTTP {
+	switch h.Type {
+	case typeHTTP:
 		return r.post(ctx, h, call)
+	case typeProcess:
+		return r.start(ctx, h, call, env), handedOn(slices.Concat(r.ExtraEnvNames, h.EnvNames), env)
 	}
-	return r.start(ctx, h, call, env), handedOn(slices.Concat(r.ExtraEnvNames, h.EnvNames), env)
+	return attempt{stderr: "the hook did not run: " + h.typeProblem()}, nil
 }
 
 // handedOn are the values of variables a hook was given by name: what is not in

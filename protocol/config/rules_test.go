@@ -41,7 +41,7 @@ func TestConfigRules(t *testing.T) {
 		{"roles.author.write_authority", `"authoritative"`, ProblemAuthoritativeBinding, ""},
 		{"runtimes.tool.capabilities.can_write_files", `"proposal_only"`, ProblemAuthoritativeBinding, "roles.coder.write_authority"},
 
-		{"runtimes", "-", runtime, ""}, {"runtimes", "[]", runtime, ""}, {"runtimes.people", "null", runtime, ""},
+		{"runtimes", "-", runtime, ""}, {"runtimes", "[]", runtime, ""}, {"runtimes", `{"people":{"type":"manual"}," ":{"type":"manual"}}`, runtime, "runtimes. "}, {"runtimes.people", "null", runtime, ""},
 		{"runtimes.people.type", "-", runtime, ""}, {"runtimes.people.type", `"robot"`, runtime, ""},
 		{"runtimes.tool.command", `[]`, runtime, ""}, {"runtimes.tool.command", `[" "]`, runtime, ""}, {"runtimes.tool.command", `["a",5]`, runtime, ""},
 		{"runtimes.tool.command", `"agent"`, runtime, "runtimes.tool.prompt_transport"},
