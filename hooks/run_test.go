@@ -111,8 +111,8 @@ func TestRows(t *testing.T) {
 	out := run(t, r, c, shell("no", `echo words >&2; echo '{"verdict":"block"}'`, true), shell("later", allow, true))
 	out.Entries[0].DurationMS = 12
 	want := []string{
-		`{"timestamp":"2026-01-02T03:04:05.006Z","hook_phase":"before_gate","hook_name":"no","transport":"process","run_id":"","turn_id":null,"duration_ms":12,"verdict":"block","message":null,"annotations":[],"exit_code":0,"timed_out":false,"stderr_excerpt":"words\n","orchestrator_action":"blocked"}`,
-		`{"timestamp":"2026-01-02T03:04:05.006Z","hook_phase":"before_gate","hook_name":"later","run_id":"","turn_id":null,"duration_ms":0,"verdict":null,"message":"Skipped: prior hook \"no\" blocked","annotations":[],"exit_code":null,"timed_out":false,"stderr_excerpt":"","orchestrator_action":"skipped"}`,
+		`{"timestamp":"2026-01-02T03:04:05.006Z","hook_phase":"before_gate","hook_name":"no","hook_id":"no","transport":"process","run_id":"","turn_id":null,"duration_ms":12,"verdict":"block","message":null,"annotations":[],"exit_code":0,"timed_out":false,"stderr_excerpt":"words\n","orchestrator_action":"blocked"}`,
+		`{"timestamp":"2026-01-02T03:04:05.006Z","hook_phase":"before_gate","hook_name":"later","hook_id":"later","run_id":"","turn_id":null,"duration_ms":0,"verdict":null,"message":"Skipped: prior hook \"no\" blocked","annotations":[],"exit_code":null,"timed_out":false,"stderr_excerpt":"","orchestrator_action":"skipped"}`,
 	}
 	for i, row := range out.Rows() {
 		if got := string(ojson.Compact(row)); got != want[i] {
