@@ -88,7 +88,7 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 		}
 		return nil, false
 	}
-	if len(s.DelegationQueue) > 0 || s.PendingDelegation != nil {
+	if s.DelegationOpen() {
 		return phase, complete
 	}
 	next := a.t.cfg.NextPhase(s.Phase)

@@ -26,6 +26,9 @@ func (a *acceptance) lifecycle() evaluated {
 	switch {
 	case a.res.Status == wire.ResultNeedsHuman:
 		return evaluated{}
+	case s.DelegationOpen():
+		a.setAside(request, complete)
+		return evaluated{}
 	case s.ActiveTurns.Len() > 0:
 		a.queue(request, complete)
 		return evaluated{}
@@ -83,7 +86,6 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 	g := EvaluateRunCompletion(in)
 	t.completion(&g, by, !own)
 	a.ignored(&g, ActionNotFinalPhase)
-	a.openDelegations()
 	return evaluated{&g, run.GateCompletion}
 }
 
@@ -115,12 +117,16 @@ func (a *acceptance) ignored(g *GateResult, action string) {
 	}
 }
 
-// openDelegations warns when a run ends with delegated work nobody has answered for.
-func (a *acceptance) openDelegations() {
+// setAside drops requests made while delegated work is open, those that waited for
+// siblings too: what comes back may be a reason not to move on, so the role that
+// reviews it asks anew.
+func (a *acceptance) setAside(request *string, complete bool) {
 	s := a.t.s
-	if s.Status == wire.StatusCompleted && (len(s.DelegationQueue) > 0 || s.PendingDelegation != nil) {
-		a.warnings = append(a.warnings, "The run completes although delegated work was not finished or not reviewed.")
+	if request == nil && !complete && s.QueuedPhaseTransition == nil && s.QueuedRunCompletion == nil {
+		return
 	}
+	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
+	a.warnings = append(a.warnings, "The request to move the run on was set aside: delegated work has to come back and be reviewed first.")
 }
 
 // verifiedBy takes the verification of the turn whose request is evaluated.

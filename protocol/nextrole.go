@@ -78,8 +78,21 @@ func dueRole(s *run.State) string {
 		return s.PendingDelegation.ParentRole
 	}
 	for _, d := range s.DelegationQueue {
-		if d.Status == "pending" && d.ToRole != "" {
-			return d.ToRole
+		if role := d.Due(); role != "" {
+			return role
+		}
+	}
+	return ""
+}
+
+// dueReason says what delegated work the next turn is for, "" for none.
+func dueReason(s *run.State) string {
+	if r := s.PendingDelegation; r != nil && r.ParentRole != "" {
+		return fmt.Sprintf("%s reviews what came back of the work that turn %s delegated.", r.ParentRole, r.ParentTurnID)
+	}
+	for _, d := range s.DelegationQueue {
+		if role := d.Due(); role != "" {
+			return fmt.Sprintf("%s delegated %s to %s: %s", d.ParentRole, d.DelegationID, role, run.Clip(wire.OneLine(d.Charter), 200))
 		}
 	}
 	return ""
@@ -160,5 +173,9 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 	if err != nil {
 		return &NextAction{run.CmdAssign, err.Message}
 	}
-	return &NextAction{run.CmdAssign + " " + wire.ShellWord(role), fmt.Sprintf("Phase %q has no turn at work.", s.Phase)}
+	reason := fmt.Sprintf("Phase %q has no turn at work.", s.Phase)
+	if due := dueReason(s); due != "" {
+		reason = due
+	}
+	return &NextAction{run.CmdAssign + " " + wire.ShellWord(role), reason}
 }

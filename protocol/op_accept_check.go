@@ -207,7 +207,7 @@ func (a *acceptance) runtimeType() string {
 // that is not completed does not move the run, so its request is not looked at.
 func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	t := a.t
-	if a.res.PhaseTransitionRequest == nil || a.chartersRemain() || a.res.Status != wire.ResultCompleted || (t.cfg.GateCoverageMode != "" && t.cfg.GateCoverageMode != "strict") {
+	if a.res.PhaseTransitionRequest == nil || a.chartersRemain() || a.delegationsRemain() || a.res.Status != wire.ResultCompleted || (t.cfg.GateCoverageMode != "" && t.cfg.GateCoverageMode != "strict") {
 		return nil
 	}
 	in := a.gateInput()

@@ -23,7 +23,7 @@ func (a *acceptance) delegations(entry *ojson.Object) {
 	if len(a.res.Delegations) > 0 {
 		s.NextRecommendedRole = new(a.res.Delegations[0].ToRole)
 	}
-	if r := s.PendingDelegation; r != nil && a.turn.DelegationReview != nil && a.turn.DelegationReview.String("parent_turn_id") == r.ParentTurnID {
+	if a.reviews(s.PendingDelegation) {
 		// Only the turn that was given the results has reviewed them; another turn
 		// of the same role has not.
 		s.PendingDelegation = nil
@@ -38,11 +38,24 @@ func (a *acceptance) delegations(entry *ojson.Object) {
 		return
 	}
 	for _, d := range s.DelegationQueue {
-		if d.Status == "pending" {
-			s.NextRecommendedRole = new(d.ToRole)
+		if role := d.Due(); role != "" {
+			s.NextRecommendedRole = new(role)
 			return
 		}
 	}
+}
+
+// reviews reports whether the turn was given the results of the review.
+func (a *acceptance) reviews(r *run.DelegationReview) bool {
+	given := a.turn.DelegationReview
+	return r != nil && given != nil && given.String("parent_turn_id") == r.ParentTurnID
+}
+
+// delegationsRemain reports whether delegated work would be open once this turn is
+// accepted.
+func (a *acceptance) delegationsRemain() bool {
+	s := a.t.s
+	return len(a.res.Delegations) > 0 || len(s.DelegationQueue) > 0 || s.PendingDelegation != nil && !a.reviews(s.PendingDelegation)
 }
 
 // fulfil closes the delegation the turn worked on: completed only when the turn

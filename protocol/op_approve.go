@@ -115,6 +115,20 @@ func CheckApprovable(s *run.State, completion bool, actor Actor) *wire.Error {
 	return nil
 }
 
+// checkDelegated refuses an approval over open delegations. Only a run that another
+// tool led to its gate can come here; saying no, or assigning the role, is the way out.
+func checkDelegated(s *run.State) *wire.Error {
+	if !s.DelegationOpen() {
+		return nil
+	}
+	hint := "git agentxchain approve --deny --reason TEXT"
+	if role := dueRole(s); role != "" {
+		hint = run.CmdAssign + " " + wire.ShellWord(role)
+	}
+	return &wire.Error{Code: wire.CodeDelegationOpen, Field: "delegation_queue", Hint: hint,
+		Message: "Delegated work has not come back or was not reviewed; the gate cannot be passed before that."}
+}
+
 // approvalBlock reports a block that an approval ran into: giving it again is the
 // way out. Every other block at a gate is lifted first.
 func approvalBlock(s *run.State) bool {
@@ -123,6 +137,9 @@ func approvalBlock(s *run.State) bool {
 
 func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	if err := CheckApprovable(t.s, false, t.env.Actor); err != nil {
+		return err
+	}
+	if err := checkDelegated(t.s); err != nil {
 		return err
 	}
 	p := t.s.PendingPhaseTransition
@@ -158,6 +175,9 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 
 func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	if err := CheckApprovable(t.s, true, t.env.Actor); err != nil {
+		return err
+	}
+	if err := checkDelegated(t.s); err != nil {
 		return err
 	}
 	p := t.s.PendingRunCompletion

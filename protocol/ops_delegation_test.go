@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -105,6 +106,58 @@ func TestDelegationReviewIsNotLost(t *testing.T) {
 	if w.state.PendingDelegation != nil {
 		t.Error("review")
 	}
+}
+
+// Delegated work that is open holds every way on: requests of any turn, those that wait
+// for siblings, the reviewer's silence, and time.
+func TestDelegationHoldsTheRun(t *testing.T) {
+	w := startedWorld(t, func(cfg *ojson.Object) {
+		patient(cfg)
+		set(cfg, "gates.plan_ok.requires_human_approval", false)
+	})
+	w.write("docs/plan.md", "plan")
+	w.commit()
+	one := `[{"id":"del-001","to_role":"dev","charter":"build it","acceptance_contract":["it builds"]}]`
+	early, parent := w.assign("qa"), w.assign("pm")
+	w.accept(early.TurnID, "phase_transition_request", "build")
+	if w.state.QueuedPhaseTransition == nil {
+		t.Fatal("the request does not wait for the sibling")
+	}
+	tr := w.accept(parent.TurnID, "delegations", arr(one), "phase_transition_request", "build")
+	ws := tr.Result.(*AcceptResult).Warnings
+	if w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil || len(ws) != 1 || !strings.Contains(ws[0], "delegated work") {
+		t.Fatalf("phase %s, warnings %q", w.state.Phase, ws)
+	}
+	if n := NextStep(w.state, w.cfg, ""); n.Reason != "pm delegated del-001 to dev: build it" || n.Command != "git agentxchain assign dev" {
+		t.Errorf("next %+v", n)
+	}
+	other := w.assign("qa")
+	w.accept(other.TurnID, "phase_transition_request", "build")
+	w.accept(w.assign("").TurnID, "phase_transition_request", "build")
+	if w.state.Phase != "planning" || w.state.PendingDelegation == nil {
+		t.Fatalf("phase %s over a review", w.state.Phase)
+	}
+	if n := NextStep(w.state, w.cfg, ""); !strings.HasPrefix(n.Reason, "pm reviews what came back") || n.Command != "git agentxchain assign pm" {
+		t.Errorf("next %+v", n)
+	}
+	w.accept(w.assign("").TurnID, "phase_transition_request", "build")
+	if w.state.Phase != "build" {
+		t.Errorf("phase %s after the review", w.state.Phase)
+	}
+}
+
+// A turn of the last phase may delegate and say nothing of completion.
+func TestLastPhaseDelegates(t *testing.T) {
+	w := startedWorld(t, func(cfg *ojson.Object) {
+		patient(cfg)
+		set(cfg, "gates.ship_ok.requires_human_approval", false)
+	}).inPhase("ship")
+	w.accept(w.assign("qa").TurnID, "delegations", arr(`[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`))
+	w.accept(w.assign("pm").TurnID, "run_completion_request", true)
+	w.wantStatus(wire.StatusActive, "")
+	w.accept(w.assign("dev").TurnID)
+	w.accept(w.assign("qa").TurnID, "run_completion_request", true)
+	w.wantStatus(wire.StatusCompleted, "")
 }
 
 func TestReissueKeepsObligations(t *testing.T) {

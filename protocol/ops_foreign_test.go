@@ -88,13 +88,20 @@ func turnOfRole(s *run.State, role string) *run.Turn {
 	return nil
 }
 
-func TestOpenDelegationsAreMentioned(t *testing.T) {
-	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", false)).inPhase("ship")
-	w.accept(w.assign("qa").TurnID, "delegations", arr(`[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`))
-	tr := w.accept(w.assign("pm").TurnID, "run_completion_request", true)
-	w.wantStatus(wire.StatusCompleted, "")
-	if ws := tr.Result.(*AcceptResult).Warnings; len(ws) != 1 {
-		t.Errorf("warnings %v", ws)
+// A run that another tool led to its gate over open delegations is not approved; the
+// delegate's turn takes the gate back, and the review leads to it again.
+func TestApprovalWaitsForDelegations(t *testing.T) {
+	w := startedWorld(t, patient)
+	w.write("docs/plan.md", "plan")
+	w.commit()
+	w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
+	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
+	w.edit(func(s *run.State) {
+		s.DelegationQueue = []*run.Delegation{{DelegationID: "del-001", ParentTurnID: "turn_pm", ParentRole: "pm", ToRole: "dev",
+			Charter: "c", AcceptanceContract: []string{"a"}, Status: "pending", CreatedAt: *s.CreatedAt}}
+	})
+	if e := w.failsPlain(wire.CodeDelegationOpen, &ApprovePhase{}); e.Hint != "git agentxchain assign dev" {
+		t.Errorf("hint %s", e.Hint)
 	}
 }
 

@@ -33,6 +33,10 @@ func (w *opsWorld) checked(snap *Snapshot, op Operation, env Env) (*Transition, 
 	if e := LegalTransition(prev, tr.State, op.Name()); e != nil {
 		w.t.Fatalf("%s: %s", op.Name(), e.Message)
 	}
+	if tr.State.Run() == prev.Run() && prev.DelegationOpen() && tr.State.DelegationOpen() &&
+		(tr.State.Phase != prev.Phase || tr.State.Status == wire.StatusCompleted) {
+		w.t.Fatalf("%s moved the run on over open delegations: %s, %s", op.Name(), tr.State.Phase, tr.State.Status)
+	}
 	if p := run.CheckState(tr.State); len(p) > 0 {
 		w.t.Fatalf("%s left an invalid state: %v", op.Name(), p)
 	}

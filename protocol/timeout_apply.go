@@ -40,7 +40,7 @@ func (t *transition) timeouts(turn *run.Turn, files []FileBlob) {
 // skipPhase tries to leave an overdue phase; the gate's own predicates decide.
 func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string, TimeoutHit) *ojson.Object) bool {
 	next := t.cfg.NextPhase(t.s.Phase)
-	if next == "" || t.s.ActiveTurns.Len() > 0 || len(t.s.OpenCharters()) > 0 {
+	if next == "" || t.s.ActiveTurns.Len() > 0 || len(t.s.OpenCharters()) > 0 || t.s.DelegationOpen() {
 		return false
 	}
 	in := t.gateInput(files)

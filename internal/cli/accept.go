@@ -85,6 +85,7 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	if saved != nil {
 		payload.Set("checkpoint", ojson.OrNull(saved.Commit))
 	}
+	payload.Set("delegated", delegatedRows(a.State))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) { printAccepted(p, a, saved, n) })
 	return nil
@@ -119,6 +120,7 @@ func printAccepted(p *term.Printer, a *runner.Accepted, saved *runner.Checkpoint
 	if g := a.Result.Gate; g != nil && (g.GateID != nil || len(g.Reasons) > 0) {
 		printGateOutcome(p, g, a.State)
 	}
+	printDelegated(p, a.State)
 	printWhere(p, &a.Done)
 	printNext(p, n)
 }

@@ -96,6 +96,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	o.Set("notices", wire.NonNil(v.Notices))
 	o.Set("rule_changes", ruleRows(v.RuleChanges))
 	o.Set("hooks_untrusted", st.Untrusted)
+	o.Set("delegated", delegatedRows(s))
 	o.Set("charters", tallyCharters(s).object(s))
 	sent, waiting, people := v.Index.Mailbox.Standing()
 	o.Set("messages", ojson.NewObject("sent", sent, "waiting", waiting, "for_people", people))
@@ -161,6 +162,7 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 		p.Field("Arrived", "%s not seen being made in this clone; newest: %s", counted(n, "decision"), term.OneLine(v.Arrived[n-1].String()))
 	}
 	tallyCharters(s).print(p, s)
+	printDelegated(p, s)
 	if _, _, people := v.Index.Mailbox.Standing(); people > 0 {
 		p.Field("Messages", "%s; %s", p.Yellow(counted(people, "message")+" for a person to answer"), "git agentxchain monarchic message list --for human --unacked")
 	}

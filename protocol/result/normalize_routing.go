@@ -88,7 +88,7 @@ func (n *normalizer) clearTransition(why string) {
 func (n *normalizer) reviewAffirmation() {
 	reason, ok := n.get("needs_human_reason").(string)
 	if !ok || n.route == nil || n.authority != wire.ReviewOnly || n.doc.String("status") != wire.ResultNeedsHuman ||
-		n.get("run_completion_request") == false || !affirms(reason) || n.seriousObjection() {
+		n.get("run_completion_request") == false || n.delegating() || !affirms(reason) || n.seriousObjection() {
 		return
 	}
 	const why = "review_affirmation_is_no_reason_to_stop"
@@ -99,10 +99,20 @@ func (n *normalizer) reviewAffirmation() {
 
 // N27: a completed review without any request asks to go on.
 func (n *normalizer) reviewRequest() {
-	if !n.completedReview() || n.get("run_completion_request") != nil || !falsy(n.get("phase_transition_request")) || n.seriousObjection() {
+	if !n.completedReview() || n.get("run_completion_request") != nil || !falsy(n.get("phase_transition_request")) || n.seriousObjection() || n.delegating() {
 		return
 	}
 	n.requestNext("phase_transition_inferred_for_completed_review", "run_completion_inferred_for_completed_review")
+}
+
+// delegating reports whether the turn hands work out, does such work, or reviews what
+// came back. What it leaves open is then no request: the phase waits for the review.
+func (n *normalizer) delegating() bool {
+	if len(n.doc.Array("delegations")) > 0 {
+		return true
+	}
+	t := n.in.Turn
+	return t != nil && (t.DelegationContext != nil || t.DelegationReview != nil)
 }
 
 // N28, N28b: phases are passed one at a time.

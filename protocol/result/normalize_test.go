@@ -128,6 +128,13 @@ func TestNormalizeRules(t *testing.T) {
 		{"N27 high objection open", last(`{"objections":[{"id":"OBJ-1","severity":"high","statement":"s"}]}`), nil, ``},
 		{"N27 high objection resolved", last(`{"objections":[{"id":"OBJ-1","severity":"high","statement":"s","status":"resolved"}]}`), []string{`run_completion_request: null -> true (run_completion_inferred_for_completed_review)`}, ``},
 		{"N27 objection of the run open", resultCase{role: "qa", phase: "qa", tweak: func(in *Input) { in.SeriousObjectionOpen = true }}, nil, ``},
+		{"N27 delegates", last(`{"delegations":[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]}`), nil, ``},
+		{"N27 works on a delegation", resultCase{role: "qa", phase: "qa", tweak: func(in *Input) {
+			in.Turn = &run.Turn{AssignedRole: "qa", DelegationContext: ojson.NewObject("delegation_id", "del-001")}
+		}}, nil, ``},
+		{"N27 reviews a delegation", resultCase{role: "qa", phase: "qa", tweak: func(in *Input) {
+			in.Turn = &run.Turn{AssignedRole: "qa", DelegationReview: ojson.NewObject("parent_turn_id", "turn_1")}
+		}}, nil, ``},
 		{"N27 unknown phase", resultCase{role: "qa", phase: "ghost"}, nil, ``},
 		{"N28", resultCase{phase: "planning", patch: `{"phase_transition_request":"qa"}`}, []string{`phase_transition_request: "qa" -> "implementation" (skip_forward_phase_corrected_to_next_phase)`}, ``},
 		{"N28b", resultCase{phase: "planning", patch: `{"phase_transition_request":"qa","proposed_next_role":"qa"}`},

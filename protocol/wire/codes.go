@@ -52,6 +52,7 @@ const (
 	CodeMailboxFull            = "mailbox_full"
 	CodeInvalidCharter         = "invalid_charter"
 	CodeChartersWait           = "charters_wait"
+	CodeDelegationOpen         = "delegation_open"
 	CodeStatementInvalid       = "statement_invalid"
 	CodeEnvelopeInvalid        = "envelope_invalid"
 	CodeSignatureFormat        = "signature_format"

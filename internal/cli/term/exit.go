@@ -141,6 +141,7 @@ func ExitTable() []exitRow {
 			{"turn_already_assigned", "a turn is already active"},
 			{"role_already_active", "the role already has an active turn"},
 			{"charters_wait", "no charter of the phase can be given out now: others are at work or to be done first"},
+			{"delegation_open", "delegated work has not come back or was not reviewed, so the gate cannot be passed"},
 			{"invalid_charter", "a charter does not fit the run, its phases or the other charters"},
 			{"at_capacity", "the phase runs as many turns as it may"},
 			{"turn_not_active", "no such active turn"},
