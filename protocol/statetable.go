@@ -61,7 +61,7 @@ func legalEdges(op string) []edge {
 		return []edge{{active, blocked}, {paused, blocked}, {blocked, blocked}}
 	case "reactivate":
 		return []edge{{blocked, active}, {paused, active}, {blocked, paused}}
-	case "checkpoint_turn":
+	case "checkpoint_turn", OpProposal:
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
 	case "record_audit", "record_lease", OpConfirm:
 		// Evidence is recorded in whatever status the run is, and changes none.

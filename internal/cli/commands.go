@@ -58,6 +58,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newAbandonCommand(f),
 		newUnblockCommand(f),
 		newCheckpointCommand(f),
+		newProposalCommand(f),
 		newStatusCommand(f),
 		newHistoryCommand(f),
 		newDecisionsCommand(f),

@@ -155,6 +155,8 @@ func ExitTable() []exitRow {
 			{"nothing_pending", "nothing waits for approval"},
 			{"nothing_to_withdraw", "there is no approval that can be taken back"},
 			{"nothing_to_confirm", "nothing of the run waits for a person's confirmation"},
+			{"proposal_conflict", "files of a proposal have changed since it was made"},
+			{"proposal_decided", "the proposal was applied or rejected before"},
 			{"run_exists", "a live run exists already"},
 			{"mailbox_full", "the mailbox of the run takes no more messages for now"},
 			{"statement_invalid", "a signed statement breaks the format of statements"},

@@ -1,0 +1,132 @@
+// DecideProposal: a proposal is applied, whole or by file, or rejected
+// (docs/spec/observation.md#a-proposal-is-decided).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// OpProposal is the wire name of DecideProposal.
+const OpProposal = "decide_proposal"
+
+// Files of a proposal beside those that are proposed.
+const (
+	ProposalSnapshot = "SOURCE_SNAPSHOT.json"
+	ProposalApplied  = "APPLIED.json"
+	ProposalRejected = "REJECTED.json"
+)
+
+// ProposalDir is where the proposal of a turn is kept.
+func ProposalDir(turn string) string { return wire.ProposedDir + "/" + turn }
+
+// DecideProposal records that files of a proposal were committed, or that the proposal
+// was turned down.
+type DecideProposal struct {
+	TurnID  string   `json:"turn_id"`
+	Row     *Blob    `json:"row"`               // history line of the turn, without newline
+	Reject  bool     `json:"reject,omitempty"`  // else Files were applied
+	Reason  string   `json:"reason,omitempty"`  // needed to reject
+	Files   []string `json:"files,omitempty"`   // every file applied, earlier ones included
+	Partial bool     `json:"partial,omitempty"` // others are left
+	Commit  string   `json:"commit,omitempty"`  // holds the files applied now
+}
+
+func (*DecideProposal) Name() string      { return OpProposal }
+func (op *DecideProposal) Blobs() []*Blob { return []*Blob{op.Row} }
+
+func (op *DecideProposal) apply(t *transition) *wire.Error {
+	if t.env.Actor.InsideTurn != "" {
+		return &wire.Error{
+			Code:    wire.CodeInsideTurn,
+			Field:   "actor",
+			Message: t.env.Actor.place() + "; an agent cannot decide on a proposal.",
+			Hint:    "ask a person to decide in their own terminal: git agentxchain proposal list",
+		}
+	}
+	missing := &wire.Error{
+		Code:    wire.CodeNotFound,
+		Field:   "turn_id",
+		Message: fmt.Sprintf("Turn %s has made no proposal.", wire.Shown(op.TurnID)),
+		Hint:    "git agentxchain proposal list",
+	}
+	if op.Row == nil {
+		return missing
+	}
+	row, err := ojson.DecodeObject(op.Row.Data)
+	dir := ProposalDir(op.TurnID)
+	if err != nil || row.String("turn_id") != op.TurnID || row.Object("artifact").String("ref") != dir {
+		return missing
+	}
+	reason := wire.TrimSpace(op.Reason)
+	switch {
+	case len(reason) > maxDenial:
+		return tooLong(reason)
+	case op.Reject && reason == "":
+		return argument("reason", "A rejected proposal needs a reason.")
+	case !op.Reject && len(op.Files) == 0:
+		return argument("files", "No file of the proposal is named.")
+	case !op.Reject && !commitID(op.Commit):
+		return argument("commit", "%s is not a commit id.", wire.Shown(op.Commit))
+	case !op.Reject && t.s.ActiveTurns.Len() > 0:
+		return ProposalBusy(t.s.ActiveTurns.Keys())
+	}
+	now := t.env.Time()
+	who := ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email)
+	if op.Reject {
+		t.append(wire.LedgerDecisions, ojson.NewObject(
+			"id", "DEC-PROP-REJECT-"+op.TurnID,
+			"category", "proposal",
+			"action", "rejected",
+			"turn_id", op.TurnID,
+			"reason", reason,
+			"by", who,
+			"timestamp", now,
+		))
+		t.files = append(t.files, FileWrite{dir + "/" + ProposalRejected,
+			ojson.Pretty(ojson.NewObject("rejected_at", now, "reason", reason, "by", who))})
+		t.subject = "reject the proposal of " + op.TurnID
+	} else {
+		files := slices.Clone(op.Files)
+		t.append(wire.LedgerDecisions, ojson.NewObject(
+			"id", "DEC-PROP-APPLY-"+op.TurnID,
+			"category", "proposal",
+			"action", "applied",
+			"turn_id", op.TurnID,
+			"files", files,
+			"selective", op.Partial,
+			"forced", false,
+			"overridden_conflicts", []string{},
+			"commit", op.Commit,
+			"by", who,
+			"timestamp", now,
+		))
+		t.files = append(t.files, FileWrite{dir + "/" + ProposalApplied, ojson.Pretty(ojson.NewObject(
+			"applied_at", now,
+			"files", files,
+			"selective", op.Partial,
+			"forced", false,
+			"overridden_conflicts", []string{},
+			"commit", op.Commit,
+			"by", who,
+		))})
+		t.s.AcceptedIntegrationRef = new("git:" + op.Commit)
+		t.subject = fmt.Sprintf("apply the proposal of %s at %.12s", op.TurnID, op.Commit)
+	}
+	t.turn, t.role = op.TurnID, row.String("role")
+	return nil
+}
+
+// ProposalBusy says that turns at work would take the applied files for their own.
+func ProposalBusy(turns []string) *wire.Error {
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "active_turns",
+		Message: fmt.Sprintf("Turn %s is active and would see the files move.", wire.List(turns)),
+		Hint:    "accept or reject the turn, then: git agentxchain proposal apply",
+	}
+}
