@@ -1,6 +1,6 @@
 // Package runner is the use-cases of a governed run as a Go API: what a command,
 // a service or another program calls to drive the state machine. It is the declared
-// runner interface 0.2; a program that drives a run needs no other package
+// runner interface 0.3; a program that drives a run needs no other package
 // (docs/runner.md, docs/runner-errors.md).
 //
 // The way of a run: Open, AssignTurn (which starts the run), an agent's work,

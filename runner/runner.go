@@ -25,7 +25,7 @@ import (
 
 // InterfaceVersion is the version of the declared runner interface
 // (docs/runner.md).
-const InterfaceVersion = "0.2"
+const InterfaceVersion = "0.3"
 
 // Options configures a Runner. The zero value is what the command line uses.
 type Options struct {

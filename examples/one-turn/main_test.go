@@ -37,7 +37,7 @@ func TestProofPasses(t *testing.T) {
 		t.Fatalf("%v\n%s", err, data)
 	}
 	a := doc.Artifacts
-	if doc.Runner != "ci-runner-proof" || doc.Version != "0.2" || doc.Result != "pass" || doc.Run == "" || doc.Turn == "" || doc.Role != "pm" ||
+	if doc.Runner != "ci-runner-proof" || doc.Version != "0.3" || doc.Result != "pass" || doc.Run == "" || doc.Turn == "" || doc.Role != "pm" ||
 		!a.State.Valid || len(a.State.SHA256) != 64 || !a.History.Valid || a.History.Entries != 1 || !a.Ledger.Valid || a.Ledger.Entries < 1 || doc.Errors != nil {
 		t.Errorf("%s", data)
 	}

@@ -22,7 +22,7 @@ func TestProofPasses(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatalf("%v\n%s", err, data)
 	}
-	if r.Runner != "ci-multi-turn-runner-proof" || r.InterfaceVersion != "0.2" || r.Result != "pass" || r.Turns != 3 || !slices.Equal(r.Roles, []string{"pm", "dev", "qa"}) ||
+	if r.Runner != "ci-multi-turn-runner-proof" || r.InterfaceVersion != "0.3" || r.Result != "pass" || r.Turns != 3 || !slices.Equal(r.Roles, []string{"pm", "dev", "qa"}) ||
 		len(r.Rejections) != 1 || !r.Rejections[0].SameTurn || r.Rejections[0].RetryAttempt != 2 || r.PhaseApprovals != 1 || r.CompletionApprovals != 1 ||
 		r.FinalStatus != "completed" || r.FinalPhase != "qa" || len(r.Bundles) != 3 || r.Artifacts.History.Entries != 3 || r.Errors == nil || len(r.Errors) != 0 {
 		t.Errorf("%s", data)

@@ -23,7 +23,8 @@ const module = "github.com/git-agentxchain/git-agentxchain/"
 func interfaceOperations() []string {
 	return []string{"LoadContext", "LoadState", "InitRun", "ReactivateRun", "AssignTurn", "AcceptTurn", "RejectTurn", "ReissueTurn",
 		"ApprovePhaseGate", "ApproveCompletionGate", "MarkRunBlocked", "Escalate", "WriteDispatchBundle", "RefreshTurnBaseline", "StageResult",
-		"RunHooks", "EmitNotifications", "AcquireLock", "ReleaseLock", "AdvanceTurn", "Watchdog", "Checkpoint"}
+		"RunHooks", "EmitNotifications", "AcquireLock", "ReleaseLock", "AdvanceTurn", "Watchdog", "Checkpoint", "Deny",
+		"Withdraw", "Abandon", "Confirm", "AdoptConfig", "QueueCharters", "SendMessage"}
 }
 
 // swallowed are functions whose refusals do not become the operation's error, and
