@@ -146,7 +146,8 @@ func (v *view) cost() block {
 	b := block{ID: "cost", Title: "Cost", Facts: []fact{{"Spent", text(dollars(spent))}}}
 	if left := st.BudgetStatus.RemainingUSD; left != nil {
 		limit := spent + *left
-		b.Facts = append(b.Facts, fact{"Left", text(dollars(*left))}, fact{"Budget", text(dollars(limit))})
+		remains := strings.TrimSuffix(agentrun.LeftText(*left), " left")
+		b.Facts = append(b.Facts, fact{"Left", text(remains)}, fact{"Budget", text(dollars(limit))})
 		b.Meter = newMeter("", spent, limit)
 		b.Meter.Label = dollars(spent) + " of " + dollars(limit) + " spent, " + b.Meter.Percent()
 	} else {

@@ -94,7 +94,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 			s.Status)
 		p.Field("Limits", "%s, %s side by side", counted(limit, "accepted turn"), counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
 		if left := s.BudgetStatus.RemainingUSD; left != nil {
-			p.Field("Budget", "$%.2f left", *left)
+			p.Field("Budget", "%s", run.LeftText(*left))
 		}
 		if trust.Scope.Empty() {
 			p.Field("Trust", "agentxchain.json makes this machine run and contact nothing")

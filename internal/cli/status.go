@@ -168,7 +168,7 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	}
 	p.Field("Accepted", "%s, %s", counted(v.Index.Accepted, "turn"), counted(v.Index.Decisions, "decision"))
 	if s.BudgetStatus.RemainingUSD != nil {
-		p.Field("Budget", "$%.2f spent, $%.2f left", s.BudgetStatus.SpentUSD, *s.BudgetStatus.RemainingUSD)
+		p.Field("Budget", "$%.2f spent, %s", s.BudgetStatus.SpentUSD, run.LeftText(*s.BudgetStatus.RemainingUSD))
 	}
 	if n := len(v.Index.OpenObjections); n > 0 {
 		p.Field("Objections", "%d open", n)

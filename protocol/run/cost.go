@@ -1,8 +1,9 @@
-// What the rows of a run say it cost.
+// What the rows of a run say it cost, and what is left to spend.
 
 package run
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -27,4 +28,14 @@ func RowCost(cost *ojson.Object) float64 {
 		usd, _ = cost.Float("total_usd")
 	}
 	return Sane(usd)
+}
+
+// LeftText says what is left of a budget, to the cent; once more was spent
+// than there was, how much more.
+func LeftText(usd float64) string {
+	cents := math.Round(usd * 100)
+	if cents < 0 {
+		return fmt.Sprintf("$%.2f over", -cents/100)
+	}
+	return fmt.Sprintf("$%.2f left", math.Abs(cents)/100)
 }
