@@ -169,13 +169,24 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 			return
 		}
 		t := &term.Table{Header: []string{"ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT"}, Flex: 5}
+		if repo { // rows of many runs; only this ledger writes the run into each
+			t = &term.Table{Header: slices.Insert(t.Header, 0, "RUN"), Flex: t.Flex + 1}
+		}
 		for _, r := range rows {
 			id, kind, text := r.String("id"), r.String("category"), r.String("statement")
 			if kind == "" {
 				kind = r.String("type") + r.String("decision")
 				text = governanceText(r)
 			}
-			t.Row(id, kind, r.String("role"), r.String("phase"), r.String("status"), text)
+			status := r.String("status")
+			if by := r.String("overridden_by"); by != "" {
+				status = "overridden by " + by
+			}
+			cells := []string{id, kind, r.String("role"), r.String("phase"), status, text}
+			if repo {
+				cells = slices.Insert(cells, 0, r.String("run_id"))
+			}
+			t.Row(cells...)
 		}
 		p.Table(t)
 	})
