@@ -9,7 +9,25 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
+
+// DashboardSession is {status, pid, url, started_at}: what the files below dir and the
+// processes of this machine tell of a dashboard, as an export records it. It changes
+// nothing.
+func DashboardSession(dir string) *ojson.Object {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return noDashboard()
+	}
+	defer func() { _ = root.Close() }()
+	session, _ := dashboardSession(root, process.Alive)
+	return session
+}
+
+func noDashboard() *ojson.Object {
+	return ojson.NewObject("status", "not_running", "pid", nil, "url", nil, "started_at", nil)
+}
 
 // dashboardSession looks at the files a dashboard leaves, and changes nothing.
 // live is true when its process exists.
@@ -47,7 +65,7 @@ func dashboardSession(root *os.Root, lives func(int) bool) (session *ojson.Objec
 		}
 		return ojson.NewObject("status", "stale", "pid", was, "url", text("url"), "started_at", started), false
 	}
-	return ojson.NewObject("status", "not_running", "pid", nil, "url", nil, "started_at", nil), false
+	return noDashboard(), false
 }
 
 // small reads a little file.

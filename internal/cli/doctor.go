@@ -4,12 +4,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
 )
@@ -67,11 +69,32 @@ func runDoctor(ctx context.Context, f *term.Factory, opt runner.ExamineOptions) 
 		}
 	}
 	payload := ojson.NewObject("directory", r.Record().Dir(), "worst", ex.Worst(), "errors", count[runner.LevelError], "warnings", count[runner.LevelWarning], "findings", rows)
-	f.Out.Emit(payload, func(p *term.Printer) { printExamination(p, ex, count) })
+	session := restore.DashboardSession(r.Record().Dir())
+	payload.Set("dashboard_session", session)
+	f.Out.Emit(payload, func(p *term.Printer) {
+		printExamination(p, ex, count)
+		printDashboardSession(p, session)
+	})
 	if ex.Worst() == runner.LevelError {
 		return term.ErrFindings()
 	}
 	return nil
+}
+
+// printDashboardSession says what is known of a dashboard, when there is something.
+func printDashboardSession(p *term.Printer, s *ojson.Object) {
+	status := s.String("status")
+	if status == "not_running" {
+		return
+	}
+	detail := ""
+	if pid, ok := s.Int("pid"); ok {
+		detail += fmt.Sprintf(", process %d", pid)
+	}
+	if url := s.String("url"); url != "" {
+		detail += ", " + term.OneLine(url)
+	}
+	p.Field("Dashboard", "%s%s", status, detail)
 }
 
 func printExamination(p *term.Printer, ex *runner.Examination, count map[string]int) {

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -48,6 +49,7 @@ func runStatus(ctx context.Context, f *term.Factory) error {
 	}
 	payload := statusObject(st)
 	payload.Set("guards", silent.object())
+	payload.Set("dashboard_session", restore.DashboardSession(r.Record().Dir()))
 	f.Out.Emit(payload, func(p *term.Printer) { printStatus(p, st, silent) })
 	tellNotices(f, r.Remind(ctx, st.View))
 	return nil
