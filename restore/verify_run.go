@@ -67,6 +67,25 @@ func (a *artifact) checkRun() {
 	a.checkDelegations(get(summary, "delegation_summary"))
 	a.checkDecisions(get(summary, "repo_decisions"), config)
 	a.checkDashboard(get(summary, "dashboard_session"))
+	a.checkOrigin(summary, config, state)
+}
+
+// checkOrigin checks what the summary repeats of the run's purpose and descent.
+// Artifacts of older versions leave these members out.
+func (a *artifact) checkOrigin(summary, config, state *ojson.Object) {
+	for _, c := range [...]struct {
+		key  string
+		want any
+		of   string
+	}{
+		{"project_goal", orNull(get(object(get(config, "project")), "goal")), "the goal in the configuration"},
+		{"provenance", provenanceOf(get(state, "provenance")), "the provenance in the state"},
+		{"inherited_context", orNull(get(state, "inherited_context")), "the inherited context in the state"},
+	} {
+		if summary.Has(c.key) && !deepEqual(get(summary, c.key), c.want) {
+			a.add("summary."+c.key, "this is not %s", c.of)
+		}
+	}
 }
 
 // same compares a scalar with what it repeats.
