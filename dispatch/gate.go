@@ -37,26 +37,6 @@ func semanticHint(a config.Artifact) string {
 	return ""
 }
 
-// impliedSemantics is the evaluator that applies to a gate's required file by
-// its exact path alone.
-func impliedSemantics(path string) string {
-	switch path {
-	case ".planning/PM_SIGNOFF.md":
-		return "pm_signoff"
-	case ".planning/SYSTEM_SPEC.md":
-		return "system_spec"
-	case ".planning/IMPLEMENTATION_NOTES.md":
-		return "implementation_notes"
-	case ".planning/acceptance-matrix.md":
-		return "acceptance_matrix"
-	case ".planning/ship-verdict.md":
-		return "ship_verdict"
-	case ".planning/RELEASE_NOTES.md":
-		return "release_notes"
-	}
-	return ""
-}
-
 // gateHint is what a document has to hold, "" when nothing is known of it.
 func (v *view) gateHint(a config.Artifact) string {
 	if v.personSigns(a.Path) {
@@ -81,7 +61,7 @@ func (v *view) exitGate() string {
 		b.WriteString("\nRequired files:\n")
 		for _, p := range v.gate.RequiresFiles {
 			fmt.Fprintf(&b, "- %s — %s", code(p), v.presence(p))
-			if h := v.gateHint(config.Artifact{Path: p, Semantics: impliedSemantics(p)}); h != "" {
+			if h := v.gateHint(config.Artifact{Path: p, Semantics: config.PathSemantics(p)}); h != "" {
 				b.WriteString("; must hold " + h)
 			}
 			b.WriteByte('\n')

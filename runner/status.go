@@ -40,6 +40,7 @@ type GateStanding struct {
 	Result       protocol.GateResult
 	HumanNeeded  bool
 	Credentialed bool
+	Absent       []string // files the gate looks at that do not exist, required or not
 }
 
 // TurnStanding is one active turn.
@@ -272,6 +273,9 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 				return nil, err
 			}
 			f.Exists, f.Data = data != nil, data
+		}
+		if !f.Exists {
+			out.Absent = append(out.Absent, p)
 		}
 		facts = append(facts, f)
 	}

@@ -141,7 +141,11 @@ func printGateOutcome(p *term.Printer, g *protocol.GateResult, s *run.State) {
 			p.Field("Gate", "%s %s (approval policy)", gate, p.Green("passed"))
 		}
 	default:
-		p.Field("Gate", "%s %s", gate, p.Red("failed"))
+		if g.GateID == nil {
+			p.Field("Request", "%s", p.Red("not granted"))
+		} else {
+			p.Field("Gate", "%s %s", gate, p.Red("failed"))
+		}
 		for _, reason := range g.Reasons {
 			p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 		}

@@ -264,6 +264,7 @@ func noSuchGate(v *runner.View, rows []gateRow, id string) error {
 type gateFileRow struct {
 	path, owner, semantics string
 	required, missing      bool
+	absent                 bool // not there and not asked for
 	reasons                []string
 	notes                  []protocol.GateFinding // what does not fail the gate and a person should know
 }
@@ -302,6 +303,7 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 				row.notes = append(row.notes, fd)
 			}
 		}
+		row.absent = !row.missing && len(row.reasons) == 0 && slices.Contains(g.standing.Absent, path)
 		out = append(out, row)
 	}
 	return out
@@ -369,6 +371,8 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 			switch {
 			case fr.missing:
 				now, style = "missing", p.Red
+			case fr.absent:
+				now, style = "not there (optional)", p.Dim
 			case len(fr.reasons) > 0:
 				now, style = "not yet", p.Red
 			}

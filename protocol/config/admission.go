@@ -136,7 +136,7 @@ func noApprover(c *Config) []AdmissionFinding {
 			f.Message = fmt.Sprintf("%s needs a person's approval (gate %s), but no runtime is manual: the run will wait until someone outside it approves", what, gate.ID)
 		case byPolicy:
 			// Only a human gate consults the policy, so this is what would happen, not what will.
-			f.Message = fmt.Sprintf("approval_policy leaves %s to a person, but no runtime is manual: at a human gate the run would wait until someone outside it approves", what)
+			f.Message = fmt.Sprintf("%s is for a person to decide (approval_policy), but no runtime is manual: at a human gate the run would wait until someone outside it approves", what)
 		default:
 			continue
 		}

@@ -327,7 +327,7 @@ func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
 	}
 	return &runtimes.Outcome{Kind: runtimes.Blocked, Class: gitstore.CodeStateTampered,
 		Reason:   fmt.Sprintf("While the agent of turn %s was at work something else than git-agentxchain changed %s; they are back as they were recorded%s.", turnID, strings.Join(names, ", "), kept),
-		Recovery: "look at what the agent did; when the run may go on: git agentxchain unblock"}
+		Recovery: "look at what the agent did, then: git agentxchain unblock"}
 }
 
 // archive keeps what an agent said in an attempt that led nowhere: the bundle and

@@ -44,6 +44,9 @@ func RelativeTime(now, t time.Time) string {
 	format, near := "%s ago", 5*time.Second
 	if d < 0 {
 		d, format, near = -d, "in %s", time.Second // what is still to come has not been just now
+		if d >= 90*time.Minute {
+			d = d.Round(time.Hour) // two hours are two hours a moment later, too
+		}
 	}
 	if d < near {
 		return "just now"
