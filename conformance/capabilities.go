@@ -29,6 +29,7 @@ const maxCapabilities = 1 << 20
 // Capabilities is a checked capabilities document.
 type Capabilities struct {
 	Implementation  string
+	Version         string        // "" when it is no text
 	ProtocolVersion ojson.Value   // as it is there; nil when absent or empty
 	Command         []string      // of a stdio adapter, otherwise nil
 	Tiers           []int         // claimed ones
@@ -43,6 +44,9 @@ func Surfaces() []string {
 		"dispatch_manifest", "hook_audit", "coordinator",
 	}
 }
+
+// tierOneSurfaces is how many of Surfaces belong to tier 1.
+const tierOneSurfaces = 10
 
 // OwnCapabilities is the document of this program. protocol is ProtocolStdio or
 // ProtocolHTTP; command, the adapter's argv, is for the former.
@@ -64,6 +68,24 @@ func OwnCapabilities(version, protocolVersion, protocol string, command []string
 		"surfaces", surfaces,
 		"metadata", ojson.NewObject("name", "git agentxchain",
 			"url", "https://github.com/git-agentxchain/git-agentxchain"),
+	)
+}
+
+// SkeletonCapabilities is the document another implementation begins with: it
+// claims the first tier, and its adapter stands beside the document.
+func SkeletonCapabilities(implementation, protocolVersion string) *ojson.Object {
+	surfaces := ojson.NewObject()
+	for i, s := range Surfaces() {
+		surfaces.Set(s, i < tierOneSurfaces)
+	}
+	return ojson.NewObject(
+		"implementation", implementation,
+		"version", "0.0.0",
+		"protocol_version", protocolVersion,
+		"adapter", ojson.NewObject("protocol", ProtocolStdio, "command", []string{"./.agentxchain-conformance/adapter"}),
+		"tiers", []any{ojson.Int(1)},
+		"surfaces", surfaces,
+		"metadata", ojson.NewObject("name", implementation),
 	)
 }
 
@@ -100,7 +122,7 @@ func NewCapabilities(v ojson.Value, protocol string) (*Capabilities, error) {
 	if !ok || o == nil {
 		return nil, wireError("Invalid capabilities.json: capabilities must be an object, not %s", ojson.TypeName(v))
 	}
-	c := &Capabilities{}
+	c := &Capabilities{Version: o.String("version")}
 	var bad []string
 	if c.Implementation = o.String("implementation"); blank(c.Implementation) {
 		bad = append(bad, "capabilities.implementation must be a non-empty string")

@@ -28,6 +28,9 @@ const (
 	maxLinkWarnings = 5
 )
 
+// FixturesPath is where a target keeps fixtures, below its root.
+const FixturesPath = ".agentxchain-conformance/fixtures"
+
 // EmbeddedRoot is how reports name the corpus that is part of this program.
 const EmbeddedRoot = "embedded:fixtures"
 
@@ -64,8 +67,8 @@ func OpenCorpus(dir string) (*Corpus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the fixture root cannot be made absolute: %w", err)
 	}
-	if sub := filepath.Join(dir, ".agentxchain-conformance", "fixtures"); isDir(sub) {
-		dir = sub
+	if HasFixtures(dir) {
+		dir = filepath.Join(dir, filepath.FromSlash(FixturesPath))
 	}
 	if !isDir(dir) {
 		return nil, wireError("Fixture root not found at %s", dir)
@@ -76,6 +79,25 @@ func OpenCorpus(dir string) (*Corpus, error) {
 	}
 	defer func() { _ = root.Close() }()
 	return readCorpus(dir, dir, root.FS())
+}
+
+// HasFixtures reports whether dir has fixtures at FixturesPath.
+func HasFixtures(dir string) bool { return isDir(filepath.Join(dir, filepath.FromSlash(FixturesPath))) }
+
+// OpenTargetCorpus opens the fixtures a target keeps, which are those of this
+// program when it keeps none. Whoever writes the fixtures decides what passes, so
+// other fixtures than those of this program are named in the warnings.
+func OpenTargetCorpus(root string) (*Corpus, error) {
+	own, err := EmbeddedCorpus()
+	if err != nil || !HasFixtures(root) {
+		return own, err
+	}
+	c, err := OpenCorpus(root)
+	if err == nil && c.digest != own.digest {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the target's own fixtures were run, which are not those of this program; "+
+			"--fixtures %s runs these", EmbeddedRoot))
+	}
+	return c, err
 }
 
 func isDir(p string) bool {
@@ -190,11 +212,13 @@ func readBounded(tree fs.FS, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Select returns the fixtures up to tier, of one surface unless that is empty.
-func (c *Corpus) Select(tier int, surface string) []CorpusFixture {
+// Select returns the fixtures up to tier, of one surface unless that is empty;
+// those of ProfileStrict only when that is asked for.
+func (c *Corpus) Select(tier int, surface, profile string) []CorpusFixture {
 	var out []CorpusFixture
 	for _, f := range c.Fixtures {
-		if f.Tier <= tier && (surface == "" || f.Surface == surface) {
+		if f.Tier <= tier && (surface == "" || f.Surface == surface) &&
+			(f.Profile == ProfileCore || profile == ProfileStrict) {
 			out = append(out, f)
 		}
 	}

@@ -25,6 +25,8 @@ type Fixture struct {
 	Surface     string
 	Description string
 	Type        string
+	Profile     string // ProfileCore or ProfileStrict
+	Deviations  []Deviation
 	Operation   string
 	Setup       *ojson.Object
 	Args        *ojson.Object
@@ -82,6 +84,7 @@ func shape(v ojson.Value) (*Fixture, []string) {
 		Description: textOf(o, "description"),
 		Type:        textOf(o, "type"),
 	}
+	f.Profile, f.Deviations, bad = profile(o, bad)
 	if o.Has("tier") {
 		if f.Tier, _ = o.Int("tier"); f.Tier < 1 || f.Tier > 3 {
 			bad = append(bad, "tier must be 1, 2, or 3")

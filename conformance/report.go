@@ -15,6 +15,8 @@ type Report struct {
 	Implementation  string
 	ProtocolVersion ojson.Value // as claimed, nil when not
 	Tier            int         // the highest tier asked for
+	Profile         string      // ProfileCore or ProfileStrict
+	Known           int         // failures and errors the corpus knows of this implementation and version
 	Time            time.Time   // start
 	TargetRoot      string      // absolute; "" for a remote target
 	Remote          string      // base URL; "" for a local target
@@ -63,10 +65,23 @@ type Finding struct {
 	Surface ojson.Value
 	Message string
 	Actual  ojson.Value
+	Known   *Deviation // nil when the corpus does not know it
+}
+
+// add counts an outcome. A deviation that is known of the target says so beside
+// the failure and changes no verdict.
+func (r *Report) add(f CorpusFixture, o Outcome, known *Deviation) {
+	if o.Status != StatusFail && o.Status != StatusError {
+		known = nil
+	}
+	if known != nil {
+		r.Known++
+	}
+	r.Tiers[f.Tier-1].add(f, o, known)
 }
 
 // add counts an outcome and keeps it unless it is a pass.
-func (t *TierSummary) add(f CorpusFixture, o Outcome) {
+func (t *TierSummary) add(f CorpusFixture, o Outcome, known *Deviation) {
 	t.Count.add(o.Status)
 	c, ok := t.Surfaces.Get(f.Surface)
 	if !ok {
@@ -76,7 +91,7 @@ func (t *TierSummary) add(f CorpusFixture, o Outcome) {
 	c.add(o.Status)
 	id, _ := f.Raw.Get("fixture_id")
 	surface, _ := f.Raw.Get("surface")
-	row := Finding{id, surface, o.Message, o.Actual}
+	row := Finding{id, surface, o.Message, o.Actual, known}
 	switch o.Status {
 	case StatusPass:
 	case StatusFail:
@@ -127,7 +142,7 @@ func (r *Report) ExitCode() int {
 }
 
 // Object is the report as JSON. Our own members follow those of docs/conformance.md#the-report:
-// corpus_digest and warnings always; challenge_seed, challenges_run,
+// corpus_digest, warnings, profile and known_deviations always; challenge_seed, challenges_run,
 // challenges_failed and challenges when fixtures were challenged.
 func (r *Report) Object() *ojson.Object {
 	results := ojson.NewObject()
@@ -146,6 +161,8 @@ func (r *Report) Object() *ojson.Object {
 		"overall", string(r.Overall),
 		"corpus_digest", r.Digest,
 		"warnings", append([]string{}, r.Warnings...),
+		"profile", r.Profile,
+		"known_deviations", r.Known,
 	)
 	if r.Challenges != nil {
 		r.Challenges.addTo(o)
@@ -183,6 +200,10 @@ func findingRows(list []Finding, withActual bool) []any {
 		row := ojson.NewObject("fixture_id", f.ID, "surface", f.Surface, "message", f.Message)
 		if withActual {
 			row.Set("actual", f.Actual)
+		}
+		if d := f.Known; d != nil {
+			row.Set("known_deviation",
+				ojson.NewObject("implementation", d.Implementation, "version", d.Version, "reason", d.Reason))
 		}
 		rows = append(rows, row)
 	}

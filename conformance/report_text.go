@@ -16,6 +16,11 @@ type Ink struct{ Bold, Good, Bad, Faint, Safe func(string) string }
 func (r *Report) WriteText(w io.Writer, ink Ink) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	known := func(d *Deviation) {
+		if d != nil {
+			line("      %s", ink.Faint("known deviation of "+ink.Safe(d.Implementation+" "+d.Version+": "+d.Reason)))
+		}
+	}
 	line("")
 	line("  %s", ink.Bold("AgentXchain Protocol Conformance"))
 	line("  %s", ink.Faint(strings.Repeat("─", 44)))
@@ -26,6 +31,7 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 	line("  Target: %s", ink.Safe(target))
 	line("  Implementation: %s", ink.Safe(r.Implementation))
 	line("  Tier requested: %d", r.Tier)
+	line("  Profile: %s", r.Profile)
 	line("")
 	line("  Overall: %s", ink.verdict(string(r.Overall), strings.ToUpper(string(r.Overall))))
 	for _, t := range r.Tiers {
@@ -40,10 +46,15 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 		}
 		for _, f := range t.Failures {
 			line("    %s %s: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
+			known(f.Known)
 		}
 		for _, f := range t.Errors {
 			line("    %s %s: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
+			known(f.Known)
 		}
+	}
+	if r.Known > 0 {
+		line("  known deviations: %d", r.Known)
 	}
 	if c := r.Challenges; c != nil {
 		verdict := "pass"

@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -20,6 +21,7 @@ type Verifier struct {
 	Corpus       *Corpus
 	Tier         int    // 1, 2 or 3: fixtures up to this tier
 	Surface      string // "" for all
+	Profile      string // ProfileCore, also when "", or ProfileStrict
 	Jobs         int    // fixtures at a time; 0 for the number of processors
 	TargetRoot   string // named in the report
 	Remote       string // named in the report
@@ -47,7 +49,8 @@ func (v *Verifier) Run(ctx context.Context) (*Report, error) {
 	if err := v.Capabilities.CheckSurface(v.Surface); err != nil {
 		return nil, err
 	}
-	selected := v.Corpus.Select(v.Tier, v.Surface)
+	profile := cmp.Or(v.Profile, ProfileCore)
+	selected := v.Corpus.Select(v.Tier, v.Surface, profile)
 	if len(selected) == 0 {
 		return nil, v.nothing()
 	}
@@ -57,6 +60,7 @@ func (v *Verifier) Run(ctx context.Context) (*Report, error) {
 	}
 	r := &Report{
 		Implementation:  v.Capabilities.Implementation,
+		Profile:         profile,
 		ProtocolVersion: v.Capabilities.ProtocolVersion,
 		Tier:            v.Tier,
 		Time:            now(),
@@ -87,7 +91,7 @@ func (v *Verifier) Run(ctx context.Context) (*Report, error) {
 		r.Challenges = &Challenges{Seed: v.Challenger.Seed}
 	}
 	for i, f := range todo {
-		r.Tiers[f.Tier-1].add(f, verdicts[i].outcome)
+		r.add(f, verdicts[i].outcome, f.deviation(v.Capabilities))
 		if r.Challenges != nil {
 			r.Challenges.Run += verdicts[i].challenged
 			r.Challenges.Failed = append(r.Challenges.Failed, verdicts[i].failed...)
@@ -99,6 +103,10 @@ func (v *Verifier) Run(ctx context.Context) (*Report, error) {
 
 // nothing is the error of an empty selection: a pass of nothing would be a lie.
 func (v *Verifier) nothing() error {
+	if strict := v.Corpus.Select(v.Tier, v.Surface, ProfileStrict); len(strict) > 0 {
+		return fmt.Errorf("the profile %s has no such fixture; %d belong to the profile %s", ProfileCore, len(strict),
+			ProfileStrict)
+	}
 	if v.Surface != "" {
 		return fmt.Errorf("no fixture up to tier %d belongs to the surface %s", v.Tier, show(v.Surface))
 	}

@@ -121,7 +121,7 @@ func TestReportShape(t *testing.T) {
 		`"not_implemented":[{"fixture_id":"B","surface":"s","message":"later"}]},` +
 		`"tier_2":{"status":"skipped","fixtures_run":0,"fixtures_passed":0,"fixtures_failed":0,"fixtures_errored":0,"fixtures_not_implemented":0,` +
 		`"surfaces":{},"failures":[],"errors":[],"not_implemented":[],"note":"Target does not claim Tier 2"}},` +
-		`"overall":"error","corpus_digest":"` + c.Digest() + `","warnings":[]}`
+		`"overall":"error","corpus_digest":"` + c.Digest() + `","warnings":[],"profile":"core","known_deviations":0}`
 	if diff := cmp.Diff(want, string(ojson.Compact(r.Object()))); diff != "" {
 		t.Error(diff)
 	}
@@ -131,7 +131,7 @@ func TestReportShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := "\n  AgentXchain Protocol Conformance\n  " + strings.Repeat("─",
-		44) + "\n  Target: /t\n  Implementation: x\n  Tier requested: 2\n\n" +
+		44) + "\n  Target: /t\n  Implementation: x\n  Tier requested: 2\n  Profile: core\n\n" +
 		"  Overall: ERROR\n  tier_1: error (0/3 passed, 1 not implemented)\n    ○ B: later\n    ✗ A: f\n    ✗ C: e\n  tier_2: skipped (0/0 passed)\n\n"
 	if diff := cmp.Diff(text, b.String()); diff != "" {
 		t.Error(diff)

@@ -23,30 +23,32 @@ import (
 // conformanceCheckOptions are the flags as they were given: what is wrong with
 // them is told in the report's own shape.
 type conformanceCheckOptions struct {
-	Tier, Surface, Target, Remote, Token, TokenFile, Timeout, Format, Fixtures, Seed string
-	Jobs                                                                             int
-	Challenge, Apart                                                                 bool
-	TargetSet, RemoteSet, TokenSet                                                   bool
+	Tier, Surface, Profile, Target, Remote, Token, TokenFile, Timeout, Format, Fixtures, Seed string
+	Jobs                                                                                      int
+	Challenge, Apart                                                                          bool
+	TargetSet, RemoteSet, TokenSet                                                            bool
 }
 
 func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "check", Usage: "verify an implementation of the protocol with fixtures",
 		Description: "Starts the adapter of --target, named in its " + conformance.CapabilitiesPath + ", once for every fixture, or posts the fixtures to --remote. " +
-			"The fixtures are those of this program, or those below --fixtures. " +
+			"The fixtures are those the target keeps in " + conformance.FixturesPath + ", or else those of this program; " +
+			"--fixtures names others, and " + conformance.EmbeddedRoot + " those of this program. " +
 			"Exit status: 0 when all pass or are not implemented, 1 when some fail, 2 when some cannot be judged or there is nothing to run. " +
 			"With --challenge every fixture that passes is sent again with another expectation, other ids and other names, " +
 			"and the outcome an adapter shows is compared once more: an adapter that does not run the fixtures fails.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "tier", Usage: "run the fixtures of tiers 1 to `N`", Value: "1"},
 			&ucli.StringFlag{Name: "surface", Usage: "run those of surface `NAME` only"},
+			term.NewChoiceFlag("profile", "run the fixtures of `NAME`: core is what the documents demand, strict adds what we demand", conformance.ProfileCore, conformance.Profiles()...),
 			&ucli.StringFlag{Name: "target", Usage: "the implementation in `DIR`", Value: "."},
 			&ucli.StringFlag{Name: "remote", Usage: "the implementation at `URL`"},
 			&ucli.StringFlag{Name: "token", Usage: "bearer `TOKEN` for --remote; better in " + conformance.TokenVariable + ", which other users cannot see"},
 			&ucli.StringFlag{Name: "token-file", Usage: "read the bearer token from the first line of `FILE`, - for standard input"},
 			&ucli.StringFlag{Name: "timeout", Usage: "allow each fixture `MS` milliseconds in all", Value: strconv.FormatInt(conformance.DefaultTimeout.Milliseconds(), 10)},
 			term.NewChoiceFlag("format", "print `FORMAT`", "text", "text", "json"),
-			&ucli.StringFlag{Name: "fixtures", Usage: "run the fixtures below `DIR` instead of this program's"},
+			&ucli.StringFlag{Name: "fixtures", Usage: "run the fixtures below `DIR`, not the target's or this program's"},
 			&ucli.IntFlag{Name: "jobs", Usage: "run `N` fixtures at a time", DefaultText: "one for each processor"},
 			&ucli.BoolFlag{Name: "challenge", Usage: "catch adapters that do not run the fixtures"},
 			&ucli.StringFlag{Name: "challenge-seed", Usage: "make the challenges of seed `N` again; a report names its seed"},
@@ -69,7 +71,7 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 				}
 			}
 			return runConformanceCheck(c.Context, f, &conformanceCheckOptions{
-				Tier: c.String("tier"), Surface: c.String("surface"), Target: c.String("target"), TargetSet: c.IsSet("target"),
+				Tier: c.String("tier"), Surface: c.String("surface"), Profile: c.String("profile"), Target: c.String("target"), TargetSet: c.IsSet("target"),
 				Remote: c.String("remote"), RemoteSet: c.IsSet("remote"), Token: c.String("token"), TokenSet: c.IsSet("token") || c.IsSet("token-file"), TokenFile: c.String("token-file"),
 				Timeout: c.String("timeout"), Format: c.String("format"), Fixtures: c.String("fixtures"), Jobs: c.Int("jobs"),
 				Challenge: c.Bool("challenge") || c.IsSet("challenge-seed"), Seed: c.String("challenge-seed"), Apart: c.Bool("separate"),
@@ -128,7 +130,7 @@ func conformanceReport(ctx context.Context, f *term.Factory, o *conformanceCheck
 	if err != nil || ms < 1 || ms > 24*60*60*1000 {
 		return nil, fmt.Errorf(`Timeout must be a positive integer number of milliseconds. Received "%s"`, term.OneLine(o.Timeout)) //nolint:staticcheck // the sentence every verifier prints
 	}
-	v := &conformance.Verifier{Tier: tier, Surface: o.Surface, Jobs: o.Jobs, Now: f.Now}
+	v := &conformance.Verifier{Tier: tier, Surface: o.Surface, Profile: o.Profile, Jobs: o.Jobs, Now: f.Now}
 	timeout := time.Duration(ms) * time.Millisecond
 	if o.RemoteSet {
 		err = remoteTarget(ctx, f, o, v, timeout)
@@ -141,7 +143,12 @@ func conformanceReport(ctx context.Context, f *term.Factory, o *conformanceCheck
 	if err := v.Capabilities.CheckSurface(o.Surface); err != nil {
 		return nil, err
 	}
-	if v.Corpus, err = conformanceCorpus(f, o.Fixtures); err != nil {
+	if o.Fixtures == "" && v.TargetRoot != "" {
+		v.Corpus, err = conformance.OpenTargetCorpus(v.TargetRoot)
+	} else {
+		v.Corpus, err = conformanceCorpus(f, o.Fixtures)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if o.Challenge {
@@ -152,7 +159,7 @@ func conformanceReport(ctx context.Context, f *term.Factory, o *conformanceCheck
 		v.Challenger = conformance.NewChallenger(v.Corpus, seed)
 	}
 	var progress *term.Progress
-	if n := len(v.Corpus.Select(tier, o.Surface)); n > 0 {
+	if n := len(v.Corpus.Select(tier, o.Surface, o.Profile)); n > 0 {
 		progress = f.Out.Progress("fixtures", n)
 		defer progress.Done()
 		v.Progress = func(done, _ int) { progress.Step(done) }
@@ -200,9 +207,10 @@ func localTarget(f *term.Factory, o *conformanceCheckOptions, v *conformance.Ver
 	return nil
 }
 
-// conformanceCorpus opens the fixtures below dir, this program's when dir is "".
+// conformanceCorpus opens the fixtures below dir, this program's when dir is "" or
+// what reports call them.
 func conformanceCorpus(f *term.Factory, dir string) (*conformance.Corpus, error) {
-	if dir == "" {
+	if dir == "" || dir == conformance.EmbeddedRoot {
 		return conformance.EmbeddedCorpus()
 	}
 	dir, err := f.Path(dir)
