@@ -159,28 +159,35 @@ func (t *transition) reserve(role string) (*float64, *wire.Error) {
 }
 
 // dirtyError explains why a writing role cannot start on a dirty tree: either
-// the last accepted turn waits for its checkpoint, or the changes are somebody's.
+// accepted turns wait for their checkpoint, or the changes are somebody's. Turns that
+// ran side by side wait side by side: every one of them is named (turn_ids), in the
+// order they were accepted in, and turn_id is the first.
 func (t *transition) dirtyError(dirty []string) *wire.Error {
-	if last := t.x.LastRow; last != nil && t.x.Uncheckpointed.Len() > 0 {
-		owned := true
-		for _, p := range dirty {
-			if turn, ok := t.x.Uncheckpointed.Get(p); !ok || turn != last.String("turn_id") {
-				owned = false
-				break
-			}
+	if wait := t.x.Awaiting(dirty); len(wait) > 0 && t.owned(dirty) {
+		e := &wire.Error{Code: wire.CodeCheckpointRequired, Field: "work_tree",
+			Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.", wait[0]),
+			Hint:    "git agentxchain checkpoint " + wait[0],
+			Details: ojson.NewObject("turn_id", wait[0], "files", dirty)}
+		if len(wait) > 1 {
+			e.Message = fmt.Sprintf("%d accepted turns are not checkpointed yet (%s); their changes are still uncommitted.", len(wait), wire.ListSome(wait, 3))
+			e.Details.Set("turn_ids", wait)
 		}
-		if owned {
-			id := last.String("turn_id")
-			return &wire.Error{Code: wire.CodeCheckpointRequired, Field: "work_tree",
-				Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.", id),
-				Hint:    "git agentxchain checkpoint " + id,
-				Details: ojson.NewObject("turn_id", id, "files", dirty)}
-		}
+		return e
 	}
 	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
 		Message: fmt.Sprintf("The work tree has uncommitted changes (%s); a turn that writes code starts from a clean one.", wire.ListSome(dirty, 5)),
 		Hint:    "commit them (or git agentxchain checkpoint for an accepted turn), then: git agentxchain assign",
 		Details: ojson.NewObject("files", dirty)}
+}
+
+// owned reports whether accepted turns answer for every dirty path.
+func (t *transition) owned(dirty []string) bool {
+	for _, p := range dirty {
+		if !t.x.Uncheckpointed.Has(p) {
+			return false
+		}
+	}
+	return true
 }
 
 // bindDelegation attaches the delegation or the review the turn is for.

@@ -27,11 +27,18 @@ type Checkpointed struct {
 }
 
 // Checkpoint commits exactly the files an accepted turn declared. What else is
-// staged stays staged. turnID may be a unique prefix; "" is the latest turn.
+// staged stays staged. turnID may be a unique prefix; "" is the latest turn whose
+// files wait for it, else the latest turn.
 func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, error) {
 	out := &Checkpointed{}
-	done, err := r.do(ctx, "checkpoint", func(ctx context.Context, c *change) (protocol.Operation, error) {
-		line, err := c.acceptedRow(ctx, turnID)
+	done, err := r.do(ctx, "checkpoint", func(ctx context.Context, c *change) (_ protocol.Operation, err error) {
+		ref := turnID
+		if ref == "" {
+			if ref, err = c.lastAwaiting(ctx); err != nil {
+				return nil, err
+			}
+		}
+		line, err := c.acceptedRow(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -82,6 +89,22 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 	})
 	out.Done = *done
 	return out, err
+}
+
+// lastAwaiting is the turn accepted last among those whose files are not committed;
+// "" for none. Turns that ran side by side have their checkpoints one after another.
+func (c *change) lastAwaiting(ctx context.Context) (string, error) {
+	if c.view.Index.Uncheckpointed.Len() == 0 {
+		return "", nil
+	}
+	st, err := c.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	if turns := c.view.Index.Awaiting(projectDirty(st)); len(turns) > 0 {
+		return turns[len(turns)-1], nil
+	}
+	return "", nil
 }
 
 // allPresent reports whether the turn changed files at all and each is in the

@@ -166,8 +166,8 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		return n
 	}
 	if len(st.Turns) == 0 {
-		if id := st.View.Index.LastRow.String("turn_id"); id != "" && len(st.Uncommitted) > 0 {
-			return &protocol.NextAction{Command: "git agentxchain checkpoint " + id, Reason: "The files of the last accepted turn are not committed yet."}
+		if id := r.awaiting(st); id != "" {
+			return &protocol.NextAction{Command: "git agentxchain checkpoint " + id, Reason: "The files of that accepted turn are not committed yet."}
 		}
 		if role, rt := nextRuntime(st.View); rt != "" {
 			return &protocol.NextAction{Command: "git agentxchain run", Reason: n.Reason + " Next is " + oneLine(role, 60) + ", through runtime " + oneLine(rt, 60) + "; git agentxchain step does one turn only."}
@@ -193,6 +193,23 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		}
 	}
 	return n
+}
+
+// awaiting is the first accepted turn that a checkpoint would commit files of, "" for
+// none: of turns that ran side by side each has its own, and files that a person has
+// committed meanwhile wait for nothing.
+func (r *Runner) awaiting(st *Standing) string {
+	if len(st.Uncommitted) == 0 {
+		return ""
+	}
+	tree, err := r.worktree(context.Background())
+	if err != nil {
+		return ""
+	}
+	if turns := st.View.Index.Awaiting(projectDirty(tree)); len(turns) > 0 {
+		return turns[0]
+	}
+	return ""
 }
 
 // nextRuntime is the role that would get the next turn and its runtime, "" when a

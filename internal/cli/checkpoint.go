@@ -17,7 +17,7 @@ func newCheckpointCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "checkpoint", Aliases: []string{"checkpoint-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
 		Usage:       "commit the files of an accepted turn",
-		Description: "Commits exactly what the turn declared, with the repository's own hooks and identity; other staged changes stay staged. TURN may be a unique prefix; the latest accepted turn by default.",
+		Description: "Commits exactly what the turn declared, with the repository's own hooks and identity; other staged changes stay staged. TURN may be a unique prefix; by default the latest accepted turn whose files are not committed.",
 		Flags:       []ucli.Flag{turnFlag()},
 		Action: func(c *ucli.Context) error {
 			turn, err := one(c, "turn", "turn")

@@ -130,6 +130,21 @@ func (x *Index) drop(which func(file, turn string) bool) {
 	x.Uncheckpointed = keep
 }
 
+// Awaiting are the accepted turns whose uncommitted files are among dirty, each once,
+// the one accepted first at the beginning.
+func (x *Index) Awaiting(dirty []string) []string {
+	if x == nil || x.Uncheckpointed.Len() == 0 {
+		return nil
+	}
+	var turns []string
+	for file, turn := range x.Uncheckpointed.All() {
+		if !slices.Contains(turns, turn) && slices.Contains(dirty, file) {
+			turns = append(turns, turn)
+		}
+	}
+	return turns
+}
+
 // Checkpointed replaces a row by the one that names its checkpoint.
 func (x *Index) Checkpointed(row *ojson.Object) {
 	id := row.String("turn_id")

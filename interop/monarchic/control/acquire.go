@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -22,33 +24,45 @@ const maxTries = 32
 
 // AcquireLease gives the runner the next admissible turn: one that lies there without
 // a holder, else a new one for the role whose turn it is. A lease whose answer was
-// lost on the way is given again, as long as the runner has not begun.
+// lost on the way is given again, as long as the runner has not begun. Without a turn
+// the answer says why (docs/leases.md#why-there-is-no-work).
 func (s *Server) AcquireLease(ctx context.Context, req *pb.AcquireLeaseRequest) (*pb.AcquireLeaseResponse, error) {
 	out := &pb.AcquireLeaseResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
 	who, err := s.session(req)
 	if err != nil {
 		return nil, err
 	}
+	s.judgeParked(ctx)
 	if out.Cancellations, err = s.cancellations(ctx, who, nil); err != nil {
 		return nil, failed(err)
 	}
 	var why error
-	if req.AvailableSlots > 0 && len(req.ActiveLeaseIds) <= maxListed {
+	switch {
+	case req.AvailableSlots == 0:
+		why = noWork(CodeNoSlots, "The runner asked with available_slots 0.", "ask with the number of leases you can take")
+	case len(req.ActiveLeaseIds) > maxListed:
+		why = noWork(wire.CodeInvalidArgument, fmt.Sprintf("active_lease_ids names more than %d leases.", maxListed), "")
+	default:
 		out.Assignment, why = s.assign(ctx, who, req.ActiveLeaseIds)
 	}
 	if out.Assignment != nil {
 		return out, nil
 	}
 	out.RetryAfterMs = millis(s.opt.Poll)
-	if why != nil {
-		var refusal *wire.Error
-		if !errors.As(why, &refusal) {
-			return nil, failed(why)
-		}
-		out.Extensions = ext("code", refusal.Code, "message", refusal.Message, "next_action", refusal.Hint)
-	} else if v, err := s.r.View(ctx); err == nil {
-		out.Extensions = ext("run_id", v.State.Run(), "run_status", string(v.State.Status), "phase", v.State.Phase)
+	var refusal *wire.Error
+	if !errors.As(why, &refusal) {
+		return nil, failed(why)
 	}
+	own := ojson.NewObject("code", refusal.Code, "message", refusal.Message)
+	if refusal.Hint != "" {
+		own.Set("next_action", refusal.Hint)
+	}
+	if v, err := s.r.View(ctx); err == nil {
+		own.Set("run_id", v.State.Run())
+		own.Set("run_status", string(v.State.Status))
+		own.Set("phase", v.State.Phase)
+	}
+	out.Extensions = extObject(own)
 	return out, nil
 }
 
@@ -64,7 +78,7 @@ func (s *Server) assign(ctx context.Context, who *session, known []string) (*pb.
 	}
 	held := 0
 	for _, l := range list {
-		if !l.Live || l.Lease.SessionID != who.ID {
+		if !l.Live || l.Lease.SessionID != who.ID || s.parked.has(l.Lease.FencingToken.Token) {
 			continue
 		}
 		held++
@@ -73,12 +87,17 @@ func (s *Server) assign(ctx context.Context, who *session, known []string) (*pb.
 		}
 	}
 	if who.MaxLeases > 0 && held >= who.MaxLeases {
-		return nil, nil
+		return nil, noWork(CodeLeasesHeld,
+			fmt.Sprintf("The session holds %d of the %d leases it registered for.", held, who.MaxLeases),
+			"report their outcomes first")
 	}
 	a := &assigning{s: s, ctx: ctx, who: who, tried: make(map[string]bool), checkpointed: make(map[string]bool)}
 	lease, err := a.next()
-	if lease == nil || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if lease == nil {
+		return nil, cmp.Or[error](a.last, a.none)
 	}
 	return s.assignment(ctx, lease)
 }
@@ -90,22 +109,25 @@ type assigning struct {
 	who          *session
 	tried        map[string]bool // turns and roles
 	checkpointed map[string]bool
-	last         error // why there is none
+	last         error       // what was refused last
+	none         *wire.Error // why there was nothing to ask for
 }
 
 func (a *assigning) next() (*runner.Lease, error) {
+	a.none = noWork(CodeNothingReady, "No turn could be had now.", "git agentxchain status")
 	for range maxTries {
 		v, err := a.s.r.View(a.ctx)
 		if err != nil {
 			return nil, err
 		}
 		if st := v.State.Status; st != runner.StatusActive && st != runner.StatusIdle {
-			return nil, a.last
+			a.none, a.last = notActive(v.State), nil
+			return nil, nil
 		}
 		turn := a.waiting(v)
 		if turn == "" {
 			if turn = a.assignNew(v); turn == "" {
-				return nil, a.last
+				return nil, nil
 			}
 			if a.tried[turn] {
 				continue // only the run has changed: look again
@@ -136,7 +158,7 @@ func (a *assigning) next() (*runner.Lease, error) {
 		}
 		a.last = err
 	}
-	return nil, a.last
+	return nil, nil
 }
 
 // waiting is an active turn this runner may have, "" for none. Asking for it shows
@@ -202,10 +224,11 @@ func (a *assigning) ready(id string) (string, error) {
 }
 
 // assignNew assigns a turn to the next role and returns it; "" when no role gets a
-// turn, or only a role that this runner does not serve.
+// turn, or only roles that this runner does not serve. Then none, or last, says why.
 func (a *assigning) assignNew(v *runner.View) string {
 	st, cfg := v.State, v.Config
 	if st.Status == runner.StatusActive && !loop.Room(st, cfg) {
+		a.none = noRoom(v)
 		return ""
 	}
 	next, err := loop.NextRole(st, cfg)
@@ -213,12 +236,35 @@ func (a *assigning) assignNew(v *runner.View) string {
 		a.last = err
 		return ""
 	}
-	role := loop.FreeRole(next, st, cfg, a.tried)
-	if role == "" {
-		return ""
+	skipped := make(map[string]bool)
+	for role := range a.tried {
+		skipped[role] = true
 	}
-	if r := cfg.Role(role); r == nil || !a.serves(cfg, role, r.RuntimeID) {
-		return "" // whose turn it is decides; another role does not push in
+	var unserved []string
+	role := loop.FreeRole(next, st, cfg, skipped)
+	for role != "" {
+		if r := cfg.Role(role); r != nil && a.serves(cfg, role, r.RuntimeID) {
+			break
+		}
+		unserved = append(unserved, role)
+		if len(st.OpenCharters()) == 0 {
+			role = "" // whose turn it is decides; another role does not push in
+			break
+		}
+		// Ready charters wait for nobody else: who can carry one out may have it.
+		skipped[role] = true
+		role = loop.FreeRole(next, st, cfg, skipped)
+	}
+	switch {
+	case role != "":
+	case len(unserved) > 0:
+		a.none = noWork(CodeRoleNotServed,
+			fmt.Sprintf("The next turn is of role %s, which this runner did not register for.", wire.ListSome(unserved, 5)),
+			"register a runner that serves it")
+		return ""
+	default:
+		a.none = nobodyNext(v)
+		return ""
 	}
 	var out *runner.Assigned
 	err = a.s.patiently(a.ctx, func() (err error) {
@@ -229,22 +275,39 @@ func (a *assigning) assignNew(v *runner.View) string {
 		return out.Turn.TurnID
 	}
 	a.last = err
+	return a.checkpointFor(err)
+}
+
+// checkpointFor commits the files of the accepted turns that kept a turn from being
+// assigned, and returns one of them; "" when the refusal has another reason. Turns
+// that ran side by side wait side by side for it.
+func (a *assigning) checkpointFor(refused error) (turn string) {
 	var refusal *wire.Error
-	if !errors.As(err, &refusal) {
+	if a.s.opt.NoCheckpoint || !errors.As(refused, &refusal) ||
+		refusal.Code != wire.CodeCheckpointRequired && refusal.Code != wire.CodeDirtyTree {
 		return ""
 	}
-	if id := refusal.Details.String("turn_id"); refusal.Code == wire.CodeCheckpointRequired && id != "" &&
-		!a.s.opt.NoCheckpoint && !a.checkpointed[id] {
+	v, err := a.s.r.View(a.ctx)
+	if err != nil {
+		return ""
+	}
+	for _, id := range v.Index.Awaiting(refusal.Details.Strings("files")) {
+		if a.checkpointed[id] {
+			continue
+		}
 		a.checkpointed[id] = true
-		if cerr := a.s.patiently(a.ctx,
-			func() error { _, err := a.s.r.Checkpoint(a.ctx, id); return err }); cerr != nil {
-			a.last = cerr
+		if err := a.s.checkpoint(a.ctx, id); err != nil {
+			a.last = err
 			return ""
 		}
-		a.tried[id] = true
-		return id // accepted long ago: look again
+		a.tried[id], turn = true, id // accepted long ago: look again
 	}
-	return ""
+	return turn
+}
+
+// checkpoint commits the files of an accepted turn.
+func (s *Server) checkpoint(ctx context.Context, turn string) error {
+	return s.patiently(ctx, func() error { _, err := s.r.Checkpoint(ctx, turn); return err })
 }
 
 // assignment is what the runner is told.

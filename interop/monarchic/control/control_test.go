@@ -335,7 +335,12 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 	if res := a.outcome(as.Lease, resultOf(as, "planned")); !res.Accepted {
 		t.Fatalf("outcome refused: %v", res.Failure)
 	}
-	res = a.outcome(as.Lease, resultOf(as, "planned"))
+	// The answer was lost: reported again, the same one comes, and nothing happens twice.
+	if again := a.outcome(as.Lease, resultOf(as, "planned")); !again.Accepted {
+		t.Fatalf("reported again: %v", again.Failure)
+	}
+	b := s.register("worker-1", nil)
+	res = b.outcome(as.Lease, resultOf(as, "planned"))
 	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectTerminal)
 	v, err := s.r.View(context.Background())
 	must(t, err)

@@ -97,16 +97,23 @@ func classOf(e *wire.Error) string {
 
 const maxDetails = 64 << 10
 
-// failure is a FailureDetail; details that are too large are left out.
+// failure is a FailureDetail; details that are too large are left out. Its details
+// have retryable: whether the step may be tried again. What was wrong with a report or
+// a result can be put right; what a policy or a lease forbids stays forbidden.
 func failure(class, code, message string, details *ojson.Object) *pb.FailureDetail {
 	out := &pb.FailureDetail{
 		Class:   class,
 		Code:    cmp.Or(code, "failed"),
 		Message: cmp.Or(strings.ToValidUTF8(message, "\ufffd"), "refused"),
 	}
-	if details != nil && details.Len() > 0 && len(ojson.Compact(details)) <= maxDetails {
-		out.Details, _ = structpb.NewStruct(toMap(details))
+	told := &ojson.Object{}
+	if details != nil && len(ojson.Compact(details)) <= maxDetails {
+		told = details.Clone()
 	}
+	if !told.Has("retryable") {
+		told.Set("retryable", class == "validation" || class == "execution")
+	}
+	out.Details, _ = structpb.NewStruct(toMap(told))
 	return out
 }
 

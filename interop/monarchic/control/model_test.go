@@ -294,6 +294,8 @@ func leaseModel() porcupine.Model {
 				return yes(stepState{o.Got, false})
 			case o.Kind == "complete" && o.OK && !s.done && o.Token == s.token:
 				return yes(stepState{s.token, true})
+			case o.Kind == "complete" && o.OK && s.done && o.Token == s.token: // asked again
+				return yes(s)
 			case o.Kind == "complete" && o.Reason == run.RejectTerminal && !s.done,
 				o.Kind == "complete" && o.Reason == run.RejectStaleToken && o.Token >= s.token:
 				return nil

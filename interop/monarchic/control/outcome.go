@@ -4,14 +4,17 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -20,42 +23,90 @@ import (
 const (
 	CodeTurnResultMissing = "turn_result_missing"
 	CodeStatusInadmissble = "outcome_status_inadmissible"
+	CodeContradiction     = "outcome_contradiction"
 	CodeTooManyMessages   = "too_many_messages"
 	CodeInvalidTime       = "invalid_time"
 )
 
-// ReportStepOutcome stages extensions.agentxchain.turn_result (an object, or its JSON
-// text when the bytes matter) and accepts it. A result that is refused sends the turn
-// back for another attempt, as the run loop does; the lease is rejected then.
+// ReportStepOutcome has the result of a step judged by ordinary acceptance: the one in
+// extensions.agentxchain.turn_result (an object, or its JSON text when the bytes
+// matter), else the one that the protocol's own members amount to. A result that is
+// refused sends the turn back for another attempt, as the run loop does; the lease is
+// rejected then. Whoever repeats an outcome under the same token gets the same answer.
 func (s *Server) ReportStepOutcome(ctx context.Context,
 	req *pb.ReportStepOutcomeRequest) (*pb.ReportStepOutcomeResponse, error) {
-	out := &pb.ReportStepOutcomeResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
+	out := s.newOutcomeResponse()
 	h, err := s.holder(req)
 	if err == nil {
 		_, err = s.r.CheckLease(ctx, h)
 	}
+	switch runner.LeaseRefusal(err) {
+	case run.RejectTerminal, run.RejectSuperseded: // but not of a turn that has changed hands since
+		if before := s.answered(ctx, h); before != nil {
+			return before, nil
+		}
+	}
 	if err == nil {
-		if out.Failure = s.inadmissible(req); out.Failure != nil {
+		var o *outcome
+		if o, out.Failure, err = s.read(ctx, req, h); out.Failure != nil {
 			return out, nil
 		}
-		data, failure := turnResult(req.Extensions)
-		if failure != nil {
-			out.Failure = failure
-			return out, nil
+		if err == nil {
+			err = s.settle(ctx, o, out)
 		}
-		var res *runner.Accepted
-		if res, err = s.outcome(ctx, req, h, data); err == nil {
-			out.Accepted = true
-			out.Extensions = ext("turn_id", h.Ref.StepID, "run_status", string(res.State.Status),
-				"phase", res.State.Phase)
-			return out, nil
-		}
+	}
+	if err == nil {
+		return out, nil
 	}
 	out.Failure, err = s.refused(ctx, h, "report_step_outcome", err)
 	return out, err
 }
 
-func (s *Server) inadmissible(req *pb.ReportStepOutcomeRequest) *pb.FailureDetail {
+func (s *Server) newOutcomeResponse() *pb.ReportStepOutcomeResponse {
+	return &pb.ReportStepOutcomeResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
+}
+
+// outcome is a report that may be judged.
+type outcome struct {
+	h       runner.LeaseHolder
+	given   []byte // the turn's result; nil gives the turn back
+	reason  string // why it is given back
+	payload *ojson.Object
+}
+
+// read judges a report without its result.
+func (s *Server) read(ctx context.Context, req *pb.ReportStepOutcomeRequest,
+	h runner.LeaseHolder) (*outcome, *pb.FailureDetail, error) {
+	if bad := inadmissible(req); bad != nil {
+		return nil, bad, nil
+	}
+	o := &outcome{h: h}
+	var bad *pb.FailureDetail
+	if o.payload, bad = progress(req.Events, req.Artifacts); bad != nil {
+		return nil, bad, nil
+	}
+	if o.given, bad = turnResult(req.Extensions); bad != nil {
+		return nil, bad, nil
+	}
+	switch {
+	case o.given != nil:
+		bad = contradiction(req, o.given)
+	case req.Status == pb.PlanStatus_CANCELLED:
+		o.reason = cmp.Or(oneLine(req.GetFailure().GetMessage(), 1000), "the runner has cancelled the step")
+	case req.Status == pb.PlanStatus_COMPLETE && req.RunOutcome == nil && len(req.Artifacts) == 0:
+		bad = failure("validation", CodeTurnResultMissing, "A complete outcome carries artifacts and a run_outcome, "+
+			"or the turn's result in extensions.agentxchain.turn_result; this one has none of them.", nil)
+	default:
+		if bad = contradiction(req, nil); bad == nil {
+			var err error
+			o.given, err = s.derive(ctx, req, h)
+			return o, nil, err
+		}
+	}
+	return o, bad, nil
+}
+
+func inadmissible(req *pb.ReportStepOutcomeRequest) *pb.FailureDetail {
 	switch req.Status {
 	case pb.PlanStatus_COMPLETE, pb.PlanStatus_FAILED, pb.PlanStatus_CANCELLED:
 	default:
@@ -65,36 +116,114 @@ func (s *Server) inadmissible(req *pb.ReportStepOutcomeRequest) *pb.FailureDetai
 	return badTime("finished_at", req.FinishedAt)
 }
 
-// outcome records what came beside the result, then has the result judged.
-func (s *Server) outcome(ctx context.Context, req *pb.ReportStepOutcomeRequest, h runner.LeaseHolder,
-	data []byte) (*runner.Accepted, error) {
-	payload, bad := progress(req.Events, req.Artifacts)
-	if bad != nil {
-		return nil, &wire.Error{Code: bad.Code, Message: bad.Message}
+// contradiction refuses a report whose parts do not agree on whether the step is done.
+// Where one part is only stricter than another, as complete beside a result that says
+// blocked, the stricter one counts.
+func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureDetail {
+	no := func(format string, args ...any) *pb.FailureDetail {
+		return failure("validation", CodeContradiction, fmt.Sprintf(format, args...), nil)
 	}
-	if payload != nil {
-		if err := s.patiently(ctx,
-			func() error { _, err := s.r.ReportProgress(ctx, h, payload); return err }); err != nil {
-			return nil, err
+	status := strings.ToLower(req.Status.String())
+	done := false
+	if doc, err := ojson.DecodeObject(result); result != nil && err == nil {
+		// Normalisation reads synonyms of completed as completed.
+		switch said := strings.ToLower(strings.TrimSpace(doc.String("status"))); said {
+		case wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed:
+		default:
+			if done = true; req.Status != pb.PlanStatus_COMPLETE {
+				return no("The status of the outcome is %s, and its turn_result says %q.", status, oneLine(said, 40))
+			}
 		}
 	}
-	var res *runner.Accepted
-	err := s.patiently(ctx, func() (err error) {
+	final := req.GetRunOutcome().GetFinalDecision()
+	switch {
+	case req.Status == pb.PlanStatus_COMPLETE && (done || result == nil) && req.Failure != nil:
+		return no("The status of the outcome is complete, and it carries the failure %s.",
+			oneLine(cmp.Or(req.Failure.Code, req.Failure.Class, "without a code"), 80))
+	case done && (final == pb.OutcomeDecision_REJECT || final == pb.OutcomeDecision_ESCALATE):
+		return no("The turn_result says completed, and the final decision of run_outcome is %s.",
+			strings.ToLower(final.String()))
+	case req.Status != pb.PlanStatus_COMPLETE && final == pb.OutcomeDecision_ACCEPT:
+		return no("The status of the outcome is %s, and the final decision of run_outcome is accept.", status)
+	}
+	return nil
+}
+
+// settle records what came beside the result, then has the result judged. An error is
+// a refusal that ended nothing; what ended the lease is in out.
+func (s *Server) settle(ctx context.Context, o *outcome, out *pb.ReportStepOutcomeResponse) error {
+	if o.payload != nil && !s.parked.has(o.h.Ref.FencingToken) {
+		if err := s.patiently(ctx,
+			func() error { _, err := s.r.ReportProgress(ctx, o.h, o.payload); return err }); err != nil {
+			return err
+		}
+	}
+	if o.given == nil {
+		return s.giveBack(ctx, o, out)
+	}
+	res, sent, err := s.acceptInTime(ctx, o)
+	if res == nil && sent == nil {
+		return err
+	}
+	return s.answer(ctx, o, res, sent, err, out)
+}
+
+// answer is what a runner is told of a result that ended its lease, and what it is
+// told again.
+func (s *Server) answer(ctx context.Context, o *outcome, res *runner.Accepted, sent *sentBack, err error,
+	out *pb.ReportStepOutcomeResponse) error {
+	if res != nil {
+		out.Accepted = true
+		out.Extensions = ext("turn_id", o.h.Ref.StepID, "run_status", string(res.State.Status), "phase", res.State.Phase)
+	} else {
+		if out.Failure, err = s.refused(ctx, o.h, "report_step_outcome", err); err != nil {
+			return err
+		}
+		out.Failure.Details.Fields["retryable"] = structpb.NewBoolValue(sent.again)
+	}
+	s.told.put(o.h, out)
+	return nil
+}
+
+// giveBack releases the lease of a step that its runner has cancelled: there is no
+// result to judge, and the turn may be leased again.
+func (s *Server) giveBack(ctx context.Context, o *outcome, out *pb.ReportStepOutcomeResponse) error {
+	var res *runner.Leased
+	if err := s.patiently(ctx, func() (err error) {
+		res, err = s.r.ReleaseLease(ctx, o.h, "cancelled: "+o.reason)
+		return err
+	}); err != nil {
+		return err
+	}
+	out.Accepted = true
+	out.Extensions = ext("turn_id", o.h.Ref.StepID, "run_status", string(res.State.Status), "phase", res.State.Phase)
+	s.told.put(o.h, out)
+	return nil
+}
+
+// accept judges a result once. sent is what became of a turn whose result was refused,
+// nil when the lease still holds.
+func (s *Server) accept(ctx context.Context, o *outcome) (res *runner.Accepted, sent *sentBack, err error) {
+	err = s.patiently(ctx, func() (err error) {
 		res, err = s.r.AcceptTurn(ctx, runner.AcceptOptions{
-			TurnID:  h.Ref.StepID,
-			Lease:   &h,
-			Result:  data,
-			Patient: s.others(ctx, h.Ref.StepID),
+			TurnID:  o.h.Ref.StepID,
+			Lease:   &o.h,
+			Result:  o.given,
+			Patient: s.others(ctx, o.h.Ref.StepID),
 		})
 		return err
 	})
 	if res != nil && res.Result != nil && res.Result.Entry != nil {
-		return res, nil // accepted, whatever a hook had to say afterwards
+		// Accepted, whatever a hook had to say afterwards.
+		if !s.opt.NoCheckpoint && len(res.Result.Entry.Strings("files_changed")) > 0 {
+			_ = s.checkpoint(ctx, o.h.Ref.StepID) // should it fail, the next runner that asks for work hears of it
+		}
+		return res, nil, nil
 	}
-	if err != nil {
-		s.sendBack(ctx, h, err)
+	if err == nil {
+		return nil, nil, nil
 	}
-	return res, err
+	return nil, s.sendBack(ctx, o.h, err), err
 }
 
 // others reports whether other turns are active: what the work tree holds may be theirs.
@@ -104,22 +233,26 @@ func (s *Server) others(ctx context.Context, turn string) bool {
 		(v.State.ActiveTurns.Len() > 1 || v.State.ActiveTurns.Len() == 1 && !v.State.ActiveTurns.Has(turn))
 }
 
-// sendBack has another attempt made of a turn whose result was refused.
-func (s *Server) sendBack(ctx context.Context, h runner.LeaseHolder, refusal error) {
+// sentBack is what became of a turn whose result was refused.
+type sentBack struct{ again bool } // another attempt follows
+
+// sendBack has another attempt made of a turn whose result was refused; nil when the
+// refusal leaves the turn with its holder.
+func (s *Server) sendBack(ctx context.Context, h runner.LeaseHolder, refusal error) *sentBack {
 	v, err := s.r.View(ctx)
 	if err != nil {
-		return
+		return nil
 	}
 	turn, active := v.State.ActiveTurns.Get(h.Ref.StepID)
 	if !active || v.State.Status != runner.StatusActive {
-		return
+		return nil
 	}
 	code := runner.ErrorCode(refusal)
 	switch {
 	case turn.Status == wire.TurnFailedAcceptance, turn.Status == wire.TurnConflicted:
 	case code == wire.CodeInvalidJSON, code == wire.CodeStagedMissing, code == wire.CodeStaleStaging:
 	default:
-		return
+		return nil
 	}
 	opt := runner.RejectOptions{
 		TurnID:   turn.TurnID,
@@ -136,10 +269,14 @@ func (s *Server) sendBack(ctx context.Context, h runner.LeaseHolder, refusal err
 		opt.Errors = wire.Problems(e.Problems).Messages()
 	}
 	// Should it fail, the next runner that asks for work has it sent back.
-	_ = s.patiently(ctx, func() error { _, err := s.r.RejectTurn(ctx, opt); return err })
+	var out *runner.Rejected
+	if s.patiently(ctx, func() (err error) { out, err = s.r.RejectTurn(ctx, opt); return err }) != nil {
+		return nil
+	}
+	return &sentBack{out.State.Status == runner.StatusActive && out.State.ActiveTurns.Has(turn.TurnID)}
 }
 
-// turnResult is the result an outcome carries.
+// turnResult is the result an outcome carries in its extensions, nil for none.
 func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 	own := extensions.GetFields()["agentxchain"].GetStructValue()
 	switch v := own.GetFields()["turn_result"].GetKind().(type) {
@@ -153,9 +290,11 @@ func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 				nil)
 		}
 		return []byte(v.StringValue), nil
+	case nil, *structpb.Value_NullValue:
+		return nil, nil
 	}
-	return nil, failure("validation", CodeTurnResultMissing,
-		"An outcome carries the turn's result in extensions.agentxchain.turn_result; this one has none.", nil)
+	return nil, failure("validation", wire.CodeInvalidJSON,
+		"extensions.agentxchain.turn_result is neither an object nor the JSON text of one.", nil)
 }
 
 // progress is the payload that events and artifacts are recorded with, nil for none.

@@ -74,6 +74,8 @@ type Server struct {
 	token    [sha256.Size]byte
 	acquire  sync.Mutex // one turn is chosen at a time
 	refusals refusals
+	parked   parked
+	told     told
 	release  func()
 }
 

@@ -357,8 +357,10 @@ func (s *Server) patiently(ctx context.Context, f func() error) error {
 }
 
 // ext is what we tell beside the contract: extensions.agentxchain.
-func ext(pairs ...any) *structpb.Struct {
-	st, err := structpb.NewStruct(map[string]any{"agentxchain": toMap(ojson.NewObject(pairs...))})
+func ext(pairs ...any) *structpb.Struct { return extObject(ojson.NewObject(pairs...)) }
+
+func extObject(own *ojson.Object) *structpb.Struct {
+	st, err := structpb.NewStruct(map[string]any{"agentxchain": toMap(own)})
 	if err != nil {
 		return nil
 	}

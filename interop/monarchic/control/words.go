@@ -131,6 +131,18 @@ func fromValue(v *structpb.Value) ojson.Value {
 	return out
 }
 
+// fromStruct is a Struct as an ordered object, empty for none.
+func fromStruct(s *structpb.Struct) (*ojson.Object, bool) {
+	if s == nil {
+		return &ojson.Object{}, false
+	}
+	o, ok := fromValue(structpb.NewStructValue(s)).(*ojson.Object)
+	if !ok {
+		return &ojson.Object{}, false
+	}
+	return o, true
+}
+
 // messageObject is a message as JSON with the protocol's own member names.
 func messageObject(m proto.Message) (*ojson.Object, error) {
 	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
@@ -180,6 +192,8 @@ func describe(c *Call, req, out any, err error) {
 	case *pb.AcquireLeaseResponse:
 		if r.GetAssignment() == nil {
 			c.Outcome = "none"
+			own := r.GetExtensions().GetFields()["agentxchain"].GetStructValue().GetFields()
+			c.Code, c.Detail = own["code"].GetStringValue(), oneLine(own["message"].GetStringValue(), 300)
 		} else {
 			c.Lease = r.GetAssignment().GetLease().GetLeaseId()
 		}

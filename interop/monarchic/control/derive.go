@@ -1,0 +1,268 @@
+// The result of a turn from what the protocol itself carries: status, artifacts, the
+// run outcome with its evidence, the failure (docs/leases.md#outcomes-without-a-turn-result).
+
+package control
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// derive makes the turn's result of a report that has none. It claims nothing that the
+// report does not: what is missing is found by the rules that judge every result.
+func (s *Server) derive(ctx context.Context, req *pb.ReportStepOutcomeRequest, h runner.LeaseHolder) ([]byte, error) {
+	v, err := s.r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turn, ok := v.State.ActiveTurns.Get(h.Ref.StepID)
+	if !ok {
+		_, err := s.r.CheckLease(ctx, h)
+		return nil, err
+	}
+	d := &deriving{req: req, run: req.GetRunOutcome()}
+	if role := v.Config.Role(turn.AssignedRole); role != nil {
+		d.writes = role.WriteAuthority
+	}
+	d.evidence, _ = fromStruct(d.run.GetEvidence())
+	out := ojson.NewObject(
+		"schema_version", "1.0",
+		"run_id", v.State.Run(),
+		"turn_id", turn.TurnID,
+		"role", turn.AssignedRole,
+		"runtime_id", turn.RuntimeID,
+		"status", d.status(),
+		"summary", d.summary(),
+		"decisions", []any{},
+		"objections", d.objections(),
+		"files_changed", d.files(),
+		"artifacts_created", d.names(),
+		"verification", d.verification(),
+		"artifact", d.artifact(),
+		"proposed_next_role", nextRole(v),
+		"phase_transition_request", nil,
+		"run_completion_request", nil,
+		"needs_human_reason", nil,
+	)
+	if d.status() == wire.ResultNeedsHuman {
+		out.Set("needs_human_reason", cmp.Or(d.run.GetRiskSummary(), d.summary()))
+	}
+	if items := turn.IntakeContext.Strings("acceptance_contract"); len(items) > 0 {
+		out.Set("intent_response", d.answers(items))
+	}
+	if usd := d.run.GetEstimatedCostUsd(); usd > 0 {
+		out.Set("cost", ojson.NewObject("usd", usd))
+	}
+	out.Set("derived_from", "report_step_outcome")
+	if f := req.GetFailure(); f != nil {
+		if o, err := messageObject(f); err == nil {
+			out.Set("failure", o)
+		}
+	}
+	return ojson.Pretty(out), nil
+}
+
+// nextRole is a role the phase allows next; a plan decides for itself.
+func nextRole(v *runner.View) string {
+	if route := v.Config.Route(v.State.Phase); route != nil && len(v.State.OpenCharters()) == 0 {
+		for _, id := range route.AllowedNextRoles {
+			if id != "" {
+				return id
+			}
+		}
+	}
+	return "human"
+}
+
+type deriving struct {
+	req      *pb.ReportStepOutcomeRequest
+	run      *pb.RunOutcome
+	writes   string // the role's write authority
+	evidence *ojson.Object
+}
+
+// status is the strictest of what the report says.
+func (d *deriving) status() string {
+	switch {
+	case d.req.Status != pb.PlanStatus_COMPLETE, d.run.GetFinalDecision() == pb.OutcomeDecision_REJECT:
+		return wire.ResultFailed
+	case d.run.GetFinalDecision() == pb.OutcomeDecision_ESCALATE:
+		return wire.ResultNeedsHuman
+	case d.run.GetFinalDecision() == pb.OutcomeDecision_ITERATE:
+		return wire.ResultFailed // not done: the task is carried out again
+	}
+	return wire.ResultCompleted
+}
+
+func (d *deriving) summary() string {
+	if f := d.req.GetFailure(); f != nil {
+		if said := oneLine(cmp.Or(f.Message, f.Code, f.Class), 4000); said != "" {
+			return said
+		}
+	}
+	if said := oneLine(d.run.GetSummary(), 4000); said != "" {
+		return said
+	}
+	var parts []string
+	for _, a := range d.req.Artifacts {
+		if said := oneLine(cmp.Or(a.GetSummary(), a.GetPath(), a.GetArtifactId()), 400); said != "" {
+			parts = append(parts, said)
+		}
+	}
+	if len(parts) == 0 {
+		for _, e := range d.req.Events {
+			if said := oneLine(e.GetMessage(), 400); said != "" {
+				parts = []string{said} // the last one
+			}
+		}
+	}
+	return cmp.Or(oneLine(strings.Join(parts, "; "), 4000), "The runner reported "+strings.ToLower(d.req.Status.String())+" and no more.")
+}
+
+// files are the paths of the artifacts, as the project has them.
+func (d *deriving) files() []string {
+	out := []string{}
+	for _, a := range d.req.Artifacts {
+		if a.GetPath() == "" {
+			continue
+		}
+		path := a.GetPath()
+		if clean, problem := wire.CleanPath(path); problem == "" {
+			path = clean
+		}
+		if !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+func (d *deriving) names() []string {
+	out := []string{}
+	for _, a := range d.req.Artifacts {
+		if id := oneLine(a.GetArtifactId(), 200); id != "" && a.GetPath() == "" && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (d *deriving) artifact() *ojson.Object {
+	kind := "review"
+	switch {
+	case d.writes == wire.Proposed:
+		kind = "patch"
+	case d.writes == wire.Authoritative && len(d.files()) > 0:
+		kind = "workspace"
+	}
+	return ojson.NewObject("type", kind, "ref", nil)
+}
+
+// objections are what a review has found: the risk, else what it says of itself.
+func (d *deriving) objections() []any {
+	if list := d.evidence.Objects("objections"); len(list) > 0 {
+		out := make([]any, len(list))
+		for i := range list {
+			out[i] = list[i]
+		}
+		return out
+	}
+	said := oneLine(d.run.GetRiskSummary(), 4000)
+	if said == "" && d.writes == wire.ReviewOnly {
+		said = oneLine(d.run.GetSummary(), 4000)
+	}
+	if said == "" {
+		return []any{}
+	}
+	severity := strings.ToLower(strings.TrimSpace(d.run.GetRiskLevel()))
+	if !slices.Contains([]string{"low", "medium", "high", "blocking"}, severity) {
+		severity = "low"
+	}
+	return []any{ojson.NewObject("id", "OBJ-001", "severity", severity, "statement", said, "status", "raised")}
+}
+
+// verification is what was run, and how it ended: evidence.verification in the form of
+// a turn result; else evidence.checks or evidence.commands, lists of objects with
+// command (or name) and exit_code (or passed, or status); else the evaluations of the
+// artifacts.
+func (d *deriving) verification() *ojson.Object {
+	if own := d.evidence.Object("verification"); own != nil {
+		return own
+	}
+	var evidence, commands []any
+	failed := false
+	add := func(command string, code int) {
+		commands = append(commands, command)
+		evidence = append(evidence, ojson.NewObject("command", command, "exit_code", code))
+		failed = failed || code != 0
+	}
+	for _, list := range []string{"checks", "commands", "machine_evidence"} {
+		for i, c := range d.evidence.Objects(list) {
+			command := oneLine(cmp.Or(c.String("command"), c.String("name"), fmt.Sprintf("%s[%d]", list, i)), 1000)
+			code, known := c.Int("exit_code")
+			if !known && c.Has("passed") {
+				known, code = true, exitCode(c.Bool("passed"))
+			}
+			if said := strings.ToLower(c.String("status")); !known && said != "" {
+				known, code = true, 1
+				if said == "pass" || said == "passed" || said == "success" {
+					code = 0
+				}
+			}
+			if known {
+				add(command, code)
+			}
+		}
+	}
+	for _, a := range d.req.Artifacts {
+		for _, e := range a.GetEvalResults() {
+			add("eval "+oneLine(e.GetMetric(), 200), exitCode(e.GetPassed()))
+		}
+	}
+	if evidence == nil {
+		return ojson.NewObject("status", "skipped", "commands", []any{},
+			"evidence_summary", "The report carries no evidence.", "machine_evidence", []any{})
+	}
+	status := "pass"
+	if failed {
+		status = "fail"
+	}
+	return ojson.NewObject("status", status, "commands", commands,
+		"evidence_summary", fmt.Sprintf("%d checks in the evidence of the report.", len(evidence)), "machine_evidence", evidence)
+}
+
+func exitCode(passed bool) int {
+	if passed {
+		return 0
+	}
+	return 1
+}
+
+// answers says of each item of the acceptance contract what the report says of the
+// whole: an accepted outcome addresses them.
+func (d *deriving) answers(items []string) []any {
+	if list := d.evidence.Objects("intent_response"); len(list) > 0 {
+		out := make([]any, len(list))
+		for i := range list {
+			out[i] = list[i]
+		}
+		return out
+	}
+	status := "deferred"
+	if d.run.GetFinalDecision() == pb.OutcomeDecision_ACCEPT {
+		status = "addressed"
+	}
+	out := make([]any, len(items))
+	for i, item := range items {
+		out[i] = ojson.NewObject("item", item, "status", status, "detail", d.summary())
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+// What became of a report under a lease that has ended (docs/leases.md#the-calls).
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Reported is how a lease ended.
+type Reported string
+
+// What a report has led to.
+const (
+	ReportAccepted  Reported = "accepted"   // the result is in the run
+	ReportRefused   Reported = "refused"    // the result was refused and the turn sent back
+	ReportGivenBack Reported = "given_back" // the holder gave the turn back without a result
+)
+
+// Reported says what the record has of the end of a lease: "" when it did not end by a
+// report of this holder. Only the token that was the turn's last one answers for
+// an acceptance.
+func (r *Runner) Reported(ctx context.Context, h LeaseHolder) (Reported, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	if v.State.Run() == "" || h.Ref.RunID != v.State.Run() || h.Ref.StepID == "" {
+		return "", nil
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
+		p := row.Object("payload")
+		l := p.Object("lease")
+		switch p.String("action") {
+		case protocol.LeaseActRefused, protocol.LeaseActCancelAsked:
+			return false // says nothing of an end
+		}
+		return row.String("event_type") == run.EventLease && l.String("step_id") == h.Ref.StepID &&
+			l.Object("fencing_token").String("token") == h.Ref.FencingToken
+	})
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	p := rows[0].Row.Object("payload")
+	l := p.Object("lease")
+	if l.String("lease_id") != h.Ref.LeaseID || l.String("runner_id") != h.RunnerID || l.String("session_id") != h.SessionID {
+		return "", nil
+	}
+	switch {
+	case p.String("action") == protocol.LeaseActRejected:
+		return ReportRefused, nil
+	case p.String("action") != protocol.LeaseActReleased:
+		return "", nil
+	case p.Has("reason"):
+		return ReportGivenBack, nil
+	}
+	return ReportAccepted, nil
+}
