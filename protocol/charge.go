@@ -39,6 +39,7 @@ func (t *transition) charge(usd float64) {
 func (t *transition) exhaustBudget(turn *run.Turn) {
 	s := t.s
 	b := &s.BudgetStatus
+	t.traceBudget()
 	if b.RemainingUSD == nil || *b.RemainingUSD > 0 {
 		return
 	}

@@ -8,6 +8,7 @@ type FileFact struct {
 	Path   string // project-relative, slash-separated
 	Exists bool
 	Data   []byte
+	Digest string // SHA-256 of Data in hex, "" when it is not at hand
 }
 
 // Files is a set of file facts by exact path. A path the caller did not look at
@@ -28,6 +29,15 @@ func NewFiles(facts []FileFact) *Files {
 
 // Exists reports whether the file was there.
 func (f *Files) Exists(path string) bool { return f != nil && f.facts[path].Exists }
+
+// Taken reports whether the path was looked at, whatever was found there.
+func (f *Files) Taken(path string) bool {
+	if f == nil {
+		return false
+	}
+	_, ok := f.facts[path]
+	return ok
+}
 
 // Data returns the file's bytes, nil when it was not there. The caller must not
 // change them.

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -60,6 +61,9 @@ type GateInput struct {
 	Marks *ojson.Map[*run.DocumentMark]
 	// Person: a person passes the gate and answers for what its documents say.
 	Person bool
+
+	// Trace gets a step for each thing the gate looks at; nil: nowhere.
+	Trace *verdict.Step
 }
 
 // GateFinding is one reason with its meaning.
@@ -174,18 +178,25 @@ func (r *GateResult) evaluate(in GateInput, open, undefined string) {
 	r.Credentialed = gate.Credentialed
 	var stale []string
 	for _, a := range config.GateArtifacts(in.Config, gate, in.Phase) {
+		found, warned := len(r.Findings), len(r.Warnings)
 		if r.artifact(in, a) {
 			stale = append(stale, a.Path)
 		}
+		traceFile(in, id, a, r.Findings[found:], r.Warnings[warned:])
 	}
 	if gate.RequiresVerify {
+		found := len(r.Findings)
 		r.verification(in)
+		traceVerification(in, id, r.Findings[found:])
 	}
 	person := gate.RequiresHuman || r.NeedsPerson != ""
 	if in.Config.GateRule(id) != nil {
 		person, r.NeedsPerson = true, "authority names who approves gate "+wire.Quoted(id)
 	}
+	found := len(r.Findings)
 	r.stale(in, stale, person)
+	traceStale(in, stale, r.Findings[found:])
+	tracePerson(in, id, person, r.NeedsPerson)
 	switch {
 	case len(r.Findings) > 0:
 		r.Action, r.Passed = ActionGateFailed, false

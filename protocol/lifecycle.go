@@ -83,7 +83,7 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 	}
 	s.QueuedRunCompletion = nil
 	in.CompletionRequest = true
-	g := EvaluateRunCompletion(in)
+	g := t.completionGate(in)
 	t.completion(&g, by, !own)
 	a.ignored(&g, ActionNotFinalPhase)
 	return evaluated{&g, run.GateCompletion}
@@ -104,7 +104,7 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 	}
 	s.QueuedPhaseTransition = nil
 	in.TransitionRequest = want
-	g := EvaluatePhaseExit(in)
+	g := t.phaseGate(in)
 	t.phaseExit(&g, by, own == nil)
 	a.ignored(&g, ActionUnknownPhase)
 	return evaluated{&g, run.GatePhase}
@@ -140,9 +140,10 @@ func (t *transition) phaseExit(g *GateResult, by string, queued bool) {
 	case ActionAdvance:
 		t.advance(g, by, "auto")
 	case ActionAwaitHuman:
-		verdict := EvaluateApproval(t.cfg, t.approvalInput(g, run.GatePhase))
-		if verdict.Auto {
-			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), run.GatePhase, wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, verdict))
+		said := EvaluateApproval(t.cfg, t.approvalInput(g, run.GatePhase))
+		t.traceApproval(g, said)
+		if said.Auto {
+			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), run.GatePhase, wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, said))
 			t.advance(g, by, "auto_approved")
 			return
 		}
@@ -158,9 +159,10 @@ func (t *transition) completion(g *GateResult, by string, queued bool) {
 	case ActionComplete:
 		t.complete(g.GateID)
 	case ActionAwaitHuman:
-		verdict := EvaluateApproval(t.cfg, t.approvalInput(g, run.GateCompletion))
-		if verdict.Auto {
-			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), run.GateCompletion, wire.OrEmpty(g.GateID), t.s.Phase, "", verdict))
+		said := EvaluateApproval(t.cfg, t.approvalInput(g, run.GateCompletion))
+		t.traceApproval(g, said)
+		if said.Auto {
+			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), run.GateCompletion, wire.OrEmpty(g.GateID), t.s.Phase, "", said))
 			t.complete(g.GateID)
 			return
 		}
@@ -320,7 +322,7 @@ func (t *transition) gateInput(files []FileBlob) GateInput {
 	for i, f := range files {
 		facts[i] = FileFact{Path: f.Path}
 		if f.Blob != nil {
-			facts[i].Exists, facts[i].Data = true, f.Blob.Data
+			facts[i].Exists, facts[i].Data, facts[i].Digest = true, f.Blob.Data, f.Blob.Digest
 		}
 	}
 	return GateInput{

@@ -81,10 +81,10 @@ func (op *AcceptTurn) apply(t *transition) *wire.Error {
 			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
 	}
 	turn, err := t.target(op.TurnID, "accept")
-	if err != nil {
+	if t.rule(RuleTurn, op.TurnID, "", err) != nil {
 		return err
 	}
-	if err := t.acceptable(turn); err != nil {
+	if err := t.rule(RuleStatus, string(t.s.Status), "", t.acceptable(turn)); err != nil {
 		return err
 	}
 	if err := op.checkModes(t, turn); err != nil {

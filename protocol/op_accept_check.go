@@ -64,11 +64,29 @@ func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 }
 
 func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
-	for _, step := range []func(*ojson.Object) *wire.Error{
-		a.validate, a.checkWait, a.checkProtected, a.checkProposal, a.checkOverrides, a.observe, a.checkSignoffs, a.coverIntent, a.precheckGate, a.checkEmpty,
-		a.checkReplay, a.checkPolicies, a.checkConflict, a.checkDrift,
+	for _, c := range []struct {
+		rule  string
+		check func(*ojson.Object) *wire.Error
+	}{
+		{RuleStages, a.validate},
+		{RuleWait, a.checkWait},
+		{RuleProtected, a.checkProtected},
+		{RuleProposal, a.checkProposal},
+		{RuleOverride, a.checkOverrides},
+		{RuleObserved, a.observe},
+		{RuleSignoff, a.checkSignoffs},
+		{RuleIntent, a.coverIntent},
+		{RuleCoverage, a.precheckGate},
+		{RuleEmpty, a.checkEmpty},
+		{RuleReplay, a.checkReplay},
+		{RulePolicies, a.checkPolicies},
+		{RuleConflict, a.checkConflict},
+		{RuleDrift, a.checkDrift},
 	} {
-		if err := step(doc); err != nil {
+		leave := a.t.enter(c.rule, "", a.configOf(c.rule))
+		err := c.check(doc)
+		leave(err)
+		if err != nil {
 			return err
 		}
 		if a.t.failure != nil {
@@ -89,6 +107,7 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 		in.IdleSidecar, _ = ojson.DecodeLimited(a.op.IdleSidecar.Data, ojson.Limits{Bytes: MaxStagedBytes, Depth: maxStagedDepth})
 	}
 	a.v = result.Validate(in)
+	a.traceStages()
 	if !a.v.OK {
 		return &wire.Error{Code: wire.CodeValidationFailed, Stage: a.v.Stage, Class: a.v.Class, Problems: a.v.Errors,
 			Message: fmt.Sprintf("The result of turn %s fails the %s stage: %s", a.turn.TurnID, a.v.Stage, a.v.Errors.Join()),
@@ -212,7 +231,7 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	}
 	in := a.gateInput()
 	in.TransitionRequest = a.res.PhaseTransitionRequest
-	g := EvaluatePhaseExit(in)
+	g := t.phaseGate(in)
 	if g.Action != ActionGateFailed {
 		return nil
 	}

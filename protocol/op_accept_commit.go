@@ -179,15 +179,16 @@ func (a *acceptance) nonProgress() {
 		return
 	}
 	out := NonProgress(NonProgressInput{Gate: in, Signature: wire.OrEmpty(s.NonProgressSignature), Count: s.NonProgressCount, Declared: a.effective})
+	threshold := t.cfg.RunLoop.NonProgressThreshold
+	if threshold <= 0 {
+		threshold = 3
+	}
+	t.traceProgress(out, threshold)
 	if out.Count == 0 {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return
 	}
 	s.NonProgressSignature, s.NonProgressCount = new(out.Signature), out.Count
-	threshold := t.cfg.RunLoop.NonProgressThreshold
-	if threshold <= 0 {
-		threshold = 3
-	}
 	if out.Count < threshold {
 		return
 	}

@@ -16,8 +16,10 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 	if t.x.StreakRole == a.turn.AssignedRole {
 		streak = t.x.Streak
 	}
-	vs := EvaluatePolicies(t.cfg, PolicyInput{Phase: t.s.Phase, Role: a.turn.AssignedRole, Status: a.res.Status, PhaseTurns: inPhase,
-		TotalTurns: t.x.Accepted, Streak: streak, CostUSD: a.res.CostUSD, CostKnown: a.res.Cost.Len() > 0, Replay: a.op.Replay})
+	in := PolicyInput{Phase: t.s.Phase, Role: a.turn.AssignedRole, Status: a.res.Status, PhaseTurns: inPhase,
+		TotalTurns: t.x.Accepted, Streak: streak, CostUSD: a.res.CostUSD, CostKnown: a.res.Cost.Len() > 0, Replay: a.op.Replay}
+	vs := EvaluatePolicies(t.cfg, in)
+	t.tracePolicies(in)
 	var block, escalate []Violation
 	for _, v := range vs {
 		switch v.Action {

@@ -136,7 +136,7 @@ func approvalBlock(s *run.State) bool {
 }
 
 func (op *ApprovePhase) apply(t *transition) *wire.Error {
-	if err := CheckApprovable(t.s, false, t.env.Actor); err != nil {
+	if err := t.rule(RulePending, "", "", CheckApprovable(t.s, false, t.env.Actor)); err != nil {
 		return err
 	}
 	if err := checkDelegated(t.s); err != nil {
@@ -147,15 +147,17 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	t.result = res
 	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedRow, func(in GateInput) GateResult {
 		in.TransitionRequest = new(p.To)
-		return EvaluatePhaseExit(in)
+		return t.phaseGate(in)
 	}); err != nil {
 		return err
 	}
 	d := t.gateDecision(run.GatePhase, p.Gate, p.To, &op.Approval)
-	if passed, err := op.Approval.count(t, res, d); err != nil || !passed {
+	passed, err := op.Approval.count(t, res, d)
+	t.tracePeople(res, err)
+	if err != nil || !passed {
 		return err
 	}
-	if err := op.Approval.checkActions(t.cfg, p.Gate); err != nil {
+	if err := t.rule(RuleGateActions, p.Gate, gatePointer(p.Gate, "gate_actions"), op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
@@ -174,7 +176,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 }
 
 func (op *ApproveCompletion) apply(t *transition) *wire.Error {
-	if err := CheckApprovable(t.s, true, t.env.Actor); err != nil {
+	if err := t.rule(RulePending, "", "", CheckApprovable(t.s, true, t.env.Actor)); err != nil {
 		return err
 	}
 	if err := checkDelegated(t.s); err != nil {
@@ -185,15 +187,17 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	t.result = res
 	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedDone, func(in GateInput) GateResult {
 		in.CompletionRequest = true
-		return EvaluateRunCompletion(in)
+		return t.completionGate(in)
 	}); err != nil {
 		return err
 	}
 	d := t.gateDecision(run.GateCompletion, p.Gate, "", &op.Approval)
-	if passed, err := op.Approval.count(t, res, d); err != nil || !passed {
+	passed, err := op.Approval.count(t, res, d)
+	t.tracePeople(res, err)
+	if err != nil || !passed {
 		return err
 	}
-	if err := op.Approval.checkActions(t.cfg, p.Gate); err != nil {
+	if err := t.rule(RuleGateActions, p.Gate, gatePointer(p.Gate, "gate_actions"), op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -47,7 +48,9 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A turn can be assigned only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
+	t.says(RuleStatus, string(s.Status), "", verdict.Pass, "")
 	id, warnings, err := ResolveRole(t.cfg, s, op.Role)
+	t.traceRole(id, warnings, err)
 	if err != nil {
 		return err
 	}
@@ -59,17 +62,18 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeUnknownRuntime, Field: "roles." + id + ".runtime", Message: fmt.Sprintf("Role %q is bound to no runtime.", id)}
 	}
 	if err := t.routed(id); err != nil {
-		return err
+		return t.rule(RuleRole, id, "/rules/enforce_routing", err)
 	}
-	if err := t.capacity(id, t.cfg.Route(s.Phase)); err != nil {
+	capacity := pointer("routing", s.Phase, "max_concurrent_turns")
+	if err := t.rule(RuleCapacity, s.Phase, capacity, t.capacity(id, t.cfg.Route(s.Phase))); err != nil {
 		return err
 	}
 	reserve, err := t.reserve(id)
-	if err != nil {
+	if t.rule(RuleBudgetTurn, id, "/budget", err) != nil {
 		return err
 	}
 	if role.WriteAuthority != wire.ReviewOnly && len(op.Dirty) > 0 {
-		return t.dirtyError(op.Dirty)
+		return t.rule(RuleClean, id, pointer("roles", id, "write_authority"), t.dirtyError(op.Dirty))
 	}
 
 	t.markDocuments(op.Documents, s.ActiveTurns.Len() == 0, false)

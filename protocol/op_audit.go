@@ -59,6 +59,7 @@ func (op *Audit) apply(t *transition) *wire.Error {
 	case len(op.Rows) > MaxAuditRows:
 		return refuse("rows", "%d audit rows are more than one operation records (%d).", len(op.Rows), MaxAuditRows)
 	}
+	t.traceHooks(op.Rows)
 	for i, r := range op.Rows {
 		field := fmt.Sprintf("rows[%d]", i)
 		switch {

@@ -70,6 +70,7 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 	turn.LastRejection = rejection
 	t.about(&turn)
 	res := &RejectResult{Turn: &turn, Preserved: preserved}
+	t.traceAttempts(&turn)
 	if turn.Attempt < t.cfg.Rules.MaxTurnRetries {
 		op.retry(t, &turn, conflict, rejection)
 		res.Status = turn.Status

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -38,8 +39,9 @@ type transition struct {
 	turn, role string
 	failure    *wire.Error
 	result     any
-	agreed     []*run.Vote // who agreed to an act
-	gateFell   bool        // a gate has failed in this very operation
+	agreed     []*run.Vote   // who agreed to an act
+	gateFell   bool          // a gate has failed in this very operation
+	trace      *verdict.Step // where the rules that are asked are written down; nil: nowhere
 }
 
 type pendingEvent struct {

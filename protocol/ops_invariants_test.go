@@ -27,6 +27,7 @@ func (w *opsWorld) checked(snap *Snapshot, op Operation, env Env) (*Transition, 
 		w.t.Fatalf("%s modified its snapshot:\n%s\n%s", op.Name(), before, now)
 	}
 	w.deterministic(snap, op, env, tr, err)
+	w.judged(snap, op, env, tr, err)
 	if err != nil {
 		return nil, err
 	}

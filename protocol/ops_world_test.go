@@ -44,6 +44,8 @@ type opsWorld struct {
 	ops    int
 	actor  Actor
 	checks bool // hold every operation against the invariants
+
+	same, sameOf *config.Config // see equal
 }
 
 // opsConfig is three phases with a reviewer, two writers and two API roles. edit

@@ -14,6 +14,7 @@ import (
 // never skipped over a person's gate.
 func (t *transition) timeouts(turn *run.Turn, files []FileBlob) {
 	hits := EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)
+	t.traceTimeouts(turn)
 	entry := func(kind string, h TimeoutHit) *ojson.Object {
 		return NewTimeoutEntry(kind, t.env.Time(), turn.TurnID, t.s.Phase, h)
 	}
@@ -46,7 +47,7 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 	in := t.gateInput(files)
 	in.TransitionRequest = new(next)
 	verifiedBy(&in, t.x.LastRow)
-	g := EvaluatePhaseExit(in)
+	g := t.phaseGate(in)
 	from := t.s.Phase
 	if g.Action == ActionAdvance {
 		row := entry("timeout_skip", h)

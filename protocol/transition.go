@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -156,11 +157,17 @@ type FileWrite struct {
 // Apply computes the transition of op on snap. The snapshot is not modified.
 // A nil Transition with an error means: refused, nothing to record.
 func Apply(snap *Snapshot, op Operation, env Env) (*Transition, *wire.Error) {
+	return apply(snap, op, env, nil)
+}
+
+// apply writes the rules it asks to trace, unless that is nil.
+func apply(snap *Snapshot, op Operation, env Env, trace *verdict.Step) (*Transition, *wire.Error) {
 	// A record keeps the time in wire precision and draws its ids from the first:
 	// what a caller's clock or earlier draws add must not decide anything.
 	env.Now = env.Now.UTC().Truncate(time.Millisecond)
 	env.drawn = 0
 	t := newTransition(snap, env)
+	t.trace = trace
 	if err := op.apply(t); err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 		return nil, err
 	}
 	op.Seen.Siblings = c.siblings(turn)
-	op.Protected = c.protectedPaths(s, op.Seen)
+	op.Protected = protocol.ProtectedPaths(c.view.Config, s.path, s.data, &op.Seen)
 	if op.Files, err = c.gateFiles(); err != nil {
 		return nil, err
 	}
@@ -145,43 +145,6 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 		return nil, err
 	}
 	return op, nil
-}
-
-// protectedPaths are the paths a result declares or proposes, or the turn changed, that
-// git_hooks.protected keeps. What a turn beside this one has claimed is left to it.
-func (c *change) protectedPaths(s staged, seen result.Observation) []string {
-	if len(c.view.Config.Protected) == 0 && c.view.Config.Authority == nil {
-		return nil
-	}
-	paths := slices.Clone(seen.FilesChanged)
-	for _, claim := range seen.Siblings {
-		paths = slices.DeleteFunc(paths, func(p string) bool { return slices.Contains(claim.FilesChanged, p) })
-	}
-	if doc, refusal := protocol.DecodeStaged(s.path, s.data); refusal == nil {
-		paths = append(paths, doc.Strings("files_changed")...)
-		for _, p := range doc.Objects("proposed_changes") {
-			paths = append(paths, p.String("path"))
-		}
-	}
-	var out []string
-	for _, p := range paths {
-		if clean, problem := wire.CleanPath(p); problem == "" && c.kept(clean) && !slices.Contains(out, clean) {
-			out = append(out, clean)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// kept reports a path that no turn may change: what git_hooks.protected names, and with
-// authority the files of signers.
-func (c *change) kept(path string) bool {
-	if c.view.Config.ProtectedPath(path) != "" {
-		return true
-	}
-	return c.view.Config.Authority != nil && slices.ContainsFunc(wire.SignerFiles(), func(f string) bool {
-		return wire.FoldPath(f) == wire.FoldPath(path)
-	})
 }
 
 // proposed reads the present contents of the files a result proposes to change.

@@ -393,7 +393,7 @@ func (c *change) applicable(ctx context.Context, p *Proposal, files []ProposedFi
 	var conflicts []*ojson.Object
 	var names []string
 	for _, f := range files {
-		if !wire.ProjectOwned(f.Path) || c.kept(f.Path) || governed(f.Path) || !plainPath(root, f.Path) {
+		if !wire.ProjectOwned(f.Path) || protocol.KeptPath(c.view.Config, f.Path) || governed(f.Path) || !plainPath(root, f.Path) {
 			return unsafeProposal(f.Path)
 		}
 		if f.Before == nil && f.After == nil || f.Before != nil && f.After != nil && bytes.Equal(f.Before, f.After) {

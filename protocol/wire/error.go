@@ -20,11 +20,15 @@ type Error struct {
 
 	Problems []Problem     // every finding when there are several
 	Details  *ojson.Object // further machine-readable members for --json
+	Explain  string        // what git agentxchain explain takes to tell more: a turn; "" for Code
 }
 
 func (e *Error) Error() string     { return e.Message }
 func (e *Error) ErrorCode() string { return e.Code }
 func (e *Error) ErrorHint() string { return e.Hint }
+
+// ExplainSubject is what git agentxchain explain takes to tell more of a refusal.
+func (e *Error) ExplainSubject() string { return e.Explain }
 
 // Problem is one finding of a validator.
 type Problem struct {

@@ -1,0 +1,117 @@
+// Judge: an operation decided on as Apply decides, with the rules that led to the
+// decision (docs/spec/verdicts.md).
+
+package protocol
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Decided is what an operation came to and why.
+type Decided struct {
+	Transition *Transition // nil when Refusal is set
+	Refusal    *wire.Error // of an operation that leaves no trace; one that is recorded is Transition.Failure
+	Chain      *verdict.Chain
+}
+
+// Failure is the refusal, recorded or not; nil when the operation was granted.
+func (j *Decided) Failure() *wire.Error {
+	if j.Refusal != nil {
+		return j.Refusal
+	}
+	return j.Transition.Failure
+}
+
+// Judge applies the operation and says which rules were asked. What it yields is what
+// Apply yields: the chain is written down beside the decision and never read by it.
+func Judge(snap *Snapshot, op Operation, env Env) *Decided {
+	root := &verdict.Step{}
+	out := &Decided{Chain: &verdict.Chain{
+		Kind:  op.Name(),
+		Actor: env.Actor.Name,
+		Run:   snap.State.Run(),
+		Phase: snap.State.Phase,
+	}}
+	t, refusal := apply(snap, op, env, root)
+	out.Transition, out.Refusal = t, refusal
+	c := out.Chain
+	c.At = wire.FormatTime(env.Now.UTC().Truncate(time.Millisecond))
+	c.Outcome, c.Status, c.Next = verdict.Granted, string(snap.State.Status), snap.State.Phase
+	if t != nil {
+		c.Run, c.Turn, c.Role = cmp.Or(t.State.Run(), c.Run), t.Turn, t.Role
+		c.Status, c.Next = string(t.State.Status), t.State.Phase
+	}
+	if f := out.Failure(); f != nil {
+		c.Outcome, c.Code, c.Message = verdict.Refused, f.Code, f.Message
+		if !refuses(root.Steps) {
+			root.Add(verdict.Step{Rule: "operation." + op.Name(), Verdict: verdict.Fail, Code: f.Code, Why: f.Message,
+				Spec: SpecOfCode(f.Code)})
+		}
+	}
+	if len(root.Steps) == 0 {
+		root.Add(verdict.Step{Rule: "operation." + op.Name(), Verdict: verdict.Pass, Spec: specOfOperation(op.Name())})
+	}
+	c.Steps = root.Steps
+	return out
+}
+
+// refuses reports whether one of the steps accounts for a refusal.
+func refuses(steps []*verdict.Step) bool {
+	for _, s := range steps {
+		if s.Verdict == verdict.Fail || s.Verdict == verdict.Unknown {
+			return true
+		}
+	}
+	return false
+}
+
+// enter begins a rule with steps of its own; leave ends it with what the rule said. While
+// nobody asks for the chain both do nothing.
+func (t *transition) enter(rule, subject, config string) (leave func(*wire.Error)) {
+	outer := t.trace
+	if outer == nil {
+		return func(*wire.Error) {}
+	}
+	step := outer.Add(verdict.Step{Rule: rule, Subject: subject, Spec: SpecOf(rule), Config: config})
+	failed := t.failure
+	t.trace = step
+	return func(err *wire.Error) {
+		t.trace = outer
+		if err == nil && t.failure != failed {
+			err = t.failure
+		}
+		step.Sum()
+		if err == nil {
+			if step.Verdict == verdict.Fail {
+				step.Verdict = verdict.Pass // looked at, and not held against the operation
+			}
+			return
+		}
+		if step.Verdict != verdict.Unknown {
+			step.Verdict = verdict.Fail
+		}
+		step.Code, step.Why = err.Code, err.Message
+	}
+}
+
+// rule writes down a rule without steps of its own and hands the refusal on.
+func (t *transition) rule(rule, subject, config string, err *wire.Error) *wire.Error {
+	if t.trace == nil {
+		return err
+	}
+	step := verdict.Step{Rule: rule, Subject: subject, Verdict: verdict.Pass, Spec: SpecOf(rule), Config: config}
+	if err != nil {
+		step.Verdict, step.Code, step.Why = verdict.Fail, err.Code, err.Message
+	}
+	t.trace.Add(step)
+	return err
+}
+
+// says writes down a rule that stops nothing by itself.
+func (t *transition) says(rule, subject, config, said, why string) {
+	t.trace.Add(verdict.Step{Rule: rule, Subject: subject, Verdict: said, Why: why, Spec: SpecOf(rule), Config: config})
+}

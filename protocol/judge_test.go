@@ -1,0 +1,111 @@
+// A chain of verdicts says how the decision came about, changes nothing about it, and an
+// equal configuration gives an equal chain.
+
+package protocol
+
+import (
+	"bytes"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// judged holds the chain of an operation against what the operation came to: for every
+// operation that a test of the engine makes.
+func (w *opsWorld) judged(snap *Snapshot, op Operation, env Env, tr *Transition, err *wire.Error) {
+	w.t.Helper()
+	d := Judge(snap, op, env)
+	if a, b := outcomeText(tr, err), outcomeText(d.Transition, d.Refusal); a != b {
+		w.t.Fatalf("%s is decided otherwise while it is explained:\n%s", op.Name(), cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
+	}
+	c := d.Chain
+	if len(c.Steps) == 0 {
+		w.t.Fatalf("%s: the chain is empty", op.Name())
+	}
+	if f := d.Failure(); (f != nil) != (c.Outcome == verdict.Refused) {
+		w.t.Fatalf("%s: the outcome is %s, the failure %v", op.Name(), c.Outcome, f)
+	} else if f != nil && (c.Code != f.Code || c.Decisive() == nil && c.Undecided() == nil) {
+		w.t.Fatalf("%s: no step accounts for %s:\n%s", op.Name(), f.Code, ojson.Pretty(c.Object()))
+	}
+	for l := range c.All() {
+		if l.Rule == "" || l.Verdict == "" || l.Spec == "" {
+			w.t.Fatalf("%s: a step lacks its rule, verdict or section:\n%s", op.Name(), ojson.Pretty(c.Object()))
+		}
+	}
+	same := w.equal(snap.Config)
+	if same == nil {
+		return
+	}
+	again := Judge(UnderConfig(snap, same), OperationUnder(op, same), env)
+	if a, b := ojson.Pretty(c.Object()), ojson.Pretty(again.Chain.Object()); !bytes.Equal(a, b) {
+		w.t.Fatalf("%s: an equal configuration changes the chain:\n%s", op.Name(), cmp.Diff(strings.Split(string(a), "\n"), strings.Split(string(b), "\n")))
+	}
+}
+
+// equal is the configuration decoded anew from its document, nil when the test has changed
+// the decoded one only. It is decoded once for each configuration.
+func (w *opsWorld) equal(cfg *config.Config) *config.Config {
+	if w.same == nil || w.sameOf != cfg {
+		same, problems, err := config.Decode(ojson.Pretty(cfg.Raw))
+		if err != nil || len(problems) > 0 {
+			return nil // it could not govern
+		}
+		w.same, w.sameOf = same, cfg
+	}
+	was := *cfg
+	was.Raw = w.same.Raw
+	if !reflect.DeepEqual(&was, w.same) {
+		return nil
+	}
+	return w.same
+}
+
+// Every section that a rule or a code names is there.
+func TestSectionsOfRulesExist(t *testing.T) {
+	anchors := map[string]bool{}
+	for _, page := range []string{"approvals", "configuration", "gates", "lifecycle", "observation", "results", "state", "README"} {
+		data, err := os.ReadFile("../docs/spec/" + page + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		anchors[specDir+page+".md"] = true
+		for line := range strings.Lines(string(data)) {
+			if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+				slug := strings.NewReplacer(" ", "-", ",", "", "`", "", ".", "").Replace(strings.ToLower(strings.TrimSpace(title)))
+				anchors[specDir+page+".md#"+slug] = true
+			}
+		}
+	}
+	anchors["docs/hooks.md"] = true
+	rules := []string{RuleStatus, RuleTurn, RuleStages, RuleStage + "schema", RuleStage + "assignment", RuleStage + "artifact",
+		RuleStage + "verification", RuleStage + "protocol", RuleWait, RuleProtected, RuleProposal, RuleOverride, RuleObserved, RuleSignoff,
+		RuleIntent, RuleCoverage, RuleEmpty, RuleReplay, RulePolicies, RulePolicy + config.RuleMaxTotalTurns, RuleConflict, RuleDrift,
+		RuleGate, RuleGateRequest, RuleGateFile, RuleGateVerify, RuleGatePerson, RuleGateActions, RuleApproval, RulePending, RulePeople,
+		RuleTimeout + "phase", RuleBudgetRun, RuleBudgetTurn, RuleNonProgress, RuleRole, RuleCapacity, RuleClean, RuleAttempts,
+		RuleHook + "before_gate", RuleGate + "." + FindingSemantics, RuleGate + "." + FindingDocumentStale, RuleGate + "." + FindingOwnership}
+	for _, r := range rules {
+		if s := SpecOf(r); !anchors[s] || s == specDir+"README.md" {
+			t.Errorf("rule %s names %s, which is no section", r, s)
+		}
+	}
+	for name := range operations() {
+		if s := specOfOperation(name); !anchors[s] {
+			t.Errorf("operation %s names %s", name, s)
+		}
+	}
+	for _, code := range []string{wire.CodeInvalidConfig, wire.CodeBudgetExhausted, wire.CodeDirtyTree, wire.CodeRunBlocked, wire.CodeValidationFailed,
+		wire.CodeOverrideFailed, wire.CodeArtifactMismatch, wire.CodeGateCoverage, wire.CodePolicyViolation, wire.CodeConflict, wire.CodeGateFailed,
+		wire.CodeGateActionFailed, wire.CodeDelegationOpen, CodeSignatureRequired, CodeApproverNotAllowed, wire.CodeTurnNotActive, wire.CodeInvalidState} {
+		if s := SpecOfCode(code); !anchors[s] || s == specDir+"README.md" {
+			t.Errorf("code %s names %s, which is no section", code, s)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// A recorded state and a recorded operation as they are under another configuration
+// (docs/spec/verdicts.md#another-configuration).
+
+package protocol
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// UnderConfig returns the snapshot with another configuration. What an operation once
+// copied from the configuration into the state is copied again: what is left of the
+// budget, the gates there are, the runtime of an active turn. Everything else stays as
+// it was recorded.
+func UnderConfig(snap *Snapshot, now *config.Config) *Snapshot {
+	out := *snap
+	was := snap.Config
+	out.Config = now
+	s := snap.State.Copy(run.SharedObjects)
+	out.State = s
+	if limit := freshBudget(now).RemainingUSD; s.Run() != "" && !sameLimit(freshBudget(was).RemainingUSD, limit) {
+		s.BudgetStatus.RemainingUSD = nil
+		if limit != nil {
+			s.BudgetStatus.RemainingUSD = new(*limit - s.BudgetStatus.SpentUSD)
+		}
+	}
+	for _, r := range now.Routing.All() {
+		if r.ExitGate != "" && !s.PhaseGateStatus.Has(r.ExitGate) {
+			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
+		}
+	}
+	for id, turn := range s.ActiveTurns.All() {
+		a, b := was.Role(turn.AssignedRole), now.Role(turn.AssignedRole)
+		if a != nil && b != nil && a.RuntimeID == turn.RuntimeID && b.RuntimeID != turn.RuntimeID {
+			moved := *turn
+			moved.RuntimeID = b.RuntimeID
+			s.ActiveTurns.Set(id, &moved)
+		}
+	}
+	return &out
+}
+
+func sameLimit(a, b *float64) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// OperationUnder returns the operation with those of its arguments that follow from the
+// configuration derived again from what was recorded beside them.
+func OperationUnder(op Operation, now *config.Config) Operation {
+	a, ok := op.(*AcceptTurn)
+	if !ok || a.Staged == nil {
+		return op
+	}
+	moved := *a
+	moved.Protected = ProtectedPaths(now, a.StagedPath, a.Staged.Data, &a.Seen)
+	return &moved
+}
+
+// ProtectedPaths are the paths that a result declares or proposes, or that its turn
+// changed, which the configuration keeps from turns; sorted. What a turn beside this one
+// has claimed is left to it.
+func ProtectedPaths(cfg *config.Config, path string, staged []byte, seen *result.Observation) []string {
+	if len(cfg.Protected) == 0 && cfg.Authority == nil {
+		return nil
+	}
+	paths := slices.Clone(seen.FilesChanged)
+	for _, claim := range seen.Siblings {
+		paths = slices.DeleteFunc(paths, func(p string) bool { return slices.Contains(claim.FilesChanged, p) })
+	}
+	if doc, refusal := DecodeStaged(path, staged); refusal == nil {
+		paths = append(paths, doc.Strings("files_changed")...)
+		for _, p := range doc.Objects("proposed_changes") {
+			paths = append(paths, p.String("path"))
+		}
+	}
+	var out []string
+	for _, p := range paths {
+		if clean, problem := wire.CleanPath(p); problem == "" && KeptPath(cfg, clean) && !slices.Contains(out, clean) {
+			out = append(out, clean)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// KeptPath reports a path that no turn may change: what git_hooks.protected names, and
+// with authority the files of signers.
+func KeptPath(cfg *config.Config, path string) bool {
+	if cfg.ProtectedPath(path) != "" {
+		return true
+	}
+	return cfg.Authority != nil && slices.ContainsFunc(wire.SignerFiles(), func(f string) bool {
+		return wire.FoldPath(f) == wire.FoldPath(path)
+	})
+}
