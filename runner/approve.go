@@ -222,7 +222,7 @@ func (a *approving) op(actions []protocol.ActionRun) protocol.Operation {
 
 // preview asks whether the approval would be granted, and whether the gate passes with it.
 func (a *approving) preview(c *change) (passes bool, err error) {
-	t, refusal := protocol.Apply(c.view.Snapshot(), preview(a.op(nil)), c.env)
+	t, refusal := c.decide(c.view.Snapshot(), preview(a.op(nil)))
 	if refusal != nil {
 		return false, refusal
 	}

@@ -117,12 +117,12 @@ func (c *change) admits(ctx context.Context, begin protocol.Operation, role stri
 		return err
 	}
 	snap := c.view.Snapshot()
-	begun, refusal := protocol.Apply(snap, begin, c.env)
+	begun, refusal := c.decide(snap, begin)
 	if refusal != nil {
 		return refusal
 	}
 	snap.State, snap.Index = begun.State, begun.Index
-	if _, refusal := protocol.Apply(snap, op, c.env); refusal != nil {
+	if _, refusal := c.decide(snap, op); refusal != nil {
 		return refusal
 	}
 	return nil

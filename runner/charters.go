@@ -50,10 +50,10 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 			return nil, err
 		}
 		snap := c.view.Snapshot()
-		begun, refusal := protocol.Apply(snap, begin, c.env)
+		begun, refusal := c.decide(snap, begin)
 		if refusal == nil {
 			snap.State, snap.Index = begun.State, begun.Index
-			_, refusal = protocol.Apply(snap, op, c.env)
+			_, refusal = c.decide(snap, op)
 		}
 		if refusal != nil {
 			return nil, refusal

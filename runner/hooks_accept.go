@@ -31,7 +31,7 @@ func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (proto
 	if err != nil {
 		return nil, err
 	}
-	t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
+	t, refusal := c.decide(c.view.Snapshot(), op)
 	turn := c.target(opt.TurnID)
 	if turn == nil || refusal != nil && refusal.Stage == "" {
 		return op, nil // the engine refuses it with the same words
@@ -44,7 +44,7 @@ func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (proto
 		if op, err = c.acceptance(ctx, opt); err != nil {
 			return nil, err
 		}
-		t, refusal = protocol.Apply(c.view.Snapshot(), op, c.env)
+		t, refusal = c.decide(c.view.Snapshot(), op)
 	}
 	if opt.Patient && refusal == nil {
 		if err := c.unfinished(op, t); err != nil {

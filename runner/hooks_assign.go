@@ -24,7 +24,7 @@ func (c *change) beforeAssignment(ctx context.Context, op protocol.Operation) er
 	if !c.hooks.has(phase) {
 		return nil
 	}
-	t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
+	t, refusal := c.decide(c.view.Snapshot(), op)
 	if refusal != nil {
 		return refusal
 	}

@@ -60,7 +60,7 @@ func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.T
 	if err := c.keep(ctx, done); err != nil {
 		return nil, err
 	}
-	next, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
+	next, refusal := c.decide(c.view.Snapshot(), op)
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -200,7 +200,7 @@ func (c *change) carryOut(ctx context.Context, op protocol.Operation, done *Done
 			return err
 		}
 	}
-	t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
+	t, refusal := c.decide(c.view.Snapshot(), op)
 	if refusal != nil {
 		return refusal
 	}
@@ -234,6 +234,7 @@ func (c *change) carryOut(ctx context.Context, op protocol.Operation, done *Done
 		c.afterCommit(ctx, t, done)
 	}
 	if t.Failure != nil {
+		t.Failure.Explain = t.Turn
 		return t.Failure
 	}
 	return nil

@@ -72,7 +72,7 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 // bundleStands reports whether the bundle of a dispatched turn is what it would be
 // if it were made now, sealed as recorded.
 func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *run.Turn) (bool, error) {
-	t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
+	t, refusal := c.decide(c.view.Snapshot(), op)
 	if refusal != nil {
 		return false, refusal
 	}

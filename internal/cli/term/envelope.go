@@ -29,6 +29,9 @@ func (r report) object() *ojson.Object {
 	if r.details.Len() > 0 {
 		e.Details = r.details
 	}
+	if r.explain != "" {
+		e.Extra.Set("explain", r.explainCommand())
+	}
 	return ojson.Marshal(e)
 }
 

@@ -84,6 +84,7 @@ type report struct {
 	details  *ojson.Object
 	findings []string
 	silent   bool
+	explain  string // what explain takes to tell more, "" where there is no more to tell
 	Exit     int
 }
 
@@ -117,5 +118,15 @@ func Describe(err error) report {
 		r.Code = "timeout"
 	}
 	r.Exit = ExitStatus(r.Code)
+	if r.Exit == ExitRefused || r.Exit == exitBlocked {
+		r.explain = r.Code
+		var of interface{ ExplainSubject() string }
+		if errors.As(err, &of) && of.ExplainSubject() != "" {
+			r.explain = of.ExplainSubject()
+		}
+	}
 	return r
 }
+
+// explainCommand is the command that tells more of a refusal.
+func (r report) explainCommand() string { return "git agentxchain explain " + OneLine(r.explain) }

@@ -156,7 +156,7 @@ func (o *Output) finish(err error) int {
 	return r.Exit
 }
 
-// printError writes "error: ..." and "hint: ..." to stderr. The text may quote
+// printError writes "error: ...", "hint: ..." and, of a refusal, "why: ..." to stderr. The text may quote
 // files somebody else wrote, so control characters are made visible.
 func (o *Output) printError(r report) {
 	s := o.errSty()
@@ -168,6 +168,9 @@ func (o *Output) printError(r report) {
 	}
 	if r.hint != "" {
 		_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", s.Cyan("hint:"), Clean(r.hint))
+	}
+	if r.explain != "" {
+		_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", s.Dim("why:"), r.explainCommand())
 	}
 }
 

@@ -1,0 +1,52 @@
+// Notes of refusals that left no trace in a run: the newest of each code.
+
+package gitstore
+
+import (
+	"errors"
+	"io/fs"
+	"regexp"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+)
+
+// maxRefusal bounds the note of a refusal, bytes.
+const maxRefusal = 1 << 20
+
+var refusalCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+func refusalName(code string) string { return "refused-" + code + ".json" }
+
+// NoteRefusal keeps the chain of a refusal in the private directory of this work tree.
+// It is nothing of the run and not part of its record.
+func (s *Store) NoteRefusal(c *verdict.Chain) error {
+	data := ojson.Pretty(c.Object())
+	if !refusalCode.MatchString(c.Code) || len(data) > maxRefusal {
+		return nil
+	}
+	return s.writePrivate(refusalName(c.Code), data)
+}
+
+// Refusal is the newest note of a refusal with the code, nil without one.
+func (s *Store) Refusal(code string) (*verdict.Chain, error) {
+	if !refusalCode.MatchString(code) {
+		return nil, nil
+	}
+	data, err := s.readPrivate(refusalName(code), maxRefusal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil, nil // cut short by a crash: there is no note
+	}
+	c := &verdict.Chain{}
+	if errs := ojson.Unmarshal(o, c); len(errs) > 0 {
+		return nil, nil
+	}
+	return c, nil
+}

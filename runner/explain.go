@@ -1,0 +1,160 @@
+// Why recorded operations came to what they did (docs/whatif.md#explain).
+
+package runner
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Explanation is what is known of a turn, a gate, an operation or a refusal.
+type Explanation struct {
+	Kind   string // turn, gate, operation, refusal
+	Of     string
+	Run    string
+	Chains []*chains.Chain // oldest first
+	// Other operations about it that cannot be applied again: another tool's, or of
+	// another rule set.
+	Skipped int
+}
+
+// Explain tells why something came to what it did: of is a turn, a gate, an operation
+// (its commit, or the beginning of it) or the code of a refusal; run "" is the run of
+// this work tree. Nothing is written.
+//
+// Errors: not_found when the run knows nothing of the name; no_run; those of the record.
+func (r *Runner) Explain(ctx context.Context, run, of string) (*Explanation, error) {
+	ops, err := r.Store.Chain(ctx, run, "")
+	if err != nil {
+		if chain, nerr := r.Store.Refusal(of); nerr == nil && chain != nil {
+			return &Explanation{Kind: "refusal", Of: of, Run: chain.Run, Chains: []*chains.Chain{chain}}, nil
+		}
+		return nil, err
+	}
+	out := &Explanation{Of: of, Run: ops[0].Run}
+	switch {
+	case slices.ContainsFunc(ops, func(op OpInfo) bool { return op.Turn == of }):
+		out.Kind = "turn"
+		return out, r.explainAll(ctx, ops, out, func(op *OpInfo) bool { return op.Turn == of })
+	case slices.ContainsFunc(ops, func(op OpInfo) bool { return len(of) >= 4 && len(of) <= len(op.Op) && string(op.Op[:len(of)]) == of }):
+		out.Kind = "operation"
+		return out, r.explainAll(ctx, ops, out, func(op *OpInfo) bool { return len(of) <= len(op.Op) && string(op.Op[:len(of)]) == of })
+	}
+	for _, kind := range []string{"gate", "refusal"} {
+		err := r.explainNewest(ctx, ops, out, func(c *chains.Chain) bool {
+			if kind == "gate" {
+				return JudgesGate(c, of)
+			}
+			return c.Code == of
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(out.Chains) > 0 {
+			out.Kind = kind
+			break
+		}
+	}
+	noted, err := r.Store.Refusal(of)
+	if err != nil {
+		return nil, err
+	}
+	if noted != nil && (len(out.Chains) == 0 || out.Kind == "refusal" && noted.At > out.Chains[0].At) {
+		out.Kind, out.Chains = "refusal", []*chains.Chain{noted}
+	}
+	if len(out.Chains) == 0 {
+		return nil, &wire.Error{Code: wire.CodeNotFound, Field: of,
+			Message: "Run " + out.Run + " has no turn, judged gate, operation or refusal " + wire.Quoted(of) + ".",
+			Hint:    "git agentxchain log"}
+	}
+	return out, nil
+}
+
+// JudgesGate reports whether the gate was evaluated or decided on in the chain.
+func JudgesGate(c *chains.Chain, gate string) bool {
+	for l := range c.All() {
+		switch l.Rule {
+		case protocol.RuleGate, protocol.RulePeople, protocol.RuleApproval:
+			if l.Subject == gate {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// explainAll judges the operations that want lists.
+func (r *Runner) explainAll(ctx context.Context, ops []OpInfo, out *Explanation, want func(*OpInfo) bool) error {
+	for i := range ops {
+		if !want(&ops[i]) {
+			continue
+		}
+		chain, err := r.ChainAt(ctx, ops, i)
+		if err != nil {
+			return err
+		}
+		if chain == nil {
+			out.Skipped++
+			continue
+		}
+		out.Chains = append(out.Chains, chain)
+	}
+	return nil
+}
+
+// explainNewest finds the newest operation whose chain is wanted.
+func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanation, want func(*chains.Chain) bool) error {
+	for i := len(ops) - 1; i >= 0; i-- {
+		switch ops[i].Name {
+		case protocol.OpAccept, "approve_transition", "approve_completion", "deny_gate", "reject_turn", "block", "escalate":
+		default:
+			continue // no gate is judged there, and no refusal recorded
+		}
+		chain, err := r.ChainAt(ctx, ops, i)
+		if err != nil {
+			return err
+		}
+		if chain != nil && want(chain) {
+			out.Chains = []*chains.Chain{chain}
+			return nil
+		}
+	}
+	return nil
+}
+
+// ChainAt judges ops[i] as it was judged; nil for one that cannot be applied again. ops is
+// a chain from its beginning (gitstore.Store.Chain).
+func (r *Runner) ChainAt(ctx context.Context, ops []OpInfo, i int) (*chains.Chain, error) {
+	var out *chains.Chain
+	err := r.Store.EachOp(ctx, ops, i, i+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+		d := past(op).Explain()
+		if d == nil {
+			return nil, nil
+		}
+		data, err := r.Store.ConfigBytes(ctx, op.ConfigID)
+		if err != nil {
+			return nil, err
+		}
+		out = d.Chain
+		whatif.Locate(out, data)
+		return nil, nil
+	})
+	return out, err
+}
+
+// ExplainOp judges one operation of a run's chain as it was judged, nil when it cannot be
+// applied again.
+func (r *Runner) ExplainOp(ctx context.Context, op git.OID) (*chains.Chain, error) {
+	ops, err := r.Store.Chain(ctx, "", op)
+	if err != nil || len(ops) == 0 {
+		return nil, err
+	}
+	return r.ChainAt(ctx, ops, len(ops)-1)
+}

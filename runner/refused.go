@@ -1,0 +1,23 @@
+// What the engine refused without a trace in the run is noted beside the repository, so
+// that a person can ask why.
+
+package runner
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// decide lets the engine decide on an operation in the environment of the change.
+func (c *change) decide(snap *protocol.Snapshot, op protocol.Operation) (*protocol.Transition, *wire.Error) {
+	t, refusal := protocol.Apply(snap, op, c.env)
+	if refusal != nil {
+		chain := protocol.Judge(snap, op, c.env).Chain
+		whatif.Locate(chain, ojson.Pretty(snap.Config.Raw))
+		// It is a help and no record: that it cannot be written changes no answer.
+		_ = c.r.Store.NoteRefusal(chain)
+	}
+	return t, refusal
+}

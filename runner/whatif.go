@@ -1,0 +1,163 @@
+// Recorded operations judged again: why they came to what they did, and what another
+// configuration would have changed (docs/whatif.md).
+
+package runner
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// OtherConfig says which configuration recorded operations are judged by.
+type OtherConfig struct {
+	Document []byte      // agentxchain.json; nil: the one each operation was decided under
+	Set      []SetMember // members set in it
+	NoHooks  bool        // hooks count as left out; else a recorded answer stands where the hook is still configured
+}
+
+// SetMember is one member of a configuration with its value.
+type SetMember struct {
+	Path  string // config.SetMember
+	Value ojson.Value
+}
+
+// RecordedConfig tells that nothing of the configuration is changed.
+func (o *OtherConfig) RecordedConfig() bool {
+	return o.Document == nil && len(o.Set) == 0 && !o.NoHooks
+}
+
+// Over returns the configuration, made from the one an operation was decided under.
+//
+// Errors: invalid_json and invalid_config of the document, invalid_argument of a path.
+func (o *OtherConfig) Over(recorded []byte) (*config.Config, []byte, error) {
+	data := recorded
+	if o.Document != nil {
+		data = o.Document
+	}
+	if len(o.Set) > 0 {
+		doc, err := ojson.DecodeObject(data)
+		if err != nil {
+			return nil, nil, &wire.Error{Code: wire.CodeInvalidJSON, Field: wire.ConfigPath, Message: "The configuration is not a JSON object: " + err.Error() + "."}
+		}
+		for _, s := range o.Set {
+			next, refusal := config.SetMember(doc, s.Path, s.Value)
+			if refusal != nil {
+				return nil, nil, refusal
+			}
+			doc = next
+		}
+		data = ojson.Pretty(doc)
+	}
+	cfg, problems, err := config.Decode(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if refusal := config.Refusal(problems); refusal != nil {
+		return nil, nil, refusal
+	}
+	return cfg, data, nil
+}
+
+// others makes the other configuration once for each recorded one.
+type others struct {
+	r    *Runner
+	ctx  context.Context
+	opt  *OtherConfig
+	mu   sync.Mutex
+	made map[git.OID]*otherConfig
+}
+
+type otherConfig struct {
+	was  *config.Config
+	cfg  *config.Config
+	data []byte
+	err  error
+}
+
+func (o *others) of(op *gitstore.RecordedOp) *otherConfig {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if have := o.made[op.ConfigID]; have != nil {
+		return have
+	}
+	out := &otherConfig{was: op.Config}
+	var recorded []byte
+	if recorded, out.err = o.r.Store.ConfigBytes(o.ctx, op.ConfigID); out.err == nil {
+		out.cfg, out.data, out.err = o.opt.Over(recorded)
+	}
+	o.made[op.ConfigID] = out
+	return out
+}
+
+// WhatIf judges the operations of a run again under another configuration, each from the
+// recorded state before it; run "" is the one of this work tree. Nothing is written.
+//
+// Errors: those of OtherConfig.Over; no_run; object_missing and others of the record.
+func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*whatif.Report, error) {
+	ops, err := r.Store.Chain(ctx, run, "")
+	if err != nil {
+		return nil, err
+	}
+	o := &others{r: r, ctx: ctx, opt: opt, made: make(map[git.OID]*otherConfig)}
+	out := make([]*whatif.Compared, len(ops))
+	lines := make([]*otherConfig, len(ops))
+	err = r.Store.EachOp(ctx, ops, 0, len(ops), func(i int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+		other := o.of(op)
+		if other.err != nil {
+			return nil, other.err
+		}
+		c := past(op).Under(other.cfg, !opt.NoHooks)
+		out[i], lines[i] = c, other
+		if c.Was == nil {
+			return nil, nil
+		}
+		next := c.Was.Transition
+		c.Was = nil // a long run's states are not kept
+		return next, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range out {
+		if len(c.Differences) > 0 {
+			located := ojson.Lines(lines[i].data)
+			for k := range c.Differences {
+				c.Differences[k].Line = whatif.LineOf(located, c.Differences[k].Config)
+			}
+		}
+	}
+	if len(ops) > 0 {
+		run = ops[0].Run
+	}
+	report := whatif.NewReport(run, out)
+	for _, other := range o.made {
+		report.Hooks(other.was, other.cfg)
+	}
+	return report, nil
+}
+
+func past(op *gitstore.RecordedOp) *whatif.Past {
+	return &whatif.Past{Op: string(op.Op), Record: op.Record, Before: op.Before}
+}
+
+// RunIDs lists the recorded runs of the repository.
+func (r *Runner) RunIDs(ctx context.Context) ([]string, error) {
+	refs, err := r.Store.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(refs))
+	for i, ref := range refs {
+		out[i] = strings.TrimPrefix(ref.Name, git.RunRefPrefix)
+	}
+	return out, nil
+}
