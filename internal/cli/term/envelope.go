@@ -29,10 +29,11 @@ func (r report) object() *ojson.Object {
 	if r.details.Len() > 0 {
 		e.Details = r.details
 	}
+	o := ojson.Marshal(e)
 	if r.explain != "" {
-		e.Extra.Set("explain", r.explainCommand())
+		o.Set("explain", r.explainCommand())
 	}
-	return ojson.Marshal(e)
+	return o
 }
 
 // correlationID takes the caller's id when it is sane and mints one otherwise.
