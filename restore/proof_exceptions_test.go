@@ -19,6 +19,7 @@ const (
 	strict     = "The reference's decoder passes over characters that are not base64 and unused bits, so that one content has many spellings and text can hide in it. We take the standard one only, and report one finding for it."
 	twice      = "The reference's parser lets the last of two members with one name count. Another reader may take the first, so that it is no artifact to rely on."
 	noISO      = "The reference takes what JavaScript's Date guesses at, days no calendar has included, where its own message demands an ISO time."
+	formOnly   = "The reference checks the form of the order of phases. The order is that of the configuration's routing, which the artifact has."
 	notMembers = "The reference counts the characters of a text as if they were members. The text is reported where it does not belong."
 )
 
@@ -74,6 +75,11 @@ var exceptions = []exception{
 	{name: "member twice, the last is wrong", ours: unreadable, reason: twice},
 
 	{name: "exported at *", ours: "exported_at", reason: noISO},
+
+	{name: "run config/routing*", ours: "config summary.workflow_phase_order", reason: formOnly},
+	{name: "initiative config/routing*", ours: "summary.workflow_phase_order config", reason: formOnly},
+	{name: "run summary/workflow_phase_order *", ours: "summary.workflow_phase_order", reason: formOnly},
+	{name: "initiative summary/workflow_phase_order *", ours: "summary.workflow_phase_order", reason: formOnly},
 
 	{name: "run state/retained_turns text", ours: "state", reason: notMembers},
 	{name: "initiative config/workstreams text", ours: "coordinator.workstream_count config", reason: notMembers},

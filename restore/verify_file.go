@@ -125,7 +125,7 @@ func (a *artifact) collector(path, repo string, events bool) collector {
 				a.sums[path] = d
 			}
 		}}
-	case multiDir + "/state.json", multiDir + "/barriers.json":
+	case multiDir + "/state.json", multiDir + "/barriers.json", pidFile, dashboardFile:
 		return collector{document: func(raw []byte) {
 			if o, err := ojson.DecodeLimited(raw, ojson.Limits{Bytes: maxValue, Depth: 256}); err == nil {
 				a.documents[path] = o

@@ -3,7 +3,10 @@
 package restore
 
 import (
+	"cmp"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -21,6 +24,9 @@ func (a *artifact) checkRun() {
 		declared := object(get(config, "project"))
 		a.same("project.id", get(p, "id"), get(declared, "id"), "the configuration's project.id")
 		a.same("project.name", get(p, "name"), get(declared, "name"), "the configuration's project.name")
+		if goal := orNull(get(declared, "goal")); p.Has("goal") && !deepEqual(get(p, "goal"), goal) {
+			a.add("project.goal", "this is not the goal in the configuration")
+		}
 		a.same("project.template", get(p, "template"), or(get(config, "template"), "generic"),
 			"the configuration's template, or generic without one")
 		a.same("project.protocol_mode", get(p, "protocol_mode"),
@@ -68,6 +74,36 @@ func (a *artifact) checkRun() {
 	a.checkDecisions(get(summary, "repo_decisions"), config)
 	a.checkDashboard(get(summary, "dashboard_session"))
 	a.checkOrigin(summary, config, state)
+	a.checkFileCounts(summary)
+}
+
+// checkFileCounts checks what the summary says of the files themselves. How many files
+// were left out is known to the exporter alone; that some were left out is not.
+// Artifacts of older versions leave these members out.
+func (a *artifact) checkFileCounts(summary *ojson.Object) {
+	const truncated, total, included = "export_files_truncated", "total_collected_files", "included_files"
+	if summary.Has(included) {
+		a.count("summary."+included, get(summary, included), a.fileCount, "entries of files")
+	}
+	cut := get(summary, truncated)
+	if _, ok := cut.(bool); !ok && summary.Has(truncated) {
+		a.add("summary."+truncated, "this must be true or false and is %s", show(cut))
+		return
+	}
+	if !summary.Has(total) {
+		return
+	}
+	n, ok := integer(get(summary, total))
+	switch {
+	case !ok || n < int64(a.fileCount):
+		a.add("summary."+total, "this must be a count of at least %d, the number of entries of files, and is %s",
+			a.fileCount, show(get(summary, total)))
+	case cut == any(true) && n == int64(a.fileCount):
+		a.add("summary."+truncated, "this is true, but files has as many entries as were collected")
+	case cut == any(false) && n > int64(a.fileCount):
+		a.add("summary."+total, "this must be %d, the number of entries of files, where none was left out, and is %d",
+			a.fileCount, n)
+	}
 }
 
 // checkOrigin checks what the summary repeats of the run's purpose and descent.
@@ -175,8 +211,12 @@ func (a *artifact) checkPhaseOrder(summary *ojson.Object) {
 	const path = "summary.workflow_phase_order"
 	order := get(summary, "workflow_phase_order")
 	if none(order) {
+		if _, missing := order.(absent); !missing && phaseOrder(object(a.config), get(summary, "phase")) != nil {
+			a.add(path, "this is null, but the configuration has phases")
+		}
 		return
 	}
+	found := len(a.list)
 	list, ok := order.([]any)
 	if !ok {
 		a.add(path, "this must be an array of phases, or null")
@@ -208,6 +248,34 @@ func (a *artifact) checkPhaseOrder(summary *ojson.Object) {
 	if s, ok := phase.(string); !none(phase) && (!ok || !seen[s]) {
 		a.add("summary.phase", "the phase is not in workflow_phase_order")
 	}
+	config := object(a.config)
+	if config == nil || len(a.list) > found {
+		return
+	}
+	declared := object(get(config, "routing")).Keys()
+	if !slices.EqualFunc(list, declared, func(have any, want string) bool { return have == any(want) }) &&
+		!deepEqual(list, numbersFirst(declared)) {
+		a.add(path, "these are not the phases of the configuration's routing, in their order")
+	}
+}
+
+// numbersFirst is the order in which JavaScript gives the members of an object out:
+// those whose names are whole numbers come first, by size.
+func numbersFirst(keys []string) []any {
+	size := func(key string) int64 {
+		n, err := strconv.ParseInt(key, 10, 64)
+		if err != nil || n < 0 || n >= 1<<32-1 || strconv.FormatInt(n, 10) != key {
+			return math.MaxInt64
+		}
+		return n
+	}
+	keys = slices.Clone(keys)
+	slices.SortStableFunc(keys, func(x, y string) int { return cmp.Compare(size(x), size(y)) })
+	list := make([]any, len(keys))
+	for i, k := range keys {
+		list[i] = k
+	}
+	return list
 }
 
 func (a *artifact) checkDelegations(have any) {
@@ -303,6 +371,33 @@ func (a *artifact) checkDashboard(have any) {
 	if status == "running" && !positive {
 		a.add(path+".pid", "a running dashboard has a process number")
 	}
+	a.checkDashboardFiles(s, status)
+}
+
+// checkDashboardFiles compares the session with the dashboard's own files where the
+// artifact has them. Whether its process lived is known to the exporting machine alone.
+func (a *artifact) checkDashboardFiles(session *ojson.Object, status string) {
+	const path = "summary.dashboard_session"
+	if status == "not_running" {
+		return
+	}
+	doc := object(a.documents[dashboardFile])
+	if status == "pid_only" {
+		doc = nil
+	}
+	same := func(key string, want any, file string) {
+		if !none(want) && !identical(get(session, key), want) {
+			a.add(path+"."+key, "this must be what files.%s has, %s, and is %s", file, show(want), show(get(session, key)))
+		}
+	}
+	text, _ := a.documents[pidFile].(string)
+	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 {
+		same("pid", ojson.Int(n), pidFile)
+	} else {
+		same("pid", get(doc, "pid"), dashboardFile)
+	}
+	same("url", get(doc, "url"), dashboardFile)
+	same("started_at", get(doc, "started_at"), dashboardFile)
 }
 
 // isSpace is what JavaScript trims.
