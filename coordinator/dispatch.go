@@ -81,7 +81,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 				Message: "The turn was assigned, but the repository does not say which it is.",
 			}
 		}
-		return nil, c.unstarted(ctx, tx, s, a, out, inRepo(a.Repo, dir, err))
+		return nil, c.unstarted(ctx, tx, s, a, out, inRepo(a.Repo, dir, stepAgain(err)))
 	}
 	if err != nil {
 		c.note(a.Repo + ": " + err.Error())

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -244,6 +245,29 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 	}
 }
 
+// assignWords is an assignment as hints of a repository name it.
+var assignWords = regexp.MustCompile(Program + ` assign( --new-run)?( [^ ,;]+$)?`)
+
+// stepAgain lets a refusal of an assignment that the initiative made name the step that makes
+// it: an assignment by hand would be a turn that the initiative does not know.
+func stepAgain(err error) error {
+	var e *wire.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	out := *e
+	out.Hint = assignWords.ReplaceAllStringFunc(e.Hint, func(s string) string {
+		if strings.Contains(s, "--new-run") {
+			return s
+		}
+		return Program + " multi step"
+	})
+	return &out
+}
+
+// commandWords is a command of ours, up to its name.
+var commandWords = regexp.MustCompile(Program + ` [a-z-]+`)
+
 // inRepo says in which repository an error arose and where to put it right.
 func inRepo(repo, dir string, err error) error {
 	var e *wire.Error
@@ -251,7 +275,12 @@ func inRepo(repo, dir string, err error) error {
 		out := *e
 		out.Message = fmt.Sprintf("Repository %s (%s): %s", repo, dir, e.Message)
 		out.Field = "repos." + repo
-		out.Hint = strings.Replace(e.Hint, Program+" ", Program+" -C "+dir+" ", 1)
+		out.Hint = commandWords.ReplaceAllStringFunc(e.Hint, func(s string) string {
+			if strings.HasSuffix(s, " multi") {
+				return s // of the workspace
+			}
+			return Program + " -C " + wire.ShellWord(dir) + strings.TrimPrefix(s, Program)
+		})
 		return &out
 	}
 	var g *git.Error

@@ -81,13 +81,13 @@ func Shown(v ojson.Value) string {
 // spell names with backslashes or control characters differently.
 func Quoted(s string) string { return `"` + s + `"` }
 
-// ShellWord makes an id safe to paste into a shell: ids come from documents that
+// ShellWord makes an id or a path safe to paste into a shell: ids come from documents that
 // somebody else may have written.
 func ShellWord(s string) string {
 	plain := s != "" && s[0] != '-'
 	for i := 0; plain && i < len(s); i++ {
 		c := s[i]
-		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/'
 	}
 	if plain {
 		return s

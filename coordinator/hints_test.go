@@ -1,0 +1,54 @@
+// The hints of a repository, as a person reads them in the workspace.
+
+package coordinator
+
+import (
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+func TestHintsOfARepositoryNameWhatWorksInTheWorkspace(t *testing.T) {
+	for _, tc := range []struct{ hint, step, other string }{
+		{
+			"git agentxchain accept turn_1",
+			"git agentxchain -C ../my-api accept turn_1",
+			"git agentxchain -C ../my-api accept turn_1",
+		},
+		{
+			"raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain assign",
+			"raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain multi step",
+			"raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain -C ../my-api assign",
+		},
+		{
+			"commit them (or git agentxchain checkpoint for an accepted turn), then: git agentxchain assign",
+			"commit them (or git agentxchain -C ../my-api checkpoint for an accepted turn), then: git agentxchain multi step",
+			"commit them (or git agentxchain -C ../my-api checkpoint for an accepted turn), then: git agentxchain -C ../my-api assign",
+		},
+		{
+			"do it, then: git agentxchain assign pm",
+			"do it, then: git agentxchain multi step",
+			"do it, then: git agentxchain -C ../my-api assign pm",
+		},
+		{
+			"git agentxchain repair --from-ref run_1 brings it here; git agentxchain assign --new-run starts another",
+			"git agentxchain -C ../my-api repair --from-ref run_1 brings it here; git agentxchain -C ../my-api assign --new-run starts another",
+			"git agentxchain -C ../my-api repair --from-ref run_1 brings it here; git agentxchain -C ../my-api assign --new-run starts another",
+		},
+	} {
+		e := &wire.Error{Code: "x", Message: "No.", Hint: tc.hint}
+		hint := func(err error) string { return err.(*wire.Error).Hint }
+		if have := hint(inRepo("api", "../my-api", stepAgain(e))); have != tc.step {
+			t.Errorf("a step: %q, want %q", have, tc.step)
+		}
+		if have := hint(inRepo("api", "../my-api", e)); have != tc.other {
+			t.Errorf("another command: %q, want %q", have, tc.other)
+		}
+		if e.Hint != tc.hint {
+			t.Errorf("the repository's own error has changed: %q", e.Hint)
+		}
+	}
+	if have := inRepo("api", "/x y", &wire.Error{Hint: "git agentxchain accept"}).(*wire.Error).Hint; have != "git agentxchain -C '/x y' accept" {
+		t.Errorf("a place with a space: %q", have)
+	}
+}
