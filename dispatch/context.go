@@ -34,7 +34,7 @@ func (v *view) context() []byte {
 	d.block(v.inherited())
 	v.lastTurn(d)
 	d.block(v.decisionHistory())
-	if b := v.State.BlockedOn; b != nil && *b != "" {
+	if b := v.State.BlockedOn; b != nil && strings.TrimSpace(*b) != "" {
 		d.block("## Blockers\n\n- " + line(*b))
 	}
 	if e := v.State.Escalation; e != nil {

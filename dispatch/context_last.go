@@ -24,16 +24,16 @@ func (v *view) lastTurn(d *document) {
 	l.field("Runtime", orDash(line(r.String("runtime_id"))))
 	l.field("Summary", orDash(line(r.String("summary"))))
 	if rows := r.Objects("decisions"); len(rows) > 0 {
-		l.field("Decisions", "")
+		l.label("Decisions")
 		nested(&l, rows, func(o *ojson.Object) string {
 			return orDash(line(o.String("id"))) + ": " + line(o.String("statement"))
 		})
 	}
 	if rows := r.Objects("objections"); len(rows) > 0 {
-		l.field("Objections", "")
+		l.label("Objections")
 		nested(&l, rows, objectionLine)
 	}
-	d.block(strings.ReplaceAll(l.String(), ":** \n", ":**\n"))
+	d.block(l.String())
 	d.block(v.openObjections())
 	files := r.Strings("files_changed")
 	if len(files) > 0 {
@@ -75,7 +75,7 @@ func nested(l *list, rows []*ojson.Object, text func(*ojson.Object) string) {
 			*l = append(*l, fmt.Sprintf("  - … and %d more, left out here", len(rows)-i))
 			return
 		}
-		*l = append(*l, "  - "+text(o))
+		l.at("  - ", text(o))
 	}
 }
 
@@ -124,7 +124,11 @@ func (v *view) verification() string {
 	l.field("Status", orDash(line(status)))
 	if norm := v.last.Object("normalized_verification"); norm.String("status") != "" &&
 		norm.String("status") != status {
-		l.field("Normalized status", line(norm.String("status"))+" — "+orDash(line(norm.String("reason"))))
+		s := line(norm.String("status"))
+		if reason := line(norm.String("reason")); reason != "" {
+			s += " — " + reason
+		}
+		l.field("Normalized status", s)
 	}
 	if c := ver.Strings("commands"); len(c) > 0 {
 		l.field("Commands", inlineCodes(c))

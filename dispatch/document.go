@@ -32,10 +32,29 @@ func (d *document) bytes() []byte { return []byte(d.b.String()) }
 // list is a sequence of lines written as one block.
 type list []string
 
-func (l *list) add(format string, args ...any) { *l = append(*l, "- "+fmt.Sprintf(format, args...)) }
+// add adds a bullet. One that would say nothing is left out, and so is the sign before a last
+// part that is empty.
+func (l *list) add(format string, args ...any) { l.at("- ", fmt.Sprintf(format, args...)) }
 
-// field adds a labelled bullet.
-func (l *list) field(label, value string) { l.add("**%s:** %s", label, value) }
+// at adds a bullet at a depth, which its mark has.
+func (l *list) at(mark, s string) {
+	for _, sign := range [...]string{": ", " — "} {
+		s = strings.TrimSuffix(s, sign)
+	}
+	if s = strings.TrimRight(s, " "); s != "" {
+		*l = append(*l, mark+s)
+	}
+}
+
+// field adds a labelled bullet; a label without a value is left out.
+func (l *list) field(label, value string) {
+	if value = strings.TrimSpace(value); value != "" && value != orDash("") {
+		*l = append(*l, fmt.Sprintf("- **%s:** %s", label, value))
+	}
+}
+
+// label adds a labelled bullet for the bullets that are nested below it.
+func (l *list) label(label string) { *l = append(*l, fmt.Sprintf("- **%s:**", label)) }
 
 func (l list) String() string { return strings.Join(l, "\n") }
 
