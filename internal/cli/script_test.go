@@ -4,7 +4,9 @@ package cli
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,6 +24,13 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	testrepo.InMemory()
+	if signal.Ignored(syscall.SIGHUP) {
+		// As below nohup. What a script starts would ignore it too, and wait for ever where the
+		// script closes its terminal; a signal that is caught here is an ordinary one there.
+		hangUp := make(chan os.Signal, 1)
+		signal.Notify(hangUp, syscall.SIGHUP)
+		defer signal.Stop(hangUp)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:       filepath.Join("testdata", "script"),
 		Cmds:      scriptCommands(),
