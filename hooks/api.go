@@ -108,6 +108,10 @@ type Call struct {
 	TurnID    string // "" when no turn is concerned; null in the entries
 	Payload   *ojson.Object
 	Protected []string // project-relative files protected beyond the base set
+
+	// Overruled reports that a person has overruled what a hook says: its no counts as a
+	// warning, and the hooks after it are asked. Nil overrules nothing.
+	Overruled func(hook, message string) bool
 }
 
 // Runner runs hooks in one project. Only Root is required.

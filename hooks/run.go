@@ -95,6 +95,10 @@ func (r *Runner) one(ctx context.Context, g *guard, h Hook, call Call, out *Outc
 		return nil
 	}
 	judge(&e, h, a, secrets)
+	if e.Verdict == VerdictBlock && call.Overruled != nil && call.Overruled(h.Name, messageText(e.Message)) {
+		e.Verdict, e.Action = VerdictWarn, ActionDowngraded
+		e.Annotations = append(e.Annotations, ojson.NewObject("key", "overruled", "value", "a person takes it as it is"))
+	}
 	out.Entries = append(out.Entries, e)
 	if e.Verdict == VerdictBlock {
 		out.OK, out.Blocked = false, true

@@ -29,7 +29,7 @@ func Decides(name string) bool {
 	switch name {
 	case OpAccept, OpExternal, OpDeny, OpWithdraw, OpAbandon, OpConfirm,
 		(*ApprovePhase)(nil).Name(), (*ApproveCompletion)(nil).Name(),
-		(*AdoptConfig)(nil).Name(), (*Reactivate)(nil).Name():
+		(*AdoptConfig)(nil).Name(), (*Reactivate)(nil).Name(), (*RejectTurn)(nil).Name():
 		return true
 	}
 	return false
@@ -87,7 +87,9 @@ func Sayings(acts []*Act) []*Saying {
 		case (*AdoptConfig)(nil).Name():
 			out = append(out, a.said("adopt_config", ""))
 		case (*Reactivate)(nil).Name():
-			out = append(out, a.said("unblock", ""))
+			if op, ok := a.Record.Op.(*Reactivate); !ok || !op.AcceptAsIs && wire.TrimSpace(op.Reason) == "" {
+				out = append(out, a.said("unblock", "")) // else its row says so
+			}
 		}
 		for _, c := range a.Claims {
 			s := a.said(claimedDecision(c), c.String())
@@ -149,7 +151,7 @@ func (a *Act) overrules() (attest.Decision, *Consent) {
 	case *Confirm:
 		return attest.AcceptWorking, op.Consent
 	case *Reactivate:
-		return attest.Unblock, op.Consent
+		return op.decision("").kind, op.Consent
 	}
 	return "", nil
 }
@@ -194,6 +196,13 @@ func SayingsOf(row *ojson.Object, known map[string]bool) []*Saying {
 		s.Decision, who = "confirm", "confirmed_by"
 	case "run_abandoned":
 		s.Decision, who = "abandon", "abandoned_by"
+	case "human_unblock":
+		s.Decision, who = "unblock", "unblocked_by"
+	case "human_rejection":
+		s.Decision, who = "reject", "rejected_by"
+	case "human_overrule":
+		s.Decision, who = "accept_as_is", "overruled_by"
+		s.Gate, s.GateType, s.Phase = row.String("blocked_on"), row.String("kind"), row.String("phase")
 	case "approval_policy":
 		s.Decision, s.By = "approve", ByPolicy
 		return []*Saying{s}
@@ -230,6 +239,16 @@ func votesOf(row *ojson.Object) []*run.Vote {
 		}
 	}
 	return out
+}
+
+// overrulePhase is the phase in which a person took something as it is, "" for other acts.
+func (a *Act) overrulePhase() string {
+	for _, row := range a.Rows {
+		if row.String("type") == "human_overrule" {
+			return row.String("phase")
+		}
+	}
+	return ""
 }
 
 // approvalRow is the row in which an act records an approval, nil for none.

@@ -255,6 +255,7 @@ func (v *approvalVerifier) act(a *Act) {
 	case *Confirm:
 		d.rules = ConfirmationRules(a.Config, c, op.Claims)
 	case *Reactivate:
+		d = op.decision(a.overrulePhase())
 		d.rules = ActRules(a.Config, c)
 	}
 	t := &transition{

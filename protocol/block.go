@@ -19,7 +19,8 @@ type blockSpec struct {
 	Retained                  bool
 	Escalation                *ojson.Object
 	GateAction                *ojson.Object
-	More                      []any // further members of the run_blocked event, in pairs
+	Violations                []*ojson.Object // of policies
+	More                      []any           // further members of the run_blocked event, in pairs
 }
 
 func (t *transition) block(b blockSpec) {
@@ -43,6 +44,13 @@ func (t *transition) block(b blockSpec) {
 	if b.GateAction != nil {
 		r.Extra.Set("detail", b.Detail)
 		r.Extra.Set("gate_action", b.GateAction)
+	}
+	if len(b.Violations) > 0 {
+		list := make([]any, len(b.Violations))
+		for i, v := range b.Violations {
+			list[i] = v
+		}
+		r.Extra.Set("violations", list)
 	}
 	s.BlockedReason = r
 	if b.Escalation != nil {
@@ -77,10 +85,14 @@ func (t *transition) raise(turn *run.Turn) {
 }
 
 // clearBlock makes the run active and resolves the person's open record.
-func (t *transition) clearBlock(via string) {
+func (t *transition) clearBlock(via string) { t.clearBlockFor(via, "") }
+
+// clearBlockFor is clearBlock with the reason of the person who lifts the block.
+func (t *transition) clearBlockFor(via, reason string) {
 	s := t.s
 	was := wire.OrEmpty(s.BlockedOn)
-	t.resolveCurrent(via)
+	current := run.CurrentEscalation(s, t.x.OpenEscalations)
+	t.resolveNoted(func(open *ojson.Object) bool { return current != nil && open == current }, via, reason)
 	if hasPrefix(was, "escalation:") {
 		role := s.Escalation.String("from_role")
 		turn := ""
@@ -88,7 +100,11 @@ func (t *transition) clearBlock(via string) {
 			turn = wire.OrEmpty(s.BlockedReason.TurnID)
 		}
 		t.append(wire.LedgerDecisions, NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
-		t.event("escalation_resolved", nil, "resolved_via", via)
+		pairs := []any{"resolved_via", via}
+		if reason != "" {
+			pairs = append(pairs, "reason", reason)
+		}
+		t.event("escalation_resolved", nil, pairs...)
 	}
 	s.Status = wire.StatusActive
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
@@ -102,13 +118,17 @@ func (t *transition) resolveCurrent(via string) {
 
 // resolveEscalations closes the open records that match.
 func (t *transition) resolveEscalations(match func(*ojson.Object) bool, via string) {
+	t.resolveNoted(match, via, "")
+}
+
+func (t *transition) resolveNoted(match func(*ojson.Object) bool, via, notes string) {
 	var keep, done []*ojson.Object
 	for _, open := range t.x.OpenEscalations {
 		if !match(open) {
 			keep = append(keep, open)
 			continue
 		}
-		row := run.NewEscalationResolution(open.String("escalation_id"), t.env.Time(), via, "")
+		row := run.NewEscalationResolution(open.String("escalation_id"), t.env.Time(), via, notes)
 		t.append(wire.LedgerEscalations, row)
 		t.event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"), "type", wire.Member(open, "type"), "service", wire.Member(open, "service"), "resolved_via", via)
 		done = append(done, run.CompletedEscalation(open, row))

@@ -133,13 +133,14 @@ func sameAuthority(a, b *run.State) bool {
 			"documents", ojson.Marshal(&struct {
 				Documents ojson.Map[*run.DocumentMark] `json:"documents"`
 				Votes     []*run.Vote                  `json:"votes"`
-			}{s.GateDocuments, s.GateVotes}),
+				Overruled []*run.Overrule              `json:"overruled"`
+			}{s.GateDocuments, s.GateVotes, s.Overruled}),
 			"nonces", s.SpentNonces,
 			"base", wire.OrEmpty(s.AuthorityBase),
 		)
 	}
 	if a.AuthorityBase == nil && b.AuthorityBase == nil && a.GateDocuments.Len()+b.GateDocuments.Len()+
-		len(a.GateVotes)+len(b.GateVotes)+len(a.SpentNonces)+len(b.SpentNonces) == 0 {
+		len(a.GateVotes)+len(b.GateVotes)+len(a.SpentNonces)+len(b.SpentNonces)+len(a.Overruled)+len(b.Overruled) == 0 {
 		return true
 	}
 	return bytes.Equal(ojson.Compact(view(a)), ojson.Compact(view(b)))

@@ -425,7 +425,7 @@ func samePerson(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
 
 // subject is the decision in words, to begin a sentence with.
 func (d *decision) subject() string {
-	if d.gate == "" {
+	if d.gate == "" || d.kind == attest.AcceptAsIs {
 		return "The act"
 	}
 	return "gate " + wire.Quoted(d.gate)
@@ -437,6 +437,8 @@ func (d *decision) command() string {
 		return "git agentxchain config adopt"
 	case attest.Unblock:
 		return "git agentxchain unblock"
+	case attest.AcceptAsIs:
+		return "git agentxchain unblock --accept-as-is --reason TEXT"
 	case attest.AcceptWorking:
 		return "git agentxchain confirm"
 	}
@@ -449,10 +451,15 @@ const CodeApprovalsMissing = "approvals_missing"
 // act counts the people who agree to what overrules the record. It does not wait:
 // statements of the others are handed in with it.
 func (t *transition) act(kind attest.Decision, c *Consent, rules []*config.GateRule) *wire.Error {
+	return t.agreeTo(&decision{kind: kind}, c, rules)
+}
+
+// agreeTo is act for a decision that is about something.
+func (t *transition) agreeTo(d *decision, c *Consent, rules []*config.GateRule) *wire.Error {
 	if len(rules) == 0 && len(c.statements()) == 0 {
 		return nil
 	}
-	d := &decision{kind: kind, rules: rules}
+	d.rules = rules
 	sum, refusal := t.agree(c, d)
 	if refusal != nil {
 		return refusal

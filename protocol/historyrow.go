@@ -23,10 +23,11 @@ type HistoryEntry struct {
 	Observed         *ojson.Object // observed_artifact, docs/spec/observation.md
 	AcceptedSequence int
 	AcceptedAt       time.Time
-	Replay           *ojson.Object // verification_replay, nil when nothing was replayed
-	ForwardRevision  *ojson.Object // nil when none
-	Conflict         *ojson.Object // conflict_resolution, nil when none
-	IdleExpansion    *ojson.Object // idle_expansion_result_summary, nil when none
+	Replay           *ojson.Object   // verification_replay, nil when nothing was replayed
+	ForwardRevision  *ojson.Object   // nil when none
+	Conflict         *ojson.Object   // conflict_resolution, nil when none
+	Overruled        []*ojson.Object // {on, said, by, reason, at} of people who took the turn as it is
+	IdleExpansion    *ojson.Object   // idle_expansion_result_summary, nil when none
 }
 
 // BuildHistoryEntry returns the row in the member order of the reference.
@@ -83,6 +84,9 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 	}
 	set("forward_revision", e.ForwardRevision)
 	set("conflict_resolution", e.Conflict)
+	if len(e.Overruled) > 0 {
+		o.Set("overruled", e.Overruled)
+	}
 	if len(r.Delegations) > 0 {
 		issued := make([]*ojson.Object, len(r.Delegations))
 		for i, d := range r.Delegations {

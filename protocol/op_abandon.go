@@ -143,6 +143,7 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 	))
 	t.lastEvent(run.EventAbandoned, nil, ojson.NewObject("reason", reason, "by", by, "from_status", string(res.From),
 		"gate_id", ojson.OrNull(res.Gate), "dropped_turns", dropped))
+	t.talk("abandons the run", s.Run(), reason)
 	t.runHistory("")
 	t.session = "run_abandoned"
 	t.subject = "abandon " + s.Run()

@@ -36,6 +36,7 @@ type AcceptTurn struct {
 	Drift             []string              `json:"drift,omitempty"`     // what changed in the work tree while the decision was being made, usually by a hook
 	Protected         []string              `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
 	Documents         []DocumentFact        `json:"documents,omitempty"` // all gate documents, where the configuration has authority
+	Overruled         []Overruling          `json:"overruled,omitempty"` // hooks whose no a person overruled
 	Lease             *run.Lease            `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
 }
 

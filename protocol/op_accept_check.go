@@ -34,6 +34,7 @@ type acceptance struct {
 	forward   *ojson.Object
 	warnings  []string
 	leftover  []string
+	taken     []*ojson.Object // what people overruled of this result
 }
 
 // refuse records a failed acceptance: the turn and its staged file stay, the

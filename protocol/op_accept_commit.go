@@ -67,7 +67,23 @@ func (a *acceptance) entry(accepted int) *ojson.Object {
 	t := a.t
 	return BuildHistoryEntry(HistoryEntry{Turn: a.turn, RunID: t.s.Run(), Phase: t.s.Phase, Result: a.res, FilesChanged: a.effective,
 		Verification: a.verify.Object(), Observed: a.observedArtifact(), AcceptedSequence: accepted, AcceptedAt: t.env.Now,
-		Replay: a.op.Replay.Summary(), ForwardRevision: a.forward, Conflict: a.mergeRecord()})
+		Replay: a.op.Replay.Summary(), ForwardRevision: a.forward, Conflict: a.mergeRecord(), Overruled: a.overrulings()})
+}
+
+// overrulings are the yeses of people this acceptance stands on: those to policies, and
+// those that let its hooks pass.
+func (a *acceptance) overrulings() []*ojson.Object {
+	out := a.taken
+	for _, h := range a.op.Overruled {
+		for _, o := range a.t.s.Overruled {
+			if o.TurnID == a.turn.TurnID && o.On == h.On && slices.Contains(o.Said, h.Said) {
+				out = append(out, ojson.NewObject("on", o.On, "by", o.By, "reason", o.Reason, "at", o.At))
+				a.warnings = append(a.warnings, fmt.Sprintf("%s takes the turn as it is (%s), over the no of %s.",
+					wire.OneLine(wire.OrNone(o.By.String("name"))), run.Clip(wire.OneLine(o.Reason), 200), h.On))
+			}
+		}
+	}
+	return out
 }
 
 func (a *acceptance) observedArtifact() *ojson.Object {

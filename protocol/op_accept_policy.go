@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,6 +23,12 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 	t.tracePolicies(in)
 	var block, escalate []Violation
 	for _, v := range vs {
+		// A person takes a turn as it is where a policy calls for one. What it blocks by
+		// itself is no question to a person.
+		if o := a.asIs("policy:"+v.PolicyID, v.Message); o != nil && v.Action == "escalate" {
+			a.overrule("policy "+wire.Quoted(v.PolicyID), v.Message, o)
+			continue
+		}
 		switch v.Action {
 		case "warn":
 			a.warnings = append(a.warnings, v.Message)
@@ -48,13 +55,28 @@ func (a *acceptance) escalatePolicy(vs []Violation) {
 	msg := joinViolations(vs)
 	t.append(wire.LedgerDecisions, NewPolicyEscalation(t.env.Time(), a.turn, t.s.Phase, violationRows(vs)))
 	t.block(blockSpec{On: "policy:" + vs[0].PolicyID, Category: "policy_escalation", TypedReason: "policy_escalation", Owner: "human",
-		Action: fmt.Sprintf("Resolve the condition of policy %q, then run: git agentxchain unblock && git agentxchain accept %s", vs[0].PolicyID, a.turn.TurnID),
-		Detail: msg, Turn: a.turn, Retained: true})
+		Action: run.RecoveryAction("policy_escalation", "policy:"+vs[0].PolicyID, a.turn.TurnID),
+		Detail: msg, Turn: a.turn, Retained: true, Violations: violationRows(vs)})
 	t.session = "blocked"
 	t.subject = fmt.Sprintf("block on policy %s at %s", vs[0].PolicyID, a.turn.TurnID)
 	t.failure = &wire.Error{Code: wire.CodePolicyEscalation, Stage: "policy", Class: "policy_error", Message: "Policy escalation: " + msg + ".",
 		Hint: t.s.BlockedReason.Recovery.RecoveryAction, Details: ojson.NewObject("violations", violationRows(vs))}
 	t.result = &AcceptResult{Turn: a.turn, Validation: a.v, Warnings: a.warnings}
+}
+
+// asIs is a person's yes to this very result, nil for none.
+func (a *acceptance) asIs(on, said string) *run.Overrule {
+	if len(a.t.s.Overruled) == 0 {
+		return nil
+	}
+	return overruled(a.t.s, a.turn.TurnID, on, said, WorkDigest(a.op.Staged, &a.op.Seen))
+}
+
+// overrule says with the acceptance that a person has overruled what was said of it.
+func (a *acceptance) overrule(who, said string, o *run.Overrule) {
+	a.warnings = append(a.warnings, fmt.Sprintf("%s takes the turn as it is (%s), over %s: %s",
+		wire.OneLine(wire.OrNone(o.By.String("name"))), run.Clip(wire.OneLine(o.Reason), 200), who, said))
+	a.taken = append(a.taken, ojson.NewObject("on", o.On, "said", said, "by", o.By, "reason", o.Reason, "at", o.At))
 }
 
 func joinViolations(vs []Violation) string {

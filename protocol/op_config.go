@@ -4,6 +4,8 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -22,6 +24,10 @@ type AdoptConfig struct {
 
 	Was     *Blob    `json:"was,omitempty"`     // the configuration in force until now; nil in records of before
 	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
+
+	// Mark is the fingerprint of the working configuration. The person has looked at it, so
+	// no turn at work answers for it.
+	Mark string `json:"mark,omitempty"`
 }
 
 // AdoptedChange is a config.RuleChange on record.
@@ -95,6 +101,8 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
 		}
 	}
+	op.relaxed(t)
+	op.known(t)
 	weakens := 0
 	rows := make([]*ojson.Object, len(op.Changes))
 	for i, c := range op.Changes {
@@ -107,6 +115,37 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 	t.subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
 	t.result = &AdoptResult{Changes: op.Changes}
 	return nil
+}
+
+// relaxed lifts the stop of a policy that is another one now: the turn is judged anew.
+func (op *AdoptConfig) relaxed(t *transition) {
+	r := t.s.BlockedReason
+	if t.s.Status != wire.StatusBlocked || r == nil || r.Category != "policy_escalation" ||
+		!t.s.ActiveTurns.Has(wire.OrEmpty(r.TurnID)) {
+		return
+	}
+	if slices.ContainsFunc(op.Changes, func(c AdoptedChange) bool {
+		return c.Pointer == "/policies" || strings.HasPrefix(c.Pointer, "/policies/")
+	}) {
+		t.clearBlock("config_adopted")
+	}
+}
+
+// known makes the configuration part of what the turns at work began with.
+func (op *AdoptConfig) known(t *transition) {
+	if op.Mark == "" {
+		return
+	}
+	for id, turn := range t.s.ActiveTurns.All() {
+		if turn.Baseline == nil {
+			continue
+		}
+		out, base := *turn, *turn.Baseline
+		base.DirtySnapshot = base.DirtySnapshot.Clone(nil)
+		base.DirtySnapshot.Set(wire.ConfigPath, op.Mark)
+		out.Baseline = &base
+		t.s.ActiveTurns.Set(id, &out)
+	}
 }
 
 // agreed holds the act against the rules of who may change rules: those in force until now.

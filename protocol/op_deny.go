@@ -59,6 +59,7 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 		g.GateID = new(res.Gate)
 	}
 	t.append(wire.LedgerDecisions, newHumanDenialEntry(res, by, t.env.Actor, t.env.Time()))
+	t.talk("says no", "gate "+res.Gate, reason)
 	t.settle("gate_denied")
 	t.s.PendingPhaseTransition, t.s.PendingRunCompletion = nil, nil
 	t.gateFailed(&g, res.GateType, by, false)

@@ -17,17 +17,27 @@ import (
 type Reactivate struct {
 	EscalationID string `json:"escalation_id,omitempty"` // must be the current blocker when given
 	Via          string `json:"via,omitempty"`           // operator_unblock when ""
+	Reason       string `json:"reason,omitempty"`        // why, in the person's words
+
+	// AcceptAsIs takes what stopped the run as it is, once: what On names, said of Content
+	// (WorkDigest, or GateDigest).
+	AcceptAsIs bool   `json:"accept_as_is,omitempty"`
+	On         string `json:"on,omitempty"` // blocked_on as the person was shown it
+	Content    string `json:"content,omitempty"`
+	StagedPath string `json:"staged_path,omitempty"`
+	Staged     *Blob  `json:"staged,omitempty"` // the turn's result
 
 	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
 func (*Reactivate) Name() string      { return "reactivate" }
-func (op *Reactivate) Blobs() []*Blob { return op.Consent.blobs() }
+func (op *Reactivate) Blobs() []*Blob { return append(op.Consent.blobs(), op.Staged) }
 
 // ReactivateResult is the outcome of Reactivate.
 type ReactivateResult struct {
 	Was          string
-	EscalationID string // the record that was resolved, "" when none was open
+	EscalationID string       // the record that was resolved, "" when none was open
+	Overruled    *Overrulable // what is taken as it is, nil for none
 }
 
 func (op *Reactivate) apply(t *transition) *wire.Error {
@@ -41,7 +51,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("Only a blocked run can be unblocked; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
-	if run.HasPending(s) && (s.Status == wire.StatusPaused || approvalBlock(s)) {
+	if run.HasPending(s) && (s.Status == wire.StatusPaused || approvalBlock(s) && !op.AcceptAsIs) {
 		return pendingError(s, "reactivate the run")
 	}
 	was := wire.OrEmpty(s.BlockedOn)
@@ -51,11 +61,23 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 			Message: fmt.Sprintf("%s is not what blocks the run; it is blocked on %s.", op.EscalationID, was), Hint: "git agentxchain status",
 			Details: ojson.NewObject("current", ojson.OrNull(open))}
 	}
-	if err := t.causeGone(); err != nil {
-		return err
+	if len(op.Reason) > maxDenial {
+		return tooLong(op.Reason)
 	}
-	if err := t.act(attest.Unblock, op.Consent, ActRules(t.cfg, op.Consent)); err != nil {
-		return err
+	res := &ReactivateResult{Was: was, EscalationID: open}
+	if op.AcceptAsIs {
+		res.Overruled, _ = Overruled(s)
+		if err := op.asIs(t); err != nil {
+			return err
+		}
+	} else {
+		if err := t.causeGone(); err != nil {
+			return err
+		}
+		if err := t.act(attest.Unblock, op.Consent, ActRules(t.cfg, op.Consent)); err != nil {
+			return err
+		}
+		t.unblockedBy(op, was)
 	}
 	if was == "non_progress" {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
@@ -64,14 +86,39 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	if via == "" {
 		via = "operator_unblock"
 	}
-	t.clearBlock(via)
+	t.clearBlockFor(via, wire.TrimSpace(op.Reason))
 	t.session = "blocker_cleared"
 	if gate := pendingGate(s); run.HasPending(s) {
 		s.Status, s.BlockedOn = wire.StatusPaused, new("human_approval:"+gate)
 	}
 	t.subject = "unblock: " + wire.OneLine(was)
-	t.result = &ReactivateResult{Was: was, EscalationID: open}
+	t.result = res
 	return nil
+}
+
+// unblockedBy records why a person lifted a block, where they said so.
+func (t *transition) unblockedBy(op *Reactivate, was string) {
+	reason := wire.TrimSpace(op.Reason)
+	if reason == "" {
+		return
+	}
+	turn := any(nil)
+	if r := t.s.BlockedReason; r != nil {
+		turn = ojson.OrNull(wire.OrEmpty(r.TurnID))
+	}
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"type", "human_unblock",
+		"run_id", t.s.Run(),
+		"phase", t.s.Phase,
+		"blocked_on", was,
+		"turn_id", turn,
+		"unblocked_by", t.person(),
+		"reason", reason,
+		"votes", t.votesRows(),
+		"terminal", t.env.Actor.Terminal,
+		"timestamp", t.env.Time(),
+	))
+	t.talk("lifts a block", was, reason)
 }
 
 // causeGone refuses to clear a block whose cause can be seen to stand: the next

@@ -68,6 +68,7 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 	t.charge(max(op.Cost, stagedCost(op.Staged)))
 	rejection := op.rejection(t, &turn, conflict)
 	turn.LastRejection = rejection
+	op.rejectedBy(t, &turn, rejection)
 	t.about(&turn)
 	res := &RejectResult{Turn: &turn, Preserved: preserved}
 	t.traceAttempts(&turn)
@@ -137,6 +138,28 @@ func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.O
 		r.Set("conflict_context", conflict.Object("conflict_error"))
 	}
 	return r
+}
+
+// rejectedBy records the person who sent a turn back; what a run loop sends back failed a
+// stage of its own.
+func (op *RejectTurn) rejectedBy(t *transition, turn *run.Turn, rejection *ojson.Object) {
+	reason := wire.TrimSpace(op.Reason)
+	if s := rejection.String("failed_stage"); s != "human_review" && s != "conflict" || reason == "" || t.env.Actor.InsideTurn != "" {
+		return
+	}
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"type", "human_rejection",
+		"run_id", t.s.Run(),
+		"phase", t.s.Phase,
+		"turn_id", turn.TurnID,
+		"role", turn.AssignedRole,
+		"attempt", turn.Attempt,
+		"rejected_by", t.person(),
+		"reason", reason,
+		"terminal", t.env.Actor.Terminal,
+		"timestamp", t.env.Time(),
+	))
+	t.talk("sends a turn back", "turn "+turn.TurnID+" of "+turn.AssignedRole, reason)
 }
 
 func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *ojson.Object) {

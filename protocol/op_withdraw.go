@@ -137,6 +137,7 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 	))
 	t.event(run.EventApprovalWithdrawn, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
 		"from", res.From, "to", ojson.OrNull(to), "reason", ojson.OrNull(reason), "by", who, "dropped_turns", dropped)
+	t.talk("takes an approval back", "gate "+gate, reason)
 	t.pause(gate, payload)
 	if kind == run.GateCompletion {
 		t.runHistory("") // the run's row of before says that it completed

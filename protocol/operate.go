@@ -134,6 +134,7 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 		t.closeStale()
 	}
 	t.noteApproval(op)
+	t.settledOverrules()
 	if !run.HasPending(t.s) {
 		t.s.GateVotes = nil // they were for the gate that waited
 	}

@@ -60,7 +60,7 @@ func drawConfig(d dice) func(*ojson.Object) {
 		}
 		if d.one(2) {
 			set(cfg, "policies", arr(`[{"id":"cost","rule":"max_cost_per_turn","params":{"limit_usd":0.9},"action":"`+pick(d, "block", "warn", "escalate")+`"},
-				{"id":"streak","rule":"max_consecutive_same_role","params":{"limit":3},"action":"warn"}]`))
+				{"id":"streak","rule":"max_consecutive_same_role","params":{"limit":2},"action":"`+pick(d, "warn", "escalate")+`"}]`))
 		}
 		if d.one(2) {
 			cfg.Set("gate_semantic_coverage_mode", "lenient")
@@ -296,6 +296,9 @@ func (m *opsMachine) operation() Operation {
 		case wire.StatusCompleted, wire.StatusFailed:
 			return pick(d, restart, m.checkpoint, m.withdraw)()
 		case wire.StatusBlocked:
+			if op := w.asIs(pick(d, "fine", "fine", "")); op.On != "" && d.one(2) {
+				return op
+			}
 			return pick(d, unblock, unblock, m.reissue, m.accept, m.accept, m.reject, m.approve, restart)()
 		}
 		if s.LastApproval != nil && d.one(5) {

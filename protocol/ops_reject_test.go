@@ -27,7 +27,10 @@ func TestRejectRetryAndExhaustion(t *testing.T) {
 	op.Errors = []string{"no test", "no docs"}
 	tr := w.must(op)
 	w.wantEvents(tr, "turn_rejected turn_dispatched")
-	w.wantEntries(tr, "")
+	w.wantEntries(tr, "human_rejection")
+	if r := w.lastRow(wire.LedgerDecisions); r.String("reason") != "tests missing" || r.Object("rejected_by").String("name") == "" {
+		t.Errorf("row %s", ojson.Compact(r))
+	}
 	now := w.turn(turn.TurnID)
 	if now.Status != wire.TurnDispatched || now.Attempt != 2 || now.FailedAt != "" || now.StartedAt == "" || now.DeadlineAt <= turn.DeadlineAt {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(now)))

@@ -55,6 +55,9 @@ func (w *opsWorld) waysOn() map[string]Operation {
 		"assign":  w.clean("", false),
 		"unblock": &Reactivate{},
 	}
+	if op := w.asIs("as it is"); op.On != "" {
+		ways["as-is"] = op
+	}
 	if run.HasPending(w.state) {
 		ways["approve"], ways["deny"] = w.approval(), &DenyGate{Reason: "no"}
 		for _, role := range w.cfg.PhaseRoles(w.state.Phase) {
@@ -118,6 +121,9 @@ func (w *opsWorld) checkNext() {
 		ok = w.can(w.approval()) || w.can(&DenyGate{Reason: "no"})
 	case "unblock":
 		ok = w.can(&Reactivate{EscalationID: arg})
+		if words[1] == "--accept-as-is" {
+			ok = w.can(w.asIs("as it is"))
+		}
 	case "reissue":
 		ok = w.can(w.reissue(arg, ""))
 	case "reject":

@@ -50,7 +50,7 @@ func TestRecoveryActionIsSafeToPaste(t *testing.T) {
 	if a := run.RecoveryAction("ghost_turn", "", "--force"); !strings.Contains(a, "'--force'") {
 		t.Error(a)
 	}
-	if a := run.RecoveryAction("policy_escalation", "policy:a\nb"+strings.Repeat("x", 500), ""); strings.Contains(a, "\n") || len(a) > 200 {
+	if a := run.RecoveryAction("policy_escalation", "policy:a\nb"+strings.Repeat("x", 500), ""); strings.Contains(a, "\n") || len(a) > 360 {
 		t.Error(a)
 	}
 }

@@ -84,6 +84,7 @@ func (a *Approval) count(t *transition, res *ApproveResult, d *decision) (passed
 
 // granted records who approved, why and what.
 func (a *Approval) granted(t *transition, res *ApproveResult, by string) {
+	t.talk("approves", "gate "+res.Gate, a.Reason)
 	t.append(wire.LedgerDecisions, a.row(t, res, "human_approval", by))
 }
 

@@ -247,9 +247,7 @@ func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 	case out.Blocker != nil:
 		name, verdict, detail = out.Blocker.HookName, out.Blocker.Verdict, out.Blocker.Message
 	}
-	if strings.TrimSpace(detail) == "" {
-		detail = fmt.Sprintf("Hook %q of %s said no and gave no reason", name, phase)
-	}
+	detail = hookSaid(phase, name, detail)
 	e := &wire.Error{Code: wire.CodeHookBlocked, Field: "hooks." + phase,
 		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", ojson.OrNull(verdict), "hook_message", detail, "error_code", wire.CodeHookBlocked)}
 	said := fmt.Sprintf("hook %q: %s", name, strings.TrimSuffix(oneLine(detail, 500), "."))
@@ -287,6 +285,30 @@ func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 		b.TurnID = call.TurnID
 	}
 	return &stop{block: b, err: e}
+}
+
+// hookSaid is what a hook that stops a phase said, in words also where it gave none.
+func hookSaid(phase, name, message string) string {
+	if strings.TrimSpace(message) == "" {
+		return fmt.Sprintf("Hook %q of %s said no and gave no reason", name, phase)
+	}
+	return message
+}
+
+// asItIs is what a hook of a phase is told has been overruled: by a person, of these very
+// contents of a turn, or of the gate that waits when turn is "".
+func (c *change) asItIs(turn, phase, content string) func(hook, message string) bool {
+	s := c.view.State
+	if len(s.Overruled) == 0 {
+		return nil
+	}
+	return func(hook, message string) bool {
+		o := protocol.HookOverruled(s, turn, phase, hook, hookSaid(phase, hook, message), content)
+		if o != nil {
+			c.asIs = append(c.asIs, protocol.Overruling{On: o.On, Said: protocol.OverruleKey(hookSaid(phase, hook, message))})
+		}
+		return o != nil
+	}
 }
 
 // oneLine is a text on one line, cut to n bytes.

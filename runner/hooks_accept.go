@@ -37,13 +37,14 @@ func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (proto
 		return op, nil // the engine refuses it with the same words
 	}
 	if c.hooks.has("before_validation") {
-		if err := c.hook(ctx, beforeValidation(turn, op)); err != nil {
+		if err := c.hook(ctx, c.mayTake(beforeValidation(turn, op), op)); err != nil {
 			return nil, err
 		}
 		c.tree, c.env.Now = nil, c.r.now()
 		if op, err = c.acceptance(ctx, opt); err != nil {
 			return nil, err
 		}
+		op.Overruled = c.asIs
 		t, refusal = c.decide(c.view.Snapshot(), op)
 	}
 	if opt.Patient && refusal == nil {
@@ -54,7 +55,7 @@ func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (proto
 	judged := false
 	if c.hooks.has("after_validation") {
 		judged = true
-		if err := c.hook(ctx, afterValidation(turn, op, t, refusal)); err != nil {
+		if err := c.hook(ctx, c.mayTake(afterValidation(turn, op, t, refusal), op)); err != nil {
 			return nil, err
 		}
 	}
@@ -67,14 +68,21 @@ func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (proto
 		if err != nil {
 			return nil, err
 		}
-		if err := c.hook(ctx, call); err != nil {
+		if err := c.hook(ctx, c.mayTake(call, op)); err != nil {
 			return nil, err
 		}
 	}
+	op.Overruled = c.asIs
 	if !judged {
 		return op, nil
 	}
 	return op, c.drifted(ctx, turn, op)
+}
+
+// mayTake is a call about a result that a person may have taken as it is.
+func (c *change) mayTake(call hooks.Call, op *protocol.AcceptTurn) hooks.Call {
+	call.Overruled = c.asItIs(call.TurnID, call.Phase, protocol.WorkDigest(op.Staged, &op.Seen))
+	return call
 }
 
 func beforeValidation(turn *run.Turn, op *protocol.AcceptTurn) hooks.Call {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
 // beforeGate runs the hooks for the pending gate. When one says no the run is
@@ -24,7 +25,7 @@ func (c *change) beforeGate(ctx context.Context, completion bool) error {
 	if err != nil {
 		return err
 	}
-	err = c.hook(ctx, hooks.Call{Phase: "before_gate", Payload: ojson.NewObject("gate_type", kind, "current_phase", s.Phase,
+	err = c.hook(ctx, hooks.Call{Phase: "before_gate", Overruled: c.asItIs("", "before_gate", protocol.GateDigest(s, c.env.Git.Head)), Payload: ojson.NewObject("gate_type", kind, "current_phase", s.Phase,
 		"target_phase", target, "gate_config", pending, "history_length", n)})
 	if err != nil {
 		return err

@@ -132,8 +132,9 @@ type change struct {
 	lease   *leaseHold // the lease the change is made under; nil for none
 	given   *staged    // a result that came with the request, for the turn of the lease
 
-	resealing bool     // the bundle of a dispatched turn is made anew; its hooks were asked then
-	warnings  []string // of the bundle dispatched
+	asIs      []protocol.Overruling // hooks whose no a person has overruled
+	resealing bool                  // the bundle of a dispatched turn is made anew; its hooks were asked then
+	warnings  []string              // of the bundle dispatched
 }
 
 // do runs steps under one lock, one commit each, and tells of them once the lock

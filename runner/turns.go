@@ -211,6 +211,8 @@ type Reactivated struct {
 type ReactivateOptions struct {
 	EscalationID string // refuse unless this record is the current blocker; "" for whatever blocks the run
 	Via          string // how it was settled, for the record; operator_unblock when ""
+	Reason       string // why, for the record; needed with AsIs
+	AsIs         bool   // take what a policy or hook has stopped as it is, once
 	Consent      ConsentOptions
 	Seen         git.OID // operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
 }
@@ -227,17 +229,26 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 		if _, err := c.look(ctx); err != nil {
 			return nil, err
 		}
-		given, err := c.consent(ctx, asking{
+		op := &protocol.Reactivate{
+			EscalationID: opt.EscalationID,
+			Via:          opt.Via,
+			Reason:       opt.Reason,
+		}
+		ask := asking{
 			decision: attest.Unblock,
+			reason:   opt.Reason,
 			rules: func(given *protocol.Consent) []*config.GateRule {
 				return protocol.ActRules(c.view.Config, given)
 			},
-		}, opt.Consent)
-		return &protocol.Reactivate{
-			EscalationID: opt.EscalationID,
-			Via:          opt.Via,
-			Consent:      given,
-		}, err
+		}
+		if opt.AsIs {
+			if err := c.takeAsIs(ctx, op, &ask); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		op.Consent, err = c.consent(ctx, ask, opt.Consent)
+		return op, err
 	})
 	out.Done = *done
 	if err != nil {
@@ -245,6 +256,34 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 	}
 	out.Result = done.Transition.Result.(*protocol.ReactivateResult)
 	return out, nil
+}
+
+// takeAsIs gathers what a person takes as it is: the result whose acceptance was stopped,
+// or the request of the gate.
+func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *asking) error {
+	o, refusal := protocol.Overruled(c.view.State)
+	if refusal != nil {
+		return refusal
+	}
+	op.AcceptAsIs, op.On = true, o.On
+	ask.decision, ask.gate, ask.gateType, ask.phase = attest.AcceptAsIs, o.On, o.Kind, c.view.State.Phase
+	turn := c.target(o.TurnID)
+	if o.TurnID == "" || turn == nil {
+		op.Content = protocol.GateDigest(c.view.State, c.env.Git.Head)
+		return nil
+	}
+	s, err := c.staged(turn.TurnID)
+	if err != nil || s.data == nil {
+		return err
+	}
+	seen, err := c.observe(ctx, turn)
+	if err != nil {
+		return err
+	}
+	op.StagedPath, op.Staged = s.path, protocol.NewBlob(s.data)
+	op.Content = protocol.WorkDigest(op.Staged, &seen)
+	ask.evidence = []protocol.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
+	return nil
 }
 
 // seen refuses to act on a run that has gone on since a person looked at it.

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -65,8 +66,12 @@ func newUnblockCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "unblock", Category: categoryRun, ArgsUsage: "[ESCALATION]", Usage: "resolve what blocks the run",
 		Description: "With an escalation id it must be the current blocker. A pending approval is never passed this way; that takes approve. " +
+			"--accept-as-is takes the result, or the gate, that a policy or a hook has stopped: once, as it is now, over that no and no other. " +
 			"Where authority.acts says who may, it is one of them.",
-		Flags: consentFlags(),
+		Flags: append([]ucli.Flag{
+			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
+			&ucli.BoolFlag{Name: "accept-as-is", Usage: "take what a policy or hook has stopped as it is; needs --reason"},
+		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 1 {
 				return term.UsageErrorf("unblock takes one escalation, not %d arguments", c.NArg())
@@ -75,18 +80,26 @@ func newUnblockCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return runUnblock(c.Context, f, c.Args().First(), consent)
+			if c.Bool("accept-as-is") && strings.TrimSpace(c.String("reason")) == "" {
+				return term.UsageErrorf("unblock --accept-as-is needs --reason TEXT")
+			}
+			return runUnblock(c.Context, f, runner.ReactivateOptions{
+				EscalationID: c.Args().First(),
+				Reason:       c.String("reason"),
+				AsIs:         c.Bool("accept-as-is"),
+				Consent:      consent,
+			})
 		},
 	}
 }
 
-func runUnblock(ctx context.Context, f *term.Factory, id string, who runner.ConsentOptions) error {
+func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	out, err := r.ReactivateRun(ctx, runner.ReactivateOptions{EscalationID: id, Consent: who})
+	out, err := r.ReactivateRun(ctx, o)
 	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
@@ -95,11 +108,31 @@ func runUnblock(ctx context.Context, f *term.Factory, id string, who runner.Cons
 	payload := donePayload(&out.Done)
 	payload.Set("was", out.Result.Was)
 	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
+	if v := out.Result.Overruled; v != nil {
+		payload.Set("overruled", ojson.NewObject("on", v.On, "kind", v.Kind, "turn_id", ojson.OrNull(v.TurnID), "said", v.Said))
+	}
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("Resolved: %s. The run goes on.\n\n", p.Bold(term.OneLine(out.Result.Was)))
+		if v := out.Result.Overruled; v != nil {
+			printTaken(p, v)
+		} else {
+			p.Printf("Resolved: %s. The run goes on.\n\n", p.Bold(term.OneLine(out.Result.Was)))
+		}
 		printWhere(p, &out.Done)
 		printNext(p, n)
 	})
 	return nil
+}
+
+// printTaken says what a person has taken as it is, and how far that goes.
+func printTaken(p *term.Printer, v *protocol.Overrulable) {
+	what := "the result of turn " + v.TurnID
+	if v.TurnID == "" {
+		what = "the gate that waits"
+	}
+	p.Printf("Taken as it is: %s, over %s.\n\n", term.OneLine(what), p.Bold(term.OneLine(v.On)))
+	for _, said := range v.Said {
+		p.Field("It said", "%s", term.OneLine(said))
+	}
+	p.Println("This counts once, for what is there now. Every other check is made as before.")
 }

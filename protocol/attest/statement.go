@@ -43,6 +43,7 @@ const (
 	Unblock       Decision = "unblock"
 	Decline       Decision = "decline"
 	AcceptWorking Decision = "accept_working"
+	AcceptAsIs    Decision = "accept_as_is" // gate is what blocks the run, gate_type policy or hook
 	TrustHooks    Decision = "trust_hooks"
 )
 
@@ -252,7 +253,7 @@ func (s *Statement) setSubjects(doc *ojson.Object) *wire.Error {
 // run and is about a gate.
 func (d Decision) decided() (known, run, gate bool) {
 	switch d {
-	case Approve, Deny, Withdraw:
+	case Approve, Deny, Withdraw, AcceptAsIs:
 		return true, true, true
 	case Unblock, AcceptWorking:
 		return true, true, false

@@ -119,6 +119,12 @@ func (s *State) Copy(f objectCopy) *State {
 		}
 	}
 	c.SpentNonces = slices.Clone(s.SpentNonces)
+	if s.Overruled != nil {
+		c.Overruled = make([]*Overrule, len(s.Overruled))
+		for i, o := range s.Overruled {
+			c.Overruled[i] = o.copy(f)
+		}
+	}
 	c.Extra = f.extra(s.Extra)
 	return &c
 }

@@ -23,6 +23,7 @@ const (
 	cmdApprove = "git agentxchain approve"
 	CmdAssign  = "git agentxchain assign"
 	CmdUnblock = "git agentxchain unblock"
+	CmdAsIs    = "git agentxchain unblock --accept-as-is --reason TEXT"
 	cmdStatus  = "git agentxchain status"
 )
 
@@ -98,6 +99,18 @@ func ParseBlocker(on string) blockKind {
 	return b
 }
 
+// OverruleKind is what a person overrules who takes as it is what is blocked so: policy,
+// hook, or "" for neither.
+func (b blockKind) OverruleKind() string {
+	switch b.category {
+	case "policy_escalation":
+		return "policy"
+	case "hook_block":
+		return "hook"
+	}
+	return ""
+}
+
 // DescribeBlock returns the full descriptor of a run blocked on the given
 // value: category, typed reason, owner, way out, whether the turn is kept, and
 // the turn. turnID is the turn the caller knows to be concerned, or "". The
@@ -162,7 +175,8 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	case "retries_exhausted":
 		return "Find out why the attempts failed, then run: git agentxchain reissue" + turn
 	case "policy_escalation":
-		return fmt.Sprintf("Settle what policy %q asks for, then run: %s", Clip(wire.OneLine(b.subject), 80), CmdUnblock)
+		return fmt.Sprintf("Policy %q stops the turn: send it back (git agentxchain reject%s --reason TEXT), relax the policy "+
+			"(git agentxchain config adopt), or take the turn as it is: %s", Clip(wire.OneLine(b.subject), 80), turn, CmdAsIs)
 	case "budget_exhausted":
 		return "Raise budget.per_run_max_usd in agentxchain.json, then run: " + CmdUnblock
 	case "timeout":
@@ -183,7 +197,8 @@ func RecoveryAction(typedReason, on, turnID string) string {
 		}
 		switch b.Scope {
 		case "before_validation", "after_validation", "before_acceptance":
-			return fix + "git agentxchain accept" + turn
+			return fmt.Sprintf("To take the turn over hook %q's no: %s. Or mend what it asks for, then run: git agentxchain accept%s",
+				Clip(wire.OneLine(b.subject), 80), CmdAsIs, turn)
 		}
 		return fix + CmdUnblock
 	case "dispatch_error":

@@ -52,6 +52,7 @@ type State struct {
 	GateDocuments ojson.Map[*DocumentMark] `json:"gate_documents,omitempty"` // by path
 	GateVotes     []*Vote                  `json:"gate_votes,omitempty"`     // for the gate that waits
 	SpentNonces   []string                 `json:"spent_nonces,omitempty"`   // of statements this run has used
+	Overruled     []*Overrule              `json:"overruled,omitempty"`      // what people took as it is, until it is over
 
 	Extra ojson.Extra
 }

@@ -143,6 +143,7 @@ func dropNilMembers(s *State, problems wire.Problems) wire.Problems {
 		}
 	}
 	s.GateVotes, problems = dropNil(s.GateVotes, "gate_votes", problems)
+	s.Overruled, problems = dropNil(s.Overruled, "overruled", problems)
 	s.DelegationQueue, problems = dropNil(s.DelegationQueue, "delegation_queue", problems)
 	s.CharterQueue, problems = dropNil(s.CharterQueue, "charter_queue", problems)
 	s.CharterPlans, problems = dropNil(s.CharterPlans, "charter_plans", problems)

@@ -155,6 +155,7 @@ func ExitTable() []exitRow {
 			{"nothing_pending", "nothing waits for approval"},
 			{"nothing_to_withdraw", "there is no approval that can be taken back"},
 			{"nothing_to_confirm", "nothing of the run waits for a person's confirmation"},
+			{"not_overrulable", "what stops the run is no opinion of a policy or hook that a person could overrule"},
 			{"proposal_conflict", "files of a proposal have changed since it was made"},
 			{"proposal_decided", "the proposal was applied or rejected before"},
 			{"run_exists", "a live run exists already"},
