@@ -100,3 +100,17 @@ func KeptPath(cfg *config.Config, path string) bool {
 		return wire.FoldPath(f) == wire.FoldPath(path)
 	})
 }
+
+// GateEvidence are the gate documents that an operation was decided on; a nil Blob is a
+// file that was not there.
+func GateEvidence(op Operation) []FileBlob {
+	switch op := op.(type) {
+	case *AcceptTurn:
+		return op.Files
+	case *ApprovePhase:
+		return op.Approval.Files
+	case *ApproveCompletion:
+		return op.Approval.Files
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+// A run as of one of its operations, laid out beside the repository: a scratch work tree
+// whose record ends there. Every look-up works in it as it does in the real one.
+
+package gitstore
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// AsOf is a layout of a run as of an operation.
+type AsOf struct {
+	OpInfo
+	Dir string    // the project in the scratch work tree
+	At  time.Time // of the operation, milliseconds
+}
+
+// LayOut makes the layout in root, an empty directory, from the record that repo has:
+// the ledgers, documents and bundles of that moment, the configuration it was decided
+// under, and of the project's files those that gates look at, as the operation's commit has
+// them and as evidence has them since. Objects are read where they are; in repo nothing is
+// written. Nothing of the configuration that sends anything is laid out.
+//
+// Errors: not_found for a name that is no operation; those of Repair.
+func LayOut(ctx context.Context, repo *git.Repository, name, root string) (*AsOf, error) {
+	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if err != nil {
+		if git.ExitCode(err) >= 0 {
+			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name).WithHint("git agentxchain log")
+		}
+		return nil, err
+	}
+	op := strings.TrimSpace(string(out))
+	g := git.NewForeignGit(root)
+	run := func(args ...string) error {
+		_, err := g.Run(ctx, nil, args...)
+		return err
+	}
+	if err := run("init", "-q", "--template=", "--object-format="+repo.ObjectFormat, "-b", "main"); err != nil {
+		return nil, err
+	}
+	info := filepath.Join(root, ".git", "info")
+	alternates := filepath.Join(root, ".git", "objects", "info", "alternates")
+	for _, dir := range []string{info, filepath.Dir(alternates), filepath.Join(root, filepath.FromSlash(repo.Prefix))} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return nil, git.Errorf(git.CodeUnreadable, err, "cannot make the directory %s", dir)
+		}
+	}
+	if err := os.WriteFile(alternates, []byte(repo.ObjectsDir+"\n"), 0o666); err != nil {
+		return nil, git.Errorf(git.CodeUnreadable, err, "cannot write %s", alternates)
+	}
+	l := &layout{ctx: ctx, dir: filepath.Join(root, filepath.FromSlash(repo.Prefix)), prefix: repo.Prefix, info: info, run: run}
+	return l.lay(op)
+}
+
+type layout struct {
+	ctx    context.Context
+	dir    string // the project
+	prefix string
+	info   string // .git/info
+	run    func(args ...string) error
+}
+
+func (l *layout) lay(op string) (*AsOf, error) {
+	s, err := OpenAt(l.ctx, l.dir, Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	detail, err := s.Show(l.ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	out := &AsOf{OpInfo: detail.OpInfo, Dir: l.dir, At: detail.Time}
+	if at, err := wire.ParseTime(detail.Record.String("at")); err == nil {
+		out.At = at
+	}
+	ref, err := git.RunRef(detail.Run)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.run("update-ref", ref, op); err != nil {
+		return nil, err
+	}
+	x, err := s.OpenRun(l.ctx, detail.Run, detail.Op)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := x.Config()
+	if err != nil {
+		return nil, err
+	}
+	documents := gateDocuments(cfg)
+	l.checkout(detail.CodeHead, documents)
+	quiet := cfg.Raw.Clone()
+	quiet.Delete("notifications")
+	data, err := x.ConfigBytes()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Raw.Has("notifications") {
+		data = ojson.Pretty(quiet)
+	}
+	if err := l.write(wire.ConfigPath, data); err != nil {
+		return nil, err
+	}
+	if _, err := s.Repair(l.ctx, FromRef, RepairOptions{Run: detail.Run}); err != nil {
+		return nil, err
+	}
+	return out, l.evidence(s, out, cfg)
+}
+
+// checkout brings the gate documents of the code's commit, where it is in this clone; every
+// other file stays out of the work tree without counting as deleted.
+func (l *layout) checkout(head string, documents []string) {
+	if head == "" || l.run("cat-file", "-e", head+"^{commit}") != nil {
+		return
+	}
+	patterns := []string{".gitignore", ".gitattributes", "/" + l.prefix + wire.ConfigPath}
+	for _, d := range documents {
+		patterns = append(patterns, "/"+strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(l.prefix+d))
+	}
+	if os.WriteFile(filepath.Join(l.info, "sparse-checkout"), []byte(strings.Join(patterns, "\n")+"\n"), 0o666) != nil {
+		return
+	}
+	_ = l.run("config", "core.sparseCheckout", "true")
+	_ = l.run("config", "core.sparseCheckoutCone", "false")
+	// What a partial clone does not have is not there; the record is what counts.
+	_ = l.run("-c", "advice.detachedHead=false", "checkout", "-q", "--force", "--detach", head)
+}
+
+func (l *layout) write(name string, data []byte) error {
+	root, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", l.dir)
+	}
+	defer func() { _ = root.Close() }()
+	if dir := filepath.Dir(filepath.FromSlash(name)); dir != "." {
+		if err := root.MkdirAll(dir, 0o777); err != nil {
+			return git.Errorf(git.CodeUnreadable, err, "cannot make the directory of %s", name)
+		}
+	}
+	if err := root.WriteFile(filepath.FromSlash(name), data, 0o666); err != nil {
+		return git.Errorf(git.CodeUnreadable, err, "cannot write %s", name)
+	}
+	return nil
+}
+
+// evidence writes the gate documents that an operation on the same commit of the code has
+// read: they were not committed yet.
+func (l *layout) evidence(s *Store, at *AsOf, cfg *config.Config) error {
+	ops, err := s.Chain(l.ctx, at.Run, at.Op)
+	if err != nil {
+		return err
+	}
+	want := make(map[string]bool)
+	for _, d := range gateDocuments(cfg) {
+		want[d] = true
+	}
+	for i := len(ops) - 1; i >= 0 && len(want) > 0 && ops[i].CodeHead == at.CodeHead; i-- {
+		err := s.EachOp(l.ctx, ops, i, i+1, func(_ int, op *RecordedOp) (*protocol.Transition, error) {
+			for _, f := range protocol.GateEvidence(op.Record.Op) {
+				if !want[f.Path] {
+					continue
+				}
+				delete(want, f.Path)
+				if f.Blob == nil {
+					continue
+				}
+				if clean, problem := wire.CleanPath(f.Path); problem != "" || clean != f.Path {
+					continue
+				}
+				if err := l.write(f.Path, f.Blob.Data); err != nil {
+					return nil, err
+				}
+			}
+			return nil, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gateDocuments are the files that gates of any phase look at.
+func gateDocuments(cfg *config.Config) []string {
+	var out []string
+	for _, phase := range cfg.Phases() {
+		out = append(out, protocol.GateFiles(cfg, phase)...)
+	}
+	return out
+}

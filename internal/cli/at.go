@@ -1,0 +1,102 @@
+// at: any look-up, as of an operation.
+
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newAtCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "at", Category: categoryLook, ArgsUsage: "OP COMMAND...", Usage: "look the run up as of an operation",
+		Description: "COMMAND is any command that looks (status, gate, history, decisions, show, explain, log and others) with its flags. It is " +
+			"answered from the record alone, in any clone that has it, as it would have been right after OP; the clock stands at that moment. " +
+			"Commands that change anything are refused.",
+		SkipFlagParsing: true,
+		Action: func(c *ucli.Context) error {
+			args := c.Args().Slice()
+			for _, a := range args {
+				if a == "--" {
+					break
+				}
+				// The words are handed on as they are; an answer of this command's own
+				// comes in the form that was asked for too.
+				f.Global.JSON = f.Global.JSON || a == "--json" || a == "-j" || a == "--json=true"
+			}
+			if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
+				return term.ExitSilently(term.Run(c.Context, []string{"git-agentxchain", "help", "at"}, f.Env, program()))
+			}
+			if len(args) < 2 {
+				return term.UsageErrorf("at takes an operation and a command, such as: git agentxchain at OP status")
+			}
+			return runAt(c.Context, f, args[0], args[1:])
+		},
+	}
+}
+
+// lookers are commands of other groups that only look.
+var lookers = []string{"approvals"}
+
+// looks refuses a line whose command does more than look.
+func looks(words []string) error {
+	inv, err := term.ParseLine(term.NewApp(&term.Factory{Program: program()}), commandRewrites(), words)
+	if err != nil {
+		return err
+	}
+	path := inv.Path
+	if len(path) == 0 {
+		return term.UsageErrorf("at takes a command, such as: git agentxchain at OP status")
+	}
+	top := path[0]
+	if top.Name == "at" {
+		return term.UsageErrorf("at looks from one operation only")
+	}
+	if top.Category != categoryLook && !slices.Contains(lookers, top.Name) {
+		return term.UsageErrorf("at only looks, and %s does more", term.PathName(path))
+	}
+	for _, w := range words {
+		if w == "--" {
+			break
+		}
+		if top.Name == "events" && (w == "--follow" || w == "-f" || strings.HasPrefix(w, "--follow=")) {
+			return term.UsageErrorf("nothing more comes to a run as of an operation; leave %s out", w)
+		}
+	}
+	return nil
+}
+
+func runAt(ctx context.Context, f *term.Factory, op string, words []string) error {
+	if err := looks(words); err != nil {
+		return err
+	}
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	at, err := runner.OpenAsOf(ctx, dir, op)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = at.Close() }()
+	line := []string{"git-agentxchain"}
+	if f.JSON() {
+		line = append(line, "--json")
+	}
+	if f.Global.NoPager {
+		line = append(line, "--no-pager")
+	}
+	env := f.Env
+	env.Dir = at.Dir
+	env.Now = func() time.Time { return at.At }
+	f.Out.Raw()
+	f.Out.Notice("as of %s (%s) of run %s, %s", at.Op.Short(), at.Name, term.OneLine(at.Run), at.At.UTC().Format(time.RFC3339))
+	return term.ExitSilently(term.Run(ctx, append(line, words...), env, program()))
+}

@@ -1,0 +1,127 @@
+// The operation at which a verdict turned.
+
+package whatif
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+)
+
+// Standing is what a chain says of a gate, a rule, a policy or the code of a refusal.
+type Standing struct {
+	Judged bool // the chain says anything of it
+	Good   bool // it did not refuse
+	Step   *verdict.Step
+}
+
+// Stands looks a name up in a chain: a gate, a rule, a policy or the like that a rule is
+// about, or the code of a refusal, of which every other outcome is good. What was never
+// recorded enough for counts as not judged.
+func Stands(c *verdict.Chain, of string, isCode bool) Standing {
+	if c == nil {
+		return Standing{}
+	}
+	if isCode {
+		return Standing{Judged: true, Good: c.Code != of, Step: c.Decisive()}
+	}
+	var out Standing
+	for l := range c.All() {
+		gate := l.Rule == protocol.RuleGate && l.Subject == of
+		if !gate && l.Rule != of && (l.Subject != of || gatesOwn(l.Rule)) {
+			continue
+		}
+		if l.Verdict == verdict.Unknown {
+			continue
+		}
+		out = Standing{Judged: true, Good: l.Verdict != verdict.Fail, Step: l.Step}
+	}
+	return out
+}
+
+// gatesOwn lists rules whose subject is a gate and which say something else than the gate.
+func gatesOwn(rule string) bool {
+	switch rule {
+	case protocol.RuleGatePerson, protocol.RulePeople, protocol.RuleApproval, protocol.RuleGateActions, protocol.RuleNonProgress:
+		return true
+	}
+	return false
+}
+
+// Turned is where a verdict turned, as positions of the operations searched.
+type Turned struct {
+	Found   bool
+	Before  int // the newest position with the verdict of before; -1 without one
+	After   int // the oldest one with the other
+	Probes  int // operations judged
+	Skipped int // between both, not judged: nothing is said of them
+}
+
+// Bisect finds where the verdict turned between the positions low and high, both included.
+// It asks of O(log n) positions, and of those beside one that says nothing. When both ends
+// say the same, Found is false.
+func Bisect(low, high int, ask func(i int) (Standing, error)) (*Turned, error) {
+	out := &Turned{Before: -1, After: -1}
+	known := make(map[int]Standing)
+	at := func(i int) (Standing, error) {
+		if s, ok := known[i]; ok {
+			return s, nil
+		}
+		s, err := ask(i)
+		out.Probes++
+		known[i] = s
+		return s, err
+	}
+	from, err := at(low)
+	for ; err == nil && !from.Judged && low < high; low++ {
+		from, err = at(low + 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	to, err := at(high)
+	for ; err == nil && !to.Judged && low < high; high-- {
+		to, err = at(high - 1)
+	}
+	if err != nil || !from.Judged || !to.Judged {
+		return out, err
+	}
+	out.Before, out.After = low, high
+	if from.Good == to.Good {
+		return out, nil
+	}
+	out.Found = true
+	for high-low > 1 {
+		mid, s, err := near(low, high, at)
+		if err != nil {
+			return nil, err
+		}
+		if mid < 0 {
+			break // none between says anything
+		}
+		if s.Good == from.Good {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	out.Before, out.After, out.Skipped = low, high, high-low-1
+	return out, nil
+}
+
+// near asks of the middle between two positions, and of its neighbours outward until one
+// says something; -1 when none does.
+func near(low, high int, at func(int) (Standing, error)) (int, Standing, error) {
+	mid := low + (high-low)/2
+	for d := 0; mid-d > low || mid+d < high; d++ {
+		for _, i := range []int{mid - d, mid + d} {
+			if i <= low || i >= high {
+				continue
+			}
+			s, err := at(i)
+			if err != nil || s.Judged {
+				return i, s, err
+			}
+		}
+	}
+	return -1, Standing{}, nil
+}

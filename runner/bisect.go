@@ -1,0 +1,221 @@
+// The operation at which a verdict turned, found among recorded ones.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// BisectOptions say what is looked for, and where.
+type BisectOptions struct {
+	Of     string // a gate, a rule, a policy, or the code of a refusal
+	IsCode bool   // it is the code of a refusal
+	Run    string // "" is the run of this work tree
+	Good   string // an operation at which the verdict was good; "" begins at the first
+	Bad    string // one at which it was not; "" ends at the newest
+	Other  OtherConfig
+}
+
+// BisectResult is what was found.
+type BisectResult struct {
+	Run      string
+	Searched int // operations that could have judged it
+	Probes   int // operations judged
+	Skipped  int // operations between both of which nothing is known
+	Found    bool
+	Good     bool          // the verdict before; the one after is the other
+	Before   *chains.Chain // newest with the verdict of before; without a turn the first that judged
+	After    *chains.Chain // oldest with the other; without a turn the last that judged
+	Changed  []string      // what is different between both, in sentences
+}
+
+// Bisect finds the operation at which a verdict turned. Each probe judges one recorded
+// operation from the recorded state before it; nothing is written.
+//
+// Errors: not_found when no operation judges it, or a bound is no operation of the run;
+// those of OtherConfig.Over and of the record.
+func (r *Runner) Bisect(ctx context.Context, opt *BisectOptions) (*BisectResult, error) {
+	ops, err := r.Store.Chain(ctx, opt.Run, "")
+	if err != nil {
+		return nil, err
+	}
+	b := &bisecting{r: r, ctx: ctx, ops: ops, opt: opt, others: &others{r: r, ctx: ctx, opt: &opt.Other, made: make(map[OpID]*otherConfig)},
+		probes: make(map[int]*probe)}
+	for i, op := range ops {
+		if judgesKind(opt, op.Name) {
+			b.at = append(b.at, i)
+		}
+	}
+	low, high := 0, len(b.at)-1
+	if opt.Good != "" {
+		if low, err = b.position(opt.Good); err != nil {
+			return nil, err
+		}
+	}
+	if opt.Bad != "" {
+		if high, err = b.position(opt.Bad); err != nil {
+			return nil, err
+		}
+	}
+	if low > high {
+		low, high = high, low
+	}
+	out := &BisectResult{Run: ops[0].Run, Searched: high - low + 1}
+	if len(b.at) == 0 {
+		return nil, b.unjudged()
+	}
+	turned, err := whatif.Bisect(low, high, b.ask)
+	if err != nil {
+		return nil, err
+	}
+	out.Probes, out.Skipped, out.Found = turned.Probes, turned.Skipped, turned.Found
+	if turned.Before < 0 {
+		return nil, b.unjudged()
+	}
+	before, after := b.probes[turned.Before], b.probes[turned.After]
+	out.Before, out.After, out.Good = before.chain, after.chain, before.says.Good
+	if out.Found {
+		out.Changed = changed(before, after)
+	}
+	return out, nil
+}
+
+func (b *bisecting) unjudged() error {
+	return &wire.Error{Code: wire.CodeNotFound, Field: b.opt.Of,
+		Message: fmt.Sprintf("No operation of the run judges %s.", wire.Quoted(b.opt.Of)),
+		Hint:    "git agentxchain explain TURN --all names the rules that were asked"}
+}
+
+type bisecting struct {
+	r      *Runner
+	ctx    context.Context
+	ops    []OpInfo
+	at     []int // operations that could judge it
+	opt    *BisectOptions
+	others *others
+	probes map[int]*probe
+}
+
+type probe struct {
+	chain    *chains.Chain
+	says     whatif.Standing
+	config   *config.Config
+	evidence map[string]string // path -> digest, "" for a file that was not there
+}
+
+// judgesKind reports whether an operation of the kind can judge what is looked for.
+func judgesKind(opt *BisectOptions, kind string) bool {
+	switch {
+	case opt.IsCode:
+		return kind != protocol.OpExternal
+	case slices.Contains([]string{protocol.RuleRole, protocol.RuleCapacity, protocol.RuleClean, protocol.RuleBudgetTurn}, opt.Of):
+		return kind == "assign_turn"
+	case opt.Of == protocol.RuleAttempts:
+		return kind == "reject_turn"
+	case strings.HasPrefix(opt.Of, protocol.RuleHook):
+		return kind == "record_audit"
+	}
+	return slices.Contains([]string{protocol.OpAccept, "approve_transition", "approve_completion", "record_audit"}, kind)
+}
+
+// position is the last candidate at or before the named operation.
+func (b *bisecting) position(name string) (int, error) {
+	i := slices.IndexFunc(b.ops, func(op OpInfo) bool { return len(name) >= 4 && strings.HasPrefix(string(op.Op), name) })
+	if i < 0 {
+		return 0, &wire.Error{Code: wire.CodeNotFound, Field: name,
+			Message: fmt.Sprintf("%s is no operation of run %s.", wire.Quoted(name), b.ops[0].Run), Hint: "git agentxchain log"}
+	}
+	at, found := slices.BinarySearch(b.at, i)
+	if !found && at > 0 {
+		at--
+	}
+	return at, nil
+}
+
+func (b *bisecting) ask(position int) (whatif.Standing, error) {
+	i := b.at[position]
+	p := &probe{evidence: make(map[string]string)}
+	err := b.r.Store.EachOp(b.ctx, b.ops, i, i+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+		other := b.others.of(op)
+		if other.err != nil {
+			return nil, other.err
+		}
+		p.config = other.cfg
+		if b.opt.Other.RecordedConfig() {
+			if d := past(op).Explain(); d != nil {
+				p.chain = d.Chain
+			}
+		} else {
+			c := past(op).Under(other.cfg, !b.opt.Other.NoHooks)
+			if p.chain = c.After; p.chain == nil {
+				p.chain = c.Before
+			}
+		}
+		if p.chain == nil {
+			return nil, nil
+		}
+		whatif.Locate(p.chain, other.data)
+		for _, f := range protocol.GateEvidence(op.Record.Op) {
+			p.evidence[f.Path] = ""
+			if f.Blob != nil {
+				p.evidence[f.Path] = f.Blob.Digest
+			}
+		}
+		return nil, nil
+	})
+	p.says = whatif.Stands(p.chain, b.opt.Of, b.opt.IsCode)
+	b.probes[position] = p
+	return p.says, err
+}
+
+// changed says what is different between two probes.
+func changed(a, b *probe) []string {
+	var out []string
+	if b.says.Step != nil && b.says.Step.Why != "" {
+		out = append(out, "now: "+b.says.Step.Why)
+	}
+	if a.says.Step != nil && a.says.Step.Why != "" {
+		out = append(out, "before: "+a.says.Step.Why)
+	}
+	if a.chain.Phase != b.chain.Phase {
+		out = append(out, fmt.Sprintf("phase: %s, then %s", a.chain.Phase, b.chain.Phase))
+	}
+	for _, c := range config.RuleChanges(a.config, b.config) {
+		out = append(out, fmt.Sprintf("configuration: %s: %s, then %s", c.Pointer, orNone(c.Before), orNone(c.After)))
+	}
+	paths := make([]string, 0, len(b.evidence))
+	for path := range b.evidence {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		if was, ok := a.evidence[path]; ok && was != b.evidence[path] {
+			out = append(out, fmt.Sprintf("evidence: %s: %s, then %s", path, digestText(was), digestText(b.evidence[path])))
+		}
+	}
+	return out
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}
+
+func digestText(d string) string {
+	if d == "" {
+		return "not there"
+	}
+	return "sha256:" + d[:min(12, len(d))]
+}
