@@ -32,6 +32,7 @@ require (
 )
 
 require (
+	connectrpc.com/grpcreflect v1.3.1 // indirect
 	github.com/cloudflare/circl v1.6.3 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
 	github.com/go-git/go-billy/v5 v5.9.2 // indirect

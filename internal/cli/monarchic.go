@@ -17,6 +17,7 @@ func newMonarchicCommand(f *term.Factory) *ucli.Command {
 			newMonarchicImportCommand(f),
 			newMonarchicExportCommand(f),
 			newMonarchicMessageCommand(f),
+			newMonarchicProtoCommand(f),
 			newMonarchicServeCommand(f),
 			newMonarchicLeaseCommand(f),
 		},

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -67,7 +68,7 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 	if err != nil {
 		return term.Errorf("invalid_input", "the plan cannot be read: %w", err)
 	}
-	plan, refusal := bridge.ReadPlan(data)
+	plan, refusal := bridge.ReadPlan(data, planFiles(f, o.File))
 	if refusal != nil {
 		return listed(f, refusal)
 	}
@@ -132,6 +133,38 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 		printNext(p, then)
 	})
 	return nil
+}
+
+// planFiles reads what a plan names beside itself: files below its directory, none of a
+// plan from standard input.
+func planFiles(f *term.Factory, file string) bridge.Files {
+	if file == "-" {
+		return nil
+	}
+	return func(name string) ([]byte, error) {
+		path, err := f.Path(file)
+		if err != nil {
+			return nil, err
+		}
+		root, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = root.Close() }()
+		src, err := root.Open(filepath.FromSlash(name))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = src.Close() }()
+		if fi, err := src.Stat(); err != nil || !fi.Mode().IsRegular() {
+			return nil, errors.Join(err, errors.New(name+" is not a regular file"))
+		}
+		data, err := io.ReadAll(io.LimitReader(src, bridge.MaxPlanBytes+1))
+		if err == nil && len(data) > bridge.MaxPlanBytes {
+			err = errors.New(name + " is too large")
+		}
+		return data, err
+	}
 }
 
 // fitPlan fits the plan to the project here, or to a new one when there is none;

@@ -31,6 +31,10 @@ func TestScripts(t *testing.T) {
 		signal.Notify(hangUp, syscall.SIGHUP)
 		defer signal.Stop(hangUp)
 	}
+	repository, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:       filepath.Join("testdata", "script"),
 		Cmds:      scriptCommands(),
@@ -60,6 +64,9 @@ func TestScripts(t *testing.T) {
 				{"AGENTXCHAIN_CORRELATION_ID", ""}, {"AGENTXCHAIN_DEBUG", ""},
 				// The reference CLI, for the scripts that take turns with it.
 				{"AGENTXCHAIN_REFERENCE", os.Getenv("AGENTXCHAIN_REFERENCE")},
+				// What the program publishes for clients in other languages, and their libraries.
+				{"REPOSITORY", repository},
+				{"AGENTXCHAIN_TEST_NODE_MODULES", os.Getenv("AGENTXCHAIN_TEST_NODE_MODULES")},
 			} {
 				env.Setenv(kv[0], kv[1])
 			}

@@ -108,6 +108,10 @@ func scriptCondition(cond string) (bool, error) {
 		return os.Getenv("AGENTXCHAIN_TEST_MANAGERS") == "1", nil
 	case "reference":
 		return os.Getenv("AGENTXCHAIN_REFERENCE") != "", nil
+	case "python-grpc": // Debian's python3-grpcio
+		return exec.Command("/usr/bin/python3", "-c", "import grpc, google.protobuf").Run() == nil, nil
+	case "node-grpc": // npm's @connectrpc/connect-node, in the directory named
+		return os.Getenv("AGENTXCHAIN_TEST_NODE_MODULES") != "", nil
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "reftable":

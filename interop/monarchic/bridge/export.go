@@ -81,6 +81,7 @@ func Kinds() []Kind {
 		{"contract", true, true, false, "what the configuration asks of a delivery", (*Export).contract},
 		{"pipeline", true, true, false, "the phases as a pipeline", (*Export).pipeline},
 		{"roles", false, true, false, "the roles of the configuration", (*Export).roles},
+		{"role_bundles", false, true, false, "the role each turn was dispatched with", (*Export).roleBundles},
 	}
 }
 

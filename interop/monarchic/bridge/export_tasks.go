@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -259,21 +260,60 @@ func (x *Export) pipeline(bool) ([]Object, error) {
 func (x *Export) roles(bool) ([]Object, error) {
 	var out []Object
 	for id, r := range x.facts.cfg.Roles.All() {
-		if r == nil {
-			continue
+		if r != nil {
+			out = append(out, object("role_definition", definition(x.facts.cfg, id)))
 		}
-		d := &portable.RoleDefinition{
-			RoleID:         id,
-			DisplayName:    r.Title,
-			Description:    r.Mandate,
-			Role:           AgentRole(id, r.WriteAuthority),
-			RequiredSkills: []portable.SkillRef{},
-			Capabilities:   []string{"write:" + r.WriteAuthority, "runtime:" + x.runtimeType(r.RuntimeID)},
+	}
+	return out, nil
+}
+
+// definition is a configured role as the protocol defines one; of an unknown role it is
+// the id alone.
+func definition(cfg *config.Config, id string) *portable.RoleDefinition {
+	d := &portable.RoleDefinition{RoleID: id, RequiredSkills: []portable.SkillRef{}}
+	r := cfg.Role(id)
+	if r == nil {
+		return d
+	}
+	kind := config.RuntimeManual
+	if rt, ok := cfg.Runtimes.Get(r.RuntimeID); ok && rt != nil && rt.Type != "" {
+		kind = rt.Type
+	}
+	d.DisplayName, d.Description, d.Role = r.Title, r.Mandate, AgentRole(id, r.WriteAuthority)
+	d.Capabilities = []string{"write:" + r.WriteAuthority, "runtime:" + kind}
+	if r.DecisionAuthority != nil {
+		d.Capabilities = append(d.Capabilities, "authority:"+itoa(*r.DecisionAuthority))
+	}
+	return d
+}
+
+// DispatchedRole is the role an active turn is dispatched with, and its prompt.
+func DispatchedRole(cfg *config.Config, turn *run.Turn, prompt string) *portable.ResolvedRoleBundle {
+	return roleBundle(cfg, turn.TurnID, turn.AssignedRole, hexOf([]byte(prompt)))
+}
+
+// roleBundle names the prompt by its SHA-256 in hex. Prompt files of roles are not part
+// of the record: the template's digest is that of nothing.
+func roleBundle(cfg *config.Config, turn, role, prompt string) *portable.ResolvedRoleBundle {
+	return &portable.ResolvedRoleBundle{
+		Role:           *definition(cfg, role),
+		ResolvedSkills: []portable.SkillRef{},
+		TemplatePath:   protocolwire.BundleDir(turn) + "/" + promptFile,
+		RoleProvenance: &portable.RoleProvenance{
+			RoleName:     role,
+			TemplateHash: "sha256:" + hexOf(nil),
+			RenderHash:   "sha256:" + prompt,
+		},
+		TaskID: turn,
+	}
+}
+
+func (x *Export) roleBundles(bool) ([]Object, error) {
+	var out []Object
+	for _, s := range x.steps() {
+		if h := x.facts.handed[s.id]; h != nil {
+			out = append(out, object("resolved_role_bundle", roleBundle(x.facts.cfg, s.id, s.role, h.prompt)))
 		}
-		if r.DecisionAuthority != nil {
-			d.Capabilities = append(d.Capabilities, "authority:"+itoa(*r.DecisionAuthority))
-		}
-		out = append(out, object("role_definition", d))
 	}
 	return out, nil
 }

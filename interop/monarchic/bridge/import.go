@@ -18,6 +18,7 @@ const (
 	KindPlan           = "plan"                 // portable, which is what the strict family calls v0
 	KindStrictPlan     = "client_boundary/plan"
 	KindTask           = "task"
+	KindCampaign       = "campaign_pipeline_spec" // tasks[].task_artifact: the tasks are files
 )
 
 // Codes of refused plans beside those of package protocol.

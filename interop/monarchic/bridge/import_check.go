@@ -37,6 +37,8 @@ func judged(doc *ojson.Object, kind string) []check.Finding {
 	switch kind {
 	case KindPipeline, KindPipelineLegacy:
 		types = []check.Type{"pipeline_spec"}
+	case KindCampaign:
+		types = []check.Type{"client_boundary/campaign_pipeline_spec"}
 	case KindPlan:
 		types = []check.Type{"plan"}
 	case KindStrictPlan:

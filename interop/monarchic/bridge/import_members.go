@@ -88,7 +88,7 @@ func (r *reader) common(t *Task, o *ojson.Object, at string) {
 	for key, v := range o.All() {
 		switch k := snake(key); k {
 		case "version", "id", "task_id", "step_id", "role", "role_id", "goal", "depends_on", "gates_required",
-			"task_template":
+			"task_template", "task_milestone", "task_artifact", "task_format":
 		case "task":
 			if _, ok := v.(string); !ok && has(o, "goal") {
 				t.Told.Set(k, v)
@@ -278,7 +278,7 @@ func (r *reader) graph() {
 	if p.ID != "" && !wire.SafeID(p.ID) {
 		at := "/plan_id"
 		switch p.Kind {
-		case KindPipeline, KindPipelineLegacy:
+		case KindPipeline, KindPipelineLegacy, KindCampaign:
 			at = "/pipeline_id"
 		case KindTask:
 			at = "/task_id"

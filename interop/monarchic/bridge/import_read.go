@@ -15,18 +15,23 @@ import (
 // reader reads one document. Members are found by their canonical name or its
 // lowerCamelCase alias (docs/monarchic.md).
 type reader struct {
-	plan *Plan
-	bad  faults
+	plan  *Plan
+	bad   faults
+	files Files
 }
+
+// Files reads a file that a plan names, by its path with slashes. An error that is
+// fs.ErrNotExist says that there is none. nil has no files.
+type Files func(name string) ([]byte, error)
 
 const readHint = "git agentxchain monarchic validate FILE shows every finding"
 
 // ReadPlan reads a PipelineSpec (legacy or role-aware), a Plan (portable or strict)
 // or a Task from JSON; the whole of `monarchic export --type all` counts as the plan
 // in it. The document is held against the protocol's schemas and rules first
-// (package check). Errors: invalid_json, pipeline_invalid, plan_unrepresentable,
+// (package check). A pipeline whose tasks are files reads them through files. Errors: invalid_json, pipeline_invalid, plan_unrepresentable,
 // unsupported_version; each fault is a problem whose field is its JSON pointer.
-func ReadPlan(data []byte) (*Plan, *wire.Error) {
+func ReadPlan(data []byte, files Files) (*Plan, *wire.Error) {
 	v, err := ojson.DecodeLimited([]byte(strings.TrimPrefix(string(data), "\ufeff")),
 		ojson.Limits{Bytes: MaxPlanBytes, Depth: maxPlanDepth})
 	if err != nil {
@@ -52,9 +57,12 @@ func ReadPlan(data []byte) (*Plan, *wire.Error) {
 		!has(doc, "task_id") {
 		doc = inner
 	}
-	r := &reader{plan: &Plan{Rest: &ojson.Object{}}}
+	r := &reader{plan: &Plan{Rest: &ojson.Object{}}, files: files}
 	var shape string // what the document is; an exported plan says what it was once
 	switch {
+	case campaign(doc):
+		r.campaign(doc)
+		shape = KindCampaign
 	case has(doc, "tasks"):
 		r.pipeline(doc)
 		shape = r.plan.Kind
@@ -108,7 +116,7 @@ func (r *reader) pipeline(doc *ojson.Object) {
 			continue
 		case has(o, "task_artifact"):
 			r.bad.add(CodeUnrepresentable, pointer(at, "task_artifact"), "",
-				"the task is in a file of its own; put its goal here, as goal.")
+				"the task is in a file of its own, which only a pipeline has whose tasks all are: put its goal here, as goal.")
 			continue
 		}
 		aware = aware || has(o, "role") || has(o, "goal") || has(o, "required_skills")

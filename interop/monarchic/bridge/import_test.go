@@ -65,7 +65,7 @@ func TestPlansOfEveryForm(t *testing.T) {
 			"t level-1 researcher   g\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := bridge.ReadPlan([]byte("\ufeff" + c.doc))
+			p, err := bridge.ReadPlan([]byte("\ufeff" + c.doc), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,8 +98,14 @@ func TestPlansThatAreRefused(t *testing.T) {
 			"/tasks/0/id"},
 		"message route": {pipeline(`{"id":"a","role":"dev","goal":"x"},{"id":"b","role":"dev","goal":"x","depends_on":[{"task_id":"a","kind":"message_route"}]}`),
 			bridge.CodeUnrepresentable, "/tasks/1/depends_on/0"},
-		"task in a file": {pipeline(`{"id":"a","role":"dev","goal":"x","task_artifact":"a.json"}`),
+		"one task in a file": {pipeline(`{"id":"a","role":"dev","goal":"x","task_artifact":"a.json"},{"id":"b","role":"dev","goal":"x"}`),
 			bridge.CodeUnrepresentable, "/tasks/0/task_artifact"},
+		"a task in a file that is not there": {`{"version":"v1","pipeline_id":"p","tasks":[{"task_id":"a","role_id":"dev","task_artifact":"a.json"}]}`,
+			bridge.CodePipelineInvalid, "/tasks/0/task_artifact"},
+		"a task in a file outside": {`{"version":"v1","pipeline_id":"p","tasks":[{"task_id":"a","role_id":"dev","task_milestone":"m","task_artifact":"../a.json"}]}`,
+			bridge.CodePipelineInvalid, "/tasks/0/task_artifact"},
+		"a run context that is none": {pipeline(`{"id":"a","role":"dev","goal":"x","run_context":{"version":"v9","repo":"r","worktree":"w","image":"i","runner":"r"}}`),
+			bridge.CodePipelineInvalid, "/tasks/0/run_context/version"},
 		"role without role_id": {pipeline(`{"id":"a","role":"wizard","goal":"x"}`), wire.CodeUnknownRole,
 			"/tasks/0/role"},
 		"role_id that is none": {pipeline(`{"id":"a","role":"dev","role_id":"Big One","goal":"x"}`),
@@ -117,7 +123,7 @@ func TestPlansThatAreRefused(t *testing.T) {
 			"/steps/0/task_template"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := bridge.ReadPlan([]byte(c.doc))
+			p, err := bridge.ReadPlan([]byte(c.doc), nil)
 			if err == nil {
 				_, err = bridge.ForNewProject(p, bridge.FitOptions{})
 			}
@@ -137,7 +143,7 @@ func TestNothingOfATaskIsLost(t *testing.T) {
 	doc := pipeline(`{"id":"a","role":"dev","goal":"x","inputs":{"n":1.50},"constraints":{"no_network":true},"required_skills":[{"id":"s","required":true}],
 		"run_context":{"version":"v1","repo":"r","worktree":"w","image":"i","runner":"v"},"extensions":{"k":"v"},"color":"red",
 		"delivery_contract":{"objective":"o","definition_of_done":["it runs","it stops"],"required_checks":["c"],"risk_tier":"low","review_policy":"human_required"}}`)
-	p, err := bridge.ReadPlan([]byte(strings.Replace(doc, `"version"`, `"budget":7,"version"`, 1)))
+	p, err := bridge.ReadPlan([]byte(strings.Replace(doc, `"version"`, `"budget":7,"version"`, 1)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +200,7 @@ func TestFittingAProject(t *testing.T) {
 	state := protocol.FreshState(cfg, "")
 	fit := func(doc string, change func(*run.State)) (*bridge.Import, *wire.Error) {
 		t.Helper()
-		p, err := bridge.ReadPlan([]byte(doc))
+		p, err := bridge.ReadPlan([]byte(doc), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +274,7 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 		shuffled := rapid.Permutation(tasks).Draw(t, "order")
 		doc := ojson.NewObject("version", "v1", "pipeline_id", "p", "objective", "o", "project_key", "k",
 			"tasks", shuffled)
-		p, err := bridge.ReadPlan(ojson.Compact(doc))
+		p, err := bridge.ReadPlan(ojson.Compact(doc), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +327,7 @@ func FuzzReadPlan(f *testing.F) {
 	f.Add([]byte(strictPlan(`{"step_id":"s"}`)))
 	f.Add([]byte(`{"plan":{"steps":[null]},"tasks":[{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := bridge.ReadPlan(data)
+		p, err := bridge.ReadPlan(data, nil)
 		if err != nil {
 			if err.Code == "" || err.Message == "" {
 				t.Fatalf("a refusal that says nothing: %+v", err)
@@ -351,7 +357,7 @@ func TestLargePlans(t *testing.T) {
 	}
 	refusal := func(doc string) *wire.Error {
 		t.Helper()
-		p, err := bridge.ReadPlan([]byte(doc))
+		p, err := bridge.ReadPlan([]byte(doc), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

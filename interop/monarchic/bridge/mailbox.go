@@ -197,7 +197,7 @@ func (x *Export) blockers() []*Mail {
 					Version:    portable.Version,
 					MessageID:  id,
 					RunID:      x.Run,
-					FromTaskID: cmp.Or(row.String("turn_id"), x.Run),
+					FromTaskID: cmp.Or(row.String("turn_id"), x.lastTurn(), run.Human),
 					ToTaskID:   run.Human,
 					Kind:       portable.KindBlocker,
 					Subject: subjectLine(cmp.Or(row.String("typed_reason"), row.String("category"),
@@ -262,3 +262,15 @@ func (x *Export) ready() []*Mail {
 }
 
 func subjectLine(s string) string { return text.ClipRunes(strings.Join(strings.Fields(s), " "), 200) }
+
+// lastTurn is the task that speaks for the run where none is named: its newest turn,
+// "" without one.
+func (x *Export) lastTurn() string {
+	if ids := x.facts.state.ActiveTurns.Keys(); len(ids) > 0 {
+		return ids[len(ids)-1]
+	}
+	if h := x.facts.history; len(h) > 0 {
+		return h[len(h)-1].String("turn_id")
+	}
+	return ""
+}

@@ -36,7 +36,7 @@ func servePlan(t *testing.T, plan []byte, ttl time.Duration) *served {
 	s := &served{t: t, dir: t.TempDir()}
 	repo, err := gitstore.Create(ctx, s.dir, "main", "Ada", "ada@example.org")
 	must(t, err)
-	read, refusal := bridge.ReadPlan(plan)
+	read, refusal := bridge.ReadPlan(plan, nil)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

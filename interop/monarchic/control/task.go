@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -83,7 +84,8 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 	own := ojson.NewObject("run_id", v.State.Run(), "turn_id", turnID, "role", turn.AssignedRole,
 		"runtime_id", turn.RuntimeID, "phase", v.State.Phase, "attempt", turn.Attempt, "deadline_at", turn.DeadlineAt,
 		"bundle_path", wire.BundleDir(turnID), "staging_path", wire.StagingPath(turnID), "prompt", file(promptFile),
-		"context", file(contextFile), "turn_result_template", template)
+		"context", file(contextFile), "turn_result_template", template,
+		"resolved_role_bundle", bridge.Value(bridge.DispatchedRole(v.Config, turn, file(promptFile))))
 	if out.Extensions, err = structpb.NewStruct(map[string]any{"agentxchain": toMap(own)}); err != nil {
 		return nil, err
 	}

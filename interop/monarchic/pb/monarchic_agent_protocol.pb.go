@@ -982,6 +982,9 @@ const (
 	TaskMessageKind_TASK_MESSAGE_KIND_ARTIFACT_READY         TaskMessageKind = 1
 	TaskMessageKind_TASK_MESSAGE_KIND_CLARIFICATION_REQUEST  TaskMessageKind = 2
 	TaskMessageKind_TASK_MESSAGE_KIND_CLARIFICATION_RESPONSE TaskMessageKind = 3
+	// The JSON form has these two as well.
+	TaskMessageKind_TASK_MESSAGE_KIND_HANDOFF TaskMessageKind = 4
+	TaskMessageKind_TASK_MESSAGE_KIND_BLOCKER TaskMessageKind = 5
 )
 
 // Enum value maps for TaskMessageKind.
@@ -991,12 +994,16 @@ var (
 		1: "TASK_MESSAGE_KIND_ARTIFACT_READY",
 		2: "TASK_MESSAGE_KIND_CLARIFICATION_REQUEST",
 		3: "TASK_MESSAGE_KIND_CLARIFICATION_RESPONSE",
+		4: "TASK_MESSAGE_KIND_HANDOFF",
+		5: "TASK_MESSAGE_KIND_BLOCKER",
 	}
 	TaskMessageKind_value = map[string]int32{
 		"TASK_MESSAGE_KIND_UNSPECIFIED":            0,
 		"TASK_MESSAGE_KIND_ARTIFACT_READY":         1,
 		"TASK_MESSAGE_KIND_CLARIFICATION_REQUEST":  2,
 		"TASK_MESSAGE_KIND_CLARIFICATION_RESPONSE": 3,
+		"TASK_MESSAGE_KIND_HANDOFF":                4,
+		"TASK_MESSAGE_KIND_BLOCKER":                5,
 	}
 )
 
@@ -7819,6 +7826,545 @@ func (x *AuthContext) GetExpiresAt() uint64 {
 	return 0
 }
 
+type SkillRef struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Required      bool                   `protobuf:"varint,2,opt,name=required,proto3" json:"required,omitempty"`
+	Purpose       *string                `protobuf:"bytes,3,opt,name=purpose,proto3,oneof" json:"purpose,omitempty"`
+	Extensions    *structpb.Struct       `protobuf:"bytes,4,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkillRef) Reset() {
+	*x = SkillRef{}
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkillRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkillRef) ProtoMessage() {}
+
+func (x *SkillRef) ProtoReflect() protoreflect.Message {
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkillRef.ProtoReflect.Descriptor instead.
+func (*SkillRef) Descriptor() ([]byte, []int) {
+	return file_monarchic_agent_protocol_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *SkillRef) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SkillRef) GetRequired() bool {
+	if x != nil {
+		return x.Required
+	}
+	return false
+}
+
+func (x *SkillRef) GetPurpose() string {
+	if x != nil && x.Purpose != nil {
+		return *x.Purpose
+	}
+	return ""
+}
+
+func (x *SkillRef) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+type TaskDependency struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TaskId string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	// depends_on when absent
+	Kind *string `protobuf:"bytes,2,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// true when absent
+	Required      *bool            `protobuf:"varint,3,opt,name=required,proto3,oneof" json:"required,omitempty"`
+	Description   *string          `protobuf:"bytes,4,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	Extensions    *structpb.Struct `protobuf:"bytes,5,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskDependency) Reset() {
+	*x = TaskDependency{}
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskDependency) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskDependency) ProtoMessage() {}
+
+func (x *TaskDependency) ProtoReflect() protoreflect.Message {
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskDependency.ProtoReflect.Descriptor instead.
+func (*TaskDependency) Descriptor() ([]byte, []int) {
+	return file_monarchic_agent_protocol_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *TaskDependency) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *TaskDependency) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *TaskDependency) GetRequired() bool {
+	if x != nil && x.Required != nil {
+		return *x.Required
+	}
+	return false
+}
+
+func (x *TaskDependency) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *TaskDependency) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+type PipelineTask struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Role           string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
+	RoleId         string                 `protobuf:"bytes,3,opt,name=role_id,json=roleId,proto3" json:"role_id,omitempty"`
+	Goal           string                 `protobuf:"bytes,4,opt,name=goal,proto3" json:"goal,omitempty"`
+	DependsOn      []*TaskDependency      `protobuf:"bytes,5,rep,name=depends_on,json=dependsOn,proto3" json:"depends_on,omitempty"`
+	RequiredSkills []*SkillRef            `protobuf:"bytes,6,rep,name=required_skills,json=requiredSkills,proto3" json:"required_skills,omitempty"`
+	GatesRequired  []string               `protobuf:"bytes,7,rep,name=gates_required,json=gatesRequired,proto3" json:"gates_required,omitempty"`
+	RunContext     *RunContext            `protobuf:"bytes,8,opt,name=run_context,json=runContext,proto3,oneof" json:"run_context,omitempty"`
+	Inputs         *structpb.Struct       `protobuf:"bytes,9,opt,name=inputs,proto3" json:"inputs,omitempty"`
+	Constraints    *structpb.Struct       `protobuf:"bytes,10,opt,name=constraints,proto3" json:"constraints,omitempty"`
+	// The body of a task of the older minimal form.
+	Task          *structpb.Value  `protobuf:"bytes,11,opt,name=task,proto3" json:"task,omitempty"`
+	Extensions    *structpb.Struct `protobuf:"bytes,12,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PipelineTask) Reset() {
+	*x = PipelineTask{}
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PipelineTask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PipelineTask) ProtoMessage() {}
+
+func (x *PipelineTask) ProtoReflect() protoreflect.Message {
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PipelineTask.ProtoReflect.Descriptor instead.
+func (*PipelineTask) Descriptor() ([]byte, []int) {
+	return file_monarchic_agent_protocol_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *PipelineTask) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *PipelineTask) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *PipelineTask) GetRoleId() string {
+	if x != nil {
+		return x.RoleId
+	}
+	return ""
+}
+
+func (x *PipelineTask) GetGoal() string {
+	if x != nil {
+		return x.Goal
+	}
+	return ""
+}
+
+func (x *PipelineTask) GetDependsOn() []*TaskDependency {
+	if x != nil {
+		return x.DependsOn
+	}
+	return nil
+}
+
+func (x *PipelineTask) GetRequiredSkills() []*SkillRef {
+	if x != nil {
+		return x.RequiredSkills
+	}
+	return nil
+}
+
+func (x *PipelineTask) GetGatesRequired() []string {
+	if x != nil {
+		return x.GatesRequired
+	}
+	return nil
+}
+
+func (x *PipelineTask) GetRunContext() *RunContext {
+	if x != nil {
+		return x.RunContext
+	}
+	return nil
+}
+
+func (x *PipelineTask) GetInputs() *structpb.Struct {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *PipelineTask) GetConstraints() *structpb.Struct {
+	if x != nil {
+		return x.Constraints
+	}
+	return nil
+}
+
+func (x *PipelineTask) GetTask() *structpb.Value {
+	if x != nil {
+		return x.Task
+	}
+	return nil
+}
+
+func (x *PipelineTask) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+type PipelineSpec struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	PipelineId    string                 `protobuf:"bytes,2,opt,name=pipeline_id,json=pipelineId,proto3" json:"pipeline_id,omitempty"`
+	Objective     string                 `protobuf:"bytes,3,opt,name=objective,proto3" json:"objective,omitempty"`
+	ProjectKey    string                 `protobuf:"bytes,4,opt,name=project_key,json=projectKey,proto3" json:"project_key,omitempty"`
+	Tasks         []*PipelineTask        `protobuf:"bytes,5,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	Extensions    *structpb.Struct       `protobuf:"bytes,6,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PipelineSpec) Reset() {
+	*x = PipelineSpec{}
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PipelineSpec) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PipelineSpec) ProtoMessage() {}
+
+func (x *PipelineSpec) ProtoReflect() protoreflect.Message {
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PipelineSpec.ProtoReflect.Descriptor instead.
+func (*PipelineSpec) Descriptor() ([]byte, []int) {
+	return file_monarchic_agent_protocol_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *PipelineSpec) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *PipelineSpec) GetPipelineId() string {
+	if x != nil {
+		return x.PipelineId
+	}
+	return ""
+}
+
+func (x *PipelineSpec) GetObjective() string {
+	if x != nil {
+		return x.Objective
+	}
+	return ""
+}
+
+func (x *PipelineSpec) GetProjectKey() string {
+	if x != nil {
+		return x.ProjectKey
+	}
+	return ""
+}
+
+func (x *PipelineSpec) GetTasks() []*PipelineTask {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+func (x *PipelineSpec) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+type RoleDefinition struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	RoleId         string                 `protobuf:"bytes,1,opt,name=role_id,json=roleId,proto3" json:"role_id,omitempty"`
+	DisplayName    string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	Description    string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	Role           AgentRole              `protobuf:"varint,4,opt,name=role,proto3,enum=monarchic.agent_protocol.v1.AgentRole" json:"role,omitempty"`
+	Capabilities   []string               `protobuf:"bytes,5,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
+	RequiredSkills []*SkillRef            `protobuf:"bytes,6,rep,name=required_skills,json=requiredSkills,proto3" json:"required_skills,omitempty"`
+	Extensions     *structpb.Struct       `protobuf:"bytes,7,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *RoleDefinition) Reset() {
+	*x = RoleDefinition{}
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RoleDefinition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RoleDefinition) ProtoMessage() {}
+
+func (x *RoleDefinition) ProtoReflect() protoreflect.Message {
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RoleDefinition.ProtoReflect.Descriptor instead.
+func (*RoleDefinition) Descriptor() ([]byte, []int) {
+	return file_monarchic_agent_protocol_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *RoleDefinition) GetRoleId() string {
+	if x != nil {
+		return x.RoleId
+	}
+	return ""
+}
+
+func (x *RoleDefinition) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *RoleDefinition) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *RoleDefinition) GetRole() AgentRole {
+	if x != nil {
+		return x.Role
+	}
+	return AgentRole_AGENT_ROLE_UNSPECIFIED
+}
+
+func (x *RoleDefinition) GetCapabilities() []string {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
+func (x *RoleDefinition) GetRequiredSkills() []*SkillRef {
+	if x != nil {
+		return x.RequiredSkills
+	}
+	return nil
+}
+
+func (x *RoleDefinition) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+type ResolvedRoleBundle struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Role           *RoleDefinition        `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
+	ResolvedSkills []*SkillRef            `protobuf:"bytes,2,rep,name=resolved_skills,json=resolvedSkills,proto3" json:"resolved_skills,omitempty"`
+	TemplatePath   string                 `protobuf:"bytes,3,opt,name=template_path,json=templatePath,proto3" json:"template_path,omitempty"`
+	RoleProvenance *RoleProvenance        `protobuf:"bytes,4,opt,name=role_provenance,json=roleProvenance,proto3,oneof" json:"role_provenance,omitempty"`
+	TaskId         string                 `protobuf:"bytes,5,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	Extensions     *structpb.Struct       `protobuf:"bytes,6,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ResolvedRoleBundle) Reset() {
+	*x = ResolvedRoleBundle{}
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolvedRoleBundle) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolvedRoleBundle) ProtoMessage() {}
+
+func (x *ResolvedRoleBundle) ProtoReflect() protoreflect.Message {
+	mi := &file_monarchic_agent_protocol_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolvedRoleBundle.ProtoReflect.Descriptor instead.
+func (*ResolvedRoleBundle) Descriptor() ([]byte, []int) {
+	return file_monarchic_agent_protocol_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *ResolvedRoleBundle) GetRole() *RoleDefinition {
+	if x != nil {
+		return x.Role
+	}
+	return nil
+}
+
+func (x *ResolvedRoleBundle) GetResolvedSkills() []*SkillRef {
+	if x != nil {
+		return x.ResolvedSkills
+	}
+	return nil
+}
+
+func (x *ResolvedRoleBundle) GetTemplatePath() string {
+	if x != nil {
+		return x.TemplatePath
+	}
+	return ""
+}
+
+func (x *ResolvedRoleBundle) GetRoleProvenance() *RoleProvenance {
+	if x != nil {
+		return x.RoleProvenance
+	}
+	return nil
+}
+
+func (x *ResolvedRoleBundle) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *ResolvedRoleBundle) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
 var File_monarchic_agent_protocol_proto protoreflect.FileDescriptor
 
 const file_monarchic_agent_protocol_proto_rawDesc = "" +
@@ -8688,7 +9234,77 @@ const file_monarchic_agent_protocol_proto_rawDesc = "" +
 	"\tissued_at\x18\b \x01(\x04R\bissuedAt\x12\"\n" +
 	"\n" +
 	"expires_at\x18\t \x01(\x04H\x00R\texpiresAt\x88\x01\x01B\r\n" +
-	"\v_expires_at*\xb6\x01\n" +
+	"\v_expires_at\"\x9a\x01\n" +
+	"\bSkillRef\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\brequired\x18\x02 \x01(\bR\brequired\x12\x1d\n" +
+	"\apurpose\x18\x03 \x01(\tH\x00R\apurpose\x88\x01\x01\x127\n" +
+	"\n" +
+	"extensions\x18\x04 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensionsB\n" +
+	"\n" +
+	"\b_purpose\"\xe9\x01\n" +
+	"\x0eTaskDependency\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x17\n" +
+	"\x04kind\x18\x02 \x01(\tH\x00R\x04kind\x88\x01\x01\x12\x1f\n" +
+	"\brequired\x18\x03 \x01(\bH\x01R\brequired\x88\x01\x01\x12%\n" +
+	"\vdescription\x18\x04 \x01(\tH\x02R\vdescription\x88\x01\x01\x127\n" +
+	"\n" +
+	"extensions\x18\x05 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensionsB\a\n" +
+	"\x05_kindB\v\n" +
+	"\t_requiredB\x0e\n" +
+	"\f_description\"\xd2\x04\n" +
+	"\fPipelineTask\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04role\x18\x02 \x01(\tR\x04role\x12\x17\n" +
+	"\arole_id\x18\x03 \x01(\tR\x06roleId\x12\x12\n" +
+	"\x04goal\x18\x04 \x01(\tR\x04goal\x12J\n" +
+	"\n" +
+	"depends_on\x18\x05 \x03(\v2+.monarchic.agent_protocol.v1.TaskDependencyR\tdependsOn\x12N\n" +
+	"\x0frequired_skills\x18\x06 \x03(\v2%.monarchic.agent_protocol.v1.SkillRefR\x0erequiredSkills\x12%\n" +
+	"\x0egates_required\x18\a \x03(\tR\rgatesRequired\x12M\n" +
+	"\vrun_context\x18\b \x01(\v2'.monarchic.agent_protocol.v1.RunContextH\x00R\n" +
+	"runContext\x88\x01\x01\x12/\n" +
+	"\x06inputs\x18\t \x01(\v2\x17.google.protobuf.StructR\x06inputs\x129\n" +
+	"\vconstraints\x18\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\vconstraints\x12*\n" +
+	"\x04task\x18\v \x01(\v2\x16.google.protobuf.ValueR\x04task\x127\n" +
+	"\n" +
+	"extensions\x18\f \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensionsB\x0e\n" +
+	"\f_run_context\"\x82\x02\n" +
+	"\fPipelineSpec\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1f\n" +
+	"\vpipeline_id\x18\x02 \x01(\tR\n" +
+	"pipelineId\x12\x1c\n" +
+	"\tobjective\x18\x03 \x01(\tR\tobjective\x12\x1f\n" +
+	"\vproject_key\x18\x04 \x01(\tR\n" +
+	"projectKey\x12?\n" +
+	"\x05tasks\x18\x05 \x03(\v2).monarchic.agent_protocol.v1.PipelineTaskR\x05tasks\x127\n" +
+	"\n" +
+	"extensions\x18\x06 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\xd7\x02\n" +
+	"\x0eRoleDefinition\x12\x17\n" +
+	"\arole_id\x18\x01 \x01(\tR\x06roleId\x12!\n" +
+	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12 \n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\x12:\n" +
+	"\x04role\x18\x04 \x01(\x0e2&.monarchic.agent_protocol.v1.AgentRoleR\x04role\x12\"\n" +
+	"\fcapabilities\x18\x05 \x03(\tR\fcapabilities\x12N\n" +
+	"\x0frequired_skills\x18\x06 \x03(\v2%.monarchic.agent_protocol.v1.SkillRefR\x0erequiredSkills\x127\n" +
+	"\n" +
+	"extensions\x18\a \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\x8b\x03\n" +
+	"\x12ResolvedRoleBundle\x12?\n" +
+	"\x04role\x18\x01 \x01(\v2+.monarchic.agent_protocol.v1.RoleDefinitionR\x04role\x12N\n" +
+	"\x0fresolved_skills\x18\x02 \x03(\v2%.monarchic.agent_protocol.v1.SkillRefR\x0eresolvedSkills\x12#\n" +
+	"\rtemplate_path\x18\x03 \x01(\tR\ftemplatePath\x12Y\n" +
+	"\x0frole_provenance\x18\x04 \x01(\v2+.monarchic.agent_protocol.v1.RoleProvenanceH\x00R\x0eroleProvenance\x88\x01\x01\x12\x17\n" +
+	"\atask_id\x18\x05 \x01(\tR\x06taskId\x127\n" +
+	"\n" +
+	"extensions\x18\x06 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensionsB\x12\n" +
+	"\x10_role_provenance*\xb6\x01\n" +
 	"\tAgentRole\x12\x1a\n" +
 	"\x16AGENT_ROLE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPRODUCT_OWNER\x10\x01\x12\x13\n" +
@@ -8814,12 +9430,14 @@ const file_monarchic_agent_protocol_proto_rawDesc = "" +
 	"\x17RUN_EVENT_STREAM_REVIEW\x10\x03\x12!\n" +
 	"\x1dRUN_EVENT_STREAM_VERIFICATION\x10\x04\x12\x1e\n" +
 	"\x1aRUN_EVENT_STREAM_LIFECYCLE\x10\x05\x12\x1b\n" +
-	"\x17RUN_EVENT_STREAM_CUSTOM\x10\x06*\xb5\x01\n" +
+	"\x17RUN_EVENT_STREAM_CUSTOM\x10\x06*\xf3\x01\n" +
 	"\x0fTaskMessageKind\x12!\n" +
 	"\x1dTASK_MESSAGE_KIND_UNSPECIFIED\x10\x00\x12$\n" +
 	" TASK_MESSAGE_KIND_ARTIFACT_READY\x10\x01\x12+\n" +
 	"'TASK_MESSAGE_KIND_CLARIFICATION_REQUEST\x10\x02\x12,\n" +
-	"(TASK_MESSAGE_KIND_CLARIFICATION_RESPONSE\x10\x03*\xb0\x01\n" +
+	"(TASK_MESSAGE_KIND_CLARIFICATION_RESPONSE\x10\x03\x12\x1d\n" +
+	"\x19TASK_MESSAGE_KIND_HANDOFF\x10\x04\x12\x1d\n" +
+	"\x19TASK_MESSAGE_KIND_BLOCKER\x10\x05*\xb0\x01\n" +
 	"\x13LeaseLifecycleState\x12%\n" +
 	"!LEASE_LIFECYCLE_STATE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fLEASE_ISSUED\x10\x01\x12\x10\n" +
@@ -8904,7 +9522,7 @@ func file_monarchic_agent_protocol_proto_rawDescGZIP() []byte {
 }
 
 var file_monarchic_agent_protocol_proto_enumTypes = make([]protoimpl.EnumInfo, 23)
-var file_monarchic_agent_protocol_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
+var file_monarchic_agent_protocol_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
 var file_monarchic_agent_protocol_proto_goTypes = []any{
 	(AgentRole)(0),                     // 0: monarchic.agent_protocol.v1.AgentRole
 	(OutcomeDecision)(0),               // 1: monarchic.agent_protocol.v1.OutcomeDecision
@@ -8993,48 +9611,55 @@ var file_monarchic_agent_protocol_proto_goTypes = []any{
 	(*PrincipalRef)(nil),               // 84: monarchic.agent_protocol.v1.PrincipalRef
 	(*TenantRef)(nil),                  // 85: monarchic.agent_protocol.v1.TenantRef
 	(*AuthContext)(nil),                // 86: monarchic.agent_protocol.v1.AuthContext
-	(*structpb.Struct)(nil),            // 87: google.protobuf.Struct
+	(*SkillRef)(nil),                   // 87: monarchic.agent_protocol.v1.SkillRef
+	(*TaskDependency)(nil),             // 88: monarchic.agent_protocol.v1.TaskDependency
+	(*PipelineTask)(nil),               // 89: monarchic.agent_protocol.v1.PipelineTask
+	(*PipelineSpec)(nil),               // 90: monarchic.agent_protocol.v1.PipelineSpec
+	(*RoleDefinition)(nil),             // 91: monarchic.agent_protocol.v1.RoleDefinition
+	(*ResolvedRoleBundle)(nil),         // 92: monarchic.agent_protocol.v1.ResolvedRoleBundle
+	(*structpb.Struct)(nil),            // 93: google.protobuf.Struct
+	(*structpb.Value)(nil),             // 94: google.protobuf.Value
 }
 var file_monarchic_agent_protocol_proto_depIdxs = []int32{
 	0,   // 0: monarchic.agent_protocol.v1.Task.role:type_name -> monarchic.agent_protocol.v1.AgentRole
-	87,  // 1: monarchic.agent_protocol.v1.Task.inputs:type_name -> google.protobuf.Struct
-	87,  // 2: monarchic.agent_protocol.v1.Task.constraints:type_name -> google.protobuf.Struct
+	93,  // 1: monarchic.agent_protocol.v1.Task.inputs:type_name -> google.protobuf.Struct
+	93,  // 2: monarchic.agent_protocol.v1.Task.constraints:type_name -> google.protobuf.Struct
 	24,  // 3: monarchic.agent_protocol.v1.Task.run_context:type_name -> monarchic.agent_protocol.v1.RunContext
-	87,  // 4: monarchic.agent_protocol.v1.Task.extensions:type_name -> google.protobuf.Struct
+	93,  // 4: monarchic.agent_protocol.v1.Task.extensions:type_name -> google.protobuf.Struct
 	42,  // 5: monarchic.agent_protocol.v1.Task.experiment_spec:type_name -> monarchic.agent_protocol.v1.ExperimentSpec
 	43,  // 6: monarchic.agent_protocol.v1.Task.objective_spec:type_name -> monarchic.agent_protocol.v1.ObjectiveSpec
-	87,  // 7: monarchic.agent_protocol.v1.RunContext.extensions:type_name -> google.protobuf.Struct
-	87,  // 8: monarchic.agent_protocol.v1.Artifact.extensions:type_name -> google.protobuf.Struct
+	93,  // 7: monarchic.agent_protocol.v1.RunContext.extensions:type_name -> google.protobuf.Struct
+	93,  // 8: monarchic.agent_protocol.v1.Artifact.extensions:type_name -> google.protobuf.Struct
 	45,  // 9: monarchic.agent_protocol.v1.Artifact.provenance:type_name -> monarchic.agent_protocol.v1.Provenance
 	40,  // 10: monarchic.agent_protocol.v1.Artifact.dataset_refs:type_name -> monarchic.agent_protocol.v1.DatasetRef
 	44,  // 11: monarchic.agent_protocol.v1.Artifact.eval_results:type_name -> monarchic.agent_protocol.v1.EvalResult
 	42,  // 12: monarchic.agent_protocol.v1.Artifact.experiment_spec:type_name -> monarchic.agent_protocol.v1.ExperimentSpec
-	87,  // 13: monarchic.agent_protocol.v1.Event.extensions:type_name -> google.protobuf.Struct
+	93,  // 13: monarchic.agent_protocol.v1.Event.extensions:type_name -> google.protobuf.Struct
 	45,  // 14: monarchic.agent_protocol.v1.Event.provenance:type_name -> monarchic.agent_protocol.v1.Provenance
 	44,  // 15: monarchic.agent_protocol.v1.Event.eval_results:type_name -> monarchic.agent_protocol.v1.EvalResult
 	31,  // 16: monarchic.agent_protocol.v1.Event.failure_class:type_name -> monarchic.agent_protocol.v1.FailureClass
-	87,  // 17: monarchic.agent_protocol.v1.GateResult.evidence:type_name -> google.protobuf.Struct
-	87,  // 18: monarchic.agent_protocol.v1.GateResult.extensions:type_name -> google.protobuf.Struct
+	93,  // 17: monarchic.agent_protocol.v1.GateResult.evidence:type_name -> google.protobuf.Struct
+	93,  // 18: monarchic.agent_protocol.v1.GateResult.extensions:type_name -> google.protobuf.Struct
 	31,  // 19: monarchic.agent_protocol.v1.GateResult.failure_class:type_name -> monarchic.agent_protocol.v1.FailureClass
 	1,   // 20: monarchic.agent_protocol.v1.RunOutcome.objective_decision:type_name -> monarchic.agent_protocol.v1.OutcomeDecision
 	1,   // 21: monarchic.agent_protocol.v1.RunOutcome.cost_decision:type_name -> monarchic.agent_protocol.v1.OutcomeDecision
 	1,   // 22: monarchic.agent_protocol.v1.RunOutcome.risk_decision:type_name -> monarchic.agent_protocol.v1.OutcomeDecision
 	1,   // 23: monarchic.agent_protocol.v1.RunOutcome.final_decision:type_name -> monarchic.agent_protocol.v1.OutcomeDecision
-	87,  // 24: monarchic.agent_protocol.v1.RunOutcome.evidence:type_name -> google.protobuf.Struct
-	87,  // 25: monarchic.agent_protocol.v1.RunOutcome.extensions:type_name -> google.protobuf.Struct
+	93,  // 24: monarchic.agent_protocol.v1.RunOutcome.evidence:type_name -> google.protobuf.Struct
+	93,  // 25: monarchic.agent_protocol.v1.RunOutcome.extensions:type_name -> google.protobuf.Struct
 	16,  // 26: monarchic.agent_protocol.v1.TaskMessage.kind:type_name -> monarchic.agent_protocol.v1.TaskMessageKind
-	87,  // 27: monarchic.agent_protocol.v1.TaskMessage.extensions:type_name -> google.protobuf.Struct
+	93,  // 27: monarchic.agent_protocol.v1.TaskMessage.extensions:type_name -> google.protobuf.Struct
 	45,  // 28: monarchic.agent_protocol.v1.TaskMessage.provenance:type_name -> monarchic.agent_protocol.v1.Provenance
-	87,  // 29: monarchic.agent_protocol.v1.TaskMessageAck.extensions:type_name -> google.protobuf.Struct
-	87,  // 30: monarchic.agent_protocol.v1.FailureClass.extensions:type_name -> google.protobuf.Struct
-	87,  // 31: monarchic.agent_protocol.v1.FailureDetail.details:type_name -> google.protobuf.Struct
+	93,  // 29: monarchic.agent_protocol.v1.TaskMessageAck.extensions:type_name -> google.protobuf.Struct
+	93,  // 30: monarchic.agent_protocol.v1.FailureClass.extensions:type_name -> google.protobuf.Struct
+	93,  // 31: monarchic.agent_protocol.v1.FailureDetail.details:type_name -> google.protobuf.Struct
 	33,  // 32: monarchic.agent_protocol.v1.PlanProvenance.role:type_name -> monarchic.agent_protocol.v1.RoleProvenance
 	6,   // 33: monarchic.agent_protocol.v1.ReplanPolicy.strategy:type_name -> monarchic.agent_protocol.v1.ReplanStrategy
 	4,   // 34: monarchic.agent_protocol.v1.StepOutputExpectation.kind:type_name -> monarchic.agent_protocol.v1.ArtifactKind
-	87,  // 35: monarchic.agent_protocol.v1.PlanStep.task_template:type_name -> google.protobuf.Struct
+	93,  // 35: monarchic.agent_protocol.v1.PlanStep.task_template:type_name -> google.protobuf.Struct
 	32,  // 36: monarchic.agent_protocol.v1.PlanStep.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
 	5,   // 37: monarchic.agent_protocol.v1.PlanStep.kind:type_name -> monarchic.agent_protocol.v1.PlanStepKind
-	87,  // 38: monarchic.agent_protocol.v1.PlanStep.inputs:type_name -> google.protobuf.Struct
+	93,  // 38: monarchic.agent_protocol.v1.PlanStep.inputs:type_name -> google.protobuf.Struct
 	36,  // 39: monarchic.agent_protocol.v1.PlanStep.expected_outputs:type_name -> monarchic.agent_protocol.v1.StepOutputExpectation
 	3,   // 40: monarchic.agent_protocol.v1.Plan.status:type_name -> monarchic.agent_protocol.v1.PlanStatus
 	34,  // 41: monarchic.agent_protocol.v1.Plan.provenance:type_name -> monarchic.agent_protocol.v1.PlanProvenance
@@ -9043,23 +9668,23 @@ var file_monarchic_agent_protocol_proto_depIdxs = []int32{
 	3,   // 44: monarchic.agent_protocol.v1.ExecutionReceipt.status:type_name -> monarchic.agent_protocol.v1.PlanStatus
 	32,  // 45: monarchic.agent_protocol.v1.ExecutionReceipt.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
 	83,  // 46: monarchic.agent_protocol.v1.ExecutionReceipt.resolved_runner:type_name -> monarchic.agent_protocol.v1.ResolvedAgentRunner
-	87,  // 47: monarchic.agent_protocol.v1.DatasetRef.extensions:type_name -> google.protobuf.Struct
-	87,  // 48: monarchic.agent_protocol.v1.AcceptanceCriteria.extensions:type_name -> google.protobuf.Struct
+	93,  // 47: monarchic.agent_protocol.v1.DatasetRef.extensions:type_name -> google.protobuf.Struct
+	93,  // 48: monarchic.agent_protocol.v1.AcceptanceCriteria.extensions:type_name -> google.protobuf.Struct
 	40,  // 49: monarchic.agent_protocol.v1.ExperimentSpec.dataset_refs:type_name -> monarchic.agent_protocol.v1.DatasetRef
 	41,  // 50: monarchic.agent_protocol.v1.ExperimentSpec.acceptance:type_name -> monarchic.agent_protocol.v1.AcceptanceCriteria
-	87,  // 51: monarchic.agent_protocol.v1.ExperimentSpec.constraints:type_name -> google.protobuf.Struct
-	87,  // 52: monarchic.agent_protocol.v1.ExperimentSpec.extensions:type_name -> google.protobuf.Struct
-	87,  // 53: monarchic.agent_protocol.v1.ObjectiveSpec.extensions:type_name -> google.protobuf.Struct
-	87,  // 54: monarchic.agent_protocol.v1.EvalResult.extensions:type_name -> google.protobuf.Struct
+	93,  // 51: monarchic.agent_protocol.v1.ExperimentSpec.constraints:type_name -> google.protobuf.Struct
+	93,  // 52: monarchic.agent_protocol.v1.ExperimentSpec.extensions:type_name -> google.protobuf.Struct
+	93,  // 53: monarchic.agent_protocol.v1.ObjectiveSpec.extensions:type_name -> google.protobuf.Struct
+	93,  // 54: monarchic.agent_protocol.v1.EvalResult.extensions:type_name -> google.protobuf.Struct
 	40,  // 55: monarchic.agent_protocol.v1.Provenance.dataset_refs:type_name -> monarchic.agent_protocol.v1.DatasetRef
-	87,  // 56: monarchic.agent_protocol.v1.Provenance.extensions:type_name -> google.protobuf.Struct
-	87,  // 57: monarchic.agent_protocol.v1.Intent.constraints:type_name -> google.protobuf.Struct
+	93,  // 56: monarchic.agent_protocol.v1.Provenance.extensions:type_name -> google.protobuf.Struct
+	93,  // 57: monarchic.agent_protocol.v1.Intent.constraints:type_name -> google.protobuf.Struct
 	2,   // 58: monarchic.agent_protocol.v1.Intent.intent_class:type_name -> monarchic.agent_protocol.v1.IntentClass
 	4,   // 59: monarchic.agent_protocol.v1.ArtifactDescriptor.kind:type_name -> monarchic.agent_protocol.v1.ArtifactKind
 	47,  // 60: monarchic.agent_protocol.v1.DigestManifest.artifact_descriptors:type_name -> monarchic.agent_protocol.v1.ArtifactDescriptor
 	8,   // 61: monarchic.agent_protocol.v1.VerificationCheck.status:type_name -> monarchic.agent_protocol.v1.VerificationCheckStatus
 	9,   // 62: monarchic.agent_protocol.v1.BlockedOutcome.scope:type_name -> monarchic.agent_protocol.v1.BlockedOutcomeScope
-	87,  // 63: monarchic.agent_protocol.v1.BlockedOutcome.details:type_name -> google.protobuf.Struct
+	93,  // 63: monarchic.agent_protocol.v1.BlockedOutcome.details:type_name -> google.protobuf.Struct
 	47,  // 64: monarchic.agent_protocol.v1.BlockedOutcome.blocking_artifacts:type_name -> monarchic.agent_protocol.v1.ArtifactDescriptor
 	7,   // 65: monarchic.agent_protocol.v1.VerificationReceipt.status:type_name -> monarchic.agent_protocol.v1.VerificationStatus
 	49,  // 66: monarchic.agent_protocol.v1.VerificationReceipt.checks:type_name -> monarchic.agent_protocol.v1.VerificationCheck
@@ -9076,106 +9701,124 @@ var file_monarchic_agent_protocol_proto_depIdxs = []int32{
 	51,  // 77: monarchic.agent_protocol.v1.PrLifecycleState.verification_receipt:type_name -> monarchic.agent_protocol.v1.VerificationReceipt
 	50,  // 78: monarchic.agent_protocol.v1.PrLifecycleState.blocked_outcomes:type_name -> monarchic.agent_protocol.v1.BlockedOutcome
 	15,  // 79: monarchic.agent_protocol.v1.RunEventRecord.stream:type_name -> monarchic.agent_protocol.v1.RunEventStream
-	87,  // 80: monarchic.agent_protocol.v1.FencingToken.extensions:type_name -> google.protobuf.Struct
+	93,  // 80: monarchic.agent_protocol.v1.FencingToken.extensions:type_name -> google.protobuf.Struct
 	57,  // 81: monarchic.agent_protocol.v1.Lease.fencing_token:type_name -> monarchic.agent_protocol.v1.FencingToken
 	17,  // 82: monarchic.agent_protocol.v1.Lease.status:type_name -> monarchic.agent_protocol.v1.LeaseLifecycleState
-	87,  // 83: monarchic.agent_protocol.v1.Lease.extensions:type_name -> google.protobuf.Struct
+	93,  // 83: monarchic.agent_protocol.v1.Lease.extensions:type_name -> google.protobuf.Struct
 	21,  // 84: monarchic.agent_protocol.v1.RecoveryEvent.kind:type_name -> monarchic.agent_protocol.v1.RecoveryEventKind
-	87,  // 85: monarchic.agent_protocol.v1.RecoveryEvent.details:type_name -> google.protobuf.Struct
+	93,  // 85: monarchic.agent_protocol.v1.RecoveryEvent.details:type_name -> google.protobuf.Struct
 	18,  // 86: monarchic.agent_protocol.v1.RecoveryEvent.run_state:type_name -> monarchic.agent_protocol.v1.RunLifecycleState
 	19,  // 87: monarchic.agent_protocol.v1.RecoveryEvent.step_state:type_name -> monarchic.agent_protocol.v1.StepLifecycleState
 	20,  // 88: monarchic.agent_protocol.v1.RecoveryEvent.lease_rejection_reason:type_name -> monarchic.agent_protocol.v1.LeaseRejectionReason
 	60,  // 89: monarchic.agent_protocol.v1.LeaseStatus.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
 	32,  // 90: monarchic.agent_protocol.v1.LeaseStatus.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
-	87,  // 91: monarchic.agent_protocol.v1.LeaseStatus.extensions:type_name -> google.protobuf.Struct
+	93,  // 91: monarchic.agent_protocol.v1.LeaseStatus.extensions:type_name -> google.protobuf.Struct
 	60,  // 92: monarchic.agent_protocol.v1.CancellationIntent.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
-	87,  // 93: monarchic.agent_protocol.v1.CancellationIntent.extensions:type_name -> google.protobuf.Struct
+	93,  // 93: monarchic.agent_protocol.v1.CancellationIntent.extensions:type_name -> google.protobuf.Struct
 	60,  // 94: monarchic.agent_protocol.v1.LeaseAssignment.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
 	23,  // 95: monarchic.agent_protocol.v1.LeaseAssignment.task:type_name -> monarchic.agent_protocol.v1.Task
-	87,  // 96: monarchic.agent_protocol.v1.LeaseAssignment.extensions:type_name -> google.protobuf.Struct
+	93,  // 96: monarchic.agent_protocol.v1.LeaseAssignment.extensions:type_name -> google.protobuf.Struct
 	0,   // 97: monarchic.agent_protocol.v1.RunnerCapabilities.supported_roles:type_name -> monarchic.agent_protocol.v1.AgentRole
-	87,  // 98: monarchic.agent_protocol.v1.RunnerCapabilities.extensions:type_name -> google.protobuf.Struct
+	93,  // 98: monarchic.agent_protocol.v1.RunnerCapabilities.extensions:type_name -> google.protobuf.Struct
 	64,  // 99: monarchic.agent_protocol.v1.RegisterRunnerRequest.capabilities:type_name -> monarchic.agent_protocol.v1.RunnerCapabilities
-	87,  // 100: monarchic.agent_protocol.v1.RegisterRunnerRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 100: monarchic.agent_protocol.v1.RegisterRunnerRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 101: monarchic.agent_protocol.v1.RegisterRunnerRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
-	87,  // 102: monarchic.agent_protocol.v1.RegisterRunnerResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 102: monarchic.agent_protocol.v1.RegisterRunnerResponse.extensions:type_name -> google.protobuf.Struct
 	61,  // 103: monarchic.agent_protocol.v1.HeartbeatRequest.active_leases:type_name -> monarchic.agent_protocol.v1.LeaseStatus
-	87,  // 104: monarchic.agent_protocol.v1.HeartbeatRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 104: monarchic.agent_protocol.v1.HeartbeatRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 105: monarchic.agent_protocol.v1.HeartbeatRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
 	62,  // 106: monarchic.agent_protocol.v1.HeartbeatResponse.cancellations:type_name -> monarchic.agent_protocol.v1.CancellationIntent
-	87,  // 107: monarchic.agent_protocol.v1.HeartbeatResponse.extensions:type_name -> google.protobuf.Struct
-	87,  // 108: monarchic.agent_protocol.v1.AcquireLeaseRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 107: monarchic.agent_protocol.v1.HeartbeatResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 108: monarchic.agent_protocol.v1.AcquireLeaseRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 109: monarchic.agent_protocol.v1.AcquireLeaseRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
 	63,  // 110: monarchic.agent_protocol.v1.AcquireLeaseResponse.assignment:type_name -> monarchic.agent_protocol.v1.LeaseAssignment
 	62,  // 111: monarchic.agent_protocol.v1.AcquireLeaseResponse.cancellations:type_name -> monarchic.agent_protocol.v1.CancellationIntent
-	87,  // 112: monarchic.agent_protocol.v1.AcquireLeaseResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 112: monarchic.agent_protocol.v1.AcquireLeaseResponse.extensions:type_name -> google.protobuf.Struct
 	60,  // 113: monarchic.agent_protocol.v1.RenewLeaseRequest.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
-	87,  // 114: monarchic.agent_protocol.v1.RenewLeaseRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 114: monarchic.agent_protocol.v1.RenewLeaseRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 115: monarchic.agent_protocol.v1.RenewLeaseRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
 	62,  // 116: monarchic.agent_protocol.v1.RenewLeaseResponse.cancellations:type_name -> monarchic.agent_protocol.v1.CancellationIntent
 	32,  // 117: monarchic.agent_protocol.v1.RenewLeaseResponse.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
-	87,  // 118: monarchic.agent_protocol.v1.RenewLeaseResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 118: monarchic.agent_protocol.v1.RenewLeaseResponse.extensions:type_name -> google.protobuf.Struct
 	60,  // 119: monarchic.agent_protocol.v1.ResumeLeaseRequest.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
-	87,  // 120: monarchic.agent_protocol.v1.ResumeLeaseRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 120: monarchic.agent_protocol.v1.ResumeLeaseRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 121: monarchic.agent_protocol.v1.ResumeLeaseRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
 	58,  // 122: monarchic.agent_protocol.v1.ResumeLeaseResponse.lease:type_name -> monarchic.agent_protocol.v1.Lease
 	20,  // 123: monarchic.agent_protocol.v1.ResumeLeaseResponse.reason:type_name -> monarchic.agent_protocol.v1.LeaseRejectionReason
-	87,  // 124: monarchic.agent_protocol.v1.ResumeLeaseResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 124: monarchic.agent_protocol.v1.ResumeLeaseResponse.extensions:type_name -> google.protobuf.Struct
 	60,  // 125: monarchic.agent_protocol.v1.ReportStepStartedRequest.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
-	87,  // 126: monarchic.agent_protocol.v1.ReportStepStartedRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 126: monarchic.agent_protocol.v1.ReportStepStartedRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 127: monarchic.agent_protocol.v1.ReportStepStartedRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
 	32,  // 128: monarchic.agent_protocol.v1.ReportStepStartedResponse.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
-	87,  // 129: monarchic.agent_protocol.v1.ReportStepStartedResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 129: monarchic.agent_protocol.v1.ReportStepStartedResponse.extensions:type_name -> google.protobuf.Struct
 	60,  // 130: monarchic.agent_protocol.v1.ReportStepProgressRequest.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
 	26,  // 131: monarchic.agent_protocol.v1.ReportStepProgressRequest.events:type_name -> monarchic.agent_protocol.v1.Event
 	25,  // 132: monarchic.agent_protocol.v1.ReportStepProgressRequest.artifacts:type_name -> monarchic.agent_protocol.v1.Artifact
-	87,  // 133: monarchic.agent_protocol.v1.ReportStepProgressRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 133: monarchic.agent_protocol.v1.ReportStepProgressRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 134: monarchic.agent_protocol.v1.ReportStepProgressRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
 	62,  // 135: monarchic.agent_protocol.v1.ReportStepProgressResponse.cancellations:type_name -> monarchic.agent_protocol.v1.CancellationIntent
 	32,  // 136: monarchic.agent_protocol.v1.ReportStepProgressResponse.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
-	87,  // 137: monarchic.agent_protocol.v1.ReportStepProgressResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 137: monarchic.agent_protocol.v1.ReportStepProgressResponse.extensions:type_name -> google.protobuf.Struct
 	60,  // 138: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
 	3,   // 139: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.status:type_name -> monarchic.agent_protocol.v1.PlanStatus
 	26,  // 140: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.events:type_name -> monarchic.agent_protocol.v1.Event
 	25,  // 141: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.artifacts:type_name -> monarchic.agent_protocol.v1.Artifact
 	28,  // 142: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.run_outcome:type_name -> monarchic.agent_protocol.v1.RunOutcome
 	32,  // 143: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
-	87,  // 144: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 144: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 145: monarchic.agent_protocol.v1.ReportStepOutcomeRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
 	32,  // 146: monarchic.agent_protocol.v1.ReportStepOutcomeResponse.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
-	87,  // 147: monarchic.agent_protocol.v1.ReportStepOutcomeResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 147: monarchic.agent_protocol.v1.ReportStepOutcomeResponse.extensions:type_name -> google.protobuf.Struct
 	60,  // 148: monarchic.agent_protocol.v1.AckCancellationRequest.lease:type_name -> monarchic.agent_protocol.v1.LeaseRef
-	87,  // 149: monarchic.agent_protocol.v1.AckCancellationRequest.extensions:type_name -> google.protobuf.Struct
+	93,  // 149: monarchic.agent_protocol.v1.AckCancellationRequest.extensions:type_name -> google.protobuf.Struct
 	86,  // 150: monarchic.agent_protocol.v1.AckCancellationRequest.auth_context:type_name -> monarchic.agent_protocol.v1.AuthContext
 	32,  // 151: monarchic.agent_protocol.v1.AckCancellationResponse.failure:type_name -> monarchic.agent_protocol.v1.FailureDetail
-	87,  // 152: monarchic.agent_protocol.v1.AckCancellationResponse.extensions:type_name -> google.protobuf.Struct
-	87,  // 153: monarchic.agent_protocol.v1.ResolvedAgentRunner.extensions:type_name -> google.protobuf.Struct
+	93,  // 152: monarchic.agent_protocol.v1.AckCancellationResponse.extensions:type_name -> google.protobuf.Struct
+	93,  // 153: monarchic.agent_protocol.v1.ResolvedAgentRunner.extensions:type_name -> google.protobuf.Struct
 	84,  // 154: monarchic.agent_protocol.v1.AuthContext.principal:type_name -> monarchic.agent_protocol.v1.PrincipalRef
 	85,  // 155: monarchic.agent_protocol.v1.AuthContext.tenant:type_name -> monarchic.agent_protocol.v1.TenantRef
 	22,  // 156: monarchic.agent_protocol.v1.AuthContext.mechanism:type_name -> monarchic.agent_protocol.v1.AuthMechanism
-	65,  // 157: monarchic.agent_protocol.v1.RunnerControlService.RegisterRunner:input_type -> monarchic.agent_protocol.v1.RegisterRunnerRequest
-	67,  // 158: monarchic.agent_protocol.v1.RunnerControlService.Heartbeat:input_type -> monarchic.agent_protocol.v1.HeartbeatRequest
-	69,  // 159: monarchic.agent_protocol.v1.RunnerControlService.AcquireLease:input_type -> monarchic.agent_protocol.v1.AcquireLeaseRequest
-	71,  // 160: monarchic.agent_protocol.v1.RunnerControlService.RenewLease:input_type -> monarchic.agent_protocol.v1.RenewLeaseRequest
-	73,  // 161: monarchic.agent_protocol.v1.RunnerControlService.ResumeLease:input_type -> monarchic.agent_protocol.v1.ResumeLeaseRequest
-	75,  // 162: monarchic.agent_protocol.v1.RunnerControlService.ReportStepStarted:input_type -> monarchic.agent_protocol.v1.ReportStepStartedRequest
-	77,  // 163: monarchic.agent_protocol.v1.RunnerControlService.ReportStepProgress:input_type -> monarchic.agent_protocol.v1.ReportStepProgressRequest
-	79,  // 164: monarchic.agent_protocol.v1.RunnerControlService.ReportStepOutcome:input_type -> monarchic.agent_protocol.v1.ReportStepOutcomeRequest
-	81,  // 165: monarchic.agent_protocol.v1.RunnerControlService.AckCancellation:input_type -> monarchic.agent_protocol.v1.AckCancellationRequest
-	66,  // 166: monarchic.agent_protocol.v1.RunnerControlService.RegisterRunner:output_type -> monarchic.agent_protocol.v1.RegisterRunnerResponse
-	68,  // 167: monarchic.agent_protocol.v1.RunnerControlService.Heartbeat:output_type -> monarchic.agent_protocol.v1.HeartbeatResponse
-	70,  // 168: monarchic.agent_protocol.v1.RunnerControlService.AcquireLease:output_type -> monarchic.agent_protocol.v1.AcquireLeaseResponse
-	72,  // 169: monarchic.agent_protocol.v1.RunnerControlService.RenewLease:output_type -> monarchic.agent_protocol.v1.RenewLeaseResponse
-	74,  // 170: monarchic.agent_protocol.v1.RunnerControlService.ResumeLease:output_type -> monarchic.agent_protocol.v1.ResumeLeaseResponse
-	76,  // 171: monarchic.agent_protocol.v1.RunnerControlService.ReportStepStarted:output_type -> monarchic.agent_protocol.v1.ReportStepStartedResponse
-	78,  // 172: monarchic.agent_protocol.v1.RunnerControlService.ReportStepProgress:output_type -> monarchic.agent_protocol.v1.ReportStepProgressResponse
-	80,  // 173: monarchic.agent_protocol.v1.RunnerControlService.ReportStepOutcome:output_type -> monarchic.agent_protocol.v1.ReportStepOutcomeResponse
-	82,  // 174: monarchic.agent_protocol.v1.RunnerControlService.AckCancellation:output_type -> monarchic.agent_protocol.v1.AckCancellationResponse
-	166, // [166:175] is the sub-list for method output_type
-	157, // [157:166] is the sub-list for method input_type
-	157, // [157:157] is the sub-list for extension type_name
-	157, // [157:157] is the sub-list for extension extendee
-	0,   // [0:157] is the sub-list for field type_name
+	93,  // 157: monarchic.agent_protocol.v1.SkillRef.extensions:type_name -> google.protobuf.Struct
+	93,  // 158: monarchic.agent_protocol.v1.TaskDependency.extensions:type_name -> google.protobuf.Struct
+	88,  // 159: monarchic.agent_protocol.v1.PipelineTask.depends_on:type_name -> monarchic.agent_protocol.v1.TaskDependency
+	87,  // 160: monarchic.agent_protocol.v1.PipelineTask.required_skills:type_name -> monarchic.agent_protocol.v1.SkillRef
+	24,  // 161: monarchic.agent_protocol.v1.PipelineTask.run_context:type_name -> monarchic.agent_protocol.v1.RunContext
+	93,  // 162: monarchic.agent_protocol.v1.PipelineTask.inputs:type_name -> google.protobuf.Struct
+	93,  // 163: monarchic.agent_protocol.v1.PipelineTask.constraints:type_name -> google.protobuf.Struct
+	94,  // 164: monarchic.agent_protocol.v1.PipelineTask.task:type_name -> google.protobuf.Value
+	93,  // 165: monarchic.agent_protocol.v1.PipelineTask.extensions:type_name -> google.protobuf.Struct
+	89,  // 166: monarchic.agent_protocol.v1.PipelineSpec.tasks:type_name -> monarchic.agent_protocol.v1.PipelineTask
+	93,  // 167: monarchic.agent_protocol.v1.PipelineSpec.extensions:type_name -> google.protobuf.Struct
+	0,   // 168: monarchic.agent_protocol.v1.RoleDefinition.role:type_name -> monarchic.agent_protocol.v1.AgentRole
+	87,  // 169: monarchic.agent_protocol.v1.RoleDefinition.required_skills:type_name -> monarchic.agent_protocol.v1.SkillRef
+	93,  // 170: monarchic.agent_protocol.v1.RoleDefinition.extensions:type_name -> google.protobuf.Struct
+	91,  // 171: monarchic.agent_protocol.v1.ResolvedRoleBundle.role:type_name -> monarchic.agent_protocol.v1.RoleDefinition
+	87,  // 172: monarchic.agent_protocol.v1.ResolvedRoleBundle.resolved_skills:type_name -> monarchic.agent_protocol.v1.SkillRef
+	33,  // 173: monarchic.agent_protocol.v1.ResolvedRoleBundle.role_provenance:type_name -> monarchic.agent_protocol.v1.RoleProvenance
+	93,  // 174: monarchic.agent_protocol.v1.ResolvedRoleBundle.extensions:type_name -> google.protobuf.Struct
+	65,  // 175: monarchic.agent_protocol.v1.RunnerControlService.RegisterRunner:input_type -> monarchic.agent_protocol.v1.RegisterRunnerRequest
+	67,  // 176: monarchic.agent_protocol.v1.RunnerControlService.Heartbeat:input_type -> monarchic.agent_protocol.v1.HeartbeatRequest
+	69,  // 177: monarchic.agent_protocol.v1.RunnerControlService.AcquireLease:input_type -> monarchic.agent_protocol.v1.AcquireLeaseRequest
+	71,  // 178: monarchic.agent_protocol.v1.RunnerControlService.RenewLease:input_type -> monarchic.agent_protocol.v1.RenewLeaseRequest
+	73,  // 179: monarchic.agent_protocol.v1.RunnerControlService.ResumeLease:input_type -> monarchic.agent_protocol.v1.ResumeLeaseRequest
+	75,  // 180: monarchic.agent_protocol.v1.RunnerControlService.ReportStepStarted:input_type -> monarchic.agent_protocol.v1.ReportStepStartedRequest
+	77,  // 181: monarchic.agent_protocol.v1.RunnerControlService.ReportStepProgress:input_type -> monarchic.agent_protocol.v1.ReportStepProgressRequest
+	79,  // 182: monarchic.agent_protocol.v1.RunnerControlService.ReportStepOutcome:input_type -> monarchic.agent_protocol.v1.ReportStepOutcomeRequest
+	81,  // 183: monarchic.agent_protocol.v1.RunnerControlService.AckCancellation:input_type -> monarchic.agent_protocol.v1.AckCancellationRequest
+	66,  // 184: monarchic.agent_protocol.v1.RunnerControlService.RegisterRunner:output_type -> monarchic.agent_protocol.v1.RegisterRunnerResponse
+	68,  // 185: monarchic.agent_protocol.v1.RunnerControlService.Heartbeat:output_type -> monarchic.agent_protocol.v1.HeartbeatResponse
+	70,  // 186: monarchic.agent_protocol.v1.RunnerControlService.AcquireLease:output_type -> monarchic.agent_protocol.v1.AcquireLeaseResponse
+	72,  // 187: monarchic.agent_protocol.v1.RunnerControlService.RenewLease:output_type -> monarchic.agent_protocol.v1.RenewLeaseResponse
+	74,  // 188: monarchic.agent_protocol.v1.RunnerControlService.ResumeLease:output_type -> monarchic.agent_protocol.v1.ResumeLeaseResponse
+	76,  // 189: monarchic.agent_protocol.v1.RunnerControlService.ReportStepStarted:output_type -> monarchic.agent_protocol.v1.ReportStepStartedResponse
+	78,  // 190: monarchic.agent_protocol.v1.RunnerControlService.ReportStepProgress:output_type -> monarchic.agent_protocol.v1.ReportStepProgressResponse
+	80,  // 191: monarchic.agent_protocol.v1.RunnerControlService.ReportStepOutcome:output_type -> monarchic.agent_protocol.v1.ReportStepOutcomeResponse
+	82,  // 192: monarchic.agent_protocol.v1.RunnerControlService.AckCancellation:output_type -> monarchic.agent_protocol.v1.AckCancellationResponse
+	184, // [184:193] is the sub-list for method output_type
+	175, // [175:184] is the sub-list for method input_type
+	175, // [175:175] is the sub-list for extension type_name
+	175, // [175:175] is the sub-list for extension extendee
+	0,   // [0:175] is the sub-list for field type_name
 }
 
 func init() { file_monarchic_agent_protocol_proto_init() }
@@ -9223,13 +9866,17 @@ func file_monarchic_agent_protocol_proto_init() {
 	file_monarchic_agent_protocol_proto_msgTypes[61].OneofWrappers = []any{}
 	file_monarchic_agent_protocol_proto_msgTypes[62].OneofWrappers = []any{}
 	file_monarchic_agent_protocol_proto_msgTypes[63].OneofWrappers = []any{}
+	file_monarchic_agent_protocol_proto_msgTypes[64].OneofWrappers = []any{}
+	file_monarchic_agent_protocol_proto_msgTypes[65].OneofWrappers = []any{}
+	file_monarchic_agent_protocol_proto_msgTypes[66].OneofWrappers = []any{}
+	file_monarchic_agent_protocol_proto_msgTypes[69].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_monarchic_agent_protocol_proto_rawDesc), len(file_monarchic_agent_protocol_proto_rawDesc)),
 			NumEnums:      23,
-			NumMessages:   64,
+			NumMessages:   70,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

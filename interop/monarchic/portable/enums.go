@@ -47,7 +47,8 @@ func (PlanStatus) Set() *wire.Set {
 	return &wire.Set{
 		Tokens: []string{"unspecified", "draft", "planned", "executing", "complete", "bounded", "failed", "cancelled",
 			"unknown"},
-		Zero: "PLAN_STATUS_UNSPECIFIED",
+		Zero:   "PLAN_STATUS_UNSPECIFIED",
+		Closed: true,
 	}
 }
 
@@ -69,8 +70,8 @@ func (OutcomeDecision) Set() *wire.Set {
 	}
 }
 
-// MessageKind is what a message is for. Protobuf numbers the first three; the
-// others, and any other text, travel beside it (docs/monarchic.md#messages).
+// MessageKind is what a message is for. Protobuf numbers those the strict
+// family has, and hand-off and blocker; any other text travels beside it (docs/monarchic.md#messages).
 type MessageKind string
 
 const (
@@ -83,7 +84,7 @@ const (
 // Set describes the enum.
 func (MessageKind) Set() *wire.Set {
 	return &wire.Set{
-		Tokens: []string{"", "artifact_ready", "clarification_request", "clarification_response"},
+		Tokens: []string{"", "artifact_ready", "clarification_request", "clarification_response", "handoff", "blocker"},
 		Zero:   "TASK_MESSAGE_KIND_UNSPECIFIED", Prefix: "TASK_MESSAGE_KIND_", Free: true,
 	}
 }

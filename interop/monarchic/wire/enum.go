@@ -20,6 +20,7 @@ type Set struct {
 	Prefix  string   // of the other protobuf names
 	Strings int      // how many tokens the schemas accept as strings, the later ones travel as numbers; 0 means all
 	Free    bool     // an open object may carry tokens that are not in the set
+	Closed  bool     // numbers without a name are refused: a state nobody knows decides nothing
 }
 
 // Enum is a string type whose values are the tokens of one Set.
@@ -89,6 +90,9 @@ func (s *Set) lenient(v ojson.Value) (string, bool) {
 	case ojson.Number:
 		n, ok := v.Int64()
 		if !ok || n < math.MinInt32 || n > math.MaxInt32 {
+			return "", false
+		}
+		if s.Closed && (n < 0 || int(n) >= len(s.Tokens)) {
 			return "", false
 		}
 		return s.Token(int32(n)), true
