@@ -65,7 +65,7 @@ func TestPlansOfEveryForm(t *testing.T) {
 			"t level-1 researcher   g\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := bridge.ReadPlan([]byte("\ufeff" + c.doc), nil)
+			p, err := bridge.ReadPlan([]byte("\ufeff"+c.doc), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
