@@ -55,10 +55,11 @@ func (s *Store) checkExternal(in *inspection) error {
 	if err := protocol.LegalTransition(before, after, protocol.OpExternal); err != nil {
 		return tamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
-	if err := protocol.CheckExternal(before, after, func(l wire.Ledger) iter.Seq[run.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
+	was, is := repaired(before, in.rules()), repaired(after, in.rules())
+	if err := protocol.CheckExternal(was, is, func(l wire.Ledger) iter.Seq[run.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
 		return tamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
-	if p := run.CheckState(repaired(after, in.rules())); len(p) > 0 {
+	if p := run.CheckState(is); len(p) > 0 {
 		return run.StateError(p)
 	}
 	return nil
@@ -194,7 +195,8 @@ func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object)
 		return nil, err
 	}
 	if detail == nil {
-		detail = ojson.NewObject("adopted", true)
+		by := s.actor(ctx)
+		detail = ojson.NewObject("adopted", true, "adopted_by", ojson.NewObject("name", by.Name, "email", by.Email))
 	}
 	in.tip = nil
 	return s.recordExternal(ctx, in, edit, nil, marks, detail, "adopt "+in.run+" as another tool left it")

@@ -155,10 +155,11 @@ func TestExternalChanges(t *testing.T) {
 			d.write(decisions.Path(), "")
 		}, CodeLedgerTampered, "decision-ledger.jsonl"},
 		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocState))) }, CodeStateTampered, "state.json"},
-		{"other run", func(d *driver) {
-			d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") })
-			d.appendTo(wire.LedgerEvents.Path(), `{"event_type":"run_started","run_id":"run_0000000000000001"}`+"\n")
-		}, "", ""},
+		{"other run", func(d *driver) { startOver(d) }, protocol.CodeConfirmationRequired, "run_0000000000000001"},
+		{"other run, older than its event", func(d *driver) {
+			startOver(d)
+			d.editState(func(o *ojson.Object) { o.Set("phase_entered_at", "2020-01-01T00:00:00.000Z") })
+		}, CodeStateTampered, "phase_entered_at"},
 		{"other run, begun by nothing", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") }) }, CodeStateTampered, "state.json"},
 		{"fifo", func(d *driver) {
 			_ = os.Remove(d.path(repo.Path()))
@@ -190,7 +191,8 @@ func TestExternalChanges(t *testing.T) {
 				}
 				tx, err := d.store.Begin(ctx, "test", 0)
 				if c.code != "" {
-					if codeOf(verr) != c.code || codeOf(err) != c.code || !strings.Contains(err.Error(), c.path) {
+					// What waits for a person can be looked at.
+					if codeOf(verr) != c.code && (c.code != protocol.CodeConfirmationRequired || verr != nil || !v.Begun()) || codeOf(err) != c.code || !strings.Contains(err.Error(), c.path) {
 						t.Fatalf("view: %v\nbegin: %v", verr, err)
 					}
 					if now := snapshotFiles(t, d.Dir); !maps.Equal(disk, now) || refs != gitIn(t, d.Dir, "for-each-ref") {
@@ -239,6 +241,23 @@ func TestConfigurationIsRecorded(t *testing.T) {
 	}
 }
 
+// startOver is what another tool leaves that has begun another run.
+func startOver(d *driver) {
+	const at = "2026-01-02T03:04:05.000Z"
+	d.editState(func(o *ojson.Object) {
+		o.Set("run_id", "run_0000000000000001")
+		o.Set("created_at", at)
+		o.Set("phase_entered_at", at)
+		o.Set("active_turns", &ojson.Object{})
+		o.Set("turn_sequence", 0)
+		o.Set("budget_reservations", &ojson.Object{})
+		for _, m := range []string{"last_completed_turn_id", "last_completed_turn", "next_recommended_role", "accepted_integration_ref", "authority_base"} {
+			o.Set(m, nil)
+		}
+	})
+	d.appendTo(wire.LedgerEvents.Path(), `{"event_type":"run_started","run_id":"run_0000000000000001","timestamp":"`+at+`"}`+"\n")
+}
+
 func TestAdoptedRun(t *testing.T) {
 	d := started(t)
 	run := d.view().Run
@@ -248,13 +267,38 @@ func TestAdoptedRun(t *testing.T) {
 	if len(v.Notices) != 1 || v.Op != "" || v.Index.Accepted != 2 {
 		t.Fatalf("%+v", v)
 	}
+	if _, err := d.store.Begin(context.Background(), "accept", 0); git.CodeOf(err) != protocol.CodeConfirmationRequired {
+		t.Fatalf("a run of another tool went on unseen: %v", err)
+	}
+	if _, err := d.store.Log(context.Background(), run, 0); err == nil {
+		t.Fatal("the refusal recorded it")
+	}
+	tx, err := d.store.Begin(context.Background(), PurposeAdopt, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := tx.Open()
+	if len(open) == 0 || open[0].Kind != protocol.ClaimBegun || open[0].To != run {
+		t.Errorf("claims %v", open)
+	}
+	_ = tx.Close()
+	if _, _, err := d.try(d.acceptOp); codeOf(err) != protocol.CodeConfirmationRequired {
+		t.Fatalf("something is built on a run no person has answered for: %v", err)
+	}
+	d.must(func(v *View) protocol.Operation {
+		op := &protocol.Confirm{Upto: string(v.Op), State: stateDigest(v.StateBytes)}
+		for _, c := range open {
+			op.Claims = append(op.Claims, c.Claim)
+		}
+		return op
+	})
 	d.must(d.acceptOp)
 	ops, err := d.store.Log(context.Background(), run, 0)
-	if err != nil || len(ops) != 2 || ops[1].Name != protocol.OpExternal {
+	if err != nil || len(ops) != 3 || ops[2].Name != protocol.OpExternal {
 		t.Fatalf("%v %v", ops, err)
 	}
 	// The bundle of the active turn was taken over.
-	if out := gitIn(t, d.Dir, "ls-tree", "-r", "--name-only", string(ops[1].Op), "dispatch/turns/"); strings.Count(out, "\n") != 4 {
+	if out := gitIn(t, d.Dir, "ls-tree", "-r", "--name-only", string(ops[2].Op), "dispatch/turns/"); strings.Count(out, "\n") != 4 {
 		t.Errorf("bundle on record: %s", out)
 	}
 	d.turns(2)

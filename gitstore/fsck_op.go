@@ -109,6 +109,10 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newes
 		}
 		replayed = true
 	}
+	// Nothing is applied again then; what is open is only a note.
+	if c, ok := rec.Op.(*protocol.Confirm); ok && !f.opt.Replay && len(op.Parents) == 1 && git.OID(c.Upto) == op.Parents[0] {
+		f.saw(op.Op, seenOp{confirms: true})
+	}
 	if err := f.structure(p, op, rec, prev, newest, say); err != nil || rec.Op != nil {
 		return false, replayed, rec.Op == nil, err
 	}

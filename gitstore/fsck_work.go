@@ -50,7 +50,7 @@ func (f *fsck) workFiles(run string) error {
 			return f.fault(run, "", err)
 		}
 		f.find(Finding{Code: FindWork, Run: run, Path: string(wire.DocState), Note: true,
-			Message: "the run is not recorded yet; the next command records it"})
+			Message: "another tool began the run, and its rows account for it; a person takes it up with git agentxchain repair --adopt"})
 		return nil
 	}
 	// Files are not held against a record that does not hold itself.

@@ -326,7 +326,7 @@ func (in *inspection) notice() string {
 	case sitExternal:
 		return "another tool changed " + in.changedFiles() + "; the next command will record it"
 	case sitAdopt:
-		return fmt.Sprintf("run %s was started by another tool; the next command will record it", in.run)
+		return fmt.Sprintf("another tool began run %s; nothing of it is on record before a person has taken it up: git agentxchain repair --adopt", in.run)
 	}
 	return ""
 }

@@ -85,6 +85,9 @@ func (in *inspection) pending(v *View) []Claim {
 		return nil
 	}
 	var out []Claim
+	if in.sit == sitAdopt {
+		out = append(out, Claim{Claim: protocol.Claim{Kind: protocol.ClaimBegun, To: in.run}})
+	}
 	for _, c := range protocol.Claims(v.Config, before, v.State) {
 		out = append(out, Claim{Claim: c})
 	}
@@ -103,27 +106,36 @@ func (s *Store) checkAdopted(in *inspection) error {
 		return err
 	}
 	repaired, _ := run.RepairState(after, cfg)
-	displaces := false
-	if in.before != nil {
-		if displaces, err = in.before.unfinished(); err != nil {
-			return err
-		}
-	}
-	if e := protocol.CheckAdopted(cfg, repaired, displaces, s.workingRows()); e != nil {
+	if e := protocol.CheckAdopted(cfg, repaired, s.workingRows()); e != nil {
 		return tamperedDoc(string(wire.DocState), "%s", e.Message)
 	}
 	return nil
 }
 
-// unfinished reports a recorded run that is neither idle nor completed.
-func (rec *recorded) unfinished() (bool, error) {
+// PurposeAdopt is the purpose of a transaction that takes up a run another tool began.
+const PurposeAdopt = "adopt"
+
+// unadopted is the refusal to go on with a run that another tool began and no person
+// has taken up.
+func (in *inspection) unadopted() error {
+	return git.Errorf(protocol.CodeConfirmationRequired, nil, "another tool began run %s; nothing of it is on record here, and no person has taken it up", in.run).
+		WithHint("a person runs git agentxchain repair --adopt, which shows the run and the rows that account for it first")
+}
+
+// unfinished reports a recorded run that is neither idle nor over.
+func (rec *recorded) unfinished() bool {
+	if rec == nil {
+		return false
+	}
 	data, _, err := rec.r.file(rec.root, treeState)
 	if err != nil {
-		return false, err
+		return false
 	}
 	st, perr := run.DecodeState(data)
-	if perr != nil {
-		return false, nil
-	}
-	return st.Run() != "" && !slices.Contains([]wire.Status{wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed}, st.Status), nil
+	return perr == nil && st.Run() != "" && !slices.Contains([]wire.Status{wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed}, st.Status)
+}
+
+// Accounts lists what the run in the working files claims, each with its row.
+func (s *Store) Accounts(v *View) []protocol.Account {
+	return protocol.Accounts(v.State, s.workingRows())
 }

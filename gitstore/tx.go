@@ -26,6 +26,7 @@ type Tx struct {
 	marks    map[wire.Ledger]ledgerMark
 	open     []Claim // claims of the recorded run that no person has confirmed
 	borrowed bool    // the lock is held beyond this transaction
+	adopts   bool    // a run another tool began is taken up
 	broken   bool    // the files could not be brought to what was recorded
 
 	opened  *openBundle // the bundle that hooks are looking at
@@ -50,7 +51,7 @@ func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, b
 	if err != nil {
 		return nil, err
 	}
-	tx := &Tx{store: s, lock: lock, borrowed: borrowed}
+	tx := &Tx{store: s, lock: lock, borrowed: borrowed, adopts: purpose == PurposeAdopt}
 	var wg sync.WaitGroup
 	for _, f := range beside {
 		wg.Go(f)
@@ -155,6 +156,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 			return err
 		}
 	case sitAdopt:
+		if !tx.adopts {
+			return in.unadopted()
+		}
 		rec, err := s.adopt(ctx, in, nil)
 		if err != nil {
 			return err

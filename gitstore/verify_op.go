@@ -123,6 +123,9 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git
 		before, _ = run.RepairState(before, cfg)
 	}
 	repaired, _ := run.RepairState(after, cfg)
+	if before == nil && rec.Name == protocol.OpExternal && acceptedBy(rec) == nil {
+		claims = append(claims, protocol.Claim{Kind: protocol.ClaimBegun, To: op.Run})
+	}
 	claims = append(claims, protocol.Claims(cfg, before, repaired)...)
 	if err := f.rowsFrom(r, prev, op.Tree); err != nil {
 		return err
@@ -246,7 +249,7 @@ func (f *fsck) borneOut(r *treeReader, op OpInfo, prev git.OID, rows run.LedgerR
 // appendedRows reads the rows that ledgers have got between two trees.
 func (r *treeReader) appendedRows(before, after git.OID) (run.LedgerReader, error) {
 	added := make(map[wire.Ledger][]byte)
-	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents, wire.LedgerDecisions} {
+	for _, l := range wire.Ledgers() {
 		d, err := r.diffLedger(before, after, l)
 		if err != nil {
 			return nil, err

@@ -35,6 +35,9 @@ type View struct {
 	// Open are claims of other tools' work, in the record or in the working files, that
 	// no person has confirmed: what was passed so is not passed here. See Confirm.
 	Open []Claim
+	// Leaves is the run this work tree was in before, where another tool began another
+	// one and that was not over.
+	Leaves string
 	// Arrived are decisions of people that came with the run's ref and were not seen
 	// being made in this clone, oldest first.
 	Arrived []Arrival
@@ -43,6 +46,9 @@ type View struct {
 	// recorded run, changes of another tool, what a transaction put right.
 	Notices []string
 }
+
+// Begun reports a run that another tool began and no person has taken up.
+func (v *View) Begun() bool { return v.Run != "" && v.Op == "" }
 
 // Snapshot returns what the rules need. The View must not be changed after.
 func (v *View) Snapshot() *protocol.Snapshot {
@@ -122,6 +128,9 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 	default:
 		v.Index = run.BuildIndex(v.Config, v.State, s.workingRows())
 		v.Open = append(v.Open, in.pending(v)...)
+		if in.sit == sitAdopt && in.before.unfinished() {
+			v.Leaves = in.before.run
+		}
 	}
 	return v, err
 }

@@ -25,6 +25,7 @@ const (
 	ClaimUndo      = "last_approval" // what taking an approval back leads to was changed
 	ClaimIndex     = "index"         // the digest the rules decide on does not follow from the ledgers
 	ClaimAuthority = "authority"     // the votes for a gate, or what its documents are compared with
+	ClaimBegun     = "run_begun"     // another tool began the run
 	ClaimRules     = "rules"         // a run under way is judged by weaker rules that were never adopted
 )
 
@@ -36,7 +37,7 @@ type Claim struct {
 	Kind string `json:"kind"`
 	Gate string `json:"gate,omitempty"` // gate_passed, approval_given
 	From string `json:"from,omitempty"` // phase_entered: phases; unblocked, run_reopened: statuses
-	To   string `json:"to,omitempty"`
+	To   string `json:"to,omitempty"`   // of run_begun the run
 }
 
 // String is the claim in words for one line.
@@ -62,6 +63,8 @@ func (c Claim) String() string {
 		return "the digest of the ledgers does not follow from them"
 	case ClaimAuthority:
 		return "the votes for a gate, or what its documents are compared with, are others"
+	case ClaimBegun:
+		return "another tool began run " + c.To
 	case ClaimRules:
 		return "the run's rules became weaker without config adopt"
 	}

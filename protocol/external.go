@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 
@@ -16,114 +17,178 @@ import (
 const CodeStateTampered = "state_tampered"
 
 // CheckExternal says whether a state that another tool wrote is accounted for by
-// the rows it appended since before. Another runner that moves a run says so in
-// the event log and in history; an edit of state.json alone, which would open a
-// gate, lift a block or drop a turn without a word, is refused. The order of
-// what happened in between is not known, so only what must leave a trace is
-// asked for. Both states belong to the same run.
+// the rows it appended since before (docs/compatibility.md#what-accounts-for-a-state).
+// Another runner that moves a run says so in the event log and in history; an edit of
+// state.json alone, which would open a gate, lift a block, drop a turn or set a clock
+// back without a word, is refused. Each member of the state has a rule of its own. The
+// order of what happened in between is not known, so only what must leave a trace is
+// asked for. Both states belong to the same run and are repaired.
 func CheckExternal(before, after *run.State, appended run.LedgerReader) *wire.Error {
 	if before.Run() != after.Run() || before.Run() == "" {
 		return nil
 	}
-	events := make(map[string][]*ojson.Object)
-	told := false // any event at all
-	for l := range appended(wire.LedgerEvents) {
-		told = true
-		kind := l.Row.String("event_type")
-		events[kind] = append(events[kind], l.Row.Object("payload"))
-	}
-	skipped := make(map[string]bool) // phases a timeout moved the run to; the reference writes no event then
-	for l := range appended(wire.LedgerDecisions) {
-		if l.Row.String("type") == "timeout_skip" {
-			skipped[l.Row.String("to_phase")] = true
+	w := newWitness(after.Run(), appended)
+	was, is := ojson.Marshal(before), ojson.Marshal(after)
+	for _, m := range memberRules() {
+		a, _ := was.Get(m.name)
+		b, _ := is.Get(m.name)
+		if bytes.Equal(ojson.Compact(a), ojson.Compact(b)) {
+			continue
 		}
-	}
-	refuse := func(field, format string, args ...any) *wire.Error {
-		return &wire.Error{Code: CodeStateTampered, Field: field, Message: fmt.Sprintf(format, args...)}
-	}
-	moved := len(events["phase_entered"])+len(events["gate_approved"])+len(events["run_completed"])+len(skipped) > 0
-
-	if before.Phase != after.Phase && !skipped[after.Phase] && !entered(events["phase_entered"], after.Phase) {
-		return refuse("phase", "phase went from %q to %q, but no event says so.", before.Phase, after.Phase)
-	}
-	if before.Status != after.Status {
-		switch {
-		case after.Status == wire.StatusCompleted && len(events["run_completed"]) == 0:
-			return refuse("status", "the run became completed, but no event says so.")
-		case after.Status == wire.StatusActive && !told:
-			return refuse("status", "the run went from %s to active, but no event says why.", before.Status)
-		}
-	}
-	if !moved {
-		if before.PendingPhaseTransition != nil && after.PendingPhaseTransition == nil || before.PendingRunCompletion != nil && after.PendingRunCompletion == nil {
-			return refuse("pending", "a pending approval vanished, but no event says it was given.")
-		}
-		for gate, status := range after.PhaseGateStatus.All() {
-			if was, _ := before.PhaseGateStatus.Get(gate); status == wire.GatePassed && was != wire.GatePassed {
-				return refuse("phase_gate_status."+gate, "gate %q became passed, but no event says so.", gate)
+		if field, why := m.rule(w, before, after); why != "" {
+			if field == "" {
+				field = m.name
 			}
-		}
-	}
-	gone := make(map[string]bool)
-	for _, id := range before.ActiveTurns.Keys() {
-		if !after.ActiveTurns.Has(id) {
-			gone[id] = true
-		}
-	}
-	for l := range appended(wire.LedgerHistory) {
-		delete(gone, l.Row.String("turn_id"))
-	}
-	for _, p := range events["phase_cleanup"] {
-		for _, id := range p.Strings("removed_turn_ids") {
-			delete(gone, id)
-		}
-	}
-	for _, id := range before.ActiveTurns.Keys() {
-		if gone[id] {
-			return refuse("active_turns."+id, "turn %s is no longer active, but history does not say how it ended.", id)
+			return &wire.Error{Code: CodeStateTampered, Field: field, Message: why}
 		}
 	}
 	return nil
 }
 
-func entered(payloads []*ojson.Object, phase string) bool {
-	for _, p := range payloads {
-		if p.String("to") == phase {
+// witness is what the rows tell that came with a state.
+type witness struct {
+	run     string
+	rows    bool                       // any row of the run, in any ledger
+	events  map[string][]*ojson.Object // by kind, whole rows
+	history map[string]*ojson.Object   // the row that ended a turn, by turn
+	turns   map[string]bool            // turns an event or a row of history names
+	skips   []*ojson.Object            // phases a timeout moved the run out of; the reference writes no event then
+}
+
+func newWitness(id string, ledgers run.LedgerReader) *witness {
+	w := &witness{
+		run:     id,
+		events:  make(map[string][]*ojson.Object),
+		history: make(map[string]*ojson.Object),
+		turns:   make(map[string]bool),
+	}
+	for _, l := range wire.Ledgers() {
+		for line := range ledgers(l) {
+			if of := line.Row.String("run_id"); of != "" && of != id {
+				continue
+			}
+			w.rows = true
+			switch l {
+			case wire.LedgerEvents:
+				w.event(line.Row)
+			case wire.LedgerHistory:
+				turn := line.Row.String("turn_id")
+				w.history[turn], w.turns[turn] = line.Row, true
+			case wire.LedgerDecisions:
+				if line.Row.String("type") == "timeout_skip" {
+					w.skips = append(w.skips, line.Row)
+				}
+			}
+		}
+	}
+	return w
+}
+
+func (w *witness) event(row *ojson.Object) {
+	kind := row.String("event_type")
+	w.events[kind] = append(w.events[kind], row)
+	payload := row.Object("payload")
+	for _, id := range []string{row.Object("turn").String("turn_id"), payload.String("turn_id"), payload.String("new_turn_id"),
+		payload.String("old_turn_id")} {
+		if id != "" {
+			w.turns[id] = true
+		}
+	}
+}
+
+// told reports an event of one of the kinds.
+func (w *witness) told(kinds ...string) bool {
+	for _, k := range kinds {
+		if len(w.events[k]) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// CheckAdopted says whether a run that another tool began, and of which nothing is
-// recorded, is accounted for by its own rows: whatever it claims beyond an active run
-// in its first phase must have left a trace, and its beginning as well. The latter is
-// asked of every run that displaces one that is not over.
-func CheckAdopted(c *config.Config, after *run.State, displaces bool, ledgers run.LedgerReader) *wire.Error {
-	if len(Claims(c, nil, after)) == 0 && !displaces {
-		return nil
+// worked reports that anything of a turn was told, or of what becomes of its work.
+func (w *witness) worked() bool {
+	return len(w.turns) > 0 || w.told("phase_cleanup", "turn_checkpointed", "state_reconciled_operator_commits")
+}
+
+// leads reports whether the run can have come from one phase to another by the steps
+// that were told.
+func (w *witness) leads(from, to string) bool {
+	type step struct{ from, to string }
+	var steps []step
+	for _, e := range w.events["phase_entered"] {
+		p := e.Object("payload")
+		steps = append(steps, step{p.String("from"), p.String("to")})
 	}
+	for _, s := range w.skips {
+		steps = append(steps, step{s.String("from_phase"), s.String("to_phase")})
+	}
+	seen := map[string]bool{from: true}
+	for grown := true; grown && !seen[to]; {
+		grown = false
+		for _, s := range steps {
+			// Rows of older versions do not say where a run came from.
+			if (s.from == "" || seen[s.from]) && s.to != "" && !seen[s.to] {
+				seen[s.to], grown = true, true
+			}
+		}
+	}
+	return seen[to]
+}
+
+// passed reports whether an event or a row says that a gate was passed.
+func (w *witness) passed(gate string) bool {
+	for _, e := range w.events["phase_entered"] {
+		if e.Object("payload").String("gate_id") == gate {
+			return true
+		}
+	}
+	for _, e := range w.events["gate_approved"] {
+		p := e.Object("payload")
+		if g := p.String("gate_id"); g == gate || g == "" {
+			return true // that of a completion is not named by the reference
+		}
+	}
+	return w.told("run_completed")
+}
+
+// CheckAdopted says whether a run that another tool began, and of which nothing is
+// recorded, is accounted for by its own rows, from its beginning on: an event says that
+// it began, and whatever it claims beyond an idle run in its first phase has left a
+// trace.
+func CheckAdopted(c *config.Config, after *run.State, ledgers run.LedgerReader) *wire.Error {
 	own := func(l wire.Ledger) iter.Seq[run.Line] {
 		return func(yield func(run.Line) bool) {
 			for line := range ledgers(l) {
-				if run := line.Row.String("run_id"); run != "" && run != after.Run() {
-					continue
-				}
-				if !yield(line) {
-					return
+				// Rows that do not say whose they are may be of a run before; the reference
+				// leaves the run out of some decisions.
+				of := line.Row.String("run_id")
+				if of == after.Run() || of == "" && l == wire.LedgerDecisions {
+					if !yield(line) {
+						return
+					}
 				}
 			}
 		}
 	}
-	began := false
-	for l := range own(wire.LedgerEvents) {
-		began = began || l.Row.String("event_type") == "run_started" && l.Row.String("run_id") == after.Run()
+	refuse := func(format string, args ...any) *wire.Error {
+		return &wire.Error{Code: CodeStateTampered, Field: "run_id", Message: fmt.Sprintf("run %s ", after.Run()) + fmt.Sprintf(format, args...)}
 	}
-	if !began {
-		return &wire.Error{Code: CodeStateTampered, Field: "run_id",
-			Message: fmt.Sprintf("run %s is in phase %q, and no event says that it began.", after.Run(), after.Phase)}
+	w := newWitness(after.Run(), own)
+	if !w.told(run.EventRunStarted) {
+		return refuse("is in phase %q, and no event says that it began.", after.Phase)
 	}
 	before := FreshState(c, after.ProjectID)
 	before.RunID = after.RunID
-	return CheckExternal(before, after, own)
+	before, _ = run.RepairState(before, c)
+	if err := CheckExternal(before, after, own); err != nil {
+		return err
+	}
+	if len(w.history) == 0 && after.Phase != before.Phase && len(w.skips) == 0 {
+		return refuse("is in phase %q, and history has no turn of it.", after.Phase)
+	}
+	if id := wire.OrEmpty(after.LastCompletedTurnID); id != "" && w.history[id] == nil {
+		return refuse("names %s as its last turn, and history has no such turn.", id)
+	}
+	return nil
 }

@@ -42,8 +42,12 @@ type Confirmed struct {
 // Errors: inside_dispatched_turn, nothing_to_confirm, state_moved, and those of every
 // change.
 func (r *Runner) Confirm(ctx context.Context, opt ConfirmOptions) (*Confirmed, error) {
+	return r.confirm(ctx, "confirm", opt)
+}
+
+func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions) (*Confirmed, error) {
 	out := &Confirmed{}
-	done, err := r.do(ctx, "confirm", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (protocol.Operation, error) {
 		if refusal := protocol.CheckConfirmable(c.view.State, c.env.Actor); refusal != nil {
 			return nil, refusal
 		}

@@ -149,6 +149,12 @@ func automatic(cfg *config.Config) bool {
 // next is the protocol's next step, sharpened by what is on disk: a result that
 // is not staged yet, or accepted work that is not committed.
 func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
+	if st.View.Begun() {
+		return &protocol.NextAction{
+			Command: "git agentxchain repair --adopt",
+			Reason:  "Another tool began the run; nothing is built on it before a person has looked at it and taken it up.",
+		}
+	}
 	if len(st.View.Open) > 0 {
 		return &protocol.NextAction{
 			Command: "git agentxchain confirm",

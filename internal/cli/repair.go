@@ -15,36 +15,54 @@ import (
 type repairOptions struct {
 	Mode runner.RepairMode
 	runner.RepairOptions
-	Yes bool
+	Yes     bool
+	Consent runner.ConsentOptions
 }
 
 func newRepairCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "repair", Category: categoryTrust, ArgsUsage: "[RUN]", Usage: "take one side where working files and recorded run disagree",
 		Description: "--from-ref makes the governed files what the run's ref holds; files it displaces are kept, never deleted. Where the run's operations do not hold it refuses and names the last one that does: --from-op goes back to that one. It also fills a fresh clone whose runs were fetched. " +
-			"--accept-working records the files as they are, with who said so and why; it cannot be done from inside a dispatched turn. One of the two must be given: only you know which side is right.",
-		Flags: []ucli.Flag{
+			"--accept-working records the files as they are, with who said so and why; it cannot be done from inside a dispatched turn. " +
+			"--adopt takes up a run that another tool began and of which nothing is on record: it shows the run, its phases, gates and turns, each with the row that accounts for it, and asks. One of the three must be given: only you know which side is right.",
+		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "from-ref", Usage: "the recorded run is right"},
 			&ucli.StringFlag{Name: "from-op", Usage: "go back to operation `OP`, the last one of the run that holds; what is dropped stays under refs/agentxchain/lost"},
 			&ucli.BoolFlag{Name: "accept-working", Usage: "the working files are right"},
+			&ucli.BoolFlag{Name: "adopt", Usage: "take up the run that another tool began, and answer for it"},
 			&ucli.StringFlag{Name: "run", Usage: "with --from-ref, the `RUN` (same as the argument)"},
-			&ucli.StringFlag{Name: "reason", Usage: "with --accept-working, why (`TEXT`); it is recorded"},
+			&ucli.StringFlag{Name: "reason", Usage: "with --accept-working and --adopt, why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only show the plan"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-		},
+		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
 			run, err := one(c, "run", "run")
 			if err != nil {
 				return err
 			}
 			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: runner.RepairOptions{Run: run, FromOp: c.String("from-op"), DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
-			switch from, accept := c.Bool("from-ref") || c.IsSet("from-op"), c.Bool("accept-working"); {
+			if o.Consent, err = consentOptions(c); err != nil {
+				return err
+			}
+			from, accept := c.Bool("from-ref") || c.IsSet("from-op"), c.Bool("accept-working")
+			if c.Bool("adopt") {
+				switch {
+				case from || accept:
+					return term.UsageErrorf("--adopt is about a run that is not on record; it goes with neither --from-ref nor --accept-working")
+				case run != "":
+					return term.UsageErrorf("--adopt is about the run in the working files; it does not take %q", term.OneLine(run))
+				}
+				return runAdopt(c.Context, f, o)
+			}
+			switch {
+			case c.IsSet("sign") || c.IsSet("statement"):
+				return term.UsageErrorf("--sign and --statement belong to --adopt")
 			case c.IsSet("from-op") && o.FromOp == "":
 				return term.UsageErrorf("--from-op takes the id of an operation")
 			case from && accept:
 				return term.UsageErrorf("--from-ref and --accept-working contradict each other; give one of them")
 			case !from && !accept:
-				return term.UsageErrorf("repair needs --from-ref (the recorded run is right) or --accept-working --reason TEXT (the working files are); --dry-run shows what either would do")
+				return term.UsageErrorf("repair needs --from-ref (the recorded run is right), --adopt (another tool began the run) or --accept-working --reason TEXT (the working files are right); --dry-run shows what either would do")
 			case from && o.Reason != "":
 				return term.UsageErrorf("--reason belongs to --accept-working")
 			case from:

@@ -1,0 +1,61 @@
+// Adopt: a person takes up a run that another tool began.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Adoption is a run that another tool began and no person has taken up.
+type Adoption struct {
+	View     *View
+	Accounts []protocol.Account // what it claims, each with its row
+	Leaves   string             // the run this work tree was in, where that is not over; "" for none
+}
+
+// Adoptable returns the run that waits to be taken up. The error has the code
+// nothing_to_confirm when there is none, and state_tampered when its rows do not account
+// for it.
+func (r *Runner) Adoptable(ctx context.Context) (*Adoption, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !v.Begun() {
+		return nil, &wire.Error{
+			Code:    protocol.CodeNothingToConfirm,
+			Field:   "run_id",
+			Message: "No run of another tool waits to be taken up.",
+			Hint:    "git agentxchain status",
+		}
+	}
+	return &Adoption{View: v, Accounts: r.Store.Accounts(v), Leaves: v.Leaves}, nil
+}
+
+// Adopt takes up a run that another tool began: it is recorded as it is, and the same
+// person answers for everything it claims, as with Confirm and under the same rules.
+// Where these refuse, the run is on record and nothing is built on it.
+//
+// Errors: those of Adoptable and Confirm.
+func (r *Runner) Adopt(ctx context.Context, opt ConfirmOptions) (*Confirmed, error) {
+	if id := r.insideTurn(); id != "" {
+		return &Confirmed{}, &wire.Error{
+			Code:    wire.CodeInsideTurn,
+			Field:   "turn_id",
+			Message: "Turn " + id + " cannot take up a run: this process was dispatched for it.",
+			Hint:    "a person runs git agentxchain repair --adopt outside of the turn",
+		}
+	}
+	if opt.Shown == nil {
+		a, err := r.Adoptable(ctx)
+		if err != nil {
+			return &Confirmed{}, err
+		}
+		opt.Shown = a.View.Open
+	}
+	return r.confirm(ctx, gitstore.PurposeAdopt, opt)
+}
