@@ -67,6 +67,7 @@ func memberRules() []memberRule {
 		{"gate_documents", anyRow("gate_documents")},
 		{"gate_votes", anyRow("gate_votes")},
 		{"spent_nonces", anyRow("spent_nonces")},
+		{"overruled", anyRow("overruled")},
 	}
 }
 
