@@ -24,6 +24,7 @@ type ProjectOptions struct {
 	ID       string // directory name when ""
 	Name     string // ID when ""
 	Goal     string
+	Agent    string // a known agent or a command that carries out every role's turns; people do when ""
 
 	Config []byte // agentxchain.json to write as it is, in place of a template's; nil for none
 }
@@ -55,6 +56,12 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 	if opt.Name == "" {
 		opt.Name = opt.ID
 	}
+	var agent *scaffold.Agent
+	if opt.Agent != "" {
+		if agent, err = scaffold.FindAgent(opt.Agent); err != nil {
+			return nil, err
+		}
+	}
 	var files []scaffold.File
 	if opt.Config != nil {
 		files = scaffold.Bare(opt.Name, opt.Config)
@@ -64,6 +71,7 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 		Goal:          opt.Goal,
 		DefaultBranch: s.DefaultBranch(ctx),
 		Approver:      approver(ctx, s),
+		Agent:         agent,
 	}); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,9 @@ package cli
 import (
 	"context"
 	"os"
+	"os/exec"
+	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 
@@ -17,21 +20,26 @@ import (
 )
 
 type initOptions struct {
-	Template, Goal, ID, Name string
+	Template, Goal, ID, Name, Agent string
 }
 
 func newInitCommand(f *term.Factory) *ucli.Command {
 	o := &initOptions{}
 	return &ucli.Command{
 		Name: "init", Category: categoryStart, ArgsUsage: "[DIR]",
-		Usage:       "make this directory a governed project",
-		Description: "Writes agentxchain.json, the planning documents, role prompts and an idle state. All runtimes are manual, so it works without keys. Files that are already there are kept; a directory with a run is refused.",
+		Usage: "make this directory a governed project",
+		Description: "Writes agentxchain.json, the planning documents, role prompts and an idle state. " +
+			"--agent binds every role to an agent on this machine: " + strings.Join(scaffold.AgentIDs(), ", ") + ", or a command, " +
+			"which reads the prompt from standard input, or in place of {prompt}. " +
+			"Without it people play every role, so it works without keys. On a terminal init asks when it finds an agent. " +
+			"Files that are already there are kept; a directory with a run is refused.",
 		Flags: []ucli.Flag{
 			term.NewChoiceFlag("template", "project `TEMPLATE`", "generic", scaffold.IDs()...),
+			&ucli.StringFlag{Name: "agent", Usage: "bind every role to this `AGENT`, a name or a command", Destination: &o.Agent},
 			&ucli.StringFlag{Name: "goal", Usage: "what the project is to achieve (`TEXT`, at most 500 characters)", Destination: &o.Goal},
 			&ucli.StringFlag{Name: "id", Usage: "project `ID`; the directory's name by default", Destination: &o.ID},
 			&ucli.StringFlag{Name: "name", Usage: "project `NAME` as people write it", Destination: &o.Name},
-			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing (init never asks; accepted for habit's sake)"},
+			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing: without --agent people play every role"},
 			&ucli.BoolFlag{Name: "governed", Usage: "accepted for habit's sake: every project here is governed", Hidden: true},
 		},
 		Action: func(c *ucli.Context) error {
@@ -39,6 +47,9 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 				return term.UsageErrorf("init takes one directory, not %d", c.NArg())
 			}
 			o.Template = c.String("template")
+			if c.IsSet("agent") && strings.TrimSpace(o.Agent) == "" {
+				return term.UsageErrorf("--agent needs a name or a command: %s", strings.Join(scaffold.AgentIDs(), ", "))
+			}
 			dir, err := f.Dir()
 			if c.NArg() == 1 {
 				dir, err = f.Path(c.Args().First())
@@ -46,8 +57,42 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
+			if o.Agent == "" && !c.Bool("yes") {
+				if err := askAgent(c.Context, f, o); err != nil {
+					return err
+				}
+			}
 			return runInit(c.Context, f, dir, o)
 		},
+	}
+}
+
+// askAgent asks which of the agents that are installed plays the roles. It asks
+// nothing where there is none, or no terminal.
+func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
+	if !f.Interactive() {
+		return nil
+	}
+	var here []string
+	for _, a := range scaffold.Agents() {
+		if _, err := exec.LookPath(a.Command[0]); err == nil {
+			here = append(here, a.ID)
+		}
+	}
+	if len(here) == 0 {
+		return nil
+	}
+	for {
+		answer, err := f.Prompt.Line(ctx, "Who carries out the turns: "+strings.Join(here, ", ")+", or people? [people]", "--agent or --yes")
+		switch {
+		case err != nil:
+			return err
+		case answer == "" || answer == "people":
+			return nil
+		case slices.Contains(here, answer):
+			o.Agent = answer
+			return nil
+		}
 	}
 }
 
@@ -56,13 +101,20 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		return term.Errorf("directory_unusable", "%s is not a directory that can be entered", term.OneLine(dir)).
 			WithHint("init sets up a directory of a git repository; make it first")
 	}
-	p, err := runner.InitProject(ctx, dir, runner.ProjectOptions{Template: o.Template, ID: o.ID, Name: o.Name, Goal: o.Goal})
+	p, err := runner.InitProject(ctx, dir, runner.ProjectOptions{Template: o.Template, ID: o.ID, Name: o.Name, Goal: o.Goal, Agent: o.Agent})
 	if err != nil {
 		return err
 	}
-	payload := ojson.NewObject("project_id", p.Config.Project.ID, "template", p.Config.Template, "phases", p.Config.Phases(), "roles", p.Config.Roles.Keys(),
+	next := []string{"git add -A && git commit -m 'governed project'"}
+	runtimes := p.Config.Runtimes.Keys()
+	if o.Agent != "" {
+		next = append(next, "git agentxchain hooks trust", "git agentxchain run")
+	} else {
+		next = append(next, "git agentxchain assign")
+	}
+	payload := ojson.NewObject("project_id", p.Config.Project.ID, "template", p.Config.Template, "phases", p.Config.Phases(), "roles", p.Config.Roles.Keys(), "runtimes", runtimes,
 		"created", p.Created, "kept", wire.NonNil(p.Kept), "updated", wire.NonNil(p.Updated),
-		"next_action", ojson.NewObject("command", "git add -A && git commit -m 'governed project'", "reason", "A run starts from a clean work tree."))
+		"next_action", ojson.NewObject("command", next[0], "reason", "A run starts from a clean work tree."))
 	f.Out.Emit(payload, func(pr *term.Printer) {
 		pr.Printf("Governed project %s is set up (template %s).\n\n", pr.Bold(term.OneLine(p.Config.Project.ID)), term.OneLine(p.Config.Template))
 		pr.Field("Phases", "%s", term.OneLine(joinArrow(p.Config.Phases())))
@@ -76,7 +128,14 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		if len(p.Kept) > 0 {
 			pr.Field("Kept", "%s", term.OneLine(joinComma(p.Kept)))
 		}
-		pr.Printf("\nNext:\n  git add -A && git commit -m 'governed project'\n  git agentxchain assign\n")
+		if o.Agent != "" {
+			rt, _ := p.Config.Runtimes.Get(runtimes[0])
+			pr.Field("Agent", "%s: %s", pr.Bold(term.OneLine(rt.ID)), term.OneLine(strings.Join(rt.Raw.Strings("command"), " ")))
+			if _, err := exec.LookPath(rt.Raw.Strings("command")[0]); err != nil {
+				pr.Field("Note", "%s is not installed here", term.OneLine(rt.Raw.Strings("command")[0]))
+			}
+		}
+		pr.Printf("\nNext:\n  %s\n", strings.Join(next, "\n  "))
 	})
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// config renders agentxchain.json (docs/spec/configuration.md.2): four roles that people or
-// any agent can play by hand, three phases with a gate each, a budget, and gates that
-// wait for a person. Every runtime is manual, so a new project works without a key, a
-// vendor or a program to install.
+// config renders agentxchain.json (docs/spec/configuration.md#members): four roles, three
+// phases with a gate each, a budget, and gates that wait for a person. Without an agent
+// every runtime is manual, so a new project works without a key, a vendor or a program to
+// install.
 func config(t Template, p Params) []byte {
 	obj := ojson.NewObject
 	project := obj("id", p.ProjectID, "name", p.ProjectName)
@@ -21,9 +21,13 @@ func config(t Template, p Params) []byte {
 	project.Set("default_branch", p.DefaultBranch)
 
 	role := func(id, title, authority, runtime string) *ojson.Object {
+		if p.Agent != nil {
+			// A program on this machine can write whatever its role may do, so a role that
+			// only reviews cannot be bound to one (docs/runtimes.md).
+			authority, runtime = "authoritative", p.Agent.ID
+		}
 		return obj("title", title, "mandate", t.mandate[id], "write_authority", authority, "runtime", runtime)
 	}
-	manual := func() *ojson.Object { return obj("type", "manual") }
 	phase := func(entry, gate string, next ...string) *ojson.Object {
 		return obj("entry_role", entry, "allowed_next_roles", next, "exit_gate", gate)
 	}
@@ -37,7 +41,7 @@ func config(t Template, p Params) []byte {
 			"qa", role("qa", "QA", "review_only", "manual-qa"),
 			"eng_director", role("eng_director", "Engineering Director", "review_only", "manual-director"),
 		),
-		"runtimes", obj("manual-pm", manual(), "manual-dev", manual(), "manual-qa", manual(), "manual-director", manual()),
+		"runtimes", runtimes(p.Agent),
 		// The order of these keys is the order of the phases.
 		"routing", obj(
 			"planning", phase("pm", "planning_signoff", "pm", "eng_director", "human"),
@@ -57,6 +61,19 @@ func config(t Template, p Params) []byte {
 		),
 		"rules", obj("challenge_required", true, "max_turn_retries", 2, "max_deadlock_cycles", 2),
 	))
+}
+
+// runtimes are one for each role that people play, or the agent.
+func runtimes(agent *Agent) *ojson.Object {
+	out := ojson.NewObject()
+	if agent != nil {
+		out.Set(agent.ID, agent.runtime())
+		return out
+	}
+	for _, id := range []string{"manual-pm", "manual-dev", "manual-qa", "manual-director"} {
+		out.Set(id, ojson.NewObject("type", "manual"))
+	}
+	return out
 }
 
 func gates() *ojson.Object {

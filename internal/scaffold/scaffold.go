@@ -22,6 +22,7 @@ type Params struct {
 	Goal          string // at most 500 UTF-16 code units, "" for none
 	DefaultBranch string // "" means main
 	Approver      string // e-mail address of the person who approves gates, "" for any person
+	Agent         *Agent // carries out the turns of every role; nil for people
 }
 
 // File is one file of the scaffold.
@@ -195,6 +196,7 @@ func (r *renderer) add(to, from string) {
 		"{{purpose}}", r.t.spec.purpose, "{{interface}}", r.t.spec.iface,
 		"{{behavior}}", r.t.spec.behavior, "{{errors}}", r.t.spec.errors,
 		"{{checks}}", r.checks(),
+		"{{limits.qa}}", r.limits("qa"), "{{limits.eng_director}}", r.limits("eng_director"),
 		"{{advice.pm}}", advice(r.t.advice["pm"]), "{{advice.dev}}", advice(r.t.advice["dev"]),
 		"{{advice.qa}}", advice(r.t.advice["qa"]),
 	).Replace(string(data))
@@ -208,6 +210,25 @@ func (r *renderer) goal() string {
 		return "\nGoal: " + g + "\n"
 	}
 	return ""
+}
+
+// limits says what a role may write, which depends on who plays it: people who review
+// are held to that, while an agent on this machine can write everything.
+func (r *renderer) limits(role string) string {
+	agent := r.p.Agent != nil
+	switch {
+	case role == "qa" && agent:
+		return "You judge the product and do not change it: write only below `.planning/`. If something must be fixed, say so\n" +
+			"in an objection and propose `dev`."
+	case role == "qa":
+		return "You review and do not change the product: only files under `.planning/` and `.agentxchain/reviews/` are\n" +
+			"yours, and your artifact type is `review`. If you run behind an API and cannot write files, do not claim\n" +
+			"that you did; your review is filed from your result."
+	case agent:
+		return "`needs_human` and put the question into `needs_human_reason`. Write only below `.planning/`."
+	}
+	return "`needs_human` and put the question into `needs_human_reason`. Your write authority is `review_only`,\n" +
+		"your artifact type `review`, and at least one objection is required."
 }
 
 // checks renders the template's advice for the acceptance matrix.

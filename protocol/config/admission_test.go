@@ -59,6 +59,7 @@ func TestAdmission(t *testing.T) {
 
 		{"human gate, person there", true, `"routing":{"one":{"entry_role":"dev","exit_gate":"g"},"two":{}},` + human, ""},
 		{"human gate, nobody there", false, `"routing":{"one":{"entry_role":"dev","exit_gate":"g"},"two":{}},` + human, "ADM-003 one g"},
+		{"human gate, approvers named", false, `"routing":{"one":{"entry_role":"dev","exit_gate":"g"},"two":{}},"authority":{"approvers":{"m":{"principals":["a@b.c"]}}},` + human, ""},
 		{"human completion", false, `"routing":{"one":{},"two":{"exit_gate":"g"}},` + human, "ADM-003 two g"},
 		{"policy approves", false, `"routing":{"one":{"exit_gate":"g"},"two":{}},"approval_policy":{"phase_transitions":{"default":"auto_approve"}},` + human, ""},
 		{"policy approves another way out", false, `"routing":{"one":{"exit_gate":"g"},"two":{},"three":{}},"approval_policy":{"phase_transitions":{"rules":[{"from_phase":"two","action":"auto_approve"}]}},` + human, "ADM-003 one g"},
