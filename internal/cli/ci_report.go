@@ -25,7 +25,7 @@ type ciReportOptions struct {
 func newCIReportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "ci-report", ArgsUsage: "[FILE|-]", Category: categoryMove, Usage: "tell a build server about the run: JUnit XML or GitHub annotations",
-		Description: "Without FILE it is about the project around the current directory, as audit is; else about an export artifact, as report is. " +
+		Description: "Without FILE it is about the project around the current directory, as audit is, with the cases of policy test and what agentxchain.json would have decided of the recorded runs; else about an export artifact, as report is. " +
 			"Under GitHub Actions the annotations come with outputs of the step (GITHUB_OUTPUT) and a job summary (GITHUB_STEP_SUMMARY). " +
 			"Exit status: 0 reported, 1 the artifact does not verify or, with --strict, something failed, 2 there is nothing to report.",
 		Flags: []ucli.Flag{
@@ -78,12 +78,21 @@ func runCIReport(ctx context.Context, f *term.Factory, o *ciReportOptions) error
 		doc = account.Build(a, name, account.Options{Now: f.Now(), AllRuns: o.AllRuns})
 	}
 	suites := ci.Suites(doc)
+	var sections []ci.Suite
+	if o.Input == "" && err == nil {
+		var more *ojson.Object
+		sections, more = policySections(ctx, f)
+		suites = append(suites, sections...)
+		for k, v := range more.All() {
+			doc.Set(k, v)
+		}
+	}
 	var data []byte
 	switch o.Format {
 	case "junit-xml":
 		data = ci.JUnit(suites)
 	case "github-actions":
-		data = ci.GitHub(doc)
+		data = append(ci.GitHub(doc), ci.Annotations(sections)...)
 		if err := githubFiles(f, doc); err != nil {
 			return err
 		}

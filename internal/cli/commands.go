@@ -74,6 +74,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newBlameCommand(f),
 		newWhatifCommand(f),
 		newBisectCommand(f),
+		newPolicyCommand(f),
 		newValidateCommand(f),
 		newVerifyCommand(f),
 		newConfigCommand(f),

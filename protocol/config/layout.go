@@ -242,6 +242,7 @@ func elementNames(list []any) []string {
 // alike or lie near, else all there are.
 func unknownPath(at, names []string) *wire.Error {
 	name, parent := at[len(at)-1], at[:len(at)-1]
+	names = slices.Clone(names) // they may be the document's own
 	slices.Sort(names)
 	names = slices.Compact(names)
 	near := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !alike(name, n) })

@@ -121,3 +121,16 @@ func Outputs(report *ojson.Object) []byte {
 	}
 	return b.Bytes()
 }
+
+// Annotations writes what is not in order in suites of a caller's own.
+func Annotations(suites []Suite) []byte {
+	a := &annotations{}
+	for _, s := range suites {
+		for _, c := range s.Cases {
+			if c.Outcome == Failed || c.Outcome == Broken {
+				a.add("error", s.Name, c.File, c.Name+": "+c.Message)
+			}
+		}
+	}
+	return a.b.Bytes()
+}

@@ -1,0 +1,173 @@
+// A run played in memory: the engine with a work tree that is said, not looked at.
+
+package whatif
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Play is a run in memory. A copy of it goes on by itself: the engine changes neither a
+// state nor an index in place.
+type Play struct {
+	Config *config.Config
+	State  *run.State
+	Index  *run.Index
+	Files  map[string][]byte // of the project, by path; replaced, never changed
+	Now    time.Time
+
+	step int
+}
+
+// began is the time a play begins at.
+var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// NewPlay begins a run in the first phase.
+func NewPlay(cfg *config.Config, files map[string][]byte) (*Play, *protocol.Decided) {
+	p := &Play{Config: cfg, State: protocol.FreshState(cfg, ""), Index: &run.Index{}, Files: files, Now: began}
+	d := p.Do(&protocol.InitRun{Prior: protocol.NewBlob(p.State.Encode()), Documents: p.documents()})
+	return p, d
+}
+
+// Do decides on an operation and makes what it yields the state of the play.
+func (p *Play) Do(op protocol.Operation) *protocol.Decided {
+	p.step++
+	p.Now = p.Now.Add(time.Second)
+	env := protocol.Env{Now: p.Now, Seed: fmt.Sprintf("%032x", p.step), Git: protocol.GitFacts{Head: fmt.Sprintf("%040x", 1), Branch: "main"},
+		Actor: protocol.Actor{Name: "person", Email: p.person(), Terminal: true}}
+	d := protocol.Judge(&protocol.Snapshot{Config: p.Config, State: p.State, Index: p.Index}, op, env)
+	if d.Transition != nil {
+		p.State, p.Index = d.Transition.State, d.Transition.Index
+	}
+	return d
+}
+
+// person is one whom the gate that waits listens to, where the configuration names people.
+func (p *Play) person() string {
+	gate := ""
+	if w := p.State.PendingPhaseTransition; w != nil {
+		gate = w.Gate
+	} else if w := p.State.PendingRunCompletion; w != nil {
+		gate = w.Gate
+	}
+	if r := p.Config.GateRule(gate); r != nil {
+		for _, who := range r.Principals {
+			if !slices.ContainsFunc(p.State.GateVotes, func(v *run.Vote) bool { return v.Principal == who }) {
+				return who
+			}
+		}
+	}
+	return "person@example.org"
+}
+
+func (p *Play) documents() []protocol.DocumentFact {
+	var out []protocol.DocumentFact
+	for _, path := range protocol.GateDocuments(p.Config) {
+		data, ok := p.Files[path]
+		if !ok {
+			data = nil
+		}
+		out = append(out, protocol.LookDocument(p.Config, path, data))
+	}
+	return out
+}
+
+// gateFiles are the documents of the phase's gate as they are.
+func (p *Play) gateFiles() []protocol.FileBlob {
+	out := []protocol.FileBlob{}
+	for _, path := range protocol.GateFiles(p.Config, p.State.Phase) {
+		f := protocol.FileBlob{Path: path}
+		if data, ok := p.Files[path]; ok {
+			f.Blob = protocol.NewBlob(data)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// Assign gives the role its turn.
+func (p *Play) Assign(role string) *protocol.Decided {
+	return p.Do(&protocol.AssignTurn{Role: role, Baseline: &run.Baseline{Kind: "git_worktree", HeadRef: new(fmt.Sprintf("%040x", 1)), Clean: true,
+		CapturedAt: wire.FormatTime(p.Now)}, Documents: p.documents()})
+}
+
+// Result is a result of the turn that says nothing special, with members replaced.
+func (p *Play) Result(turn *run.Turn, members *ojson.Object) *ojson.Object {
+	role := p.Config.Role(turn.AssignedRole)
+	doc := ojson.NewObject("schema_version", "1.0", "run_id", p.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole,
+		"runtime_id", turn.RuntimeID, "status", "completed", "summary", "did the work", "decisions", []any{}, "objections", []any{},
+		"files_changed", []any{}, "verification", ojson.NewObject("status", "pass", "evidence_summary", "looked at it"),
+		"artifact", ojson.NewObject("type", "review"), "proposed_next_role", "human", "run_completion_request", false)
+	if role != nil && role.WriteAuthority == wire.ReviewOnly {
+		doc.Set("objections", []any{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "a doubt", "status", "raised")})
+	}
+	for k, v := range members.All() {
+		doc.Set(k, v)
+	}
+	if len(doc.Array("files_changed")) > 0 && role != nil && role.WriteAuthority == wire.Authoritative && !members.Has("artifact") {
+		doc.Set("artifact", ojson.NewObject("type", "workspace"))
+	}
+	return doc
+}
+
+// Accept asks for the acceptance of a result. changed are the paths the turn has changed.
+func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *protocol.Decided {
+	path := wire.StagingPath(turn.TurnID)
+	op := &protocol.AcceptTurn{TurnID: turn.TurnID, StagedPath: path, Staged: protocol.NewBlob(ojson.Pretty(doc)), Files: p.gateFiles(),
+		Proposed: []protocol.FileBlob{}, Documents: p.documents()}
+	op.Seen = result.Observation{Available: true, HeadRef: new(fmt.Sprintf("%040x", 1)), DiffSummary: new(""), FilesChanged: slices.Clone(changed)}
+	for _, c := range changed {
+		sum := sha256.Sum256(fmt.Appendf(p.Files[c], "%d", p.step))
+		op.Seen.Markers.Set(c, "sha256:"+hex.EncodeToString(sum[:]))
+		op.Seen.Dirty = append(op.Seen.Dirty, c)
+	}
+	for _, c := range doc.Objects("proposed_changes") {
+		if data, ok := p.Files[c.String("path")]; ok {
+			op.Proposed = append(op.Proposed, protocol.FileBlob{Path: c.String("path"), Blob: protocol.NewBlob(data)})
+		}
+	}
+	op.Protected = protocol.ProtectedPaths(p.Config, path, op.Staged.Data, &op.Seen)
+	return p.Do(op)
+}
+
+// Approve lets a person pass the gate that waits. Its actions count as having succeeded.
+func (p *Play) Approve() *protocol.Decided {
+	a := protocol.Approval{Files: p.gateFiles(), Actions: []protocol.ActionRun{}, Documents: p.documents(), Undoable: true}
+	gate := ""
+	if w := p.State.PendingPhaseTransition; w != nil {
+		gate = w.Gate
+	} else if w := p.State.PendingRunCompletion; w != nil {
+		gate = w.Gate
+	}
+	if g := p.Config.Gate(gate); g != nil {
+		for i, act := range g.Actions {
+			a.Actions = append(a.Actions, protocol.ActionRun{AttemptID: fmt.Sprintf("ga_1_%08x", i), Index: i + 1, Label: act.Label, Command: act.Run,
+				TimeoutMS: act.TimeoutMS, OK: true, ExitCode: new(0)})
+		}
+	}
+	if p.State.PendingRunCompletion != nil {
+		return p.Do(&protocol.ApproveCompletion{Approval: a})
+	}
+	return p.Do(&protocol.ApprovePhase{Approval: a})
+}
+
+// Write sets files of the project.
+func (p *Play) Write(files map[string][]byte) {
+	next := maps.Clone(p.Files)
+	if next == nil {
+		next = make(map[string][]byte)
+	}
+	maps.Copy(next, files)
+	p.Files = next
+}

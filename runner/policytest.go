@@ -1,0 +1,153 @@
+// Cases of the project held against the engine, and cases made from its history.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// PolicyTestsDir holds the cases of a project, one JSON document each.
+const PolicyTestsDir = ".agentxchain/policy-tests"
+
+// maxCases bounds the cases of a project.
+const maxCases = 10000
+
+// CaseResult is a case and what came of it.
+type CaseResult struct {
+	File     string
+	Name     string
+	Problems []string      // what came otherwise than expected
+	Err      string        // why it could not be decided, "" when it was
+	Chain    *chains.Chain // nil when it was not
+}
+
+// Passed reports that everything came as expected.
+func (c *CaseResult) Passed() bool { return c.Err == "" && len(c.Problems) == 0 }
+
+// PolicyTests runs cases under a configuration: those in the files, project-relative, or
+// all below PolicyTestsDir. A project without any has none.
+func (r *Runner) PolicyTests(ctx context.Context, cfg *config.Config, files []string) ([]*CaseResult, error) {
+	root, err := os.OpenRoot(r.Store.Dir())
+	if err != nil {
+		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", r.Store.Dir())
+	}
+	defer func() { _ = root.Close() }()
+	if files == nil {
+		list, err := fs.ReadDir(root.FS(), PolicyTestsDir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", PolicyTestsDir)
+		}
+		for _, e := range list {
+			if strings.HasSuffix(e.Name(), ".json") && !e.IsDir() {
+				files = append(files, path.Join(PolicyTestsDir, e.Name()))
+			}
+		}
+	}
+	if len(files) > maxCases {
+		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%d cases are more than one test takes (%d)", len(files), maxCases)
+	}
+	var out []*CaseResult
+	for _, name := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out = append(out, runCase(root, cfg, name))
+	}
+	return out, nil
+}
+
+func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
+	out := &CaseResult{File: name, Name: strings.TrimSuffix(path.Base(name), ".json")}
+	info, err := root.Stat(name)
+	if err == nil && info.Size() > whatif.MaxCaseBytes {
+		err = errors.New("it is larger than a case can be")
+	}
+	var data []byte
+	if err == nil {
+		data, err = root.ReadFile(name)
+	}
+	if err != nil {
+		out.Err = "it cannot be read: " + err.Error()
+		return out
+	}
+	c, err := whatif.DecodeCase(data)
+	if err != nil {
+		out.Err = err.Error()
+		return out
+	}
+	if c.Name != "" {
+		out.Name = c.Name
+	}
+	if out.Chain, out.Problems, err = c.Run(cfg); err != nil {
+		out.Err = err.Error()
+	}
+	return out
+}
+
+// RecordCase writes a case below PolicyTestsDir from the newest operation that decided on
+// the turn, and returns its path and what it expects. A file that is there is kept
+// (file_exists).
+//
+// Errors: not_found when no recorded operation decided on the turn.
+func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (string, *whatif.Case, error) {
+	ops, err := r.Store.Chain(ctx, run, "")
+	if err != nil {
+		return "", nil, err
+	}
+	at := -1
+	for i, op := range slices.Backward(ops) {
+		if op.Turn == turn && (op.Name == protocol.OpAccept || op.Name == "reject_turn" && at < 0) || string(op.Op) == turn {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return "", nil, git.Errorf(wire.CodeNotFound, nil, "no recorded operation decided on turn %s", turn).WithHint("git agentxchain log")
+	}
+	if name == "" {
+		name = turn
+	}
+	var c *whatif.Case
+	err = r.Store.EachOp(ctx, ops, at, at+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+		var err error
+		c, err = whatif.RecordCase(name, past(op))
+		if err != nil {
+			err = git.Errorf(wire.CodeNotFound, err, "operation %s cannot be made a case", op.Op.Short())
+		}
+		return nil, err
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	file := path.Join(PolicyTestsDir, name+".json")
+	root, err := os.OpenRoot(r.Store.Dir())
+	if err == nil {
+		defer func() { _ = root.Close() }()
+		err = root.MkdirAll(PolicyTestsDir, 0o777)
+	}
+	if err == nil {
+		if _, serr := root.Lstat(file); serr == nil {
+			return "", nil, git.Errorf("file_exists", nil, "%s is there already", file).WithHint("remove it, or give the case another name with --name")
+		}
+		err = durable.WriteFileRoot(root, file, c.Encode(), 0o666)
+	}
+	if err != nil {
+		return "", nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be written", file)
+	}
+	return file, c, nil
+}
