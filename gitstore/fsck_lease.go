@@ -5,9 +5,13 @@ package gitstore
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxLeaseChain bounds how far back the history of one lease is checked.
@@ -31,6 +35,47 @@ func (f *fsck) leases(run string) error {
 	for i := range list {
 		if err := f.lease(&list[i]); err != nil {
 			return err
+		}
+	}
+	return f.setBack(run, list)
+}
+
+// setBack finds refs that call a lease open whose end the run has on record: the run's
+// chain is the truth, and the holder is refused.
+func (f *fsck) setBack(runID string, list []LeaseRecord) error {
+	open := make(map[string]*run.Lease)
+	for i := range list {
+		if l, err := run.DecodeLease(list[i].Data); err == nil && l.Open() && l.StepID == list[i].Turn {
+			open[l.StepID] = l
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	rec, err := f.s.OpenRun(f.ctx, runID, "")
+	if err != nil {
+		if f.ctx.Err() != nil {
+			return context.Cause(f.ctx)
+		}
+		return nil // the run itself is judged elsewhere
+	}
+	last := make(map[string]*ojson.Object)
+	for line, err := range rec.Rows(wire.LedgerEvents) {
+		if err != nil {
+			return nil // so is its ledger
+		}
+		turn := line.Row.Object("payload").Object("lease").String("step_id")
+		if open[turn] != nil && protocol.LeaseRow(line.Row, turn) && line.Row.String("run_id") == runID {
+			last[turn] = line.Row
+		}
+	}
+	for i := range list {
+		l := open[list[i].Turn]
+		if told := protocol.LeaseSetBack(l, last[list[i].Turn]); told != nil {
+			f.find(Finding{Code: FindLease, Run: runID, Op: list[i].Op, Path: list[i].Ref,
+				Message: fmt.Sprintf("%s: it was set back: it calls a lease of %s %s, and the run has one of %s that is %s", list[i].Ref,
+					oneLine(l.RunnerID), l.Status, oneLine(told.RunnerID), told.Status),
+				Repair: "git update-ref -d " + list[i].Ref + " gives the turn free"})
 		}
 	}
 	return nil

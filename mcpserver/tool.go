@@ -172,7 +172,7 @@ func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Ru
 	args *ojson.Object) *mcp.CallToolResult {
 	r, err := open(ctx)
 	if err != nil {
-		return answer(failed(err, root))
+		return refused(failed(err, root))
 	}
 	defer func() { _ = r.Close() }()
 	o, err := t.call(ctx, r, args)
@@ -183,7 +183,7 @@ func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Ru
 				f.Set(k, v)
 			}
 		}
-		return answer(f)
+		return refused(f)
 	}
 	out := ojson.NewObject("ok", true)
 	for k, v := range o.All() {
@@ -227,11 +227,17 @@ func answer(o *ojson.Object) *mcp.CallToolResult {
 	}}
 }
 
-// wrong is the answer to a call that makes no sense.
-func wrong(message string) *mcp.CallToolResult {
-	res := answer(ojson.NewObject("ok", false, "error", message, "code", wire.CodeInvalidArgument))
+// refused is the answer to a call that did not do what it was for. Clients that read no
+// JSON see that from isError.
+func refused(o *ojson.Object) *mcp.CallToolResult {
+	res := answer(o)
 	res.IsError = true
 	return res
+}
+
+// wrong is the answer to a call that makes no sense.
+func wrong(message string) *mcp.CallToolResult {
+	return refused(ojson.NewObject("ok", false, "error", message, "code", wire.CodeInvalidArgument))
 }
 
 // shown makes a name of the client's fit to be repeated.

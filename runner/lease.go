@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -55,7 +56,28 @@ func (r *Runner) lookLease(ctx context.Context, runID, turn string) (*seenLease,
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: rec.Ref, Message: fmt.Sprintf("What %s holds is not the lease of that turn: %v.", rec.Ref, err),
 			Hint: "git log -p " + rec.Ref + " shows what it was; to give the turn free: git update-ref -d " + rec.Ref}
 	}
+	if l, err = r.inTheRun(ctx, l); err != nil {
+		return nil, err
+	}
 	return &seenLease{rec, l}, nil
+}
+
+// inTheRun is a lease as the run knows it: a ref that was set back to before the end of
+// a lease brings nobody's right back.
+func (r *Runner) inTheRun(ctx context.Context, l *Lease) (*Lease, error) {
+	if !l.Open() {
+		return l, nil
+	}
+	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
+		return row.String("run_id") == l.RunID && protocol.LeaseRow(row, l.StepID)
+	})
+	if err != nil || len(rows) == 0 {
+		return l, err
+	}
+	if told := protocol.LeaseSetBack(l, rows[0].Row); told != nil {
+		return told, nil
+	}
+	return l, nil
 }
 
 // leased returns the lease of an active turn, nil when it was never leased: the turn
@@ -278,7 +300,11 @@ func (r *Runner) Leases(ctx context.Context, runID string) (list []LeaseInfo, pr
 			continue
 		}
 		_, active := v.State.ActiveTurns.Get(l.StepID)
-		active = active && runID == v.State.Run()
+		if active = active && runID == v.State.Run(); active {
+			if l, err = r.inTheRun(ctx, l); err != nil {
+				return nil, nil, err
+			}
+		}
 		list = append(list, LeaseInfo{Lease: l, Ref: recs[i].Ref, Op: recs[i].Op, At: recs[i].At, Subject: recs[i].Subject, Live: active && l.Live(now), Turn: active})
 	}
 	return list, problems, nil

@@ -165,7 +165,10 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		lost, err := l.r.ResumeLease(l.ctx, h, "s2", time.Hour)
 		l.must(err)
 		back(l, turn.TurnID, was)
-		res, err := l.r.ResumeLease(l.ctx, h, "s3", time.Hour)
+		_, err = l.r.ResumeLease(l.ctx, h, "s3", time.Hour)
+		wantReason(t, err, run.RejectStaleToken) // the run knows of the one that got lost
+		lostHolder := holderOf(lost.Lease)
+		res, err := l.r.ResumeLease(l.ctx, lostHolder, "s3", time.Hour)
 		l.must(err)
 		if res.Lease.FencingToken.Token == lost.Lease.FencingToken.Token || res.Lease.FencingToken.IssuedAtMS <= lost.Lease.FencingToken.IssuedAtMS {
 			t.Fatalf("token %s came twice", res.Lease.FencingToken.Token)

@@ -492,3 +492,62 @@ func TestLeaseRefOfAnotherKindIsRefused(t *testing.T) {
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID})
 	wantCode(t, err, git.CodeRefSymbolic)
 }
+
+// TestALeaseWhoseRefIsSetBackHoldsNot has the ref of a lease that was taken back, or
+// has changed hands since, point at what it was: the run is the truth.
+func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
+	reasons := map[string]string{"revoked": run.RejectSuperseded, "revoked and leased again": run.RejectStaleToken}
+	for name, after := range map[string]func(l *leasing, turn string){
+		"revoked": func(l *leasing, turn string) {
+			_, err := l.r.RevokeLease(l.ctx, turn, "wanted back")
+			l.must(err)
+		},
+		"revoked and leased again": func(l *leasing, turn string) {
+			_, err := l.r.RevokeLease(l.ctx, turn, "wanted back")
+			l.must(err)
+			l.issue(turn, "other", "s2", time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLeasing(t, nil)
+			turn := l.assign("pm").Turn
+			lease := l.issue(turn.TurnID, "local", "s1", time.Hour).Lease
+			h := holderOf(lease)
+			ref := filepath.Join(l.dir, ".git", "refs", "agentxchain", "leases", lease.RunID, turn.TurnID)
+			was, err := os.ReadFile(ref)
+			l.must(err)
+			after(l, turn.TurnID)
+			l.sound()
+			l.must(os.WriteFile(ref, was, 0o666))
+			for what, err := range map[string]error{
+				"check":  second(l.r.CheckLease(l.ctx, h)),
+				"renew":  second(l.r.RenewLease(l.ctx, h, time.Minute)),
+				"resume": second(l.r.ResumeLease(l.ctx, h, "s3", time.Minute)),
+				"accept": second(l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})),
+			} {
+				if got := runner.LeaseRefusal(err); got != reasons[name] {
+					t.Errorf("%s: %q (%v)", what, got, err)
+				}
+			}
+			list, _, err := l.r.Leases(l.ctx, "")
+			l.must(err)
+			if again := name != "revoked"; len(list) != 1 || list[0].Live != again || again && list[0].Lease.RunnerID != "other" {
+				t.Errorf("listed as %+v", list)
+			}
+			report, err := l.r.Store.Fsck(l.ctx, gitstore.FsckOptions{})
+			l.must(err)
+			if len(report.Findings) != 1 || report.Findings[0].Code != gitstore.FindLease ||
+				!strings.Contains(report.Findings[0].Message, "set back") {
+				t.Errorf("fsck: %+v", report.Findings)
+			}
+			if name != "revoked" {
+				return
+			}
+			// The turn is free for the next one.
+			next := l.issue(turn.TurnID, "third", "s4", time.Hour).Lease
+			_, err = l.r.CheckLease(l.ctx, holderOf(next))
+			l.must(err)
+			l.sound()
+		})
+	}
+}

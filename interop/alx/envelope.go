@@ -75,8 +75,9 @@ func (e *Error) With(key string, value any) *Error {
 // operation's own response.
 type FailureResponse struct {
 	Envelope
-	Error *Error      `json:"error" jsonschema:"why"`
-	Extra ojson.Extra `json:"-"`
+	Success *bool       `json:"success,omitempty" jsonschema:"false in the answer to a solve that was refused"`
+	Error   *Error      `json:"error" jsonschema:"why"`
+	Extra   ojson.Extra `json:"-"`
 }
 
 // NewFailure is the answer for a failure.

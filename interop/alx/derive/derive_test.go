@@ -255,16 +255,16 @@ func TestNextStep(t *testing.T) {
 		live  derive.Live
 		want  string
 	}{
-		{"queued", nil, derive.Live{Ahead: 3}, "wait: 3 runs are carried out before this one"},
-		{"next", nil, derive.Live{Ahead: 0}, "wait: this run is carried out next"},
+		{"queued", nil, derive.Live{Ahead: 3}, "# wait: 3 runs are carried out before this one"},
+		{"next", nil, derive.Live{Ahead: 0}, "# wait: this run is carried out next"},
 		{"driven", &run.State{Status: wire.StatusActive}, derive.Live{Ahead: -1, Driven: true}, ""},
 		{"complete", &run.State{Status: wire.StatusCompleted}, derive.Live{Ahead: -1, Branch: "agentxchain/solve/s"},
-			"git merge agentxchain/solve/s: takes over what was done"},
+			"git merge agentxchain/solve/s # takes over what was done"},
 		{"stopped", &run.State{Status: wire.StatusActive}, derive.Live{
 			Ahead:   -1,
 			Dir:     "a b",
 			Stopped: &alx.Error{Code: "run_blocked", Message: "No more.", Hint: "git agentxchain run"},
-		}, "No more. git -C 'a b' agentxchain run"},
+		}, "git -C 'a b' agentxchain run # No more."},
 	} {
 		if got := derive.NextStep(&derive.Origin{}, &derive.Facts{Run: "run_1", State: c.state, Config: cfg},
 			c.live); got != c.want {

@@ -20,12 +20,13 @@ type Log struct {
 	origin  Origin
 	run     string
 	known   map[string]bool
+	phases  map[string]string // the phase each turn was dispatched in
 	waiting bool // the run is paused or blocked, as far as the events say
 }
 
 // NewLog begins the events of a run.
 func NewLog(o Origin, run string) *Log {
-	return &Log{origin: o, run: run, known: make(map[string]bool)}
+	return &Log{origin: o, run: run, known: make(map[string]bool), phases: make(map[string]string)}
 }
 
 // eventType is the event a governed one becomes, "" for none: one row, at most one
@@ -69,6 +70,10 @@ func (l *Log) eventType(row *ojson.Object) alx.RunEventType {
 func (l *Log) Add(rows ...*ojson.Object) {
 	for _, row := range rows {
 		typ := l.eventType(row)
+		turn := row.Object("turn").String("turn_id")
+		if l.phases[turn] == "" && turn != "" {
+			l.phases[turn] = row.String("phase") // a turn is of one phase, that of its first row
+		}
 		if typ == "" {
 			continue
 		}
@@ -78,7 +83,11 @@ func (l *Log) Add(rows ...*ojson.Object) {
 		case alx.RunResumed, alx.GateApproved:
 			l.waiting = false
 		}
-		l.add(typ, row.String("event_id"), row.String("timestamp"), eventData(row))
+		data := eventData(row)
+		if typ == alx.TurnAccepted && l.phases[turn] != "" {
+			data.Set("phase", l.phases[turn]) // the row has the phase that the acceptance opened
+		}
+		l.add(typ, row.String("event_id"), row.String("timestamp"), data)
 	}
 }
 

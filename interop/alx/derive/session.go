@@ -51,16 +51,17 @@ func Progress(f *Facts) float64 {
 	return 0
 }
 
-// NextStep is what a person should do next, with the command; "" when no action is
-// needed.
+// NextStep is what a person should do next: a command that can be pasted into a shell
+// in the repository, with the reason behind it as a comment; only a comment while there
+// is nothing to do but wait. "" when no action is needed.
 func NextStep(o *Origin, f *Facts, l Live) string {
 	if o.Failed != nil {
-		return strings.TrimSpace(o.Failed.Hint)
+		return step("", strings.TrimSpace(o.Failed.Hint))
 	}
 	switch Status(o, f, l) {
 	case alx.StatusCompleted:
 		if l.Branch != "" {
-			return "git merge " + quoted(l.Branch) + ": takes over what was done"
+			return step("git merge "+quoted(l.Branch), "takes over what was done")
 		}
 		return ""
 	case alx.StatusFailed:
@@ -68,30 +69,46 @@ func NextStep(o *Origin, f *Facts, l Live) string {
 	case alx.StatusActive:
 		switch {
 		case l.Ahead > 0:
-			return fmt.Sprintf("wait: %s carried out before this one", runs(l.Ahead))
+			return step("", fmt.Sprintf("wait: %s carried out before this one", runs(l.Ahead)))
 		case l.Ahead == 0 && !l.Driven:
-			return "wait: this run is carried out next"
+			return step("", "wait: this run is carried out next")
 		}
 		return ""
 	}
 	if l.Stopped != nil && (f.State == nil || f.State.Status == wire.StatusActive) {
-		return l.command(strings.TrimSpace(l.Stopped.Message + " " + l.Stopped.Hint))
+		if strings.HasPrefix(l.Stopped.Hint, "git ") {
+			return l.command(step(l.Stopped.Hint, l.Stopped.Message))
+		}
+		return step("", l.Stopped.Message+" "+l.Stopped.Hint)
 	}
 	if f.State == nil {
 		return ""
 	}
 	if t := f.manual(); t != nil && f.State.Status == wire.StatusActive {
-		return l.command(fmt.Sprintf("git agentxchain accept %s: once a person has done the work of %s and staged the result at %s",
-			t.TurnID, wire.BundleDir(t.TurnID)+"/PROMPT.md", wire.StagingPath(t.TurnID)))
+		return l.command(step("git agentxchain accept "+t.TurnID,
+			fmt.Sprintf("once a person has done the work of %s and staged the result at %s",
+				wire.BundleDir(t.TurnID)+"/PROMPT.md", wire.StagingPath(t.TurnID))))
 	}
 	n := protocol.NextStep(f.State, f.Config, "")
 	if n == nil {
 		return ""
 	}
-	if n.Reason == "" {
-		return l.command(n.Command)
+	return l.command(step(n.Command, n.Reason))
+}
+
+// step is a command with its reason as a comment; of a hint that begins with a command
+// nothing is made.
+func step(command, reason string) string {
+	reason = oneLine(reason, 300)
+	switch {
+	case command == "" && strings.HasPrefix(reason, "git "):
+		return reason
+	case reason == "":
+		return command
+	case command == "":
+		return "# " + reason
 	}
-	return l.command(n.Command + ": " + oneLine(n.Reason, 300))
+	return command + " # " + reason
 }
 
 func runs(n int) string {

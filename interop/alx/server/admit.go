@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"os"
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -64,6 +65,13 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest,
 		return nil, false, alx.Errorf(alx.CodeInvalidRequest,
 			"There is a branch %s already; leave sessionId out or take another.",
 			rec.Branch).With("field", "sessionId")
+	}
+	// An empty directory looks later as if a killed git had begun a work tree in it. What is
+	// not empty is found then, and fails the run.
+	if entries, err := os.ReadDir(rec.Workspace); err == nil && len(entries) == 0 {
+		return nil, false, alx.Errorf(alx.CodeInvalidRequest,
+			"There is a directory in the place of the session's work tree; leave sessionId out or take another.").
+			With("field", "sessionId")
 	}
 	if err := s.records.save(rec); err != nil {
 		return nil, false, alx.Errorf(alx.CodeUnavailable, "The session could not be written down: %s.", err)

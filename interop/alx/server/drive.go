@@ -150,9 +150,17 @@ func (s *Server) drive(ctx context.Context, x *session) (stopped *alx.Error, aga
 			return s.hinder(ctx, x, err, true)
 		}
 	}
+	most, done, err := s.turnsLeft(ctx, r, x)
+	if err != nil {
+		return s.hinder(ctx, x, err, false)
+	}
+	if most == 0 {
+		return tooManyTurns(done), false
+	}
 	agents := driver.New(r, driver.Options{New: builtin.New, Getenv: opt.Getenv, Sole: true,
 		Environ: func() []string { return append(os.Environ(), correlationEnv+"="+rec.CorrelationID) }})
 	res := loop.Run(ctx, r, loop.Options{
+		MaxTurns: most,
 		Dispatch: func(ctx context.Context, job *loop.Dispatch) *runtimes.Outcome {
 			return agents.Dispatch(ctx, driver.Job{
 				TurnID:   job.Turn.TurnID,
@@ -259,11 +267,7 @@ func stopOf(res *loop.Result) *alx.Error {
 	case res.Err != nil:
 		return failure(res.Err)
 	case res.StopReason == loop.MaxTurnsReached:
-		return &alx.Error{
-			Code:    alx.CodeRunBlocked,
-			Message: fmt.Sprintf("As many turns are done as run_loop.max_turns allows (%d).", res.TurnsExecuted),
-			Hint:    "git agentxchain run",
-		}
+		return tooManyTurns(res.TurnsExecuted)
 	case len(res.Errors) > 0:
 		return &alx.Error{
 			Code:    alx.CodeRunBlocked,
@@ -275,6 +279,35 @@ func stopOf(res *loop.Result) *alx.Error {
 		Code:    alx.CodeRunBlocked,
 		Message: "No role is due for a turn (" + string(res.StopReason) + ").",
 		Hint:    "git agentxchain status",
+	}
+}
+
+// turnsLeft is how many turns run_loop.max_turns leaves the run, those of earlier
+// servers and of people counted: a restart gives no turns back. done are the accepted ones.
+func (s *Server) turnsLeft(ctx context.Context, r *runner.Runner, x *session) (left, done int, err error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	x.mu.Lock()
+	for _, row := range x.facts.History {
+		if row.String("status") != "reissued" {
+			done++
+		}
+	}
+	x.mu.Unlock()
+	most := max(1, v.Config.RunLoop.MaxTurns)
+	if v.State.Status != wire.StatusActive {
+		return max(1, most-done), done, nil // the loop has other reasons to end
+	}
+	return max(0, most-done), done, nil
+}
+
+func tooManyTurns(done int) *alx.Error {
+	return &alx.Error{
+		Code:    alx.CodeRunBlocked,
+		Message: fmt.Sprintf("As many turns are done as run_loop.max_turns allows (%d).", done),
+		Hint:    "git agentxchain run",
 	}
 }
 

@@ -96,7 +96,7 @@ func TestFollowedThroughAKill(t *testing.T) {
 	}
 	if s := until(t, second.url, id, func(s *alx.SessionResponse) bool {
 		return s.Status == alx.StatusCompleted
-	}); s.Progress != 1 || s.NextStep != "git merge "+branch+": takes over what was done" {
+	}); s.Progress != 1 || s.NextStep != "git merge "+branch+" # takes over what was done" {
 		t.Errorf("%+v", s.Session)
 	}
 	repo.Fsck()

@@ -38,6 +38,13 @@ func (s *Server) events(c *call) *alx.Error {
 	}
 	// A client that takes both and says nothing of what it prefers gets the page.
 	if len(accept) > 0 && stream > 0 && (stream > page || page == 0) {
+		if snap := x.look(); snap.ended && from == len(snap.events) && from > 0 {
+			// A standard EventSource that has everything would come back for ever: 204 ends it.
+			c.w.Header().Set(alx.HeaderCorrelationID, c.correlation)
+			c.status = http.StatusNoContent
+			c.w.WriteHeader(c.status)
+			return nil
+		}
 		return s.stream(c, x, from)
 	}
 	limit, why := c.number("limit", alx.MaxRunEventsPage, alx.MaxRunEventsPage)

@@ -68,15 +68,20 @@ func (s *Server) admitted(r *http.Request) *alx.Error {
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 		return alx.Errorf(alx.CodeForbidden, "Pages of other sites are not served.")
 	}
-	if s.opt.Token == "" || open(r.URL.Path) {
+	if open(r.URL.Path) || s.known(r) {
 		return nil
+	}
+	return alx.Errorf(alx.CodeUnauthorized, "A bearer token is missing or wrong.")
+}
+
+// known reports whether a request has the token, or none is asked for.
+func (s *Server) known(r *http.Request) bool {
+	if s.opt.Token == "" {
+		return true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	have, want := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(s.opt.Token))
-	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(have[:], want[:]) != 1 {
-		return alx.Errorf(alx.CodeUnauthorized, "A bearer token is missing or wrong.")
-	}
-	return nil
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(have[:], want[:]) == 1
 }
 
 func open(path string) bool { return path == pathHealth || path == pathReady }

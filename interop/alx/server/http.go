@@ -37,6 +37,7 @@ type call struct {
 	status      int
 	attrs       []any // of the log line
 	untimed     bool  // a stream, or a solve that was waited for
+	solving     bool  // a request to solve
 	release     func()
 }
 
@@ -90,6 +91,7 @@ func (s *Server) Handler() http.Handler {
 		name := "other"
 		if to != nil {
 			name, c.id = to.name, id
+			c.solving = name == alx.PathSolve
 		}
 		s.answer(c, to)
 		took := time.Since(began)
@@ -188,10 +190,15 @@ func (c *call) free() {
 	}
 }
 
-// fail answers with the envelope of a failure.
+// fail answers with the envelope of a failure; that of a solve says success false as well.
 func (c *call) fail(why *alx.Error) {
 	c.attrs = append(c.attrs, "code", why.Code)
-	c.send(alx.HTTPStatus(why.Code), alx.Encode(alx.NewFailure(c.correlation, why)))
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeTime)) // the time went for the body
+	answer := alx.NewFailure(c.correlation, why)
+	if c.solving {
+		answer.Success = new(false)
+	}
+	c.send(alx.HTTPStatus(why.Code), alx.Encode(answer))
 }
 
 // send answers with an encoded document.
@@ -303,12 +310,17 @@ func (s *Server) health(c *call) *alx.Error {
 func (s *Server) readiness(c *call) *alx.Error {
 	select {
 	case <-s.ending:
+		if !s.known(c.r) {
+			return alx.Errorf(alx.CodeUnavailable, "The service takes no solve requests now; its log says why.")
+		}
 		return alx.Errorf(alx.CodeShuttingDown, "The service is ending.")
 	default:
 	}
 	if err := s.prepared.get(c.r.Context(), s.ready); err != nil {
-		why := failure(err)
-		return &alx.Error{Code: why.Code, Message: why.Message} // who may not ask more is told no more
+		if !s.known(c.r) {
+			return alx.Errorf(alx.CodeUnavailable, "The service takes no solve requests now; its log says why.")
+		}
+		return failure(err)
 	}
 	return s.health(c)
 }

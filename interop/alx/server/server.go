@@ -215,7 +215,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.jobs.Go(s.tidy)
 	s.schedule()
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(l) }()
+	go func() { failed <- h.Serve(enveloped{l}) }()
 	var err error
 	select {
 	case <-ctx.Done():

@@ -66,7 +66,8 @@ func TestWhatIsSomebodysStays(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(work, "link")); err != nil {
 		t.Error(err)
 	}
-	if a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", "empty")); a.status != 200 {
+	if a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", "empty")); a.status != 400 ||
+		a.code() != alx.CodeInvalidRequest || !strings.Contains(string(a.raw), `"success":false`) {
 		t.Errorf("an empty directory: %d %s", a.status, a.raw)
 	}
 
