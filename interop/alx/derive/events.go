@@ -21,7 +21,7 @@ type Log struct {
 	run     string
 	known   map[string]bool
 	phases  map[string]string // the phase each turn was dispatched in
-	waiting bool // the run is paused or blocked, as far as the events say
+	waiting bool              // the run is paused or blocked, as far as the events say
 }
 
 // NewLog begins the events of a run.
