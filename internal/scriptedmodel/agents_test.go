@@ -67,6 +67,7 @@ func TestAgentsCarryARun(t *testing.T) {
 			continue
 		}
 		t.Run(a.ID, func(t *testing.T) {
+			t.Parallel()
 			if !found(dirs, a.Command[0]) {
 				t.Skipf("%s is not in %s", a.Command[0], dirs)
 			}
@@ -159,6 +160,11 @@ func carry(t *testing.T, agent, dirs, program string) {
 	w.run(0, "git", "agentxchain", "fsck", "--replay")
 	if history := w.run(0, "git", "agentxchain", "history"); bytes.Count(history, []byte("turn_")) != 3 {
 		t.Errorf("three turns were wanted:\n%s", history)
+	}
+	// Two requests a turn, each reported as 100 tokens in and 10 out; the result says 0.
+	cost := w.run(0, "sh", "-c", "cat .agentxchain/history.jsonl")
+	if n := bytes.Count(cost, []byte(`"input_tokens":200,"output_tokens":20`)); n != 3 {
+		t.Errorf("%d of 3 turns have the tokens that the agent reported:\n%s", n, cost)
 	}
 	if model.Calls() != 3 {
 		t.Errorf("the model was asked for %d commands, wanted 3", model.Calls())

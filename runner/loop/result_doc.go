@@ -47,8 +47,9 @@ func ofAttempt(turn *run.Turn, st runner.StagedFacts) bool {
 	return !st.ModTime.Before(at.Add(-20 * time.Millisecond))
 }
 
-// withCost adds to a result what the runtime knows of its cost and the agent has
-// not said.
+// withCost puts into a result what the runtime measured of its cost. What was measured
+// counts: an agent's own figures are a claim, which stays beside them as
+// cost.claimed where it says something else (docs/run-loop.md#cost).
 func withCost(data []byte, out *runtimes.Outcome) ([]byte, bool) {
 	if out.CostUSD == nil && out.Usage == nil {
 		return data, false
@@ -57,24 +58,50 @@ func withCost(data []byte, out *runtimes.Outcome) ([]byte, bool) {
 	if refusal != nil {
 		return data, false
 	}
-	cost := doc.Object("cost").Clone()
+	measured := ojson.NewObject()
+	if out.Usage != nil {
+		measured = out.Usage.Clone()
+	}
+	if out.CostUSD != nil {
+		measured.Set("usd", *out.CostUSD)
+	}
+	cost, claimed := doc.Object("cost").Clone(), ojson.NewObject()
 	if cost == nil {
 		cost = &ojson.Object{}
 	}
 	changed := false
-	if _, said := cost.Float("usd"); out.CostUSD != nil && !said {
-		cost.Set("usd", *out.CostUSD)
+	for key, value := range measured.All() {
+		said, has := cost.Get(key)
+		if has && ojson.Equal(said, value) {
+			continue
+		}
+		if has && !isZero(said) {
+			claimed.Set(key, said)
+		}
+		cost.Set(key, value)
 		changed = true
 	}
-	for k, v := range out.Usage.All() {
-		if !cost.Has(k) {
-			cost.Set(k, v)
-			changed = true
-		}
+	if said, has := cost.Get("usd"); has && isZero(said) && !measured.Has("usd") {
+		// The agent used something and does not know the price: that is not nothing.
+		cost.Delete("usd")
+		changed = true
 	}
 	if !changed {
 		return data, false
 	}
+	if claimed.Len() > 0 {
+		cost.Set("claimed", claimed)
+	}
 	doc.Set("cost", cost)
 	return ojson.Pretty(doc), true
+}
+
+// isZero reports whether a figure is what the template of a result has in its place.
+func isZero(v ojson.Value) bool {
+	n, ok := v.(ojson.Number)
+	if !ok {
+		return v == nil
+	}
+	f, ok := n.Float64()
+	return ok && f == 0
 }

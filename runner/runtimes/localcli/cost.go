@@ -8,11 +8,32 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// claudeCost reads the last result record of claude's stream-json output; nil when
-// there is none. The keys of usage are those of a turn result's cost.
-func claudeCost(stdout []byte) (*float64, *ojson.Object) {
-	var last *ojson.Object
-	model := ""
+// meters say for each agent how a record of its output reports what was used; they
+// add to the tally or replace it.
+var meters = map[string]func(*tally, *ojson.Object){
+	"claude":   (*tally).result,
+	"qwen":     (*tally).result,
+	"gemini":   (*tally).stats,
+	"codex":    (*tally).turnCompleted,
+	"opencode": (*tally).stepFinished,
+}
+
+// tally is what an agent has used so far.
+type tally struct {
+	usage *ojson.Object // the keys are those of a turn result's cost
+	usd   *float64      // nil when the agent does not say
+	model string
+}
+
+// reported reads what the agent's JSON output says of its cost; nil and nil when it
+// says nothing, or when its format is not known. The keys of usage are those of a turn
+// result's cost.
+func reported(agent string, stdout []byte) (*float64, *ojson.Object) {
+	meter := meters[agent]
+	if meter == nil {
+		return nil, nil
+	}
+	t := &tally{usage: ojson.NewObject()}
 	for line := range bytes.Lines(stdout) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 || line[0] != '{' {
@@ -23,43 +44,89 @@ func claudeCost(stdout []byte) (*float64, *ojson.Object) {
 			continue
 		}
 		if m := doc.String("model"); m != "" {
-			model = m
+			t.model = m
 		} else if m := doc.Object("message").String("model"); m != "" {
-			model = m
+			t.model = m
 		}
-		if doc.String("type") == "result" {
-			last = doc
-		}
+		meter(t, doc)
 	}
-	if last == nil {
+	if t.usd != nil {
+		t.usage.Set("usd", *t.usd)
+	}
+	if t.usage.Len() == 0 {
 		return nil, nil
 	}
-	usage := last.Object("usage")
-	out := ojson.NewObject()
-	for _, key := range []string{"input_tokens", "output_tokens"} {
-		if n, ok := usage.Int(key); ok && n >= 0 {
-			out.Set(key, n)
-		}
+	t.usage.Set("source", "stream_json")
+	if t.model != "" {
+		t.usage.Set("model", t.model)
 	}
-	var cost *float64
-	for _, key := range []string{"total_cost_usd", "cost_usd"} {
-		if usd, ok := last.Float(key); ok && usd >= 0 && usd < 1e6 {
-			cost = &usd
-			out.Set("usd", usd)
-			break
-		}
-	}
-	if out.Len() == 0 {
-		return nil, nil
-	}
-	out.Set("source", "stream_json")
-	if model != "" {
-		out.Set("model", model)
-	}
-	for _, key := range []string{"cache_creation_input_tokens", "cache_read_input_tokens"} {
-		if n, ok := usage.Int(key); ok && n >= 0 {
-			out.Set(key, n)
-		}
-	}
-	return cost, out
+	return t.usd, t.usage
 }
+
+// result is the last record of Claude Code and Qwen Code: the whole session.
+func (t *tally) result(doc *ojson.Object) {
+	if doc.String("type") != "result" {
+		return
+	}
+	t.usage, t.usd = ojson.NewObject(), nil
+	t.count(doc.Object("usage"), "input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+	for _, key := range []string{"total_cost_usd", "cost_usd"} {
+		if usd, ok := doc.Float(key); ok && plausible(usd) {
+			t.usd = &usd
+			return
+		}
+	}
+}
+
+// stats is the last record of Gemini CLI.
+func (t *tally) stats(doc *ojson.Object) {
+	if doc.String("type") == "result" {
+		t.usage = ojson.NewObject()
+		t.count(doc.Object("stats"), "input_tokens", "output_tokens")
+	}
+}
+
+// turnCompleted is a record of Codex; there is one for each of its own turns.
+func (t *tally) turnCompleted(doc *ojson.Object) {
+	if doc.String("type") == "turn.completed" {
+		t.count(doc.Object("usage"), "input_tokens", "output_tokens")
+	}
+}
+
+// stepFinished is a record of opencode; there is one for each request. A cost of 0 is
+// what it reports for a model whose price it does not know.
+func (t *tally) stepFinished(doc *ojson.Object) {
+	if doc.String("type") != "step_finish" {
+		return
+	}
+	part := doc.Object("part")
+	tokens := part.Object("tokens")
+	t.add("input_tokens", tokens, "input")
+	t.add("output_tokens", tokens, "output")
+	if usd, ok := part.Float("cost"); ok && usd > 0 && plausible(usd) {
+		if t.usd != nil {
+			usd += *t.usd
+		}
+		t.usd = &usd
+	}
+}
+
+func (t *tally) count(from *ojson.Object, keys ...string) {
+	for _, key := range keys {
+		t.add(key, from, key)
+	}
+}
+
+// maxTokens is more than any turn uses; what is beyond is not a count.
+const maxTokens = 1 << 40
+
+func (t *tally) add(key string, from *ojson.Object, name string) {
+	n, ok := from.Int(name)
+	if !ok || n < 0 || n > maxTokens {
+		return
+	}
+	have, _ := t.usage.Int(key)
+	t.usage.Set(key, have+n)
+}
+
+func plausible(usd float64) bool { return usd >= 0 && usd < 1e6 }

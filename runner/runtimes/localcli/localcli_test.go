@@ -181,7 +181,7 @@ echo '{"type":"result","total_cost_usd":0.25,"usage":{"input_tokens":10,"output_
 	if out.Kind != runtimes.Staged || out.CostUSD == nil || *out.CostUSD != 0.25 {
 		t.Fatalf("%+v", out)
 	}
-	want := `{"input_tokens":10,"output_tokens":20,"usd":0.25,"source":"stream_json","model":"m-1","cache_read_input_tokens":5}`
+	want := `{"input_tokens":10,"output_tokens":20,"cache_read_input_tokens":5,"usd":0.25,"source":"stream_json","model":"m-1"}`
 	if got := string(ojson.Compact(out.Usage)); got != want {
 		t.Errorf("usage %s", got)
 	}

@@ -27,9 +27,7 @@ func (w *watch) outcome(c *call, res *process.Result) *runtimes.Outcome {
 	staged := w.staged()
 	out := w.classify(c, res, why, said, staged)
 	out.Exit, out.Signal = res.Exit, res.Signal
-	if c.agent == "claude" {
-		out.CostUSD, out.Usage = claudeCost(res.Stdout)
-	}
+	out.CostUSD, out.Usage = reported(c.agent, res.Stdout)
 	w.diag("process_exit", "exit_code", status(res.Exit), "signal", ojson.OrNull(res.Signal), "stderr_excerpt", ojson.OrNull(excerpt(res.Stderr)), "staged_result_ready", staged,
 		"watchdog_fired", why == endedStartup, "startup_failure_type", ojson.OrNull(out.Failure), "outcome", out.Kind, "survivors", res.Survivors)
 	return out
