@@ -71,7 +71,11 @@ func (s section) approvalRule(actionRequired bool) ApprovalRule {
 func (s section) approvalPhase(key string) string {
 	phase := s.text(key, false)
 	if phase != "" && s.d.cfg.Routing.Len() > 0 && !s.d.cfg.Routing.Has(phase) {
-		s.d.add(ProblemUndeclaredPhase, s.at(key), phase, "%s names the phase %s, which is not in routing", s.at(key), ojson.Shown(phase))
+		s.undeclaredPhase(key, phase)
 	}
 	return phase
+}
+
+func (s section) undeclaredPhase(key, phase string) {
+	s.d.add(ProblemUndeclaredPhase, s.at(key), phase, "%s names the phase %s, which is not in routing", s.at(key), ojson.Shown(phase))
 }

@@ -62,6 +62,7 @@ func (d *decoder) authority() {
 	for e := range s.object("approvers").entries() {
 		g := &Approvers{Threshold: 1}
 		a.Approvers.Set(e.key, g)
+		e.named("a group of approvers")
 		if e.valid() {
 			e.approvers(g)
 		}

@@ -187,7 +187,7 @@ func TestDecodeConfigFull(t *testing.T) {
 	if diff := cmp.Diff(&Timeouts{num(10), num(60.5), num(600), "warn"}, c.Timeouts); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Rules{false, 4, 5, true, true}, c.Rules); diff != "" {
+	if diff := cmp.Diff(Rules{false, 4, 5, true, true, RepairReference}, c.Rules); diff != "" {
 		t.Error(diff)
 	}
 	c.RunLoop.Raw = nil
@@ -214,7 +214,7 @@ func TestDecodeConfigDefaults(t *testing.T) {
 		if c.Template != "generic" || c.Project.DefaultBranch != "main" || c.Budget != nil || c.Timeouts != nil || c.ApprovalPolicy != nil {
 			t.Errorf("%+v", c)
 		}
-		if diff := cmp.Diff(Rules{ChallengeRequired: true, MaxTurnRetries: 2, MaxDeadlockCycles: 2}, c.Rules); diff != "" {
+		if diff := cmp.Diff(Rules{ChallengeRequired: true, MaxTurnRetries: 2, MaxDeadlockCycles: 2, ResultRepair: RepairReference}, c.Rules); diff != "" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff(RunLoop{NonProgressThreshold: 3, MaxTurns: 50, StartupWatchdogMS: 180000, StartupHeartbeatMS: 30000}, c.RunLoop); diff != "" {

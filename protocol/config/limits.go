@@ -18,6 +18,7 @@ func (d *decoder) budget() {
 		d.add(s.code, s.at("per_turn_max_usd"), "", "%s must not be greater than per_run_max_usd", s.at("per_turn_max_usd"))
 	}
 	for e := range s.object("cost_rates").entries() {
+		e.named("a model")
 		if e.valid() {
 			b.CostRates.Set(e.key, CostRate{InputPer1M: e.rate("input_per_1m"), OutputPer1M: e.rate("output_per_1m")})
 		}

@@ -73,6 +73,9 @@ func normalizedRules(c *Config) *ojson.Object {
 	if c.Rules.EnforceRouting {
 		out.Set("enforce_routing", true)
 	}
+	if c.StrictResults() {
+		out.Set("result_repair", c.Rules.ResultRepair)
+	}
 	if c.Rules.StrictVerify {
 		out.Set("strict_verification", true)
 	}

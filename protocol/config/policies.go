@@ -53,6 +53,17 @@ func (s section) policy(seen map[string]bool) Policy {
 	scope := s.object("scope")
 	p.Phases = scope.texts("phases")
 	p.Roles = scope.texts("roles")
+	// A scope that names nothing there is would switch the policy off without a word.
+	for i, phase := range p.Phases {
+		if s.d.cfg.Routing.Len() > 0 && !s.d.cfg.Routing.Has(phase) {
+			scope.undeclaredPhase(fmt.Sprintf("phases[%d]", i), phase)
+		}
+	}
+	for i, role := range p.Roles {
+		if !s.d.cfg.Roles.Has(role) {
+			scope.undeclaredRole(fmt.Sprintf("roles[%d]", i), role)
+		}
+	}
 	return p
 }
 

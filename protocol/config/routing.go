@@ -79,6 +79,7 @@ func (d *decoder) gates() {
 	for e := range s.entries("requires_files", "requires_verification_pass", "requires_human_approval") {
 		g := &Gate{ID: e.key, Raw: e.o}
 		d.cfg.Gates.Set(e.key, g)
+		e.named("a gate")
 		if !e.valid() {
 			continue
 		}
@@ -87,6 +88,14 @@ func (d *decoder) gates() {
 		g.RequiresHuman = e.boolean("requires_human_approval", false)
 		g.Credentialed = e.boolean("credentialed", false)
 		e.gateActions(g)
+	}
+}
+
+// named refuses a blank name: nothing that refers to it could be told from a reference
+// that was left out.
+func (e configEntry) named(what string) {
+	if wire.Blank(e.key) {
+		e.d.add(e.code, e.path, e.key, "%s: %s needs a name that is not blank", e.path, what)
 	}
 }
 

@@ -4,6 +4,8 @@ package config
 
 import (
 	"math"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Coverage modes; absent means strict for gates (docs/spec/gates.md#before-an-acceptance).
@@ -11,6 +13,16 @@ const (
 	CoverageStrict  = "strict"
 	CoverageLenient = "lenient"
 )
+
+// Values of rules.result_repair: what becomes of a turn result that does not say all it
+// has to (docs/spec/results.md#strict-and-reference).
+const (
+	RepairStrict    = "strict"    // it is refused, each member by name
+	RepairReference = "reference" // it is repaired as the reference does, and the repairs are shown
+)
+
+// StrictResults reports whether turn results are taken at their word.
+func (c *Config) StrictResults() bool { return c.Rules.ResultRepair == RepairStrict }
 
 func (d *decoder) rules() {
 	s := d.section(d.top("rules", ProblemRules), "rules", ProblemRules, "challenge_required", "max_turn_retries", "max_deadlock_cycles")
@@ -20,6 +32,11 @@ func (d *decoder) rules() {
 	r.MaxDeadlockCycles = orInt(s.integer("max_deadlock_cycles", 0, math.MaxInt32), 2)
 	r.EnforceRouting = s.boolean("enforce_routing", false)
 	r.StrictVerify = s.boolean("strict_verification", false)
+	// A word that cannot be read must not bring the repairs back.
+	r.ResultRepair = RepairReference
+	if s.o.Has("result_repair") {
+		r.ResultRepair = s.enum("result_repair", true, RepairStrict, RepairStrict, RepairReference)
+	}
 }
 
 func (d *decoder) runLoop() {
@@ -58,6 +75,10 @@ func (d *decoder) coverageModes() {
 func (d *decoder) prompts() {
 	s := d.section(d.top("prompts", ProblemPrompts), "prompts", ProblemPrompts)
 	for role, v := range s.o.All() {
+		if wire.Blank(role) {
+			d.add(s.code, s.at(role), role, "%s: a prompt needs the id of its role", s.at(role))
+			continue
+		}
 		p, ok := v.(string)
 		if !ok {
 			s.fail(role, "a project-relative path", v)

@@ -18,9 +18,7 @@ func (d *decoder) runtimes() {
 	for e := range root.object("runtimes").entries() {
 		rt := &Runtime{ID: e.key, Raw: e.o}
 		d.cfg.Runtimes.Set(e.key, rt)
-		if wire.Blank(e.key) {
-			d.add(e.code, e.path, e.key, "a runtime needs an id that is not blank")
-		}
+		e.named("a runtime")
 		if !e.valid() {
 			continue
 		}

@@ -58,7 +58,10 @@ func (s section) idle() {
 	x.texts("sources")
 	x.integer("max_expansions", 1, math.MaxInt)
 	x.integer("malformed_retry_limit", 0, math.MaxInt)
-	for _, k := range []string{"role", "pm_prompt_path", "output"} {
+	if role := x.text("role", false); role != "" && !s.d.cfg.Roles.Has(role) {
+		x.undeclaredRole("role", role)
+	}
+	for _, k := range []string{"pm_prompt_path", "output"} {
 		x.text(k, false)
 	}
 }

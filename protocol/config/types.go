@@ -178,6 +178,8 @@ type Rules struct {
 	MaxDeadlockCycles int  // default 2
 	EnforceRouting    bool // rules.enforce_routing: refuse roles outside allowed_next_roles (ours, default false)
 	StrictVerify      bool // rules.strict_verification: gates need a reproducible pass (ours, default false)
+	// ResultRepair is rules.result_repair: RepairStrict or RepairReference (ours, default reference).
+	ResultRepair string
 }
 
 // RunLoop holds the run-loop settings with defaults applied (docs/spec/configuration.md#budget-and-timeouts).
