@@ -272,6 +272,7 @@ func TestChallengesCatchStubs(t *testing.T) {
 	} {
 		v := &Verifier{
 			Capabilities: &Capabilities{Implementation: name, Tiers: []int{1, 2, 3}},
+			Profile:      ProfileStrict,
 			Target:       s,
 			Corpus:       c,
 			Tier:         3,

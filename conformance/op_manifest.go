@@ -86,11 +86,15 @@ func notSealed(why string) outcome {
 }
 
 func (s *sealed) verify() []dispatch.ManifestError {
+	return dispatch.VerifyManifest(s.id, s.manifest, s.infos())
+}
+
+func (s *sealed) infos() map[string]dispatch.FileInfo {
 	infos := make(map[string]dispatch.FileInfo, len(s.files))
 	for p, data := range s.files {
 		infos[p] = dispatch.InfoOf(data)
 	}
-	return dispatch.VerifyManifest(s.id, s.manifest, infos)
+	return infos
 }
 
 // verifyDispatchManifest seals a bundle, does to it what the setup says, and

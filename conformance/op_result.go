@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -15,9 +16,8 @@ import (
 
 // validateTurnResult runs the five stages on the staged result.
 func validateTurnResult(w *workspace) (outcome, error) {
-	v := result.Validate(result.Input{Config: w.cfg, State: w.state, Turn: w.resultTurn(), Raw: w.staged,
-		EarlierProduct: w.index().ProductTurn, UsedDecisions: run.DecodeDecisionIDs(w.index().DecisionIDs)})
-	return validated(v), nil
+	snap := &protocol.Snapshot{Config: w.cfg, State: w.state, Index: w.index(), RepoDecisions: w.repo}
+	return validated(protocol.JudgeResult(snap, w.resultTurn(), w.staged, protocol.JudgeOptions{})), nil
 }
 
 // resultTurn is the active turn the staged result is for: the one it names,
@@ -91,6 +91,9 @@ func acceptTurn(w *workspace) (outcome, error) {
 	if w.isStaged {
 		op.Staged = protocol.NewBlob(ojson.Compact(w.staged))
 	}
+	if op.Bundle, err = w.bundleChanges(); err != nil {
+		return nil, err
+	}
 	tr, refused := w.apply(op)
 	if refused != nil {
 		return w.refusedAcceptance(tr, refused), nil
@@ -109,6 +112,27 @@ func acceptTurn(w *workspace) (outcome, error) {
 		o.Set("warnings", r.Warnings)
 	}
 	return o, nil
+}
+
+// bundleChanges seals the turn's bundle, does to it what the setup says, and lists what is
+// not as it was sealed; none for a turn without a bundle.
+func (w *workspace) bundleChanges() ([]protocol.BundleChange, error) {
+	id, err := w.textArg("turn_id")
+	if _, there := w.bundles[id]; err != nil || !there {
+		return nil, err
+	}
+	s, refused, err := w.seal()
+	if err != nil {
+		return nil, err
+	}
+	if refused != nil {
+		return nil, fmt.Errorf("setup.dispatch_bundle: %s", refused.String("error"))
+	}
+	recorded := s.manifest
+	if err := w.tamper(s); err != nil {
+		return nil, err
+	}
+	return dispatch.Changes(dispatch.VerifyRecordedFiles(s.id, recorded, s.manifest, s.infos())), nil
 }
 
 // accepted reports whether the history holds an accepted row of the turn. The row of a

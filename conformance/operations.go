@@ -45,7 +45,7 @@ func lookup(name string) (operation, error) {
 	case "validate_turn_result":
 		run = validateTurnResult
 	case "accept_turn":
-		run = acceptTurn
+		run, setup = acceptTurn, sealed
 	case "evaluate_phase_exit":
 		run = evaluatePhaseExit
 	case "evaluate_run_completion":

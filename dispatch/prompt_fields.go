@@ -11,11 +11,14 @@ import (
 
 func (v *view) fieldRules() string {
 	var l list
+	if v.Config.StrictResults() {
+		l.add("This project takes a result at its word (`rules.result_repair` is `strict`): nothing that is missing or misspelt is filled in or put right, the result is refused. `git agentxchain verify turn %s` says beforehand whether it holds.", v.Turn.TurnID)
+	}
 	l.add("`schema_version`: the string `1.0`.")
 	l.add("`run_id`, `turn_id`, `role`, `runtime_id`: exactly as in the template. Never take them from an older document.")
 	l.add("`status`: `completed`, `blocked`, `needs_human` or `failed`, spelled so. With `needs_human`, say in `needs_human_reason` what a person has to do; the run stops until it is done.")
 	l.add("`summary`: required, not blank.")
-	l.add("`decisions`: required; `[]` when nothing was decided. `id` is `DEC-` and digits; `category` is `implementation`, `architecture`, `scope`, `process`, `quality` or `release`; `statement` and `rationale` are not blank.")
+	l.add("`decisions`: required; `[]` when nothing was decided. `id` is `DEC-` and digits, each once in a run: number from %s on. `category` is `implementation`, `architecture`, `scope`, `process`, `quality` or `release`; `statement` and `rationale` are not blank.", code(v.freeDecision()))
 	l.add("`decisions[].durability`: leave it out, or `repo` for a decision that outlives this run. `overrides` names the repo decision it replaces.")
 	v.objectionRules(&l)
 	l.add("`files_changed`: required list of strings, each a path from the project root with `/`, no `..`. Not objects, and not named anything else.")
@@ -124,7 +127,11 @@ func (v *view) lifecycleRules(l *list) {
 			when, strings.ReplaceAll(v.next, "`", ""), gate)
 	}
 	if v.reviewer() && v.route != nil {
-		l.add("A completed review with neither request is read as asking to go on. If the work is not ready, send it back: report `blocked`, or name the role that has to act in `proposed_next_role` and say why in an objection of severity `blocking`.")
+		silent := "is read as asking to go on"
+		if v.Config.StrictResults() || v.Turn.DelegationReview != nil || v.Turn.DelegationContext != nil {
+			silent = "leaves the run in this phase"
+		}
+		l.add("A completed review with neither request %s. If the work is not ready, send it back: report `blocked`, or name the role that has to act in `proposed_next_role` and say why in an objection of severity `blocking`.", silent)
 	}
 }
 

@@ -4,6 +4,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -102,13 +103,27 @@ func (r *Report) OK() bool { return len(r.Problems) == 0 }
 // An error is a *wire.Error of code bundle_unreadable or bundle_too_large: the
 // directory as such cannot be looked through.
 func Verify(root *os.Root, dir string, id Identity) (*Report, error) {
+	return verifyDir(root, dir, id, nil)
+}
+
+// VerifyRecorded is Verify against a seal that is kept elsewhere, so that whoever
+// changed a file and wrote a new seal is found by the file. That the seal in the
+// directory is another one, or gone, is the last finding.
+func VerifyRecorded(root *os.Root, dir string, id Identity, recorded []byte) (*Report, error) {
+	return verifyDir(root, dir, id, recorded)
+}
+
+func verifyDir(root *os.Root, dir string, id Identity, recorded []byte) (*Report, error) {
 	lim := sealLimits()
 	r := &Report{Files: make(map[string]FileInfo)}
 	d, err := bundleDir(root, dir)
 	if err != nil {
 		var coded *wire.Error
 		if errors.As(err, &coded) && coded.Code == CodeBundleMissing {
-			r.Problems = VerifyManifest(id, nil, nil)
+			r.Problems = VerifyManifest(id, recorded, nil)
+			if recorded != nil {
+				r.Problems = append(r.Problems, noSeal())
+			}
 			return r, nil
 		}
 		return nil, err
@@ -120,7 +135,11 @@ func Verify(root *os.Root, dir string, id Identity) (*Report, error) {
 	}
 	manifest, bad := readSeal(d, list)
 	r.Manifest = manifest
-	declared := declares(manifest)
+	judge := manifest
+	if recorded != nil {
+		judge, bad = recorded, nil
+	}
+	declared := declares(judge)
 	var work []found
 	for _, f := range list {
 		switch {
@@ -133,7 +152,7 @@ func Verify(root *os.Root, dir string, id Identity) (*Report, error) {
 		default:
 			r.Files[f.path] = FileInfo{Size: f.info.Size()}
 			// No seal covers an undeclared file, whatever its digest.
-			if manifest == nil || declared[f.path] || f.path == ManifestFile {
+			if judge == nil || declared[f.path] || f.path == ManifestFile {
 				work = append(work, f)
 			}
 		}
@@ -158,8 +177,35 @@ func Verify(root *os.Root, dir string, id Identity) (*Report, error) {
 		r.Problems = []ManifestError{*bad}
 		return r, nil
 	}
-	r.Problems = tolerate(VerifyManifest(id, manifest, r.Files), r.Files)
+	if recorded != nil {
+		r.Problems = VerifyRecordedFiles(id, recorded, manifest, r.Files)
+	} else {
+		r.Problems = tolerate(VerifyManifest(id, manifest, r.Files), r.Files)
+	}
 	return r, nil
+}
+
+// VerifyRecordedFiles is VerifyRecorded of files that are described already; manifest is
+// the seal that lies among them, nil for none.
+func VerifyRecordedFiles(id Identity, recorded, manifest []byte, files map[string]FileInfo) []ManifestError {
+	out := tolerate(VerifyManifest(id, recorded, files), files)
+	switch {
+	case bytes.Equal(recorded, manifest):
+	case manifest == nil:
+		out = append(out, noSeal())
+	default:
+		out = append(out, OtherSeal())
+	}
+	return out
+}
+
+// OtherSeal is the finding that the seal in a bundle is not the recorded one.
+func OtherSeal() ManifestError {
+	return ManifestError{DigestMismatch, ManifestFile, ManifestFile + " is not the seal that the run has recorded"}
+}
+
+func noSeal() ManifestError {
+	return ManifestError{MissingManifest, ManifestFile, ManifestFile + ", which the run has recorded, is not in the bundle"}
 }
 
 // readSeal reads the manifest among list; bad says why it cannot be one.

@@ -3,7 +3,6 @@
 package dispatch
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -23,7 +22,7 @@ func Template(in Input) *ojson.Object {
 }
 
 func (v *view) template() *ojson.Object {
-	decision := ojson.NewObject("id", fmt.Sprintf("DEC-%03d", v.Index.Decisions+1), "category", "implementation",
+	decision := ojson.NewObject("id", v.freeDecision(), "category", "implementation",
 		"statement", "<what was decided>", "rationale", "<why, and what was weighed against it>")
 	o := ojson.NewObject(
 		"schema_version", "1.0",
@@ -62,6 +61,32 @@ func (v *view) template() *ojson.Object {
 	}
 	o.Set("cost", ojson.NewObject("input_tokens", 0, "output_tokens", 0, "usd", 0))
 	return o
+}
+
+// decisionsATurn is how far apart turns that work side by side count their decisions.
+const decisionsATurn = 20
+
+// freeDecision is the id from which the turn may number its decisions: no decision of
+// the run has it, none that outlives runs, and no turn at work beside it was given it.
+func (v *view) freeDecision() string {
+	taken := run.DecodeDecisionIDs(v.Index.DecisionIDs)
+	rows := v.RepoDecisions
+	if rows == nil {
+		rows = v.State.RepoDecisions
+	}
+	for _, row := range rows {
+		taken.Add(row.String("id"))
+	}
+	next := taken.Next()
+	first := v.Turn.AssignedSequence
+	for _, t := range v.State.ActiveTurns.All() {
+		first = min(first, t.AssignedSequence)
+	}
+	n, _, ok := run.DecisionNumber(next)
+	if !ok || first == v.Turn.AssignedSequence || n > run.MaxSmallDecision/2 {
+		return next
+	}
+	return run.DecisionID(n + uint64(decisionsATurn*(v.Turn.AssignedSequence-first)))
 }
 
 // objectionTemplate holds a sample only where a review must object.

@@ -62,7 +62,7 @@ const (
 	// CodeBundleTooLarge means that the directory is beyond the limits.
 	CodeBundleTooLarge = "bundle_too_large"
 	// CodeBundleInvalid means that a bundle is not what was sealed.
-	CodeBundleInvalid = "bundle_invalid"
+	CodeBundleInvalid = wire.CodeBundleInvalid
 )
 
 // found is one entry below a bundle directory.

@@ -13,6 +13,7 @@ import (
 const (
 	RuleStatus      = "run.status"
 	RuleTurn        = "turn.active"
+	RuleBundle      = "turn.bundle"
 	RuleStages      = "result.stages"
 	RuleStage       = "result." // + the stage
 	RuleWait        = "run.waits"
@@ -96,7 +97,7 @@ func SpecOf(rule string) string {
 		return specDir + "lifecycle.md#assigning-a-turn"
 	case RuleAttempts:
 		return specDir + "lifecycle.md#rejecting-a-turn"
-	case RuleStatus, RuleTurn, RuleWait, RuleDrift, RuleIntent:
+	case RuleStatus, RuleTurn, RuleBundle, RuleWait, RuleDrift, RuleIntent:
 		return specDir + "lifecycle.md#accepting-a-turn"
 	}
 	switch {
@@ -193,6 +194,8 @@ func SpecOfCode(code string) string {
 	case wire.CodeValidationFailed, wire.CodeProtocolError, "empty_required_field", "invalid_enum_value",
 		"invalid_decision_id_format", "duplicate_decision_id":
 		return SpecOf(RuleStages)
+	case wire.CodeBundleInvalid:
+		return SpecOf(RuleBundle)
 	case wire.CodeOverrideFailed:
 		return SpecOf(RuleOverride)
 	case wire.CodeProducedFiles, wire.CodeDirtyTreeMismatch, wire.CodeUndeclaredOutputs, wire.CodeArtifactMismatch,

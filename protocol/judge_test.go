@@ -85,7 +85,7 @@ func TestSectionsOfRulesExist(t *testing.T) {
 		}
 	}
 	anchors["docs/hooks.md"] = true
-	rules := []string{RuleStatus, RuleTurn, RuleStages, RuleStage + "schema", RuleStage + "assignment", RuleStage + "artifact",
+	rules := []string{RuleStatus, RuleTurn, RuleBundle, RuleStages, RuleStage + "schema", RuleStage + "assignment", RuleStage + "artifact",
 		RuleStage + "verification", RuleStage + "protocol", RuleWait, RuleProtected, RuleProposal, RuleOverride, RuleObserved, RuleSignoff,
 		RuleIntent, RuleCoverage, RuleEmpty, RuleReplay, RulePolicies, RulePolicy + config.RuleMaxTotalTurns, RuleConflict, RuleDrift,
 		RuleGate, RuleGateRequest, RuleGateFile, RuleGateVerify, RuleGatePerson, RuleGateActions, RuleApproval, RulePending, RulePeople,

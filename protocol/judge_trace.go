@@ -36,6 +36,8 @@ func gatePointer(gate, member string) string {
 // configOf is the member of the configuration that a check of an acceptance goes by.
 func (a *acceptance) configOf(rule string) string {
 	switch rule {
+	case RuleBundle:
+		return "/rules/result_repair"
 	case RuleProtected:
 		return "/git_hooks/protected"
 	case RuleOverride:

@@ -38,6 +38,7 @@ type AcceptTurn struct {
 	Documents         []DocumentFact        `json:"documents,omitempty"` // all gate documents, where the configuration has authority
 	Overruled         []Overruling          `json:"overruled,omitempty"` // hooks whose no a person overruled
 	Lease             *run.Lease            `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
+	Bundle            []BundleChange        `json:"bundle,omitempty"`    // what of the turn's bundle is not as it was sealed
 }
 
 // FileBlob is a file a rule reads; a nil Blob is a missing file.
@@ -71,7 +72,8 @@ type AcceptResult struct {
 	Gate       *GateResult // the gate that was evaluated, or nil
 	GateType   string      // phase_transition, run_completion
 	Conflict   *ojson.Object
-	Leftover   []string // files declared as ignorable outputs that are still in the work tree
+	Leftover   []string                    // files declared as ignorable outputs that are still in the work tree
+	Repairs    []result.NormalizationEvent // what of the result was rewritten, in order
 }
 
 func (op *AcceptTurn) apply(t *transition) *wire.Error {

@@ -34,7 +34,8 @@ type acceptance struct {
 	forward   *ojson.Object
 	warnings  []string
 	leftover  []string
-	taken     []*ojson.Object // what people overruled of this result
+	taken     []*ojson.Object             // what people overruled of this result
+	repairs   []result.NormalizationEvent // what of the result was rewritten
 }
 
 // refuse records a failed acceptance: the turn and its staged file stay, the
@@ -60,7 +61,11 @@ func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 		err.Hint = "fix it and run git agentxchain accept " + turn.TurnID + ", or git agentxchain reject " + turn.TurnID + " --reason ..."
 	}
 	t.failure = err
-	t.result = &AcceptResult{Turn: &turn, Validation: a.v, Warnings: a.warnings}
+	if a.v != nil && !a.v.OK {
+		// What was repaired before the stage that refused the result is shown as well.
+		a.warnings = append(a.warnings, a.v.Notes()...)
+	}
+	t.result = &AcceptResult{Turn: &turn, Validation: a.v, Warnings: a.warnings, Repairs: a.repairs}
 	return nil
 }
 
@@ -69,6 +74,7 @@ func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
 		rule  string
 		check func(*ojson.Object) *wire.Error
 	}{
+		{RuleBundle, a.checkBundle},
 		{RuleStages, a.validate},
 		{RuleWait, a.checkWait},
 		{RuleProtected, a.checkProtected},
@@ -100,14 +106,9 @@ func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
 
 func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	t := a.t
-	used := run.DecodeDecisionIDs(t.x.DecisionIDs)
-	in := result.Input{Config: t.cfg, State: t.s, Turn: a.turn, Raw: doc, NormalizeReview: a.op.NormalizeArtifact == "review",
-		EarlierProduct: t.x.ProductTurn, UsedDecisions: used, SeriousObjectionOpen: t.x.SeriousObjection()}
-	if a.op.IdleSidecar != nil {
-		// An unreadable sidecar counts as absent; the missing member is then refused.
-		in.IdleSidecar, _ = ojson.DecodeLimited(a.op.IdleSidecar.Data, ojson.Limits{Bytes: MaxStagedBytes, Depth: maxStagedDepth})
-	}
-	a.v = result.Validate(in)
+	snap := &Snapshot{Config: t.cfg, State: t.s, Index: t.x, RepoDecisions: t.snap.RepoDecisions}
+	a.v = JudgeResult(snap, a.turn, doc, JudgeOptions{NormalizeReview: a.op.NormalizeArtifact == "review", IdleSidecar: a.op.IdleSidecar})
+	a.repairs = a.v.Events
 	a.traceStages()
 	if !a.v.OK {
 		return &wire.Error{Code: wire.CodeValidationFailed, Stage: a.v.Stage, Class: a.v.Class, Problems: a.v.Errors,
@@ -115,8 +116,8 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 			Details: ojson.NewObject("warnings", a.v.Warnings)}
 	}
 	a.res = a.v.Result
-	a.warnings = a.v.Warnings
-	norms := append(slices.Clip(a.v.Events), result.RenumberDecisions(a.res, used, durableIDs(t.snap.RepoDecisions))...)
+	a.warnings = append(a.warnings, a.v.Warnings...)
+	norms := a.v.Events
 	if over := len(norms) - maxNormalizationEvents; over > 0 {
 		// A hostile result can need a rewrite per member; the ledger is not its dump.
 		norms = norms[:maxNormalizationEvents]
@@ -137,6 +138,14 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 
 // maxNormalizationEvents bounds what one acceptance writes about its rewrites.
 const maxNormalizationEvents = 200
+
+func (a *acceptance) checkBundle(*ojson.Object) *wire.Error {
+	warning, err := CheckBundle(a.t.cfg, a.turn.TurnID, a.op.Bundle)
+	if warning != "" {
+		a.warnings = append(a.warnings, warning)
+	}
+	return err
+}
 
 // checkWait keeps a call for a person from being lost: while the run is blocked
 // on a sibling, a second blocker would have no place to be recorded.
@@ -252,6 +261,11 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 		t.event("staged_result_auto_normalized", a.turn, "field", "phase_transition_request", "original_value", *a.res.PhaseTransitionRequest,
 			"normalized_value", nil, "rationale", "gate_transition_request_auto_stripped", "staging_path", a.op.StagedPath,
 			"gate_id", gate, "uncovered_files", uncovered, "declared_files", a.effective)
+		a.repairs = append(slices.Clip(a.repairs), result.NormalizationEvent{
+			Field:     "phase_transition_request",
+			Original:  *a.res.PhaseTransitionRequest,
+			Rationale: "gate_transition_request_auto_stripped",
+		})
 		a.res.PhaseTransitionRequest = nil
 		a.v.Validated = a.res.Raw
 		a.res.Raw = a.res.Raw.Clone()

@@ -35,6 +35,12 @@ func (a *acceptance) commit() {
 		ms, _ := wire.DurationMS(turn.StartedAt, t.env.Time())
 		took = []any{"started_at", turn.StartedAt, "duration_ms", ms}
 	}
+	if len(a.repairs) > 0 {
+		took = append(took, "repairs", result.Repairs(a.repairs[:min(len(a.repairs), maxNormalizationEvents)]))
+	}
+	if len(a.op.Bundle) > 0 {
+		took = append(took, "bundle_changes", BundleRows(a.op.Bundle[:min(len(a.op.Bundle), maxBundleRows)]))
+	}
 	t.event("turn_accepted", turn, took...)
 	t.leaseEnds(a.op.Lease, LeaseActReleased, turn)
 	if a.op.Resolution == ResolutionHumanMerge && a.conflict != nil {
@@ -60,7 +66,7 @@ func (a *acceptance) commit() {
 
 	t.session = "turn_accepted"
 	t.subject = fmt.Sprintf("accept %s (%s, %s): %s", turn.TurnID, turn.AssignedRole, entry.String("phase"), a.res.Status)
-	t.result = &AcceptResult{Turn: turn, Entry: entry, Validation: a.v, Warnings: a.warnings, Gate: gate.result, GateType: gate.kind, Leftover: a.leftover}
+	t.result = &AcceptResult{Turn: turn, Entry: entry, Validation: a.v, Warnings: a.warnings, Gate: gate.result, GateType: gate.kind, Leftover: a.leftover, Repairs: a.repairs}
 }
 
 func (a *acceptance) entry(accepted int) *ojson.Object {

@@ -18,7 +18,7 @@ import (
 // RuleSet numbers the engine's rule set. A recorded operation is replayed only by
 // the rule set that computed it; raise it when a change alters what an existing
 // operation yields.
-const RuleSet = 3
+const RuleSet = 4
 
 // Snapshot is what the rules need to know of a run. It never holds a whole
 // ledger: Index carries the facts that would otherwise need one.

@@ -63,6 +63,7 @@ func goOn(t *testing.T, dir string) {
 		doc = doc.Clone()
 		doc.Set("decisions", []any{})
 		doc.Set("summary", "done as asked")
+		doc.Set("proposed_next_role", "human")
 		doc.Set("files_changed", []any{})
 		for _, o := range doc.Objects("objections") {
 			o.Set("statement", "the scope is not settled yet")

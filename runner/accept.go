@@ -117,6 +117,9 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 		return op, nil
 	}
 	c.keepLog(turn)
+	if op.Bundle, err = c.r.bundleChanges(ctx, c.view, turn); err != nil {
+		return nil, err
+	}
 	op.Staged = protocol.NewBlob(s.data)
 	if op.Seen, err = c.observe(ctx, turn); err != nil {
 		return nil, err
@@ -132,19 +135,26 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if op.Proposed, err = c.proposed(s); err != nil {
 		return nil, err
 	}
-	if turn.IntakeContext.String("source") == "vision_idle_expansion" {
-		side, err := c.readFile(wire.StagingDir+"/"+turn.TurnID+"/idle-expansion-result.json", protocol.MaxStagedBytes)
-		if err != nil {
-			return nil, err
-		}
-		if side != nil {
-			op.IdleSidecar = protocol.NewBlob(side)
-		}
+	if op.IdleSidecar, err = idleSidecar(c.r.Store.Dir(), turn); err != nil {
+		return nil, err
 	}
 	if op.Replay, err = c.replayForPolicy(ctx, turn, s); err != nil {
 		return nil, err
 	}
 	return op, nil
+}
+
+// idleSidecar reads the document an idle expansion may leave beside its result, nil when
+// there is none or the turn is no such expansion.
+func idleSidecar(dir string, turn *run.Turn) (*protocol.Blob, error) {
+	if turn.IntakeContext.String("source") != "vision_idle_expansion" {
+		return nil, nil
+	}
+	data, err := readProjectFile(dir, wire.StagingDir+"/"+turn.TurnID+"/idle-expansion-result.json", protocol.MaxStagedBytes)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	return protocol.NewBlob(data), nil
 }
 
 // proposed reads the present contents of the files a result proposes to change.

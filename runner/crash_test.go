@@ -80,8 +80,11 @@ func onePhase(cfg *ojson.Object) {
 func (p *project) assignStaged() *run.Turn {
 	p.t.Helper()
 	a := p.assign("dev")
+	form, err := p.r.Template(p.ctx, a.Turn.TurnID)
+	p.must(err)
+	free := form.Objects("decisions")[0].String("id")
 	p.stage(a.Turn, "summary", "work "+a.Turn.TurnID, "objections", []any{}, "files_changed", []any{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev",
-		"decisions", []*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "process", "statement", "Go on.", "rationale", "There is more.")})
+		"decisions", []*ojson.Object{ojson.NewObject("id", free, "category", "process", "statement", "Go on.", "rationale", "There is more.")})
 	return a.Turn
 }
 

@@ -42,6 +42,10 @@ const maxProjectFile = 64 << 20
 // CheckBundle compares the bundle of an active turn with its seal. What cannot
 // be read counts as a problem of the bundle.
 func (r *Runner) CheckBundle(run string, t *run.Turn) *Bundle {
+	return r.checkBundle(run, t, nil)
+}
+
+func (r *Runner) checkBundle(run string, t *run.Turn, recorded []byte) *Bundle {
 	b := &Bundle{Files: make(map[string]dispatch.FileInfo)}
 	dir := dispatch.BundleDir(t.TurnID)
 	if dir == "" {
@@ -54,7 +58,13 @@ func (r *Runner) CheckBundle(run string, t *run.Turn) *Bundle {
 	if err == nil {
 		defer func() { _ = root.Close() }()
 		var report *dispatch.Report
-		if report, err = dispatch.Verify(root, dir, dispatch.Identity{RunID: run, TurnID: t.TurnID, Role: t.AssignedRole}); err == nil {
+		id := dispatch.Identity{RunID: run, TurnID: t.TurnID, Role: t.AssignedRole}
+		if recorded == nil {
+			report, err = dispatch.Verify(root, dir, id)
+		} else {
+			report, err = dispatch.VerifyRecorded(root, dir, id, recorded)
+		}
+		if err == nil {
 			b.Files, b.Problems, b.seal = report.Files, report.Problems, report.Manifest
 			b.Manifest, _ = dispatch.Inspect(b.seal)
 		}
@@ -76,18 +86,41 @@ func (r *Runner) VerifyBundle(ctx context.Context, v *gitstore.View, t *run.Turn
 
 // verifyBundle is VerifyBundle for an operation under way.
 func (r *Runner) verifyBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (*Bundle, error) {
-	b := r.CheckBundle(v.State.Run(), t)
-	if v.Op == "" || b.seal == nil {
-		return b, nil
+	b, _, err := r.compareBundle(ctx, v, t)
+	return b, err
+}
+
+// compareBundle compares a bundle with its recorded seal, else with the one that lies in
+// it. sealed is false when there is neither: nothing was dispatched, or by a tool that
+// does not seal.
+func (r *Runner) compareBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (b *Bundle, sealed bool, err error) {
+	var recorded []byte
+	if v.Op != "" {
+		if recorded, sealed, err = r.Store.RecordedSeal(ctx, v.Run, v.Op, t.TurnID); err != nil {
+			return nil, false, err
+		}
 	}
-	seal, ok, err := r.Store.RecordedSeal(ctx, v.Run, v.Op, t.TurnID)
-	if err != nil {
+	b = r.checkBundle(v.State.Run(), t, recorded)
+	return b, sealed || b.seal != nil, nil
+}
+
+// BundleChanges lists what of an active turn's bundle is not as it was dispatched, none
+// when it is or when nothing was sealed for the turn.
+func (r *Runner) BundleChanges(ctx context.Context, v *gitstore.View, t *run.Turn) ([]protocol.BundleChange, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	return r.bundleChanges(ctx, v, t)
+}
+
+func (r *Runner) bundleChanges(ctx context.Context, v *gitstore.View, t *run.Turn) ([]protocol.BundleChange, error) {
+	if t.Status == wire.TurnAssigned {
+		return nil, nil // not dispatched yet
+	}
+	b, sealed, err := r.compareBundle(ctx, v, t)
+	if err != nil || !sealed {
 		return nil, err
 	}
-	if ok && !bytes.Equal(seal, b.seal) {
-		b.Problems = append(b.Problems, otherSeal())
-	}
-	return b, nil
+	return dispatch.Changes(b.Problems), nil
 }
 
 // OpenBundle hands out the bundle of an active turn as an agent gets it: the very
@@ -113,13 +146,9 @@ func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *run.Turn) 
 		return nil, err
 	}
 	if ok && !bytes.Equal(seal, b.Seal()) {
-		return nil, dispatch.Refusal(dir, otherSeal())
+		return nil, dispatch.Refusal(dir, dispatch.OtherSeal())
 	}
 	return b, nil
-}
-
-func otherSeal() dispatch.ManifestError {
-	return dispatch.ManifestError{Type: dispatch.DigestMismatch, Path: dispatch.ManifestFile, Detail: dispatch.ManifestFile + " is not the seal that the run has recorded"}
 }
 
 // StagedResult is what the actor of a turn has staged.

@@ -81,6 +81,7 @@ func (p *project) stage(turn *run.Turn, members ...any) {
 	doc = doc.Clone()
 	doc.Set("decisions", []any{})
 	doc.Set("verification", ojson.NewObject("status", "skipped"))
+	doc.Set("proposed_next_role", "human")
 	for k, v := range ojson.NewObject(members...).All() {
 		doc.Set(k, v)
 	}

@@ -63,7 +63,7 @@ func (l *leasing) result(turn *run.Turn) []byte {
 	doc, err := l.r.Template(l.ctx, turn.TurnID)
 	l.must(err)
 	doc = doc.Clone()
-	for k, v := range ojson.NewObject("decisions", []any{}, "verification", ojson.NewObject("status", "skipped"), "summary", "reviewed", "objections", review("OBJ-001"),
+	for k, v := range ojson.NewObject("decisions", []any{}, "verification", ojson.NewObject("status", "skipped"), "summary", "reviewed", "proposed_next_role", "human", "objections", review("OBJ-001"),
 		"files_changed", []string{}, "artifact", ojson.NewObject("type", "review", "ref", nil)).All() {
 		doc.Set(k, v)
 	}

@@ -51,6 +51,9 @@ type TurnStanding struct {
 	Overdue  bool
 	Staged   string // path of the staged result, "" when there is none yet
 	Lease    *Lease // the runner that holds the turn; nil when nobody does
+	// Bundle is what of the bundle is not as it was dispatched. It is looked at once a
+	// result is staged, in projects that then refuse the result.
+	Bundle []protocol.BundleChange
 }
 
 // Standing reads the run without changing anything on disk.
@@ -110,6 +113,9 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 		}
 		if s, err := readStaged(r.dir(), id); err == nil && s.data != nil && protocol.StagedProof(s.data) {
 			ts.Staged = s.path
+			if r.Store != nil && v.Config.StrictResults() {
+				ts.Bundle, _ = r.bundleChanges(context.Background(), v, t)
+			}
 		}
 		if seen, err := r.leased(context.Background(), v.State.Run(), t); err == nil && seen != nil && seen.lease.Live(now) {
 			ts.Lease = seen.lease
@@ -183,6 +189,10 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
 			return &protocol.NextAction{Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
 				Reason: "Runner " + shown(l.RunnerID) + " carries the turn out, until " + wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}
+		}
+		if len(t.Bundle) > 0 && n.Command == "git agentxchain accept "+t.Turn.TurnID {
+			return &protocol.NextAction{Command: "git agentxchain reissue " + t.Turn.TurnID,
+				Reason: "Its bundle is not what was dispatched, so the result would be refused; see git agentxchain verify bundle " + t.Turn.TurnID}
 		}
 		if t.Turn.Status == wire.TurnFailedAcceptance && n.Command == "git agentxchain accept "+t.Turn.TurnID {
 			// Why it was refused stands beside the turn; what to do about it belongs here.

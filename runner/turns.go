@@ -318,6 +318,9 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 	if refusal != nil {
 		return turn, nil, nil, refusal
 	}
-	return turn, result.Validate(result.Input{Config: v.Config, State: v.State, Turn: turn, Raw: doc,
-		EarlierProduct: v.Index.ProductTurn, UsedDecisions: run.DecodeDecisionIDs(v.Index.DecisionIDs), SeriousObjectionOpen: v.Index.SeriousObjection()}), doc, nil
+	opt := protocol.JudgeOptions{}
+	if opt.IdleSidecar, err = idleSidecar(r.Store.Dir(), turn); err != nil {
+		return turn, nil, doc, err
+	}
+	return turn, protocol.JudgeResult(v.Snapshot(), turn, doc, opt), doc, nil
 }

@@ -158,9 +158,10 @@ func TestPatientAcceptance(t *testing.T) {
 	dev, pm := p.assign("dev").Turn, p.assign("pm").Turn
 	p.write("src/dev.txt", "x\n")
 	p.write("src/pm.txt", "x\n")
+	ids := map[string]string{"dev": "DEC-001", "pm": "DEC-002"}
 	work := func(turn *run.Turn) {
 		p.stage(turn, "summary", "work", "objections", []any{}, "files_changed", []string{"src/" + turn.AssignedRole + ".txt"}, "artifact", ojson.NewObject("type", "workspace"), "proposed_next_role", "dev",
-			"decisions", []*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "process", "statement", "Go on.", "rationale", "There is more.")})
+			"decisions", []*ojson.Object{ojson.NewObject("id", ids[turn.AssignedRole], "category", "process", "statement", "Go on.", "rationale", "There is more.")})
 	}
 	work(dev)
 	before := snapshot(t, p.dir)

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -56,7 +57,9 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	tellNotices(f, a.Notices)
 	if err != nil {
 		if a.Result != nil {
+			printWarnings(f, a.Result.Warnings)
 			payload := donePayload(&a.Done)
+			payload.Set("repairs", result.Repairs(a.Result.Repairs))
 			payload.Set("turn", turnObject(a.Result.Turn))
 			payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
 			payload.Set("next_action", nextObject(next(ctx, r)))
@@ -78,6 +81,7 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
 	payload.Set("accepted", a.Result.Entry)
 	payload.Set("warnings", wire.NonNil(a.Result.Warnings))
+	payload.Set("repairs", result.Repairs(a.Result.Repairs))
 	payload.Set("leftover_files", wire.NonNil(a.Result.Leftover))
 	if g := a.Result.Gate; g != nil {
 		payload.Set("gate", g.Object(a.Result.GateType == "phase_transition"))

@@ -117,6 +117,7 @@ func (me *leaseRunner) call(ctx context.Context, c pbgrpc.RunnerControlServiceCl
 			result = tmpl.AsMap()
 		}
 		result["decisions"], result["files_changed"] = []any{}, []any{}
+		result["proposed_next_role"] = "human"
 		result["verification"] = map[string]any{"status": "skipped"}
 		result["artifact"] = map[string]any{"type": "review", "ref": nil}
 		result["objections"] = []any{map[string]any{"id": "OBJ-001", "severity": "low", "statement": "a real doubt"}}

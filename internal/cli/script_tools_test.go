@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -141,14 +142,14 @@ func scriptStage(args []string) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	v, err := r.View(ctx)
+	if err != nil {
+		return err
+	}
 	turn := ""
 	if len(args) > 0 && !strings.Contains(args[0], "=") {
 		turn, args = args[0], args[1:]
 	} else {
-		v, err := r.View(ctx)
-		if err != nil {
-			return err
-		}
 		only := v.State.OnlyTurn()
 		if only == nil {
 			return fmt.Errorf("there is not exactly one active turn")
@@ -166,6 +167,9 @@ func scriptStage(args []string) error {
 	if err := setMembers(doc, args); err != nil {
 		return err
 	}
+	if strings.HasPrefix(doc.String("proposed_next_role"), "<") {
+		doc.Set("proposed_next_role", someNextRole(v, turn))
+	}
 	if out == "" {
 		out = filepath.Join(r.Store.Dir(), filepath.FromSlash(wire.StagingPath(turn)))
 	}
@@ -173,6 +177,22 @@ func scriptStage(args []string) error {
 		return err
 	}
 	return os.WriteFile(out, ojson.Pretty(doc), 0o666)
+}
+
+// someNextRole is a role the phase allows after the turn, another than its own if there
+// is one.
+func someNextRole(v *gitstore.View, turn string) string {
+	route := v.Config.Route(v.State.Phase)
+	if route == nil || len(route.AllowedNextRoles) == 0 {
+		return "human"
+	}
+	t, _ := v.State.ActiveTurns.Get(turn)
+	for _, role := range route.AllowedNextRoles {
+		if t == nil || role != t.AssignedRole {
+			return role
+		}
+	}
+	return route.AllowedNextRoles[0]
 }
 
 func setMembers(doc *ojson.Object, args []string) error {

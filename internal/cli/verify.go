@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -73,10 +74,27 @@ func runVerifyTurn(ctx context.Context, f *term.Factory, o *verifyTurnOptions) e
 	if err != nil {
 		return err
 	}
-	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", wire.StagingPath(turn.TurnID),
-		"valid", v.OK, "stages", stageRows(v), "warnings", wire.NonNil(v.Warnings), "problems", problemRows(v.Errors))
+	changes, err := r.BundleChanges(ctx, view, turn)
+	if err != nil {
+		return err
+	}
+	warning, changed := protocol.CheckBundle(view.Config, turn.TurnID, changes)
+	warnings := v.Warnings
 	if !v.OK {
-		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v) })
+		warnings = append(v.Notes(), warnings...)
+	}
+	if warning != "" {
+		warnings = append([]string{warning}, warnings...)
+	}
+	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", wire.StagingPath(turn.TurnID),
+		"valid", v.OK && changed == nil, "result_repair", view.Config.Rules.ResultRepair, "stages", stageRows(v), "warnings", wire.NonNil(warnings),
+		"repairs", result.Repairs(v.Events), "bundle_changes", protocol.BundleRows(changes), "problems", problemRows(v.Errors))
+	if changed != nil { // before the result is looked at, as accept does
+		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
+		return changed
+	}
+	if !v.OK {
+		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
 		e := term.Errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage, firstProblem(v.Errors)).
 			WithHint("correct the staged result; nothing was recorded").
 			WithDetails(ojson.NewObject("failed_stage", v.Stage, "error_class", v.Class, "error_code", v.Code(), "problems", problemRows(v.Errors)))
@@ -92,7 +110,7 @@ func runVerifyTurn(ctx context.Context, f *term.Factory, o *verifyTurnOptions) e
 	}
 	payload.Set("replay", ojson.Marshal(replay))
 	f.Out.Emit(payload, func(p *term.Printer) {
-		printStages(p, turn, v)
+		printStages(p, turn, v, warnings)
 		printReplay(p, doc, replay)
 	})
 	if !o.Execute || replay.Overall == result.ReplayMatch {
@@ -153,7 +171,7 @@ func problemRows(list wire.Problems) []*ojson.Object {
 	return rows
 }
 
-func printStages(p *term.Printer, t *run.Turn, v *result.Validation) {
+func printStages(p *term.Printer, t *run.Turn, v *result.Validation, warnings []string) {
 	p.Printf("Turn %s of %s\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
 	names, outcomes := stageOutcomes(v)
 	for i, name := range names {
@@ -171,7 +189,7 @@ func printStages(p *term.Printer, t *run.Turn, v *result.Validation) {
 			}
 		}
 	}
-	for _, w := range v.Warnings {
+	for _, w := range warnings {
 		p.Printf("  %s %s\n", p.Yellow(term.Pad("warning", 14)), term.OneLine(w))
 	}
 }

@@ -59,7 +59,7 @@ func config(t Template, p Params) []byte {
 			"qa", ".agentxchain/prompts/qa.md",
 			"eng_director", ".agentxchain/prompts/eng_director.md",
 		),
-		"rules", obj("challenge_required", true, "max_turn_retries", 2, "max_deadlock_cycles", 2),
+		"rules", obj("challenge_required", true, "max_turn_retries", 2, "max_deadlock_cycles", 2, "result_repair", "strict"),
 	))
 }
 

@@ -36,14 +36,19 @@ func newIdleContext(t *run.Turn) idleContext {
 	return c
 }
 
-// idleSidecar adopts the sidecar document when the member is absent, then
-// brings the tolerated shapes into the one the schema names.
-func (n *normalizer) idleSidecar() {
+// adoptSidecar takes the document beside the staged result when the member is absent.
+// It is the participant's own word in its own place, so strict takes it too.
+func (n *normalizer) adoptSidecar() {
 	c := newIdleContext(n.in.Turn)
 	if c.required && !n.doc.Has(idleField) && n.in.IdleSidecar != nil {
 		n.doc.Set(idleField, ojson.CloneValue(n.in.IdleSidecar))
 		n.changed(idleField, nil, "(loaded from sidecar)", "idle_expansion_result_loaded_from_sidecar")
 	}
+}
+
+// idleShapes brings the tolerated shapes into the one the schema names.
+func (n *normalizer) idleShapes() {
+	c := newIdleContext(n.in.Turn)
 	o := n.doc.Object(idleField)
 	if o == nil {
 		return

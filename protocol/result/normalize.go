@@ -59,10 +59,34 @@ func newNormalizer(in Input, doc *ojson.Object) *normalizer {
 	return n
 }
 
+// Object is the rewrite as data: member, before, after (null where there was or is
+// nothing) and the rule that did it.
+func (e NormalizationEvent) Object() *ojson.Object {
+	return ojson.NewObject("member", e.Field, "before", e.Original, "after", e.Normalized, "rule", e.Rationale)
+}
+
+// Repairs are the rewrites as data, in order; never nil.
+func Repairs(events []NormalizationEvent) []*ojson.Object {
+	out := make([]*ojson.Object, len(events))
+	for i := range events {
+		out[i] = events[i].Object()
+	}
+	return out
+}
+
 // run applies the rules. Their order is part of the protocol: later ones judge
 // what earlier ones left.
 func (n *normalizer) run() {
-	n.idleSidecar()          // docs/spec/results.md#idle-expansion
+	n.adoptSidecar() // docs/spec/results.md#idle-expansion
+	if n.cfg.StrictResults() {
+		// A result is taken at its word: what would be repaired is left for the
+		// stages to refuse. An operator's leave is no repair.
+		if n.in.NormalizeReview {
+			n.emptyWorkspace()
+		}
+		return
+	}
+	n.idleShapes()           // docs/spec/results.md#idle-expansion
 	n.runID()                // N1
 	n.filesModified()        // N2
 	n.missingArrays()        // N3 N4

@@ -48,5 +48,56 @@ func RenumberDecisions(r *Result, used, durable *run.DecisionIDs) []Normalizatio
 	return events
 }
 
+// checkDecisionNumbers refuses a number another decision of the run has, or one of those
+// that outlive runs where this one does too: rules.result_repair strict renumbers nothing.
+func checkDecisionNumbers(r *stageReport, c *stageContext) {
+	used, durable := c.in.UsedDecisions, c.in.DurableDecisions
+	taken := used.Clone()
+	free := used.Clone() // what a correction may use
+	free.Merge(durable)
+	for i := range c.result.Decisions {
+		free.Add(c.result.Decisions[i].ID)
+		free.Add(c.result.Decisions[i].Overrides)
+	}
+	for i := range c.result.Decisions {
+		d := &c.result.Decisions[i]
+		owner := ""
+		switch {
+		case used.Has(d.ID):
+			owner = "an earlier decision of this run"
+		case taken.Has(d.ID):
+			owner = "another decision of this result"
+		case Promoted(d) && durable.Has(d.ID):
+			owner = "a decision that outlives its run"
+		default:
+			taken.Add(d.ID)
+			continue
+		}
+		next := free.Next()
+		free.Add(next)
+		at := fmt.Sprintf("decisions[%d].id", i)
+		r.errorf(ProblemDecisionTaken, at, d.ID, "%s is %s, which %s has; the next free id is %s", at, d.ID, owner, next)
+	}
+}
+
+// checkRequiredNumbers refuses to require a decision of a delegate under a number that is
+// taken: strict would refuse the delegate's, and its review would wait for ever.
+func checkRequiredNumbers(r *stageReport, c *stageContext) {
+	taken := c.in.UsedDecisions.Clone()
+	for i := range c.result.Decisions {
+		taken.Add(c.result.Decisions[i].ID)
+	}
+	free := taken.Clone()
+	free.Merge(c.in.DurableDecisions)
+	for i, d := range c.result.Delegations {
+		for j, id := range d.RequiredDecisionIDs {
+			if taken.Has(id) {
+				at := fmt.Sprintf("delegations[%d].required_decision_ids[%d]", i, j)
+				r.errorf(ProblemRequiredTaken, at, id, "%s asks for %s, which a decision of this run has already; the next free id is %s", at, id, free.Next())
+			}
+		}
+	}
+}
+
 // Promoted reports whether a decision outlives its run.
 func Promoted(d *Decision) bool { return d.Durability == "repo" || d.Overrides != "" }

@@ -3,6 +3,7 @@
 package result
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,7 +28,18 @@ func checkProtocol(r *stageReport, c *stageContext) {
 		}
 	}
 	if res.Status == wire.ResultNeedsHuman && wire.Blank(res.NeedsHumanReason) {
-		r.warnf(`status is "needs_human" but needs_human_reason does not say why`)
+		const why = `status is "needs_human" but needs_human_reason does not say what a person has to do`
+		if cfg.StrictResults() {
+			r.errorf(ProblemNoHumanReason, "needs_human_reason", "", why)
+		} else {
+			r.warnf(why)
+		}
+	}
+	if cfg.StrictResults() {
+		checkDecisionNumbers(r, c)
+	}
+	if w := unaskedReview(c); w != "" {
+		r.warnf("%s", w)
 	}
 	if (res.Status == wire.ResultBlocked || res.Status == wire.ResultFailed) && (res.PhaseTransitionRequest != nil || res.RunCompletionRequest) {
 		// Legal, but hardly what was meant (docs/compatibility.md#where-we-differ-on-purpose).
@@ -35,6 +47,22 @@ func checkProtocol(r *stageReport, c *stageContext) {
 	}
 	checkDelegations(r, c)
 	checkDelegationReview(r, c)
+}
+
+// unaskedReview tells a reviewer whose completed turn asks for nothing how the run would
+// go on: the reference takes the silence for a request, strict does not.
+func unaskedReview(c *stageContext) string {
+	res := c.result
+	if !c.in.Config.StrictResults() || c.route == nil || c.authority != wire.ReviewOnly || res.Status != wire.ResultCompleted ||
+		res.PhaseTransitionRequest != nil || res.RunCompletionRequest || len(res.Delegations) > 0 ||
+		c.in.Turn.CharterID() != "" || c.in.Turn.DelegationContext != nil {
+		return ""
+	}
+	ask := "run_completion_request true"
+	if next := c.in.Config.NextPhase(c.phase); next != "" {
+		ask = "phase_transition_request " + wire.Shown(next)
+	}
+	return fmt.Sprintf("the review asks for nothing, so phase %s goes on; a review that finds it done says %s", wire.Shown(c.phase), ask)
 }
 
 // roleList names who may follow; a person always may.
@@ -79,6 +107,9 @@ func checkDelegations(r *stageReport, c *stageContext) {
 	// neither may open a new one (docs/compatibility.md#where-we-differ-on-purpose).
 	if t := c.in.Turn; t != nil && (t.DelegationContext != nil || t.DelegationReview != nil) {
 		r.errorf(ProblemDelegateRecursive, "delegations", "", "a turn that works on or reviews a delegation cannot delegate further")
+	}
+	if c.in.Config.StrictResults() {
+		checkRequiredNumbers(r, c)
 	}
 	seen := make(map[string]bool, len(list))
 	for i, d := range list {

@@ -134,7 +134,7 @@ func TestStageWarnings(t *testing.T) {
 		{"proposed_changes are ignored", resultCase{role: "qa", patch: `{"proposed_changes":[]}`}},
 		{"without any evidence", resultCase{patch: `{"verification":{"status":"pass","commands":[],"evidence_summary":" "}}`}},
 		{"1 command(s) whose non-zero exit code", resultCase{patch: `{"verification":{"status":"pass","machine_evidence":[{"command":"c","exit_code":1,"expected_exit_code":1}]}}`}},
-		{"does not say why", resultCase{patch: `{"status":"needs_human"}`}},
+		{"does not say what a person has to do", resultCase{patch: `{"status":"needs_human"}`}},
 		{"asks to move the run on", resultCase{patch: `{"status":"failed","phase_transition_request":"qa"}`}},
 	} {
 		v := c.passes(t)

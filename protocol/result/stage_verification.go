@@ -18,11 +18,25 @@ func checkVerification(r *stageReport, c *stageContext) {
 			r.errorf(ProblemCommand, at, "", "%s must be a string that is not blank", at)
 		}
 	}
-	checkEvidence(r, v.Array("machine_evidence"), pass)
+	checkEvidence(r, v.Array("machine_evidence"), pass, c.in.Config.StrictResults())
+	checkExitCode(r, v, pass)
 	checkProducedFiles(r, c, v.Array("produced_files"))
 }
 
-func checkEvidence(r *stageReport, items []any, pass bool) {
+// checkExitCode holds an exit code beside the status to it, as checkEvidence does those
+// of single commands. The member is in no schema, yet participants write it.
+func checkExitCode(r *stageReport, v *ojson.Object, pass bool) {
+	code, ok := v.Int("exit_code")
+	if !pass || !ok || code == 0 {
+		return
+	}
+	if want, declared := v.Int("expected_exit_code"); declared && want == code {
+		return
+	}
+	r.errorf(ProblemNonZeroExit, "verification.exit_code", "", `verification.status is "pass" but verification.exit_code is %d; give the code that proves success as verification.expected_exit_code, or do not claim a pass`, code)
+}
+
+func checkEvidence(r *stageReport, items []any, pass, strict bool) {
 	undeclared, expected := 0, 0
 	for i, item := range items {
 		at := indexed("verification.machine_evidence", i)
@@ -43,6 +57,14 @@ func checkEvidence(r *stageReport, items []any, pass bool) {
 			r.errorf(ProblemEvidence, at+".expected_exit_code", "", "%s.expected_exit_code must be an integer, not %s", at, wire.Shown(v))
 		}
 		switch {
+		case okCode && code == 0 && okWant && want != 0 && pass:
+			// The command was to fail and did not: what it should have shown is not shown.
+			const why = "%s.exit_code is 0, but expected_exit_code is %d: the command did not fail as it was meant to"
+			if strict {
+				r.errorf(ProblemUnexpectedZero, at+".exit_code", "", why, at, want)
+			} else {
+				r.warnf(why, at, want)
+			}
 		case !okCode || code == 0:
 		case okWant && want == code:
 			expected++

@@ -43,6 +43,8 @@ type Input struct {
 	SeriousObjectionOpen bool
 	// UsedDecisions are the decision ids of the run; nil: none.
 	UsedDecisions *run.DecisionIDs
+	// DurableDecisions are the ids of the decisions that outlive runs; nil: none.
+	DurableDecisions *run.DecisionIDs
 	// IdleSidecar is the decoded idle-expansion-result.json next to the staged
 	// document, nil when there is none (docs/spec/results.md#idle-expansion).
 	IdleSidecar ojson.Value
@@ -58,7 +60,9 @@ type Validation struct {
 	Errors   wire.Problems
 	Warnings []string
 	Result   *Result
-	Events   []NormalizationEvent // what was rewritten, in order; nil when not OK
+	// Events are the rewrites, in order; of a refused result those made before the stage
+	// that refused it.
+	Events []NormalizationEvent
 
 	// Validated is the result as it passed validation when an acceptance has set a
 	// request of it aside since (docs/spec/gates.md#before-an-acceptance), else nil.
@@ -118,12 +122,20 @@ func Validate(in Input) *Validation {
 	n := newNormalizer(in, raw.Clone())
 	n.run()
 	doc := n.doc
+	refused := func(r *stageReport, stage string) *Validation {
+		v := r.failed(stage)
+		v.Events = n.events
+		return v
+	}
 	checkSchema(r, doc)
+	if len(r.problems) == 0 && in.Config.StrictResults() {
+		checkShapes(r, doc)
+	}
 	if len(r.problems) == 0 {
 		checkIdleExpansion(r, doc, in.Turn)
 	}
 	if len(r.problems) > 0 {
-		return r.failed(StageSchema)
+		return refused(r, StageSchema)
 	}
 
 	c := &stageContext{in: in, doc: doc, result: New(doc)}
@@ -147,7 +159,7 @@ func Validate(in Input) *Validation {
 		r := &stageReport{}
 		stage.check(r, c)
 		if len(r.problems) > 0 {
-			return r.failed(stage.name)
+			return refused(r, stage.name)
 		}
 		warnings = append(warnings, r.warnings...)
 	}
@@ -155,7 +167,9 @@ func Validate(in Input) *Validation {
 	// Only now may paths change their spelling: the messages above quote them
 	// as the participant wrote them.
 	n.cleanPaths()
-	v := &Validation{OK: true, Events: n.events, Result: New(doc)}
+	v := &Validation{OK: true, Result: New(doc)}
+	// In strict no number is taken: stage E refused it.
+	v.Events = append(n.events, RenumberDecisions(v.Result, in.UsedDecisions, in.DurableDecisions)...)
 	v.Warnings = append(v.Notes(), warnings...)
 	return v
 }

@@ -24,6 +24,7 @@ const (
 	CodeTargetRequired         = "target_required"
 	CodeTurnNotActive          = "turn_not_active"
 	CodeTurnAlreadyAccepted    = "turn_already_accepted"
+	CodeBundleInvalid          = "bundle_invalid"
 	CodeStagedMissing          = "staged_result_missing"
 	CodeStaleStaging           = "stale_staging"
 	CodeValidationFailed       = "validation_failed"
