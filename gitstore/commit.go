@@ -362,6 +362,7 @@ type commitPlan struct {
 	drops    []string
 	unstage  []string
 	note     *entering // left before the ref of a new run is created
+	origin   git.OID   // the operation that was decided again, "" for none
 	publish  Publish   // nil: move the ref at once
 	also     []git.RefUpdate
 }
@@ -461,7 +462,7 @@ func (s *Store) buildCommit(edit *treeEdit, p commitPlan) (*recorded, git.RefUpd
 		c.Parents, ref.Old = []git.OID{p.parent.op}, p.parent.op
 	}
 	c.Message = message(cmp.Or(p.subject, p.record.Name), trailerRun, p.run, trailerOp, p.record.Name, trailerTurn, p.turn, trailerRole, p.role,
-		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerUnstaged, strings.Join(p.unstage, " "), trailerPrevious, string(p.previous))
+		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerUnstaged, strings.Join(p.unstage, " "), trailerPrevious, string(p.previous), trailerOrigin, string(p.origin))
 	data, err := git.EncodeCommit(s.repo.ObjectFormat, c)
 	if err != nil {
 		return nil, git.RefUpdate{}, git.Errorf(git.CodeObjectInvalid, err, "the operation cannot be written as a commit")

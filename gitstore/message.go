@@ -24,6 +24,7 @@ const (
 	trailerDropped  = "Agentxchain-Dropped"      // turns that ended, separated by spaces
 	trailerUnstaged = "Agentxchain-Unstaged"     // turns whose staged result was sent back and is kept below files/
 	trailerPrevious = "Agentxchain-Previous"     // last operation of the run before, in a run's first commit
+	trailerOrigin   = "Agentxchain-Origin"       // the operation it is, decided again after those of another machine
 )
 
 // maxSubject keeps one operation to one screen line in git log, in bytes.

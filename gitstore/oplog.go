@@ -35,6 +35,7 @@ type OpInfo struct {
 	Dropped     []string
 	Unstaged    []string
 	Previous    git.OID // last operation of the run before, in a run's first
+	Origin      git.OID // the operation it was before it was decided again, "" for none
 }
 
 // Runs lists the recorded runs of the repository in ref order. Refs that cannot
@@ -147,6 +148,8 @@ func (op *OpInfo) readMessage(msg string) {
 			op.Unstaged = strings.Fields(value)
 		case trailerPrevious:
 			op.Previous = git.OID(value)
+		case trailerOrigin:
+			op.Origin = git.OID(value)
 		}
 	}
 }

@@ -103,7 +103,14 @@ func (tx *Tx) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	joined, err := s.settleJoin(ctx)
+	if err != nil {
+		return err
+	}
 	notices = slices.Concat(swept, decided, notices)
+	if joined != "" {
+		notices = append(notices, joined)
+	}
 	if settled != "" {
 		notices = append([]string{settled}, notices...)
 	}

@@ -110,7 +110,8 @@ func (g *Git) withIndex(name string) *Git {
 	return out
 }
 
-// Run starts git with args, feeds it stdin and returns what it printed. The
+// Run starts git with args, feeds it stdin and returns what it printed, which a push
+// that failed in part does too. The
 // error is an *Error: code git_failed wrapping a *GitError when git ended with
 // a failure, git_missing when there is no git, git_output_too_large. When ctx
 // ends first the error wraps ctx's cause.
@@ -149,7 +150,7 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	case ctx.Err() != nil:
 		return nil, nil, interrupted(ctx, args)
 	case err != nil:
-		return nil, nil, g.Failure(args, err, complaint.Buf.String())
+		return out.Buf.Bytes(), nil, g.Failure(args, err, complaint.Buf.String())
 	}
 	return out.Buf.Bytes(), complaint.Buf.Bytes(), nil
 }

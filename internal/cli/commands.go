@@ -83,6 +83,8 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newRepairCommand(f),
 		newExportCommand(f),
 		newRestoreCommand(f),
+		newSyncCommand(f),
+		newConflictsCommand(f),
 		newAuditCommand(f),
 		newReportCommand(f),
 		newDiffCommand(f),

@@ -1,0 +1,393 @@
+// Joining two sides of a run: the operations made here are decided again after those
+// that were recorded elsewhere (docs/teams.md#when-two-machines-went-on). Nothing is
+// lost: what does not hold becomes a conflict, and the tip that was here keeps a ref.
+
+package gitstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// CodeForeignRun means that a run elsewhere has the name of one here and shares no
+// operation with it.
+const CodeForeignRun = "run_foreign"
+
+// Reindex returns dispatch/index.json after an operation, nil when it stays as it is.
+// was is the document before, nil for none.
+type Reindex func(cfg *config.Config, before *run.State, after *protocol.Transition, was []byte, now string) []byte
+
+// Joined says what a join made of the operations of this side.
+type Joined struct {
+	Run       string
+	Base      git.OID // the newest operation both sides have
+	Tip       git.OID // the newest operation of the joined run
+	Landed    []JoinedOp
+	Same      []JoinedOp // those the other side has already
+	Conflicts []*protocol.Conflict
+	Lost      string // ref that keeps the tip that was here
+
+	refs []git.RefUpdate // conflict records
+	tips []git.OID       // commits made, the conflict records included
+}
+
+// JoinedOp is an operation and what it became; Op is "" for one the other side has.
+type JoinedOp struct {
+	Origin git.OID
+	Op     git.OID
+	Name   string
+	Turn   string
+}
+
+// sideOp is an operation of one side, replayed where it was recorded.
+type sideOp struct {
+	info   OpInfo
+	rec    *protocol.Record
+	before *run.State
+	was    *protocol.Transition // nil for one that cannot be replayed
+}
+
+// joinRun computes the join of a run and writes its objects; no ref moves. The caller
+// holds the lock, and has believed both tips.
+func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, reindex Reindex) (*Joined, error) {
+	base, err := s.mergeBase(ctx, ours, theirs)
+	if err != nil {
+		return nil, err
+	}
+	if base == "" {
+		return nil, foreignRun(name, theirs)
+	}
+	j := &Joined{Run: name, Base: base, Lost: LostRefPrefix + name + "/" + string(ours)}
+	their := protocol.NewTheirOps()
+	if err := s.eachOp(ctx, base, theirs, func(o sideOp) error {
+		their.Add(o.rec, o.before, o.was != nil && o.was.Failure == nil)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	r := s.reader(ctx)
+	cur, err := s.recordedAt(r, name, theirs)
+	if err != nil {
+		return nil, err
+	}
+	lost := make(map[string]bool) // turns that operations which do not hold gave
+	err = s.eachOp(ctx, base, ours, func(o sideOp) error {
+		next, err := s.joinOp(ctx, j, cur, o, their, lost, reindex)
+		if err == nil && next != nil {
+			cur = next
+		}
+		return err
+	})
+	if err != nil {
+		s.abandonJoin(j)
+		return nil, err
+	}
+	j.Tip = cur.op
+	return j, nil
+}
+
+func foreignRun(name string, tip git.OID) *git.Error {
+	return git.Errorf(CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here", name, tip.Short()).
+		WithHint("it is another run under the same name: ask whoever pushed it")
+}
+
+// mergeBase is the newest operation both sides have, "" for none.
+func (s *Store) mergeBase(ctx context.Context, a, b git.OID) (git.OID, error) {
+	out, err := s.repo.Git.Run(ctx, nil, "merge-base", string(a), string(b))
+	if git.ExitCode(err) == 1 {
+		return "", nil
+	}
+	return git.OID(strings.TrimSpace(string(out))), err
+}
+
+// eachOp replays the operations after base up to tip, oldest first.
+func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) error) error {
+	if base == tip {
+		return nil
+	}
+	ops, err := s.logFrom(ctx, git.OID(string(base)+".."+string(tip)), 0)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(ops)
+	p := &replayer{r: s.reader(ctx)}
+	c, err := p.r.commit(base)
+	if err != nil {
+		return err
+	}
+	prev := c.Tree
+	for _, info := range ops {
+		if p.prev != prev {
+			if err := p.rebase(prev); err != nil {
+				return err
+			}
+		}
+		o := sideOp{info: info}
+		if o.rec, err = p.r.recordOf(info.Tree); err != nil {
+			return err
+		}
+		st, perr := run.DecodeState(p.state)
+		if perr != nil {
+			return perr
+		}
+		root, err := p.r.entries(info.Tree)
+		if err != nil {
+			return err
+		}
+		cfg, err := p.configOf(root, info.Tree)
+		if err != nil {
+			return err
+		}
+		o.before, _ = run.RepairState(st, cfg)
+		if o.rec.Op != nil {
+			diffs, err := p.replay(info.Tree, o.rec)
+			if err != nil {
+				return err
+			}
+			if len(diffs) == 0 {
+				o.was = p.last
+			}
+		}
+		if err := f(o); err != nil {
+			return err
+		}
+		prev = info.Tree
+	}
+	return nil
+}
+
+// recordOf decodes the record of an operation with its evidence.
+func (r *treeReader) recordOf(tree git.OID) (*protocol.Record, error) {
+	doc, ok, err := r.file(tree, treeRecord)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, malformed(tree, "there is no %s", treeRecord)
+	}
+	return protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
+		data, _, err := r.file(tree, treeEvidence+"/"+digest)
+		return data, err
+	})
+}
+
+// joinOp decides on one operation of ours and records what came of it. The result is
+// the operation made, nil when there is none.
+func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, their *protocol.TheirOps,
+	lost map[string]bool, reindex Reindex) (*recorded, error) {
+	p := &replayer{r: cur.r}
+	if err := p.rebase(cur.root); err != nil {
+		return nil, err
+	}
+	root, err := cur.r.entries(cur.root)
+	if err != nil {
+		return nil, err
+	}
+	cfgTree := cur.root
+	if _, adopts := o.rec.Op.(*protocol.AdoptConfig); adopts {
+		cfgTree = o.info.Tree
+		if root, err = cur.r.entries(cfgTree); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := p.configOf(root, cfgTree)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := p.snapshot(cfg)
+	if err != nil {
+		return nil, err
+	}
+	as := JoinedOp{Origin: o.info.Op, Name: o.info.Name, Turn: o.info.Turn}
+	tr, refusal := protocol.Join(their, snap, o.rec, o.before, o.was)
+	if refusal != nil && refusal.Reason == protocol.JoinRefused && lost[o.info.Turn] {
+		refusal = protocol.FollowsFrom(o.info.Turn)
+	}
+	switch {
+	case refusal != nil:
+		if o.info.Turn != "" {
+			lost[o.info.Turn] = true
+		}
+		return nil, s.conflict(ctx, j, cur.op, o, refusal)
+	case tr == nil:
+		j.Same = append(j.Same, as)
+		return nil, nil
+	}
+	made, err := s.landOp(ctx, j, cur, o, tr, snap, cfgTree, reindex)
+	if err != nil {
+		return nil, err
+	}
+	as.Op = made.op
+	j.Landed = append(j.Landed, as)
+	return made, nil
+}
+
+// landOp writes an operation that holds on top of cur.
+func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, tr *protocol.Transition,
+	snap *protocol.Snapshot, cfgTree git.OID, reindex Reindex) (*recorded, error) {
+	_, back, err := checkState(tr.State)
+	if err != nil {
+		return nil, err
+	}
+	state := back.Encode()
+	d := &derivation{root: cur.root, marks: make(map[wire.Ledger]ledgerMark)}
+	if d.edit, err = cur.r.edit(cur.root); err != nil {
+		return nil, err
+	}
+	if reindex != nil {
+		was, had, err := cur.r.file(cur.root, treeBundleIx)
+		if err != nil {
+			return nil, err
+		}
+		if !had {
+			was = nil
+		}
+		if doc := reindex(snap.Config, snap.State, tr, was, o.rec.Env.Time()); doc != nil {
+			tr.Documents[wire.DocDispatchIndex] = doc
+		}
+	}
+	if err := d.apply(tr, state); err != nil {
+		return nil, err
+	}
+	if cfgTree != cur.root {
+		root, err := cur.r.entries(cfgTree)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.edit.take(root, treeConfig); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.carryBundles(cur.r, d.edit, o); err != nil {
+		return nil, err
+	}
+	origin := o.info.Origin
+	if origin == "" {
+		origin = o.info.Op
+	}
+	plan := commitPlan{
+		run:     j.Run,
+		parent:  cur,
+		record:  o.rec,
+		subject: tr.Subject,
+		turn:    tr.Turn,
+		role:    tr.Role,
+		state:   state,
+		drops:   tr.DropTurns,
+		unstage: tr.Unstage,
+		origin:  origin,
+	}
+	made, ref, err := s.buildCommit(d.edit, plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.objects.Write(ctx, d.edit.objects); err != nil {
+		return nil, err
+	}
+	j.tips = append(j.tips, ref.New)
+	noteOwn(s.repo, plan, made.op)
+	return made, nil
+}
+
+// carryBundles takes the dispatch bundles along that the operation made.
+func (s *Store) carryBundles(r *treeReader, edit *treeEdit, o sideOp) error {
+	had := make(map[string]git.OID)
+	parent, err := r.commit(o.info.Parents[0])
+	if err != nil {
+		return err
+	}
+	before, err := r.list(parent.Tree, treeBundles)
+	if err != nil {
+		return err
+	}
+	for _, e := range before {
+		had[e.Name] = e.OID
+	}
+	after, err := r.list(o.info.Tree, treeBundles)
+	if err != nil {
+		return err
+	}
+	for _, e := range after {
+		if e.IsTree() && safeName(e.Name) && had[e.Name] != e.OID {
+			if err := edit.putEntry(treeBundles+"/"+e.Name, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// commitJoin moves the refs: what is kept first, the run last. An interruption in
+// between leaves the run where it was, and the same join made again finds the same ids.
+func (s *Store) commitJoin(ctx context.Context, j *Joined, ours git.OID) error {
+	kept := append(slices.Clip(j.refs), git.RefUpdate{Name: j.Lost, New: ours})
+	var fresh []git.RefUpdate
+	for _, u := range kept {
+		have, err := s.repo.ReadRef(ctx, u.Name)
+		if err != nil {
+			return err
+		}
+		if have == "" {
+			fresh = append(fresh, u)
+		}
+	}
+	const why = "agentxchain: joined with another machine"
+	err := s.repo.UpdateRefs(ctx, fresh, why)
+	if err == nil {
+		err = s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + j.Run, New: j.Tip, Old: ours}}, why)
+	}
+	if err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+		s.abandonJoin(j)
+		return err
+	}
+	made := make([]git.RefUpdate, len(j.tips))
+	for i, oid := range j.tips {
+		made[i] = git.RefUpdate{New: oid}
+	}
+	if rerr := s.repo.Reached(made); err == nil {
+		err = rerr
+	}
+	return err
+}
+
+func (s *Store) abandonJoin(j *Joined) {
+	for _, oid := range j.tips {
+		s.repo.Abandon(git.RefUpdate{New: oid})
+	}
+}
+
+// settleJoin brings the working files over to a run that was joined while they were at
+// an operation of the side that was decided again: by a sync that was ended too soon, or
+// in another work tree. The caller holds the lock. What the files held is kept.
+func (s *Store) settleJoin(ctx context.Context) (string, error) {
+	c := s.readCache()
+	if c == nil || c.Run == "" {
+		return "", nil
+	}
+	tip, err := s.readRun(ctx, c.Run)
+	if err != nil || tip == "" || tip == c.Op {
+		return "", nil // whoever looks next says it
+	}
+	kept, err := s.repo.ReadRef(ctx, LostRefPrefix+c.Run+"/"+string(c.Op))
+	if err != nil || kept != c.Op {
+		return "", err
+	}
+	if in, err := s.repo.Ancestor(ctx, c.Op, tip); err != nil || in {
+		return "", err
+	}
+	if err := s.believe(ctx, c.Run, tip); err != nil {
+		return "", err
+	}
+	plan, err := s.repairFromRef(ctx, RepairOptions{Run: c.Run})
+	if err != nil {
+		return "", err
+	}
+	return "brought the working files to operation " + plan.Op.Short() + " of run " + c.Run + ", which was joined with another machine", nil
+}

@@ -1,0 +1,274 @@
+// The remote that runs travel over: its settings here, fetching from it into tracking
+// names, pushing to it with the value it is expected to have.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Codes of synchronising with a remote.
+const (
+	CodeNoRemote      = "no_remote"        // there is no remote of that name, or none at all
+	CodeRemoteFailed  = "remote_failed"    // the remote could not be reached or read
+	CodeRemoteRefused = "remote_refused"   // the remote takes no runs
+	CodeRemoteBack    = "remote_rewound"   // the remote no longer has operations it once had
+	CodeRemoteForked  = "remote_forked"    // the remote tells another story than it once did
+	CodeRemoteBusy    = "remote_contended" // others pushed first, again and again
+)
+
+const (
+	remoteRefs = "refs/remotes/"
+
+	// transferLimit bounds one fetch or push.
+	transferLimit = 10 * time.Minute
+
+	// pushBatch is how many refs one push names: an argument list has an end.
+	pushBatch = 100
+)
+
+// TrackingPrefix is where the runs of a remote are seen, ending in a slash.
+func TrackingPrefix(remote string) string { return remoteRefs + remote + "/agentxchain/runs/" }
+
+// trackingConflicts is the same for conflicts.
+func trackingConflicts(remote string) string { return remoteRefs + remote + "/agentxchain/conflicts/" }
+
+// RunRefspecs are the lines of remote.<name>.fetch that bring records into tracking names.
+// They are forced: a tracking name says where the remote is, also when it went back.
+func RunRefspecs(remote string) []string {
+	return []string{
+		"+" + git.RunRefPrefix + "*:" + TrackingPrefix(remote) + "*",
+		"+" + ConflictRefPrefix + "*:" + trackingConflicts(remote) + "*",
+	}
+}
+
+// Remotes lists the configured remotes.
+func Remotes(ctx context.Context, r *git.Repository) ([]string, error) {
+	out, err := r.Git.Run(ctx, nil, "remote")
+	return strings.Fields(string(out)), err
+}
+
+// PickRemote returns the remote to speak to: the named one, else agentxchain.remote, else
+// that of the branch, else origin, else the only one. Errors: no_remote.
+func PickRemote(ctx context.Context, r *git.Repository, name string) (string, error) {
+	all, err := Remotes(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		name = gitSetting(ctx, r, "agentxchain.remote")
+	}
+	if name != "" {
+		if !slices.Contains(all, name) {
+			return "", git.Errorf(CodeNoRemote, nil, "%q is not a remote of this repository", name).
+				WithHint("git remote -v lists them; git remote add NAME URL adds one")
+		}
+		return name, nil
+	}
+	if branch, err := r.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
+		up := gitSetting(ctx, r, "branch."+strings.TrimSpace(string(branch))+".remote")
+		if slices.Contains(all, up) {
+			return up, nil
+		}
+	}
+	switch {
+	case slices.Contains(all, "origin"):
+		return "origin", nil
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) == 0:
+		return "", git.Errorf(CodeNoRemote, nil, "this repository has no remote, so its runs stay here").
+			WithHint("git remote add origin URL")
+	}
+	return "", git.Errorf(CodeNoRemote, nil, "there are %d remotes and none was named", len(all)).
+		WithHint("git agentxchain sync %s, or git config agentxchain.remote %s", all[0], all[0])
+}
+
+// gitSetting is a value of git's configuration, "" when there is none.
+func gitSetting(ctx context.Context, r *git.Repository, key string) string {
+	out, err := r.Git.Run(ctx, nil, "config", "--get", key)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TrackRuns adds the refspecs of runs to a remote, so that a plain git fetch brings
+// records, and reports whether it had to.
+func TrackRuns(ctx context.Context, r *git.Repository, remote string) (bool, error) {
+	key := "remote." + remote + ".fetch"
+	out, err := r.Git.Run(ctx, nil, "config", "--get-all", key)
+	if err != nil && git.ExitCode(err) != 1 {
+		return false, err
+	}
+	have := strings.Split(string(out), "\n")
+	added := false
+	for _, spec := range RunRefspecs(remote) {
+		if slices.Contains(have, spec) {
+			continue
+		}
+		if _, err := r.Git.Run(ctx, nil, "config", "--add", key, spec); err != nil {
+			return added, err
+		}
+		added = true
+	}
+	return added, nil
+}
+
+// fetchRuns fetches records, then what the remote's own refspecs name: the commits that
+// records name were pushed before them. Everything goes into tracking names, and git
+// checks every object. Names of records that are gone there go here as well.
+func fetchRuns(ctx context.Context, r *git.Repository, remote string) error {
+	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+	defer stop()
+	fetch := []string{"-c", "fetch.fsckObjects=true", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
+	records := append(append(slices.Clone(fetch), "--prune", "--", remote), RunRefspecs(remote)...)
+	_, err := r.Git.Transport().Run(ctx, nil, records...)
+	if err == nil {
+		_, err = r.Git.Transport().Run(ctx, nil, append(fetch, "--", remote)...)
+	}
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && git.ExitCode(err) < 0 {
+		return err
+	}
+	return git.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, complaintOf(err)).
+		WithHint("git fetch %s shows more; nothing here has changed", remote)
+}
+
+// complaintOf is what git said, without its first line when that only names the address.
+func complaintOf(err error) string {
+	var lines []string
+	for line := range strings.SplitSeq(git.ComplaintOf(err), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "To ") || strings.HasPrefix(line, "hint:") || strings.HasPrefix(line, "Pushing to ") {
+			continue
+		}
+		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, "fatal: "), "error: "))
+		if len(lines) == 3 {
+			break
+		}
+	}
+	if len(lines) == 0 {
+		return oneLine(err.Error())
+	}
+	return oneLine(strings.Join(lines, "; "))
+}
+
+// refPush is a ref to push, if the remote still has it at Old.
+type refPush struct {
+	Name string
+	New  git.OID
+	Old  git.OID // "" for none
+}
+
+// What became of a pushed ref.
+const (
+	pushedOK      = "ok"
+	pushedStale   = "stale"   // the remote has moved: fetch and decide again
+	pushedRefused = "refused" // a rule of the remote
+)
+
+// pushResult is what the remote said of a ref.
+type pushResult struct {
+	State string
+	Why   string
+}
+
+// pushRefs pushes refs, each by compare-and-swap on the server. The error says that
+// nothing was pushed at all; else each ref has its own answer.
+func pushRefs(ctx context.Context, r *git.Repository, remote string, refs []refPush, extra ...string) (map[string]pushResult, error) {
+	out := make(map[string]pushResult, len(refs))
+	for batch := range slices.Chunk(refs, pushBatch) {
+		if err := pushSome(ctx, r, remote, batch, extra, out); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refPush, extra []string, out map[string]pushResult) error {
+	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+	defer stop()
+	// --no-verify: the guards of pre-push ask what was proven a moment ago.
+	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--signed=no"}
+	if len(extra) > 0 {
+		args = append(args, "--atomic")
+	}
+	for _, p := range refs {
+		args = append(args, "--force-with-lease="+p.Name+":"+string(p.Old))
+	}
+	args = append(args, "--", remote)
+	for _, p := range refs {
+		args = append(args, string(p.New)+":"+p.Name)
+	}
+	answer, err := r.Git.Transport().Run(ctx, nil, append(args, extra...)...)
+	said := readPorcelain(answer)
+	for _, p := range refs {
+		if a, ok := said[p.Name]; ok {
+			out[p.Name] = a
+		} else if err == nil {
+			out[p.Name] = pushResult{State: pushedOK}
+		}
+	}
+	if err == nil || len(said) > 0 {
+		return nil
+	}
+	if ctx.Err() != nil && git.ExitCode(err) < 0 {
+		return err
+	}
+	return git.Errorf(CodeRemoteFailed, nil, "%s took nothing: %s", remote, complaintOf(err)).
+		WithHint("the operations stay here and go with the next git agentxchain sync %s", remote)
+}
+
+// readPorcelain reads the lines "<flag> TAB <from>:<to> TAB <summary>" of a push.
+func readPorcelain(answer []byte) map[string]pushResult {
+	out := make(map[string]pushResult)
+	for line := range bytes.Lines(answer) {
+		f := strings.SplitN(strings.TrimRight(string(line), "\n"), "\t", 3)
+		if len(f) != 3 || len(f[0]) != 1 {
+			continue
+		}
+		i := strings.LastIndexByte(f[1], ':')
+		if i < 0 {
+			continue
+		}
+		name := f[1][i+1:]
+		if f[0] != "!" {
+			out[name] = pushResult{State: pushedOK}
+			continue
+		}
+		out[name] = judgeRejection(f[2])
+	}
+	return out
+}
+
+// judgeRejection tells a remote that has moved from one that does not want the ref.
+// Servers lock a ref before they look at it: who finds it locked was beaten to it.
+func judgeRejection(summary string) pushResult {
+	for _, race := range []string{"stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref",
+		"incorrect old value", "failed to lock", "reference already exists", "remote ref updated", "atomic push failed"} {
+		if strings.Contains(summary, race) {
+			return pushResult{State: pushedStale, Why: oneLine(summary)}
+		}
+	}
+	return pushResult{State: pushedRefused, Why: oneLine(summary)}
+}
+
+// validRemoteName keeps names out that cannot be part of a ref.
+func validRemoteName(remote string) error {
+	if !git.SafeRefName(TrackingPrefix(remote) + "x") {
+		return git.Errorf(wire.CodeInvalidArgument, nil, "the remote %q cannot be part of a ref's name", remote)
+	}
+	return nil
+}
