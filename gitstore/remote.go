@@ -132,12 +132,18 @@ func fetchRuns(ctx context.Context, r *git.Repository, remote string) error {
 	fetch := []string{"-c", "fetch.fsckObjects=true", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
 	records := append(append(slices.Clone(fetch), "--prune", "--", remote), RunRefspecs(remote)...)
-	_, err := r.Git.Transport().Run(ctx, nil, records...)
-	if err == nil {
-		_, err = r.Git.Transport().Run(ctx, nil, append(fetch, "--", remote)...)
-	}
-	if err == nil {
-		return nil
+	var err error
+	for range 4 {
+		if _, err = r.Git.Transport().Run(ctx, nil, records...); err == nil {
+			_, err = r.Git.Transport().Run(ctx, nil, append(fetch, "--", remote)...)
+		}
+		if err == nil {
+			return nil
+		}
+		// A git of the person's fetches at the same time.
+		if !strings.Contains(git.ComplaintOf(err), "cannot lock ref") || jitter(ctx, 3) != nil {
+			break
+		}
 	}
 	if ctx.Err() != nil && git.ExitCode(err) < 0 {
 		return err

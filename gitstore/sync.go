@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +31,9 @@ const (
 
 // maxSyncTries bounds how often a sync decides again because another pushed first.
 const maxSyncTries = 8
+
+// syncPatience is how long a sync waits for another one of the same clone.
+const syncPatience = time.Minute
 
 // SyncOptions of Sync.
 type SyncOptions struct {
@@ -108,6 +113,15 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	if y.Tracking, err = TrackRuns(ctx, s.repo, remote); err != nil {
 		return y, err
 	}
+	// One at a time in a clone: two gits that fetch would be in each other's way.
+	if err := os.MkdirAll(filepath.Join(s.repo.CommonDir, "agentxchain"), 0o777); err != nil {
+		return y, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	lock, err := AcquireLock(ctx, filepath.Join(s.repo.CommonDir, "agentxchain", "sync.lock"), "sync", max(opt.Wait, syncPatience))
+	if err != nil {
+		return y, err
+	}
+	defer func() { _ = lock.Release() }()
 	for y.Tries = 1; ; y.Tries++ {
 		if err := fetchRuns(ctx, s.repo, remote); err != nil {
 			return y, err
@@ -119,6 +133,9 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 			return y, nil
 		}
 		again, err := s.pushAll(ctx, y, opt)
+		if err == nil && y.Pushed {
+			err = s.preferAuto(ctx, remote)
+		}
 		if err != nil || !again {
 			return y, err
 		}
@@ -625,7 +642,9 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 				return false, err
 			}
 			r.Went, r.There, r.from = r.Went+n, p.New, p.New
-			r.resettle(SyncWent)
+			if r.State != SyncWaits { // what is left waits for a commit
+				r.resettle(SyncWent)
+			}
 			u := git.RefUpdate{Name: SeenRefPrefix + y.Remote + "/" + r.Run, New: p.New}
 			if u.Old, err = s.repo.ReadRef(ctx, u.Name); err != nil {
 				return false, err

@@ -36,6 +36,10 @@ type Options struct {
 	Terminal bool                // a person at a terminal is asking
 	Trust    bool                // use hooks and webhooks without stored trust; not inside a dispatched turn
 
+	// Background is told of a remote that an operation is to be pushed to
+	// (agentxchain.sync=auto); it must not wait. Nothing is pushed when nil.
+	Background func(dir, remote string)
+
 	// Correlation is told to hooks, so that what they do can be found again; not when "".
 	Correlation string
 
@@ -59,7 +63,10 @@ type Runner struct {
 // not_a_git_repository, bare_repository, dubious_ownership, not_a_project.
 func Open(ctx context.Context, dir string, opt Options) (*Runner, error) {
 	var r *Runner
-	s, err := gitstore.Open(ctx, dir, gitstore.Options{AtWork: func() gitstore.AtWork { return r.atWork() }})
+	s, err := gitstore.Open(ctx, dir, gitstore.Options{
+		AtWork:  func() gitstore.AtWork { return r.atWork() },
+		Publish: func(ctx context.Context, _ *git.Repository, m gitstore.Move) error { return r.publish(ctx, m) },
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +151,9 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 	done := &Done{}
 	err := r.settleLeft(ctx)
 	if err == nil {
-		err = r.locked(ctx, purpose, done, steps)
+		err = r.decided(ctx, purpose, done, steps)
 	}
+	r.pushAfter(ctx, done)
 	r.notify(ctx, done)
 	return done, done.settle(err)
 }
@@ -301,6 +309,9 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 			return &wire.Error{Code: gitstore.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),
 				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", someOf(runs)),
 				Hint:    "git agentxchain repair --from-ref " + runs[0] + " brings it here; git agentxchain assign --new-run starts another"}
+		}
+		if err := r.elsewhere(ctx, v); err != nil {
+			return err
 		}
 	}
 	// Read back as if it had been on disk: what an operation records of it and what

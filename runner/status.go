@@ -30,6 +30,9 @@ type Standing struct {
 	Uncommitted []string              // files of accepted turns that are not checkpointed
 	Untrusted   bool                  // hooks or runtimes are configured that this machine does not trust
 	Lost        []protocol.TurnHealth // turns whose agent never started or has fallen silent
+
+	Remotes   []gitstore.RemoteStanding // how the run stands to what was last seen of it elsewhere
+	Conflicts int                       // that wait for a person
 }
 
 // GateStanding is a gate held against the files of now.
@@ -70,6 +73,18 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 		st.Untrusted = !r.trusted(ctx, v.Config)
 	}
 	r.lost(st)
+	if v.Run != "" && v.Op != "" {
+		if st.Remotes, err = r.Store.RemoteStandings(ctx, v.Run, v.Op); err != nil {
+			return nil, err
+		}
+	}
+	if len(st.Remotes) > 0 {
+		all, err := r.Store.Conflicts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		st.Conflicts = gitstore.OpenConflicts(all)
+	}
 	return st, nil
 }
 

@@ -5,9 +5,12 @@ package runner
 import (
 	"context"
 	"path"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -42,6 +45,85 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	r.after = nil
 	opt.Wait, opt.Reindex = max(0, r.opt.LockWait), reindex
 	return r.Store.Sync(ctx, opt)
+}
+
+// maxStrictTries bounds how often an operation is decided again because another machine
+// was faster (agentxchain.sync=strict).
+const maxStrictTries = 5
+
+// decided carries out the steps. In strict mode that is done on what the remote has, and
+// again when another machine was faster.
+func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps []step) error {
+	if r.Store.SyncMode() != gitstore.SyncStrict {
+		return r.locked(ctx, purpose, done, steps)
+	}
+	for try := 1; ; try++ {
+		if err := r.upToDate(ctx); err != nil {
+			return err
+		}
+		err := r.locked(ctx, purpose, done, steps)
+		if try == maxStrictTries || git.CodeOf(err) != git.CodeRefMoved {
+			return err
+		}
+	}
+}
+
+// upToDate brings this clone and the remote together before an operation is decided.
+func (r *Runner) upToDate(ctx context.Context) error {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	y, err := r.Store.Sync(ctx, gitstore.SyncOptions{Wait: max(0, r.opt.LockWait), Reindex: reindex})
+	if err != nil {
+		return err
+	}
+	for _, x := range y.Runs {
+		if x.Code != "" {
+			return &wire.Error{Code: x.Code, Message: "The remote decides here (agentxchain.sync=strict): " + x.Why + ".", Hint: x.Hint}
+		}
+	}
+	return nil
+}
+
+// publish moves the ref of an operation: here, or in strict mode on the remote first.
+func (r *Runner) publish(ctx context.Context, m gitstore.Move) error {
+	repo := r.Store.Repository()
+	if r.Store.SyncMode() != gitstore.SyncStrict {
+		return repo.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
+	}
+	remote, err := gitstore.PickRemote(ctx, repo, "")
+	if err != nil {
+		return err
+	}
+	return r.Store.PublishStrict(ctx, remote, m)
+}
+
+// pushAfter has what was recorded pushed in the background (agentxchain.sync=auto). It
+// neither waits nor fails.
+func (r *Runner) pushAfter(ctx context.Context, done *Done) {
+	if r.opt.Background == nil || len(done.made) == 0 || r.Store.SyncMode() != gitstore.SyncAuto {
+		return
+	}
+	if remote, err := gitstore.PickRemote(ctx, r.Store.Repository(), ""); err == nil {
+		r.opt.Background(r.Store.Dir(), remote)
+	}
+}
+
+// elsewhere refuses to take a clone for one without a run when a remote is known to have
+// one, and says so when no remote was asked.
+func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
+	run, remote, err := r.Store.Elsewhere(ctx)
+	if err != nil {
+		return err
+	}
+	if run != "" {
+		return &wire.Error{Code: gitstore.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", []string{run}, "remote", remote),
+			Message: "This clone holds no run; " + remote + " has " + run + ".",
+			Hint:    "git agentxchain sync " + remote + " brings it here; git agentxchain assign --new-run starts another"}
+	}
+	if n := "the runs of " + remote + " were not fetched yet; git agentxchain sync " + remote + " brings them"; remote != "" && !slices.Contains(v.Notices, n) {
+		v.Notices = append(v.Notices, n)
+	}
+	return nil
 }
 
 // reindex makes dispatch/index.json of an operation that is decided again.
@@ -135,4 +217,18 @@ func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, e
 		return "", err
 	}
 	return file, r.Store.WriteNew([]gitstore.NewFile{{Path: file, Data: data}})
+}
+
+// TrackRuns has a plain git fetch of every remote bring the records of runs.
+func TrackRuns(ctx context.Context, repo *Repository) error {
+	all, err := gitstore.Remotes(ctx, repo)
+	if err != nil {
+		return err
+	}
+	for _, remote := range all {
+		if _, err := gitstore.TrackRuns(ctx, repo, remote); err != nil {
+			return err
+		}
+	}
+	return nil
 }

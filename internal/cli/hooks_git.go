@@ -78,6 +78,11 @@ func runHooksInstall(ctx context.Context, f *term.Factory, server bool) error {
 	if opt.Binary, err = githooks.OwnBinary(); err != nil {
 		return err
 	}
+	if !server {
+		if err := runner.TrackRuns(ctx, repo); err != nil {
+			return err
+		}
+	}
 	res, err := githooks.Install(ctx, repo, opt)
 	if err != nil {
 		return err

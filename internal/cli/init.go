@@ -105,6 +105,13 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 	if err != nil {
 		return err
 	}
+	if repo, err := runner.DiscoverRepository(ctx, p.Dir); err == nil {
+		terr := runner.TrackRuns(ctx, repo)
+		_ = repo.Close()
+		if terr != nil {
+			return terr
+		}
+	}
 	next := []string{"git add -A && git commit -m 'governed project'"}
 	runtimes := p.Config.Runtimes.Keys()
 	if o.Agent != "" {

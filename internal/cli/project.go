@@ -24,7 +24,7 @@ func openRunner(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
 		return nil, err
 	}
 	return runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
-		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)})
+		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: syncInBackground})
 }
 
 // tellNotices tells the person what was repaired or absorbed on the way.

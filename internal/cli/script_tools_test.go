@@ -75,6 +75,11 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 			at := doc
 			path := strings.Split(args[1], ".")
 			for _, k := range path[:len(path)-1] {
+				// NAME[0] is the first object of a list.
+				if list, ok := strings.CutSuffix(k, "[0]"); ok {
+					at = at.Objects(list)[0]
+					continue
+				}
 				at = at.Object(k)
 			}
 			v, ok := at.Get(path[len(path)-1])

@@ -119,6 +119,16 @@ func statusObject(st *runner.Standing) *ojson.Object {
 			"by", ojson.NewObject("name", a.Actor.Name, "email", a.Actor.Email), "at", a.At))
 	}
 	o.Set("arrived_decisions", arrived)
+	remotes := []*ojson.Object{}
+	for _, m := range st.Remotes {
+		row := ojson.NewObject("remote", m.Remote, "ahead", m.Ahead, "behind", m.Behind, "diverged_since", nil)
+		if !m.Since.IsZero() {
+			row.Set("diverged_since", wire.FormatTime(m.Since))
+		}
+		remotes = append(remotes, row)
+	}
+	o.Set("remotes", remotes)
+	o.Set("open_conflicts", st.Conflicts)
 	return o
 }
 
@@ -154,6 +164,7 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	}
 	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == wire.StatusCompleted))
 	printGateStanding(p, st)
+	printRemotes(p, st)
 	for _, c := range v.Open {
 		p.Field("Unconfirmed", "%s (by another tool or another clone)", p.Yellow(term.OneLine(c.String())))
 	}
@@ -236,6 +247,25 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 		return
 	}
 	printNext(p, st.Next)
+}
+
+// printRemotes says what is here and not on a remote, and the other way round.
+func printRemotes(p *term.Printer, st *runner.Standing) {
+	for _, m := range st.Remotes {
+		remote := term.OneLine(m.Remote)
+		switch {
+		case m.Ahead > 0 && m.Behind > 0:
+			p.Field("Remote", "%s; git agentxchain sync %s", p.Yellow("diverged from "+remote+" since "+m.Since.Local().Format("15:04 on 2006-01-02")+
+				": "+itoa(m.Ahead)+" here, "+itoa(m.Behind)+" there"), remote)
+		case m.Ahead > 0:
+			p.Field("Remote", "%s not on %s; git agentxchain sync %s", counted(m.Ahead, "operation"), remote, remote)
+		case m.Behind > 0:
+			p.Field("Remote", "%s is %d ahead; git agentxchain sync %s", remote, m.Behind, remote)
+		}
+	}
+	if st.Conflicts > 0 {
+		p.Field("Conflicts", "%s for a person; git agentxchain conflicts", p.Yellow(counted(st.Conflicts, "conflict")))
+	}
 }
 
 // lostText says why a turn looks as if nobody worked on it any more.

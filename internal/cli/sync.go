@@ -4,12 +4,14 @@ package cli
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -165,4 +167,16 @@ func syncLine(r *runner.SyncedRun, remote string) string {
 		parts = append(parts, "waits")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// syncInBackground starts a sync that outlives this command. It says nothing: status
+// tells what is not on the remote.
+func syncInBackground(dir, remote string) {
+	self, err := os.Executable()
+	if err != nil {
+		return
+	}
+	if p, err := process.Detach([]string{self, "sync", "--", remote}, dir, os.Environ()); err == nil {
+		_ = p.Release()
+	}
 }

@@ -1,0 +1,171 @@
+// How a run here stands to what was last seen of it on remotes. Nothing is fetched.
+
+package gitstore
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// RemoteStanding is how a run stands to a remote.
+type RemoteStanding struct {
+	Remote string
+	Ahead  int       // operations that are not there, as far as known here
+	Behind int       // operations there that are not here
+	Since  time.Time // of the newest operation both sides have; set when both went on
+}
+
+// RemoteStandings tells it for every remote that a record was fetched from. One git
+// process, and one more for each remote that differs.
+func (s *Store) RemoteStandings(ctx context.Context, run string, tip git.OID) ([]RemoteStanding, error) {
+	out, err := s.repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", remoteRefs+"*/agentxchain/runs/"+run)
+	if err != nil {
+		return nil, err
+	}
+	var all []RemoteStanding
+	for line := range strings.Lines(string(out)) {
+		oid, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok {
+			continue
+		}
+		name = strings.TrimPrefix(name, remoteRefs)
+		st := RemoteStanding{Remote: name[:strings.Index(name, "/agentxchain/runs/")]}
+		if there := git.OID(oid); there != tip {
+			if err := s.apart(ctx, &st, tip, there); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, st)
+	}
+	return all, nil
+}
+
+// apart counts the operations of both sides.
+func (s *Store) apart(ctx context.Context, st *RemoteStanding, here, there git.OID) error {
+	out, err := s.repo.Git.Run(ctx, nil, "rev-list", "--left-right", "--count", string(here)+"..."+string(there), "--")
+	if err != nil {
+		return err
+	}
+	f := strings.Fields(string(out))
+	if len(f) != 2 {
+		return git.Errorf(git.CodeGitFailed, nil, "git rev-list answered in a form that is not understood")
+	}
+	st.Ahead, _ = strconv.Atoi(f[0])
+	st.Behind, _ = strconv.Atoi(f[1])
+	if st.Ahead == 0 || st.Behind == 0 {
+		return nil
+	}
+	base, err := s.mergeBase(ctx, here, there)
+	if err != nil || base == "" {
+		return err
+	}
+	c, err := s.reader(ctx).commit(base)
+	if err == nil {
+		st.Since = c.Author.When
+	}
+	return err
+}
+
+// Elsewhere says what is known of runs on remotes, for a clone that has none: the run
+// of a tracking name and its remote, or a remote whose runs were never asked for.
+func (s *Store) Elsewhere(ctx context.Context) (run, remote string, err error) {
+	out, err := s.repo.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(refname)", remoteRefs+"*/agentxchain/runs/*")
+	if err != nil {
+		return "", "", err
+	}
+	if name := strings.TrimPrefix(strings.TrimSpace(string(out)), remoteRefs); name != "" {
+		remote, run, _ = strings.Cut(name, "/agentxchain/runs/")
+		return run, remote, nil
+	}
+	all, err := Remotes(ctx, s.repo)
+	if err != nil || len(all) == 0 {
+		return "", "", err
+	}
+	for _, remote := range all {
+		specs, _ := s.repo.Git.Run(ctx, nil, "config", "--get-all", "remote."+remote+".fetch")
+		if slices.Contains(strings.Split(string(specs), "\n"), RunRefspecs(remote)[0]) {
+			return "", "", nil // it was asked, or git fetch asks it
+		}
+	}
+	return "", all[0], nil
+}
+
+// Modes of agentxchain.sync.
+const (
+	SyncManual = "manual" // only git agentxchain sync speaks to the remote
+	SyncAuto   = "auto"   // every operation is pushed in the background
+	SyncStrict = "strict" // the remote decides: an operation is done when it has taken it
+)
+
+// SyncMode reads agentxchain.sync of this repository without starting git: it is asked
+// for at every operation. It is "" when nothing is set; what is not known is manual.
+func (s *Store) SyncMode() string {
+	data, err := os.ReadFile(filepath.Join(s.repo.CommonDir, "config"))
+	if err != nil {
+		return ""
+	}
+	entries, _ := git.ParseConfigEntries(data)
+	mode := ""
+	for _, e := range entries {
+		if strings.EqualFold(e.Key, "agentxchain.sync") {
+			mode = strings.ToLower(e.Value)
+		}
+	}
+	switch mode {
+	case "", SyncAuto, SyncStrict:
+		return mode
+	}
+	return SyncManual
+}
+
+// preferAuto sets the mode of a repository whose remote has taken a push, unless the
+// person has chosen one anywhere.
+func (s *Store) preferAuto(ctx context.Context, remote string) error {
+	if s.SyncMode() != "" || gitSetting(ctx, s.repo, "agentxchain.sync") != "" {
+		return nil
+	}
+	if _, err := s.repo.Git.Run(ctx, nil, "config", "agentxchain.sync", SyncAuto); err != nil {
+		return err
+	}
+	if gitSetting(ctx, s.repo, "agentxchain.remote") != "" {
+		return nil
+	}
+	_, err := s.repo.Git.Run(ctx, nil, "config", "agentxchain.remote", remote)
+	return err
+}
+
+// PublishStrict moves the ref of an operation on the remote first, by compare-and-swap,
+// and here when the remote has taken it. A remote that has moved is ref_moved: the
+// operation has to be decided again on what is there now.
+func (s *Store) PublishStrict(ctx context.Context, remote string, m Move) error {
+	p := refPush{Name: m.Ref.Name, New: m.Ref.New, Old: m.Ref.Old}
+	said, err := pushRefs(ctx, s.repo, remote, []refPush{p})
+	if err != nil {
+		return err
+	}
+	switch a := said[p.Name]; a.State {
+	case pushedOK:
+	case pushedStale:
+		return git.Errorf(git.CodeRefMoved, nil, "another machine recorded an operation on %s first", remote).WithHint("run the command again")
+	default:
+		return git.Errorf(CodeRemoteRefused, nil, "%s does not take %s: %s", remote, p.Name, a.Why).
+			WithHint("ask whoever runs the server to allow pushes to refs/agentxchain/*; nothing was recorded")
+	}
+	if err := publishAlone(ctx, s.repo, m); err != nil {
+		return err
+	}
+	run := strings.TrimPrefix(m.Ref.Name, git.RunRefPrefix)
+	seen := git.RefUpdate{Name: SeenRefPrefix + remote + "/" + run, New: p.New}
+	if seen.Old, err = s.repo.ReadRef(ctx, seen.Name); err != nil || seen.Old == seen.New {
+		return nil
+	}
+	_ = s.repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+oneLine(remote)) // the next sync notes it
+	return nil
+}
