@@ -114,9 +114,17 @@ func ResolveTurn(s *run.State, id, command string) (*run.Turn, *wire.Error) {
 	case 1:
 		return s.OnlyTurn(), nil
 	}
+	name := command
+	if command == "verify" {
+		name = "verify turn"
+	}
+	hint := "git agentxchain " + name + " " + wire.ShellWord(s.ActiveTurns.Keys()[0])
+	if command == "escalate" || command == "reject" {
+		hint += " --reason ..."
+	}
 	return nil, &wire.Error{Code: wire.CodeTargetRequired,
 		Message: fmt.Sprintf("%d turns are active; name the one to %s.", s.ActiveTurns.Len(), command),
-		Hint:    "git agentxchain " + command + " " + s.ActiveTurns.Keys()[0],
+		Hint:    hint,
 		Details: ojson.NewObject("active_turns", s.ActiveTurns.Keys())}
 }
 

@@ -1,0 +1,316 @@
+// The reference CLI and ours do the same random acts on two copies of one project; how the runs stand is compared after
+// every step.
+
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// onPurpose are the differences that docs/compatibility.md#where-we-differ-on-purpose has, by the act after which they show
+// and the start of what is different. A play ends at its first difference.
+var onPurpose = map[string]string{}
+
+// TestWalksBesideTheReference needs AGENTXCHAIN_REFERENCE, the path of the reference CLI's program for node.
+// AGENTXCHAIN_WALK_ACTS is how many acts are done, AGENTXCHAIN_WALK_SEED makes others.
+func TestWalksBesideTheReference(t *testing.T) {
+	reference := os.Getenv("AGENTXCHAIN_REFERENCE")
+	if reference == "" {
+		t.Skip("AGENTXCHAIN_REFERENCE does not name the reference CLI")
+	}
+	number := func(name string, otherwise int) int {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return n
+		}
+		return otherwise
+	}
+	acts, seed := number("AGENTXCHAIN_WALK_ACTS", 60), number("AGENTXCHAIN_WALK_SEED", 1)
+	testrepo.InMemory()
+	done, plays, alike := 0, 0, 0
+	differ := make(map[string]int)
+	for ; done < acts; plays++ {
+		p := newPlay(t, reference, rand.New(rand.NewPCG(uint64(seed), uint64(plays))))
+		difference := ""
+		for range 20 {
+			done++
+			act := p.act()
+			if difference = p.difference(); difference != "" {
+				difference = act + ": " + difference
+				break
+			}
+		}
+		if difference == "" {
+			alike++
+			continue
+		}
+		known := ""
+		for prefix := range onPurpose {
+			if strings.HasPrefix(difference, prefix) {
+				known = prefix
+			}
+		}
+		if differ[difference]++; known == "" && differ[difference] == 1 {
+			t.Errorf("play %d of seed %d: %s\n%s", plays, seed, difference, strings.Join(p.log, "\n"))
+		}
+	}
+	t.Logf("%d acts in %d plays, %d alike to the end", done, plays, alike)
+	for _, d := range slices.Sorted(maps.Keys(differ)) {
+		t.Logf("%5d %s", differ[d], d)
+	}
+}
+
+// play is one project in two copies.
+type play struct {
+	nextWalk
+	reference    string
+	ours, theirs string
+}
+
+func newPlay(t *testing.T, reference string, rng *rand.Rand) *play {
+	p := &play{nextWalk: nextWalk{t: t, rng: rng, root: t.TempDir()}, reference: reference}
+	p.ours, p.theirs = filepath.Join(p.root, "ours"), filepath.Join(p.root, "theirs")
+	p.must(p.root, "project", "ours", "rules.result_repair=reference")
+	p.must(p.root, "cp", "-a", "ours", "theirs")
+	return p
+}
+
+// both runs a command of each tool and notes how they ended.
+func (p *play) both(ours, theirs []string) {
+	a, _, _ := p.exec(p.ours, "git", append([]string{"agentxchain"}, ours...)...)
+	b, out, errs := p.exec(p.theirs, "node", append([]string{p.reference}, theirs...)...)
+	last := strings.TrimSpace(string(out) + errs)
+	last = last[strings.LastIndex(last, "\n")+1:]
+	p.log = append(p.log, fmt.Sprintf("%s -> %d | %s -> %d (%s)", strings.Join(ours, " "), a, strings.Join(theirs, " "), b, last))
+}
+
+func standingAt(t *testing.T, dir string) *ojson.Object {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(string(wire.DocState))))
+	if err != nil {
+		return &ojson.Object{}
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// turnAt is an active turn of a role, nil for none.
+func turnAt(state *ojson.Object, role string) *ojson.Object {
+	for _, v := range state.Object("active_turns").All() {
+		if o, ok := v.(*ojson.Object); ok && o.String("assigned_role") == role {
+			return o
+		}
+	}
+	return nil
+}
+
+// act does one thing with both tools and returns its name.
+func (p *play) act() string {
+	state := standingAt(p.t, p.ours)
+	role := ""
+	for _, v := range state.Object("active_turns").All() {
+		if o, ok := v.(*ojson.Object); ok {
+			role = o.String("assigned_role")
+		}
+	}
+	switch n := p.rng.IntN(20); {
+	case state.Object("pending_phase_transition") != nil && n < 14:
+		p.both([]string{"approve"}, []string{"approve-transition"})
+		return "approve a phase"
+	case state.Object("pending_run_completion") != nil && n < 14:
+		p.both([]string{"approve"}, []string{"approve-completion"})
+		return "approve the end"
+	case state.String("status") == string(wire.StatusBlocked) && n < 12:
+		// Theirs goes on with a turn at once.
+		who := p.pick("pm", "dev", "qa")
+		p.exec(p.ours, "git", "agentxchain", "unblock")
+		if id := p.escalation(p.theirs); id != "none" {
+			p.both([]string{"assign", who}, []string{"unblock", id})
+		} else {
+			p.both([]string{"assign", who}, []string{"resume", "--role", who})
+		}
+		return "unblock"
+	case role == "" && n < 17:
+		who := p.pick("pm", "dev", "qa", "eng_director")
+		p.both([]string{"assign", who}, []string{"resume", "--role", who})
+		return "assign"
+	case n == 17:
+		p.both([]string{"escalate", "--reason", "a question"}, []string{"escalate", "--reason", "a question"})
+		return "escalate"
+	case n == 18 && role != "":
+		p.both([]string{"reject", "--reason", "not enough"}, []string{"reject-turn", "--reason", "not enough"})
+		return "reject"
+	case n == 19:
+		for _, dir := range []string{p.ours, p.theirs} {
+			p.documents(dir)
+			p.commit(dir)
+		}
+		return "write the documents"
+	default:
+		return p.accept(role)
+	}
+}
+
+// escalation is the id of the last escalation that a person has to settle.
+func (p *play) escalation(dir string) string {
+	data, err := os.ReadFile(filepath.Join(dir, ".agentxchain", "human-escalations.jsonl"))
+	if err != nil {
+		return "none"
+	}
+	id := "none"
+	for line := range strings.Lines(string(data)) {
+		if o, err := ojson.DecodeObject([]byte(line)); err == nil && o.String("escalation_id") != "" {
+			id = o.String("escalation_id")
+		}
+	}
+	return id
+}
+
+// accept hands the same result in with both tools, then commits what lies about.
+func (p *play) accept(role string) string {
+	name, files, members := "accept", []any{}, ojson.NewObject()
+	verification := func(status string, code int) *ojson.Object {
+		return ojson.NewObject("status", status, "commands", []any{"true"}, "evidence_summary", "ran it",
+			"machine_evidence", []any{ojson.NewObject("command", "true", "exit_code", code)})
+	}
+	phase := standingAt(p.t, p.ours).String("phase")
+	next := map[string]string{"planning": "implementation", "implementation": "qa"}[phase]
+	switch p.rng.IntN(8) {
+	case 0:
+		name, members = "accept blocked", ojson.NewObject("status", "blocked")
+	case 1:
+		name, members = "accept needs_human", ojson.NewObject("status", "needs_human", "needs_human_reason", "a key")
+	case 2:
+		name, members = "accept with failed tests", ojson.NewObject("verification", verification("fail", 1))
+	case 3, 4:
+		if name = "accept and ask for the next phase"; next == "" {
+			name, members = "accept and ask for the end", ojson.NewObject("run_completion_request", true)
+		} else {
+			members = ojson.NewObject("phase_transition_request", next)
+		}
+	case 5:
+		if role == "dev" {
+			name, files = "accept a change", []any{"src/a.txt"}
+			content := fmt.Sprint(p.rng.IntN(1000))
+			p.write(p.ours, "src/a.txt", content)
+			p.write(p.theirs, "src/a.txt", content)
+		}
+	case 6:
+		name = "accept a decision"
+		members = ojson.NewObject("decisions", []any{ojson.NewObject("id", fmt.Sprintf("DEC-%03d", 100+p.rng.IntN(800)), "category", "process",
+			"statement", "so", "rationale", "because")})
+	}
+	for _, dir := range []string{p.ours, p.theirs} {
+		state := standingAt(p.t, dir)
+		turn := turnAt(state, role)
+		if turn == nil {
+			continue
+		}
+		kind := "review"
+		if len(files) > 0 {
+			kind = "workspace"
+		}
+		doc := ojson.NewObject("schema_version", "1.0", "run_id", state.String("run_id"), "turn_id", turn.String("turn_id"), "role", role,
+			"runtime_id", turn.String("runtime_id"), "status", "completed", "summary", "done as asked", "decisions", []any{},
+			"objections", []any{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "a doubt", "status", "raised")},
+			"files_changed", files, "artifacts_created", []any{}, "verification", verification("pass", 0),
+			"artifact", ojson.NewObject("type", kind, "ref", nil), "proposed_next_role", "human",
+			"phase_transition_request", nil, "run_completion_request", nil, "needs_human_reason", nil,
+			"cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", 0))
+		for k, v := range members.All() {
+			doc.Set(k, v)
+		}
+		p.write(dir, wire.StagingPath(turn.String("turn_id")), string(ojson.Pretty(doc)))
+	}
+	p.log = append(p.log, name+" "+string(ojson.Compact(members)))
+	p.both([]string{"accept"}, []string{"accept-turn"})
+	for _, dir := range []string{p.ours, p.theirs} {
+		p.commit(dir)
+	}
+	return name
+}
+
+// difference says what of the two runs is not alike, "" for nothing.
+func (p *play) difference() string {
+	ours, theirs := standing(p.t, p.ours), standing(p.t, p.theirs)
+	for i, line := range ours {
+		if line != theirs[i] {
+			return "ours " + line + " theirs " + theirs[i]
+		}
+	}
+	return ""
+}
+
+// standing is what a run is compared by: no ids, no times, none of our own members.
+func standing(t *testing.T, dir string) []string {
+	s := standingAt(t, dir)
+	kind, _, _ := strings.Cut(s.String("blocked_on"), "turn_")
+	text := func(name string, v any) string { return name + "=" + fmt.Sprint(v) }
+	members := func(o *ojson.Object, keys ...string) string {
+		if o == nil {
+			return "none"
+		}
+		var out []string
+		for _, k := range keys {
+			out = append(out, o.String(k))
+		}
+		return strings.Join(out, ">")
+	}
+	var turns, gates, rows, decisions []string
+	for _, v := range s.Object("active_turns").All() {
+		if o, ok := v.(*ojson.Object); ok {
+			n, _ := o.Int("attempt")
+			turns = append(turns, fmt.Sprintf("%s %d", o.String("assigned_role"), n))
+		}
+	}
+	for gate := range s.Object("phase_gate_status").All() {
+		gates = append(gates, gate+" "+s.Object("phase_gate_status").String(gate))
+	}
+	slices.Sort(turns)
+	slices.Sort(gates)
+	lines := func(name string) (out []*ojson.Object) {
+		data, err := os.ReadFile(filepath.Join(dir, ".agentxchain", name))
+		if err != nil {
+			return nil
+		}
+		for line := range strings.Lines(string(data)) {
+			if o, err := ojson.DecodeObject([]byte(line)); err == nil {
+				out = append(out, o)
+			}
+		}
+		return out
+	}
+	for _, o := range lines("history.jsonl") {
+		rows = append(rows, o.String("role")+" "+o.String("status")+" "+o.String("phase"))
+	}
+	for _, o := range lines("decision-ledger.jsonl") {
+		if id := o.String("id"); id != "" {
+			decisions = append(decisions, id)
+		}
+	}
+	return []string{
+		text("status", s.String("status")),
+		text("phase", s.String("phase")),
+		text("turns", turns),
+		text("waiting phase", members(s.Object("pending_phase_transition"), "from", "to", "gate")),
+		text("waiting end", members(s.Object("pending_run_completion"), "gate")),
+		text("gates", gates),
+		text("blocked", kind),
+		text("history", rows),
+		text("decisions", decisions),
+	}
+}
