@@ -19,9 +19,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// onPurpose are the differences that docs/compatibility.md#where-we-differ-on-purpose has, by the act after which they show
-// and the start of what is different. A play ends at its first difference.
-var onPurpose = map[string]string{}
+// onPurpose are the differences that docs/compatibility.md#where-we-differ-on-purpose has, by what a difference says of
+// them. A play ends at its first difference.
+var onPurpose = map[string]string{
+	"ours status=blocked theirs status=active": "a block belongs to its owner, and `resume` lifts none",
+}
 
 // TestWalksBesideTheReference needs AGENTXCHAIN_REFERENCE, the path of the reference CLI's program for node.
 // AGENTXCHAIN_WALK_ACTS is how many acts are done, AGENTXCHAIN_WALK_SEED makes others.
@@ -56,9 +58,9 @@ func TestWalksBesideTheReference(t *testing.T) {
 			continue
 		}
 		known := ""
-		for prefix := range onPurpose {
-			if strings.HasPrefix(difference, prefix) {
-				known = prefix
+		for part, why := range onPurpose {
+			if strings.Contains(difference, part) {
+				known = why
 			}
 		}
 		if differ[difference]++; known == "" && differ[difference] == 1 {
@@ -135,13 +137,16 @@ func (p *play) act() string {
 		p.both([]string{"approve"}, []string{"approve-completion"})
 		return "approve the end"
 	case state.String("status") == string(wire.StatusBlocked) && n < 12:
-		// Theirs goes on with a turn at once.
-		who := p.pick("pm", "dev", "qa")
-		p.exec(p.ours, "git", "agentxchain", "unblock")
-		if id := p.escalation(p.theirs); id != "none" {
-			p.both([]string{"assign", who}, []string{"unblock", id})
-		} else {
-			p.both([]string{"assign", who}, []string{"resume", "--role", who})
+		// Theirs goes on with a turn at once; ours is given to the same role.
+		theirs := []string{"unblock", p.escalation(p.theirs)}
+		if theirs[1] == "none" {
+			theirs = []string{"resume", "--role", p.pick("pm", "dev", "qa")}
+		}
+		p.both([]string{"unblock"}, theirs)
+		for _, v := range standingAt(p.t, p.theirs).Object("active_turns").All() {
+			if o, ok := v.(*ojson.Object); ok && turnAt(standingAt(p.t, p.ours), o.String("assigned_role")) == nil {
+				p.exec(p.ours, "git", "agentxchain", "assign", o.String("assigned_role"))
+			}
 		}
 		return "unblock"
 	case role == "" && n < 17:
@@ -154,15 +159,16 @@ func (p *play) act() string {
 	case n == 18 && role != "":
 		p.both([]string{"reject", "--reason", "not enough"}, []string{"reject-turn", "--reason", "not enough"})
 		return "reject"
-	case n == 19:
+	case n == 19 && role == "":
 		for _, dir := range []string{p.ours, p.theirs} {
 			p.documents(dir)
 			p.commit(dir)
 		}
 		return "write the documents"
-	default:
-		return p.accept(role)
+	case role == "":
+		return "nothing"
 	}
+	return p.accept(role)
 }
 
 // escalation is the id of the last escalation that a person has to settle.
