@@ -171,7 +171,7 @@ func (p *play) act() string {
 	return p.accept(role)
 }
 
-// escalation is the id of the last escalation that a person has to settle.
+// escalation is the id of the escalation that a person has to settle, "none" without one.
 func (p *play) escalation(dir string) string {
 	data, err := os.ReadFile(filepath.Join(dir, ".agentxchain", "human-escalations.jsonl"))
 	if err != nil {
@@ -179,8 +179,13 @@ func (p *play) escalation(dir string) string {
 	}
 	id := "none"
 	for line := range strings.Lines(string(data)) {
-		if o, err := ojson.DecodeObject([]byte(line)); err == nil && o.String("escalation_id") != "" {
+		o, err := ojson.DecodeObject([]byte(line))
+		switch {
+		case err != nil:
+		case o.String("kind") == "raised":
 			id = o.String("escalation_id")
+		case o.String("kind") == "resolved":
+			id = "none"
 		}
 	}
 	return id
