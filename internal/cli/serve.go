@@ -47,6 +47,7 @@ func newServeCommand(f *term.Factory) *ucli.Command {
 			"Agents run only when this machine trusts what agentxchain.json names (git agentxchain hooks trust). " +
 			"An address other machines can reach needs a bearer token, in " + serveTokenVariable + " or --token-file.",
 		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "init", Usage: "write a project with a scripted agent that answers solves at once, and serve nothing"},
 			&ucli.StringFlag{Name: "listen", Usage: "listen on `ADDRESS`, HOST:PORT or PORT; port 0 picks one", Value: server.DefaultListen},
 			&ucli.StringFlag{Name: "token-file", Usage: "require the bearer token in the first line of `FILE`, - for standard input"},
 			&ucli.IntFlag{Name: "max-runs", Usage: "carry `N` runs out at a time", DefaultText: "one for each processor"},
@@ -59,6 +60,12 @@ func newServeCommand(f *term.Factory) *ucli.Command {
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
+			}
+			if c.Bool("init") {
+				if set := c.LocalFlagNames(); len(set) > 1 {
+					return term.UsageErrorf("--init goes with no other flag of serve")
+				}
+				return runServeInit(c.Context, f)
 			}
 			o := &serveOptions{Listen: c.String("listen"), TokenFile: c.String("token-file"), MaxRuns: runtime.GOMAXPROCS(0), MaxQueue: c.Int("max-queue"),
 				Workspaces: c.String("workspaces"), Keep: 168 * time.Hour}

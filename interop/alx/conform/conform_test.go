@@ -5,8 +5,10 @@ package conform
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -277,6 +279,202 @@ func TestEachBrokenRuleIsRedAlone(t *testing.T) {
 				}
 			}
 		}},
+		{"a header of another version", "WG-02", func(f *fake) {
+			f.head = func(_ *http.Request, h http.Header) { h.Set(alx.HeaderProtocolVersion, "1.0") }
+		}},
+		{"a header of another correlation", "WG-02", func(f *fake) {
+			f.head = func(_ *http.Request, h http.Header) { h.Set(alx.HeaderCorrelationID, "another") }
+		}},
+		{"a stream of another correlation", "WG-02", func(f *fake) {
+			f.head = func(_ *http.Request, h http.Header) {
+				if h.Get("Content-Type") == alx.MediaEventStream {
+					h.Set(alx.HeaderCorrelationID, "another")
+				}
+			}
+		}},
+		{"a stream without correlation", "WG-02", func(f *fake) {
+			f.event = func(e map[string]any) { delete(e, "correlationId") }
+		}},
+		{"events of a blank correlation", "WG-02", func(f *fake) {
+			f.event = func(e map[string]any) { e["correlationId"] = "" }
+		}},
+		{"a capability twice", "WG-02", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				p := doc["protocol"].(map[string]any)
+				p["capabilities"] = append(p["capabilities"].([]any), p["capabilities"].([]any)[0])
+				return status
+			}
+		}},
+		{"another major version", "WG-02", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				doc["protocol"].(map[string]any)["protocol_version"] = "2.0"
+				return status
+			}
+		}},
+		{"a version that is a number", "WG-02", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				doc["protocol"].(map[string]any)["protocol_version"] = 1.1
+				return status
+			}
+		}},
+		{"a timeline that counts down", "WG-03", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["timeline"].([]any); ok {
+					list[2].(map[string]any)["sequence"] = 1
+				}
+				return status
+			}
+		}},
+		{"a timeline whose ids repeat", "WG-03", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["timeline"].([]any); ok {
+					list[1].(map[string]any)["id"] = "1"
+				}
+				return status
+			}
+		}},
+		{"a timeline that goes on after its end", "WG-03", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["timeline"].([]any); ok {
+					list[1].(map[string]any)["type"] = "session.completed"
+				}
+				return status
+			}
+		}},
+		{"a published timeline name of its own", "WG-03", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if v, ok := doc["vocabularies"].(map[string]any); ok {
+					v["sessionTimelineEventTypes"] = append(v["sessionTimelineEventTypes"].([]any), "session.coffee")
+				}
+				return status
+			}
+		}},
+		{"a published run event name of its own", "WG-04", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if v, ok := doc["vocabularies"].(map[string]any); ok {
+					v["runEventTypes"] = append(v["runEventTypes"].([]any), "run.coffee")
+				}
+				return status
+			}
+		}},
+		{"events that count down", "WG-04", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["id"] == "3" {
+					e["sequence"] = 1
+				}
+			}
+		}},
+		{"events whose numbers repeat", "WG-04", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["id"] == "3" {
+					e["sequence"] = 2
+				}
+			}
+		}},
+		{"events whose numbers are text", "WG-04", func(f *fake) {
+			f.event = func(e map[string]any) { e["sequence"] = fmt.Sprint(e["sequence"]) }
+		}},
+		{"events of another run", "WG-04", func(f *fake) {
+			f.event = func(e map[string]any) { e["runId"] = "run_of_another" }
+		}},
+		{"a page of another run", "WG-04", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if _, ok := doc["runId"]; ok {
+					doc["runId"] = "run_of_another"
+				}
+				return status
+			}
+		}},
+		{"an event that comes after the end", "WG-04", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["id"] == "2" && e["runId"] != "run_old" {
+					e["type"], e["ok"] = "run.completed", true
+				}
+			}
+		}},
+		{"an event that changes its type", "WG-04", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["events"].([]any); ok && is(r, "/run_1/") {
+					list[1].(map[string]any)["type"] = "turn.rejected"
+				}
+				return status
+			}
+		}},
+		{"an event that changes its number", "WG-04", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["events"].([]any); ok && is(r, "/run_1/") {
+					list[3].(map[string]any)["sequence"] = 9
+				}
+				return status
+			}
+		}},
+		{"a message that says nothing", "WG-05", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if e, ok := doc["error"].(map[string]any); ok {
+					e["message"] = " "
+				}
+				return status
+			}
+		}},
+		{"an alias that says another code", "WG-05", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if _, ok := doc["error"]; ok {
+					doc["code"] = "other"
+				}
+				return status
+			}
+		}},
+		{"an intent that is another in the list", "WG-06", func(f *fake) { f.edit = inList("intent", "something else") }},
+		{"an execution that is another in the list", "WG-06", func(f *fake) { f.edit = inList("executionId", "run_x") }},
+		{"a status that is another in the list", "WG-06", func(f *fake) { f.edit = inList("status", "active") }},
+		{"an owner that is another in the list", "WG-06", func(f *fake) { f.edit = inList("userId", "mallory") }},
+		{"a list that leaves the session out", "WG-06", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["sessions"].([]any); ok {
+					doc["sessions"] = slices.DeleteFunc(list, func(o any) bool { return o.(map[string]any)["executionId"] == "run_1" })
+				}
+				return status
+			}
+		}},
+		{"a list that has a session twice", "WG-06", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["sessions"].([]any); ok {
+					doc["sessions"] = append(list, list[0])
+				}
+				return status
+			}
+		}},
+		{"a session of another execution", "WG-06", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if is(r, "/sessions/ses_1") && status == 200 {
+					doc["executionId"] = "run_other"
+				}
+				return status
+			}
+		}},
+		{"a completed session of a failed run", "WG-06", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["type"] == "run.completed" {
+					e["type"], e["ok"] = "run.failed", false
+				}
+			}
+		}},
+		{"steps out of order", "WG-06", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["steps"].([]any); ok {
+					doc["steps"] = append(list, list[0])
+				}
+				return status
+			}
+		}},
+		{"success beside ok false", "WG-08", func(f *fake) {
+			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
+				if _, ok := doc["error"]; ok {
+					doc["success"] = true
+				}
+				return status
+			}
+		}},
 	} {
 		t.Run(c.rule+" "+c.name, func(t *testing.T) {
 			t.Parallel()
@@ -299,6 +497,17 @@ func TestEachBrokenRuleIsRedAlone(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// inList changes a member of the sessions in the list only.
+func inList(member string, value any) func(*http.Request, int, map[string]any) int {
+	return func(_ *http.Request, status int, doc map[string]any) int {
+		list, _ := doc["sessions"].([]any)
+		for _, o := range list {
+			o.(map[string]any)[member] = value
+		}
+		return status
 	}
 }
 

@@ -30,6 +30,8 @@ type fake struct {
 	// edit changes an answer before it is sent; r has the request, doc the
 	// members, status the HTTP status.
 	edit func(r *http.Request, status int, doc map[string]any) int
+	// head changes the headers of an answer.
+	head func(r *http.Request, h http.Header)
 	// event changes an event.
 	event func(e map[string]any)
 	// refuse refuses a solve request with its code.
@@ -126,6 +128,7 @@ func (f *fake) session(id, intent string) map[string]any {
 	s := &alx.SessionResponse{Session: alx.Session{
 		SessionID:   "ses_" + strings.TrimPrefix(id, "run_"),
 		Intent:      intent,
+		UserID:      "ann",
 		Status:      alx.StatusCompleted,
 		Progress:    1,
 		ExecutionID: id,
@@ -177,6 +180,9 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	w.Header().Set("Content-Type", alx.MediaEventStream)
+	if f.head != nil {
+		f.head(r, w.Header())
+	}
 	for _, e := range list {
 		m := e.(map[string]any)
 		data, _ := json.Marshal(m)
@@ -203,6 +209,9 @@ func (f *fake) send(w http.ResponseWriter, r *http.Request, status int, doc map[
 		status = f.edit(r, status, doc)
 	}
 	w.Header().Set("Content-Type", alx.MediaJSON)
+	if f.head != nil {
+		f.head(r, w.Header())
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(doc)
 }

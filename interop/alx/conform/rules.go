@@ -84,6 +84,7 @@ func envelopes(s *survey, j *judge) {
 		j.see(x, "correlationId", why)
 		j.see(x, "protocol", protocolProblem(x.Doc))
 	}
+	headers(s, j)
 }
 
 func protocolProblem(o *ojson.Object) string {
@@ -129,6 +130,7 @@ func timelineVocabulary(s *survey, j *judge) {
 	for _, o := range s.list.doc().Objects("sessions") {
 		timeline(s.list, o)
 	}
+	timelinesInOrder(s, j)
 	if len(j.rule.Observations) == declared {
 		j.unproven("no session showed a timeline event")
 	}
@@ -158,7 +160,9 @@ func runVocabulary(s *survey, j *judge) {
 	}
 	if len(j.rule.Observations) == declared {
 		j.unproven("no run event was to be seen")
+		return
 	}
+	eventsInOrder(s, j)
 }
 
 // unproven says that the rule was not put to the test: what a service declares
@@ -265,6 +269,7 @@ func failedRequests(s *survey, j *judge) {
 		}
 		j.see(x, x.Purpose, why)
 	}
+	noSuccess(s, j)
 	for _, x := range s.all {
 		if v, _ := x.doc().Get("error"); v != nil && x.Status < 400 && !x.MustFail && x.Doc.Has("ok") {
 			j.seef(x, "ok beside an error", !x.Doc.Bool("ok"), "there is an error, and ok is true")

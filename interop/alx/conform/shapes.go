@@ -189,6 +189,8 @@ func codeProblem(o *ojson.Object, published []string) string {
 		return "error.code must be a string, not " + ojson.TypeName(v)
 	case !alx.MachineCode(code):
 		return fmt.Sprintf("error.code %s is text for people, not a token for programs", ojson.Shown(code))
+	case e.Has("message") && strings.TrimSpace(e.String("message")) == "":
+		return "error.message is there and says nothing"
 	case published != nil && !slices.Contains(published, code):
 		return fmt.Sprintf("error.code %s is not in the list the service publishes", ojson.Shown(code))
 	}
@@ -240,6 +242,7 @@ func canonicalFields(s *survey, j *judge) {
 		have(s.list, []shape{{"sessions", ""}})
 	}
 	s.sameEvents(j)
+	oneStory(s, j)
 }
 
 // meaning judges the values of a solve's answer where the protocol says what
@@ -250,9 +253,6 @@ func (s *survey) meaning(j *judge, x *exchange) {
 		if a, has := x.Doc.Float("confidenceScore"); has {
 			j.seef(x, "confidenceScore is an alias", a == c, "the alias says %v, confidence %v", a, c)
 		}
-	}
-	if ok, has := x.Doc.Get("ok"); has && ok == false {
-		j.seef(x, "success follows ok", !x.Doc.Bool("success"), "success is true in a failed answer")
 	}
 	if x == s.final && s.session.doc().String("status") == string(alx.StatusCompleted) {
 		if success, _ := x.Doc.Get("success"); success == true || success == false {
