@@ -214,7 +214,7 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 		if err != nil {
 			return unreadable(f.Path, err)
 		}
-		if !ok || bytes.Equal(data, f.Data) || tx.rec != nil && tx.rec.keeps(f.Path, data) {
+		if !ok || sharedFile(f.Path) || bytes.Equal(data, f.Data) || tx.rec != nil && tx.rec.keeps(f.Path, data) {
 			continue
 		}
 		return git.Errorf(CodeFileExists, nil, "%s is already there and no operation wrote it", f.Path).WithHint("move the file away and run the command again")
@@ -228,6 +228,10 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	}
 	return nil
 }
+
+// sharedFile reports a file that other tools rewrite by rights: those of intents. What it
+// held is in the operation's evidence, or in the state.
+func sharedFile(name string) bool { return strings.HasPrefix(name, projectDir+"/intake/") }
 
 // keeps reports whether data was recorded as the file at path.
 func (rec *recorded) keeps(name string, data []byte) bool {

@@ -348,7 +348,7 @@ func (s *Store) forwardFiles(tip *recorded, p *past, plan *workPlan) error {
 	}
 	for _, g := range groups[min(from, len(groups)):] {
 		err := tip.r.walkFiles(g, projectDir, func(name string, oid git.OID) error {
-			if !safeFilePath(name) || s.exists(name) {
+			if !safeFilePath(name) || s.exists(name) && !sharedFile(name) {
 				return nil
 			}
 			data, err := tip.r.blob(oid)

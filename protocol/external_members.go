@@ -62,6 +62,7 @@ func memberRules() []memberRule {
 		{"authority_base", began("authority_base")},
 		{"charter_queue", anyRow("charter_queue")},
 		{"charter_plans", anyRow("charter_plans")},
+		{"intents", anyRow("intents")},
 		{"abandoned", anyRow("abandoned")},
 		{"last_approval", anyRow("last_approval")},
 		{"gate_documents", anyRow("gate_documents")},

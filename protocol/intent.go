@@ -4,11 +4,15 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,13 +20,42 @@ import (
 // answered by an intent_response entry, or when at least half of its words of
 // four letters and more occur in the result.
 func (a *acceptance) coverIntent(doc *ojson.Object) *wire.Error {
-	ctx := a.turn.IntakeContext
+	if a.res.Status != wire.ResultCompleted {
+		return nil
+	}
+	e := uncoveredIntent(a.t.cfg, a.t.s, a.turn, a.res.Raw.Objects("intent_response"), doc)
+	if e != nil && lenientCoverage(a.t.cfg, a.turn.IntakeContext) {
+		a.warnings = append(a.warnings, e.Message)
+		return nil
+	}
+	return e
+}
+
+// lenientCoverage reports that items may be left unanswered with a warning.
+func lenientCoverage(c *config.Config, ctx *ojson.Object) bool {
+	return c.IntentCoverageMode == "lenient" || c.IntentCoverageMode == "" && ctx.Has("priority") && ctx.String("priority") != "p0"
+}
+
+// CheckIntent is what an acceptance would refuse a completed result for that leaves
+// items of its turn's intent unanswered, nil for nothing.
+func CheckIntent(c *config.Config, s *run.State, turn *run.Turn, doc *ojson.Object) *wire.Error {
+	if doc.String("status") != wire.ResultCompleted || lenientCoverage(c, turn.IntakeContext) {
+		return nil
+	}
+	return uncoveredIntent(c, s, turn, doc.Objects("intent_response"), doc)
+}
+
+// uncoveredIntent names the items of a turn's intent that its result leaves unanswered,
+// nil for none. An item that is about a phase the run has left, or a gate that it says
+// is to pass and that has, is answered by the run.
+func uncoveredIntent(c *config.Config, s *run.State, turn *run.Turn, answers []*ojson.Object, doc *ojson.Object) *wire.Error {
+	ctx := turn.IntakeContext
 	items := ctx.Strings("acceptance_contract")
-	if len(items) == 0 || a.res.Status != wire.ResultCompleted {
+	if len(items) == 0 {
 		return nil
 	}
 	answered := make(map[string]bool)
-	for _, r := range a.res.Raw.Objects("intent_response") {
+	for _, r := range answers {
 		switch r.String("status") {
 		case "addressed", "deferred", "rejected":
 			answered[strings.ToLower(wire.TrimSpace(r.String("item")))] = true
@@ -35,7 +68,7 @@ func (a *acceptance) coverIntent(doc *ojson.Object) *wire.Error {
 	text := strings.ToLower(string(ojson.Compact(said)))
 	var open []string
 	for _, item := range items {
-		if answered[strings.ToLower(wire.TrimSpace(item))] || mentioned(item, text) {
+		if answered[strings.ToLower(wire.TrimSpace(item))] || mentioned(item, text) || settledItem(c, s, item, ctx.String("phase_scope")) {
 			continue
 		}
 		open = append(open, item)
@@ -43,17 +76,42 @@ func (a *acceptance) coverIntent(doc *ojson.Object) *wire.Error {
 	if len(open) == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("The result does not answer %d item(s) of its intent: %s.", len(open), wire.ListSome(open, 3))
-	if a.t.cfg.IntentCoverageMode == "lenient" || a.t.cfg.IntentCoverageMode == "" && ctx.Has("priority") && ctx.String("priority") != "p0" {
-		a.warnings = append(a.warnings, message)
-		return nil
+	e := &wire.Error{
+		Code:    wire.CodeIntentCoverage,
+		Stage:   "intent_coverage",
+		Class:   "intent_coverage_error",
+		Field:   "intent_response",
+		Message: fmt.Sprintf("The result does not answer %d item(s) of its intent: %s.", len(open), wire.ListSome(open, 3)),
+		Hint:    "answer each item in intent_response with status addressed, deferred or rejected",
+		Details: ojson.NewObject("open_items", open),
 	}
-	e := &wire.Error{Code: wire.CodeIntentCoverage, Stage: "intent_coverage", Class: "intent_coverage_error", Field: "intent_response", Message: message,
-		Hint: "answer each item in intent_response with status addressed, deferred or rejected", Details: ojson.NewObject("open_items", open)}
 	for _, item := range open {
-		e.Problems = append(e.Problems, wire.Problem{Code: wire.CodeIntentCoverage, Field: "intent_response", Value: item, Message: "Not answered: " + wire.OneLine(item)})
+		e.Problems = append(e.Problems, wire.Problem{
+			Code:    wire.CodeIntentCoverage,
+			Field:   "intent_response",
+			Value:   item,
+			Message: "Not answered: " + wire.OneLine(item),
+		})
 	}
 	return e
+}
+
+// settledItem reports an item that the run itself has answered.
+func settledItem(c *config.Config, s *run.State, item, scope string) bool {
+	lower := strings.ToLower(item)
+	named := ""
+	for phase, route := range c.Routing.All() {
+		if route == nil || route.ExitGate == "" || !strings.Contains(lower, strings.ToLower(route.ExitGate)) {
+			continue
+		}
+		status, _ := s.PhaseGateStatus.Get(route.ExitGate)
+		if status == wire.GatePassed && (strings.Contains(lower, "pass") || strings.Contains(lower, "advance")) {
+			return true
+		}
+		named = phase
+	}
+	at, of := slices.Index(c.Phases(), s.Phase), slices.Index(c.Phases(), cmp.Or(named, scope))
+	return of >= 0 && at > of
 }
 
 func mentioned(item, text string) bool {

@@ -37,6 +37,8 @@ type AcceptTurn struct {
 	Protected         []string              `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
 	Documents         []DocumentFact        `json:"documents,omitempty"` // all gate documents, where the configuration has authority
 	Overruled         []Overruling          `json:"overruled,omitempty"` // hooks whose no a person overruled
+	Intent            *Blob                 `json:"intent,omitempty"`    // the file of the turn's intent, where another tool bound it
+	Touched           []string              `json:"touched,omitempty"`   // intents on record whose files are not as recorded
 	Lease             *run.Lease            `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
 	Bundle            []BundleChange        `json:"bundle,omitempty"`    // what of the turn's bundle is not as it was sealed
 }
@@ -53,7 +55,7 @@ const OpAccept = "accept_turn"
 func (*AcceptTurn) Name() string { return OpAccept }
 
 func (op *AcceptTurn) Blobs() []*Blob {
-	out := []*Blob{op.Staged, op.IdleSidecar}
+	out := []*Blob{op.Staged, op.IdleSidecar, op.Intent}
 	for i := range op.Files {
 		out = append(out, op.Files[i].Blob)
 	}

@@ -55,6 +55,7 @@ func (a *acceptance) commit() {
 	a.unblock()
 	a.delegations(entry)
 	a.charter()
+	a.intent()
 	gate := a.lifecycle()
 	a.needsHuman()
 	t.timeouts(turn, a.op.Files)

@@ -21,11 +21,20 @@ type AssignTurn struct {
 	Dirty        []string       `json:"dirty"`                  // dirty project-owned paths at assignment
 	Documents    []DocumentFact `json:"documents,omitempty"`    // all gate documents, where the configuration has authority
 	Undispatched bool           `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
+	Intake       []IntentFile   `json:"intake,omitempty"`       // intents that wait on disk, and those on record
+	NoIntent     bool           `json:"no_intent,omitempty"`    // bind none
 	LeaveGate    bool           `json:"leave_gate,omitempty"`   // a person means to take the request of a waiting gate back
 }
 
-func (*AssignTurn) Name() string      { return "assign_turn" }
-func (op *AssignTurn) Blobs() []*Blob { return nil }
+func (*AssignTurn) Name() string { return "assign_turn" }
+
+func (op *AssignTurn) Blobs() []*Blob {
+	var out []*Blob
+	for i := range op.Intake {
+		out = append(out, op.Intake[i].Blob)
+	}
+	return out
+}
 
 // AssignResult is the outcome of AssignTurn.
 type AssignResult struct {
@@ -49,11 +58,17 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 			Message: fmt.Sprintf("A turn can be assigned only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
 	t.says(RuleStatus, string(s.Status), "", verdict.Pass, "")
-	id, warnings, err := ResolveRole(t.cfg, s, op.Role)
+	unread := t.takeIntents(op.Intake)
+	asked := op.Role
+	if asked == "" && !op.NoIntent {
+		asked = t.urgentRole()
+	}
+	id, warnings, err := ResolveRole(t.cfg, s, asked)
 	t.traceRole(id, warnings, err)
 	if err != nil {
 		return err
 	}
+	warnings = append(warnings, unread...)
 	role := t.cfg.Role(id)
 	if role == nil {
 		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id, wire.List(t.cfg.Roles.Keys()))}
@@ -83,8 +98,13 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		AssignedAt: wire.FormatTime(now), StartedAt: wire.FormatTime(now), DeadlineAt: wire.FormatTime(TurnDeadline(t.cfg, now)),
 		RuntimeID: role.RuntimeID, Baseline: op.Baseline, AssignedSequence: s.TurnSequence,
 		ConcurrentWith: append([]string{}, s.ActiveTurns.Keys()...)}
-	t.bindDelegation(turn)
-	t.bindCharter(turn)
+	if op.NoIntent || !t.bindIntent(turn, true) {
+		t.bindDelegation(turn)
+		t.bindCharter(turn)
+		if !op.NoIntent {
+			t.bindIntent(turn, false)
+		}
+	}
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if reserve != nil {
 		s.BudgetReservations.Set(turn.TurnID, ojson.NewObject("reserved_usd", *reserve, "role_id", id, "created_at", wire.FormatTime(now)))

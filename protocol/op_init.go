@@ -134,6 +134,7 @@ func (t *transition) idle() {
 	s.LastGateFailure, s.NextRecommendedRole = nil, nil
 	s.DelegationQueue, s.PendingDelegation = nil, nil
 	s.CharterQueue, s.CharterPlans = nil, nil
+	t.archiveIntents()
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
 }
 

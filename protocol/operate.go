@@ -146,6 +146,7 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 	if !run.HasPending(t.s) {
 		t.s.GateVotes = nil // they were for the gate that waited
 	}
+	t.followIntents()
 	if err := t.writeEvents(); err != nil {
 		return nil, err
 	}

@@ -138,6 +138,9 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if op.IdleSidecar, err = idleSidecar(c.r.Store.Dir(), turn); err != nil {
 		return nil, err
 	}
+	if err := c.intakeOf(op, turn); err != nil {
+		return nil, err
+	}
 	if op.Replay, err = c.replayForPolicy(ctx, turn, s); err != nil {
 		return nil, err
 	}

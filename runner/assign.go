@@ -16,9 +16,10 @@ import (
 
 // AssignOptions says whom to give a turn.
 type AssignOptions struct {
-	Role   string // "" resolves the next role
-	Leave  bool   // at a waiting gate a named role takes the request back and works on in the phase
-	NewRun bool   // start another run when the last one is finished
+	Role     string // "" resolves the next role
+	Leave    bool   // at a waiting gate a named role takes the request back and works on in the phase
+	NoIntent bool   // bind no intent to the turn
+	NewRun   bool   // start another run when the last one is finished
 
 	CrossRepo *CrossRepo // what the coordinator of several repositories tells the turn, else nil
 }
@@ -71,6 +72,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 			return nil, err
 		}
 		op.LeaveGate = opt.Leave
+		op.NoIntent = opt.NoIntent
 		c.cross, view = opt.CrossRepo, c.view
 		c.bundles = func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
 			files, err := c.dispatchBundles(ctx, t)
@@ -85,6 +87,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		return out, err
 	}
 	res := done.Transition.Result.(*protocol.AssignResult)
+	r.clearMarker(done.State)
 	out.Left = res.Left
 	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundled...)
 	out.Template = dispatch.Template(r.dispatchInput(view, done.State, done.Transition.Index, res.Turn))
@@ -100,8 +103,13 @@ func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignT
 	if err != nil {
 		return nil, err
 	}
+	intake, err := c.intake()
+	if err != nil {
+		return nil, err
+	}
 	return &protocol.AssignTurn{
 		Role:      role,
+		Intake:    intake,
 		Baseline:  base,
 		Dirty:     projectDirty(c.tree),
 		Documents: documents,

@@ -79,7 +79,17 @@ func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
 }
 
 // PriorityIntent is an intent that asks to be worked on before anything else.
-type PriorityIntent struct{ ID, Priority string }
+type PriorityIntent struct {
+	ID, Priority string
+
+	doc *ojson.Object
+}
+
+// For reports whether the intent is handed out to a turn of the run, so that a loop need
+// not yield for it.
+func (p *PriorityIntent) For(run string) bool {
+	return protocol.IntentOf(p.doc, run) && protocol.IntentOpen(p.doc)
+}
 
 // PriorityIntent returns the intent that .agentxchain/intake/injected-priority.json
 // names, nil when there is none or it has been dealt with (docs/run-loop.md#what-becomes-of-a-turn). A file
@@ -102,9 +112,10 @@ func (r *Runner) PriorityIntent() *PriorityIntent {
 	if clean, problem := wire.CleanPath(path); id == "" || problem != "" || clean != path {
 		return nil
 	}
-	switch read(path).String("status") {
+	doc := read(path)
+	switch doc.String("status") {
 	case "approved", "planned", "triaged", "detected":
-		return &PriorityIntent{ID: id, Priority: marker.String("priority")}
+		return &PriorityIntent{ID: id, Priority: marker.String("priority"), doc: doc}
 	}
 	return nil
 }

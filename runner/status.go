@@ -18,6 +18,7 @@ import (
 
 // Standing is everything a person wants to know of a run at a glance.
 type Standing struct {
+	Intents     []*Intent // of the run: those that wait and those turns work on
 	View        *gitstore.View
 	Gate        *GateStanding // the current phase's exit gate; nil without one
 	Turns       []TurnStanding
@@ -150,6 +151,15 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 	}
 	st.Timeouts = protocol.TimeoutBudgets(v.Config, v.State, v.State.OnlyTurn(), now)
 	st.Uncommitted = v.Index.Uncheckpointed.Keys()
+	all, err := r.intents(v)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range all {
+		if x.Waits || x.Turn != "" {
+			st.Intents = append(st.Intents, x)
+		}
+	}
 	st.Next = r.next(st, escalation)
 	return st, nil
 }

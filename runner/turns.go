@@ -322,5 +322,9 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 	if opt.IdleSidecar, err = idleSidecar(r.Store.Dir(), turn); err != nil {
 		return turn, nil, doc, err
 	}
-	return turn, protocol.JudgeResult(v.Snapshot(), turn, doc, opt), doc, nil
+	out := protocol.JudgeResult(v.Snapshot(), turn, doc, opt)
+	if e := protocol.CheckIntent(v.Config, v.State, turn, doc); out.OK && e != nil {
+		out.OK, out.Stage, out.Class, out.Errors = false, e.Stage, e.Class, e.Problems
+	}
+	return turn, out, doc, nil
 }

@@ -17,8 +17,9 @@ import (
 )
 
 type assignOptions struct {
-	Role   string
-	NewRun bool
+	Role     string
+	NewRun   bool
+	NoIntent bool
 }
 
 func newAssignCommand(f *term.Factory) *ucli.Command {
@@ -30,6 +31,7 @@ func newAssignCommand(f *term.Factory) *ucli.Command {
 			"The turn's instructions are in its dispatch bundle; its result goes to the staging path that is printed.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` (same as the argument)"},
+			&ucli.BoolFlag{Name: "no-intent", Usage: "give the turn no intent that waits (see git agentxchain intake list)"},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -37,7 +39,7 @@ func newAssignCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return runAssign(c.Context, f, &assignOptions{Role: role, NewRun: c.Bool("new-run")})
+			return runAssign(c.Context, f, &assignOptions{Role: role, NewRun: c.Bool("new-run"), NoIntent: c.Bool("no-intent")})
 		},
 	}
 }
@@ -50,7 +52,7 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	defer func() { _ = r.Close() }()
 	var a *runner.Assigned
 	err = trusting(ctx, f, r, func() (err error) {
-		a, err = r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun, Leave: true})
+		a, err = r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun, NoIntent: o.NoIntent, Leave: true})
 		return err
 	})
 	if a != nil {

@@ -59,6 +59,8 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newUnblockCommand(f),
 		newCheckpointCommand(f),
 		newProposalCommand(f),
+		newInjectCommand(f),
+		newIntakeCommand(f),
 		newStatusCommand(f),
 		newHistoryCommand(f),
 		newDecisionsCommand(f),

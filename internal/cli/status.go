@@ -99,6 +99,11 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	o.Set("rule_changes", ruleRows(v.RuleChanges))
 	o.Set("hooks_untrusted", st.Untrusted)
 	o.Set("delegated", delegatedRows(s))
+	intents := []*ojson.Object{}
+	for _, x := range st.Intents {
+		intents = append(intents, intentObject(x))
+	}
+	o.Set("intents", intents)
 	o.Set("charters", tallyCharters(s).object(s))
 	sent, waiting, people := v.Index.Mailbox.Standing()
 	o.Set("messages", ojson.NewObject("sent", sent, "waiting", waiting, "for_people", people))
@@ -149,6 +154,7 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	silent.print(p)
 	if s.Run() == "" {
 		p.Field("Run", "none has started")
+		printIntents(p, st)
 		printNext(p, st.Next)
 		return
 	}
@@ -176,6 +182,7 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	}
 	tallyCharters(s).print(p, s)
 	printDelegated(p, s)
+	printIntents(p, st)
 	if _, _, people := v.Index.Mailbox.Standing(); people > 0 {
 		p.Field("Messages", "%s; %s", p.Yellow(counted(people, "message")+" for a person to answer"), "git agentxchain monarchic message list --for human --unacked")
 	}

@@ -100,6 +100,7 @@ func (s *State) Copy(f objectCopy) *State {
 		}
 	}
 	c.CharterPlans = f.list(s.CharterPlans)
+	c.Intents = f.list(s.Intents)
 	if r := s.PendingDelegation; r != nil {
 		c.PendingDelegation = copyPtr(r)
 		c.PendingDelegation.Results = f.list(r.Results)

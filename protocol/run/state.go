@@ -38,6 +38,7 @@ type State struct {
 	PendingDelegation      *DelegationReview        `json:"pending_delegation_review,omitempty"`
 	CharterQueue           []*Charter               `json:"charter_queue,omitempty"` // a member of ours, like the next
 	CharterPlans           []*ojson.Object          `json:"charter_plans,omitempty"` // {plan_id, objective, …, queued_at}
+	Intents                []*ojson.Object          `json:"intents,omitempty"`       // {source, category, document}: what waits or is worked on; ours too
 	NextRecommendedRole    *string                  `json:"next_recommended_role,omitempty"`
 	Provenance             *ojson.Object            `json:"provenance,omitempty"`
 	InheritedContext       *ojson.Object            `json:"inherited_context,omitempty"`

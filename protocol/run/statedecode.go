@@ -147,6 +147,7 @@ func dropNilMembers(s *State, problems wire.Problems) wire.Problems {
 	s.DelegationQueue, problems = dropNil(s.DelegationQueue, "delegation_queue", problems)
 	s.CharterQueue, problems = dropNil(s.CharterQueue, "charter_queue", problems)
 	s.CharterPlans, problems = dropNil(s.CharterPlans, "charter_plans", problems)
+	s.Intents, problems = dropNil(s.Intents, "intents", problems)
 	s.RepoDecisions, problems = dropNil(s.RepoDecisions, "repo_decisions", problems)
 	if s.PendingDelegation != nil {
 		s.PendingDelegation.Results, problems = dropNil(s.PendingDelegation.Results, "pending_delegation_review.delegation_results", problems)

@@ -105,6 +105,18 @@ func TestPriorityPreempts(t *testing.T) {
 	if res.StopReason != loop.PriorityPreempted || res.PreemptedBy != "intent_1" || !slices.Equal(types, []string{"priority_injected"}) {
 		t.Fatalf("%+v %v", res, types)
 	}
+	// One that is approved for the run is handed out to the turn that is assigned next.
+	p.write(".agentxchain/intake/intents/intent_1_aaaa.json", `{"intent_id": "intent_1_aaaa", "status": "approved", "priority": "p0", "charter": "c",
+		"cross_run_durable": true, "acceptance_contract": ["answer this important question"]}`)
+	p.write(".agentxchain/intake/injected-priority.json", `{"intent_id": "intent_1_aaaa", "priority": "p0"}`)
+	given := ""
+	res, types = run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+		given = d.Turn.IntakeContext.String("intent_id")
+		return returned(d.Turn, "intent_response", []*ojson.Object{ojson.NewObject("item", "answer this important question", "status", "addressed", "detail", "d")})
+	}})
+	if given != "intent_1_aaaa" || res.StopReason != loop.MaxTurnsReached || res.TurnsExecuted != 1 || types[0] != "priority_injected" {
+		t.Fatalf("%q %+v %v", given, res, types)
+	}
 	for _, marker := range []string{`{"intent_id": "../../secret"}`, `{"intent_id": "intent_2"}`, `[]`, `{`} {
 		p.write(".agentxchain/intake/injected-priority.json", marker)
 		if res, _ := run(p, loop.Options{Dispatch: ok, MaxTurns: 1}); res.StopReason != loop.MaxTurnsReached {

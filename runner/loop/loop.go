@@ -133,7 +133,16 @@ func (l *loop) limits(s *run.State) {
 	case l.opt.MaxCostUSD > 0 && s.BudgetStatus.SpentUSD-l.spent >= l.opt.MaxCostUSD:
 		l.stop(MaxTurnsReached, CauseCostLimit)
 	case s.ActiveTurns.Len() == 0:
-		if p := l.r.PriorityIntent(); p != nil {
+		p := l.r.PriorityIntent()
+		switch {
+		case p == nil:
+		case p.For(s.Run()):
+			// The turn that is assigned next works on it.
+			if l.res.PreemptedBy != p.ID {
+				l.res.PreemptedBy = p.ID
+				l.emit(Event{Type: EventPriorityInjected, IntentID: p.ID, Priority: p.Priority})
+			}
+		default:
 			l.res.PreemptedBy = p.ID
 			l.emit(Event{Type: EventPriorityInjected, IntentID: p.ID, Priority: p.Priority})
 			l.stop(PriorityPreempted, "")

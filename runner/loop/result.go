@@ -58,7 +58,7 @@ type Result struct {
 	GatesApproved int
 	Errors        []string
 	Err           error  // the first refusal behind Errors, with its code and hint; nil for none
-	PreemptedBy   string // intent, of priority_preempted
+	PreemptedBy   string // the urgent intent that was handed out last, or that priority_preempted stopped for
 }
 
 // Object returns the result as the protocol shows it: ok, stop_reason, state,

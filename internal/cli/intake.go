@@ -1,0 +1,154 @@
+// intake: look at the work that people have put in front of the run.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newIntakeCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "intake", Category: categoryLook, Usage: "the intents that wait, are worked on or are over",
+		Description: "An intent is work that a person approved, with the items its result has to answer: by git agentxchain inject, or by the reference CLI.",
+		Subcommands: []*ucli.Command{
+			{
+				Name: "list", Usage: "all intents, the newest first",
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runIntakeList(c.Context, f)
+				},
+			},
+			{
+				Name: "show", ArgsUsage: "INTENT", Usage: "one intent: its charter, its items and what became of it",
+				Action: func(c *ucli.Context) error {
+					return runIntakeShow(c.Context, f, c.Args().First())
+				},
+			},
+		},
+	}
+}
+
+func runIntakeList(ctx context.Context, f *term.Factory) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	all, err := r.Intents(ctx)
+	if err != nil {
+		return err
+	}
+	rows := []*ojson.Object{}
+	for _, x := range all {
+		rows = append(rows, intentObject(x))
+	}
+	f.Out.Emit(ojson.NewObject("intents", rows), func(p *term.Printer) {
+		if len(all) == 0 {
+			p.Println("There are no intents.")
+			return
+		}
+		t := &term.Table{Header: []string{"INTENT", "PRIORITY", "STATUS", "ITEMS", "TURN", "CHARTER"}, Flex: 5}
+		for _, x := range all {
+			d := x.Document
+			t.Row(d.String("intent_id"), d.String("priority"), intentStatus(x), itoa(len(d.Strings("acceptance_contract"))),
+				d.String("target_turn"), d.String("charter"))
+		}
+		p.Table(t)
+	})
+	return nil
+}
+
+func runIntakeShow(ctx context.Context, f *term.Factory, id string) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	all, err := r.Intents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		if x.Document.String("intent_id") != id {
+			continue
+		}
+		o := intentObject(x)
+		o.Set("document", x.Document)
+		o.Set("event", nil)
+		if x.Event != nil {
+			o.Set("event", x.Event)
+		}
+		f.Out.Emit(o, func(p *term.Printer) { printIntent(p, x) })
+		return nil
+	}
+	return term.Errorf(wire.CodeNotFound, "there is no intent %q", term.OneLine(id)).WithHint("git agentxchain intake list")
+}
+
+// intentStatus is what becomes of an intent in a word or two.
+func intentStatus(x *runner.Intent) string {
+	status := x.Document.String("status")
+	if protocol.IntentOpen(x.Document) && !x.Waits && x.Turn == "" {
+		return status + ", of another run"
+	}
+	return status
+}
+
+func printIntent(p *term.Printer, x *runner.Intent) {
+	d := x.Document
+	p.Field("Intent", "%s %s", p.Bold(term.OneLine(d.String("intent_id"))), term.OneLine(intentStatus(x)))
+	p.Field("Priority", "%s", term.OneLine(d.String("priority")))
+	if s := d.String("approved_by"); s != "" {
+		p.Field("Approved by", "%s", term.OneLine(s))
+	}
+	if x.Event != nil {
+		p.Field("From", "%s, %s", term.OneLine(x.Event.String("source")), term.OneLine(x.Event.String("category")))
+	}
+	if !x.Recorded {
+		p.Field("Record", "none; the file is all there is")
+	}
+	for _, m := range [][2]string{{"Phase", "phase_scope"}, {"Role", "preferred_role"}, {"Run", "target_run"}, {"Turn", "target_turn"}} {
+		if s := d.String(m[1]); s != "" {
+			p.Field(m[0], "%s", term.OneLine(s))
+		}
+	}
+	p.Field("Charter", "%s", term.OneLine(d.String("charter")))
+	for _, item := range d.Strings("acceptance_contract") {
+		p.Field("Accepted by", "%s", term.OneLine(item))
+	}
+	for _, h := range d.Objects("history") {
+		p.Field("Since", "%s %s: %s", term.OneLine(h.String("at")), term.OneLine(h.String("to")), term.OneLine(run.Clip(h.String("reason"), 200)))
+	}
+}
+
+func intentObject(x *runner.Intent) *ojson.Object {
+	d := x.Document
+	return ojson.NewObject("intent_id", d.String("intent_id"), "status", d.String("status"), "priority", d.String("priority"), "waits", x.Waits, "active_turn", ojson.OrNull(x.Turn),
+		"recorded", x.Recorded, "charter", ojson.OrNull(d.String("charter")), "acceptance_contract", wire.NonNil(d.Strings("acceptance_contract")),
+		"phase_scope", ojson.OrNull(d.String("phase_scope")), "target_run", ojson.OrNull(d.String("target_run")),
+		"target_turn", ojson.OrNull(d.String("target_turn")), "created_at", ojson.OrNull(d.String("created_at")))
+}
+
+// printIntents says which intent a turn works on and which wait.
+func printIntents(p *term.Printer, st *runner.Standing) {
+	for _, x := range st.Intents {
+		d := x.Document
+		what := "waits (" + d.String("priority") + ")"
+		if x.Turn != "" {
+			what = "turn " + x.Turn
+		} else if !x.Recorded {
+			what += ", not on record yet"
+		}
+		p.Field("Intent", "%s, %s: %s", term.OneLine(d.String("intent_id")), term.OneLine(what), term.OneLine(run.Clip(d.String("charter"), 80)))
+	}
+}

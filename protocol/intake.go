@@ -1,0 +1,323 @@
+// Intents of a run: which is handed out next, and what becomes of it (docs/intake.md).
+
+package protocol
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Statuses of an intent.
+const (
+	IntentApproved   = "approved"
+	IntentPlanned    = "planned"
+	IntentExecuting  = "executing"
+	IntentCompleted  = "completed"
+	IntentSatisfied  = "satisfied"
+	IntentSuppressed = "suppressed"
+)
+
+// IntentFile is the file of an intent as it lay in the work tree.
+type IntentFile struct {
+	Path     string `json:"path"`
+	Blob     *Blob  `json:"blob"` // nil when it is not there
+	Source   string `json:"source,omitempty"`
+	Category string `json:"category,omitempty"` // both of its event
+}
+
+// IntentOpen reports an intent that waits to be handed out.
+func IntentOpen(doc *ojson.Object) bool {
+	return slices.Contains([]string{IntentApproved, IntentPlanned}, doc.String("status"))
+}
+
+// IntentOf reports whether an intent that waits is for the run: approved in it, or before
+// any run had begun.
+func IntentOf(doc *ojson.Object, id string) bool {
+	durable := doc.Bool("cross_run_durable")
+	of := doc.String("approved_run_id")
+	return of == id && id != "" || of == "" && durable
+}
+
+// Intent returns the recorded document of an intent, nil for none.
+func Intent(s *run.State, id string) *ojson.Object {
+	if i := intentAt(s, id); i >= 0 {
+		return s.Intents[i].Object("document")
+	}
+	return nil
+}
+
+func intentAt(s *run.State, id string) int {
+	return slices.IndexFunc(s.Intents, func(e *ojson.Object) bool {
+		return id != "" && e.Object("document").String("intent_id") == id
+	})
+}
+
+// takeIntents records the intents that wait on disk. While turns are at work the record
+// is what counts: a file that says something else may be the agent's.
+func (t *transition) takeIntents(files []IntentFile) (warnings []string) {
+	s := t.s
+	busy := s.ActiveTurns.Len() > 0
+	for _, f := range files {
+		var doc *ojson.Object
+		if f.Blob != nil {
+			doc, _ = ojson.DecodeObject(f.Blob.Data)
+		}
+		id := doc.String("intent_id")
+		at := slices.IndexFunc(s.Intents, func(e *ojson.Object) bool {
+			return IntentPath(e.Object("document").String("intent_id")) == f.Path
+		})
+		switch {
+		case at >= 0 && (busy || doc == nil || IntentPath(id) != f.Path):
+			if f.Blob == nil || doc == nil || !sameObject(doc, s.Intents[at].Object("document")) {
+				t.putIntent(s.Intents[at].Object("document"))
+				warnings = append(warnings, f.Path+" was not as recorded; it is put back.")
+			}
+			continue
+		case doc == nil || IntentPath(id) != f.Path:
+			warnings = append(warnings, f.Path+" is left out: it is not the file of an intent.")
+			continue
+		case at >= 0 && !IntentOpen(doc):
+			s.Intents = slices.Delete(slices.Clone(s.Intents), at, at+1) // a person has settled it with another tool
+			continue
+		case !IntentOpen(doc) || !IntentOf(doc, s.Run()):
+			continue
+		}
+		if why := CheckIntentDocument(doc); why != "" {
+			warnings = append(warnings, f.Path+" is left out: "+why+".")
+			continue
+		}
+		doc = doc.Clone()
+		if doc.String("approved_run_id") == "" {
+			doc.Delete("cross_run_durable")
+			doc.Set("approved_run_id", s.Run())
+			t.moveIntent(doc, doc.String("status"), "pre-run durable approval bound to run "+s.Run())
+			t.putIntent(doc)
+		}
+		s.Intents = slices.Clone(s.Intents)
+		switch {
+		case at >= 0:
+			s.Intents[at] = intentEntry(doc, f.Source, f.Category)
+		case len(s.Intents) >= MaxIntents:
+			warnings = append(warnings, fmt.Sprintf("%s is left out: %d intents of the run are not over.", f.Path, MaxIntents))
+		default:
+			s.Intents = append(s.Intents, intentEntry(doc, f.Source, f.Category))
+		}
+	}
+	return warnings
+}
+
+func sameObject(a, b *ojson.Object) bool { return bytes.Equal(ojson.Compact(a), ojson.Compact(b)) }
+
+// NextIntent returns the recorded intent that is handed out next in a phase: the most
+// urgent, then what was approved first.
+func NextIntent(s *run.State) *ojson.Object {
+	var out *ojson.Object
+	for _, e := range s.Intents {
+		doc := e.Object("document")
+		if scope := doc.String("phase_scope"); !IntentOpen(doc) || scope != "" && scope != s.Phase {
+			continue
+		}
+		if out == nil || cmp.Or(cmp.Compare(intentRank(doc), intentRank(out)), cmp.Compare(doc.String("created_at"), out.String("created_at")),
+			cmp.Compare(doc.String("intent_id"), out.String("intent_id"))) < 0 {
+			out = doc
+		}
+	}
+	return out
+}
+
+func intentRank(doc *ojson.Object) int {
+	if i := slices.Index(IntentPriorities(), doc.String("priority")); i >= 0 {
+		return i
+	}
+	return len(IntentPriorities())
+}
+
+// urgentRole is the role that the urgent intent which is handed out next asks for, "" for
+// none.
+func (t *transition) urgentRole() string {
+	doc := NextIntent(t.s)
+	role := doc.String("preferred_role")
+	if doc.String("priority") != "p0" || t.cfg.Role(role) == nil || t.routed(role) != nil {
+		return ""
+	}
+	return role
+}
+
+// bindIntent hands the next intent to a turn. An urgent one goes before delegated and
+// planned work, the others to a turn that has neither.
+func (t *transition) bindIntent(turn *run.Turn, urgent bool) bool {
+	if turn.IntakeContext != nil || turn.DelegationContext != nil || turn.DelegationReview != nil {
+		return false
+	}
+	doc := NextIntent(t.s)
+	if doc == nil || urgent != (doc.String("priority") == "p0") {
+		return false
+	}
+	if role := doc.String("preferred_role"); !urgent && role != "" && role != turn.AssignedRole {
+		return false
+	}
+	i := intentAt(t.s, doc.String("intent_id"))
+	entry := t.s.Intents[i]
+	doc = doc.Clone()
+	if doc.String("status") == IntentApproved {
+		t.moveIntent(doc, IntentPlanned, "handed out without planning documents of its own")
+	}
+	now := t.env.Time()
+	step := t.moveIntent(doc, IntentExecuting, "governed execution started")
+	step.Set("run_id", t.s.Run())
+	step.Set("turn_id", turn.TurnID)
+	step.Set("role", turn.AssignedRole)
+	doc.Set("target_run", t.s.Run())
+	doc.Set("target_turn", turn.TurnID)
+	doc.Set("started_at", now)
+	t.setIntent(i, entry, doc)
+	phase, _ := doc.Get("phase_scope")
+	source, _ := entry.Get("source")
+	category, _ := entry.Get("category")
+	turn.IntakeContext = ojson.NewObject(
+		"intent_id", doc.String("intent_id"),
+		"event_id", doc.String("event_id"),
+		"source", source,
+		"category", category,
+		"charter", ojson.OrNull(doc.String("charter")),
+		"acceptance_contract", wire.NonNil(doc.Strings("acceptance_contract")),
+		"phase_scope", phase,
+	)
+	return true
+}
+
+// moveIntent brings a document, a clone, to a status and notes why.
+func (t *transition) moveIntent(doc *ojson.Object, to, reason string) *ojson.Object {
+	step := ojson.NewObject("from", doc.String("status"), "to", to, "at", t.env.Time(), "reason", reason)
+	doc.Set("status", to)
+	doc.Set("updated_at", t.env.Time())
+	doc.Set("history", append(slices.Clip(doc.Objects("history")), step))
+	return step
+}
+
+func (t *transition) setIntent(i int, entry, doc *ojson.Object) {
+	entry = entry.Clone()
+	entry.Set("document", doc)
+	t.s.Intents = slices.Clone(t.s.Intents)
+	t.s.Intents[i] = entry
+	t.putIntent(doc)
+}
+
+// putIntent writes the file of an intent, which other tools read.
+func (t *transition) putIntent(doc *ojson.Object) {
+	path := IntentPath(doc.String("intent_id"))
+	t.files = slices.DeleteFunc(t.files, func(f FileWrite) bool { return f.Path == path })
+	t.files = append(t.files, FileWrite{path, ojson.Pretty(doc)})
+}
+
+// intent completes the intent of an accepted turn, and puts back files of others that
+// the turn may have touched.
+func (a *acceptance) intent() {
+	t := a.t
+	for _, id := range a.op.Touched {
+		if doc := Intent(t.s, id); doc != nil {
+			t.putIntent(doc)
+			a.warnings = append(a.warnings, "The file of "+wire.OneLine(id)+" was not as recorded; it is put back.")
+		}
+	}
+	id := a.turn.IntakeContext.String("intent_id")
+	if id == "" || a.res.Status != wire.ResultCompleted {
+		return
+	}
+	i := intentAt(t.s, id)
+	var doc *ojson.Object
+	switch {
+	case i >= 0:
+		doc = t.s.Intents[i].Object("document").Clone()
+		t.s.Intents = slices.Delete(slices.Clone(t.s.Intents), i, i+1)
+	case a.op.Intent != nil:
+		doc, _ = ojson.DecodeObject(a.op.Intent.Data)
+		if doc.String("intent_id") != id || doc.String("status") != IntentExecuting || !IntentID(id) {
+			return
+		}
+	default:
+		return
+	}
+	now := t.env.Time()
+	step := t.moveIntent(doc, IntentCompleted, "turn accepted: its acceptance contract is answered")
+	step.Set("turn_id", a.turn.TurnID)
+	step.Set("role", a.turn.AssignedRole)
+	step.Set("run_id", t.s.Run())
+	doc.Set("completed_at", now)
+	doc.Set("run_completed_at", now)
+	doc.Set("run_final_turn", a.turn.TurnID)
+	doc.Set("satisfying_turn", a.turn.TurnID)
+	t.putIntent(doc)
+}
+
+// followIntents keeps the intents of the run true to what an operation did: one whose
+// turn is gone waits again, one whose phase was left is over.
+func (t *transition) followIntents() {
+	s := t.s
+	var retired []string
+	for i := 0; i < len(s.Intents); i++ {
+		entry := s.Intents[i]
+		doc := entry.Object("document")
+		id, turn := doc.String("intent_id"), doc.String("target_turn")
+		switch {
+		case doc.String("status") == IntentExecuting && !s.ActiveTurns.Has(turn):
+			doc = doc.Clone()
+			if next := turnWithIntent(s, id); next != "" {
+				doc.Set("target_turn", next)
+				doc.Set("updated_at", t.env.Time())
+			} else {
+				t.moveIntent(doc, IntentApproved, "turn "+turn+" ended without completing it")
+				doc.Set("target_turn", nil)
+			}
+			t.setIntent(i, entry, doc)
+		case IntentOpen(doc) && t.before.Run() == s.Run() && t.before.Phase != s.Phase && doc.String("phase_scope") == t.before.Phase:
+			doc = doc.Clone()
+			reason := "phase " + t.before.Phase + " was left"
+			step := t.moveIntent(doc, IntentSatisfied, reason)
+			step.Set("exited_phase", t.before.Phase)
+			step.Set("entered_phase", s.Phase)
+			doc.Set("satisfied_at", t.env.Time())
+			doc.Set("satisfied_reason", reason)
+			t.putIntent(doc)
+			s.Intents = slices.Delete(slices.Clone(s.Intents), i, i+1)
+			retired = append(retired, id)
+			i--
+		}
+	}
+	if len(retired) > 0 {
+		t.event("intent_retired_by_phase_advance", nil, "exited_phase", t.before.Phase, "entered_phase", s.Phase,
+			"retired_count", len(retired), "retired_intent_ids", retired)
+	}
+}
+
+func turnWithIntent(s *run.State, id string) string {
+	for turn, t := range s.ActiveTurns.All() {
+		if t != nil && t.IntakeContext.String("intent_id") == id {
+			return turn
+		}
+	}
+	return ""
+}
+
+// archiveIntents ends what waited in a run that is over: approved for it, and not for the
+// next one.
+func (t *transition) archiveIntents() {
+	for _, e := range t.s.Intents {
+		doc := e.Object("document")
+		if doc == nil {
+			continue
+		}
+		doc = doc.Clone()
+		reason := "stale: approved under run " + doc.String("approved_run_id") + ", which is over"
+		t.moveIntent(doc, IntentSuppressed, reason)
+		doc.Set("archived_reason", reason)
+		t.putIntent(doc)
+	}
+	t.s.Intents = nil
+}

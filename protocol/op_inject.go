@@ -1,0 +1,248 @@
+// InjectIntent: a person puts work in front of the run (docs/intake.md).
+
+package protocol
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// OpInject is the wire name of InjectIntent.
+const OpInject = "inject_intent"
+
+// Where intents lie, project-relative.
+const (
+	IntentsDir      = ".agentxchain/intake/intents"
+	IntakeEventsDir = ".agentxchain/intake/events"
+	PriorityMarker  = ".agentxchain/intake/injected-priority.json"
+)
+
+// Bounds of intents.
+const (
+	MaxIntents     = 100      // of one run that are not over
+	MaxIntentBytes = 64 << 10 // one file
+	MaxIntentText  = 4000     // bytes of a description or charter
+	MaxIntentItems = 50
+	MaxIntentItem  = 1000 // bytes
+)
+
+var intentID = regexp.MustCompile(`^intent_\d{1,20}_[0-9a-f]{4}$`)
+
+// IntentID reports a well-formed intent id.
+func IntentID(id string) bool { return intentID.MatchString(id) }
+
+// IntentPath is the file of an intent.
+func IntentPath(id string) string { return IntentsDir + "/" + id + ".json" }
+
+// IntentSpec is work a person asks for.
+type IntentSpec struct {
+	Description string   `json:"description"`
+	Priority    string   `json:"priority"` // p0 to p3
+	Template    string   `json:"template"`
+	Charter     string   `json:"charter,omitempty"`    // Description by default
+	Acceptance  []string `json:"acceptance,omitempty"` // Description by default
+	Phase       string   `json:"phase_scope,omitempty"`
+	Role        string   `json:"preferred_role,omitempty"`
+	Approver    string   `json:"approver"`
+}
+
+// IntentPriorities are the words for how urgent an intent is, the most urgent first.
+func IntentPriorities() []string { return []string{"p0", "p1", "p2", "p3"} }
+
+// IntentTemplates are the templates an intent may name.
+func IntentTemplates() []string {
+	return []string{"generic", "api-service", "cli-tool", "library", "web-app", "full-local-cli", "enterprise-app"}
+}
+
+// Check refuses what no intent is made of. Code: invalid_argument.
+func (sp *IntentSpec) Check(c *config.Config) *wire.Error {
+	switch {
+	case wire.TrimSpace(sp.Description) == "":
+		return argument("description", "An intent says what is to be done.")
+	case len(sp.Description) > MaxIntentText || len(sp.Charter) > MaxIntentText:
+		return argument("description", "A description or charter has at most %d bytes.", MaxIntentText)
+	case !slices.Contains(IntentPriorities(), sp.Priority):
+		return argument("priority", "%s is no priority; it is one of %s.", wire.Shown(sp.Priority), wire.List(IntentPriorities()))
+	case !slices.Contains(IntentTemplates(), sp.Template):
+		return argument("template", "%s is no template; it is one of %s.", wire.Shown(sp.Template), wire.List(IntentTemplates()))
+	case sp.Phase != "" && !slices.Contains(c.Phases(), sp.Phase):
+		return argument("phase", "%s is no phase; the phases are %s.", wire.Shown(sp.Phase), wire.List(c.Phases()))
+	case sp.Role != "" && c.Role(sp.Role) == nil:
+		return argument("role", "%s is no role; the roles are %s.", wire.Shown(sp.Role), wire.List(c.Roles.Keys()))
+	case len(sp.Acceptance) > MaxIntentItems:
+		return argument("acceptance", "%d acceptance items are more than an intent takes (%d).", len(sp.Acceptance), MaxIntentItems)
+	}
+	for _, item := range sp.Acceptance {
+		if wire.TrimSpace(item) == "" || len(item) > MaxIntentItem {
+			return argument("acceptance", "An acceptance item has between 1 and %d bytes.", MaxIntentItem)
+		}
+	}
+	return nil
+}
+
+// NewIntent is an approved intent and the event it came from. run is "" before a run has
+// begun: the next one takes it.
+func NewIntent(sp *IntentSpec, env *Env, run string) (intent, event *ojson.Object) {
+	now, text := env.Time(), wire.TrimSpace(sp.Description)
+	id := func(prefix string) string {
+		drawn := env.ID(prefix)
+		return fmt.Sprintf("%s_%d_%s", prefix, env.Now.UnixMilli(), drawn[len(drawn)-4:])
+	}
+	signal := ojson.NewObject("description", text, "injected", true, "priority", sp.Priority)
+	sum := sha256.Sum256(ojson.Compact(signal))
+	event = ojson.NewObject(
+		"schema_version", "1.0",
+		"event_id", id("evt"),
+		"source", "manual",
+		"category", "operator_injection",
+		"created_at", now,
+		"repo", nil,
+		"ref", nil,
+		"signal", signal,
+		"evidence", []*ojson.Object{ojson.NewObject("type", "text", "value", text)},
+		"dedup_key", "manual:"+hex.EncodeToString(sum[:])[:16],
+	)
+	charter, items := wire.TrimSpace(sp.Charter), sp.Acceptance
+	if charter == "" {
+		charter = text
+	}
+	if len(items) == 0 {
+		items = []string{text}
+	}
+	step := func(from any, to, reason string) *ojson.Object {
+		return ojson.NewObject("from", from, "to", to, "at", now, "reason", reason)
+	}
+	approval := step("triaged", "approved", "operator injection")
+	approval.Set("approver", sp.Approver)
+	var phase any
+	if sp.Phase != "" {
+		phase = sp.Phase
+	}
+	intent = ojson.NewObject(
+		"schema_version", "1.0",
+		"intent_id", id("intent"),
+		"event_id", event.String("event_id"),
+		"status", "approved",
+		"priority", sp.Priority,
+		"template", sp.Template,
+		"charter", charter,
+		"acceptance_contract", items,
+		"phase_scope", phase,
+		"requires_human_start", true,
+		"target_run", nil,
+		"created_at", now,
+		"updated_at", now,
+		"history", []*ojson.Object{
+			step(nil, "detected", "event ingested"),
+			step("detected", "triaged", "triage completed"),
+			approval,
+		},
+	)
+	if sp.Role != "" {
+		intent.Set("preferred_role", sp.Role)
+	}
+	if run != "" {
+		intent.Set("approved_run_id", run)
+	} else {
+		intent.Set("cross_run_durable", true)
+	}
+	intent.Set("approved_by", sp.Approver)
+	return intent, event
+}
+
+// IntentFiles are the files of a new intent: its event, the marker of an urgent one, and
+// the intent itself.
+func IntentFiles(intent, event *ojson.Object, now string) []FileWrite {
+	out := []FileWrite{{IntakeEventsDir + "/" + event.String("event_id") + ".json", ojson.Pretty(event)}}
+	if intent.String("priority") == "p0" {
+		out = append(out, FileWrite{PriorityMarker, ojson.Pretty(ojson.NewObject(
+			"intent_id", intent.String("intent_id"),
+			"priority", "p0",
+			"description", event.Object("signal").String("description"),
+			"injected_at", now,
+		))})
+	}
+	return append(out, FileWrite{IntentPath(intent.String("intent_id")), ojson.Pretty(intent)})
+}
+
+// InjectIntent records an approved intent of the run.
+type InjectIntent struct {
+	Spec IntentSpec `json:"spec"`
+}
+
+func (*InjectIntent) Name() string   { return OpInject }
+func (*InjectIntent) Blobs() []*Blob { return nil }
+
+// InjectResult is the outcome of InjectIntent.
+type InjectResult struct{ Intent *ojson.Object }
+
+func (op *InjectIntent) apply(t *transition) *wire.Error {
+	if err := CheckInjector(t.env.Actor); err != nil {
+		return err
+	}
+	if err := op.Spec.Check(t.cfg); err != nil {
+		return err
+	}
+	if len(t.s.Intents) >= MaxIntents {
+		return argument("intents", "%d intents of this run are not over; it takes no more.", len(t.s.Intents))
+	}
+	intent, event := NewIntent(&op.Spec, t.env, t.s.Run())
+	t.s.Intents = append(slices.Clip(t.s.Intents), intentEntry(intent, event.String("source"), event.String("category")))
+	t.files = append(t.files, IntentFiles(intent, event, t.env.Time())...)
+	id := intent.String("intent_id")
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"type", "intent_injected",
+		"run_id", t.s.Run(),
+		"phase", t.s.Phase,
+		"intent_id", id,
+		"priority", op.Spec.Priority,
+		"charter", intent.String("charter"),
+		"acceptance_contract", intent.Strings("acceptance_contract"),
+		"by", ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email),
+		"terminal", t.env.Actor.Terminal,
+		"timestamp", t.env.Time(),
+	))
+	t.subject = "inject " + id + " (" + op.Spec.Priority + "): " + run.Clip(wire.OneLine(intent.String("charter")), 60)
+	t.result = &InjectResult{Intent: intent}
+	return nil
+}
+
+// CheckInjector refuses an agent: an intent is work that a person has approved.
+func CheckInjector(a Actor) *wire.Error {
+	if a.InsideTurn == "" {
+		return nil
+	}
+	return &wire.Error{
+		Code:    wire.CodeInsideTurn,
+		Field:   "actor",
+		Message: a.place() + "; an agent does not approve work.",
+		Hint:    "a person runs git agentxchain inject in their own terminal",
+	}
+}
+
+func intentEntry(doc *ojson.Object, source, category string) *ojson.Object {
+	return ojson.NewObject("source", ojson.OrNull(source), "category", ojson.OrNull(category), "document", doc)
+}
+
+// CheckIntentDocument says what is wrong with the file of an intent, "" for nothing.
+func CheckIntentDocument(doc *ojson.Object) string {
+	items := doc.Strings("acceptance_contract")
+	switch {
+	case !IntentID(doc.String("intent_id")):
+		return "it has no intent id"
+	case len(doc.String("charter")) > MaxIntentText:
+		return fmt.Sprintf("its charter has more than %d bytes", MaxIntentText)
+	case len(items) > MaxIntentItems || slices.ContainsFunc(items, func(i string) bool { return len(i) > MaxIntentItem || strings.TrimSpace(i) == "" }):
+		return fmt.Sprintf("its acceptance contract has more than %d items, or one of them is empty or has more than %d bytes", MaxIntentItems, MaxIntentItem)
+	}
+	return ""
+}
