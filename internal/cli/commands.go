@@ -77,6 +77,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newWhatifCommand(f),
 		newBisectCommand(f),
 		newPolicyCommand(f),
+		newSimulateCommand(f),
 		newValidateCommand(f),
 		newVerifyCommand(f),
 		newConfigCommand(f),

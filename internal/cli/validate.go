@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -46,6 +47,11 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 	}
 	defer func() { _ = r.Close() }()
 	docs := r.CheckDocuments()
+	if docs.Config != nil && docs.ConfigErr == nil && len(docs.ConfigProblems) == 0 {
+		// Here and not where documents are checked: what a configuration can come to is for
+		// a person to know, and no ground to call the document invalid.
+		docs.Admission = append(docs.Admission, whatif.Liveness(docs.Config)...)
+	}
 	rows := documentFindings(docs)
 	var viewErr error
 	if docs.Valid() {
@@ -60,7 +66,8 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 		list = append(list, ojson.NewObject("file", d.file, "severity", d.severity, "code", d.code, "field", ojson.OrNull(d.field), "message", d.message))
 		switch {
 		case d.severity != config.SeverityError:
-		case d.code == config.AdmissionNoProducer || d.code == config.AdmissionOwnerAway || d.code == config.AdmissionOwnerMute:
+		case d.code == config.AdmissionNoProducer || d.code == config.AdmissionOwnerAway || d.code == config.AdmissionOwnerMute,
+			d.code == whatif.SimulationStuck:
 			failing++
 		default:
 			invalid++

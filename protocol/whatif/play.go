@@ -27,7 +27,8 @@ type Play struct {
 	Files  map[string][]byte // of the project, by path; replaced, never changed
 	Now    time.Time
 
-	step int
+	step   int
+	replay *result.ReplayOutcome // of the verification of the next result; nil: it is not run again
 }
 
 // began is the time a play begins at.
@@ -138,6 +139,9 @@ func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *prot
 		}
 	}
 	op.Protected = protocol.ProtectedPaths(p.Config, path, op.Staged.Data, &op.Seen)
+	if protocol.PoliciesNeedReplay(p.Config, p.State.Phase, turn.AssignedRole) {
+		op.Replay = p.replay
+	}
 	return p.Do(op)
 }
 
