@@ -161,8 +161,14 @@ func openDriver(t testing.TB, dir string) *driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
-	return &driver{t: t, store: s, Dir: dir, interrupted: -1}
+	d := &driver{t: t, store: s, Dir: dir, interrupted: -1}
+	t.Cleanup(func() {
+		if _, ok := t.(*testing.T); ok {
+			judgedAgain(t, d)
+		}
+		_ = s.Close()
+	})
+	return d
 }
 
 // env is deterministic and moves a second forward with every operation.

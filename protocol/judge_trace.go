@@ -21,7 +21,10 @@ func pointer(names ...string) string {
 	var b strings.Builder
 	for _, n := range names {
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(n))
+		if strings.ContainsAny(n, "~/") {
+			n = strings.ReplaceAll(strings.ReplaceAll(n, "~", "~0"), "/", "~1")
+		}
+		b.WriteString(n)
 	}
 	return b.String()
 }

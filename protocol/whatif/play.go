@@ -29,6 +29,9 @@ type Play struct {
 
 	step   int
 	replay *result.ReplayOutcome // of the verification of the next result; nil: it is not run again
+
+	last protocol.Operation // decided on, in env
+	env  protocol.Env
 }
 
 // began is the time a play begins at.
@@ -47,6 +50,7 @@ func (p *Play) Do(op protocol.Operation) *protocol.Decided {
 	p.Now = p.Now.Add(time.Second)
 	env := protocol.Env{Now: p.Now, Seed: fmt.Sprintf("%032x", p.step), Git: protocol.GitFacts{Head: fmt.Sprintf("%040x", 1), Branch: "main"},
 		Actor: protocol.Actor{Name: "person", Email: p.person(), Terminal: true}}
+	p.last, p.env = op, env
 	d := protocol.Judge(&protocol.Snapshot{Config: p.Config, State: p.State, Index: p.Index}, op, env)
 	if d.Transition != nil {
 		p.State, p.Index = d.Transition.State, d.Transition.Index

@@ -1,0 +1,129 @@
+// Recorded operations judged again: an equal configuration changes nothing, and nothing
+// is written.
+
+package gitstore
+
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
+)
+
+// equalConfig judges a run again under the configuration it was decided under, decoded
+// anew, and returns how many operations were judged.
+func equalConfig(t testing.TB, s *Store, run string) (judged int, err error) {
+	t.Helper()
+	ctx := context.Background()
+	ops, err := s.Chain(ctx, run, "")
+	if err != nil {
+		return 0, err
+	}
+	var n atomic.Int64
+	var made sync.Map // of configurations, by id
+	err = s.EachOp(ctx, ops, 0, len(ops), func(_ int, op *RecordedOp) (*protocol.Transition, error) {
+		same, ok := made.Load(op.ConfigID)
+		if !ok {
+			cfg, _, err := config.Decode(ojson.Pretty(op.Config.Raw))
+			if err != nil {
+				return nil, err
+			}
+			same = cfg
+			made.Store(op.ConfigID, cfg)
+		}
+		c := (&whatif.Past{Op: string(op.Op), Record: op.Record, Before: op.Before}).Under(same.(*config.Config), true)
+		for _, d := range c.Differences {
+			t.Errorf("an equal configuration changes %s %s: %s %s, %s instead of %s", op.Name, op.Op.Short(), d.Rule, d.Subject, d.After, d.Before)
+		}
+		if c.Was == nil {
+			return nil, nil
+		}
+		n.Add(1)
+		return c.Was.Transition, nil
+	})
+	return int(n.Load()), err
+}
+
+// judgedAgain holds the run a test of the store has made against an equal configuration:
+// what the test left in a state that cannot be read is not looked at.
+func judgedAgain(t testing.TB, d *driver) {
+	refs, err := d.store.Runs(context.Background())
+	if err != nil || t.Failed() {
+		return
+	}
+	for _, ref := range refs {
+		_, _ = equalConfig(t, d.store, strings.TrimPrefix(ref.Name, git.RunRefPrefix))
+	}
+}
+
+// files are all files below a directory with size and time of change.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			out[path] = info.ModTime().Format(time.RFC3339Nano) + " " + info.Mode().String() + " " + string(ojson.Int(int(info.Size())))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestJudgingAgainWritesNothing(t *testing.T) {
+	d := newDriver(t)
+	d.must(initOp(false))
+	d.turns(3)
+	refs, err := d.store.Runs(t.Context())
+	if err != nil || len(refs) != 1 {
+		t.Fatalf("%v, %v", refs, err)
+	}
+	before := files(t, d.Dir)
+	n, err := equalConfig(t, d.store, strings.TrimPrefix(refs[0].Name, git.RunRefPrefix))
+	if err != nil || n < 7 {
+		t.Fatalf("%d operations judged: %v", n, err)
+	}
+	after := files(t, d.Dir)
+	for path, was := range before {
+		if after[path] != was {
+			t.Errorf("%s was %s and is %s", path, was, after[path])
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files, before %d", len(after), len(before))
+	}
+}
+
+// BenchmarkJudgeAgain judges every operation of a run under two configurations.
+func BenchmarkJudgeAgain(b *testing.B) {
+	d := newDriver(b)
+	d.must(initOp(false))
+	d.turns(100)
+	refs, err := d.store.Runs(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	run, n := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix), 0
+	for b.Loop() {
+		if n, err = equalConfig(b, d.store, run); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+}
