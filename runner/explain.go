@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
@@ -147,14 +146,4 @@ func (r *Runner) ChainAt(ctx context.Context, ops []OpInfo, i int) (*chains.Chai
 		return nil, nil
 	})
 	return out, err
-}
-
-// ExplainOp judges one operation of a run's chain as it was judged, nil when it cannot be
-// applied again.
-func (r *Runner) ExplainOp(ctx context.Context, op git.OID) (*chains.Chain, error) {
-	ops, err := r.Store.Chain(ctx, "", op)
-	if err != nil || len(ops) == 0 {
-		return nil, err
-	}
-	return r.ChainAt(ctx, ops, len(ops)-1)
 }

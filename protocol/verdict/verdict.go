@@ -104,15 +104,6 @@ type Leaf struct {
 	Path []*Step
 }
 
-// Key tells the same question in two chains.
-func (l Leaf) Key() string {
-	key := ""
-	for _, s := range l.Path {
-		key += s.Rule + "\x00" + s.Subject + "\x01"
-	}
-	return key + l.Rule + "\x00" + l.Subject
-}
-
 // All yields every step, each before those inside of it.
 func (c *Chain) All() iter.Seq[Leaf] {
 	return func(yield func(Leaf) bool) {
