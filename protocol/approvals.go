@@ -29,7 +29,7 @@ func Decides(name string) bool {
 	switch name {
 	case OpAccept, OpExternal, OpDeny, OpWithdraw, OpAbandon, OpConfirm,
 		(*ApprovePhase)(nil).Name(), (*ApproveCompletion)(nil).Name(),
-		(*AdoptConfig)(nil).Name(), (*Reactivate)(nil).Name(), (*RejectTurn)(nil).Name():
+		(*AdoptConfig)(nil).Name(), (*Reactivate)(nil).Name(), (*RejectTurn)(nil).Name(), OpReconcile:
 		return true
 	}
 	return false
@@ -150,6 +150,8 @@ func (a *Act) overrules() (attest.Decision, *Consent) {
 		return attest.AdoptConfig, op.Consent
 	case *Confirm:
 		return attest.AcceptWorking, op.Consent
+	case *ReconcileCommits:
+		return attest.Reconcile, op.Consent
 	case *Reactivate:
 		return op.decision("").kind, op.Consent
 	}
@@ -198,6 +200,8 @@ func SayingsOf(row *ojson.Object, known map[string]bool) []*Saying {
 		s.Decision, who = "abandon", "abandoned_by"
 	case "human_unblock":
 		s.Decision, who = "unblock", "unblocked_by"
+	case "commits_reconciled":
+		s.Decision, who, s.Phase = "reconcile", "reconciled_by", row.String("phase")
 	case "human_rejection":
 		s.Decision, who = "reject", "rejected_by"
 	case "human_overrule":

@@ -254,6 +254,8 @@ func (v *approvalVerifier) act(a *Act) {
 		d.rules = AdoptionRules(config.DecodeGoverning(op.Was.Data), a.Config, c)
 	case *Confirm:
 		d.rules = ConfirmationRules(a.Config, c, op.Claims)
+	case *ReconcileCommits:
+		d.rules = ActRules(a.Config, c)
 	case *Reactivate:
 		d = op.decision(a.overrulePhase())
 		d.rules = ActRules(a.Config, c)

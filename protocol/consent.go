@@ -439,6 +439,8 @@ func (d *decision) command() string {
 		return "git agentxchain unblock"
 	case attest.AcceptAsIs:
 		return "git agentxchain unblock --accept-as-is --reason TEXT"
+	case attest.Reconcile:
+		return "git agentxchain reconcile"
 	case attest.AcceptWorking:
 		return "git agentxchain confirm"
 	}

@@ -6,6 +6,7 @@ package protocol
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -206,11 +207,20 @@ func (a *acceptance) observe(*ojson.Object) *wire.Error {
 		Attribution: a.attr, Uncheckpointed: t.x.Uncheckpointed.Keys(), HasVerification: len(a.res.Verification.Commands)+len(a.res.Verification.MachineEvidence) > 0})
 	a.warnings = append(a.warnings, out.Warnings...)
 	if out.Err != nil {
+		if a.commitsSince() {
+			out.Err.Hint = strings.TrimPrefix(out.Err.Hint+"; commits were made since the turn began: where a person made them, git agentxchain reconcile --show", "; ")
+		}
 		return out.Err
 	}
 	a.effective = out.Effective
 	a.leftover = out.Leftover
 	return nil
+}
+
+// commitsSince reports commits since the turn began.
+func (a *acceptance) commitsSince() bool {
+	b := a.turn.Baseline
+	return b != nil && wire.OrEmpty(b.HeadRef) != "" && a.seen.HeadRef != nil && *a.seen.HeadRef != *b.HeadRef
 }
 
 // checkEmpty refuses a workspace artifact without any change.

@@ -37,6 +37,9 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 		"overlap_ratio", wire.Member(summary, "overlap_ratio"))
 	files := found.Conflict.Strings("conflicting_files")
 	hint := fmt.Sprintf("git agentxchain reject %s --reassign --reason ..., or merge by hand and git agentxchain accept %s --resolution human_merge", turn.TurnID, turn.TurnID)
+	if a.commitsSince() {
+		hint += "; where a person committed the changes: git agentxchain reconcile --show"
+	}
 	if count >= conflictLoopLimit && !(t.s.Status == wire.StatusBlocked && t.blockOf(a.turn) == blockSibling) {
 		// A sibling's block stays; this one follows when it is settled.
 		t.block(conflictBlock(&turn, files))

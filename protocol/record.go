@@ -104,7 +104,7 @@ func DecodeRecord(doc []byte, evidence func(digest string) ([]byte, error)) (*Re
 // operations maps wire names to blank operations for decoding.
 func operations() map[string]Operation {
 	ops := []Operation{&InitRun{}, &AssignTurn{}, &AcceptTurn{}, &RejectTurn{}, &ReissueTurn{}, &ApprovePhase{}, &ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &Checkpoint{}, &Audit{},
-		&DispatchTurn{}, &RefreshBaseline{}, &AdvanceTurn{}, &Watch{}, &DispatchTimeout{}, &SendMessage{}, &AckMessage{}, &RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{}, &AbandonRun{}, &WithdrawApproval{}, &DecideProposal{}, &InjectIntent{}}
+		&DispatchTurn{}, &RefreshBaseline{}, &AdvanceTurn{}, &Watch{}, &DispatchTimeout{}, &SendMessage{}, &AckMessage{}, &RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{}, &AbandonRun{}, &WithdrawApproval{}, &DecideProposal{}, &InjectIntent{}, &ReconcileCommits{}}
 	m := make(map[string]Operation, len(ops))
 	for _, op := range ops {
 		m[op.Name()] = op

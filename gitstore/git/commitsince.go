@@ -54,3 +54,15 @@ func (r *Repository) CommitsSince(ctx context.Context, base, head OID, limit int
 	}
 	return commits, more, nil
 }
+
+// DeletedSince returns the oldest commit between base and head that deletes a path of the
+// project, "" for none.
+func (r *Repository) DeletedSince(ctx context.Context, base, head OID, path string) (OID, error) {
+	out, err := r.Git.Run(ctx, nil, "log", "--reverse", "--no-renames", "--diff-merges=first-parent", "--diff-filter=D",
+		"--format=%H", string(base)+".."+string(head), "--", path)
+	if err != nil {
+		return "", err
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return OID(first), nil
+}

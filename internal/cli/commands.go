@@ -57,6 +57,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newEscalateCommand(f),
 		newAbandonCommand(f),
 		newUnblockCommand(f),
+		newReconcileCommand(f),
 		newCheckpointCommand(f),
 		newProposalCommand(f),
 		newInjectCommand(f),

@@ -43,6 +43,7 @@ const (
 	Unblock       Decision = "unblock"
 	Decline       Decision = "decline"
 	AcceptWorking Decision = "accept_working"
+	Reconcile     Decision = "reconcile"
 	AcceptAsIs    Decision = "accept_as_is" // gate is what blocks the run, gate_type policy or hook
 	TrustHooks    Decision = "trust_hooks"
 )
@@ -255,7 +256,7 @@ func (d Decision) decided() (known, run, gate bool) {
 	switch d {
 	case Approve, Deny, Withdraw, AcceptAsIs:
 		return true, true, true
-	case Unblock, AcceptWorking:
+	case Unblock, AcceptWorking, Reconcile:
 		return true, true, false
 	case AdoptConfig, Decline, TrustHooks:
 		return true, false, false

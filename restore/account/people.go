@@ -24,6 +24,7 @@ func PersonActs(r *ojson.Object) []*ojson.Object {
 		"human_unblock":       "unblocked_by",
 		"human_rejection":     "rejected_by",
 		"human_overrule":      "overruled_by",
+		"commits_reconciled":  "reconciled_by",
 	}[kind]
 	if member == "" {
 		return nil

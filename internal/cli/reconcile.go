@@ -1,0 +1,122 @@
+// reconcile: take commits a person made into what the run starts from.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newReconcileCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "reconcile", Aliases: []string{"reconcile-state"}, Category: categoryRun,
+		Usage: "take commits a person made during a turn out of it",
+		Description: "--show lists the commits since the turn began, and what they change. Without it they become part of what the run " +
+			"and its turns start from, and accept judges the turn's own changes only; what is staged stays. Commits that change the record or a " +
+			"protected path are refused, and a history that was rewritten. Where authority.acts says who may, it is one of them.",
+		Flags: append([]ucli.Flag{
+			&ucli.BoolFlag{Name: "show", Usage: "list the commits and change nothing"},
+			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
+			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "take the commits without asking"},
+		}, consentFlags()...),
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			consent, err := consentOptions(c)
+			if err != nil {
+				return err
+			}
+			return runReconcile(c.Context, f, runner.ReconcileOptions{Reason: c.String("reason"), Consent: consent},
+				c.Bool("show"), c.Bool("yes"))
+		},
+	}
+}
+
+func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOptions, show, yes bool) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	look, err := r.Unreconciled(ctx)
+	if err != nil {
+		return err
+	}
+	payload := ojson.NewObject("previous_baseline", ojson.OrNull(string(look.Baseline)), "accepted_head", ojson.OrNull(string(look.Head)),
+		"turn_ids", wire.NonNil(look.Turns), "commits", commitRows(look.Commits))
+	if show {
+		payload.Set("safe", look.Unsafe == nil)
+		f.Out.Emit(payload, func(p *term.Printer) { printUnreconciled(p, look) })
+		return look.Unsafe
+	}
+	if len(look.Commits) == 0 {
+		return protocol.NothingToReconcile()
+	}
+	if f.Interactive() && !yes {
+		f.Out.Notice("commits made since %s:", look.Baseline.Short())
+		for _, c := range look.Commits {
+			f.Out.Notice("  %.12s  %s  %s", c.Commit, term.OneLine(c.Author), term.OneLine(c.Subject))
+			for _, name := range c.Files {
+				f.Out.Notice("      %s", term.OneLine(name))
+			}
+		}
+		if agreed, err := f.Prompt.Confirm(ctx, "Take them into the baseline?", "--yes", false); err != nil || !agreed {
+			return err
+		}
+	}
+	o.Head = look.Head
+	out, err := r.Reconcile(ctx, o)
+	tellNotices(f, out.Notices)
+	if err != nil {
+		return err
+	}
+	n := next(ctx, r)
+	done := donePayload(&out.Done)
+	for _, k := range payload.Keys() {
+		v, _ := payload.Get(k)
+		done.Set(k, v)
+	}
+	done.Set("next_action", nextObject(n))
+	f.Out.Emit(done, func(p *term.Printer) {
+		p.Printf("%s taken into the baseline; the run stands at %s.\n\n", counted(len(out.Result.Commits), "commit"), p.Bold(look.Head.Short()))
+		for _, id := range out.Result.Turns {
+			p.Field("Turn", "%s answers for its own changes only", term.OneLine(id))
+		}
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}
+
+func commitRows(list []protocol.TakenCommit) []*ojson.Object {
+	rows := []*ojson.Object{}
+	for _, c := range list {
+		rows = append(rows, ojson.NewObject("sha", c.Commit, "author", c.Author, "subject", c.Subject, "paths_touched", wire.NonNil(c.Files)))
+	}
+	return rows
+}
+
+func printUnreconciled(p *term.Printer, look *runner.Unreconciled) {
+	if len(look.Commits) == 0 {
+		p.Println("No commit was made since the run's baseline.")
+		return
+	}
+	p.Printf("%s since %s:\n", counted(len(look.Commits), "commit"), p.Bold(look.Baseline.Short()))
+	for _, c := range look.Commits {
+		p.Printf("\n%.12s  %s  %s\n", c.Commit, term.OneLine(c.Author), term.OneLine(c.Subject))
+		for _, name := range c.Files {
+			p.Printf("    %s\n", term.OneLine(name))
+		}
+	}
+	if look.Unsafe == nil {
+		p.Printf("\nTake them in: git agentxchain reconcile\n")
+	}
+}

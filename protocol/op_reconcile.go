@@ -1,0 +1,231 @@
+// ReconcileCommits: a person takes commits into what the run and its turns start from
+// (docs/spec/observation.md#commits-of-a-person).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// OpReconcile is the wire name of ReconcileCommits.
+const OpReconcile = "reconcile_commits"
+
+// Codes of commits that are not taken.
+const (
+	CodeHistoryRewrite    = "history_rewrite"           // the baseline is no ancestor of HEAD
+	CodeMissingBaseline   = "missing_baseline"          // nothing says where the run stood
+	CodeGovernedCommit    = "governance_state_modified" // a commit changes the record
+	CodeProtectedCommit   = "protected_path_modified"   // a commit changes what git_hooks.protected keeps
+	CodeCriticalDeleted   = "critical_artifact_deleted" // a commit deletes evidence of the run
+	CodeNothingReconciled = "nothing_to_reconcile"
+)
+
+// CriticalArtifact is the file no commit may delete.
+const CriticalArtifact = ".planning/acceptance-matrix.md"
+
+// ReconcileCommits makes HEAD what the run stands at, and what the named turns began
+// with: they answer for none of the commits since. Their staged results stay.
+type ReconcileCommits struct {
+	Baseline  string           `json:"baseline"` // commit id
+	Head      string           `json:"head"`
+	Commits   []TakenCommit    `json:"commits"`             // oldest first
+	Deleted   string           `json:"deleted,omitempty"`   // the commit that deletes CriticalArtifact, "" for none
+	Protected []string         `json:"protected,omitempty"` // paths of the commits that git_hooks.protected keeps
+	Turns     []ReconciledTurn `json:"turns"`
+	Reason    string           `json:"reason,omitempty"`
+	Consent   *Consent         `json:"consent,omitempty"` // who agrees, with the proof
+}
+
+// ReconciledTurn is a turn that began before the commits.
+type ReconciledTurn struct {
+	TurnID string   `json:"turn_id"`
+	Files  []string `json:"files"` // that commits since it began change
+}
+
+func (*ReconcileCommits) Name() string      { return OpReconcile }
+func (op *ReconcileCommits) Blobs() []*Blob { return op.Consent.blobs() }
+
+// ReconcileResult is the outcome of ReconcileCommits.
+type ReconcileResult struct {
+	Baseline, Head string
+	Commits        []TakenCommit
+	Turns          []string
+}
+
+// maxReconciled bounds the commits of one operation.
+const maxReconciled = 1000
+
+func (op *ReconcileCommits) apply(t *transition) *wire.Error {
+	s := t.s
+	if err := t.outsideTurn("take commits out of its own work", "git agentxchain reconcile"); err != nil {
+		return err
+	}
+	switch s.Status {
+	case wire.StatusActive, wire.StatusPaused, wire.StatusBlocked:
+	default:
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "status",
+			Message: "No run is under way; the next one begins at the commit of then.",
+			Hint:    "git agentxchain assign",
+		}
+	}
+	switch {
+	case len(op.Commits) == 0:
+		return NothingToReconcile()
+	case len(op.Commits) > maxReconciled:
+		return argument("commits", "%d commits are more than one reconciliation takes (%d).", len(op.Commits), maxReconciled)
+	case !commitID(op.Baseline) || !commitID(op.Head) || t.env.Git.Head != op.Head:
+		return argument("head", "%s is not the commit that is checked out.", wire.Shown(op.Head))
+	}
+	if refusal := op.safe(); refusal != nil {
+		return refusal
+	}
+	reason := wire.TrimSpace(op.Reason)
+	if len(reason) > maxDenial {
+		return tooLong(reason)
+	}
+	if err := t.act(attest.Reconcile, op.Consent, ActRules(t.cfg, op.Consent)); err != nil {
+		return err
+	}
+	res := &ReconcileResult{Baseline: op.Baseline, Head: op.Head, Commits: op.Commits}
+	for _, r := range op.Turns {
+		old, ok := s.ActiveTurns.Get(r.TurnID)
+		if !ok || old.Baseline == nil {
+			continue
+		}
+		turn, base := *old, *old.Baseline
+		base.HeadRef = new(op.Head)
+		base.DirtySnapshot = base.DirtySnapshot.Clone(nil)
+		for _, f := range r.Files {
+			base.DirtySnapshot.Delete(f) // the commit has its contents now
+		}
+		turn.Baseline = &base
+		turn.Carried = slices.DeleteFunc(slices.Clone(turn.Carried), func(p string) bool { return slices.Contains(r.Files, p) })
+		s.ActiveTurns.Set(r.TurnID, &turn)
+		res.Turns = append(res.Turns, r.TurnID)
+	}
+	op.record(t, reason)
+	t.result = res
+	return nil
+}
+
+func (op *ReconcileCommits) record(t *transition, reason string) {
+	s := t.s
+	var paths []string
+	commits := make([]*ojson.Object, len(op.Commits))
+	for i, c := range op.Commits {
+		commits[i] = ojson.NewObject("sha", c.Commit, "subject", c.Subject, "paths_touched", wire.NonNil(c.Files))
+		paths = append(paths, c.Files...)
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	s.AcceptedIntegrationRef = new("git:" + op.Head)
+	s.Extra.Set("operator_commit_reconciliation", ojson.NewObject(
+		"reconciled_at", t.env.Time(),
+		"previous_baseline", op.Baseline,
+		"accepted_head", op.Head,
+		"commit_count", len(op.Commits),
+		"safety_mode", "manual_safe_only",
+	))
+	t.event(run.EventOperatorCommitReconciled, nil,
+		"previous_baseline", op.Baseline,
+		"accepted_head", op.Head,
+		"accepted_commits", commits,
+		"paths_touched", wire.NonNil(paths),
+		"safety_checks", ojson.NewObject(
+			"baseline_is_ancestor", true,
+			"rejected_state_paths", []string{".agentxchain/"},
+			"reconcile_safe_paths", safePaths(),
+			"reconcile_safe_prefixes", []string{safePrefix},
+			"rejected_deletions", []string{CriticalArtifact},
+		),
+	)
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"type", "commits_reconciled",
+		"run_id", s.Run(),
+		"phase", s.Phase,
+		"previous_baseline", op.Baseline,
+		"accepted_head", op.Head,
+		"commits", commits,
+		"turn_ids", wire.NonNil(turnsOf(op.Turns)),
+		"reconciled_by", t.person(),
+		"reason", ojson.OrNull(reason),
+		"votes", t.votesRows(),
+		"terminal", t.env.Actor.Terminal,
+		"timestamp", t.env.Time(),
+	))
+	t.talk("takes commits into the baseline", fmt.Sprintf("%.12s to %.12s", op.Baseline, op.Head), reason)
+	t.session = "operator_commit_reconciled"
+	t.subject = fmt.Sprintf("reconcile %d commits at %.12s", len(op.Commits), op.Head)
+}
+
+func turnsOf(list []ReconciledTurn) (out []string) {
+	for _, r := range list {
+		out = append(out, r.TurnID)
+	}
+	return out
+}
+
+// safePrefix and safePaths are what a person may commit below .agentxchain.
+const safePrefix = ".agentxchain/prompts/"
+
+func safePaths() []string { return []string{".agentxchain/SESSION_RECOVERY.md"} }
+
+// governedPath reports a path of the record, however it is spelt.
+func governedPath(path string) bool {
+	folded := wire.FoldPath(path)
+	switch wire.GovernedPath(path) {
+	case wire.GovernedLedger, wire.GovernedTasks:
+		return true
+	}
+	if folded != ".agentxchain" && !strings.HasPrefix(folded, ".agentxchain/") {
+		return false
+	}
+	return !strings.HasPrefix(path, safePrefix) && !slices.Contains(safePaths(), path)
+}
+
+// safe refuses commits, the oldest first, that a person may not take in.
+func (op *ReconcileCommits) safe() *wire.Error {
+	refuse := func(code string, c TakenCommit, path, message, hint string) *wire.Error {
+		return &wire.Error{
+			Code:    code,
+			Field:   path,
+			Message: fmt.Sprintf("Commit %.8s %s; nothing was reconciled.", c.Commit, message),
+			Hint:    hint,
+			Details: ojson.NewObject("offending_commit", c.Commit, "offending_path", path,
+				"previous_baseline", op.Baseline, "current_head", op.Head),
+		}
+	}
+	for _, c := range op.Commits {
+		if c.Commit == op.Deleted {
+			return refuse(CodeCriticalDeleted, c, CriticalArtifact, "deletes "+CriticalArtifact, "put the file back with a commit before it, or go back to the baseline")
+		}
+		for _, f := range c.Files {
+			switch {
+			case governedPath(f):
+				return refuse(CodeGovernedCommit, c, f, "changes "+wire.Shown(f)+", which is the record", "git agentxchain fsck shows what differs; take the commit back and: git agentxchain reconcile --show")
+			case slices.Contains(op.Protected, f):
+				return refuse(CodeProtectedCommit, c, f, "changes "+wire.Shown(f)+", which is protected", "change git_hooks.protected first: git agentxchain config adopt")
+			}
+		}
+	}
+	return nil
+}
+
+// NothingToReconcile says that no commit was made.
+func NothingToReconcile() *wire.Error {
+	return &wire.Error{
+		Code:    CodeNothingReconciled,
+		Field:   "head",
+		Message: "No commit was made since the run's baseline.",
+		Hint:    "git agentxchain status",
+	}
+}

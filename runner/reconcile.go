@@ -1,0 +1,221 @@
+// Reconcile: commits a person made while turns are at work are taken into what they
+// start from (docs/spec/observation.md#commits-of-a-person).
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// maxReconciled is how many commits one reconciliation takes.
+const maxReconciled = 1000
+
+// Unreconciled are the commits that a reconciliation would take in.
+type Unreconciled struct {
+	Baseline git.OID
+	Head     git.OID
+	Commits  []protocol.TakenCommit // oldest first
+	Turns    []string               // active turns that began before them
+	Unsafe   error                  // why they are not taken, nil when they can be
+}
+
+// Reconciled is the outcome of Reconcile.
+type Reconciled struct {
+	Done
+	Result *protocol.ReconcileResult
+}
+
+// ReconcileOptions says what a person has looked at.
+type ReconcileOptions struct {
+	Head    git.OID // the commit that was shown; "" for whatever is checked out
+	Reason  string
+	Consent ConsentOptions
+}
+
+// Unreconciled lists the commits made since the run's baseline: where its oldest turn at
+// work began, or what was last accepted. Nothing is changed.
+func (r *Runner) Unreconciled(ctx context.Context) (*Unreconciled, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	head, _, err := r.Store.Repository().Checkout(ctx)
+	if err != nil {
+		return nil, err
+	}
+	op, err := r.reconciliation(ctx, v, head)
+	if err != nil {
+		return nil, err
+	}
+	out := &Unreconciled{Baseline: git.OID(op.Baseline), Head: head, Commits: op.Commits}
+	for _, t := range op.Turns {
+		out.Turns = append(out.Turns, t.TurnID)
+	}
+	env := protocol.Env{Now: r.now(), Git: protocol.GitFacts{Head: string(head)}}
+	if _, refusal := protocol.Apply(v.Snapshot(), op, env); refusal != nil && len(op.Commits) > 0 && unsafeCommit(refusal.Code) {
+		out.Unsafe = refusal
+	}
+	return out, nil
+}
+
+func unsafeCommit(code string) bool {
+	return code == protocol.CodeGovernedCommit || code == protocol.CodeProtectedCommit || code == protocol.CodeCriticalDeleted
+}
+
+// Reconcile takes the commits in. Staged results stay as they are.
+//
+// Errors: missing_baseline, history_rewrite, governance_state_modified,
+// protected_path_modified, critical_artifact_deleted, nothing_to_reconcile, state_moved,
+// inside_dispatched_turn, invalid_state_transition.
+func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconciled, error) {
+	out := &Reconciled{}
+	done, err := r.do(ctx, "reconcile", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if err := c.r.personOnly("take commits out of its own work", "git agentxchain reconcile"); err != nil {
+			return nil, err
+		}
+		st, err := c.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if opt.Head != "" && opt.Head != st.Head {
+			return nil, &wire.Error{
+				Code:    gitstore.CodeStateMoved,
+				Field:   "head",
+				Message: "Another commit was made since the commits were shown.",
+				Hint:    "git agentxchain reconcile --show",
+			}
+		}
+		op, err := r.reconciliation(ctx, c.view, st.Head)
+		if err != nil {
+			return nil, err
+		}
+		op.Reason = opt.Reason
+		op.Consent, err = c.consent(ctx, asking{
+			decision: attest.Reconcile,
+			reason:   opt.Reason,
+			rules: func(given *protocol.Consent) []*config.GateRule {
+				return protocol.ActRules(c.view.Config, given)
+			},
+		}, opt.Consent)
+		return op, err
+	})
+	out.Done = *done
+	if err == nil && done.Transition != nil {
+		out.Result, _ = done.Transition.Result.(*protocol.ReconcileResult)
+	}
+	return out, err
+}
+
+// reconciliation gathers what there is to take in.
+func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.OID) (*protocol.ReconcileCommits, error) {
+	op := &protocol.ReconcileCommits{Head: string(head), Commits: []protocol.TakenCommit{}, Turns: []protocol.ReconciledTurn{}}
+	repo := r.Store.Repository()
+	for id, turn := range v.State.ActiveTurns.All() {
+		base := headOf(turn.Baseline)
+		if base == "" || base == head {
+			continue
+		}
+		commits, err := r.commitsTo(ctx, base, head)
+		if err != nil {
+			return nil, err
+		}
+		var files []string
+		for _, k := range commits {
+			files = append(files, k.Files...)
+		}
+		slices.Sort(files)
+		op.Turns = append(op.Turns, protocol.ReconciledTurn{TurnID: id, Files: wire.NonNil(slices.Compact(files))})
+		if len(commits) > len(op.Commits) {
+			op.Baseline, op.Commits = string(base), takenCommits(commits)
+		}
+	}
+	if len(op.Turns) == 0 && v.State.ActiveTurns.Len() == 0 {
+		base := standsAt(v, repo.ObjectFormat)
+		if base == "" {
+			return nil, &wire.Error{
+				Code:    protocol.CodeMissingBaseline,
+				Field:   "accepted_integration_ref",
+				Message: "Nothing says at which commit the run stood.",
+				Hint:    "git agentxchain assign",
+			}
+		}
+		commits, err := r.commitsTo(ctx, base, head)
+		if err != nil {
+			return nil, err
+		}
+		op.Baseline, op.Commits = string(base), takenCommits(commits)
+	}
+	if len(op.Commits) == 0 {
+		return op, nil
+	}
+	for _, k := range op.Commits {
+		for _, f := range k.Files {
+			if protocol.KeptPath(v.Config, f) && !slices.Contains(op.Protected, f) {
+				op.Protected = append(op.Protected, f)
+			}
+		}
+	}
+	gone, err := repo.DeletedSince(ctx, git.OID(op.Baseline), head, protocol.CriticalArtifact)
+	op.Deleted = string(gone)
+	return op, err
+}
+
+// commitsTo lists the commits from base to head, the newest first.
+func (r *Runner) commitsTo(ctx context.Context, base, head git.OID) ([]git.TurnCommit, error) {
+	repo := r.Store.Repository()
+	ok, err := repo.Ancestor(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &wire.Error{
+			Code:    protocol.CodeHistoryRewrite,
+			Field:   "head",
+			Message: fmt.Sprintf("Baseline %.8s is no ancestor of HEAD %.8s: the history was rewritten, or another branch is checked out.", base, head),
+			Hint:    "go back to the branch the turn began on, then: git agentxchain reconcile --show",
+		}
+	}
+	commits, more, err := repo.CommitsSince(ctx, base, head, maxReconciled)
+	if err != nil {
+		return nil, err
+	}
+	if more {
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "head",
+			Message: fmt.Sprintf("More than %d commits were made since %.8s.", maxReconciled, base),
+			Hint:    "git agentxchain reissue --take-commits",
+		}
+	}
+	return commits, nil
+}
+
+func takenCommits(list []git.TurnCommit) []protocol.TakenCommit {
+	out := []protocol.TakenCommit{}
+	for _, k := range slices.Backward(list) {
+		out = append(out, protocol.TakenCommit{Commit: string(k.OID), Author: k.Author, Subject: k.Subject, Files: wire.NonNil(k.Files)})
+	}
+	return out
+}
+
+// standsAt is the commit of a run without turns at work.
+func standsAt(v *gitstore.View, format string) git.OID {
+	refs := []string{wire.OrEmpty(v.State.AcceptedIntegrationRef), v.State.LastCompletedTurn.String("checkpoint_sha")}
+	for _, ref := range refs {
+		id := git.OID(strings.TrimPrefix(ref, "git:"))
+		if id.Valid(format) {
+			return id
+		}
+	}
+	return ""
+}
