@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -58,20 +59,38 @@ func (t *transition) exhaustBudget(turn *run.Turn) {
 	}
 	if s.Status == wire.StatusActive {
 		t.block(blockSpec{On: "budget:exhausted", Category: "budget_exhausted", TypedReason: "budget_exhausted", Owner: run.OwnerHuman,
-			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: git agentxchain unblock", Detail: detail, Turn: turn,
+			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: git agentxchain config adopt", Detail: detail, Turn: turn,
 			Retained: s.ActiveTurns.Has(turn.TurnID)})
 	}
 }
 
 func (t *transition) warnOnly() bool { return t.cfg.Budget != nil && t.cfg.Budget.OnExceed == "warn" }
 
+// dearTurn says that a turn cost more than one may, "" when it did not.
+func (t *transition) dearTurn(turn *run.Turn, usd float64) string {
+	b := t.cfg.Budget
+	if b == nil || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 || usd <= *b.PerTurnMaxUSD {
+		return ""
+	}
+	text := fmt.Sprintf("The turn cost $%.2f, $%.2f more than budget.per_turn_max_usd allows ($%.2f)", usd, usd-*b.PerTurnMaxUSD, *b.PerTurnMaxUSD)
+	t.lastEvent(run.EventBudgetExceededWarn, turn, ojson.NewObject("scope", "turn", "spent_usd", usd, "limit_usd", *b.PerTurnMaxUSD, "warning", text))
+	return text + "."
+}
+
+// Affordable says why the budget refuses another turn, nil when it does not.
+func Affordable(cfg *config.Config, s *run.State) *wire.Error {
+	t := &transition{cfg: cfg, s: s}
+	_, err := t.reserve("the next role")
+	return err
+}
+
 // solvent refuses to start another attempt when nothing remains to pay for it.
-func (t *transition) solvent(hint string) *wire.Error {
+func (t *transition) solvent() *wire.Error {
 	r := t.s.BudgetStatus.RemainingUSD
 	if t.cfg.Budget == nil || r == nil || *r > 0 || t.warnOnly() {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_run_max_usd",
 		Message: fmt.Sprintf("The run's budget is used up: $%.2f spent.", t.s.BudgetStatus.SpentUSD),
-		Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + hint}
+		Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + run.CmdAdopt}
 }

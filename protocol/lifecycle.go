@@ -199,7 +199,7 @@ func (t *transition) advance(g *GateResult, by, trigger string) {
 	if g.GateID != nil {
 		s.PhaseGateStatus.Set(*g.GateID, wire.GatePassed)
 	}
-	s.Phase, s.PhaseEnteredAt = to, new(t.env.Time())
+	s.Phase, s.PhaseEnteredAt, s.PhaseClockAt = to, new(t.env.Time()), nil
 	s.LastGateFailure = nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.NonProgressSignature, s.NonProgressCount = nil, 0

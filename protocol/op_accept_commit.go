@@ -58,7 +58,10 @@ func (a *acceptance) commit() {
 	a.intent()
 	gate := a.lifecycle()
 	a.needsHuman()
-	t.timeouts(turn, a.op.Files)
+	a.warnings = append(a.warnings, t.timeouts(turn, a.op.Files)...)
+	if dear := t.dearTurn(turn, a.res.CostUSD); dear != "" {
+		a.warnings = append(a.warnings, dear)
+	}
 	t.markDocuments(a.op.Documents, false, s.Phase != t.before.Phase)
 	t.reconcileGateFailure(a.op.Files, turn)
 	a.nonProgress()

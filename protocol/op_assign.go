@@ -163,7 +163,7 @@ func (t *transition) reserve(role string) (*float64, *wire.Error) {
 	if b == nil || remaining == nil {
 		return nil, nil
 	}
-	if err := t.solvent("git agentxchain assign"); err != nil {
+	if err := t.solvent(); err != nil {
 		return nil, err
 	}
 	if b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 {
@@ -176,8 +176,8 @@ func (t *transition) reserve(role string) (*float64, *wire.Error) {
 	}
 	if *b.PerTurnMaxUSD > available && !t.warnOnly() {
 		return nil, &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_turn_max_usd",
-			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role, *b.PerTurnMaxUSD, available),
-			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain assign"}
+			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role, *b.PerTurnMaxUSD, max(0, available)),
+			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + run.CmdAdopt}
 	}
 	return new(*b.PerTurnMaxUSD), nil
 }

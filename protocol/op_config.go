@@ -117,9 +117,16 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 	return nil
 }
 
-// relaxed lifts the stop of a policy that is another one now: the turn is judged anew.
+// relaxed lifts the stop of a budget that was raised, and of a policy that is another one
+// now: the turn is judged anew.
 func (op *AdoptConfig) relaxed(t *transition) {
 	r := t.s.BlockedReason
+	if t.s.Status == wire.StatusBlocked && r != nil && r.Category == "budget_exhausted" {
+		if t.causeGone() == nil {
+			t.clearBlock("config_adopted")
+		}
+		return
+	}
 	if t.s.Status != wire.StatusBlocked || r == nil || r.Category != "policy_escalation" ||
 		!t.s.ActiveTurns.Has(wire.OrEmpty(r.TurnID)) {
 		return

@@ -87,7 +87,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 		s.AcceptedIntegrationRef = new("git:" + t.env.Git.Head)
 	}
 	t.x = &run.Index{Run: s.Run()}
-	s.AuthorityBase, s.GateVotes, s.SpentNonces, s.Overruled = nil, nil, nil, nil
+	s.AuthorityBase, s.GateVotes, s.SpentNonces, s.Overruled, s.PhaseClockAt = nil, nil, nil, nil, nil
 	s.GateDocuments = ojson.Map[*run.DocumentMark]{}
 	if t.cfg.Authority != nil && t.env.Git.Head != "" {
 		s.AuthorityBase = new(t.env.Git.Head)

@@ -86,6 +86,9 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	if via == "" {
 		via = "operator_unblock"
 	}
+	if was == "timeout:phase" {
+		s.PhaseClockAt = new(t.env.Time())
+	}
 	t.clearBlockFor(via, wire.TrimSpace(op.Reason))
 	t.session = "blocker_cleared"
 	if gate := pendingGate(s); run.HasPending(s) {
@@ -132,7 +135,7 @@ func (t *transition) causeGone() *wire.Error {
 	if limit != nil && *limit <= s.BudgetStatus.SpentUSD && t.cfg.Budget.OnExceed != "warn" {
 		return &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_run_max_usd",
 			Message: fmt.Sprintf("The budget is still used up: $%.2f spent of $%.2f.", s.BudgetStatus.SpentUSD, *limit),
-			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain unblock"}
+			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + run.CmdAdopt}
 	}
 	s.BudgetStatus.RemainingUSD = nil
 	if limit != nil {

@@ -73,7 +73,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 			return err
 		}
 	}
-	if err := t.solvent("git agentxchain reissue " + old.TurnID); err != nil {
+	if err := t.solvent(); err != nil {
 		return err
 	}
 	baseline, carried := op.Baseline, old.Carried

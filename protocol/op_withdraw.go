@@ -110,7 +110,7 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 		s.PendingRunCompletion, by = a.Completion, a.Completion.RequestedByTurn
 		s.CompletedAt = nil
 	}
-	s.PhaseEnteredAt, s.NextRecommendedRole = a.PhaseEnteredAt, a.NextRole
+	s.PhaseEnteredAt, s.PhaseClockAt, s.NextRecommendedRole = a.PhaseEnteredAt, nil, a.NextRole
 	if a.GateStatus == "" {
 		s.PhaseGateStatus.Delete(gate)
 	} else {

@@ -119,6 +119,8 @@ func (w *opsWorld) checkNext() {
 		ok = w.can(w.clean(arg, false)) || w.can(w.start(InitRun{}))
 	case "approve":
 		ok = w.can(w.approval()) || w.can(&DenyGate{Reason: "no"})
+	case "config":
+		ok = w.can(w.clean("", false)) || w.can(&Reactivate{})
 	case "unblock":
 		ok = w.can(&Reactivate{EscalationID: arg})
 		if words[1] == "--accept-as-is" {

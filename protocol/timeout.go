@@ -158,7 +158,7 @@ func timeLimits(cfg *config.Config, state *run.State, turn *run.Turn) []timeLimi
 			phaseAction = r.TimeoutAction
 		}
 	}
-	add("phase", state.Phase, phaseLimit, phaseAction, state.PhaseEnteredAt, state.CreatedAt)
+	add("phase", state.Phase, phaseLimit, phaseAction, state.PhaseClockAt, state.PhaseEnteredAt, state.CreatedAt)
 	add("run", "", t.PerRun, global, state.CreatedAt)
 	return out
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // timeouts applies the time limits after an acceptance (docs/spec/gates.md#timeouts). A phase is
-// never skipped over a person's gate.
-func (t *transition) timeouts(turn *run.Turn, files []FileBlob) {
+// never skipped over a person's gate. What was done about a limit is said to the person.
+func (t *transition) timeouts(turn *run.Turn, files []FileBlob) (said []string) {
 	hits := EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)
 	t.traceTimeouts(turn)
 	entry := func(kind string, h TimeoutHit) *ojson.Object {
@@ -22,27 +22,41 @@ func (t *transition) timeouts(turn *run.Turn, files []FileBlob) {
 	for _, h := range hits {
 		if h.Action == "warn" {
 			t.append(wire.LedgerDecisions, entry("timeout_warning", h))
+			said = append(said, h.Detail()+". The run goes on: the limit only warns.")
 			continue
 		}
 		if acted || t.s.Status != wire.StatusActive {
 			continue
 		}
 		acted = true
-		if h.Action == "skip_phase" && h.Scope == "phase" && t.skipPhase(h, files, entry) {
-			continue
+		if h.Action == "skip_phase" && h.Scope == "phase" {
+			skipped, why := t.skipPhase(h, files, entry)
+			if skipped {
+				said = append(said, fmt.Sprintf("%s. The phase was left for %q, its gate passes.", h.Detail(), t.s.Phase))
+				continue
+			}
+			said = append(said, h.Detail()+". The phase was not skipped: "+why+".")
 		}
 		t.append(wire.LedgerDecisions, entry("timeout", h))
 		t.block(blockSpec{On: "timeout:" + h.Scope, Category: "timeout", TypedReason: "timeout", Owner: "operator",
 			Action: "git agentxchain unblock", Turn: turn, Retained: t.s.ActiveTurns.Len() > 0,
 			Detail: h.Detail()})
 	}
+	return said
 }
 
 // skipPhase tries to leave an overdue phase; the gate's own predicates decide.
-func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string, TimeoutHit) *ojson.Object) bool {
+func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string, TimeoutHit) *ojson.Object) (skipped bool, why string) {
 	next := t.cfg.NextPhase(t.s.Phase)
-	if next == "" || t.s.ActiveTurns.Len() > 0 || len(t.s.OpenCharters()) > 0 || t.s.DelegationOpen() {
-		return false
+	switch {
+	case next == "":
+		return false, "it is the last one"
+	case t.s.ActiveTurns.Len() > 0:
+		return false, "other turns are at work"
+	case len(t.s.OpenCharters()) > 0:
+		return false, "charters are open"
+	case t.s.DelegationOpen():
+		return false, "delegated work is open"
 	}
 	in := t.gateInput(files)
 	in.TransitionRequest = new(next)
@@ -56,7 +70,7 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 		row.Set("gate_id", g.GateID)
 		t.append(wire.LedgerDecisions, row)
 		t.advance(&g, "", "auto")
-		return true
+		return true, ""
 	}
 	reasons := wire.NonNil(g.Reasons)
 	if g.Action == ActionAwaitHuman {
@@ -70,5 +84,5 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 	row.Set("gate_id", g.GateID)
 	row.Set("reasons", reasons)
 	t.append(wire.LedgerDecisions, row)
-	return false
+	return false, wire.Problems(reasonProblems(reasons)).Join()
 }

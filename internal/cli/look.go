@@ -163,6 +163,11 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 	if err != nil {
 		return err
 	}
+	if !repo {
+		if err := markOverridden(ctx, f, rows); err != nil {
+			return err
+		}
+	}
 	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println(nothing(o.filtered() || repo, "No decision has been recorded yet.", "No decision matches."))
@@ -190,6 +195,30 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 		}
 		p.Table(t)
 	})
+	return nil
+}
+
+// markOverridden says of a run's decisions what the ledger of those that outlive it says:
+// a row of the run's own is never changed.
+func markOverridden(ctx context.Context, f *term.Factory, rows []*ojson.Object) error {
+	type key struct{ id, turn string }
+	by := map[key]string{}
+	later, err := readRows(ctx, f, wire.LedgerRepoDecisions, listOptions{All: true}, func(row *ojson.Object) bool {
+		return row.String("overridden_by") != ""
+	})
+	if err != nil {
+		return err
+	}
+	for _, row := range later {
+		by[key{row.String("id"), row.String("turn_id")}] = row.String("overridden_by")
+	}
+	for i, row := range rows {
+		if who := by[key{row.String("id"), row.String("turn_id")}]; who != "" {
+			rows[i] = row.Clone()
+			rows[i].Set("status", "overridden")
+			rows[i].Set("overridden_by", who)
+		}
+	}
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (s *State) Copy(f objectCopy) *State {
 		return nil
 	}
 	c := *s
-	for _, p := range []**string{&c.RunID, &c.CreatedAt, &c.PhaseEnteredAt, &c.CompletedAt, &c.AcceptedIntegrationRef, &c.LastCompletedTurnID,
+	for _, p := range []**string{&c.RunID, &c.CreatedAt, &c.PhaseEnteredAt, &c.PhaseClockAt, &c.CompletedAt, &c.AcceptedIntegrationRef, &c.LastCompletedTurnID,
 		&c.BlockedOn, &c.NextRecommendedRole, &c.NonProgressSignature,
 		&c.AuthorityBase} {
 		*p = copyPtr(*p)

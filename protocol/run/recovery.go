@@ -23,6 +23,7 @@ const (
 	cmdApprove = "git agentxchain approve"
 	CmdAssign  = "git agentxchain assign"
 	CmdUnblock = "git agentxchain unblock"
+	CmdAdopt   = "git agentxchain config adopt"
 	CmdAsIs    = "git agentxchain unblock --accept-as-is --reason TEXT"
 	cmdStatus  = "git agentxchain status"
 )
@@ -178,7 +179,7 @@ func RecoveryAction(typedReason, on, turnID string) string {
 		return fmt.Sprintf("Policy %q stops the turn: send it back (git agentxchain reject%s --reason TEXT), relax the policy "+
 			"(git agentxchain config adopt), or take the turn as it is: %s", Clip(wire.OneLine(b.subject), 80), turn, CmdAsIs)
 	case "budget_exhausted":
-		return "Raise budget.per_run_max_usd in agentxchain.json, then run: " + CmdUnblock
+		return "Raise budget.per_run_max_usd in agentxchain.json, then run: " + CmdAdopt
 	case "timeout":
 		return CmdUnblock
 	case "non_progress":

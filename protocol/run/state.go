@@ -17,6 +17,7 @@ type State struct {
 	Phase                  string                   `json:"phase"`
 	CreatedAt              *string                  `json:"created_at,omitempty"`
 	PhaseEnteredAt         *string                  `json:"phase_entered_at,omitempty"`
+	PhaseClockAt           *string                  `json:"phase_clock_at,omitempty"` // a member of ours: the phase's time limit runs from here
 	CompletedAt            *string                  `json:"completed_at,omitempty"`
 	AcceptedIntegrationRef *string                  `json:"accepted_integration_ref"`
 	ActiveTurns            ojson.Map[*Turn]         `json:"active_turns"`

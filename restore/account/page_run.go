@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func (p *page) run(subject *ojson.Object) {
@@ -141,7 +142,7 @@ func runHead(project, r, artifacts *ojson.Object) []fact {
 	if b := r.Object("budget_status"); b != nil {
 		text := "spent " + money(member(b, "spent_usd"))
 		if left, ok := finite(b, "remaining_usd"); ok {
-			text += ", remaining " + money(ojson.Float(left))
+			text += ", " + agentrun.LeftText(left)
 		}
 		c := cell{text: text}
 		if b.Bool("warn_mode") || b.Bool("exhausted") {
