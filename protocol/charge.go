@@ -77,10 +77,10 @@ func (t *transition) dearTurn(turn *run.Turn, usd float64) string {
 	return text + "."
 }
 
-// Affordable says why the budget refuses another turn, nil when it does not.
-func Affordable(cfg *config.Config, s *run.State) *wire.Error {
+// Affordable says why the budget refuses the role another turn, nil when it does not.
+func Affordable(cfg *config.Config, s *run.State, role string) *wire.Error {
 	t := &transition{cfg: cfg, s: s}
-	_, err := t.reserve("the next role")
+	_, err := t.reserve(role)
 	return err
 }
 

@@ -169,12 +169,12 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 	for _, t := range s.ActiveTurns.All() {
 		return &NextAction{"git agentxchain accept " + wire.ShellWord(t.TurnID), fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
 	}
-	if err := Affordable(cfg, s); err != nil {
-		return &NextAction{"Raise budget.per_run_max_usd in agentxchain.json, then run: " + run.CmdAdopt, err.Message}
-	}
 	role, _, err := ResolveRole(cfg, s, "")
 	if err != nil {
 		return &NextAction{run.CmdAssign, err.Message}
+	}
+	if err := Affordable(cfg, s, role); err != nil {
+		return &NextAction{"Raise budget.per_run_max_usd in agentxchain.json, then run: " + run.CmdAdopt, err.Message}
 	}
 	reason := fmt.Sprintf("Phase %q has no turn at work.", s.Phase)
 	if due := dueReason(s); due != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -63,6 +64,40 @@ func (r *Runner) Proposals(ctx context.Context) ([]*Proposal, error) {
 		return nil, err
 	}
 	return proposals(ctx, r.Store, v.Run, "")
+}
+
+// waitingProposals are those of the run that are neither applied nor rejected.
+func (r *Runner) waitingProposals(ctx context.Context, v *gitstore.View) ([]*Proposal, error) {
+	proposes := false
+	for _, role := range v.Config.Roles.All() {
+		proposes = proposes || role != nil && role.WriteAuthority == wire.Proposed
+	}
+	if !proposes || v.Run == "" || !protocol.RulesInForce(v.State.Status) {
+		return nil, nil // reading the history is for runs that may have one
+	}
+	all, err := proposals(ctx, r.Store, v.Run, "")
+	return slices.DeleteFunc(all, func(p *Proposal) bool { return !p.waits() }), err
+}
+
+// WaitingProposal is the oldest proposal that waits for a person, nil for none.
+func (r *Runner) WaitingProposal(ctx context.Context, v *gitstore.View) (*Proposal, error) {
+	all, err := r.waitingProposals(ctx, v)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// waitsText says what waits, in one sentence.
+func (p *Proposal) waitsText() string {
+	left := 0
+	for _, f := range p.Files {
+		if !f.Applied {
+			left++
+		}
+	}
+	return fmt.Sprintf("%s that %s proposed in turn %s are not in the work tree: apply or reject them.",
+		text.Count(left, "file", "files"), p.Role, p.Turn)
 }
 
 // Proposal returns the proposal of a turn, with what the files hold now and would hold.

@@ -30,6 +30,7 @@ type Standing struct {
 	Branch      string
 	Uncommitted []string              // files of accepted turns that are not checkpointed
 	Untrusted   bool                  // hooks or runtimes are configured that this machine does not trust
+	Proposals   []*Proposal           // that wait to be applied or rejected, oldest first
 	Lost        []protocol.TurnHealth // turns whose agent never started or has fallen silent
 
 	Remotes   []gitstore.RemoteStanding // how the run stands to what was last seen of it elsewhere
@@ -160,7 +161,14 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 			st.Intents = append(st.Intents, x)
 		}
 	}
+	if st.Proposals, err = r.waitingProposals(context.Background(), v); err != nil {
+		return nil, err
+	}
 	st.Next = r.next(st, escalation)
+	if len(st.Proposals) > 0 && v.State.Status == wire.StatusActive && v.State.ActiveTurns.Len() == 0 {
+		p := st.Proposals[0]
+		st.Next = &protocol.NextAction{Command: "git agentxchain proposal show " + wire.ShellWord(p.Turn), Reason: p.waitsText()}
+	}
 	return st, nil
 }
 

@@ -138,6 +138,8 @@ func endText(res *loop.Result) string {
 		return "interrupted; what was under way can be gone on with"
 	case loop.CauseAwaitingPerson:
 		return "what is left to do is for a person"
+	case loop.CauseProposalWaits:
+		return "a proposal waits to be applied or rejected"
 	case loop.CauseCostLimit:
 		return "the cost limit of this command is reached"
 	case loop.CauseLoopRunning:

@@ -93,6 +93,11 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	for _, a := range protocol.NextActions(s, v.Config, id) {
 		actions = append(actions, ojson.NewObject("command", a.Command, "reason", a.Reason))
 	}
+	proposed := []*ojson.Object{}
+	for _, p := range st.Proposals {
+		proposed = append(proposed, proposalObject(p))
+	}
+	o.Set("proposals_waiting", proposed)
 	o.Set("next_actions", actions)
 	o.Set("next_action", nextObject(st.Next))
 	o.Set("notices", wire.NonNil(v.Notices))
@@ -242,8 +247,14 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 				p.Field("Also open", "%s, blocked on %s", term.OneLine(id), term.OneLine(open.String("blocked_on")))
 			}
 		}
+	} else if len(st.Proposals) > 0 && len(st.Turns) == 0 {
+		p.Field("Waiting for", "a person (a proposal)")
 	} else if len(st.Turns) > 0 {
 		p.Field("Waiting for", "%s", term.OneLine(st.Turns[0].Turn.AssignedRole))
+	}
+	for _, w := range st.Proposals {
+		p.Field("Proposal", "%s of %s, %s, waits: git agentxchain proposal show %s", term.OneLine(w.Turn), term.OneLine(w.Role),
+			counted(len(w.Files), "file"), term.OneLine(w.Turn))
 	}
 	switch s.Status {
 	case wire.StatusCompleted:

@@ -146,6 +146,15 @@ func (l *loop) limits(s *run.State) {
 			l.res.PreemptedBy = p.ID
 			l.emit(Event{Type: EventPriorityInjected, IntentID: p.ID, Priority: p.Priority})
 			l.stop(PriorityPreempted, "")
+			return
+		}
+		// The next turn would work on files that do not have the proposed work.
+		switch p, err := l.r.WaitingProposal(l.work, l.view); {
+		case err != nil:
+			l.fail(Blocked, "the proposals cannot be read", err)
+		case p != nil:
+			l.stop(CallerStopped, CauseProposalWaits)
+			l.emit(Event{Type: EventCallerStopped})
 		}
 	}
 }

@@ -31,6 +31,7 @@ const (
 const (
 	CauseCancelled      = "cancelled"       // caller_stopped: the context ended
 	CauseAwaitingPerson = "awaiting_person" // caller_stopped: only manual turns are left, a person works on them
+	CauseProposalWaits  = "proposal_waits"  // caller_stopped: what a turn proposed is neither applied nor rejected
 	CauseCostLimit      = "cost_limit"      // max_turns_reached: MaxCostUSD is spent
 	CauseLoopRunning    = "loop_running"    // admission_rejected: another loop drives the run
 )
