@@ -36,6 +36,7 @@ import (
 //	get URL [METHOD] [NAME: VALUE]...         a web client, see scriptGet
 //	mcp-agent                                 an agent: an MCP server on its standard streams
 //	lease-runner FILE ADDRESS CALL [ARG...]   a runner of the Monarchic protocol, see scriptLeaseRunner
+//	git-server KIND ROOT FILE                 serves repositories, see scriptGitServer
 //	edit FILE MEMBER=VALUE...                 sets members of a JSON document; a dotted MEMBER goes down, MEMBER= removes
 func scriptPrograms() map[string]func() {
 	run := func(f func(args []string) error) func() {
@@ -57,6 +58,7 @@ func scriptPrograms() map[string]func() {
 		"project":         run(scriptProject),
 		"mcp-agent":       run(scriptMCPAgent),
 		"lease-runner":    run(scriptLeaseRunner),
+		"git-server":      run(scriptGitServer),
 	}
 }
 
