@@ -69,6 +69,7 @@ func memberRules() []memberRule {
 		{"gate_votes", anyRow("gate_votes")},
 		{"spent_nonces", anyRow("spent_nonces")},
 		{"overruled", anyRow("overruled")},
+		{"phase_clock_at", phaseClockRule},
 	}
 }
 
@@ -252,6 +253,15 @@ func clockRule(name string, at func(*run.State) *string, kinds ...string) ruleFu
 		}
 		return "", fmt.Sprintf("%s became %s, and no event tells of that moment.", name, wire.Quoted(moment))
 	}
+}
+
+// phaseClockRule: the clock of a phase starts again when the block of its time limit is
+// lifted, and is gone in the next phase.
+func phaseClockRule(w *witness, before, after *run.State) (string, string) {
+	if after.PhaseClockAt == nil && w.told("phase_entered") {
+		return "", ""
+	}
+	return clockRule("phase_clock_at", func(s *run.State) *string { return s.PhaseClockAt }, "escalation_resolved")(w, before, after)
 }
 
 // near reports a moment that the event at told can be about.

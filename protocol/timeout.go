@@ -158,7 +158,14 @@ func timeLimits(cfg *config.Config, state *run.State, turn *run.Turn) []timeLimi
 			phaseAction = r.TimeoutAction
 		}
 	}
-	add("phase", state.Phase, phaseLimit, phaseAction, state.PhaseClockAt, state.PhaseEnteredAt, state.CreatedAt)
+	clock := state.PhaseClockAt
+	if restarted, ok := firstInstant(clock); ok {
+		// Another tool that went on to the next phase left the clock of the last one.
+		if entered, ok := firstInstant(state.PhaseEnteredAt); ok && restarted.Before(entered) {
+			clock = nil
+		}
+	}
+	add("phase", state.Phase, phaseLimit, phaseAction, clock, state.PhaseEnteredAt, state.CreatedAt)
 	add("run", "", t.PerRun, global, state.CreatedAt)
 	return out
 }

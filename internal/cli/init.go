@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
@@ -75,7 +75,7 @@ func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 	}
 	var here []string
 	for _, a := range scaffold.Agents() {
-		if _, err := exec.LookPath(a.Command[0]); err == nil {
+		if hooks.ProgramProblem(a.Command[0], "") == "" {
 			here = append(here, a.ID)
 		}
 	}
@@ -138,8 +138,8 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		if o.Agent != "" {
 			rt, _ := p.Config.Runtimes.Get(runtimes[0])
 			pr.Field("Agent", "%s: %s", pr.Bold(term.OneLine(rt.ID)), term.OneLine(strings.Join(rt.Raw.Strings("command"), " ")))
-			if _, err := exec.LookPath(rt.Raw.Strings("command")[0]); err != nil {
-				pr.Field("Note", "%s is not installed here", term.OneLine(rt.Raw.Strings("command")[0]))
+			if problem := hooks.ProgramProblem(rt.Raw.Strings("command")[0], p.Dir); problem != "" {
+				pr.Field("Note", "%s", term.OneLine(problem))
 			}
 		}
 		pr.Printf("\nNext:\n  %s\n", strings.Join(next, "\n  "))

@@ -37,12 +37,10 @@ func (s *Server) messages(w http.ResponseWriter, doc map[string]any) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	event(w, "message_start", map[string]any{"type": "message_start", "message": message})
-	begin, delta := block, map[string]any{"type": "text_delta", "text": a.text}
+	begin, delta := map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": a.text}
 	if a.tool != nil {
 		begin = map[string]any{"type": "tool_use", "id": "toolu_scripted", "name": a.tool.name, "input": map[string]any{}}
 		delta = map[string]any{"type": "input_json_delta", "partial_json": compact(a.args)}
-	} else {
-		begin = map[string]any{"type": "text", "text": ""}
 	}
 	event(w, "content_block_start", map[string]any{"type": "content_block_start", "index": 0, "content_block": begin})
 	event(w, "content_block_delta", map[string]any{"type": "content_block_delta", "index": 0, "delta": delta})

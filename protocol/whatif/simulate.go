@@ -188,8 +188,8 @@ func (w *World) Next(e Event) (*World, []*protocol.Decided) {
 }
 
 // turn lets the turn at work hand in a result.
-func (p *World) turn(turn *run.Turn, kind string) *protocol.Decided {
-	role := p.Config.Role(turn.AssignedRole)
+func (w *World) turn(turn *run.Turn, kind string) *protocol.Decided {
+	role := w.Config.Role(turn.AssignedRole)
 	members := ojson.NewObject("verification", ojson.NewObject("status", "pass", "commands", []any{"true"}, "evidence_summary", "ran it",
 		"machine_evidence", []any{ojson.NewObject("command", "true", "exit_code", 0)}))
 	var changed []any
@@ -199,13 +199,13 @@ func (p *World) turn(turn *run.Turn, kind string) *protocol.Decided {
 		members.Set("status", wire.ResultNeedsHuman)
 		members.Set("needs_human_reason", "a question")
 	case EventAsk:
-		if next := p.Config.NextPhase(p.State.Phase); next != "" {
+		if next := w.Config.NextPhase(w.State.Phase); next != "" {
 			members.Set("phase_transition_request", next)
 		} else {
 			members.Set("run_completion_request", true)
 		}
-		if config.WriteContract(p.Config, turn.AssignedRole).CanProduceFiles {
-			docs := p.documents[p.State.Phase]
+		if config.WriteContract(w.Config, turn.AssignedRole).CanProduceFiles {
+			docs := w.documents[w.State.Phase]
 			for _, path := range slices.Sorted(maps.Keys(docs)) {
 				if role.WriteAuthority == wire.ReviewOnly && !strings.HasPrefix(path, ".planning/") {
 					continue
@@ -221,14 +221,14 @@ func (p *World) turn(turn *run.Turn, kind string) *protocol.Decided {
 		members.Set("files_changed", changed)
 		files := map[string][]byte{}
 		for _, path := range paths {
-			if files[path] = p.draft(path); files[path] == nil {
-				files[path] = fmt.Appendf(nil, "%d", p.step)
+			if files[path] = w.draft(path); files[path] == nil {
+				files[path] = fmt.Appendf(nil, "%d", w.step)
 			}
 		}
-		p.Write(files)
+		w.Write(files)
 	}
-	p.replay = &result.ReplayOutcome{Overall: result.ReplayMatch, ReplayedCommands: 1, MatchedCommands: 1}
-	return p.Accept(turn, p.Result(turn, members), paths)
+	w.replay = &result.ReplayOutcome{Overall: result.ReplayMatch, ReplayedCommands: 1, MatchedCommands: 1}
+	return w.Accept(turn, w.Result(turn, members), paths)
 }
 
 // draft is a document of the phase's gate as it is before a person signs, nil for a path
