@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -36,6 +37,20 @@ type Project struct {
 	Created []string // files written, in order
 	Kept    []string // files of the scaffold that were already there and were left alone
 	Updated []string // files changed by adding lines: .gitignore
+
+	AgentProblem string // why the agent cannot be started here, "" when it can or people play the roles
+}
+
+// InstalledAgents returns the names of the agents for ProjectOptions.Agent that are on
+// PATH.
+func InstalledAgents() []string {
+	var here []string
+	for _, a := range scaffold.Agents() {
+		if hooks.ProgramProblem(a.Command[0], "") == "" {
+			here = append(here, a.ID)
+		}
+	}
+	return here
 }
 
 // InitProject makes dir a governed project. Files that are there are kept as
@@ -79,6 +94,9 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 		return nil, err
 	}
 	p := &Project{Dir: s.Dir()}
+	if agent != nil {
+		p.AgentProblem = hooks.ProgramProblem(agent.Command[0], s.Dir())
+	}
 	fresh, err := p.plan(s, files)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
@@ -73,12 +72,7 @@ func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 	if !f.Interactive() {
 		return nil
 	}
-	var here []string
-	for _, a := range scaffold.Agents() {
-		if hooks.ProgramProblem(a.Command[0], "") == "" {
-			here = append(here, a.ID)
-		}
-	}
+	here := runner.InstalledAgents()
 	if len(here) == 0 {
 		return nil
 	}
@@ -138,8 +132,8 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		if o.Agent != "" {
 			rt, _ := p.Config.Runtimes.Get(runtimes[0])
 			pr.Field("Agent", "%s: %s", pr.Bold(term.OneLine(rt.ID)), term.OneLine(strings.Join(rt.Raw.Strings("command"), " ")))
-			if problem := hooks.ProgramProblem(rt.Raw.Strings("command")[0], p.Dir); problem != "" {
-				pr.Field("Note", "%s", term.OneLine(problem))
+			if p.AgentProblem != "" {
+				pr.Field("Note", "%s", term.OneLine(p.AgentProblem))
 			}
 		}
 		pr.Printf("\nNext:\n  %s\n", strings.Join(next, "\n  "))
