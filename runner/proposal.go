@@ -53,6 +53,7 @@ type ProposedFile struct {
 	Applied      bool
 	Before       []byte // in the work tree now, nil for none
 	After        []byte // nil when the file is deleted
+	Merged       bool   // After is what was proposed, merged with what others changed since
 
 	source string // sha256:<hex> of what it was proposed against, "" for no file
 }
@@ -177,7 +178,7 @@ func (r *Runner) proposal(ctx context.Context, runID, turn string) (*Proposal, e
 			return nil, err
 		}
 	}
-	return p, nil
+	return p, r.mergeProposal(ctx, p)
 }
 
 func (p *Proposal) waits() bool { return p.Status == ProposalPending || p.Status == ProposalPartial }
@@ -409,9 +410,48 @@ func (p *Proposal) choose(names []string) ([]ProposedFile, error) {
 	return out, nil
 }
 
+// mergeProposal carries a proposal over to files that have moved on since it was made,
+// where what it was made from is still known: the commit its turn began with. A file that
+// does not merge is left to applicable to refuse.
+func (r *Runner) mergeProposal(ctx context.Context, p *Proposal) error {
+	ref := p.line.Row.Object("observed_artifact").String("baseline_ref")
+	base := git.OID(strings.TrimPrefix(ref, "git:"))
+	repo := r.Store.Repository()
+	if !base.Valid(repo.ObjectFormat) || !repo.HasCommit(ctx, base) {
+		return nil
+	}
+	for i := range p.Files {
+		f := &p.Files[i]
+		if f.Applied || f.Before == nil || f.After == nil || f.source == "" || bytes.Equal(f.Before, f.After) ||
+			f.source == "sha256:"+protocol.NewBlob(f.Before).Digest {
+			continue
+		}
+		var was []byte
+		err := repo.ReadNamed(ctx, []string{string(base) + ":" + repo.Prefix + f.Path}, func(_ int, o git.Named) {
+			if o.Found && o.Kind == git.KindBlob {
+				was = o.Data
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if f.source != "sha256:"+protocol.NewBlob(was).Digest {
+			continue
+		}
+		merged, clean, err := repo.MergeFile(ctx, f.Before, was, f.After)
+		if err != nil {
+			return err
+		}
+		if clean {
+			f.After, f.Merged = merged, true
+		}
+	}
+	return nil
+}
+
 // applicable refuses files that are not a role's to write, and those that are no longer
 // what the proposal was made from. A file that is already as proposed is fine: an apply
-// that was ended goes on.
+// that was ended goes on, and one that merged is not what it was made from any more.
 func (c *change) applicable(ctx context.Context, p *Proposal, files []ProposedFile) error {
 	st, err := c.look(ctx)
 	if err != nil {
@@ -439,7 +479,7 @@ func (c *change) applicable(ctx context.Context, p *Proposal, files []ProposedFi
 			now = "sha256:" + protocol.NewBlob(f.Before).Digest
 		}
 		reason := ""
-		if _, dirty := st.Dirty[f.Path]; now != f.source {
+		if _, dirty := st.Dirty[f.Path]; now != f.source && !f.Merged {
 			reason = "workspace_diverged"
 		} else if dirty {
 			reason = "uncommitted_change"

@@ -108,7 +108,7 @@ func runProposalList(ctx context.Context, f *term.Factory) error {
 func proposalObject(p *runner.Proposal) *ojson.Object {
 	files := []*ojson.Object{}
 	for _, file := range p.Files {
-		files = append(files, ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied))
+		files = append(files, ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied, "merged", file.Merged))
 	}
 	return ojson.NewObject("turn_id", p.Turn, "role", p.Role, "summary", p.Summary, "status", p.Status,
 		"reason", ojson.OrNull(p.Reason), "file_count", len(files), "files", files)
@@ -143,6 +143,8 @@ func showProposal(ctx context.Context, f *term.Factory, r *runner.Runner, turn s
 			done := ""
 			if file.Applied {
 				done = " (applied)"
+			} else if file.Merged {
+				done = " (merged with later changes)"
 			}
 			p.Printf("  %-6s  %s%s\n", term.OneLine(file.Action), term.OneLine(file.Path), done)
 		}
