@@ -121,8 +121,8 @@ func (q *inquiry) open(t *Turn, path string) (*change, error) {
 		return nil, nil // it left no line there
 	}
 	c := &change{turn: t, path: path}
-	if t.checkpoint != "" && !q.shallow[t.checkpoint] {
-		k, err := q.past.Commit(t.checkpoint)
+	if id := t.commitOf(path); id != "" && !q.shallow[id] {
+		k, err := q.past.Commit(id)
 		if err != nil {
 			return nil, err
 		}
@@ -136,6 +136,9 @@ func (q *inquiry) open(t *Turn, path string) (*change, error) {
 				c.onTop = p != nil
 			}
 		}
+	}
+	if t.applied[path] != "" {
+		return c, nil // others may have changed the file between the baseline and the apply
 	}
 	b, err := q.past.Commit(t.baseline)
 	if err != nil {
@@ -177,8 +180,8 @@ func (q *inquiry) readVersions() error {
 	}
 	for _, c := range q.changes {
 		t := c.turn
-		if t.checkpoint != "" {
-			a.ask(string(t.checkpoint)+":"+c.path, try(c, fromCheckpoint))
+		if id := t.commitOf(c.path); id != "" {
+			a.ask(string(id)+":"+c.path, try(c, fromCheckpoint))
 		}
 		if t.head != "" && t.head != t.baseline && t.head != t.checkpoint {
 			a.ask(string(t.head)+":"+c.path, try(c, fromElsewhere))
@@ -354,7 +357,7 @@ func (q *inquiry) readPairs() error {
 		}
 		v := c.versions[0]
 		if c.onTop && v.from == fromCheckpoint {
-			ask(c, v, string(c.turn.checkpoint)+"^1")
+			ask(c, v, string(c.turn.commitOf(c.path))+"^1")
 		}
 		if c.base {
 			ask(c, v, string(c.turn.baseline))

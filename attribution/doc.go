@@ -34,6 +34,7 @@ type Evidence string
 const (
 	ByCheckpoint Evidence = "checkpoint" // the commit is the turn's checkpoint
 	ByRange      Evidence = "range"      // the actor committed it during the turn
+	ByProposal   Evidence = "proposal"   // a person applied the turn's proposal in the commit
 	ByAccepted   Evidence = "accepted"   // not committed; the file is as it was accepted
 	ByTrailer    Evidence = "trailer"    // the commit names the turn, whose change added the line
 	ByPatch      Evidence = "patch"      // the commit changes the file exactly as the turn did

@@ -69,6 +69,10 @@ func (q *inquiry) ownTurn(id git.OID, path string) (t *Turn, by Evidence, doubt 
 			claims = append(claims, claim{t, ByCheckpoint})
 			continue
 		}
+		if t.applied[path] == id && slices.Contains(named, t.ID) {
+			claims = append(claims, claim{t, ByProposal})
+			continue
+		}
 		own, err := q.rangeOf(t)
 		if err != nil {
 			return nil, "", nil, err

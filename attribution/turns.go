@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -25,13 +26,14 @@ type Turn struct {
 	Row                           *ojson.Object // of history.jsonl; nil for an active turn
 	Record                        *gitstore.RunRecord
 
-	files      []string          // declared, from the root of the work tree
-	marks      *ojson.Object     // fingerprints at acceptance by path in the project; nil in old rows
-	keys       map[string]string // path in the project by path from the root
-	baseline   git.OID           // HEAD when it was given, "" when unknown
-	head       git.OID           // HEAD when it was accepted, "" when unknown
-	checkpoint git.OID           // "" when there is none
-	beside     []string          // turns that were active when it was given
+	files      []string           // declared, from the root of the work tree
+	marks      *ojson.Object      // fingerprints at acceptance by path in the project; nil in old rows
+	keys       map[string]string  // path in the project by path from the root
+	baseline   git.OID            // HEAD when it was given, "" when unknown
+	head       git.OID            // HEAD when it was accepted, "" when unknown
+	checkpoint git.OID            // "" when there is none
+	applied    map[string]git.OID // by path: the commit in which a person applied what the turn proposed
+	beside     []string           // turns that were active when it was given
 	assigned   int
 	accepted   int
 	started    time.Time
@@ -45,6 +47,15 @@ func (t *Turn) Active() bool { return t.Row == nil }
 
 // Checkpoint returns the commit recorded for the turn's files, "" for none.
 func (t *Turn) Checkpoint() git.OID { return t.checkpoint }
+
+// commitOf returns the commit that holds what the turn did to a file: its checkpoint, or
+// the one in which a person applied its proposal; "" for none.
+func (t *Turn) commitOf(path string) git.OID {
+	if id := t.applied[path]; id != "" {
+		return id
+	}
+	return t.checkpoint
+}
 
 // declares reports whether the turn names the file.
 func (t *Turn) declares(path string) bool { return t.silent || slices.Contains(t.files, path) }
@@ -182,6 +193,7 @@ func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]
 	if err != nil {
 		return err
 	}
+	proposed := false
 	for end := len(data); end > 0; {
 		i := bytes.LastIndexByte(data[:end-1], '\n') + 1
 		line := bytes.TrimSuffix(data[i:end], []byte{'\n'})
@@ -190,6 +202,7 @@ func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]
 		if err != nil {
 			continue // fsck names it
 		}
+		proposed = proposed || strings.HasPrefix(row.Object("artifact").String("ref"), protocol.ProposalDir(""))
 		id := row.String("turn_id")
 		switch {
 		case id == "" || b.byID[id] != nil && !b.byID[id].Active(), row.String("status") == run.HistoryReissued:
@@ -199,7 +212,31 @@ func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]
 			seen[t.Run] = true
 		}
 	}
+	if proposed {
+		return b.readProposals(rec, prefix)
+	}
 	return nil
+}
+
+// readProposals gives turns that proposed what they could not write the files that people
+// applied, and the commits they did it in (docs/spec/observation.md#a-proposal-is-decided).
+func (b *book) readProposals(rec *gitstore.RunRecord, prefix string) error {
+	return eachRow(rec, wire.LedgerDecisions, func(row *ojson.Object) {
+		t := b.byID[row.String("turn_id")]
+		if t == nil || t.Record != rec || row.String("category") != "proposal" || row.String("action") != "applied" {
+			return
+		}
+		if t.applied == nil {
+			t.applied = make(map[string]git.OID)
+			t.marks = nil // the row has those of the proposal's own files
+		}
+		for _, p := range row.Strings("files") {
+			t.declare(prefix, p)
+			if t.applied[prefix+p] == "" { // each row names all that are applied so far
+				t.applied[prefix+p] = git.OID(row.String("commit"))
+			}
+		}
+	})
 }
 
 func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Turn {

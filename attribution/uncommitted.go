@@ -15,7 +15,7 @@ func (q *inquiry) answerUncommitted(g *group) error {
 		if c.path != q.query.Path {
 			continue
 		}
-		if t := c.turn; t.checkpoint == "" {
+		if t := c.turn; t.commitOf(c.path) == "" {
 			mixed, err := t.mixed(c.path)
 			if err != nil {
 				return err

@@ -107,6 +107,8 @@ func evidenceText(e attribution.Evidence) string {
 		return "the commit is the turn's checkpoint"
 	case attribution.ByRange:
 		return "the actor committed it during the turn"
+	case attribution.ByProposal:
+		return "a person applied what the turn proposed in the commit"
 	case attribution.ByAccepted:
 		return "not committed yet, and the file is as it was accepted"
 	case attribution.ByTrailer:
