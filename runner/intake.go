@@ -159,6 +159,9 @@ func (r *Runner) intents(v *View) ([]*Intent, error) {
 // intentFiles reads the files of intents. One that cannot be read is as one that is not
 // there.
 func (r *Runner) intentFiles() ([]protocol.FileWrite, error) {
+	if r.Store == nil { // the files of an artifact: what they hold of intents is in the state
+		return nil, nil
+	}
 	root, err := os.OpenRoot(r.Store.Dir())
 	if err != nil {
 		return nil, err
@@ -189,6 +192,9 @@ func (r *Runner) intentFiles() ([]protocol.FileWrite, error) {
 func (r *Runner) intakeEvent(id string) *ojson.Object {
 	file := protocol.IntakeEventsDir + "/" + id + ".json"
 	if clean, problem := wire.CleanPath(file); problem != "" || clean != file || path.Dir(file) != protocol.IntakeEventsDir {
+		return nil
+	}
+	if r.Store == nil {
 		return nil
 	}
 	data, err := readProjectFile(r.Store.Dir(), file, protocol.MaxIntentBytes)

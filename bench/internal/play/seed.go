@@ -102,7 +102,12 @@ func (p *Project) Grow(total int) error {
 		}
 	}
 	p.turn = turn
-	return p.forget()
+	if err := p.forget(); err != nil {
+		return err
+	}
+	// What no operation made is taken up by a person.
+	_, err = p.run(p.Bin, "repair", "--adopt", "--yes")
+	return err
 }
 
 // forget drops the run's ref and what this work tree knows of it.
