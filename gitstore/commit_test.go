@@ -3,6 +3,7 @@ package gitstore
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -234,9 +235,10 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 	done.Status = wire.StatusCompleted
 	at := "2026-01-02T04:00:00.000Z"
 	done.CompletedAt = &at
+	row := fmt.Sprintf(`{"event_type":"run_completed","run_id":%q,"timestamp":%q}`, first, at)
 	_, err = tx.Commit(ctx, Change{Record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x")},
 		Transition: &protocol.Transition{State: done, Index: tx.View().Index, Subject: "complete",
-			Appends: []protocol.Append{{Ledger: wire.LedgerEvents, Data: []byte(`{"event_type":"run_completed"}` + "\n")}}}})
+			Appends: []protocol.Append{{Ledger: wire.LedgerEvents, Data: []byte(row + "\n")}}}})
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}

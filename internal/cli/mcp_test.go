@@ -161,7 +161,7 @@ func TestMCPWholeTurn(t *testing.T) {
 	}
 	stage()
 	// The file is not declared: refused, and said why.
-	if no := a.call("agentxchain_accept_turn", nil); no.Bool("ok") || !strings.Contains(no.String("error"), "main.go") {
+	if no := a.call("agentxchain_accept_turn", nil); no.Bool("ok") || !strings.Contains(no.String("error"), "no changed file is declared") {
 		t.Errorf("accepted %s", ojson.Compact(no))
 	}
 	result.Set("files_changed", []any{"main.go"})

@@ -62,7 +62,7 @@ func TestEnvelope(t *testing.T) {
 		{"payload cannot say ok", func(f *Factory) error {
 			f.Out.Emit(ojson.NewObject("ok", true, "correlationId", "evil"), nil)
 			return Errorf("gate_failed", "no").WithHint("do it").WithDetails(ojson.NewObject("gate", "g"))
-		}, bad + `,"error":{"code":"gate_failed","message":"no","hint":"do it","details":{"gate":"g"}}}` + "\n", 3},
+		}, bad + `,"error":{"code":"gate_failed","message":"no","hint":"do it","details":{"gate":"g"},"explain":"git agentxchain explain gate_failed"}}` + "\n", 3},
 		{"partial payload with error", func(f *Factory) error {
 			f.Out.Emit(ojson.NewObject("turn", "t1", "error", "mine"), nil)
 			return Errorf("ref_moved", "moved")
@@ -94,7 +94,8 @@ func TestTextErrors(t *testing.T) {
 		return fmt.Errorf("accept: %w", Errorf("run_blocked", "the run is\x1b[2J blocked").WithHint("git agentxchain unblock"))
 	})
 	if stdout != "half done\n" || status != 5 ||
-		stderr != "error: accept: the run is^[[2J blocked\nhint: git agentxchain unblock\n" {
+		stderr != "error: accept: the run is^[[2J blocked\nhint: git agentxchain unblock\n"+
+			"why: git agentxchain explain run_blocked\n" {
 		t.Errorf("%q %q %d", stdout, stderr, status)
 	}
 	stdout, stderr, status = finishWith(t, false, func(*Factory) error { return ExitSilently(7) })
