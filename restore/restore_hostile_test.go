@@ -170,6 +170,10 @@ func withFile(paths ...string) func(*testing.T, []byte) io.Reader {
 		for _, p := range paths {
 			o.Object("files").Set(p, textEntry("planted\n"))
 		}
+		// The summary is made to agree, so that it is the path that is refused.
+		n := o.Object("files").Len()
+		o.Object("summary").Set("included_files", n)
+		o.Object("summary").Set("total_collected_files", n)
 	})
 }
 
@@ -317,6 +321,7 @@ func hostiles() []hostile {
 	}))
 	add(CodeContentMissing, "capped", edited(func(o *ojson.Object) {
 		o.Object("summary").Set("export_files_truncated", true)
+		o.Object("summary").Set("total_collected_files", o.Object("files").Len()+1)
 	}))
 	add(gitstore.CodeUnfitRun, "a run that no ref can name", runNamed("run/../../heads/main"))
 	add(gitstore.CodeUnfitRun, "a run named like a lock", runNamed("run.lock"))
@@ -327,6 +332,9 @@ func hostiles() []hostile {
 		e.Set("data", []any{[]any{ojson.Int(1)}})
 		o.Object("files").Set(".agentxchain/hook-audit.jsonl", e)
 		o.Object("summary").Set("hook_audit_entries", 1)
+		n := o.Object("files").Len()
+		o.Object("summary").Set("included_files", n)
+		o.Object("summary").Set("total_collected_files", n)
 	}))
 	return list
 }

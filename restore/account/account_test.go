@@ -80,12 +80,12 @@ func newFixture(t testing.TB) *fixture {
 		events: []string{
 			`{"event_id":"e0","event_type":"run_started","timestamp":"2026-03-01T10:00:00.000Z","run_id":"` + oldRun +
 				`"}`,
-			`{"event_id":"e9","event_type":"run_started","timestamp":"2026-03-04T10:00:00.000Z","run_id":"` + run +
+			`{"event_id":"e9","event_type":"run_started","timestamp":"2026-03-04T11:00:00.000Z","run_id":"` + run +
 				`"}`,
 			`{"event_id":"e1","event_type":"ghost_retry_exhausted","timestamp":"2026-03-04T11:59:00.000Z","run_id":"` +
 				run + `","payload":{"exhaustion_reason":"same_signature_repeat"}}`,
 			`{"event_id":"e2","event_type":"phase_entered","timestamp":"2026-03-04T12:00:00.000Z","run_id":"` + run +
-				`","phase":"implementation","payload":{"from":"planning","to":"implementation"}}`,
+				`","phase":"implementation","payload":{"from":"planning","to":"implementation","gate_id":"planning_signoff"}}`,
 		},
 		files: map[string]string{},
 	}
@@ -118,6 +118,18 @@ func (f *fixture) lay(t testing.TB, dir string) {
 		if err := os.WriteFile(p, []byte(v), 0o666); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if f.files[pathHookAudit] != "" {
+		return // a record that cannot be read is not taken up either
+	}
+	// A person takes up what no operation made.
+	r, err := runner.Open(context.Background(), dir, runner.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if _, err := r.Adopt(context.Background(), runner.ConfirmOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -316,8 +328,8 @@ func TestPeopleAreShown(t *testing.T) {
 		}
 	}
 	if text := string(Render(report,
-		"text")); !strings.Contains(text, "Budget: spent $10.50, remaining -$0.50 [OVER BUDGET]") {
-		t.Error("the text does not say that the budget is overspent")
+		"text")); !strings.Contains(text, "Budget: spent $10.50, $39.50 left [OVER BUDGET]") {
+		t.Errorf("expected what is left of the $50 of the configuration, and that the run went over its budget; got\n%s", text)
 	}
 }
 
