@@ -12,7 +12,7 @@ planning)
 	;;
 implementation)
 	printf '#!/bin/sh\nexec wc -w "$1"\n' >count.sh
-	printf '#!/bin/sh\nprintf "a b\\n" >/tmp/count.$$ && sh count.sh /tmp/count.$$ | grep -q "2 "\nrc=$?\nrm -f /tmp/count.$$\nexit $rc\n' >count_test.sh
+	printf '#!/bin/sh\nprintf "a b\\n" | sh count.sh /dev/stdin | grep -q "2 "\n' >count_test.sh
 	sh count_test.sh
 	printf '# Notes\n\n## Changes\n\ncount.sh, count_test.sh.\n\n## Verification\n\n`sh count_test.sh` ended with 0.\n' >.planning/IMPLEMENTATION_NOTES.md
 	files='[".planning/IMPLEMENTATION_NOTES.md", "count.sh", "count_test.sh"]' next=dev request='"qa"'
