@@ -41,11 +41,8 @@ func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, er
 	}
 	if op == "" {
 		var err error
-		if op, err = s.readRun(ctx, run); err != nil {
+		if op, err = s.newest(ctx, run); err != nil {
 			return nil, err
-		}
-		if op == "" {
-			return nil, noRun(run)
 		}
 	}
 	ops, err := s.logFrom(ctx, op, 0)

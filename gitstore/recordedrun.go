@@ -30,6 +30,15 @@ type RecordedRun struct {
 // RunTip returns the newest operation of a run, "" when the run has no record here.
 func (s *Store) RunTip(ctx context.Context, run string) (git.OID, error) { return s.readRun(ctx, run) }
 
+// newest is RunTip of a run that has to have a record; without one the error is no_run.
+func (s *Store) newest(ctx context.Context, run string) (git.OID, error) {
+	op, err := s.readRun(ctx, run)
+	if err == nil && op == "" {
+		err = noRun(run)
+	}
+	return op, err
+}
+
 // OpenRun opens a run at operation op, the newest one when op is "". An empty run is
 // the one of this work tree.
 //
@@ -44,11 +53,8 @@ func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*RecordedR
 	}
 	if op == "" {
 		var err error
-		if op, err = s.readRun(ctx, run); err != nil {
+		if op, err = s.newest(ctx, run); err != nil {
 			return nil, err
-		}
-		if op == "" {
-			return nil, noRun(run)
 		}
 		if err := s.believe(ctx, run, op); err != nil {
 			return nil, err

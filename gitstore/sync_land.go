@@ -1,0 +1,360 @@
+// What a sync takes over of each run: what to believe of the remote, forward, join, or leave
+// aside (docs/teams.md).
+
+package gitstore
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+)
+
+// landing is what landAll knows of both sides.
+type landing struct {
+	s     *Store
+	y     *Synced
+	opt   SyncOptions
+	here  map[string]git.OID
+	there map[string]git.OID
+	seen  map[string]git.OID
+	mine  string // project id
+	held  []string
+	moves []git.RefUpdate // of remembered tips
+}
+
+// landAll takes over what the remote has, under the lock.
+func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
+	tx, err := s.Begin(ctx, "sync", opt.Wait)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Close() }()
+	view := tx.View()
+	y.Notices = append(y.Notices, view.Notices...)
+	l := &landing{s: s, y: y, opt: opt, held: s.atWork().Held}
+	if view.Config != nil {
+		l.mine = view.Config.Project.ID
+	}
+	if l.here, err = s.tips(ctx, git.RunRefPrefix); err != nil {
+		return err
+	}
+	if l.there, err = s.tips(ctx, TrackingPrefix(y.Remote)); err != nil {
+		return err
+	}
+	if l.seen, err = s.tips(ctx, SeenRefPrefix+y.Remote+"/"); err != nil {
+		return err
+	}
+	names := make([]string, 0, len(l.here)+len(l.there))
+	for _, m := range []map[string]git.OID{l.here, l.there, l.seen} {
+		for name := range m {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if _, err := git.RunRef(name); err != nil {
+			continue
+		}
+		if err := l.land(ctx, name, view.Run); err != nil {
+			return err
+		}
+	}
+	if err := s.takeConflicts(ctx, y.Remote); err != nil {
+		return err
+	}
+	if err := s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+oneLine(y.Remote)); err != nil {
+		return err
+	}
+	if view.Run == "" {
+		if err := s.enter(ctx, y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// land takes over one run of the remote.
+func (l *landing) land(ctx context.Context, name, current string) error {
+	s, r := l.s, l.y.run(name)
+	here, there, seen := l.here[name], l.there[name], l.seen[name]
+	r.Tip, r.There, r.from = here, there, there
+	if seen != "" && slices.Contains(l.opt.Forget, name) {
+		l.moves = append(l.moves, git.RefUpdate{Name: SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
+		if here == "" {
+			l.moves = append(l.moves, git.RefUpdate{Name: LostRefPrefix + name + "/" + string(seen), New: seen})
+		}
+		seen = ""
+	}
+	if went, err := l.wentBack(ctx, r, there, seen); err != nil || went {
+		return err
+	}
+	if there == "" || there == here {
+		r.resettle(SyncSame)
+		return l.remember(r, there, seen)
+	}
+	ok, err := l.believed(ctx, r, there)
+	if err != nil || !ok {
+		return err
+	}
+	if err := l.remember(r, there, seen); err != nil {
+		return err
+	}
+	if here != "" {
+		behind, err := s.repo.Ancestor(ctx, there, here)
+		if err != nil || behind {
+			return err
+		}
+	}
+	if wait, err := l.lacks(ctx, r, there); err != nil || wait {
+		return err
+	}
+	forward := here == ""
+	if !forward {
+		if forward, err = s.repo.Ancestor(ctx, here, there); err != nil {
+			return err
+		}
+	}
+	if forward {
+		return l.forward(ctx, r, here, there, current)
+	}
+	return l.join(ctx, r, here, there, current)
+}
+
+// resettle sets the state of a run unless something was done with it in an earlier try.
+func (r *SyncedRun) resettle(state string) {
+	if r.State == SyncSame || r.State == SyncWaits || r.State == SyncRefused {
+		r.State, r.Code, r.Why, r.Hint = state, "", "", ""
+	}
+}
+
+// wentBack reports a remote that has lost operations it once showed, or tells another
+// story: it is not followed.
+func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen git.OID) (bool, error) {
+	if seen == "" || there == seen {
+		return false, nil
+	}
+	if there != "" {
+		on, err := l.s.repo.Ancestor(ctx, seen, there)
+		if err != nil || on {
+			return false, err
+		}
+	}
+	r.State, r.Code = SyncRefused, CodeRemoteBack
+	lost := ""
+	switch {
+	case there == "":
+		r.Why = "the remote no longer has this run; it was at operation " + seen.Short()
+	default:
+		base, err := l.s.mergeBase(ctx, seen, there)
+		if err != nil {
+			return false, err
+		}
+		if base == "" {
+			r.Why = "the remote has another run under this name; it was at operation " + seen.Short()
+			r.Code = CodeRemoteForked
+			break
+		}
+		n, err := l.s.countOps(ctx, base, seen)
+		if err != nil {
+			return false, err
+		}
+		lost = text.Count(n, "operation", "operations") + " up to " + seen.Short()
+		if base == there {
+			r.Why = "the remote went back to operation " + there.Short() + " and lacks " + lost
+		} else {
+			r.Code = CodeRemoteForked
+			r.Why = "the remote was rewritten: it went back to operation " + base.Short() + ", lacks " + lost + " and went on to " + there.Short()
+		}
+	}
+	r.Hint = "nothing was followed, and this clone still has what it saw: ask whoever runs the server. To push it there again and go on: git agentxchain sync " + l.y.Remote + " --forget " + r.Run
+	return true, l.aside(ctx, r, there)
+}
+
+// aside keeps a tip that was refused, for a look.
+func (l *landing) aside(ctx context.Context, r *SyncedRun, tip git.OID) error {
+	if tip == "" {
+		return nil
+	}
+	r.Aside = AsideRefPrefix + l.y.Remote + "/" + r.Run + "/" + string(tip)
+	have, err := l.s.repo.ReadRef(ctx, r.Aside)
+	if err != nil || have != "" {
+		return err
+	}
+	return l.s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: r.Aside, New: tip}}, "agentxchain: refused")
+}
+
+// believed holds what the remote has against the one door.
+func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bool, error) {
+	refuse := func(code, why, hint string) (bool, error) {
+		r.State, r.Code, r.Why, r.Hint = SyncRefused, code, why, hint
+		return false, l.aside(ctx, r, there)
+	}
+	data, _, err := FileAt(ctx, l.s.repo, there, treeConfig)
+	if err != nil {
+		return refuse(CodeUnproven, "the remote's operation "+there.Short()+" cannot be read", "git agentxchain fsck --replay")
+	}
+	if cfg, _, err := config.Decode(data); err == nil && cfg != nil && l.mine != "" && cfg.Project.ID != l.mine {
+		return refuse(CodeForeignRun, "the run belongs to project "+oneLine(cfg.Project.ID)+", this is "+oneLine(l.mine),
+			"ask whoever pushed it; nothing of it was taken")
+	}
+	if here := l.here[r.Run]; here != "" {
+		base, err := l.s.mergeBase(ctx, here, there)
+		if err != nil {
+			return false, err
+		}
+		if base == "" {
+			e := foreignRun(r.Run, there)
+			return refuse(CodeForeignRun, e.Message, e.Hint)
+		}
+	}
+	v, err := l.s.Verify(ctx, r.Run, there)
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, err
+		}
+		return refuse(CodeUnproven, oneLine(err.Error()), "git agentxchain fsck --replay")
+	}
+	if !v.Sound() {
+		f := v.Findings[0]
+		return refuse(CodeUnproven, "operation "+f.Op.Short()+" of the remote is not believed: "+oneLine(f.Message),
+			"ask whoever pushed it; nothing of it was taken")
+	}
+	l.y.Notices = append(l.y.Notices, arrivalNotices(v.Arrived)...)
+	return true, nil
+}
+
+// remember notes a believed tip of the remote.
+func (l *landing) remember(r *SyncedRun, there, seen git.OID) error {
+	if there != "" && there != seen {
+		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool { return u.Name == SeenRefPrefix+l.y.Remote+"/"+r.Run })
+		l.moves = append(l.moves, git.RefUpdate{Name: SeenRefPrefix + l.y.Remote + "/" + r.Run, New: there, Old: l.seen[r.Run]})
+	}
+	return nil
+}
+
+// lacks reports an arriving run whose newest operation names a commit of the project that
+// is not here yet.
+func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool, error) {
+	if l.opt.WithoutCommits || len(l.s.repo.ShallowCommits()) > 0 {
+		return false, nil
+	}
+	head := l.s.codeHead(ctx, there)
+	if head == "" || l.s.repo.HasCommit(ctx, head) {
+		return false, nil
+	}
+	r.State, r.Code = SyncWaits, "base_missing"
+	r.Why = "the remote's newest operation was made at commit " + head.Short() + ", which is not here"
+	r.Hint = "whoever made it pushes the branch of that commit; or, without it: git agentxchain sync " + l.y.Remote + " --without-commits"
+	return true, nil
+}
+
+// codeHead is the commit of the project an operation was made at, "" for none.
+func (s *Store) codeHead(ctx context.Context, op git.OID) git.OID {
+	c, err := s.reader(ctx).commit(op)
+	if err != nil {
+		return ""
+	}
+	head := git.OID(trailer(c.Message, trailerHead))
+	if !head.Valid(s.repo.ObjectFormat) {
+		return ""
+	}
+	return head
+}
+
+// forward takes over a run that only went on elsewhere.
+func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID, current string) error {
+	s := l.s
+	var err error
+	n := 0
+	if here == "" {
+		n, err = s.countOps(ctx, "", there)
+		r.Began = true
+	} else {
+		n, err = s.countOps(ctx, here, there)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + r.Run, New: there, Old: here}}, "agentxchain: came from "+oneLine(l.y.Remote)); err != nil {
+		return err
+	}
+	r.Came += n
+	r.Tip = there
+	r.resettle(SyncCame)
+	if r.Run == current {
+		return s.follow(ctx)
+	}
+	return nil
+}
+
+// follow brings the working files along.
+func (s *Store) follow(ctx context.Context) error {
+	in, err := s.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	if in.sit == sitBehind {
+		return s.rollForward(in)
+	}
+	return nil
+}
+
+// join decides again on what was done here.
+func (l *landing) join(ctx context.Context, r *SyncedRun, here, there git.OID, current string) error {
+	s := l.s
+	if r.Run == current && len(l.held) > 0 {
+		r.State, r.Code = SyncWaits, "turn_at_work"
+		r.Why = "both sides went on, and turn " + oneLine(l.held[0]) + " is at work here"
+		r.Hint = "git agentxchain sync " + l.y.Remote + ", when it has ended"
+		return nil
+	}
+	if err := s.believe(ctx, r.Run, here); err != nil {
+		r.State, r.Code, r.Why = SyncRefused, CodeUnproven, oneLine(err.Error())
+		return nil
+	}
+	j, err := s.joinRun(ctx, r.Run, here, there, l.opt.Reindex)
+	if err != nil {
+		return err
+	}
+	n, err := s.countOps(ctx, j.Base, there)
+	if err != nil {
+		return err
+	}
+	if err := s.commitJoin(ctx, j, here); err != nil {
+		return err
+	}
+	r.Came += n
+	r.Tip, r.Joined, r.State = j.Tip, r.Joined.with(j), SyncJoined
+	if r.Run == current {
+		_, err = s.settleJoin(ctx)
+	}
+	return err
+}
+
+// with adds the outcome of a further try.
+func (j *Joined) with(next *Joined) *Joined {
+	if j == nil {
+		return next
+	}
+	next.Conflicts = append(slices.Clip(j.Conflicts), next.Conflicts...)
+	next.Same = append(slices.Clip(j.Same), next.Same...)
+	return next
+}
+
+// countOps counts the operations after base up to tip; all of them for "".
+func (s *Store) countOps(ctx context.Context, base, tip git.OID) (int, error) {
+	what := string(tip)
+	if base != "" {
+		what = string(base) + ".." + what
+	}
+	out, err := s.repo.Git.Run(ctx, nil, "rev-list", "--count", what, "--")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
+}
