@@ -82,6 +82,10 @@ func (v *view) assignment() *ojson.Object {
 	if ws := v.advisories(); len(ws) > 0 {
 		o.Set("advisory_warnings", warningRows(ws))
 	}
+	if text, ok := v.Prompts[v.roleID]; ok {
+		path, _ := v.Config.Prompts.Get(v.roleID)
+		o.Set("role_prompt", ojson.NewObject("path", path, "sha256", InfoOf([]byte(text)).SHA256))
+	}
 	return o
 }
 

@@ -260,9 +260,10 @@ func TestAssignment(t *testing.T) {
 		`{"roles":{"pm":{"declared_file_scope":["docs/**"]},"dev":{"declared_file_scope":["src","docs/api"]}}}`)
 	in.State.ActiveTurns.Set("turn_sib", &run.Turn{TurnID: "turn_sib", AssignedRole: "dev", Status: wire.TurnRunning})
 	in.Warnings = []Warning{{"dirty_tree", "x is dirty"}}
+	in.Config.Prompts.Set("pm", "prompts/pm.md")
 	a, _, _ = build(t, in)
 	if d := cmp.Diff(append(want, "intake_context", "conflict_context", "delegation_context", "delegation_review",
-		"advisory_warnings"), a.Keys()); d != "" {
+		"advisory_warnings", "role_prompt"), a.Keys()); d != "" {
 		t.Error(d)
 	}
 	check := func(got ojson.Value, want string) {
@@ -274,6 +275,7 @@ func TestAssignment(t *testing.T) {
 	sib, _ := a.Get("active_siblings")
 	check(sib,
 		`[{"turn_id":"turn_sib","role":"dev","status":"running","assigned_sequence":null,"declared_file_scope":["src","docs/api"]}]`)
+	check(a.Object("role_prompt"), `{"path":"prompts/pm.md","sha256":"`+InfoOf([]byte(in.Prompts["pm"])).SHA256+`"}`)
 	usd, _ := a.Get("budget_reservation_usd")
 	check(usd, "2")
 	check(a.Object("intake_context"),

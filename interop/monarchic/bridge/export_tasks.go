@@ -287,32 +287,42 @@ func definition(cfg *config.Config, id string) *portable.RoleDefinition {
 	return d
 }
 
-// DispatchedRole is the role an active turn is dispatched with, and its prompt.
-func DispatchedRole(cfg *config.Config, turn *run.Turn, prompt string) *portable.ResolvedRoleBundle {
-	return roleBundle(cfg, turn.TurnID, turn.AssignedRole, hexOf([]byte(prompt)))
+// DispatchedRole is the role an active turn is dispatched with: its assignment and its
+// prompt, as the bundle has them.
+func DispatchedRole(cfg *config.Config, turn *run.Turn, assignment *ojson.Object,
+	prompt string) *portable.ResolvedRoleBundle {
+	return roleBundle(cfg, turn.TurnID, turn.AssignedRole, &handed{assignment, hexOf([]byte(prompt))})
 }
 
-// roleBundle names the prompt by its SHA-256 in hex. Prompt files of roles are not part
-// of the record: the template's digest is that of nothing.
-func roleBundle(cfg *config.Config, turn, role, prompt string) *portable.ResolvedRoleBundle {
-	return &portable.ResolvedRoleBundle{
+// roleBundle has the provenance of the prompt where the role has instructions of its
+// own: they are the template. A prompt made of the role's mandate alone has none, and
+// extensions.agentxchain names what was rendered.
+func roleBundle(cfg *config.Config, turn, role string, h *handed) *portable.ResolvedRoleBundle {
+	out := &portable.ResolvedRoleBundle{
 		Role:           *definition(cfg, role),
 		ResolvedSkills: []portable.SkillRef{},
 		TemplatePath:   protocolwire.BundleDir(turn) + "/" + promptFile,
-		RoleProvenance: &portable.RoleProvenance{
-			RoleName:     role,
-			TemplateHash: "sha256:" + hexOf(nil),
-			RenderHash:   "sha256:" + prompt,
-		},
-		TaskID: turn,
+		TaskID:         turn,
 	}
+	rendered := "sha256:" + h.prompt
+	template := h.assignment.Object("role_prompt").String("sha256")
+	if template == "" {
+		out.Extensions = ojson.NewObject("agentxchain", ojson.NewObject("render_hash", rendered))
+		return out
+	}
+	out.RoleProvenance = &portable.RoleProvenance{
+		RoleName:     role,
+		TemplateHash: "sha256:" + template,
+		RenderHash:   rendered,
+	}
+	return out
 }
 
 func (x *Export) roleBundles(bool) ([]Object, error) {
 	var out []Object
 	for _, s := range x.steps() {
 		if h := x.facts.handed[s.id]; h != nil {
-			out = append(out, object("resolved_role_bundle", roleBundle(x.facts.cfg, s.id, s.role, h.prompt)))
+			out = append(out, object("resolved_role_bundle", roleBundle(x.facts.cfg, s.id, s.role, h)))
 		}
 	}
 	return out, nil

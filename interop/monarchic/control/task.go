@@ -85,7 +85,7 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 		"runtime_id", turn.RuntimeID, "phase", v.State.Phase, "attempt", turn.Attempt, "deadline_at", turn.DeadlineAt,
 		"bundle_path", wire.BundleDir(turnID), "staging_path", wire.StagingPath(turnID), "prompt", file(promptFile),
 		"context", file(contextFile), "turn_result_template", template,
-		"resolved_role_bundle", bridge.Value(bridge.DispatchedRole(v.Config, turn, file(promptFile))))
+		"resolved_role_bundle", bridge.Value(bridge.DispatchedRole(v.Config, turn, a, file(promptFile))))
 	if out.Extensions, err = structpb.NewStruct(map[string]any{"agentxchain": toMap(own)}); err != nil {
 		return nil, err
 	}
