@@ -5,6 +5,7 @@ package mcpserver
 import (
 	"context"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -81,7 +82,7 @@ func (s *server) addResources(out *mcp.Server) {
 			func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 				data, err := s.readResource(ctx, d)
 				if err != nil {
-					return nil, err
+					return nil, unreadable(req.Params.URI, err)
 				}
 				shown := text.Lines(string(data))
 				if d.kind == jsonType {
@@ -94,6 +95,18 @@ func (s *server) addResources(out *mcp.Server) {
 				}}}, nil
 			})
 	}
+}
+
+// unreadable is the JSON-RPC error of a resource that cannot be had: what is not there is
+// told from what failed, and data names the code that tools answer with.
+func unreadable(uri string, err error) error {
+	code := runner.ErrorCode(err)
+	out := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: text.OneLine(err.Error())}
+	if code == wire.CodeNotFound || code == wire.CodeTargetRequired {
+		out.Code = mcp.CodeResourceNotFound
+	}
+	out.Data = ojson.Compact(ojson.NewObject("uri", uri, "code", code))
+	return out
 }
 
 // readResource opens the project for one document. The error is a sentence: there

@@ -4,14 +4,17 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/mcpwire"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -80,14 +83,25 @@ func Serve(ctx context.Context, opt Options, in io.Reader, out io.Writer) error 
 	return err
 }
 
-// refuseLine answers a line that is not a message (JSON-RPC 2.0 §5.1).
-func refuseLine(_ []byte, problem error) ([]byte, error) {
-	if errors.Is(problem, mcpwire.ErrTooLong) {
-		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The message is too long."}}`), nil
+// refuseLine answers a line that is not a message (JSON-RPC 2.0 §5.1): -32700 for what
+// is not JSON, -32600 for JSON that is no request, under its id where it has one.
+func refuseLine(line []byte, problem error) ([]byte, error) {
+	code, message := jsonrpc.CodeParseError, "The line is not JSON."
+	var id ojson.Value
+	switch {
+	case errors.Is(problem, mcpwire.ErrTooLong):
+		code, message = jsonrpc.CodeInvalidRequest, "The message is too long."
+	case json.Valid(line):
+		code, message = jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message."
+		if o, err := ojson.DecodeObject(line); err == nil {
+			switch v, _ := o.Get("id"); v.(type) {
+			case string, ojson.Number:
+				id = v
+			}
+		}
 	}
-	return []byte(
-		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"The line is not a JSON-RPC message."}}`,
-	), nil
+	return ojson.Compact(ojson.NewObject("jsonrpc", "2.0", "id", id,
+		"error", ojson.NewObject("code", code, "message", message))), nil
 }
 
 // open opens the project for one call. The caller is an agent.
