@@ -80,7 +80,7 @@ func must(t testing.TB, err error) {
 
 // served is a project with its service.
 type served struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	addr string
 	r    *runner.Runner
@@ -108,7 +108,7 @@ func (s *served) later(d time.Duration) {
 }
 
 // serve starts the service; edit may change its options.
-func serve(t *testing.T, edit func(o *control.Options)) *served {
+func serve(t testing.TB, edit func(o *control.Options)) *served {
 	t.Helper()
 	s := &served{t: t, dir: t.TempDir(), now: time.Now().UTC().Truncate(time.Millisecond)}
 	makeProject(t, s.dir)
