@@ -22,7 +22,6 @@ race:
 	$(GO) test -race ./...
 
 lint:
-	$(GO) vet ./...
 	$(LINT) run
 	.ci/deadcode
 
