@@ -90,7 +90,7 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 			printNext(p, n)
 			return
 		}
-		p.Field("Next", "do the work, stage the result, then: %s", p.Bold("git agentxchain accept"))
+		p.Field("Next", "do the work, write the result with %s, then: %s", p.Bold("git agentxchain turn edit"), p.Bold("git agentxchain accept"))
 	})
 	return nil
 }

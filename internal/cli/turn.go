@@ -1,4 +1,4 @@
-// turn show: an active turn with its assignment, bundle and staged result, or an accepted one.
+// turn: writing its result, and turn show: an active turn with its assignment, bundle and staged result, or an accepted one.
 
 package cli
 
@@ -33,6 +33,18 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "turn", Category: categoryLook, Usage: "one turn: its assignment, its bundle, its result",
 		Subcommands: []*ucli.Command{{
+			Name: "edit", ArgsUsage: "[TURN]", Usage: "write the result of a turn in your editor and stage it",
+			Description: "The editor is git's (GIT_EDITOR, core.editor, VISUAL, EDITOR). It opens what is staged, or else the skeleton of the\n" +
+				"result. What you save is staged and judged as \"verify turn\" judges it; \"accept\" hands it in.",
+			Flags: []ucli.Flag{turnFlag()},
+			Action: func(c *ucli.Context) error {
+				id, err := one(c, "turn", "turn")
+				if err != nil {
+					return err
+				}
+				return runTurnEdit(c.Context, f, id)
+			},
+		}, {
 			Name: "show", ArgsUsage: "[TURN]", Usage: "a turn; the only active one by default",
 			Description: "TURN is the id of an active turn, or a unique beginning of it, or the id of an accepted one.",
 			Flags: []ucli.Flag{
@@ -230,7 +242,7 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Tu
 		}
 		p.Println()
 		if staged.Data == nil {
-			p.Field("Next", "%s", p.Bold("git agentxchain turn show --template "+t.TurnID))
+			p.Field("Next", "%s", p.Bold("git agentxchain turn edit "+t.TurnID))
 		} else {
 			p.Field("Next", "%s", p.Bold("git agentxchain verify turn "+t.TurnID))
 		}

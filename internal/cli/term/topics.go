@@ -70,6 +70,7 @@ func environmentTopic() string {
   TERM                        dumb: no colour
   GIT_PAGER, PAGER            the pager of long listings on a terminal; "cat"
                               for none; LESS=FRX and LV=-c unless set
+  GIT_EDITOR, VISUAL, EDITOR  the editor of "turn edit"; vi without any
   GIT_TERMINAL_PROMPT         0: never ask a question
   GIT_PROGRESS_DELAY          seconds before progress shows (default 1)
   XDG_DATA_HOME               where "man --install" puts the pages
@@ -77,6 +78,7 @@ func environmentTopic() string {
 Git settings
   color.agentxchain, color.ui   colour on a terminal
   pager.agentxchain, core.pager the pager; pager.agentxchain may be a boolean
+  core.editor                   the editor, after GIT_EDITOR
   agentxchain.*                 personal settings of single commands
 
 Settings that a team shares live in agentxchain.json. A committed file never

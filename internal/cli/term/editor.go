@@ -1,0 +1,45 @@
+// The editor: git's rules for choosing one.
+
+package term
+
+import (
+	"context"
+	"os"
+	"os/exec"
+)
+
+// Edit has the person edit the file and waits until the editor ends. The editor is
+// their own shell line, as git runs it: GIT_EDITOR, core.editor, VISUAL, EDITOR, vi.
+// With --json it writes to standard error, so that standard output keeps its one object.
+//
+// Errors: failed when it cannot be started or does not end with 0.
+func (f *Factory) Edit(ctx context.Context, file string) error {
+	line := f.editorCommand(ctx)
+	cmd := exec.CommandContext(ctx, "sh", "-c", line+` "$@"`, line, file)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, f.Env.Stdout, f.Env.Stderr
+	if f.JSON() {
+		cmd.Stdout = f.Env.Stderr
+	}
+	if err := cmd.Run(); err != nil {
+		return Errorf("failed", "the editor %s failed: %v", OneLine(line), err).
+			WithHint("git agentxchain help environment says which editor is taken")
+	}
+	return nil
+}
+
+func (f *Factory) editorCommand(ctx context.Context) string {
+	if e := f.Env.Getenv("GIT_EDITOR"); e != "" {
+		return e
+	}
+	if dir, err := f.Dir(); err == nil {
+		if e := f.Env.GitConfig(ctx, dir, "core.editor")["core.editor"]; e != "" {
+			return e
+		}
+	}
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if e := f.Env.Getenv(name); e != "" {
+			return e
+		}
+	}
+	return "vi"
+}

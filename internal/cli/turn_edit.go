@@ -1,0 +1,93 @@
+// turn edit: a person writes the result of a turn in their editor, as git commit has them write a message.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// runTurnEdit opens what is staged for the turn, or else its skeleton, stages what
+// comes back and says whether it holds. A draft that cannot be staged is kept.
+func runTurnEdit(ctx context.Context, f *term.Factory, id string) error {
+	turn, err := editStaged(ctx, f, id)
+	if err != nil {
+		return err
+	}
+	if err := runVerifyTurn(ctx, f, &verifyTurnOptions{Turn: turn}); err != nil {
+		var e *term.Error
+		if errors.As(err, &e) && e.Code == "validation_failed" {
+			return e.WithHint("git agentxchain turn edit " + turn)
+		}
+		return err
+	}
+	f.Out.Notice("Staged. Hand it in with: git agentxchain accept %s", turn)
+	return nil
+}
+
+func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, err error) {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = r.Close() }()
+	v, err := r.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	tellNotices(f, v.Notices)
+	t, err := activeTurn(v, id)
+	if err != nil {
+		return "", err
+	}
+	before, err := draft(ctx, r, t.TurnID)
+	if err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp("", "turn-result-*.json")
+	if err != nil {
+		return "", err
+	}
+	name := file.Name()
+	_, err = file.Write(before)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(name))
+	}
+	err = f.Edit(ctx, name)
+	after, rerr := os.ReadFile(name)
+	if err == nil {
+		err = rerr
+	}
+	if err != nil || bytes.Equal(before, after) {
+		_ = os.Remove(name)
+		if err == nil {
+			err = term.Errorf("failed", "the result was left as it was; nothing is staged").
+				WithHint("git agentxchain turn edit " + t.TurnID)
+		}
+		return "", err
+	}
+	if _, err := r.StageResult(ctx, t.TurnID, after); err != nil {
+		return "", term.Errorf(runner.ErrorCode(err), "%s Your text is kept in %s.", term.OneLine(err.Error()), name).
+			WithHint("git agentxchain turn edit " + t.TurnID)
+	}
+	return t.TurnID, os.Remove(name)
+}
+
+// draft is what the editor starts from.
+func draft(ctx context.Context, r *runner.Runner, turn string) ([]byte, error) {
+	staged, err := r.Staged(turn)
+	if err != nil || staged.Data != nil {
+		return staged.Data, err
+	}
+	doc, err := r.Template(ctx, turn)
+	if err != nil {
+		return nil, err
+	}
+	return ojson.Pretty(doc), nil
+}
