@@ -34,6 +34,16 @@ type ptyRun struct {
 // startPTY runs git-agentxchain in dir at a terminal of cols columns.
 func startPTY(t *testing.T, dir string, cols int, args ...string) *ptyRun {
 	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startAtPTY(t, cols, &exec.Cmd{Path: exe, Args: append([]string{"git-agentxchain"}, args...), Dir: dir, Env: os.Environ()})
+}
+
+// startAtPTY starts a program at a terminal of its own.
+func startAtPTY(t *testing.T, cols int, cmd *exec.Cmd) *ptyRun {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		t.Skip("no pseudo terminal: ", err)
@@ -59,13 +69,10 @@ func startPTY(t *testing.T, dir string, cols int, args ...string) *ptyRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &ptyRun{t: t, master: master, cols: cols, closed: make(chan struct{})}
-	r.cmd = &exec.Cmd{Path: exe, Args: append([]string{"git-agentxchain"}, args...), Dir: dir, Stdin: slave, Stdout: slave, Stderr: slave,
-		Env: append(os.Environ(), "TERM=xterm"), SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: true}}
+	r := &ptyRun{t: t, cmd: cmd, master: master, cols: cols, closed: make(chan struct{})}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
