@@ -33,6 +33,7 @@ type Turn struct {
 	head       git.OID            // HEAD when it was accepted, "" when unknown
 	checkpoint git.OID            // "" when there is none
 	applied    map[string]git.OID // by path: the commit in which a person applied what the turn proposed
+	took       map[string]*Turn   // by path: whose proposal it applied as its own work
 	beside     []string           // turns that were active when it was given
 	assigned   int
 	accepted   int
@@ -226,6 +227,12 @@ func (b *book) readProposals(rec *gitstore.RunRecord, prefix string) error {
 		if t == nil || t.Record != rec || row.String("category") != "proposal" || row.String("action") != "applied" {
 			return
 		}
+		if by := row.String("in_turn"); by != "" { // the work of that turn, which declared it
+			if taker := b.byID[by]; taker != nil && taker.Record == rec {
+				taker.tookOver(prefix, row.Strings("files"), t)
+			}
+			return
+		}
 		if t.applied == nil {
 			t.applied = make(map[string]git.OID)
 			t.marks = nil // the row has those of the proposal's own files
@@ -238,6 +245,19 @@ func (b *book) readProposals(rec *gitstore.RunRecord, prefix string) error {
 		}
 	})
 }
+
+func (t *Turn) tookOver(prefix string, files []string, from *Turn) {
+	if t.took == nil {
+		t.took = make(map[string]*Turn)
+	}
+	for _, p := range files {
+		t.took[prefix+p] = from
+	}
+}
+
+// ProposedBy is the turn whose proposal this turn applied to the file as its own work, nil
+// for none.
+func (t *Turn) ProposedBy(path string) *Turn { return t.took[path] }
 
 func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Turn {
 	seen := row.Object("observed_artifact")

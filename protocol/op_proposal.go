@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,8 +26,8 @@ const (
 // ProposalDir is where the proposal of a turn is kept.
 func ProposalDir(turn string) string { return wire.ProposedDir + "/" + turn }
 
-// DecideProposal records that files of a proposal were committed, or that the proposal
-// was turned down.
+// DecideProposal records that files of a proposal were committed, that an authoritative
+// turn took them over as its own work, or that the proposal was turned down.
 type DecideProposal struct {
 	TurnID  string   `json:"turn_id"`
 	Row     *Blob    `json:"row"`               // history line of the turn, without newline
@@ -34,19 +36,15 @@ type DecideProposal struct {
 	Files   []string `json:"files,omitempty"`   // every file applied, earlier ones included
 	Partial bool     `json:"partial,omitempty"` // others are left
 	Commit  string   `json:"commit,omitempty"`  // holds the files applied now
+	InTurn  string   `json:"in_turn,omitempty"` // or: the active turn whose work Files, those of this apply, are now
 }
 
 func (*DecideProposal) Name() string      { return OpProposal }
 func (op *DecideProposal) Blobs() []*Blob { return []*Blob{op.Row} }
 
 func (op *DecideProposal) apply(t *transition) *wire.Error {
-	if t.env.Actor.InsideTurn != "" {
-		return &wire.Error{
-			Code:    wire.CodeInsideTurn,
-			Field:   "actor",
-			Message: t.env.Actor.place() + "; an agent cannot decide on a proposal.",
-			Hint:    "ask a person to decide in their own terminal: git agentxchain proposal list",
-		}
+	if in := t.env.Actor.InsideTurn; in != "" && (op.Reject || op.InTurn != in) {
+		return ProposalInsideTurn(t.env.Actor)
 	}
 	missing := &wire.Error{
 		Code:    wire.CodeNotFound,
@@ -70,6 +68,8 @@ func (op *DecideProposal) apply(t *transition) *wire.Error {
 		return argument("reason", "A rejected proposal needs a reason.")
 	case !op.Reject && len(op.Files) == 0:
 		return argument("files", "No file of the proposal is named.")
+	case op.InTurn != "":
+		return op.takeOver(t)
 	case !op.Reject && !commitID(op.Commit):
 		return argument("commit", "%s is not a commit id.", wire.Shown(op.Commit))
 	case !op.Reject && t.s.ActiveTurns.Len() > 0:
@@ -121,12 +121,71 @@ func (op *DecideProposal) apply(t *transition) *wire.Error {
 	return nil
 }
 
+// takeOver makes files of the proposal the work of an active turn, which declares and answers
+// for them. They are applied when it is accepted as completed, and wait again when it is given up.
+func (op *DecideProposal) takeOver(t *transition) *wire.Error {
+	turn, err := t.target(op.InTurn, "apply a proposal in")
+	if err != nil {
+		return err
+	}
+	switch {
+	case op.Reject || op.Commit != "":
+		return argument("in_turn", "A turn applies files as its own work; it neither rejects nor commits.")
+	case t.s.Status != wire.StatusActive:
+		return blockedError(t.s, "apply a proposal")
+	}
+	if err := ProposalTaker(t.cfg, turn); err != nil {
+		return err
+	}
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"id", "DEC-PROP-APPLY-"+op.TurnID,
+		"category", "proposal",
+		"action", "applied",
+		"turn_id", op.TurnID,
+		"files", slices.Clone(op.Files),
+		"selective", op.Partial,
+		"forced", false,
+		"overridden_conflicts", []string{},
+		"commit", nil,
+		"in_turn", turn.TurnID,
+		"role", turn.AssignedRole,
+		"timestamp", t.env.Time(),
+	))
+	t.about(turn)
+	t.subject = fmt.Sprintf("turn %s (%s) applies the proposal of %s", turn.TurnID, turn.AssignedRole, op.TurnID)
+	return nil
+}
+
+// ProposalTaker refuses a turn whose role may not change the work tree itself.
+func ProposalTaker(cfg *config.Config, turn *run.Turn) *wire.Error {
+	role, ok := cfg.Roles.Get(turn.AssignedRole)
+	if ok && role.WriteAuthority == wire.Authoritative {
+		return nil
+	}
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "in_turn",
+		Message: fmt.Sprintf("Turn %s belongs to %s, which is not authoritative: it cannot apply a proposal.", turn.TurnID, turn.AssignedRole),
+		Hint:    "ask a person to decide in their own terminal: git agentxchain proposal list",
+	}
+}
+
+// ProposalInsideTurn says that an agent applies proposals as the work of its own turn or not at all.
+func ProposalInsideTurn(actor Actor) *wire.Error {
+	return &wire.Error{
+		Code:    wire.CodeInsideTurn,
+		Field:   "actor",
+		Message: actor.place() + "; an agent cannot decide on a proposal, it can apply one as work of its own authoritative turn.",
+		Hint:    "ask a person to decide in their own terminal: git agentxchain proposal list",
+	}
+}
+
 // ProposalBusy says that turns at work would take the applied files for their own.
 func ProposalBusy(turns []string) *wire.Error {
 	return &wire.Error{
 		Code:    wire.CodeInvalidStateTransition,
 		Field:   "active_turns",
 		Message: fmt.Sprintf("Turn %s is active and would see the files move.", wire.List(turns)),
-		Hint:    "accept or reject the turn, then: git agentxchain proposal apply",
+		Hint:    "accept or reject the turn, then: git agentxchain proposal apply; or apply it as work of an authoritative turn with --in TURN",
 	}
 }

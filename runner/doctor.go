@@ -85,7 +85,7 @@ func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
 func (r *Runner) ExamineWith(ctx context.Context, opt ExamineOptions) (*Examination, error) {
 	d := &doctor{r: r, fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
-		d.git, d.identity, d.worktree, d.config, d.lock, d.gitLocks, d.run, d.guards, d.told, d.ignored, d.tracked, d.leftovers, d.signedOff, d.caller,
+		d.git, d.identity, d.worktree, d.config, d.lock, d.gitLocks, d.run, d.guards, d.told, d.ignored, d.tracked, d.leftovers, d.proposals, d.signedOff, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

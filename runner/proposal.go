@@ -1,4 +1,4 @@
-// Proposals: what roles that cannot write proposed, and what a person made of it
+// Proposals: what roles that cannot write proposed, and what a person or an authoritative turn made of it
 // (docs/spec/observation.md#a-proposal-is-decided).
 
 package runner
@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -50,7 +51,8 @@ type Proposal struct {
 // ProposedFile is one file of a proposal.
 type ProposedFile struct {
 	Path, Action string
-	Applied      bool
+	Applied      bool   // committed by a person, or in the work of a turn
+	InTurn       string // the turn that applied it as its own work, active or accepted; "" for a person
 	Before       []byte // in the work tree now, nil for none
 	After        []byte // nil when the file is deleted
 	Merged       bool   // After is what was proposed, merged with what others changed since
@@ -193,12 +195,16 @@ func proposals(ctx context.Context, s *gitstore.Store, runID, prefix string) ([]
 		return nil, err
 	}
 	var out []*Proposal
+	declared := make(map[string][]string) // by completed turn
 	for line, err := range rec.Rows(wire.LedgerHistory) {
 		if err != nil {
 			return nil, err
 		}
 		row := line.Row
 		turn := row.String("turn_id")
+		if row.String("status") == wire.ResultCompleted {
+			declared[turn] = row.Strings("files_changed")
+		}
 		if row.String("run_id") != runID || turn == "" || !strings.HasPrefix(turn, prefix) ||
 			row.Object("artifact").String("ref") != protocol.ProposalDir(turn) {
 			continue
@@ -210,15 +216,56 @@ func proposals(ctx context.Context, s *gitstore.Store, runID, prefix string) ([]
 			Status:  ProposalPending,
 			line:    line,
 		}
-		if err := p.read(rec); err != nil {
+		out = append(out, p)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	taken, err := takenOver(rec, declared)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range out {
+		if err := p.read(rec, taken[p.Turn]); err != nil {
 			return nil, err
 		}
-		out = append(out, p)
 	}
 	return out, nil
 }
 
-func (p *Proposal) read(rec *gitstore.RecordedRun) error {
+// takenOver says by proposal and file which turn applied it as its own work: one that is active, or that was
+// accepted as completed and declared the file. What another turn applied waits again.
+func takenOver(rec *gitstore.RecordedRun, declared map[string][]string) (map[string]map[string]string, error) {
+	state, err := rec.State()
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]map[string]string)
+	for line, err := range rec.Rows(wire.LedgerDecisions) {
+		if err != nil {
+			return nil, err
+		}
+		row := line.Row
+		by := row.String("in_turn")
+		if by == "" || row.String("category") != "proposal" || row.String("action") != "applied" {
+			continue
+		}
+		_, active := state.ActiveTurns.Get(by)
+		for _, f := range row.Strings("files") {
+			if active || slices.Contains(declared[by], f) {
+				of := out[row.String("turn_id")]
+				if of == nil {
+					of = make(map[string]string)
+					out[row.String("turn_id")] = of
+				}
+				of[f] = by
+			}
+		}
+	}
+	return out, nil
+}
+
+func (p *Proposal) read(rec *gitstore.RecordedRun, taken map[string]string) error {
 	doc := func(name string) (*ojson.Object, error) {
 		data, ok, err := rec.File(protocol.ProposalDir(p.Turn) + "/" + name)
 		if err != nil || !ok {
@@ -239,10 +286,16 @@ func (p *Proposal) read(rec *gitstore.RecordedRun) error {
 		return err
 	}
 	done := applied.Strings("files")
-	left := 0
+	left, some := 0, false
 	for _, f := range snapshot.Objects("files") {
 		file := ProposedFile{Path: f.String("path"), Action: f.String("action"), source: f.String("sha256")}
 		if file.Applied = slices.Contains(done, file.Path); !file.Applied {
+			file.InTurn = taken[file.Path]
+			file.Applied = file.InTurn != ""
+		}
+		if file.Applied {
+			some = true
+		} else {
 			left++
 		}
 		p.Files = append(p.Files, file)
@@ -250,9 +303,9 @@ func (p *Proposal) read(rec *gitstore.RecordedRun) error {
 	switch {
 	case rejected != nil:
 		p.Status, p.Reason = ProposalRejected, rejected.String("reason")
-	case applied != nil && left == 0:
+	case some && left == 0:
 		p.Status = ProposalApplied
-	case applied != nil:
+	case some:
 		p.Status = ProposalPartial
 	}
 	return nil
@@ -264,18 +317,34 @@ type Decided struct {
 	Proposal *Proposal
 	Files    []string // applied by this call
 	Left     []string // not applied yet
-	Commit   string
+	Commit   string   // "" for a rejection, and for what a turn applied
+	InTurn   string   // the turn whose work the files are, "" when they were committed
 }
 
-// ApplyProposal writes files of a proposal into the work tree and commits them, those
-// named or all that are left. Nothing is written where one of them cannot be.
+// ApplyProposal writes files of a proposal into the work tree, those named or all that are
+// left, and commits them; with inTurn, which is the caller's own turn inside of one, they
+// are the uncommitted work of that active, authoritative turn. Nothing is written where one
+// of them cannot be.
 //
-// Errors: not_found, target_required, proposal_decided, proposal_conflict,
-// invalid_argument, invalid_state_transition, inside_dispatched_turn.
-func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string) (*Decided, error) {
+// Errors: not_found, target_required, proposal_decided, proposal_conflict, turn_not_active,
+// invalid_argument, invalid_state_transition, inside_dispatched_turn, run_blocked.
+func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string, inTurn string) (*Decided, error) {
 	return r.decide(ctx, turn, func(ctx context.Context, c *change, out *Decided) (protocol.Operation, error) {
 		p := out.Proposal
-		if n := c.view.State.ActiveTurns.Len(); n > 0 {
+		if in := c.env.Actor.InsideTurn; inTurn == "" {
+			inTurn = in
+		} else if in != "" && in != inTurn {
+			return nil, protocol.ProposalInsideTurn(c.env.Actor)
+		}
+		if inTurn != "" {
+			t, err := protocol.ResolveTurn(c.view.State, inTurn, "apply a proposal in")
+			if err != nil {
+				return nil, err
+			}
+			if err := protocol.ProposalTaker(c.view.Config, t); err != nil {
+				return nil, err
+			}
+		} else if n := c.view.State.ActiveTurns.Len(); n > 0 {
 			return nil, protocol.ProposalBusy(c.view.State.ActiveTurns.Keys())
 		}
 		chosen, err := p.choose(names)
@@ -288,12 +357,14 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string)
 		if err := c.writeProposal(chosen); err != nil {
 			return nil, err
 		}
+		faults.Point("proposal.written")
 		c.tree = nil
 		st, err := c.look(ctx)
 		if err != nil {
 			return nil, err
 		}
-		var dirty, all []string
+		op := &protocol.DecideProposal{TurnID: p.Turn, Row: protocol.NewBlob(p.line.Raw), InTurn: inTurn}
+		var dirty []string
 		for _, f := range p.Files {
 			now := slices.ContainsFunc(chosen, func(o ProposedFile) bool { return o.Path == f.Path })
 			if _, changed := st.Dirty[f.Path]; changed && now {
@@ -302,12 +373,17 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string)
 			switch {
 			case now:
 				out.Files = append(out.Files, f.Path)
-				all = append(all, f.Path)
-			case f.Applied:
-				all = append(all, f.Path)
-			default:
+				op.Files = append(op.Files, f.Path)
+			case f.Applied && inTurn == "" && f.InTurn == "":
+				op.Files = append(op.Files, f.Path)
+			case !f.Applied:
 				out.Left = append(out.Left, f.Path)
 			}
+		}
+		op.Partial = len(out.Left) > 0
+		if inTurn != "" {
+			out.InTurn = inTurn
+			return op, nil
 		}
 		commit := st.Head
 		if len(dirty) > 0 {
@@ -320,14 +396,10 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string)
 				return nil, err
 			}
 		}
+		faults.Point("proposal.committed")
 		out.Commit = string(commit)
-		return &protocol.DecideProposal{
-			TurnID:  p.Turn,
-			Row:     protocol.NewBlob(p.line.Raw),
-			Files:   all,
-			Partial: len(out.Left) > 0,
-			Commit:  out.Commit,
-		}, nil
+		op.Commit = out.Commit
+		return op, nil
 	})
 }
 
@@ -335,7 +407,10 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string)
 //
 // Errors: those of ApplyProposal but proposal_conflict.
 func (r *Runner) RejectProposal(ctx context.Context, turn, reason string) (*Decided, error) {
-	return r.decide(ctx, turn, func(_ context.Context, _ *change, out *Decided) (protocol.Operation, error) {
+	return r.decide(ctx, turn, func(_ context.Context, c *change, out *Decided) (protocol.Operation, error) {
+		if c.env.Actor.InsideTurn != "" {
+			return nil, protocol.ProposalInsideTurn(c.env.Actor)
+		}
 		return &protocol.DecideProposal{
 			TurnID: out.Proposal.Turn,
 			Row:    protocol.NewBlob(out.Proposal.line.Raw),
@@ -350,14 +425,6 @@ func (r *Runner) decide(ctx context.Context, turn string,
 ) (*Decided, error) {
 	out := &Decided{}
 	done, err := r.do(ctx, "proposal", func(ctx context.Context, c *change) (protocol.Operation, error) {
-		if in := c.env.Actor; in.InsideTurn != "" {
-			return nil, &wire.Error{
-				Code:    wire.CodeInsideTurn,
-				Field:   "actor",
-				Message: protocol.InsideTurnText(in.InsideTurn, in.InsideWhy) + "; an agent cannot decide on a proposal.",
-				Hint:    "ask a person to decide in their own terminal: git agentxchain proposal list",
-			}
-		}
 		p, err := r.proposal(ctx, c.view.Run, turn)
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-// The real program killed in the middle of approve and of restore: the next command completes it or nothing has happened.
+// The real program killed in approve, in restore and in an apply: the next command completes it or nothing has happened.
 
 package cli
 
@@ -99,6 +99,28 @@ func restoreCase(t *testing.T) *killCase {
 	}}
 }
 
+// proposalCase is a proposal of a file to change and one to create, that waits for a person.
+func proposalCase(t *testing.T) *killCase {
+	t.Helper()
+	root := t.TempDir()
+	mustAt(t, root, "project", "p", `roles.arch={"title":"Architect","mandate":"Propose.","write_authority":"proposed","runtime":"api"}`,
+		`runtimes.api={"type":"api_proxy","provider":"anthropic","model":"m","auth_env":"KEY"}`, `routing.planning.allowed_next_roles=["arch","human"]`)
+	c := &killCase{dir: filepath.Join(root, "p"), args: []string{"proposal", "apply"}, points: []string{
+		"lock.acquired", "proposal.written", "checkpoint.added", "checkpoint.committed", "proposal.committed", "commit.before-objects",
+		"commit.after-ref", "commit.before-state", "commit.after-state",
+	}}
+	if err := os.WriteFile(filepath.Join(c.dir, "src.txt"), []byte("old\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	mustAt(t, c.dir, "git", "add", "-A")
+	mustAt(t, c.dir, "git", "commit", "-q", "-m", "base")
+	mustAt(t, c.dir, "git", "agentxchain", "assign", "arch")
+	mustAt(t, c.dir, "stage", `artifact={"type":"patch"}`, "files_changed=[]", "proposed_next_role=human",
+		`proposed_changes=[{"path":"src.txt","action":"modify","content":"new\n"},{"path":"b.txt","action":"create","content":"b\n"}]`)
+	mustAt(t, c.dir, "git", "agentxchain", "accept")
+	return c
+}
+
 // copied is the directory for one kill.
 func (c *killCase) copied(t *testing.T) string {
 	t.Helper()
@@ -153,14 +175,14 @@ func (c *killCase) undisturbed(t *testing.T) time.Duration {
 	return whole
 }
 
-// TestKilledCommands kills approve and restore at each named point, around each git
+// TestKilledCommands kills approve, restore and an apply of a proposal at each named point, around each git
 // that they start, and at random moments.
 func TestKilledCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
 	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
-	for name, prepare := range map[string]func(*testing.T) *killCase{"approve": approveCase, "restore": restoreCase} {
+	for name, prepare := range map[string]func(*testing.T) *killCase{"approve": approveCase, "restore": restoreCase, "proposal": proposalCase} {
 		t.Run(name, func(t *testing.T) {
 			c := prepare(t)
 			whole := c.undisturbed(t)

@@ -19,6 +19,7 @@ import (
 
 func newProposalCommand(f *term.Factory) *ucli.Command {
 	file := &ucli.StringSliceFlag{Name: "file", Usage: "only the file at `PATH`; may be repeated"}
+	in := &ucli.StringFlag{Name: "in", Usage: "as uncommitted work of the active, authoritative `TURN`; inside a turn that one"}
 	sub := func(name, usage string, flags []ucli.Flag,
 		do func(context.Context, *ucli.Context, *runner.Runner, string) error,
 	) *ucli.Command {
@@ -60,9 +61,9 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 				func(ctx context.Context, _ *ucli.Context, r *runner.Runner, turn string) error {
 					return showProposal(ctx, f, r, turn, true)
 				}),
-			sub("apply", "write the proposed files and commit them", []ucli.Flag{file},
+			sub("apply", "write the proposed files and commit them", []ucli.Flag{file, in},
 				func(ctx context.Context, c *ucli.Context, r *runner.Runner, turn string) error {
-					out, err := r.ApplyProposal(ctx, turn, c.StringSlice("file"))
+					out, err := r.ApplyProposal(ctx, turn, c.StringSlice("file"), c.String("in"))
 					return tellDecided(f, out, err)
 				}),
 			sub("reject", "turn the proposal down", []ucli.Flag{
@@ -108,7 +109,8 @@ func runProposalList(ctx context.Context, f *term.Factory) error {
 func proposalObject(p *runner.Proposal) *ojson.Object {
 	files := []*ojson.Object{}
 	for _, file := range p.Files {
-		files = append(files, ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied, "merged", file.Merged))
+		files = append(files, ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied,
+			"in_turn", ojson.OrNull(file.InTurn), "merged", file.Merged))
 	}
 	return ojson.NewObject("turn_id", p.Turn, "role", p.Role, "summary", p.Summary, "status", p.Status,
 		"reason", ojson.OrNull(p.Reason), "file_count", len(files), "files", files)
@@ -143,6 +145,9 @@ func showProposal(ctx context.Context, f *term.Factory, r *runner.Runner, turn s
 			done := ""
 			if file.Applied {
 				done = " (applied)"
+				if file.InTurn != "" {
+					done = " (applied by turn " + file.InTurn + ")"
+				}
 			} else if file.Merged {
 				done = " (merged with later changes)"
 			}
@@ -214,15 +219,21 @@ func tellDecided(f *term.Factory, out *runner.Decided, err error) error {
 	payload := donePayload(&out.Done)
 	payload.Set("turn_id", out.Proposal.Turn)
 	payload.Set("commit", ojson.OrNull(out.Commit))
+	payload.Set("in_turn", ojson.OrNull(out.InTurn))
 	payload.Set("files", wire.NonNil(out.Files))
 	payload.Set("left", wire.NonNil(out.Left))
 	f.Out.Emit(payload, func(p *term.Printer) {
-		if out.Commit == "" {
+		if out.Commit == "" && out.InTurn == "" {
 			p.Printf("The proposal of turn %s is rejected.\n", p.Bold(out.Proposal.Turn))
 			return
 		}
-		p.Printf("%s of the proposal of turn %s applied at %s.\n",
-			counted(len(out.Files), "file"), p.Bold(out.Proposal.Turn), p.Bold(out.Commit[:min(12, len(out.Commit))]))
+		if what := counted(len(out.Files), "file"); out.InTurn != "" {
+			p.Printf("%s of the proposal of turn %s applied as work of turn %s, which has to declare them in files_changed.\n",
+				what, p.Bold(out.Proposal.Turn), p.Bold(out.InTurn))
+		} else {
+			p.Printf("%s of the proposal of turn %s applied at %s.\n",
+				what, p.Bold(out.Proposal.Turn), p.Bold(out.Commit[:min(12, len(out.Commit))]))
+		}
 		if len(out.Left) > 0 {
 			p.Field("Left", "%s", term.OneLine(strings.Join(out.Left, ", ")))
 		}

@@ -19,10 +19,38 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// onPurpose are the differences that docs/compatibility.md#where-we-differ-on-purpose has, by what a difference says of
-// them. A play ends at its first difference.
-var onPurpose = map[string]string{
-	"ours status=blocked theirs status=active": "a block belongs to its owner, and `resume` lifts none",
+// onPurpose are the differences that docs/compatibility.md#where-we-differ-on-purpose has: the act and what is not alike
+// after it, each by how it begins, and the first words of the row. A play ends at its first difference.
+var onPurpose = []struct{ act, difference, row string }{
+	{"while blocked: accept", "ours status=blocked theirs status=active", "A block belongs to its owner."},
+	{"while blocked: reject", "ours turns=", "A block belongs to its owner."},
+	{"while blocked: reject", "ours blocked=", "A block belongs to its owner."},
+	{"while blocked: assign", "ours status=blocked theirs status=active", "`resume` lifts no block."},
+	{"with work delegated: accept", "ours status=active theirs status=paused", "Delegated work comes back first."},
+	{"with work delegated: accept", "ours status=active theirs status=completed", "Delegated work comes back first."},
+	{"with work delegated: accept", "ours phase=", "Delegated work comes back first."},
+}
+
+// rowOf is the row that has a difference, "" for none.
+func rowOf(act, difference string) string {
+	for _, k := range onPurpose {
+		if strings.HasPrefix(act, k.act) && strings.HasPrefix(difference, k.difference) {
+			return k.row
+		}
+	}
+	return ""
+}
+
+func TestDifferencesOnPurposeHaveTheirRows(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range onPurpose {
+		if !strings.Contains(string(doc), "- **"+k.row+"**") {
+			t.Errorf("docs/compatibility.md has no row %q for %q, %q", k.row, k.act, k.difference)
+		}
+	}
 }
 
 // TestWalksBesideTheReference needs AGENTXCHAIN_REFERENCE, the path of the reference CLI's program for node.
@@ -44,12 +72,11 @@ func TestWalksBesideTheReference(t *testing.T) {
 	differ := make(map[string]int)
 	for ; done < acts; plays++ {
 		p := newPlay(t, reference, rand.New(rand.NewPCG(uint64(seed), uint64(plays))))
-		difference := ""
+		act, difference := "", ""
 		for range 20 {
 			done++
-			act := p.act()
+			act = p.act()
 			if difference = p.difference(); difference != "" {
-				difference = act + ": " + difference
 				break
 			}
 		}
@@ -57,14 +84,10 @@ func TestWalksBesideTheReference(t *testing.T) {
 			alike++
 			continue
 		}
-		known := ""
-		for part, why := range onPurpose {
-			if strings.Contains(difference, part) {
-				known = why
-			}
-		}
-		if differ[difference]++; known == "" && differ[difference] == 1 {
-			t.Errorf("play %d of seed %d: %s\n%s", plays, seed, difference, strings.Join(p.log, "\n"))
+		row := rowOf(act, difference)
+		name := act + ": " + difference
+		if differ[name+" ["+row+"]"]++; row == "" && differ[name+" ["+row+"]"] == 1 {
+			t.Errorf("play %d of seed %d: %s\n%s", plays, seed, name, strings.Join(p.log, "\n"))
 		}
 	}
 	t.Logf("%d acts in %d plays, %d alike to the end", done, plays, alike)
@@ -120,9 +143,19 @@ func turnAt(state *ojson.Object, role string) *ojson.Object {
 	return nil
 }
 
-// act does one thing with both tools and returns its name.
+// act does one thing with both tools and returns its name, after what the run was in before it.
 func (p *play) act() string {
 	state := standingAt(p.t, p.ours)
+	switch {
+	case state.String("status") == string(wire.StatusBlocked):
+		return "while blocked: " + p.actAt(state)
+	case len(state.Objects("delegation_queue")) > 0 || state.Object("pending_delegation_review") != nil:
+		return "with work delegated: " + p.actAt(state)
+	}
+	return p.actAt(state)
+}
+
+func (p *play) actAt(state *ojson.Object) string {
 	role := ""
 	for _, v := range state.Object("active_turns").All() {
 		if o, ok := v.(*ojson.Object); ok {
@@ -136,7 +169,7 @@ func (p *play) act() string {
 	case state.Object("pending_run_completion") != nil && n < 14:
 		p.both([]string{"approve"}, []string{"approve-completion"})
 		return "approve the end"
-	case state.String("status") == string(wire.StatusBlocked) && n < 12:
+	case state.String("status") == string(wire.StatusBlocked) && n < 16:
 		// Theirs goes on with a turn at once; ours is given to the same role.
 		theirs := []string{"unblock", p.escalation(p.theirs)}
 		if theirs[1] == "none" {
@@ -159,6 +192,9 @@ func (p *play) act() string {
 	case n == 18 && role != "":
 		p.both([]string{"reject", "--reason", "not enough"}, []string{"reject-turn", "--reason", "not enough"})
 		return "reject"
+	case n == 16 && role != "":
+		p.both([]string{"reissue", "--reason", "from here"}, []string{"reissue-turn", "--reason", "from here"})
+		return "reissue"
 	case n == 19 && role == "":
 		for _, dir := range []string{p.ours, p.theirs} {
 			p.documents(dir)
@@ -200,7 +236,16 @@ func (p *play) accept(role string) string {
 	}
 	phase := standingAt(p.t, p.ours).String("phase")
 	next := map[string]string{"planning": "implementation", "implementation": "qa"}[phase]
-	switch p.rng.IntN(8) {
+	switch p.rng.IntN(11) {
+	case 10:
+		name, members = "accept what is repaired", ojson.NewObject("run_id", "run_of_another", "decisions", []any{ojson.NewObject("id", "DEC-1",
+			"category", "whim", "statement", "so", "rationale", "because")})
+	case 9:
+		name, members = "accept failed", ojson.NewObject("status", "failed")
+	case 8:
+		to := p.pick("pm", "dev", "qa")
+		name, members = "accept a delegation to "+to, ojson.NewObject("delegations", []any{ojson.NewObject("id", "del-001", "to_role", to,
+			"charter", "look at it", "acceptance_contract", []any{"looked"})})
 	case 0:
 		name, members = "accept blocked", ojson.NewObject("status", "blocked")
 	case 1:

@@ -147,6 +147,9 @@ func printBlock(p *term.Printer, r *attribution.Report, b block, gates map[*attr
 	case attribution.KindTurn:
 		printAttributed(p, first.Turn, gates[first.Turn])
 		p.Field("Evidence", "%s: %s", first.Evidence, evidenceText(first.Evidence))
+		if from := first.Turn.ProposedBy(first.Path); from != nil {
+			p.Field("Proposed by", "%s of role %s, which this turn applied", term.OneLine(from.ID), term.OneLine(from.Role))
+		}
 	case attribution.KindPerson:
 		p.Field("Turn", "no turn: a person's commit by %s", term.OneLine(first.Commit.Author))
 	case attribution.KindPending:

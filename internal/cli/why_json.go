@@ -66,6 +66,9 @@ func answerObject(l *attribution.Line) *ojson.Object {
 	if l.Turn != nil {
 		o.Set("turn_id", l.Turn.ID)
 		o.Set("role", l.Turn.Role)
+		if from := l.Turn.ProposedBy(l.Path); from != nil {
+			o.Set("proposed_by", from.ID)
+		}
 	}
 	if l.Kind == attribution.KindUnknown {
 		may := []string{}

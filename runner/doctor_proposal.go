@@ -1,0 +1,70 @@
+// What the doctor says of an apply of a proposal that was ended (docs/spec/observation.md#a-proposal-is-decided).
+
+package runner
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// proposals finds files that are as a proposal wants them and not recorded as applied: an apply was ended after it
+// had written them. To finish it writes nothing; it commits them where that is not done yet, and records the apply.
+func (d *doctor) proposals(ctx context.Context) {
+	v := d.out.View
+	if v == nil || v.State == nil || v.State.Status != wire.StatusActive || v.State.ActiveTurns.Len() > 0 {
+		return // what a turn at work writes is its own
+	}
+	waiting, err := d.r.waitingProposals(ctx, v)
+	if err != nil {
+		d.failed("proposal", err, "git agentxchain fsck")
+		return
+	}
+	for _, w := range waiting {
+		p, err := d.r.proposal(ctx, v.Run, w.Turn)
+		if err != nil {
+			d.failed("proposal", err, "git agentxchain fsck")
+			continue
+		}
+		written := p.written()
+		if len(written) == 0 {
+			continue
+		}
+		what := text.Count(len(written), "file", "files") + " of the proposal of turn " + p.Turn
+		finish := "git agentxchain proposal apply " + p.Turn
+		for _, name := range written {
+			finish += " --file " + wire.ShellWord(name)
+		}
+		if !d.fix || d.r.InsideTurn() != "" {
+			d.add("proposal", LevelWarning, finish, "%s: as proposed in the work tree, but not recorded as applied", what)
+			continue
+		}
+		out, err := d.r.ApplyProposal(ctx, p.Turn, written, "")
+		if err != nil {
+			d.failed("proposal", err, finish)
+			continue
+		}
+		d.add("proposal", LevelWarning, "recorded as applied at "+out.Commit[:12], "%s: an apply was ended before it was recorded", what).Mended = true
+		if fresh, err := d.r.Store.View(ctx); err == nil {
+			d.out.View = fresh
+		}
+	}
+}
+
+// written lists the files that are as proposed, were not when the proposal was made, and are not recorded as applied.
+func (p *Proposal) written() []string {
+	var out []string
+	for _, f := range p.Files {
+		proposed := ""
+		if f.After != nil {
+			proposed = "sha256:" + protocol.NewBlob(f.After).Digest
+		}
+		if !f.Applied && f.source != proposed && (f.Before == nil) == (f.After == nil) && bytes.Equal(f.Before, f.After) {
+			out = append(out, f.Path)
+		}
+	}
+	return out
+}
