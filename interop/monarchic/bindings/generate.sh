@@ -6,5 +6,5 @@ set -eu
 cd "$(dirname "$0")"
 protoc -I ../proto --python_out=python \
 	--plugin=protoc-gen-grpc_python="$(command -v grpc_python_plugin)" --grpc_python_out=python \
-	--es_out=typescript --es_opt=target=js+dts,import_extension=js \
+	--es_out=typescript --es_opt=target=ts,import_extension=js \
 	monarchic_agent_protocol.proto

@@ -1,7 +1,7 @@
 // One step of a run, with nothing but the protocol: register, lease, start, report.
 //
-// usage: node step.mjs ADDRESS DIRECTORY
-// (needs @bufbuild/protobuf, @connectrpc/connect and @connectrpc/connect-node)
+// usage: tsc -p . && node out/step.js ADDRESS DIRECTORY
+// (needs typescript, @types/node, @bufbuild/protobuf, @connectrpc/connect and @connectrpc/connect-node)
 //
 // The step writes step-typescript.md into DIRECTORY, the served work tree.
 
@@ -11,18 +11,18 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { OutcomeDecision, PlanStatus, RunnerControlService } from "./monarchic_agent_protocol_pb.js";
 
-const [address, directory] = process.argv.slice(2);
+const [address = "", directory = ""] = process.argv.slice(2);
 const runner = createClient(RunnerControlService, createGrpcTransport({ baseUrl: `http://${address}` }));
-const fail = (text) => {
+function fail(text: string): never {
   console.error(text);
   process.exit(1);
-};
+}
 
-const who = { contractVersion: "v1", runnerId: "typescript" };
-who.sessionId = (await runner.registerRunner(who)).sessionId;
+const me = { contractVersion: "v1", runnerId: "typescript" };
+const who = { ...me, sessionId: (await runner.registerRunner(me)).sessionId };
 const got = await runner.acquireLease({ ...who, availableSlots: 1 });
-if (!got.assignment) fail(`no work: ${JSON.stringify(got.extensions)}`);
-const { lease, task } = got.assignment;
+const { lease, task } = got.assignment ?? fail(`no work: ${JSON.stringify(got.extensions)}`);
+if (!lease || !task) fail("an assignment without a lease or a task");
 if (!(await runner.reportStepStarted({ ...who, lease })).accepted) fail("the start was refused");
 const name = "step-typescript.md";
 writeFileSync(join(directory, name), task.goal + "\n");
@@ -39,6 +39,6 @@ const answer = await runner.reportStepOutcome({
     evidence: { checks: [{ command: `test -s ${name}`, exit_code: 0 }] },
   },
 });
-if (!answer.accepted) fail(`refused: ${answer.failure.code}: ${answer.failure.message}`);
+if (!answer.accepted) fail(`refused: ${answer.failure?.code}: ${answer.failure?.message}`);
 console.log(`accepted ${lease.stepId}`);
 process.exit(0);
