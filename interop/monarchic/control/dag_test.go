@@ -4,6 +4,7 @@
 package control_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -28,12 +29,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// servePlan serves a project made of a plan whose roles all write.
+// servePlan serves a project made of a plan whose roles all write, by the real clock.
 func servePlan(t *testing.T, plan []byte, ttl time.Duration) *served {
+	t.Helper()
+	return (&served{t: t, dir: t.TempDir(), opt: control.Options{TTL: ttl}}).servePlan(t, plan)
+}
+
+func (s *served) servePlan(t *testing.T, plan []byte) *served {
 	t.Helper()
 	testrepo.Isolate()
 	ctx := context.Background()
-	s := &served{t: t, dir: t.TempDir()}
 	repo, err := gitstore.Create(ctx, s.dir, "main", "Ada", "ada@example.org")
 	must(t, err)
 	read, refusal := bridge.ReadPlan(plan, nil)
@@ -54,11 +59,12 @@ func servePlan(t *testing.T, plan []byte, ttl time.Duration) *served {
 	_, err = r.QueueCharters(ctx, runner.CharterOptions{Plan: im.Record(), Charters: im.Charters})
 	must(t, err)
 	must(t, r.Close())
-	s.opt = control.Options{TTL: ttl, Version: "test", Poll: 10 * time.Millisecond, Log: func(c control.Call) {
+	s.opt.Version, s.opt.Poll = "test", cmp.Or(s.opt.Poll, 10*time.Millisecond)
+	s.opt.Log = func(c control.Call) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.calls = append(s.calls, c)
-	}}
+	}
 	stop := s.start()
 	t.Cleanup(func() { stop() })
 	s.c = s.dial(insecure.NewCredentials())
@@ -217,8 +223,8 @@ func finishPlan(t *testing.T, rng *rand.Rand, n, runners, risk int) {
 		f := &flaky{s: s, rng: rand.New(rand.NewPCG(rng.Uint64(), 1)), name: fmt.Sprintf("r%d", i), ttl: ttl, risk: risk, done: &done, last: &last}
 		all.Go(f.work)
 	}
-	// A death costs a lease, and the deaths of one task can follow each other; a stall is
-	// longer than all that.
+	// This only ends a test that hangs: how long nothing may happen is for TestNoStallIsLongerThanALease,
+	// which has a clock that a busy machine does not move.
 	for !done.Load() && time.Since(time.Unix(0, last.Load())) < 40*ttl {
 		time.Sleep(20 * time.Millisecond)
 	}

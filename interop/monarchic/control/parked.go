@@ -12,11 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// How long a report waits in its call for turns beside it, and how often it looks.
-const (
-	parkedWait = 10 * time.Second
-	parkedLook = 50 * time.Millisecond
-)
+// parkedLook is how often a report that waits in its call for turns beside it looks.
+const parkedLook = 50 * time.Millisecond
 
 // parked are outcomes by fencing token. A restart of the server loses them: their
 // leases end in time then, and the turns are carried out again.
@@ -56,7 +53,7 @@ func (p *parked) list() []*outcome {
 // hears siblings_at_work and is free for other work, and the result is judged when the
 // others have reported.
 func (s *Server) acceptInTime(ctx context.Context, o *outcome) (*runner.Accepted, *sentBack, error) {
-	until := time.Now().Add(parkedWait)
+	until := time.Now().Add(s.opt.Patience)
 	if at, ok := ctx.Deadline(); ok && at.Add(-time.Second).Before(until) {
 		until = at.Add(-time.Second)
 	}

@@ -19,6 +19,7 @@ import (
 const (
 	DefaultHeartbeat = 30 * time.Second
 	DefaultPoll      = 5 * time.Second
+	DefaultPatience  = 10 * time.Second
 )
 
 // Limits of the server.
@@ -39,6 +40,7 @@ type Options struct {
 	TTL       time.Duration // of a lease; 0: until the turn's deadline
 	Heartbeat time.Duration // DefaultHeartbeat when 0
 	Poll      time.Duration // DefaultPoll when 0
+	Patience  time.Duration // how long a report waits in its call for turns beside its own; DefaultPatience when 0
 	Token     string        // required of every call when not ""
 	TLS       *tls.Config   // nil: plain text
 	Now       func() time.Time
@@ -91,6 +93,9 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	}
 	if opt.Poll <= 0 {
 		opt.Poll = DefaultPoll
+	}
+	if opt.Patience <= 0 {
+		opt.Patience = DefaultPatience
 	}
 	if opt.Log == nil {
 		opt.Log = func(Call) {}
