@@ -74,65 +74,28 @@ func (e FieldError) Error() string {
 
 // Map is a JSON object with values of one type, in document order. The zero
 // value is empty and ready for use.
-type Map[V any] struct {
-	keys []string
-	vals map[string]V
-}
+type Map[V any] struct{ members[V] }
 
 func (m *Map[V]) Len() int       { return len(m.keys) }
 func (m *Map[V]) Keys() []string { return m.keys }
 func (m *Map[V]) Has(k string) bool {
-	_, ok := m.vals[k]
-	return ok
+	return m.find(k) >= 0
 }
 
 // Get returns the value of k and whether it exists.
-func (m *Map[V]) Get(k string) (V, bool) { v, ok := m.vals[k]; return v, ok }
+func (m *Map[V]) Get(k string) (V, bool) { return m.get(k) }
 
 // Set replaces the value of k in place, or appends it.
-func (m *Map[V]) Set(k string, v V) {
-	if m.vals == nil {
-		m.vals = make(map[string]V)
-	}
-	if _, ok := m.vals[k]; !ok {
-		m.keys = append(m.keys, k)
-	}
-	m.vals[k] = v
-}
+func (m *Map[V]) Set(k string, v V) { m.put(k, v) }
 
 // Delete removes k.
-func (m *Map[V]) Delete(k string) {
-	if i := slices.Index(m.keys, k); i >= 0 {
-		m.keys = slices.Delete(slices.Clone(m.keys), i, i+1)
-		delete(m.vals, k)
-	}
-}
+func (m *Map[V]) Delete(k string) { m.remove(k) }
 
 // Clone returns a copy; value copies each value, nil means they need no copying.
-func (m *Map[V]) Clone(value func(V) V) Map[V] {
-	if m.vals == nil {
-		return Map[V]{}
-	}
-	c := Map[V]{keys: slices.Clone(m.keys), vals: make(map[string]V, len(m.vals))}
-	for k, v := range m.vals {
-		if value != nil {
-			v = value(v)
-		}
-		c.vals[k] = v
-	}
-	return c
-}
+func (m *Map[V]) Clone(value func(V) V) Map[V] { return Map[V]{m.clone(value)} }
 
 // All iterates in document order.
-func (m *Map[V]) All() iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
-		for _, k := range m.keys {
-			if !yield(k, m.vals[k]) {
-				return
-			}
-		}
-	}
-}
+func (m *Map[V]) All() iter.Seq2[string, V] { return m.all() }
 
 func (m *Map[V]) decodeOJSON(v Value, path string, errs *[]FieldError) {
 	o, ok := v.(*Object)
@@ -358,6 +321,7 @@ func decodeInto(v Value, rv reflect.Value, path string, errs *[]FieldError) {
 func encodeStruct(rv reflect.Value) *Object {
 	l := layoutOf(rv.Type())
 	o := &Object{}
+	o.grow(len(l.fields))
 	put := func(f field) {
 		fv := rv.FieldByIndex(f.index)
 		if f.omitEmpty && isEmpty(fv) {

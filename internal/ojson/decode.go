@@ -165,13 +165,14 @@ func (d *decoder) literal(word string) error {
 }
 
 func (d *decoder) object(depth int) (Value, error) {
-	o := &Object{vals: make(map[string]any)}
+	o := &Object{}
 	d.pos++
 	d.space()
 	if d.pos < len(d.data) && d.data[d.pos] == '}' {
 		d.pos++
 		return o, nil
 	}
+	o.grow(4)
 	for {
 		d.space()
 		if d.pos >= len(d.data) || d.data[d.pos] != '"' {
@@ -192,15 +193,14 @@ func (d *decoder) object(depth int) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, dup := o.vals[key]; dup {
-			if !d.lim.LastWins {
-				d.pos = at
-				return nil, d.errorf("duplicate member %q", key)
-			}
+		if i := o.find(key); i < 0 {
+			o.add(key, v)
+		} else if d.lim.LastWins {
+			o.vals[i] = v
 		} else {
-			o.keys = append(o.keys, key)
+			d.pos = at
+			return nil, d.errorf("duplicate member %q", key)
 		}
-		o.vals[key] = v
 		d.space()
 		if d.pos >= len(d.data) {
 			return nil, d.errorf("unexpected end of input inside an object")

@@ -61,7 +61,7 @@ func appendValue(b []byte, v Value, indent, nl string) []byte {
 			if indent != "" {
 				b = append(b, ' ')
 			}
-			b = appendValue(b, v.vals[k], indent, inner)
+			b = appendValue(b, v.vals[i], indent, inner)
 		}
 		b = append(b, nl...)
 		return append(b, '}')

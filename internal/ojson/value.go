@@ -59,10 +59,7 @@ func (n Number) Int64() (int64, bool) {
 
 // Object is a JSON object that remembers the order of its members. The zero
 // value is an empty object ready for use; a nil *Object reads as empty.
-type Object struct {
-	keys []string
-	vals map[string]any
-}
+type Object struct{ members[any] }
 
 // OrNull is s as a value, null for the empty text.
 func OrNull(s string) Value {
@@ -75,6 +72,7 @@ func OrNull(s string) Value {
 // NewObject builds an object from alternating keys and values.
 func NewObject(pairs ...any) *Object {
 	o := &Object{}
+	o.grow(len(pairs) / 2)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		o.Set(pairs[i].(string), pairs[i+1])
 	}
@@ -102,8 +100,7 @@ func (o *Object) Get(key string) (Value, bool) {
 	if o == nil {
 		return nil, false
 	}
-	v, ok := o.vals[key]
-	return v, ok
+	return o.get(key)
 }
 
 // Has reports whether the member exists, null included.
@@ -112,37 +109,22 @@ func (o *Object) Has(key string) bool { _, ok := o.Get(key); return ok }
 // Set replaces the value of key in place, or appends a new member. Go ints,
 // floats, []string and []*Object are converted to their Value forms.
 func (o *Object) Set(key string, v any) {
-	if o.vals == nil {
-		o.vals = make(map[string]any)
-	}
-	if _, ok := o.vals[key]; !ok {
-		o.keys = append(o.keys, key)
-	}
-	o.vals[key] = Of(v)
+	o.put(key, Of(v))
 }
 
 // Delete removes a member; absent members are no error.
 func (o *Object) Delete(key string) {
-	if o == nil {
-		return
+	if o != nil {
+		o.remove(key)
 	}
-	if _, ok := o.vals[key]; !ok {
-		return
-	}
-	delete(o.vals, key)
-	i := slices.Index(o.keys, key)
-	o.keys = slices.Delete(slices.Clone(o.keys), i, i+1)
 }
 
 // All iterates the members in order.
 func (o *Object) All() iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) {
-		for _, k := range o.Keys() {
-			if !yield(k, o.vals[k]) {
-				return
-			}
-		}
+	if o == nil {
+		o = &Object{}
 	}
+	return o.all()
 }
 
 // String returns the member when it is a string, else "".
@@ -221,11 +203,7 @@ func (o *Object) Clone() *Object {
 	if o == nil {
 		return nil
 	}
-	c := &Object{keys: slices.Clone(o.keys), vals: make(map[string]any, len(o.vals))}
-	for k, v := range o.vals {
-		c.vals[k] = CloneValue(v)
-	}
-	return c
+	return &Object{o.clone(CloneValue)}
 }
 
 // CloneValue returns a deep copy of v.
