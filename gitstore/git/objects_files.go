@@ -48,6 +48,11 @@ func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 	if !oid.Valid(s.format) {
 		return "", nil, Errorf(CodeObjectMissing, nil, "%q is not an object id of this repository", oid)
 	}
+	// Packs that are open are asked first: it takes no system call to know that an object
+	// is in none of them.
+	if kind, data, err := s.readPacked(oid, s.Packs.findOpen); err == nil {
+		return kind, data, nil
+	}
 	kind, data, looseErr := s.loose.read(oid)
 	if looseErr == nil {
 		return kind, data, nil

@@ -23,6 +23,13 @@ var errDelta = errors.New("entry is a delta")
 // packs this package writes are far below it.
 const smallIndex = 64 << 10
 
+// An index that is asked often is kept whole as well, up to hugeIndex: a replay looks up
+// every object of a run.
+const (
+	oftenAsked = 64
+	hugeIndex  = 64 << 20
+)
+
 // maxOpenIndexes bounds file handles in a repository with thousands of packs;
 // objects in the packs beyond are left to git.
 const maxOpenIndexes = 256
@@ -61,11 +68,14 @@ type packIndex struct {
 	open openFile
 	data []byte // whole content of a small index
 	file *os.File
-	pack atomic.Pointer[os.File] // the pack itself, see openPack
-	n    uint32                  // objects
-	size int64
-	fan  [256]uint32
-	hlen int64
+	// Of a larger one: how often it was asked, and its content once that was often.
+	asked  atomic.Int32
+	loaded atomic.Pointer[[]byte]
+	pack   atomic.Pointer[os.File] // the pack itself, see openPack
+	n      uint32                  // objects
+	size   int64
+	fan    [256]uint32
+	hlen   int64
 }
 
 // find returns the pack and offset of an object; nil when it is in none that
@@ -88,6 +98,9 @@ func (s *packSet) findKnown(raw []byte, only func(path string) bool) (*packIndex
 	defer s.mu.Unlock()
 	return s.lookup(raw, only)
 }
+
+// findOpen is find among the packs that are open.
+func (s *packSet) findOpen(raw []byte) (*packIndex, int64) { return s.findKnown(raw, nil) }
 
 // refresh looks for new packs.
 func (s *packSet) refresh() {
@@ -247,15 +260,37 @@ func (p *packIndex) readHead() error {
 }
 
 func (p *packIndex) readAt(b []byte, off int64) error {
+	part, err := p.part(off, b)
+	copy(b, part)
+	return err
+}
+
+// part returns len(buf) bytes from off: of what is in memory, or read into buf.
+func (p *packIndex) part(off int64, buf []byte) ([]byte, error) {
+	data := p.data
 	if p.file != nil {
-		_, err := p.file.ReadAt(b, off)
-		return err
+		whole := p.loaded.Load()
+		if whole == nil {
+			_, err := p.file.ReadAt(buf, off)
+			return buf, err
+		}
+		data = *whole
 	}
-	if off < 0 || off+int64(len(b)) > int64(len(p.data)) {
-		return io.ErrUnexpectedEOF
+	if off < 0 || off+int64(len(buf)) > int64(len(data)) {
+		return nil, io.ErrUnexpectedEOF
 	}
-	copy(b, p.data[off:])
-	return nil
+	return data[off : off+int64(len(buf))], nil
+}
+
+// ask counts a look-up and loads the index when there were many.
+func (p *packIndex) ask() {
+	if p.file == nil || p.size > hugeIndex || p.asked.Add(1) != oftenAsked {
+		return
+	}
+	data := make([]byte, p.size)
+	if _, err := p.file.ReadAt(data, 0); err == nil {
+		p.loaded.Store(&data)
+	}
 }
 
 // find is a binary search among the ids that share the first byte.
@@ -267,13 +302,15 @@ func (p *packIndex) find(raw []byte) (offset int64, ok bool) {
 	if raw[0] > 0 {
 		lo = p.fan[raw[0]-1]
 	}
-	var id [32]byte
+	p.ask()
+	buf := make([]byte, p.hlen)
 	for lo < hi {
 		mid := lo + (hi-lo)/2
-		if p.readAt(id[:p.hlen], idxHeader+idxFanout+int64(mid)*p.hlen) != nil {
+		id, err := p.part(idxHeader+idxFanout+int64(mid)*p.hlen, buf)
+		if err != nil {
 			return 0, false
 		}
-		switch c := bytes.Compare(raw, id[:p.hlen]); {
+		switch c := bytes.Compare(raw, id); {
 		case c < 0:
 			hi = mid
 		case c > 0:
