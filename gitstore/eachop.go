@@ -52,8 +52,9 @@ func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, er
 
 // EachOp hands the operations ops[from:to] to visit, with their index. ops is a chain
 // from its beginning. Operations are visited side by side, in no order; visit may be
-// called by several goroutines at once. It may return what the operation yields when
-// applied again, which saves reading what it recorded.
+// called by several goroutines at once, and again for operations near one that does not
+// yield what it recorded. It may return what the operation yields when applied again,
+// which saves reading what it recorded.
 //
 // Nothing is written, and no lock taken.
 func (s *Store) EachOp(
@@ -98,11 +99,37 @@ type opReader struct {
 	last      *protocol.Transition // what the operation before yielded, nil when not known
 }
 
-func (p *opReader) span(ops []OpInfo, from, to int, visit func(int, *RecordedOp) (*protocol.Transition, error)) error {
+// stretch is how many operations follow from one another before the state they came to
+// is held against the recorded one: encoding it for every operation is a tenth of the work.
+const stretch = 16
+
+type visitor func(i int, op *RecordedOp) (*protocol.Transition, error)
+
+func (p *opReader) span(ops []OpInfo, from, to int, visit visitor) error {
 	p.last = nil
+	for a := from; a < to; a += stretch {
+		b := min(a+stretch, to)
+		start := p.last
+		ok, err := p.follow(ops, a, b, visit, false)
+		if err == nil && !ok {
+			// One of them does not yield what was recorded: all once more, each held against it.
+			p.last = start
+			_, err = p.follow(ops, a, b, visit, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow visits ops[from:to]. The state before an operation is what the one before it
+// yielded, held against the record for every operation with each, else where the row of
+// such states ends; ok tells that it was as recorded.
+func (p *opReader) follow(ops []OpInfo, from, to int, visit visitor, each bool) (ok bool, err error) {
 	for i := from; i < to; i++ {
 		if err := p.ctx.Err(); err != nil {
-			return err
+			return false, err
 		}
 		prev := git.OID("")
 		if i > 0 {
@@ -110,21 +137,32 @@ func (p *opReader) span(ops []OpInfo, from, to int, visit func(int, *RecordedOp)
 		}
 		op, err := p.read(ops[i], prev)
 		if err != nil {
-			return fmt.Errorf("operation %s: %w", ops[i].Op.Short(), err)
+			return false, fmt.Errorf("operation %s: %w", ops[i].Op.Short(), err)
 		}
 		next, err := visit(i, op)
 		if err != nil {
-			return err
+			return false, err
 		}
-		p.last = nil
-		if next != nil && stateDigest(next.State.Encode()) == ops[i].StateDigest {
-			p.last = next
+		switch {
+		case each && next != nil && !yields(next, &ops[i]):
+			next = nil
+		case each:
+		case next == nil && i > from && p.last != nil && !yields(p.last, &ops[i-1]):
+			return false, nil
+		case next != nil && i == to-1 && !yields(next, &ops[i]):
+			return false, nil
 		}
+		p.last = next
 		p.r.recent.Next()
-		clear(p.r.known)
-		clear(p.r.parsed)
+		tree := ops[i].Tree // the next operation begins with it
+		p.r.forget(map[git.OID][]byte{tree: p.r.known[tree]})
 	}
-	return nil
+	return true, nil
+}
+
+// yields reports that the operation came to the state it is recorded with.
+func yields(next *protocol.Transition, op *OpInfo) bool {
+	return stateDigest(next.State.Encode()) == op.StateDigest
 }
 
 // read reads one operation; prev is the tree of the one before, "" for a run's first.

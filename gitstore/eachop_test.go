@@ -123,6 +123,45 @@ func TestJudgingAgainWritesNothing(t *testing.T) {
 	}
 }
 
+// What an operation yields is taken for the state before the next one where it is what
+// was recorded, and nowhere else, whichever of them differs.
+func TestEachOpHandsOutRecordedStates(t *testing.T) {
+	d := newDriver(t)
+	d.must(initOp(false))
+	d.turns(10)
+	ops, err := d.store.Chain(t.Context(), "", "")
+	if err != nil || len(ops) <= stretch {
+		t.Fatalf("%d operations: %v", len(ops), err)
+	}
+	before := func(wrong func(i int) bool) (states []string) {
+		states = make([]string, len(ops))
+		err := d.store.EachOp(t.Context(), ops, 0, len(ops), func(i int, op *RecordedOp) (*protocol.Transition, error) {
+			states[i] = string(op.Before.State.Encode())
+			if wrong == nil {
+				return nil, nil
+			}
+			next := protocol.Judge(op.Before, op.Record.Op, op.Record.Env).Transition
+			if wrong(i) {
+				next.State = next.State.Clone()
+				next.State.Phase = "elsewhere"
+			}
+			return next, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return states
+	}
+	want := before(nil)
+	for _, at := range []int{-1, 0, 1, stretch - 2, stretch - 1, stretch, len(ops) - 1} {
+		for i, got := range before(func(i int) bool { return i == at }) {
+			if got != want[i] {
+				t.Errorf("operation %d yields something else: operation %d is handed out on a state that was not recorded", at, i)
+			}
+		}
+	}
+}
+
 // BenchmarkJudgeAgain judges every operation of a run under two configurations.
 func BenchmarkJudgeAgain(b *testing.B) {
 	d := newDriver(b)

@@ -26,8 +26,10 @@ func (j *Decided) Failure() *wire.Error {
 	return j.Transition.Failure
 }
 
-// Judge applies the operation and says which rules were asked. What it yields is what
-// Apply yields: the chain is written down beside the decision and never read by it.
+// Judge applies the operation and says which rules were asked. It comes to the state, the
+// index and the refusal that Apply comes to: the chain is written down beside the decision
+// and never read by it. What Apply writes into ledgers and documents is left out, which
+// halves the work.
 func Judge(snap *Snapshot, op Operation, env Env) *Decided {
 	root := &verdict.Step{}
 	out := &Decided{Chain: &verdict.Chain{

@@ -23,7 +23,7 @@ import (
 func (w *opsWorld) judged(snap *Snapshot, op Operation, env Env, tr *Transition, err *wire.Error) {
 	w.t.Helper()
 	d := Judge(snap, op, env)
-	if a, b := outcomeText(tr, err), outcomeText(d.Transition, d.Refusal); a != b {
+	if a, b := decisionText(tr, err), decisionText(d.Transition, d.Refusal); a != b {
 		w.t.Fatalf("%s is decided otherwise while it is explained:\n%s", op.Name(), cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
 	}
 	c := d.Chain

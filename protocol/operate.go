@@ -42,6 +42,7 @@ type transition struct {
 	agreed     []*run.Vote   // who agreed to an act
 	gateFell   bool          // a gate has failed in this very operation
 	trace      *verdict.Step // where the rules that are asked are written down; nil: nowhere
+	judging    bool          // for Judge: rows, events and documents are not made
 }
 
 type pendingEvent struct {
@@ -63,10 +64,16 @@ func newTransition(snap *Snapshot, env Env) *transition {
 
 // append adds a row to a ledger.
 func (t *transition) append(l wire.Ledger, row *ojson.Object) {
+	if t.judging {
+		return
+	}
 	t.appendBytes(l, append(ojson.Compact(row), '\n'))
 }
 
 func (t *transition) appendBytes(l wire.Ledger, data []byte) {
+	if t.judging {
+		return
+	}
 	b := t.ledgers[l]
 	if b == nil {
 		b = &bytes.Buffer{}
@@ -167,7 +174,7 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 			out.Appends = append(out.Appends, Append{l, b.Bytes()})
 		}
 	}
-	if t.session != "" {
+	if t.session != "" && !t.judging {
 		out.Documents[wire.DocSession] = ojson.Pretty(BuildSession(t.snap.Session, t.s, t.session, t.env))
 	}
 	if t.humanTasks != nil {
@@ -188,12 +195,16 @@ func (t *transition) writeEvents() *wire.Error {
 		at = wire.FormatTime(last.Add(time.Millisecond - time.Nanosecond))
 	}
 	for _, e := range events {
+		t.x.LastEventAt = at
+		if t.judging && !run.MailEvent(e.kind) {
+			t.env.drawn++ // its id
+			continue
+		}
 		row, err := t.envelope(e, at)
 		if err != nil {
 			return &wire.Error{Code: wire.CodeProtocolError, Message: err.Error()}
 		}
 		t.append(wire.LedgerEvents, row)
-		t.x.LastEventAt = at
 		t.x.Mail(row)
 	}
 	return nil

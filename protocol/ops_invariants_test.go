@@ -72,7 +72,7 @@ func outcomeText(tr *Transition, err *wire.Error) string {
 	if err != nil {
 		return fmt.Sprint(err.Code, err.Message, err.Hint, err.Field, err.Stage, err.Problems)
 	}
-	out := string(tr.State.Encode()) + string(tr.Index.Encode())
+	out := ""
 	for _, a := range tr.Appends {
 		out += string(a.Ledger) + string(a.Data)
 	}
@@ -85,6 +85,15 @@ func outcomeText(tr *Transition, err *wire.Error) string {
 	for _, f := range tr.Files {
 		out += f.Path + string(f.Data)
 	}
+	return out + decisionText(tr, nil)
+}
+
+// decisionText is what an operation came to, without what it writes down of it.
+func decisionText(tr *Transition, err *wire.Error) string {
+	if err != nil {
+		return outcomeText(nil, err)
+	}
+	out := string(tr.State.Encode()) + string(tr.Index.Encode())
 	out += fmt.Sprint(tr.DropTurns, tr.Unstage, tr.Subject, tr.Turn, tr.Role)
 	if tr.Failure != nil {
 		out += outcomeText(nil, tr.Failure)

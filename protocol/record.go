@@ -5,6 +5,7 @@ package protocol
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -101,8 +102,9 @@ func DecodeRecord(doc []byte, evidence func(digest string) ([]byte, error)) (*Re
 	return r, nil
 }
 
-// operations maps wire names to blank operations for decoding.
-func operations() map[string]Operation {
+// operations maps wire names to blank operations for decoding. Made once, when first
+// asked for; not to be changed.
+var operations = sync.OnceValue(func() map[string]Operation {
 	ops := []Operation{&InitRun{}, &AssignTurn{}, &AcceptTurn{}, &RejectTurn{}, &ReissueTurn{}, &ApprovePhase{}, &ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &Checkpoint{}, &Audit{},
 		&DispatchTurn{}, &RefreshBaseline{}, &AdvanceTurn{}, &Watch{}, &DispatchTimeout{}, &SendMessage{}, &AckMessage{}, &RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{}, &AbandonRun{}, &WithdrawApproval{}, &DecideProposal{}, &InjectIntent{}, &ReconcileCommits{}}
 	m := make(map[string]Operation, len(ops))
@@ -110,4 +112,4 @@ func operations() map[string]Operation {
 		m[op.Name()] = op
 	}
 	return m
-}
+})

@@ -160,14 +160,15 @@ func Apply(snap *Snapshot, op Operation, env Env) (*Transition, *wire.Error) {
 	return apply(snap, op, env, nil)
 }
 
-// apply writes the rules it asks to trace, unless that is nil.
+// apply writes the rules it asks to trace, unless that is nil; rows, events and documents
+// are made when it is.
 func apply(snap *Snapshot, op Operation, env Env, trace *verdict.Step) (*Transition, *wire.Error) {
 	// A record keeps the time in wire precision and draws its ids from the first:
 	// what a caller's clock or earlier draws add must not decide anything.
 	env.Now = env.Now.UTC().Truncate(time.Millisecond)
 	env.drawn = 0
 	t := newTransition(snap, env)
-	t.trace = trace
+	t.trace, t.judging = trace, trace != nil
 	if err := op.apply(t); err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*wha
 			return nil, nil
 		}
 		next := c.Was.Transition
-		c.Was = nil // a long run's states are not kept
+		c.Forget() // a long run's states and chains are not kept
 		return next, nil
 	})
 	if err != nil {

@@ -109,6 +109,7 @@ func runWhatif(ctx context.Context, f *term.Factory, o *whatifOptions) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	defer roomy()()
 	runs := o.Runs
 	if o.All {
 		if runs, err = r.RunIDs(ctx); err != nil {

@@ -64,6 +64,14 @@ type Compared struct {
 	open bool // what was never recorded leaves open what follows
 }
 
+// Forget drops what a report does not need: the steps of both chains and the state.
+func (c *Compared) Forget() {
+	if b := c.Before; b != nil {
+		c.Before = &verdict.Chain{Kind: b.Kind, Outcome: b.Outcome, Turn: b.Turn}
+	}
+	c.After, c.Was = nil, nil
+}
+
 // Under judges the operation under another configuration, from the recorded state before
 // it. hooks says that recorded answers of hooks count (else hooks count as left out).
 func (p *Past) Under(other *config.Config, hooks bool) *Compared {
