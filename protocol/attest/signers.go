@@ -209,7 +209,7 @@ func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) 
 	message := PAE(PayloadType, env.Payload)
 	switch env.Format {
 	case FormatSSH:
-		return s.verifySSH(env.Signature, message, at)
+		return s.verifySSH(env.Signature, message, Namespace, at)
 	case FormatOpenPGP:
 		return s.verifyOpenPGP(env.Signature, message, at)
 	case FormatX509:
@@ -217,6 +217,15 @@ func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) 
 	}
 	return nil, failure(wire.CodeSignatureFormat,
 		"the signature is neither an SSH, an OpenPGP nor a CMS signature in its armour")
+}
+
+// VerifyFile judges the signature of a file, as ssh-keygen -Y sign -n NAMESPACE writes
+// it; at is when it has to hold. Only the lines of allowed_signers count. Fails as Verify does.
+func (s *Signers) VerifyFile(signature, data []byte, namespace string, at time.Time) (*Signature, *wire.Error) {
+	if len(signature) > MaxSignature || FormatOf(signature) != FormatSSH {
+		return nil, failure(wire.CodeSignatureFormat, "the signature is not an SSH signature of at most %d bytes", MaxSignature)
+	}
+	return s.verifySSH(signature, data, namespace, at)
 }
 
 func (s *Signers) isRevoked(ids ...string) *wire.Error {

@@ -85,7 +85,7 @@ func parseSSH(armoured []byte) (*sshSignature, ssh.PublicKey, *ssh.Signature, er
 	return s, key, sig, nil
 }
 
-func (s *Signers) verifySSH(armoured, message []byte, at time.Time) (*Signature, *wire.Error) {
+func (s *Signers) verifySSH(armoured, message []byte, namespace string, at time.Time) (*Signature, *wire.Error) {
 	var key ssh.PublicKey
 	var sig *ssh.Signature
 	parsed, err := guard(func() (p *sshSignature, err error) {
@@ -105,9 +105,9 @@ func (s *Signers) verifySSH(armoured, message []byte, at time.Time) (*Signature,
 	if !strong(sig.Format) {
 		return nil, failure(wire.CodeSignatureFormat, "signatures of the kind %.60q do not count", sig.Format)
 	}
-	if parsed.Namespace != Namespace {
+	if parsed.Namespace != namespace {
 		return nil, failure(wire.CodeSignerNamespace, "the signature is for the namespace %.60q, not for %q",
-			parsed.Namespace, Namespace)
+			parsed.Namespace, namespace)
 	}
 	signed := signedSSH{
 		Namespace: parsed.Namespace,
@@ -127,7 +127,7 @@ func (s *Signers) verifySSH(armoured, message []byte, at time.Time) (*Signature,
 	if _, err := guard(func() (bool, error) {
 		return true, key.Verify(append([]byte(sshMagic), ssh.Marshal(signed)...), sig)
 	}); err != nil {
-		return nil, failure(wire.CodeSignatureInvalid, "the SSH signature does not fit the statement")
+		return nil, failure(wire.CodeSignatureInvalid, "the SSH signature does not fit what it is said to sign")
 	}
 	id := ssh.FingerprintSHA256(key)
 	ids := []string{id}
@@ -148,13 +148,13 @@ func (s *Signers) verifySSH(armoured, message []byte, at time.Time) (*Signature,
 		case cert == nil && !a.authority && bytes.Equal(a.key, blob):
 			out.rules = append(out.rules, rule{
 				patterns: a.principals,
-				refusal:  a.judge(id, at),
+				refusal:  a.judge(id, namespace, at),
 			})
 		case cert != nil && a.authority && bytes.Equal(a.key, cert.SignatureKey.Marshal()):
 			r := rule{
 				names:    slices.Clone(cert.ValidPrincipals),
 				patterns: a.principals,
-				refusal:  a.judge(id, at),
+				refusal:  a.judge(id, namespace, at),
 			}
 			if r.refusal == nil {
 				r.refusal = judgeCertificate(cert, at)
@@ -166,10 +166,10 @@ func (s *Signers) verifySSH(armoured, message []byte, at time.Time) (*Signature,
 }
 
 // judge says why a line does not let its key sign, nil when it does.
-func (a *allowed) judge(id string, at time.Time) *wire.Error {
-	if a.namespaces != nil && !matchList(Namespace, *a.namespaces) {
+func (a *allowed) judge(id, namespace string, at time.Time) *wire.Error {
+	if a.namespaces != nil && !matchList(namespace, *a.namespaces) {
 		return failure(wire.CodeSignerNamespace, "the key %s is listed for the namespaces %.100q, not for %q", id,
-			*a.namespaces, Namespace)
+			*a.namespaces, namespace)
 	}
 	// ssh-keygen compares whole seconds.
 	if why := window(at.Truncate(time.Second), a.after, a.before); why != "" {

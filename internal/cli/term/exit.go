@@ -257,6 +257,7 @@ func ExitTable() []exitRow {
 			{"gate_unconfirmed", "a gate rests on a step that cannot be applied again and that no person has confirmed"},
 			{"run_missing", "the project knows of a run that has no record in this clone"},
 			{"replay_mismatch", "an operation applied again gives something else than was recorded"},
+			{"binary_unlisted", "the checksum file of a release does not list this binary"},
 			{"artifact_unverified", "a claim of an artifact that is to be restored does not hold"},
 			{"unsafe_path", "an artifact names a file that may not be written"},
 			{"history_invalid", "a bundle of a run's history is none, is not whole, or does not hold together"},
