@@ -10,8 +10,9 @@ import (
 
 func ownGroup(*exec.Cmd) {}
 
-func sweepGroup(*exec.Cmd) {}
+// SweepGroup has no group to kill.
+func SweepGroup(*exec.Cmd) {}
 
-// isNotDir reports whether a component of a path was no directory; Windows
+// IsNotDir reports whether a component of a path was no directory; Windows
 // reports that as a path that does not exist.
-func isNotDir(error) bool { return false }
+func IsNotDir(error) bool { return false }
