@@ -142,11 +142,11 @@ func (t *transition) capacity(role string, route *config.Route) *wire.Error {
 		if limit == 1 {
 			return &wire.Error{Code: wire.CodeTurnActive, Field: "turn_id",
 				Message: fmt.Sprintf("Turn %s is already assigned to %s; phase %q runs one turn at a time.", id, turn.AssignedRole, t.s.Phase),
-				Hint:    "git agentxchain accept " + id}
+				Hint:    endTurn(turn)}
 		}
 		if turn.AssignedRole == role {
 			return &wire.Error{Code: wire.CodeRoleActive, Field: "role",
-				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role, id), Hint: "git agentxchain accept " + id}
+				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role, id), Hint: endTurn(turn)}
 		}
 	}
 	if n >= limit {
@@ -154,6 +154,17 @@ func (t *transition) capacity(role string, route *config.Route) *wire.Error {
 			Hint: "git agentxchain status"}
 	}
 	return nil
+}
+
+// endTurn is the way to end a turn that is in the way of another.
+func endTurn(t *run.Turn) string {
+	switch t.Status {
+	case wire.TurnFailed, wire.TurnFailedStart, wire.TurnStalled:
+		return "git agentxchain reissue " + t.TurnID
+	case wire.TurnConflicted:
+		return "git agentxchain reject " + t.TurnID + " --reassign"
+	}
+	return "stage its result, then: git agentxchain accept " + t.TurnID
 }
 
 // reserve returns what the turn may cost, or nil without a limit.

@@ -159,7 +159,7 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Ro
 	for id, other := range t.s.ActiveTurns.All() {
 		if id != old.TurnID && other.AssignedRole == role.ID {
 			return &wire.Error{Code: wire.CodeRoleActive, Field: "role",
-				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role.ID, id), Hint: "git agentxchain accept " + id}
+				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role.ID, id), Hint: endTurn(other)}
 		}
 	}
 	was := t.cfg.Role(old.AssignedRole)

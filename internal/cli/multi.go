@@ -119,8 +119,11 @@ func printActions(p *term.Printer, list []initiative.Action) {
 	}
 	p.Println()
 	for i, a := range list {
-		if i == 0 {
+		switch {
+		case i == 0:
 			p.Field("Next", "%s", p.Bold(coordinator.Program+" "+a.Command))
+		case a.Command != list[i-1].Command:
+			p.Field("Then", "%s", p.Bold(coordinator.Program+" "+a.Command))
 		}
 		p.Printf("%s %s\n", term.Pad("", 14), term.OneLine(a.Reason))
 	}

@@ -121,19 +121,25 @@ func (w *nextWalk) ws() string { return filepath.Join(w.root, "ws") }
 // exec runs a program as an ordinary person would, at the walk's time.
 func (w *nextWalk) exec(dir, program string, args ...string) (status int, stdout []byte, stderr string) {
 	w.t.Helper()
-	home := filepath.Join(w.t.TempDir(), "home")
-	cmd := exec.Command(program, args...)
+	cmd := w.command(dir, program, args...)
 	var out, errs bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
-		"GIT_CEILING_DIRECTORIES="+filepath.Dir(w.root), "SCRIPT_LATER="+w.later.String(), "GORACE=atexit_sleep_ms=0", "NO_COLOR=1",
-		"AGENTXCHAIN_TRUST=1")
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	status, err := exitOf(cmd)
 	if err != nil {
 		w.t.Fatalf("%s %v: %v %s", program, args, err, errs.String())
 	}
 	return status, out.Bytes(), errs.String()
+}
+
+func (w *nextWalk) command(dir, program string, args ...string) *exec.Cmd {
+	home := filepath.Join(w.t.TempDir(), "home")
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(w.root), "SCRIPT_LATER="+w.later.String(), "GORACE=atexit_sleep_ms=0", "NO_COLOR=1",
+		"AGENTXCHAIN_TRUST=1")
+	return cmd
 }
 
 func (w *nextWalk) must(dir, program string, args ...string) {
@@ -260,8 +266,7 @@ func (w *nextWalk) documents(dir string) {
 
 // result stages a result of some kind and hands it in.
 func (w *nextWalk) result(dir, turn string) *ojson.Object {
-	const passed = `verification={"status":"pass","commands":["true"],"evidence_summary":"fine","machine_evidence":[{"command":"true","exit_code":0}]}`
-	args := []string{turn, passed, "proposed_next_role=" + w.pick("human", "dev", "qa", "pm")}
+	args := append(append([]string{turn}, goodResult...), "proposed_next_role="+w.pick("human", "dev", "qa", "pm"))
 	switch w.rng.IntN(12) {
 	case 0:
 		args = append(args, "status=blocked", "needs_human_reason=stuck")
@@ -308,35 +313,38 @@ func (w *nextWalk) check(failed *ojson.Object) {
 		_, st := w.ours(dir, "status")
 		standing := st.String("status") + st.String("phase") + string(ojson.Compact(ojson.OrNull(st.Object("state").String("blocked_on"))))
 		for _, a := range append(st.Objects("next_actions"), st.Object("next_action")) {
-			w.try(dir, standing, "next", a.String("command"))
+			w.try(dir, standing, "next", a.String("reason"), a.String("command"))
 		}
 		if r := st.Object("recovery"); r != nil && r.String("recovery_action") != "" {
-			w.try(dir, standing, "recovery", r.String("recovery_action"))
+			w.try(dir, standing, "recovery", "", r.String("recovery_action"))
 		}
 	}
 	if w.multi {
 		_, st := w.ours(w.ws(), "multi", "status")
 		for _, a := range st.Objects("next_actions") {
-			w.try(w.ws(), "multi "+st.String("status")+st.String("phase"), "next", a.String("command"))
+			w.try(w.ws(), "multi "+st.String("status")+st.String("phase"), "next", a.String("reason"), a.String("command"))
 		}
 	}
 	if hint := failed.String("hint"); hint != "" {
-		w.try(w.at, failed.String("code"), "hint", hint)
+		w.try(w.at, failed.String("code"), "hint", "", hint)
 	}
 }
 
-// wholeCommand is text that is one command and nothing else; afterwards says that something is done before it.
+// wholeCommand is text that is one command and nothing else; afterwards says that something is done before it, and
+// may name a second command.
 var (
 	wholeCommand = regexp.MustCompile(`^git agentxchain( -C \S+)? [a-z-]+( [^ ,;:()]+)*$`)
-	afterwards   = regexp.MustCompile(`^(.*[,:] )(git agentxchain [^,;:()]*)$`)
+	afterwards   = regexp.MustCompile(`^(.*(?:[,:]| and run) )(git agentxchain [^,;:()]*)(, or git agentxchain .*)?$`)
 )
 
-// endsBadly are codes of a command that should not have been printed.
+// endsBadly are codes of a command that should not have been printed. Where the text asks for a result first, the
+// walk has staged a good one.
 var endsBadly = []string{"usage", "invalid_argument", "target_required", "reason_required", "unknown_role", "invalid_state_transition", "not_found", "turn_not_active",
-	"role_not_routed", "internal", "failed", "invalid_state", "at_capacity", "not_blocked", "budget_exhausted"}
+	"role_not_routed", "internal", "failed", "invalid_state", "at_capacity", "not_blocked", "budget_exhausted",
+	"staged_result_missing", "validation_failed", "run_blocked", "turn_already_assigned"}
 
-// try runs a command as it is printed, in a copy of everything.
-func (w *nextWalk) try(dir, standing, from, command string) {
+// try runs a command as it is printed, in a copy of everything; reason is what is printed below it.
+func (w *nextWalk) try(dir, standing, from, reason, command string) {
 	w.t.Helper()
 	first := ""
 	if !wholeCommand.MatchString(command) {
@@ -347,39 +355,75 @@ func (w *nextWalk) try(dir, standing, from, command string) {
 		}
 		first, command = m[1], m[2]
 	}
+	if strings.Contains(reason, " first.") || strings.Contains(reason, " first, ") {
+		first += reason
+	}
 	key := standing + " " + ids.ReplaceAllString(command, "ID")
 	if w.seen[key] {
 		return
 	}
 	w.seen[key] = true
-	copied := filepath.Join(w.t.TempDir(), "copy")
-	w.must(filepath.Dir(w.root), "cp", "-a", w.root, copied)
-	at := strings.Replace(dir, w.root, copied, 1)
-	if !w.prepared(at, first) {
+	copied := w.copied()
+	if !w.prepared(strings.Replace(dir, w.root, copied, 1), first, command) {
 		w.tried["("+from+", not prepared) "+first]++
 		return
 	}
 	line := strings.ReplaceAll(command, w.root, copied)
-	status, out, errs := w.exec(at, "sh", "-c", line+" --json")
+	status, out, errs := w.exec(strings.Replace(dir, w.root, copied, 1), "sh", "-c", line+" --json")
 	doc, err := ojson.DecodeObject(out)
 	code := doc.Object("error").String("code")
 	name := ids.ReplaceAllString(strings.ReplaceAll(command, w.root, "ROOT"), "ID")
-	w.tried[fmt.Sprintf("(%s) %s -> %d %s", from, name, status, code)]++
-	// A command that asks before it acts, asks: there is no terminal here.
-	asked := code == "prompt_unavailable"
-	if err != nil || !asked && (status == term.ExitUsage || status == conflict) || slices.Contains(endsBadly, code) {
-		w.t.Errorf("%s names %q in %s, which ends with %d: %s%s\n%s", from, command, standing, status, out, errs, w.story())
+	if code == "prompt_unavailable" {
+		// It asks before it acts: a person at a terminal says yes.
+		copied = w.copied()
+		w.prepared(strings.Replace(dir, w.root, copied, 1), first, command)
+		var ok bool
+		if status, errs, ok = w.atTerminal(strings.Replace(dir, w.root, copied, 1), strings.ReplaceAll(command, w.root, copied)); ok {
+			code = "asked"
+		}
 	}
+	w.tried[fmt.Sprintf("(%s) %s -> %d %s", from, name, status, code)]++
+	asked := code == "prompt_unavailable" // where there is no pseudo terminal
+	if err != nil || !asked && (status == term.ExitUsage || status == conflict) || slices.Contains(endsBadly, code) {
+		w.t.Errorf("%s names %q in %s, which ends with %d %s: %s%s%s\n%s", from, command, standing, status, code,
+			doc.Object("error").String("message"), out[:min(len(out), 200)], errs, w.story())
+	}
+}
+
+// copied is a copy of everything.
+func (w *nextWalk) copied() string {
+	w.t.Helper()
+	dir := filepath.Join(w.t.TempDir(), "copy")
+	w.must(filepath.Dir(w.root), "cp", "-a", w.root, dir)
+	return dir
 }
 
 var ids = regexp.MustCompile(`(turn|run|esc|hesc|intent)_[0-9a-f]+`)
 
+// goodResult is what a result says that passes, whoever's turn it is, and asks for nothing.
+var goodResult = []string{
+	`verification={"status":"pass","commands":["true"],"evidence_summary":"fine","machine_evidence":[{"command":"true","exit_code":0}]}`,
+	`objections=[{"id":"OBJ-001","severity":"low","statement":"a doubt","status":"raised"}]`,
+	`artifact={"type":"review","ref":null}`, "proposed_next_role=human",
+}
+
 // prepared does what a text asks for before its command; false when it is not known how.
-func (w *nextWalk) prepared(dir, first string) bool {
+func (w *nextWalk) prepared(dir, first, command string) bool {
 	switch {
 	case first == "", strings.HasPrefix(first, "Resolve"), strings.HasPrefix(first, "Find out why"):
-	case strings.Contains(first, "stage"), strings.Contains(first, "write the turn result"):
-		w.exec(dir, "stage", "proposed_next_role=human")
+	case strings.Contains(first, "stage"), strings.Contains(first, "write the turn result"), strings.HasPrefix(first, "fix it"):
+		id := ids.FindString(command)
+		var args []string
+		for turn, v := range standingAt(w.t, dir).Object("active_turns").All() {
+			if o, ok := v.(*ojson.Object); ok && (turn == id || !strings.HasPrefix(id, "turn_")) {
+				args = append([]string{turn}, goodResult...)
+				if o.String("assigned_role") == "dev" { // whose phase asks for a change
+					w.write(dir, "src/made.txt", fmt.Sprint(w.rng.IntN(1000)))
+					args = append(args, `files_changed=["src/made.txt"]`, `artifact={"type":"workspace","ref":"git:dirty"}`)
+				}
+			}
+		}
+		w.exec(dir, "stage", args...)
 	case strings.Contains(first, "commit"):
 		w.exec(dir, "git", "add", "-A")
 		w.exec(dir, "git", "commit", "-q", "-m", "asked for")

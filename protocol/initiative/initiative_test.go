@@ -113,7 +113,7 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 					s.Phase = w.State.Phase // their own gates were passed too
 				}
 			}
-		case NextStep:
+		case NextStep, NextRepo: // the repositories do what they are asked for by themselves
 			if len(Divergence(w, kids)) > 0 { // what has ended is taken over first
 				c, r := Resync(w, kids, e)
 				if !r.OK {

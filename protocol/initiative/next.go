@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of next actions.
@@ -17,13 +19,14 @@ const (
 	NextResume      = "resume"
 	NextGate        = "pending_gate"
 	NextStep        = "step"
+	NextRepo        = "repo"
 )
 
 // Action is something to do: a command that the initiative's status allows, and
 // why.
 type Action struct {
 	Code    string
-	Command string // words after the program's name
+	Command string // words after the program's name; -C goes into a repository
 	Reason  string
 }
 
@@ -82,7 +85,8 @@ func NextActions(w *Workspace, children Children) []Action {
 	case g != nil:
 		out = []Action{{NextGate, "multi approve-gate", fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}}
 	case len(out) == 0:
-		out = []Action{{NextStep, "multi step", stepReason(w, children, news)}}
+		step, repos := stepActions(w, children, news)
+		out = append(repos, step)
 	}
 	return out
 }
@@ -91,32 +95,69 @@ func NextActions(w *Workspace, children Children) []Action {
 // board has the rest.
 const maxReasons = 4
 
-// stepReason says what a step would do now: take news over, give a turn out or ask
-// for the gate. When it could do none of it, it says what it waits for.
-func stepReason(w *Workspace, children Children, news []string) string {
+// stepActions says what a step would do now: take news over, give a turn out or ask for the gate. When it could do
+// none of it, it says what it waits for, and what to run in the repositories it waits for.
+func stepActions(w *Workspace, children Children, news []string) (step Action, repos []Action) {
+	step = Action{Code: NextStep, Command: "multi step"}
 	if len(news) > 0 {
-		return shortList(news)
+		step.Reason = shortList(news)
+		return step, nil
 	}
 	if a, _ := Select(w, children); a != nil {
-		return fmt.Sprintf("Workstream %s has a turn for %s in %s.", a.Workstream, a.Role, a.Repo)
+		step.Reason = fmt.Sprintf("Workstream %s has a turn for %s in %s.", a.Workstream, a.Role, a.Repo)
+		return step, nil
 	}
 	ev := EvaluatePhase(w, children, "")
 	if w.Config.NextPhase(w.State.Phase) == "" {
 		ev = EvaluateCompletion(w, children)
 	}
 	if ev.Ready {
-		return fmt.Sprintf("Gate %s can be asked for.", ev.Gate)
+		step.Reason = fmt.Sprintf("Gate %s can be asked for.", ev.Gate)
+		return step, nil
 	}
-	var waits []string
+	var waits, told []string
 	for _, b := range ev.Blockers {
-		if b.String("repo_id") != "" {
-			waits = append(waits, b.String("message"))
+		repo := b.String("repo_id")
+		if repo == "" {
+			continue
+		}
+		waits = append(waits, b.String("message"))
+		if len(repos) < maxReasons && !slices.Contains(told, repo) {
+			told = append(told, repo)
+			repos = append(repos, children[repo].action(w.State.Phase, b)...)
 		}
 	}
-	if len(waits) == 0 {
-		return "The board says what the barriers wait for."
+	step.Reason = "The board says what the barriers wait for."
+	if len(waits) > 0 {
+		step.Reason = "Once this has changed: " + shortList(waits)
 	}
-	return "Once this has changed: " + shortList(waits)
+	return step, repos
+}
+
+// action is what moves the run of a repository on that a gate waits for: one that is behind, blocked, or at a gate of
+// its own. Nothing where a turn is at work, which ends by itself.
+func (c *Child) action(phase string, blocker *ojson.Object) []Action {
+	if c == nil || c.State == nil || c.Config == nil || c.State.ActiveTurns.Len() > 0 {
+		return nil
+	}
+	switch blocker.String("code") {
+	case BlockPendingGate, BlockNotReady, BlockRepoBlocked, BlockNotComplete:
+	default:
+		return nil
+	}
+	next := protocol.NextStep(c.State, c.Config, "")
+	if next == nil {
+		return nil
+	}
+	why := blocker.String("message")
+	if c.State.Phase != phase {
+		why = fmt.Sprintf("Repository %s is in phase %s, the initiative in %s.", c.ID, c.State.Phase, phase)
+	}
+	command, whole := strings.CutPrefix(next.Command, "git agentxchain ")
+	if !whole {
+		command = "status" // which has the advice in full
+	}
+	return []Action{{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why + " " + next.Reason}}
 }
 
 func shortList(list []string) string {
