@@ -149,6 +149,9 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 	case wire.StatusPaused, wire.StatusBlocked:
 		v := run.DeriveRecovery(s, cfg)
 		reason := v.TypedReason
+		if v.Detail != nil && slices.Contains([]string{"pending_phase_transition", "pending_run_completion"}, v.TypedReason) {
+			return &NextAction{v.RecoveryAction, fmt.Sprintf("Gate %s waits for a person.", run.Clip(wire.OneLine(*v.Detail), 200))}
+		}
 		if v.Detail != nil && *v.Detail != "" {
 			reason += ": " + run.Clip(wire.OneLine(*v.Detail), 200)
 		}

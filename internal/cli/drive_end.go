@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
 
@@ -82,6 +83,10 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 		}
 	}
 	n := next(context.WithoutCancel(ctx), d.r)
+	var gate *runner.PendingGate
+	if res.StopReason == loop.GateHeld {
+		gate, _ = d.r.PendingGate(context.WithoutCancel(ctx)) // how the loop ended is told without it
+	}
 	d.f.Out.Emit(d.payload(res, n), func(p *term.Printer) {
 		if len(d.events) > 0 {
 			p.Println()
@@ -94,6 +99,7 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 				p.Field("Cost", "%s", budgetText(s))
 			}
 		}
+		printReading(p, gate)
 		if err == nil {
 			printNext(p, n)
 		}
@@ -104,6 +110,28 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 		}
 	}
 	return err
+}
+
+// printReading names what a person reads before they answer: what changed first.
+func printReading(p *term.Printer, g *runner.PendingGate) {
+	if g == nil {
+		return
+	}
+	var changed, same []string
+	for _, d := range g.Documents {
+		switch {
+		case d.Present && d.SincePhase:
+			changed = append(changed, d.Path)
+		case d.Present:
+			same = append(same, d.Path)
+		}
+	}
+	if docs := append(changed, same...); len(docs) > 0 {
+		p.Field("Read", "%s", term.OneLine(joinComma(docs)))
+	}
+	if n := len(g.Objections); n > 0 {
+		p.Field("Objections", "%s", p.Yellow(counted(n, "open one")))
+	}
 }
 
 func judgements(res *loop.Result) string {
