@@ -29,18 +29,18 @@ func TestPromptSections(t *testing.T) {
 		want []string
 	}{
 		"all": {fullInput(t, wire.ReviewOnly, "manual"), []string{
-			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules",
+			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Before You Start", "## Protocol Rules",
 			"### Write Authority: review_only", "### Charter Materialization Required",
 			"## Workflow-Kit Responsibilities", "## Phase Exit Gate", "## Previous Attempt Failed",
 			"### Active Injected Intent — respond to this as your primary charter",
 			"## File Conflict - Retry Required", "## Role-Specific Instructions",
 			"## Single-Shot Execution (read carefully)", "## Required Output", "### Field Rules"}},
 		"minimal": {minimal, []string{
-			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules",
+			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Before You Start", "## Protocol Rules",
 			"### Write Authority: authoritative", "## Single-Shot Execution (read carefully)",
 			"## Required Output", "### Field Rules"}},
 		"implementation": {implementation, []string{
-			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules",
+			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Before You Start", "## Protocol Rules",
 			"### Write Authority: authoritative", "### Implementation Phase: Code Production Required",
 			"## Single-Shot Execution (read carefully)", "## Required Output", "### Field Rules"}},
 	} {

@@ -20,7 +20,7 @@ const leaveTheLine = "everything a person has to know before they sign. Prepare 
 func semanticHint(a config.Artifact) string {
 	switch a.Semantics {
 	case "pm_signoff":
-		return "a line `Approved: YES`, which is the sign-off itself: write it only when the plan is agreed"
+		return "a line `Approved: YES`, which is the sign-off: in this project the role that answers for the document writes it"
 	case "system_spec":
 		return "the sections `## Purpose`, `## Interface` and `## Acceptance Tests`, each with real content instead of the scaffold's"
 	case "implementation_notes":

@@ -25,6 +25,7 @@ func (v *view) prompt() []byte {
 	}, "\n"))
 	d.block("## Your Mandate")
 	d.block(verbatim(v.role.Mandate))
+	d.block(v.beforeStart())
 	d.block(v.protocolRules())
 	d.block(v.writeAuthority())
 	d.block(v.implementationDuty())
@@ -48,7 +49,11 @@ func (v *view) prompt() []byte {
 func (v *view) protocolRules() string {
 	var b strings.Builder
 	b.WriteString("## Protocol Rules\n\n")
-	b.WriteString("1. Challenge the turn before yours. Look for what is wrong in it and say so; agreement without a check counts for nothing.\n")
+	if v.lastTurnID() != "" {
+		b.WriteString("1. Challenge the turn before yours. Look for what is wrong in it and say so; agreement without a check counts for nothing.\n")
+	} else {
+		b.WriteString("1. Challenge what you were given. There is no turn before yours: question the goal and what the documents take for granted.\n")
+	}
 	b.WriteString("2. Claim only verification you carried out in this turn, with the exit codes you saw.\n")
 	b.WriteString("3. Leave the run's own records alone. A result that touches one of these is refused:\n")
 	for _, p := range ReservedPaths() {
@@ -199,6 +204,9 @@ func (v *view) requiredOutput() string {
 	b.WriteString(fenced("", v.staging))
 	b.WriteString("\n\nThis is its form. Replace every `<…>`; one that is left makes the result invalid. Keep every member unless a rule below calls it optional.\n\n")
 	b.WriteString(fenced("json", string(ojson.Pretty(v.template()))))
+	if !v.remote() {
+		fmt.Fprintf(&b, "\n\nRun `git agentxchain verify turn %s` before you stop. It changes nothing and says what is wrong with the result; correct it until it ends with 0.", v.Turn.TurnID)
+	}
 	fmt.Fprintf(&b, "\n\nThe turn is then taken in with `git agentxchain accept %s`.", v.Turn.TurnID)
 	return b.String()
 }

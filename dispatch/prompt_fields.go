@@ -27,13 +27,17 @@ func (v *view) fieldRules() string {
 	v.artifactRules(&l)
 	v.changeRules(&l)
 	if roles := v.nextRoles(); len(roles) > 0 {
-		l.add("`proposed_next_role`: required; one of %s.", inlineCodes(roles))
+		text := "`proposed_next_role`: required; one of %s."
+		if v.next != "" {
+			text += " A new phase begins with its own entry role, whatever is proposed here."
+		}
+		l.add(text, inlineCodes(roles))
 	} else {
 		l.add("`proposed_next_role`: required; a role id, or `human`.")
 	}
 	v.delegationRules(&l)
 	v.lifecycleRules(&l)
-	l.add("`cost`: tokens as whole numbers and `usd` as a number, none negative; zeros when you do not know.")
+	l.add("`cost`: `null` when you do not know: what can be measured is filled in. Otherwise `input_tokens` and `output_tokens` as whole numbers and `usd` as a number, none negative.")
 	return "### Field Rules\n\n" + l.String()
 }
 
@@ -42,8 +46,8 @@ func (v *view) objectionRules(l *list) {
 	if v.reviewer() && v.Config.Rules.ChallengeRequired {
 		need = "at least one, as your role reviews"
 	}
-	l.add("`objections`: required; %s. `id` is `OBJ-` and digits; `severity` is `low`, `medium`, `high` or `blocking`; `statement` is not blank; `status` is `raised` for a new one. `against_turn_id` and `against_decision_id` are optional.",
-		need)
+	l.add("`objections`: required; %s. `id` is `OBJ-` and digits, each once in a run: number from %s on; `severity` is `low`, `medium`, `high` or `blocking`; `statement` is not blank; `status` is `raised` for a new one. `against_turn_id` and `against_decision_id` are optional.",
+		need, code(v.freeObjection()))
 }
 
 func (v *view) verificationRules(l *list) {

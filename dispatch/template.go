@@ -3,6 +3,7 @@
 package dispatch
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -59,7 +60,7 @@ func (v *view) template() *ojson.Object {
 	if idle := v.idleTemplate(); idle != nil {
 		o.Set("idle_expansion_result", idle)
 	}
-	o.Set("cost", ojson.NewObject("input_tokens", 0, "output_tokens", 0, "usd", 0))
+	o.Set("cost", nil) // unknown; what a runtime measures is filled in
 	return o
 }
 
@@ -89,12 +90,18 @@ func (v *view) freeDecision() string {
 	return run.DecisionID(n + uint64(decisionsATurn*(v.Turn.AssignedSequence-first)))
 }
 
+// freeObjection is the id from which the turn may number its objections: each turn of a
+// run has a hundred of its own.
+func (v *view) freeObjection() string {
+	return fmt.Sprintf("OBJ-%d01", max(v.Turn.AssignedSequence, 1))
+}
+
 // objectionTemplate holds a sample only where a review must object.
 func (v *view) objectionTemplate() []*ojson.Object {
 	if !v.reviewer() {
 		return nil
 	}
-	o := ojson.NewObject("id", "OBJ-001", "severity", "medium")
+	o := ojson.NewObject("id", v.freeObjection(), "severity", "medium")
 	// The first turn of a run has no earlier turn to object to; the member is optional.
 	if id := v.lastTurnID(); id != "" {
 		o.Set("against_turn_id", id)
@@ -119,7 +126,8 @@ func (v *view) filesTemplate() []string {
 }
 
 func (v *view) verificationTemplate() *ojson.Object {
-	if v.role.WriteAuthority == wire.Authoritative {
+	asked := v.gate != nil && v.gate.RequiresVerify && !v.remote() // only who runs something can pass it
+	if v.role.WriteAuthority == wire.Authoritative || asked {
 		return ojson.NewObject("status", "pass",
 			"commands", []string{"<command you ran>"},
 			"evidence_summary", "<what the commands showed>",

@@ -89,7 +89,7 @@ func TestFilledTemplateHoldsTheRules(t *testing.T) {
 				}
 			}
 			for _, ob := range o.Objects("objections") {
-				if ob.String("id") != "OBJ-001" || ob.String("severity") != "medium" || ob.String("statement") == "" ||
+				if ob.String("id") != "OBJ-101" || ob.String("severity") != "medium" || ob.String("statement") == "" ||
 					ob.String("status") != "raised" || ob.String("against_turn_id") != "turn_00000000000000aa" {
 					t.Errorf("objection %s", ojson.Compact(ob))
 				}

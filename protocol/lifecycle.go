@@ -206,12 +206,10 @@ func (t *transition) advance(g *GateResult, by, trigger string) {
 	if !slices.Contains(t.x.PhasesDone, from) {
 		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), from)
 	}
-	if s.NextRecommendedRole != nil && !slices.Contains(t.cfg.PhaseRoles(to), *s.NextRecommendedRole) {
-		// A recommendation made in the old phase does not bind the new one.
-		s.NextRecommendedRole = nil
-		if r := t.cfg.Route(to); r != nil && r.EntryRole != "" {
-			s.NextRecommendedRole = new(r.EntryRole)
-		}
+	// A recommendation made in the old phase does not bind the new one.
+	s.NextRecommendedRole = nil
+	if r := t.cfg.Route(to); r != nil && r.EntryRole != "" {
+		s.NextRecommendedRole = new(r.EntryRole)
 	}
 	payload := ojson.NewObject("from", from, "to", to, "gate_id", g.GateID, "trigger", trigger)
 	if by != "" {
