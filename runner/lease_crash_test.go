@@ -165,8 +165,17 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		lost, err := l.r.ResumeLease(l.ctx, h, "s2", time.Hour)
 		l.must(err)
 		back(l, turn.TurnID, was)
+		// The run knows of the lease that the ref has lost: the one before completes nothing,
+		// and fsck names the ref.
 		_, err = l.r.ResumeLease(l.ctx, h, "s3", time.Hour)
-		wantReason(t, err, run.RejectStaleToken) // the run knows of the one that got lost
+		wantReason(t, err, run.RejectStaleToken)
+		_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
+		wantReason(t, err, run.RejectStaleToken)
+		report, err := l.r.Store.Fsck(l.ctx, gitstore.FsckOptions{Replay: true})
+		l.must(err)
+		if len(report.Findings) != 1 || report.Findings[0].Code != gitstore.FindLease {
+			t.Fatalf("fsck: %+v", report.Findings)
+		}
 		lostHolder := holderOf(lost.Lease)
 		res, err := l.r.ResumeLease(l.ctx, lostHolder, "s3", time.Hour)
 		l.must(err)

@@ -88,20 +88,20 @@ func (s *Server) read(ctx context.Context, req *pb.ReportStepOutcomeRequest,
 	if o.given, bad = turnResult(req.Extensions); bad != nil {
 		return nil, bad, nil
 	}
+	if bad = contradiction(req, o.given); bad != nil {
+		return nil, bad, nil
+	}
 	switch {
 	case o.given != nil:
-		bad = contradiction(req, o.given)
 	case req.Status == pb.PlanStatus_CANCELLED:
 		o.reason = cmp.Or(oneLine(req.GetFailure().GetMessage(), 1000), "the runner has cancelled the step")
 	case req.Status == pb.PlanStatus_COMPLETE && req.RunOutcome == nil && len(req.Artifacts) == 0:
 		bad = failure("validation", CodeTurnResultMissing, "A complete outcome carries artifacts and a run_outcome, "+
 			"or the turn's result in extensions.agentxchain.turn_result; this one has none of them.", nil)
 	default:
-		if bad = contradiction(req, nil); bad == nil {
-			var err error
-			o.given, err = s.derive(ctx, req, h)
-			return o, nil, err
-		}
+		var err error
+		o.given, err = s.derive(ctx, req, h)
+		return o, nil, err
 	}
 	return o, bad, nil
 }
@@ -135,8 +135,10 @@ func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureD
 			}
 		}
 	}
-	final := req.GetRunOutcome().GetFinalDecision()
+	final, of := req.GetRunOutcome().GetFinalDecision(), req.GetRunOutcome().GetTaskId()
 	switch {
+	case of != "" && of != req.GetLease().GetTaskId():
+		return no("The run_outcome is of task %q, and the lease is not.", oneLine(of, 80))
 	case req.Status == pb.PlanStatus_COMPLETE && (done || result == nil) && req.Failure != nil:
 		return no("The status of the outcome is complete, and it carries the failure %s.",
 			oneLine(cmp.Or(req.Failure.Code, req.Failure.Class, "without a code"), 80))

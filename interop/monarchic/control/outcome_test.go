@@ -187,6 +187,12 @@ func TestContradictionsAreRefused(t *testing.T) {
 		"failed and accepted": {pb.PlanStatus_FAILED, func(req *pb.ReportStepOutcomeRequest) {
 			req.RunOutcome = &pb.RunOutcome{FinalDecision: pb.OutcomeDecision_ACCEPT}
 		}},
+		"cancelled and accepted": {pb.PlanStatus_CANCELLED, func(req *pb.ReportStepOutcomeRequest) {
+			req.RunOutcome = &pb.RunOutcome{FinalDecision: pb.OutcomeDecision_ACCEPT}
+		}},
+		"the outcome of another task": {pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
+			req.RunOutcome = &pb.RunOutcome{TaskId: "turn_other", FinalDecision: pb.OutcomeDecision_ACCEPT}
+		}},
 		"complete with a failure": {pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
 			req.RunOutcome = &pb.RunOutcome{FinalDecision: pb.OutcomeDecision_ACCEPT}
 			req.Failure = &pb.FailureDetail{Code: "x"}
