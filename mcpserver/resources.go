@@ -103,7 +103,7 @@ func unreadable(uri string, err error) error {
 	code := runner.ErrorCode(err)
 	out := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: text.OneLine(err.Error())}
 	if code == wire.CodeNotFound || code == wire.CodeTargetRequired {
-		out.Code = mcp.CodeResourceNotFound
+		out.Code = jsonrpc.CodeInvalidParams
 	}
 	out.Data = ojson.Compact(ojson.NewObject("uri", uri, "code", code))
 	return out

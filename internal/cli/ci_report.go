@@ -117,20 +117,27 @@ func githubFiles(f *term.Factory, doc *ojson.Object) error {
 		summary = nil
 	}
 	for name, data := range map[string][]byte{"GITHUB_OUTPUT": ci.Outputs(doc), "GITHUB_STEP_SUMMARY": summary} {
-		path := f.Env.Getenv(name)
-		if path == "" || len(data) == 0 {
-			continue
+		if err := appendTo(name, f.Env.Getenv(name), data); err != nil {
+			return err
 		}
-		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-		if err == nil {
-			_, err = out.Write(data)
-			if cerr := out.Close(); err == nil {
-				err = cerr
-			}
+	}
+	return nil
+}
+
+// appendTo adds to the file that a variable names, if it does.
+func appendTo(name, path string, data []byte) error {
+	if path == "" || len(data) == 0 {
+		return nil
+	}
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err == nil {
+		_, err = out.Write(data)
+		if cerr := out.Close(); err == nil {
+			err = cerr
 		}
-		if err != nil {
-			return term.Errorf("io_failed", "cannot write to the file %s names: %w", name, err)
-		}
+	}
+	if err != nil {
+		return term.Errorf("io_failed", "cannot write to the file %s names: %w", name, err)
 	}
 	return nil
 }

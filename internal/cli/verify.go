@@ -26,9 +26,9 @@ type verifyTurnOptions struct {
 
 func newVerifyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "verify", Category: categoryTrust, Usage: "check a staged turn, what was sealed for one, an export artifact, or approvals, without changing anything",
+		Name: "verify", Category: categoryTrust, Usage: "check a staged turn, what was sealed for one, an export artifact, approvals, or a range of commits, without changing anything",
 		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f),
-			newVerifyApprovalsCommand(f), newVerifyDiffCommand(f)},
+			newVerifyApprovalsCommand(f), newVerifyDiffCommand(f), newVerifyRangeCommand(f)},
 	}
 }
 

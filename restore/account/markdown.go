@@ -10,23 +10,23 @@ import (
 
 func (p *page) markdown() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# AgentXchain Governance Report\n\n**%s**\n\n", markdownText(p.title))
+	fmt.Fprintf(&b, "# AgentXchain Governance Report\n\n**%s**\n\n", MarkdownText(p.title))
 	if p.verdict.tone == good && p.lead != "" {
-		fmt.Fprintf(&b, "%s\n\n", markdownText(p.lead))
+		fmt.Fprintf(&b, "%s\n\n", MarkdownText(p.lead))
 	}
 	markdownFacts(&b, p.head)
 	for i := range p.sections {
 		markdownSection(&b, &p.sections[i], 2)
 	}
 	if p.footer != "" {
-		fmt.Fprintf(&b, "---\n\n%s\n", markdownText(p.footer))
+		fmt.Fprintf(&b, "---\n\n%s\n", MarkdownText(p.footer))
 	}
 	return b.Bytes()
 }
 
 func markdownFacts(b *bytes.Buffer, facts []fact) {
 	for _, f := range facts {
-		fmt.Fprintf(b, "- **%s:** %s\n", markdownText(f.label), markdownCell(f.cell))
+		fmt.Fprintf(b, "- **%s:** %s\n", MarkdownText(f.label), markdownCell(f.cell))
 	}
 	if len(facts) > 0 {
 		b.WriteByte('\n')
@@ -34,10 +34,10 @@ func markdownFacts(b *bytes.Buffer, facts []fact) {
 }
 
 func markdownSection(b *bytes.Buffer, s *section, level int) {
-	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", min(level, 6)), markdownText(s.title))
+	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", min(level, 6)), MarkdownText(s.title))
 	markdownFacts(b, s.facts)
 	if s.note != "" {
-		fmt.Fprintf(b, "%s\n\n", markdownText(s.note))
+		fmt.Fprintf(b, "%s\n\n", MarkdownText(s.note))
 	}
 	for _, c := range s.items {
 		fmt.Fprintf(b, "- %s\n", markdownCell(c))
@@ -49,7 +49,7 @@ func markdownSection(b *bytes.Buffer, s *section, level int) {
 		row := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 		head, rule := make([]string, len(s.table.head)), make([]string, len(s.table.head))
 		for i, h := range s.table.head {
-			head[i], rule[i] = markdownText(h), "---"
+			head[i], rule[i] = MarkdownText(h), "---"
 		}
 		row(head)
 		row(rule)
@@ -75,15 +75,15 @@ func markdownCell(c cell) string {
 	case c.code && !strings.ContainsAny(c.text, "`|\\") && strings.TrimSpace(c.text) == c.text:
 		return "`" + c.text + "`"
 	case c.tone != neutral && strings.TrimSpace(c.text) == c.text:
-		return "**" + markdownText(c.text) + "**"
+		return "**" + MarkdownText(c.text) + "**"
 	}
-	return markdownText(c.text)
+	return MarkdownText(c.text)
 }
 
-// markdownText escapes a text that is on one line. Letters and digits apart, every
+// MarkdownText escapes a text that is on one line. Letters and digits apart, every
 // ASCII character that Markdown, its tables and links, or HTML in it could take for
 // its own is escaped.
-func markdownText(s string) string {
+func MarkdownText(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		switch {

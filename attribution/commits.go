@@ -1,0 +1,175 @@
+// Which commits of a range are the work of accepted turns (docs/ci.md#proof-of-a-range).
+
+package attribution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// CommitKind says what accounts for a commit.
+type CommitKind string
+
+// Kinds of commits.
+const (
+	CommitTurn        CommitKind = "turn"        // all it changes is the work of accepted turns
+	CommitPerson      CommitKind = "person"      // no turn's work is in it, and it claims none
+	CommitMerge       CommitKind = "merge"       // it joins histories and changes nothing by itself
+	CommitUnaccounted CommitKind = "unaccounted" // it claims a turn's work, or holds some, and that does not hold
+)
+
+// How a commit's change of a file is the work of turns, strongest first.
+const (
+	FileCheckpoint = "checkpoint" // the commit is the turn's checkpoint
+	FileExact      = "exact"      // the same contents before and after as in turns' own commits
+	FileMerged     = "merged"     // the turns' change, carried to another version of the file
+	FileSplit      = "split"      // a part of the turns' change, which later commits of the range complete
+	FileContent    = "content"    // the file is what the turn had accepted; its own commit is not in this clone
+)
+
+// RangeFile is a file that a commit changes.
+type RangeFile struct {
+	Path  string  // from the root of the work tree
+	How   string  // FileCheckpoint, …; "" when no turn accounts for it
+	Turns []*Turn // whose work it is
+	Why   string  // with How "", a phrase where there is more to say
+
+	entry
+}
+
+// RangeCommit is a commit of a range with what accounts for it.
+type RangeCommit struct {
+	OID       git.OID
+	Parents   []git.OID
+	Author    string // NAME <EMAIL>
+	Subject   string
+	Kind      CommitKind
+	Turns     []*Turn  // whose work is in it
+	Named     []string // turns its message names that no run here knows
+	Why       string   // with CommitUnaccounted
+	Files     []*RangeFile
+	Protected []string // files of it that governance rests on
+
+	tree    git.OID
+	claimed []*Turn // turns its message names
+}
+
+// Range is the answer to what accounts for the commits of BASE..HEAD.
+type Range struct {
+	Base, Head git.OID
+	Commits    []*RangeCommit // oldest first
+	Runs       []string       // recorded runs that are known here
+}
+
+// Codes of ranges that cannot be judged.
+const (
+	CodeRecordMissing  = "record_missing"
+	CodeHistoryShallow = "history_shallow"
+	CodeUnknownRange   = "unknown_range"
+)
+
+// maxRangeCommits bounds a range.
+const maxRangeCommits = 200_000
+
+// Commits answers for each commit of base..head which accepted turns it is the work of.
+// What a message says is only a claim: a commit counts when each file it changes is the
+// recorded work of a turn, by its contents.
+//
+// Errors: unknown_range, history_shallow when the clone ends before base, record_missing
+// when no run is recorded here, and what reading the recorded runs leads to: a record
+// that does not hold is no ground to account for anything.
+func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Range, error) {
+	j := &judge{
+		ctx:    ctx,
+		repo:   repo,
+		past:   gitstore.NewPast(ctx, repo),
+		byPath: make(map[string][]*work),
+		shas:   make(map[git.OID]string),
+		used:   make(map[useKey]bool),
+		out:    &Range{},
+	}
+	var err error
+	if j.out.Base, err = j.resolve(base); err != nil {
+		return nil, err
+	}
+	if j.out.Head, err = j.resolve(head); err != nil {
+		return nil, err
+	}
+	if err := j.whole(); err != nil {
+		return nil, err
+	}
+	if j.book, err = readBook(ctx, repo, &Query{}, nil); err != nil {
+		return nil, err
+	}
+	if len(j.book.turns) == 0 {
+		return nil, &wire.Error{
+			Code:    CodeRecordMissing,
+			Message: "No run is recorded in this clone: the record was not pushed, or not fetched.",
+			Hint: "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'; where that brings nothing, " +
+				"git agentxchain sync push in the clone that has the runs",
+		}
+	}
+	for run := range j.book.byRun {
+		j.out.Runs = append(j.out.Runs, run)
+	}
+	slices.Sort(j.out.Runs)
+	if j.out.Commits, err = readRange(ctx, repo, j.out.Base, j.out.Head); err != nil {
+		return nil, err
+	}
+	if err := j.judge(); err != nil {
+		return nil, err
+	}
+	return j.out, nil
+}
+
+func (j *judge) resolve(name string) (git.OID, error) {
+	out, err := j.repo.Git.Run(j.ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if err != nil {
+		if j.ctx.Err() != nil {
+			return "", err
+		}
+		return "", &wire.Error{
+			Code:    CodeUnknownRange,
+			Message: fmt.Sprintf("%q names no commit of this clone.", name),
+			Hint:    "git fetch origin " + wire.ShellWord(name) + "; in a shallow checkout the base has to be fetched too",
+		}
+	}
+	return git.OID(strings.TrimSpace(string(out))), nil
+}
+
+// whole refuses a clone whose history ends within the range: what lies before the end
+// would look as if it had come with the first commit.
+func (j *judge) whole() error {
+	cut := j.repo.ShallowCommits()
+	if len(cut) == 0 {
+		return nil
+	}
+	out, err := j.repo.Git.Run(j.ctx, nil, "rev-list", string(j.out.Head), "^"+string(j.out.Base))
+	if err != nil {
+		return err
+	}
+	n := 0
+	var ends string
+	for line := range strings.Lines(string(out)) {
+		n++
+		if id := strings.TrimSpace(line); cut[git.OID(id)] {
+			ends = id
+		}
+	}
+	if ends == "" {
+		return nil
+	}
+	return &wire.Error{
+		Code: CodeHistoryShallow,
+		Message: fmt.Sprintf("The history of this clone ends at %.12s, within the range: %d commits of it are here.",
+			ends, n),
+		Hint: fmt.Sprintf("git fetch --deepen=%d, again until this passes, or git fetch --unshallow (fetch-depth: 0 in a workflow)",
+			max(100, 2*n)),
+	}
+}

@@ -1,0 +1,230 @@
+// What turns did to files, as far as git still has it.
+
+package attribution
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// work is what one turn did to one file.
+type work struct {
+	turn   *Turn
+	path   string
+	commit git.OID // the turn's own, "" when it is not in this clone
+	known  bool    // entry is what the commit did, and the file is as it was accepted
+	entry
+}
+
+// composite is what one turn, or several after each other, did to a file.
+type composite struct {
+	entry
+	works []*work
+}
+
+// How many sequences of turns are known of one file, and how many turns and how many
+// sequences a change is compared with line by line.
+const (
+	maxChains = 5000
+	maxTried  = 100
+)
+
+// readWorks finds what the turns did to the files of the range.
+func (j *judge) readWorks() error {
+	paths := make(map[string]bool)
+	for _, c := range j.out.Commits {
+		for _, f := range c.Files {
+			paths[f.Path] = true
+		}
+	}
+	var questions []string
+	asked := make(map[*work]string)
+	for _, t := range j.book.turns {
+		if t.Active() {
+			continue
+		}
+		for _, p := range t.files {
+			if m, known := t.mark(p); !paths[p] || known && (m == "" || m == gitstore.FingerprintUnreadable) {
+				continue
+			}
+			w := &work{turn: t, path: p}
+			question, err := j.ownCommit(w)
+			if err != nil {
+				return err
+			}
+			if question != "" {
+				questions = append(questions, question)
+				asked[w] = question
+			}
+			j.byPath[p] = append(j.byPath[p], w)
+		}
+	}
+	found, err := diffs(j.ctx, j.repo, questions)
+	if err != nil {
+		return err
+	}
+	for w, question := range asked {
+		if e, ok := found[question][w.path]; ok {
+			w.entry = e
+			j.want(e.new)
+		} else {
+			w.commit = "" // it does not touch the file: what the turn did is told by its mark alone
+		}
+	}
+	for _, list := range j.byPath {
+		slices.SortStableFunc(list, func(a, b *work) int {
+			return cmp.Or(strings.Compare(a.turn.Row.String("accepted_at"), b.turn.Row.String("accepted_at")),
+				a.turn.accepted-b.turn.accepted)
+		})
+	}
+	for _, c := range j.out.Commits {
+		for _, f := range c.Files {
+			if slices.ContainsFunc(j.byPath[f.Path], func(w *work) bool { return w.commit == "" }) {
+				j.want(f.new)
+				j.want(f.old)
+			}
+		}
+	}
+	if err := j.hashContents(); err != nil {
+		return err
+	}
+	filtered := 0
+	for w := range asked {
+		if w.commit == "" {
+			continue
+		}
+		m, known := w.turn.mark(w.path)
+		switch {
+		case !known:
+			w.known = w.commit == w.turn.commitOf(w.path) // believed, as rows without marks are
+		case w.new == "":
+			w.known = m == gitstore.FingerprintDeleted
+		default:
+			if w.known = j.has(w.new, m); !w.known && filtered < maxFiltered {
+				filtered++
+				data, err := j.repo.CheckedOut(j.ctx, w.new, w.path)
+				if j.ctx.Err() != nil {
+					return err
+				}
+				w.known = err == nil && fingerprint(data) == m
+			}
+		}
+	}
+	return nil
+}
+
+// ownCommit finds the commit that has the turn's work on a file, and returns what diffs
+// is to be asked for it: the checkpoint, or all that the actor committed by itself.
+func (j *judge) ownCommit(w *work) (question string, err error) {
+	t := w.turn
+	if id := t.commitOf(w.path); id != "" && !j.cut[id] {
+		k, err := j.past.Commit(id)
+		if err != nil {
+			return "", err
+		}
+		if k != nil && len(k.Parents) <= 1 && slices.Contains(namedTurns(k.Message), t.ID) {
+			w.commit = id
+			return string(id), nil
+		}
+	}
+	if t.head == "" || t.baseline == "" || t.head == t.baseline || t.applied[w.path] != "" {
+		return "", nil
+	}
+	own, err := (&inquiry{ctx: j.ctx, past: j.past, shallow: j.cut}).rangeOf(t)
+	if err != nil || !own.sound {
+		return "", err
+	}
+	head, err := j.past.Commit(t.head)
+	if head == nil || err != nil {
+		return "", err
+	}
+	base, err := j.past.Commit(t.baseline)
+	if base == nil || err != nil || base.Tree == head.Tree {
+		return "", err
+	}
+	w.commit = t.head
+	return string(base.Tree) + " " + string(head.Tree), nil
+}
+
+// want has the contents of a blob hashed by hashContents.
+func (j *judge) want(id git.OID) {
+	if id != "" {
+		if _, ok := j.shas[id]; !ok {
+			j.shas[id] = ""
+		}
+	}
+}
+
+// hashContents reads what was wanted, in one process.
+func (j *judge) hashContents() error {
+	var names []string
+	for id, sum := range j.shas {
+		if sum == "" {
+			names = append(names, string(id))
+		}
+	}
+	slices.Sort(names)
+	return j.repo.ReadNamed(j.ctx, names, func(i int, o git.Named) {
+		if o.Found && o.Kind == git.KindBlob {
+			j.shas[git.OID(names[i])] = sums(o.Data)
+		}
+	})
+}
+
+// chains lists what several turns did to a file after each other, the newest first.
+func (j *judge) chains(path string) []composite {
+	if out, ok := j.chained[path]; ok {
+		return out
+	}
+	var out []composite
+	list := j.byPath[path]
+	for i, w := range slices.Backward(list) {
+		if !w.known {
+			continue
+		}
+		c := composite{w.entry, []*work{w}}
+		for _, next := range list[i+1:] {
+			if len(out) >= maxChains {
+				break
+			}
+			if next.known && next.old == c.new && next.oldMode == c.newMode {
+				c = composite{
+					entry{c.oldMode, next.newMode, c.old, next.new},
+					append(slices.Clone(c.works), next),
+				}
+				out = append(out, c)
+			}
+		}
+	}
+	j.chained[path] = out
+	return out
+}
+
+// tries lists what a change is compared with line by line: what the turns that its
+// message names did, then what the newest others did.
+func (j *judge) tries(c *RangeCommit, f *RangeFile) []composite {
+	var named, others []composite
+	for _, w := range slices.Backward(j.byPath[f.Path]) {
+		switch k := (composite{w.entry, []*work{w}}); {
+		case !w.known:
+		case slices.Contains(c.Named, w.turn.ID):
+			named = append(named, k)
+		case len(others) < maxTried:
+			others = append(others, k)
+		}
+	}
+	chains := j.chains(f.Path)
+	return slices.Concat(named, others, chains[:min(len(chains), maxTried)])
+}
+
+func (c *composite) turns() []*Turn {
+	var out []*Turn
+	for _, w := range c.works {
+		out = append(out, w.turn)
+	}
+	return out
+}

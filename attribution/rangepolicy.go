@@ -1,0 +1,230 @@
+// What may stand on a protected branch: the policy of a range, and what breaks it
+// (docs/ci.md#the-policy).
+
+package attribution
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// RangePolicy says what a range may hold. The zero value lets nothing stand but the work
+// of accepted turns and the merges that join it.
+type RangePolicy struct {
+	People    []string // patterns of files that people may commit
+	Gates     []string // that each run with work in the range must have passed
+	Approvals int      // by that many people, for each such run
+	Signed    bool     // only approvals with a signature that holds count
+}
+
+// ParseRangePolicy reads a policy. Unknown members are refused: a rule that is not
+// understood would be a rule that is not kept. Code: invalid_argument.
+func ParseRangePolicy(data []byte) (*RangePolicy, error) {
+	no := func(format string, args ...any) (*RangePolicy, error) {
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "policy",
+			Message: "The policy cannot be used: " + fmt.Sprintf(format, args...),
+			Hint:    "docs/ci.md has its members",
+		}
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return no("%v.", err)
+	}
+	p := &RangePolicy{}
+	texts := func(name string, to *[]string) string {
+		for _, v := range o.Array(name) {
+			s, ok := v.(string)
+			if !ok || s == "" {
+				return name + " is a list of texts."
+			}
+			*to = append(*to, s)
+		}
+		if v, ok := o.Get(name); ok && o.Array(name) == nil && v != nil {
+			return name + " is a list of texts."
+		}
+		return ""
+	}
+	for name := range o.All() {
+		problem := ""
+		switch name {
+		case "$schema":
+		case "schema_version":
+			if o.String(name) != "1.0" {
+				problem = "schema_version is \"1.0\"."
+			}
+		case "people":
+			problem = texts(name, &p.People)
+		case "gates":
+			problem = texts(name, &p.Gates)
+		case "approvals":
+			a := o.Object(name)
+			if a == nil {
+				return no("approvals is an object.")
+			}
+			for k, v := range a.All() {
+				n, isInt := a.Int(k)
+				yes, isBool := v.(bool)
+				switch {
+				case k == "at_least" && isInt && n >= 0:
+					p.Approvals = n
+				case k == "signed" && isBool:
+					p.Signed = yes
+				default:
+					return no("approvals has at_least, a number, and signed, true or false; it has %q.", k)
+				}
+			}
+		default:
+			problem = fmt.Sprintf("it has the member %q, which this version does not know.", name)
+		}
+		if problem != "" {
+			return no("%s", problem)
+		}
+	}
+	return p, nil
+}
+
+// Approval is what a person, or something in its place, has said of a run.
+type Approval struct {
+	Gate, Name, Email string
+	Signed            bool // with a signature that holds
+	Counts            bool // a person said it, and nothing is wrong with it
+}
+
+// RunFacts are what a policy asks of a run.
+type RunFacts struct {
+	Run       string
+	Gates     map[string]string // status by gate
+	Approvals []Approval
+	Problems  []string // of its approvals: findings that are wrong
+}
+
+// RangeFinding is what keeps a range from standing.
+type RangeFinding struct {
+	Code    string // unaccounted, person, gate, approvals, approval_invalid
+	Commit  string // "" when it is about a run
+	Run     string
+	File    string // the first of the commit's files that it is about
+	Message string
+}
+
+// Judge holds a range against the policy. runs are the facts of each run with work in it.
+func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
+	var out []RangeFinding
+	for _, c := range r.Commits {
+		var files []string
+		for _, f := range c.Files {
+			if f.How == "" && !p.leaves(f.Path) {
+				files = append(files, f.Path)
+			}
+		}
+		first := ""
+		if len(files) > 0 {
+			first = files[0]
+		}
+		switch {
+		case c.Kind == CommitPerson && len(files) > 0:
+			out = append(out, RangeFinding{
+				Code:    "person",
+				Commit:  string(c.OID),
+				File:    first,
+				Message: fmt.Sprintf("%s changes %s, which is no turn's work", c.Author, some(files)),
+			})
+		case c.Kind == CommitUnaccounted && (len(files) > 0 || len(c.Turns) == 0 && len(c.Parents) < 2 || len(c.Files) == 0):
+			out = append(out, RangeFinding{Code: "unaccounted", Commit: string(c.OID), File: first, Message: c.Why})
+		}
+	}
+	for _, run := range runs {
+		for _, gate := range p.Gates {
+			if status := run.Gates[gate]; status != "passed" {
+				if status == "" {
+					status = "not there"
+				}
+				out = append(out, RangeFinding{
+					Code:    "gate",
+					Run:     run.Run,
+					Message: fmt.Sprintf("gate %s of run %s is %s", gate, run.Run, status),
+				})
+			}
+		}
+		var people []string
+		for _, a := range run.Approvals {
+			who := strings.ToLower(a.Email)
+			if a.Counts && (a.Signed || !p.Signed) && !slices.Contains(people, who) {
+				people = append(people, who)
+			}
+		}
+		if len(people) < p.Approvals {
+			kind := "approvals"
+			if p.Signed {
+				kind = "signed approvals"
+			}
+			out = append(out, RangeFinding{
+				Code:    "approvals",
+				Run:     run.Run,
+				Message: fmt.Sprintf("run %s has %s of %d people, and the policy wants %d", run.Run, kind, len(people), p.Approvals),
+			})
+		}
+		for _, problem := range run.Problems {
+			out = append(out, RangeFinding{Code: "approval_invalid", Run: run.Run, Message: problem})
+		}
+	}
+	return out
+}
+
+// leaves reports whether the policy leaves a file to people. The files that governance
+// rests on are never left by a pattern with wildcards.
+func (p *RangePolicy) leaves(path string) bool {
+	for _, pattern := range p.People {
+		if pattern == path {
+			return true
+		}
+		if wire.MatchPath(pattern, path) && !rests(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// rests reports whether governance rests on a file of some project of the repository.
+func rests(path string) bool {
+	for _, own := range append(wire.SignerFiles(), wire.ConfigPath) {
+		if path == own || strings.HasSuffix(path, "/"+own) {
+			return true
+		}
+	}
+	return strings.HasPrefix(path, ".agentxchain/") || strings.Contains(path, "/.agentxchain/")
+}
+
+// RunGates returns the status of the gates of the turn's run.
+func RunGates(t *Turn) (map[string]string, error) {
+	state, err := t.Record.State(nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string)
+	for gate, status := range state.PhaseGateStatus.All() {
+		out[gate] = status
+	}
+	return out, nil
+}
+
+// ExitGate is the gate that the turn's phase ends with, "" for none.
+func ExitGate(t *Turn) (string, error) {
+	data, _, err := t.Record.Config()
+	if err != nil || data == nil {
+		return "", err
+	}
+	if c := config.DecodeGoverning(data); c != nil {
+		if route := c.Route(t.Phase); route != nil {
+			return route.ExitGate, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,412 @@
+// verify range: is every commit of a range the work of accepted turns, and may it stand?
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/restore/account"
+	"github.com/git-agentxchain/git-agentxchain/restore/ci"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type verifyRangeOptions struct {
+	Base, Head string
+	Policy     string // a file, or REV:PATH; "" for none
+	Format     string
+}
+
+func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "range", ArgsUsage: "BASE..HEAD", Usage: "prove that the commits of a range are the work of accepted turns",
+		Description: "Each commit is the work of turns, a person's own, a merge that changes nothing by itself, or unaccounted. " +
+			"What its message says is only a claim: a commit counts when each file it changes is the recorded work of a turn, by its contents, " +
+			"also after a rebase, squash, cherry-pick or amend. Nothing is written, and the record has to be in this clone (refs/agentxchain/runs). " +
+			"Without a policy nothing but the work of turns may stand. Take the policy from the protected branch (--policy BASE:FILE), not from the one that is judged. " +
+			"Exit status: 0 all of it may stand, 2 the range cannot be judged, 3 it may not stand, 12 the record does not hold.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "policy", Usage: "hold the range against the policy in `FILE`, or in a commit as REV:FILE"},
+			term.NewChoiceFlag("format", "write `FORMAT`; auto is github-actions there and text elsewhere", "auto",
+				"auto", "text", "json", "markdown", "junit-xml", "sarif", "github-actions", "gitlab"),
+		},
+		Action: func(c *ucli.Context) error {
+			if c.Args().Len() != 1 {
+				return term.UsageErrorf("verify range takes one range, BASE..HEAD")
+			}
+			base, head, ok := strings.Cut(c.Args().First(), "..")
+			if !ok || base == "" || strings.HasPrefix(head, ".") {
+				return term.UsageErrorf("the range is BASE..HEAD, such as origin/main..HEAD")
+			}
+			if head == "" {
+				head = "HEAD"
+			}
+			o := &verifyRangeOptions{Base: base, Head: head, Policy: c.String("policy"), Format: c.String("format")}
+			if f.JSON() {
+				if c.IsSet("format") && o.Format != "json" {
+					return term.UsageErrorf("--json and --format %s contradict each other", o.Format)
+				}
+				o.Format = "json"
+			}
+			if o.Format == "auto" {
+				o.Format = "text"
+				if f.Env.Getenv("GITHUB_ACTIONS") == "true" {
+					o.Format = "github-actions"
+				}
+			}
+			return runVerifyRange(c.Context, f, o)
+		},
+	}
+}
+
+// rangeVerdict is a judged range.
+type rangeVerdict struct {
+	*attribution.Range
+	runs     []*attribution.RunFacts
+	gates    map[*attribution.Turn]string // that the turn's phase ends with
+	findings []attribution.RangeFinding
+}
+
+func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions) error {
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	repo, err := runner.DiscoverRepository(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = repo.Close() }()
+	policy := &attribution.RangePolicy{}
+	if o.Policy != "" {
+		if policy, err = readRangePolicy(ctx, f, repo, o.Policy); err != nil {
+			return err
+		}
+	}
+	v := &rangeVerdict{gates: make(map[*attribution.Turn]string)}
+	if v.Range, err = attribution.Commits(ctx, repo, o.Base, o.Head); err != nil {
+		return err
+	}
+	if err := v.readRuns(ctx, repo); err != nil {
+		return err
+	}
+	v.findings = policy.Judge(v.Range, v.runs)
+	if err := v.show(f, o.Format); err != nil {
+		return err
+	}
+	if len(v.findings) > 0 {
+		return term.ExitSilently(term.ExitRefused)
+	}
+	return nil
+}
+
+// readRangePolicy reads a policy from a file, or from a commit.
+func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Repository, name string) (*attribution.RangePolicy, error) {
+	rev, file, inCommit := strings.Cut(name, ":")
+	if inCommit && rev != "" && file != "" {
+		data, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "--end-of-options", rev+":"+file)
+		if err == nil {
+			return attribution.ParseRangePolicy(data)
+		}
+		if _, serr := os.Stat(name); serr != nil {
+			return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %s has no such file", term.OneLine(name), term.OneLine(rev))
+		}
+	}
+	path, err := f.Path(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %w", term.OneLine(name), err)
+	}
+	return attribution.ParseRangePolicy(data)
+}
+
+// readRuns gathers what is asked of each run with work in the range.
+func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) error {
+	seen := make(map[string]bool)
+	phases := make(map[string]string)
+	for _, c := range v.Commits {
+		for _, t := range c.Turns {
+			key := t.Run + "\x00" + t.Phase
+			gate, ok := phases[key]
+			if !ok {
+				var err error
+				if gate, err = attribution.ExitGate(t); err != nil {
+					return err
+				}
+				phases[key] = gate
+			}
+			v.gates[t] = gate
+			if seen[t.Run] {
+				continue
+			}
+			seen[t.Run] = true
+			facts := &attribution.RunFacts{Run: t.Run}
+			var err error
+			if facts.Gates, err = attribution.RunGates(t); err != nil {
+				return err
+			}
+			said, err := runner.ReadApprovals(ctx, repo, t.Record.Run)
+			if err != nil {
+				return err
+			}
+			report, err := said.Verify(ctx, repo)
+			if err != nil {
+				return err
+			}
+			for _, s := range report.Sayings {
+				if s.Decision != "approve" {
+					continue
+				}
+				facts.Approvals = append(facts.Approvals, attribution.Approval{
+					Gate:   s.Gate,
+					Name:   s.Name,
+					Email:  s.Principal,
+					Signed: s.Stands == protocol.StandsProven,
+					Counts: s.Stands == protocol.StandsProven || s.Stands == protocol.StandsUnsigned || s.Stands == protocol.StandsConfirmed,
+				})
+			}
+			for _, x := range report.Findings {
+				if !x.Note {
+					facts.Problems = append(facts.Problems, x.Message)
+				}
+			}
+			v.runs = append(v.runs, facts)
+		}
+	}
+	slices.SortFunc(v.runs, func(a, b *attribution.RunFacts) int { return strings.Compare(a.Run, b.Run) })
+	return nil
+}
+
+func (v *rangeVerdict) show(f *term.Factory, format string) error {
+	var data []byte
+	switch format {
+	case "json", "text":
+		f.Out.Emit(v.object(), v.print)
+		return nil
+	case "markdown":
+		data = []byte(v.markdown())
+	case "junit-xml":
+		data = ci.JUnit(v.suites())
+	case "sarif":
+		data = ci.SARIF("git-agentxchain", v.suites())
+	case "gitlab":
+		data = ci.GitLab(v.suites())
+	case "github-actions":
+		if err := appendTo("GITHUB_STEP_SUMMARY", f.Env.Getenv("GITHUB_STEP_SUMMARY"), []byte(v.markdown())); err != nil {
+			return err
+		}
+		data = ci.Annotations(v.suites())
+	}
+	if _, err := f.Out.Raw().Write(data); err != nil {
+		return term.Errorf("io_failed", "cannot write the report: %w", err)
+	}
+	return nil
+}
+
+// count is how many commits are of each kind.
+func (v *rangeVerdict) count() map[attribution.CommitKind]int {
+	out := make(map[attribution.CommitKind]int)
+	for _, c := range v.Commits {
+		out[c.Kind]++
+	}
+	return out
+}
+
+// object is the verdict in --json.
+func (v *rangeVerdict) object() *ojson.Object {
+	commits := []*ojson.Object{}
+	for _, c := range v.Commits {
+		turns, files := []*ojson.Object{}, []*ojson.Object{}
+		for _, t := range c.Turns {
+			turns = append(turns, ojson.NewObject("turn_id", t.ID, "run_id", t.Run, "role", t.Role, "phase", t.Phase, "gate", ojson.OrNull(v.gates[t])))
+		}
+		for _, x := range c.Files {
+			o := ojson.NewObject("path", x.Path, "by", ojson.OrNull(x.How))
+			if x.Why != "" {
+				o.Set("reason", x.Why)
+			}
+			files = append(files, o)
+		}
+		o := ojson.NewObject("commit", string(c.OID), "subject", c.Subject, "author", c.Author, "kind", string(c.Kind), "turns", turns, "files", files)
+		if c.Why != "" {
+			o.Set("reason", c.Why)
+		}
+		if len(c.Protected) > 0 {
+			o.Set("protected", c.Protected)
+		}
+		commits = append(commits, o)
+	}
+	runs, findings := []*ojson.Object{}, []*ojson.Object{}
+	for _, r := range v.runs {
+		gates := &ojson.Object{}
+		for _, k := range slices.Sorted(maps.Keys(r.Gates)) {
+			gates.Set(k, r.Gates[k])
+		}
+		approvals := []*ojson.Object{}
+		for _, a := range r.Approvals {
+			approvals = append(approvals, ojson.NewObject("gate", ojson.OrNull(a.Gate), "name", a.Name, "email", a.Email, "signed", a.Signed, "counts", a.Counts))
+		}
+		runs = append(runs, ojson.NewObject("run_id", r.Run, "gates", gates, "approvals", approvals))
+	}
+	for _, x := range v.findings {
+		findings = append(findings, ojson.NewObject("code", x.Code, "commit", ojson.OrNull(x.Commit), "run_id", ojson.OrNull(x.Run),
+			"file", ojson.OrNull(x.File), "message", x.Message))
+	}
+	n := v.count()
+	return ojson.NewObject("stands", len(v.findings) == 0, "base", string(v.Base), "head", string(v.Head),
+		"counts", ojson.NewObject("commits", len(v.Commits), "turn", n[attribution.CommitTurn], "person", n[attribution.CommitPerson],
+			"merge", n[attribution.CommitMerge], "unaccounted", n[attribution.CommitUnaccounted]),
+		"commits", commits, "runs", runs, "findings", findings)
+}
+
+func (v *rangeVerdict) summary() string {
+	n := v.count()
+	return fmt.Sprintf("%d commits: %d of turns, %d of people, %d merges, %d unaccounted", len(v.Commits),
+		n[attribution.CommitTurn], n[attribution.CommitPerson], n[attribution.CommitMerge], n[attribution.CommitUnaccounted])
+}
+
+func (v *rangeVerdict) print(p *term.Printer) {
+	for _, c := range v.Commits {
+		style := p.Green
+		switch c.Kind {
+		case attribution.CommitPerson:
+			style = p.Yellow
+		case attribution.CommitUnaccounted:
+			style = p.Red
+		}
+		p.Printf("%.10s %s %s\n", string(c.OID), style(term.Pad(string(c.Kind), 11)), term.OneLine(c.Subject))
+		for _, t := range c.Turns {
+			p.Printf("           %s of %s, phase %s%s\n", t.ID, term.OneLine(t.Role), term.OneLine(t.Phase), gateText(v.gates[t]))
+		}
+		if c.Why != "" {
+			p.Printf("           %s\n", p.Red(term.OneLine(c.Why)))
+		}
+		if len(c.Protected) > 0 {
+			p.Printf("           %s\n", p.Yellow("changes "+term.OneLine(strings.Join(c.Protected, ", "))))
+		}
+	}
+	if len(v.Commits) > 0 {
+		p.Println()
+	}
+	p.Println(v.summary() + ".")
+	for _, r := range v.runs {
+		p.Printf("Run %s: %s\n", r.Run, approvalsText(r))
+	}
+	if len(v.findings) == 0 {
+		p.Println(p.Green("All of it may stand."))
+		return
+	}
+	p.Printf("%s\n", p.Red(fmt.Sprintf("It may not stand (%d findings):", len(v.findings))))
+	for _, x := range v.findings {
+		p.Printf("  %s %s\n", term.Pad(subjectOf(&x), 12), term.OneLine(x.Message))
+	}
+}
+
+func gateText(gate string) string {
+	if gate == "" {
+		return ""
+	}
+	return ", gate " + term.OneLine(gate)
+}
+
+func approvalsText(r *attribution.RunFacts) string {
+	if len(r.Approvals) == 0 {
+		return "no approval"
+	}
+	var list []string
+	for _, a := range r.Approvals {
+		how := "not signed"
+		switch {
+		case a.Signed:
+			how = "signed"
+		case !a.Counts:
+			how = "does not count"
+		}
+		list = append(list, fmt.Sprintf("gate %s by %s (%s)", term.OneLine(a.Gate), term.OneLine(a.Name), how))
+	}
+	return strings.Join(list, ", ")
+}
+
+func subjectOf(x *attribution.RangeFinding) string {
+	if x.Commit != "" {
+		return x.Commit[:min(10, len(x.Commit))]
+	}
+	return "run"
+}
+
+// suites are the verdict as a build server reads it: a case for each commit, and one for
+// what each run lacks.
+func (v *rangeVerdict) suites() []ci.Suite {
+	wrong := make(map[string]*attribution.RangeFinding)
+	for i := range v.findings {
+		if x := &v.findings[i]; x.Commit != "" {
+			wrong[x.Commit] = x
+		}
+	}
+	commits := ci.Suite{Name: "Commits", Class: "agentxchain.range"}
+	for _, c := range v.Commits {
+		x := ci.Case{Name: term.OneLine(fmt.Sprintf("%.10s %s", string(c.OID), c.Subject)), Outcome: ci.Passed}
+		if w := wrong[string(c.OID)]; w != nil {
+			x.Outcome, x.Message, x.File = ci.Failed, term.OneLine(w.Message), w.File
+		}
+		commits.Cases = append(commits.Cases, x)
+	}
+	runs := ci.Suite{Name: "Runs", Class: "agentxchain.range.runs"}
+	for _, r := range v.runs {
+		x := ci.Case{Name: "run " + r.Run, Outcome: ci.Passed}
+		for _, w := range v.findings {
+			if w.Commit == "" && w.Run == r.Run {
+				x.Outcome, x.Message = ci.Failed, strings.TrimPrefix(x.Message+"; "+term.OneLine(w.Message), "; ")
+			}
+		}
+		runs.Cases = append(runs.Cases, x)
+	}
+	return []ci.Suite{commits, runs}
+}
+
+// cell is a text in a cell of a Markdown table.
+func cell(s string) string { return account.MarkdownText(term.OneLine(s)) }
+
+// markdown is a summary for a review.
+func (v *rangeVerdict) markdown() string {
+	var b strings.Builder
+	verdict := "All of it may stand."
+	if len(v.findings) > 0 {
+		verdict = fmt.Sprintf("It may not stand: %d findings.", len(v.findings))
+	}
+	fmt.Fprintf(&b, "## Governed commits\n\n%s. **%s**\n\n", v.summary(), verdict)
+	if len(v.findings) > 0 {
+		b.WriteString("| about | finding |\n|---|---|\n")
+		for _, x := range v.findings {
+			fmt.Fprintf(&b, "| %s | %s |\n", cell(subjectOf(&x)), cell(x.Message))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("| commit | kind | turns | subject |\n|---|---|---|---|\n")
+	const most = 500
+	for i, c := range v.Commits {
+		if i == most {
+			fmt.Fprintf(&b, "\n%d more commits are not listed.\n", len(v.Commits)-most)
+			break
+		}
+		var turns []string
+		for _, t := range c.Turns {
+			turns = append(turns, t.ID+" ("+t.Role+")")
+		}
+		fmt.Fprintf(&b, "| %.10s | %s | %s | %s |\n", string(c.OID), c.Kind, cell(strings.Join(turns, ", ")), cell(c.Subject))
+	}
+	return b.String()
+}
