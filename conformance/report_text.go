@@ -5,6 +5,7 @@ package conformance
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -48,6 +49,10 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 			line("    %s %s: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
 			known(f.Known)
 		}
+		if n := len(t.Errors); n > 1 && n == t.Count.Run() && sameMessage(t.Errors) {
+			line("    %s all %d: %s", ink.Bad("✗"), n, ink.Safe(t.Errors[0].Message)) // no adapter, most likely
+			continue
+		}
 		for _, f := range t.Errors {
 			line("    %s %s: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
 			known(f.Known)
@@ -82,4 +87,9 @@ func (i Ink) verdict(status, text string) string {
 		return i.Faint(text)
 	}
 	return i.Bad(text)
+}
+
+// sameMessage reports that all findings say the same.
+func sameMessage(list []Finding) bool {
+	return !slices.ContainsFunc(list, func(f Finding) bool { return f.Message != list[0].Message })
 }

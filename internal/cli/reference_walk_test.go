@@ -24,11 +24,13 @@ import (
 var onPurpose = []struct{ act, difference, row string }{
 	{"while blocked: accept", "ours status=blocked theirs status=active", "A block belongs to its owner."},
 	{"while blocked: reject", "ours turns=", "A block belongs to its owner."},
+	{"while blocked: reissue", "ours turns=", "A block belongs to its owner."},
 	{"while blocked: reject", "ours blocked=", "A block belongs to its owner."},
 	{"while blocked: assign", "ours status=blocked theirs status=active", "`resume` lifts no block."},
 	{"with work delegated: accept", "ours status=active theirs status=paused", "Delegated work comes back first."},
 	{"with work delegated: accept", "ours status=active theirs status=completed", "Delegated work comes back first."},
 	{"with work delegated: accept", "ours phase=", "Delegated work comes back first."},
+	{"accept a delegation", "ours turns=[] theirs turns=[", "Delegated work comes back first."},
 	{"accept what is repaired", "ours decisions=", "Decision ids are unique in a run."},
 	{"accept a decision", "ours decisions=", "Decision ids are unique in a run."},
 }
@@ -56,7 +58,8 @@ func TestDifferencesOnPurposeHaveTheirRows(t *testing.T) {
 }
 
 // TestWalksBesideTheReference needs AGENTXCHAIN_REFERENCE, the path of the reference CLI's program for node.
-// AGENTXCHAIN_WALK_ACTS is how many acts are done, AGENTXCHAIN_WALK_SEED makes others.
+// AGENTXCHAIN_WALK_ACTS is how many acts are done, AGENTXCHAIN_WALK_SEED makes others, AGENTXCHAIN_WALK_PLAY is the play
+// to begin with.
 func TestWalksBesideTheReference(t *testing.T) {
 	reference := os.Getenv("AGENTXCHAIN_REFERENCE")
 	if reference == "" {
@@ -70,7 +73,7 @@ func TestWalksBesideTheReference(t *testing.T) {
 	}
 	acts, seed := number("AGENTXCHAIN_WALK_ACTS", 60), number("AGENTXCHAIN_WALK_SEED", 1)
 	testrepo.InMemory()
-	done, plays, alike := 0, 0, 0
+	done, plays, alike := 0, number("AGENTXCHAIN_WALK_PLAY", 0), 0
 	differ := make(map[string]int)
 	for ; done < acts; plays++ {
 		p := newPlay(t, reference, rand.New(rand.NewPCG(uint64(seed), uint64(plays))))
