@@ -274,8 +274,8 @@ func (v *rangeVerdict) object() *ojson.Object {
 
 func (v *rangeVerdict) summary() string {
 	n := v.count()
-	return fmt.Sprintf("%d commits: %d of turns, %d of people, %d merges, %d unaccounted", len(v.Commits),
-		n[attribution.CommitTurn], n[attribution.CommitPerson], n[attribution.CommitMerge], n[attribution.CommitUnaccounted])
+	return fmt.Sprintf("%s: %d of turns, %d of people, %s, %d unaccounted", counted(len(v.Commits), "commit"),
+		n[attribution.CommitTurn], n[attribution.CommitPerson], counted(n[attribution.CommitMerge], "merge"), n[attribution.CommitUnaccounted])
 }
 
 func (v *rangeVerdict) print(p *term.Printer) {
@@ -309,7 +309,7 @@ func (v *rangeVerdict) print(p *term.Printer) {
 		p.Println(p.Green("All of it may stand."))
 		return
 	}
-	p.Printf("%s\n", p.Red(fmt.Sprintf("It may not stand (%d findings):", len(v.findings))))
+	p.Printf("%s\n", p.Red(fmt.Sprintf("It may not stand (%s):", counted(len(v.findings), "finding"))))
 	for _, x := range v.findings {
 		p.Printf("  %s %s\n", term.Pad(subjectOf(&x), 12), term.OneLine(x.Message))
 	}
@@ -360,7 +360,7 @@ func (v *rangeVerdict) suites() []ci.Suite {
 	for _, c := range v.Commits {
 		x := ci.Case{Name: term.OneLine(fmt.Sprintf("%.10s %s", string(c.OID), c.Subject)), Outcome: ci.Passed}
 		if w := wrong[string(c.OID)]; w != nil {
-			x.Outcome, x.Message, x.File = ci.Failed, term.OneLine(w.Message), w.File
+			x.Outcome, x.Message, x.File = ci.Failed, term.OneLine(w.Message), term.OneLine(w.File)
 		}
 		commits.Cases = append(commits.Cases, x)
 	}
@@ -385,7 +385,7 @@ func (v *rangeVerdict) markdown() string {
 	var b strings.Builder
 	verdict := "All of it may stand."
 	if len(v.findings) > 0 {
-		verdict = fmt.Sprintf("It may not stand: %d findings.", len(v.findings))
+		verdict = fmt.Sprintf("It may not stand: %s.", counted(len(v.findings), "finding"))
 	}
 	fmt.Fprintf(&b, "## Governed commits\n\n%s. **%s**\n\n", v.summary(), verdict)
 	if len(v.findings) > 0 {
