@@ -100,14 +100,15 @@ func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 }
 
 // RecordCase writes a case below PolicyTestsDir from the newest operation that decided on
-// the turn, and returns its path and what it expects. A file that is there is kept
-// (file_exists).
+// the turn, and returns its path, what it expects and how many texts of it held secrets,
+// which are replaced. A file that is there is kept (file_exists).
 //
-// Errors: not_found when no recorded operation decided on the turn.
-func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (string, *whatif.Case, error) {
+// Errors: not_found when no recorded operation decided on the turn; secret_found when a
+// secret cannot be replaced.
+func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (file string, c *whatif.Case, texts int, err error) {
 	ops, err := r.Store.Chain(ctx, run, "")
 	if err != nil {
-		return "", nil, err
+		return "", nil, 0, err
 	}
 	at := -1
 	for i, op := range slices.Backward(ops) {
@@ -117,12 +118,11 @@ func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (string
 		}
 	}
 	if at < 0 {
-		return "", nil, git.Errorf(wire.CodeNotFound, nil, "no recorded operation decided on turn %s", turn).WithHint("git agentxchain log")
+		return "", nil, 0, git.Errorf(wire.CodeNotFound, nil, "no recorded operation decided on turn %s", turn).WithHint("git agentxchain log")
 	}
 	if name == "" {
 		name = turn
 	}
-	var c *whatif.Case
 	err = r.Store.EachOp(ctx, ops, at, at+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
 		var err error
 		c, err = whatif.RecordCase(name, past(op))
@@ -132,9 +132,13 @@ func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (string
 		return nil, err
 	})
 	if err != nil {
-		return "", nil, err
+		return "", nil, 0, err
 	}
-	file := path.Join(PolicyTestsDir, name+".json")
+	if c, texts, err = c.Redact(); err != nil {
+		return "", nil, 0, git.Errorf("secret_found", err, "operation %s cannot be made a case without what looks like a secret in it", ops[at].Op.Short()).
+			WithHint("write the case by hand (docs/whatif.md#cases)")
+	}
+	file = path.Join(PolicyTestsDir, name+".json")
 	root, err := os.OpenRoot(r.Store.Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
@@ -142,12 +146,12 @@ func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (string
 	}
 	if err == nil {
 		if _, serr := root.Lstat(file); serr == nil {
-			return "", nil, git.Errorf("file_exists", nil, "%s is there already", file).WithHint("remove it, or give the case another name with --name")
+			return "", nil, 0, git.Errorf("file_exists", nil, "%s is there already", file).WithHint("remove it, or give the case another name with --name")
 		}
 		err = durable.WriteFileRoot(root, file, c.Encode(), 0o666)
 	}
 	if err != nil {
-		return "", nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be written", file)
+		return "", nil, 0, git.Errorf(git.CodeUnreadable, err, "%s cannot be written", file)
 	}
-	return file, c, nil
+	return file, c, texts, nil
 }

@@ -177,16 +177,19 @@ func recordCase(ctx context.Context, f *term.Factory, r *runner.Runner, o *polic
 	if o.Name == "" && !caseName.MatchString(o.Record) {
 		return term.UsageErrorf("%q cannot be a file name; give the case one with --name", term.OneLine(o.Record))
 	}
-	file, c, err := r.RecordCase(ctx, o.Run, o.Record, o.Name)
+	file, c, texts, err := r.RecordCase(ctx, o.Run, o.Record, o.Name)
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(ojson.NewObject("file", file, "name", c.Name, "expect", ojson.Marshal(&c.Expect)), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("file", file, "name", c.Name, "expect", ojson.Marshal(&c.Expect), "redacted", texts), func(p *term.Printer) {
 		p.Printf("%s expects what was decided: %s", p.Bold(term.OneLine(file)), c.Expect.Outcome)
 		if c.Expect.Code != "" {
 			p.Printf(" (%s by %s)", term.OneLine(c.Expect.Code), term.OneLine(c.Expect.Rule))
 		}
 		p.Printf(".\n")
+		if texts > 0 {
+			p.Printf("What looks like a secret was taken out of %s.\n", counted(texts, "text"))
+		}
 		p.Field("Next", "git agentxchain policy test")
 	})
 	return nil

@@ -1,0 +1,107 @@
+// A case is committed with the project: what it repeats of the record must hold no secret.
+
+package whatif
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Redact returns the case with its secrets replaced by their rules' names, and how many
+// texts held any; the case itself when none did. Evidence is then named by the digest of
+// what it became.
+//
+// An error says that it cannot be done: what was decided depends on a secret, or one
+// stands where nothing can be replaced.
+func (c *Case) Redact() (clean *Case, texts int, err error) {
+	doc := ojson.Marshal(c)
+	renamed := map[string]*protocol.Blob{} // by the digest before
+	if c.Recorded != nil {
+		for digest, e := range c.Recorded.Evidence.All() {
+			if e.Text == nil {
+				if data, err := base64.StdEncoding.DecodeString(e.Base64); err == nil && len(secrets.Find(data)) > 0 {
+					return nil, 0, fmt.Errorf("evidence %s is no text and holds a secret", digest)
+				}
+				continue
+			}
+			if s := secrets.Redact(*e.Text); s != *e.Text {
+				renamed[digest] = protocol.NewBlob([]byte(s))
+			}
+		}
+	}
+	doc, _ = redacted(doc, renamed, &texts).(*ojson.Object)
+	if texts == 0 {
+		clean = c
+	} else {
+		if evidence := doc.Object("recorded").Object("evidence"); evidence != nil {
+			for digest, b := range renamed {
+				evidence.Delete(digest)
+				evidence.Set(b.Digest, ojson.Marshal(&Evidence{Text: new(string(b.Data))}))
+			}
+			keys := slices.Sorted(slices.Values(evidence.Keys()))
+			sorted := ojson.NewObject()
+			for _, k := range keys {
+				v, _ := evidence.Get(k)
+				sorted.Set(k, v)
+			}
+			doc.Object("recorded").Set("evidence", sorted)
+		}
+		if clean, err = DecodeCase(ojson.Pretty(doc)); err != nil {
+			return nil, 0, err
+		}
+		if err := clean.decidesAs(c); err != nil {
+			return nil, 0, err
+		}
+	}
+	if left := secrets.Find(clean.Encode()); len(left) > 0 {
+		return nil, 0, fmt.Errorf("line %d of the case holds a secret (%s)", left[0].Line, left[0].Rule)
+	}
+	return clean, texts, nil
+}
+
+// decidesAs holds a redacted case against what the recorded one expects.
+func (c *Case) decidesAs(recorded *Case) error {
+	p, err := c.Recorded.past()
+	if err != nil {
+		return fmt.Errorf("without its secrets the operation cannot be applied again: %w", err)
+	}
+	if wrong := recorded.Expect.check(p.Explain().Chain); len(wrong) > 0 {
+		return fmt.Errorf("what was decided depends on a secret: %s", wrong[0])
+	}
+	return nil
+}
+
+// redacted is a value with the secrets in its texts replaced, and blobs named anew;
+// texts counts those that held any.
+func redacted(v ojson.Value, renamed map[string]*protocol.Blob, texts *int) ojson.Value {
+	switch v := v.(type) {
+	case string:
+		s := secrets.Redact(v)
+		if s != v {
+			*texts++
+		}
+		return s
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = redacted(v[i], renamed, texts)
+		}
+		return out
+	case *ojson.Object:
+		out := ojson.NewObject()
+		for k, e := range v.All() {
+			out.Set(k, redacted(e, renamed, texts))
+		}
+		if b := renamed[out.String("sha256")]; b != nil {
+			out.Set("sha256", b.Digest)
+			out.Set("size", b.Size)
+		}
+		return out
+	}
+	return v
+}
