@@ -62,6 +62,7 @@ func (o *OtherConfig) Over(recorded []byte) (*config.Config, []byte, error) {
 		return nil, nil, err
 	}
 	if refusal := config.Refusal(problems); refusal != nil {
+		refusal.Hint = "correct the other configuration: what --config names, or what --set says"
 		return nil, nil, refusal
 	}
 	return cfg, data, nil
