@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
@@ -185,8 +186,8 @@ func TestPagesOfARun(t *testing.T) {
 		"/timeline": {"19 operations are recorded", "/ops/" + op, "Ann Author"},
 		"/turns":    {"/turns/" + id, "Wrote greet.sh and its test."},
 		"/turns/" + id: {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.",
-			"class=\"add\"", "turn checkpointed"},
-		"/ops/" + op:    {"phase_gate_status", ".agentxchain/events.jsonl", "Ann Author"},
+			"class=\"add\"", "turn checkpointed", "Which rules led to it", "accept turn: granted"},
+		"/ops/" + op:    {"phase_gate_status", ".agentxchain/events.jsonl", "Ann Author", "Which rules led to it"},
 		"/decisions":    {"DEC-001", "An empty name is refused", "human approval"},
 		"/event-log":    {"run completed", "gate approved"},
 		"/hooks":        {"No hook has run."},
@@ -208,6 +209,60 @@ func TestPagesOfARun(t *testing.T) {
 			!strings.Contains(body, "<h1") {
 			t.Errorf("%s: %d\n%s", path, status, body)
 		}
+	}
+}
+
+// A page shows the very object that explain prints: every rule of it, with what it said,
+// where it stands and what it looked at, as nested lists that need no script.
+func TestPagesShowWhatExplainPrints(t *testing.T) {
+	dir, _ := played(t)
+	v := serve(t, Options{Dir: dir})
+	r, err := runner.Open(t.Context(), dir, runner.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	turn := v.api("history", 200).([]any)[2].(map[string]any)["turn_id"].(string)
+	for path, of := range map[string]string{
+		"/turns/" + turn:                            turn,
+		"/gates/planning_signoff":                   "planning_signoff",
+		"/ops/" + string(v.s.model.now().Ops[3].Op): string(v.s.model.now().Ops[3].Op),
+	} {
+		e, err := r.Explain(t.Context(), "", of)
+		if err != nil || len(e.Chains) == 0 {
+			t.Fatalf("%s: %v", of, err)
+		}
+		body := v.page(path)
+		i := strings.Index(body, `id="why"`)
+		if i < 0 {
+			t.Fatalf("%s shows no rules:\n%s", path, mainOf(body))
+		}
+		body = body[i:]
+		rules := 0
+		for _, c := range e.Chains {
+			for s := range c.All() {
+				rules++
+				for _, want := range []string{s.Rule, s.Verdict, s.Spec, s.Config} {
+					if !strings.Contains(body, html.EscapeString(want)) {
+						t.Errorf("%s lacks %q of rule %s", path, want, s.Rule)
+					}
+				}
+				for _, x := range s.Evidence {
+					if x.SHA256 != "" && !strings.Contains(body, x.SHA256) {
+						t.Errorf("%s lacks the digest of %s", path, x.Path)
+					}
+				}
+			}
+		}
+		if end := strings.Index(body, "</section>"); strings.Count(body[:end], "<li>") < rules {
+			t.Errorf("%s has fewer items than the %d rules that were asked", path, rules)
+		}
+	}
+	if status, _, _ := v.fetch("GET", "/gates/nosuch", "Accept", "text/html"); status != 404 {
+		t.Errorf("a gate that is not there: %d", status)
+	}
+	if !strings.Contains(v.page("/"), `href="/gates/planning_signoff"`) {
+		t.Error("the overview does not lead to the gate")
 	}
 }
 

@@ -49,6 +49,9 @@ type source interface {
 	initiative(ctx context.Context) (*coordinator.Standing, error)
 	// operation reads one operation in full; errNoRecord in a replay.
 	operation(ctx context.Context, id string) (*runner.OpDetail, error)
+	// explain judges what a turn, a gate or an operation came to again; ops is the
+	// record from its beginning. errNoRecord in a replay.
+	explain(ctx context.Context, ops []runner.OpInfo, of string) (*runner.Explanation, error)
 	// diff reads what a commit changed; errNoRecord in a replay.
 	diff(ctx context.Context, commit string) ([]runner.FileStat, []byte, bool, error)
 	// work reads how files differ now from a commit; errNoRecord in a replay.

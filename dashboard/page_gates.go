@@ -29,12 +29,7 @@ func (v *view) gates() block {
 		return b
 	}
 	t := &table{Head: []string{"Gate", "Out of phase", "Status", "If asked now"}}
-	phaseOf := map[string]string{}
-	for _, p := range si.View.Config.Phases() {
-		if r := si.View.Config.Route(p); r != nil && phaseOf[r.ExitGate] == "" {
-			phaseOf[r.ExitGate] = p
-		}
-	}
+	phaseOf := gatePhases(si.View.Config)
 	left, folded := maxChecks, 0
 	for _, g := range si.Gates {
 		if len(t.Rows) == pageSize {
@@ -50,7 +45,7 @@ func (v *view) gates() block {
 		case !g.Result.Passed:
 			now = toned("would not pass", bad)
 		}
-		t.Rows = append(t.Rows, []cell{code(g.ID), text(phaseOf[g.ID]), standing(cmp.Or(g.Status, "pending")), now})
+		t.Rows = append(t.Rows, []cell{gateLink(g.ID), text(phaseOf[g.ID]), standing(cmp.Or(g.Status, "pending")), now})
 		if g.Status != "passed" && st.Status != wire.StatusCompleted {
 			// The page stays short: of many gates the one the run stands before counts.
 			list := v.checklist(g, phaseOf[g.ID])
@@ -73,6 +68,17 @@ func (v *view) gates() block {
 			plain(strings.Join(f.Reasons, " ")))
 	}
 	return b
+}
+
+// gatePhases maps each gate to the phase it leads out of.
+func gatePhases(cfg *config.Config) map[string]string {
+	out := map[string]string{}
+	for _, p := range cfg.Phases() {
+		if r := cfg.Route(p); r != nil && out[r.ExitGate] == "" {
+			out[r.ExitGate] = p
+		}
+	}
+	return out
 }
 
 // checklist is what a gate asks for, and whether it is there. The gate of a later

@@ -24,8 +24,8 @@ func opPage(v *view) error {
 	if !ok {
 		return errBusy
 	}
-	defer release()
 	d, err := v.m.src.operation(ctx, id)
+	release()
 	if err != nil {
 		if c := protocolError(err); c != nil && c.code == "not_found" || errors.Is(err, errNoRecord) {
 			return errMissing{plain(err.Error())}
@@ -87,7 +87,15 @@ func opPage(v *view) error {
 		Folded: true,
 		Pre:    longText(string(ojson.Pretty(d.Record)), maxPre),
 	}}}
-	v.Blocks = []block{b, changes, files, record}
+	why, err := v.why(string(d.Op))
+	if err != nil {
+		return err
+	}
+	v.Blocks = []block{b}
+	if len(why.Parts) > 0 {
+		v.Blocks = append(v.Blocks, why)
+	}
+	v.Blocks = append(v.Blocks, changes, files, record)
 	return nil
 }
 

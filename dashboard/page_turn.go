@@ -83,6 +83,13 @@ func turnPage(v *view) error {
 	if row != nil {
 		v.Blocks = append(v.Blocks, v.result(row), verification(row), objections(row), decided(row), v.changed(row))
 	}
+	why, err := v.why(id)
+	if err != nil {
+		return err
+	}
+	if len(why.Parts) > 0 {
+		v.Blocks = append(v.Blocks, why)
+	}
 	v.Blocks = append(v.Blocks, v.papers(id, active != nil)...)
 	v.Blocks = append(v.Blocks, v.turnStory(id))
 	if row != nil {

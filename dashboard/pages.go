@@ -85,6 +85,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	page("/turns", turns)
 	page("/turns/{id}", turnPage)
 	page("/ops/{id}", opPage)
+	page("/gates/{id}", gatePage)
 	page("/decisions", decisions)
 	page("/event-log", events)
 	page("/hooks", hooksPage)

@@ -117,6 +117,15 @@ func (s *live) operation(ctx context.Context, id string) (*runner.OpDetail, erro
 	return s.r.Record().Show(ctx, id)
 }
 
+func (s *live) explain(ctx context.Context, ops []runner.OpInfo, of string) (*runner.Explanation, error) {
+	if s.r == nil || len(ops) == 0 {
+		return nil, errNoRecord
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.r.ExplainIn(ctx, ops, of)
+}
+
 func (s *live) diff(ctx context.Context, commit string) ([]runner.FileStat, []byte, bool, error) {
 	if s.r == nil {
 		return nil, nil, false, errNoRecord
@@ -179,6 +188,10 @@ func (s *replayed) initiative(context.Context) (*coordinator.Standing, error) {
 }
 
 func (s *replayed) operation(context.Context, string) (*runner.OpDetail, error) {
+	return nil, errNoRecord
+}
+
+func (s *replayed) explain(context.Context, []runner.OpInfo, string) (*runner.Explanation, error) {
 	return nil, errNoRecord
 }
 

@@ -37,6 +37,11 @@ func (r *Runner) Explain(ctx context.Context, run, of string) (*Explanation, err
 		}
 		return nil, err
 	}
+	return r.ExplainIn(ctx, ops, of)
+}
+
+// ExplainIn is Explain in a chain that has been read (gitstore.Store.Chain).
+func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Explanation, error) {
 	out := &Explanation{Of: of, Run: ops[0].Run}
 	switch {
 	case slices.ContainsFunc(ops, func(op OpInfo) bool { return op.Turn == of }):
