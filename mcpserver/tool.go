@@ -192,7 +192,8 @@ func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Ru
 	return answer(out)
 }
 
-// failed is an error as an answer: {ok, error, code, hint, problems}.
+// failed is an error as an answer: {ok, error, code, hint, explain, problems}; explain is
+// the command that tells more of a refusal by the rules.
 func failed(err error, root string) *ojson.Object {
 	f := runner.OutcomeOf(err)
 	switch f.Code {
@@ -204,8 +205,13 @@ func failed(err error, root string) *ojson.Object {
 		o.Set("hint", f.Hint)
 	}
 	var refusal *wire.Error
-	if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
-		o.Set("problems", problems(refusal.Problems))
+	if errors.As(err, &refusal) {
+		if refusal.Explain != "" {
+			o.Set("explain", "git agentxchain explain "+refusal.Explain)
+		}
+		if len(refusal.Problems) > 0 {
+			o.Set("problems", problems(refusal.Problems))
+		}
 	}
 	return o
 }

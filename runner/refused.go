@@ -14,6 +14,9 @@ import (
 func (c *change) decide(snap *protocol.Snapshot, op protocol.Operation) (*protocol.Transition, *wire.Error) {
 	t, refusal := protocol.Apply(snap, op, c.env)
 	if refusal != nil {
+		if refusal.Explain == "" {
+			refusal.Explain = refusal.Code
+		}
 		chain := protocol.Judge(snap, op, c.env).Chain
 		whatif.Locate(chain, ojson.Pretty(snap.Config.Raw))
 		// It is a help and no record: that it cannot be written changes no answer.

@@ -70,6 +70,7 @@ func TestScripts(t *testing.T) {
 			} {
 				env.Setenv(kv[0], kv[1])
 			}
+			env.Defer(func() { judgedAgain(env) })
 			return os.WriteFile(filepath.Join(home, "gitconfig"),
 				[]byte("[init]\n\tdefaultBranch = main\n"), 0o644)
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -341,7 +342,7 @@ func scriptRefuse(args []string) error {
 	var answer struct {
 		OK    bool `json:"ok"`
 		Error struct {
-			Code, Message, Hint string
+			Code, Message, Hint, Explain string
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil {
@@ -352,6 +353,10 @@ func scriptRefuse(args []string) error {
 	}
 	if stderr.Len() > 0 {
 		return fmt.Errorf("prose beside --json: %s", stderr.Bytes())
+	}
+	// A refusal names the command that tells more of it.
+	if (got == term.ExitRefused || got == term.ExitBlocked) && !strings.HasPrefix(answer.Error.Explain, "git agentxchain explain ") {
+		return fmt.Errorf("the refusal does not say how to learn more: %s", stdout.Bytes())
 	}
 	if strings.TrimSpace(answer.Error.Message) == "" {
 		return fmt.Errorf("there is no message: %s", stdout.Bytes())

@@ -118,12 +118,12 @@ func Describe(err error) report {
 		r.Code = "timeout"
 	}
 	r.Exit = ExitStatus(r.Code)
-	if r.Exit == ExitRefused || r.Exit == exitBlocked {
+	if r.Exit == ExitRefused || r.Exit == ExitBlocked {
 		r.explain = r.Code
-		var of interface{ ExplainSubject() string }
-		if errors.As(err, &of) && of.ExplainSubject() != "" {
-			r.explain = of.ExplainSubject()
-		}
+	}
+	var of interface{ ExplainSubject() string }
+	if errors.As(err, &of) && of.ExplainSubject() != "" && !r.silent && r.Code != "interrupted" {
+		r.explain = of.ExplainSubject()
 	}
 	return r
 }

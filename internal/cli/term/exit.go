@@ -11,7 +11,7 @@ const (
 	ExitUsage       = 2
 	ExitRefused     = 3
 	exitConflict    = 4
-	exitBlocked     = 5
+	ExitBlocked     = 5
 	exitNoProject   = 10
 	exitLocked      = 11
 	ExitIntegrity   = 12
@@ -208,7 +208,7 @@ func ExitTable() []exitRow {
 			{"siblings_at_work", "a turn waits until those that work beside it have staged their results"},
 			{"turn_already_accepted", "another process accepted the turn first"},
 		}},
-		{exitBlocked, "blocked: a person is needed", []ExitCode{
+		{ExitBlocked, "blocked: a person is needed", []ExitCode{
 			{"run_blocked", "the run is blocked"},
 			{"awaiting_approval", "a gate waits for a person's approval"},
 			{"human_required", "only a person may do this"},
