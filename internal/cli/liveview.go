@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/agentstream"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -152,7 +153,11 @@ func (v *liveView) activity(id string, a runtimes.Activity) {
 		return
 	}
 	t := v.turns[i]
-	text := a.Line
+	t.heard = v.f.Now()
+	text, record := agentstream.Step(a.Line)
+	if record && text == "" {
+		return // a record that tells a person nothing; what the agent did before it stays
+	}
 	if text == "" {
 		text = a.Summary
 	}
@@ -162,7 +167,7 @@ func (v *liveView) activity(id string, a runtimes.Activity) {
 	if len(text) > 4096 {
 		text = text[:4096]
 	}
-	t.activity, t.heard = term.OneLine(strings.ToValidUTF8(text, "")), v.f.Now()
+	t.activity = term.OneLine(strings.ToValidUTF8(text, ""))
 }
 
 // line prints a line for good, above what is under way.

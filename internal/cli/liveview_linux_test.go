@@ -39,6 +39,7 @@ hostile)
 	echo
 	sleep 0.6 ;;
 gate) phase='"ship"' ;;
+stream) while read -r record; do echo "$record"; sleep 0.4; done <.git/records ;;
 esac
 date >>notes.txt
 echo "$turn" >>notes.txt
@@ -277,5 +278,31 @@ func TestScreen(t *testing.T) {
 		if _, err := screen(bad, 10); err == nil {
 			t.Errorf("%q passed", bad)
 		}
+	}
+}
+
+// TestAgentsStreamsAreWords: of every agent that prints JSON the screen shows what it does, and no record.
+func TestAgentsStreamsAreWords(t *testing.T) {
+	for agent, records := range map[string][2]string{
+		"claude": {`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"make test"}}]}}`,
+			`{"type":"user","message":{"content":[{"type":"tool_result","content":"ok"}]}}`},
+		"codex":    {`{"type":"item.started","item":{"type":"command_execution","command":"make test"}}`, `{"type":"turn.completed","usage":{}}`},
+		"gemini":   {`{"type":"tool_use","tool_name":"shell","parameters":{"command":"make test"}}`, `{"type":"tool_result","status":"success"}`},
+		"opencode": {`{"type":"tool_use","part":{"tool":"bash","state":{"input":{"command":"make test"}}}}`, `{"type":"step_finish","part":{}}`},
+	} {
+		t.Run(agent, func(t *testing.T) {
+			dir := ptyProject(t)
+			behave(t, dir, "stream")
+			lines := strings.Join(records[:], "\n") + "\n{\"type\":\"assist\n"
+			if err := os.WriteFile(filepath.Join(dir, ".git", "records"), []byte(lines), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			r := startPTY(t, dir, 120, "step")
+			r.await(": make test")
+			r.await("accepted")
+			if _, _ = r.end(); strings.Contains(r.written(), `"type"`) || strings.Contains(r.written(), "{") {
+				t.Errorf("a record is on the screen: %q", r.written())
+			}
+		})
 	}
 }

@@ -45,6 +45,25 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 				return runTurnEdit(c.Context, f, id)
 			},
 		}, {
+			Name: "log", ArgsUsage: "[TURN]", Usage: "what the agent of a turn printed, in words",
+			Description: "TURN is the only active turn by default, else the one accepted last. Records of known agents are shown as\n" +
+				"what was done (\"Bash: make test\"); --raw shows every line as it came.",
+			Flags: []ucli.Flag{
+				turnFlag(),
+				&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more until the turn is over; ends with ^C"},
+				&ucli.BoolFlag{Name: "raw", Usage: "every line of the log as it is, but for control characters"},
+			},
+			Action: func(c *ucli.Context) error {
+				id, err := one(c, "turn", "turn")
+				if err != nil {
+					return err
+				}
+				if c.Bool("follow") && f.JSON() {
+					return term.UsageErrorf("--follow prints lines as they come; --json prints one object")
+				}
+				return runTurnLog(c.Context, f, &turnLogOptions{Turn: id, Raw: c.Bool("raw"), Follow: c.Bool("follow")})
+			},
+		}, {
 			Name: "show", ArgsUsage: "[TURN]", Usage: "a turn; the only active one by default",
 			Description: "TURN is the id of an active turn, or a unique beginning of it, or the id of an accepted one.",
 			Flags: []ucli.Flag{

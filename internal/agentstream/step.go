@@ -1,0 +1,138 @@
+// From a record to one line: which tool with what, or what the agent said.
+
+package agentstream
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Step says what a line of output is about. A line that is no record is its own text.
+// Of a record it is "Bash: make test", the words of the agent, or "" for one that tells
+// a person nothing; so is a record that was cut and cannot be read.
+func Step(line string) (text string, record bool) {
+	trimmed := strings.TrimSpace(line)
+	if !strings.HasPrefix(trimmed, "{") {
+		return line, false
+	}
+	doc, err := ojson.DecodeObject([]byte(trimmed))
+	if err != nil {
+		return "", strings.HasPrefix(trimmed, `{"`)
+	}
+	if !doc.Has("type") {
+		return line, false
+	}
+	for _, read := range []func(*ojson.Object) string{message, item, toolUse, part, result} {
+		if text := read(doc); text != "" {
+			return text, true
+		}
+	}
+	return "", true
+}
+
+// message is a record of Claude Code, Qwen Code and Cursor: what one answer of the model holds.
+func message(doc *ojson.Object) string {
+	if doc.String("type") != "assistant" {
+		return ""
+	}
+	var out []string
+	for _, c := range doc.Object("message").Objects("content") {
+		switch c.String("type") {
+		case "tool_use":
+			out = append(out, tool(c.String("name"), c.Object("input")))
+		case "text":
+			out = append(out, c.String("text"))
+		}
+	}
+	return join(out)
+}
+
+// item is a record of Codex.
+func item(doc *ojson.Object) string {
+	it := doc.Object("item")
+	switch kind := doc.String("type"); it.String("type") {
+	case "command_execution":
+		if kind == "item.started" {
+			return tool("shell", it)
+		}
+	case "agent_message":
+		return it.String("text")
+	case "file_change":
+		var paths []string
+		for _, c := range it.Objects("changes") {
+			paths = append(paths, c.String("path"))
+		}
+		return "edit: " + strings.Join(paths, ", ")
+	}
+	return ""
+}
+
+// toolUse is a record of Gemini CLI.
+func toolUse(doc *ojson.Object) string {
+	switch doc.String("type") {
+	case "tool_use":
+		if name := doc.String("tool_name"); name != "" {
+			return tool(name, doc.Object("parameters"))
+		}
+	case "message":
+		if doc.String("role") == "assistant" {
+			return doc.String("content")
+		}
+	}
+	return ""
+}
+
+// part is a record of opencode.
+func part(doc *ojson.Object) string {
+	p := doc.Object("part")
+	switch doc.String("type") {
+	case "tool_use":
+		return tool(p.String("tool"), p.Object("state").Object("input"))
+	case "text":
+		return p.String("text")
+	}
+	return ""
+}
+
+// result is the last record of Claude Code, Qwen Code and Gemini CLI.
+func result(doc *ojson.Object) string {
+	if doc.String("type") != "result" {
+		return ""
+	}
+	text := "done"
+	if doc.Bool("is_error") || doc.String("status") == "error" {
+		text = "failed"
+	}
+	if usd, ok := doc.Float("total_cost_usd"); ok {
+		text += fmt.Sprintf(", $%.2f", usd)
+	}
+	return text
+}
+
+// tool is the name of a tool and the one argument that says most.
+func tool(name string, input *ojson.Object) string {
+	if name == "" {
+		return ""
+	}
+	for _, key := range []string{"command", "file_path", "filePath", "path", "absolute_path", "pattern", "query", "url", "description"} {
+		if s := input.String(key); s != "" {
+			return name + ": " + s
+		}
+	}
+	if words := input.Strings("command"); len(words) > 0 {
+		return name + ": " + strings.Join(words, " ")
+	}
+	return name
+}
+
+func join(parts []string) string {
+	var out []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,41 @@
+package agentstream
+
+import "testing"
+
+func TestStep(t *testing.T) {
+	for line, want := range map[string]string{
+		"make: nothing to do": "make: nothing to do",
+		"":                    "",
+		`{"a": 1}`:            `{"a": 1}`, // an object, and no record of a stream
+		`{"type":"assistant","message":{"content":[{"type":"text","text":"I look. "},{"type":"tool_use","name":"Bash","input":{"command":"make test"}}]}}`: "I look.; Bash: make test",
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write","input":{"file_path":"a.go","content":"x"}}]}}`:                       "Write: a.go",
+		`{"type":"item.started","item":{"type":"command_execution","command":"make test"}}`:                                                                "shell: make test",
+		`{"type":"item.completed","item":{"type":"command_execution","command":"make test","exit_code":0}}`:                                                "",
+		`{"type":"item.completed","item":{"type":"agent_message","text":"It holds."}}`:                                                                     "It holds.",
+		`{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"a"},{"path":"b"}]}}`:                                                    "edit: a, b",
+		`{"type":"tool_use","tool_name":"run_shell_command","parameters":{"command":"ls"}}`:                                                                "run_shell_command: ls",
+		`{"type":"message","role":"user","content":"secret prompt"}`:                                                                                       "",
+		`{"type":"message","role":"assistant","content":"Reading.","delta":true}`:                                                                          "Reading.",
+		`{"type":"tool_use","part":{"tool":"bash","state":{"status":"completed","input":{"command":"ls -l"}}}}`:                                            "bash: ls -l",
+		`{"type":"text","part":{"text":"Done."}}`:                                                                                                          "Done.",
+		`{"type":"step_finish","part":{"cost":0}}`:                                                                                                         "",
+		`{"type":"system","subtype":"init"}`:                                                                                                               "",
+		`{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.434}`:                                                                    "done, $0.43",
+		`{"type":"result","is_error":true}`:                                                                                                                "failed",
+		`{"type":"assistant","message":{"content":[{"ty`:                                                                                                   "", // cut
+		`{"type":5,"message":[],"item":"x","part":[]}`:                                                                                                     "",
+	} {
+		if got, _ := Step(line); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+func FuzzStep(f *testing.F) {
+	f.Add(`{"type":"assistant","message":{"content":[{"type":"tool_use","input":5}]}}`)
+	f.Fuzz(func(t *testing.T, line string) {
+		if text, record := Step(line); !record && text != line {
+			t.Errorf("%q became %q", line, text)
+		}
+	})
+}
