@@ -20,6 +20,7 @@ type CommitKind string
 const (
 	CommitTurn        CommitKind = "turn"        // all it changes is the work of accepted turns
 	CommitPerson      CommitKind = "person"      // no turn's work is in it, and it claims none
+	CommitApproval    CommitKind = "approval"    // it signs documents as a recorded approval has them
 	CommitMerge       CommitKind = "merge"       // it joins histories and changes nothing by itself
 	CommitUnaccounted CommitKind = "unaccounted" // it claims a turn's work, or holds some, and that does not hold
 )
@@ -30,6 +31,7 @@ const (
 	FileExact      = "exact"      // the same contents before and after as in turns' own commits
 	FileMerged     = "merged"     // the turns' change, carried to another version of the file
 	FileSplit      = "split"      // a part of the turns' change, which later commits of the range complete
+	FileApproval   = "approval"   // the document is as a person's recorded approval has it
 	FileContent    = "content"    // the file is what the turn had accepted; its own commit is not in this clone
 )
 
@@ -114,6 +116,9 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 			Hint: "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'; where that brings nothing, " +
 				"git agentxchain sync push in the clone that has the runs",
 		}
+	}
+	if err := j.readApproved(); err != nil {
+		return nil, err
 	}
 	for run := range j.book.byRun {
 		j.out.Runs = append(j.out.Runs, run)

@@ -17,18 +17,19 @@ import (
 
 // judge is the work on one range.
 type judge struct {
-	ctx     context.Context
-	repo    *git.Repository
-	past    *gitstore.Past
-	book    *book
-	cut     map[git.OID]bool // where a shallow clone ends
-	byPath  map[string][]*work
-	chained map[string][]composite
-	shas    map[git.OID]string // fingerprints of contents, "" when they are not there
-	texts   map[git.OID]string // contents that are to be merged
-	used    map[useKey]bool    // accepted files that a commit of the range has brought
-	before  map[string]map[git.OID]bool
-	out     *Range
+	ctx      context.Context
+	repo     *git.Repository
+	past     *gitstore.Past
+	book     *book
+	cut      map[git.OID]bool // where a shallow clone ends
+	byPath   map[string][]*work
+	chained  map[string][]composite
+	shas     map[git.OID]string // fingerprints of contents, "" when they are not there
+	texts    map[git.OID]string // contents that are to be merged
+	used     map[useKey]bool    // accepted files that a commit of the range has brought
+	before   map[string]map[git.OID]bool
+	approved map[string][]string // fingerprints of approved documents by path
+	out      *Range
 }
 
 type useKey struct {
@@ -253,7 +254,7 @@ func (j *judge) readBefore() error {
 	j.before = make(map[string]map[git.OID]bool)
 	for _, c := range j.out.Commits {
 		for _, f := range c.Files {
-			if f.How == "" && f.new != "" && j.candidate(f) != nil {
+			if signs, sure := j.signs(f); f.How == "" && f.new != "" && (signs && !sure || j.candidate(f) != nil) {
 				j.before[f.Path] = make(map[git.OID]bool)
 			}
 		}
@@ -315,6 +316,10 @@ func (j *judge) candidate(f *RangeFile) *work {
 // the turn's own commit is gone, as after a squash on a server. Each accepted file counts
 // once, and only where it was not there before.
 func (j *judge) byContent(f *RangeFile) {
+	if signs, sure := j.signs(f); signs && (sure || len(j.cut) == 0 && !j.before[f.Path][f.new]) {
+		f.How = FileApproval
+		return
+	}
 	w := j.candidate(f)
 	switch {
 	case w == nil:
@@ -364,6 +369,8 @@ func (j *judge) conclude(c *RangeCommit) {
 		c.Kind = CommitUnaccounted
 	case merge && len(foreign) == 0:
 		c.Kind = CommitMerge
+	case len(c.Files) > 0 && len(foreign) == 0 && len(c.Turns) == 0:
+		c.Kind = CommitApproval
 	case len(c.Files) > 0 && len(foreign) == 0:
 		c.Kind = CommitTurn
 	case merge:

@@ -9,6 +9,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // work is what one turn did to one file.
@@ -83,7 +85,7 @@ func (j *judge) readWorks() error {
 	}
 	for _, c := range j.out.Commits {
 		for _, f := range c.Files {
-			if slices.ContainsFunc(j.byPath[f.Path], func(w *work) bool { return w.commit == "" }) {
+			if j.approved[f.Path] != nil || slices.ContainsFunc(j.byPath[f.Path], func(w *work) bool { return w.commit == "" }) {
 				j.want(f.new)
 				j.want(f.old)
 			}
@@ -227,4 +229,41 @@ func (c *composite) turns() []*Turn {
 		out = append(out, w.turn)
 	}
 	return out
+}
+
+// readApproved reads what the documents are that people have approved, by path from the
+// root: their fingerprints are on record with each approval.
+func (j *judge) readApproved() error {
+	j.approved = make(map[string][]string)
+	read := make(map[*gitstore.RunRecord]bool)
+	for _, t := range j.book.turns {
+		if read[t.Record] {
+			continue
+		}
+		read[t.Record] = true
+		if err := eachRow(t.Record, wire.LedgerDecisions, func(row *ojson.Object) {
+			if row.String("type") != "human_approval" {
+				return
+			}
+			evidence := row.Object("evidence")
+			for _, p := range evidence.Keys() {
+				j.approved[j.repo.Prefix+p] = append(j.approved[j.repo.Prefix+p], evidence.String(p))
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signs reports whether a change leaves a document as an approval has it. sure: it was
+// before as a turn had it accepted.
+func (j *judge) signs(f *RangeFile) (yes, sure bool) {
+	if f.new == "" || !f.regular() || !slices.ContainsFunc(j.approved[f.Path], func(m string) bool { return j.has(f.new, m) }) {
+		return false, false
+	}
+	return true, slices.ContainsFunc(j.byPath[f.Path], func(w *work) bool {
+		m, _ := w.turn.mark(f.Path)
+		return j.has(f.old, m)
+	})
 }

@@ -267,15 +267,15 @@ func (v *rangeVerdict) object() *ojson.Object {
 	}
 	n := v.count()
 	return ojson.NewObject("stands", len(v.findings) == 0, "base", string(v.Base), "head", string(v.Head),
-		"counts", ojson.NewObject("commits", len(v.Commits), "turn", n[attribution.CommitTurn], "person", n[attribution.CommitPerson],
+		"counts", ojson.NewObject("commits", len(v.Commits), "turn", n[attribution.CommitTurn], "approval", n[attribution.CommitApproval], "person", n[attribution.CommitPerson],
 			"merge", n[attribution.CommitMerge], "unaccounted", n[attribution.CommitUnaccounted]),
 		"commits", commits, "runs", runs, "findings", findings)
 }
 
 func (v *rangeVerdict) summary() string {
 	n := v.count()
-	return fmt.Sprintf("%s: %d of turns, %d of people, %s, %d unaccounted", counted(len(v.Commits), "commit"),
-		n[attribution.CommitTurn], n[attribution.CommitPerson], counted(n[attribution.CommitMerge], "merge"), n[attribution.CommitUnaccounted])
+	return fmt.Sprintf("%s: %d of turns, %s, %d of people, %s, %d unaccounted", counted(len(v.Commits), "commit"),
+		n[attribution.CommitTurn], counted(n[attribution.CommitApproval], "approval"), n[attribution.CommitPerson], counted(n[attribution.CommitMerge], "merge"), n[attribution.CommitUnaccounted])
 }
 
 func (v *rangeVerdict) print(p *term.Printer) {
