@@ -37,6 +37,7 @@ import (
 //	get URL [METHOD] [NAME: VALUE]...         a web client, see scriptGet
 //	mcp-agent                                 an agent: an MCP server on its standard streams
 //	lease-runner FILE ADDRESS CALL [ARG...]   a runner of the Monarchic protocol, see scriptLeaseRunner
+//	guide PAGE HEADING [WORD=WORD...]         runs the command lines below a heading of docs, see scriptGuide
 //	git-server KIND ROOT FILE                 serves repositories, see scriptGitServer
 //	edit FILE MEMBER=VALUE...                 sets members of a JSON document; a dotted MEMBER goes down, MEMBER= removes
 func scriptPrograms() map[string]func() {
@@ -60,6 +61,7 @@ func scriptPrograms() map[string]func() {
 		"mcp-agent":       run(scriptMCPAgent),
 		"lease-runner":    run(scriptLeaseRunner),
 		"git-server":      run(scriptGitServer),
+		"guide":           run(scriptGuide),
 	}
 }
 

@@ -1,0 +1,64 @@
+// guide: the command lines of a page, run as they are printed.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// scriptGuide runs each line that begins with "git agentxchain" in the fenced blocks below a
+// heading of docs/PAGE; WORD=WORD puts a real name in the place of one in capitals. A line
+// may end with a finding (1, 3) and not with an error.
+func scriptGuide(args []string) error {
+	if len(args) < 2 {
+		return errors.New("usage: guide PAGE HEADING [WORD=WORD...]")
+	}
+	data, err := os.ReadFile(filepath.Join(os.Getenv("REPOSITORY"), "docs", args[0]))
+	if err != nil {
+		return err
+	}
+	_, section, ok := strings.Cut(string(data), "\n## "+args[1]+"\n")
+	if !ok {
+		return fmt.Errorf("%s has no heading %q", args[0], args[1])
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	ran := 0
+	for i, block := range strings.Split(section, "```") {
+		if i%2 == 0 {
+			continue
+		}
+		for line := range strings.Lines(block) {
+			if !strings.HasPrefix(line, "git agentxchain ") {
+				continue
+			}
+			words := strings.Fields(line)
+			for k := range words {
+				for _, a := range args[2:] {
+					if from, to, _ := strings.Cut(a, "="); words[k] == from {
+						words[k] = to
+					}
+				}
+			}
+			fmt.Println("$ " + strings.Join(words, " "))
+			out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+			fmt.Printf("%s", out)
+			var exit *exec.ExitError
+			if err != nil && !errors.As(err, &exit) {
+				return err
+			}
+			if strings.Contains("\n"+string(out), "\nerror:") || exit != nil && exit.ExitCode() != 1 && exit.ExitCode() != 3 {
+				return fmt.Errorf("%s: %w", strings.Join(words, " "), err)
+			}
+			ran++
+		}
+	}
+	if ran == 0 {
+		return fmt.Errorf("%q has no command line", args[1])
+	}
+	return nil
+}
