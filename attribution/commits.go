@@ -174,7 +174,7 @@ func (j *judge) whole() error {
 		Code: CodeHistoryShallow,
 		Message: fmt.Sprintf("The history of this clone ends at %.12s, within the range: %d commits of it are here.",
 			ends, n),
-		Hint: fmt.Sprintf("git fetch --deepen=%d, again until this passes, or git fetch --unshallow (fetch-depth: 0 in a workflow)",
-			max(100, 2*n)),
+		Hint: fmt.Sprintf("git fetch --deepen=%d, again until this passes, or git fetch --unshallow "+
+			"(fetch-depth: 0 in a workflow)", max(100, 2*n)),
 	}
 }

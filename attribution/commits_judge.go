@@ -379,7 +379,7 @@ func (j *judge) conclude(c *RangeCommit) {
 	case len(c.Turns) > 0:
 		c.Kind = CommitUnaccounted
 		c.Why = fmt.Sprintf("%s is not the work of turn %s, whose work is in it too", some(foreign), c.Turns[0].ID)
-	case len(c.claimed) > 0 && len(c.Files) == 0 && slices.ContainsFunc(c.claimed, func(t *Turn) bool { return t.checkpoint == c.OID }):
+	case len(c.Files) == 0 && slices.ContainsFunc(c.claimed, func(t *Turn) bool { return t.checkpoint == c.OID }):
 		c.Kind, c.Turns = CommitTurn, c.claimed
 	case len(c.claimed) > 0 && len(c.Files) == 0:
 		c.Kind = CommitUnaccounted

@@ -85,7 +85,8 @@ func (j *judge) readWorks() error {
 	}
 	for _, c := range j.out.Commits {
 		for _, f := range c.Files {
-			if j.approved[f.Path] != nil || slices.ContainsFunc(j.byPath[f.Path], func(w *work) bool { return w.commit == "" }) {
+			gone := func(w *work) bool { return w.commit == "" }
+			if j.approved[f.Path] != nil || slices.ContainsFunc(j.byPath[f.Path], gone) {
 				j.want(f.new)
 				j.want(f.old)
 			}
@@ -259,7 +260,8 @@ func (j *judge) readApproved() error {
 // signs reports whether a change leaves a document as an approval has it. sure: it was
 // before as a turn had it accepted.
 func (j *judge) signs(f *RangeFile) (yes, sure bool) {
-	if f.new == "" || !f.regular() || !slices.ContainsFunc(j.approved[f.Path], func(m string) bool { return j.has(f.new, m) }) {
+	approved := func(mark string) bool { return j.has(f.new, mark) }
+	if f.new == "" || !f.regular() || !slices.ContainsFunc(j.approved[f.Path], approved) {
 		return false, false
 	}
 	return true, slices.ContainsFunc(j.byPath[f.Path], func(w *work) bool {

@@ -166,9 +166,10 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 				kind = "signed approvals"
 			}
 			out = append(out, RangeFinding{
-				Code:    "approvals",
-				Run:     run.Run,
-				Message: fmt.Sprintf("run %s has %s of %d people, and the policy wants %d", run.Run, kind, len(people), p.Approvals),
+				Code: "approvals",
+				Run:  run.Run,
+				Message: fmt.Sprintf("run %s has %s of %d people, and the policy wants %d", run.Run, kind, len(people),
+					p.Approvals),
 			})
 		}
 		for _, problem := range run.Problems {
