@@ -108,7 +108,7 @@ func steps(list []*chains.Step, left *int) (out []item) {
 			break
 		}
 		cells := []cell{verdictCell(s.Verdict), code(strings.TrimSpace(s.Rule + " " + s.Subject))}
-		if len(s.Steps) == 0 {
+		if len(s.Steps) == 0 && s.Why != "" {
 			cells = append(cells, text(s.Why))
 		}
 		if s.Config != "" {
