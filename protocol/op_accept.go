@@ -193,10 +193,11 @@ func (op *AcceptTurn) decode(turn *run.Turn) (*ojson.Object, *wire.Error) {
 	if op.Staged == nil || !StagedProof(op.Staged.Data) {
 		return nil, &wire.Error{Code: wire.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: wire.StagingPath(turn.TurnID),
 			Message: fmt.Sprintf("Turn %s has no staged result at %s.", turn.TurnID, wire.StagingPath(turn.TurnID)),
-			Hint:    "write the turn result there, then: git agentxchain accept"}
+			Hint:    "write the turn result there, then: git agentxchain accept " + turn.TurnID}
 	}
 	doc, err := DecodeStaged(op.StagedPath, op.Staged.Data)
 	if err != nil {
+		err.Hint = "fix the file and run: git agentxchain accept " + turn.TurnID
 		return nil, err
 	}
 	if id := doc.String("turn_id"); op.StagedPath == wire.FlatStagingPath && id != "" && id != turn.TurnID {

@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -273,4 +274,24 @@ func TestConflictLoopBesideABlockedSibling(t *testing.T) {
 	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:qa")
 	w.must(w.reissue(qa.TurnID, ""))
 	w.wantStatus(wire.StatusBlocked, "human:conflict_loop:"+ops.TurnID)
+}
+
+// With two turns at work a hint that names none ends in target_required.
+func TestHintsNameTheTurn(t *testing.T) {
+	w := startedWorld(t, nil)
+	first := w.assign("pm").TurnID
+	w.assign("qa")
+	for _, staged := range []string{"", "{", "[]"} {
+		op := w.acceptance(first)
+		if staged != "" {
+			op.Staged = NewBlob([]byte(staged))
+		}
+		tr, err := w.apply(op)
+		if err == nil && tr != nil {
+			err = tr.Failure
+		}
+		if err == nil || !strings.HasSuffix(err.Hint, "git agentxchain accept "+first) {
+			t.Errorf("%q: %+v", staged, err)
+		}
+	}
 }
