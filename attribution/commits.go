@@ -114,7 +114,7 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 			Code:    CodeRecordMissing,
 			Message: "No run is recorded in this clone: the record was not pushed, or not fetched.",
 			Hint: "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'; where that brings nothing, " +
-				"git agentxchain sync push in the clone that has the runs",
+				"git agentxchain sync in the clone that has the runs",
 		}
 	}
 	if err := j.readApproved(); err != nil {
