@@ -23,6 +23,7 @@ import (
 // after it, by how that begins, and the first words of the row. A play ends at its first difference.
 var onPurpose = []struct{ act, difference, row string }{
 	{"while blocked: accept", "ours status=blocked theirs status=active", "A block belongs to its owner."},
+	{"while blocked: accept", "ours turns=[", "A block belongs to its owner."},
 	{"while blocked: reject", "ours turns=", "A block belongs to its owner."},
 	{"while blocked: reissue", "ours turns=", "A block belongs to its owner."},
 	{"while blocked: reject", "ours blocked=", "A block belongs to its owner."},
