@@ -91,12 +91,13 @@ type deriving struct {
 
 // status is the strictest of what the report says.
 func (d *deriving) status() string {
+	decision := strictest(d.run)
 	switch {
-	case d.req.Status != pb.PlanStatus_COMPLETE, d.run.GetFinalDecision() == pb.OutcomeDecision_REJECT:
+	case d.req.Status != pb.PlanStatus_COMPLETE, decision == pb.OutcomeDecision_REJECT:
 		return wire.ResultFailed
-	case d.run.GetFinalDecision() == pb.OutcomeDecision_ESCALATE:
+	case decision == pb.OutcomeDecision_ESCALATE:
 		return wire.ResultNeedsHuman
-	case d.run.GetFinalDecision() == pb.OutcomeDecision_ITERATE:
+	case decision == pb.OutcomeDecision_ITERATE:
 		return wire.ResultFailed // not done: the task is carried out again
 	}
 	return wire.ResultCompleted

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -135,20 +136,40 @@ func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureD
 			}
 		}
 	}
-	final, of := req.GetRunOutcome().GetFinalDecision(), req.GetRunOutcome().GetTaskId()
+	ro := req.GetRunOutcome()
+	final, of, decision := ro.GetFinalDecision(), ro.GetTaskId(), strictest(ro)
 	switch {
 	case of != "" && of != req.GetLease().GetTaskId():
 		return no("The run_outcome is of task %q, and the lease is not.", oneLine(of, 80))
 	case req.Status == pb.PlanStatus_COMPLETE && (done || result == nil) && req.Failure != nil:
 		return no("The status of the outcome is complete, and it carries the failure %s.",
 			oneLine(cmp.Or(req.Failure.Code, req.Failure.Class, "without a code"), 80))
-	case done && (final == pb.OutcomeDecision_REJECT || final == pb.OutcomeDecision_ESCALATE):
-		return no("The turn_result says completed, and the final decision of run_outcome is %s.",
-			strings.ToLower(final.String()))
+	case final == pb.OutcomeDecision_ACCEPT && decision != final:
+		return no("The final decision of run_outcome is accept, and one of the decisions it rests on is %s.",
+			strings.ToLower(decision.String()))
+	case done && decision > pb.OutcomeDecision_ACCEPT:
+		return no("The turn_result says completed, and a decision of run_outcome is %s.",
+			strings.ToLower(decision.String()))
 	case req.Status != pb.PlanStatus_COMPLETE && final == pb.OutcomeDecision_ACCEPT:
 		return no("The status of the outcome is %s, and the final decision of run_outcome is accept.", status)
 	}
 	return nil
+}
+
+// strictest is the decision of an outcome that weighs most: a final decision settles
+// nothing that one of the three it rests on denies.
+func strictest(o *pb.RunOutcome) pb.OutcomeDecision {
+	given := []pb.OutcomeDecision{
+		o.GetFinalDecision(), o.GetObjectiveDecision(), o.GetCostDecision(), o.GetRiskDecision(),
+	}
+	for _, d := range []pb.OutcomeDecision{
+		pb.OutcomeDecision_REJECT, pb.OutcomeDecision_ESCALATE, pb.OutcomeDecision_ITERATE, pb.OutcomeDecision_ACCEPT,
+	} {
+		if slices.Contains(given, d) {
+			return d
+		}
+	}
+	return pb.OutcomeDecision_OUTCOME_DECISION_UNSPECIFIED
 }
 
 // settle records what came beside the result, then has the result judged. An error is

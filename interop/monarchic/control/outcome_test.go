@@ -201,6 +201,20 @@ func TestContradictionsAreRefused(t *testing.T) {
 			result("completed")(req)
 			req.RunOutcome = &pb.RunOutcome{FinalDecision: pb.OutcomeDecision_REJECT}
 		}},
+		"completed and to be done again": {pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
+			result("completed")(req)
+			req.RunOutcome = &pb.RunOutcome{FinalDecision: pb.OutcomeDecision_ITERATE}
+		}},
+		"completed and the objective missed": {pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
+			result("completed")(req)
+			req.RunOutcome = &pb.RunOutcome{ObjectiveDecision: pb.OutcomeDecision_REJECT}
+		}},
+		"accepted over a risk that escalates": {pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
+			req.RunOutcome = &pb.RunOutcome{
+				FinalDecision: pb.OutcomeDecision_ACCEPT,
+				RiskDecision:  pb.OutcomeDecision_ESCALATE,
+			}
+		}},
 		"completed with a failure": {pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
 			result("completed")(req)
 			req.Failure = &pb.FailureDetail{Code: "x"}
