@@ -18,10 +18,10 @@ func Step(line string) (text string, record bool) {
 		return line, false
 	}
 	doc, err := ojson.DecodeObject([]byte(trimmed))
-	if err != nil {
-		return "", strings.HasPrefix(trimmed, `{"`)
-	}
-	if !doc.Has("type") {
+	switch {
+	case err != nil && strings.HasPrefix(trimmed, `{"`):
+		return "", true
+	case err != nil || !doc.Has("type"):
 		return line, false
 	}
 	for _, read := range []func(*ojson.Object) string{message, item, toolUse, part, result} {

@@ -6,6 +6,7 @@ func TestStep(t *testing.T) {
 	for line, want := range map[string]string{
 		"make: nothing to do": "make: nothing to do",
 		"":                    "",
+		"{":                   "{",        // of a program's own output
 		`{"a": 1}`:            `{"a": 1}`, // an object, and no record of a stream
 		`{"type":"assistant","message":{"content":[{"type":"text","text":"I look. "},{"type":"tool_use","name":"Bash","input":{"command":"make test"}}]}}`: "I look.; Bash: make test",
 		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write","input":{"file_path":"a.go","content":"x"}}]}}`:                       "Write: a.go",
