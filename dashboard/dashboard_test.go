@@ -261,6 +261,9 @@ func TestPagesShowWhatExplainPrints(t *testing.T) {
 	if status, _, _ := v.fetch("GET", "/gates/nosuch", "Accept", "text/html"); status != 404 {
 		t.Errorf("a gate that is not there: %d", status)
 	}
+	if body := mainOf(v.page("/gates/planning_signoff")); strings.Contains(body, ">open<") || !strings.Contains(body, ">given<") {
+		t.Errorf("a gate that was passed asks for an approval:\n%s", body)
+	}
 	if !strings.Contains(v.page("/"), `href="/gates/planning_signoff"`) {
 		t.Error("the overview does not lead to the gate")
 	}

@@ -117,7 +117,11 @@ func (v *view) checklist(g runner.GateStanding, phase string) block {
 		if rule := cfg.GateRule(g.ID); rule != nil {
 			who += ": " + approvers(rule)
 		}
-		add(toned("open", warn), text(who))
+		mark := toned("open", warn)
+		if passed, _ := st.PhaseGateStatus.Get(g.ID); passed == wire.GatePassed {
+			mark = toned("given", good)
+		}
+		add(mark, text(who))
 		if agentrun.HasPending(st) && phase == st.Phase {
 			for _, vote := range st.GateVotes[:min(len(st.GateVotes), pageSize)] {
 				proof := ", unsigned"
