@@ -102,6 +102,7 @@ func restoreCase(t *testing.T) *killCase {
 // proposalCase is a proposal of a file to change and one to create, that waits for a person.
 func proposalCase(t *testing.T) *killCase {
 	t.Helper()
+	asAda(t)
 	root := t.TempDir()
 	mustAt(t, root, "project", "p", `roles.arch={"title":"Architect","mandate":"Propose.","write_authority":"proposed","runtime":"api"}`,
 		`runtimes.api={"type":"api_proxy","provider":"anthropic","model":"m","auth_env":"KEY"}`, `routing.planning.allowed_next_roles=["arch","human"]`)

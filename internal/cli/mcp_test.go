@@ -24,10 +24,7 @@ import (
 // mcpProject is a project with one role that writes and a gate for a person.
 func mcpProject(t *testing.T) string {
 	t.Helper()
-	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", os.DevNull}, {"GIT_CONFIG_SYSTEM", os.DevNull}, {"AGENTXCHAIN_TURN_ID", ""},
-		{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"}, {"GIT_COMMITTER_NAME", "Ada"}, {"GIT_COMMITTER_EMAIL", "ada@example.org"}} {
-		t.Setenv(kv[0], kv[1])
-	}
+	asAda(t)
 	dir := filepath.Join(t.TempDir(), "p")
 	if err := scriptProject([]string{dir,
 		`roles={"dev":{"title":"Dev","mandate":"Build it.","write_authority":"authoritative","runtime":"manual"}}`,
@@ -37,6 +34,15 @@ func mcpProject(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// asAda gives what the test starts an identity and no settings of the machine.
+func asAda(t *testing.T) {
+	t.Helper()
+	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", os.DevNull}, {"GIT_CONFIG_SYSTEM", os.DevNull}, {"AGENTXCHAIN_TURN_ID", ""},
+		{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"}, {"GIT_COMMITTER_NAME", "Ada"}, {"GIT_COMMITTER_EMAIL", "ada@example.org"}} {
+		t.Setenv(kv[0], kv[1])
+	}
 }
 
 // agent is a client of a server process.
