@@ -30,14 +30,22 @@ func threeRoles(t testing.TB, sets ...any) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return withMembers(t, doc, sets...)
+}
+
+// withMembers is the configuration of a document with members set, by path and value; a
+// text that begins a list or an object is JSON.
+func withMembers(t testing.TB, doc *ojson.Object, sets ...any) *config.Config {
+	t.Helper()
 	for i := 0; i+1 < len(sets); i += 2 {
 		value := sets[i+1]
 		if text, ok := value.(string); ok && len(text) > 0 && (text[0] == '[' || text[0] == '{') {
+			var err error
 			if value, err = ojson.Decode([]byte(text)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		next, refusal := config.SetMember(doc, sets[i].(string), value)
+		next, refusal := config.SetMember(doc, sets[i].(string), ojson.Of(value))
 		if refusal != nil {
 			t.Fatal(refusal)
 		}

@@ -125,31 +125,6 @@ func played(t *testing.T, cfg *config.Config, first func(*World) *World, last fu
 		Before: &protocol.Snapshot{Config: cfg, State: before.State, Index: before.Index}}, cfg
 }
 
-// changed is a configuration with other members.
-func changed(t *testing.T, cfg *config.Config, sets ...any) *config.Config {
-	t.Helper()
-	doc := cfg.Raw
-	for i := 0; i+1 < len(sets); i += 2 {
-		value := sets[i+1]
-		if text, ok := value.(string); ok && (text[0] == '[' || text[0] == '{') {
-			var err error
-			if value, err = ojson.Decode([]byte(text)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		next, refusal := config.SetMember(doc, sets[i].(string), ojson.Of(value))
-		if refusal != nil {
-			t.Fatal(refusal)
-		}
-		doc = next
-	}
-	out, problems := config.DecodeObject(doc)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	return out
-}
-
 // unswitched says of groups of rows, and of single ones, why no member of a configuration
 // does what the mutation does. A row of changedRules needs no reason.
 var unswitched = map[string]string{
@@ -227,7 +202,7 @@ func TestRowsOfTheMutationTable(t *testing.T) {
 	for _, c := range changedRules {
 		t.Run(c.rows[0], func(t *testing.T) {
 			past, cfg := c.past(t)
-			other := changed(t, cfg, c.sets...)
+			other := withMembers(t, cfg.Raw, c.sets...)
 			if same := past.Under(cfg, true); len(same.Differences) > 0 {
 				t.Fatalf("the recorded configuration differs in %+v", same.Differences)
 			}

@@ -69,18 +69,7 @@ func TestRuleChangesShow(t *testing.T) {
 		{"a shorter run", "timeouts.per_run_minutes", 1000, nil, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			value := c.value
-			if text, ok := value.(string); ok && (text[0] == '[' || text[0] == '{') {
-				value, _ = ojson.Decode([]byte(text))
-			}
-			doc, refusal := config.SetMember(cfg.Raw, c.path, ojson.Of(value))
-			if refusal != nil {
-				t.Fatal(refusal)
-			}
-			other, problems := config.DecodeObject(doc)
-			if len(problems) > 0 {
-				t.Fatal(problems)
-			}
+			other := withMembers(t, cfg.Raw, c.path, c.value)
 			got := past.Under(other, true)
 			var rules []string
 			refuses, unknown := false, false
