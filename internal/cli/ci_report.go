@@ -39,22 +39,35 @@ func newCIReportCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			o := &ciReportOptions{Input: input, Format: c.String("format"), Strict: c.Bool("strict"), AllRuns: c.Bool("all-runs")}
-			if f.JSON() {
-				if c.IsSet("format") && o.Format != "json" {
-					return term.UsageErrorf("--json and --format %s contradict each other", o.Format)
-				}
-				o.Format = "json"
+			format, err := reportFormat(c, f, "json")
+			if err != nil {
+				return err
 			}
-			if o.Format == "auto" {
-				o.Format = "json"
-				if f.Env.Getenv("GITHUB_ACTIONS") == "true" {
-					o.Format = "github-actions"
-				}
-			}
-			return runCIReport(c.Context, f, o)
+			return runCIReport(c.Context, f, &ciReportOptions{
+				Input:   input,
+				Format:  format,
+				Strict:  c.Bool("strict"),
+				AllRuns: c.Bool("all-runs"),
+			})
 		},
 	}
+}
+
+// reportFormat is the format of a report for build servers: auto is github-actions there
+// and elsewhere what is given.
+func reportFormat(c *ucli.Context, f *term.Factory, elsewhere string) (string, error) {
+	format := c.String("format")
+	switch {
+	case f.JSON() && c.IsSet("format") && format != "json":
+		return "", term.UsageErrorf("--json and --format %s contradict each other", format)
+	case f.JSON():
+		return "json", nil
+	case format == "auto" && f.Env.Getenv("GITHUB_ACTIONS") == "true":
+		return "github-actions", nil
+	case format == "auto":
+		return elsewhere, nil
+	}
+	return format, nil
 }
 
 func runCIReport(ctx context.Context, f *term.Factory, o *ciReportOptions) error {

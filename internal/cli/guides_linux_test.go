@@ -17,15 +17,10 @@ import (
 // shBlocks are the shell blocks below a heading of a page, each with its lines.
 func shBlocks(t *testing.T, page, heading string) []string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
+	section, err := sectionOf(filepath.Join("..", "..", filepath.FromSlash(page)), heading)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(data), "\n## "+heading+"\n")
-	if !ok {
-		t.Fatalf("%s has no heading %q", page, heading)
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
 	var out []string
 	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1) {
 		out = append(out, m[1])

@@ -18,15 +18,10 @@ func scriptGuide(args []string) error {
 	if len(args) < 2 {
 		return errors.New("usage: guide PAGE HEADING [WORD=WORD...]")
 	}
-	data, err := os.ReadFile(filepath.Join(os.Getenv("REPOSITORY"), "docs", args[0]))
+	section, err := sectionOf(filepath.Join(os.Getenv("REPOSITORY"), "docs", args[0]), args[1])
 	if err != nil {
 		return err
 	}
-	_, section, ok := strings.Cut(string(data), "\n## "+args[1]+"\n")
-	if !ok {
-		return fmt.Errorf("%s has no heading %q", args[0], args[1])
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
 	ran := 0
 	for i, block := range strings.Split(section, "```") {
 		if i%2 == 0 {
@@ -61,4 +56,18 @@ func scriptGuide(args []string) error {
 		return fmt.Errorf("%q has no command line", args[1])
 	}
 	return nil
+}
+
+// sectionOf is what a page says below a heading of the second level.
+func sectionOf(page, heading string) (string, error) {
+	data, err := os.ReadFile(page)
+	if err != nil {
+		return "", err
+	}
+	_, section, ok := strings.Cut(string(data), "\n## "+heading+"\n")
+	if !ok {
+		return "", fmt.Errorf("%s has no heading %q", page, heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section, nil
 }

@@ -51,20 +51,16 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 			if head == "" {
 				head = "HEAD"
 			}
-			o := &verifyRangeOptions{Base: base, Head: head, Policy: c.String("policy"), Format: c.String("format")}
-			if f.JSON() {
-				if c.IsSet("format") && o.Format != "json" {
-					return term.UsageErrorf("--json and --format %s contradict each other", o.Format)
-				}
-				o.Format = "json"
+			format, err := reportFormat(c, f, "text")
+			if err != nil {
+				return err
 			}
-			if o.Format == "auto" {
-				o.Format = "text"
-				if f.Env.Getenv("GITHUB_ACTIONS") == "true" {
-					o.Format = "github-actions"
-				}
-			}
-			return runVerifyRange(c.Context, f, o)
+			return runVerifyRange(c.Context, f, &verifyRangeOptions{
+				Base:   base,
+				Head:   head,
+				Policy: c.String("policy"),
+				Format: format,
+			})
 		},
 	}
 }
