@@ -25,7 +25,7 @@ func TestPhaseAdvance(t *testing.T) {
 	}
 	s := w.state
 	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "build" || g != wire.GatePassed || wire.OrEmpty(s.PhaseEnteredAt) != wire.FormatTime(w.now) || wire.OrEmpty(s.NextRecommendedRole) != "dev" {
-		t.Errorf("the phase begins with its entry role, whoever was proposed: state %s", s.Encode())
+		t.Errorf("the phase begins with its entry role, not the proposed one: state %s", s.Encode())
 	}
 	if res := tr.Result.(*AcceptResult); res.Gate.Action != ActionAdvance || res.GateType != run.GatePhase || res.Entry.String("phase") != "planning" {
 		t.Errorf("result %+v", res.Gate)

@@ -400,7 +400,7 @@ func (w *nextWalk) copied() string {
 
 var ids = regexp.MustCompile(`(turn|run|esc|hesc|intent)_[0-9a-f]+`)
 
-// goodResult is what a result says that passes, whoever's turn it is, and asks for nothing.
+// goodResult is what a result says that passes, in a turn of any role, and asks for nothing.
 var goodResult = []string{
 	`verification={"status":"pass","commands":["true"],"evidence_summary":"fine","machine_evidence":[{"command":"true","exit_code":0}]}`,
 	`objections=[{"id":"OBJ-001","severity":"low","statement":"a doubt","status":"raised"}]`,
