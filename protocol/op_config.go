@@ -61,7 +61,7 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			Code:    wire.CodeInvalidStateTransition,
 			Field:   "status",
 			Message: "No run is under way; the next one begins with the configuration of then.",
-			Hint:    "git agentxchain assign",
+			Hint:    TurnHint(s),
 		}
 	}
 	if err := t.outsideTurn("adopt another configuration", "git agentxchain config adopt"); err != nil {

@@ -74,7 +74,7 @@ func (op *ReconcileCommits) apply(t *transition) *wire.Error {
 			Code:    wire.CodeInvalidStateTransition,
 			Field:   "status",
 			Message: "No run is under way; the next one begins at the commit of then.",
-			Hint:    "git agentxchain assign",
+			Hint:    TurnHint(s),
 		}
 	}
 	switch {

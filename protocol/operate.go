@@ -104,6 +104,17 @@ func (t *transition) target(id, command string) (*run.Turn, *wire.Error) {
 	return ResolveTurn(t.s, id, command)
 }
 
+// TurnHint is the command that leads to a turn from where a run without one stands.
+func TurnHint(s *run.State) string {
+	switch s.Status {
+	case wire.StatusCompleted, wire.StatusFailed:
+		return run.CmdAssign + " --new-run"
+	case wire.StatusBlocked, wire.StatusPaused:
+		return "git agentxchain status"
+	}
+	return run.CmdAssign
+}
+
 // ResolveTurn returns the named active turn, or the only one; command is the verb
 // for the refusal.
 func ResolveTurn(s *run.State, id, command string) (*run.Turn, *wire.Error) {
@@ -117,7 +128,7 @@ func ResolveTurn(s *run.State, id, command string) (*run.Turn, *wire.Error) {
 	}
 	switch s.ActiveTurns.Len() {
 	case 0:
-		return nil, &wire.Error{Code: wire.CodeNotFound, Message: fmt.Sprintf("There is no active turn to %s.", command), Hint: "git agentxchain assign"}
+		return nil, &wire.Error{Code: wire.CodeNotFound, Message: fmt.Sprintf("There is no active turn to %s.", command), Hint: TurnHint(s)}
 	case 1:
 		return s.OnlyTurn(), nil
 	}

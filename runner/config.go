@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -123,6 +124,10 @@ func rulesNotice(v *gitstore.View) string {
 	if len(v.RuleChanges) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s has other rules than this run is judged by (%d changes, %d weaken); to see and adopt them: git agentxchain config adopt",
-		wire.ConfigPath, len(v.RuleChanges), len(config.Weakening(v.RuleChanges)))
+	then := "to see and adopt them: git agentxchain config adopt"
+	if len(v.ConfigProblems) > 0 {
+		then = "before they can be adopted: git agentxchain validate"
+	}
+	return fmt.Sprintf("%s has other rules than this run is judged by (%s, %d weaken); %s",
+		wire.ConfigPath, text.Count(len(v.RuleChanges), "change", "changes"), len(config.Weakening(v.RuleChanges)), then)
 }

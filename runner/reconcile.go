@@ -146,7 +146,7 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.
 				Code:    protocol.CodeMissingBaseline,
 				Field:   "accepted_integration_ref",
 				Message: "Nothing says at which commit the run stood.",
-				Hint:    "git agentxchain assign",
+				Hint:    protocol.TurnHint(v.State),
 			}
 		}
 		commits, err := r.commitsTo(ctx, base, head)

@@ -188,6 +188,12 @@ func automatic(cfg *config.Config) bool {
 // next is the protocol's next step, sharpened by what is on disk: a result that
 // is not staged yet, or accepted work that is not committed.
 func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
+	if p := st.View.ConfigProblems; len(p) > 0 {
+		return &protocol.NextAction{
+			Command: "git agentxchain validate",
+			Reason:  "Correct " + wire.ConfigPath + " first, no operation goes on with it: " + oneLine(p[0].Message, 200),
+		}
+	}
 	if st.View.Begun() {
 		return &protocol.NextAction{
 			Command: "git agentxchain repair --adopt",

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,8 +34,20 @@ type nextWalk struct {
 	later time.Duration
 	log   []string
 	seen  map[string]bool // standings and commands that were tried
-	tried map[string]int  // command and how it ended -> how often
+	tried *tally          // command and how it ended -> how often
 	at    string          // where the last act was done
+}
+
+// tally counts what walks beside each other do.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *tally) add(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n[what]++
 }
 
 // nextConfigs are what the members of agentxchain.json can be beside the template's.
@@ -67,27 +80,30 @@ func TestTheNextCommandWorksAsPrinted(t *testing.T) {
 	}
 	testrepo.InMemory()
 	names := slices.Sorted(maps.Keys(nextConfigs))
-	tried := make(map[string]int)
-	for i := range walks {
-		rng := rand.New(rand.NewPCG(seed, uint64(i)))
-		name := names[(i+int(seed))%len(names)]
-		multi := i%8 == 7
-		t.Run(fmt.Sprintf("%d %s multi=%v", i, name, multi), func(t *testing.T) {
-			w := newNextWalk(t, rng, name, multi)
-			w.tried = tried
-			w.check(nil)
-			for range steps {
-				if w.check(w.act()); t.Failed() {
-					return
+	tried := &tally{n: make(map[string]int)}
+	t.Run("walks", func(t *testing.T) {
+		for i := range walks {
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
+			name := names[(i+int(seed))%len(names)]
+			multi := i%8 == 7
+			t.Run(fmt.Sprintf("%d %s multi=%v", i, name, multi), func(t *testing.T) {
+				t.Parallel()
+				w := newNextWalk(t, rng, name, multi)
+				w.tried = tried
+				w.check(nil)
+				for range steps {
+					if w.check(w.act()); t.Failed() {
+						return
+					}
 				}
-			}
-		})
+			})
+		}
+	})
+	for _, k := range slices.Sorted(maps.Keys(tried.n)) {
+		t.Logf("%5d %s", tried.n[k], k)
 	}
-	for _, k := range slices.Sorted(maps.Keys(tried)) {
-		t.Logf("%5d %s", tried[k], k)
-	}
-	if len(tried) < 4 {
-		t.Errorf("only %d kinds of commands were tried", len(tried))
+	if len(tried.n) < 4 {
+		t.Errorf("only %d kinds of commands were tried", len(tried.n))
 	}
 }
 
@@ -185,9 +201,9 @@ func (w *nextWalk) act() *ojson.Object {
 		_, doc := w.ours(dir, args...)
 		return doc.Object("error")
 	}
-	n := w.rng.IntN(100)
+	n := w.rng.IntN(106)
 	if turn == "" && n < 60 || st.String("status") == string(wire.StatusPaused) && n < 30 {
-		n = 60 + w.rng.IntN(40)
+		n = 60 + w.rng.IntN(46)
 	}
 	switch {
 	case n < 40:
@@ -225,6 +241,18 @@ func (w *nextWalk) act() *ojson.Object {
 		return say("abandon", "--reason", "no use")
 	case n < 98:
 		return say("assign", "--new-run")
+	case n < 101:
+		if w.rng.IntN(4) > 0 {
+			w.write(dir, w.pick("notes.txt", "src/a.txt", ".planning/ROADMAP.md"), fmt.Sprint(w.rng.IntN(1000)))
+			w.commit(dir)
+		}
+		return say("reconcile", "--yes", "--reason", "mine")
+	case n < 104:
+		w.rules(dir)
+		if w.rng.IntN(3) == 0 {
+			return nil // what is not adopted is named
+		}
+		return say("config", "adopt", "--yes")
 	default:
 		w.documents(dir)
 	}
@@ -247,6 +275,18 @@ func (w *nextWalk) write(dir, name, content string) {
 		w.t.Fatal(err)
 	}
 	w.log = append(w.log, filepath.Base(dir)+": write "+name)
+}
+
+// rules changes the configuration, and commits it more often than not.
+func (w *nextWalk) rules(dir string) {
+	change := w.pick("budget.per_run_max_usd=1000", "policies=[]", "hooks={}", "timeouts={}", "routing.qa.max_concurrent_turns=2",
+		"budget.per_run_max_usd=0.1", "gates.planning_signoff.requires_human_approval=false",
+		`policies=[{"id":"row","rule":"max_consecutive_same_role","params":{"limit":1},"action":"escalate"}]`)
+	w.must(dir, "edit", wire.ConfigPath, change)
+	w.log = append(w.log, filepath.Base(dir)+": edit "+change)
+	if w.rng.IntN(3) > 0 {
+		w.commit(dir)
+	}
 }
 
 // documents writes what the gates ask for.
@@ -334,6 +374,7 @@ func (w *nextWalk) check(failed *ojson.Object) {
 // may name a second command.
 var (
 	wholeCommand = regexp.MustCompile(`^git agentxchain( -C \S+)? [a-z-]+( [^ ,;:()]+)*$`)
+	elsewhere    = regexp.MustCompile(` -C (\S+)`)
 	afterwards   = regexp.MustCompile(`^(.*(?:[,:]| and run) )(git agentxchain [^,;:()]*)(, or git agentxchain .*)?$`)
 )
 
@@ -350,7 +391,7 @@ func (w *nextWalk) try(dir, standing, from, reason, command string) {
 	if !wholeCommand.MatchString(command) {
 		m := afterwards.FindStringSubmatch(command)
 		if m == nil {
-			w.tried["("+from+", prose) "+ids.ReplaceAllString(command, "ID")]++
+			w.tried.add("(" + from + ", prose) " + ids.ReplaceAllString(command, "ID"))
 			return
 		}
 		first, command = m[1], m[2]
@@ -364,11 +405,11 @@ func (w *nextWalk) try(dir, standing, from, reason, command string) {
 	}
 	w.seen[key] = true
 	copied := w.copied()
-	if !w.prepared(strings.Replace(dir, w.root, copied, 1), first, command) {
-		w.tried["("+from+", not prepared) "+first]++
+	line := strings.ReplaceAll(command, w.root, copied)
+	if !w.prepared(strings.Replace(dir, w.root, copied, 1), first, line) {
+		w.tried.add("(" + from + ", not prepared) " + first)
 		return
 	}
-	line := strings.ReplaceAll(command, w.root, copied)
 	status, out, errs := w.exec(strings.Replace(dir, w.root, copied, 1), "sh", "-c", line+" --json")
 	doc, err := ojson.DecodeObject(out)
 	code := doc.Object("error").String("code")
@@ -376,13 +417,14 @@ func (w *nextWalk) try(dir, standing, from, reason, command string) {
 	if code == "prompt_unavailable" {
 		// It asks before it acts: a person at a terminal says yes.
 		copied = w.copied()
-		w.prepared(strings.Replace(dir, w.root, copied, 1), first, command)
+		line = strings.ReplaceAll(command, w.root, copied)
+		w.prepared(strings.Replace(dir, w.root, copied, 1), first, line)
 		var ok bool
-		if status, errs, ok = w.atTerminal(strings.Replace(dir, w.root, copied, 1), strings.ReplaceAll(command, w.root, copied)); ok {
+		if status, errs, ok = w.atTerminal(strings.Replace(dir, w.root, copied, 1), line); ok {
 			code = "asked"
 		}
 	}
-	w.tried[fmt.Sprintf("(%s) %s -> %d %s", from, name, status, code)]++
+	w.tried.add(fmt.Sprintf("(%s) %s -> %d %s", from, name, status, code))
 	asked := code == "prompt_unavailable" // where there is no pseudo terminal
 	if err != nil || !asked && (status == term.ExitUsage || status == conflict) || slices.Contains(endsBadly, code) {
 		w.t.Errorf("%s names %q in %s, which ends with %d %s: %s%s%s\n%s", from, command, standing, status, code,
@@ -409,9 +451,13 @@ var goodResult = []string{
 
 // prepared does what a text asks for before its command; false when it is not known how.
 func (w *nextWalk) prepared(dir, first, command string) bool {
+	if m := elsewhere.FindStringSubmatch(command); m != nil {
+		dir = m[1]
+	}
 	switch {
-	case first == "", strings.HasPrefix(first, "Resolve"), strings.HasPrefix(first, "Find out why"):
-	case strings.Contains(first, "stage"), strings.Contains(first, "write the turn result"), strings.HasPrefix(first, "fix it"):
+	case first == "", strings.HasPrefix(first, "Resolve"), strings.HasPrefix(first, "Find out why"),
+		strings.HasSuffix(first, "or take the turn as it is: "):
+	case strings.Contains(first, "stage"), strings.Contains(first, "write the turn result"), strings.HasPrefix(first, "fix it"), strings.HasPrefix(first, "write it"):
 		id := ids.FindString(command)
 		var args []string
 		for turn, v := range standingAt(w.t, dir).Object("active_turns").All() {
@@ -427,9 +473,13 @@ func (w *nextWalk) prepared(dir, first, command string) bool {
 	case strings.Contains(first, "commit"):
 		w.exec(dir, "git", "add", "-A")
 		w.exec(dir, "git", "commit", "-q", "-m", "asked for")
-	case strings.Contains(first, "raise budget"):
+	case strings.Contains(first, "orrect "+wire.ConfigPath), strings.Contains(first, "orrect its "+wire.ConfigPath):
+		w.exec(dir, "edit", wire.ConfigPath, "budget.per_run_max_usd=1000")
+	case strings.Contains(first, "aise budget"):
 		w.exec(dir, "edit", wire.ConfigPath, "budget.per_run_max_usd=1000")
 		w.exec(dir, "git", "commit", "-qam", "raised")
+	case strings.Contains(first, "do what the hook asks for"):
+		_ = os.Remove(filepath.Join(dir, "refuse"))
 	default:
 		return false
 	}

@@ -50,19 +50,22 @@ func NextActions(w *Workspace, children Children) []Action {
 	if s.Status == StatusBlocked {
 		command, code = "multi resume", NextResume
 	}
-	var drifted []Action
+	var drifted, unread []Action
 	var stale, news []string
 	for _, m := range Divergence(w, children) {
 		switch {
 		case m.Type == MismatchRun:
 			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail})
 		case m.Type == MismatchConfig || m.Type == MismatchState:
-			// A resync cannot make a repository readable.
+			unread = append(unread, children[m.Repo].unread(m.Detail)...)
 		case m.Turn != "" && s.Status == StatusActive && s.PendingGate == nil:
 			news = append(news, m.Detail) // a step takes it over and goes on
 		case len(stale) == 0 || stale[len(stale)-1] != m.Repo:
 			stale = union(stale, []string{m.Repo})
 		}
+	}
+	if len(unread) > 0 {
+		return unread // whatever is done before them ends with these repositories
 	}
 	because := ""
 	if s.BlockedReason != "" {
@@ -158,6 +161,18 @@ func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 		command = "status" // which has the advice in full
 	}
 	return []Action{{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why + " " + next.Reason}}
+}
+
+// unread is what makes a repository one that can be read.
+func (c *Child) unread(why string) []Action {
+	if c == nil {
+		return nil
+	}
+	command := "doctor"
+	if c.Config == nil {
+		command, why = "validate", why+" Correct its "+wire.ConfigPath+" first."
+	}
+	return []Action{{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why}}
 }
 
 func shortList(list []string) string {

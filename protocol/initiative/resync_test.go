@@ -285,6 +285,20 @@ func TestNextActions(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeReadComesFirst has a repository that is ahead of the record beside one that cannot be read.
+func TestWhatCannotBeReadComesFirst(t *testing.T) {
+	w, a, _ := sent(t)
+	a.states["api"].Status = wire.StatusCompleted
+	kids := a.read()
+	for _, want := range []string{"-C /web doctor", "-C /web validate"} {
+		kids["web"].State = nil
+		if got := NextActions(w, kids); len(got) != 1 || got[0].Command != want {
+			t.Errorf("%+v, want %s", got, want)
+		}
+		kids["web"].Config = nil
+	}
+}
+
 func gated(w *Workspace) *Workspace {
 	out := *w
 	out.State = w.State.Clone()
