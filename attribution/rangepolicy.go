@@ -39,14 +39,12 @@ func ParseRangePolicy(data []byte) (*RangePolicy, error) {
 	}
 	p := &RangePolicy{}
 	texts := func(name string, to *[]string) string {
-		for _, v := range o.Array(name) {
-			s, ok := v.(string)
-			if !ok || s == "" {
-				return name + " is a list of texts."
-			}
+		list := o.Array(name)
+		for _, v := range list {
+			s, _ := v.(string)
 			*to = append(*to, s)
 		}
-		if v, ok := o.Get(name); ok && o.Array(name) == nil && v != nil {
+		if list == nil || slices.Contains(*to, "") {
 			return name + " is a list of texts."
 		}
 		return ""

@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"io"
-	"os"
 	"slices"
 
 	ucli "github.com/urfave/cli/v2"
@@ -46,9 +44,9 @@ func openBlocks(f *term.Factory, names []string) ([]blockFile, error) {
 	}
 	out := make([]blockFile, 0, len(names))
 	for _, name := range names {
-		data, err := term.Interruptible(f, func() ([]byte, error) { return readBlock(f, name) })
+		data, err := readStart(f, name, kb.MaxBytes)
 		if err != nil {
-			return nil, err
+			return nil, term.Errorf("unreadable_input", "the Knowledge Block %s cannot be read: %w", term.OneLine(name), err)
 		}
 		block, err := kb.Parse(data)
 		if err != nil {
@@ -57,34 +55,4 @@ func openBlocks(f *term.Factory, names []string) ([]blockFile, error) {
 		out = append(out, blockFile{name, block})
 	}
 	return out, nil
-}
-
-// readBlock reads a file, or standard input for "-", up to what a block may have
-// and one byte more.
-func readBlock(f *term.Factory, name string) ([]byte, error) {
-	var src io.Reader = f.Env.Stdin
-	if name == "-" {
-		if f.Env.IsTerminal(f.Env.Stdin) {
-			return nil, term.Errorf("unreadable_input", "no Knowledge Block was given: name a file, or send one to standard input")
-		}
-	} else {
-		path, err := f.Path(name)
-		if err != nil {
-			return nil, err
-		}
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, term.Errorf("unreadable_input", "the Knowledge Block cannot be opened: %w", err)
-		}
-		defer func() { _ = file.Close() }()
-		if fi, err := file.Stat(); err == nil && fi.IsDir() {
-			return nil, term.Errorf("unreadable_input", "%s is a directory, not a Knowledge Block", name)
-		}
-		src = file
-	}
-	data, err := io.ReadAll(io.LimitReader(src, kb.MaxBytes+1))
-	if err != nil {
-		return nil, term.Errorf("unreadable_input", "%s cannot be read: %w", name, err)
-	}
-	return data, nil
 }

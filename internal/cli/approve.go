@@ -68,7 +68,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 				}
 				return runWithdraw(c.Context, f, c.String("reason"))
 			}
-			consent, err := consentOptions(c)
+			consent, err := consentOptions(c, f)
 			if err != nil {
 				return err
 			}

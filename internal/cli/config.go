@@ -47,7 +47,7 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 					if err := noArgs(c); err != nil {
 						return err
 					}
-					consent, err := consentOptions(c)
+					consent, err := consentOptions(c, f)
 					if err != nil {
 						return err
 					}

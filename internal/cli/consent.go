@@ -3,9 +3,6 @@
 package cli
 
 import (
-	"io"
-	"os"
-
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
@@ -25,7 +22,7 @@ func consentFlags() []ucli.Flag {
 	}
 }
 
-func consentOptions(c *ucli.Context) (runner.ConsentOptions, error) {
+func consentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, error) {
 	o := runner.ConsentOptions{
 		Sign:    c.Bool("sign"),
 		Expires: c.Duration("expires"),
@@ -34,23 +31,13 @@ func consentOptions(c *ucli.Context) (runner.ConsentOptions, error) {
 		return o, term.UsageErrorf("--expires is a time such as 8h, for the statement that --sign makes")
 	}
 	for _, name := range c.StringSlice("statement") {
-		data, err := readStatement(name)
+		data, err := readInput(f, "the statement", name, protocol.MaxStatementBytes)
 		if err != nil {
 			return o, err
 		}
 		o.Statements = append(o.Statements, data)
 	}
 	return o, nil
-}
-
-// readStatement reads one envelope, no more of it than one may have.
-func readStatement(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, protocol.MaxStatementBytes+1))
 }
 
 func voteRows(votes []*run.Vote) []*ojson.Object {

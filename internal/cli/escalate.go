@@ -76,7 +76,7 @@ func newUnblockCommand(f *term.Factory) *ucli.Command {
 			if c.NArg() > 1 {
 				return term.UsageErrorf("unblock takes one escalation, not %d arguments", c.NArg())
 			}
-			consent, err := consentOptions(c)
+			consent, err := consentOptions(c, f)
 			if err != nil {
 				return err
 			}

@@ -64,7 +64,7 @@ func newMonarchicImportCommand(f *term.Factory) *ucli.Command {
 }
 
 func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImportOptions) error {
-	data, err := readDocument(f, o.File)
+	data, err := readStart(f, o.File, bridge.MaxPlanBytes)
 	if err != nil {
 		return term.Errorf("invalid_input", "the plan cannot be read: %w", err)
 	}

@@ -40,7 +40,7 @@ func runMonarchicUpgrade(f *term.Factory, file string) error {
 	if file == "-" {
 		name = "standard input"
 	}
-	data, err := readDocument(f, file)
+	data, err := readStart(f, file, check.MaxBytes)
 	if err != nil {
 		return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 	}

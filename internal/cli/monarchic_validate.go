@@ -5,8 +5,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -85,7 +83,7 @@ func runMonarchicValidate(ctx context.Context, f *term.Factory, o *monarchicVali
 			}
 			stdin = true
 		}
-		data, err := readDocument(f, file)
+		data, err := readStart(f, file, check.MaxBytes)
 		if err != nil {
 			results = append(results, &check.Result{Name: file, Unreadable: err.Error()})
 			continue
@@ -120,35 +118,6 @@ func runMonarchicValidate(ctx context.Context, f *term.Factory, o *monarchicVali
 		return term.ErrFindings()
 	}
 	return nil
-}
-
-// readDocument reads a file, or standard input for -, as far as it is judged.
-func readDocument(f *term.Factory, file string) ([]byte, error) {
-	return term.Interruptible(f, func() ([]byte, error) { return readFile(f, file) })
-}
-
-func readFile(f *term.Factory, file string) ([]byte, error) {
-	var src io.Reader = f.Env.Stdin
-	if file == "-" {
-		if f.Env.IsTerminal(f.Env.Stdin) {
-			return nil, fmt.Errorf("no document was given: name a file, or send one to standard input")
-		}
-	} else {
-		path, err := f.Path(file)
-		if err != nil {
-			return nil, err
-		}
-		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
-			return nil, fmt.Errorf("it is a directory")
-		}
-		opened, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = opened.Close() }()
-		src = opened
-	}
-	return io.ReadAll(io.LimitReader(src, check.MaxBytes+1))
 }
 
 // monarchicResult is the verdict on one input in --json.

@@ -41,7 +41,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 				return err
 			}
 			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: runner.RepairOptions{Run: run, FromOp: c.String("from-op"), DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
-			if o.Consent, err = consentOptions(c); err != nil {
+			if o.Consent, err = consentOptions(c, f); err != nil {
 				return err
 			}
 			from, accept := c.Bool("from-ref") || c.IsSet("from-op"), c.Bool("accept-working")

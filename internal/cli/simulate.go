@@ -204,7 +204,7 @@ func scriptedEvents(f *term.Factory, o *simulateOptions, cfg *config.Config) ([]
 	if o.Random {
 		return nil, nil
 	}
-	data, err := readInput(f, o.Script, 1<<20)
+	data, err := readInput(f, "the script", o.Script, 1<<20)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -101,6 +102,9 @@ func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions)
 	return nil
 }
 
+// maxRangePolicy is how many bytes a policy may have.
+const maxRangePolicy = 1 << 20
+
 // readRangePolicy reads a policy from a file, or from a commit.
 func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Repository, name string) (*attribution.RangePolicy, error) {
 	rev, file, inCommit := strings.Cut(name, ":")
@@ -109,17 +113,17 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 		if err == nil {
 			return attribution.ParseRangePolicy(data)
 		}
-		if _, serr := os.Stat(name); serr != nil {
+		path, perr := f.Path(name)
+		if perr != nil {
+			return nil, perr
+		}
+		if _, serr := os.Stat(path); serr != nil {
 			return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %s has no such file", term.OneLine(name), term.OneLine(rev))
 		}
 	}
-	path, err := f.Path(name)
+	data, err := readInput(f, "the policy", name, maxRangePolicy)
 	if err != nil {
 		return nil, err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %w", term.OneLine(name), err)
 	}
 	return attribution.ParseRangePolicy(data)
 }
@@ -163,7 +167,7 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) er
 				}
 				facts.Approvals = append(facts.Approvals, attribution.Approval{
 					Gate:   s.Gate,
-					Name:   s.Name,
+					Name:   cmp.Or(s.Name, s.Principal),
 					Email:  s.Principal,
 					Signed: s.Stands == protocol.StandsProven,
 					Counts: s.Stands == protocol.StandsProven || s.Stands == protocol.StandsUnsigned || s.Stands == protocol.StandsConfirmed,

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,13 +16,13 @@ import (
 func runVersionCheck(ctx context.Context, f *term.Factory, checksums, signature, signers string) error {
 	var files release.Files
 	var err error
-	if files.Checksums, err = readPart(f, "the checksum file", checksums); err != nil {
+	if files.Checksums, err = readInput(f, "the checksum file", checksums, release.MaxFile); err != nil {
 		return err
 	}
 	if signature == "" {
 		signature = checksums + ".sig"
 	}
-	if files.Signature, err = readPart(f, "the signature", signature); err != nil {
+	if files.Signature, err = readInput(f, "the signature", signature, release.MaxFile); err != nil {
 		return err
 	}
 	if signers == "" {
@@ -35,7 +34,7 @@ func runVersionCheck(ctx context.Context, f *term.Factory, checksums, signature,
 			signers = filepath.Join(f.Env.Getenv("HOME"), rest)
 		}
 	}
-	if files.AllowedSigners, err = readPart(f, "the list of allowed signers", signers); err != nil {
+	if files.AllowedSigners, err = readInput(f, "the list of allowed signers", signers, release.MaxFile); err != nil {
 		return err
 	}
 	self, err := os.Executable()
@@ -56,27 +55,4 @@ func runVersionCheck(ctx context.Context, f *term.Factory, checksums, signature,
 		p.Printf("This binary is %s, signed by %s (%s).\n", v.Name, strings.Join(v.Signers, ", "), v.KeyID)
 	})
 	return nil
-}
-
-// readPart reads one of the files of a check.
-func readPart(f *term.Factory, what, name string) ([]byte, error) {
-	path, err := f.Path(name)
-	if err != nil {
-		return nil, err
-	}
-	data, err := term.Interruptible(f, func() ([]byte, error) {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }()
-		return io.ReadAll(io.LimitReader(file, release.MaxFile+1))
-	})
-	switch {
-	case err != nil:
-		return nil, term.Errorf("unreadable_input", "%s cannot be read: %w", what, err)
-	case len(data) > release.MaxFile:
-		return nil, term.Errorf("unreadable_input", "%s %s has more than %d bytes", what, name, release.MaxFile)
-	}
-	return data, nil
 }

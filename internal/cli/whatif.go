@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"os"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -66,7 +65,7 @@ const maxConfigBytes = 8 << 20
 func otherConfigFrom(f *term.Factory, c *ucli.Context) (*runner.OtherConfig, error) {
 	o := &runner.OtherConfig{NoHooks: c.String("hooks") == "none"}
 	if name := c.String("config"); name != "" {
-		data, err := readInput(f, name, maxConfigBytes)
+		data, err := readInput(f, "the configuration", name, maxConfigBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -84,23 +83,6 @@ func otherConfigFrom(f *term.Factory, c *ucli.Context) (*runner.OtherConfig, err
 		o.Set = append(o.Set, runner.SetMember{Path: path, Value: value})
 	}
 	return o, nil
-}
-
-// readInput reads a file a person names, relative to where they are; - is standard input.
-func readInput(f *term.Factory, name string, most int64) ([]byte, error) {
-	path, err := f.Path(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > most {
-		return nil, term.Errorf("invalid_input", "%s is larger than %d bytes", term.OneLine(name), most)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, term.Errorf("unreadable_input", "%s cannot be read: %w", term.OneLine(name), err)
-	}
-	return data, nil
 }
 
 func runWhatif(ctx context.Context, f *term.Factory, o *whatifOptions) error {
