@@ -130,7 +130,8 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 			}
 		}
 	}
-	if op.Name == protocol.OpAccept && !slices.ContainsFunc(a.Rows, func(row *ojson.Object) bool {
+	byRules := op.Name == protocol.OpAccept || op.Name == protocol.OpRetry // an approval policy may have decided
+	if byRules && !slices.ContainsFunc(a.Rows, func(row *ojson.Object) bool {
 		return len(protocol.SayingsOf(row, map[string]bool{})) > 0
 	}) {
 		return nil, nil
@@ -147,7 +148,7 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 		return nil, malformed(op.Tree, "there is no %s", treeRecord)
 	}
 	var evidence func(digest string) ([]byte, error)
-	consents := op.Name != protocol.OpAccept && op.Name != protocol.OpExternal
+	consents := !byRules && op.Name != protocol.OpExternal
 	if consents {
 		evidence = func(digest string) ([]byte, error) {
 			data, found, err := r.r.file(op.Tree, treeEvidence+"/"+digest)
@@ -161,7 +162,7 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 		return nil, git.Errorf(FindRecord, err, "operation %s cannot be read", op.Op.Short()).
 			WithHint("git agentxchain fsck")
 	}
-	if op.Name == protocol.OpAccept {
+	if byRules {
 		return a, nil
 	}
 	if a.Config, err = r.configOf(root, op.Tree); err != nil {

@@ -27,7 +27,7 @@ type Act struct {
 // Decides reports whether operations of that name are acts.
 func Decides(name string) bool {
 	switch name {
-	case OpAccept, OpExternal, OpDeny, OpWithdraw, OpAbandon, OpConfirm,
+	case OpAccept, OpRetry, OpExternal, OpDeny, OpWithdraw, OpAbandon, OpConfirm,
 		(*ApprovePhase)(nil).Name(), (*ApproveCompletion)(nil).Name(),
 		(*AdoptConfig)(nil).Name(), (*Reactivate)(nil).Name(), (*RejectTurn)(nil).Name(), OpReconcile:
 		return true

@@ -57,9 +57,13 @@ func (a *acceptance) charter() {
 
 // verified holds the turn's verification to what a gate asks (docs/spec/gates.md#what-a-gate-looks-at).
 func (a *acceptance) verified() bool {
-	switch a.res.Verification.Status {
+	return a.t.verified(a.res.Verification.Status, a.verify.Reproducible)
+}
+
+func (t *transition) verified(status string, reproducible bool) bool {
+	switch status {
 	case "pass", "attested_pass":
-		return !a.t.cfg.Rules.StrictVerify || a.verify.Reproducible
+		return !t.cfg.Rules.StrictVerify || reproducible
 	}
 	return false
 }
@@ -104,13 +108,13 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 // byCharters puts the verification of the tasks that asked for gates in the place
 // of the last turn's, once all charters of the phase are done: that turn's task may
 // have asked for none. Each of them was held to it when its charter was completed.
-func (a *acceptance) byCharters(in *GateInput) {
-	if a.verified() || !a.t.s.Chartered() || len(a.t.s.OpenCharters()) > 0 {
+func (t *transition) byCharters(in *GateInput) {
+	if t.verified(in.VerificationStatus, in.VerificationReproducible) || !t.s.Chartered() || len(t.s.OpenCharters()) > 0 {
 		return
 	}
 	asked, reproducible := false, true
-	for _, c := range a.t.s.CharterQueue {
-		if c.Phase == a.t.s.Phase && len(c.GatesRequired) > 0 && wire.OrEmpty(c.TurnID) != "" {
+	for _, c := range t.s.CharterQueue {
+		if c.Phase == t.s.Phase && len(c.GatesRequired) > 0 && wire.OrEmpty(c.TurnID) != "" {
 			asked, reproducible = true, reproducible && c.Reproducible
 		}
 	}

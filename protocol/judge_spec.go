@@ -160,6 +160,8 @@ func specOfOperation(name string) string {
 		return specDir + "gates.md#approval-by-a-person"
 	case "deny_gate":
 		return specDir + "gates.md#a-person-says-no"
+	case OpRetry:
+		return specDir + "gates.md#a-failed-gate-is-asked-again"
 	case "withdraw_approval":
 		return specDir + "gates.md#an-approval-is-taken-back"
 	case "checkpoint_turn":
@@ -215,6 +217,8 @@ func SpecOfCode(code string) string {
 		return SpecOf(RuleGateActions)
 	case wire.CodeDelegationOpen:
 		return specDir + "lifecycle.md#delegation"
+	case wire.CodeNothingToRetry:
+		return specOfOperation(OpRetry)
 	case wire.CodeNothingToWithdraw:
 		return specOfOperation("withdraw_approval")
 	case CodeSignoffByAgent:

@@ -310,7 +310,7 @@ func (a *acceptance) gateInput() GateInput {
 	in.Participated = func(p, r string) bool { return p == phase && r == role || base(p, r) }
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
-	a.byCharters(&in)
+	a.t.byCharters(&in)
 	return in
 }
 

@@ -41,6 +41,8 @@ func legalEdges(op string) []edge {
 	case "accept_turn":
 		return []edge{{active, active}, {active, paused}, {active, blocked}, {active, completed},
 			{blocked, active}, {blocked, paused}, {blocked, blocked}, {blocked, completed}, {paused, paused}}
+	case OpRetry:
+		return []edge{{active, active}, {active, paused}, {active, completed}}
 	case "reject_turn", "reissue_turn":
 		return []edge{{active, active}, {active, blocked}, {blocked, blocked}, {blocked, active}, {paused, paused}}
 	case "approve_transition":
@@ -154,7 +156,7 @@ func condition(before, after *run.State, op string) (problem, field string) {
 	}
 	if before.Phase != "" && before.Phase != after.Phase {
 		switch op {
-		case "accept_turn", "approve_transition", "init_run", "scaffold", OpWithdraw:
+		case "accept_turn", "approve_transition", "init_run", "scaffold", OpWithdraw, OpRetry:
 		default:
 			return fmt.Sprintf("the phase cannot go from %q to %q", before.Phase, after.Phase), "phase"
 		}

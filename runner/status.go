@@ -220,6 +220,10 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		if id := r.awaiting(st); id != "" {
 			return &protocol.NextAction{Command: "git agentxchain checkpoint " + id, Reason: "The files of that accepted turn are not committed yet."}
 		}
+		if r.GateMended(st.View) {
+			return &protocol.NextAction{Command: "git agentxchain gate retry",
+				Reason: "What the gate lacked is there now; asking again costs no turn."}
+		}
 		if role, rt := nextRuntime(st.View); rt != "" {
 			return &protocol.NextAction{Command: "git agentxchain run", Reason: n.Reason + " Next is " + oneLine(role, 60) + ", through runtime " + oneLine(rt, 60) + "; git agentxchain step does one turn only."}
 		}

@@ -109,6 +109,14 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	if !o.DryRun && !o.StatementOnly && r.InsideTurn() == "" {
+		// Documents that were mended since the gate failed make it wait now.
+		if v, verr := r.View(ctx); verr == nil && r.GateMended(v) {
+			if _, err := r.RetryGate(ctx); err != nil {
+				return listed(f, err)
+			}
+		}
+	}
 	if !yes && !o.DryRun && f.Interactive() && r.InsideTurn() == "" {
 		// Without a gate that waits, the refusal below says it better.
 		if g, gerr := r.PendingGate(ctx); gerr == nil && g.Fits(o.Completion) {

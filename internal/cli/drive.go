@@ -30,6 +30,7 @@ type drive struct {
 	once   bool // one turn only: what became of it decides how the command ends
 	events []*ojson.Object
 	last   string // the turn that was assigned last
+	phase  string // the run was in when a turn was assigned last
 }
 
 func newDrive(f *term.Factory, r *runner.Runner) *drive {
@@ -78,16 +79,19 @@ func (d *drive) event(e loop.Event) {
 	}
 	switch e.Type {
 	case loop.EventTurnAssigned:
-		fmt.Fprintf(&b, "%s  assigned to %s", who(e.Turn), term.OneLine(e.Turn.RuntimeID))
-		d.last = e.Turn.TurnID
+		fmt.Fprintf(&b, "%s  assigned to %s, phase %s", who(e.Turn), term.OneLine(e.Turn.RuntimeID), term.OneLine(e.State.Phase))
+		d.last, d.phase = e.Turn.TurnID, e.State.Phase
 		d.view.turn(e.Turn)
 	case loop.EventTurnAccepted:
 		fmt.Fprintf(&b, "%s  %s", who(e.Turn), p.Green("accepted"))
 		if s := e.Entry.String("summary"); s != "" {
 			b.WriteString(": " + term.OneLine(s))
 		}
-		if n := len(e.Entry.Strings("files_changed")); n > 0 {
-			fmt.Fprintf(&b, " (%s)", counted(n, "file"))
+		if facts := turnFacts(e.Entry); facts != "" {
+			fmt.Fprintf(&b, " (%s)", facts)
+		}
+		if gate := gateOutcome(e.State, d.phase, e.Turn.TurnID); gate != "" {
+			fmt.Fprintf(&b, "\n  %s", term.OneLine(gate))
 		}
 		d.view.gone(e.Turn.TurnID)
 	case loop.EventTurnRejected:
@@ -103,7 +107,10 @@ func (d *drive) event(e loop.Event) {
 	case loop.EventGateApproved:
 		fmt.Fprintf(&b, "Gate approved; the run is in phase %s, %s", p.Bold(term.OneLine(e.State.Phase)), e.State.Status)
 	case loop.EventGateHeld:
-		fmt.Fprintf(&b, "%s", p.Yellow("A gate waits for a person."))
+		fmt.Fprintf(&b, "%s", p.Yellow("Gate "+term.OneLine(pendingName(e.State))+" waits for a person."))
+	case loop.EventGateRetried:
+		fmt.Fprintf(&b, "The documents were corrected, so the gate was asked again; the run is in phase %s, %s",
+			p.Bold(term.OneLine(e.State.Phase)), e.State.Status)
 	case loop.EventPriorityInjected:
 		fmt.Fprintf(&b, "Intent %s (%s) goes first.", term.OneLine(e.IntentID), term.OneLine(e.Priority))
 	case loop.EventCompleted:
@@ -115,6 +122,48 @@ func (d *drive) event(e loop.Event) {
 	if b.Len() > 0 {
 		d.view.line(b.String())
 	}
+}
+
+// turnFacts is what a turn came to: files, time, money; what is not known is left out.
+func turnFacts(row *ojson.Object) string {
+	var facts []string
+	if n := len(row.Strings("files_changed")); n > 0 {
+		facts = append(facts, counted(n, "file"))
+	}
+	if ms, ok := row.Int("duration_ms"); ok && ms >= 1000 {
+		facts = append(facts, clock(time.Duration(ms)*time.Millisecond))
+	}
+	if usd := run.RowCost(row.Object("cost")); usd > 0 {
+		facts = append(facts, fmt.Sprintf("$%.2f", usd))
+	}
+	return strings.Join(facts, ", ")
+}
+
+// gateOutcome says what became of a turn's request to move the run on, "" for none. was
+// is the phase it worked in.
+func gateOutcome(s *run.State, was, turn string) string {
+	switch f := s.LastGateFailure; {
+	case f != nil && wire.OrEmpty(f.RequestedByTurn) == turn && len(f.Reasons) > 0:
+		more := ""
+		if n := len(f.Reasons); n > 1 {
+			more = fmt.Sprintf(" (and %d more: git agentxchain gate show)", n-1)
+		}
+		return "gate " + wire.OrEmpty(f.GateID) + " failed: " + f.Reasons[0] + more
+	case was != "" && s.Phase != was:
+		return "phase " + was + " -> " + s.Phase
+	}
+	return ""
+}
+
+// pendingName is the gate that waits for a person.
+func pendingName(s *run.State) string {
+	if p := s.PendingPhaseTransition; p != nil {
+		return p.Gate
+	}
+	if p := s.PendingRunCompletion; p != nil {
+		return p.Gate
+	}
+	return ""
 }
 
 // approver decides on gates while a loop runs: by --auto-approve where no

@@ -46,8 +46,51 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 					return runGateShow(c.Context, f, id)
 				},
 			},
+			{
+				Name: "retry", Usage: "ask the gate that failed again, on the documents of now",
+				Description: "The request is that of the last accepted turn, so no turn is given out or paid for: correct what the " +
+					"gate lacks, then ask again. run and approve do this by themselves.",
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runGateRetry(c.Context, f)
+				},
+			},
 		},
 	}
+}
+
+func runGateRetry(ctx context.Context, f *term.Factory) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.RetryGate(ctx)
+	tellNotices(f, out.Notices)
+	if err != nil {
+		return listed(f, err)
+	}
+	g := out.Result.Gate
+	payload := donePayload(&out.Done)
+	payload.Set("gate_type", out.Result.GateType)
+	payload.Set("gate_id", g.GateID)
+	payload.Set("requested_by_turn", out.Result.Turn)
+	payload.Set("gate", g.Object(out.Result.GateType == run.GatePhase))
+	n := next(ctx, r)
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		what := "opens"
+		if out.State.Status == wire.StatusPaused {
+			what = "is in order now and waits for a person"
+		}
+		p.Printf("Gate %s %s; turn %s had asked for it.\n\n",
+			p.Bold(term.OneLine(wire.OrEmpty(g.GateID))), what, term.OneLine(out.Result.Turn))
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
 }
 
 // gateRow is a gate with the phase it closes; standing is nil for a gate that

@@ -47,6 +47,7 @@ const (
 	CodeGateActionFailed       = "gate_action_failed"
 	CodeInsideTurn             = "inside_dispatched_turn"
 	CodeNothingPending         = "nothing_pending"
+	CodeNothingToRetry         = "nothing_to_retry"
 	CodeNothingToWithdraw      = "nothing_to_withdraw"
 	CodeReasonRequired         = "reason_required"
 	CodeRunExists              = "run_exists"

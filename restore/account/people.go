@@ -21,6 +21,7 @@ func PersonActs(r *ojson.Object) []*ojson.Object {
 		"approval_withdrawn":  "withdrawn_by",
 		"run_abandoned":       "abandoned_by",
 		"gate_left":           "left_by",
+		"gate_retried":        "asked_by",
 		"human_unblock":       "unblocked_by",
 		"human_rejection":     "rejected_by",
 		"human_overrule":      "overruled_by",

@@ -17,6 +17,7 @@ const (
 	EventTurnAccepted     = "turn_accepted"     // turn, role, state
 	EventTurnRejected     = "turn_rejected"     // turn, role, reason
 	EventTurnConflicted   = "turn_conflicted"   // turn, role, error_code, conflict, state
+	EventGateRetried      = "gate_retried"      // gateType, state: its documents were mended
 	EventGatePaused       = "gate_paused"       // gateType, state
 	EventGateApproved     = "gate_approved"     // gateType, state
 	EventGateHeld         = "gate_held"         // gateType, state

@@ -5,6 +5,7 @@ package loop
 import (
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -56,6 +57,29 @@ func (l *loop) gate() {
 	}
 	l.res.GatesApproved++
 	l.emit(Event{Type: EventGateApproved, GateType: req.Type})
+}
+
+// retryGate asks a gate again whose documents were mended since it failed, which costs
+// no turn, and reports whether the run moved.
+func (l *loop) retryGate() bool {
+	if len(l.flights)+len(l.waiting) > 0 || l.opt.Once || !l.r.GateMended(l.view) {
+		return false
+	}
+	var out *runner.RetriedGate
+	err := l.try(func() (err error) {
+		out, err = l.r.RetryGate(l.work)
+		return err
+	})
+	l.adopt(&out.Done, err)
+	if err != nil {
+		// Documents that changed once more are for the next turn.
+		if !overtaken(err) && runner.ErrorCode(err) != wire.CodeGateFailed {
+			l.fail(Blocked, "the gate that failed could not be asked again", err)
+		}
+		return false
+	}
+	l.emit(Event{Type: EventGateRetried, GateType: out.Result.GateType})
+	return true
 }
 
 func (l *loop) ask(req GateRequest) (yes bool, err error) {

@@ -118,7 +118,9 @@ func (l *loop) decide() {
 			l.gate()
 		}
 	case wire.StatusActive:
-		l.limits(s)
+		if !l.onceDone() && !l.retryGate() {
+			l.limits(s)
+		}
 	default:
 		l.fail(Blocked, fmt.Sprintf("the run is %s", s.Status), nil)
 	}
@@ -127,7 +129,6 @@ func (l *loop) decide() {
 // limits stops a healthy run for reasons of the caller's.
 func (l *loop) limits(s *run.State) {
 	switch {
-	case l.onceDone():
 	case l.res.TurnsExecuted >= l.opt.MaxTurns:
 		l.stop(MaxTurnsReached, "")
 	case l.opt.MaxCostUSD > 0 && s.BudgetStatus.SpentUSD-l.spent >= l.opt.MaxCostUSD:

@@ -158,6 +158,7 @@ func ExitTable() []exitRow {
 			{"inside_dispatched_turn", "a person's decision was attempted from inside a dispatched turn"},
 			{"turn_at_work", "the process of a turn is still running and has to end first"},
 			{"nothing_pending", "nothing waits for approval"},
+			{"nothing_to_retry", "no failed gate can be asked again"},
 			{"nothing_to_withdraw", "there is no approval that can be taken back"},
 			{"nothing_to_confirm", "nothing of the run waits for a person's confirmation"},
 			{"nothing_to_reconcile", "no commit was made since the run's baseline"},
