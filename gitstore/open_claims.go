@@ -20,7 +20,7 @@ import (
 // run, sends work back or only keeps evidence is always possible.
 func harmless() []string {
 	return []string{protocol.OpConfirm, protocol.OpDeny, protocol.OpAbandon, "escalate", "block", "reject_turn", "dispatch_timeout", "watch_turns",
-		"record_audit", "record_lease", "send_message", "ack_message"}
+		"record_audit", "record_lease", "send_message", "ack_message", protocol.OpClaim}
 }
 
 // MayBuild refuses an operation that would build on something no person has

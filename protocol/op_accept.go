@@ -41,6 +41,7 @@ type AcceptTurn struct {
 	Touched           []string              `json:"touched,omitempty"`   // intents on record whose files are not as recorded
 	Lease             *run.Lease            `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
 	Bundle            []BundleChange        `json:"bundle,omitempty"`    // what of the turn's bundle is not as it was sealed
+	Claim             int                   `json:"claim,omitempty"`     // number of the claim the result was made under
 }
 
 // FileBlob is a file a rule reads; a nil Blob is a missing file.

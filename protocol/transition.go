@@ -47,6 +47,7 @@ type Actor struct {
 	Email      string `json:"email"`
 	Terminal   bool   `json:"terminal"`              // a terminal was attached
 	InsideTurn string `json:"inside_turn,omitempty"` // turn whose dispatched process asked, "" for none
+	Clone      string `json:"clone,omitempty"`       // id of the clone, once it has claimed a turn
 
 	// InsideWhy says why the process counts as inside when no mark names the turn. It is
 	// for messages and not recorded.
@@ -169,6 +170,9 @@ func apply(snap *Snapshot, op Operation, env Env, trace *verdict.Step) (*Transit
 	env.drawn = 0
 	t := newTransition(snap, env)
 	t.trace, t.judging = trace, trace != nil
+	if err := t.mayAct(op); err != nil {
+		return nil, err
+	}
 	if err := op.apply(t); err != nil {
 		return nil, err
 	}

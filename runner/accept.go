@@ -105,6 +105,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if turn == nil {
 		return op, nil
 	}
+	op.Claim = run.ClaimOf(turn).Number
 	if c.lease != nil {
 		op.Lease = c.lease.lease.With(run.LeaseReleased)
 	}

@@ -24,6 +24,7 @@ func (r *Runner) actor(ctx context.Context) protocol.Actor {
 		Terminal:   r.opt.Terminal,
 		InsideTurn: in.Turn,
 		InsideWhy:  in.Why,
+		Clone:      r.Store.CloneID(),
 	}
 }
 

@@ -80,12 +80,18 @@ func onePhase(cfg *ojson.Object) {
 func (p *project) assignStaged() *run.Turn {
 	p.t.Helper()
 	a := p.assign("dev")
-	form, err := p.r.Template(p.ctx, a.Turn.TurnID)
+	p.stageWork(a.Turn)
+	return a.Turn
+}
+
+// stageWork stages a result for a turn of dev that is accepted.
+func (p *project) stageWork(turn *run.Turn) {
+	p.t.Helper()
+	form, err := p.r.Template(p.ctx, turn.TurnID)
 	p.must(err)
 	free := form.Objects("decisions")[0].String("id")
-	p.stage(a.Turn, "summary", "work "+a.Turn.TurnID, "objections", []any{}, "files_changed", []any{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev",
+	p.stage(turn, "summary", "work "+turn.TurnID, "objections", []any{}, "files_changed", []any{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev",
 		"decisions", []*ojson.Object{ojson.NewObject("id", free, "category", "process", "statement", "Go on.", "rationale", "There is more.")})
-	return a.Turn
 }
 
 // TestCrashDuringAcceptance kills accepting processes at random moments. After

@@ -54,8 +54,9 @@ type TurnStanding struct {
 	Age      time.Duration
 	Deadline time.Time // zero when unknown
 	Overdue  bool
-	Staged   string // path of the staged result, "" when there is none yet
-	Lease    *Lease // the runner that holds the turn; nil when nobody does
+	Staged   string    // path of the staged result, "" when there is none yet
+	Lease    *Lease    // the runner that holds the turn; nil when nobody does
+	Claim    *TurnHold // the clone that works on the turn; nil when none has claimed it
 	// Bundle is what of the bundle is not as it was dispatched. It is looked at once a
 	// result is staged, in projects that then refuse the result.
 	Bundle []protocol.BundleChange
@@ -120,8 +121,9 @@ func (r *Runner) Next(ctx context.Context) *protocol.NextAction {
 func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 	st := &Standing{View: v}
 	now := r.now()
+	holds := r.holds(v, now)
 	for id, t := range v.State.ActiveTurns.All() {
-		ts := TurnStanding{Turn: t}
+		ts := TurnStanding{Turn: t, Claim: holds[id]}
 		if at, err := wire.ParseTime(t.AssignedAt); err == nil {
 			ts.Age = now.Sub(at)
 		}
@@ -229,6 +231,18 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		}
 	}
 	for _, t := range st.Turns {
+		if h := t.Claim; h != nil && !h.Here && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
+			if h.Over {
+				return &protocol.NextAction{
+					Command: "git agentxchain claim " + t.Turn.TurnID,
+					Reason:  "The claim of " + h.Who() + " has ended without a result.",
+				}
+			}
+			return &protocol.NextAction{
+				Command: "git agentxchain sync",
+				Reason:  h.Who() + " works on the turn, until " + wire.FormatTime(h.Ends) + " by the clock here.",
+			}
+		}
 		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
 			return &protocol.NextAction{Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
 				Reason: "Runner " + shown(l.RunnerID) + " carries the turn out, until " + wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}

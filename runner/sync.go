@@ -42,9 +42,39 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
+	return r.sync(ctx, opt)
+}
+
+// sync is Sync for the runner itself; the caller holds the runner.
+func (r *Runner) sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	r.after = nil
 	opt.Wait, opt.Reindex = max(0, r.opt.LockWait), reindex
-	return r.Store.Sync(ctx, opt)
+	y, err := r.Store.Sync(ctx, opt)
+	if err == nil {
+		r.noteClaims(ctx)
+	}
+	return y, err
+}
+
+// remoteDecides is the key of a context whose operations are decided on what the remote
+// has, whatever agentxchain.sync says. The value says whether the branch goes along.
+type remoteDecides struct{}
+
+func onRemote(ctx context.Context, branch bool) context.Context {
+	return context.WithValue(ctx, remoteDecides{}, branch)
+}
+
+// OnRemote returns a context in which every operation is decided on what the remote has
+// and done once the remote has taken it, as with agentxchain.sync=strict. The branch that
+// is checked out is pushed along.
+func OnRemote(ctx context.Context) context.Context {
+	return onRemote(ctx, true)
+}
+
+// strict reports whether the remote decides, and whether the branch goes along.
+func (r *Runner) strict(ctx context.Context) (remote, branch bool) {
+	branch, remote = ctx.Value(remoteDecides{}).(bool)
+	return remote || r.Store.SyncMode() == gitstore.SyncStrict, branch
 }
 
 // maxStrictTries bounds how often an operation is decided again because another machine
@@ -54,11 +84,12 @@ const maxStrictTries = 5
 // decided carries out the steps. In strict mode that is done on what the remote has, and
 // again when another machine was faster.
 func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps []step) error {
-	if r.Store.SyncMode() != gitstore.SyncStrict {
+	remote, branch := r.strict(ctx)
+	if !remote {
 		return r.locked(ctx, purpose, done, steps)
 	}
 	for try := 1; ; try++ {
-		if err := r.upToDate(ctx); err != nil {
+		if err := r.upToDate(ctx, branch); err != nil {
 			return err
 		}
 		err := r.locked(ctx, purpose, done, steps)
@@ -69,16 +100,16 @@ func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps 
 }
 
 // upToDate brings this clone and the remote together before an operation is decided.
-func (r *Runner) upToDate(ctx context.Context) error {
+func (r *Runner) upToDate(ctx context.Context, branch bool) error {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	y, err := r.Store.Sync(ctx, gitstore.SyncOptions{Wait: max(0, r.opt.LockWait), Reindex: reindex})
+	y, err := r.sync(ctx, SyncOptions{Branch: branch})
 	if err != nil {
 		return err
 	}
 	for _, x := range y.Runs {
 		if x.Code != "" {
-			return &wire.Error{Code: x.Code, Message: "The remote decides here (agentxchain.sync=strict): " + x.Why + ".", Hint: x.Hint}
+			return &wire.Error{Code: x.Code, Message: "The remote decides here: " + x.Why + ".", Hint: x.Hint}
 		}
 	}
 	return nil
@@ -87,7 +118,7 @@ func (r *Runner) upToDate(ctx context.Context) error {
 // publish moves the ref of an operation: here, or in strict mode on the remote first.
 func (r *Runner) publish(ctx context.Context, m gitstore.Move) error {
 	repo := r.Store.Repository()
-	if r.Store.SyncMode() != gitstore.SyncStrict {
+	if remote, _ := r.strict(ctx); !remote {
 		return repo.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
 	}
 	remote, err := gitstore.PickRemote(ctx, repo, "")
@@ -100,7 +131,7 @@ func (r *Runner) publish(ctx context.Context, m gitstore.Move) error {
 // pushAfter has what was recorded pushed in the background (agentxchain.sync=auto). It
 // neither waits nor fails.
 func (r *Runner) pushAfter(ctx context.Context, done *Done) {
-	if r.opt.Background == nil || len(done.made) == 0 || r.Store.SyncMode() != gitstore.SyncAuto {
+	if remote, _ := r.strict(ctx); remote || r.opt.Background == nil || len(done.made) == 0 || r.Store.SyncMode() != gitstore.SyncAuto {
 		return
 	}
 	if remote, err := gitstore.PickRemote(ctx, r.Store.Repository(), ""); err == nil {

@@ -56,6 +56,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newConfirmCommand(f),
 		newEscalateCommand(f),
 		newAbandonCommand(f),
+		newClaimCommand(f),
 		newUnblockCommand(f),
 		newReconcileCommand(f),
 		newCheckpointCommand(f),

@@ -69,6 +69,9 @@ func statusObject(st *runner.Standing) *ojson.Object {
 		if l := t.Lease; l != nil {
 			o.Set("lease_holder", ojson.NewObject("runner_id", l.RunnerID, "lease_id", l.LeaseID, "status", l.Status, "expires_at", wire.FormatTime(l.ExpiresAt())))
 		}
+		if h := t.Claim; h != nil {
+			o.Set("claim_holder", claimObject(h))
+		}
 		turns = append(turns, o)
 	}
 	budgets := []*ojson.Object{}
@@ -226,6 +229,9 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 		for _, ts := range st.Turns {
 			if l := ts.Lease; l != nil {
 				p.Printf("Turn %s is leased to runner %s; the lease ends %s.\n", ts.Turn.TurnID, term.OneLine(l.RunnerID), p.Ago(l.ExpiresAt()))
+			}
+			if ts.Claim != nil {
+				p.Printf("Turn %s %s.\n", ts.Turn.TurnID, claimText(p, ts.Claim))
 			}
 			printFailure(p, ts.Turn)
 		}

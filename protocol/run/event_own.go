@@ -27,12 +27,17 @@ const EventGateLeft = "gate_left"
 // more. Its payload: gate_type, gate_id, votes and votes_needed.
 const EventGateVote = "gate_vote"
 
+// EventTurnClaim is the type of rows about the clone that works on a turn. Its payload:
+// action (claim, renew, release, steal), claim (after it), was (the claim of another clone
+// that it ended; absent without one) and reason (absent without one).
+const EventTurnClaim = "turn_claim"
+
 // OwnEventTypes are the types we write beside EventTypes. Other implementations
 // keep such rows and pass them over (docs/spec/state.md#events); an event that comes from
 // outside is still held against the closed vocabulary.
 func OwnEventTypes() []string {
 	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged, EventConfigAdopted,
-		EventAbandoned, EventApprovalWithdrawn, EventGateLeft, EventGateVote}
+		EventAbandoned, EventApprovalWithdrawn, EventGateLeft, EventGateVote, EventTurnClaim}
 }
 
 // writable reports whether an event of the type may go to events.jsonl.

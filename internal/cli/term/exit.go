@@ -206,6 +206,8 @@ func ExitTable() []exitRow {
 			{"lock_lost", "the lock was taken over while we held it"},
 			{"acceptance_drift", "what was validated is no longer what is there"},
 			{"lease_refused", "a turn is under the lease of another runner, or the lease it was asked for under does not hold any more"},
+			{"turn_claimed", "another clone has claimed the turn, or has had it since the result was made"},
+			{"claim_ended", "the time of this clone's claim on the turn is up"},
 			{"siblings_at_work", "a turn waits until those that work beside it have staged their results"},
 			{"turn_already_accepted", "another process accepted the turn first"},
 		}},

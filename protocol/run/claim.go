@@ -1,0 +1,64 @@
+// TurnClaim: which clone works on a turn, as the run records it (docs/teams.md#claims).
+
+package run
+
+import (
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// ClaimMember is the member of an active turn that holds its claim.
+const ClaimMember = "claim"
+
+// Codes of a turn that is claimed.
+const (
+	CodeTurnClaimed = "turn_claimed" // another clone holds the turn, or has held it meanwhile
+	CodeClaimEnded  = "claim_ended"  // the time of this clone's own claim is up
+)
+
+// TurnClaim says which clone works on a turn. Number grows each time the turn changes
+// hands, so that a result that was made under an older claim is told from one made under
+// the present. Clone is "" once the claim was given back.
+//
+// At and Seconds are compared with the clock of the clone that holds the claim only. Any
+// other clone counts Seconds from when it first saw the claim, by its own clock: machines
+// whose clocks differ by hours agree on who holds a turn.
+type TurnClaim struct {
+	Number  int    `json:"number"`
+	Clone   string `json:"clone"`
+	Machine string `json:"machine"`
+	Person  string `json:"person"`
+	Email   string `json:"email"`
+	At      string `json:"claimed_at"`
+	Seconds int    `json:"seconds"`
+}
+
+// ClaimOf returns the claim of a turn, the zero value for a turn that was never claimed.
+func ClaimOf(turn *Turn) TurnClaim {
+	var c TurnClaim
+	if turn == nil {
+		return c
+	}
+	v, _ := turn.Extra.Get(ClaimMember)
+	if o, ok := v.(*ojson.Object); ok {
+		_ = ojson.Unmarshal(o, &c) // what another tool wrote there counts as far as it can be read
+	}
+	return c
+}
+
+// Held reports whether a clone holds the claim; its time may be up.
+func (c TurnClaim) Held() bool { return c.Clone != "" }
+
+// Lasts is how long the claim lasts.
+func (c TurnClaim) Lasts() time.Duration { return time.Duration(c.Seconds) * time.Second }
+
+// Ends is when the claim ends by the clock of the clone that holds it.
+func (c TurnClaim) Ends() time.Time {
+	at, err := wire.ParseTime(c.At)
+	if err != nil {
+		return time.Time{}
+	}
+	return at.Add(c.Lasts())
+}

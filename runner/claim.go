@@ -1,0 +1,190 @@
+// Claims: which clone works on a turn (docs/teams.md#claims).
+
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// ClaimOptions says what to do with the claim of a turn.
+type ClaimOptions struct {
+	Target  string        // a turn, or a role: its active turn, else a turn that is assigned now; "" is the only active turn
+	Action  string        // one of the protocol's: claim, renew, release, steal
+	For     time.Duration // 0: as long as before, else 30 minutes
+	Because string        // of steal
+}
+
+// Claimed is the outcome of ClaimTurn.
+type Claimed struct {
+	Done
+	Assigned bool // the turn was assigned for the claim
+	Result   *protocol.ClaimResult
+}
+
+// ClaimTurn takes, keeps or gives up a turn for this clone. It is done once the remote
+// has recorded it: of several clones that ask at the same time one gets the turn.
+//
+// Errors: inside_dispatched_turn, no_remote, remote_failed, turn_claimed, not_found,
+// turn_not_active, target_required, reason_required, invalid_argument, and those of
+// AssignTurn for a role.
+func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, error) {
+	out := &Claimed{}
+	if err := r.personOnly("claim a turn", "git agentxchain claim"); err != nil {
+		return out, out.settle(err)
+	}
+	if _, err := gitstore.PickRemote(ctx, r.Store.Repository(), ""); err != nil {
+		return out, out.settle(err)
+	}
+	if err := r.Store.MakeCloneID(); err != nil {
+		return out, out.settle(err)
+	}
+	_, branch := r.strict(ctx)
+	ctx = onRemote(ctx, branch)
+	turn, err := r.claimTarget(ctx, opt, branch, out)
+	if err != nil {
+		return out, out.settle(err)
+	}
+	done, err := r.do(ctx, "claim", func(_ context.Context, c *change) (protocol.Operation, error) {
+		return c.claim(turn, opt), nil
+	})
+	notices := out.Notices
+	out.Done = *done
+	out.Notices = append(notices, out.Notices...)
+	if err == nil {
+		out.Result = done.Transition.Result.(*protocol.ClaimResult)
+	}
+	return out, err
+}
+
+// claimTarget finds the turn that is meant. A role without one is given one.
+func (r *Runner) claimTarget(ctx context.Context, opt ClaimOptions, branch bool, out *Claimed) (string, error) {
+	if err := r.upToDate(ctx, branch); err != nil {
+		return "", err
+	}
+	v, err := r.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	if opt.Target == "" || v.State.ActiveTurns.Has(opt.Target) {
+		return opt.Target, nil
+	}
+	for id, turn := range v.State.ActiveTurns.All() {
+		if turn.AssignedRole == opt.Target {
+			return id, nil
+		}
+	}
+	switch {
+	case v.Config.Role(opt.Target) == nil:
+		return "", &wire.Error{
+			Code:    wire.CodeNotFound,
+			Field:   "turn_id",
+			Message: fmt.Sprintf("%s is neither an active turn nor a role.", oneLine(opt.Target, 80)),
+			Hint:    "git agentxchain status",
+		}
+	case opt.Action != protocol.ClaimTake:
+		return "", &wire.Error{
+			Code:    wire.CodeTurnNotActive,
+			Field:   "turn_id",
+			Message: "Role " + oneLine(opt.Target, 80) + " has no active turn.",
+			Hint:    "git agentxchain status",
+		}
+	}
+	given, err := r.AssignTurn(ctx, AssignOptions{Role: opt.Target})
+	out.Done = given.Done
+	if err != nil {
+		return "", err
+	}
+	out.Assigned = true
+	return given.Turn.TurnID, nil
+}
+
+// claim is the operation asked for, with how long this clone has seen the claim there is.
+func (c *change) claim(turn string, opt ClaimOptions) *protocol.ClaimTurn {
+	op := &protocol.ClaimTurn{
+		TurnID:  turn,
+		Action:  opt.Action,
+		Seconds: int(opt.For / time.Second),
+		Because: opt.Because,
+	}
+	if op.TurnID == "" {
+		if only := c.view.State.OnlyTurn(); only != nil {
+			op.TurnID = only.TurnID
+		}
+	}
+	op.Machine, _ = os.Hostname() // a name for people; "" is one too
+	if since, ok := c.r.claimsSeen(c.view, c.env.Now, true)[op.TurnID]; ok {
+		op.Waited = int(c.env.Now.Sub(since) / time.Second)
+	}
+	return op
+}
+
+// claimsSeen is since when this clone has seen the claims of other clones.
+func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[string]time.Time {
+	here, claims := r.Store.CloneID(), make(map[string]string)
+	for id, turn := range v.State.ActiveTurns.All() {
+		if c := run.ClaimOf(turn); c.Held() && c.Clone != here {
+			claims[id] = fmt.Sprint(c.Number, " ", c.At)
+		}
+	}
+	if len(claims) == 0 && !keep {
+		return nil
+	}
+	return r.Store.ClaimsSeen(v.State.Run(), claims, now, keep)
+}
+
+// noteClaims remembers since when this clone has seen the claims that came.
+func (r *Runner) noteClaims(ctx context.Context) {
+	if v, err := r.Store.View(ctx); err == nil && v.State != nil {
+		r.claimsSeen(v, r.now(), true)
+	}
+}
+
+// TurnHold is the claim of a turn as this clone sees it.
+type TurnHold struct {
+	run.TurnClaim
+	Here bool      // this clone holds it
+	Ends time.Time // by this clone's clock
+	Over bool      // its time is up: another clone may take the turn
+}
+
+// Who names the person and the machine.
+func (h *TurnHold) Who() string {
+	who := oneLine(cmp.Or(h.Person, h.Email, "a person"), 60)
+	if h.Machine != "" {
+		who += " on " + oneLine(h.Machine, 60)
+	}
+	return who
+}
+
+// holds are the claims of the active turns.
+func (r *Runner) holds(v *gitstore.View, now time.Time) map[string]*TurnHold {
+	if r.Store == nil {
+		return nil
+	}
+	here, since, out := r.Store.CloneID(), r.claimsSeen(v, now, false), make(map[string]*TurnHold)
+	for id, turn := range v.State.ActiveTurns.All() {
+		c := run.ClaimOf(turn)
+		if !c.Held() {
+			continue
+		}
+		h := &TurnHold{TurnClaim: c, Here: c.Clone == here, Ends: c.Ends()}
+		if !h.Here {
+			h.Ends = since[id].Add(c.Lasts())
+		}
+		h.Over = !now.Before(h.Ends)
+		out[id] = h
+	}
+	return out
+}
+
+// Holds are the claims of the active turns of v, by turn.
+func (r *Runner) Holds(v *View) map[string]*TurnHold { return r.holds(v, r.now()) }
