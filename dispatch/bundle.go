@@ -51,6 +51,8 @@ type Input struct {
 	CrossRepo *ojson.Object
 	// Messages are the TaskMessages for the turn, oldest first (docs/monarchic.md#messages).
 	Messages []*ojson.Object
+	// Proposals that wait, oldest first.
+	Proposals []Waiting
 	// Warnings found by the caller, such as a dirty work tree.
 	Warnings []Warning
 

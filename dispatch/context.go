@@ -29,6 +29,7 @@ func (v *view) context() []byte {
 	d.block(v.delegationContext())
 	v.delegationReview(d)
 	v.messages(d)
+	v.proposals(d)
 	d.block(v.runtimeContract())
 	d.block(v.repoDecisions())
 	d.block(v.inherited())

@@ -44,6 +44,9 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 	if in.Messages, err = c.r.messagesFor(ctx, t.Index, turn.TurnID); err != nil {
 		return nil, err
 	}
+	if in.Proposals, err = c.r.proposalsFor(ctx, c.view, turn); err != nil {
+		return nil, err
+	}
 	b, err := dispatch.Build(in)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -89,6 +90,28 @@ func (r *Runner) WaitingProposal(ctx context.Context, v *gitstore.View) (*Propos
 		return nil, err
 	}
 	return all[0], nil
+}
+
+// proposalsFor are those that a turn could apply as its own work: none unless its role writes.
+func (r *Runner) proposalsFor(ctx context.Context, v *gitstore.View, turn *run.Turn) ([]dispatch.Waiting, error) {
+	if role := v.Config.Role(turn.AssignedRole); role == nil || role.WriteAuthority != wire.Authoritative {
+		return nil, nil
+	}
+	all, err := r.waitingProposals(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	var out []dispatch.Waiting
+	for _, p := range all {
+		w := dispatch.Waiting{Turn: p.Turn, Role: p.Role, Summary: p.Summary}
+		for _, f := range p.Files {
+			if !f.Applied {
+				w.Files = append(w.Files, f.Path)
+			}
+		}
+		out = append(out, w)
+	}
+	return out, nil
 }
 
 // waitsText says what waits, in one sentence.
