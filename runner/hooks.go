@@ -237,6 +237,9 @@ func (c *change) hook(ctx context.Context, call hooks.Call) error {
 	return c.stop.err
 }
 
+// hookAsks begins what to do about a hook that refuses to give a turn out.
+const hookAsks = "do what the hook asks for, then: "
+
 // stopped says what follows from an outcome that is not OK (docs/hooks.md#phases).
 func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 	phase, s := call.Phase, c.view.State
@@ -253,7 +256,7 @@ func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 	said := fmt.Sprintf("hook %q: %s", name, strings.TrimSuffix(oneLine(detail, 500), "."))
 	if tamper == "" && phase == "before_assignment" {
 		e.Message = "The assignment is refused by " + said + "."
-		e.Hint = "do what the hook asks for, then: git agentxchain assign"
+		e.Hint = hookAsks + run.CmdAssign
 		return &stop{err: e}
 	}
 	category := "hook_block"

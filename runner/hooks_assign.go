@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -48,6 +49,9 @@ func (c *change) beforeAssignment(ctx context.Context, op protocol.Operation) er
 	err = c.hook(ctx, hooks.Call{Phase: phase, Payload: ojson.NewObject("role_id", turn.AssignedRole, "role_config", role, "phase", s.Phase,
 		"active_turns", active, "history_length", n)})
 	if err != nil {
+		if op, ok := op.(*protocol.ReissueTurn); ok && c.stop != nil && c.stop.block == nil {
+			c.stop.err.Hint = strings.TrimSpace(hookAsks + "git agentxchain reissue " + op.TurnID)
+		}
 		return err
 	}
 	return c.fresh(ctx, op)

@@ -374,7 +374,7 @@ func (w *nextWalk) check(failed *ojson.Object) {
 // may name a second command.
 var (
 	wholeCommand = regexp.MustCompile(`^git agentxchain( -C \S+)? [a-z-]+( [^ ,;:()]+)*$`)
-	elsewhere    = regexp.MustCompile(` -C (\S+)`)
+	elsewhere    = regexp.MustCompile(` -C '?([^ ']+)`)
 	afterwards   = regexp.MustCompile(`^(.*(?:[,:]| and run) )(git agentxchain [^,;:()]*)(, or git agentxchain .*)?$`)
 )
 
