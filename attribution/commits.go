@@ -110,12 +110,7 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 		return nil, err
 	}
 	if len(j.book.turns) == 0 {
-		return nil, &wire.Error{
-			Code:    CodeRecordMissing,
-			Message: "No run is recorded in this clone: the record was not pushed, or not fetched.",
-			Hint: "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'; where that brings nothing, " +
-				"git agentxchain sync in the clone that has the runs",
-		}
+		return nil, recordMissing()
 	}
 	if err := j.readApproved(); err != nil {
 		return nil, err
@@ -176,5 +171,14 @@ func (j *judge) whole() error {
 			ends, n),
 		Hint: fmt.Sprintf("git fetch --deepen=%d, again until this passes, or git fetch --unshallow "+
 			"(fetch-depth: 0 in a workflow)", max(100, 2*n)),
+	}
+}
+
+func recordMissing() error {
+	return &wire.Error{
+		Code:    CodeRecordMissing,
+		Message: "No run is recorded in this clone: the record was not pushed, or not fetched.",
+		Hint: "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'; where that brings nothing, " +
+			"git agentxchain sync in the clone that has the runs",
 	}
 }

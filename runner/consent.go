@@ -11,7 +11,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/internal/signing"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -133,14 +132,7 @@ func (c *change) sign(ctx context.Context, a asking, out *protocol.Consent, opt 
 	if refusal != nil {
 		return nil, refusal
 	}
-	dir := c.r.Store.Dir()
-	settings := signing.From(GitConfig(ctx, dir, signing.Pattern))
-	settings.Dir = dir
-	env, err := signing.Sign(ctx, settings, payload)
-	if err != nil {
-		return nil, err
-	}
-	return env.EncodeDSSE(), nil
+	return signPayload(ctx, c.r.Store.Dir(), payload)
 }
 
 // acceptedIn finds the operation that accepted a turn of the run, nil when there is none.

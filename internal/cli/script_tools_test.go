@@ -39,6 +39,7 @@ import (
 //	lease-runner FILE ADDRESS CALL [ARG...]   a runner of the Monarchic protocol, see scriptLeaseRunner
 //	guide PAGE HEADING [WORD=WORD...]         runs the command lines below a heading of docs, see scriptGuide
 //	git-server KIND ROOT FILE                 serves repositories, see scriptGitServer
+//	intoto FILE [ALLOWED SIGNER]              others read statements, see scriptInToto
 //	edit FILE MEMBER=VALUE...                 sets members of a JSON document; a dotted MEMBER goes down, MEMBER= removes
 func scriptPrograms() map[string]func() {
 	run := func(f func(args []string) error) func() {
@@ -57,6 +58,7 @@ func scriptPrograms() map[string]func() {
 		"digest":          run(scriptDigest),
 		"get":             run(scriptGet),
 		"edit":            run(scriptEdit),
+		"intoto":          run(scriptInToto),
 		"project":         run(scriptProject),
 		"mcp-agent":       run(scriptMCPAgent),
 		"lease-runner":    run(scriptLeaseRunner),

@@ -40,12 +40,9 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 			if c.Args().Len() != 1 {
 				return term.UsageErrorf("verify range takes one range, BASE..HEAD")
 			}
-			base, head, ok := strings.Cut(c.Args().First(), "..")
-			if !ok || base == "" || strings.HasPrefix(head, ".") {
-				return term.UsageErrorf("the range is BASE..HEAD, such as origin/main..HEAD")
-			}
-			if head == "" {
-				head = "HEAD"
+			base, head, err := rangeEnds(c.Args().First())
+			if err != nil {
+				return err
 			}
 			format, err := reportFormat(c, f, "text")
 			if err != nil {
@@ -61,9 +58,19 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
+// rangeEnds takes BASE..HEAD apart; HEAD may be left out.
+func rangeEnds(s string) (base, head string, err error) {
+	base, head, ok := strings.Cut(s, "..")
+	if !ok || base == "" || strings.HasPrefix(head, ".") {
+		return "", "", term.UsageErrorf("the range is BASE..HEAD, such as origin/main..HEAD")
+	}
+	return base, cmp.Or(head, "HEAD"), nil
+}
+
 // rangeVerdict is a judged range.
 type rangeVerdict struct {
 	*attribution.Range
+	policy   []byte // nil for none
 	runs     []*attribution.RunFacts
 	gates    map[*attribution.Turn]string // that the turn's phase ends with
 	findings []attribution.RangeFinding
@@ -79,20 +86,10 @@ func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions)
 		return err
 	}
 	defer func() { _ = repo.Close() }()
-	policy := &attribution.RangePolicy{}
-	if o.Policy != "" {
-		if policy, err = readRangePolicy(ctx, f, repo, o.Policy); err != nil {
-			return err
-		}
-	}
-	v := &rangeVerdict{gates: make(map[*attribution.Turn]string)}
-	if v.Range, err = attribution.Commits(ctx, repo, o.Base, o.Head); err != nil {
+	v, err := judgeRange(ctx, f, repo, o)
+	if err != nil {
 		return err
 	}
-	if err := v.readRuns(ctx, repo); err != nil {
-		return err
-	}
-	v.findings = policy.Judge(v.Range, v.runs)
 	if err := v.show(f, o.Format); err != nil {
 		return err
 	}
@@ -102,16 +99,39 @@ func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions)
 	return nil
 }
 
+// judgeRange holds a range against the policy.
+func judgeRange(ctx context.Context, f *term.Factory, repo *runner.Repository, o *verifyRangeOptions) (*rangeVerdict, error) {
+	policy := &attribution.RangePolicy{}
+	v := &rangeVerdict{gates: make(map[*attribution.Turn]string)}
+	var err error
+	if o.Policy != "" {
+		if v.policy, err = readRangePolicy(ctx, f, repo, o.Policy); err != nil {
+			return nil, err
+		}
+		if policy, err = attribution.ParseRangePolicy(v.policy); err != nil {
+			return nil, err
+		}
+	}
+	if v.Range, err = attribution.Commits(ctx, repo, o.Base, o.Head); err != nil {
+		return nil, err
+	}
+	if err := v.readRuns(ctx, repo); err != nil {
+		return nil, err
+	}
+	v.findings = policy.Judge(v.Range, v.runs)
+	return v, nil
+}
+
 // maxRangePolicy is how many bytes a policy may have.
 const maxRangePolicy = 1 << 20
 
 // readRangePolicy reads a policy from a file, or from a commit.
-func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Repository, name string) (*attribution.RangePolicy, error) {
+func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Repository, name string) ([]byte, error) {
 	rev, file, inCommit := strings.Cut(name, ":")
 	if inCommit && rev != "" && file != "" {
 		data, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "--end-of-options", rev+":"+file)
 		if err == nil {
-			return attribution.ParseRangePolicy(data)
+			return data, nil
 		}
 		path, perr := f.Path(name)
 		if perr != nil {
@@ -121,11 +141,7 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 			return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %s has no such file", term.OneLine(name), term.OneLine(rev))
 		}
 	}
-	data, err := readInput(f, "the policy", name, maxRangePolicy)
-	if err != nil {
-		return nil, err
-	}
-	return attribution.ParseRangePolicy(data)
+	return readInput(f, "the policy", name, maxRangePolicy)
 }
 
 // readRuns gathers what is asked of each run with work in the range.
@@ -148,39 +164,48 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) er
 				continue
 			}
 			seen[t.Run] = true
-			facts := &attribution.RunFacts{Run: t.Run}
-			var err error
-			if facts.Gates, err = attribution.RunGates(t); err != nil {
-				return err
-			}
-			said, err := runner.ReadApprovals(ctx, repo, t.Record.Run)
+			facts, err := readRunFacts(ctx, repo, t)
 			if err != nil {
 				return err
-			}
-			report, err := said.Verify(ctx, repo)
-			if err != nil {
-				return err
-			}
-			for _, s := range report.Sayings {
-				if s.Decision != "approve" {
-					continue
-				}
-				facts.Approvals = append(facts.Approvals, attribution.Approval{
-					Gate:   s.Gate,
-					Name:   cmp.Or(s.Name, s.Principal),
-					Email:  s.Principal,
-					Signed: s.Stands == protocol.StandsProven,
-					Counts: s.Stands == protocol.StandsProven || s.Stands == protocol.StandsUnsigned || s.Stands == protocol.StandsConfirmed,
-				})
-			}
-			for _, x := range report.Findings {
-				if !x.Note {
-					facts.Problems = append(facts.Problems, x.Message)
-				}
 			}
 			v.runs = append(v.runs, facts)
 		}
 	}
 	slices.SortFunc(v.runs, func(a, b *attribution.RunFacts) int { return strings.Compare(a.Run, b.Run) })
 	return nil
+}
+
+// readRunFacts reads what the gates of a turn's run are, and who approved them.
+func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.Turn) (*attribution.RunFacts, error) {
+	facts := &attribution.RunFacts{Run: t.Run}
+	var err error
+	if facts.Gates, err = attribution.RunGates(t); err != nil {
+		return nil, err
+	}
+	said, err := runner.ReadApprovals(ctx, repo, t.Record.Run)
+	if err != nil {
+		return nil, err
+	}
+	report, err := said.Verify(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range report.Sayings {
+		if s.Decision != "approve" {
+			continue
+		}
+		facts.Approvals = append(facts.Approvals, attribution.Approval{
+			Gate:   s.Gate,
+			Name:   cmp.Or(s.Name, s.Principal),
+			Email:  s.Principal,
+			Signed: s.Stands == protocol.StandsProven,
+			Counts: s.Stands == protocol.StandsProven || s.Stands == protocol.StandsUnsigned || s.Stands == protocol.StandsConfirmed,
+		})
+	}
+	for _, x := range report.Findings {
+		if !x.Note {
+			facts.Problems = append(facts.Problems, x.Message)
+		}
+	}
+	return facts, nil
 }

@@ -77,6 +77,7 @@ func ExitTable() []exitRow {
 			{"invalid_state", "state.json or a ledger cannot be understood"},
 			{"invalid_input", "an input file cannot be read or has the wrong shape"},
 			{"unknown_range", "an end of the range names no commit of this clone"},
+			{"unknown_subject", "what is to be attested is no recorded turn, run or range"},
 			{"history_shallow", "the history of this clone ends within the range"},
 			{"unreadable_input", "an input file cannot be read"},
 			{"unreadable_file", "a governed file cannot be read"},

@@ -1,0 +1,44 @@
+// Signing an in-toto statement with the person's own key.
+
+package runner
+
+import (
+	"context"
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/signing"
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// SignStatement signs an in-toto statement as git is set up, seen from dir, to sign
+// commits, and returns the DSSE envelope. An agent within a turn may not (inside_dispatched_turn).
+// Fails with signing_not_configured or signing_failed.
+func SignStatement(ctx context.Context, dir string, getenv func(string) string, payload []byte) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	in := turnmark.Look(getenv, root)
+	_ = root.Close()
+	if refusal := protocol.CheckApprover(protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+		return nil, &wire.Error{
+			Code:    refusal.Code,
+			Field:   refusal.Field,
+			Message: "An agent at work on " + in.Turn + " cannot sign for a person.",
+			Hint:    "ask a person to run the command in their own terminal",
+		}
+	}
+	return signPayload(ctx, dir, payload)
+}
+
+func signPayload(ctx context.Context, dir string, payload []byte) ([]byte, error) {
+	settings := signing.From(GitConfig(ctx, dir, signing.Pattern))
+	settings.Dir = dir
+	env, err := signing.Sign(ctx, settings, payload)
+	if err != nil {
+		return nil, err
+	}
+	return env.EncodeDSSE(), nil
+}
