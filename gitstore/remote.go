@@ -22,6 +22,7 @@ const (
 	CodeRemoteRefused = "remote_refused"   // the remote takes no runs
 	CodeRemoteBack    = "remote_rewound"   // the remote no longer has operations it once had
 	CodeRemoteForked  = "remote_forked"    // the remote tells another story than it once did
+	CodeBranchApart   = "branch_diverged"  // the branch here and there went on separately
 	CodeRemoteBusy    = "remote_contended" // others pushed first, again and again
 )
 
@@ -225,6 +226,13 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refP
 			out[p.Name] = a
 		} else if err == nil {
 			out[p.Name] = pushResult{State: pushedOK}
+		}
+	}
+	for _, name := range extra {
+		if a := said[name]; a.State != "" && a.State != pushedOK && !strings.Contains(a.Why, "atomic push failed") {
+			branch := strings.TrimPrefix(name, "refs/heads/")
+			return git.Errorf(CodeBranchApart, nil, "branch %s was not pushed to %s: %s", branch, remote, a.Why).
+				WithHint("git pull %s %s joins the two branches; nothing was recorded there", remote, branch)
 		}
 	}
 	if err == nil || len(said) > 0 {

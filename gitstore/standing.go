@@ -144,9 +144,9 @@ func (s *Store) preferAuto(ctx context.Context, remote string) error {
 // PublishStrict moves the ref of an operation on the remote first, by compare-and-swap,
 // and here when the remote has taken it. A remote that has moved is ref_moved: the
 // operation has to be decided again on what is there now.
-func (s *Store) PublishStrict(ctx context.Context, remote string, m Move) error {
+func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch bool) error {
 	p := refPush{Name: m.Ref.Name, New: m.Ref.New, Old: m.Ref.Old}
-	said, err := pushRefs(ctx, s.repo, remote, []refPush{p})
+	said, err := pushRefs(ctx, s.repo, remote, []refPush{p}, s.branchAlong(ctx, branch)...)
 	if err != nil {
 		return err
 	}

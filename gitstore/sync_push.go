@@ -36,12 +36,7 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		return false, err
 	}
 	refs = append(refs, conflicts...)
-	var extra []string
-	if opt.Branch {
-		if head, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); err == nil {
-			extra = []string{strings.TrimSpace(string(head))}
-		}
-	}
+	extra := s.branchAlong(ctx, opt.Branch)
 	if len(refs) == 0 && len(extra) == 0 {
 		return false, nil
 	}
@@ -83,6 +78,34 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		}
 	}
 	return again, s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+oneLine(y.Remote))
+}
+
+// branchAlong is the branch that is checked out, if it is to be pushed along.
+func (s *Store) branchAlong(ctx context.Context, along bool) []string {
+	if !along {
+		return nil
+	}
+	head, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return nil // a detached HEAD
+	}
+	return []string{strings.TrimSpace(string(head))}
+}
+
+// FollowBranch takes over the commits that the remote's branch of the same name has in
+// addition, with the files of the work tree, as git merge --ff-only does. What git would
+// refuse there stays as it is: the branches went apart, or a changed file is in the way.
+func (s *Store) FollowBranch(ctx context.Context, remote string) error {
+	for _, branch := range s.branchAlong(ctx, true) {
+		there := remoteRefs + remote + "/" + strings.TrimPrefix(branch, "refs/heads/")
+		if oid, err := s.repo.ReadRef(ctx, there); err != nil || oid == "" {
+			return err
+		}
+		if _, err := s.repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil && git.ExitCode(err) < 0 {
+			return err
+		}
+	}
+	return nil
 }
 
 // conflictPushes are the conflicts the remote lacks.

@@ -71,10 +71,13 @@ func OnRemote(ctx context.Context) context.Context {
 	return onRemote(ctx, true)
 }
 
+// RemoteDecides reports whether this repository has agentxchain.sync=strict.
+func (r *Runner) RemoteDecides() bool { return r.Store.SyncMode() == gitstore.SyncStrict }
+
 // strict reports whether the remote decides, and whether the branch goes along.
 func (r *Runner) strict(ctx context.Context) (remote, branch bool) {
 	branch, remote = ctx.Value(remoteDecides{}).(bool)
-	return remote || r.Store.SyncMode() == gitstore.SyncStrict, branch
+	return remote || r.RemoteDecides(), branch
 }
 
 // maxStrictTries bounds how often an operation is decided again because another machine
@@ -115,17 +118,34 @@ func (r *Runner) upToDate(ctx context.Context, branch bool) error {
 	return nil
 }
 
+// Follow brings this clone and the remote together as an operation in the context of
+// OnRemote does, then takes over the commits of the remote's branch where that is a
+// fast-forward. It is not for the time an agent is at work.
+func (r *Runner) Follow(ctx context.Context) error {
+	if err := r.upToDate(ctx, true); err != nil {
+		return err
+	}
+	remote, err := gitstore.PickRemote(ctx, r.Store.Repository(), "")
+	if err != nil {
+		return err
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	return r.Store.FollowBranch(ctx, remote)
+}
+
 // publish moves the ref of an operation: here, or in strict mode on the remote first.
 func (r *Runner) publish(ctx context.Context, m gitstore.Move) error {
 	repo := r.Store.Repository()
-	if remote, _ := r.strict(ctx); !remote {
+	decides, branch := r.strict(ctx)
+	if !decides {
 		return repo.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
 	}
 	remote, err := gitstore.PickRemote(ctx, repo, "")
 	if err != nil {
 		return err
 	}
-	return r.Store.PublishStrict(ctx, remote, m)
+	return r.Store.PublishStrict(ctx, remote, m, branch)
 }
 
 // pushAfter has what was recorded pushed in the background (agentxchain.sync=auto). It

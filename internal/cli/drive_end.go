@@ -166,6 +166,8 @@ func endText(res *loop.Result) string {
 		return "interrupted; what was under way can be gone on with"
 	case loop.CauseAwaitingPerson:
 		return "what is left to do is for a person"
+	case loop.CauseClaimed:
+		return "other machines work on all turns there are; git agentxchain run --claim waits for them"
 	case loop.CauseProposalWaits:
 		return "a proposal waits to be applied or rejected"
 	case loop.CauseCostLimit:

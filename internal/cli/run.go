@@ -9,6 +9,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -27,6 +28,7 @@ type runOptions struct {
 	Parent       string
 	Inherit      bool
 	DryRun       bool
+	Claim        bool
 }
 
 func newRunCommand(f *term.Factory) *ucli.Command {
@@ -46,6 +48,7 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
 			&ucli.StringFlag{Name: "continue-from", Usage: "start the run as a continuation of the finished `RUN`"},
 			&ucli.BoolFlag{Name: "inherit-context", Usage: "with --continue-from: show its decisions and turns to the new one"},
+			&ucli.BoolFlag{Name: "claim", Usage: "share the run with other machines: claim each turn first, and wait while others have them all (so with agentxchain.sync=strict)"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by whom and with what"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -54,7 +57,7 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 			}
 			o := &runOptions{Role: c.String("role"), MaxTurns: c.Int("max-turns"), MaxCost: c.Float64("max-cost"), AutoApprove: c.Bool("auto-approve"),
 				AllowActions: c.Bool("allow-actions"), NoCheckpoint: c.Bool("no-checkpoint"), NewRun: c.Bool("new-run"),
-				Parent: c.String("continue-from"), Inherit: c.Bool("inherit-context"), DryRun: c.Bool("dry-run")}
+				Parent: c.String("continue-from"), Inherit: c.Bool("inherit-context"), DryRun: c.Bool("dry-run"), Claim: c.Bool("claim")}
 			switch {
 			case c.IsSet("max-turns") && o.MaxTurns < 1:
 				return term.UsageErrorf("--max-turns takes a number from 1, not %d", o.MaxTurns)
@@ -88,6 +91,9 @@ func runRun(ctx context.Context, f *term.Factory, o *runOptions) error {
 	opt := loop.Options{MaxTurns: o.MaxTurns, MaxCostUSD: o.MaxCost, NoCheckpoint: o.NoCheckpoint, AllowActions: o.AllowActions, DispatchLimit: o.Timeout,
 		NewRun: o.NewRun || o.Parent != "", ApproveGate: d.approver(o.AutoApprove), SelectRole: firstRole(o.Role),
 		Start: runner.InitRunOptions{ParentRun: o.Parent, InheritContext: o.Inherit, Trigger: continuation(o.Parent)}}
+	if o.Claim || r.RemoteDecides() {
+		opt.Claim = protocol.DefaultClaim
+	}
 	res, err := d.loop(ctx, opt, boundRuntimes)
 	if res == nil {
 		return err

@@ -17,6 +17,9 @@ import (
 // fill gives every free slot something to do and reports whether anything moved.
 func (l *loop) fill() bool {
 	var launched []*flight
+	if !l.follow() {
+		return true
+	}
 	moved := l.takeUp(&launched)
 	if !l.stopped && l.assignNew(&launched) {
 		moved = true
@@ -42,12 +45,16 @@ func (l *loop) slots() int { return runner.MaxConcurrentTurns(l.cfg, l.state().P
 // takeUp goes on with the active turns nobody works on: of an earlier loop, sent
 // back, or left in a state that no dispatch fits.
 func (l *loop) takeUp(launched *[]*flight) (moved bool) {
+	l.elsewhere = make(map[string]bool)
 	for _, id := range slices.Clone(l.state().ActiveTurns.Keys()) {
 		turn, ok := l.state().ActiveTurns.Get(id)
 		if l.stopped || l.stale || l.state().Status != wire.StatusActive {
 			return true
 		}
 		if !ok || l.opt.Once && (l.judged || id != l.opt.Turn) || l.flights[id] != nil || l.parked[id] || slices.ContainsFunc(l.waiting, func(f *flight) bool { return f.turn.TurnID == id }) {
+			continue
+		}
+		if l.othersHave(turn) {
 			continue
 		}
 		switch turn.Status {
@@ -145,7 +152,7 @@ func (l *loop) again(turn *run.Turn) bool {
 // overtaken reports that somebody else has changed the run: the loop looks again.
 func overtaken(err error) bool {
 	switch runner.ErrorCode(err) {
-	case wire.CodeTurnNotActive, wire.CodeTurnAlreadyAccepted, wire.CodeRunBlocked, wire.CodeAwaitingApproval, "ref_moved", "state_moved":
+	case wire.CodeTurnNotActive, wire.CodeTurnAlreadyAccepted, wire.CodeRunBlocked, wire.CodeAwaitingApproval, run.CodeTurnClaimed, "ref_moved", "state_moved":
 		return true
 	}
 	return false
@@ -171,8 +178,11 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 		if err == nil {
 			l.fresh[out.Turn.TurnID] = out.Turn.Attempt
 			l.emit(Event{Type: EventTurnAssigned, Turn: out.Turn, Role: role})
-			*launched = append(*launched, l.launch(out.Turn))
 			moved = true
+			if !l.othersHave(out.Turn) {
+				turn, _ := l.state().ActiveTurns.Get(out.Turn.TurnID)
+				*launched = append(*launched, l.launch(turn))
+			}
 			continue
 		}
 		l.stale = false // what is refused here is told apart below

@@ -24,6 +24,8 @@ type flight struct {
 	began time.Time
 	left  time.Duration // time it has
 
+	claimed time.Time // when the turn was last claimed or renewed
+
 	out   *runtimes.Outcome
 	threw string // what the callback broke down with, "" when it did not
 	late  bool   // the callback did not come back in time
@@ -52,7 +54,7 @@ const (
 // launch prepares the flight of a turn; the caller starts it.
 func (l *loop) launch(turn *run.Turn) *flight {
 	now := l.clock.Now()
-	f := &flight{turn: turn, began: now, told: wire.TurnDispatched}
+	f := &flight{turn: turn, began: now, claimed: now, told: wire.TurnDispatched}
 	f.job = Dispatch{Turn: turn, View: l.view, Root: root(l.r), BundlePath: wire.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID)}
 	f.job.Deadline, f.job.Scope = l.deadline(turn, now)
 	f.left = f.job.Deadline.Sub(now)
@@ -210,6 +212,8 @@ func (l *loop) await() {
 		tick, giveUp = l.clock.After(d)
 		defer giveUp()
 	}
+	renew, giveUp := l.untilRenewal()
+	defer giveUp()
 	gone := l.ctx.Done()
 	if l.stopped {
 		gone = nil // already known
@@ -219,6 +223,8 @@ func (l *loop) await() {
 		l.landed(f)
 	case <-tick:
 		l.advance()
+	case <-renew:
+		l.renew()
 	case <-gone:
 		l.stop(CallerStopped, CauseCancelled)
 	}

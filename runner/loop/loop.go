@@ -30,15 +30,17 @@ type loop struct {
 	stale bool         // the view has to be read again
 	spent float64      // what the run had cost when the loop began, US dollars
 
-	flights map[string]*flight // turns being carried out
-	order   []*flight          // the same in the order they were launched
-	here    map[*flight]bool   // landed out of turn, see Options.Ordered
-	waiting []*flight          // done, but not to be judged before their siblings
-	parked  map[string]bool    // turns a person works on
-	fresh   map[string]int     // attempts this loop has dispatched or seen assigned
-	done    chan *flight
-	stopped bool
-	judged  bool // a turn was carried out, or its staged result judged
+	flights   map[string]*flight // turns being carried out
+	order     []*flight          // the same in the order they were launched
+	here      map[*flight]bool   // landed out of turn, see Options.Ordered
+	waiting   []*flight          // done, but not to be judged before their siblings
+	parked    map[string]bool    // turns a person works on
+	fresh     map[string]int     // attempts this loop has dispatched or seen assigned
+	done      chan *flight
+	stopped   bool
+	polls     int             // looks at the remote since it last had something new
+	elsewhere map[string]bool // turns that other clones work on, as of the last look
+	judged    bool            // a turn was carried out, or its staged result judged
 }
 
 // Run drives the run of r's project until it is complete or something stops it.
@@ -47,6 +49,9 @@ func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
 	l := &loop{r: r, opt: opt.withDefaults(), ctx: ctx, work: context.WithoutCancel(ctx), res: &Result{TurnHistory: []HistoryEntry{}, Errors: []string{}},
 		flights: make(map[string]*flight), here: make(map[*flight]bool), parked: make(map[string]bool), fresh: make(map[string]int), done: make(chan *flight)}
 	l.clock = l.opt.Clock
+	if l.opt.Claim > 0 {
+		l.work = runner.OnRemote(l.work)
+	}
 	if l.opt.Dispatch == nil {
 		l.fail(InitFailed, "no dispatch callback is set", nil)
 		return l.finish()
@@ -80,6 +85,8 @@ func (l *loop) drive() {
 			l.judgeWaiting()
 		case l.stopped:
 			return
+		case !moved && len(l.elsewhere) > 0:
+			l.leaveToOthers()
 		case !moved && len(l.parked) > 0:
 			l.stop(CallerStopped, CauseAwaitingPerson)
 			l.emit(Event{Type: EventCallerStopped})

@@ -76,6 +76,12 @@ type Options struct {
 	Once bool
 	Turn string
 
+	// Claim is for how long each turn is claimed before it is dispatched; it is renewed at
+	// half time. Every operation is decided on the remote then, the branch is pushed along,
+	// and the loop waits while other clones work on all turns there are. 0 claims nothing.
+	Claim time.Duration
+	Poll  time.Duration // until it looks at the remote again, at first; twice as long each time: 1 s when 0
+
 	NoCheckpoint bool // leave the files of accepted turns uncommitted
 	AllowActions bool // gate actions may run on approval
 
@@ -91,6 +97,8 @@ type Options struct {
 const (
 	defaultRetries = 5
 	defaultGrace   = 30 * time.Second
+	defaultPoll    = time.Second
+	maxPoll        = 30 * time.Second
 )
 
 func (o Options) withDefaults() Options {
@@ -105,6 +113,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grace <= 0 {
 		o.Grace = defaultGrace
+	}
+	if o.Poll <= 0 {
+		o.Poll = defaultPoll
 	}
 	if o.Clock == nil {
 		o.Clock = SystemClock()

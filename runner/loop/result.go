@@ -33,6 +33,7 @@ const (
 	CauseAwaitingPerson = "awaiting_person" // caller_stopped: only manual turns are left, a person works on them
 	CauseProposalWaits  = "proposal_waits"  // caller_stopped: what a turn proposed is neither applied nor rejected
 	CauseCostLimit      = "cost_limit"      // max_turns_reached: MaxCostUSD is spent
+	CauseClaimed        = "claimed"         // caller_stopped: other clones work on all turns there are
 	CauseLoopRunning    = "loop_running"    // admission_rejected: another loop drives the run
 )
 

@@ -118,6 +118,9 @@ func (l *loop) accept(f *flight) {
 		out, err = l.r.AcceptTurn(l.work, runner.AcceptOptions{TurnID: f.turn.TurnID, Patient: len(l.flights) > 0})
 		return err
 	})
+	if runner.ErrorCode(err) == run.CodeClaimEnded && !l.othersHave(f.turn) { // this machine slept
+		out, err = l.r.AcceptTurn(l.work, runner.AcceptOptions{TurnID: f.turn.TurnID, Patient: len(l.flights) > 0})
+	}
 	l.adopt(&out.Done, err)
 	code := runner.ErrorCode(err)
 	entry := HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: code}
@@ -135,6 +138,9 @@ func (l *loop) accept(f *flight) {
 		return
 	case code == wire.CodeTurnAlreadyAccepted || code == wire.CodeTurnNotActive:
 		return // somebody else has judged it
+	case code == run.CodeTurnClaimed:
+		l.notice(f.turn.TurnID, "waiting", entry.AcceptError) // what is staged stays
+		return
 	}
 	if !l.reload() {
 		l.remember(entry)

@@ -57,6 +57,7 @@ func ExitTable() []exitRow {
 			{"export_content", "a governed file cannot be exported: it is not what its name says, or cannot be read"},
 			{"no_remote", "there is no remote of that name, or none at all, for runs to travel over"},
 			{"remote_failed", "the remote could not be reached, or git refuses what it sends"},
+			{"branch_diverged", "the branch that goes along with a run was not pushed: here and on the remote it went on separately"},
 			{"port_busy", "another program listens on the port of the dashboard"},
 			{"dashboard_running", "a dashboard of this project is running already"},
 			{"internal", "a defect in git-agentxchain; AGENTXCHAIN_DEBUG=1 shows the stack"},

@@ -260,7 +260,7 @@ func stopOf(res *loop.Result) *alx.Error {
 		return nil
 	}
 	switch res.Cause {
-	case loop.CauseCancelled, loop.CauseAwaitingPerson, loop.CauseLoopRunning:
+	case loop.CauseCancelled, loop.CauseAwaitingPerson, loop.CauseClaimed, loop.CauseLoopRunning:
 		return nil
 	}
 	switch {

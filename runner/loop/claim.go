@@ -1,0 +1,109 @@
+// Several machines on one run: which turns this loop takes, and what it does while
+// others have them all (docs/teams.md#two-machines-that-run).
+
+package loop
+
+import (
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// follow takes over what other machines have done, with their commits, while no agent is
+// at work here. It reports whether the loop may go on with what it knows.
+func (l *loop) follow() bool {
+	if l.opt.Claim == 0 || len(l.flights)+len(l.waiting) > 0 {
+		return true
+	}
+	was := l.view.Op
+	if err := l.try(func() error { return l.r.Follow(l.work) }); err != nil {
+		l.fail(Blocked, "this clone cannot go on with what the remote has", err)
+		return false
+	}
+	l.stale = true
+	if !l.reload() {
+		return false
+	}
+	if l.view.Op != was {
+		l.polls = 0
+		return false
+	}
+	return true
+}
+
+// othersHave reports that a turn is not for this loop: another clone has claimed it. A
+// loop that claims takes the turn first if it can.
+func (l *loop) othersHave(turn *run.Turn) bool {
+	h := l.r.Holds(l.view)[turn.TurnID]
+	if l.opt.Claim == 0 && (h == nil || h.Here) || h != nil && h.Here && !h.Over {
+		return false
+	}
+	if l.opt.Claim > 0 && (h == nil || h.Here || h.Over) {
+		out, err := l.r.ClaimTurn(l.work, runner.ClaimOptions{Target: turn.TurnID, Action: protocol.ClaimTake, For: l.opt.Claim})
+		l.adopt(&out.Done, err)
+		if err == nil {
+			return false
+		}
+		if !overtaken(err) {
+			l.fail(Blocked, "turn "+turn.TurnID+" ("+turn.AssignedRole+") cannot be claimed", err)
+		}
+	}
+	l.elsewhere[turn.TurnID] = true
+	if h != nil {
+		l.notice(turn.TurnID, "waiting", "claimed by "+h.Who())
+	}
+	return true
+}
+
+// leaveToOthers is for a loop that has nothing to do until another machine is done: one
+// that claims looks again after a while, any other ends.
+func (l *loop) leaveToOthers() {
+	if l.opt.Claim == 0 {
+		l.stop(CallerStopped, CauseClaimed)
+		l.emit(Event{Type: EventCallerStopped})
+		return
+	}
+	wait := min(l.opt.Poll<<min(l.polls, 16), maxPoll)
+	l.polls++
+	again, giveUp := l.clock.After(wait + time.Duration(float64(wait)*0.25*l.opt.Jitter()))
+	defer giveUp()
+	select {
+	case <-again:
+		l.stale = true
+	case <-l.ctx.Done():
+		l.stop(CallerStopped, CauseCancelled)
+	}
+}
+
+// untilRenewal fires when the first claim of a flight is at half of its time.
+func (l *loop) untilRenewal() (<-chan time.Time, func()) {
+	if l.opt.Claim == 0 || len(l.order) == 0 || l.stopped {
+		return nil, func() {}
+	}
+	first := l.order[0].claimed
+	for _, f := range l.order[1:] {
+		if f.claimed.Before(first) {
+			first = f.claimed
+		}
+	}
+	return l.clock.After(max(0, first.Add(l.opt.Claim/2).Sub(l.clock.Now())))
+}
+
+// renew holds the turns under way for longer. A turn that was taken away meanwhile is
+// told by its acceptance; one that cannot be renewed now is tried again after a while.
+func (l *loop) renew() {
+	now := l.clock.Now()
+	for _, f := range l.order {
+		if now.Sub(f.claimed) < l.opt.Claim/2 {
+			continue
+		}
+		out, err := l.r.ClaimTurn(l.work, runner.ClaimOptions{Target: f.turn.TurnID, Action: protocol.ClaimRenew, For: l.opt.Claim})
+		l.adopt(&out.Done, err)
+		f.claimed = now
+		if err != nil {
+			f.claimed = now.Add(l.opt.Poll - l.opt.Claim/2)
+		}
+	}
+}
