@@ -110,7 +110,7 @@ func (v *view) openObjections() string {
 	if len(l) == 0 {
 		return ""
 	}
-	return "### Open Objections\n\nRaised in this run and still open. If your turn settles one, say so in your decisions.\n\n" +
+	return "### Open Objections\n\nRaised in this run and still open. If your turn settles one, name it again in your `objections` with `status` `resolved`.\n\n" +
 		l.String()
 }
 

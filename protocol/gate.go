@@ -40,6 +40,7 @@ const (
 	FindingUndefinedGate     = "undefined_gate" // does not fail the gate
 	FindingMalformedArtifact = "malformed_artifact"
 	FindingSignoffStale      = "signoff_stale"  // a sign-off that no person gave in this run
+	FindingObjection         = "objection_open" // rules.objections_block
 	FindingDocumentStale     = "document_stale" // a document that no turn of the phase touched
 )
 
@@ -61,6 +62,10 @@ type GateInput struct {
 	Marks *ojson.Map[*run.DocumentMark]
 	// Person: a person passes the gate and answers for what its documents say.
 	Person bool
+
+	// Blocking are the ids of the open objections of severity blocking; they hold the
+	// completion up with rules.objections_block.
+	Blocking []string
 
 	// Trace gets a step for each thing the gate looks at; nil: nowhere.
 	Trace *verdict.Step
@@ -157,6 +162,14 @@ func EvaluateRunCompletion(in GateInput) GateResult {
 		return r
 	}
 	r.evaluate(in, ActionComplete, "Gate %s referenced but not defined — treated as open")
+	if in.Config.Rules.ObjectionsBlock && len(in.Blocking) > 0 {
+		r.Action, r.Passed, r.BlockedByHuman = ActionGateFailed, false, false
+		r.add(GateFinding{
+			Code: FindingObjection,
+			Reason: fmt.Sprintf("Blocking objections are open: %s; a turn resolves them, or a person: git agentxchain objection close",
+				wire.List(in.Blocking)),
+		})
+	}
 	return r
 }
 

@@ -160,6 +160,8 @@ func specOfOperation(name string) string {
 		return specDir + "gates.md#approval-by-a-person"
 	case "deny_gate":
 		return specDir + "gates.md#a-person-says-no"
+	case OpObjection:
+		return specDir + "results.md#objections"
 	case OpRetry:
 		return specDir + "gates.md#a-failed-gate-is-asked-again"
 	case "withdraw_approval":

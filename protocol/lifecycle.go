@@ -84,6 +84,10 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 	s.QueuedRunCompletion = nil
 	in.CompletionRequest = true
 	g := t.completionGate(in)
+	if n := len(in.Blocking); n > 0 && g.Action != ActionGateFailed && g.Action != ActionNotFinalPhase {
+		a.warnings = append(a.warnings, "Blocking objections are open: "+wire.List(in.Blocking)+
+			" (git agentxchain objection list). rules.objections_block would hold the completion up.")
+	}
 	t.completion(&g, by, !own)
 	a.ignored(&g, ActionNotFinalPhase)
 	return evaluated{&g, run.GateCompletion}
@@ -324,10 +328,11 @@ func (t *transition) gateInput(files []FileBlob) GateInput {
 		}
 	}
 	return GateInput{
-		Config: t.cfg,
-		Phase:  t.s.Phase,
-		Files:  NewFiles(facts),
-		Marks:  DocumentMarks(t.cfg, t.s),
+		Config:   t.cfg,
+		Phase:    t.s.Phase,
+		Blocking: t.x.BlockingObjections(),
+		Files:    NewFiles(facts),
+		Marks:    DocumentMarks(t.cfg, t.s),
 		Participated: func(phase, role string) bool {
 			roles, _ := t.x.Participants.Get(phase)
 			return slices.Contains(roles, role)

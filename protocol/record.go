@@ -106,7 +106,7 @@ func DecodeRecord(doc []byte, evidence func(digest string) ([]byte, error)) (*Re
 // asked for; not to be changed.
 var operations = sync.OnceValue(func() map[string]Operation {
 	ops := []Operation{&InitRun{}, &AssignTurn{}, &AcceptTurn{}, &RejectTurn{}, &ReissueTurn{}, &ApprovePhase{}, &ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &Checkpoint{}, &Audit{},
-		&DispatchTurn{}, &RefreshBaseline{}, &AdvanceTurn{}, &Watch{}, &DispatchTimeout{}, &SendMessage{}, &AckMessage{}, &RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{}, &AbandonRun{}, &WithdrawApproval{}, &RetryGate{}, &DecideProposal{}, &InjectIntent{}, &ReconcileCommits{}, &ClaimTurn{}}
+		&DispatchTurn{}, &RefreshBaseline{}, &AdvanceTurn{}, &Watch{}, &DispatchTimeout{}, &SendMessage{}, &AckMessage{}, &RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{}, &AbandonRun{}, &WithdrawApproval{}, &RetryGate{}, &CloseObjection{}, &DecideProposal{}, &InjectIntent{}, &ReconcileCommits{}, &ClaimTurn{}}
 	m := make(map[string]Operation, len(ops))
 	for _, op := range ops {
 		m[op.Name()] = op

@@ -68,7 +68,7 @@ func legalEdges(op string) []edge {
 	case "record_audit", "record_lease", OpConfirm:
 		// Evidence is recorded in whatever status the run is, and changes none.
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
-	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message", OpInject, OpReconcile, OpClaim:
+	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message", OpInject, OpReconcile, OpClaim, OpObjection:
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}}
 	case "config_adopt":
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {blocked, active}}

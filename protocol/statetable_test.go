@@ -41,6 +41,7 @@ func TestLegalTransitionTable(t *testing.T) {
 		"reissue_turn":       "active>active active>blocked paused>paused blocked>active blocked>blocked",
 		"approve_transition": "paused>active paused>paused paused>blocked blocked>blocked",
 		OpDeny:               "paused>active",
+		OpObjection:          "active>active paused>paused blocked>blocked",
 		OpRetry:              "active>active active>paused active>completed",
 		OpWithdraw:           "", // without an approval to take back
 		OpAbandon:            "active>failed paused>failed blocked>failed",

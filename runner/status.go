@@ -370,10 +370,11 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 		facts = append(facts, f)
 	}
 	in := protocol.GateInput{
-		Config: v.Config,
-		Phase:  phase,
-		Files:  protocol.NewFiles(facts),
-		Marks:  protocol.DocumentMarks(v.Config, v.State),
+		Config:   v.Config,
+		Phase:    phase,
+		Blocking: v.Index.BlockingObjections(),
+		Files:    protocol.NewFiles(facts),
+		Marks:    protocol.DocumentMarks(v.Config, v.State),
 		Participated: func(p, role string) bool {
 			roles, _ := v.Index.Participants.Get(p)
 			return slices.Contains(roles, role)

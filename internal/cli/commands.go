@@ -60,6 +60,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newUnblockCommand(f),
 		newReconcileCommand(f),
 		newCheckpointCommand(f),
+		newObjectionCommand(f),
 		newProposalCommand(f),
 		newInjectCommand(f),
 		newIntakeCommand(f),

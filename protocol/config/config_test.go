@@ -187,7 +187,7 @@ func TestDecodeConfigFull(t *testing.T) {
 	if diff := cmp.Diff(&Timeouts{num(10), num(60.5), num(600), "warn"}, c.Timeouts); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Rules{false, 4, 5, true, true, RepairReference}, c.Rules); diff != "" {
+	if diff := cmp.Diff(Rules{false, 4, 5, true, true, false, RepairReference}, c.Rules); diff != "" {
 		t.Error(diff)
 	}
 	c.RunLoop.Raw = nil

@@ -38,7 +38,7 @@ func layout() []string {
 		"budget.{per_turn_max_usd,per_run_max_usd,on_exceed,cost_rates}", "budget.cost_rates.*.{input_per_1m,output_per_1m}",
 		"timeouts.{per_turn_minutes,per_phase_minutes,per_run_minutes,action}",
 		"hooks.*", "notifications.{webhooks,approval_sla}", "schedules.*", "prompts.*", "retention", "files", "dashboard",
-		"rules.{challenge_required,max_turn_retries,max_deadlock_cycles,enforce_routing,strict_verification,result_repair}",
+		"rules.{challenge_required,max_turn_retries,max_deadlock_cycles,enforce_routing,strict_verification,objections_block,result_repair}",
 		"run_loop.{non_progress_threshold,max_turns,startup_watchdog_ms,startup_heartbeat_ms,liveness_heartbeat_ms,stale_turn_threshold_ms}",
 		"git_hooks.{protected,protected_branches,require_turn}",
 		"gate_semantic_coverage_mode", "intent_coverage_mode",

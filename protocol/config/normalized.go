@@ -79,6 +79,9 @@ func normalizedRules(c *Config) *ojson.Object {
 	if c.Rules.StrictVerify {
 		out.Set("strict_verification", true)
 	}
+	if c.Rules.ObjectionsBlock {
+		out.Set("objections_block", true)
+	}
 	return out
 }
 

@@ -127,6 +127,7 @@ func ruleJudges() members {
 		"max_deadlock_cycles": notHigher(2),
 		"enforce_routing":     turnedOn(false),
 		"strict_verification": turnedOn(false),
+		"objections_block":    turnedOn(false),
 		"result_repair":       ranked(RepairReference, RepairReference, RepairStrict),
 	}
 }

@@ -32,6 +32,7 @@ func (d *decoder) rules() {
 	r.MaxDeadlockCycles = orInt(s.integer("max_deadlock_cycles", 0, math.MaxInt32), 2)
 	r.EnforceRouting = s.boolean("enforce_routing", false)
 	r.StrictVerify = s.boolean("strict_verification", false)
+	r.ObjectionsBlock = s.boolean("objections_block", false)
 	// A word that cannot be read must not bring the repairs back.
 	r.ResultRepair = RepairReference
 	if s.o.Has("result_repair") {

@@ -250,6 +250,15 @@ func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 	line := 0
 	var recent []*ojson.Object
 	used := DecodeDecisionIDs(nil)
+	var closed closings
+	for l := range read(wire.LedgerDecisions) {
+		if id := l.Row.String("id"); id != "" && l.Row.String("run_id") == x.Run {
+			used.Add(id)
+		}
+		if l.Row.String("type") == RowObjectionClosed && l.Row.String("run_id") == x.Run {
+			closed = append(closed, l.Row)
+		}
+	}
 	for l := range read(wire.LedgerHistory) {
 		line++
 		row := l.Row
@@ -262,6 +271,9 @@ func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 		if _, ok := row.Int("accepted_sequence"); !ok {
 			row = row.Clone()
 			row.Set("accepted_sequence", line)
+		}
+		if at := row.String("accepted_at"); at != "" {
+			closed.before(at, x)
 		}
 		x.take(row, used)
 		// take copies what others may hold; of a whole history that is too much.
@@ -286,11 +298,7 @@ func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 	if s.Status == wire.StatusCompleted && !slices.Contains(x.PhasesDone, s.Phase) {
 		x.PhasesDone = append(x.PhasesDone, s.Phase)
 	}
-	for l := range read(wire.LedgerDecisions) {
-		if id := l.Row.String("id"); id != "" && l.Row.String("run_id") == x.Run {
-			used.Add(id)
-		}
-	}
+	closed.before("", x)
 	x.DecisionIDs = used.Encode()
 	var escalations []*ojson.Object
 	for l := range read(wire.LedgerEscalations) {
@@ -315,6 +323,39 @@ func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 	x.KeepRequests(s)
 	x.Trim(s)
 	return x
+}
+
+// RowObjectionClosed is the type of the row of the decision ledger that says a person
+// closed an objection.
+const RowObjectionClosed = "objection_closed"
+
+// CloseObjection forgets an objection of a turn.
+func (x *Index) CloseObjection(turn, id string) {
+	x.OpenObjections = slices.DeleteFunc(slices.Clone(x.OpenObjections), func(o *ojson.Object) bool {
+		return o.String("turn_id") == turn && o.String("id") == id
+	})
+}
+
+// closings are the objections that people closed, in the order of the ledger.
+type closings []*ojson.Object
+
+// before carries out those that came before the time, all of them for "".
+func (c *closings) before(at string, x *Index) {
+	for len(*c) > 0 && (at == "" || (*c)[0].String("timestamp") < at) {
+		x.CloseObjection((*c)[0].String("turn_id"), (*c)[0].String("objection_id"))
+		*c = (*c)[1:]
+	}
+}
+
+// BlockingObjections names the open objections of severity blocking.
+func (x *Index) BlockingObjections() []string {
+	var out []string
+	for _, o := range x.OpenObjections {
+		if o.String("severity") == "blocking" {
+			out = append(out, o.String("id"))
+		}
+	}
+	return out
 }
 
 // SeriousObjection reports whether an objection of high or blocking severity is open.

@@ -22,6 +22,7 @@ func PersonActs(r *ojson.Object) []*ojson.Object {
 		"run_abandoned":       "abandoned_by",
 		"gate_left":           "left_by",
 		"gate_retried":        "asked_by",
+		"objection_closed":    "closed_by",
 		"human_unblock":       "unblocked_by",
 		"human_rejection":     "rejected_by",
 		"human_overrule":      "overruled_by",

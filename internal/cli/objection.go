@@ -1,0 +1,99 @@
+// objection list and objection close: what turns hold against the work, and a person's answer.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func newObjectionCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "objection", Category: categoryRun, Usage: "what turns hold against the work; answer one",
+		Subcommands: []*ucli.Command{
+			{
+				Name: "list", Usage: "the objections of the run that are open",
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runObjectionList(c.Context, f)
+				},
+			},
+			{
+				Name: "close", ArgsUsage: "ID", Usage: "close an objection for a reason, which the next turn reads",
+				Description: "A turn closes an objection itself by naming it again with the status resolved. " +
+					"A process inside a dispatched turn is refused.",
+				Flags: []ucli.Flag{
+					&ucli.StringFlag{Name: "because", Aliases: []string{"reason"}, Usage: "why (`TEXT`); it is recorded"},
+					&ucli.StringFlag{Name: "turn", Usage: "the `TURN` that raised it, where several gave the same id"},
+				},
+				Action: func(c *ucli.Context) error {
+					return runObjectionClose(c.Context, f, c.Args().First(), c.String("turn"), c.String("because"))
+				},
+			},
+		},
+	}
+}
+
+func runObjectionList(ctx context.Context, f *term.Factory) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	v, err := r.View(ctx)
+	if err != nil {
+		return err
+	}
+	tellNotices(f, v.Notices)
+	rows := nonNilObjects(v.Index.OpenObjections)
+	f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "objections", rows), func(p *term.Printer) {
+		if len(rows) == 0 {
+			p.Println("No objection is open.")
+			return
+		}
+		t := &term.Table{Header: []string{"ID", "SEVERITY", "ROLE", "TURN", "STATEMENT"}, Flex: 4}
+		for _, o := range rows {
+			t.Row(o.String("id"), o.String("severity"), o.String("role"), o.String("turn_id"), o.String("statement"))
+			if o.String("severity") == "blocking" {
+				t.Emphasise(1, p.Red)
+			}
+		}
+		p.Table(t)
+	})
+	return nil
+}
+
+func runObjectionClose(ctx context.Context, f *term.Factory, id, turn, reason string) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.CloseObjection(ctx, id, turn, reason)
+	tellNotices(f, out.Notices)
+	if err != nil {
+		return err
+	}
+	payload := donePayload(&out.Done)
+	payload.Set("closed", out.Result.Closed)
+	payload.Set("reason", out.Result.Reason)
+	payload.Set("open", out.Result.Left)
+	n := next(ctx, r)
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		o := out.Result.Closed
+		p.Printf("Objection %s of %s is closed: %s\n\n", p.Bold(term.OneLine(o.String("id"))),
+			term.OneLine(o.String("role")), term.OneLine(o.String("statement")))
+		p.Field("Because", "%s", term.OneLine(out.Result.Reason))
+		p.Field("Open", "%s", counted(out.Result.Left, "objection"))
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}

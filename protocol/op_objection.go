@@ -1,0 +1,100 @@
+// CloseObjection: a person answers an objection (docs/spec/results.md#objections).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// OpObjection is the wire name of CloseObjection.
+const OpObjection = "close_objection"
+
+// CloseObjection closes one open objection of the run for a reason, which the next turn
+// reads. A turn closes one itself by naming it again with the status resolved.
+type CloseObjection struct {
+	ID     string `json:"id"`                // OBJ- and a number
+	Turn   string `json:"turn_id,omitempty"` // that raised it, where several gave the id
+	Reason string `json:"reason"`
+}
+
+func (*CloseObjection) Name() string   { return OpObjection }
+func (*CloseObjection) Blobs() []*Blob { return nil }
+
+// ObjectionResult is the outcome of CloseObjection.
+type ObjectionResult struct {
+	Closed *ojson.Object // turn_id, role, id, severity, statement
+	Reason string
+	Left   int // further objections that are open
+}
+
+func (op *CloseObjection) apply(t *transition) *wire.Error {
+	s := t.s
+	if err := t.outsideTurn("close an objection", "git agentxchain objection close "+wire.ShellWord(op.ID)); err != nil {
+		return err
+	}
+	reason := wire.TrimSpace(op.Reason)
+	switch {
+	case s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked:
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("The run is %s; its objections stand as they are.", s.Status), Hint: "git agentxchain status"}
+	case reason == "":
+		return &wire.Error{Code: wire.CodeReasonRequired, Field: "reason",
+			Message: "An objection is closed for a reason, which the next turn reads.",
+			Hint:    "git agentxchain objection close " + wire.ShellWord(op.ID) + " --because TEXT"}
+	case len(reason) > maxDenial:
+		return tooLong(reason)
+	}
+	at, err := op.find(t.x)
+	if err != nil {
+		return err
+	}
+	o := t.x.OpenObjections[at]
+	t.x.CloseObjection(o.String("turn_id"), o.String("id"))
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"type", run.RowObjectionClosed,
+		"run_id", s.Run(),
+		"phase", s.Phase,
+		"objection_id", o.String("id"),
+		"turn_id", o.String("turn_id"),
+		"severity", o.String("severity"),
+		"statement", o.String("statement"),
+		"closed_by", t.person(),
+		"reason", reason,
+		"terminal", t.env.Actor.Terminal,
+		"timestamp", t.env.Time(),
+	))
+	t.talk("closes an objection", o.String("id")+" of "+o.String("turn_id")+": "+run.Clip(o.String("statement"), 200), reason)
+	t.subject = "close objection " + wire.OneLine(o.String("id"))
+	t.result = &ObjectionResult{Closed: o, Reason: reason, Left: len(t.x.OpenObjections)}
+	return nil
+}
+
+// find returns where the objection stands among the open ones.
+func (op *CloseObjection) find(x *run.Index) (int, *wire.Error) {
+	var at []int
+	for i, o := range x.OpenObjections {
+		if o.String("id") == op.ID && (op.Turn == "" || o.String("turn_id") == op.Turn) {
+			at = append(at, i)
+		}
+	}
+	switch len(at) {
+	case 0:
+		return 0, &wire.Error{Code: wire.CodeNotFound, Field: "id",
+			Message: fmt.Sprintf("No open objection of this run is called %s.", wire.Shown(op.ID)), Hint: "git agentxchain objection list"}
+	case 1:
+		return at[0], nil
+	}
+	turns := make([]string, len(at))
+	for i, n := range at {
+		turns[i] = x.OpenObjections[n].String("turn_id")
+	}
+	slices.Sort(turns)
+	return 0, &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_id",
+		Message: fmt.Sprintf("Several turns raised an objection %s: %s.", wire.Shown(op.ID), wire.List(turns)),
+		Hint:    "name the turn with --turn"}
+}

@@ -1,0 +1,32 @@
+// CloseObjection: a person answers an objection of a turn.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ObjectionClosed is the outcome of CloseObjection.
+type ObjectionClosed struct {
+	Done
+	Result *protocol.ObjectionResult
+}
+
+// CloseObjection closes one open objection of the run; the next turn reads the reason.
+// turn names who raised it where several turns gave the same id, "" otherwise.
+//
+// Errors: inside_dispatched_turn, invalid_state_transition, reason_required, not_found,
+// invalid_argument, and those of every change.
+func (r *Runner) CloseObjection(ctx context.Context, id, turn, reason string) (*ObjectionClosed, error) {
+	out := &ObjectionClosed{}
+	done, err := r.do(ctx, "objection", func(context.Context, *change) (protocol.Operation, error) {
+		return &protocol.CloseObjection{ID: id, Turn: turn, Reason: reason}, nil
+	})
+	out.Done = *done
+	if err == nil {
+		out.Result = done.Transition.Result.(*protocol.ObjectionResult)
+	}
+	return out, err
+}
