@@ -75,6 +75,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newTurnCommand(f),
 		newWhyCommand(f),
 		newExplainCommand(f),
+		newTimelineCommand(f),
 		newAtCommand(f),
 		newBlameCommand(f),
 		newWhatifCommand(f),

@@ -1,0 +1,550 @@
+// The picture: turns with their attempts, gates, waits, and what connects them.
+
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Outcomes of an attempt, and of a turn.
+const (
+	Open     = "at work"
+	Accepted = "accepted"
+	Refused  = "refused"   // by the rules; the same attempt goes on
+	SentBack = "sent back" // a new attempt follows
+	Conflict = "conflict"
+	Stalled  = "stalled"
+	Failed   = "failed" // no attempt follows
+	GivenUp  = "given up"
+)
+
+// Picture is one run, in the order of time.
+type Picture struct {
+	Run    string    `json:"run_id"`
+	Start  time.Time `json:"start"`
+	End    time.Time `json:"end"`
+	Live   bool      `json:"live"` // something is open: End is now
+	Phase  string    `json:"only_phase,omitempty"`
+	Phases []Span    `json:"phases"`
+	Turns  []Turn    `json:"turns"`
+	Posts  []Post    `json:"gates"`
+	Waits  []Wait    `json:"waits"`
+	Alarms []Alarm   `json:"escalations"`
+	Arrows []Arrow   `json:"arrows"`
+}
+
+// Span is a phase from when it was entered to when it was left.
+type Span struct {
+	Name  string    `json:"phase"`
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+}
+
+// Turn is a bar of the picture.
+type Turn struct {
+	ID           string    `json:"turn_id"`
+	Role         string    `json:"role"`
+	Phase        string    `json:"phase"`
+	Outcome      string    `json:"outcome"`
+	Start        time.Time `json:"start"`
+	End          time.Time `json:"end"`
+	Attempts     []Attempt `json:"attempts"` // its segments, at least one
+	Summary      string    `json:"summary,omitempty"`
+	Commit       string    `json:"checkpoint,omitempty"`
+	CommittedAt  time.Time `json:"checkpointed_at,omitzero"`
+	USD          float64   `json:"usd"`
+	InputTokens  int64     `json:"input_tokens"`
+	OutputTokens int64     `json:"output_tokens"`
+}
+
+// Attempt is the part of a turn up to an answer.
+type Attempt struct {
+	Start   time.Time `json:"start"`
+	End     time.Time `json:"end"`
+	Outcome string    `json:"outcome"`
+	Why     string    `json:"why,omitempty"`
+}
+
+// Retries is how often the turn was refused, sent back or lost before its end.
+func (t *Turn) Retries() int {
+	n := 0
+	for _, a := range t.Attempts {
+		if a.Outcome != Accepted && a.Outcome != Open && a.Outcome != GivenUp {
+			n++
+		}
+	}
+	return n
+}
+
+// Worked is how long its attempts took together.
+func (t *Turn) Worked() (d time.Duration) {
+	for _, a := range t.Attempts {
+		d += a.End.Sub(a.Start)
+	}
+	return d
+}
+
+// Post is a gate that opened, or stayed shut.
+type Post struct {
+	At     time.Time `json:"at"`
+	Gate   string    `json:"gate_id"`
+	From   string    `json:"from_phase,omitempty"`
+	To     string    `json:"to_phase,omitempty"`
+	Opened bool      `json:"opened"`
+	By     string    `json:"by,omitempty"`
+	Why    string    `json:"why,omitempty"`
+}
+
+// Wait is a time in which a person was waited for.
+type Wait struct {
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	Phase string    `json:"phase"`
+	For   string    `json:"for"` // approval, or what the run was blocked on
+	Open  bool      `json:"open"`
+}
+
+// Alarm is an escalation or a block.
+type Alarm struct {
+	At  time.Time `json:"at"`
+	Why string    `json:"why"`
+}
+
+// Arrow connects two turns.
+type Arrow struct {
+	From string `json:"from_turn"`
+	To   string `json:"to_turn"`
+	Kind string `json:"kind"` // delegation, conflict, reissue
+}
+
+// Options of Build.
+type Options struct {
+	Run   string    // rows of other runs are left out; rows that name none belong
+	Phase string    // only this phase, "" for all
+	Now   time.Time // where what is open ends; zero: at the last row
+}
+
+type builder struct {
+	p       *Picture
+	turns   []*Turn
+	byID    map[string]*Turn
+	wait    *Wait
+	posted  map[string]int // gate and time -> its post
+	decided []*Fact
+	done    bool
+}
+
+// Build makes the picture of one run. The order of facts of one time is kept.
+func Build(facts []*Fact, opt Options) *Picture {
+	var rows []*Fact
+	for _, f := range facts {
+		if f != nil && (f.Run == "" || opt.Run == "" || f.Run == opt.Run) && !f.At.IsZero() {
+			rows = append(rows, f)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *Fact) int { return a.At.Compare(b.At) })
+	b := &builder{p: &Picture{Run: opt.Run}, byID: make(map[string]*Turn), posted: make(map[string]int)}
+	for _, f := range rows {
+		b.take(f)
+	}
+	b.finish(rows, opt)
+	if opt.Phase != "" {
+		b.p.only(opt.Phase)
+	}
+	return b.p
+}
+
+func (b *builder) take(f *Fact) {
+	if b.wait != nil && f.Status == string(wire.StatusActive) && f.Kind != kindHistory {
+		b.endWait(f)
+	}
+	switch f.Kind {
+	case run.EventRunStarted:
+		b.p.Phases = append(b.p.Phases, Span{Name: f.Phase, Start: f.At})
+	case run.EventPhaseEntered:
+		if n := len(b.p.Phases); n > 0 {
+			b.p.Phases[n-1].End = f.At
+		}
+		b.p.Phases = append(b.p.Phases, Span{Name: cmp.Or(f.To, f.Phase), Start: f.At})
+		if f.Gate != "" {
+			if p := b.post(f, true); f.By == "auto" && p.By == "" {
+				p.By = "the rules"
+			}
+		}
+	case run.EventGatePending:
+		b.startWait(f, "approval")
+	case run.EventGateApproved:
+		b.endWait(f)
+		b.post(f, true)
+	case run.EventGateFailed, run.EventApprovalWithdrawn, run.EventGateLeft:
+		b.endWait(f)
+		if p := b.post(f, false); f.Kind == run.EventGateLeft {
+			p.Why = cmp.Or(p.Why, "the request was taken back")
+		} else if f.Kind == run.EventApprovalWithdrawn {
+			p.Why, b.done = cmp.Or(p.Why, "the approval was withdrawn"), false
+		}
+	case run.EventRunBlocked:
+		b.alarm(f)
+		b.startWait(f, cmp.Or(f.Why, "a way out"))
+	case run.EventEscalationRaised, run.EventHumanEscalationRaised:
+		b.alarm(f)
+	case run.EventEscalationResolved, run.EventHumanEscalationResolved:
+		b.endWait(f)
+	case run.EventRunCompleted, run.EventAbandoned:
+		b.endWait(f)
+		b.giveUp(f)
+		b.done = true
+	case kindApproval, kindDenial, kindPolicy:
+		b.decided = append(b.decided, f)
+	default:
+		b.turn(f)
+	}
+}
+
+// turn is what happened to a turn.
+func (b *builder) turn(f *Fact) {
+	if f.Kind == run.EventPhaseCleanup {
+		b.giveUp(f)
+		return
+	}
+	if f.Turn == "" {
+		return
+	}
+	t := b.byID[f.Turn]
+	if t == nil {
+		t = &Turn{ID: f.Turn, Role: f.Role, Phase: f.Phase, Outcome: Open, Start: f.At}
+		b.byID[f.Turn] = t
+		b.turns = append(b.turns, t)
+	}
+	t.Role = cmp.Or(t.Role, f.Role)
+	switch f.Kind {
+	case run.EventTurnDispatched:
+		if t.Outcome != Accepted && t.Outcome != GivenUp {
+			t.Outcome = Open
+			t.begin(f.At)
+		}
+	case run.EventAcceptanceFailed:
+		t.end(f, Refused)
+		t.begin(f.At)
+	case run.EventTurnConflicted:
+		t.end(f, Conflict)
+		t.Outcome = Conflict
+		for _, other := range f.Others {
+			b.p.Arrows = append(b.p.Arrows, Arrow{other, t.ID, "conflict"})
+		}
+	case run.EventTurnRejected:
+		t.end(f, SentBack)
+		if f.Final {
+			t.Outcome = Failed
+		}
+	case run.EventTurnStalled, run.EventTurnStartFailed:
+		t.end(f, Stalled)
+		t.Outcome = Stalled
+	case run.EventTurnReissued:
+		if old := b.byID[f.From]; old != nil {
+			old.end(f, GivenUp)
+			old.Outcome = GivenUp
+			b.p.Arrows = append(b.p.Arrows, Arrow{old.ID, t.ID, "reissue"})
+		}
+	case run.EventTurnAccepted:
+		b.accepted(t, f)
+	case run.EventTurnCheckpointed:
+		t.Commit, t.CommittedAt = f.Commit, f.At
+	case kindHistory:
+		b.history(t, f)
+	}
+}
+
+func (b *builder) accepted(t *Turn, f *Fact) {
+	if len(t.Attempts) == 0 {
+		t.begin(started(f))
+	}
+	t.end(f, Accepted)
+	t.Outcome = Accepted
+}
+
+// started is when a fact says its turn began, no later than the fact.
+func started(f *Fact) time.Time {
+	if f.Start.IsZero() || f.Start.After(f.At) {
+		return f.At
+	}
+	return f.Start
+}
+
+// history adds what only the row of a turn knows.
+func (b *builder) history(t *Turn, f *Fact) {
+	if f.Status == run.HistoryReissued {
+		if len(t.Attempts) == 0 {
+			t.begin(started(f))
+		}
+		t.end(f, GivenUp)
+		t.Outcome = GivenUp
+		return
+	}
+	if t.Outcome != Accepted { // no event told: another tool's run, or a cut log
+		b.accepted(t, f)
+	}
+	t.Phase, t.Summary = cmp.Or(f.Phase, t.Phase), f.Why
+	t.USD, t.InputTokens, t.OutputTokens = f.USD, f.Input, f.Output
+	t.Commit = cmp.Or(t.Commit, f.Commit)
+	if f.From != "" && f.From != t.ID {
+		b.p.Arrows = append(b.p.Arrows, Arrow{f.From, t.ID, "delegation"})
+	}
+}
+
+func (t *Turn) begin(at time.Time) {
+	if n := len(t.Attempts); n > 0 && t.Attempts[n-1].Outcome == Open {
+		return
+	}
+	if len(t.Attempts) < maxAttempts {
+		t.Attempts = append(t.Attempts, Attempt{Start: at, Outcome: Open})
+	}
+}
+
+// end ends the open attempt; a second answer to one that ended already is its own.
+func (t *Turn) end(f *Fact, outcome string) {
+	n := len(t.Attempts)
+	if n == 0 {
+		return
+	}
+	if a := &t.Attempts[n-1]; a.Outcome == Open {
+		a.End, a.Outcome = f.At, outcome
+		if outcome != Accepted {
+			a.Why = f.Why
+		}
+	}
+}
+
+// maxAttempts bounds the segments of one bar.
+const maxAttempts = 100
+
+func (b *builder) giveUp(f *Fact) {
+	for _, id := range f.Others {
+		if t := b.byID[id]; t != nil && t.Outcome != Accepted {
+			t.end(f, GivenUp)
+			t.Outcome = GivenUp
+		}
+	}
+}
+
+func (b *builder) startWait(f *Fact, what string) {
+	if b.wait != nil {
+		return
+	}
+	b.wait = &Wait{Start: f.At, Phase: f.Phase, For: what, Open: true}
+}
+
+func (b *builder) endWait(f *Fact) {
+	if b.wait == nil {
+		return
+	}
+	b.wait.End, b.wait.Open = f.At, false
+	if b.wait.For == "approval" && f.Gate != "" {
+		b.wait.For = "approval of " + f.Gate
+	}
+	b.p.Waits = append(b.p.Waits, *b.wait)
+	b.wait = nil
+}
+
+func (b *builder) post(f *Fact, opened bool) *Post {
+	key := f.Gate + "\x00" + strconv.FormatInt(f.At.UnixMilli(), 10)
+	i, ok := b.posted[key]
+	if !ok {
+		i = len(b.p.Posts)
+		b.posted[key] = i
+		b.p.Posts = append(b.p.Posts, Post{At: f.At, Gate: f.Gate, From: cmp.Or(f.From, f.Phase), To: f.To, Opened: opened,
+			Why: f.Why})
+	}
+	return &b.p.Posts[i]
+}
+
+func (b *builder) alarm(f *Fact) {
+	if n := len(b.p.Alarms); n > 0 && b.p.Alarms[n-1].At.Equal(f.At) {
+		return // a block and the escalation it raises are one
+	}
+	b.p.Alarms = append(b.p.Alarms, Alarm{f.At, f.Why})
+}
+
+// finish closes what is open and names who decided.
+func (b *builder) finish(rows []*Fact, opt Options) {
+	p := b.p
+	if len(rows) > 0 {
+		p.Start, p.End = rows[0].At, rows[len(rows)-1].At
+		p.Run = cmp.Or(p.Run, rows[0].Run)
+	}
+	if !b.done && opt.Now.After(p.End) && len(rows) > 0 {
+		p.Live, p.End = true, opt.Now
+	}
+	for _, f := range b.decided {
+		if i, ok := b.posted[f.Gate+"\x00"+strconv.FormatInt(f.At.UnixMilli(), 10)]; ok {
+			p.Posts[i].By = f.By
+		}
+	}
+	if b.wait != nil {
+		b.wait.End = p.End
+		p.Waits = append(p.Waits, *b.wait)
+	}
+	if n := len(p.Phases); n > 0 {
+		p.Phases[n-1].End = p.End
+	}
+	for _, t := range b.turns {
+		t.close(p)
+		p.Turns = append(p.Turns, *t)
+		if t.Start.Before(p.Start) {
+			p.Start = t.Start
+		}
+	}
+	slices.SortStableFunc(p.Turns, func(a, b Turn) int { return a.Start.Compare(b.Start) })
+}
+
+// close gives a turn the times of its attempts.
+func (t *Turn) close(p *Picture) {
+	if len(t.Attempts) == 0 {
+		t.Attempts = []Attempt{{Start: t.Start, End: t.Start, Outcome: t.Outcome}}
+	}
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Outcome == Open {
+			a.End = p.End
+		}
+	}
+	t.Start, t.End = t.Attempts[0].Start, t.Attempts[len(t.Attempts)-1].End
+}
+
+// only keeps what belongs to one phase, and its time.
+func (p *Picture) only(phase string) {
+	p.Phase = phase
+	p.Phases = slices.DeleteFunc(p.Phases, func(s Span) bool { return s.Name != phase })
+	p.Turns = slices.DeleteFunc(p.Turns, func(t Turn) bool { return t.Phase != phase })
+	p.Posts = slices.DeleteFunc(p.Posts, func(g Post) bool { return g.From != phase })
+	p.Waits = slices.DeleteFunc(p.Waits, func(w Wait) bool { return w.Phase != phase })
+	in := func(at time.Time) bool {
+		return slices.ContainsFunc(p.Phases, func(s Span) bool { return !at.Before(s.Start) && !at.After(s.End) })
+	}
+	p.Alarms = slices.DeleteFunc(p.Alarms, func(a Alarm) bool { return !in(a.At) })
+	kept := make(map[string]bool, len(p.Turns))
+	for i := range p.Turns {
+		kept[p.Turns[i].ID] = true
+	}
+	p.Arrows = slices.DeleteFunc(p.Arrows, func(a Arrow) bool { return !kept[a.From] || !kept[a.To] })
+	from, to := time.Time{}, time.Time{}
+	grow := func(a, b time.Time) {
+		if from.IsZero() || a.Before(from) {
+			from = a
+		}
+		if b.After(to) {
+			to = b
+		}
+	}
+	for _, s := range p.Phases {
+		grow(s.Start, s.End)
+	}
+	for i := range p.Turns {
+		grow(p.Turns[i].Start, p.Turns[i].End)
+	}
+	p.Start, p.End = from, to
+	p.Live = p.Live && (slices.ContainsFunc(p.Turns, func(t Turn) bool { return t.Outcome == Open }) ||
+		slices.ContainsFunc(p.Waits, func(w Wait) bool { return w.Open }))
+}
+
+// Sum is what a role, a phase or the whole run took.
+type Sum struct {
+	Name                      string        `json:"name"`
+	Turns                     int           `json:"turns"`
+	Retries                   int           `json:"retries"`
+	USD                       float64       `json:"usd"`
+	InputTokens, OutputTokens int64         `json:"-"`
+	Worked                    time.Duration `json:"-"`
+}
+
+func (s *Sum) add(t *Turn) {
+	s.Turns++
+	s.Retries += t.Retries()
+	s.USD += t.USD
+	s.InputTokens += t.InputTokens
+	s.OutputTokens += t.OutputTokens
+	s.Worked += t.Worked()
+}
+
+// Total sums every turn up.
+func (p *Picture) Total() Sum {
+	s := Sum{}
+	for i := range p.Turns {
+		s.add(&p.Turns[i])
+	}
+	return s
+}
+
+// ByRole and ByPhase sum turns up, in the order of their first turn.
+func (p *Picture) ByRole() []Sum  { return p.sums(func(t *Turn) string { return t.Role }) }
+func (p *Picture) ByPhase() []Sum { return p.sums(func(t *Turn) string { return t.Phase }) }
+
+func (p *Picture) sums(of func(*Turn) string) (out []Sum) {
+	at := make(map[string]int)
+	for i := range p.Turns {
+		name := of(&p.Turns[i])
+		j, ok := at[name]
+		if !ok {
+			j = len(out)
+			at[name] = j
+			out = append(out, Sum{Name: name})
+		}
+		out[j].add(&p.Turns[i])
+	}
+	return out
+}
+
+// Waited is how long people were waited for.
+func (p *Picture) Waited() (d time.Duration) {
+	for _, w := range p.Waits {
+		d += w.End.Sub(w.Start)
+	}
+	return d
+}
+
+// Line sums the picture up in one line.
+func (p *Picture) Line() string {
+	s := p.Total()
+	out := text.Count(s.Turns, "turn", "turns") + " in " + Lasting(p.End.Sub(p.Start))
+	if s.Retries > 0 {
+		out += ", " + text.Count(s.Retries, "retry", "retries")
+	}
+	out += ". Agents worked " + Lasting(s.Worked)
+	if d := p.Waited(); d > 0 {
+		out += "; people were waited for " + Lasting(d)
+	}
+	if s.USD > 0 {
+		out += "; $" + strconv.FormatFloat(s.USD, 'f', 2, 64)
+	}
+	return out + "."
+}
+
+// Lasting is a duration for people, in two units at most.
+func Lasting(d time.Duration) string {
+	unit := func(n time.Duration, name string) string { return strconv.FormatInt(int64(n), 10) + " " + name }
+	two := func(a time.Duration, an string, b time.Duration, bn string) string {
+		if b == 0 {
+			return unit(a, an)
+		}
+		return unit(a, an) + " " + unit(b, bn)
+	}
+	switch d = max(d, 0); {
+	case d < time.Second:
+		return unit(d/time.Millisecond, "ms")
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < time.Minute:
+		return unit(d/time.Second, "s")
+	case d < time.Hour:
+		return two(d/time.Minute, "min", d%time.Minute/time.Second, "s")
+	case d < 48*time.Hour:
+		return two(d/time.Hour, "h", d%time.Hour/time.Minute, "min")
+	}
+	return two(d/(24*time.Hour), "d", d%(24*time.Hour)/time.Hour, "h")
+}
