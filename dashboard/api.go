@@ -85,6 +85,7 @@ func (s *Server) api(mux *http.ServeMux) {
 		return a.documents(".agentxchain/missions", "", "missions", a.limit("limit", 20), "updated_at", "created_at")
 	})
 	doc("plans", (*ask).plans)
+	on("explain", (*ask).explain)
 	doc("gate-actions", (*ask).gateActions)
 	doc("watch-results", (*ask).watchResults)
 	on("workflow-kit-artifacts", (*ask).kit)

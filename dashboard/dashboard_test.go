@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -232,6 +234,10 @@ func TestPagesShowWhatExplainPrints(t *testing.T) {
 		if err != nil || len(e.Chains) == 0 {
 			t.Fatalf("%s: %v", of, err)
 		}
+		want := string(ojson.Compact(e.Object())) + "\n"
+		if _, _, got := v.fetch("GET", "/api/explain?of="+url.QueryEscape(of)); got != want {
+			t.Errorf("the API says of %s:\n%s\nand explain:\n%s", of, got, want)
+		}
 		body := v.page(path)
 		i := strings.Index(body, `id="why"`)
 		if i < 0 {
@@ -257,6 +263,9 @@ func TestPagesShowWhatExplainPrints(t *testing.T) {
 		if end := strings.Index(body, "</section>"); strings.Count(body[:end], "<li>") < rules {
 			t.Errorf("%s has fewer items than the %d rules that were asked", path, rules)
 		}
+	}
+	if got := v.api("explain?of=nosuch", 404).(map[string]any)["code"]; got != "not_found" {
+		t.Errorf("the API knows more than explain: %v", got)
 	}
 	if status, _, _ := v.fetch("GET", "/gates/nosuch", "Accept", "text/html"); status != 404 {
 		t.Errorf("a gate that is not there: %d", status)

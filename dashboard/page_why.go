@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -57,16 +58,7 @@ func gateLink(id string) cell { return link(id, "/gates/"+url.PathEscape(id)) }
 // In an artifact there are none.
 func (v *view) why(of string) (block, error) {
 	b := block{ID: "why", Title: "Which rules led to it"}
-	ctx, cancel := context.WithTimeout(v.r.Context(), 10*time.Second)
-	defer cancel()
-	release, ok := v.srv.slot(ctx)
-	if !ok {
-		return b, errBusy
-	}
-	defer release()
-	ops := slices.Clone(v.s.Ops)
-	slices.Reverse(ops)
-	e, err := v.m.src.explain(ctx, ops, of)
+	e, err := v.srv.explained(v.r, v.s, of)
 	switch {
 	case errors.Is(err, errNoRecord):
 		b.Empty = "An artifact has no record of operations from which it could be decided again."
@@ -87,6 +79,36 @@ func (v *view) why(of string) (block, error) {
 		b.Parts = append(b.Parts, v.chain(c, i > 0))
 	}
 	return b, nil
+}
+
+// explained decides again what led to a turn, a gate, an operation or a refusal.
+func (s *Server) explained(r *http.Request, at *snapshot, of string) (*runner.Explanation, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+	defer cancel()
+	release, ok := s.slot(ctx)
+	if !ok {
+		return nil, errBusy
+	}
+	defer release()
+	ops := slices.Clone(at.Ops)
+	slices.Reverse(ops)
+	return s.model.src.explain(ctx, ops, of)
+}
+
+// explain is GET /api/explain: what explain --json says of a turn, a gate, an operation or the code of a refusal.
+func (a *ask) explain() {
+	e, err := a.srv.explained(a.r, a.s, a.q.Get("of"))
+	c := protocolError(err)
+	switch {
+	case err == nil:
+		writeJSON(a.w, http.StatusOK, e.Object())
+	case errors.Is(err, errNoRecord), c != nil && (c.code == "not_found" || c.code == "no_run"):
+		apiError(a.w, http.StatusNotFound, "not_found", "No recorded decision is about that.")
+	case errors.Is(err, errBusy):
+		apiError(a.w, http.StatusServiceUnavailable, "busy", err.Error())
+	default:
+		apiError(a.w, http.StatusInternalServerError, runner.ErrorCode(err), err.Error())
+	}
 }
 
 // chain is one decision as a tree of rules.

@@ -206,8 +206,8 @@ func failed(err error, root string) *ojson.Object {
 	}
 	var refusal *wire.Error
 	if errors.As(err, &refusal) {
-		if refusal.Explain != "" {
-			o.Set("explain", "git agentxchain explain "+refusal.Explain)
+		if command := refusal.ExplainCommand(); command != "" {
+			o.Set("explain", command)
 		}
 		if len(refusal.Problems) > 0 {
 			o.Set("problems", problems(refusal.Problems))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
@@ -22,6 +23,15 @@ type Explanation struct {
 	// Other operations about it that cannot be applied again: another tool's, or of
 	// another rule set.
 	Skipped int
+}
+
+// Object is the explanation as JSON: {kind, of, run_id, chains, not_judged}.
+func (e *Explanation) Object() *ojson.Object {
+	list := make([]*ojson.Object, len(e.Chains))
+	for i, c := range e.Chains {
+		list[i] = c.Object()
+	}
+	return ojson.NewObject("kind", e.Kind, "of", e.Of, "run_id", e.Run, "chains", list, "not_judged", e.Skipped)
 }
 
 // Explain tells why something came to what it did: of is a turn, a gate, an operation

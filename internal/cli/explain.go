@@ -53,12 +53,8 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 		})
 		return nil
 	}
-	list := make([]*ojson.Object, len(e.Chains))
-	for i, c := range e.Chains {
-		list[i] = c.Object()
-	}
 	f.Out.Page(ctx)
-	f.Out.Emit(ojson.NewObject("kind", e.Kind, "of", e.Of, "run_id", e.Run, "chains", list, "not_judged", e.Skipped), func(p *term.Printer) {
+	f.Out.Emit(e.Object(), func(p *term.Printer) {
 		for i, c := range e.Chains {
 			if i > 0 {
 				p.Println()

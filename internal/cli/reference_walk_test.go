@@ -34,6 +34,7 @@ var onPurpose = []struct{ act, difference, row string }{
 	{"accept a delegation", "ours turns=[] theirs turns=[", "Delegated work comes back first."},
 	{"accept what is repaired", "ours decisions=", "Decision ids are unique in a run."},
 	{"accept a decision", "ours decisions=", "Decision ids are unique in a run."},
+	{"with commits in the turn: accept", "ours ", "`reconcile` moves the baseline of turns."},
 }
 
 // rowOf is the row that has a difference, "" for none.
@@ -106,6 +107,7 @@ func TestWalksBesideTheReference(t *testing.T) {
 type play struct {
 	nextWalk
 	reference    string
+	meddled      bool // a person committed while the turn was at work
 	ours, theirs string
 }
 
@@ -152,13 +154,17 @@ func turnAt(state *ojson.Object, role string) *ojson.Object {
 // act does one thing with both tools and returns its name, after what the run was in before it.
 func (p *play) act() string {
 	state := standingAt(p.t, p.ours)
+	before := ""
+	if p.meddled = p.meddled && state.Object("active_turns").Len() > 0; p.meddled {
+		before = "with commits in the turn: "
+	}
 	switch {
 	case state.String("status") == string(wire.StatusBlocked):
-		return "while blocked: " + p.actAt(state)
+		before += "while blocked: "
 	case len(state.Objects("delegation_queue")) > 0 || state.Object("pending_delegation_review") != nil:
-		return "with work delegated: " + p.actAt(state)
+		before += "with work delegated: "
 	}
-	return p.actAt(state)
+	return before + p.actAt(state)
 }
 
 func (p *play) actAt(state *ojson.Object) string {
@@ -168,7 +174,7 @@ func (p *play) actAt(state *ojson.Object) string {
 			role = o.String("assigned_role")
 		}
 	}
-	switch n := p.rng.IntN(20); {
+	switch n := p.rng.IntN(24); {
 	case state.Object("pending_phase_transition") != nil && n < 14:
 		p.both([]string{"approve"}, []string{"approve-transition"})
 		return "approve a phase"
@@ -201,6 +207,17 @@ func (p *play) actAt(state *ojson.Object) string {
 	case n == 16 && role != "":
 		p.both([]string{"reissue", "--reason", "from here"}, []string{"reissue-turn", "--reason", "from here"})
 		return "reissue"
+	case n == 20 || n == 21:
+		name, content := p.pick("notes.txt", ".planning/ROADMAP.md"), fmt.Sprint(p.rng.IntN(1000))
+		for _, dir := range []string{p.ours, p.theirs} {
+			p.write(dir, name, content)
+			p.commit(dir)
+		}
+		p.meddled = role != ""
+		p.both([]string{"reconcile", "--yes"}, []string{"reconcile-state", "--accept-operator-head"})
+		return "reconcile"
+	case n > 21:
+		return "under other rules: " + p.rules()
 	case n == 19 && role == "":
 		for _, dir := range []string{p.ours, p.theirs} {
 			p.documents(dir)
@@ -211,6 +228,21 @@ func (p *play) actAt(state *ojson.Object) string {
 		return "nothing"
 	}
 	return p.accept(role)
+}
+
+// rules changes the configuration of both, which theirs goes by at once.
+func (p *play) rules() string {
+	change := p.pick("gates.planning_signoff.requires_human_approval=false", "gates.planning_signoff.requires_human_approval=true",
+		"gates.planning_signoff.requires_files=[]", "rules.max_turn_retries=4", "budget.per_run_max_usd=1000",
+		"routing.planning.allowed_next_roles=[\"pm\",\"dev\",\"human\"]")
+	for _, dir := range []string{p.ours, p.theirs} {
+		p.must(dir, "edit", wire.ConfigPath, change)
+		p.commit(dir)
+	}
+	p.meddled = standingAt(p.t, p.ours).Object("active_turns").Len() > 0
+	p.both([]string{"config", "adopt", "--yes"}, []string{"validate"})
+	p.log = append(p.log, "after "+change)
+	return change
 }
 
 // escalation is the id of the escalation that a person has to settle, "none" without one.

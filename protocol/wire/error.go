@@ -30,6 +30,14 @@ func (e *Error) ErrorHint() string { return e.Hint }
 // ExplainSubject is what git agentxchain explain takes to tell more of a refusal.
 func (e *Error) ExplainSubject() string { return e.Explain }
 
+// ExplainCommand is the command that tells more of a refusal by the rules, "" for other errors.
+func (e *Error) ExplainCommand() string {
+	if e.Explain == "" {
+		return ""
+	}
+	return "git agentxchain explain " + e.Explain
+}
+
 // Problem is one finding of a validator.
 type Problem struct {
 	Code    string // stable token

@@ -60,6 +60,9 @@ func Solve(o *Origin, f *Facts, l Live, events []alx.RunEvent, now time.Time) (*
 	case alx.StatusBlocked:
 		r.OK, r.Error = false, alx.Errorf(alx.CodeRunBlocked, "The run is blocked and a person is needed.")
 		r.Error.Hint = NextStep(o, f, l)
+		if f.State != nil && f.State.ActiveTurns.Len() > 0 {
+			r.Error = r.Error.With("explain", l.command("git agentxchain explain "+f.State.ActiveTurns.Keys()[0]))
+		}
 		if l.Stopped != nil {
 			r.Error = l.Stopped
 		}

@@ -339,5 +339,8 @@ func failure(err error) *alx.Error {
 	if code != "" && code != e.Code {
 		e = e.With("cause", code)
 	}
+	if refusal != nil && refusal.Explain != "" {
+		e = e.With("explain", refusal.ExplainCommand())
+	}
 	return e
 }

@@ -79,6 +79,7 @@ func TestBlockedRun(t *testing.T) {
 		got.Execution.Status != alx.StatusBlocked || got.Artifact != nil {
 		t.Fatalf("%v %d %s", err, a.status, a.raw)
 	}
+	more := got.Error.Details.String("explain")
 	s := until(t, v.url, "s", func(s *alx.SessionResponse) bool { return s.Status == alx.StatusBlocked })
 	if !strings.Contains(s.NextStep, "agentxchain reissue") && !strings.Contains(s.NextStep, "agentxchain unblock") {
 		t.Errorf("%+v", s.Session)
@@ -100,8 +101,14 @@ func TestBlockedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := strings.TrimSpace(repo.Git("-C", dir, "rev-parse", "HEAD"))
+	turn := st.State.ActiveTurns.Keys()[0]
+	e, err := person.Explain(context.Background(), "", turn)
+	in, ok := strings.CutSuffix(strings.TrimPrefix(more, "git -C "), " agentxchain explain "+turn)
+	if err != nil || len(e.Chains) == 0 || !ok || filepath.Join(repo.Top, in) != dir {
+		t.Errorf("%q leads to %v %v", more, e, err)
+	}
 	if _, err := person.ReissueTurn(context.Background(), runner.ReissueOptions{
-		TurnID:      st.State.ActiveTurns.Keys()[0],
+		TurnID:      turn,
 		Reason:      "mended",
 		TakeCommits: true,
 		Head:        git.OID(head),

@@ -57,6 +57,9 @@ func (s *Server) AcquireLease(ctx context.Context, req *pb.AcquireLeaseRequest) 
 	if refusal.Hint != "" {
 		own.Set("next_action", refusal.Hint)
 	}
+	if command := refusal.ExplainCommand(); command != "" {
+		own.Set("explain", command)
+	}
 	if v, err := s.r.View(ctx); err == nil {
 		own.Set("run_id", v.State.Run())
 		own.Set("run_status", string(v.State.Status))

@@ -364,6 +364,11 @@ func TestAnInvalidResultIsSentBack(t *testing.T) {
 	if res.Accepted || res.Failure.GetClass() != "validation" {
 		t.Fatalf("answered %v", res)
 	}
+	more := res.Failure.GetDetails().GetFields()["explain"].GetStringValue()
+	of, ok := strings.CutPrefix(more, "git agentxchain explain ")
+	if e, err := s.r.Explain(t.Context(), "", of); !ok || err != nil || e.Chains[len(e.Chains)-1].Outcome == "" {
+		t.Errorf("%q leads to %v %v", more, e, err)
+	}
 	// The same turn, another attempt, another token.
 	next := a.lease()
 	if next.Lease.StepId != as.Lease.StepId || next.Lease.FencingToken == as.Lease.FencingToken ||

@@ -62,11 +62,14 @@ func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string
 	if !errors.As(err, &refusal) {
 		return nil, failed(err)
 	}
+	details := refusal.ErrorDetails()
+	if command := refusal.ExplainCommand(); command != "" {
+		details.Set("explain", command)
+	}
 	if reason := runner.LeaseRefusal(err); reason != "" {
 		s.recordRefusal(ctx, h, reason, asked)
-		return failure("policy", reason, refusal.Message, refusal.Details), nil
+		return failure("policy", reason, refusal.Message, details), nil
 	}
-	details := refusal.ErrorDetails()
 	if refusal.Hint != "" && !details.Has("next_action") {
 		details.Set("next_action", refusal.Hint)
 	}
