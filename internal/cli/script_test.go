@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:       filepath.Join("testdata", "script"),
+		Files:     chosenScripts(t),
 		Cmds:      scriptCommands(),
 		Condition: scriptCondition,
 		Setup: func(env *testscript.Env) error {
