@@ -95,7 +95,7 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 
 func foreignRun(name string, tip git.OID) *git.Error {
 	return git.Errorf(CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here", name, tip.Short()).
-		WithHint("it is another run under the same name: ask whoever pushed it")
+		WithHint("it is another run under the same name: ask the person who pushed it")
 }
 
 // mergeBase is the newest operation both sides have, "" for none.

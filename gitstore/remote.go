@@ -229,7 +229,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refP
 		}
 	}
 	for _, name := range extra {
-		if a := said[name]; a.State != "" && a.State != pushedOK && !strings.Contains(a.Why, "atomic push failed") {
+		if a := said[name]; a.State != "" && a.State != pushedOK && !strings.Contains(a.Why, "atomic ") {
 			branch := strings.TrimPrefix(name, "refs/heads/")
 			return git.Errorf(CodeBranchApart, nil, "branch %s was not pushed to %s: %s", branch, remote, a.Why).
 				WithHint("git pull %s %s joins the two branches; nothing was recorded there", remote, branch)
@@ -268,10 +268,11 @@ func readPorcelain(answer []byte) map[string]pushResult {
 }
 
 // judgeRejection tells a remote that has moved from one that does not want the ref.
-// Servers lock a ref before they look at it: who finds it locked was beaten to it.
+// Servers lock a ref before they look at it: who finds it locked was beaten to it. In an
+// atomic push another ref may be the reason, and the answer for that one tells it.
 func judgeRejection(summary string) pushResult {
 	for _, race := range []string{"stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref",
-		"incorrect old value", "failed to lock", "reference already exists", "remote ref updated", "atomic push failed"} {
+		"incorrect old value", "failed to lock", "reference already exists", "remote ref updated", "atomic push fail", "atomic transaction failed"} {
 		if strings.Contains(summary, race) {
 			return pushResult{State: pushedStale, Why: oneLine(summary)}
 		}

@@ -156,7 +156,7 @@ func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch
 		return git.Errorf(git.CodeRefMoved, nil, "another machine recorded an operation on %s first", remote).WithHint("run the command again")
 	default:
 		return git.Errorf(CodeRemoteRefused, nil, "%s does not take %s: %s", remote, p.Name, a.Why).
-			WithHint("ask whoever runs the server to allow pushes to refs/agentxchain/*; nothing was recorded")
+			WithHint("ask the administrator of the server to allow pushes to refs/agentxchain/*; nothing was recorded")
 	}
 	if err := publishAlone(ctx, s.repo, m); err != nil {
 		return err

@@ -171,7 +171,7 @@ func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen git.OI
 			r.Why = "the remote was rewritten: it went back to operation " + base.Short() + ", lacks " + lost + " and went on to " + there.Short()
 		}
 	}
-	r.Hint = "nothing was followed, and this clone still has what it saw: ask whoever runs the server. To push it there again and go on: git agentxchain sync " + l.y.Remote + " --forget " + r.Run
+	r.Hint = "nothing was followed, and this clone still has what it saw: ask the administrator of the server. To push it there again and go on: git agentxchain sync " + l.y.Remote + " --forget " + r.Run
 	return true, l.aside(ctx, r, there)
 }
 
@@ -200,7 +200,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 	}
 	if cfg, _, err := config.Decode(data); err == nil && cfg != nil && l.mine != "" && cfg.Project.ID != l.mine {
 		return refuse(CodeForeignRun, "the run belongs to project "+oneLine(cfg.Project.ID)+", this is "+oneLine(l.mine),
-			"ask whoever pushed it; nothing of it was taken")
+			"ask the person who pushed it; nothing of it was taken")
 	}
 	if here := l.here[r.Run]; here != "" {
 		base, err := l.s.mergeBase(ctx, here, there)
@@ -222,7 +222,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 	if !v.Sound() {
 		f := v.Findings[0]
 		return refuse(CodeUnproven, "operation "+f.Op.Short()+" of the remote is not believed: "+oneLine(f.Message),
-			"ask whoever pushed it; nothing of it was taken")
+			"ask the person who pushed it; nothing of it was taken")
 	}
 	l.y.Notices = append(l.y.Notices, arrivalNotices(v.Arrived)...)
 	return true, nil
@@ -249,7 +249,7 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool,
 	}
 	r.State, r.Code = SyncWaits, "base_missing"
 	r.Why = "the remote's newest operation was made at commit " + head.Short() + ", which is not here"
-	r.Hint = "whoever made it pushes the branch of that commit; or, without it: git agentxchain sync " + l.y.Remote + " --without-commits"
+	r.Hint = "the person who made it pushes the branch of that commit; or, without it: git agentxchain sync " + l.y.Remote + " --without-commits"
 	return true, nil
 }
 

@@ -74,7 +74,7 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		case pushedRefused:
 			r.State, r.Code = SyncRefused, CodeRemoteRefused
 			r.Why = y.Remote + " does not take " + p.Name + ": " + a.Why
-			r.Hint = "ask whoever runs the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the operations stay here"
+			r.Hint = "ask the administrator of the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the operations stay here"
 		}
 	}
 	return again, s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+oneLine(y.Remote))
