@@ -1,0 +1,295 @@
+// What build servers run of ours, carried out as they do it: the Action's steps and the
+// component's script, in a shallow checkout, once green and once red.
+
+package packaging_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// job is a job of a build server.
+type job struct {
+	t    *testing.T
+	env  map[string]string
+	dir  string // the checkout
+	base string
+}
+
+func (j *job) run(dir, command string, env map[string]string) (string, int) {
+	j.t.Helper()
+	cmd := exec.CommandContext(j.t.Context(), "bash", "-e", "-c", command)
+	cmd.Dir = dir
+	all := maps.Clone(j.env)
+	maps.Copy(all, env)
+	for k, v := range all {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		j.t.Fatal(err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+func (j *job) must(dir, command string) string {
+	j.t.Helper()
+	out, status := j.run(dir, command, nil)
+	if status != 0 {
+		j.t.Fatalf("%s: %d\n%s", command, status, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// program builds git-agentxchain, or takes the one that .ci/run has built.
+func program(t *testing.T) string {
+	if have := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); have != "" {
+		return have
+	}
+	file := filepath.Join(t.TempDir(), "git-agentxchain")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "urfave_cli_no_docs", "-o", file, "../cmd/git-agentxchain")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+// newJob makes a server with a finished run, on whose branch a person has added a file
+// where red is asked for, and a runner's shallow checkout of it.
+func newJob(t *testing.T, file string, red bool) *job {
+	root := t.TempDir()
+	source, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &job{t: t, dir: filepath.Join(root, "checkout"), env: map[string]string{
+		"PATH":                filepath.Dir(file) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME":                root,
+		"TMPDIR":              root,
+		"GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_CONFIG_GLOBAL":   os.DevNull,
+		"GIT_AUTHOR_NAME":     "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
+		"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org",
+		"RUNNER_TEMP":         filepath.Join(root, "runner"),
+		"GITHUB_ACTIONS":      "true",
+		"GITHUB_ACTION_PATH":  source,
+		"GITHUB_PATH":         filepath.Join(root, "path"),
+		"GITHUB_STEP_SUMMARY": filepath.Join(root, "summary.md"),
+	}}
+	j.must(root, "git agentxchain demo --keep >demo && mv agentxchain-demo-*/greeter project")
+	project := filepath.Join(root, "project")
+	if red {
+		j.must(project, "echo by hand >by-hand.txt && git add -A && git commit -q -m 'by hand'")
+	}
+	j.base = j.must(project, "git rev-list --max-parents=0 HEAD")
+	j.must(root, "git init -q --bare server && git -C server config uploadpack.allowAnySHA1InWant true")
+	j.must(project, "git push -q ../server HEAD:refs/heads/work 'refs/agentxchain/*:refs/agentxchain/*' "+j.base+":refs/heads/main")
+	j.must(root, "git init -q checkout && cd checkout && git remote add origin file://$PWD/../server && "+
+		"git fetch -q --no-tags --depth=1 origin work && git checkout -q --detach FETCH_HEAD")
+	return j
+}
+
+// action carries out the steps of action.yml with the inputs, and returns what they
+// printed and the status of the one that failed.
+func (j *job) action(inputs map[string]string) (string, int) {
+	j.t.Helper()
+	data, err := os.ReadFile("../action.yml")
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	var action struct {
+		Inputs map[string]struct{ Default string }
+		Runs   struct {
+			Using string
+			Steps []struct {
+				Shell, Run       string
+				Env              map[string]string
+				WorkingDirectory string `yaml:"working-directory"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal(data, &action); err != nil {
+		j.t.Fatal(err)
+	}
+	value := func(text string) string {
+		name, ok := strings.CutPrefix(text, "${{ inputs.")
+		if !ok {
+			j.t.Fatalf("this runner knows inputs only, not %q", text)
+		}
+		name = strings.TrimSuffix(name, " }}")
+		in, known := action.Inputs[name]
+		if !known {
+			j.t.Fatalf("there is no input %s", name)
+		}
+		if v, given := inputs[name]; given {
+			return v
+		}
+		if strings.HasPrefix(in.Default, "${{ github.event.pull_request.base.sha ||") {
+			return j.base
+		}
+		return in.Default
+	}
+	if action.Runs.Using != "composite" || len(action.Runs.Steps) != 2 {
+		j.t.Fatalf("the action is %+v", action.Runs)
+	}
+	all := ""
+	for _, step := range action.Runs.Steps {
+		env := make(map[string]string)
+		for k, v := range step.Env {
+			env[k] = value(v)
+		}
+		dir := j.dir
+		if step.WorkingDirectory != "" {
+			dir = filepath.Join(dir, value(step.WorkingDirectory))
+		}
+		out, status := j.run(dir, step.Run, env)
+		all += out
+		if status != 0 {
+			return all, status
+		}
+		if added, err := os.ReadFile(j.env["GITHUB_PATH"]); err == nil {
+			j.env["PATH"] = strings.TrimSpace(string(added)) + string(os.PathListSeparator) + j.env["PATH"]
+		}
+	}
+	return all, 0
+}
+
+// release serves an archive as the project's releases have it, and returns the inputs
+// that install it.
+func release(t *testing.T, file string) map[string]string {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	zip := gzip.NewWriter(&archive)
+	tape := tar.NewWriter(zip)
+	if err := tape.WriteHeader(&tar.Header{Name: "git-agentxchain", Mode: 0o755, Size: int64(len(data))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tape.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := tape.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/v0.1.0/git-agentxchain_0.1.0_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(archive.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	sum := sha256.Sum256(archive.Bytes())
+	return map[string]string{"version": "0.1.0", "sha256": hex.EncodeToString(sum[:]), "releases": server.URL}
+}
+
+func needs(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("needs %s", name)
+		}
+	}
+}
+
+func TestAction(t *testing.T) {
+	needs(t, "bash", "curl", "tar")
+	file := program(t)
+	inputs := release(t, file)
+
+	green := newJob(t, file, false)
+	if out, status := green.action(inputs); status != 0 {
+		t.Errorf("the finished run: expected 0, got %d\n%s", status, out)
+	}
+	if data, err := os.ReadFile(green.env["GITHUB_STEP_SUMMARY"]); err != nil || !strings.Contains(string(data), "All of it may stand") {
+		t.Errorf("the summary of the job is %q (%v)", data, err)
+	}
+
+	red := newJob(t, file, true)
+	out, status := red.action(inputs)
+	if status != 3 || !strings.Contains(out, "::error file=by-hand.txt,") {
+		t.Errorf("a person's commit: expected 3 and an annotation, got %d\n%s", status, out)
+	}
+	red.must(filepath.Join(red.env["HOME"], "project"), `git checkout -q --detach `+red.base+` && echo '{"people":["*.txt"]}' >policy.json &&
+		git add -A && git commit -q -m policy && git push -q ../server HEAD:refs/heads/rules`)
+	red.base = red.must(filepath.Join(red.env["HOME"], "project"), "git rev-parse HEAD")
+	inputs["policy"] = "policy.json"
+	if out, status := red.action(inputs); status != 0 {
+		t.Errorf("a policy that leaves the file to people: expected 0, got %d\n%s", status, out)
+	}
+
+	for name, change := range map[string]map[string]string{
+		"It is not installed": {"sha256": strings.Repeat("0", 64)},
+		"sha256 is missing":   {"sha256": ""},
+		"cannot be download":  {"version": "9.9.9"},
+		"a number such as":    {"version": "1;x"},
+		"No base":             {"base": strings.Repeat("0", 40)},
+		"is not on origin":    {"base": strings.Repeat("1", 40)},
+	} {
+		all := maps.Clone(inputs)
+		maps.Copy(all, change)
+		if out, status := green.action(all); status != 2 || !strings.Contains(out, name) || !strings.Contains(out, "::error") {
+			t.Errorf("%v: expected 2 and %q, got %d\n%s", change, name, status, out)
+		}
+	}
+}
+
+// The component's script is the one that the GitLab page of docs/ci.md includes.
+func TestComponent(t *testing.T) {
+	needs(t, "bash")
+	data, err := os.ReadFile("../templates/verify-range.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, ok := strings.Cut(string(data), "\n---\n")
+	if !ok {
+		t.Fatal("the component has no second document")
+	}
+	body = strings.NewReplacer("$[[ inputs.stage ]]", "test", "$[[ inputs.image ]]", "image",
+		"$[[ inputs.policy ]]", `""`, "$[[ inputs.directory ]]", ".").Replace(body)
+	var jobs map[string]struct {
+		Script    []string
+		Artifacts struct{ Reports map[string]string }
+	}
+	if err := yaml.Unmarshal([]byte(body), &jobs); err != nil {
+		t.Fatal(err)
+	}
+	file := program(t)
+	for red, want := range map[bool]int{false: 0, true: 3} {
+		j := newJob(t, file, red)
+		delete(j.env, "GITHUB_ACTIONS")
+		j.must(j.dir, "git fetch -q --unshallow")
+		j.env["CI_PROJECT_DIR"] = j.dir
+		j.env["CI_MERGE_REQUEST_DIFF_BASE_SHA"] = j.base
+		out, status := j.run(j.dir, strings.Join(jobs["governed-work"].Script, "\n"), nil)
+		if status != want {
+			t.Errorf("red %v: expected %d, got %d\n%s", red, want, status, out)
+		}
+		report, err := os.ReadFile(filepath.Join(j.dir, jobs["governed-work"].Artifacts.Reports["codequality"]))
+		if err != nil || bytes.Contains(report, []byte("by-hand.txt")) != red {
+			t.Errorf("red %v: the report is %s (%v)", red, report, err)
+		}
+	}
+}
