@@ -37,9 +37,14 @@ type Options struct {
 	// found good; Restore does not close what it returns.
 	Open func(ctx context.Context) (*gitstore.Store, error)
 
-	Bundle   string // a git bundle with the run's history, to be taken along; "" for none
-	Onto     bool   // accept a HEAD that has moved on when nothing contradicts the artifact
-	DryRun   bool   // find out and change nothing
+	Bundle string // a git bundle with the run's history, to be taken along; "" for none
+	Onto   bool   // accept a HEAD that has moved on when nothing contradicts the artifact
+	DryRun bool   // find out and change nothing
+	Plan   bool   // as DryRun, and what keeps it from being carried out is listed, not refused
+
+	// GiveUp is asked, in words for a person, whether turns at work here that the artifact
+	// does not know are given up. They are not when it is nil.
+	GiveUp   func(question string) (bool, error)
 	LockWait time.Duration
 	Verify   VerifyOptions
 	Progress func(done, total int) // files staged
@@ -57,7 +62,10 @@ type Outcome struct {
 	Head      *Onto
 	Bundle    *gitstore.RunBundle // closed; only what it says is of use
 	Notices   []string
-	Unwritten []string // files in the artifact that belong to the machine it was made on
+	Keep      []Kept        // changes of the checkout that stay
+	Obstacles []*wire.Error // of a plan: what keeps it from being carried out
+	SameTree  bool          // the checkout is at another commit with the same files
+	Unwritten []string      // files in the artifact that belong to the machine it was made on
 }
 
 // Restore makes the governed files of a project those of the run artifact in r, and
@@ -110,6 +118,9 @@ func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
 		return nil, err
 	}
 	if err := t.check(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.ownTurns(ctx); err != nil {
 		return nil, err
 	}
 	return t.out, t.carryOut(ctx)
@@ -206,7 +217,7 @@ func (t *restoring) check(ctx context.Context) error {
 
 // carryOut plans, and unless that was all that was asked for does it.
 func (t *restoring) carryOut(ctx context.Context) (err error) {
-	if t.opt.DryRun {
+	if t.opt.DryRun || t.opt.Plan {
 		t.out.Plan, err = t.store.PlanRestore(ctx, t.in)
 		return err
 	}

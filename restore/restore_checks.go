@@ -5,6 +5,7 @@ package restore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -83,6 +84,9 @@ func (t *restoring) sameHead(ctx context.Context) error {
 	if have == want && have != "" {
 		return nil
 	}
+	if same, err := t.sameTree(ctx, want, have); err != nil || same {
+		return err
+	}
 	onto, err := t.relate(ctx, want, have)
 	if err != nil {
 		return err
@@ -103,10 +107,50 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		default:
 			e.Hint = "git checkout " + shown(want)
 		}
-		return e
+		return t.obstacle(e)
 	}
 	t.out.Head = onto
-	return onto.judge(ctx, t)
+	err = onto.judge(ctx, t)
+	var e *wire.Error
+	if errors.As(err, &e) {
+		return t.obstacle(e)
+	}
+	return err
+}
+
+// sameTree reports that the checkout's commit is another one with the same files: the
+// exported one was amended, squashed or rebased. What active turns are compared with has
+// to be here all the same.
+func (t *restoring) sameTree(ctx context.Context, want, have git.OID) (bool, error) {
+	repo := t.store.Repository()
+	here, err := repo.TreeOf(ctx, have)
+	if err != nil || here == "" || !want.Valid(repo.ObjectFormat) {
+		return false, err
+	}
+	theirs := git.OID(t.a.git().String("head_tree"))
+	if theirs == "" && repo.HasCommit(ctx, want) {
+		if theirs, err = repo.TreeOf(ctx, want); err != nil {
+			return false, err
+		}
+	}
+	if theirs != here {
+		return false, nil
+	}
+	turns := object(get(object(t.a.a.state), "active_turns"))
+	for _, id := range turns.Keys() {
+		sha, _ := strings.CutPrefix(turns.Object(id).Object("baseline").String("head_ref"), "git:")
+		if base := git.OID(sha); base.Valid(repo.ObjectFormat) && !repo.HasCommit(ctx, base) {
+			return true, t.obstacle(&wire.Error{
+				Code:  git.CodeBaseMissing,
+				Field: "active_turns." + id + ".baseline.head_ref",
+				Message: fmt.Sprintf("This commit has the files of the artifact's, but turn %s began at commit %s, which is not here.",
+					id, shown(base)),
+				Hint: whereFrom(t),
+			})
+		}
+	}
+	t.out.SameTree = true
+	return true, nil
 }
 
 func shown(oid git.OID) string {
@@ -114,52 +158,6 @@ func shown(oid git.OID) string {
 		return "none"
 	}
 	return oid.Short()
-}
-
-// clean refuses changes in the checkout that a restore would mix with, naming each. A
-// file that already has the restored content does not matter.
-func (t *restoring) clean(ctx context.Context) error {
-	repo := t.store.Repository()
-	status, err := repo.Status(ctx, repo.Prefix)
-	if err != nil {
-		return err
-	}
-	e := &wire.Error{Code: wire.CodeDirtyTree, Field: "worktree"}
-	add := func(path, what string) {
-		e.Problems = append(e.Problems, wire.Problem{
-			Code:    wire.CodeDirtyTree,
-			Field:   path,
-			Message: printable(path) + " (" + what + ")",
-		})
-	}
-	for _, p := range status.Paths() {
-		if operationalNow(p) ||
-			Restorable(strings.TrimSuffix(p, "/")) && !status.Dirty[p].Unmerged && t.in.Holds(t.store, p) {
-			continue
-		}
-		add(p, dirtyKind(status.Dirty[p]))
-	}
-	if repo.Prefix != "" {
-		whole, err := repo.Status(ctx, "")
-		if err != nil {
-			return err
-		}
-		for _, p := range whole.Paths() {
-			if !strings.HasPrefix(p, repo.Prefix) && p != strings.TrimSuffix(repo.Prefix, "/") {
-				add("(repository) "+p, dirtyKind(whole.Dirty[p]))
-			}
-		}
-	}
-	if len(e.Problems) == 0 {
-		return nil
-	}
-	var names []string
-	for _, p := range e.Problems {
-		names = append(names, p.Message)
-	}
-	e.Message = "The checkout has changes that are not committed: " + someOf(names, 10) + "."
-	e.Hint = "commit or stash them (git stash -u), then restore again"
-	return e
 }
 
 // operationalNow reports what a restore neither reads nor replaces, and may itself

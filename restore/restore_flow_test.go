@@ -57,7 +57,11 @@ func TestThereAndBack(t *testing.T) {
 	// An older artifact is one person's decision; what it displaces is kept, and the
 	// newer operations stay in the run's history.
 	before := governedBytes(t, s.dir)
-	if out = restoreOK(t, s.dir, s.artifact, Options{}); out.Plan.Relation != gitstore.RestoreReplaces ||
+	if _, err := into(t, s.dir, bytes.NewReader(s.artifact), Options{}); codeIn(err) != CodeTurnDisplaced {
+		t.Fatalf("a turn at work was not asked about: %v", err)
+	}
+	giveUp := func(string) (bool, error) { return true, nil }
+	if out = restoreOK(t, s.dir, s.artifact, Options{GiveUp: giveUp}); out.Plan.Relation != gitstore.RestoreReplaces ||
 		out.Plan.Kept == "" {
 		t.Fatalf("%+v", out.Plan)
 	}
@@ -149,7 +153,6 @@ func TestCheckoutIsRefused(t *testing.T) {
 		make       func(dir string)
 	}{
 		{wire.CodeDirtyTree, "a.txt (modified)", func(dir string) { write(t, dir, "a.txt", "changed\n") }},
-		{wire.CodeDirtyTree, "new.txt (untracked)", func(dir string) { write(t, dir, "new.txt", "x\n") }},
 		{wire.CodeDirtyTree, "a.txt (staged)", func(dir string) {
 			write(t, dir, "a.txt", "changed\n")
 			testGit(t, dir, "add", "a.txt")
@@ -161,12 +164,18 @@ func TestCheckoutIsRefused(t *testing.T) {
 		{wire.CodeDirtyTree, ".planning/new.md (untracked)", func(dir string) {
 			write(t, dir, ".planning/new.md", "x\n")
 		}},
-		{wire.CodeDirtyTree, `"x\x1b[31m\n" (untracked)`, func(dir string) { write(t, dir, "x\x1b[31m\n", "x\n") }},
+		{wire.CodeDirtyTree, `".planning/x\x1b[31m\n" (untracked)`, func(dir string) {
+			write(t, dir, ".planning/x\x1b[31m\n", "x\n")
+		}},
 		{CodeHeadMismatch, "belongs to commit", func(dir string) {
-			testGit(t, dir, "commit", "-q", "--allow-empty", "-m", "more")
+			write(t, dir, "more.txt", "x\n")
+			testGit(t, dir, "add", "more.txt")
+			testGit(t, dir, "commit", "-q", "-m", "more")
 		}},
 		{CodeHeadMismatch, "belongs to commit", func(dir string) {
 			testGit(t, dir, "checkout", "-q", "--orphan", "other")
+			testGit(t, dir, "rm", "-q", "--cached", "a.txt")
+			testGit(t, dir, "commit", "-q", "-m", "other")
 		}},
 		{CodeProjectMismatch, "other", func(dir string) {
 			data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
@@ -244,6 +253,7 @@ func TestOnto(t *testing.T) {
 			write(t, dir, planned, "x\n")
 			testGit(t, dir, "commit", "-qam", "there")
 			write(t, dir, planned, string(data))
+			write(t, dir, "a.txt", "x\n")
 		}, "", ""},
 		{"history rewritten", quiet, func(dir string) {
 			write(t, dir, "a.txt", "x\n")
@@ -322,7 +332,7 @@ func TestProjectsWithoutARun(t *testing.T) {
 	}
 	ref := runRef(t, s.artifact)
 	tip := testGit(t, s.dir, "rev-parse", ref)
-	restoreOK(t, s.dir, artifact, Options{})
+	restoreOK(t, s.dir, artifact, Options{GiveUp: func(string) (bool, error) { return true, nil }})
 	if now := testGit(t, s.dir, "rev-parse", ref); now != tip {
 		t.Errorf("the run's ref moved to %s", now)
 	}

@@ -311,6 +311,7 @@ func hostiles() []hostile {
 	}))
 	add(CodeHeadMismatch, "another commit", edited(func(o *ojson.Object) {
 		git(o).Set("head_sha", strings.Repeat("ab", 20))
+		git(o).Set("head_tree", strings.Repeat("cd", 20))
 	}))
 	add(CodeHeadMismatch, "an option for a commit", edited(func(o *ojson.Object) {
 		git(o).Set("head_sha", "--output=x")

@@ -48,11 +48,16 @@ func (r *runExport) workspace(ctx context.Context) error {
 	slices.SortStableFunc(dirty, collate)
 	slices.SortStableFunc(outside, collate)
 	e := r.e
-	var head any
+	var head, tree any
 	if status.Head == "" {
 		e.Blockers = append(e.Blockers, blockerNoHead)
 	} else {
 		head = string(status.Head)
+		oid, err := repo.TreeOf(ctx, status.Head)
+		if err != nil {
+			return err
+		}
+		tree = string(oid)
 	}
 	for _, p := range dirty {
 		if !Restorable(strings.TrimSuffix(p, "/")) {
@@ -77,7 +82,7 @@ func (r *runExport) workspace(ctx context.Context) error {
 		}
 		return list
 	}
-	r.git = ojson.NewObject("is_repo", true, "head_sha", head, "dirty_paths", orEmpty(dirty),
+	r.git = ojson.NewObject("is_repo", true, "head_sha", head, "head_tree", tree, "dirty_paths", orEmpty(dirty),
 		"restore_supported", len(e.Blockers) == 0, "restore_blockers", orEmpty(e.Blockers))
 	return nil
 }

@@ -19,6 +19,18 @@ func (r *Repository) HasCommit(ctx context.Context, oid OID) bool {
 	return err == nil
 }
 
+// TreeOf is the tree of a commit, "" when the commit is not here.
+func (r *Repository) TreeOf(ctx context.Context, commit OID) (OID, error) {
+	if !commit.Valid(r.ObjectFormat) {
+		return "", nil
+	}
+	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", string(commit)+"^{tree}")
+	if ExitCode(err) == 1 {
+		return "", nil
+	}
+	return OID(strings.TrimSpace(string(out))), err
+}
+
 // Ancestor reports whether commit old is tip or one that tip goes back to.
 func (r *Repository) Ancestor(ctx context.Context, old, tip OID) (bool, error) {
 	if old == tip {

@@ -24,19 +24,23 @@ type restoreOptions struct {
 	Bundle string // a path; "" for none
 	Onto   bool
 	DryRun bool
+	Plan   bool
+	GiveUp bool
 }
 
 func newRestoreCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "restore", Category: categoryMove, ArgsUsage: "[FILE|-]", Usage: "go on with a run from its artifact in this checkout",
 		Description: "Makes the governed files those of the run artifact FILE and records them as an operation of the run, so that the work goes on here. " +
-			"Everything is checked first: the artifact as verify export does, that it belongs to this project and this commit, that the checkout has no changes of its own. " +
+			"Everything is checked first: the artifact as verify export does, that it belongs to this project and this commit, that nothing uncommitted is in its way. " +
 			"Then all of it takes effect or nothing; files that are displaced are kept. With --bundle the run's whole history comes along.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input (same as the argument)"},
 			&ucli.StringFlag{Name: "bundle", Usage: "take the history in the git bundle `FILE` along; without an artifact, restore what it recorded last"},
 			&ucli.BoolFlag{Name: "onto", Usage: "restore onto a HEAD that has moved on, if no commit since contradicts the artifact"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "check everything and show the plan; change nothing"},
+			&ucli.BoolFlag{Name: "plan", Usage: "as --dry-run, and list what is in the way instead of stopping at the first"},
+			&ucli.BoolFlag{Name: "give-up-turns", Usage: "take turns at work here that the artifact does not know out of the run; their files are kept"},
 		},
 		Action: func(c *ucli.Context) error {
 			input, err := one(c, "artifact", "input")
@@ -48,7 +52,7 @@ func newRestoreCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
-			o := &restoreOptions{Input: input, Bundle: c.String("bundle"), Onto: c.Bool("onto"), DryRun: c.Bool("dry-run")}
+			o := &restoreOptions{Input: input, Bundle: c.String("bundle"), Onto: c.Bool("onto"), DryRun: c.Bool("dry-run"), Plan: c.Bool("plan"), GiveUp: c.Bool("give-up-turns")}
 			switch {
 			case input == "" && o.Bundle == "":
 				return term.UsageErrorf("restore needs --input FILE, the artifact of a run (- for standard input), or --bundle FILE")
@@ -100,7 +104,7 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 			}
 			return r.Store, mayRestore(r, o)
 		},
-		Bundle: bundle, Onto: o.Onto, DryRun: o.DryRun, LockWait: 10 * time.Second,
+		Bundle: bundle, Onto: o.Onto, DryRun: o.DryRun || o.Plan, Plan: o.Plan, GiveUp: giveUp(ctx, f, o), LockWait: 10 * time.Second,
 		Verify:   restore.VerifyOptions{Progress: func(n int64) { reading.Step(int(n / unit)) }},
 		Progress: func(done, _ int) { writing.Step(done) },
 	})
@@ -117,12 +121,25 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 		then = next(ctx, r)
 	}
 	f.Out.Emit(restorePayload(name, o, out, then), func(p *term.Printer) { printRestore(p, name, out, then) })
+	if len(out.Obstacles) > 0 {
+		return term.ErrFindings()
+	}
 	return nil
+}
+
+// giveUp answers whether turns at work here are given up: by the flag, else by asking.
+func giveUp(ctx context.Context, f *term.Factory, o *restoreOptions) func(string) (bool, error) {
+	return func(question string) (bool, error) {
+		if o.GiveUp || o.Plan || o.DryRun || !f.Interactive() || o.Input == "-" {
+			return o.GiveUp, nil
+		}
+		return f.Prompt.Confirm(ctx, term.OneLine(question)+" Give up?", "git agentxchain restore --give-up-turns", false)
+	}
 }
 
 // mayRestore refuses what an agent could use to answer for itself.
 func mayRestore(r *runner.Runner, o *restoreOptions) error {
-	if id := r.InsideTurn(); id != "" && !o.DryRun {
+	if id := r.InsideTurn(); id != "" && !o.DryRun && !o.Plan {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id", Message: "Turn " + id + " cannot replace the run it works for: this process was dispatched for it.",
 			Hint: "a person runs git agentxchain restore outside of the turn"}
 	}
@@ -134,9 +151,23 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 	for _, a := range out.Plan.Actions {
 		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action))
 	}
-	doc := ojson.NewObject("input", name, "root", out.Dir, "run_id", ojson.OrNull(out.Run), "status", ojson.OrNull(out.Status), "dry_run", o.DryRun, "done", out.Done,
+	doc := ojson.NewObject("input", name, "root", out.Dir, "run_id", ojson.OrNull(out.Run), "status", ojson.OrNull(out.Status), "dry_run", o.DryRun || o.Plan, "done", out.Done,
 		"restored_files", out.Files, "unchanged", out.Plan.Same, "actions", actions, "relation", out.Plan.Relation,
 		"op", ojson.OrNull(string(out.Plan.Op)), "previous_op", ojson.OrNull(string(out.Plan.Before)), "kept", ojson.OrNull(out.Plan.Kept))
+	keep, obstacles := []*ojson.Object{}, []*ojson.Object{}
+	for _, k := range out.Keep {
+		keep = append(keep, ojson.NewObject("path", k.Path, "kind", k.Kind, "turn_id", ojson.OrNull(k.Turn)))
+	}
+	for _, e := range out.Obstacles {
+		paths := []string{}
+		for _, p := range e.Problems {
+			paths = append(paths, p.Field)
+		}
+		obstacles = append(obstacles, ojson.NewObject("code", e.Code, "message", e.Message, "hint", e.Hint, "paths", paths))
+	}
+	doc.Set("keep", keep)
+	doc.Set("obstacles", obstacles)
+	doc.Set("same_tree", out.SameTree)
 	doc.Set("head", nil)
 	if out.Head != nil {
 		doc.Set("head", out.Head.Object())
@@ -173,8 +204,23 @@ func printRestore(p *term.Printer, name string, out *restore.Outcome, then *prot
 		for _, a := range out.Plan.Actions {
 			p.Printf("  %s %s\n", term.Pad(a.Action, 8), term.OneLine(a.Path))
 		}
+		for _, k := range out.Keep {
+			p.Printf("  %s %s (%s)\n", term.Pad("keep", 8), term.OneLine(k.Path), k.Kind)
+		}
 	} else {
 		p.Field("Changed", "%s", changes(out.Plan.Actions))
+	}
+	if out.SameTree {
+		p.Field("HEAD", "another commit than the artifact's, with the same files")
+	}
+	if turn, n := workOf(out.Keep); n > 0 {
+		p.Field("Kept as is", "%s, which count as work of turn %s: commit or move away what is not", counted(n, "change"), turn)
+	}
+	for _, e := range out.Obstacles {
+		p.Printf("%s %s\n", p.Red("In the way:"), term.OneLine(e.Message))
+		if e.Hint != "" {
+			p.Printf("  next: %s\n", term.OneLine(e.Hint))
+		}
 	}
 	if o := out.Head; o != nil {
 		p.Field("HEAD", "%s, %s after the artifact's %s", o.Head.Short(), counted(o.Commits, "commit"), o.Exported.Short())
@@ -196,9 +242,20 @@ func printRestore(p *term.Printer, name string, out *restore.Outcome, then *prot
 		p.Field("Kept", "what was there before is in %s", term.OneLine(out.Plan.Kept))
 	}
 	if !out.Done {
-		p.Printf("\nNothing was changed (--dry-run).\n")
+		p.Printf("\nNothing was changed.\n")
 	}
 	printNext(p, then)
+}
+
+// workOf counts the changes that count as work of an active turn.
+func workOf(keep []restore.Kept) (turn string, n int) {
+	for _, k := range keep {
+		if k.Turn != "" {
+			turn = k.Turn
+			n++
+		}
+	}
+	return turn, n
 }
 
 func relationText(plan *restore.Plan) string {

@@ -1,0 +1,153 @@
+// Changes of the checkout that are not committed: which of them a restore would mix with,
+// and which stay as they are (docs/restore.md#changes-of-the-checkout).
+
+package restore
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// CodeTurnDisplaced means that a turn is at work here which the artifact does not know.
+const CodeTurnDisplaced = "turn_displaced"
+
+// Kept is a change of the checkout that a restore leaves as it is.
+type Kept struct {
+	Path string
+	Kind string // such as untracked
+	Turn string // an active turn of the run that the change counts as work of, "" for none
+}
+
+// clean decides on each change that is not committed. What the artifact brings or takes
+// away must be as committed, or have the restored content already. Of other files an
+// untracked one stays, and counts as work of a turn that is active; a changed one stays
+// unless a turn is active, which would be taken for its author.
+func (t *restoring) clean(ctx context.Context) error {
+	repo := t.store.Repository()
+	status, err := repo.Status(ctx, repo.Prefix)
+	if err != nil {
+		return err
+	}
+	turns := t.activeTurns()
+	turn := ""
+	if len(turns) > 0 {
+		turn = turns[0]
+	}
+	t.out.Keep = nil
+	e := &wire.Error{Code: wire.CodeDirtyTree, Field: "worktree"}
+	var names []string
+	for _, p := range status.Paths() {
+		d := status.Dirty[p]
+		governed := Restorable(strings.TrimSuffix(p, "/"))
+		switch {
+		case operationalNow(p) || governed && !d.Unmerged && t.in.Holds(t.store, p):
+		case governed || d.Unmerged || turn != "" && !d.Untracked:
+			line := printable(p) + " (" + dirtyKind(d) + ")"
+			names = append(names, line)
+			e.Problems = append(e.Problems, wire.Problem{Code: wire.CodeDirtyTree, Field: p, Message: line})
+		default:
+			t.out.Keep = append(t.out.Keep, Kept{Path: p, Kind: dirtyKind(d), Turn: turn})
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	e.Message = "The checkout has changes that are not committed: " + someOf(names, 10) + "."
+	e.Hint = "commit or stash them (git stash -u), then restore again"
+	return t.obstacle(e)
+}
+
+// activeTurns are the turns that are active in what comes in.
+func (t *restoring) activeTurns() []string {
+	if t.a == nil {
+		return nil // a bundle alone: the files of the product are not its subject
+	}
+	return object(get(object(t.a.a.state), "active_turns")).Keys()
+}
+
+// obstacle is what keeps a restore from being carried out. A plan lists it and goes on.
+func (t *restoring) obstacle(e *wire.Error) error {
+	if !t.opt.Plan {
+		return e
+	}
+	t.out.Obstacles = append(t.out.Obstacles, e)
+	return nil
+}
+
+// ownTurns asks about turns that are at work here and that the artifact has never heard
+// of: restoring takes them out of the run.
+func (t *restoring) ownTurns(ctx context.Context) error {
+	v, err := t.store.View(ctx)
+	if err != nil || v.State == nil {
+		return nil // what is here cannot be read: the restore is what puts it right
+	}
+	var names []string
+	for id, turn := range v.State.ActiveTurns.All() {
+		if known, err := t.knows(id); err != nil {
+			return err
+		} else if !known {
+			names = append(names, fmt.Sprintf("%s (%s)", id, turnRole(turn)))
+		}
+	}
+	if len(names) == 0 || t.out.Bundle != nil && t.a == nil {
+		return nil
+	}
+	e := &wire.Error{
+		Code:  CodeTurnDisplaced,
+		Field: "active_turns",
+		Message: fmt.Sprintf("%s at work here, and the artifact does not know %s: %s.",
+			text.Count(len(names), "turn is", "turns are"), map[bool]string{true: "it", false: "them"}[len(names) == 1], someOf(names, 10)),
+		Hint: "finish the work first, or give it up: git agentxchain restore --give-up-turns; the files are kept",
+	}
+	if t.opt.GiveUp != nil {
+		if yes, err := t.opt.GiveUp(e.Message); err != nil || yes {
+			return err
+		}
+	}
+	return t.obstacle(e)
+}
+
+func turnRole(turn *run.Turn) string {
+	if turn == nil {
+		return "unknown"
+	}
+	return turn.AssignedRole
+}
+
+// knows reports whether the artifact's events or its active turns name a turn.
+func (t *restoring) knows(id string) (bool, error) {
+	if t.a == nil {
+		return true, nil
+	}
+	for _, name := range t.activeTurns() {
+		if name == id {
+			return true, nil
+		}
+	}
+	events := wire.LedgerEvents.Path()
+	if !t.in.Brings(events) {
+		return false, nil
+	}
+	r, err := t.in.Open(events)
+	if err != nil {
+		return false, err
+	}
+	quoted := ojson.Compact(id)
+	for lines := bufio.NewReader(r); ; {
+		line, err := lines.ReadBytes('\n')
+		if bytes.Contains(line, quoted) {
+			return true, nil
+		}
+		if err != nil {
+			return false, nil
+		}
+	}
+}
