@@ -132,8 +132,16 @@ func judgesKind(opt *BisectOptions, kind string) bool {
 func (b *bisecting) position(name string) (int, error) {
 	i := slices.IndexFunc(b.ops, func(op OpInfo) bool { return len(name) >= 4 && strings.HasPrefix(string(op.Op), name) })
 	if i < 0 {
-		return 0, &wire.Error{Code: wire.CodeNotFound, Field: name,
-			Message: fmt.Sprintf("%s is no operation of run %s.", wire.Quoted(name), b.ops[0].Run), Hint: "git agentxchain log"}
+		hint := "git agentxchain log"
+		if op, err := b.r.Store.Show(b.ctx, name); err == nil {
+			hint = "it is one of run " + op.Run + ", which is searched with --run " + wire.ShellWord(op.Run)
+		}
+		return 0, &wire.Error{
+			Code:    wire.CodeNotFound,
+			Field:   name,
+			Message: fmt.Sprintf("%s is no operation of run %s.", wire.Quoted(name), b.ops[0].Run),
+			Hint:    hint,
+		}
 	}
 	at, found := slices.BinarySearch(b.at, i)
 	if !found && at > 0 {

@@ -45,6 +45,17 @@ func newAtCommand(f *term.Factory) *ucli.Command {
 // lookers are commands of other groups that only look.
 var lookers = []string{"approvals"}
 
+// doers are commands that change something in groups that look.
+var doers = []string{"gate retry"}
+
+// gateShown is the line with "gate show ID" in place of "gate ID".
+func gateShown(words []string) []string {
+	if len(words) < 2 || words[0] != "gate" || strings.HasPrefix(words[1], "-") || slices.Contains([]string{"list", "show", "retry"}, words[1]) {
+		return words
+	}
+	return slices.Insert(slices.Clone(words), 1, "show")
+}
+
 // looks refuses a line whose command does more than look.
 func looks(words []string) error {
 	inv, err := term.ParseLine(term.NewApp(&term.Factory{Program: program()}), commandRewrites(), words)
@@ -59,7 +70,7 @@ func looks(words []string) error {
 	if top.Name == "at" {
 		return term.UsageErrorf("at looks from one operation only")
 	}
-	if top.Category != categoryLook && !slices.Contains(lookers, top.Name) {
+	if top.Category != categoryLook && !slices.Contains(lookers, top.Name) || slices.Contains(doers, term.PathName(path)) {
 		return term.UsageErrorf("at only looks, and %s does more", term.PathName(path))
 	}
 	for _, w := range words {
@@ -74,6 +85,7 @@ func looks(words []string) error {
 }
 
 func runAt(ctx context.Context, f *term.Factory, op string, words []string) error {
+	words = gateShown(words)
 	if err := looks(words); err != nil {
 		return err
 	}
