@@ -94,12 +94,12 @@ func DirtyTree(paths []string) Warning {
 	for _, p := range paths[:min(len(paths), dirtyNames)] {
 		shown = append(shown, line(p))
 	}
-	text := strings.Join(shown, ", ")
+	names := strings.Join(shown, ", ")
 	if len(paths) > dirtyNames {
-		text += ", ..."
+		names += ", ..."
 	}
-	return Warning{WarningDirtyTree, fmt.Sprintf("the work tree has %d changes that the turn did not start from: %s",
-		len(paths), text)}
+	return Warning{WarningDirtyTree, fmt.Sprintf("the work tree has %s that the turn did not start from: %s",
+		text.Count(len(paths), "change", "changes"), names)}
 }
 
 // Bundle is what the store writes into the turn's bundle directory before it

@@ -142,7 +142,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 			p.Println("The rules of agentxchain.json are in force.")
 			return
 		}
-		p.Printf("Run %s is judged by the rules of agentxchain.json from now on (%d changes).\n", p.Bold(out.Run), len(out.Result.Changes))
+		p.Printf("Run %s is judged by the rules of agentxchain.json from now on (%s).\n", p.Bold(out.Run), counted(len(out.Result.Changes), "change"))
 		printWhere(p, &out.Done)
 	})
 	return nil
