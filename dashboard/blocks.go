@@ -4,6 +4,7 @@
 package dashboard
 
 import (
+	"html/template"
 	"net/url"
 	"strings"
 	"time"
@@ -53,7 +54,8 @@ type block struct {
 	Empty     string // a sentence when there is nothing; then the rest is left out
 	Lead      []cell // one line of values
 	Facts     []fact
-	Track     *track
+	Track     []stop
+	Drawing   template.HTML // the picture of the run
 	Meter     *meter
 	Table     *table
 	Tree      []item
@@ -113,6 +115,15 @@ func (v *view) moment(at time.Time) cell {
 		s = "in " + lasting(d)
 	}
 	return cell{Text: s, Time: at}
+}
+
+// clock is the time itself beside how long ago it was, where the two differ enough to
+// need both: a reader of yesterday's run wants the date.
+func clock(c cell) string {
+	if strings.HasSuffix(c.Text, " ago") || strings.HasPrefix(c.Text, "in ") {
+		return c.Time.Local().Format("2 Jan 15:04:05")
+	}
+	return ""
 }
 
 // standing is a status with its tone.

@@ -184,7 +184,7 @@ func TestPagesOfARun(t *testing.T) {
 	op := string(v.s.model.now().Ops[0].Op)
 	for path, want := range map[string][]string{
 		"/": {"The run is completed.", run, "aria-current=\"page\"", "Phases", "planning_signoff",
-			"<svg class=\"track\"", "of $50.00 spent"},
+			"<ol class=\"track\"", "of $50.00 spent", "What was delivered", "<svg class=\"tl\"", "Ann Author", "greet.sh"},
 		"/timeline": {"19 operations are recorded", "/ops/" + op, "Ann Author"},
 		"/turns":    {"/turns/" + id, "Wrote greet.sh and its test."},
 		"/turns/" + id: {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.",

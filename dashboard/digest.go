@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -29,6 +30,7 @@ func firstText(row *ojson.Object, keys ...string) string {
 }
 
 func digestHistory(row *ojson.Object, e *entry) {
+	e.fact = timeline.History(row)
 	e.Time = timeOf(row, "accepted_at", "rejected_at", "timestamp", "projected_at")
 	e.Turn, e.Run, e.Role, e.Phase = row.String("turn_id"), row.String("run_id"), row.String("role"),
 		row.String("phase")
@@ -37,6 +39,7 @@ func digestHistory(row *ojson.Object, e *entry) {
 }
 
 func digestEvent(row *ojson.Object, e *entry) {
+	e.fact = timeline.Event(row)
 	e.Time = timeOf(row, "timestamp")
 	e.Kind, e.Run, e.Phase, e.Status, e.ID = firstText(row, "event_type",
 		"type"), row.String("run_id"), row.String("phase"), row.String("status"), row.String("event_id")
@@ -55,6 +58,7 @@ func digestEvent(row *ojson.Object, e *entry) {
 }
 
 func digestDecision(row *ojson.Object, e *entry) {
+	e.fact = timeline.Decision(row)
 	e.Time = timeOf(row, "created_at", "timestamp", "failed_at", "decided_at", "recorded_at")
 	e.Kind, e.ID = row.String("type"), row.String("id")
 	if e.Kind == "" && e.ID != "" {

@@ -1,47 +1,93 @@
-// Drawings: the phases as a track, a sum against its limit. The server lays them
-// out, the template writes the SVG, the style sheet colours it.
+// Drawings: the phases as a track, a sum against its limit, the picture of the run.
 
 package dashboard
 
 import (
+	"html/template"
+	"net/url"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 )
 
-// track is the phases of a run or an initiative, in their order.
-type track struct {
-	Label  string // what it says, for those who do not see it
-	Width  int
-	Height int
-	Stops  []stop
-}
-
-// stop is a phase on the track.
+// stop is a phase on the track of phases.
 type stop struct {
-	X, Y, Y2, FromX int // FromX is where its line begins, -1 for the first
-	Class           string
-	Name, Note      string
-	Mark            string // within the circle
+	Class      string // done, current, stuck, ahead
+	Name, Note string
+	Mark       string // within the circle
 }
 
-// newTrack lays stops out from left to right, and in rows when they are many.
-func newTrack(label string, stops []stop) *track {
-	const step, row, perRow = 150, 92, 6
-	t := &track{Label: label}
-	for i := range stops {
-		s := &stops[i]
-		s.X, s.Y = step/2+i%perRow*step, 30+i/perRow*row
-		s.Y2 = s.Y + 36
-		s.FromX = s.X - step
-		if i%perRow == 0 {
-			s.FromX = -1
-		}
-		s.Name, s.Note = fit(plain(s.Name), 20), fit(plain(s.Note), 22)
+// drawing is the picture of the run, or of one phase of it.
+func (v *view) drawing(phase string) *timeline.Drawing {
+	if d, ok := v.s.pictures.Load(phase); ok {
+		return d.(*timeline.Drawing)
 	}
-	t.Stops = stops
-	t.Width = min(len(stops), perRow) * step
-	t.Height = (len(stops)+perRow-1)/perRow*row + 8
-	return t
+	var facts []*timeline.Fact
+	for _, l := range []*ledger{v.m.events, v.m.history, v.m.decisions} {
+		rows := l.entries()
+		for i := range rows {
+			facts = append(facts, rows[i].fact)
+		}
+	}
+	opt := timeline.Options{Phase: phase}
+	if si := v.s.Sight; si != nil {
+		opt.Run = si.View.Run
+	}
+	if v.srv.opt.Replay == nil {
+		opt.Now = v.Now
+	}
+	d := timeline.Draw(timeline.Build(facts, opt))
+	if len(d.Phases) > 0 || phase == "" { // what an address makes up is not kept
+		v.s.pictures.Store(phase, d)
+	}
+	return d
+}
+
+// pictureRows is how many rows the table below the picture has.
+const pictureRows = 40
+
+// picture shows the run, or the phase that the address names.
+func (v *view) picture() block {
+	phase := v.q.Get("phase")
+	d := v.drawing(phase)
+	b := block{ID: "picture", Title: "The run in time"}
+	if phase != "" {
+		b.Title = "Phase " + plain(phase) + " in time"
+		b.All = cell{Text: "The whole run", Href: "/"}
+	}
+	if len(d.Turns) == 0 && len(d.Posts) == 0 {
+		b.Empty = "Nothing has happened yet."
+		return b
+	}
+	b.Note = d.Line()
+	if d.Merged {
+		b.Note += " Bars with a number stand for as many turns; choose a phase to see less of the run."
+	}
+	b.Drawing = template.HTML(d.SVG(timeline.Look{ //nolint:gosec // it escapes what it shows
+		Turn: func(id string) string { return "/turns/" + url.PathEscape(id) },
+		Zoom: func(phase string) string { return "/?phase=" + url.QueryEscape(phase) },
+	}))
+	rows, left := d.Rows(pictureRows)
+	part := block{ID: "picture-table", Title: "The same as a table", Folded: true, Table: &table{Head: timeline.Head()}}
+	if left > 0 {
+		part.Note = counted(left, "earlier row is", "earlier rows are") + " left out: git agentxchain timeline --json"
+	}
+	for _, r := range rows {
+		cells := []cell{{Text: r.Cells[0], Time: r.At}}
+		for _, c := range r.Cells[1:] {
+			cells = append(cells, text(c))
+		}
+		if r.Turn != "" {
+			cells[1] = turnLink(r.Turn)
+		}
+		if r.Bad {
+			cells[4].Tone = warn
+		}
+		part.Table.Rows = append(part.Table.Rows, cells)
+	}
+	b.Parts = []block{part}
+	return b
 }
 
 // longWord reports a word that may be broken for a table to fit: ids of turns, which

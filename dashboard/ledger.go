@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -45,6 +46,8 @@ type entry struct {
 	Time                           time.Time
 	ID, Kind, Turn, Run            string
 	Role, Phase, Status, Text, Ref string // Ref is a gate, a hook or what else the row is about
+
+	fact *timeline.Fact // for the picture of the run; nil where it shows nothing of the row
 }
 
 // badLine is a line that is not a row.

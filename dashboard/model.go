@@ -32,6 +32,7 @@ type snapshot struct {
 	Ops      []runner.OpInfo // of the run's record, newest first; nil without a record
 	OpsErr   error
 	phases   []string // of Ops, from the oldest: the phase each happened in
+	pictures sync.Map // of the run: phase, "" for all, to *timeline.Drawing
 
 	Initiative    bool // there is an agentxchain-multi.json or its directory
 	Standing      *coordinator.Standing

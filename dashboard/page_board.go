@@ -40,7 +40,7 @@ func board(v *view) error {
 		v.Notices = append(v.Notices[:20:20],
 			text("and "+plain(len(v.Notices)-20)+" more: git agentxchain multi status"))
 	}
-	next := block{ID: "next", Title: "What comes next", Empty: "Nothing has to be done."}
+	next := block{ID: "next", Title: "What comes next", Empty: "No command is needed now: what each workstream waits for stands below."}
 	if len(in.Next) > 0 && v.srv.opt.Replay == nil {
 		next.Empty, next.Table = "", &table{Head: []string{"Do", "Because"}}
 		for _, a := range in.Next {
@@ -89,9 +89,8 @@ func initiativePhases(in *coordinator.Standing) block {
 	order := in.Config.Phases()
 	now := slices.Index(order, in.State.Phase)
 	var stops []stop
-	label := "Phases:"
 	for i, name := range order {
-		s := stop{Name: name, Class: "ahead", Mark: plain(i + 1), Note: "to come"}
+		s := stop{Name: plain(name), Class: "ahead", Mark: plain(i + 1), Note: "to come"}
 		switch {
 		case in.State.Status == multirepo.StatusCompleted, i < now:
 			s.Class, s.Mark, s.Note = "done", "✓", "done"
@@ -100,11 +99,10 @@ func initiativePhases(in *coordinator.Standing) block {
 		case i == now:
 			s.Class, s.Note = "current", "now"
 		}
-		label += " " + plain(name) + " " + s.Note + ";"
 		stops = append(stops, s)
 	}
 	if len(stops) > 0 {
-		b.Empty, b.Track = "", newTrack(label, stops)
+		b.Empty, b.Track = "", stops
 	}
 	return b
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -150,18 +151,44 @@ func approvers(r *config.GateRule) string {
 	return who
 }
 
+// spent is what the run cost, and of how much.
+func (v *view) spent() string {
+	b := v.s.Sight.View.State.BudgetStatus
+	if b.RemainingUSD == nil {
+		return dollars(b.SpentUSD)
+	}
+	return dollars(b.SpentUSD) + " of " + dollars(b.SpentUSD+*b.RemainingUSD)
+}
+
+// cost is what was spent, by role and by phase, and whose time it took.
 func (v *view) cost() block {
-	st := v.s.Sight.View.State
-	spent := st.BudgetStatus.SpentUSD
-	b := block{ID: "cost", Title: "Cost", Facts: []fact{{"Spent", text(dollars(spent))}}}
+	st, d := v.s.Sight.View.State, v.drawing("")
+	b := block{ID: "cost", Title: "Cost and time", Facts: []fact{
+		{"Spent", text(v.spent())},
+		{"Agents worked", text(timeline.Lasting(d.Total().Worked))},
+		{"People waited for", text(timeline.Lasting(d.Waited()))},
+	}}
 	if left := st.BudgetStatus.RemainingUSD; left != nil {
-		limit := spent + *left
-		remains := strings.TrimSuffix(agentrun.LeftText(*left), " left")
-		b.Facts = append(b.Facts, fact{"Left", text(remains)}, fact{"Budget", text(dollars(limit))})
-		b.Meter = newMeter("", spent, limit)
-		b.Meter.Label = dollars(spent) + " of " + dollars(limit) + " spent, " + b.Meter.Percent()
+		limit := st.BudgetStatus.SpentUSD + *left
+		b.Facts = append(b.Facts, fact{"Left", text(strings.TrimSuffix(agentrun.LeftText(*left), " left"))})
+		b.Meter = newMeter("", st.BudgetStatus.SpentUSD, limit)
+		b.Meter.Label = v.spent() + " spent, " + b.Meter.Percent()
 	} else {
 		b.Note = "The run has no budget."
+	}
+	for _, x := range [...]struct {
+		of   string
+		sums []timeline.Sum
+	}{{"Role", d.ByRole()}, {"Phase", d.ByPhase()}} {
+		if len(x.sums) == 0 {
+			continue
+		}
+		t := &table{Head: []string{x.of, "Turns", "Retries", "Worked", "Tokens in", "Tokens out", "Cost"}}
+		for _, s := range x.sums[:min(len(x.sums), 20)] {
+			t.Rows = append(t.Rows, []cell{text(s.Name), value(s.Turns), value(s.Retries), text(timeline.Lasting(s.Worked)),
+				value(s.InputTokens), value(s.OutputTokens), text(dollars(s.USD))})
+		}
+		b.Parts = append(b.Parts, block{ID: "cost-" + strings.ToLower(x.of), Title: "By " + strings.ToLower(x.of), Folded: true, Table: t})
 	}
 	if n := st.BudgetReservations.Len(); n > 0 {
 		sum := 0.0

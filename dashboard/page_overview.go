@@ -28,15 +28,22 @@ func overview(v *view) error {
 	}
 	v.Lead = v.lead()
 	v.Notices = append(v.Notices, v.notices()...)
-	v.Blocks = append(v.Blocks, v.next(), v.phases())
-	if b := v.waiting(); b != nil {
-		v.Blocks = append(v.Blocks, *b)
+	v.Blocks = append(v.Blocks, v.outcome(), v.phases(), v.picture())
+	done := si.View.State.Status == wire.StatusCompleted
+	if !done {
+		v.Blocks = append(v.Blocks, v.activeTurns())
 	}
-	v.Blocks = append(v.Blocks, v.activeTurns(), v.gates(), v.cost())
+	v.Blocks = append(v.Blocks, v.cost())
+	if !done {
+		v.Blocks = append(v.Blocks, v.gates())
+	}
 	if b := v.limits(); b != nil {
 		v.Blocks = append(v.Blocks, *b)
 	}
-	v.Blocks = append(v.Blocks, v.lastDecisions(), v.lastTurns(), v.about())
+	if !done {
+		v.Blocks = append(v.Blocks, v.lastDecisions())
+	}
+	v.Blocks = append(v.Blocks, v.lastTurns(), v.about())
 	return nil
 }
 
@@ -135,19 +142,6 @@ func (v *view) unreadable() (n int) {
 	return n
 }
 
-func (v *view) next() block {
-	b := block{ID: "next", Title: "What comes next"}
-	switch n := v.s.Sight.Next; {
-	case v.srv.opt.Replay != nil:
-		b.Empty = "This is a replay: nothing comes next in it."
-	case n == nil:
-		b.Empty = "Nothing has to be done."
-	default:
-		b.Facts = []fact{{"Command", code(n.Command)}, {"Because", text(n.Reason)}}
-	}
-	return b
-}
-
 // phases draws the track.
 func (v *view) phases() block {
 	si := v.s.Sight
@@ -156,7 +150,7 @@ func (v *view) phases() block {
 	now := slices.Index(order, st.Phase)
 	var stops []stop
 	for i, name := range order {
-		s := stop{Name: name, Class: "ahead", Mark: fmt.Sprint(i + 1), Note: "to come"}
+		s := stop{Name: plain(name), Class: "ahead", Mark: fmt.Sprint(i + 1), Note: "to come"}
 		switch {
 		case st.Status == wire.StatusCompleted && i <= now, i < now:
 			s.Class, s.Mark, s.Note = "done", "✓", "done"
@@ -179,46 +173,10 @@ func (v *view) phases() block {
 		b.Empty = "The configuration has no phases."
 		return b
 	}
-	label := "Phases: "
-	for i, s := range stops {
-		if i > 0 {
-			label += ", "
-		}
-		label += plain(s.Name) + " " + s.Note
-	}
 	if now < 0 {
 		b.Note = "The run is in phase " + plain(st.Phase) + ", which the configuration does not have."
 	}
-	b.Track = newTrack(label, stops)
-	return b
-}
-
-// waiting is why the run waits, and the way out.
-func (v *view) waiting() *block {
-	si := v.s.Sight
-	r := si.Recovery
-	if r == nil {
-		return nil
-	}
-	b := &block{
-		ID:    "waiting",
-		Title: "Why it waits",
-		Facts: []fact{{"Reason", toned(words(r.TypedReason), warn)}, {"Who has to act", text(r.Owner)}},
-	}
-	if d := wire.OrEmpty(r.Detail); d != "" {
-		b.Facts = append(b.Facts, fact{"Detail", text(d)})
-	}
-	b.Facts = append(b.Facts, fact{"Way out", code(r.RecoveryAction)})
-	if br := si.View.State.BlockedReason; br != nil {
-		b.Facts = append(b.Facts, fact{"Since", v.moment(instant(br.BlockedAt))})
-	}
-	if e := si.Escalation; e != nil {
-		b.Facts = append(b.Facts, fact{"Escalation", code(e.String("escalation_id"))},
-			fact{"Asked", text(firstText(e, "detail", "reason", "title"))})
-	}
-	for _, g := range r.Guidance {
-		b.Facts = append(b.Facts, fact{"Advice", text(g.Reason + " " + g.Command)})
-	}
+	b.Track = stops
 	return b
 }
 
@@ -253,17 +211,22 @@ func (v *view) activeRow(ts runner.TurnStanding) []cell {
 
 func (v *view) lastDecisions() block {
 	b := block{ID: "decided", Title: "Last decisions", Empty: "Nothing has been decided yet."}
+	if t := v.decisionRows(5); len(t.Rows) > 0 {
+		b.Empty, b.Table, b.All = "", t, cell{Text: "All decisions", Href: "/decisions"}
+	}
+	return b
+}
+
+// decisionRows are the newest n decisions of the run.
+func (v *view) decisionRows(n int) *table {
 	rows := v.m.decisions.entries()
 	t := &table{Head: []string{"When", "What", "Role", "Statement"}}
-	for i := len(rows) - 1; i >= 0 && len(t.Rows) < 5; i-- {
+	for i := len(rows) - 1; i >= 0 && len(t.Rows) < n; i-- {
 		if e := &rows[i]; e.Kind == "decision" && v.ofRun(e) {
 			t.Rows = append(t.Rows, []cell{v.moment(e.Time), decisionLink(e.ID), text(e.Role), text(e.Text)})
 		}
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table, b.All = "", t, cell{Text: "All decisions", Href: "/decisions"}
-	}
-	return b
+	return t
 }
 
 func (v *view) lastTurns() block {

@@ -39,7 +39,7 @@ func (v *view) happenings() (n int, at func(i int) happening, recorded bool) {
 	}, false
 }
 
-func timeline(v *view) error {
+func timelinePage(v *view) error {
 	v.Title = "Timeline"
 	n, at, recorded := v.happenings()
 	q, role, phase, kind := strings.ToLower(v.q.Get("text")), v.q.Get("role"), v.q.Get("phase"), v.q.Get("type")

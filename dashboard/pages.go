@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -33,6 +34,7 @@ func (p *pages) template() (*template.Template, error) {
 	p.once.Do(func() {
 		p.tmpl, p.err = template.New("").Funcs(template.FuncMap{
 			"stamp": func(t time.Time) string { return wire.FormatTime(t) },
+			"clock": clock,
 			"long":  longWord,
 			"brief": func(s string) string { return fit(s, 40) }, // a choice is as wide as its longest
 		}).ParseFS(assets, "assets/page.html")
@@ -81,7 +83,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.page(w, r, make) })
 	}
 	page("/{$}", overview)
-	page("/timeline", timeline)
+	page("/timeline", timelinePage)
 	page("/turns", turns)
 	page("/turns/{id}", turnPage)
 	page("/ops/{id}", opPage)
@@ -112,6 +114,9 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	if err != nil || kind == "" {
 		s.fail(w, r, http.StatusNotFound, "not_found", "There is no page at this address.")
 		return
+	}
+	if name == "style.css" {
+		data = append(data[:len(data):len(data)], timeline.CSS...)
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "private, max-age=300")

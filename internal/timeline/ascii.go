@@ -172,10 +172,11 @@ func (c *canvas) line(name string, row runes) string {
 	return strings.TrimRight(text.Pad(text.Truncate(ascii(name), gutter-2), gutter)+string(row), " ") + "\n"
 }
 
-// ascii replaces what is not ASCII: every character takes one column then.
+// ascii replaces what is not ASCII, so that every character takes one column, and what
+// could end a block of code in a page.
 func ascii(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r > 0x7e {
+		if r < 0x20 || r > 0x7e || strings.ContainsRune("`<[&", r) {
 			return '?'
 		}
 		return r

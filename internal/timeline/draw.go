@@ -14,10 +14,12 @@ import (
 
 // Bounds of a drawing, whatever the length of the run.
 const (
-	maxBars  = 150   // of more turns, neighbours are one bar
-	maxLanes = 16    // of more roles, the last ones share one
-	maxRows  = 6     // of a lane
-	minShare = 0.006 // of the width: a bar is never thinner
+	maxBars     = 150   // of more turns, neighbours are one bar
+	maxLanes    = 16    // of more roles, the last ones share one
+	maxRows     = 6     // of a lane
+	maxSegments = 6     // of a bar
+	maxMarks    = 60    // posts, waits, escalations, arrows, each: the newest are drawn
+	minShare    = 0.006 // of the width: a bar is never thinner
 )
 
 // Drawing is a picture laid out. Places in time are shares of the width, 0 to 1.
@@ -94,6 +96,12 @@ func (d *Drawing) add(l *Lane, t *Turn) {
 	}
 	for _, a := range t.Attempts {
 		b.Segments = append(b.Segments, Segment{max(d.scale.at(a.Start), b.From), min(d.scale.at(a.End), b.To), a.Outcome})
+	}
+	if k := len(b.Segments) - 1; k >= maxSegments { // all before the last are one
+		before := Bar{Segments: b.Segments[:k], To: b.Segments[k].From}
+		before.join(&Bar{})
+		before.Segments[0].From = b.From
+		b.Segments = append(before.Segments, b.Segments[k])
 	}
 	b.Segments[len(b.Segments)-1].To = b.To
 	l.Turns++

@@ -36,7 +36,10 @@ type Fact struct {
 
 const maxOthers = 50
 
-func short(s string) string { return text.ClipRunes(text.OneLine(text.Cut(s, 4000)), 160) }
+// short is a text on one line, cut, of memory of its own.
+func short(s string) string {
+	return strings.Clone(text.ClipRunes(text.OneLine(text.Cut(s, 4000)), 160))
+}
 
 func when(s string) time.Time {
 	at, err := wire.ParseTime(s)

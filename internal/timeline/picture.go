@@ -201,11 +201,17 @@ func (b *builder) take(f *Fact) {
 		b.endWait(f)
 		b.giveUp(f)
 		b.done = true
-	case kindApproval, kindDenial, kindPolicy:
-		b.decided = append(b.decided, f)
 	default:
+		if decides(f.Kind) {
+			b.decided = append(b.decided, f)
+			return
+		}
 		b.turn(f)
 	}
+}
+
+func decides(kind string) bool {
+	return kind == kindApproval || kind == kindDenial || kind == kindPolicy
 }
 
 // turn is what happened to a turn.
@@ -375,6 +381,8 @@ func (b *builder) alarm(f *Fact) {
 // finish closes what is open and names who decided.
 func (b *builder) finish(rows []*Fact, opt Options) {
 	p := b.p
+	// Who decided is said of what else is there: such a row may be of a run before.
+	rows = slices.DeleteFunc(rows, func(f *Fact) bool { return decides(f.Kind) })
 	if len(rows) > 0 {
 		p.Start, p.End = rows[0].At, rows[len(rows)-1].At
 		p.Run = cmp.Or(p.Run, rows[0].Run)

@@ -136,7 +136,7 @@ func (w *svg) body() string {
 // phases are a band on top, each a link to itself alone.
 func (w *svg) phases() {
 	for i, s := range w.d.Phases {
-		if i == 100 {
+		if i == maxMarks {
 			break
 		}
 		from, to := w.d.scale.at(s.Start), w.d.scale.at(s.End)
@@ -206,10 +206,11 @@ func (w *svg) bar(b *Bar, y int) {
 	if b.Turns == 1 {
 		w.at[b.Turn.ID] = point{b.From, b.To, y + barHeight/2}
 	}
-	w.f(`<g><title>%s</title>`, esc(b.Title()))
+	w.f(`<g>`)
 	if link {
-		w.f(`<a href="%s" aria-label="%s">`, esc(w.l.Turn(b.Turn.ID)), esc(b.Title()))
+		w.f(`<a href="%s">`, esc(w.l.Turn(b.Turn.ID)))
 	}
+	w.f(`<title>%s</title>`, esc(b.Title()))
 	for _, s := range b.Segments {
 		w.f(`<rect class="seg %s" x="%s" y="%d" width="%s" height="%d" rx="2"/>`,
 			class(s.Outcome), pc(s.From), y, pc(max(s.To-s.From, 0.001)), barHeight)
@@ -236,7 +237,7 @@ func (w *svg) arrows() {
 		if !ok || !also {
 			continue
 		}
-		if n++; n > 60 {
+		if n++; n > maxMarks {
 			return
 		}
 		w.f(`<line class="arrow" x1="%s" y1="%d" x2="%s" y2="%d" marker-end="url(#%s-tip)"><title>%s</title></line>`,
@@ -252,17 +253,17 @@ func (w *svg) gates() {
 	w.f(`<line class="rule" x1="0" x2="100%%" y1="%d" y2="%d"/><text class="name" x="0" y="%d">Gates and people</text>`,
 		w.y, w.y, w.y+15)
 	y := w.y + nameHeight
-	for _, x := range w.d.Waits[max(len(w.d.Waits)-200, 0):] {
+	for _, x := range w.d.Waits[max(len(w.d.Waits)-maxMarks, 0):] {
 		from, to := w.d.scale.at(x.Start), w.d.scale.at(x.End)
 		to = max(to, from+minShare)
 		w.f(`<g><title>A person is waited for, %s: %s</title><rect class="waiting" x="%s" y="%d" width="%s" height="%d" rx="2" fill="url(#%s-hatch)"/></g>`,
 			Lasting(x.End.Sub(x.Start)), esc(x.For), pc(min(from, 1-minShare)), y+1, pc(to-from), barHeight-2, w.id)
 	}
-	posts := w.d.Posts[max(len(w.d.Posts)-100, 0):]
+	posts := w.d.Posts[max(len(w.d.Posts)-maxMarks, 0):]
 	for i := range posts {
 		w.post(posts, i, y)
 	}
-	for _, a := range w.d.Alarms[max(len(w.d.Alarms)-100, 0):] {
+	for _, a := range w.d.Alarms[max(len(w.d.Alarms)-maxMarks, 0):] {
 		x := w.d.scale.at(a.At)
 		w.f(`<svg x="%s" y="%d" overflow="visible" width="1" height="1"><title>Escalation: %s</title><path class="alarm" d="M0 0L7 13H-7z"/></svg>`,
 			pc(x), y+2, esc(a.Why))
@@ -307,8 +308,8 @@ func (w *svg) post(posts []Post, i, y int) {
 		if anchor == "end" {
 			from, to = from+0.004, x
 		}
-		w.clipped(from, to, y+19, 16, "", anchor, p.Gate)
-		w.clipped(from, to, y+33, 16, "soft", anchor, p.By)
+		w.clipped(from, to, y+19, 16, "label", anchor, p.Gate)
+		w.clipped(from, to, y+33, 16, "label soft", anchor, p.By)
 	}
 }
 

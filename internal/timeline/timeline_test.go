@@ -68,6 +68,7 @@ func aRun(t *testing.T) []*Fact {
 		615 {"turn_id":"t2","run_id":"run_1","role":"dev","phase":"build","status":"completed","summary":"built","cost":{"usd":0.5},"delegation_context":{"parent_turn_id":"t1"}}
 		627 {"turn_id":"t3","run_id":"run_1","role":"dev","phase":"build","status":"reissued","summary":"Turn reissued: stale"}`)...)
 	return append(facts, rows(t, Decision, `
+		-500 {"type":"human_approval","gate_id":"signoff","from_phase":"plan","approved_by":{"name":"A run before"}}
 		610 {"type":"human_approval","gate_id":"signoff","from_phase":"plan","approved_by":{"name":"Ada"}}`)...)
 }
 

@@ -75,7 +75,8 @@ func checkPages(t *testing.T, report *ojson.Object) {
 // checkHTML parses a page: only the elements and attributes that the writer makes.
 func checkHTML(t *testing.T, page []byte) {
 	t.Helper()
-	elements := strings.Fields("html head meta title style body header p h1 h2 h3 h4 h5 h6 strong ul li span code i nav a main section dl div dt dd table thead tbody tr th td footer")
+	elements := strings.Fields("html head meta title style body header p h1 h2 h3 h4 h5 h6 strong ul li span code i nav a main section dl div dt dd table thead tbody tr th td footer details summary")
+	drawn := strings.Fields("svg title desc defs pattern marker g rect line circle path text tspan")
 	attributes := strings.Fields(
 		"lang charset http-equiv content name dir class id href scope data-label style aria-label aria-hidden",
 	)
@@ -88,6 +89,15 @@ func checkHTML(t *testing.T, page []byte) {
 			t.Fatalf("a comment: %q", n.Data)
 		}
 		if n.Type != html.ElementNode {
+			continue
+		}
+		if n.Namespace == "svg" {
+			for _, a := range n.Attr {
+				if !slices.Contains(drawn, n.Data) || a.Key == "href" || strings.HasPrefix(a.Key, "on") ||
+					strings.Contains(a.Val, "url(") && !strings.HasPrefix(a.Val, "url(#s") {
+					t.Fatalf("a foreign part of the drawing: %s=%q of %s", a.Key, a.Val, n.Data)
+				}
+			}
 			continue
 		}
 		if !slices.Contains(elements, n.Data) {

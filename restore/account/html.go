@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 )
 
 // htmlHead comes before the title. The policy forbids what the page does not need,
@@ -27,7 +29,7 @@ func (p *page) html() []byte {
 	w := &htmlWriter{}
 	w.raw(htmlHead)
 	w.text(p.title + " · AgentXchain governance report")
-	w.raw("</title>\n<style>\n" + htmlStyle +
+	w.raw("</title>\n<style>\n" + htmlStyle + timeline.CSS +
 		"</style>\n</head>\n<body>\n<header>\n<p class=\"kicker\">AgentXchain governance report</p>\n<h1 dir=\"auto\">")
 	w.text(p.title)
 	w.raw("</h1>\n<p class=\"lead\" dir=\"auto\">")
@@ -137,6 +139,14 @@ func (w *htmlWriter) section(s *section, level int, id string) {
 		w.raw("<p class=\"note\">")
 		w.text(s.note)
 		w.raw("</p>\n")
+	}
+	if s.drawing != nil {
+		w.raw("<p class=\"note\">")
+		w.text(s.drawing.Line())
+		w.raw("</p>\n<div class=\"picture\">" + s.drawing.SVG(timeline.Look{ID: id + "-tl"}) +
+			"</div>\n<details><summary>The same as a table</summary>\n")
+		w.table(pictureTable(s.drawing))
+		w.raw("</details>\n")
 	}
 	if len(s.items) > 0 {
 		w.raw("<ul>\n")

@@ -39,6 +39,9 @@ func markdownSection(b *bytes.Buffer, s *section, level int) {
 	if s.note != "" {
 		fmt.Fprintf(b, "%s\n\n", MarkdownText(s.note))
 	}
+	if s.drawing != nil {
+		fmt.Fprintf(b, "```text\n%s```\n\n", s.drawing.ASCII(80)) // no backtick begins a line of it
+	}
 	for _, c := range s.items {
 		fmt.Fprintf(b, "- %s\n", markdownCell(c))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -49,10 +50,12 @@ type section struct {
 	items []cell
 	table *table
 	parts []section
+
+	drawing *timeline.Drawing
 }
 
 func (s *section) empty() bool {
-	return len(s.facts) == 0 && len(s.items) == 0 && s.table == nil && len(s.parts) == 0
+	return len(s.facts) == 0 && len(s.items) == 0 && s.table == nil && len(s.parts) == 0 && s.drawing == nil
 }
 
 type page struct {

@@ -20,6 +20,7 @@ func (p *page) run(subject *ojson.Object) {
 	p.head = append(p.head, runHead(project, r, subject.Object("artifacts"))...)
 	p.add(nextSection(r))
 	p.add(blockSection(r))
+	p.add(pictureSection(r))
 	p.add(gatesSection(r))
 	p.add(approvalsSection(r))
 	p.add(decisionsSection(r))

@@ -123,6 +123,7 @@ func (m *runModel) run() *ojson.Object {
 	r.Set("human_escalations", m.humanEscalations())
 	r.Set("abandoned", m.abandoned())
 	r.Set("scope", m.told())
+	r.Set("timeline", m.picture())
 	return r
 }
 

@@ -40,6 +40,11 @@ func writeText(b *bytes.Buffer, s *section, indent string) {
 	if s.note != "" {
 		fmt.Fprintf(b, "%s%s\n", in, s.note)
 	}
+	if s.drawing != nil {
+		for line := range strings.Lines(s.drawing.ASCII(80 - len(in))) {
+			b.WriteString(strings.TrimRight(in+line, " \n") + "\n")
+		}
+	}
 	for _, c := range s.items {
 		fmt.Fprintf(b, "%s- %s\n", in, c.text)
 	}
