@@ -90,12 +90,18 @@ func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error
 const logFields = 7
 
 func (s *Store) logFrom(ctx context.Context, tip git.OID, limit int) ([]OpInfo, error) {
-	args := []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", "--no-decorate", "--encoding=UTF-8",
-		"--format=tformat:%H%x00%P%x00%T%x00%at%x00%an%x00%ae%x00%B"}
+	args := []string{"--first-parent"}
 	if limit > 0 {
 		args = append(args, "--max-count="+strconv.Itoa(limit))
 	}
-	out, err := s.repo.Git.Run(ctx, nil, append(args, string(tip), "--")...)
+	return s.readOps(ctx, nil, append(args, string(tip), "--")...)
+}
+
+// readOps reads the operations that git log is asked for.
+func (s *Store) readOps(ctx context.Context, stdin []byte, which ...string) ([]OpInfo, error) {
+	args := []string{"log", "-z", "--no-show-signature", "--no-color", "--no-decorate", "--encoding=UTF-8",
+		"--format=tformat:%H%x00%P%x00%T%x00%at%x00%an%x00%ae%x00%B"}
+	out, err := s.repo.Git.Run(ctx, stdin, append(args, which...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 // What the record is made of (docs/storage.md).
 type (
 	OpInfo     = gitstore.OpInfo   // one operation of a run's chain
+	RunTip     = gitstore.RunTip   // a run with its newest operation
 	OpDetail   = gitstore.OpDetail // with what it recorded
 	Ref        = git.Ref
 	Repository = git.Repository
@@ -51,6 +52,9 @@ type Record interface {
 	Repository() *Repository
 	// Runs are the refs of all recorded runs.
 	Runs(ctx context.Context) ([]Ref, error)
+	// RunTips lists the recorded runs, each with its newest operation, newest first, at
+	// most limit (0: all).
+	RunTips(ctx context.Context, limit int) ([]RunTip, error)
 	// Log lists the newest operations of a run, "" for the present one; all when
 	// limit is 0.
 	Log(ctx context.Context, run string, limit int) ([]OpInfo, error)

@@ -4,8 +4,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -46,7 +44,7 @@ func newLogCommand(f *term.Factory) *ucli.Command {
 				return term.UsageErrorf("--limit takes 0 or more, not %d", o.Limit)
 			}
 			if o.Runs {
-				return runLogRuns(c.Context, f)
+				return runLogRuns(c.Context, f, o.Limit)
 			}
 			return runLog(c.Context, f, o)
 		},
@@ -124,16 +122,24 @@ func opObject(op *runner.OpInfo) *ojson.Object {
 	return o
 }
 
-// runLogRuns lists the recorded runs, each with its newest operation.
-func runLogRuns(ctx context.Context, f *term.Factory) error {
+// runLogRuns lists the recorded runs, each with its newest operation, newest first.
+func runLogRuns(ctx context.Context, f *term.Factory, limit int) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	refs, err := r.Record().Runs(ctx)
+	ask := limit
+	if limit > 0 {
+		ask++ // to know whether there are more
+	}
+	tips, err := r.Record().RunTips(ctx, ask)
 	if err != nil {
 		return err
+	}
+	more := limit > 0 && len(tips) > limit
+	if more {
+		tips = tips[:limit]
 	}
 	current := ""
 	if v, err := r.View(ctx); err == nil {
@@ -141,25 +147,23 @@ func runLogRuns(ctx context.Context, f *term.Factory) error {
 	}
 	rows, table := []*ojson.Object{}, &term.Table{Header: []string{"", "RUN", "OP", "WHEN", "LAST OPERATION"}, Flex: 4}
 	p := f.Out.Printer()
-	for _, ref := range refs {
-		run := strings.TrimPrefix(ref.Name, runner.RunRefPrefix)
-		ops, err := r.Record().Log(ctx, run, 1)
-		if err != nil || len(ops) == 0 {
-			return firstError(err, fmt.Errorf("run %s has no operations", run))
-		}
+	for _, tip := range tips {
 		mark := ""
-		if run == current {
+		if tip.Run == current {
 			mark = "*"
 		}
-		rows = append(rows, ojson.NewObject("run_id", run, "current", run == current, "ref", ref.Name, "op", string(ref.OID), "last", opObject(&ops[0])))
-		table.Row(mark, run, ref.OID.Short(), p.Ago(ops[0].Time), ops[0].Subject)
+		rows = append(rows, ojson.NewObject("run_id", tip.Run, "current", tip.Run == current, "ref", tip.Ref.Name, "op", string(tip.Ref.OID), "last", opObject(&tip.Last)))
+		table.Row(mark, tip.Run, tip.Ref.OID.Short(), p.Ago(tip.Last.Time), tip.Last.Subject)
 	}
-	f.Out.Emit(ojson.NewObject("runs", rows), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("runs", rows, "more", more), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println("No run is recorded in this repository.")
 			return
 		}
 		p.Table(table)
+		if more {
+			p.Printf("\nThere are more: git agentxchain log --runs -n 0 lists them all.\n")
+		}
 	})
 	return nil
 }
