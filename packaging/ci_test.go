@@ -170,9 +170,8 @@ func (j *job) action(inputs map[string]string) (string, int) {
 	return all, 0
 }
 
-// release serves an archive as the project's releases have it, and returns the inputs
-// that install it.
-func release(t *testing.T, file string) map[string]string {
+// archived is a release's archive with the program and a NOTICE.
+func archived(t *testing.T, file string) []byte {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -180,11 +179,13 @@ func release(t *testing.T, file string) map[string]string {
 	var archive bytes.Buffer
 	zip := gzip.NewWriter(&archive)
 	tape := tar.NewWriter(zip)
-	if err := tape.WriteHeader(&tar.Header{Name: "git-agentxchain", Mode: 0o755, Size: int64(len(data))}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tape.Write(data); err != nil {
-		t.Fatal(err)
+	for name, content := range map[string][]byte{"git-agentxchain": data, "NOTICE": []byte("notice\n")} {
+		if err := tape.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tape.Write(content); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := tape.Close(); err != nil {
 		t.Fatal(err)
@@ -192,16 +193,23 @@ func release(t *testing.T, file string) map[string]string {
 	if err := zip.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return archive.Bytes()
+}
+
+// release serves an archive as the project's releases have it, and returns the inputs
+// that install it.
+func release(t *testing.T, file string) map[string]string {
+	archive := archived(t, file)
 	path := fmt.Sprintf("/v0.1.0/git-agentxchain_0.1.0_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write(archive.Bytes())
+		_, _ = w.Write(archive)
 	}))
 	t.Cleanup(server.Close)
-	sum := sha256.Sum256(archive.Bytes())
+	sum := sha256.Sum256(archive)
 	return map[string]string{"version": "0.1.0", "sha256": hex.EncodeToString(sum[:]), "releases": server.URL}
 }
 
@@ -291,5 +299,43 @@ func TestComponent(t *testing.T) {
 		if err != nil || bytes.Contains(report, []byte("by-hand.txt")) != red {
 			t.Errorf("red %v: the report is %s (%v)", red, report, err)
 		}
+	}
+}
+
+// npm installs the packages that a release is made into, and git finds the program.
+func TestNpm(t *testing.T) {
+	needs(t, "bash", "npm", "node", "tar")
+	root := t.TempDir()
+	file := program(t)
+	dist := filepath.Join(root, "dist")
+	if err := os.Mkdir(dist, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("git-agentxchain_0.1.0_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
+	if err := os.WriteFile(filepath.Join(dist, name), archived(t, file), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	build, err := filepath.Abs("npm/build.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &job{t: t, env: map[string]string{
+		"PATH":                       os.Getenv("PATH"),
+		"HOME":                       root,
+		"npm_config_update_notifier": "false",
+	}}
+	j.must(root, "'"+build+"' 0.1.0 dist out && for p in out/*; do npm pack --silent \"./$p\"; done && mkdir try && cd try && "+
+		"npm init -y >/dev/null && npm install --silent --offline --no-audit --no-fund ../*.tgz")
+	j.env["PATH"] = filepath.Join(root, "try", "node_modules", ".bin") + string(os.PathListSeparator) + j.env["PATH"]
+	want := j.must(root, "'"+file+"' version")
+	if got := j.must(root, "git agentxchain version"); got != want {
+		t.Errorf("expected %q, got %q", want, got)
+	}
+	if out, status := j.run(root, "git-agentxchain nonsense", nil); status != 2 {
+		t.Errorf("an unknown command: expected 2, got %d\n%s", status, out)
+	}
+	j.must(root, "rm -r try/node_modules/@git-agentxchain")
+	if out, status := j.run(root, "git-agentxchain version", nil); status != 2 || !strings.Contains(out, "is not installed") {
+		t.Errorf("without the program: expected 2, got %d\n%s", status, out)
 	}
 }
