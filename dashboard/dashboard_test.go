@@ -180,7 +180,7 @@ func TestPagesOfARun(t *testing.T) {
 	dir, run := played(t)
 	v := serve(t, Options{Dir: dir})
 	turn := v.api("history", 200).([]any)[2].(map[string]any)
-	id := turn["turn_id"].(string)
+	id, first := turn["turn_id"].(string), v.api("history", 200).([]any)[0].(map[string]any)["turn_id"].(string)
 	op := string(v.s.model.now().Ops[0].Op)
 	for path, want := range map[string][]string{
 		"/": {"The run is completed.", run, "aria-current=\"page\"", "Phases", "planning_signoff",
@@ -189,12 +189,13 @@ func TestPagesOfARun(t *testing.T) {
 		"/turns":    {"/turns/" + id, "Wrote greet.sh and its test."},
 		"/turns/" + id: {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.",
 			"class=\"add\"", "turn checkpointed", "Which rules led to it", "accept turn: granted"},
-		"/ops/" + op:    {"phase_gate_status", ".agentxchain/events.jsonl", "Ann Author", "Which rules led to it"},
-		"/decisions":    {"DEC-001", "An empty name is refused", "human approval"},
-		"/event-log":    {"run completed", "gate approved"},
-		"/hooks":        {"No hook has run."},
-		"/delegations":  {"No work has been delegated."},
-		"/search?q=DEC": {"DEC-002"},
+		"/turns/" + first: {"Attempts", "sent back", "challenge the plan"},
+		"/ops/" + op:      {"phase_gate_status", ".agentxchain/events.jsonl", "Ann Author", "Which rules led to it"},
+		"/decisions":      {"DEC-001", "An empty name is refused", "human approval"},
+		"/event-log":      {"run completed", "gate approved"},
+		"/hooks":          {"No hook has run."},
+		"/delegations":    {"No work has been delegated."},
+		"/search?q=DEC":   {"DEC-002"},
 	} {
 		got := v.page(path)
 		for _, w := range want {
@@ -284,6 +285,12 @@ func TestLive(t *testing.T) {
 	if got := v.page("/"); !strings.Contains(got, "1 turn is under way in phase planning: pm.") ||
 		!strings.Contains(got, "git agentxchain accept "+turn.TurnID) {
 		t.Errorf("the overview:\n%s", got)
+	}
+	writeFile(t, dir, ".agentxchain/dispatch/turns/"+turn.TurnID+"/stdout.log",
+		"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"I read <b>the plan</b>.\"}]}}\n")
+	if got := v.page("/turns/" + turn.TurnID); !strings.Contains(got, "What the agent said and did") ||
+		!strings.Contains(got, "I read &lt;b&gt;the plan&lt;/b&gt;.") || strings.Contains(got, "&#34;assistant") {
+		t.Errorf("the page of a turn at work shows no steps of its agent:\n%s", mainOf(got))
 	}
 	listening := v.listen()
 	r, err := runner.Open(t.Context(), dir, runner.Options{})

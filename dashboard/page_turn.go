@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/agentstream"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -83,6 +85,9 @@ func turnPage(v *view) error {
 	if row != nil {
 		v.Blocks = append(v.Blocks, v.result(row), verification(row), objections(row), decided(row), v.changed(row))
 	}
+	if b := v.attempts(id); b != nil {
+		v.Blocks = append(v.Blocks, *b)
+	}
 	why, err := v.why(id)
 	if err != nil {
 		return err
@@ -91,6 +96,13 @@ func turnPage(v *view) error {
 		v.Blocks = append(v.Blocks, why)
 	}
 	v.Blocks = append(v.Blocks, v.papers(id, active != nil)...)
+	attempts := 1
+	if active != nil {
+		attempts = max(active.Turn.Attempt, 1)
+	}
+	if b := v.agentLog(id, attempts); b != nil {
+		v.Blocks = append(v.Blocks, *b)
+	}
 	v.Blocks = append(v.Blocks, v.turnStory(id))
 	if row != nil {
 		v.Blocks = append(v.Blocks, block{ID: "row", Parts: []block{{
@@ -244,13 +256,13 @@ func objections(row *ojson.Object) block {
 
 func decided(row *ojson.Object) block {
 	b := block{ID: "decisions", Title: "Decisions", Empty: "Nothing was decided."}
-	t := &table{Head: []string{"Decision", "Category", "Statement", "Rationale"}}
+	t := &table{Head: []string{"Decision", "Category", "Statement", "Rationale", "Overrides"}}
 	for i, o := range row.Objects("decisions") {
 		if i == pageSize {
 			break
 		}
 		t.Rows = append(t.Rows, []cell{decisionLink(o.String("id")), text(o.String("category")),
-			text(o.String("statement")), text(o.String("rationale"))})
+			text(o.String("statement")), text(o.String("rationale")), decisionLink(o.String("overrides"))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t
@@ -289,6 +301,51 @@ func (v *view) papers(id string, active bool) (out []block) {
 	}
 	return out
 }
+
+// attempts are the tries of a turn that had more than one, and why each ended.
+func (v *view) attempts(id string) *block {
+	turns := v.drawing("").Turns
+	for i := range turns {
+		x := &turns[i]
+		if x.ID != id || len(x.Attempts) < 2 {
+			continue
+		}
+		b := &block{ID: "attempts", Title: "Attempts", Table: &table{Head: []string{"Begun", "Took", "Outcome", "Why"}}}
+		for _, a := range x.Attempts {
+			c := text(a.Outcome)
+			if a.Why != "" {
+				c.Tone = warn
+			}
+			b.Table.Rows = append(b.Table.Rows, []cell{v.moment(a.Start), text(timeline.Lasting(a.End.Sub(a.Start))), c, text(a.Why)})
+		}
+		return b
+	}
+	return nil
+}
+
+// agentLog is what the agent said and did, as the live view of a run shows it; of a
+// long log the end.
+func (v *view) agentLog(id string, attempts int) *block {
+	data, err := v.m.src.log(id, attempts)
+	if err != nil || len(data) == 0 {
+		return nil // people leave none, and a log stays where the agent ran
+	}
+	b := &block{ID: "log", Title: "What the agent said and did"}
+	if n := len(data) - maxAgentLog; n > 0 {
+		data = data[n:]
+		b.Note = fmt.Sprintf("The end of it, without the first %d bytes: git agentxchain turn log %s", n, plain(id))
+	}
+	lines := agentstream.Words(data)
+	if len(lines) == 0 {
+		return nil
+	}
+	b.Parts = []block{{ID: "log-lines", Title: counted(len(lines), "step", "steps"), Folded: len(lines) > 40,
+		Pre: longText(strings.Join(lines, "\n"), maxPre)}}
+	return b
+}
+
+// maxAgentLog is how much of a log is read into words, in bytes.
+const maxAgentLog = 512 << 10
 
 // turnStory is what happened to a turn.
 func (v *view) turnStory(id string) block {

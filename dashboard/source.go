@@ -140,6 +140,16 @@ func (s *live) work(ctx context.Context, commit string, names []string) ([]runne
 	return s.r.WorkDiff(ctx, commit, names, maxPatch)
 }
 
+func (s *live) log(turn string, attempts int) ([]byte, error) {
+	if s.r == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, data, err := s.r.TurnLog(turn, attempts)
+	return data, err
+}
+
 func (s *live) fsck(ctx context.Context) (*runner.FsckReport, error) {
 	if s.r == nil {
 		return nil, errNoRecord
@@ -202,6 +212,8 @@ func (s *replayed) diff(context.Context, string) ([]runner.FileStat, []byte, boo
 func (s *replayed) work(context.Context, string, []string) ([]runner.FileStat, []byte, bool, error) {
 	return nil, nil, false, errNoRecord
 }
+
+func (s *replayed) log(string, int) ([]byte, error) { return nil, nil }
 
 func (s *replayed) fsck(context.Context) (*runner.FsckReport, error) { return nil, errNoRecord }
 

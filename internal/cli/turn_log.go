@@ -105,21 +105,14 @@ func loggedTurn(ctx context.Context, r *runner.Runner, id string) (string, int, 
 	return id, 0, nil
 }
 
-// ofOurs marks what the runtime notes about itself between the agent's lines.
-const ofOurs = "[adapter:diag] "
-
 // logLines are the lines of a log, raw or in words.
 func logLines(data []byte, raw bool) []string {
+	if !raw {
+		return agentstream.Words(data)
+	}
 	out := []string{}
 	for line := range strings.Lines(strings.ToValidUTF8(string(data), "\ufffd")) {
-		line = strings.TrimRight(line, "\r\n")
-		switch text, _ := agentstream.Step(line); {
-		case raw:
-			out = append(out, line)
-		case strings.HasPrefix(line, ofOurs), strings.TrimSpace(text) == "":
-		default:
-			out = append(out, text)
-		}
+		out = append(out, strings.TrimRight(line, "\r\n"))
 	}
 	return out
 }
