@@ -88,7 +88,11 @@ func (v *view) writeAuthority() string {
 		}
 	case wire.Authoritative:
 		l.add("You edit the work tree directly.")
-		l.add("`artifact.type` is `workspace` for edits left in the work tree, `commit` when you committed them, and `review` when you changed nothing.")
+		nothing := "."
+		if v.implementationDuty() != "" {
+			nothing = ", which is no completed turn here, see below."
+		}
+		l.add("`artifact.type` is `workspace` for edits left in the work tree, `commit` when you committed them, and `review` when you changed nothing%s", nothing)
 		l.add("Every file you changed, created or deleted is named in `files_changed`. A change that is found but not declared makes the result fail.")
 	case wire.Proposed:
 		l.add("You propose changes; you do not make them in the work tree.")
@@ -115,9 +119,15 @@ func (v *view) implementationDuty() string {
 	if v.role.WriteAuthority != wire.Authoritative || v.State.Phase != "implementation" {
 		return ""
 	}
-	return "### Implementation Phase: Code Production Required\n\n" +
-		"This phase exists to change the product. Unless an earlier turn of this run already did, a completed turn has to change at least one file outside `.planning/` and `.agentxchain/`; planning documents alone are refused. " +
-		"If you cannot produce code, report `blocked` or `needs_human` and say why."
+	if v.Index.ProductTurn {
+		return "" // a turn that changes nothing may be completed here now
+	}
+	text := "### Implementation Phase: Code Production Required\n\n" +
+		"This phase exists to change the product, and no turn of this run has done so yet. A completed turn has to change at least one file outside `.planning/` and `.agentxchain/`; planning documents and reviews alone are refused. "
+	if v.route != nil && v.route.EntryRole != "" && v.route.EntryRole != v.roleID {
+		return text + "Where that is not your mandate, do not report `completed`: report `blocked`, say why, and propose " + code(v.route.EntryRole) + " as the next role."
+	}
+	return text + "If you cannot produce code, report `blocked` or `needs_human` and say why."
 }
 
 func (v *view) charterDuty() string {

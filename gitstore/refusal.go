@@ -5,7 +5,7 @@ package gitstore
 import (
 	"errors"
 	"io/fs"
-	"regexp"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
@@ -14,7 +14,12 @@ import (
 // maxRefusal bounds the note of a refusal, bytes.
 const maxRefusal = 1 << 20
 
-var refusalCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+// refusalCode reports whether s can be a code: small letters, digits and "_" behind a
+// letter, 64 at most.
+func refusalCode(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	return s != "" && len(s) <= 64 && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789_") == ""
+}
 
 func refusalName(code string) string { return "refused-" + code + ".json" }
 
@@ -22,7 +27,7 @@ func refusalName(code string) string { return "refused-" + code + ".json" }
 // It is nothing of the run and not part of its record.
 func (s *Store) NoteRefusal(c *verdict.Chain) error {
 	data := ojson.Pretty(c.Object())
-	if !refusalCode.MatchString(c.Code) || len(data) > maxRefusal {
+	if !refusalCode(c.Code) || len(data) > maxRefusal {
 		return nil
 	}
 	return s.writePrivate(refusalName(c.Code), data)
@@ -30,7 +35,7 @@ func (s *Store) NoteRefusal(c *verdict.Chain) error {
 
 // Refusal is the newest note of a refusal with the code, nil without one.
 func (s *Store) Refusal(code string) (*verdict.Chain, error) {
-	if !refusalCode.MatchString(code) {
+	if !refusalCode(code) {
 		return nil, nil
 	}
 	data, err := s.readPrivate(refusalName(code), maxRefusal)

@@ -31,7 +31,13 @@ func categories() []string {
 
 // program is git agentxchain.
 func program() term.Program {
-	return term.Program{Groups: categories(), Commands: newCommands, Rewrites: commandRewrites(), Version: runVersion}
+	return term.Program{
+		Groups:   categories(),
+		Commands: newCommands,
+		Rewrites: commandRewrites(),
+		Examples: examples,
+		Version:  runVersion,
+	}
 }
 
 // newCommands makes every command. Nothing may be opened or read here: this
@@ -121,5 +127,20 @@ func commandRewrites() map[string][]string {
 	return map[string][]string{
 		"verify protocol": {"conformance", "check"},
 		"stop":            {"dashboard", "stop"},
+
+		// What a group stands for without a subcommand.
+		"config":            {"config", "show"},
+		"gate":              {"gate", "show"},
+		"hooks":             {"hooks", "status"},
+		"intake":            {"intake", "list"},
+		"monarchic lease":   {"monarchic", "lease", "list"},
+		"monarchic message": {"monarchic", "message", "list"},
+		"multi":             {"multi", "status"},
+		"objection":         {"objection", "list"},
+		"policy":            {"policy", "test"},
+		"proposal":          {"proposal", "list"},
+		"replay":            {"replay", "export"},
+		"turn":              {"turn", "show"},
+		"verify":            {"verify", "turn"},
 	}
 }

@@ -108,7 +108,7 @@ func namedCommand(app *ucli.App, line string) string {
 			continue
 		}
 		name, _, _ = strings.Cut(name, "=")
-		if name != "json" && name != "dir" && !hasFlag(cmd, name) {
+		if !slices.Contains([]string{"json", "jq", "template", "dir"}, name) && !hasFlag(cmd, name) {
 			return "the flag --" + name + ", which " + cmd.Name + " does not take"
 		}
 	}

@@ -31,13 +31,14 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 type listOptions struct {
 	Limit int
-	All   bool // every run, not the current one only
+	All   bool   // every run, not the current one only
+	Run   string // this one: its id or how that begins
 	Role  string
 	Phase string
 }
 
 // filtered reports whether only some rows were asked for.
-func (o listOptions) filtered() bool { return o.Role != "" || o.Phase != "" }
+func (o listOptions) filtered() bool { return o.Role != "" || o.Phase != "" || o.Run != "" }
 
 // nothing says that a listing is empty, and whether that is the listing or the filter.
 func nothing(filtered bool, all, some string) string {
@@ -50,22 +51,37 @@ func nothing(filtered bool, all, some string) string {
 func listFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "show the last `N` rows, 0 for all", Value: defaultRows},
-		&ucli.BoolFlag{Name: "all-runs", Usage: "rows of every run, not only the current one"},
+		&ucli.BoolFlag{Name: "all", Aliases: []string{"all-runs"}, Usage: "rows of every run, not only the current one"},
+		&ucli.StringFlag{Name: "run", Usage: "rows of this `RUN` (its id, or how that begins) in place of the current one"},
 		&ucli.StringFlag{Name: "role", Usage: "only rows of this `ROLE`"},
 		&ucli.StringFlag{Name: "phase", Usage: "only rows of this `PHASE`"},
 	}
 }
 
 func listFrom(c *ucli.Context) (listOptions, error) {
-	o := listOptions{Limit: c.Int("limit"), All: c.Bool("all-runs"), Role: c.String("role"), Phase: c.String("phase")}
+	o := listOptions{Limit: c.Int("limit"), All: c.Bool("all"), Run: c.String("run"), Role: c.String("role"), Phase: c.String("phase")}
 	if o.Limit < 0 {
 		return o, term.UsageErrorf("--limit takes 0 or more, not %d", o.Limit)
+	}
+	if o.All && o.Run != "" {
+		return o, term.UsageErrorf("--all and --run exclude each other")
 	}
 	return o, noArgs(c)
 }
 
-// readRows reads the wanted rows of a ledger, oldest first. A row without a run id
-// (a decision of older writers) belongs to whatever run it stands in.
+// ofRun reports whether a row belongs to the runs that were asked for. One without a run
+// id (a decision of older writers) belongs to whatever run it stands in.
+func (o listOptions) ofRun(id, current string) bool {
+	switch {
+	case o.Run != "":
+		return strings.HasPrefix(id, o.Run) || "run_"+o.Run == id
+	case o.All || id == "":
+		return true
+	}
+	return id == current
+}
+
+// readRows reads the wanted rows of a ledger, oldest first.
 func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
 	r, err := openRunner(ctx, f)
 	if err != nil {
@@ -78,7 +94,7 @@ func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions
 	}
 	tellNotices(f, v.Notices)
 	lines, err := r.Record().TailRows(ctx, l, o.Limit, func(row *ojson.Object) bool {
-		if id := row.String("run_id"); !o.All && id != "" && id != v.Run {
+		if !o.ofRun(row.String("run_id"), v.Run) {
 			return false
 		}
 		if o.Role != "" && row.String("role") != o.Role || o.Phase != "" && row.String("phase") != o.Phase {
@@ -183,6 +199,9 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 				kind = r.String("type") + r.String("decision")
 				text = governanceText(r)
 			}
+			if why := r.String("rationale"); why != "" {
+				text += " — " + why
+			}
 			status := r.String("status")
 			if by := r.String("overridden_by"); by != "" {
 				status = "overridden by " + by
@@ -247,7 +266,7 @@ type eventsOptions struct {
 func newEventsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "events", Category: categoryLook, Usage: "the event log, live with --follow",
-		Flags: append(listFlags()[:2:2],
+		Flags: append(listFlags()[:3:3],
 			&ucli.StringSliceFlag{Name: "type", Usage: "only events of this `TYPE` (repeatable)"},
 			&ucli.StringFlag{Name: "since", Usage: "only events after this `TIME` (RFC 3339)"},
 			&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more; ends with ^C"}),

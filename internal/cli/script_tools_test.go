@@ -40,6 +40,7 @@ import (
 //	guide PAGE HEADING [WORD=WORD...]         runs the command lines below a heading of docs, see scriptGuide
 //	git-server KIND ROOT FILE                 serves repositories, see scriptGitServer
 //	intoto FILE [ALLOWED SIGNER]              others read statements, see scriptInToto
+//	examples COMMAND...                       runs the examples of the help; none may end with a usage error
 //	edit FILE MEMBER=VALUE...                 sets members of a JSON document; a dotted MEMBER goes down, MEMBER= removes
 func scriptPrograms() map[string]func() {
 	run := func(f func(args []string) error) func() {
@@ -64,6 +65,7 @@ func scriptPrograms() map[string]func() {
 		"lease-runner":    run(scriptLeaseRunner),
 		"git-server":      run(scriptGitServer),
 		"guide":           run(scriptGuide),
+		"examples":        run(scriptExamples),
 	}
 }
 

@@ -62,3 +62,43 @@ func Pad(s string, columns int) string {
 	}
 	return s
 }
+
+// Wrap breaks s into lines of at most so many columns, between words where it can; there
+// is at least one line. Blanks where a line ends are left out.
+func Wrap(s string, columns int) []string {
+	columns = max(columns, 1)
+	lines, line, width := []string{}, "", 0
+	flush := func() { lines, line, width = append(lines, line), "", 0 }
+	for word := range strings.FieldsSeq(s) {
+		w := Width(word)
+		if width > 0 && width+1+w > columns {
+			flush()
+		}
+		if width > 0 {
+			line, width = line+" ", width+1
+		}
+		for w > columns-width { // a word wider than a line
+			head := fitting(word, columns-width)
+			line += head
+			flush()
+			word = word[len(head):]
+			w = Width(word)
+		}
+		line, width = line+word, width+w
+	}
+	if width > 0 || len(lines) == 0 {
+		flush()
+	}
+	return lines
+}
+
+// fitting is how s begins, as far as the columns reach and one rune at least.
+func fitting(s string, columns int) string {
+	width := 0
+	for i, r := range s {
+		if width += runeWidth(r); width > columns && i > 0 {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -70,6 +70,9 @@ func ParseLine(app *ucli.App, rewrites map[string][]string, args []string) (*inv
 		}
 		return p.inv, err
 	}
+	if err := p.bare(); err != nil {
+		return p.inv, err
+	}
 	p.inv.Argv = append([]string{app.Name}, strings.Fields(p.inv.name())...)
 	p.inv.Argv = append(p.inv.Argv, p.flags...)
 	if cmd := p.inv.command(); cmd == nil || !cmd.SkipFlagParsing {
@@ -224,6 +227,24 @@ func (p *lineParser) positional(word string, forced bool) error {
 	}
 	p.seen = true
 	p.pos = append(p.pos, word)
+	return nil
+}
+
+// bare goes on to the command that a group without a subcommand stands for.
+func (p *lineParser) bare() error {
+	if p.seen || p.inv.Global.Help {
+		return nil
+	}
+	to := FindPath(p.app.Commands, p.rewrite[p.inv.name()])
+	if cmd := p.inv.command(); cmd == nil || cmd.Action != nil || len(to) == 0 {
+		return nil
+	}
+	p.inv.Path = nil
+	for _, c := range to {
+		if err := p.descend(c); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

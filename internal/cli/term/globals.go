@@ -18,6 +18,7 @@ type GlobalOptions struct {
 	NoPager    bool
 	NoProgress bool
 	Trust      bool
+	Pick       Picker // --jq or --template: the part of the answer to print; nil for all of it
 }
 
 // globalFlag describes one of them for the parser, help, man and completion.
@@ -27,6 +28,15 @@ type globalFlag struct {
 	choice []string
 	usage  string
 	set    func(*GlobalOptions, string) error
+}
+
+// picks takes the part of the answer to print.
+func (g *GlobalOptions) picks(p Picker, err error) error {
+	if err == nil && g.Pick != nil {
+		err = UsageErrorf("only one of --jq and --template can pick from the answer")
+	}
+	g.JSON, g.Pick = true, p
+	return err
 }
 
 func globalFlags() []globalFlag {
@@ -43,6 +53,10 @@ func globalFlags() []globalFlag {
 	return []globalFlag{
 		{names: []string{"json", "j"}, usage: "print one JSON object instead of text, errors included",
 			set: onOff(func(g *GlobalOptions) *bool { return &g.JSON })},
+		{names: []string{"jq"}, value: "EXPR", usage: "print the values that the jq expression `EXPR` picks of the --json answer",
+			set: func(g *GlobalOptions, v string) error { return g.picks(newJQ(v)) }},
+		{names: []string{"template"}, value: "TEXT", usage: "print the --json answer through the Go template `TEXT`",
+			set: func(g *GlobalOptions, v string) error { return g.picks(newTemplate(v)) }},
 		{names: []string{"dir", "C"}, value: "DIR", usage: "work as if started in `DIR`",
 			set: func(g *GlobalOptions, v string) error {
 				if v == "" {

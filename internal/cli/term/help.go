@@ -66,8 +66,27 @@ func runHelp(f *Factory, opts helpOptions) error {
 		}
 		return UsageErrorf("no help for %q; \"git agentxchain help\" lists commands and topics", OneLine(word))
 	}
-	f.Out.Emit(ojson.NewObject("command", commandObject(path)), func(p *Printer) { printCommandHelp(p, path) })
+	examples := f.examples(path)
+	o := commandObject(path)
+	o.Set("examples", examples)
+	f.Out.Emit(ojson.NewObject("command", o), func(p *Printer) { printCommandHelp(p, path, examples) })
 	return nil
+}
+
+// examples are those of a command; a group shows the first of each of its subcommands.
+func (f *Factory) examples(path []*ucli.Command) []string {
+	out := []string{}
+	if f.Program.Examples == nil {
+		return out
+	}
+	name := PathName(path)
+	out = append(out, f.Program.Examples(name)...)
+	for _, c := range path[len(path)-1].Subcommands {
+		if lines := f.Program.Examples(name + " " + c.Name); len(lines) > 0 && !c.Hidden {
+			out = append(out, lines[0])
+		}
+	}
+	return out
 }
 
 func printOverview(p *Printer, groups []string, cmds []*ucli.Command) {
@@ -110,7 +129,7 @@ func printIndented(p *Printer, t *Table) {
 	p.Table(rows)
 }
 
-func printCommandHelp(p *Printer, path []*ucli.Command) {
+func printCommandHelp(p *Printer, path []*ucli.Command, examples []string) {
 	cmd := path[len(path)-1]
 	p.Printf("%s - %s\n\n", p.Bold("git agentxchain "+PathName(path)), cmd.Usage)
 	p.Printf("usage: %s\n", usageLine(path))
@@ -133,6 +152,12 @@ func printCommandHelp(p *Printer, path []*ucli.Command) {
 	}
 	p.Printf("\n%s\n", p.Bold("flags of every command"))
 	printFlags(p, globalHelps())
+	if len(examples) > 0 {
+		p.Printf("\n%s\n", p.Bold("examples"))
+		for _, line := range examples {
+			p.Printf("  %s\n", line)
+		}
+	}
 	if len(cmd.Aliases) > 0 {
 		p.Printf("\nalso known as: %s\n", strings.Join(cmd.Aliases, ", "))
 	}

@@ -126,7 +126,14 @@ func (o *Output) finish(err error) int {
 		r = Describe(err)
 	}
 	switch {
-	case o.f.Global.JSON && !o.raw:
+	case o.f.Global.Pick != nil && !o.raw && (err == nil || r.silent):
+		doc := ojson.Compact(Envelope(r.Exit == ExitOK, o.f.CorrelationID(), o.payload, nil))
+		if perr := o.picked(doc); perr != nil {
+			_ = o.Flush()
+			o.printError(report{Code: "invalid_argument", message: perr.Error()})
+			r.Exit = ExitUsage
+		}
+	case o.f.Global.JSON && !o.raw && o.f.Global.Pick == nil:
 		var failure *ojson.Object
 		if err != nil && !(r.silent && o.payload.Has("error")) {
 			failure = r.object()

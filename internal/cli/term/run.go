@@ -23,6 +23,7 @@ type Program struct {
 	Groups   []string                       // of the commands, in the order help shows them
 	Commands func(*Factory) []*ucli.Command // opens and reads nothing
 	Rewrites map[string][]string            // the words of a command to those of the command that is meant
+	Examples func(command string) []string  // lines to type, for its help
 	Version  func(*Factory) error           // answers --version
 }
 

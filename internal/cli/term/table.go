@@ -3,17 +3,18 @@
 package term
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Table prints rows in columns, two spaces apart. Cells are made safe and put
-// on one line. On a terminal the widest flexible column is cut to fit; in a
-// pipe nothing is ever cut.
+// on one line. On a terminal the flexible column is wrapped to fit; in a pipe
+// every row is one line.
 type Table struct {
 	// Header names the columns; nil prints none.
 	Header []string
-	// Flex is the index of the column that may be shortened, -1 for none.
+	// Flex is the index of the column that may be wrapped, -1 for none.
 	Flex int
 	rows [][]cell
 }
@@ -24,7 +25,7 @@ type cell struct {
 	style func(string) string
 }
 
-// NewTable starts a table whose last column may be shortened.
+// NewTable starts a table whose last column may be wrapped.
 func NewTable(header ...string) *Table { return &Table{Header: header, Flex: len(header) - 1} }
 
 // Row adds a row of plain cells.
@@ -77,23 +78,45 @@ func (p *Printer) Table(t *Table) {
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		for i, c := range row {
-			text := c.text
-			if i == t.Flex && p.width > 0 {
-				text = Truncate(text, widths[i])
-			}
-			padding := widths[i] - DisplayWidth(text)
-			if c.style != nil {
-				text = c.style(text)
-			}
-			b.WriteString(text)
-			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", padding+2))
+		lines := []string{""}
+		if t.Flex >= 0 && t.Flex < len(row) {
+			lines[0] = row[t.Flex].text
+			if p.width > 0 {
+				lines = text.Wrap(row[t.Flex].text, widths[t.Flex])
 			}
 		}
-		b.WriteByte('\n')
+		for n, flex := range lines {
+			t.line(&b, row, widths, flex, n > 0)
+		}
 	}
 	_, _ = p.Write([]byte(b.String()))
+}
+
+// line prints one line of a row; flex is the part of the flexible column it has, more says
+// that the other cells stand above.
+func (t *Table) line(b *strings.Builder, row []cell, widths []int, flex string, more bool) {
+	end := len(row)
+	if more {
+		end = t.Flex + 1 // nothing stands behind
+	}
+	for i, c := range row[:end] {
+		shown := c.text
+		switch {
+		case i == t.Flex:
+			shown = flex
+		case more:
+			shown = ""
+		}
+		padding := widths[i] - DisplayWidth(shown)
+		if c.style != nil && shown != "" {
+			shown = c.style(shown)
+		}
+		b.WriteString(shown)
+		if i < end-1 {
+			b.WriteString(strings.Repeat(" ", padding+2))
+		}
+	}
+	b.WriteByte('\n')
 }
 
 // Pad fills s with blanks up to width columns.
