@@ -53,7 +53,7 @@ func (r *Runner) PolicyTests(ctx context.Context, cfg *config.Config, files []st
 			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", PolicyTestsDir)
 		}
 		for _, e := range list {
-			if strings.HasSuffix(e.Name(), ".json") && !e.IsDir() {
+			if slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(e.Name())) && !e.IsDir() {
 				files = append(files, path.Join(PolicyTestsDir, e.Name()))
 			}
 		}
@@ -73,6 +73,10 @@ func (r *Runner) PolicyTests(ctx context.Context, cfg *config.Config, files []st
 
 func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 	out := &CaseResult{File: name, Name: strings.TrimSuffix(path.Base(name), ".json")}
+	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" { // left out it would look as if it passed
+		out.Err = "a case is one JSON document, in a file that ends with .json"
+		return out
+	}
 	info, err := root.Stat(name)
 	if err == nil && info.Size() > whatif.MaxCaseBytes {
 		err = errors.New("it is larger than a case can be")

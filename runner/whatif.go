@@ -5,6 +5,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -20,6 +21,7 @@ import (
 // OtherConfig says which configuration recorded operations are judged by.
 type OtherConfig struct {
 	Document []byte      // agentxchain.json; nil: the one each operation was decided under
+	Name     string      // of the file with Document, for messages
 	Set      []SetMember // members set in it
 	NoHooks  bool        // hooks count as left out; else a recorded answer stands where the hook is still configured
 }
@@ -58,14 +60,31 @@ func (o *OtherConfig) Over(recorded []byte) (*config.Config, []byte, error) {
 		data = ojson.Pretty(doc)
 	}
 	cfg, problems, err := config.Decode(data)
-	if err != nil {
-		return nil, nil, err
+	if refusal := config.Refusal(problems); err == nil && refusal != nil {
+		err = refusal
 	}
-	if refusal := config.Refusal(problems); refusal != nil {
-		refusal.Hint = "correct the other configuration: what --config names, or what --set says"
-		return nil, nil, refusal
+	if err != nil {
+		return nil, nil, o.blame(err)
 	}
 	return cfg, data, nil
+}
+
+// blame says of an error of the configuration where it is to be corrected.
+func (o *OtherConfig) blame(err error) error {
+	var e *wire.Error
+	switch errors.As(err, &e); {
+	case e == nil:
+	case o.Name != "":
+		e.Message = strings.ReplaceAll(e.Message, wire.ConfigPath, o.Name)
+		e.Hint = "correct " + o.Name
+		if len(o.Set) > 0 {
+			e.Hint += ", or what --set says"
+		}
+	case len(o.Set) > 0:
+		e.Message = strings.ReplaceAll(e.Message, wire.ConfigPath, "the configuration that --set makes")
+		e.Hint = "correct what --set says"
+	}
+	return err
 }
 
 // others makes the other configuration once for each recorded one.

@@ -69,7 +69,7 @@ func otherConfigFrom(f *term.Factory, c *ucli.Context) (*runner.OtherConfig, err
 		if err != nil {
 			return nil, err
 		}
-		o.Document = data
+		o.Document, o.Name = data, term.OneLine(name)
 	}
 	for _, s := range c.StringSlice("set") {
 		path, text, ok := strings.Cut(s, "=")
