@@ -142,6 +142,9 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.
 	if len(op.Turns) == 0 && v.State.ActiveTurns.Len() == 0 {
 		base := standsAt(v, repo.ObjectFormat)
 		if base == "" {
+			if refusal := config.Refusal(v.ConfigProblems); refusal != nil {
+				return nil, refusal
+			}
 			return nil, &wire.Error{
 				Code:    protocol.CodeMissingBaseline,
 				Field:   "accepted_integration_ref",

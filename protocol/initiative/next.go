@@ -50,22 +50,25 @@ func NextActions(w *Workspace, children Children) []Action {
 	if s.Status == StatusBlocked {
 		command, code = "multi resume", NextResume
 	}
-	var drifted, unread []Action
+	var drifted, first []Action
 	var stale, news []string
 	for _, m := range Divergence(w, children) {
 		switch {
 		case m.Type == MismatchRun:
 			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail})
 		case m.Type == MismatchConfig || m.Type == MismatchState:
-			unread = append(unread, children[m.Repo].unread(m.Detail)...)
+			first = append(first, children[m.Repo].unread(m.Detail)...)
 		case m.Turn != "" && s.Status == StatusActive && s.PendingGate == nil:
 			news = append(news, m.Detail) // a step takes it over and goes on
 		case len(stale) == 0 || stale[len(stale)-1] != m.Repo:
 			stale = union(stale, []string{m.Repo})
 		}
 	}
-	if len(unread) > 0 {
-		return unread // whatever is done before them ends with these repositories
+	if len(first) == 0 && len(drifted) == 0 {
+		first = blockedAtGate(s, children)
+	}
+	if len(first) > 0 {
+		return first // whatever is done before them ends with these repositories
 	}
 	because := ""
 	if s.BlockedReason != "" {
@@ -160,7 +163,12 @@ func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 	if !whole {
 		command = "status" // which has the advice in full
 	}
-	return []Action{{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why + " " + next.Reason}}
+	return []Action{c.run(command, why+" "+next.Reason)}
+}
+
+// run is a command in the repository.
+func (c *Child) run(command, why string) Action {
+	return Action{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why}
 }
 
 // unread is what makes a repository one that can be read.
@@ -172,7 +180,22 @@ func (c *Child) unread(why string) []Action {
 	if c.Config == nil {
 		command, why = "validate", why+" Correct its "+wire.ConfigPath+" first."
 	}
-	return []Action{{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why}}
+	return []Action{c.run(command, why)}
+}
+
+// blockedAtGate is what to run in repositories that are blocked while the gate waits for them: a resync would
+// block the initiative over them.
+func blockedAtGate(s *State, children Children) (out []Action) {
+	if s.PendingGate == nil || s.Status == StatusBlocked {
+		return nil
+	}
+	for _, repo := range s.PendingGate.RequiredRepos {
+		if state := children.State(repo); state != nil && state.Status == wire.StatusBlocked {
+			why := fmt.Sprintf("Gate %s waits for repository %s, which is blocked.", s.PendingGate.Gate, repo)
+			out = append(out, children[repo].run("status", why))
+		}
+	}
+	return out
 }
 
 func shortList(list []string) string {

@@ -299,6 +299,17 @@ func TestWhatCannotBeReadComesFirst(t *testing.T) {
 	}
 }
 
+// TestARepositoryThatIsBlockedAtTheGateComesFirst: a resync would block the initiative over it.
+func TestARepositoryThatIsBlockedAtTheGateComesFirst(t *testing.T) {
+	w, a, _ := sent(t)
+	w = gated(w)
+	w.State.PendingGate.RequiredRepos = []string{"web"}
+	a.states["web"].Status = wire.StatusBlocked
+	if got := NextActions(w, a.read()); len(got) != 1 || got[0].Command != "-C /web status" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func gated(w *Workspace) *Workspace {
 	out := *w
 	out.State = w.State.Clone()
