@@ -62,7 +62,7 @@ func (v *view) picture() block {
 	}
 	b.Note = d.Line()
 	if d.Merged {
-		b.Note += " Bars with a number stand for as many turns; choose a phase to see less of the run."
+		b.Note += " Neighbouring turns share a bar, whose parts are how many came to what. Choose a phase to see less of the run."
 	}
 	b.Drawing = template.HTML(d.SVG(timeline.Look{ //nolint:gosec // it escapes what it shows
 		Turn: func(id string) string { return "/turns/" + url.PathEscape(id) },

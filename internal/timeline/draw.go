@@ -48,6 +48,8 @@ type Bar struct {
 	Retries  int
 	USD      float64
 	End      time.Time
+
+	counts [len(outcomes)]int // of a bar that stands for several turns
 }
 
 // Segment is an attempt. Its places are shares of the width.
@@ -98,10 +100,10 @@ func (d *Drawing) add(l *Lane, t *Turn) {
 		b.Segments = append(b.Segments, Segment{max(d.scale.at(a.Start), b.From), min(d.scale.at(a.End), b.To), a.Outcome})
 	}
 	if k := len(b.Segments) - 1; k >= maxSegments { // all before the last are one
-		before := Bar{Segments: b.Segments[:k], To: b.Segments[k].From}
-		before.join(&Bar{})
-		before.Segments[0].From = b.From
-		b.Segments = append(before.Segments, b.Segments[k])
+		worst := slices.MaxFunc(b.Segments[:k], func(x, y Segment) int {
+			return cmp.Compare(badness(x.Outcome), badness(y.Outcome))
+		})
+		b.Segments = []Segment{{b.From, b.Segments[k].From, worst.Outcome}, b.Segments[k]}
 	}
 	b.Segments[len(b.Segments)-1].To = b.To
 	l.Turns++
@@ -119,13 +121,23 @@ func (l *Lane) merge(n int) {
 		}
 		out = append(out, b)
 	}
+	for i := range out[:max(len(out)-1, 0)] { // a group ends where the next one begins
+		if b, next := &out[i], out[i+1].From; b.Turns > 1 && b.To > next && next > b.From+minShare {
+			b.To = next
+			b.spread()
+		}
+	}
 	l.Bars = out
 }
 
-// join takes another bar in. What it stands for then has the worst outcome of both.
+// join takes another bar in. The parts of what stands for several turns are how many of
+// them came to what, the worst of each turn.
 func (b *Bar) join(o *Bar) {
-	worst := slices.MaxFunc(slices.Concat(b.Segments, o.Segments),
-		func(x, y Segment) int { return cmp.Compare(badness(x.Outcome), badness(y.Outcome)) })
+	b.counted()
+	o.counted()
+	for i, n := range o.counts {
+		b.counts[i] += n
+	}
 	b.Turns += o.Turns
 	b.Retries += o.Retries
 	b.USD += o.USD
@@ -133,12 +145,38 @@ func (b *Bar) join(o *Bar) {
 	if o.End.After(b.End) {
 		b.End = o.End
 	}
-	b.Segments = []Segment{{b.From, b.To, worst.Outcome}}
+	b.spread()
 }
 
-func badness(outcome string) int {
-	return slices.Index([]string{Accepted, Open, GivenUp, Refused, SentBack, Conflict, Stalled, Failed}, outcome)
+// spread gives each outcome its share of the bar.
+func (b *Bar) spread() {
+	b.Segments = nil
+	x := b.From
+	for i, n := range b.counts {
+		if n > 0 {
+			to := x + (b.To-b.From)*float64(n)/float64(b.Turns)
+			b.Segments = append(b.Segments, Segment{x, to, outcomes[i]})
+			x = to
+		}
+	}
 }
+
+// counted counts the one turn of a bar that was not joined yet.
+func (b *Bar) counted() {
+	if b.Turns != 1 {
+		return
+	}
+	worst := 0
+	for _, s := range b.Segments {
+		worst = max(worst, badness(s.Outcome))
+	}
+	b.counts[worst] = 1
+}
+
+// outcomes of a turn, the worst last.
+var outcomes = [...]string{Accepted, Open, GivenUp, Refused, SentBack, Conflict, Stalled, Failed}
+
+func badness(outcome string) int { return max(slices.Index(outcomes[:], outcome), 0) }
 
 // stack gives every bar the first row with room; where no row has, it joins the last
 // bar of the last row.

@@ -219,8 +219,8 @@ func (w *svg) bar(b *Bar, y int) {
 		w.f(`<rect class="turn" x="%s" y="%d" width="%s" height="%d" rx="2" pointer-events="all"/></a>`,
 			pc(b.From), y, pc(b.To-b.From), barHeight)
 	}
-	if b.Turns > 1 && b.To-b.From > 0.04 {
-		w.clipped(b.From+0.005, b.To, y, barHeight, "many", "start", strconv.Itoa(b.Turns))
+	if b.Turns > 1 && b.To-b.From > 0.08 {
+		w.clipped(b.From+0.003, b.To, y, barHeight, "many", "start", strconv.Itoa(b.Turns))
 	}
 	if b.Turns == 1 && !b.Turn.CommittedAt.IsZero() {
 		w.f(`<circle class="commit" cx="%s" cy="%d" r="3.5"/>`, pc(min(w.d.scale.at(b.Turn.CommittedAt), 1)), y+barHeight/2)

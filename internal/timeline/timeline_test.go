@@ -250,3 +250,35 @@ func BenchmarkPicture(b *testing.B) {
 		Draw(Build(facts, Options{})).SVG(Look{})
 	}
 }
+
+// What neighbours came to is told by the parts of the bar they share: one failure does
+// not colour hundreds.
+func TestSharedBars(t *testing.T) {
+	var facts []*Fact
+	at := t0
+	for i := range 1000 {
+		x := Fact{Turn: fmt.Sprint("t", i), Role: "dev"}
+		for _, kind := range []string{"turn_dispatched", "turn_accepted"} {
+			if i == 500 && kind == "turn_accepted" {
+				kind = "turn_stalled"
+			}
+			f := x
+			f.At, f.Kind = at, kind
+			facts = append(facts, &f)
+			at = at.Add(time.Minute)
+		}
+	}
+	bad, width := 0.0, 0.0
+	l := Draw(Build(facts, Options{})).Lanes[0]
+	for _, b := range l.Bars {
+		for _, s := range b.Segments {
+			width += s.To - s.From
+			if s.Outcome == Stalled {
+				bad += s.To - s.From
+			}
+		}
+	}
+	if l.Rows != 1 || bad <= 0 || bad > 0.005 || width > 1.001 || width < 0.95 {
+		t.Errorf("%d rows, %v of the width, %v of it for one stalled turn of 1000", l.Rows, width, bad)
+	}
+}
