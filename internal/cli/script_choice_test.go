@@ -14,7 +14,7 @@ import (
 // them run with the race detector. What the others start does its work in one go and
 // ends, and each of their hundreds of processes would only be slower.
 var serving = []string{
-	"alx_conformance", "conformance_init", "conformance_profile", "conformance_serve", "dashboard",
+	"alx_conformance", "claim_run", "conformance_init", "conformance_profile", "conformance_serve", "dashboard",
 	"dashboard_initiative", "dashboard_places", "mcp", "monarchic_lease", "multi_concurrent", "notify_reminders",
 	"notify_webhooks", "run_agents", "run_demo", "run_mcp", "run_parallel", "run_watchdog", "serve",
 	"serve_clients", "serve_guide", "status_dashboard", "step_person", "sync_servers",
