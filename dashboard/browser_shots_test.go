@@ -26,7 +26,7 @@ var takePictures = flag.Bool("screenshots", false, "take the pictures of docs/im
 
 const (
 	pictureDir = "../docs/images/dashboard"
-	maxPicture = 150 << 10
+	maxPicture = 180 << 10
 )
 
 // pictures are the views that have one.
