@@ -46,7 +46,7 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 		return err
 	}
 	res := &DenyResult{From: t.s.Phase, Reason: reason}
-	by, g := "", GateResult{Reasons: []string{"denied by " + t.env.Actor.Name + ": " + reason}}
+	by, g := "", GateResult{Reasons: []string{deniedBy + t.env.Actor.Name + ": " + reason}}
 	if completion {
 		p := t.s.PendingRunCompletion
 		res.GateType, res.Gate, by = run.GateCompletion, p.Gate, p.RequestedByTurn
@@ -67,6 +67,9 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 	t.result = res
 	return nil
 }
+
+// deniedBy begins the reason of a gate that a person refused; no rule's reason does.
+const deniedBy = "denied by "
 
 // newHumanDenialEntry returns the ledger row of a refusal by a person. Like the row of
 // an approval it is ours; other readers skip unknown types.

@@ -5,6 +5,7 @@ package protocol
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -57,6 +58,8 @@ func CheckRetry(s *run.State, x *run.Index) *wire.Error {
 		return pendingError(s, "ask it again")
 	case s.Status != wire.StatusActive, f == nil, f.Phase != s.Phase:
 		return nothing("none has failed in this phase.", "git agentxchain gate show")
+	case len(f.Reasons) > 0 && strings.HasPrefix(f.Reasons[0], deniedBy):
+		return nothing("a person said no; the next turn reads why.", run.CmdAssign)
 	case s.ActiveTurns.Len() > 0:
 		return nothing("a turn is at work, which may ask itself.", "git agentxchain status")
 	case s.DelegationOpen(), len(s.OpenCharters()) > 0:

@@ -202,7 +202,8 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		for _, v := range out.Result.Dropped {
 			p.Field("No longer", "%s: what they approved has changed since", term.OneLine(v.Principal))
 		}
-		if ids := out.Transition.Index.BlockingObjections(); out.Result.To == "" && len(ids) > 0 {
+		if t := out.Transition; t != nil && out.Result.To == "" && len(t.Index.BlockingObjections()) > 0 {
+			ids := t.Index.BlockingObjections()
 			p.Field("Objections", "%s", p.Yellow("blocking and open: "+term.OneLine(joinComma(ids))))
 		}
 		for _, path := range out.Signed {

@@ -160,7 +160,7 @@ func TestLiveView(t *testing.T) {
 			t.Errorf("%d columns: the picture was left behind:\n%s", cols, strings.Join(lines, "\n"))
 		}
 		// What happened stays, each once and in order; nothing was overwritten.
-		if having(lines, "assigned to sh") != 1 || having(lines, "Ended:") != 1 || !strings.Contains(strings.Join(lines, " "), "wrote a note (1 file)") {
+		if having(lines, "assigned to sh") != 1 || having(lines, "Ended:") != 1 || !strings.Contains(strings.Join(lines, " "), "wrote a note (1 file, $0.25)") {
 			t.Errorf("%d columns: lines are missing:\n%s", cols, strings.Join(lines, "\n"))
 		}
 	}
