@@ -3,6 +3,7 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -89,8 +90,11 @@ func turnPage(v *view) error {
 		v.Blocks = append(v.Blocks, *b)
 	}
 	why, err := v.why(id)
-	if err != nil {
+	if errors.Is(err, errBusy) {
 		return err
+	}
+	if err != nil { // a record that does not hold keeps no reader from the rest
+		why = block{ID: "why", Title: "Which rules led to it", Parts: []block{errorBlock(err)}}
 	}
 	if len(why.Parts) > 0 {
 		v.Blocks = append(v.Blocks, why)
