@@ -277,6 +277,13 @@ func TestPagesShowWhatExplainPrints(t *testing.T) {
 	if !strings.Contains(v.page("/"), `href="/gates/planning_signoff"`) {
 		t.Error("the overview does not lead to the gate")
 	}
+	if err := os.Remove(filepath.Join(dir, ".planning", "ROADMAP.md")); err != nil {
+		t.Fatal(err)
+	}
+	body := mainOf(serve(t, Options{Dir: dir}).page("/gates/planning_signoff"))
+	if !strings.Contains(body, "The gate was passed.") || !strings.Contains(body, ">missing<") {
+		t.Errorf("a file that went after the gate was passed is not told as such:\n%s", body)
+	}
 }
 
 func TestLive(t *testing.T) {

@@ -3,7 +3,6 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -90,11 +89,8 @@ func turnPage(v *view) error {
 		v.Blocks = append(v.Blocks, *b)
 	}
 	why, err := v.why(id)
-	if errors.Is(err, errBusy) {
+	if err != nil {
 		return err
-	}
-	if err != nil { // a record that does not hold keeps no reader from the rest
-		why = block{ID: "why", Title: "Which rules led to it", Parts: []block{errorBlock(err)}}
 	}
 	if len(why.Parts) > 0 {
 		v.Blocks = append(v.Blocks, why)

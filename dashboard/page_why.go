@@ -14,6 +14,7 @@ import (
 	"time"
 
 	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -37,6 +38,9 @@ func gatePage(v *view) error {
 	phase := gatePhases(si.View.Config)[id]
 	list := v.checklist(si.Gates[i], phase)
 	list.ID, list.Title, list.Folded = "asks", "What it asks for", false
+	if si.Gates[i].Status == wire.GatePassed && len(si.Gates[i].Result.Findings) > 0 {
+		list.Note = "The gate was passed. What is open here came later: these are the files as they are now."
+	}
 	v.Blocks = append(v.Blocks, block{ID: "gate", Title: "Gate", Facts: []fact{
 		{"Out of phase", text(phase)},
 		{"Status", standing(si.Gates[i].Status)},
@@ -55,7 +59,8 @@ func gatePage(v *view) error {
 func gateLink(id string) cell { return link(id, "/gates/"+url.PathEscape(id)) }
 
 // why holds the chains of verdicts about a turn, a gate or an operation, the newest first.
-// In an artifact there are none.
+// In an artifact there are none. Where a record does not hold, what is wrong stands in
+// their place, and keeps no reader from the rest of the page.
 func (v *view) why(of string) (block, error) {
 	b := block{ID: "why", Title: "Which rules led to it"}
 	e, err := v.srv.explained(v.r, v.s, of)
@@ -67,7 +72,11 @@ func (v *view) why(of string) (block, error) {
 		if c := protocolError(err); c != nil && c.code == "not_found" {
 			return b, nil
 		}
-		return b, err
+		if errors.Is(err, errBusy) {
+			return b, err
+		}
+		b.Parts = []block{errorBlock(err)}
+		return b, nil
 	}
 	list := slices.Clone(e.Chains)
 	slices.Reverse(list)
