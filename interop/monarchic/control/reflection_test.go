@@ -12,6 +12,10 @@ import (
 	"google.golang.org/grpc/metadata"
 	reflectpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 )
@@ -41,13 +45,76 @@ func TestReflectionTellsTheService(t *testing.T) {
 		got[0].Name != "monarchic.agent_protocol.v1.RunnerControlService" {
 		t.Errorf("services: %v", got)
 	}
-	res, err = ask(ctx, &reflectpb.ServerReflectionRequest{
-		MessageRequest: &reflectpb.ServerReflectionRequest_FileContainingSymbol{
+	for _, req := range []*reflectpb.ServerReflectionRequest{
+		{MessageRequest: &reflectpb.ServerReflectionRequest_FileContainingSymbol{
 			FileContainingSymbol: "monarchic.agent_protocol.v1.PipelineSpec",
-		},
-	})
-	must(t, err)
-	if len(res.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
-		t.Errorf("no definition of PipelineSpec: %v", res)
+		}},
+		{MessageRequest: &reflectpb.ServerReflectionRequest_FileByFilename{FileByFilename: "monarchic_agent_protocol.proto"}},
+	} {
+		res, err := ask(ctx, req)
+		must(t, err)
+		set := &descriptorpb.FileDescriptorSet{}
+		for _, data := range res.GetFileDescriptorResponse().GetFileDescriptorProto() {
+			file := &descriptorpb.FileDescriptorProto{}
+			must(t, proto.Unmarshal(data, file))
+			set.File = append(set.File, file)
+		}
+		files, err := protodesc.NewFiles(set)
+		must(t, err)
+		d, err := files.FindDescriptorByName("monarchic.agent_protocol.v1.RunnerControlService")
+		must(t, err)
+		if got := d.(protoreflect.ServiceDescriptor).Methods().Len(); got != 9 {
+			t.Errorf("%v: expected 9 methods, got %d", req, got)
+		}
+		if !proto.Equal(res.GetOriginalRequest(), req) {
+			t.Errorf("expected the request %v back, got %v", req, res.GetOriginalRequest())
+		}
 	}
+	for _, req := range []*reflectpb.ServerReflectionRequest{
+		{MessageRequest: &reflectpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "no.such.Message"}},
+		{MessageRequest: &reflectpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "google.protobuf.Empty"}},
+		{MessageRequest: &reflectpb.ServerReflectionRequest_FileByFilename{FileByFilename: "../etc/passwd"}},
+		{MessageRequest: &reflectpb.ServerReflectionRequest_AllExtensionNumbersOfType{AllExtensionNumbersOfType: "a.B"}},
+	} {
+		res, err := ask(ctx, req)
+		must(t, err)
+		if got := res.GetErrorResponse().GetErrorCode(); got != int32(codes.NotFound) {
+			t.Errorf("%v: expected NOT_FOUND, got %v", req, res)
+		}
+	}
+	res, err = ask(ctx, &reflectpb.ServerReflectionRequest{Host: "h"})
+	must(t, err)
+	if res.GetErrorResponse().GetErrorCode() != int32(codes.InvalidArgument) || res.GetValidHost() != "h" {
+		t.Errorf("a request for nothing: %v", res)
+	}
+
+	// Older clients ask in the version before, whose messages are the same.
+	older, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
+		"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+	must(t, err)
+	for range 2 { // one stream takes several requests
+		must(t, older.SendMsg(list))
+		res := &reflectpb.ServerReflectionResponse{}
+		must(t, older.RecvMsg(res))
+		if got := res.GetListServicesResponse().GetService(); len(got) != 1 {
+			t.Errorf("services in v1alpha: %v", got)
+		}
+	}
+}
+
+// FuzzReflection: whatever is asked is answered or refused, and the answer is a message.
+func FuzzReflection(f *testing.F) {
+	f.Add([]byte{0x3a, 1, '*'})
+	f.Add([]byte{0x22, 0})
+	f.Add([]byte{0x1a, 0xff})
+	f.Fuzz(func(t *testing.T, request []byte) {
+		answer, err := control.ReflectOn(request)
+		if err != nil {
+			return
+		}
+		if err := proto.Unmarshal(answer, &reflectpb.ServerReflectionResponse{}); err != nil &&
+			proto.Unmarshal(request, &reflectpb.ServerReflectionRequest{}) == nil {
+			t.Errorf("%x is answered with %x: %v", request, answer, err)
+		}
+	})
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"connectrpc.com/grpcreflect"
 )
 
 // serviceName is the service as its .proto names it.
@@ -89,10 +88,7 @@ func (s *Server) handler(health *health) http.Handler {
 	method(mux, "ReportStepProgress", s.ReportStepProgress, ours)
 	method(mux, "ReportStepOutcome", s.ReportStepOutcome, ours)
 	method(mux, "AckCancellation", s.AckCancellation, ours)
-	// What the service can do is told to those who may call it, in both versions clients ask in.
-	told := grpcreflect.NewStaticReflector(serviceName)
-	mux.Handle(grpcreflect.NewHandlerV1(told, limits, connect.WithRequestGate(s.gate)))
-	mux.Handle(grpcreflect.NewHandlerV1Alpha(told, limits, connect.WithRequestGate(s.gate)))
+	registerReflection(mux, limits, connect.WithRequestGate(s.gate))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// gRPC and nothing else: web pages can send neither this type nor HTTP/2 without TLS.
 		if kind := r.Header.Get("Content-Type"); kind != "application/grpc" && kind != "application/grpc+proto" {

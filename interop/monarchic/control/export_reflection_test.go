@@ -1,0 +1,4 @@
+package control
+
+// ReflectOn is for the fuzzer.
+var ReflectOn = reflectOn
