@@ -24,7 +24,7 @@ var (
 		"TurnStagingResultPath", "Watchdog", "WriteDispatchBundle",
 	}
 	declared03 = []string{
-		"Abandon", "AdoptConfig", "Confirm", "Deny", "QueueCharters", "SendMessage", "Withdraw",
+		"Abandon", "AdoptConfig", "ClaimTurn", "Confirm", "Deny", "Holds", "QueueCharters", "SendMessage", "Withdraw",
 	}
 )
 
