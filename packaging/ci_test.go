@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -70,6 +71,22 @@ func program(t *testing.T) string {
 	return file
 }
 
+// finishedRun is where the project of a finished run lies, once a test has made it.
+var (
+	finishedRun string
+	finished    sync.Once
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if finishedRun, err = os.MkdirTemp("", "packaging"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(finishedRun)
+	os.Exit(status)
+}
+
 // newJob makes a server with a finished run, on whose branch a person has added a file
 // where red is asked for, and a runner's shallow checkout of it.
 func newJob(t *testing.T, file string, red bool) *job {
@@ -92,7 +109,10 @@ func newJob(t *testing.T, file string, red bool) *job {
 		"GITHUB_PATH":         filepath.Join(root, "path"),
 		"GITHUB_STEP_SUMMARY": filepath.Join(root, "summary.md"),
 	}}
-	j.must(root, "git agentxchain demo --keep >demo && mv agentxchain-demo-*/greeter project")
+	finished.Do(func() {
+		j.must(finishedRun, "TMPDIR=$PWD git agentxchain demo --keep >demo && mv agentxchain-demo-*/greeter project")
+	})
+	j.must(root, "cp -a '"+finishedRun+"/project' project")
 	project := filepath.Join(root, "project")
 	if red {
 		j.must(project, "echo by hand >by-hand.txt && git add -A && git commit -q -m 'by hand'")
