@@ -72,34 +72,37 @@ func runApprovals(ctx context.Context, f *term.Factory, run string) error {
 }
 
 // approvalsOf opens the repository around the directory, and says which run is meant:
-// the one named, the present one of the project, or the only one there is.
+// the one named, or the one of presentRun.
 func approvalsOf(ctx context.Context, f *term.Factory, run string) (*runner.Repository, string, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, "", err
 	}
-	if run == "" {
-		// A clone that has fetched nothing but the record is not a project.
-		if r, err := openRunner(ctx, f); err == nil {
-			if ops, err := r.Record().Log(ctx, "", 1); err == nil && len(ops) == 1 {
-				run = ops[0].Run
-			}
-			_ = r.Close()
-		}
-	}
 	repo, err := runner.DiscoverRepository(ctx, dir)
 	if err != nil || run != "" {
 		return repo, run, err
 	}
-	runs, err := runner.RecordedRuns(ctx, repo)
-	if err == nil {
-		run, err = runner.OnlyRun(runs)
-	}
-	if err != nil {
+	if run, err = presentRun(ctx, f, repo); err != nil {
 		_ = repo.Close()
 		return nil, "", err
 	}
 	return repo, run, nil
+}
+
+// presentRun is the present run of the project, or the only one there is: a clone that has
+// fetched nothing but the record is not a project.
+func presentRun(ctx context.Context, f *term.Factory, repo *runner.Repository) (string, error) {
+	if r, err := openRunner(ctx, f); err == nil {
+		defer func() { _ = r.Close() }()
+		if ops, err := r.Record().Log(ctx, "", 1); err == nil && len(ops) == 1 {
+			return ops[0].Run, nil
+		}
+	}
+	runs, err := runner.RecordedRuns(ctx, repo)
+	if err != nil {
+		return "", err
+	}
+	return runner.OnlyRun(runs)
 }
 
 func shortOp(op string) string { return op[:min(len(op), 10)] }

@@ -157,12 +157,9 @@ func (a *attesting) recorded(ctx context.Context) error {
 	var of []*attribution.Turn
 	whole := !strings.HasPrefix(name, "turn_")
 	if name == "" {
-		repo, run, err := approvalsOf(ctx, a.f, "")
-		if err != nil {
+		if name, err = presentRun(ctx, a.f, a.repo); err != nil {
 			return err
 		}
-		_ = repo.Close()
-		name = run
 	}
 	for _, t := range turns {
 		if whole && t.Run == name || !whole && t.ID == name {

@@ -41,16 +41,11 @@ func newObjectionCommand(f *term.Factory) *ucli.Command {
 }
 
 func runObjectionList(ctx context.Context, f *term.Factory) error {
-	r, err := openRunner(ctx, f)
+	r, v, err := openView(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	v, err := r.View(ctx)
-	if err != nil {
-		return err
-	}
-	tellNotices(f, v.Notices)
 	rows := nonNilObjects(v.Index.OpenObjections)
 	f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "objections", rows), func(p *term.Printer) {
 		if len(rows) == 0 {

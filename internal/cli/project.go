@@ -27,6 +27,22 @@ func openRunner(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: syncInBackground})
 }
 
+// openView opens the project and what is to be seen of it, and tells what was repaired on
+// the way. The caller closes the runner.
+func openView(ctx context.Context, f *term.Factory) (*runner.Runner, *runner.View, error) {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := r.View(ctx)
+	if err != nil {
+		_ = r.Close()
+		return nil, nil, err
+	}
+	tellNotices(f, v.Notices)
+	return r, v, nil
+}
+
 // tellNotices tells the person what was repaired or absorbed on the way.
 func tellNotices(f *term.Factory, list []string) {
 	for _, n := range list {

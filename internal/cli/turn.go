@@ -87,16 +87,11 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 }
 
 func runTurnShow(ctx context.Context, f *term.Factory, o *turnShowOptions) error {
-	r, err := openRunner(ctx, f)
+	r, v, err := openView(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	v, err := r.View(ctx)
-	if err != nil {
-		return err
-	}
-	tellNotices(f, v.Notices)
 	turn, err := activeTurn(v, o.Turn)
 	if err != nil {
 		if o.Template || o.Artifact != "" || o.Turn == "" {

@@ -31,16 +31,11 @@ func newVerifyBundleCommand(f *term.Factory) *ucli.Command {
 }
 
 func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
-	r, err := openRunner(ctx, f)
+	r, v, err := openView(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	v, err := r.View(ctx)
-	if err != nil {
-		return err
-	}
-	tellNotices(f, v.Notices)
 	var turns []*run.Turn
 	switch {
 	case id != "":
