@@ -113,10 +113,8 @@ func (a *ask) stream(l *ledger, rows []entry) {
 	if a.r.Method == http.MethodHead {
 		return
 	}
-	out := http.NewResponseController(a.w)
 	buf := append(make([]byte, 0, 96<<10), '[')
 	flush := func() bool {
-		_ = out.SetWriteDeadline(time.Now().Add(writeWait))
 		_, err := a.w.Write(buf)
 		buf = buf[:0]
 		return err == nil

@@ -170,7 +170,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ReadHeaderTimeout: readWait,
 		ReadTimeout:       readWait,
 		IdleTimeout:       idleWait,
-		WriteTimeout:      writeWait,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(logWriter{s.opt.Log}, "", 0),
 		BaseContext:       func(net.Listener) context.Context { return ctx },

@@ -22,7 +22,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.routes(mux)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return pace(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {
 				if p == http.ErrAbortHandler {
@@ -58,7 +58,7 @@ func (s *Server) Handler() http.Handler {
 		default:
 			mux.ServeHTTP(w, r)
 		}
-	})
+	}), writeWait)
 }
 
 // hostAllowed accepts the names of this machine's loopback interface with our port: a

@@ -93,9 +93,6 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, version uint64, done
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	out := http.NewResponseController(w)
 	send := func(format string, args ...any) bool {
-		if out.SetWriteDeadline(time.Now().Add(writeWait)) != nil {
-			return false
-		}
 		if _, err := fmt.Fprintf(w, format, args...); err != nil {
 			return false
 		}
