@@ -191,6 +191,9 @@ func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []strin
 		word = "-" + canonical // two dashes would not be read as this flag again
 	}
 	if takes || hasValue {
+		if want := wanted(fl, value); want != "" {
+			return 0, UsageErrorf("%s takes %s, not %q; %q says what it is for", shown, want, OneLine(value), "git agentxchain help "+p.inv.name())
+		}
 		word += "=" + value
 	}
 	p.flags = append(p.flags, word)

@@ -3,8 +3,11 @@
 package term
 
 import (
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 )
@@ -30,6 +33,36 @@ func NewChoiceFlag(name, usage, def string, choices ...string) *ChoiceFlag {
 		return nil
 	}
 	return f
+}
+
+// wanted says what a flag takes where value is not of its type, "" where it is.
+func wanted(fl ucli.Flag, value string) string {
+	var err error
+	var want string
+	switch fl.(type) {
+	case *ucli.BoolFlag:
+		_, err = strconv.ParseBool(value)
+		want = "no value, or true or false"
+	case *ucli.IntFlag:
+		_, err = strconv.ParseInt(value, 0, strconv.IntSize)
+		want = "a whole number"
+	case *ucli.Uint64Flag:
+		_, err = strconv.ParseUint(value, 0, 64)
+		want = "a whole number of 0 or more"
+	case *ucli.Float64Flag:
+		_, err = strconv.ParseFloat(value, 64)
+		want = "a number"
+	case *ucli.DurationFlag:
+		_, err = time.ParseDuration(value)
+		want = "a time such as 90s, 15m or 1h30m"
+	}
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, strconv.ErrRange):
+		return want + " that fits in 64 bits"
+	}
+	return want
 }
 
 // choicesOf lists the values a flag accepts, nil when they are not a closed list.

@@ -102,8 +102,8 @@ func prepare(list []*ucli.Command) {
 	}
 }
 
-// onUsageError reports a flag value of the wrong type. Everything else about
-// the line has been checked by ParseLine.
+// onUsageError takes what is left of a line's faults: ParseLine has checked the
+// rest of the line, and the type of every value.
 func onUsageError(_ *ucli.Context, err error, _ bool) error {
 	var coded CodedError
 	if errors.As(err, &coded) {
