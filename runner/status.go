@@ -219,14 +219,20 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		return n
 	}
 	if len(st.Turns) == 0 {
-		if id := r.awaiting(st); id != "" {
-			return &protocol.NextAction{Command: "git agentxchain checkpoint " + id, Reason: "The files of that accepted turn are not committed yet."}
+		role, def := nextRole(st.View)
+		dirty := r.dirtyFor(st, def)
+		if turns := st.View.Index.Awaiting(dirty); len(turns) > 0 {
+			return &protocol.NextAction{Command: "git agentxchain checkpoint " + turns[0], Reason: "The files of that accepted turn are not committed yet."}
 		}
 		if r.GateMended(st.View) {
 			return &protocol.NextAction{Command: "git agentxchain gate retry",
 				Reason: "What the gate lacked is there now; asking again costs no turn."}
 		}
-		if role, rt := nextRuntime(st.View); rt != "" {
+		if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
+			return &protocol.NextAction{Command: "git status",
+				Reason: "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn, and " + oneLine(role, 60) + " starts from a clean work tree. Then: " + n.Command}
+		}
+		if rt := automaticRuntime(st.View, def); rt != "" {
 			return &protocol.NextAction{Command: "git agentxchain run", Reason: n.Reason + " Next is " + oneLine(role, 60) + ", through runtime " + oneLine(rt, 60) + "; git agentxchain step does one turn only."}
 		}
 	}
@@ -268,42 +274,41 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 	return n
 }
 
-// awaiting is the first accepted turn that a checkpoint would commit files of, "" for
-// none: of turns that ran side by side each has its own, and files that a person has
-// committed meanwhile wait for nothing.
-func (r *Runner) awaiting(st *Standing) string {
-	if len(st.Uncommitted) == 0 {
-		return ""
+// dirtyFor are the dirty paths that matter for what comes next, sorted: of accepted turns, whose
+// checkpoint would commit them, or of nobody where def, the role of the next turn, writes files.
+func (r *Runner) dirtyFor(st *Standing, def *config.Role) []string {
+	if r.Store == nil || len(st.Uncommitted) == 0 && (def == nil || def.WriteAuthority == wire.ReviewOnly) {
+		return nil
 	}
 	tree, err := r.worktree(context.Background())
 	if err != nil {
-		return ""
+		return nil
 	}
-	if turns := st.View.Index.Awaiting(projectDirty(tree)); len(turns) > 0 {
-		return turns[0]
-	}
-	return ""
+	return projectDirty(tree)
 }
 
-// nextRuntime is the role that would get the next turn and its runtime, "" when a
-// person does the work of that role.
-func nextRuntime(v *gitstore.View) (role, runtime string) {
+// nextRole is the role that would get the next turn, nil when none can be told.
+func nextRole(v *gitstore.View) (string, *config.Role) {
 	s := v.State
 	if s.Status == wire.StatusIdle {
 		s = protocol.FreshState(v.Config, "") // what the run will begin as
 	}
 	role, _, refusal := protocol.ResolveRole(v.Config, s, "")
 	if refusal != nil {
-		return "", ""
+		return "", nil
 	}
-	def := v.Config.Role(role)
+	return role, v.Config.Role(role)
+}
+
+// automaticRuntime is the runtime of a role, "" when a person does its work.
+func automaticRuntime(v *gitstore.View, def *config.Role) string {
 	if def == nil {
-		return "", ""
+		return ""
 	}
 	if rt, ok := v.Config.Runtimes.Get(def.RuntimeID); !ok || rt == nil || rt.Type == config.RuntimeManual {
-		return "", ""
+		return ""
 	}
-	return role, def.RuntimeID
+	return def.RuntimeID
 }
 
 // sharpen takes the command out of advice in words. Whoever escalated may have
