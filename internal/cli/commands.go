@@ -48,6 +48,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newInitCommand(f),
 		newDemoCommand(f),
 		newDoctorCommand(f),
+		newAgentsCommand(f),
 		newAssignCommand(f),
 		newStepCommand(f),
 		newRunCommand(f),

@@ -30,6 +30,11 @@ doctor
 git agentxchain doctor
 git agentxchain doctor --fix
 
+agents install
+git agentxchain agents install
+git agentxchain agents install --check
+git agentxchain agents install .claude/skills/governed/SKILL.md
+
 assign
 git agentxchain assign        # the role that is next
 git agentxchain assign dev

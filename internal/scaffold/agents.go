@@ -16,7 +16,11 @@ type Agent struct {
 	Command   []string // without a person: nothing is asked, files may be edited, commands run
 	Transport string   // docs/runtimes.md#local_cli: stdin or argv
 	Tested    bool     // a test lets the real program carry a run
+	Guide     string   // the file of the project that it reads before it works; GuideFile when empty
 }
+
+// GuideFile is what most agents read of a project before they work in it.
+const GuideFile = "AGENTS.md"
 
 // Agents returns the agents that are known by name. Their options are those of
 // the versions docs/agents.md names.
@@ -31,6 +35,7 @@ func Agents() []Agent {
 			},
 			Transport: "stdin",
 			Tested:    true,
+			Guide:     "CLAUDE.md",
 		},
 		{
 			ID:        "codex",
@@ -45,6 +50,7 @@ func Agents() []Agent {
 			Command:   []string{"gemini", "--approval-mode", "yolo", "--skip-trust", "--output-format", "stream-json"},
 			Transport: "stdin",
 			Tested:    true,
+			Guide:     "GEMINI.md",
 		},
 		{
 			ID:        "qwen",

@@ -110,7 +110,12 @@ func carry(t *testing.T, agent, dirs, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := &Server{Log: t.Logf, Command: func(text string) string { return command(worker, text) }}
+	model := &Server{Log: t.Logf, Command: func(text string) string {
+		if !strings.Contains(text, "## This repository is governed") {
+			t.Errorf("%s did not read the text that agents install wrote", agent)
+		}
+		return command(worker, text)
+	}}
 	server := httptest.NewServer(model)
 	defer server.Close()
 
@@ -135,6 +140,7 @@ func carry(t *testing.T, agent, dirs, program string) {
 	}
 	w.run(0, "git", "init", "-q")
 	w.run(0, "git", "agentxchain", "init", "--agent", agent, "--goal", "Count words", "--yes")
+	w.run(0, "git", "agentxchain", "agents", "install")
 	w.run(0, "git", "add", "-A")
 	w.run(0, "git", "commit", "-q", "-m", "governed project")
 	w.run(0, "git", "agentxchain", "hooks", "trust", "--yes")

@@ -198,7 +198,7 @@ func ExitTable() []exitRow {
 			{"head_mismatch", "the checkout is at another commit than the artifact"},
 			{"turn_displaced", "a turn is at work in this checkout, and the artifact to restore does not know it"},
 			{"baseline_contradicted", "what was committed since the export contradicts the artifact"},
-			{"unsafe_target", "a link, or something that is no file, is where a file would be restored or kept in the git directory"},
+			{"unsafe_target", "a link, or something that is no file, is where a file would be written, restored or kept in the git directory"},
 			{"unfit_run", "the files to restore hold no run that can be recorded"},
 			{"history_diverged", "a bundle tells another history of a run than the refs here"},
 		}},

@@ -1,0 +1,183 @@
+// agents install: the text that tells an agent what a governed repository is.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/agenttext"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/personfile"
+	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+type agentsOptions struct{ Check, Remove bool }
+
+func newAgentsCommand(f *term.Factory) *ucli.Command {
+	o := agentsOptions{}
+	return &ucli.Command{
+		Name: "agents", Category: categoryStart, Usage: "tell agents what a governed repository is",
+		Subcommands: []*ucli.Command{{
+			Name: "install", ArgsUsage: "[FILE...]", Usage: "write the text for agents into AGENTS.md, between two markers",
+			Description: "The text says what a turn is, which commands an agent may run and which belong to a person. Without FILE it goes into AGENTS.md " +
+				"and the file that the agents of agentxchain.json read instead (CLAUDE.md, GEMINI.md). What else is in a file stays byte for byte; " +
+				"a file of the name SKILL.md is begun as a skill. Run it again to bring the text up to date.",
+			Flags: []ucli.Flag{
+				&ucli.BoolFlag{Name: "check", Usage: "change nothing; end with 1 when something would change", Destination: &o.Check},
+				&ucli.BoolFlag{Name: "remove", Usage: "take the text out again", Destination: &o.Remove},
+			},
+			Action: func(c *ucli.Context) error { return runAgentsInstall(c.Context, f, c.Args().Slice(), o) },
+		}},
+	}
+}
+
+// agentsChange is what becomes of one file.
+type agentsChange struct {
+	file *personfile.File
+	data []byte
+	word string // created, updated, removed, unchanged
+}
+
+func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o agentsOptions) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	dir, cfg := r.Record().Dir(), r.CheckDocuments().Config
+	_ = r.Close()
+	if len(names) == 0 {
+		names = guideFiles(cfg)
+	} else if names, err = belowProject(f, dir, names); err != nil {
+		return err
+	}
+	var changes []*agentsChange
+	for _, name := range names {
+		c, err := planGuide(dir, name, o.Remove)
+		if err != nil {
+			return err
+		}
+		changes = append(changes, c)
+	}
+	differs := false
+	rows := []*ojson.Object{}
+	for _, c := range changes {
+		differs = differs || c.word != "unchanged"
+		if !o.Check {
+			if err := c.carryOut(); err != nil {
+				return err
+			}
+		}
+		rows = append(rows, ojson.NewObject("path", c.file.Path, "action", c.word))
+	}
+	f.Out.Emit(ojson.NewObject("files", rows, "check", o.Check), func(p *term.Printer) {
+		for _, c := range changes {
+			p.Field(c.label(), "%s", term.OneLine(c.file.Path))
+		}
+		switch {
+		case differs && o.Check:
+			p.Println("\nNothing was changed.")
+		case differs:
+			p.Println("\nCommit it: a turn starts from a clean work tree.")
+		}
+	})
+	if o.Check && differs {
+		return term.ErrFindings()
+	}
+	return nil
+}
+
+func (c *agentsChange) label() string {
+	return map[string]string{"created": "Created", "updated": "Updated", "removed": "Removed", "unchanged": "Unchanged"}[c.word]
+}
+
+// belowProject makes names, as the person wrote them, relative to the project in dir.
+func belowProject(f *term.Factory, dir string, names []string) ([]string, error) {
+	here, err := f.Dir()
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(here); err == nil {
+		here = real
+	}
+	var below []string
+	for _, name := range names {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(here, name)
+		}
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			return nil, term.Errorf("unsafe_target", "%s is not inside the project", term.OneLine(name))
+		}
+		below = append(below, filepath.ToSlash(rel))
+	}
+	return below, nil
+}
+
+// guideFiles are AGENTS.md and what the agents that roles are bound to read in its place.
+func guideFiles(cfg *config.Config) []string {
+	names := []string{scaffold.GuideFile}
+	if cfg == nil {
+		return names
+	}
+	for _, rt := range cfg.Runtimes.All() {
+		words := runtimes.Command(rt.Raw)
+		if len(words) == 0 {
+			continue
+		}
+		for _, a := range scaffold.Agents() {
+			if a.Guide != "" && a.Command[0] == filepath.Base(words[0]) && !slices.Contains(names, a.Guide) {
+				names = append(names, a.Guide)
+			}
+		}
+	}
+	return names
+}
+
+// planGuide decides what becomes of the file name below dir.
+func planGuide(dir, name string, remove bool) (*agentsChange, error) {
+	if ext := path.Ext(name); ext != ".md" && ext != ".mdc" {
+		return nil, term.UsageErrorf("%s is no Markdown file: the text stands between comments of Markdown", term.OneLine(name))
+	}
+	file, err := personfile.Read(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	put := agenttext.Install
+	if remove {
+		put = agenttext.Remove
+	}
+	data, err := put(file.Path, file.Data)
+	if err != nil {
+		return nil, term.Errorf("invalid_input", "%s is left as it is: %w", term.OneLine(file.Path), err).
+			WithHint("take the marker lines out by hand, then run the command again")
+	}
+	c := &agentsChange{file: file, data: data, word: "updated"}
+	switch {
+	case bytes.Equal(data, file.Data):
+		c.word = "unchanged"
+	case !file.Exists:
+		c.word = "created"
+	case len(data) == 0:
+		c.word = "removed"
+	}
+	return c, nil
+}
+
+func (c *agentsChange) carryOut() error {
+	switch c.word {
+	case "unchanged":
+		return nil
+	case "removed":
+		return c.file.Remove()
+	}
+	return c.file.Write(c.data)
+}
