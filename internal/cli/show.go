@@ -18,15 +18,20 @@ import (
 func newShowCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "show", Category: categoryLook, ArgsUsage: "[OP]", Usage: "one operation: who, what it was decided on, what it changed",
-		Description: "OP is an operation of log, abbreviated as git allows, or a turn, which stands for the last operation about it; the newest operation by default.",
+		Description: "OP is an operation of log, abbreviated as git allows, or a turn, which stands for the\n" +
+			"last operation about it; the newest operation by default. Of the state the members are\n" +
+			"shown that the operation changed; long values are cut.",
 		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "full", Usage: "cut no value"},
 			term.NewChoiceFlag("raw", "print one of its documents in full: `NAME`", "", "record", "state"),
 		},
-		Action: func(c *ucli.Context) error { return runShow(c.Context, f, c.Args().First(), c.String("raw")) },
+		Action: func(c *ucli.Context) error {
+			return runShow(c.Context, f, c.Args().First(), c.String("raw"), c.Bool("full"))
+		},
 	}
 }
 
-func runShow(ctx context.Context, f *term.Factory, name, raw string) error {
+func runShow(ctx context.Context, f *term.Factory, name, raw string, full bool) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -44,9 +49,18 @@ func runShow(ctx context.Context, f *term.Factory, name, raw string) error {
 		_, err := f.Out.Raw().Write(data)
 		return err
 	}
-	changes := stateChanges(d.StateBefore, d.StateAfter)
+	before, after := decoded(d.StateBefore), decoded(d.StateAfter)
+	if after.Len() == 0 {
+		before = after // it is damaged: nothing can be said of it
+	}
 	f.Out.Page(ctx)
-	f.Out.Emit(showObject(d, changes), func(p *term.Printer) { printOp(p, d, changes) })
+	f.Out.Emit(showObject(d, before, after), func(p *term.Printer) {
+		page := opPage{p, shownValue}
+		if full {
+			page.shown = func(v ojson.Value) string { return term.OneLine(string(ojson.Compact(v))) }
+		}
+		page.print(d, memberDifferences("", before, after))
+	})
 	return nil
 }
 
@@ -77,40 +91,19 @@ func findOp(ctx context.Context, r *runner.Runner, name string) (*runner.OpDetai
 	return r.Record().Show(ctx, name)
 }
 
-// stateChange is one top-level member of the state that an operation changed.
-type stateChange struct {
-	key           string
-	before, after ojson.Value // nil also when absent
-}
-
-func stateChanges(before, after []byte) []stateChange {
-	a, _ := ojson.DecodeObject(before)
-	b, err := ojson.DecodeObject(after)
+// decoded is a recorded document; one that is absent, or damaged, has no members.
+func decoded(data []byte) *ojson.Object {
+	o, err := ojson.DecodeObject(data)
 	if err != nil {
-		return nil
+		return &ojson.Object{}
 	}
-	var out []stateChange
-	keys := slices.Clone(b.Keys())
-	for _, k := range a.Keys() {
-		if !b.Has(k) {
-			keys = append(keys, k)
-		}
-	}
-	for _, k := range keys {
-		was, hadIt := a.Get(k)
-		now, hasIt := b.Get(k)
-		if hadIt == hasIt && ojson.Equal(was, now) {
-			continue
-		}
-		out = append(out, stateChange{k, was, now})
-	}
-	return out
+	return o
 }
 
-func showObject(d *runner.OpDetail, changes []stateChange) *ojson.Object {
+func showObject(d *runner.OpDetail, before, after *ojson.Object) *ojson.Object {
 	o := opObject(&d.OpInfo)
 	o.Set("record", d.Record)
-	evidence, ledgers, diff := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
+	evidence, ledgers := []*ojson.Object{}, []*ojson.Object{}
 	for _, sum := range evidenceNames(d) {
 		evidence = append(evidence, ojson.NewObject("sha256", sum, "bytes", d.Evidence[sum]))
 	}
@@ -132,12 +125,21 @@ func showObject(d *runner.OpDetail, changes []stateChange) *ojson.Object {
 		row.Set("amended", amended)
 		ledgers = append(ledgers, row)
 	}
-	for _, c := range changes {
-		diff = append(diff, ojson.NewObject("member", c.key, "before", c.before, "after", c.after))
+	members, places := []*ojson.Object{}, []*ojson.Object{}
+	for _, k := range allKeys(before, after) {
+		was, had := before.Get(k)
+		now, has := after.Get(k)
+		if had != has || !ojson.Equal(was, now) {
+			members = append(members, ojson.NewObject("member", k, "before", was, "after", now))
+		}
+	}
+	for _, d := range memberDifferences("", before, after) {
+		places = append(places, d.object())
 	}
 	o.Set("evidence", evidence)
 	o.Set("ledgers", ledgers)
-	o.Set("state_changes", diff)
+	o.Set("state_changes", members)
+	o.Set("state_differences", places)
 	o.Set("files", wire.NonNil(d.Files))
 	return o
 }
@@ -151,18 +153,26 @@ func evidenceNames(d *runner.OpDetail) []string {
 	return names
 }
 
-// maxShown bounds a value in the text form; --json and --raw have all of it.
+// maxShown bounds a value in the text form; --full, --json and --raw have all of it.
 const maxShown = 160
 
-func shownValue(v ojson.Value) string {
-	s := term.OneLine(string(ojson.Compact(v)))
+func shownValue(v ojson.Value) string { return shownLine(ojson.Compact(v)) }
+
+func shownLine(line []byte) string {
+	s := term.OneLine(strings.ToValidUTF8(string(line), "\ufffd"))
 	if term.DisplayWidth(s) > maxShown {
 		return term.Truncate(s, maxShown)
 	}
 	return s
 }
 
-func printOp(p *term.Printer, d *runner.OpDetail, changes []stateChange) {
+// opPage prints an operation; shown is what it prints of a value.
+type opPage struct {
+	*term.Printer
+	shown func(ojson.Value) string
+}
+
+func (p opPage) print(d *runner.OpDetail, changes []difference) {
 	p.Field("Operation", "%s", p.Yellow(string(d.Op)))
 	p.Field("Kind", "%s", p.Bold(term.OneLine(d.Name)))
 	p.Field("Run", "%s", term.OneLine(d.Run))
@@ -180,7 +190,7 @@ func printOp(p *term.Printer, d *runner.OpDetail, changes []stateChange) {
 		p.Field("Code at", "%.12s", term.OneLine(d.CodeHead))
 	}
 	p.Printf("\n    %s\n", term.OneLine(d.Subject))
-	printRecord(p, d.Record)
+	p.record(d.Record)
 	if len(d.Evidence) > 0 {
 		p.Printf("\n%s\n", p.Bold("Decided on"))
 		for _, sum := range evidenceNames(d) {
@@ -189,21 +199,15 @@ func printOp(p *term.Printer, d *runner.OpDetail, changes []stateChange) {
 	}
 	if len(changes) > 0 {
 		p.Printf("\n%s\n", p.Bold("State"))
-		for _, c := range changes {
-			p.Printf("  %s\n", term.OneLine(c.key))
-			if len(d.StateBefore) > 0 {
-				p.Printf("    %s\n", p.Red("- "+shownValue(c.before)))
-			}
-			p.Printf("    %s\n", p.Green("+ "+shownValue(c.after)))
-		}
+		p.differences(changes)
 	}
 	for _, l := range d.Ledgers {
 		p.Printf("\n%s\n", p.Bold(l.Ledger.Path()))
 		for _, a := range l.Amended {
-			p.Printf("    %s\n    %s\n", p.Red("- "+shownLine(a.Old)), p.Green("+ "+shownLine(a.New)))
+			p.differences(memberDifferences("", decoded(a.Old), decoded(a.New)))
 		}
 		for _, line := range l.Appended {
-			p.Printf("    %s\n", p.Green("+ "+shownLine([]byte(line))))
+			p.Printf("    %s\n", p.Green("+ "+p.line([]byte(line))))
 		}
 	}
 	if len(d.Files) > 0 {
@@ -214,17 +218,17 @@ func printOp(p *term.Printer, d *runner.OpDetail, changes []stateChange) {
 	}
 }
 
-func shownLine(line []byte) string {
-	s := term.OneLine(strings.ToValidUTF8(string(line), "\ufffd"))
-	if term.DisplayWidth(s) > maxShown {
-		return term.Truncate(s, maxShown)
+// line is a line of a ledger, which need not be JSON.
+func (p opPage) line(line []byte) string {
+	if v, err := ojson.Decode(line); err == nil {
+		return p.shown(v)
 	}
-	return s
+	return shownLine(line)
 }
 
-// printRecord shows what an operation was asked for, or what an external one
+// record shows what an operation was asked for, or what an external one
 // took in.
-func printRecord(p *term.Printer, rec *ojson.Object) {
+func (p opPage) record(rec *ojson.Object) {
 	for _, part := range []struct{ key, title string }{{"args", "Asked for"}, {"detail", "Detail"}} {
 		o := rec.Object(part.key)
 		if o.Len() == 0 {
@@ -235,7 +239,7 @@ func printRecord(p *term.Printer, rec *ojson.Object) {
 			if a, ok := v.([]any); v == nil || v == "" || ok && len(a) == 0 {
 				continue
 			}
-			p.Printf("  %s %s\n", p.Dim(term.Pad(term.OneLine(k)+":", 18)), shownValue(v))
+			p.Printf("  %s %s\n", p.Dim(term.Pad(term.OneLine(k)+":", 18)), p.shown(v))
 		}
 	}
 }
