@@ -14,6 +14,9 @@ import (
 
 // A way through that looks at everything before for each row takes very long here.
 func TestIndexOfALongHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("six thousand turns")
+	}
 	const n = 6000
 	rows := make([]*ojson.Object, n)
 	for i := range rows {

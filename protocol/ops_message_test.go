@@ -184,6 +184,9 @@ func TestMessageBounds(t *testing.T) {
 	w.fails(wire.CodeNotFound, reply)
 	reply.Answers = NewBlob([]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
 	w.fails(wire.CodeNotFound, reply)
+	if testing.Short() {
+		return
+	}
 	// The index takes so many and no more.
 	for len(w.index.Mailbox.Open) < run.MaxOpenMessages {
 		w.send("dev", func(op *SendMessage) { op.ID = fmt.Sprint("n", len(w.index.Mailbox.Open)) })

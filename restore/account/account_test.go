@@ -362,6 +362,9 @@ func TestNoArtifact(t *testing.T) {
 }
 
 func TestLongListsAreCutAndSaidSo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seven hundred turns")
+	}
 	f := newFixture(t)
 	for i := range 700 {
 		f.history = append(f.history,
