@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -80,7 +81,7 @@ func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o ag
 	}
 	f.Out.Emit(ojson.NewObject("files", rows, "check", o.Check), func(p *term.Printer) {
 		for _, c := range changes {
-			p.Field(c.label(), "%s", term.OneLine(c.file.Path))
+			p.Field(changeLabel(c.word), "%s", term.OneLine(c.file.Path))
 		}
 		switch {
 		case differs && o.Check:
@@ -95,9 +96,8 @@ func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o ag
 	return nil
 }
 
-func (c *agentsChange) label() string {
-	return map[string]string{"created": "Created", "updated": "Updated", "removed": "Removed", "unchanged": "Unchanged"}[c.word]
-}
+// changeLabel is the word for what became of a file.
+func changeLabel(action string) string { return strings.ToUpper(action[:1]) + action[1:] }
 
 // belowProject makes names, as the person wrote them, relative to the project in dir.
 func belowProject(f *term.Factory, dir string, names []string) ([]string, error) {

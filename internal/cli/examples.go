@@ -390,6 +390,10 @@ git agentxchain dashboard
 dashboard stop
 git agentxchain dashboard stop
 
+mcp install
+git agentxchain mcp install
+git agentxchain mcp install --client claude --write
+
 mcp
 claude mcp add agentxchain -- git agentxchain mcp
 

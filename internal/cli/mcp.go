@@ -16,6 +16,7 @@ func newMCPCommand(f *term.Factory) *ucli.Command {
 		Name: "mcp", Aliases: []string{"serve-mcp"}, Category: categoryView,
 		Usage:       "serve the run to an agent over the Model Context Protocol (stdio)",
 		Description: "Started by an agent, not by hand: it speaks JSON-RPC on standard input and output until the input ends. The agent can look, take a turn, stage its result and have it accepted; approving gates and lifting blocks stay with people. -C names the project when the agent starts it somewhere else.",
+		Subcommands: []*ucli.Command{newMCPInstallCommand(f)},
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err

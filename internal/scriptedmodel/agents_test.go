@@ -105,6 +105,25 @@ type world struct {
 	env []string
 }
 
+// newWorld makes a home directory, with an empty repository in it. The environment of a
+// program is extra and what it cannot start without.
+func newWorld(t *testing.T, dirs, program string, extra []string) *world {
+	home := t.TempDir()
+	w := &world{t: t, dir: filepath.Join(home, "project"), env: append([]string{
+		"HOME=" + home, "TERM=dumb", "TMPDIR=" + filepath.Join(home, "tmp"), // Codex refuses a home below TMPDIR
+		"LC_ALL=C.UTF-8", "NO_PROXY=127.0.0.1", "GIT_CONFIG_NOSYSTEM=1",
+		"PATH=" + strings.Join([]string{program, dirs, filepath.Dir(lookPath(t, "node")), "/usr/local/bin", "/usr/bin", "/bin"}, ":"),
+	}, extra...)}
+	put(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+	for _, dir := range []string{w.dir, filepath.Join(home, "tmp")} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run(0, "git", "init", "-q")
+	return w
+}
+
 func carry(t *testing.T, agent, dirs, program string) {
 	worker, err := filepath.Abs("testdata/worker.sh")
 	if err != nil {
@@ -119,26 +138,15 @@ func carry(t *testing.T, agent, dirs, program string) {
 	server := httptest.NewServer(model)
 	defer server.Close()
 
-	home := t.TempDir()
 	s := settings[agent]
-	for name, text := range s.files {
-		put(t, filepath.Join(home, name), strings.ReplaceAll(text, "@URL@", server.URL))
-	}
-	w := &world{t: t, dir: filepath.Join(home, "project"), env: []string{
-		"HOME=" + home, "TERM=dumb", "TMPDIR=" + filepath.Join(home, "tmp"), // Codex refuses a home below TMPDIR
-		"LC_ALL=C.UTF-8", "NO_PROXY=127.0.0.1", "GIT_CONFIG_NOSYSTEM=1",
-		"PATH=" + strings.Join([]string{program, dirs, filepath.Dir(lookPath(t, "node")), "/usr/local/bin", "/usr/bin", "/bin"}, ":"),
-	}}
+	var env []string
 	for _, kv := range s.env {
-		w.env = append(w.env, strings.ReplaceAll(kv, "@URL@", server.URL))
+		env = append(env, strings.ReplaceAll(kv, "@URL@", server.URL))
 	}
-	put(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
-	for _, dir := range []string{w.dir, filepath.Join(home, "tmp")} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	w := newWorld(t, dirs, program, env)
+	for name, text := range s.files {
+		put(t, filepath.Join(filepath.Dir(w.dir), name), strings.ReplaceAll(text, "@URL@", server.URL))
 	}
-	w.run(0, "git", "init", "-q")
 	w.run(0, "git", "agentxchain", "init", "--agent", agent, "--goal", "Count words", "--yes")
 	w.run(0, "git", "agentxchain", "agents", "install")
 	w.run(0, "git", "add", "-A")

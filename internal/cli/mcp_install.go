@@ -1,0 +1,118 @@
+// mcp install: how a client is told of the server, and the project's file that tells it.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/mcpclients"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/personfile"
+)
+
+func newMCPInstallCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "install", Usage: "say how a client is told of this server, or write the project's file that tells it",
+		Description: "Prints the line to type, or what the client's file needs to hold; without --client those of every client. " +
+			"--write puts the server into the project's file (.mcp.json, .cursor/mcp.json, ...) and leaves every other byte of it; " +
+			"a file that is not what the client documents, or has another server of that name, is left alone.",
+		Flags: []ucli.Flag{
+			term.NewChoiceFlag("client", "the `CLIENT`", "", mcpclients.IDs()...),
+			&ucli.BoolFlag{Name: "write", Usage: "write the project's file of the client"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			client := mcpclients.Find(c.String("client"))
+			if c.Bool("write") {
+				if client == nil {
+					return term.UsageErrorf("--write needs --client: %s", strings.Join(mcpclients.IDs(), ", "))
+				}
+				return writeMCPFile(c.Context, f, client)
+			}
+			shown := mcpclients.Clients()
+			if client != nil {
+				shown = []mcpclients.Client{*client}
+			}
+			showMCPClients(f, shown)
+			return nil
+		},
+	}
+}
+
+func showMCPClients(f *term.Factory, clients []mcpclients.Client) {
+	rows := []*ojson.Object{}
+	for _, c := range clients {
+		rows = append(rows, ojson.NewObject("client", c.ID, "title", c.Title, "line", ojson.OrNull(c.Line), "scope", ojson.OrNull(c.Scope),
+			"file", c.File, "content", c.Example(), "asks", ojson.OrNull(c.Trust), "tested", c.Tested))
+	}
+	f.Out.Emit(ojson.NewObject("clients", rows), func(p *term.Printer) {
+		for i, c := range clients {
+			if i > 0 {
+				p.Println()
+			}
+			p.Println(p.Bold(c.Title))
+			if c.Line != "" {
+				p.Printf("  %s\n", c.Line)
+			}
+			p.Printf("  git agentxchain mcp install --client %s --write   # %s\n", c.ID, c.File)
+			if len(clients) > 1 {
+				continue
+			}
+			p.Printf("\n%s then holds:\n", c.File)
+			p.Printf("  %s\n", strings.ReplaceAll(strings.TrimSpace(c.Example()), "\n", "\n  "))
+			if c.Trust != "" {
+				p.Field("\nNote", "%s", c.Trust)
+			}
+			if !c.Tested {
+				p.Field("\nNote", "not tested here with the program itself")
+			}
+		}
+	})
+}
+
+func writeMCPFile(ctx context.Context, f *term.Factory, c *mcpclients.Client) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	dir := r.Record().Dir()
+	_ = r.Close()
+	file, err := personfile.Read(dir, c.File)
+	if err != nil {
+		return err
+	}
+	data, err := c.Register(file.Data)
+	if err != nil {
+		return term.Errorf("invalid_input", "%s is left as it is: %w", c.File, err).
+			WithHint("write the server into it by hand: git agentxchain mcp install --client " + c.ID)
+	}
+	action := "created"
+	switch {
+	case file.Exists && bytes.Equal(data, file.Data):
+		action = "unchanged"
+	case file.Exists:
+		action = "updated"
+	}
+	if action != "unchanged" {
+		if err := file.Write(data); err != nil {
+			return err
+		}
+	}
+	f.Out.Emit(ojson.NewObject("client", c.ID, "path", c.File, "action", action), func(p *term.Printer) {
+		p.Field(changeLabel(action), "%s", c.File)
+		if c.Trust != "" {
+			p.Field("Note", "%s", c.Trust)
+		}
+		if action != "unchanged" {
+			p.Println("\nCommit it: a turn starts from a clean work tree.")
+		}
+	})
+	return nil
+}
