@@ -100,3 +100,13 @@ func TestDecisionIDsSideBySide(t *testing.T) {
 		}
 	}
 }
+
+func TestIntentID(t *testing.T) {
+	for id, want := range map[string]bool{"intent_1_00ff": true, "intent_12345678901234567890_abcd": true, "intent_123456789012345678901_abcd": false,
+		"intent__abcd": false, "intent_1_ABCD": false, "intent_1_abc": false, "intent_1_abcde": false, "1_abcd": false, "intent_1": false,
+		"intent_1_ab_d": false, "xintent_1_abcd": false, "intent_1_abcd\n": false, "intent_-1_abcd": false, "": false} {
+		if IntentID(id) != want {
+			t.Errorf("%q: %v", id, !want)
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -35,10 +34,12 @@ const (
 	MaxIntentItem  = 1000 // bytes
 )
 
-var intentID = regexp.MustCompile(`^intent_\d{1,20}_[0-9a-f]{4}$`)
-
-// IntentID reports a well-formed intent id.
-func IntentID(id string) bool { return intentID.MatchString(id) }
+// IntentID reports a well-formed intent id: intent_<1 to 20 digits>_<4 lower-case hex digits>.
+func IntentID(id string) bool {
+	number, hex, ok := strings.Cut(strings.TrimPrefix(id, "intent_"), "_")
+	return ok && strings.HasPrefix(id, "intent_") && number != "" && len(number) <= 20 && strings.Trim(number, "0123456789") == "" &&
+		len(hex) == 4 && strings.Trim(hex, "0123456789abcdef") == ""
+}
 
 // IntentPath is the file of an intent.
 func IntentPath(id string) string { return IntentsDir + "/" + id + ".json" }

@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// PolicyTestsDir holds the cases of a project, one JSON document each.
+// PolicyTestsDir holds the cases of a project, one JSON or YAML document each.
 const PolicyTestsDir = ".agentxchain/policy-tests"
 
 // maxCases bounds the cases of a project.
@@ -53,7 +53,7 @@ func (r *Runner) PolicyTests(ctx context.Context, cfg *config.Config, files []st
 			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", PolicyTestsDir)
 		}
 		for _, e := range list {
-			if slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(e.Name())) && !e.IsDir() {
+			if (path.Ext(e.Name()) == ".json" || whatif.YAMLName(e.Name())) && !e.IsDir() {
 				files = append(files, path.Join(PolicyTestsDir, e.Name()))
 			}
 		}
@@ -72,11 +72,7 @@ func (r *Runner) PolicyTests(ctx context.Context, cfg *config.Config, files []st
 }
 
 func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
-	out := &CaseResult{File: name, Name: strings.TrimSuffix(path.Base(name), ".json")}
-	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" { // left out it would look as if it passed
-		out.Err = "a case is one JSON document, in a file that ends with .json"
-		return out
-	}
+	out := &CaseResult{File: name, Name: strings.TrimSuffix(path.Base(name), path.Ext(name))}
 	info, err := root.Stat(name)
 	if err == nil && info.Size() > whatif.MaxCaseBytes {
 		err = errors.New("it is larger than a case can be")
@@ -89,7 +85,7 @@ func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 		out.Err = "it cannot be read: " + err.Error()
 		return out
 	}
-	c, err := whatif.DecodeCase(data)
+	c, err := whatif.ReadCase(name, data)
 	if err != nil {
 		out.Err = err.Error()
 		return out

@@ -31,7 +31,7 @@ func newPolicyCommand(f *term.Factory) *ucli.Command {
 		Name: "policy", Category: categoryProve, Usage: "cases that say what the configuration is to decide",
 		Subcommands: []*ucli.Command{{
 			Name: "test", ArgsUsage: "[FILE...]", Usage: "hold the cases below " + runner.PolicyTestsDir + " against the engine",
-			Description: "A case is a JSON document: what is given, a turn's result, and what is expected of it (docs/whatif.md). Every case is " +
+			Description: "A case is a JSON or YAML document: what is given, a turn's result, and what is expected of it (docs/whatif.md). Every case is " +
 				"decided by the engine under the agentxchain.json of the work tree. Exit status 1 when one comes otherwise.",
 			Flags: append(otherConfigFlags()[:2],
 				&ucli.StringFlag{Name: "record", Usage: "write a case from what was decided on `TURN` (or an operation) instead"},

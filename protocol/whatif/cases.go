@@ -5,13 +5,16 @@ package whatif
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/yamljson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -84,7 +87,25 @@ const (
 // MaxCaseBytes bounds the file of a case.
 const MaxCaseBytes = 16 << 20
 
-// DecodeCase reads a case. The error says which member is wrong.
+// ReadCase reads the file of a case: YAML when its name ends with .yaml or .yml, else JSON.
+// The error says which member is wrong, and in which line.
+func ReadCase(name string, data []byte) (*Case, error) {
+	if YAMLName(name) {
+		var err error
+		if data, err = yamljson.Convert(data); err != nil {
+			return nil, err
+		}
+	}
+	return DecodeCase(data)
+}
+
+// YAMLName reports whether a file of that name is YAML.
+func YAMLName(name string) bool {
+	ext := path.Ext(name)
+	return ext == ".yaml" || ext == ".yml"
+}
+
+// DecodeCase reads a case from JSON.
 func DecodeCase(data []byte) (*Case, error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxCaseBytes, Depth: 200})
 	if err != nil {
@@ -95,37 +116,51 @@ func DecodeCase(data []byte) (*Case, error) {
 		return nil, fmt.Errorf("a case is an object, not %s", ojson.TypeName(v))
 	}
 	c := &Case{}
+	at, err := c.decode(o)
+	if err == nil {
+		return c, nil
+	}
+	if line := LineOf(ojson.Lines(data), at); line > 0 {
+		err = fmt.Errorf("line %d: %w", line, err)
+	}
+	return nil, err
+}
+
+// decode fills in the case. at is the JSON Pointer of the member that is wrong.
+func (c *Case) decode(o *ojson.Object) (at string, err error) {
 	if errs := ojson.Unmarshal(o, c); len(errs) > 0 {
-		return nil, errs[0]
+		return strings.NewReplacer("~", "~0", "/", "~1", ".", "/", "[", "/", "]", "").Replace("." + errs[0].Path), errs[0]
 	}
-	for at, extra := range map[string]*ojson.Extra{"": &c.Extra, "expect.": &c.Expect.Extra} {
+	unknown := func(in string, extra *ojson.Extra, known string) bool {
 		if keys := extra.Keys(); len(keys) > 0 {
-			return nil, fmt.Errorf("a case has no member %s%s", at, keys[0])
+			name := strings.TrimPrefix(in+"."+keys[0], ".")
+			at, err = "/"+strings.ReplaceAll(name, ".", "/"), fmt.Errorf("a case has no member %s; there are %s", name, known)
 		}
-	}
-	if c.Given != nil {
-		if keys := c.Given.Extra.Keys(); len(keys) > 0 {
-			return nil, fmt.Errorf("a case has no member given.%s", keys[0])
-		}
-	}
-	switch {
-	case c.Recorded == nil && c.Given == nil:
-		return nil, fmt.Errorf("a case needs given or recorded")
-	case c.Recorded != nil && (c.Given != nil || c.Result != nil):
-		return nil, fmt.Errorf("a recorded case has no given and no result")
-	case !slices.Contains([]string{"", Accepted, Refused}, c.Expect.Outcome):
-		return nil, fmt.Errorf("expect.outcome is accepted or refused, not %s", wire.Quoted(c.Expect.Outcome))
-	}
-	for gate, want := range c.Expect.Gates.All() {
-		if !slices.Contains([]string{Open, Waits, Closed}, want) {
-			return nil, fmt.Errorf("expect.gates.%s is open, waits or closed, not %s", gate, wire.Quoted(want))
-		}
+		return err != nil
 	}
 	e := &c.Expect
-	if e.Outcome == "" && e.Code == "" && e.Rule == "" && e.Phase == "" && e.Status == "" && e.Gates.Len() == 0 {
-		return nil, fmt.Errorf("expect is empty, so that the case could not fail")
+	switch {
+	case unknown("", &c.Extra, "name, given, result, recorded and expect"),
+		unknown("expect", &e.Extra, "outcome, code, rule, gates, phase and status"),
+		c.Given != nil && unknown("given", &c.Given.Extra, "phase, role, participated, accepted, accepted_in_phase, "+
+			"streak, spent_usd, minutes, files and changed"):
+		return at, err
+	case c.Recorded == nil && c.Given == nil:
+		return "", errors.New("a case needs given or recorded; given may be {}")
+	case c.Recorded != nil && (c.Given != nil || c.Result != nil):
+		return "/recorded", errors.New("a recorded case has no given and no result")
+	case !slices.Contains([]string{"", Accepted, Refused}, e.Outcome):
+		return "/expect/outcome", fmt.Errorf("expect.outcome is accepted or refused, not %s", wire.Quoted(e.Outcome))
 	}
-	return c, nil
+	for gate, want := range e.Gates.All() {
+		if !slices.Contains([]string{Open, Waits, Closed}, want) {
+			return "/expect/gates/" + gate, fmt.Errorf("expect.gates.%s is open, waits or closed, not %s", gate, wire.Quoted(want))
+		}
+	}
+	if e.Outcome == "" && e.Code == "" && e.Rule == "" && e.Phase == "" && e.Status == "" && e.Gates.Len() == 0 {
+		return "/expect", errors.New("expect is empty, so that the case could not fail; it may be outcome accepted or refused")
+	}
+	return "", nil
 }
 
 // Run decides the case under a configuration. problems says what came otherwise, nothing
