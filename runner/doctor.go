@@ -29,9 +29,10 @@ const (
 type Finding struct {
 	Area    string // git, repository, identity, config, signing, hooks, runtimes, ignore, lock, state, bundle, lease, guards, leftover
 	Level   string
-	Message string // one sentence, no period
-	Fix     string // what to do, usually a command; "" only for ok and note
-	Mended  bool   // Fix was carried out by this examination
+	Message string        // one sentence, no period
+	Fix     string        // what to do, usually a command; "" only for ok and note
+	Mended  bool          // Fix was carried out by this examination
+	Runtime *RuntimeProbe // the runtime it is about, nil for other areas
 }
 
 // Examination is the outcome of Examine.

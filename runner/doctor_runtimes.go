@@ -3,11 +3,14 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -16,56 +19,87 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
+// probeLimit bounds all probes together; they are made side by side.
+const probeLimit = 20 * time.Second
+
+// RuntimeProbe is what is known of the program of a runtime.
+type RuntimeProbe struct {
+	ID      string
+	Path    string
+	Version string // as the agent says it, "" where it was not asked
+}
+
 // runtimes probes each runtime that a role is bound to, once. Without the runtimes
 // themselves at hand it looks at what their configuration names.
 func (d *doctor) runtimes(ctx context.Context, c *config.Config) {
-	used, bad := 0, 0
+	var used []*config.Runtime
+	var asked []func(context.Context) []runtimes.Finding
 	for id, rt := range c.Runtimes.All() {
-		if rt == nil || !bound(c, id) {
-			continue
+		if rt != nil && bound(c, id) {
+			used = append(used, rt)
+			asked = append(asked, d.probe(ctx, c, rt))
 		}
-		used++
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	found := make([][]runtimes.Finding, len(used))
+	var wg sync.WaitGroup
+	for i, ask := range asked {
+		wg.Go(func() { found[i] = ask(ctx) })
+	}
+	wg.Wait()
+	bad := 0
+	for i, rt := range used {
 		fine := true
-		for _, f := range d.probe(ctx, c, rt) {
-			if f.OK {
-				continue
-			}
-			fine = false
-			fix := f.Hint
-			if fix == "" {
-				fix = "change runtimes." + id + " in " + wire.ConfigPath
-			}
-			d.add("runtimes", LevelWarning, fix, "runtime %s (%s): %s", id, rt.Type, strings.TrimSuffix(f.Message, "."))
+		for _, f := range found[i] {
+			fine = fine && f.OK
+			d.runtime(rt, f)
 		}
 		if !fine {
 			bad++
 		}
 	}
-	if used > 0 && bad == 0 {
-		d.ok("runtimes", "%d runtimes have what they need", used)
+	if len(used) > 0 && bad == 0 {
+		d.ok("runtimes", "%d runtimes have what they need", len(used))
 	}
 }
 
-// probe asks one runtime. Programs are started and servers contacted only online,
-// and only what this machine trusts.
-func (d *doctor) probe(ctx context.Context, c *config.Config, rt *config.Runtime) []runtimes.Finding {
+// runtime says what a probe found: what is wrong, and the agent that answered.
+func (d *doctor) runtime(rt *config.Runtime, f runtimes.Finding) {
+	probe := &RuntimeProbe{ID: rt.ID, Path: f.Path, Version: f.Version}
+	switch {
+	case !f.OK:
+		fix := cmp.Or(f.Hint, "change runtimes."+rt.ID+" in "+wire.ConfigPath)
+		d.add("runtimes", LevelWarning, fix, "runtime %s (%s): %s", rt.ID, rt.Type, strings.TrimSuffix(f.Message, ".")).Runtime = probe
+	case f.Version != "":
+		d.add("runtimes", LevelOK, "", "runtime %s: %s, %s", rt.ID, f.Message, f.Path).Runtime = probe
+	}
+}
+
+// probe returns how one runtime is asked. Programs that the project could have brought
+// along are started and servers contacted only online, and only what this machine trusts.
+func (d *doctor) probe(ctx context.Context, c *config.Config, rt *config.Runtime) func(context.Context) []runtimes.Finding {
+	answer := func(f ...runtimes.Finding) func(context.Context) []runtimes.Finding {
+		return func(context.Context) []runtimes.Finding { return f }
+	}
 	if d.opt.Runtime == nil || rt.Type == config.RuntimeManual {
 		if p := d.runtimeProblem(rt); p != "" {
-			return []runtimes.Finding{{Message: p, Hint: "install or export what it needs, or change runtimes." + rt.ID + " in " + wire.ConfigPath}}
+			return answer(runtimes.Finding{Message: p, Hint: "install or export what it needs, or change runtimes." + rt.ID + " in " + wire.ConfigPath})
 		}
-		return nil
+		return answer()
 	}
 	impl, err := d.opt.Runtime(rt)
 	if err != nil {
-		return []runtimes.Finding{{Message: err.Error()}}
+		return answer(runtimes.Finding{Message: err.Error()})
 	}
-	req := &runtimes.ProbeRequest{Root: d.r.Store.Dir(), Runtime: rt, Config: c, Getenv: d.r.opt.Getenv, Environ: os.Environ(), Online: d.opt.Online}
-	if req.Online {
-		if err := d.r.RuntimeTrusted(ctx, c, rt.ID); err != nil {
-			return []runtimes.Finding{{Message: "it is not trusted on this machine, so it was not tried", Hint: "git agentxchain hooks trust"}}
-		}
+	trusted := d.r.RuntimeTrusted(ctx, c, rt.ID) == nil
+	if d.opt.Online && !trusted {
+		return answer(runtimes.Finding{Message: "it is not trusted on this machine, so it was not tried", Hint: "git agentxchain hooks trust"})
 	}
-	return impl.Probe(ctx, req)
+	req := &runtimes.ProbeRequest{
+		Root: d.r.Store.Dir(), Runtime: rt, Config: c, Getenv: d.r.opt.Getenv, Environ: os.Environ(), Online: d.opt.Online, Trusted: trusted,
+	}
+	return func(ctx context.Context) []runtimes.Finding { return impl.Probe(ctx, req) }
 }
 
 // runtimeProblem says what the configuration of a runtime names and this machine

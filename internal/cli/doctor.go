@@ -21,7 +21,7 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 		Name: "doctor", Category: categoryStart, Usage: "check git, configuration, run and checkout, each finding with its fix",
 		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what cannot lose work: it removes a lock whose owner is proven dead, " +
 			"adds missing lines to .gitignore, and lets working files and recorded run settle as every changing command does first. No other file is deleted. " +
-			"Runtimes are looked at without using them; --online tries those that are trusted here, which asks no agent for work.",
+			"Runtimes are looked at without using them, and known agents are asked for their version; --online tries those that are trusted here. No agent is asked for work.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"},
 			&ucli.BoolFlag{Name: "online", Usage: "also try the trusted runtimes: contact their servers, start their programs"},
@@ -63,7 +63,11 @@ func runDoctor(ctx context.Context, f *term.Factory, opt runner.ExamineOptions) 
 	rows := []*ojson.Object{}
 	count := map[string]int{}
 	for _, d := range ex.Findings {
-		rows = append(rows, ojson.NewObject("area", d.Area, "level", d.Level, "message", d.Message, "fix", ojson.OrNull(d.Fix), "mended", d.Mended))
+		row := ojson.NewObject("area", d.Area, "level", d.Level, "message", d.Message, "fix", ojson.OrNull(d.Fix), "mended", d.Mended)
+		if rt := d.Runtime; rt != nil {
+			row.Set("runtime", ojson.NewObject("id", rt.ID, "path", ojson.OrNull(rt.Path), "version", ojson.OrNull(rt.Version)))
+		}
+		rows = append(rows, row)
 		if !d.Mended {
 			count[d.Level]++
 		}

@@ -103,6 +103,7 @@ type ProbeRequest struct {
 	Getenv  func(string) string
 	Environ []string
 	Online  bool // servers may be contacted and programs started
+	Trusted bool // this machine trusts what agentxchain.json names
 }
 
 // Finding is one thing a probe found out.
@@ -111,4 +112,6 @@ type Finding struct {
 	Code    string // stable: command_missing, command_incompatible, auth_env_missing, unreachable, tool_missing, ...
 	Message string
 	Hint    string
+	Path    string // of the program, where one is looked for
+	Version string // as an agent says it, one line; "" where it was not asked
 }

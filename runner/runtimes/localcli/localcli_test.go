@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -382,6 +383,85 @@ func TestProbe(t *testing.T) {
 		if len(got) != 1 || got[0].Code != tc.code || got[0].OK != (tc.code == "command_found") || !got[0].OK && got[0].Hint == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// TestVersion: a known agent is asked for its version, without the person's environment, and
+// only where the project could not have put another program in its place.
+func TestVersion(t *testing.T) {
+	root, bin := t.TempDir(), t.TempDir()
+	put := func(dir, name, script string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	ask := func(ctx context.Context, trusted bool, path, command string) runtimes.Finding {
+		t.Setenv("PATH", path+":/usr/bin:/bin")
+		t.Setenv("SECRET_KEY", "x")
+		return localcli.New().Probe(ctx, &runtimes.ProbeRequest{Root: root, Environ: os.Environ(), Trusted: trusted,
+			Runtime: &config.Runtime{ID: "r", Raw: ojson.NewObject("command", []string{command})}})[0]
+	}
+	ctx := context.Background()
+	claude := put(bin, "claude", "test \"$*$SECRET_KEY\" = --version || exit 3\ntest -d \"$HOME\" && test \"$PWD\" = \"$HOME\" || exit 4\nprintf '\\n 2.1 \\033[2J(Claude)\\n'\n")
+	got := ask(ctx, false, bin, "claude")
+	if !got.OK || got.Path != claude || !strings.HasPrefix(got.Version, "2.1 ") || strings.Contains(got.Version, "\x1b") {
+		t.Errorf("%+v", got)
+	}
+	if got := ask(ctx, false, bin, claude); !got.OK || got.Version != "" {
+		t.Errorf("a path of the configuration was started without trust: %+v", got)
+	}
+	if got := ask(ctx, true, bin, claude); !got.OK || got.Version == "" {
+		t.Errorf("trusted: %+v", got)
+	}
+	put(bin, "some-agent", "echo worked; exit 0\n")
+	if got := ask(ctx, true, bin, "some-agent"); !got.OK || got.Version != "" {
+		t.Errorf("an unknown program was started: %+v", got)
+	}
+	put(bin, "aider", "echo 'no python' >&2; exit 127\n")
+	if got := ask(ctx, false, bin, "aider"); got.OK || got.Code != "command_fails" || !strings.HasSuffix(got.Message, ": no python") || got.Hint == "" {
+		t.Errorf("%+v", got)
+	}
+	inside := filepath.Join(root, "bin")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(inside, "claude", "touch \""+root+"/started\"\n")
+	if err := os.Symlink(inside, filepath.Join(bin, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{inside, filepath.Join(bin, "link")} {
+		if got := ask(ctx, false, path, "claude"); !got.OK || got.Version != "" {
+			t.Errorf("%+v", got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "started")); err == nil {
+		t.Error("a program of the project was started")
+	}
+	// One that never ends is gone with its children when the time is up.
+	put(bin, "gemini", "sleep 600 &\necho $! >\""+bin+"/child\"\nwait\n")
+	short, cancel := context.WithCancel(ctx)
+	go func() {
+		for {
+			if data, err := os.ReadFile(filepath.Join(bin, "child")); err == nil && strings.HasSuffix(string(data), "\n") {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	if got := ask(short, false, bin, "gemini"); !got.OK || got.Version != "" {
+		t.Errorf("%+v", got)
+	}
+	data, err := os.ReadFile(filepath.Join(bin, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := strings.TrimSpace(string(data))
+	stat, _ := os.ReadFile("/proc/" + pid + "/stat") // a dead one stays listed until its new parent looks
+	if exec.Command("kill", "-0", pid).Run() == nil && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("what the agent started still runs: %s", stat)
 	}
 }
 

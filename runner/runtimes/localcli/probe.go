@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// Probe looks for the program and judges its command line. Nothing is started.
-func (*Runtime) Probe(_ context.Context, req *runtimes.ProbeRequest) []runtimes.Finding {
+// Probe looks for the program, judges its command line, and asks a known agent for its version.
+func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtimes.Finding {
 	raw, at := req.Runtime.Raw, "runtimes."+req.Runtime.ID
 	words := runtimes.Command(raw)
 	if len(words) == 0 {
@@ -33,5 +33,5 @@ func (*Runtime) Probe(_ context.Context, req *runtimes.ProbeRequest) []runtimes.
 	if problem := incompatible(words); problem != "" {
 		return []runtimes.Finding{{Code: "command_incompatible", Message: problem, Hint: "change " + at + ".command in " + wire.ConfigPath}}
 	}
-	return []runtimes.Finding{{OK: true, Code: "command_found", Message: words[0] + " can be started"}}
+	return []runtimes.Finding{version(ctx, req, words[0], dir)}
 }
