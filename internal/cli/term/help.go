@@ -45,7 +45,8 @@ func runHelp(f *Factory, opts helpOptions) error {
 		if t, ok := findTopic(opts.Words[0]); ok {
 			f.Out.Page(context.Background())
 			f.Out.Emit(ojson.NewObject("topic", t.name, "summary", t.summary, "text", t.text()), func(p *Printer) {
-				p.Printf("%s - %s\n\n%s", p.Bold(t.name), t.summary, t.text())
+				p.Printf("%s - %s\n\n", p.Bold(t.name), t.summary)
+				p.prose(t.text(), 0)
 			})
 			return nil
 		}
@@ -54,12 +55,12 @@ func runHelp(f *Factory, opts helpOptions) error {
 	if path == nil {
 		word := opts.Words[0]
 		known := append(allNames(cmds), topicNames()...)
-		for i := range opts.Words {
+		for i := 1; i < len(opts.Words); i++ {
 			parent := FindPath(cmds, opts.Words[:i])
-			if i > 0 && FindPath(cmds, opts.Words[:i+1]) == nil {
-				word, known = opts.Words[i], allNames(parent[i-1].Subcommands)
-				break
+			if parent == nil {
+				break // its name is the wrong one
 			}
+			word, known = opts.Words[i], allNames(parent[i-1].Subcommands)
 		}
 		if s := Nearest(word, known); s != "" {
 			return UsageErrorf("no help for %q; did you mean %q?", OneLine(word), s)
@@ -110,7 +111,8 @@ func printOverview(p *Printer, groups []string, cmds []*ucli.Command) {
 		t.Row(topic.name, topic.summary)
 	}
 	printIndented(p, t)
-	p.Printf("\n\"git agentxchain help COMMAND\" or \"COMMAND -h\" explains a command; \"help TOPIC\" a topic.\n")
+	p.Println()
+	p.prose("\"git agentxchain help COMMAND\" or \"COMMAND -h\" explains a command; \"help TOPIC\" a topic.", 0)
 }
 
 // printIndented prints a table two columns in.
@@ -126,15 +128,18 @@ func printIndented(p *Printer, t *Table) {
 		last := rows.rows[len(rows.rows)-1]
 		last[0].text = "  " + last[0].text
 	}
-	p.Table(rows)
+	p.proseTable(rows)
 }
 
 func printCommandHelp(p *Printer, path []*ucli.Command, examples []string) {
 	cmd := path[len(path)-1]
-	p.Printf("%s - %s\n\n", p.Bold("git agentxchain "+PathName(path)), cmd.Usage)
-	p.Printf("usage: %s\n", usageLine(path))
+	name := "git agentxchain " + PathName(path)
+	p.Println(strings.Replace(wrapLine(name+" - "+cmd.Usage, p.proseWidth(), 2), name, p.Bold(name), 1))
+	p.Println()
+	p.prose("usage: "+usageLine(path), 7)
 	if cmd.Description != "" {
-		p.Printf("\n%s\n", strings.TrimSpace(cmd.Description))
+		p.Println()
+		p.prose(strings.TrimSpace(cmd.Description), 0)
 	}
 	if subs := visibleNames(cmd.Subcommands); len(subs) > 0 {
 		p.Printf("\n%s\n", p.Bold("subcommands"))
@@ -159,7 +164,8 @@ func printCommandHelp(p *Printer, path []*ucli.Command, examples []string) {
 		}
 	}
 	if len(cmd.Aliases) > 0 {
-		p.Printf("\nalso known as: %s\n", strings.Join(cmd.Aliases, ", "))
+		p.Println()
+		p.prose("also known as: "+strings.Join(cmd.Aliases, ", "), 2)
 	}
 }
 
@@ -170,7 +176,7 @@ func printFlags(p *Printer, flags []flagHelp) {
 		t.Row("", flagText(h))
 		t.rows[len(t.rows)-1][0].text = "  " + h.spelled()
 	}
-	p.Table(t)
+	p.proseTable(t)
 }
 
 // flagText is a flag's usage with its values and default.

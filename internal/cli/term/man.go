@@ -131,7 +131,7 @@ func manOverview(groups []string, cmds []*ucli.Command) string {
 	r.flags(globalHelps())
 	for _, t := range topics() {
 		r.section(strings.ToUpper(t.name))
-		r.verbatim(t.text())
+		r.page(t.text())
 	}
 	return r.String()
 }
@@ -147,7 +147,7 @@ func manCommand(path []*ucli.Command) string {
 	r.text(usageLine(path))
 	if cmd.Description != "" {
 		r.section("DESCRIPTION")
-		r.verbatim(strings.TrimSpace(cmd.Description) + "\n")
+		r.prose(strings.TrimSpace(cmd.Description))
 	}
 	if own := FlagHelps(cmd); len(own) > 0 {
 		r.section("FLAGS")
@@ -161,7 +161,7 @@ func manCommand(path []*ucli.Command) string {
 		r.text(c.Usage)
 		r.text(usageLine(append(path[:len(path):len(path)], c)))
 		if c.Description != "" {
-			r.verbatim(strings.TrimSpace(c.Description) + "\n")
+			r.prose(strings.TrimSpace(c.Description))
 		}
 		r.flags(FlagHelps(c))
 	}
@@ -199,8 +199,23 @@ func (r *roff) flags(list []flagHelp) {
 	}
 }
 
-func (r *roff) verbatim(s string) {
-	r.WriteString(".PP\n.nf\n" + roffLines(strings.TrimRight(s, "\n")) + "\n.fi\n")
+// prose fills paragraphs and leaves indented lines as they are.
+func (r *roff) prose(s string) {
+	for line := range strings.SplitSeq(s, "\n") {
+		switch {
+		case line == "":
+			r.WriteString(".PP\n")
+		case line[0] == ' ':
+			r.WriteString(".nf\n" + roffLines(line) + "\n.fi\n")
+		default:
+			r.WriteString(roffLines(line) + "\n")
+		}
+	}
+}
+
+// page prints text of 80 columns from the left edge of the page.
+func (r *roff) page(s string) {
+	r.WriteString(".PP\n.in 0\n.nf\n" + roffLines(strings.TrimRight(s, "\n")) + "\n.fi\n")
 }
 
 // roffEscape protects backslashes, dashes and quotes inside a line.

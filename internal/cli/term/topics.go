@@ -5,6 +5,8 @@ package term
 import (
 	"fmt"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // topic is one page of "help TOPIC".
@@ -48,7 +50,11 @@ func exitCodesTopic() string {
 	for _, row := range ExitTable() {
 		fmt.Fprintf(&b, "\n%4d  %s\n", row.Status, row.Meaning)
 		for _, c := range row.Codes {
-			fmt.Fprintf(&b, "        %-36s %s\n", c.Code, c.Meaning)
+			head, indent := fmt.Sprintf("    %-30s ", c.Code), strings.Repeat(" ", 35)
+			if len(head) > len(indent) {
+				head += "\n" + indent
+			}
+			b.WriteString(head + strings.Join(text.Wrap(c.Meaning, proseColumns-len(indent)), "\n"+indent) + "\n")
 		}
 	}
 	b.WriteString("\nA code that is not listed exits 1. \"conformance adapter\" speaks the protocol of\n" +
