@@ -35,6 +35,8 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	schemas, answers := newAnswerSchemas(), t.TempDir()
+	t.Cleanup(func() { schemas.write(t) })
 	testscript.Run(t, testscript.Params{
 		Files:     chosenScripts(t),
 		Cmds:      scriptCommands(),
@@ -66,11 +68,12 @@ func TestScripts(t *testing.T) {
 				{"AGENTXCHAIN_REFERENCE", os.Getenv("AGENTXCHAIN_REFERENCE")},
 				// What the program publishes for clients in other languages, and their libraries.
 				{"REPOSITORY", repository},
+				{answersFile, filepath.Join(answers, filepath.Base(env.WorkDir))},
 				{"AGENTXCHAIN_TEST_NODE_MODULES", os.Getenv("AGENTXCHAIN_TEST_NODE_MODULES")},
 			} {
 				env.Setenv(kv[0], kv[1])
 			}
-			env.Defer(func() { judgedAgain(env) })
+			env.Defer(func() { judgedAgain(env); schemas.answersJudged(env) })
 			return os.WriteFile(filepath.Join(home, "gitconfig"),
 				[]byte("[init]\n\tdefaultBranch = main\n"), 0o644)
 		},

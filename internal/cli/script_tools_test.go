@@ -52,7 +52,7 @@ func scriptPrograms() map[string]func() {
 		}
 	}
 	return map[string]func(){
-		"git-agentxchain": func() { os.Exit(Main(os.Args, scriptEnv())) },
+		"git-agentxchain": func() { os.Exit(answeredMain()) },
 		"stage":           run(scriptStage),
 		"rc":              run(scriptStatus),
 		"refuse":          run(scriptRefuse),
