@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/yamljson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
@@ -53,7 +54,7 @@ func (r *Runner) PolicyTests(ctx context.Context, cfg *config.Config, files []st
 			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", PolicyTestsDir)
 		}
 		for _, e := range list {
-			if (path.Ext(e.Name()) == ".json" || whatif.YAMLName(e.Name())) && !e.IsDir() {
+			if (path.Ext(e.Name()) == ".json" || yamlName(e.Name())) && !e.IsDir() {
 				files = append(files, path.Join(PolicyTestsDir, e.Name()))
 			}
 		}
@@ -71,6 +72,12 @@ func (r *Runner) PolicyTests(ctx context.Context, cfg *config.Config, files []st
 	return out, nil
 }
 
+// yamlName reports whether a file of that name is YAML; other cases are JSON.
+func yamlName(name string) bool {
+	ext := path.Ext(name)
+	return ext == ".yaml" || ext == ".yml"
+}
+
 func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 	out := &CaseResult{File: name, Name: strings.TrimSuffix(path.Base(name), path.Ext(name))}
 	info, err := root.Stat(name)
@@ -85,7 +92,13 @@ func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 		out.Err = "it cannot be read: " + err.Error()
 		return out
 	}
-	c, err := whatif.ReadCase(name, data)
+	if yamlName(name) {
+		data, err = yamljson.Convert(data)
+	}
+	var c *whatif.Case
+	if err == nil {
+		c, err = whatif.DecodeCase(data)
+	}
 	if err != nil {
 		out.Err = err.Error()
 		return out

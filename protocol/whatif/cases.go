@@ -7,14 +7,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/yamljson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -87,25 +85,7 @@ const (
 // MaxCaseBytes bounds the file of a case.
 const MaxCaseBytes = 16 << 20
 
-// ReadCase reads the file of a case: YAML when its name ends with .yaml or .yml, else JSON.
-// The error says which member is wrong, and in which line.
-func ReadCase(name string, data []byte) (*Case, error) {
-	if YAMLName(name) {
-		var err error
-		if data, err = yamljson.Convert(data); err != nil {
-			return nil, err
-		}
-	}
-	return DecodeCase(data)
-}
-
-// YAMLName reports whether a file of that name is YAML.
-func YAMLName(name string) bool {
-	ext := path.Ext(name)
-	return ext == ".yaml" || ext == ".yml"
-}
-
-// DecodeCase reads a case from JSON.
+// DecodeCase reads a case. The error says which member is wrong, and in which line.
 func DecodeCase(data []byte) (*Case, error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxCaseBytes, Depth: 200})
 	if err != nil {
