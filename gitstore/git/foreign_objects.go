@@ -22,12 +22,15 @@ type siblingObjects struct {
 	dir    string // objects directory, absolute
 	open   openFile
 	packs  *packSet
+	deltas *deltas
 }
 
 // NewSiblingObjects reads the objects below dir through open, without git.
 func NewSiblingObjects(format, dir string, open openFile) *siblingObjects {
-	return &siblingObjects{format: format, dir: dir, open: open,
+	s := &siblingObjects{format: format, dir: dir, open: open,
 		packs: &packSet{Dir: filepath.Join(dir, "pack"), hashLen: HexLen(format) / 2, open: open}}
+	s.deltas = &deltas{packs: s.packs, limit: maxSiblingObject, patch: ApplyDelta, loose: s.loose}
+	return s
 }
 
 func (s *siblingObjects) Read(ctx context.Context, oid OID) (kind string, data []byte, err error) {
@@ -73,59 +76,12 @@ func (s *siblingObjects) packed(raw []byte) (kind string, data []byte, err error
 		if p == nil {
 			return "", nil, fs.ErrNotExist
 		}
-		if kind, data, err = s.entry(p, off); !errors.Is(err, fs.ErrNotExist) {
+		if kind, data, err = s.deltas.read(p, off); !errors.Is(err, fs.ErrNotExist) {
 			return kind, data, err
 		}
 		s.packs.forget(p)
 	}
 	return "", nil, err
-}
-
-// entry reads one entry, following differences down to an object that is stored
-// whole and making the others out of it.
-func (s *siblingObjects) entry(p *packIndex, off int64) (kind string, data []byte, err error) {
-	var deltas [][]byte
-	var held int64
-	for {
-		var f *os.File
-		if f, err = p.openPack(); err != nil {
-			return "", nil, err
-		}
-		if kind, data, err = readEntry(f, off, maxSiblingObject); err == nil {
-			break
-		}
-		if !errors.Is(err, errDelta) {
-			return "", nil, err
-		}
-		d, err := readDelta(f, off, int(p.hlen), maxSiblingObject)
-		if err != nil {
-			return "", nil, err
-		}
-		deltas = append(deltas, d.data)
-		if held += int64(len(d.data)); len(deltas) > maxDeltaChain || held > maxSiblingObject {
-			return "", nil, errDeltaChain
-		}
-		if d.name == nil {
-			off = d.base
-			continue
-		}
-		if p, off = s.packs.find(d.name); p == nil {
-			if kind, data, err = s.loose(OIDFromRaw(d.name)); err != nil {
-				return "", nil, errDeltaChain
-			}
-			break
-		}
-	}
-	work := int64(len(data))
-	for i := len(deltas) - 1; i >= 0; i-- {
-		if data, err = ApplyDelta(data, deltas[i], maxSiblingObject); err != nil {
-			return "", nil, err
-		}
-		if work += int64(len(data)); work > maxDeltaWork {
-			return "", nil, errDeltaChain
-		}
-	}
-	return kind, data, nil
 }
 
 func (s *siblingObjects) Has(ctx context.Context, oid OID) bool {

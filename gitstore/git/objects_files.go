@@ -22,9 +22,7 @@ type ObjectFiles struct {
 	Packs  *packSet
 	cat    *catFile
 
-	// delta resolves an entry that is stored as a difference; nil leaves such
-	// entries to git.
-	delta func(p *packIndex, off int64, oid OID) (kind string, data []byte, err error)
+	deltas *deltas
 
 	compactMu sync.Mutex
 
@@ -32,13 +30,15 @@ type ObjectFiles struct {
 	holds  []*packHold
 }
 
-func newObjectFiles(r *Repository) *ObjectFiles {
-	return &ObjectFiles{
+func newObjectFiles(r *Repository, patch patcher) *ObjectFiles {
+	s := &ObjectFiles{
 		format: r.ObjectFormat,
 		loose:  looseStore{dir: r.ObjectsDir, format: r.ObjectFormat},
 		Packs:  &packSet{Dir: filepath.Join(r.ObjectsDir, "pack"), hashLen: HexLen(r.ObjectFormat) / 2},
 		cat:    &catFile{git: r.Git, format: r.ObjectFormat},
 	}
+	s.deltas = &deltas{packs: s.Packs, limit: maxObjectSize, patch: patch, loose: s.loose.read, bases: &baseCache{}}
+	return s
 }
 
 func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error) {
@@ -89,8 +89,11 @@ func (s *ObjectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64))
 		if p == nil {
 			return "", nil, fs.ErrNotExist
 		}
-		if kind, data, err = s.readAt(p, off, oid); err == nil {
-			return kind, data, verify(s.format, oid, kind, data)
+		if kind, data, err = s.deltas.read(p, off); err == nil {
+			if err = verify(s.format, oid, kind, data); err != nil {
+				s.deltas.bases.forget()
+			}
+			return kind, data, err
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", nil, err
@@ -98,18 +101,6 @@ func (s *ObjectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64))
 		s.Packs.forget(p)
 	}
 	return "", nil, err
-}
-
-func (s *ObjectFiles) readAt(p *packIndex, off int64, oid OID) (kind string, data []byte, err error) {
-	f, err := p.openPack()
-	if err != nil {
-		return "", nil, err
-	}
-	kind, data, err = readEntry(f, off, maxObjectSize)
-	if errors.Is(err, errDelta) && s.delta != nil {
-		return s.delta(p, off, oid)
-	}
-	return kind, data, err
 }
 
 func (s *ObjectFiles) Has(ctx context.Context, oid OID) bool {

@@ -124,7 +124,8 @@ func unpackAll(t testing.TB, repo *Repository, r *testrepo.Repo) {
 	}
 }
 
-// Deltas of either kind resolve to what git says, without and with go-git.
+// Deltas of either kind resolve to what git says, without and with go-git, also when the
+// packs with bases that are kept were replaced in between.
 func TestReadDeltas(t *testing.T) {
 	for _, format := range []string{FormatSHA1, FormatSHA256} {
 		for _, ofs := range []bool{true, false} {
@@ -149,24 +150,67 @@ func TestReadDeltas(t *testing.T) {
 					t.Fatal("no delta chains to test with:", r.Git("verify-pack", "-s", globPack(t, r)))
 				}
 				repo := open(t, r)
-				n := 0
-				for line := range strings.Lines(r.Git("cat-file", "--batch-all-objects", "--batch-check") + "\n") {
-					f := strings.Fields(line)
-					kind, data, err := repo.Objects().Read(ctx, OID(f[0]))
-					if err != nil || kind != f[1] || fmt.Sprint(len(data)) != f[2] {
-						t.Fatalf("%s: %s, %d bytes, %v", strings.TrimSpace(line), kind, len(data), err)
-					}
-					n++
-				}
-				if n < 40 {
-					t.Fatalf("only %d objects", n)
-				}
 				files := objectFilesOf(repo)
-				if format == FormatSHA1 && files.cat.cmd != nil {
-					t.Error("a git process was needed to read SHA-1 deltas")
+				readAll := func() {
+					t.Helper()
+					n := 0
+					for line := range strings.Lines(r.Git("cat-file", "--batch-all-objects", "--batch-check") + "\n") {
+						f := strings.Fields(line)
+						kind, data, err := repo.Objects().Read(ctx, OID(f[0]))
+						if err != nil || kind != f[1] || fmt.Sprint(len(data)) != f[2] {
+							t.Fatalf("%s: %s, %d bytes, %v", strings.TrimSpace(line), kind, len(data), err)
+						}
+						for i := range data { // the caller's own
+							data[i] = 'x'
+						}
+						n++
+					}
+					if n < 40 {
+						t.Fatalf("only %d objects", n)
+					}
+					if len(files.deltas.bases.now) == 0 {
+						t.Error("no base was kept")
+					}
+				}
+				readAll()
+				readAll()
+				r.Git("repack", "-q", "-a", "-d", "-f", "--depth=9", "--window=4")
+				readAll()
+				// A base that is wrong leads to no object: all are dropped and read again.
+				for at, b := range files.deltas.bases.now {
+					files.deltas.bases.now[at] = packBase{b.kind, bytes.Repeat([]byte("x"), len(b.data))}
+				}
+				readAll()
+				for _, b := range files.deltas.bases.now {
+					if bytes.HasPrefix(b.data, []byte("xxxx")) {
+						t.Error("a wrong base is kept")
+					}
+				}
+				if files.cat.cmd != nil {
+					t.Error("a git process was needed to read deltas")
 				}
 			})
 		}
+	}
+}
+
+func TestBasesAreBounded(t *testing.T) {
+	c := &baseCache{}
+	for i := range 100 {
+		c.put(packPlace{nil, int64(i)}, KindBlob, make([]byte, baseLimit))
+		c.put(packPlace{nil, int64(-1 - i)}, KindBlob, make([]byte, baseLimit+1))
+	}
+	size := 0
+	for _, generation := range []map[packPlace]packBase{c.now, c.before} {
+		for _, b := range generation {
+			size += len(b.data)
+		}
+	}
+	if _, _, ok := c.get(packPlace{nil, 99}); !ok || size > 2*baseBytes {
+		t.Errorf("%d bytes are kept; the newest: %v", size, ok)
+	}
+	if c.forget(); len(c.now)+len(c.before) > 0 {
+		t.Error("something is left")
 	}
 }
 

@@ -6,8 +6,7 @@ package git
 import (
 	"encoding/binary"
 	"errors"
-	"io"
-	"os"
+	"slices"
 )
 
 // Bounds of one object's chain of differences. Git itself makes at most 4095.
@@ -18,51 +17,78 @@ const (
 
 var errDeltaChain = errors.New("malformed chain of differences")
 
-// deltaEntry is one difference in a pack.
-type deltaEntry struct {
-	base int64  // offset of the base in the same pack, 0 when it is named
-	name []byte // raw id of the base otherwise
-	data []byte // the instructions
+// patcher makes the object that delta describes out of base, of at most limit bytes.
+type patcher func(base, delta []byte, limit int64) ([]byte, error)
+
+// deltas reads entries of packs, following differences down to an object that is stored
+// whole and making the others out of it.
+type deltas struct {
+	packs *packSet
+	limit int64 // bytes of one object
+	patch patcher
+	loose func(oid OID) (kind string, data []byte, err error)
+	bases *baseCache // nil: none is kept
 }
 
-// readDelta reads the difference at off, of at most limit bytes.
-func readDelta(pack *os.File, off int64, hashLen int, limit int64) (deltaEntry, error) {
-	var d deltaEntry
-	var b [64]byte
-	n, err := pack.ReadAt(b[:], off)
-	if n == 0 {
-		return d, err
+// read returns the object at off of p. fs.ErrNotExist says that a pack is gone.
+func (d *deltas) read(p *packIndex, off int64) (kind string, data []byte, err error) {
+	type link struct {
+		at    packPlace
+		delta []byte
 	}
-	e, err := entryHeader(b[:n], off)
-	if err != nil {
-		return d, err
-	}
-	if e.size > limit {
-		return d, Errorf(CodeObjectTooLarge, nil, "a difference is %d bytes long, the limit is %d", e.size, limit)
-	}
-	rest := b[min(int64(n), e.data-off):n]
-	start := e.data
-	if b[0]>>4&7 == 7 {
-		if len(rest) < hashLen {
-			return d, errEntry
+	var chain []link
+	var held int64
+	for {
+		at := packPlace{p, off}
+		var ok bool
+		if kind, data, ok = d.bases.get(at); ok {
+			if len(chain) == 0 {
+				data = slices.Clone(data) // the caller may change it
+			}
+			break
 		}
-		d.name = append([]byte{}, rest[:hashLen]...)
-		start += int64(hashLen)
-	} else {
-		back, used := DeltaOffset(rest)
-		if used == 0 || back <= 0 || back >= off {
-			return d, errEntry
+		f, err := p.openPack()
+		if err != nil {
+			return "", nil, err
 		}
-		d.base = off - back
-		start += int64(used)
+		part, err := readPart(f, off, d.limit, int(p.hlen))
+		if err != nil {
+			return "", nil, err
+		}
+		if part.kind != "" {
+			if kind, data = part.kind, part.data; len(chain) > 0 {
+				d.bases.put(at, kind, data)
+			}
+			break
+		}
+		chain = append(chain, link{at, part.data})
+		if held += int64(len(part.data)); len(chain) > maxDeltaChain || held > d.limit {
+			return "", nil, errDeltaChain
+		}
+		if part.name == nil {
+			off = part.base
+			continue
+		}
+		if p, off = d.packs.find(part.name); p == nil {
+			if kind, data, err = d.loose(OIDFromRaw(part.name)); err != nil {
+				return "", nil, errDeltaChain
+			}
+			break
+		}
 	}
-	z, err := inflate(io.NewSectionReader(pack, start, e.size+e.size/512+4096))
-	if err != nil {
-		return d, err
+	work := int64(len(data))
+	for i, l := range slices.Backward(chain) {
+		if data, err = d.patch(data, l.delta, d.limit); err != nil {
+			return "", nil, err
+		}
+		if work += int64(len(data)); work > maxDeltaWork {
+			return "", nil, errDeltaChain
+		}
+		if i > 0 {
+			d.bases.put(l.at, kind, data)
+		}
 	}
-	defer zlibReaders.Put(z)
-	d.data, err = readExactly(z, e.size)
-	return d, err
+	return kind, data, nil
 }
 
 // DeltaOffset reads how far back a base lies; used is 0 when that cannot be told.

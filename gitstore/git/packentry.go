@@ -5,6 +5,7 @@ package git
 import (
 	"errors"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -52,9 +53,24 @@ func entryHeader(b []byte, off int64) (packEntry, error) {
 	return e, nil
 }
 
+// packPart is one entry of a pack: an object, or a difference to another one.
+type packPart struct {
+	kind string // "" for a difference
+	base int64  // of a difference: the offset of its base in the same pack, 0 when it is named
+	name []byte // raw id of the base otherwise
+	data []byte // the object, or the instructions
+}
+
 // readEntry returns an object that is stored whole and has at most limit bytes;
 // errDelta for the others.
 func readEntry(pack io.ReaderAt, off, limit int64) (kind string, data []byte, err error) {
+	part, err := readPart(pack, off, limit, 0)
+	return part.kind, part.data, err
+}
+
+// readPart reads the entry at off, of at most limit bytes. hashLen is the length of an id in
+// bytes; with 0 a difference is not read (errDelta).
+func readPart(pack io.ReaderAt, off, limit int64, hashLen int) (part packPart, err error) {
 	w, ok := windows.Get().(*window)
 	if !ok {
 		w = &window{}
@@ -63,29 +79,55 @@ func readEntry(pack io.ReaderAt, off, limit int64) (kind string, data []byte, er
 	defer w.look(nil, 0)
 	w.look(pack, off)
 	if err := w.fill(); err != nil {
-		return "", nil, err
+		return part, err
 	}
 	e, err := entryHeader(w.buf[:w.n], off)
 	if err != nil {
-		return "", nil, err
+		return part, err
 	}
 	if e.size > limit {
-		return "", nil, Errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size, limit)
-	}
-	if e.kind == "" {
-		return "", nil, errDelta
+		return part, Errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size, limit)
 	}
 	w.at = int(e.data - off)
+	if part.kind = e.kind; e.kind == "" {
+		if hashLen == 0 {
+			return part, errDelta
+		}
+		n, err := part.baseOf(w.buf[:w.n], w.at, off, hashLen)
+		if err != nil {
+			return part, err
+		}
+		w.at += n
+	}
 	// A deflate stream never grows its content by more than a few bytes per
 	// block, so this is far enough and a lying size reads too little.
-	w.end = e.data + e.size + e.size/512 + 4096
+	w.end = off + int64(w.at) + e.size + e.size/512 + 4096
 	z, err := inflate(w)
 	if err != nil {
-		return "", nil, err
+		return part, err
 	}
 	defer zlibReaders.Put(z)
-	data, err = readExactly(z, e.size)
-	return e.kind, data, err
+	part.data, err = readExactly(z, e.size)
+	return part, err
+}
+
+// baseOf reads the reference to its base, n bytes from b[at] on, of a difference that is at
+// off in its pack; b begins with the entry's header.
+func (d *packPart) baseOf(b []byte, at int, off int64, hashLen int) (n int, err error) {
+	rest := b[min(at, len(b)):]
+	if b[0]>>4&7 == 7 {
+		if len(rest) < hashLen {
+			return 0, errEntry
+		}
+		d.name = slices.Clone(rest[:hashLen])
+		return hashLen, nil
+	}
+	back, n := DeltaOffset(rest)
+	if n == 0 || back <= 0 || back >= off {
+		return 0, errEntry
+	}
+	d.base = off - back
+	return n, nil
 }
 
 var windows sync.Pool // of *window

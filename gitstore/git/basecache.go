@@ -1,0 +1,72 @@
+// Objects that others in the same packs are differences to, kept between reads.
+
+package git
+
+import "sync"
+
+// baseBytes bounds each of the two generations that are kept, and the largest object in them.
+const (
+	baseBytes = 8 << 20
+	baseLimit = 1 << 20
+)
+
+// packPlace is an entry of a pack. What lies there never changes: a pack is opened once, and
+// git writes a new file for each new one.
+type packPlace struct {
+	pack *packIndex
+	off  int64
+}
+
+type packBase struct {
+	kind string
+	data []byte
+}
+
+// baseCache keeps the bases that were used last. The nil value keeps nothing.
+type baseCache struct {
+	mu          sync.Mutex
+	now, before map[packPlace]packBase
+	size        int // bytes in now
+}
+
+// get returns a base, which the caller must not change.
+func (c *baseCache) get(at packPlace) (kind string, data []byte, ok bool) {
+	if c == nil {
+		return "", nil, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, ok := c.now[at]
+	if !ok {
+		if b, ok = c.before[at]; ok {
+			c.add(at, b)
+		}
+	}
+	return b.kind, b.data, ok
+}
+
+func (c *baseCache) put(at packPlace, kind string, data []byte) {
+	if c == nil || len(data) > baseLimit {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(at, packBase{kind, data})
+}
+
+func (c *baseCache) add(at packPlace, b packBase) {
+	if c.size += len(b.data); c.now == nil || c.size > baseBytes {
+		c.before, c.now, c.size = c.now, make(map[packPlace]packBase), len(b.data)
+	}
+	c.now[at] = b
+}
+
+// forget drops all: one of them did not lead to what its id says.
+func (c *baseCache) forget() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now, c.before, c.size = nil, nil, 0
+}
