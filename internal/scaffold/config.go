@@ -8,6 +8,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
+// SchemaAddress is where editors find the schema of agentxchain.json (docs/schemas). It is that of
+// the newest version: members keep their meaning, and the schema takes those that it does not know.
+const SchemaAddress = "https://raw.githubusercontent.com/git-agentxchain/git-agentxchain/main/docs/schemas/agentxchain.json"
+
 // config renders agentxchain.json (docs/spec/configuration.md#members): four roles, three
 // phases with a gate each, a budget, and gates that wait for a person. Without an agent
 // every runtime is manual, so a new project works without a key, a vendor or a program to
@@ -32,6 +36,7 @@ func config(t Template, p Params) []byte {
 		return obj("entry_role", entry, "allowed_next_roles", next, "exit_gate", gate)
 	}
 	return ojson.Pretty(obj(
+		"$schema", SchemaAddress,
 		"schema_version", "1.0",
 		"template", t.ID,
 		"project", project,

@@ -86,7 +86,7 @@ func TestConfigShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"schema_version", "template", "project", "roles", "runtimes", "routing", "gates",
+		"$schema", "schema_version", "template", "project", "roles", "runtimes", "routing", "gates",
 		"approval_policy", "authority", "budget", "retention", "prompts", "rules",
 	}
 	if diff := cmp.Diff(want, o.Keys()); diff != "" {
