@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -52,10 +53,26 @@ func Check(ctx context.Context, repo *git.Repository) (*Standing, error) {
 		return nil, err
 	}
 	st := &Standing{Installed: true, Way: rec.Way, Binary: rec.Binary}
+	behind := leftBehind(rec, repo.CommonDir)
 	for _, name := range rec.Names {
-		st.Guards = append(st.Guards, guard(rec, list, repo.TopLevel, name))
+		g := guard(rec, list, repo.TopLevel, name)
+		if g.Live && behind {
+			g.Live, g.Why = false, "the checkout was moved, and in its linked work trees core.hooksPath leads nowhere"
+		}
+		st.Guards = append(st.Guards, g)
 	}
 	return st, nil
+}
+
+// leftBehind reports that the checkout was moved since the installation and has linked work
+// trees: core.hooksPath is written from the top of the checkout then, and only in full for a
+// repository that is where it was.
+func leftBehind(rec *installation, commonDir string) bool {
+	if rec.Way != WayRedirect || len(rec.Anchors) == 0 || slices.Equal(rec.Anchors, anchors(commonDir)) {
+		return false
+	}
+	linked, err := os.ReadDir(filepath.Join(commonDir, "worktrees"))
+	return err == nil && len(linked) > 0
 }
 
 func guard(rec *installation, list []setting, top, name string) GuardState {
