@@ -45,6 +45,17 @@ func (v *view) gateHint(a config.Artifact) string {
 	return semanticHint(a)
 }
 
+// required is a file that the gate wants, with what its path or the workflow kit asks of it.
+func (v *view) required(path string) config.Artifact {
+	semantics := config.PathSemantics(path)
+	for _, a := range v.artifacts() {
+		if a.Path == path && semantics == "" {
+			return a
+		}
+	}
+	return config.Artifact{Path: path, Semantics: semantics}
+}
+
 // personSigns reports a sign-off document that is left to people.
 func (v *view) personSigns(path string) bool {
 	return v.Config.PersonSigns() && protocol.SignoffDocument(v.Config, path)
@@ -61,7 +72,7 @@ func (v *view) exitGate() string {
 		b.WriteString("\nRequired files:\n")
 		for _, p := range v.gate.RequiresFiles {
 			fmt.Fprintf(&b, "- %s — %s", code(p), v.presence(p))
-			if h := v.gateHint(config.Artifact{Path: p, Semantics: config.PathSemantics(p)}); h != "" {
+			if h := v.gateHint(v.required(p)); h != "" {
 				b.WriteString("; must hold " + h)
 			}
 			b.WriteByte('\n')
@@ -77,6 +88,13 @@ func (v *view) exitGate() string {
 		b.WriteString("\nRequired by the phase's workflow kit as well: " + inlineCodes(more) + "\n")
 	}
 	b.WriteByte('\n')
+	for _, role := range v.owners() {
+		fmt.Fprintf(&b, "- Requires %s: the gate stays shut until that role has an accepted turn in this phase", code(role))
+		if role != v.Turn.AssignedRole {
+			b.WriteString(". Until then do not ask to leave the phase; propose that role as the next")
+		}
+		b.WriteByte('\n')
+	}
 	if v.gate.RequiresVerify {
 		b.WriteString("- Requires verification pass: the result that asks to leave the phase must report `verification.status` `pass`\n")
 	}
@@ -87,6 +105,17 @@ func (v *view) exitGate() string {
 		b.WriteString("- No verification and no approval is asked for beyond the files\n")
 	}
 	return b.String()
+}
+
+// owners are the roles that documents of the phase are named for (docs/spec/gates.md#what-a-gate-looks-at).
+func (v *view) owners() []string {
+	var roles []string
+	for _, a := range v.artifacts() {
+		if a.OwnedBy != "" && !slices.Contains(roles, a.OwnedBy) {
+			roles = append(roles, a.OwnedBy)
+		}
+	}
+	return roles
 }
 
 func (v *view) humanLine() string {

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type ProjectOptions struct {
 	ID       string // directory name when ""
 	Name     string // ID when ""
 	Goal     string
-	Agent    string // a known agent or a command that carries out every role's turns; people do when ""
+	Agent    string // a known agent or a command that carries out every role's turns; the template's own, or people, when ""
 
 	Config []byte // agentxchain.json to write as it is, in place of a template's; nil for none
 }
@@ -38,6 +39,7 @@ type Project struct {
 	Kept    []string // files of the scaffold that were already there and were left alone
 	Updated []string // files changed by adding lines: .gitignore
 
+	Agent        string // carries out every role's turns, "" for people
 	AgentProblem string // why the agent cannot be started here, "" when it can or people play the roles
 }
 
@@ -72,7 +74,7 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 		opt.Name = opt.ID
 	}
 	var agent *scaffold.Agent
-	if opt.Agent != "" {
+	if opt.Agent = cmp.Or(opt.Agent, scaffold.DefaultAgent(opt.Template)); opt.Agent != "" {
 		if agent, err = scaffold.FindAgent(opt.Agent); err != nil {
 			return nil, err
 		}
@@ -93,7 +95,7 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 	if err := refuseExisting(s); err != nil {
 		return nil, err
 	}
-	p := &Project{Dir: s.Dir()}
+	p := &Project{Dir: s.Dir(), Agent: opt.Agent}
 	if agent != nil {
 		p.AgentProblem = hooks.ProgramProblem(agent.Command[0], s.Dir())
 	}

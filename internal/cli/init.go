@@ -30,7 +30,7 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 		Description: "Writes agentxchain.json, the planning documents, role prompts and an idle state. " +
 			"--agent binds every role to an agent on this machine: " + strings.Join(scaffold.AgentIDs(), ", ") + ", or a command, " +
 			"which reads the prompt from standard input, or in place of {prompt}. " +
-			"Without it people play every role, so it works without keys. On a terminal init asks when it finds an agent. " +
+			"Without it people play every role, so it works without keys; template full-local-cli takes claude then. On a terminal init asks when it finds an agent. " +
 			"Files that are already there are kept; a directory with a run is refused.",
 		Flags: []ucli.Flag{
 			term.NewChoiceFlag("template", "project `TEMPLATE`", "generic", scaffold.IDs()...),
@@ -56,7 +56,7 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			if o.Agent == "" && !c.Bool("yes") {
+			if o.Agent == "" && !c.Bool("yes") && scaffold.DefaultAgent(o.Template) == "" {
 				if err := askAgent(c.Context, f, o); err != nil {
 					return err
 				}
@@ -108,7 +108,7 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 	}
 	next := []string{"git add -A && git commit -m 'governed project'"}
 	runtimes := p.Config.Runtimes.Keys()
-	if o.Agent != "" {
+	if p.Agent != "" {
 		next = append(next, "git agentxchain hooks trust", "git agentxchain run")
 	} else {
 		next = append(next, "git agentxchain assign")
@@ -129,7 +129,7 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		if len(p.Kept) > 0 {
 			pr.Field("Kept", "%s", term.OneLine(joinComma(p.Kept)))
 		}
-		if o.Agent != "" {
+		if p.Agent != "" {
 			rt, _ := p.Config.Runtimes.Get(runtimes[0])
 			pr.Field("Agent", "%s: %s", pr.Bold(term.OneLine(rt.ID)), term.OneLine(strings.Join(rt.Raw.Strings("command"), " ")))
 			if p.AgentProblem != "" {

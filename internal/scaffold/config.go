@@ -3,6 +3,7 @@
 package scaffold
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -12,8 +13,8 @@ import (
 // the newest version: members keep their meaning, and the schema takes those that it does not know.
 const SchemaAddress = "https://raw.githubusercontent.com/git-agentxchain/git-agentxchain/main/docs/schemas/agentxchain.json"
 
-// config renders agentxchain.json (docs/spec/configuration.md#members): four roles, three
-// phases with a gate each, a budget, and gates that wait for a person. Without an agent
+// config renders agentxchain.json (docs/spec/configuration.md#members): roles, phases
+// with a gate each, a budget, and gates that wait for a person. Without an agent
 // every runtime is manual, so a new project works without a key, a vendor or a program to
 // install.
 func config(t Template, p Params) []byte {
@@ -24,79 +25,85 @@ func config(t Template, p Params) []byte {
 	}
 	project.Set("default_branch", p.DefaultBranch)
 
-	role := func(id, title, authority, runtime string) *ojson.Object {
+	roles, prompts := obj(), obj()
+	for _, r := range t.roles {
 		if p.Agent != nil {
 			// A program on this machine can write whatever its role may do, so a role that
 			// only reviews cannot be bound to one (docs/runtimes.md).
-			authority, runtime = "authoritative", p.Agent.ID
+			r.authority, r.runtime = "authoritative", p.Agent.ID
 		}
-		return obj("title", title, "mandate", t.mandate[id], "write_authority", authority, "runtime", runtime)
-	}
-	phase := func(entry, gate string, next ...string) *ojson.Object {
-		return obj("entry_role", entry, "allowed_next_roles", next, "exit_gate", gate)
+		roles.Set(r.id, obj("title", r.title, "mandate", t.mandate[r.id], "write_authority", r.authority, "runtime", r.runtime))
+		prompts.Set(r.id, ".agentxchain/prompts/"+r.id+".md")
 	}
 	return ojson.Pretty(obj(
 		"$schema", SchemaAddress,
 		"schema_version", "1.0",
 		"template", t.ID,
 		"project", project,
-		"roles", obj(
-			"pm", role("pm", "Product Manager", "review_only", "manual-pm"),
-			"dev", role("dev", "Developer", "authoritative", "manual-dev"),
-			"qa", role("qa", "QA", "review_only", "manual-qa"),
-			"eng_director", role("eng_director", "Engineering Director", "review_only", "manual-director"),
-		),
-		"runtimes", runtimes(p.Agent),
-		// The order of these keys is the order of the phases.
-		"routing", obj(
-			"planning", phase("pm", "planning_signoff", "pm", "eng_director", "human"),
-			"implementation", phase("dev", "implementation_complete", "dev", "qa", "eng_director", "human"),
-			"qa", phase("qa", "qa_ship_verdict", "dev", "qa", "eng_director", "human"),
-		),
-		"gates", gates(),
+		"roles", roles,
+		"runtimes", runtimes(t.roles, p.Agent),
+		"routing", routing(t.phases),
+		"workflow_kit", workflowKit(t.phases),
+		"gates", gates(t.phases),
 		"approval_policy", approvalPolicy(),
-		"authority", authority(p.Approver),
+		"authority", authority(t.phases, p.Approver),
 		"budget", obj("per_turn_max_usd", 2, "per_run_max_usd", 50, "on_exceed", "pause_and_escalate"),
 		"retention", obj("talk_strategy", "append_only", "history_strategy", "jsonl_append_only"),
-		"prompts", obj(
-			"pm", ".agentxchain/prompts/pm.md",
-			"dev", ".agentxchain/prompts/dev.md",
-			"qa", ".agentxchain/prompts/qa.md",
-			"eng_director", ".agentxchain/prompts/eng_director.md",
-		),
+		"prompts", prompts,
 		"rules", obj("challenge_required", true, "max_turn_retries", 2, "max_deadlock_cycles", 2, "result_repair", "strict"),
 	))
 }
 
 // runtimes are one for each role that people play, or the agent.
-func runtimes(agent *Agent) *ojson.Object {
+func runtimes(roles []role, agent *Agent) *ojson.Object {
 	out := ojson.NewObject()
 	if agent != nil {
 		out.Set(agent.ID, agent.runtime())
 		return out
 	}
-	for _, id := range []string{"manual-pm", "manual-dev", "manual-qa", "manual-director"} {
-		out.Set(id, ojson.NewObject("type", "manual"))
+	for _, r := range roles {
+		out.Set(r.runtime, ojson.NewObject("type", "manual"))
 	}
 	return out
 }
 
-func gates() *ojson.Object {
+// routing has the phases in the order of the work: that of its keys is what counts.
+func routing(phases []phase) *ojson.Object {
+	out := ojson.NewObject()
+	for _, p := range phases {
+		out.Set(p.id, ojson.NewObject(
+			"entry_role", p.entry, "allowed_next_roles", append(slices.Clone(p.next), "human"), "exit_gate", p.gate,
+		))
+	}
+	return out
+}
+
+// workflowKit gives the document that a phase is judged by to the role that the phase begins
+// with: its gate stays shut until that role has had a turn in the phase, so that dev cannot
+// skip qa by asking for the end itself.
+func workflowKit(phases []phase) *ojson.Object {
 	obj := ojson.NewObject
-	return obj(
-		"planning_signoff", obj(
-			"requires_files", []string{".planning/PM_SIGNOFF.md", ".planning/ROADMAP.md", ".planning/SYSTEM_SPEC.md"},
-			"requires_human_approval", true, "credentialed", false,
-		),
-		"implementation_complete", obj(
-			"requires_files", []string{".planning/IMPLEMENTATION_NOTES.md"},
-			"requires_verification_pass", true, "credentialed", false,
-		),
-		"qa_ship_verdict", obj(
-			"requires_files", []string{".planning/acceptance-matrix.md", ".planning/ship-verdict.md", ".planning/RELEASE_NOTES.md"},
-			"requires_human_approval", true, "requires_verification_pass", true, "credentialed", false,
-		),
-	)
+	out := obj()
+	for _, p := range phases {
+		out.Set(p.id, obj("template", p.kit, "artifacts", []*ojson.Object{obj("path", p.own, "owned_by", p.entry)}))
+	}
+	return obj("phases", out)
+}
+
+func gates(phases []phase) *ojson.Object {
+	out := ojson.NewObject()
+	for _, p := range phases {
+		g := ojson.NewObject("requires_files", append([]string{p.own}, p.files...))
+		if p.person {
+			g.Set("requires_human_approval", true)
+		}
+		if p.verified {
+			g.Set("requires_verification_pass", true)
+		}
+		g.Set("credentialed", false)
+		out.Set(p.gate, g)
+	}
+	return out
 }
 
 // approvalPolicy leaves every gate that asks for a person to a person, and so does the
@@ -112,13 +119,18 @@ func approvalPolicy() *ojson.Object {
 // authority names the person who sets the project up as the one who approves
 // (docs/spec/configuration.md#authority). Where git knows no address, any person may
 // approve; sign-off documents are signed by a person either way.
-func authority(approver string) *ojson.Object {
+func authority(phases []phase, approver string) *ojson.Object {
 	obj := ojson.NewObject
 	out := &ojson.Object{}
 	if approver = strings.TrimSpace(approver); approver != "" {
-		gate := func() *ojson.Object { return obj("by", "maintainers", "signed", false) }
+		gates := obj()
+		for _, p := range phases {
+			if p.person {
+				gates.Set(p.gate, obj("by", "maintainers", "signed", false))
+			}
+		}
 		out.Set("approvers", obj("maintainers", obj("principals", []string{approver}, "threshold", 1)))
-		out.Set("gates", obj("planning_signoff", gate(), "qa_ship_verdict", gate()))
+		out.Set("gates", gates)
 	}
 	out.Set("signoff_documents", "person")
 	return out

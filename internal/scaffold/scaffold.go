@@ -77,9 +77,10 @@ func Files(template string, p Params) ([]File, error) {
 	for _, name := range t.planning {
 		r.add(".planning/"+name, path.Join(t.ID, name))
 	}
-	for _, name := range []string{"pm", "dev", "qa", "eng_director", "pm-idle-expansion"} {
-		r.add(".agentxchain/prompts/"+name+".md", "base/prompts/"+name+".md")
+	for _, role := range t.roles {
+		r.add(".agentxchain/prompts/"+role.id+".md", "base/prompts/"+role.id+".md")
 	}
+	r.add(".agentxchain/prompts/pm-idle-expansion.md", "base/prompts/pm-idle-expansion.md")
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -192,11 +193,14 @@ func (r *renderer) add(to, from string) {
 		"{{name}}", r.p.ProjectName,
 		"{{pm}}", r.t.mandate["pm"], "{{dev}}", r.t.mandate["dev"],
 		"{{qa}}", r.t.mandate["qa"], "{{eng_director}}", r.t.mandate["eng_director"],
+		"{{architect}}", r.t.mandate["architect"], "{{security_reviewer}}", r.t.mandate["security_reviewer"],
+		"{{after.planning}}", r.after("planning"), "{{after.implementation}}", r.after("implementation"),
 		"{{goal}}", r.goal(),
 		"{{purpose}}", r.t.spec.purpose, "{{interface}}", r.t.spec.iface,
 		"{{behavior}}", r.t.spec.behavior, "{{errors}}", r.t.spec.errors,
 		"{{checks}}", r.checks(),
 		"{{limits.qa}}", r.limits("qa"), "{{limits.eng_director}}", r.limits("eng_director"),
+		"{{limits.architect}}", r.limits("architect"), "{{limits.security_reviewer}}", r.limits("security_reviewer"),
 		"{{advice.pm}}", advice(r.t.advice["pm"]), "{{advice.dev}}", advice(r.t.advice["dev"]),
 		"{{advice.qa}}", advice(r.t.advice["qa"]),
 	).Replace(string(data))
@@ -212,10 +216,27 @@ func (r *renderer) goal() string {
 	return ""
 }
 
+// after is the phase that follows one.
+func (r *renderer) after(phase string) string {
+	for i, p := range r.t.phases[:len(r.t.phases)-1] {
+		if p.id == phase {
+			return r.t.phases[i+1].id
+		}
+	}
+	return ""
+}
+
 // limits says what a role may write, which depends on who plays it: people who review
 // are held to that, while an agent on this machine can write everything.
 func (r *renderer) limits(role string) string {
 	agent := r.p.Agent != nil
+	if role == "architect" || role == "security_reviewer" {
+		limits := "You judge and design; the product is not yours to change. Write only below `.planning/`."
+		if !agent {
+			limits += " Your write\nauthority is `review_only`, your artifact type `review`, and at least one objection is required."
+		}
+		return limits
+	}
 	switch {
 	case role == "qa" && agent:
 		return "You judge the product and do not change it: write only below `.planning/`. If something must be fixed, say so\n" +

@@ -45,11 +45,16 @@ func TestFileList(t *testing.T) {
 		"TALK.md", "agentxchain.json",
 	}
 	extra := map[string][]string{
-		"generic":     nil,
-		"api-service": {".planning/api-contract.md", ".planning/error-budget.md", ".planning/operational-readiness.md"},
-		"cli-tool":    {".planning/command-surface.md", ".planning/distribution-checklist.md", ".planning/platform-support.md"},
-		"library":     {".planning/compatibility-policy.md", ".planning/public-api.md", ".planning/release-adoption.md"},
-		"web-app":     {".planning/browser-support.md", ".planning/ui-acceptance.md", ".planning/user-flows.md"},
+		"generic":        nil,
+		"api-service":    {".planning/api-contract.md", ".planning/error-budget.md", ".planning/operational-readiness.md"},
+		"cli-tool":       {".planning/command-surface.md", ".planning/distribution-checklist.md", ".planning/platform-support.md"},
+		"library":        {".planning/compatibility-policy.md", ".planning/public-api.md", ".planning/release-adoption.md"},
+		"full-local-cli": nil,
+		"enterprise-app": {
+			".agentxchain/prompts/architect.md", ".agentxchain/prompts/security_reviewer.md", ".planning/ARCHITECTURE.md", ".planning/SECURITY_REVIEW.md",
+			".planning/data-classification.md", ".planning/integration-boundaries.md", ".planning/risk-register.md",
+		},
+		"web-app": {".planning/browser-support.md", ".planning/ui-acceptance.md", ".planning/user-flows.md"},
 	}
 	if len(extra) != len(IDs()) {
 		t.Errorf("templates: %v", IDs())
@@ -86,7 +91,7 @@ func TestConfigShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"$schema", "schema_version", "template", "project", "roles", "runtimes", "routing", "gates",
+		"$schema", "schema_version", "template", "project", "roles", "runtimes", "routing", "workflow_kit", "gates",
 		"approval_policy", "authority", "budget", "retention", "prompts", "rules",
 	}
 	if diff := cmp.Diff(want, o.Keys()); diff != "" {

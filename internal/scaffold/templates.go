@@ -8,6 +8,9 @@ type Template struct {
 	Title   string
 	Summary string // one line, for people choosing
 
+	agent    string // plays every role where none is named, "" for people
+	roles    []role
+	phases   []phase
 	planning []string          // further documents under .planning/
 	mandate  map[string]string // role to mandate
 	advice   map[string]string // role to a paragraph at the end of its prompt
@@ -22,7 +25,19 @@ type specHints struct{ purpose, iface, behavior, errors string }
 
 // Templates returns every template, generic first.
 func Templates() []Template {
-	return []Template{generic(), apiService(), cliTool(), library(), webApp()}
+	list := []Template{generic(), apiService(), cliTool(), library(), webApp(), fullLocalCLI(), enterpriseApp()}
+	for i := range list {
+		if t := &list[i]; t.phases == nil {
+			t.roles, t.phases = baseRoles(), basePhases()
+		}
+	}
+	return list
+}
+
+// DefaultAgent is the agent that plays the roles of a template where none is named, "" for people.
+func DefaultAgent(template string) string {
+	t, _ := find(template)
+	return t.agent
 }
 
 // IDs returns the ids of the templates.
@@ -157,4 +172,39 @@ func webApp() Template {
 			errors:   "(What people see when input is wrong, the network fails or rights are missing.)",
 		},
 	}
+}
+
+// fullLocalCLI is generic with an agent in every role; people open the gates.
+func fullLocalCLI() Template {
+	t := generic()
+	t.ID, t.Title, t.Summary = "full-local-cli", "Agents in every role", "an agent on this machine plays every role, people open the gates"
+	t.agent = "claude"
+	return t
+}
+
+func enterpriseApp() Template {
+	t := Template{
+		ID: "enterprise-app", Title: "Enterprise application", Summary: "with phases for the design and for its security review",
+		roles: enterpriseRoles(), phases: enterprisePhases(),
+		planning: []string{"ARCHITECTURE.md", "SECURITY_REVIEW.md", "data-classification.md", "integration-boundaries.md", "risk-register.md"},
+		mandate:  mandates("Build what the design says, where every interface and every right was thought of, and show that it works."),
+		advice: map[string]string{
+			"pm": "Name the owners of the systems this touches, the data that passes, and what must not happen to it. What is decided here is what architect and security reviewer hold the work against.",
+			"qa": "Look where systems meet: one that is down, slow, or answers what it never did before; a person without the right; data that has to be gone and is not.",
+		},
+		checks: []string{
+			"each boundary in integration-boundaries.md was tried with the other side down",
+			"data was handled as data-classification.md says, logs and copies included",
+			"each open risk in risk-register.md has an owner, or was taken by a person",
+		},
+		spec: specHints{
+			purpose:  "(Which work of which people does it carry, and what stops when it is down?)",
+			iface:    "(Systems it talks to, data it takes and gives, rights it asks for; details belong in integration-boundaries.md.)",
+			behavior: "(What happens step by step, who may do each step, and what is written down about it.)",
+			errors:   "(What people and neighbouring systems see when a part fails, and how it is put right.)",
+		},
+	}
+	t.mandate["architect"] = "Decide how the parts fit together before they are built, and say what that costs."
+	t.mandate["security_reviewer"] = "Find out how this can be misused, and say whether it may go on like that."
+	return t
 }
