@@ -37,6 +37,7 @@ func program() term.Program {
 		Rewrites: commandRewrites(),
 		Examples: examples,
 		Version:  runVersion,
+		Words:    offered,
 	}
 }
 

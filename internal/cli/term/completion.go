@@ -5,6 +5,7 @@ package term
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -40,17 +41,27 @@ func runCompletion(f *Factory, shell string) error {
 }
 
 // git's own completion calls _git_agentxchain for "git agentxchain <TAB>" with
-// the words in $words and $cword.
+// the words in $words and $cword. COMP_TYPE is 63, 33 or 64 where bash lists what can come.
 const bashCompletion = `# bash completion of git-agentxchain
 __git_agentxchain_ask() {
-	local IFS=$'\n'
-	COMPREPLY=($(git-agentxchain __complete -- "$@" 2>/dev/null))
-	if [ "${#COMPREPLY[@]}" -eq 1 ]; then
-		case "${COMPREPLY[0]}" in
-		*=) compopt -o nospace 2>/dev/null ;;
-		:files) COMPREPLY=(); compopt -o default 2>/dev/null ;;
-		esac
+	local IFS=$'\n' answer line answers
+	answers=($(git-agentxchain __complete -- "$@" 2>/dev/null))
+	COMPREPLY=()
+	if [ "${answers[*]}" = :files ]; then
+		compopt -o default 2>/dev/null
+		return
 	fi
+	for answer in "${answers[@]}"; do
+		line=${answer%%$'\t'*}
+		case "${#answers[@]}:$COMP_TYPE:$answer" in
+		1:*) ;;
+		*:63:*$'\t'* | *:33:*$'\t'* | *:64:*$'\t'*)
+			line="$line  (${answer#*$'\t'})"
+			line=${line:0:${COLUMNS:-80}-2}
+			;;
+		esac
+		COMPREPLY+=("$line")
+	done
 }
 
 _git_agentxchain() {
@@ -70,12 +81,20 @@ complete -F _git_agentxchain_direct git-agentxchain
 const zshCompletion = `#compdef git-agentxchain
 # zsh completion of git-agentxchain
 _git-agentxchain() {
-	local -a answers
+	local -a answers described
+	local answer
 	answers=("${(@f)$(git-agentxchain __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
 	if [[ ${answers[1]} == :files ]]; then
 		_files
 	elif [[ -n ${answers[1]} ]]; then
-		compadd -- "${answers[@]}"
+		for answer in "${answers[@]}"; do
+			if [[ $answer == *$'\t'* ]]; then
+				described+=("${${answer%%$'\t'*}//:/\\:}:${answer#*$'\t'}")
+			else
+				described+=("${answer//:/\\:}")
+			fi
+		done
+		_describe -V answer described
 	fi
 }
 _git-agentxchain "$@"
@@ -101,6 +120,17 @@ complete -c git -n '__fish_seen_subcommand_from agentxchain' -f -a '(__git_agent
 complete -c git -n __fish_use_subcommand -a agentxchain -d 'governed runs of agents and people'
 `
 
+// Word is what can come next, and what it is.
+type Word struct{ Text, About string }
+
+// line is a word for a completion script: what it is follows a tab.
+func (w Word) line() string {
+	if w.About == "" {
+		return w.Text
+	}
+	return OneLine(w.Text) + "\t" + Truncate(OneLine(w.About), 70)
+}
+
 // CompleteCommand is what the scripts call: the words after the program's
 // name, the last one being completed.
 func CompleteCommand(f *Factory) *ucli.Command {
@@ -116,7 +146,7 @@ func CompleteCommand(f *Factory) *ucli.Command {
 			}
 			w := f.Out.Raw()
 			for _, answer := range complete(f, words) {
-				_, _ = io.WriteString(w, answer+"\n")
+				_, _ = io.WriteString(w, answer.line()+"\n")
 			}
 			return nil
 		},
@@ -127,7 +157,7 @@ func CompleteCommand(f *Factory) *ucli.Command {
 const filesAnswer = ":files"
 
 // complete lists what the last of words can become.
-func complete(f *Factory, words []string) []string {
+func complete(f *Factory, words []string) []Word {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -154,27 +184,28 @@ func complete(f *Factory, words []string) []string {
 	} else if err := p.run(before); err != nil {
 		return nil
 	}
+	f.Global.Dir = p.inv.Global.Dir
 	cmd := p.inv.command()
 	switch {
 	case pending != "":
-		return matching(valuesOf(cmd, pending), last)
+		return matching(valuesOf(f, cmd, pending), last)
 	case strings.HasPrefix(last, "-"):
 		if name, value, ok := strings.Cut(last, "="); ok {
-			var out []string
-			for _, v := range matching(valuesOf(cmd, strings.TrimLeft(name, "-")), value) {
-				out = append(out, name+"="+v)
+			out := matching(valuesOf(f, cmd, strings.TrimLeft(name, "-")), value)
+			for i := range out {
+				out[i].Text = name + "=" + out[i].Text
 			}
 			return out
 		}
 		return matching(flagWords(cmd), last)
 	}
-	var out []string
+	var out []Word
 	subs := app.Commands
 	if cmd != nil {
 		subs = cmd.Subcommands
 	}
 	if !p.seen {
-		out = matching(visibleNames(subs), last)
+		out = matching(commandWords(subs), last)
 	}
 	if cmd != nil && cmd.BashComplete != nil {
 		var b bytes.Buffer
@@ -182,58 +213,98 @@ func complete(f *Factory, words []string) []string {
 		c := ucli.NewContext(app, nil, nil)
 		c.Command = cmd
 		cmd.BashComplete(c)
-		out = append(out, matching(strings.Split(strings.TrimSpace(b.String()), "\n"), last)...)
-	} else if cmd != nil && strings.Contains(cmd.ArgsUsage, "FILE") {
-		out = append(out, filesAnswer)
+		return append(out, matching(wordsOf(strings.Fields(b.String())), last)...)
+	}
+	if cmd != nil {
+		out = append(out, matching(operandWords(f, cmd.ArgsUsage, len(p.pos)), last)...)
 	}
 	return out
 }
 
-// flagWords lists the long flags valid here.
-func flagWords(cmd *ucli.Command) []string {
-	var out []string
-	helps := globalHelps()
-	if cmd != nil {
-		helps = append(FlagHelps(cmd), helps...)
+// operandWords are what can stand at a place of the operands that ArgsUsage names.
+func operandWords(f *Factory, usage string, place int) []Word {
+	names := strings.Fields(usage)
+	if len(names) == 0 {
+		return nil
 	}
-	for _, h := range helps {
-		for _, n := range h.Names {
-			if len(n) > 1 {
-				out = append(out, "--"+n)
-			}
+	if place >= len(names) {
+		if place = len(names) - 1; !strings.Contains(names[place], "...") {
+			return nil
 		}
 	}
+	var out []Word
+	for kind := range strings.SplitSeq(strings.NewReplacer("[", "", "]", "", ".", "").Replace(names[place]), "|") {
+		out = append(out, kindWords(f, kind)...)
+	}
 	return out
 }
 
-// valuesOf lists the values a flag can take, or asks for files.
-func valuesOf(cmd *ucli.Command, name string) []string {
-	helps := globalHelps()
-	if cmd != nil {
-		helps = append(FlagHelps(cmd), helps...)
-	}
-	for _, h := range helps {
-		for _, n := range h.Names {
-			if n != name {
-				continue
-			}
-			if len(h.choices) > 0 {
-				return h.choices
-			}
-			if h.value == "FILE" || h.value == "DIR" || h.value == "PATH" {
-				return []string{filesAnswer}
-			}
+// kindWords are what can stand where help says KIND.
+func kindWords(f *Factory, kind string) []Word {
+	switch kind, _, _ = strings.Cut(kind, ":"); kind {
+	case "FILE", "DIR", "PATH":
+		return []Word{{Text: filesAnswer}}
+	case "ROLE", "PHASE", "GATE", "TURN", "RUN":
+		if f.Program.Words != nil {
+			return f.Program.Words(f, kind)
 		}
 	}
 	return nil
 }
 
-func matching(list []string, prefix string) []string {
-	var out []string
-	for _, s := range list {
-		if s != "" && (s == filesAnswer || strings.HasPrefix(s, prefix)) {
-			out = append(out, s)
+func commandWords(list []*ucli.Command) (out []Word) {
+	for _, c := range list {
+		if !c.Hidden {
+			out = append(out, Word{c.Name, c.Usage})
 		}
 	}
 	return out
+}
+
+// flagWords lists the long flags valid here.
+func flagWords(cmd *ucli.Command) []Word {
+	var out []Word
+	for _, h := range helpsOf(cmd) {
+		for _, n := range h.Names {
+			if len(n) > 1 {
+				out = append(out, Word{"--" + n, h.usage})
+			}
+		}
+	}
+	return out
+}
+
+func helpsOf(cmd *ucli.Command) []flagHelp {
+	if cmd == nil {
+		return globalHelps()
+	}
+	return append(FlagHelps(cmd), globalHelps()...)
+}
+
+// valuesOf lists the values a flag can take, or asks for files.
+func valuesOf(f *Factory, cmd *ucli.Command, name string) []Word {
+	for _, h := range helpsOf(cmd) {
+		switch {
+		case !slices.Contains(h.Names, name):
+		case len(h.choices) > 0:
+			return wordsOf(h.choices)
+		case h.value == "ID":
+			return kindWords(f, strings.ToUpper(h.Names[0])) // --turn ID
+		default:
+			return kindWords(f, h.value)
+		}
+	}
+	return nil
+}
+
+func wordsOf(texts []string) []Word {
+	out := make([]Word, len(texts))
+	for i, text := range texts {
+		out[i].Text = text
+	}
+	return out
+}
+
+func matching(list []Word, prefix string) []Word {
+	return slices.DeleteFunc(slices.Clone(list), func(w Word) bool { return w.Text != filesAnswer && !strings.HasPrefix(w.Text, prefix) })
 }

@@ -1,0 +1,82 @@
+// What completion offers of the project at hand: roles, phases, gates, turns and runs, each with what it is.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// maxOffered bounds the accepted turns and the runs that are offered, the newest first.
+const maxOffered = 20
+
+// offered are the words that can stand for what a help calls KIND; nothing is changed, and where
+// there is no project there are none.
+func offered(f *term.Factory, kind string) (words []term.Word) {
+	add := func(text, format string, args ...any) {
+		words = append(words, term.Word{Text: text, About: fmt.Sprintf(format, args...)})
+	}
+	ctx := context.Background()
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = r.Close() }()
+	if kind == "RUN" {
+		tips, _ := r.Record().RunTips(ctx, maxOffered)
+		for _, tip := range tips {
+			add(tip.Run, "%s, %s", tip.Last.Subject, term.RelativeTime(f.Env.Now(), tip.Last.Time))
+		}
+		return words
+	}
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil
+	}
+	switch kind {
+	case "ROLE":
+		for id, role := range v.Config.Roles.All() {
+			add(id, "%s, %s", role.Title, role.WriteAuthority)
+		}
+	case "PHASE":
+		for _, phase := range v.Config.Phases() {
+			now := ""
+			if phase == v.State.Phase {
+				now = "now; "
+			}
+			add(phase, "%sbegins with %s", now, v.Config.Route(phase).EntryRole)
+		}
+	case "GATE":
+		for _, phase := range v.Config.Phases() {
+			if gate := v.Config.Route(phase).ExitGate; gate != "" {
+				status, _ := v.State.PhaseGateStatus.Get(gate)
+				add(gate, "ends %s, %s", phase, status)
+			}
+		}
+	case "TURN":
+		for id, t := range v.State.ActiveTurns.All() {
+			add(id, "%s, %s", t.AssignedRole, t.Status)
+		}
+		words = append(words, acceptedWords(ctx, r, v)...)
+	}
+	return words
+}
+
+// acceptedWords are the turns of the run that were accepted last.
+func acceptedWords(ctx context.Context, r *runner.Runner, v *runner.View) (words []term.Word) {
+	ofRun := func(row *ojson.Object) bool { return row.String("run_id") == v.Run }
+	rows, err := r.Record().TailRows(ctx, wire.LedgerHistory, maxOffered, ofRun)
+	if err != nil {
+		return nil
+	}
+	for i := len(rows) - 1; i >= 0; i-- {
+		row := rows[i].Row
+		words = append(words, term.Word{Text: row.String("turn_id"), About: row.String("role") + ": " + row.String("summary")})
+	}
+	return words
+}
