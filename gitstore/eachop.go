@@ -60,17 +60,76 @@ func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, er
 func (s *Store) EachOp(
 	ctx context.Context, ops []OpInfo, from, to int, visit func(i int, op *RecordedOp) (*protocol.Transition, error),
 ) error {
-	type chunk struct{ from, to int }
-	var chunks []chunk
+	work := make(chan opSpan, (to-from)/fsckChunk+1)
 	for i := from; i < to; i += fsckChunk {
-		chunks = append(chunks, chunk{i, min(i+fsckChunk, to)})
-	}
-	work := make(chan chunk, len(chunks))
-	for _, c := range chunks {
-		work <- c
+		work <- opSpan{ops, i, min(i+fsckChunk, to), visit}
 	}
 	close(work)
-	errs := make([]error, max(1, min(runtime.GOMAXPROCS(0), 8, len(chunks))))
+	return s.visitSpans(ctx, work)
+}
+
+// EachOpBack is EachOp over the whole chain of a run, begun while git still lists it; an
+// empty run is the one of this work tree. Operations are counted from the newest, which
+// is 0. It returns the chain from its first operation.
+func (s *Store) EachOpBack(
+	ctx context.Context, run string, visit func(back int, op *RecordedOp) (*protocol.Transition, error),
+) ([]OpInfo, error) {
+	if run == "" {
+		if run = s.currentRun(); run == "" {
+			return nil, s.noRunHere(ctx)
+		}
+	}
+	tip, err := s.newest(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	work := make(chan opSpan)
+	var ops []OpInfo // newest first
+	sent := 0        // how many of them
+	send := func(n int) {
+		part := slices.Clone(ops[sent:min(sent+n+1, len(ops))])
+		slices.Reverse(part)
+		last := sent + len(part) - 1
+		work <- opSpan{part, len(part) - n, len(part), func(i int, op *RecordedOp) (*protocol.Transition, error) {
+			return visit(last-i, op)
+		}}
+		sent += n
+	}
+	log := &logReader{take: func(op OpInfo) {
+		if ops = append(ops, op); len(ops)-sent > fsckChunk {
+			send(fsckChunk) // with the one before them
+		}
+	}}
+	listed := make(chan error, 1)
+	go func() {
+		defer close(work)
+		err := s.repo.Git.Feed(ctx, log, logArgs("--first-parent", string(tip), "--")...)
+		if err == nil && len(log.rest)+len(log.fields) > 0 {
+			err = errLogForm
+		}
+		if err == nil && len(ops) > sent {
+			send(len(ops) - sent)
+		}
+		listed <- err
+	}()
+	err = s.visitSpans(ctx, work)
+	if lerr := <-listed; lerr != nil {
+		return nil, lerr
+	}
+	slices.Reverse(ops)
+	return ops, err
+}
+
+// opSpan are operations ops[from:to] that one worker visits in a row.
+type opSpan struct {
+	ops      []OpInfo
+	from, to int
+	visit    visitor
+}
+
+// visitSpans visits until there is no more work. After an error the rest is taken and left.
+func (s *Store) visitSpans(ctx context.Context, work <-chan opSpan) error {
+	errs := make([]error, min(runtime.GOMAXPROCS(0), 8))
 	var wg sync.WaitGroup
 	for w := range errs {
 		wg.Go(func() {
@@ -78,7 +137,7 @@ func (s *Store) EachOp(
 			p.r.recent = git.NewRecentBlobs()
 			for c := range work {
 				if errs[w] == nil {
-					errs[w] = p.span(ops, c.from, c.to, visit)
+					errs[w] = p.span(c.ops, c.from, c.to, c.visit)
 				}
 			}
 		})

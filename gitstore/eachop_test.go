@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -178,4 +180,52 @@ func BenchmarkJudgeAgain(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+}
+
+// Visited while git lists them, the operations and what each was decided on are the same.
+func TestEachOpBack(t *testing.T) {
+	ctx := context.Background()
+	d := freshRun.copy(t)
+	for _, add := range []func(){func() {}, func() { d.turns(31); d.must(assignOp) }, func() { d.must(d.acceptOp) }, func() { d.turns(32) }} {
+		add() // 1, 64, 65 and 129 operations
+		ops, err := d.store.Chain(ctx, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		type seen struct {
+			op    git.OID
+			state string
+		}
+		var mu sync.Mutex
+		visited := func(into map[int]seen) visitor {
+			return func(i int, op *RecordedOp) (*protocol.Transition, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				into[i] = seen{op.Op, string(op.Before.State.Encode())}
+				return nil, nil
+			}
+		}
+		want, got := make(map[int]seen), make(map[int]seen)
+		if err := d.store.EachOp(ctx, ops, 0, len(ops), visited(want)); err != nil {
+			t.Fatal(err)
+		}
+		listed, err := d.store.EachOpBack(ctx, "", func(back int, op *RecordedOp) (*protocol.Transition, error) {
+			return visited(got)(len(ops)-1-back, op)
+		})
+		if err != nil || !reflect.DeepEqual(listed, ops) || len(want) != len(ops) || !maps.Equal(got, want) {
+			t.Fatalf("%d operations: %d listed, %d visited, %v", len(ops), len(listed), len(got), err)
+		}
+	}
+	stop := errors.New("stop")
+	if _, err := d.store.EachOpBack(ctx, "", func(back int, _ *RecordedOp) (*protocol.Transition, error) {
+		if back == 70 {
+			return nil, stop
+		}
+		return nil, nil
+	}); !errors.Is(err, stop) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := d.store.EachOpBack(ctx, "run_0000000000000000", nil); git.CodeOf(err) != "no_run" {
+		t.Errorf("error %v", err)
+	}
 }

@@ -97,23 +97,51 @@ func (s *Store) logFrom(ctx context.Context, tip git.OID, limit int) ([]OpInfo, 
 	return s.readOps(ctx, nil, append(args, string(tip), "--")...)
 }
 
+// logArgs ask git log for operations in the form that opInfo reads.
+func logArgs(which ...string) []string {
+	return append([]string{"log", "-z", "--no-show-signature", "--no-color", "--no-decorate", "--encoding=UTF-8",
+		"--format=tformat:%H%x00%P%x00%T%x00%at%x00%an%x00%ae%x00%B"}, which...)
+}
+
+var errLogForm = git.Errorf(git.CodeGitFailed, nil, "git log answered in a form that is not understood")
+
 // readOps reads the operations that git log is asked for.
 func (s *Store) readOps(ctx context.Context, stdin []byte, which ...string) ([]OpInfo, error) {
-	args := []string{"log", "-z", "--no-show-signature", "--no-color", "--no-decorate", "--encoding=UTF-8",
-		"--format=tformat:%H%x00%P%x00%T%x00%at%x00%an%x00%ae%x00%B"}
-	out, err := s.repo.Git.Run(ctx, stdin, append(args, which...)...)
+	out, err := s.repo.Git.Run(ctx, stdin, logArgs(which...)...)
 	if err != nil {
 		return nil, err
 	}
 	fields := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
 	if len(fields)%logFields != 0 {
-		return nil, git.Errorf(git.CodeGitFailed, nil, "git log answered in a form that is not understood")
+		return nil, errLogForm
 	}
 	ops := make([]OpInfo, 0, len(fields)/logFields)
 	for ; len(fields) > 0; fields = fields[logFields:] {
 		ops = append(ops, opInfo(fields))
 	}
 	return ops, nil
+}
+
+// logReader takes what git log prints, piece by piece.
+type logReader struct {
+	rest   []byte
+	fields [][]byte
+	take   func(OpInfo)
+}
+
+func (l *logReader) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		i := bytes.IndexByte(l.rest, 0)
+		if i < 0 {
+			return len(p), nil
+		}
+		l.fields, l.rest = append(l.fields, l.rest[:i:i]), l.rest[i+1:]
+		if len(l.fields) == logFields {
+			l.take(opInfo(l.fields))
+			l.fields = nil
+		}
+	}
 }
 
 func opInfo(f [][]byte) OpInfo {

@@ -27,7 +27,9 @@ func (a *acceptance) commit() {
 	a.files(entry)
 	t.append(wire.LedgerHistory, entry)
 	a.recordDecisions()
-	t.appendBytes(wire.LedgerTalk, talkSection(a.turn, a.res, s.Phase))
+	if !t.judging {
+		t.appendBytes(wire.LedgerTalk, talkSection(a.turn, a.res, s.Phase))
+	}
 	t.x.Accept(entry, t.cfg)
 
 	var took []any

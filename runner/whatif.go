@@ -6,6 +6,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -123,37 +124,47 @@ func (o *others) of(op *gitstore.RecordedOp) *otherConfig {
 //
 // Errors: those of OtherConfig.Over; no_run; object_missing and others of the record.
 func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*whatif.Report, error) {
-	ops, err := r.Store.Chain(ctx, run, "")
-	if err != nil {
-		return nil, err
-	}
 	o := &others{r: r, ctx: ctx, opt: opt, made: make(map[git.OID]*otherConfig)}
-	out := make([]*whatif.Compared, len(ops))
-	lines := make([]*otherConfig, len(ops))
-	err = r.Store.EachOp(ctx, ops, 0, len(ops), func(i int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+	type judged struct {
+		*whatif.Compared
+		by *otherConfig
+	}
+	var mu sync.Mutex
+	var back []judged // newest first
+	ops, err := r.Store.EachOpBack(ctx, run, func(i int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
 		other := o.of(op)
 		if other.err != nil {
 			return nil, other.err
 		}
 		c := past(op).Under(other.cfg, !opt.NoHooks)
-		out[i], lines[i] = c, other
-		if c.Was == nil {
-			return nil, nil
+		var next *protocol.Transition
+		if c.Was != nil {
+			next = c.Was.Transition
+			c.Forget() // a long run's states and chains are not kept
 		}
-		next := c.Was.Transition
-		c.Forget() // a long run's states and chains are not kept
+		mu.Lock()
+		defer mu.Unlock()
+		if i >= len(back) {
+			back = append(back, make([]judged, i+1-len(back))...)
+		}
+		back[i] = judged{c, other}
 		return next, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range out {
-		if len(c.Differences) > 0 {
-			located := ojson.Lines(lines[i].data)
-			for k := range c.Differences {
-				c.Differences[k].Line = whatif.LineOf(located, c.Differences[k].Config)
+	lines := make(map[*otherConfig]map[string]int)
+	out := make([]*whatif.Compared, 0, len(back))
+	for _, j := range slices.Backward(back) {
+		if len(j.Differences) > 0 {
+			if lines[j.by] == nil {
+				lines[j.by] = ojson.Lines(j.by.data)
+			}
+			for k := range j.Differences {
+				j.Differences[k].Line = whatif.LineOf(lines[j.by], j.Differences[k].Config)
 			}
 		}
+		out = append(out, j.Compared)
 	}
 	if len(ops) > 0 {
 		run = ops[0].Run

@@ -100,15 +100,27 @@ func decodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 // which also makes zlib check its checksum. Memory grows with what really
 // comes, not with what the header claims.
 func readExactly(r io.Reader, size int64) ([]byte, error) {
-	buf := bytes.NewBuffer(make([]byte, 0, min(size, 64<<10)+bytes.MinRead))
-	n, err := io.Copy(buf, io.LimitReader(r, size+1))
+	buf := make([]byte, min(size, 64<<10))
+	n, err := io.ReadFull(r, buf)
+	for err == nil && int64(n) < size {
+		buf = append(buf, make([]byte, min(size-int64(n), int64(n)))...)
+		var more int
+		more, err = io.ReadFull(r, buf[n:])
+		n += more
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil, fmt.Errorf("holds less than the %d bytes it claims", size)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if n != size {
-		return nil, fmt.Errorf("holds %s than the %d bytes it claims", map[bool]string{true: "less", false: "more"}[n < size], size)
+	var more [1]byte
+	if _, err := io.ReadFull(r, more[:]); err == nil {
+		return nil, fmt.Errorf("holds more than the %d bytes it claims", size)
+	} else if err != io.EOF {
+		return nil, err
 	}
-	return buf.Bytes(), nil
+	return buf, nil
 }
 
 // modes returns the mode bits of the objects directory.
