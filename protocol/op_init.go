@@ -44,7 +44,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 	switch {
 	case s.Status == wire.StatusIdle, s.Status == wire.StatusBlocked && before == "" && s.ActiveTurns.Len() == 0:
 		t.idle()
-	case op.Restart && (s.Status == wire.StatusCompleted || s.Status == wire.StatusBlocked || s.Status == wire.StatusFailed):
+	case op.Restart && (s.Status.Ended() || s.Status == wire.StatusBlocked):
 		if s.Status == wire.StatusBlocked {
 			if err := t.outsideTurn("put a blocked run away", "the new run"); err != nil {
 				return err

@@ -90,11 +90,6 @@ func (c *change) givenUp(ctx context.Context, then string) ([]protocol.StagedTur
 	return out, nil
 }
 
-// over reports a run that nothing but a new one follows.
-func over(s *run.State) bool {
-	return s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed
-}
-
 // anotherRun refuses to begin a run without being asked for another one.
 func anotherRun(s *run.State, hint string) *wire.Error {
 	what := "complete"

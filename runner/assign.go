@@ -50,13 +50,13 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 			return nil, err
 		}
 		s := c.view.State
-		if over(s) && !opt.NewRun {
+		if s.Status.Ended() && !opt.NewRun {
 			return nil, anotherRun(s, "git agentxchain assign --new-run")
 		}
-		if s.Status != wire.StatusIdle && !over(s) {
+		if s.Status != wire.StatusIdle && !s.Status.Ended() {
 			return nil, nil
 		}
-		begin, err := c.initRun(ctx, InitRunOptions{Restart: over(s)})
+		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status.Ended()})
 		if err != nil {
 			return nil, err
 		}

@@ -39,13 +39,13 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 	op := &protocol.QueueCharters{Plan: opt.Plan, Charters: opt.Charters}
 	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
 		s := c.view.State
-		if over(s) && !opt.NewRun {
+		if s.Status.Ended() && !opt.NewRun {
 			return nil, anotherRun(s, "ask for it with --new-run")
 		}
-		if s.Status != wire.StatusIdle && !over(s) {
+		if s.Status != wire.StatusIdle && !s.Status.Ended() {
 			return nil, nil
 		}
-		begin, err := c.initRun(ctx, InitRunOptions{Restart: over(s), TriggerReason: "plan " + opt.Plan.String("plan_id")})
+		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status.Ended(), TriggerReason: "plan " + opt.Plan.String("plan_id")})
 		if err != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func agree(s *run.State, c *config.Config) wire.Problems {
 	add := func(field, value, what string) {
 		out = append(out, wire.Problem{Code: wire.CodeInvalidState, Field: field, Value: value, Message: field + " is " + what + ", which " + wire.ConfigPath + " does not define"})
 	}
-	if s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed {
+	if s.Status.Ended() {
 		return nil // a finished run may have been governed by another configuration
 	}
 	if c.Routing.Len() > 0 && c.Route(s.Phase) == nil {

@@ -66,12 +66,12 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 	}
 	for _, x := range all {
 		signal := x.Event.Object("signal")
-		if !over(v.State) && x.Waits && signal.String("description") == wire.TrimSpace(spec.Description) && signal.String("priority") == spec.Priority {
+		if !v.State.Status.Ended() && x.Waits && signal.String("description") == wire.TrimSpace(spec.Description) && signal.String("priority") == spec.Priority {
 			out.Intent, out.Duplicate = x.Document, true
 			return out, nil
 		}
 	}
-	if v.State.Run() == "" || over(v.State) {
+	if v.State.Run() == "" || v.State.Status.Ended() {
 		env := protocol.Env{Now: r.now(), Seed: r.opt.Seed()}
 		intent, event := protocol.NewIntent(spec, &env, "")
 		r.clearMarker(v.State)

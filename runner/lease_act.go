@@ -339,7 +339,7 @@ func (r *Runner) RecordRefusal(ctx context.Context, h LeaseHolder, current *Leas
 // it found leases of before. Without a run that goes on there is nothing to record.
 func (r *Runner) RecordServing(ctx context.Context, found int) error {
 	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (protocol.Operation, error) {
-		if c.view.State.Run() == "" || over(c.view.State) {
+		if c.view.State.Run() == "" || c.view.State.Status.Ended() {
 			return nil, nil
 		}
 		op := &protocol.RecordLease{Action: protocol.LeaseActStarted}

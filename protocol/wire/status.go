@@ -14,6 +14,9 @@ const (
 	StatusFailed    Status = "failed" // a run that a person has abandoned; the reference reads it and never writes it
 )
 
+// Ended reports whether a run of this status is over.
+func (s Status) Ended() bool { return s == StatusCompleted || s == StatusFailed }
+
 // Turn statuses (docs/spec/state.md#a-turn).
 const (
 	TurnAssigned         = "assigned"

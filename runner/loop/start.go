@@ -44,7 +44,7 @@ func (l *loop) begin() bool {
 	switch {
 	case s.Status == wire.StatusIdle:
 	case s.Status == wire.StatusBlocked && s.Run() == "" && s.ActiveTurns.Len() == 0:
-	case (s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed) && l.opt.NewRun, s.Status == wire.StatusBlocked && l.opt.NewRunFromBlocked:
+	case s.Status.Ended() && l.opt.NewRun, s.Status == wire.StatusBlocked && l.opt.NewRunFromBlocked:
 		opt.Restart = true
 	default:
 		return true

@@ -220,7 +220,7 @@ func (x *index) read(ctx context.Context, s *session) error {
 	if s.rec == nil {
 		s.describe()
 	}
-	if s.facts.State.Status == wire.StatusCompleted || s.facts.State.Status == wire.StatusFailed {
+	if s.facts.State.Status.Ended() {
 		s.at = nil // nothing will be added, and it holds trees in memory
 	}
 	return nil

@@ -160,8 +160,7 @@ func (x *Export) eventDigest(turn string) string {
 
 // ended reports whether the run is over for good.
 func (x *Export) ended() bool {
-	s := x.facts.state.Status
-	return s == wire.StatusCompleted || s == wire.StatusFailed
+	return x.facts.state.Status.Ended()
 }
 
 // lastEventAt is when the run last moved.

@@ -29,7 +29,7 @@ func notActive(st *runner.State) *wire.Error {
 	switch {
 	case st.PendingPhaseTransition != nil || st.PendingRunCompletion != nil:
 		return noWork(run.RejectDependency, "The run waits for an approval.", "git agentxchain approve")
-	case st.Status == runner.StatusCompleted || st.Status == runner.StatusFailed:
+	case st.Status.Ended():
 		return noWork(CodeRunOver, "Run "+st.Run()+" is "+string(st.Status)+".", "git agentxchain assign --new-run")
 	}
 	return noWork(run.RejectNotExecutable, oneLine(stopReason(st), 1000), "git agentxchain status")
