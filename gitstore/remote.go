@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -32,8 +33,10 @@ const (
 	// transferLimit bounds one fetch or push.
 	transferLimit = 10 * time.Minute
 
-	// pushBatch is how many refs one push names: an argument list has an end.
-	pushBatch = 100
+	// pushBatch is how many refs one push names, some 250 bytes each: an argument list has
+	// an end. It is at 32 KB on Windows.
+	pushBatch        = 800
+	pushBatchWindows = 100
 )
 
 // TrackingPrefix is where the runs of a remote are seen, ending in a slash.
@@ -177,6 +180,7 @@ type refPush struct {
 	Name string
 	New  git.OID
 	Old  git.OID // "" for none
+	Ops  int     // how many operations go, for runs
 }
 
 // What became of a pushed ref.
@@ -196,7 +200,11 @@ type pushResult struct {
 // nothing was pushed at all; else each ref has its own answer.
 func pushRefs(ctx context.Context, r *git.Repository, remote string, refs []refPush, extra ...string) (map[string]pushResult, error) {
 	out := make(map[string]pushResult, len(refs))
-	for batch := range slices.Chunk(refs, pushBatch) {
+	n := pushBatch
+	if runtime.GOOS == "windows" {
+		n = pushBatchWindows
+	}
+	for batch := range slices.Chunk(refs, n) {
 		if err := pushSome(ctx, r, remote, batch, extra, out); err != nil {
 			return out, err
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 const (
@@ -82,17 +83,17 @@ type Synced struct {
 	Notices  []string
 	Entered  string // the run that was brought into this work tree
 	Pushed   bool   // the remote has taken something
+
+	byName map[string]*SyncedRun
 }
 
 // run returns the entry of a run, a new one when there is none.
 func (y *Synced) run(name string) *SyncedRun {
-	for _, r := range y.Runs {
-		if r.Run == name {
-			return r
-		}
+	if r := y.byName[name]; r != nil {
+		return r
 	}
 	r := &SyncedRun{Run: name, State: SyncSame}
-	y.Runs = append(y.Runs, r)
+	y.Runs, y.byName[name] = append(y.Runs, r), r
 	return r
 }
 
@@ -104,7 +105,7 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := &Synced{Remote: remote}
+	y := &Synced{Remote: remote, byName: make(map[string]*SyncedRun)}
 	if err := validRemoteName(remote); err != nil {
 		return y, err
 	}
@@ -175,10 +176,14 @@ func (s *Store) tips(ctx context.Context, prefix string) (map[string]git.OID, er
 	return out, nil
 }
 
-// enter brings the newest unfinished run that came into a work tree that has none.
+// enter brings the newest unfinished run that came into a work tree that has none, the
+// newest of all when every one has ended.
 func (s *Store) enter(ctx context.Context, y *Synced) error {
-	var best *SyncedRun
-	var when time.Time
+	type arrived struct {
+		*SyncedRun
+		when time.Time
+	}
+	var all []arrived
 	for _, r := range y.Runs {
 		if r.Tip == "" || !r.Began {
 			continue
@@ -187,17 +192,27 @@ func (s *Store) enter(ctx context.Context, y *Synced) error {
 		if err != nil {
 			return err
 		}
-		if best == nil || c.Author.When.After(when) {
-			best, when = r, c.Author.When
-		}
+		all = append(all, arrived{r, c.Author.When})
 	}
-	if best == nil {
+	if len(all) == 0 {
 		return nil
 	}
-	if _, err := s.repairFromRef(ctx, RepairOptions{Run: best.Run}); err != nil {
+	slices.SortStableFunc(all, func(a, b arrived) int { return b.when.Compare(a.when) })
+	best := all[0].Run
+	for _, r := range all {
+		data, _, err := FileAt(ctx, s.repo, r.Tip, treeState)
+		if err != nil {
+			return err
+		}
+		if state, _ := run.DecodeState(data); state != nil && !state.Status.Ended() {
+			best = r.Run
+			break
+		}
+	}
+	if _, err := s.repairFromRef(ctx, RepairOptions{Run: best}); err != nil {
 		return err
 	}
-	y.Entered = best.Run
+	y.Entered = best
 	return nil
 }
 

@@ -24,7 +24,9 @@ type landing struct {
 	seen  map[string]git.OID
 	mine  string // project id
 	held  []string
-	moves []git.RefUpdate // of remembered tips
+	begun []*SyncedRun     // runs that are new here, with the remote's tip
+	moves []git.RefUpdate  // of remembered tips
+	heads map[git.OID]bool // commits of the project that were looked for: is it here?
 }
 
 // landAll takes over what the remote has, under the lock.
@@ -36,7 +38,7 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 	defer func() { _ = tx.Close() }()
 	view := tx.View()
 	y.Notices = append(y.Notices, view.Notices...)
-	l := &landing{s: s, y: y, opt: opt, held: s.atWork().Held}
+	l := &landing{s: s, y: y, opt: opt, held: s.atWork().Held, heads: make(map[git.OID]bool)}
 	if view.Config != nil {
 		l.mine = view.Config.Project.ID
 	}
@@ -63,6 +65,9 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 		if err := l.land(ctx, name, view.Run); err != nil {
 			return err
 		}
+	}
+	if err := l.begin(ctx); err != nil {
+		return err
 	}
 	if err := s.takeConflicts(ctx, y.Remote); err != nil {
 		return err
@@ -244,7 +249,13 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool,
 		return false, nil
 	}
 	head := l.s.codeHead(ctx, there)
-	if head == "" || l.s.repo.HasCommit(ctx, head) {
+	if head == "" {
+		return false, nil
+	}
+	if _, asked := l.heads[head]; !asked {
+		l.heads[head] = l.s.repo.HasCommit(ctx, head)
+	}
+	if l.heads[head] {
 		return false, nil
 	}
 	r.State, r.Code = SyncWaits, "base_missing"
@@ -266,30 +277,55 @@ func (s *Store) codeHead(ctx context.Context, op git.OID) git.OID {
 	return head
 }
 
-// forward takes over a run that only went on elsewhere.
+// forward takes over a run that only went on elsewhere. One that is new here waits for
+// begin.
 func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID, current string) error {
-	s := l.s
-	var err error
-	n := 0
-	if here == "" {
-		n, err = s.countOps(ctx, "", there)
-		r.Began = true
-	} else {
-		n, err = s.countOps(ctx, here, there)
+	if here == "" && r.Run != current {
+		l.begun = append(l.begun, &SyncedRun{Run: r.Run, Tip: there})
+		return nil
 	}
+	s := l.s
+	ops, err := s.lacking(ctx, []*SyncedRun{{Run: r.Run, Tip: there, from: here}})
 	if err != nil {
 		return err
 	}
 	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + r.Run, New: there, Old: here}}, "agentxchain: came from "+oneLine(l.y.Remote)); err != nil {
 		return err
 	}
-	r.Came += n
-	r.Tip = there
-	r.resettle(SyncCame)
+	r.came(there, len(ops[r.Run]))
 	if r.Run == current {
 		return s.follow(ctx)
 	}
 	return nil
+}
+
+// begin takes over the runs that are new here, all at once: a clone of a repository of
+// many runs begins with all of them.
+func (l *landing) begin(ctx context.Context) error {
+	ops, err := l.s.lacking(ctx, l.begun)
+	if err != nil {
+		return err
+	}
+	var moves []git.RefUpdate
+	for _, b := range l.begun {
+		moves = append(moves, git.RefUpdate{Name: git.RunRefPrefix + b.Run, New: b.Tip})
+	}
+	if err := l.s.repo.UpdateRefs(ctx, moves, "agentxchain: came from "+oneLine(l.y.Remote)); err != nil {
+		return err
+	}
+	for _, b := range l.begun {
+		r := l.y.run(b.Run)
+		r.Began = true
+		r.came(b.Tip, len(ops[b.Run]))
+	}
+	return nil
+}
+
+// came notes n operations that came, up to tip.
+func (r *SyncedRun) came(tip git.OID, n int) {
+	r.Came += n
+	r.Tip = tip
+	r.resettle(SyncCame)
 }
 
 // follow brings the working files along.
@@ -346,13 +382,9 @@ func (j *Joined) with(next *Joined) *Joined {
 	return next
 }
 
-// countOps counts the operations after base up to tip; all of them for "".
+// countOps counts the operations after base up to tip.
 func (s *Store) countOps(ctx context.Context, base, tip git.OID) (int, error) {
-	what := string(tip)
-	if base != "" {
-		what = string(base) + ".." + what
-	}
-	out, err := s.repo.Git.Run(ctx, nil, "rev-list", "--count", what, "--")
+	out, err := s.repo.Git.Run(ctx, nil, "rev-list", "--count", string(base)+".."+string(tip), "--")
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@
 package gitstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -15,20 +16,30 @@ import (
 
 // pushAll pushes what the remote lacks. again says that the remote has moved meanwhile.
 func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again bool, err error) {
+	var ahead []*SyncedRun
+	for _, r := range y.Runs {
+		if r.Tip != "" && r.Tip != r.from && r.State != SyncRefused && r.State != SyncWaits {
+			ahead = append(ahead, r)
+		}
+	}
+	lacking, err := s.lacking(ctx, ahead)
+	if err != nil {
+		return false, err
+	}
 	var refs []refPush
 	runs := make(map[string]*SyncedRun)
-	for _, r := range y.Runs {
-		if r.Tip == "" || r.Tip == r.from || r.State == SyncRefused || r.State == SyncWaits {
+	had := &remoteCommits{s: s, remote: y.Remote, branch: opt.Branch, known: make(map[string]bool)}
+	for _, r := range ahead {
+		ops := lacking[r.Run]
+		if !opt.WithoutCommits {
+			if ops, err = had.upTo(ctx, r, ops); err != nil {
+				return false, err
+			}
+		}
+		if len(ops) == 0 {
 			continue
 		}
-		tip, err := s.pushable(ctx, y.Remote, r, opt)
-		if err != nil {
-			return false, err
-		}
-		if tip == "" || tip == r.from {
-			continue
-		}
-		p := refPush{Name: git.RunRefPrefix + r.Run, New: tip, Old: r.from}
+		p := refPush{Name: git.RunRefPrefix + r.Run, New: ops[len(ops)-1].Op, Old: r.from, Ops: len(ops)}
 		refs, runs[p.Name] = append(refs, p), r
 	}
 	conflicts, err := s.conflictPushes(ctx, y.Remote)
@@ -41,6 +52,10 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		return false, nil
 	}
 	said, err := pushRefs(ctx, s.repo, y.Remote, refs, extra...)
+	if err != nil {
+		return false, err
+	}
+	known, err := s.tips(ctx, SeenRefPrefix+y.Remote+"/")
 	if err != nil {
 		return false, err
 	}
@@ -58,19 +73,11 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		}
 		switch a.State {
 		case pushedOK:
-			n, err := s.countOps(ctx, p.Old, p.New)
-			if err != nil {
-				return false, err
-			}
-			r.Went, r.There, r.from = r.Went+n, p.New, p.New
+			r.Went, r.There, r.from = r.Went+p.Ops, p.New, p.New
 			if r.State != SyncWaits { // what is left waits for a commit
 				r.resettle(SyncWent)
 			}
-			u := git.RefUpdate{Name: SeenRefPrefix + y.Remote + "/" + r.Run, New: p.New}
-			if u.Old, err = s.repo.ReadRef(ctx, u.Name); err != nil {
-				return false, err
-			}
-			seen = append(seen, u)
+			seen = append(seen, git.RefUpdate{Name: SeenRefPrefix + y.Remote + "/" + r.Run, New: p.New, Old: known[r.Run]})
 		case pushedRefused:
 			r.State, r.Code = SyncRefused, CodeRemoteRefused
 			r.Why = y.Remote + " does not take " + p.Name + ": " + a.Why
@@ -128,63 +135,104 @@ func (s *Store) conflictPushes(ctx context.Context, remote string) ([]refPush, e
 	return out, nil
 }
 
-// pushable is the newest operation whose commits of the project the remote has, so that
-// no record gets there before what it names.
-func (s *Store) pushable(ctx context.Context, remote string, r *SyncedRun, opt SyncOptions) (git.OID, error) {
-	if opt.WithoutCommits {
-		return r.Tip, nil
+// lacking reads the operations of runs that the remote lacks, oldest first, by run. One git
+// reads those of all runs: a repository may have thousands.
+func (s *Store) lacking(ctx context.Context, runs []*SyncedRun) (map[string][]OpInfo, error) {
+	out := make(map[string][]OpInfo, len(runs))
+	if len(runs) == 0 {
+		return out, nil
 	}
-	what := string(r.Tip)
-	if r.from != "" {
-		what = string(r.from) + ".." + what
-	}
-	ops, err := s.logFrom(ctx, git.OID(what), 0)
-	if err != nil {
-		return "", err
-	}
-	slices.Reverse(ops)
-	known := make(map[string]bool)
-	tip := r.from
-	for i, op := range ops {
-		if head := op.CodeHead; head != "" {
-			had, asked := known[head]
-			if !asked {
-				if had, err = s.remoteHas(ctx, remote, git.OID(head), opt.Branch); err != nil {
-					return "", err
-				}
-				known[head] = had
-			}
-			if !had {
-				r.resettle(SyncWaits)
-				r.Code = "base_missing"
-				r.Why = text.Count(len(ops)-i, "operation", "operations") + " made at commit " + git.OID(head).Short() + ", which " + remote + " does not have"
-				r.Hint = "git push " + remote + ", then git agentxchain sync " + remote + "; or both at once: git agentxchain sync " + remote + " --branch"
-				return tip, nil
-			}
+	var which bytes.Buffer
+	for _, r := range runs {
+		which.WriteString(string(r.Tip) + "\n")
+		if r.from != "" {
+			which.WriteString("^" + string(r.from) + "\n")
 		}
-		tip = op.Op
 	}
-	return tip, nil
+	ops, err := s.readOps(ctx, which.Bytes(), "--first-parent", "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[git.OID]*OpInfo, len(ops))
+	for i := range ops {
+		byID[ops[i].Op] = &ops[i]
+	}
+	for _, r := range runs {
+		var chain []OpInfo
+		for op := byID[r.Tip]; op != nil && op.Op != r.from; {
+			chain = append(chain, *op)
+			if len(op.Parents) == 0 {
+				break
+			}
+			op = byID[op.Parents[0]]
+		}
+		slices.Reverse(chain)
+		out[r.Run] = chain
+	}
+	return out, nil
 }
 
-// remoteHas reports whether the remote's branches lead to a commit, as far as is known
-// here. A remote none of whose branches is tracked is not asked about.
-func (s *Store) remoteHas(ctx context.Context, remote string, commit git.OID, branch bool) (bool, error) {
+// remoteCommits knows which commits of the project a remote has, as far as can be told
+// here: those that its branches lead to.
+type remoteCommits struct {
+	s        *Store
+	remote   string
+	branch   bool // the branch that is checked out goes along
+	branches []byte
+	known    map[string]bool
+}
+
+// upTo cuts operations before the first whose commit the remote lacks, so that no record
+// gets there before what it names, and says so.
+func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []OpInfo) ([]OpInfo, error) {
+	for i, op := range ops {
+		if op.CodeHead == "" {
+			continue
+		}
+		had, asked := c.known[op.CodeHead]
+		if !asked {
+			var err error
+			if had, err = c.has(ctx, git.OID(op.CodeHead)); err != nil {
+				return nil, err
+			}
+			c.known[op.CodeHead] = had
+		}
+		if !had {
+			r.resettle(SyncWaits)
+			r.Code = "base_missing"
+			r.Why = text.Count(len(ops)-i, "operation", "operations") + " made at commit " + git.OID(op.CodeHead).Short() + ", which " + c.remote + " does not have"
+			r.Hint = "git push " + c.remote + ", then git agentxchain sync " + c.remote + "; or both at once: git agentxchain sync " + c.remote + " --branch"
+			return ops[:i], nil
+		}
+	}
+	return ops, nil
+}
+
+func (c *remoteCommits) has(ctx context.Context, commit git.OID) (bool, error) {
+	s := c.s
 	if !commit.Valid(s.repo.ObjectFormat) || !s.repo.HasCommit(ctx, commit) {
 		return true, nil // it is not ours to push
 	}
-	if branch {
+	if c.branch {
 		if on, err := s.HeadCommit(ctx); err == nil && on != "" {
 			if in, err := s.repo.Ancestor(ctx, commit, on); err != nil || in {
 				return in, err
 			}
 		}
 	}
-	out, err := s.repo.Git.Run(ctx, nil, "for-each-ref", "--contains="+string(commit), "--format=%(refname)", remoteRefs+remote+"/")
-	return len(bytesWithout(out, remoteRefs+remote+"/agentxchain/")) > 0, err
-}
-
-// bytesWithout drops the lines that begin with a prefix.
-func bytesWithout(out []byte, prefix string) []string {
-	return slices.DeleteFunc(strings.Fields(string(out)), func(name string) bool { return strings.HasPrefix(name, prefix) })
+	if c.branches == nil {
+		tips, err := s.tips(ctx, remoteRefs+c.remote+"/")
+		if err != nil {
+			return false, err
+		}
+		c.branches = []byte{}
+		for name, tip := range tips {
+			if !strings.HasPrefix(name, "agentxchain/") {
+				c.branches = append(c.branches, "^"+tip+"\n"...)
+			}
+		}
+	}
+	// What no branch leads to is left.
+	out, err := s.repo.Git.Run(ctx, append([]byte(commit+"\n"), c.branches...), "rev-list", "--max-count=1", "--stdin")
+	return len(out) == 0, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -102,16 +103,24 @@ func syncPayload(y *runner.Synced, open int) *ojson.Object {
 		"open_conflicts", open)
 }
 
+// listedRuns bounds the lines of runs that only came or went.
+const listedRuns = 20
+
 func printSync(p *term.Printer, y *runner.Synced, open int) {
 	remote := term.OneLine(y.Remote)
 	if y.Tracking {
 		p.Printf("git fetch %s brings the records of runs from now on.\n", remote)
 	}
-	same := 0
+	same, moved := 0, 0
 	for _, r := range y.Runs {
 		if r.State == runner.SyncSame && r.Code == "" {
 			same++
 			continue
+		}
+		if r.Code == "" && r.Joined == nil {
+			if moved++; moved > listedRuns {
+				continue
+			}
 		}
 		p.Printf("run %s: %s\n", term.OneLine(r.Run), syncLine(r, remote))
 		if r.Joined != nil {
@@ -128,6 +137,9 @@ func printSync(p *term.Printer, y *runner.Synced, open int) {
 		if r.Hint != "" {
 			p.Printf("  next: %s\n", term.OneLine(r.Hint))
 		}
+	}
+	if moved > listedRuns {
+		p.Printf("%s more came or went; --json lists them.\n", text.Count(moved-listedRuns, "run", "runs"))
 	}
 	switch {
 	case len(y.Runs) == 0:
