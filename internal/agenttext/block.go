@@ -23,7 +23,7 @@ var text string
 
 // skillHead opens a new file of the name that agents take for a skill.
 const skillHead = "---\nname: governed-repository\n" +
-	"description: Work in a repository whose runs git agentxchain governs, with its turns, its gates and the commands an agent may run.\n---\n"
+	"description: Work in a repository with governed runs (git agentxchain), with its turns, its gates and the commands an agent may run.\n---\n"
 
 // Install returns the file name with the text in it: at its end, or in place of the text
 // that is there. What else is in the file stays byte for byte, with its line ends and
