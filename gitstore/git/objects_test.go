@@ -590,10 +590,10 @@ func TestCodecsRoundTrip(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			kind, data, err := readEntry(f, off, maxObjectSize)
+			part, err := readPart(f, off, maxObjectSize, HexLen(format)/2)
 			_ = f.Close()
-			if err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
-				rt.Fatalf("packed: %s %q %v", kind, data, err)
+			if err != nil || part.kind != o.Kind || !bytes.Equal(part.data, o.Data) {
+				rt.Fatalf("packed: %+v %v", part, err)
 			}
 		}
 		if p, _ := set.find(make([]byte, HexLen(format)/2)); p != nil {
@@ -648,7 +648,7 @@ func FuzzPackIndex(f *testing.F) {
 			}
 		}
 		if off >= 0 {
-			_, _, _ = readEntry(bytes.NewReader(pack), off, maxObjectSize)
+			_, _ = readPart(bytes.NewReader(pack), off, maxObjectSize, 20)
 		}
 	})
 }

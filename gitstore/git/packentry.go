@@ -61,15 +61,8 @@ type packPart struct {
 	data []byte // the object, or the instructions
 }
 
-// readEntry returns an object that is stored whole and has at most limit bytes;
-// errDelta for the others.
-func readEntry(pack io.ReaderAt, off, limit int64) (kind string, data []byte, err error) {
-	part, err := readPart(pack, off, limit, 0)
-	return part.kind, part.data, err
-}
-
 // readPart reads the entry at off, of at most limit bytes. hashLen is the length of an id in
-// bytes; with 0 a difference is not read (errDelta).
+// bytes.
 func readPart(pack io.ReaderAt, off, limit int64, hashLen int) (part packPart, err error) {
 	w, ok := windows.Get().(*window)
 	if !ok {
@@ -90,9 +83,6 @@ func readPart(pack io.ReaderAt, off, limit int64, hashLen int) (part packPart, e
 	}
 	w.at = int(e.data - off)
 	if part.kind = e.kind; e.kind == "" {
-		if hashLen == 0 {
-			return part, errDelta
-		}
 		n, err := part.baseOf(w.buf[:w.n], w.at, off, hashLen)
 		if err != nil {
 			return part, err
