@@ -190,12 +190,13 @@ func TestPagesOfARun(t *testing.T) {
 		"/turns/" + id: {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.",
 			"class=\"add\"", "turn checkpointed", "Which rules led to it", "accept turn: granted"},
 		"/turns/" + first: {"Attempts", "sent back", "challenge the plan"},
-		"/ops/" + op:      {"phase_gate_status", ".agentxchain/events.jsonl", "Ann Author", "Which rules led to it"},
-		"/decisions":      {"DEC-001", "An empty name is refused", "human approval"},
-		"/event-log":      {"run completed", "gate approved"},
-		"/hooks":          {"No hook has run."},
-		"/delegations":    {"No work has been delegated."},
-		"/search?q=DEC":   {"DEC-002"},
+		"/ops/" + op: {"/phase_gate_status/", "<span class=\"file\">.agentxchain/events.jsonl", "<span class=\"add\">&#43; ",
+			"Ann Author", "Which rules led to it"},
+		"/decisions":    {"DEC-001", "An empty name is refused", "human approval"},
+		"/event-log":    {"run completed", "gate approved"},
+		"/hooks":        {"No hook has run."},
+		"/delegations":  {"No work has been delegated."},
+		"/search?q=DEC": {"DEC-002"},
 	} {
 		got := v.page(path)
 		for _, w := range want {

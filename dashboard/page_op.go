@@ -5,11 +5,11 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func opPage(v *view) error {
@@ -47,36 +47,7 @@ func opPage(v *view) error {
 	if len(d.Parents) > 0 {
 		b.Facts = append(b.Facts, fact{"After", opLink(string(d.Parents[0]))})
 	}
-	changes := block{ID: "changes", Title: "What it changed", Empty: "Nothing."}
-	t := &table{Head: []string{"Member of the state", "Before", "After"}}
-	before, _ := ojson.DecodeObject(d.StateBefore)
-	after, _ := ojson.DecodeObject(d.StateAfter)
-	keys := slices.Clone(after.Keys())
-	for _, k := range before.Keys() {
-		if !after.Has(k) {
-			keys = append(keys, k)
-		}
-	}
-	for _, k := range keys {
-		was, had := before.Get(k)
-		is, has := after.Get(k)
-		if had != has || !ojson.Equal(was, is) {
-			t.Rows = append(t.Rows, []cell{code(k), code(shown(was, had)), code(shown(is, has))})
-		}
-	}
-	for _, l := range d.Ledgers {
-		what := counted(len(l.Appended), "row added", "rows added")
-		if n := len(l.Amended); n > 0 {
-			what += fmt.Sprintf(", %d amended", n)
-		}
-		if l.Rewritten != "" {
-			what += ", rewritten: " + l.Rewritten
-		}
-		t.Rows = append(t.Rows, []cell{code(l.Ledger.Path()), {}, text(what)})
-	}
-	if len(t.Rows) > 0 {
-		changes.Empty, changes.Table = "", t
-	}
+	changes := opChanges(d)
 	files := block{ID: "files", Title: "Files it wrote", Empty: "None."}
 	if len(d.Files) > 0 {
 		files.Empty, files.Table = "", fileNames(d.Files)
@@ -108,10 +79,93 @@ func isHex(s string) bool {
 	return true
 }
 
-// shown is a member's value in a cell.
-func shown(v any, has bool) string {
-	if !has {
-		return ""
+// opChanges is what the operation made of the state and the ledgers, as a patch of documents.
+func opChanges(d *runner.OpDetail) block {
+	before, _ := ojson.DecodeObject(d.StateBefore)
+	after, _ := ojson.DecodeObject(d.StateAfter)
+	p := patch{room: maxPre}
+	if list := ojson.Differences(before, after); len(list) > 0 {
+		p.line("file", "state")
+		p.differences(list)
 	}
-	return cut(string(ojson.Compact(v)), 400)
+	for _, l := range d.Ledgers {
+		p.ledger(&l)
+	}
+	b := block{ID: "changes", Title: "What it changed", Diff: p.lines}
+	if len(p.lines) == 0 {
+		b.Empty = "Nothing."
+	}
+	if p.left > 0 {
+		b.Note = counted(p.left, "part is", "parts are") + " left out: git agentxchain show " + plain(short(string(d.Op))) + " --full"
+	}
+	return b
+}
+
+// patch is a list of changed documents, of at most room bytes.
+type patch struct {
+	lines []diffLine
+	room  int
+	left  int // parts that had no room
+}
+
+func (p *patch) line(class, s string) {
+	p.room -= len(s)
+	p.lines = append(p.lines, diffLine{class, visible(s)})
+}
+
+// fits reports whether there is room for a part of the patch; one that comes too late is counted.
+func (p *patch) fits() bool {
+	if p.room <= 0 || len(p.lines) >= maxDiffRuns {
+		p.left++
+		return false
+	}
+	return true
+}
+
+func (p *patch) differences(list []ojson.Difference) {
+	for _, x := range list {
+		if !p.fits() {
+			continue
+		}
+		p.line("hunk", x.At)
+		if x.Had {
+			p.value("del", "- ", x.Before)
+		}
+		if x.Has {
+			p.value("add", "+ ", x.After)
+		}
+	}
+}
+
+func (p *patch) ledger(l *runner.LedgerChange) {
+	name := l.Ledger.Path()
+	if l.Rewritten != "" {
+		name += " (rewritten: " + l.Rewritten + ")"
+	}
+	p.line("file", name)
+	for _, a := range l.Amended {
+		before, _ := ojson.DecodeObject(a.Old)
+		after, _ := ojson.DecodeObject(a.New)
+		p.differences(ojson.Differences(before, after))
+	}
+	for _, row := range l.Appended {
+		if !p.fits() {
+			continue
+		}
+		if o, err := ojson.DecodeObject([]byte(row)); err == nil {
+			p.value("add", "+ ", o)
+		} else {
+			p.marked("add", "+ ", string(row))
+		}
+	}
+}
+
+// value is a document with a sign before each of its lines.
+func (p *patch) value(class, sign string, v ojson.Value) {
+	p.marked(class, sign, strings.TrimSuffix(string(ojson.Pretty(v)), "\n"))
+}
+
+func (p *patch) marked(class, sign, s string) {
+	s = longText(s, max(p.room, 2000))
+	p.line(class, sign+strings.ReplaceAll(s, "\n", "\n"+sign))
 }

@@ -16,13 +16,14 @@ import (
 
 // What the record is made of (docs/storage.md).
 type (
-	OpInfo     = gitstore.OpInfo   // one operation of a run's chain
-	RunTip     = gitstore.RunTip   // a run with its newest operation
-	OpDetail   = gitstore.OpDetail // with what it recorded
-	Ref        = git.Ref
-	Repository = git.Repository
-	LineRange  = git.LineRange // of a file; zero bounds are open
-	Hook       = hooks.Hook    // a lifecycle hook as configured
+	OpInfo       = gitstore.OpInfo       // one operation of a run's chain
+	RunTip       = gitstore.RunTip       // a run with its newest operation
+	OpDetail     = gitstore.OpDetail     // with what it recorded
+	LedgerChange = gitstore.LedgerChange // what one operation made of a ledger
+	Ref          = git.Ref
+	Repository   = git.Repository
+	LineRange    = git.LineRange // of a file; zero bounds are open
+	Hook         = hooks.Hook    // a lifecycle hook as configured
 
 	FsckOptions = gitstore.FsckOptions
 	FsckReport  = gitstore.FsckReport

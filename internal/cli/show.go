@@ -59,7 +59,7 @@ func runShow(ctx context.Context, f *term.Factory, name, raw string, full bool) 
 		if full {
 			page.shown = func(v ojson.Value) string { return term.OneLine(string(ojson.Compact(v))) }
 		}
-		page.print(d, memberDifferences("", before, after))
+		page.print(d, ojson.Differences(before, after))
 	})
 	return nil
 }
@@ -126,15 +126,15 @@ func showObject(d *runner.OpDetail, before, after *ojson.Object) *ojson.Object {
 		ledgers = append(ledgers, row)
 	}
 	members, places := []*ojson.Object{}, []*ojson.Object{}
-	for _, k := range allKeys(before, after) {
+	for _, k := range ojson.UnionKeys(before, after) {
 		was, had := before.Get(k)
 		now, has := after.Get(k)
 		if had != has || !ojson.Equal(was, now) {
 			members = append(members, ojson.NewObject("member", k, "before", was, "after", now))
 		}
 	}
-	for _, d := range memberDifferences("", before, after) {
-		places = append(places, d.object())
+	for _, d := range ojson.Differences(before, after) {
+		places = append(places, d.Object())
 	}
 	o.Set("evidence", evidence)
 	o.Set("ledgers", ledgers)
@@ -172,7 +172,7 @@ type opPage struct {
 	shown func(ojson.Value) string
 }
 
-func (p opPage) print(d *runner.OpDetail, changes []difference) {
+func (p opPage) print(d *runner.OpDetail, changes []ojson.Difference) {
 	p.Field("Operation", "%s", p.Yellow(string(d.Op)))
 	p.Field("Kind", "%s", p.Bold(term.OneLine(d.Name)))
 	p.Field("Run", "%s", term.OneLine(d.Run))
@@ -204,7 +204,7 @@ func (p opPage) print(d *runner.OpDetail, changes []difference) {
 	for _, l := range d.Ledgers {
 		p.Printf("\n%s\n", p.Bold(l.Ledger.Path()))
 		for _, a := range l.Amended {
-			p.differences(memberDifferences("", decoded(a.Old), decoded(a.New)))
+			p.differences(ojson.Differences(decoded(a.Old), decoded(a.New)))
 		}
 		for _, line := range l.Appended {
 			p.Printf("    %s\n", p.Green("+ "+p.line([]byte(line))))

@@ -1,6 +1,6 @@
-// What show says changed: only what differs, and enough of it to make the one document of the other.
+// Differences name only what differs, and enough of it to make the one document of the other.
 
-package cli
+package ojson
 
 import (
 	"strconv"
@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 func TestDifferences(t *testing.T) {
@@ -24,14 +22,14 @@ func TestDifferences(t *testing.T) {
 		{`{".planning/A~.md":1}`, `{".planning/A~.md":2}`, `/.planning~1A~0.md 1 2`},
 	} {
 		var lines []string
-		for _, d := range memberDifferences("", decoded([]byte(c.before)), decoded([]byte(c.after))) {
-			side := func(there bool, v ojson.Value) string {
+		for _, d := range Differences(decoded(t, c.before), decoded(t, c.after)) {
+			side := func(there bool, v Value) string {
 				if !there {
 					return "-"
 				}
-				return string(ojson.Compact(v))
+				return string(Compact(v))
 			}
-			lines = append(lines, d.at+" "+side(d.had, d.before)+" "+side(d.has, d.after))
+			lines = append(lines, d.At+" "+side(d.Had, d.Before)+" "+side(d.Has, d.After))
 		}
 		if got := strings.Join(lines, "\n"); got != c.want {
 			t.Errorf("%s to %s: %s, want %s", c.before, c.after, got, c.want)
@@ -44,22 +42,30 @@ func TestDifferences(t *testing.T) {
 func TestDifferencesAreOfTheTwo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawnDocument(t, 3), drawnDocument(t, 3)
-		list := memberDifferences("", a, b)
-		if (len(list) == 0) != ojson.Equal(a, b) {
-			t.Fatalf("%d differences of %s and %s", len(list), ojson.Compact(a), ojson.Compact(b))
+		list := Differences(a, b)
+		if (len(list) == 0) != Equal(a, b) {
+			t.Fatalf("%d differences of %s and %s", len(list), Compact(a), Compact(b))
 		}
 		for _, d := range list {
-			if d.had && !ojson.Equal(d.before, standsAt(a, d.at)) || d.has && !ojson.Equal(d.after, standsAt(b, d.at)) {
-				t.Fatalf("%s is not what stands there in %s and %s", d.at, ojson.Compact(a), ojson.Compact(b))
+			if d.Had && !Equal(d.Before, standsAt(a, d.At)) || d.Has && !Equal(d.After, standsAt(b, d.At)) {
+				t.Fatalf("%s is not what stands there in %s and %s", d.At, Compact(a), Compact(b))
 			}
 		}
 	})
 }
 
-func standsAt(v ojson.Value, pointer string) ojson.Value {
+func decoded(t *testing.T, s string) *Object {
+	o, err := DecodeObject([]byte(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func standsAt(v Value, pointer string) Value {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		switch x := v.(type) {
-		case *ojson.Object:
+		case *Object:
 			v, _ = x.Get(name)
 		case []any:
 			i, _ := strconv.Atoi(name)
@@ -69,15 +75,15 @@ func standsAt(v ojson.Value, pointer string) ojson.Value {
 	return v
 }
 
-func drawnDocument(t *rapid.T, depth int) *ojson.Object {
-	o := &ojson.Object{}
+func drawnDocument(t *rapid.T, depth int) *Object {
+	o := &Object{}
 	for range rapid.IntRange(0, 3).Draw(t, "members") {
 		o.Set(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name"), drawnValue(t, depth))
 	}
 	return o
 }
 
-func drawnValue(t *rapid.T, depth int) ojson.Value {
+func drawnValue(t *rapid.T, depth int) Value {
 	switch kind := rapid.IntRange(0, 3).Draw(t, "kind"); {
 	case kind == 0 && depth > 0:
 		return drawnDocument(t, depth-1)
@@ -90,5 +96,5 @@ func drawnValue(t *rapid.T, depth int) ojson.Value {
 	case kind == 2:
 		return nil
 	}
-	return ojson.Int(rapid.IntRange(0, 2).Draw(t, "number"))
+	return Int(rapid.IntRange(0, 2).Draw(t, "number"))
 }
