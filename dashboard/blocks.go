@@ -73,6 +73,7 @@ type block struct {
 // filter is a form above a list.
 type filter struct {
 	Action string
+	Button string // what it does, "Filter" when empty
 	Fields []field
 }
 

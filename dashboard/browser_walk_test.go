@@ -104,7 +104,7 @@ func tell[P, R any](ctx context.Context, t testing.TB, command cdp.Command[P, R]
 // views are the addresses of all that a served run has.
 func (v *served) views() []string {
 	out := []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/hooks", "/delegations", "/integrity",
-		"/search", "/search?q=a", "/nothing"}
+		"/runs", "/runs/compare", "/search", "/search?q=a", "/nothing"}
 	s := v.s.model.now()
 	if len(s.Ops) > 0 {
 		out = append(out, "/ops/"+string(s.Ops[0].Op), "/ops/"+string(s.Ops[len(s.Ops)-1].Op),
@@ -116,6 +116,10 @@ func (v *served) views() []string {
 	}
 	if s.Sight != nil && len(s.Sight.Turns) > 0 {
 		out = append(out, "/turns/"+s.Sight.Turns[0].Turn.TurnID)
+	}
+	if s.Sight != nil && s.Sight.View.Run != "" {
+		id := s.Sight.View.Run
+		out = append(out, "/runs/"+id, "/runs/compare?left="+id+"&right="+id)
 	}
 	if s.Initiative {
 		out = append(out, "/board")

@@ -56,17 +56,25 @@ func (v *view) picture() block {
 		b.Title = "Phase " + plain(phase) + " in time"
 		b.All = cell{Text: "The whole run", Href: "/"}
 	}
+	return v.pictureOf(d, b, func(phase string) string { return "/?phase=" + url.QueryEscape(phase) })
+}
+
+// pictureOf completes the block of a drawing; zoom is the address of one phase of it, nil for none.
+func (v *view) pictureOf(d *timeline.Drawing, b block, zoom func(phase string) string) block {
 	if len(d.Turns) == 0 && len(d.Posts) == 0 {
 		b.Empty = "Nothing has happened yet."
 		return b
 	}
 	b.Note = d.Line()
 	if d.Merged {
-		b.Note += " Neighbouring turns share a bar, whose parts are how many came to what. Choose a phase to see less of the run."
+		b.Note += " Neighbouring turns share a bar, whose parts are how many came to what."
+		if zoom != nil {
+			b.Note += " Choose a phase to see less of the run."
+		}
 	}
 	b.Drawing = template.HTML(d.SVG(timeline.Look{ //nolint:gosec // it escapes what it shows
 		Turn: func(id string) string { return "/turns/" + url.PathEscape(id) },
-		Zoom: func(phase string) string { return "/?phase=" + url.QueryEscape(phase) },
+		Zoom: zoom,
 	}))
 	rows, left := d.Rows(pictureRows)
 	part := block{ID: "picture-table", Title: "The same as a table", Folded: true, Table: &table{Head: timeline.Head()}}

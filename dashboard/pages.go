@@ -88,6 +88,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 	page("/turns/{id}", turnPage)
 	page("/ops/{id}", opPage)
 	page("/gates/{id}", gatePage)
+	page("/runs", runsPage)
+	page("/runs/{id}", runPage)
+	page("/runs/compare", comparePage)
 	page("/decisions", decisions)
 	page("/event-log", events)
 	page("/hooks", hooksPage)
@@ -145,6 +148,7 @@ func (s *Server) newView(r *http.Request) *view {
 		{"/hooks", "Hooks", false},
 		{"/delegations", "Delegations", false},
 		{"/integrity", "Integrity", false},
+		{"/runs", "Runs", false},
 	}
 	if v.s.Initiative {
 		v.Nav = append(v.Nav, navItem{"/board", "Board", false})

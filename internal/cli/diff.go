@@ -121,9 +121,7 @@ func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
 	for _, l := range lines {
 		rows = append(rows, l.Row)
 	}
-	if s := v.State; s != nil && s.Run() != "" && s.Status != wire.StatusCompleted && s.Status != wire.StatusFailed && s.Status != wire.StatusIdle {
-		row := run.BuildHistory(run.HistoryFacts{Config: v.Config, State: s, Index: v.Index, RecordedAt: f.Now()})
-		row.Set("status", string(s.Status))
+	if row := run.StandingRow(run.HistoryFacts{Config: v.Config, State: v.State, Index: v.Index, RecordedAt: f.Now()}); row != nil {
 		rows = append(rows, row)
 	}
 	return rows, nil

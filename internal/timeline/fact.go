@@ -80,7 +80,11 @@ func Event(row *ojson.Object) *Fact {
 	case run.EventPhaseCleanup:
 		f.Others = names(p.Strings("removed_turn_ids"))
 	case run.EventAbandoned:
-		f.Others, f.By = names(p.Strings("dropped_turns")), short(p.Object("by").String("name"))
+		var dropped []string
+		for _, t := range p.Objects("dropped_turns") {
+			dropped = append(dropped, t.String("turn_id"))
+		}
+		f.Others, f.By = names(dropped), short(p.Object("by").String("name"))
 	}
 	return f
 }

@@ -211,10 +211,7 @@ func (w *svg) bar(b *Bar, y int) {
 		w.f(`<a href="%s">`, esc(w.l.Turn(b.Turn.ID)))
 	}
 	w.f(`<title>%s</title>`, esc(b.Title()))
-	for _, s := range b.Segments {
-		w.f(`<rect class="seg %s" x="%s" y="%d" width="%s" height="%d" rx="2"/>`,
-			class(s.Outcome), pc(s.From), y, pc(max(s.To-s.From, 0.001)), barHeight)
-	}
+	w.segments(b, y, barHeight)
 	if link {
 		w.f(`<rect class="turn" x="%s" y="%d" width="%s" height="%d" rx="2" pointer-events="all"/></a>`,
 			pc(b.From), y, pc(b.To-b.From), barHeight)

@@ -182,6 +182,17 @@ func randomRun(r *rand.Rand, n int) (facts []*Fact) {
 	return facts
 }
 
+// TestAbandoned gives up the turns that a run was abandoned with.
+func TestAbandoned(t *testing.T) {
+	p := Build(rows(t, Event, `
+		0 {"event_type":"turn_dispatched","run_id":"run_1","phase":"plan","status":"active","turn":{"turn_id":"t1","role_id":"pm"}}
+		5 {"event_type":"run_abandoned","run_id":"run_1","phase":"plan","status":"failed","payload":{"reason":"wrong goal","dropped_turns":[{"turn_id":"t1","role":"pm"}]}}`),
+		Options{Run: "run_1", Now: t0.Add(time.Hour)})
+	if p.Live || p.Turns[0].Outcome != GivenUp || !p.End.Equal(t0.Add(5*time.Minute)) {
+		t.Errorf("the turn is %s, the picture ends at %s, live %v", p.Turns[0].Outcome, p.End, p.Live)
+	}
+}
+
 func TestEveryDrawing(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 300, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -210,6 +221,11 @@ func TestEveryDrawing(t *testing.T) {
 			}
 			wellFormed(t, svg)
 			wellFormed(t, d.SVG(Look{Alone: true}))
+			small := d.Small("r1")
+			wellFormed(t, small)
+			if len(small) > 60<<10 || strings.Contains(small, "<text") || n > 0 && !strings.Contains(small, "class=\"seg ") {
+				t.Errorf("small, %d bytes: %.300s", len(small), small)
+			}
 			for _, hostile := range []string{"<script", "\x1b", "<b>"} {
 				if strings.Contains(svg, hostile) || strings.Contains(d.ASCII(80), "\x1b") {
 					t.Errorf("the drawing has %q", hostile)

@@ -98,6 +98,18 @@ func BuildHistory(f HistoryFacts) *ojson.Object {
 	)
 }
 
+// StandingRow is what the row of a run that has not ended would be if it ended now, with its
+// status; nil for a run that has its row, and without one.
+func StandingRow(f HistoryFacts) *ojson.Object {
+	s := f.State
+	if s == nil || s.Run() == "" || s.Status == wire.StatusIdle || s.Status.Ended() {
+		return nil
+	}
+	row := BuildHistory(f)
+	row.Set("status", string(s.Status))
+	return row
+}
+
 func cloneRows(rows []*ojson.Object) []*ojson.Object {
 	out := make([]*ojson.Object, len(rows))
 	for i, r := range rows {
