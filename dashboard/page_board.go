@@ -48,7 +48,13 @@ func board(v *view) error {
 				[]cell{code(coordinator.Program + " " + a.Command), text(a.Reason)})
 		}
 	}
-	v.Blocks = append(v.Blocks, next, initiativePhases(in), workstreams(v, in), repositories(v, in))
+	rows := in.Board()
+	v.Blocks = append(v.Blocks, next, initiativePhases(in))
+	if g := graph(rows); g != "" {
+		v.Blocks = append(v.Blocks, block{ID: "graph", Title: "What depends on what", Drawing: g,
+			Note: "An arrow leads from a workstream to what depends on it; the circle on it is the barrier, filled when it is satisfied. A square is a repository."})
+	}
+	v.Blocks = append(v.Blocks, workstreams(v, in, rows), repositories(v, in))
 	if g := st.PendingGate; g != nil {
 		v.Blocks = append(v.Blocks, block{ID: "gate", Title: "The gate that waits", Facts: []fact{
 			{"Gate", code(g.Gate)},
@@ -112,7 +118,7 @@ func initiativePhases(in *coordinator.Standing) block {
 const maxColumns = 10
 
 // workstreams is the board itself: a row a workstream, a column a repository.
-func workstreams(v *view, in *coordinator.Standing) block {
+func workstreams(v *view, in *coordinator.Standing, rows []coordinator.Row) block {
 	b := block{ID: "workstreams", Title: "Workstreams", Empty: "There are no workstreams.", Plain: true}
 	repos := in.Config.Repos.Keys()
 	columns := repos
@@ -123,7 +129,6 @@ func workstreams(v *view, in *coordinator.Standing) block {
 	for i := range t.Head {
 		t.Head[i] = plain(t.Head[i])
 	}
-	rows := in.Board()
 	var picked []int
 	picked, b.Older, b.Newer = v.windowOf("workstreams-", pageSize, len(rows), func(int) bool { return true })
 	for _, i := range picked {
