@@ -83,7 +83,11 @@ func turnPage(v *view) error {
 		v.Lead = "This turn was given up or sent back; its events tell."
 	}
 	if row != nil {
-		v.Blocks = append(v.Blocks, v.result(row), verification(row), objections(row), decided(row), v.changed(row))
+		v.Blocks = append(v.Blocks, v.result(row))
+		if b := claims(row); b != nil {
+			v.Blocks = append(v.Blocks, *b)
+		}
+		v.Blocks = append(v.Blocks, verification(row), objections(row), decided(row), v.changed(row))
 	}
 	if b := v.attempts(id); b != nil {
 		v.Blocks = append(v.Blocks, *b)
