@@ -62,6 +62,7 @@ type block struct {
 	Pre       string // text as it is
 	Diff      []diffLine
 	Filter    *filter
+	Ask       *answerForm
 	Older     string // addresses of the neighbouring pages of a list
 	Newer     string
 	Plain     bool // the list is in no order of time: its pages are the next and the previous

@@ -52,6 +52,8 @@ type Options struct {
 	Runner runner.Options   // how the run is looked at; its Now is Now
 	Every  time.Duration    // between two looks at the files; 200 ms when 0
 	Log    func(string)     // gets what goes wrong while serving; nil for nothing
+
+	AllowApprove bool // people may approve the gate that waits from the page
 }
 
 // Replay says what a replayed artifact is; its workspace is in Options.Dir.
@@ -67,6 +69,7 @@ type Server struct {
 	opt     Options
 	token   string
 	tickets tickets
+	looks   looks
 	pid     int
 	started time.Time
 	port    int

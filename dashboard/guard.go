@@ -91,7 +91,7 @@ func (s *Server) hostAllowed(w http.ResponseWriter, r *http.Request) bool {
 
 // methodAllowed answers everything that is not a look (docs/dashboard.md#who-gets-in).
 func (s *Server) methodAllowed(w http.ResponseWriter, r *http.Request) bool {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost && s.answerAllowed(r) {
 		return true
 	}
 	w.Header().Set("Allow", "GET, HEAD")

@@ -142,6 +142,9 @@ func (v *view) asked() block {
 	if n := si.Next; n != nil && v.srv.opt.Replay == nil {
 		b.Facts = append(b.Facts, fact{"Command", code(n.Command)}, fact{"Because", text(n.Reason)})
 	}
+	if v.srv.opt.AllowApprove {
+		b.All = cell{Text: "Approve it here", Href: approvePath}
+	}
 	docs := block{ID: "asked-documents", Title: "Documents to read"}
 	for _, path := range protocol.GateFiles(si.View.Config, from) {
 		if len(docs.Lead) < pageSize {

@@ -98,6 +98,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	page("/board", board)
 	page("/delegations", delegations)
 	page("/search", search)
+	mux.HandleFunc(approvePath, s.approve)
 	page("/", func(v *view) error { return errMissing{"There is no page at this address."} })
 	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
 		s.model.hub.serve(w, r, s.model.now().Version, s.done)
@@ -200,7 +201,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, make func(*view) e
 	status := http.StatusOK
 	if err := make(v); err != nil {
 		var missing errMissing
-		if errors.Is(err, errBusy) {
+		if errors.Is(err, errRefused) {
+			status = http.StatusConflict
+		} else if errors.Is(err, errBusy) {
 			w.Header().Set("Retry-After", "2")
 			status = http.StatusServiceUnavailable
 			v.Title, v.Lead, v.Blocks = "One moment", "Too much is being read just now; reload.", nil

@@ -22,7 +22,7 @@ type ConsentOptions struct {
 	Sign       bool          // sign a statement as git signs commits
 	Statements [][]byte      // statements signed before or elsewhere: DSSE envelopes
 	Expires    time.Duration // how long the statement that is signed now counts; a day when 0
-	Asked      attest.Asked  // terminal, automation, mcp; derived from Options.Terminal when ""
+	Asked      attest.Asked  // terminal, automation, mcp, page; derived from Options.Terminal when ""
 }
 
 func (o *ConsentOptions) proves() bool { return o.Sign || len(o.Statements) > 0 }

@@ -32,6 +32,8 @@ type dashboardOptions struct {
 	Port   int // 0: any
 	NoOpen bool
 	Daemon bool
+
+	AllowApprove bool
 }
 
 func dashboardPortFlag() *ucli.IntFlag {
@@ -42,11 +44,12 @@ func newDashboardCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "dashboard", Category: categoryView, Usage: "see the run in a browser",
 		Description: "A read-only view of the run, of the initiative, or of both: where it stands, who is waited for, what was decided, whether anything is wrong. " +
-			"It listens on this machine only, lets in holders of the token in the printed address, follows every change within a second, and changes nothing. ^C ends it.",
+			"It listens on this machine only, lets in holders of the token in the printed address, follows every change within a second, and changes nothing; with --allow-approve a person can approve a gate there, and the approval is signed. ^C ends it.",
 		Flags: []ucli.Flag{
 			dashboardPortFlag(),
 			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
 			&ucli.BoolFlag{Name: "daemon", Usage: "go on in the background; dashboard stop ends it"},
+			&ucli.BoolFlag{Name: "allow-approve", Usage: "let the gate that waits be approved from the page, signed with your key"},
 		},
 		Subcommands: []*ucli.Command{{
 			Name: "stop", Usage: "end the dashboard of this project",
@@ -66,7 +69,11 @@ func newDashboardCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return runDashboard(c.Context, f, &dashboardOptions{Port: port, NoOpen: c.Bool("no-open"), Daemon: c.Bool("daemon")})
+			o := &dashboardOptions{Port: port, NoOpen: c.Bool("no-open"), Daemon: c.Bool("daemon"), AllowApprove: c.Bool("allow-approve")}
+			if o.Daemon && o.AllowApprove {
+				return term.UsageErrorf("--allow-approve needs the terminal that your key may ask at; leave --daemon out")
+			}
+			return runDashboard(c.Context, f, o)
 		},
 	}
 }
@@ -84,7 +91,9 @@ func runDashboard(ctx context.Context, f *term.Factory, o *dashboardOptions) err
 	if err != nil {
 		return err
 	}
-	s, err := dashboard.New(ctx, dashboardOf(f, dir))
+	opt := dashboardOf(f, dir)
+	opt.AllowApprove = o.AllowApprove
+	s, err := dashboard.New(ctx, opt)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ const (
 	AskedTerminal   Asked = "terminal"
 	AskedAutomation Asked = "automation"
 	AskedMCP        Asked = "mcp"
+	AskedPage       Asked = "page" // a page of the dashboard
 )
 
 // File is a file a statement speaks of.
@@ -270,7 +271,7 @@ func (s *Statement) check() *wire.Error {
 	if !known {
 		return invalid("predicate.decision", "there is no decision %s", ojson.Shown(string(s.Decision)))
 	}
-	if !slices.Contains([]Asked{AskedTerminal, AskedAutomation, AskedMCP}, s.Asked) {
+	if !slices.Contains([]Asked{AskedTerminal, AskedAutomation, AskedMCP, AskedPage}, s.Asked) {
 		return invalid("predicate.asked", "nothing is asked by %s", ojson.Shown(string(s.Asked)))
 	}
 	for _, m := range s.members() {
