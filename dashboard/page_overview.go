@@ -259,10 +259,16 @@ func (v *view) lastEvents() block {
 	return b
 }
 
-// ofRun reports rows of the run that is shown; rows that name none belong to
-// whatever run they stand in.
+// ofRun reports rows of the run that is shown; rows that name none belong to whatever run went on
+// when they were written.
 func (v *view) ofRun(e *entry) bool {
-	return v.s.Sight == nil || e.Run == "" || v.s.Sight.View.Run == "" || e.Run == v.s.Sight.View.Run
+	if v.s.Sight == nil || v.s.Sight.View.Run == "" {
+		return true
+	}
+	if e.Run == "" {
+		return e.Time.IsZero() || !e.Time.Before(instant(wire.OrEmpty(v.s.Sight.View.State.CreatedAt)))
+	}
+	return e.Run == v.s.Sight.View.Run
 }
 
 func (v *view) about() block {

@@ -63,8 +63,12 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%d small pictures of 3 runs", n)
 		}
 	}
-	if got := v.page("/"); !strings.Contains(got, `href="/runs"`) {
+	got := v.page("/")
+	if !strings.Contains(got, `href="/runs"`) {
 		t.Error("the overview does not lead to the runs")
+	}
+	if strings.Contains(got, "DEC-002") {
+		t.Error("a decision of an earlier run, whose row names none, is shown as one of this run")
 	}
 	for _, path := range []string{"/runs/run_x", "/runs/%3Cb%3E", compare(first, "run_x"), compare("<b>", first), compare("run_", "run_")} {
 		if code, _, body := v.fetch("GET", path); code != 404 || strings.Contains(body, "<b>") {
