@@ -37,7 +37,7 @@ func (e *Extra) Delete(key string) { delete(e.unknown, key) }
 // Clone returns an independent copy; value copies each unknown member, nil
 // means CloneValue.
 func (e *Extra) Clone(value func(Value) Value) Extra {
-	c := Extra{order: slices.Clone(e.order)}
+	c := Extra{order: slices.Clip(e.order)} // none of it is changed where it stands
 	if value == nil {
 		value = CloneValue
 	}
@@ -219,7 +219,7 @@ func decodeStruct(o *Object, rv reflect.Value, path string, errs *[]FieldError) 
 	var extra *Extra
 	if l.extra >= 0 {
 		extra = rv.Field(l.extra).Addr().Interface().(*Extra)
-		*extra = Extra{order: slices.Clone(o.Keys())}
+		*extra = Extra{order: slices.Clip(o.Keys())}
 	}
 	for k, v := range o.All() {
 		if i, ok := l.byName[k]; ok {

@@ -2,6 +2,7 @@ package ojson
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -99,6 +100,11 @@ type decoder struct {
 	data []byte
 	pos  int
 	lim  Limits
+
+	// What the objects and arrays that are open have so far, so that each is made once,
+	// of the size it has.
+	keys []string
+	vals []any
 }
 
 func (d *decoder) errorf(format string, args ...any) *SyntaxError {
@@ -172,7 +178,7 @@ func (d *decoder) object(depth int) (Value, error) {
 		d.pos++
 		return o, nil
 	}
-	o.grow(4)
+	k, v := len(d.keys), len(d.vals)
 	for {
 		d.space()
 		if d.pos >= len(d.data) || d.data[d.pos] != '"' {
@@ -189,14 +195,15 @@ func (d *decoder) object(depth int) (Value, error) {
 		}
 		d.pos++
 		d.space()
-		v, err := d.value(depth + 1)
+		val, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		if i := o.find(key); i < 0 {
-			o.add(key, v)
+		if i := o.among(d.keys[k:], key); i < 0 {
+			d.keys, d.vals = append(d.keys, key), append(d.vals, val)
+			o.note(d.keys[k:])
 		} else if d.lim.LastWins {
-			o.vals[i] = v
+			d.vals[v+i] = val
 		} else {
 			d.pos = at
 			return nil, d.errorf("duplicate member %q", key)
@@ -210,6 +217,8 @@ func (d *decoder) object(depth int) (Value, error) {
 			d.pos++
 		case '}':
 			d.pos++
+			o.keys, o.vals = slices.Clone(d.keys[k:]), slices.Clone(d.vals[v:])
+			d.keys, d.vals = d.keys[:k], d.vals[:v]
 			return o, nil
 		default:
 			return nil, d.errorf("expected ',' or '}', found %s", d.show())
@@ -218,20 +227,20 @@ func (d *decoder) object(depth int) (Value, error) {
 }
 
 func (d *decoder) array(depth int) (Value, error) {
-	a := []any{}
 	d.pos++
 	d.space()
 	if d.pos < len(d.data) && d.data[d.pos] == ']' {
 		d.pos++
-		return a, nil
+		return []any{}, nil
 	}
+	from := len(d.vals)
 	for {
 		d.space()
 		v, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		a = append(a, v)
+		d.vals = append(d.vals, v)
 		d.space()
 		if d.pos >= len(d.data) {
 			return nil, d.errorf("unexpected end of input inside an array")
@@ -241,6 +250,8 @@ func (d *decoder) array(depth int) (Value, error) {
 			d.pos++
 		case ']':
 			d.pos++
+			a := slices.Clone(d.vals[from:])
+			d.vals = d.vals[:from]
 			return a, nil
 		default:
 			return nil, d.errorf("expected ',' or ']', found %s", d.show())

@@ -19,9 +19,12 @@ type members[V any] struct {
 }
 
 // find returns the place of a name, -1 for none.
-func (m *members[V]) find(key string) int {
+func (m *members[V]) find(key string) int { return m.among(m.keys, key) }
+
+// among is find with the names that m will have.
+func (m *members[V]) among(keys []string, key string) int {
 	if m.at == nil {
-		return slices.Index(m.keys, key)
+		return slices.Index(keys, key)
 	}
 	if i, ok := m.at[key]; ok {
 		return i
@@ -53,21 +56,26 @@ func (m *members[V]) grow(n int) {
 // add appends a name that is not there yet.
 func (m *members[V]) add(key string, v V) {
 	m.keys, m.vals = append(m.keys, key), append(m.vals, v)
+	m.note(m.keys)
+}
+
+// note takes the last of the names into the index.
+func (m *members[V]) note(keys []string) {
 	switch {
 	case m.at != nil:
-		m.at[key] = len(m.keys) - 1
-	case len(m.keys) > fewMembers:
-		m.index()
+		m.at[keys[len(keys)-1]] = len(keys) - 1
+	case len(keys) > fewMembers:
+		m.index(keys)
 	}
 }
 
-func (m *members[V]) index() {
+func (m *members[V]) index(keys []string) {
 	m.at = nil
-	if len(m.keys) <= fewMembers {
+	if len(keys) <= fewMembers {
 		return
 	}
-	m.at = make(map[string]int, len(m.keys))
-	for i, k := range m.keys {
+	m.at = make(map[string]int, len(keys))
+	for i, k := range keys {
 		m.at[k] = i
 	}
 }
@@ -80,18 +88,19 @@ func (m *members[V]) remove(key string) {
 	}
 	m.keys = slices.Delete(slices.Clone(m.keys), i, i+1)
 	m.vals = slices.Delete(slices.Clone(m.vals), i, i+1)
-	m.index()
+	m.index(m.keys)
 }
 
-// clone returns a copy; value copies each value, nil means they need no copying.
+// clone returns a copy; value copies each value, nil means they need no copying. The names
+// are shared: none is ever changed where it stands.
 func (m *members[V]) clone(value func(V) V) members[V] {
-	c := members[V]{keys: slices.Clone(m.keys), vals: slices.Clone(m.vals)}
+	c := members[V]{keys: slices.Clip(m.keys), vals: slices.Clone(m.vals)}
 	if value != nil {
 		for i, v := range c.vals {
 			c.vals[i] = value(v)
 		}
 	}
-	c.index()
+	c.index(c.keys)
 	return c
 }
 

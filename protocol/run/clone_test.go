@@ -139,6 +139,9 @@ func collect(v reflect.Value, into map[uintptr]bool, each func(uintptr, reflect.
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if name := v.Type().Field(i).Name; v.Type().PkgPath() == reflect.TypeFor[ojson.Extra]().PkgPath() && (name == "keys" || name == "order") {
+				continue // names of members are never changed where they stand
+			}
 			collect(v.Field(i), into, each)
 		}
 	}
