@@ -590,7 +590,7 @@ func TestCodecsRoundTrip(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			part, err := readPart(f, off, maxObjectSize, HexLen(format)/2)
+			part, err := readPart(f, new(sync.Pool), off, maxObjectSize, HexLen(format)/2)
 			_ = f.Close()
 			if err != nil || part.kind != o.Kind || !bytes.Equal(part.data, o.Data) {
 				rt.Fatalf("packed: %+v %v", part, err)
@@ -648,7 +648,7 @@ func FuzzPackIndex(f *testing.F) {
 			}
 		}
 		if off >= 0 {
-			_, _ = readPart(bytes.NewReader(pack), off, maxObjectSize, 20)
+			_, _ = readPart(bytes.NewReader(pack), new(sync.Pool), off, maxObjectSize, 20)
 		}
 	})
 }

@@ -51,7 +51,7 @@ func (d *deltas) read(p *packIndex, off int64) (kind string, data []byte, err er
 		if err != nil {
 			return "", nil, err
 		}
-		part, err := readPart(f, off, d.limit, int(p.hlen))
+		part, err := readPart(f, &p.windows, off, d.limit, int(p.hlen))
 		if err != nil {
 			return "", nil, err
 		}

@@ -5,6 +5,7 @@ package git
 import (
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"sync"
 )
@@ -62,36 +63,37 @@ type packPart struct {
 }
 
 // readPart reads the entry at off, of at most limit bytes. hashLen is the length of an id in
-// bytes.
-func readPart(pack io.ReaderAt, off, limit int64, hashLen int) (part packPart, err error) {
+// bytes; windows are those of the pack.
+func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen int) (part packPart, err error) {
 	w, ok := windows.Get().(*window)
 	if !ok {
 		w = &window{}
 	}
 	defer windows.Put(w)
-	defer w.look(nil, 0)
-	w.look(pack, off)
-	if err := w.fill(); err != nil {
+	if err := w.look(pack, off); err != nil {
 		return part, err
 	}
-	e, err := entryHeader(w.buf[:w.n], off)
+	defer func() { w.src = nil }()
+	head := w.buf[w.at:w.n]
+	e, err := entryHeader(head, off)
 	if err != nil {
 		return part, err
 	}
 	if e.size > limit {
 		return part, Errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size, limit)
 	}
-	w.at = int(e.data - off)
+	used := int(e.data - off)
 	if part.kind = e.kind; e.kind == "" {
-		n, err := part.baseOf(w.buf[:w.n], w.at, off, hashLen)
+		n, err := part.baseOf(head, used, off, hashLen)
 		if err != nil {
 			return part, err
 		}
-		w.at += n
+		used += n
 	}
+	w.at += used
 	// A deflate stream never grows its content by more than a few bytes per
 	// block, so this is far enough and a lying size reads too little.
-	w.end = off + int64(w.at) + e.size + e.size/512 + 4096
+	w.end = off + int64(used) + e.size + e.size/512 + 4096
 	z, err := inflate(w)
 	if err != nil {
 		return part, err
@@ -120,20 +122,43 @@ func (d *packPart) baseOf(b []byte, at int, off int64, hashLen int) (n int, err 
 	return n, nil
 }
 
-var windows sync.Pool // of *window
+// Bounds of a window: its size, how much of it is before what it was made for, and how
+// much of an entry has to be in it for its header to be, reference to a base and all.
+const (
+	windowSize = 16 << 10
+	windowBack = 8 << 10
+	entryHead  = 64
+)
 
-// window reads a file from some place on. Most entries of our packs fit into it,
-// header and all, and cost one system call.
+// window is a part of a pack. What is read together was mostly written together, before or
+// after: the window stays where it is until something is asked for that is not in it, and
+// most entries cost no system call.
 type window struct {
 	src   io.ReaderAt
-	off   int64 // of what is read next
+	off   int64 // of what is read next, where buf[n] would be
 	end   int64 // nothing from here on is read
 	at, n int   // buf[at:n] is not yet taken
-	buf   [8 << 10]byte
+	buf   [windowSize]byte
 }
 
-func (w *window) look(src io.ReaderAt, off int64) {
-	w.src, w.off, w.end, w.at, w.n = src, off, off+int64(len(w.buf)), 0, 0
+// look makes what is at off the next to be taken.
+func (w *window) look(src io.ReaderAt, off int64) error {
+	w.src, w.end = src, math.MaxInt64
+	if from := w.off - int64(w.n); off >= from && off+entryHead <= w.off {
+		w.at = int(off - from)
+		return nil
+	}
+	w.off = max(0, off-windowBack)
+	back := int(off - w.off)
+	err := w.fill()
+	if w.at = back; w.n <= back {
+		w.off, w.at, w.n = 0, 0, 0
+		if err == nil {
+			err = io.EOF
+		}
+		return err
+	}
+	return nil
 }
 
 // fill reads on; io.EOF at the end.

@@ -5,6 +5,7 @@ package git
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -69,13 +70,14 @@ type packIndex struct {
 	data []byte // whole content of a small index
 	file *os.File
 	// Of a larger one: how often it was asked, and its content once that was often.
-	asked  atomic.Int32
-	loaded atomic.Pointer[[]byte]
-	pack   atomic.Pointer[os.File] // the pack itself, see openPack
-	n      uint32                  // objects
-	size   int64
-	fan    [256]uint32
-	hlen   int64
+	asked   atomic.Int32
+	loaded  atomic.Pointer[[]byte]
+	pack    atomic.Pointer[os.File] // the pack itself, see openPack
+	windows sync.Pool               // of *window, parts of the pack
+	n       uint32                  // objects
+	size    int64
+	fan     [256]uint32
+	hlen    int64
 }
 
 // find returns the pack and offset of an object; nil when it is in none that
@@ -293,7 +295,10 @@ func (p *packIndex) ask() {
 	}
 }
 
-// find is a binary search among the ids that share the first byte.
+// guesses is how often find looks where an id would be were all equally far from each other.
+const guesses = 4
+
+// find searches the ids that share the first byte.
 func (p *packIndex) find(raw []byte) (offset int64, ok bool) {
 	if int64(len(raw)) != p.hlen {
 		return 0, false
@@ -303,18 +308,23 @@ func (p *packIndex) find(raw []byte) (offset int64, ok bool) {
 		lo = p.fan[raw[0]-1]
 	}
 	p.ask()
-	buf := make([]byte, p.hlen)
-	for lo < hi {
+	var buf [sha256.Size]byte
+	want := uint64(binary.BigEndian.Uint32(raw[1:]))
+	from, to := uint64(0), uint64(1)<<32 // ids between lo and hi lie between these
+	for n := 0; lo < hi; n++ {
 		mid := lo + (hi-lo)/2
-		id, err := p.part(idxHeader+idxFanout+int64(mid)*p.hlen, buf)
+		if n < guesses && from <= want && want < to { // in an index that is out of order they need not
+			mid = lo + uint32(uint64(hi-lo)*(want-from)/(to-from))
+		}
+		id, err := p.part(idxHeader+idxFanout+int64(mid)*p.hlen, buf[:p.hlen])
 		if err != nil {
 			return 0, false
 		}
 		switch c := bytes.Compare(raw, id); {
 		case c < 0:
-			hi = mid
+			hi, to = mid, uint64(binary.BigEndian.Uint32(id[1:]))+1
 		case c > 0:
-			lo = mid + 1
+			lo, from = mid+1, uint64(binary.BigEndian.Uint32(id[1:]))
 		default:
 			return p.offset(mid)
 		}

@@ -4,6 +4,7 @@ package git
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,9 +83,8 @@ func ParseTree(format string, data []byte) ([]TreeEntry, error) {
 		return nil, fmt.Errorf("unknown object format %q", format)
 	}
 	var out []TreeEntry
-	// Canonical order puts "a" and "a/" (file and directory) apart, so a
-	// repeated name need not be adjacent.
-	var names map[string]bool
+	all := string(data) // names are parts of it
+	ids := make([]byte, 0, len(data)/(n+8)*2*n)
 	for len(data) > 0 {
 		sp := bytes.IndexByte(data[:min(len(data), 8)], ' ')
 		if sp < 1 {
@@ -99,24 +99,28 @@ func ParseTree(format string, data []byte) ([]TreeEntry, error) {
 		if end < 0 || len(data) < end+1+n {
 			return nil, errors.New("tree ends in the middle of an entry")
 		}
-		e := TreeEntry{Mode: mode, Name: string(data[:end]), OID: OIDFromRaw(data[end+1 : end+1+n])}
+		from := len(all) - len(data)
+		e := TreeEntry{Mode: mode, Name: all[from : from+end]}
+		ids = hex.AppendEncode(ids, data[end+1:end+1+n])
 		data = data[end+1+n:]
 		if err := checkEntry(e); err != nil {
 			return nil, err
 		}
-		if len(out) > 0 {
-			if CompareEntries(out[len(out)-1], e) >= 0 {
-				return nil, fmt.Errorf("tree entry %q is out of order", e.Name)
-			}
-			if names == nil {
-				names = map[string]bool{out[0].Name: true}
-			}
-			if names[e.Name] {
+		if len(out) > 0 && CompareEntries(out[len(out)-1], e) >= 0 {
+			return nil, fmt.Errorf("tree entry %q is out of order", e.Name)
+		}
+		// Canonical order puts "a" and "a/" (file and directory) apart: between them are
+		// names that begin with "a".
+		for i := len(out) - 1; i >= 0 && strings.HasPrefix(out[i].Name, e.Name); i-- {
+			if len(out[i].Name) == len(e.Name) {
 				return nil, fmt.Errorf("tree entry %q occurs twice", e.Name)
 			}
-			names[e.Name] = true
 		}
 		out = append(out, e)
+	}
+	hexes := OID(ids)
+	for i := range out {
+		out[i].OID = hexes[2*n*i : 2*n*(i+1)]
 	}
 	return out, nil
 }
