@@ -155,6 +155,7 @@ type opReader struct {
 	configOID git.OID
 	repo      []run.Line // of the ledger at repoOID
 	repoOID   git.OID
+	repoStays bool                 // the ledger is the same before all operations of the span
 	last      *protocol.Transition // what the operation before yielded, nil when not known
 }
 
@@ -166,6 +167,9 @@ type visitor func(i int, op *RecordedOp) (*protocol.Transition, error)
 
 func (p *opReader) span(ops []OpInfo, from, to int, visit visitor) error {
 	p.last = nil
+	if err := p.repoSpan(ops, from, to); err != nil {
+		return err
+	}
 	for a := from; a < to; a += stretch {
 		b := min(a+stretch, to)
 		start := p.last
@@ -310,19 +314,44 @@ func (p *opReader) before(op *RecordedOp, prev git.OID) (*protocol.Snapshot, err
 	return snap, p.repoRows(snap, prev)
 }
 
+// repoSpan compares the repository decisions at both ends of a span. A ledger only grows, and
+// a row that was amended does not become what it was, unless another tool's change was taken
+// in: the same at both ends, it is the same all along, and need not be looked up each time.
+func (p *opReader) repoSpan(ops []OpInfo, from, to int) error {
+	p.repoStays = false
+	if slices.ContainsFunc(ops[from:to], func(op OpInfo) bool { return op.Name == protocol.OpExternal }) {
+		return nil
+	}
+	first, err := p.repoAt(ops[max(from-1, 0)].Tree)
+	if err != nil {
+		return nil // the operation that needs it says so
+	}
+	last, err := p.repoAt(ops[to-1].Tree)
+	p.repoStays = err == nil && first == last && first == p.repoOID
+	return nil
+}
+
 // repoRows reads the repository decisions, which rarely change.
 func (p *opReader) repoRows(snap *protocol.Snapshot, tree git.OID) error {
-	e, found, err := p.r.lookup(tree, ledgerTreePath(wire.LedgerRepoDecisions))
-	if err != nil || !found {
-		return err
-	}
-	if p.repoOID != e.OID {
-		data, err := p.r.readLedger(tree, wire.LedgerRepoDecisions)
-		if err != nil {
+	if !p.repoStays {
+		if _, err := p.repoAt(tree); err != nil {
 			return err
 		}
-		p.repo, p.repoOID = slices.Collect(rowsOf(data)), e.OID
 	}
 	snap.RepoDecisions = p.repo
 	return nil
+}
+
+// repoAt takes the rows that a tree has, and returns the id of their ledger, "" for none.
+func (p *opReader) repoAt(tree git.OID) (git.OID, error) {
+	e, _, err := p.r.lookup(tree, ledgerTreePath(wire.LedgerRepoDecisions))
+	if err != nil || e.OID == p.repoOID {
+		return e.OID, err
+	}
+	data, err := p.r.readLedger(tree, wire.LedgerRepoDecisions)
+	if err != nil {
+		return "", err
+	}
+	p.repo, p.repoOID = slices.Collect(rowsOf(data)), e.OID
+	return e.OID, nil
 }
