@@ -32,7 +32,7 @@ type Report struct {
 
 // proofTTL is how long a lease lasts in the proof, proofLimit the proof itself.
 const (
-	proofTTL   = 500 * time.Millisecond
+	proofTTL   = 3 * time.Second // a renewal may come late on a machine that has much to do
 	proofLimit = 2 * time.Minute
 )
 
