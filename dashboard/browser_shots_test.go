@@ -31,7 +31,7 @@ const (
 
 // pictures are the views that have one.
 var pictures = []string{"overview", "overview-dark", "overview-phone", "timeline", "turn", "operation", "decisions",
-	"events", "hooks", "delegations", "integrity", "board", "search", "replay"}
+	"events", "hooks", "delegations", "integrity", "board", "search", "replay", "runs", "approve"}
 
 // TestPictures holds the documentation to having a picture of each view, and no
 // other.
@@ -113,6 +113,28 @@ func TestTakePictures(t *testing.T) {
 	take(v, "events", "/event-log")
 	take(v, "integrity", "/integrity")
 	take(v, "search", "/search?q=greet")
+	v.stop()
+	r, err := runner.Open(t.Context(), finished, runner.Options{Now: now, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, because := range []string{"The goal has changed.", ""} {
+		if _, err := r.AssignTurn(t.Context(), runner.AssignOptions{NewRun: true}); err != nil {
+			t.Fatal(err)
+		}
+		if because == "" {
+			break
+		}
+		if _, err := r.Abandon(t.Context(), because); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v = serve(t, Options{Dir: finished, Now: still(now().Add(20 * time.Minute))})
+	v.enter(ctx, t)
+	take(v, "runs", "/runs")
 
 	now, seed = clockwork(time.Second)
 	dir := testrepo.New(t, testrepo.Options{}).Dir
@@ -120,8 +142,7 @@ func TestTakePictures(t *testing.T) {
 		runner.ProjectOptions{ID: "shop", Name: "Shop", Goal: "Sell things."}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := runner.Open(t.Context(), dir, runner.Options{Now: now, Seed: seed})
-	if err != nil {
+	if r, err = runner.Open(t.Context(), dir, runner.Options{Now: now, Seed: seed}); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
@@ -147,6 +168,9 @@ func TestTakePictures(t *testing.T) {
 	v = serve(t, Options{Dir: initiative(t)})
 	v.enter(ctx, t)
 	take(v, "board", "/board")
+	v = serve(t, Options{Dir: atGate(t), AllowApprove: true})
+	v.enter(ctx, t)
+	take(v, "approve", approvePath)
 }
 
 // picture writes what is seen of the page, as small as it goes without loss.
