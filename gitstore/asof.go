@@ -99,8 +99,18 @@ func (l *layout) lay(op string) (*AsOf, error) {
 	if err != nil {
 		return nil, err
 	}
+	ops, err := s.Chain(l.ctx, out.Run, out.Op)
+	if err != nil {
+		return nil, err
+	}
+	// What looks at no file of the project, such as a gate that is denied, does not say
+	// where the code was: where it was before.
+	head := ""
+	for i := len(ops) - 1; i >= 0 && head == ""; i-- {
+		head = ops[i].CodeHead
+	}
 	documents := gateDocuments(cfg)
-	l.checkout(detail.CodeHead, documents)
+	l.checkout(head, documents)
 	quiet := cfg.Raw.Clone()
 	quiet.Delete("notifications")
 	data, err := x.ConfigBytes()
@@ -116,7 +126,7 @@ func (l *layout) lay(op string) (*AsOf, error) {
 	if _, err := s.Repair(l.ctx, FromRef, RepairOptions{Run: detail.Run}); err != nil {
 		return nil, err
 	}
-	return out, l.evidence(s, out, cfg)
+	return out, l.evidence(s, ops, head, documents)
 }
 
 // checkout brings the gate documents of the code's commit, where it is in this clone; every
@@ -155,18 +165,17 @@ func (l *layout) write(name string, data []byte) error {
 	return nil
 }
 
-// evidence writes the gate documents that an operation on the same commit of the code has
-// read: they were not committed yet.
-func (l *layout) evidence(s *Store, at *AsOf, cfg *config.Config) error {
-	ops, err := s.Chain(l.ctx, at.Run, at.Op)
-	if err != nil {
-		return err
-	}
+// evidence writes the gate documents that an operation of ops on the commit head of the code
+// has read: they were not committed yet.
+func (l *layout) evidence(s *Store, ops []OpInfo, head string, documents []string) error {
 	want := make(map[string]bool)
-	for _, d := range gateDocuments(cfg) {
+	for _, d := range documents {
 		want[d] = true
 	}
-	for i := len(ops) - 1; i >= 0 && len(want) > 0 && ops[i].CodeHead == at.CodeHead; i-- {
+	for i := len(ops) - 1; i >= 0 && len(want) > 0; i-- {
+		if at := ops[i].CodeHead; at != "" && at != head {
+			break
+		}
 		err := s.EachOp(l.ctx, ops, i, i+1, func(_ int, op *RecordedOp) (*protocol.Transition, error) {
 			for _, f := range protocol.GateEvidence(op.Record.Op) {
 				if !want[f.Path] {
