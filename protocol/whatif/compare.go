@@ -87,7 +87,7 @@ func (c *Compared) steps(before, after []*verdict.Step, cut bool, gate string) {
 	for _, b := range before {
 		a := match(b)
 		if a == nil {
-			if !cut && b.Verdict != verdict.Pass {
+			if !cut && b.Verdict != verdict.Pass && !c.told(b) {
 				c.step(b, nil, gate)
 			}
 			continue
@@ -99,6 +99,17 @@ func (c *Compared) steps(before, after []*verdict.Step, cut bool, gate string) {
 			c.step(nil, a, gate)
 		}
 	}
+}
+
+// told reports a rule that is in the table already: a gate is asked before an acceptance and again
+// after it, and one that differs the first time is not asked a second time.
+func (c *Compared) told(s *verdict.Step) bool {
+	for i := range c.Differences {
+		if d := &c.Differences[i]; d.Rule == s.Rule && d.Subject == s.Subject {
+			return true
+		}
+	}
+	return false
 }
 
 // subjectMoves lists rules asked once for each operation, whatever they are about.
