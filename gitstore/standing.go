@@ -146,7 +146,7 @@ func (s *Store) preferAuto(ctx context.Context, remote string) error {
 // operation has to be decided again on what is there now.
 func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch bool) error {
 	p := refPush{Name: m.Ref.Name, New: m.Ref.New, Old: m.Ref.Old}
-	said, err := pushRefs(ctx, s.repo, remote, []refPush{p}, s.branchAlong(ctx, branch)...)
+	said, err := pushRefs(ctx, s.repo, remote, []refPush{p}, s.branchAlong(ctx, remote, branch)...)
 	if err != nil {
 		return err
 	}

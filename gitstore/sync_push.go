@@ -47,7 +47,7 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		return false, err
 	}
 	refs = append(refs, conflicts...)
-	extra := s.branchAlong(ctx, opt.Branch)
+	extra := s.branchAlong(ctx, y.Remote, opt.Branch)
 	if len(refs) == 0 && len(extra) == 0 {
 		return false, nil
 	}
@@ -87,30 +87,57 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 	return again, s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+oneLine(y.Remote))
 }
 
-// branchAlong is the branch that is checked out, if it is to be pushed along.
-func (s *Store) branchAlong(ctx context.Context, along bool) []string {
+// branchAlong is the branch that is checked out, if it is to be pushed along and has commits that
+// the remote was not seen to have. One that is only behind is not pushed: it would be refused, and
+// the operation with it, though nothing has gone apart.
+func (s *Store) branchAlong(ctx context.Context, remote string, along bool) []string {
 	if !along {
 		return nil
 	}
+	branch := s.branch(ctx)
+	if branch == "" {
+		return nil
+	}
+	if there, err := s.repo.ReadRef(ctx, trackingBranch(remote, branch)); err == nil && there != "" {
+		here, err := s.repo.ReadRef(ctx, branch)
+		if err != nil || here == "" {
+			return nil // no commit yet
+		}
+		if behind, err := s.repo.Ancestor(ctx, here, there); err == nil && behind {
+			return nil
+		}
+	}
+	return []string{branch}
+}
+
+// branch is the branch that is checked out, "" for a detached HEAD.
+func (s *Store) branch(ctx context.Context) string {
 	head, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil {
-		return nil // a detached HEAD
+		return ""
 	}
-	return []string{strings.TrimSpace(string(head))}
+	return strings.TrimSpace(string(head))
+}
+
+// trackingBranch is where a branch of a remote is remembered.
+func trackingBranch(remote, branch string) string {
+	return remoteRefs + remote + "/" + strings.TrimPrefix(branch, "refs/heads/")
 }
 
 // FollowBranch takes over the commits that the remote's branch of the same name has in
 // addition, with the files of the work tree, as git merge --ff-only does. What git would
 // refuse there stays as it is: the branches went apart, or a changed file is in the way.
 func (s *Store) FollowBranch(ctx context.Context, remote string) error {
-	for _, branch := range s.branchAlong(ctx, true) {
-		there := remoteRefs + remote + "/" + strings.TrimPrefix(branch, "refs/heads/")
-		if oid, err := s.repo.ReadRef(ctx, there); err != nil || oid == "" {
-			return err
-		}
-		if _, err := s.repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil && git.ExitCode(err) < 0 {
-			return err
-		}
+	branch := s.branch(ctx)
+	if branch == "" {
+		return nil
+	}
+	there := trackingBranch(remote, branch)
+	if oid, err := s.repo.ReadRef(ctx, there); err != nil || oid == "" {
+		return err
+	}
+	if _, err := s.repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil && git.ExitCode(err) < 0 {
+		return err
 	}
 	return nil
 }

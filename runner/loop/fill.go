@@ -197,6 +197,9 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 		switch code {
 		case wire.CodeRoleActive, wire.CodeTurnActive, wire.CodeAtCapacity:
 			l.stale = true
+			if l.state().ActiveTurns.Len() == 0 {
+				return true // another machine or a person gave a turn in between
+			}
 		}
 		if overtaken(err) {
 			l.stale = true
