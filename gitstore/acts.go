@@ -32,12 +32,9 @@ func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, e
 		repo:    repo,
 		objects: repo.Objects(),
 	}
-	tip, err := s.readRun(ctx, runID)
+	tip, err := s.newest(ctx, runID)
 	if err != nil {
 		return nil, err
-	}
-	if tip == "" {
-		return nil, noRun(runID)
 	}
 	ops, err := s.logFrom(ctx, tip, 0)
 	if err != nil {

@@ -8,11 +8,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -153,6 +155,9 @@ func (f *fsck) runs() ([]git.Ref, error) {
 			return nil, nil
 		}
 		tip, err := f.s.readRun(f.ctx, run)
+		if err == nil && tip == "" && f.opt.Run != "" {
+			tip, err = f.s.archivedTip(f.ctx, run)
+		}
 		if err != nil {
 			return nil, f.fault(run, "", err)
 		}
@@ -167,6 +172,13 @@ func (f *fsck) runs() ([]git.Ref, error) {
 	refs, err := f.s.repo.ListRefs(f.ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
+	}
+	past, err := f.s.tips(f.ctx, archive.PastPrefix)
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range slices.Sorted(maps.Keys(past)) {
+		refs = append(refs, git.Ref{Name: git.RunRefPrefix + run, OID: past[run]})
 	}
 	var out []git.Ref
 	for _, ref := range refs {

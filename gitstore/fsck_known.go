@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -68,6 +69,21 @@ func (f *fsck) known() error {
 	if err != nil {
 		return err
 	}
+	past, err := f.s.tips(f.ctx, archive.PastPrefix)
+	if err != nil {
+		return err
+	}
+	for run, tip := range past {
+		have = append(have, git.Ref{Name: git.RunRefPrefix + run, OID: tip})
+	}
+	// An operation that lost when two sides were joined is kept by its conflict.
+	lost, err := f.s.tips(f.ctx, ConflictRefPrefix)
+	if err != nil {
+		return err
+	}
+	for name, tip := range lost {
+		have = append(have, git.Ref{Name: ConflictRefPrefix + name, OID: tip})
+	}
 	return f.missing(have)
 }
 
@@ -95,12 +111,22 @@ func (f *fsck) missing(have []git.Ref) error {
 	for _, ref := range have {
 		delete(known, strings.TrimPrefix(ref.Name, git.RunRefPrefix))
 	}
+	// An archived run is where the list says; a command that names it fetches it.
+	archived, err := s.ArchiveList(f.ctx)
+	if err != nil {
+		return err
+	}
+	ends := make(map[git.OID]bool, len(archived))
+	for run, e := range archived {
+		delete(known, run)
+		ends[git.OID(e.Op)] = true
+	}
 	f.mu.Lock()
 	elsewhere := maps.Clone(f.elsewhere)
 	previous := maps.Clone(f.previous)
 	f.mu.Unlock()
 	for op, run := range previous {
-		if !slices.ContainsFunc(have, func(r git.Ref) bool { return f.leadsTo(r.OID, op) }) {
+		if !ends[op] && !slices.ContainsFunc(have, func(r git.Ref) bool { return f.leadsTo(r.OID, op) }) {
 			f.absent("", fmt.Sprintf("run %s names operation %s as the last one of the run before it, and no run here holds that", run, op.Short()))
 		}
 	}

@@ -71,13 +71,18 @@ func (in *inspection) seen() git.OID {
 	return in.tip.op
 }
 
-// readRun returns the tip of a run, "" when it has no ref.
+// readRun returns the tip of a run, "" when it has no ref. One that is in the archive has
+// its ref there.
 func (s *Store) readRun(ctx context.Context, run string) (git.OID, error) {
 	ref, err := git.RunRef(run)
 	if err != nil {
 		return "", err
 	}
-	return s.repo.ReadRef(ctx, ref)
+	tip, err := s.repo.ReadRef(ctx, ref)
+	if err != nil || tip != "" {
+		return tip, err
+	}
+	return s.pastTip(ctx, run)
 }
 
 // inspectOnce is one look. ref is the name of the ref it depended on, if any; in

@@ -36,12 +36,9 @@ func (f *RunFiles) Paths() []string {
 // empty op means the newest. Nothing is written.
 func (s *Store) Materialize(ctx context.Context, run string, op git.OID) (*RunFiles, error) {
 	if op == "" {
-		tip, err := s.readRun(ctx, run)
+		tip, err := s.newest(ctx, run)
 		if err != nil {
 			return nil, err
-		}
-		if tip == "" {
-			return nil, noRun(run)
 		}
 		if err := s.believe(ctx, run, tip); err != nil {
 			return nil, err
@@ -60,7 +57,7 @@ func noRun(run string) *git.Error {
 		return git.Errorf(CodeNoRun, nil, "no run has been recorded here").WithHint("start one with git agentxchain assign, or fetch refs/agentxchain/runs/* from another clone")
 	}
 	return git.Errorf(CodeNoRun, nil, "run %s has no record in this repository", run).
-		WithHint("list what is here with git for-each-ref refs/agentxchain/runs, or fetch the run from another clone")
+		WithHint("git agentxchain runs list --all shows what is here; or fetch the run from another clone")
 }
 
 func (rec *recorded) materialize() (*RunFiles, error) {

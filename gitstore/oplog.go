@@ -77,12 +77,9 @@ func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error
 	if run == "" {
 		return nil, s.noRunHere(ctx)
 	}
-	tip, err := s.readRun(ctx, run)
+	tip, err := s.newest(ctx, run)
 	if err != nil {
 		return nil, err
-	}
-	if tip == "" {
-		return nil, noRun(run)
 	}
 	return s.logFrom(ctx, tip, limit)
 }

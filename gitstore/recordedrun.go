@@ -30,9 +30,13 @@ type RecordedRun struct {
 // RunTip returns the newest operation of a run, "" when the run has no record here.
 func (s *Store) RunTip(ctx context.Context, run string) (git.OID, error) { return s.readRun(ctx, run) }
 
-// newest is RunTip of a run that has to have a record; without one the error is no_run.
+// newest is RunTip of a run that has to have a record; without one the error is no_run. An
+// archived run whose operations are not here is fetched.
 func (s *Store) newest(ctx context.Context, run string) (git.OID, error) {
 	op, err := s.readRun(ctx, run)
+	if err == nil && op == "" {
+		op, err = s.archivedTip(ctx, run)
+	}
 	if err == nil && op == "" {
 		err = noRun(run)
 	}

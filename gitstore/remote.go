@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -45,12 +46,18 @@ func TrackingPrefix(remote string) string { return remoteRefs + remote + "/agent
 // trackingConflicts is the same for conflicts.
 func trackingConflicts(remote string) string { return remoteRefs + remote + "/agentxchain/conflicts/" }
 
+// trackingArchive is the same for the lists of archived runs.
+func trackingArchive(remote string) string {
+	return remoteRefs + remote + "/agentxchain/archive-list/"
+}
+
 // RunRefspecs are the lines of remote.<name>.fetch that bring records into tracking names.
 // They are forced: a tracking name says where the remote is, also when it went back.
 func RunRefspecs(remote string) []string {
 	return []string{
 		"+" + git.RunRefPrefix + "*:" + TrackingPrefix(remote) + "*",
 		"+" + ConflictRefPrefix + "*:" + trackingConflicts(remote) + "*",
+		"+" + archive.ListPrefix + "*:" + trackingArchive(remote) + "*",
 	}
 }
 
@@ -133,8 +140,7 @@ func TrackRuns(ctx context.Context, r *git.Repository, remote string) (bool, err
 func fetchRuns(ctx context.Context, r *git.Repository, remote string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
 	defer stop()
-	fetch := []string{"-c", "fetch.fsckObjects=true", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
+	fetch := fetchArgs()
 	records := append(append(slices.Clone(fetch), "--prune", "--", remote), RunRefspecs(remote)...)
 	var err error
 	for range 4 {
@@ -154,6 +160,21 @@ func fetchRuns(ctx context.Context, r *git.Repository, remote string) error {
 	}
 	return git.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, complaintOf(err)).
 		WithHint("git fetch %s shows more; nothing here has changed", remote)
+}
+
+// fetchArgs are those of a fetch that moves only what it names and checks every object.
+func fetchArgs() []string {
+	return []string{"-c", "fetch.fsckObjects=true", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
+}
+
+// fetchSome fetches what a refspec or an object id names, and nothing else. With --prune
+// the names go that the remote no longer has.
+func fetchSome(ctx context.Context, r *git.Repository, remote, prune, what string) error {
+	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+	defer stop()
+	_, err := r.Git.Transport().Run(ctx, nil, append(fetchArgs(), prune, "--", remote, what)...)
+	return err
 }
 
 // complaintOf is what git said, without its first line when that only names the address.

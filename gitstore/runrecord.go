@@ -4,9 +4,13 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -32,10 +36,11 @@ func (x *RunRecord) Believe() error {
 	return v.Err()
 }
 
-// RunRecords returns the runs of the repository, the one that moved last first.
+// RunRecords returns the runs of the repository, archived ones that are here too, the one
+// that moved last first.
 // One git process; nothing of a run is read before it is asked for.
 func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
-	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(objecttype) %(refname)", git.RunRefPrefix)
+	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(objecttype) %(refname)", git.RunRefPrefix, archive.PastPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +50,26 @@ func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
 		if len(f) != 3 || f[1] != git.KindCommit {
 			continue // no run of ours; fsck names it
 		}
-		runs = append(runs, RunRecordAt(ctx, r, strings.TrimPrefix(f[2], git.RunRefPrefix), git.OID(f[0])))
+		run := strings.TrimPrefix(strings.TrimPrefix(f[2], git.RunRefPrefix), archive.PastPrefix)
+		runs = append(runs, RunRecordAt(ctx, r, run, git.OID(f[0])))
 	}
 	return runs, nil
+}
+
+// ArchivedRecords returns the runs that the archive of a server keeps, the one that ended
+// last first.
+func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
+	list, err := archive.ReadAll(ctx, r, archive.KeepPrefix)
+	if err != nil {
+		return nil, err
+	}
+	entries := slices.Collect(maps.Values(list))
+	slices.SortFunc(entries, func(a, b *archive.Entry) int { return cmp.Or(cmp.Compare(b.Ended, a.Ended), cmp.Compare(a.Run, b.Run)) })
+	out := make([]*RunRecord, len(entries))
+	for i, e := range entries {
+		out[i] = RunRecordAt(ctx, r, e.Run, git.OID(e.Op))
+	}
+	return out, nil
 }
 
 // RunRecordAt is a run as one operation recorded it.

@@ -48,12 +48,13 @@ type SyncOptions struct {
 
 // States of a run after a sync.
 const (
-	SyncSame    = "same"    // both sides have the same operations
-	SyncCame    = "came"    // operations came from the remote
-	SyncWent    = "went"    // operations went to it
-	SyncJoined  = "joined"  // both went on; ours were decided again after theirs
-	SyncWaits   = "waits"   // something has to come first; Why says what
-	SyncRefused = "refused" // what the remote has is not believed, or it takes nothing
+	SyncSame    = "same"     // both sides have the same operations
+	SyncCame    = "came"     // operations came from the remote
+	SyncWent    = "went"     // operations went to it
+	SyncJoined  = "joined"   // both went on; ours were decided again after theirs
+	SyncWaits   = "waits"    // something has to come first; Why says what
+	SyncRefused = "refused"  // what the remote has is not believed, or it takes nothing
+	SyncArchive = "archived" // it left the runs here for the archive
 )
 
 // SyncedRun is what a sync did with one run.
@@ -83,7 +84,9 @@ type Synced struct {
 	Notices  []string
 	Entered  string // the run that was brought into this work tree
 	Pushed   bool   // the remote has taken something
+	Retired  int    // archived runs that the remote no longer names one by one
 
+	retire []refPush // run refs of archived runs that the remote still has
 	byName map[string]*SyncedRun
 }
 
@@ -132,6 +135,9 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 			return y, nil
 		}
 		again, err := s.pushAll(ctx, y, opt)
+		if err == nil && !again {
+			again, err = s.pushArchive(ctx, y)
+		}
 		if err == nil && y.Pushed {
 			err = s.preferAuto(ctx, remote)
 		}
@@ -244,7 +250,7 @@ func (s *Store) takeConflicts(ctx context.Context, remote string) error {
 		}
 		moves = append(moves, git.RefUpdate{Name: ref, New: oid, Old: here[name]})
 	}
-	slices.SortFunc(moves, func(a, b git.RefUpdate) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(moves, byName)
 	return s.repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+oneLine(remote))
 }
 
@@ -258,3 +264,5 @@ func OpenConflicts(list []*protocol.Conflict) int {
 	}
 	return n
 }
+
+func byName(a, b git.RefUpdate) int { return cmp.Compare(a.Name, b.Name) }

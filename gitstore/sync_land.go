@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -27,6 +28,10 @@ type landing struct {
 	begun []*SyncedRun     // runs that are new here, with the remote's tip
 	moves []git.RefUpdate  // of remembered tips
 	heads map[git.OID]bool // commits of the project that were looked for: is it here?
+
+	list archive.List       // archived runs, as both sides know them
+	past map[string]git.OID // those whose operations are here
+	used map[string]string  // runs that work trees are in
 }
 
 // landAll takes over what the remote has, under the lock.
@@ -51,8 +56,11 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 	if l.seen, err = s.tips(ctx, SeenRefPrefix+y.Remote+"/"); err != nil {
 		return err
 	}
+	if err := l.archives(ctx); err != nil {
+		return err
+	}
 	names := make([]string, 0, len(l.here)+len(l.there))
-	for _, m := range []map[string]git.OID{l.here, l.there, l.seen} {
+	for _, m := range []map[string]git.OID{l.here, l.there, l.seen, l.stray()} {
 		for name := range m {
 			names = append(names, name)
 		}
@@ -85,6 +93,9 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 
 // land takes over one run of the remote.
 func (l *landing) land(ctx context.Context, name, current string) error {
+	if over, err := l.landArchived(ctx, name, current); err != nil || over {
+		return err
+	}
 	s, r := l.s, l.y.run(name)
 	here, there, seen := l.here[name], l.there[name], l.seen[name]
 	r.Tip, r.There, r.from = here, there, there

@@ -95,11 +95,8 @@ func (s *Store) believe(ctx context.Context, run string, op git.OID) error {
 // being received.
 func VerifyRun(ctx context.Context, r *git.Repository, run string, op git.OID) (*Verdict, error) {
 	if op == "" {
-		ref, err := git.RunRef(run)
-		if err != nil {
-			return nil, err
-		}
-		if op, err = r.ReadRef(ctx, ref); err != nil {
+		var err error
+		if op, err = (&Store{repo: r}).readRun(ctx, run); err != nil {
 			return nil, err
 		}
 		if op == "" {

@@ -30,6 +30,7 @@ const (
 	SyncSame    = gitstore.SyncSame
 	SyncWaits   = gitstore.SyncWaits
 	SyncRefused = gitstore.SyncRefused
+	SyncArchive = gitstore.SyncArchive
 )
 
 // Sync brings the runs of this repository and of a remote together. An agent cannot ask
@@ -49,6 +50,9 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 func (r *Runner) sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	r.after = nil
 	opt.Wait, opt.Reindex = max(0, r.opt.LockWait), reindex
+	if err := r.archiveOld(ctx, opt.Wait); err != nil {
+		return nil, err
+	}
 	y, err := r.Store.Sync(ctx, opt)
 	if err == nil {
 		r.noteClaims(ctx)

@@ -110,12 +110,20 @@ func (g *guarded) preReceive() error {
 	if err != nil {
 		return err
 	}
+	past, err := gitstore.ArchivedRecords(g.ctx, g.repo)
+	if err != nil {
+		return err
+	}
+	runs = append(runs, past...)
 	// Runs that come with the push confirm the records that come with it.
 	w := &witness{g: g}
 	var pushed []*gitstore.RunRecord
 	for _, m := range moves {
 		run, ok := strings.CutPrefix(m.ref, git.RunRefPrefix)
 		if !ok {
+			if err := g.archiveMoved(m); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := g.runMoved(run, m, w); err != nil {

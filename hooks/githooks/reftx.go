@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -120,9 +121,12 @@ const maxOps = 20000
 // operation of it follows from the one before by the rules.
 func (g *guarded) runMoved(run string, m move, w *witness) error {
 	if m.new == "" {
+		if kept, err := archive.Keeps(g.ctx, g.repo, run, m.old); err != nil || kept {
+			return err
+		}
 		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: "the record of the run would be gone",
-			Hint: "keep it; to remove it anyway: git agentxchain hooks uninstall, then git update-ref -d " +
-				m.ref})
+			Hint: "keep it: git agentxchain runs archive, then git agentxchain sync; to remove it anyway: " +
+				"git agentxchain hooks uninstall, then git update-ref -d " + m.ref})
 		return nil
 	}
 	if cut, err := gitstore.CutBack(g.ctx, g.repo, run, m.old, m.new); err != nil || cut {
@@ -149,6 +153,46 @@ func (g *guarded) runMoved(run string, m move, w *witness) error {
 			Message: why,
 			Hint:    "git agentxchain fsck --replay --run " + run + ", in the clone it comes from",
 		})
+	}
+	return err
+}
+
+// archiveMoved judges a ref of the archive: it loses nothing that it named or kept.
+func (g *guarded) archiveMoved(m move) error {
+	lost := func(what string) {
+		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: what, Hint: "git agentxchain sync joins both sides"})
+	}
+	year, list := strings.CutPrefix(m.ref, archive.ListPrefix)
+	if !list {
+		var keeps bool
+		if year, keeps = strings.CutPrefix(m.ref, archive.KeepPrefix); !keeps {
+			return nil
+		}
+	}
+	switch {
+	case m.new == "":
+		lost("archived runs would be gone")
+		return nil
+	case !archive.ValidYear(year):
+		lost(wire.Quoted(year) + " is no year")
+		return nil
+	case m.old == "":
+		return nil
+	}
+	if !list {
+		in, err := g.repo.Ancestor(g.ctx, m.old, m.new)
+		if err == nil && !in {
+			lost("it would no longer keep what it kept")
+		}
+		return err
+	}
+	before, err := archive.Read(g.ctx, g.repo, m.old)
+	if err != nil {
+		return err
+	}
+	after, err := archive.Read(g.ctx, g.repo, m.new)
+	if err == nil && !before.Merge(after).Equal(after) {
+		lost("archived runs would be missing from the list")
 	}
 	return err
 }

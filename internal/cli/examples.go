@@ -261,6 +261,22 @@ sync
 git agentxchain sync
 git agentxchain sync upstream
 
+runs list
+git agentxchain runs list
+git agentxchain runs list --archived
+
+runs show
+git agentxchain runs show run_7cd8c6c4
+
+runs archive
+git agentxchain runs archive --older-than 90d --dry-run
+
+runs unarchive
+git agentxchain runs unarchive run_7cd8c6c4
+
+runs prune
+git agentxchain runs prune --older-than 365d
+
 conflicts
 git agentxchain conflicts
 

@@ -99,7 +99,7 @@ func syncPayload(y *runner.Synced, open int) *ojson.Object {
 		}
 		runs = append(runs, o)
 	}
-	return ojson.NewObject("remote", y.Remote, "runs", runs, "entered", ojson.OrNull(y.Entered), "tries", y.Tries,
+	return ojson.NewObject("remote", y.Remote, "runs", runs, "entered", ojson.OrNull(y.Entered), "tries", y.Tries, "retired", y.Retired,
 		"open_conflicts", open)
 }
 
@@ -141,7 +141,11 @@ func printSync(p *term.Printer, y *runner.Synced, open int) {
 	if moved > listedRuns {
 		p.Printf("%s more came or went; --json lists them.\n", text.Count(moved-listedRuns, "run", "runs"))
 	}
+	if y.Retired > 0 {
+		p.Printf("%s moved into the archive of %s.\n", counted(y.Retired, "run"), remote)
+	}
 	switch {
+	case y.Retired > 0:
 	case len(y.Runs) == 0:
 		p.Printf("No run here, and none on %s.\n", remote)
 	case same == len(y.Runs):
@@ -175,6 +179,8 @@ func syncLine(r *runner.SyncedRun, remote string) string {
 	switch r.State {
 	case runner.SyncRefused:
 		parts = append(parts, "refused ("+r.Code+")")
+	case runner.SyncArchive:
+		parts = append(parts, "archived")
 	case runner.SyncWaits:
 		parts = append(parts, "waits")
 	}

@@ -39,6 +39,7 @@ func ExitTable() []exitRow {
 		{ExitFailed, "failed, or finished with findings", []ExitCode{
 			{"failed", "something failed that has no code of its own"},
 			{"findings", "the check ran to its end and found something wrong"},
+			{"run_removed", "a person has given the operations of the run up"},
 			{"not_found", "the named run, turn, gate, operation or decision does not exist"},
 			{"base_missing", "the commit a turn started from is not in this repository"},
 			{"object_too_large", "a git object is larger than a record can be"},
@@ -186,6 +187,10 @@ func ExitTable() []exitRow {
 			{"signing_failed", "the program that git signs with made no signature"},
 			{"signers_invalid", "the list of revoked signers cannot be understood, so that no signature counts"},
 			{"remote_refused", "the remote does not take the record of a run"},
+			{"run_not_ended", "only a run that is over can be archived"},
+			{"run_in_use", "a work tree is in the run that was to be archived"},
+			{"run_not_archived", "the run is not in the archive, or its operations are not here"},
+			{"run_not_elsewhere", "no remote is known to keep the run that was to be pruned"},
 			{"conflict_settled", "the conflict was settled before"},
 			{"project_exists", "the directory already has a governed project"},
 			{"file_exists", "a file would have been overwritten"},

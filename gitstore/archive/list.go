@@ -1,0 +1,144 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+const (
+	// ListPrefix is where the list of each year is: below it the year.
+	ListPrefix = git.RefSpace + "archive-list/"
+	// KeepPrefix is where a remote keeps the operations of archived runs: below it the
+	// year, a commit whose parents are the newest operations of those runs.
+	KeepPrefix = git.RefSpace + "archive/"
+	// PastPrefix is where a clone keeps an archived run: below it the run.
+	PastPrefix = git.RefSpace + "past/"
+)
+
+// States of an Entry.
+const (
+	Archived = "archived"
+	Live     = "live"    // it was taken out of the archive
+	Removed  = "removed" // its operations were given up, for the reason in Because
+)
+
+// Entry is what the list says of one run.
+type Entry struct {
+	Run     string `json:"run_id"`
+	State   string `json:"state"`
+	Change  int    `json:"change"` // counts the changes of the entry: of two the higher one holds
+	Op      string `json:"op"`     // the run's newest operation
+	Ops     int    `json:"operations"`
+	Status  string `json:"status"`
+	Ended   string `json:"ended_at"` // time of the newest operation
+	By      string `json:"by"`       // who made the change
+	At      string `json:"at"`
+	Because string `json:"because,omitempty"`
+	Extra   ojson.Extra
+}
+
+// Year is the list an entry belongs to.
+func (e *Entry) Year() string {
+	if t, err := time.Parse(time.RFC3339, e.Ended); err == nil {
+		return t.UTC().Format("2006")
+	}
+	return ""
+}
+
+func (e *Entry) line() []byte { return ojson.Compact(ojson.Marshal(e)) }
+
+// List are the entries of one year, or of all, by run.
+type List map[string]*Entry
+
+// maxList bounds a list that is read, in bytes: some 200,000 runs.
+const maxList = 64 << 20
+
+// decode reads a list. Lines that are no entries are left out: what came from elsewhere is
+// not trusted to be one.
+func decode(data []byte, format string) List {
+	out := make(List)
+	if len(data) > maxList {
+		return out
+	}
+	for line := range bytes.Lines(data) {
+		o, err := ojson.DecodeObject(line)
+		if err != nil {
+			continue
+		}
+		e := &Entry{}
+		if errs := ojson.Unmarshal(o, e); len(errs) > 0 || git.BadRunID(e.Run) != "" || !git.OID(e.Op).Valid(format) ||
+			e.Year() == "" || e.Change < 1 || !slices.Contains([]string{Archived, Live, Removed}, e.State) {
+			continue
+		}
+		out[e.Run] = newer(out[e.Run], e)
+	}
+	return out
+}
+
+func (l List) encode() []byte {
+	var b bytes.Buffer
+	for _, run := range slices.Sorted(maps.Keys(l)) {
+		b.Write(l[run].line())
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// Merge returns the entries of both lists; of two entries of a run the newer change holds.
+// The order of the lists makes no difference, so that every clone comes to the same list.
+func (l List) Merge(other List) List {
+	out := maps.Clone(l)
+	if out == nil {
+		out = make(List)
+	}
+	for run, e := range other {
+		out[run] = newer(out[run], e)
+	}
+	return out
+}
+
+// newer chooses between two entries of one run. Two clones that changed it at once made
+// changes of the same number: then the longer record holds, and the one made first.
+func newer(a, b *Entry) *Entry {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	c := cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.Ops, b.Ops), cmp.Compare(b.At, a.At), bytes.Compare(a.line(), b.line()))
+	if c < 0 {
+		return b
+	}
+	return a
+}
+
+// Equal reports two lists of the same entries.
+func (l List) Equal(other List) bool {
+	return len(l) == len(other) && bytes.Equal(l.encode(), other.encode())
+}
+
+// Year returns the entries of one year.
+func (l List) Year(year string) List {
+	out := make(List)
+	for run, e := range l {
+		if e.Year() == year {
+			out[run] = e
+		}
+	}
+	return out
+}
+
+// Archived returns the entry of a run that is in the archive, nil when it is not.
+func (l List) Archived(run string) *Entry {
+	if e := l[run]; e != nil && e.State == Archived {
+		return e
+	}
+	return nil
+}

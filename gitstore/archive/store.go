@@ -1,0 +1,148 @@
+package archive
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// listFile is the only file of a list's commit, and of a commit that keeps operations.
+const listFile = "runs.jsonl"
+
+// maxParents bounds the parents of one commit; more operations take a chain of commits.
+const maxParents = 400
+
+// Years returns the years below a prefix of refs, each with its commit.
+func Years(ctx context.Context, r *git.Repository, prefix string) (map[string]git.OID, error) {
+	refs, err := r.ListRefs(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]git.OID, len(refs))
+	for _, ref := range refs {
+		year := strings.TrimPrefix(ref.Name, prefix)
+		if ValidYear(year) && ref.OID != "" && ref.Target == "" && !ref.Broken {
+			out[year] = ref.OID
+		}
+	}
+	return out, nil
+}
+
+// ValidYear reports the name of a year.
+func ValidYear(s string) bool { return len(s) == 4 && strings.Trim(s, "0123456789") == "" }
+
+// Read reads the list a commit holds.
+func Read(ctx context.Context, r *git.Repository, commit git.OID) (List, error) {
+	if commit == "" {
+		return make(List), nil
+	}
+	_, data, err := r.Objects().Read(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	c, err := git.ParseCommit(r.ObjectFormat, data)
+	if err != nil {
+		return nil, git.Corrupt(commit, err)
+	}
+	if _, data, err = r.Objects().Read(ctx, c.Tree); err != nil {
+		return nil, err
+	}
+	tree, err := git.ParseTree(r.ObjectFormat, data)
+	if err != nil {
+		return nil, git.Corrupt(c.Tree, err)
+	}
+	i := slices.IndexFunc(tree, func(e git.TreeEntry) bool { return e.Name == listFile && !e.IsTree() })
+	if i < 0 {
+		return make(List), nil
+	}
+	if _, data, err = r.Objects().Read(ctx, tree[i].OID); err != nil {
+		return nil, err
+	}
+	return decode(data, r.ObjectFormat), nil
+}
+
+// ReadAll reads the lists of all years below a prefix as one.
+func ReadAll(ctx context.Context, r *git.Repository, prefix string) (List, error) {
+	years, err := Years(ctx, r, prefix)
+	if err != nil {
+		return nil, err
+	}
+	all := make(List)
+	for _, commit := range years {
+		l, err := Read(ctx, r, commit)
+		if err != nil {
+			return nil, err
+		}
+		all = all.Merge(l)
+	}
+	return all, nil
+}
+
+// Write writes a commit that holds a list, with these parents.
+func Write(ctx context.Context, r *git.Repository, l List, by git.Signature, subject string, parents ...git.OID) (git.OID, error) {
+	blob := git.NewObject(r.ObjectFormat, git.KindBlob, l.encode())
+	tree := git.NewObject(r.ObjectFormat, git.KindTree, git.EncodeTree([]git.TreeEntry{{Name: listFile, Mode: git.ModeFile, OID: blob.OID}}))
+	data, err := git.EncodeCommit(r.ObjectFormat, &git.Commit{
+		Tree:      tree.OID,
+		Parents:   parents,
+		Author:    by,
+		Committer: by,
+		Message:   subject + "\n",
+	})
+	if err != nil {
+		return "", git.Errorf(git.CodeObjectInvalid, err, "the list of archived runs cannot be written as a commit")
+	}
+	commit := git.NewObject(r.ObjectFormat, git.KindCommit, data)
+	return commit.OID, r.Objects().Write(ctx, []git.Object{blob, tree, commit})
+}
+
+// Join writes the commit that keeps the operations of l after those that before keeps.
+func Join(ctx context.Context, r *git.Repository, before git.OID, l List, by git.Signature) (git.OID, error) {
+	kept, err := Read(ctx, r, before)
+	if err != nil {
+		return "", err
+	}
+	var tips []git.OID
+	for run, e := range l {
+		if k := kept[run]; k == nil || k.Op != e.Op {
+			tips = append(tips, git.OID(e.Op))
+		}
+	}
+	slices.Sort(tips)
+	kept = kept.Merge(l)
+	for some := range slices.Chunk(tips, maxParents) {
+		parents := some
+		if before != "" {
+			parents = append([]git.OID{before}, some...)
+		}
+		if before, err = Write(ctx, r, kept, by, "archive: runs that are over", parents...); err != nil {
+			return "", err
+		}
+	}
+	return before, nil
+}
+
+// Keeps reports whether the archive of a repository keeps a run with an operation: its list
+// says so, and the year's commit leads there.
+func Keeps(ctx context.Context, r *git.Repository, run string, op git.OID) (bool, error) {
+	l, err := ReadAll(ctx, r, ListPrefix)
+	if err != nil {
+		return false, err
+	}
+	e := l.Archived(run)
+	if e == nil {
+		return false, nil
+	}
+	keep, err := r.ReadRef(ctx, KeepPrefix+e.Year())
+	if err != nil || keep == "" {
+		return false, err
+	}
+	for _, way := range [][2]git.OID{{op, git.OID(e.Op)}, {git.OID(e.Op), keep}} {
+		if in, err := r.Ancestor(ctx, way[0], way[1]); err != nil || !in {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,196 @@
+// The runs of a repository: which there are, and which of them are in the archive
+// (docs/teams.md#archived-runs).
+
+package runner
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Archived runs.
+type (
+	ArchiveEntry   = archive.Entry
+	ArchiveOptions = gitstore.ArchiveOptions
+	ArchiveDone    = gitstore.ArchiveDone
+	PruneOptions   = gitstore.PruneOptions
+	PruneDone      = gitstore.PruneDone
+)
+
+// Places of a run in this clone.
+const (
+	PlaceLive   = "live"     // a run ref
+	PlacePast   = "archived" // in the archive, and its operations are here
+	PlaceAway   = "fetched on demand"
+	PlaceRemove = "removed" // a person has given its operations up
+)
+
+// RunRow is a run of the repository.
+type RunRow struct {
+	Run     string
+	Place   string
+	Op      OpID
+	Status  string
+	At      time.Time // of the newest operation
+	Last    string    // name of the newest operation, "" when it is not here
+	Archive *ArchiveEntry
+}
+
+// RunList lists the runs of the repository, the one that moved last first: live ones,
+// archived ones or both, at most limit (0: all).
+func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([]RunRow, error) {
+	list, err := r.Store.ArchiveList(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []RunRow
+	if live {
+		tips, err := r.Store.RunTips(ctx, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tips {
+			row := RunRow{Run: t.Run, Place: PlaceLive, Op: t.Ref.OID, At: t.Last.Time, Last: t.Last.Name}
+			if st, err := r.Store.StateAt(ctx, t.Ref.OID); err == nil {
+				row.Status = string(st.Status)
+			}
+			out = append(out, row)
+		}
+	}
+	if archived {
+		past, err := r.Store.PastRuns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		seen := make(map[string]bool, len(out))
+		for _, row := range out {
+			seen[row.Run] = true // it went on after it was archived
+		}
+		for _, e := range list {
+			if row, ok := archivedRow(e, past[e.Run]); ok && !seen[e.Run] {
+				out = append(out, row)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b RunRow) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Run, b.Run)) })
+	if limit > 0 && len(out) > limit {
+		out = out[:limit]
+	}
+	return out, nil
+}
+
+func archivedRow(e *ArchiveEntry, past OpID) (RunRow, bool) {
+	row := RunRow{Run: e.Run, Op: OpID(e.Op), Status: e.Status, Archive: e}
+	row.At, _ = time.Parse(time.RFC3339, e.Ended)
+	switch {
+	case e.State == archive.Removed:
+		row.Place = PlaceRemove
+	case e.State != archive.Archived:
+		return row, false
+	case past != "":
+		row.Place = PlacePast
+	default:
+		row.Place = PlaceAway
+	}
+	return row, true
+}
+
+// RunNamed is one run of the repository. The operations of an archived run that are not
+// here are fetched. Codes: no_run, run_removed.
+func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
+	list, err := r.Store.ArchiveList(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ops, err := r.Store.Log(ctx, name, 1)
+	if err != nil {
+		return nil, err
+	}
+	row := &RunRow{Run: ops[0].Run, Place: PlaceLive, Op: ops[0].Op, At: ops[0].Time, Last: ops[0].Name}
+	if st, err := r.Store.StateAt(ctx, row.Op); err == nil {
+		row.Status = string(st.Status)
+	}
+	past, err := r.Store.PastRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if past[row.Run] == row.Op {
+		row.Place, row.Archive = PlacePast, list.Archived(row.Run)
+	}
+	return row, nil
+}
+
+// ArchiveRuns moves runs that are over into the archive. Only a person does it, as what
+// others see changes with it. Codes: inside_dispatched_turn, and those of Store.Archive.
+func (r *Runner) ArchiveRuns(ctx context.Context, opt ArchiveOptions) (*ArchiveDone, error) {
+	if err := r.personOnly("archive runs", "git agentxchain runs archive"); err != nil {
+		return nil, err
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	opt.Wait = max(0, r.opt.LockWait)
+	return r.Store.Archive(ctx, opt)
+}
+
+// UnarchiveRuns makes archived runs runs again.
+func (r *Runner) UnarchiveRuns(ctx context.Context, runs []string) ([]*ArchiveEntry, error) {
+	if err := r.personOnly("take runs out of the archive", "git agentxchain runs unarchive"); err != nil {
+		return nil, err
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	return r.Store.Unarchive(ctx, runs, max(0, r.opt.LockWait))
+}
+
+// PruneRuns lets the operations of archived runs go from this clone.
+func (r *Runner) PruneRuns(ctx context.Context, opt PruneOptions) (*PruneDone, error) {
+	if err := r.personOnly("prune runs", "git agentxchain runs prune"); err != nil {
+		return nil, err
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	opt.Wait = max(0, r.opt.LockWait)
+	return r.Store.Prune(ctx, opt)
+}
+
+// keyArchiveAfter has a sync archive runs that ended longer ago than it says. It is a
+// setting of the clone: how long a record stays among the live ones is housekeeping, and
+// no rule that a run is judged by.
+const keyArchiveAfter = "agentxchain.archiveAfter"
+
+// archiveOld archives what agentxchain.archiveAfter says.
+func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
+	value := r.Store.Setting(ctx, keyArchiveAfter)
+	if value == "" || value == "never" {
+		return nil
+	}
+	age, err := ParseAge(value)
+	if err != nil {
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: keyArchiveAfter, Message: keyArchiveAfter + ": " + err.Error(),
+			Hint: "git config " + keyArchiveAfter + " 90d"}
+	}
+	_, err = r.Store.Archive(ctx, ArchiveOptions{Before: r.Store.Now().Add(-age), Wait: wait})
+	return err
+}
+
+// ParseAge reads an age: 90d, 12w, 36h.
+func ParseAge(s string) (time.Duration, error) {
+	bad := &wire.Error{Code: wire.CodeInvalidArgument, Message: wire.Quoted(s) + " is no age.", Hint: "such as 90d, 12w or 36h"}
+	unit, ok := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[s[max(0, len(s)-1):]]
+	if !ok {
+		return 0, bad
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(s[:len(s)-1]))
+	if err != nil || n < 0 || n > 100000 {
+		return 0, bad
+	}
+	return time.Duration(n) * unit, nil
+}
