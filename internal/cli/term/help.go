@@ -112,7 +112,8 @@ func printOverview(p *Printer, groups []string, cmds []*ucli.Command) {
 	}
 	printIndented(p, t)
 	p.Println()
-	p.prose("\"git agentxchain help COMMAND\" or \"COMMAND -h\" explains a command; \"help TOPIC\" a topic.", 0)
+	p.prose("\"git agentxchain help COMMAND\" or \"COMMAND -h\" explains a command; \"help TOPIC\" a topic. "+
+		"--help shows manual pages, once \"git agentxchain man --install\" has written them.", 0)
 }
 
 // printIndented prints a table two columns in.

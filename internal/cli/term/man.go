@@ -29,8 +29,9 @@ func ManCommand(f *Factory, category string) *ucli.Command {
 		ArgsUsage: "[COMMAND...]",
 		Description: "Prints the page of the program, or of one command, as roff source for man(1).\n" +
 			"git turns \"git agentxchain --help\" into \"man git-agentxchain\", so that only\n" +
-			"works after --install. --install writes every page under the user's own manual\n" +
-			"directory, $XDG_DATA_HOME/man/man1 or ~/.local/share/man/man1.",
+			"works after --install; -h works without. --install writes every page under\n" +
+			"$XDG_DATA_HOME/man or ~/.local/share/man when man looks there, which it does when\n" +
+			"~/.local/bin is on PATH; else beside the program, when that is in your home.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "install", Usage: "write the pages where man finds them", Destination: &opts.Install},
 			&ucli.StringFlag{Name: "to", Usage: "with --install: write into `DIR` instead", Destination: &opts.To},
@@ -66,7 +67,10 @@ func runMan(f *Factory, opts manOptions) error {
 }
 
 func installMan(f *Factory, cmds []*ucli.Command, to string) error {
-	dir, err := manDir(f, to)
+	dir, searched, err := manDir(f)
+	if to != "" {
+		dir, err = f.Path(to)
+	}
 	if err != nil {
 		return err
 	}
@@ -87,24 +91,17 @@ func installMan(f *Factory, cmds []*ucli.Command, to string) error {
 			return Errorf("io_failed", "cannot write the manual page %s: %w", name, err)
 		}
 	}
-	f.Out.Emit(ojson.NewObject("directory", dir, "pages", names), func(p *Printer) {
+	answer := ojson.NewObject("directory", dir, "pages", names)
+	if to == "" {
+		answer.Set("searched", searched)
+	}
+	f.Out.Emit(answer, func(p *Printer) {
 		p.Printf("%d pages written to %s\n", len(names), Clean(dir))
+		if to == "" && !searched {
+			p.Printf("man does not look there yet; put this into your shell's profile:\n  export MANPATH=\"%s:$MANPATH\"\n", Clean(filepath.Dir(dir)))
+		}
 	})
 	return nil
-}
-
-// manDir is where the user's own pages live; man(1) looks there by itself.
-func manDir(f *Factory, to string) (string, error) {
-	if to != "" {
-		return f.Path(to)
-	}
-	if d := f.Env.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) {
-		return filepath.Join(d, "man", "man1"), nil
-	}
-	if h := f.Env.Getenv("HOME"); filepath.IsAbs(h) {
-		return filepath.Join(h, ".local", "share", "man", "man1"), nil
-	}
-	return "", UsageErrorf("there is no home directory to install manual pages in; name a directory with --to")
 }
 
 func manOverview(groups []string, cmds []*ucli.Command) string {

@@ -79,7 +79,8 @@ func environmentTopic() string {
   GIT_EDITOR, VISUAL, EDITOR  the editor of "turn edit"; vi without any
   GIT_TERMINAL_PROMPT         0: never ask a question
   GIT_PROGRESS_DELAY          seconds before progress shows (default 1)
-  XDG_DATA_HOME               where "man --install" puts the pages
+  XDG_DATA_HOME               where "man --install" puts the pages, when
+                              man looks there
 
 Git settings
   color.agentxchain, color.ui   colour on a terminal
