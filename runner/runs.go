@@ -183,7 +183,7 @@ func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 
 // ParseAge reads an age: 90d, 12w, 36h.
 func ParseAge(s string) (time.Duration, error) {
-	bad := &wire.Error{Code: wire.CodeInvalidArgument, Message: wire.Quoted(s) + " is no age.", Hint: "such as 90d, 12w or 36h"}
+	bad := &wire.Error{Code: wire.CodeInvalidArgument, Message: wire.Quoted(s) + " is not an age such as 90d, 12w or 36h."}
 	unit, ok := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[s[max(0, len(s)-1):]]
 	if !ok {
 		return 0, bad
