@@ -30,7 +30,31 @@ func (l *loop) follow() bool {
 		l.polls = 0
 		return false
 	}
-	return true
+	return !l.awaitCheckpoint()
+}
+
+// checkpointPolls is how often a loop looks again for a commit that another machine owes.
+const checkpointPolls = 5
+
+// awaitCheckpoint waits while the files of a turn that another machine had accepted are not
+// committed there: work that began without them would go apart from them. A commit that does not
+// come is not waited for again.
+func (l *loop) awaitCheckpoint() bool {
+	if l.opt.NoCheckpoint || l.view.Index == nil {
+		return false
+	}
+	for _, turn := range l.view.Index.Uncheckpointed.All() {
+		if l.owed[turn] >= checkpointPolls {
+			continue
+		}
+		if l.owed == nil {
+			l.owed = make(map[string]int)
+		}
+		l.owed[turn]++
+		l.leaveToOthers()
+		return true
+	}
+	return false
 }
 
 // othersHave reports that a turn is not for this loop: another clone has claimed it. A

@@ -40,6 +40,7 @@ type loop struct {
 	stopped   bool
 	polls     int             // looks at the remote since it last had something new
 	elsewhere map[string]bool // turns that other clones work on, as of the last look
+	owed      map[string]int  // turns of other machines whose commit was waited for, and how often
 	judged    bool            // a turn was carried out, or its staged result judged
 }
 
