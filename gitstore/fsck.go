@@ -144,6 +144,19 @@ func (f *fsck) fault(run string, op git.OID, err error) error {
 	return nil
 }
 
+// past are the archived runs that are here, under the names of runs.
+func (f *fsck) past() ([]git.Ref, error) {
+	tips, err := f.s.tips(f.ctx, archive.PastPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var out []git.Ref
+	for _, run := range slices.Sorted(maps.Keys(tips)) {
+		out = append(out, git.Ref{Name: git.RunRefPrefix + run, OID: tips[run]})
+	}
+	return out, nil
+}
+
 // runs lists the refs to check.
 func (f *fsck) runs() ([]git.Ref, error) {
 	if f.opt.Run != "*" {
@@ -173,13 +186,11 @@ func (f *fsck) runs() ([]git.Ref, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := f.s.tips(f.ctx, archive.PastPrefix)
+	past, err := f.past()
 	if err != nil {
 		return nil, err
 	}
-	for _, run := range slices.Sorted(maps.Keys(past)) {
-		refs = append(refs, git.Ref{Name: git.RunRefPrefix + run, OID: past[run]})
-	}
+	refs = append(refs, past...)
 	var out []git.Ref
 	for _, ref := range refs {
 		run := strings.TrimPrefix(ref.Name, git.RunRefPrefix)

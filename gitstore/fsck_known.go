@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -69,13 +68,11 @@ func (f *fsck) known() error {
 	if err != nil {
 		return err
 	}
-	past, err := f.s.tips(f.ctx, archive.PastPrefix)
+	past, err := f.past()
 	if err != nil {
 		return err
 	}
-	for run, tip := range past {
-		have = append(have, git.Ref{Name: git.RunRefPrefix + run, OID: tip})
-	}
+	have = append(have, past...)
 	// An operation that lost when two sides were joined is kept by its conflict.
 	lost, err := f.s.tips(f.ctx, ConflictRefPrefix)
 	if err != nil {

@@ -119,6 +119,11 @@ func (x *RecordedRun) State() (*run.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decodeState(data)
+}
+
+// decodeState is run.DecodeState with an error that is nil when there is none.
+func decodeState(data []byte) (*run.State, error) {
 	st, perr := run.DecodeState(data)
 	if perr != nil {
 		return nil, perr

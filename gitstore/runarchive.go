@@ -8,12 +8,12 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -51,21 +51,31 @@ func (s *Store) ArchiveList(ctx context.Context) (archive.List, error) {
 	return archive.ReadAll(ctx, s.repo, archive.ListPrefix)
 }
 
+// beginArchive takes the lock and reads the list.
+func (s *Store) beginArchive(ctx context.Context, wait time.Duration) (*Tx, archive.List, error) {
+	tx, err := s.Begin(ctx, "archive", wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := s.ArchiveList(ctx)
+	if err != nil {
+		_ = tx.Close()
+		return nil, nil, err
+	}
+	return tx, list, nil
+}
+
 // Archive moves runs that are over into the archive: their refs are no longer run refs, and
 // the list that travels names them. Nothing is removed.
 //
 // Errors: no_run, run_not_ended, run_in_use, record_unproven, and those of Begin.
 func (s *Store) Archive(ctx context.Context, opt ArchiveOptions) (*ArchiveDone, error) {
-	tx, err := s.Begin(ctx, "archive", opt.Wait)
+	tx, list, err := s.beginArchive(ctx, opt.Wait)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Close() }()
 	done := &ArchiveDone{Notices: tx.View().Notices, InUse: make(map[string]string)}
-	list, err := s.ArchiveList(ctx)
-	if err != nil {
-		return nil, err
-	}
 	used, err := s.runsInUse(ctx)
 	if err != nil {
 		return nil, err
@@ -137,11 +147,7 @@ func (s *Store) StateAt(ctx context.Context, op git.OID) (*run.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, perr := run.DecodeState(data)
-	if perr != nil {
-		return nil, perr
-	}
-	return st, nil
+	return decodeState(data)
 }
 
 // archiveEntry is the entry of a run that goes into the archive.
@@ -165,10 +171,14 @@ func (s *Store) archiveEntry(ctx context.Context, name string, tip git.OID, befo
 	if err != nil {
 		return nil, err
 	}
+	ops, err := strconv.Atoi(string(bytes.TrimSpace(n)))
+	if err != nil {
+		return nil, err
+	}
 	e := &archive.Entry{
 		Run:    name,
 		Op:     string(tip),
-		Ops:    atoi(n),
+		Ops:    ops,
 		Status: string(st.Status),
 		Ended:  c.Author.When.UTC().Format(time.RFC3339),
 	}
@@ -176,14 +186,6 @@ func (s *Store) archiveEntry(ctx context.Context, name string, tip git.OID, befo
 		e.Change = before.Change
 	}
 	return e, nil
-}
-
-func atoi(b []byte) int {
-	n := 0
-	for _, c := range bytes.TrimSpace(b) {
-		n = n*10 + int(c-'0')
-	}
-	return n
 }
 
 // changeArchive notes a change of entries in the list and then lets refs go. What is kept
@@ -276,7 +278,8 @@ func (s *Store) runsInUse(ctx context.Context) (map[string]string, error) {
 		if !ok {
 			continue
 		}
-		data, err := git.ReadBounded(filepath.Join(filepath.FromSlash(dir), filepath.FromSlash(s.prefix), filepath.FromSlash(string(wire.DocState))), maxDocument)
+		file := filepath.Join(filepath.FromSlash(dir), filepath.FromSlash(s.prefix), filepath.FromSlash(string(wire.DocState)))
+		data, err := git.ReadBounded(file, maxDocument)
 		if err != nil {
 			continue
 		}
@@ -291,15 +294,11 @@ func (s *Store) runsInUse(ctx context.Context) (map[string]string, error) {
 //
 // Errors: run_not_archived, and those of fetching a run whose operations are not here.
 func (s *Store) Unarchive(ctx context.Context, runs []string, wait time.Duration) ([]*archive.Entry, error) {
-	tx, err := s.Begin(ctx, "archive", wait)
+	tx, list, err := s.beginArchive(ctx, wait)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Close() }()
-	list, err := s.ArchiveList(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var entries []*archive.Entry
 	for _, name := range runs {
 		e := list.Archived(name)
@@ -440,15 +439,11 @@ type PruneDone struct {
 //
 // Errors: run_not_archived, run_not_elsewhere, and those of Begin.
 func (s *Store) Prune(ctx context.Context, opt PruneOptions) (*PruneDone, error) {
-	tx, err := s.Begin(ctx, "archive", opt.Wait)
+	tx, list, err := s.beginArchive(ctx, opt.Wait)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Close() }()
-	list, err := s.ArchiveList(ctx)
-	if err != nil {
-		return nil, err
-	}
 	past, err := s.tips(ctx, archive.PastPrefix)
 	if err != nil {
 		return nil, err
@@ -573,9 +568,6 @@ func (s *Store) forgetKept(ctx context.Context) error {
 	return s.repo.UpdateRefs(ctx, gone, "agentxchain: pruned")
 }
 
-// howMany is for messages: 1 run, 2 runs.
-func howMany(n int) string { return text.Count(n, "run", "runs") }
-
 // PastRuns are the archived runs whose operations are here.
 func (s *Store) PastRuns(ctx context.Context) (map[string]git.OID, error) {
 	return s.tips(ctx, archive.PastPrefix)
@@ -583,6 +575,3 @@ func (s *Store) PastRuns(ctx context.Context) (map[string]git.OID, error) {
 
 // Setting is a value of git's configuration, "" when there is none.
 func (s *Store) Setting(ctx context.Context, key string) string { return gitSetting(ctx, s.repo, key) }
-
-// Now is the time by the clock of the store.
-func (s *Store) Now() time.Time { return s.opts.Now() }

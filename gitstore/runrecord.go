@@ -99,9 +99,9 @@ func (x *RunRecord) State(c *config.Config) (*run.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, perr := run.DecodeState(data)
-	if perr != nil {
-		return nil, perr
+	s, err := decodeState(data)
+	if err != nil {
+		return nil, err
 	}
 	s, _ = run.RepairState(s, c)
 	return s, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // seenListRef is where the list of a year is remembered that a remote last showed.
@@ -277,7 +278,7 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 		}
 	}
 	if refused > 0 {
-		y.Notices = append(y.Notices, y.Remote+" keeps the refs of "+howMany(refused)+" that are in its archive too: "+oneLine(why))
+		y.Notices = append(y.Notices, y.Remote+" keeps the refs of "+text.Count(refused, "run", "runs")+" that are in its archive too: "+oneLine(why))
 	}
 	return again, nil
 }

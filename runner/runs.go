@@ -177,7 +177,7 @@ func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: keyArchiveAfter, Message: keyArchiveAfter + ": " + err.Error(),
 			Hint: "git config " + keyArchiveAfter + " 90d"}
 	}
-	_, err = r.Store.Archive(ctx, ArchiveOptions{Before: r.Store.Now().Add(-age), Wait: wait})
+	_, err = r.Store.Archive(ctx, ArchiveOptions{Before: r.now().Add(-age), Wait: wait})
 	return err
 }
 

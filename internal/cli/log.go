@@ -129,22 +129,12 @@ func runLogRuns(ctx context.Context, f *term.Factory, limit int) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	ask := limit
-	if limit > 0 {
-		ask++ // to know whether there are more
-	}
-	tips, err := r.Record().RunTips(ctx, ask)
+	tips, err := r.Record().RunTips(ctx, oneMore(limit))
 	if err != nil {
 		return err
 	}
-	more := limit > 0 && len(tips) > limit
-	if more {
-		tips = tips[:limit]
-	}
-	current := ""
-	if v, err := r.View(ctx); err == nil {
-		current = v.Run
-	}
+	tips, more := upTo(limit, tips)
+	current := currentRun(ctx, r)
 	rows, table := []*ojson.Object{}, &term.Table{Header: []string{"", "RUN", "OP", "WHEN", "LAST OPERATION"}, Flex: 4}
 	p := f.Out.Printer()
 	for _, tip := range tips {

@@ -22,6 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // defaultRows is how many rows a listing shows unless asked for more.
@@ -46,6 +47,31 @@ func nothing(filtered bool, all, some string) string {
 		return some
 	}
 	return all
+}
+
+// oneMore is what to ask for to know whether there are more than limit; 0 asks for all.
+func oneMore(limit int) int {
+	if limit > 0 {
+		return limit + 1
+	}
+	return limit
+}
+
+// upTo is what to show of a list that was asked for with oneMore, and whether there is more.
+func upTo[T any](limit int, list []T) (shown []T, more bool) {
+	if limit > 0 && len(list) > limit {
+		return list[:limit], true
+	}
+	return list, false
+}
+
+// currentRun is the run that the work tree is in, "" when that cannot be told.
+func currentRun(ctx context.Context, r *runner.Runner) string {
+	v, err := r.View(ctx)
+	if err != nil {
+		return ""
+	}
+	return v.Run
 }
 
 func listFlags() []ucli.Flag {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -56,7 +57,7 @@ func newRunsCommand(f *term.Factory) *ucli.Command {
 				Action: func(c *ucli.Context) error {
 					opt := runner.ArchiveOptions{Runs: c.Args().Slice(), DryRun: c.Bool("dry-run")}
 					var err error
-					if opt.Before, err = endedBefore(c); err != nil {
+					if opt.Before, err = endedBefore(c, f); err != nil {
 						return err
 					}
 					return runRunsArchive(c.Context, f, opt)
@@ -80,7 +81,7 @@ func newRunsCommand(f *term.Factory) *ucli.Command {
 						return term.UsageErrorf("--because removes runs for good: name them")
 					}
 					var err error
-					if opt.Before, err = endedBefore(c); err != nil {
+					if opt.Before, err = endedBefore(c, f); err != nil {
 						return err
 					}
 					return runRunsPrune(c.Context, f, opt)
@@ -91,7 +92,7 @@ func newRunsCommand(f *term.Factory) *ucli.Command {
 }
 
 // endedBefore reads which runs are meant: those named, or those older than an age.
-func endedBefore(c *ucli.Context) (time.Time, error) {
+func endedBefore(c *ucli.Context, f *term.Factory) (time.Time, error) {
 	switch given := c.String("older-than"); {
 	case given == "" && c.NArg() == 0:
 		return time.Time{}, term.UsageErrorf("name the runs, or say which with --older-than AGE")
@@ -102,7 +103,7 @@ func endedBefore(c *ucli.Context) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, term.UsageErrorf("--older-than: %v", err)
 		}
-		return time.Now().Add(-age), nil
+		return f.Now().Add(-age), nil
 	}
 	return time.Time{}, nil
 }
@@ -113,22 +114,12 @@ func runRunsList(ctx context.Context, f *term.Factory, live, archived bool, limi
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	ask := limit
-	if limit > 0 {
-		ask++ // to know whether there are more
-	}
-	all, err := r.RunList(ctx, live, archived, ask)
+	all, err := r.RunList(ctx, live, archived, oneMore(limit))
 	if err != nil {
 		return err
 	}
-	more := limit > 0 && len(all) > limit
-	if more {
-		all = all[:limit]
-	}
-	current := ""
-	if v, err := r.View(ctx); err == nil {
-		current = v.Run
-	}
+	all, more := upTo(limit, all)
+	current := currentRun(ctx, r)
 	rows := []*ojson.Object{}
 	for i := range all {
 		rows = append(rows, runRowObject(&all[i], current))
@@ -159,12 +150,10 @@ func runRowObject(row *runner.RunRow, current string) *ojson.Object {
 	o := ojson.NewObject("run_id", row.Run, "current", row.Run == current, "place", row.Place, "status", row.Status,
 		"op", string(row.Op), "kind", ojson.OrNull(row.Last), "at", term.Timestamp(row.At))
 	if row.Archive != nil {
-		o.Set("archive", entryObject(row.Archive))
+		o.Set("archive", ojson.Marshal(row.Archive))
 	}
 	return o
 }
-
-func entryObject(e *runner.ArchiveEntry) *ojson.Object { return ojson.Marshal(e) }
 
 func runRunsShow(ctx context.Context, f *term.Factory, name string) error {
 	r, err := openRunner(ctx, f)
@@ -176,10 +165,7 @@ func runRunsShow(ctx context.Context, f *term.Factory, name string) error {
 	if err != nil {
 		return err
 	}
-	current := ""
-	if v, err := r.View(ctx); err == nil {
-		current = v.Run
-	}
+	current := currentRun(ctx, r)
 	f.Out.Emit(runRowObject(row, current), func(p *term.Printer) {
 		p.Printf("Run:       %s\n", term.OneLine(row.Run))
 		p.Printf("Status:    %s\n", term.OneLine(row.Status))
@@ -208,7 +194,9 @@ func runRunsArchive(ctx context.Context, f *term.Factory, opt runner.ArchiveOpti
 	for _, run := range slices.Sorted(maps.Keys(done.InUse)) {
 		used = append(used, ojson.NewObject("run_id", run, "worktree", done.InUse[run]))
 	}
-	f.Out.Emit(ojson.NewObject("dry_run", opt.DryRun, "archived", entryObjects(done.Archived), "already", orEmpty(done.Already), "in_use", used), func(p *term.Printer) {
+	answer := ojson.NewObject("dry_run", opt.DryRun, "archived", entryObjects(done.Archived),
+		"already", wire.NonNil(done.Already), "in_use", used)
+	f.Out.Emit(answer, func(p *term.Printer) {
 		tellEntries(p, done.Archived, nothing(opt.DryRun, "Archived", "Would be archived"))
 		for _, run := range done.Already {
 			p.Printf("Already archived: %s\n", term.OneLine(run))
@@ -226,12 +214,10 @@ func runRunsArchive(ctx context.Context, f *term.Factory, opt runner.ArchiveOpti
 	return nil
 }
 
-func orEmpty(list []string) []string { return append([]string{}, list...) }
-
 func entryObjects(list []*runner.ArchiveEntry) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, e := range list {
-		out = append(out, entryObject(e))
+		out = append(out, ojson.Marshal(e))
 	}
 	return out
 }
@@ -275,7 +261,9 @@ func runRunsPrune(ctx context.Context, f *term.Factory, opt runner.PruneOptions)
 		return err
 	}
 	tellNotices(f, done.Notices)
-	f.Out.Emit(ojson.NewObject("dry_run", opt.DryRun, "pruned", entryObjects(done.Pruned), "removed", entryObjects(done.Removed), "kept", orEmpty(done.Kept)), func(p *term.Printer) {
+	answer := ojson.NewObject("dry_run", opt.DryRun, "pruned", entryObjects(done.Pruned),
+		"removed", entryObjects(done.Removed), "kept", wire.NonNil(done.Kept))
+	f.Out.Emit(answer, func(p *term.Printer) {
 		tellEntries(p, done.Pruned, nothing(opt.DryRun, "Pruned here, kept by a remote", "Would be pruned here, kept by a remote"))
 		tellEntries(p, done.Removed, nothing(opt.DryRun, "Removed for good", "Would be removed for good"))
 		if n := len(done.Kept); n > 0 {
