@@ -6,8 +6,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,9 +42,7 @@ type look struct {
 }
 
 func (l *looks) keep(g *runner.PendingGate, now time.Time) string {
-	var b [24]byte
-	_, _ = rand.Read(b[:])
-	id := hex.EncodeToString(b[:])
+	id := newToken()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
@@ -100,7 +96,8 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request) {
 		v.Live = false // nothing reloads under a person's hands
 		v.Title = "Approve"
 		if !s.opt.AllowApprove || s.opt.Replay != nil {
-			return errMissing{"This dashboard only shows. Gates are approved with git agentxchain approve, or here when it was started with --allow-approve."}
+			return errMissing{"This dashboard only shows. Gates are approved with git agentxchain approve, " +
+				"or here when it was started with --allow-approve."}
 		}
 		run, err := runner.Open(r.Context(), s.Dir(), s.opt.Runner)
 		if err != nil {
@@ -108,8 +105,11 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request) {
 		}
 		defer func() { _ = run.Close() }()
 		if turn := run.InsideTurn(); turn != "" {
-			return &wire.Error{Code: "inside_dispatched_turn", Message: "This dashboard was started from inside turn " + turn + "; an agent does not approve.",
-				Hint: "a person approves: git agentxchain approve"}
+			return &wire.Error{
+				Code:    wire.CodeInsideTurn,
+				Message: "This dashboard was started from inside turn " + turn + "; an agent does not approve.",
+				Hint:    "a person approves: git agentxchain approve",
+			}
 		}
 		if r.Method == http.MethodPost {
 			return v.answered(w, run)
@@ -140,24 +140,21 @@ func (v *view) askApproval(ctx context.Context, run *runner.Runner, problem stri
 	v.Lead = "Gate " + plain(g.Gate) + ": " + plain(to) + "."
 	v.Blocks = append(v.Blocks, v.pendingFacts(g), gateDocuments(g), openObjections(g), gateDiff(g), block{
 		ID: "answer", Title: "Your answer",
-		Note: "Your signing key signs the approval, as git agentxchain approve --sign does: where it asks for a passphrase or a touch, it asks at the terminal of the dashboard. To refuse: git agentxchain approve --deny --reason TEXT",
-		Ask:  &answerForm{Action: approvePath, Look: v.srv.looks.keep(g, time.Now()), Gate: plain(g.Gate)},
+		Note: "Your signing key signs the approval, as git agentxchain approve --sign does: where it asks for a passphrase or a touch, " +
+			"it asks at the terminal of the dashboard. To refuse: git agentxchain approve --deny --reason TEXT",
+		Ask: &answerForm{Action: approvePath, Look: v.srv.looks.keep(g, time.Now()), Gate: plain(g.Gate)},
 	})
 	return nil
 }
 
 func (v *view) pendingFacts(g *runner.PendingGate) block {
-	who := "a person"
-	if g.Rule != nil {
-		who = approvers(g.Rule)
-	}
 	b := block{ID: "gate", Title: "What is asked", Facts: []fact{
 		{"Asked by", turnLink(g.RequestedBy)},
 		{"Role", text(g.Role)},
 		{"Asked", v.moment(g.RequestedAt)},
 		{"Its words", text(g.Summary)},
 		{"Verification", text(cmp.Or(g.Verification, "none is reported"))},
-		{"Decided by", text(who)},
+		{"Decided by", text(approvers(g.Rule))},
 		{"Yes", text(g.Yes)},
 	}}
 	holds := toned("the gate holds on the files of now", good)

@@ -4,8 +4,6 @@ package dashboard
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -90,11 +88,9 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 		opt.Every = 200 * time.Millisecond
 	}
 	opt.Runner.Now = opt.Now
-	var b [24]byte
-	_, _ = rand.Read(b[:]) // never fails: it crashes the process instead
 	s := &Server{
 		opt:     opt,
-		token:   hex.EncodeToString(b[:]),
+		token:   newToken(),
 		pid:     os.Getpid(),
 		started: time.Now().UTC().Truncate(time.Millisecond),
 		heavy:   make(chan struct{}, 4),

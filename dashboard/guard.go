@@ -188,12 +188,17 @@ type tickets struct {
 	open map[string]time.Time // until when
 }
 
+// newToken is 48 hex digits of chance.
+func newToken() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails: it crashes the process instead
+	return hex.EncodeToString(b[:])
+}
+
 const ticketLife = 2 * time.Minute
 
 func (t *tickets) issue(now time.Time) string {
-	var b [24]byte
-	_, _ = rand.Read(b[:])
-	id := hex.EncodeToString(b[:])
+	id := newToken()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open == nil || len(t.open) > 100 {

@@ -3,10 +3,10 @@
 package dashboard
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/restore/diff"
 )
 
 // claims sets the result's word against what git, the replay and the agent's own accounts say. A
@@ -16,9 +16,9 @@ func claims(row *ojson.Object) *block {
 	if seen := row.Object("observed_artifact"); seen != nil {
 		said, found := row.Strings("files_changed"), seen.Strings("files_changed")
 		saw := text(counted(len(found), "file", "files"))
-		if more := without(found, said); len(more) > 0 {
+		if more := diff.Without(found, said); len(more) > 0 {
 			saw = toned(saw.Text+"; not claimed: "+some(more), warn)
-		} else if less := without(said, found); len(less) > 0 {
+		} else if less := diff.Without(said, found); len(less) > 0 {
 			saw = toned(saw.Text+"; claimed and not changed: "+some(less), warn)
 		} else if len(found) > 0 {
 			saw.Text += ", the same"
@@ -44,15 +44,6 @@ func claims(row *ojson.Object) *block {
 		return nil
 	}
 	return &block{ID: "claims", Title: "Claimed and seen", Table: t}
-}
-
-// without are the entries of a that b lacks, in their order.
-func without(a, b []string) []string {
-	have := make(map[string]bool, len(b))
-	for _, s := range b {
-		have[s] = true
-	}
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return have[s] })
 }
 
 // some are the first entries of a list.

@@ -139,8 +139,11 @@ func (v *view) checklist(g runner.GateStanding, phase string) block {
 	return b
 }
 
-// approvers says whose approval a gate asks for.
+// approvers says whose approval a gate asks for, by its rule if it has one.
 func approvers(r *config.GateRule) string {
+	if r == nil {
+		return "a person"
+	}
 	who := r.People()
 	if r.Threshold > 1 {
 		who = fmt.Sprintf("%d of %s", r.Threshold, who)

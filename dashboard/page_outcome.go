@@ -126,11 +126,7 @@ func (v *view) asked() block {
 		b.Facts = append(b.Facts, fact{"Approve", text("that the run is complete")})
 	}
 	b.Facts = append(b.Facts, fact{"Gate", gateLink(gate)})
-	who := "a person"
-	if rule := si.View.Config.GateRule(gate); rule != nil {
-		who = approvers(rule)
-	}
-	b.Facts = append(b.Facts, fact{"Of", text(who)})
+	b.Facts = append(b.Facts, fact{"Of", text(approvers(si.View.Config.GateRule(gate)))})
 	if d := v.drawing(""); len(d.Waits) > 0 {
 		if w := d.Waits[len(d.Waits)-1]; w.Open {
 			b.Facts = append(b.Facts, fact{"Waiting since", v.moment(w.Start)})

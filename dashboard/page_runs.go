@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
@@ -38,8 +37,7 @@ func runsPage(v *view) error {
 		v.Blocks = append(v.Blocks, compareForm(ids, ids[len(ids)-2], ids[len(ids)-1]))
 	}
 	for i, id := range shown {
-		d := timeline.Draw(timeline.Build(facts[id], timeline.Options{Run: id, Now: v.clockOf(id)}))
-		b.Parts = append(b.Parts, v.smallRun(i, id, rows[id], d))
+		b.Parts = append(b.Parts, v.smallRun(i, id, rows[id], v.drawRun(id, facts)))
 	}
 	v.Blocks = append(v.Blocks, b)
 	return nil
@@ -156,12 +154,13 @@ func (v *view) factsOf(ids []string) map[string][]*timeline.Fact {
 	return out
 }
 
-// clockOf is where what is open in a run ends: now, for the current run of a live project.
-func (v *view) clockOf(id string) time.Time {
+// drawRun is the picture of one run. What is open in the current run of a live project ends now.
+func (v *view) drawRun(id string, facts map[string][]*timeline.Fact) *timeline.Drawing {
+	opt := timeline.Options{Run: id}
 	if id == v.currentRun() && v.srv.opt.Replay == nil {
-		return v.Now
+		opt.Now = v.Now
 	}
-	return time.Time{}
+	return timeline.Draw(timeline.Build(facts[id], opt))
 }
 
 func runLink(id string) cell { return link(id, "/runs/"+url.PathEscape(id)) }
@@ -219,7 +218,7 @@ func runPage(v *view) error {
 	}
 	v.Title = "Run " + plain(id)
 	row := v.runRows([]string{id})[id]
-	d := timeline.Draw(timeline.Build(v.factsOf([]string{id})[id], timeline.Options{Run: id, Now: v.clockOf(id)}))
+	d := v.drawRun(id, v.factsOf([]string{id}))
 	retro := row.Object("retrospective")
 	v.Lead = plain(retro.String("headline"))
 	b := block{ID: "run", Title: "Outcome", All: cell{Text: "All runs", Href: "/runs"}, Facts: []fact{
@@ -265,9 +264,13 @@ func comparePage(v *view) error {
 		v.Lead = "Choose two runs."
 		return nil
 	}
-	rows := v.runRows(ids)
-	list := make([]*ojson.Object, 0, len(ids))
-	for _, id := range ids {
+	// The rows of thousands of other runs need not be read.
+	meant := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return !strings.HasPrefix(id, left) && !strings.HasPrefix(id, right)
+	})
+	rows := v.runRows(meant)
+	list := make([]*ojson.Object, 0, len(meant))
+	for _, id := range meant {
 		if rows[id] != nil {
 			list = append(list, rows[id])
 		}
@@ -287,8 +290,7 @@ func comparePage(v *view) error {
 	pair := block{ID: "pair", Title: "The two in time"}
 	for i, row := range sides {
 		id := row.String("run_id")
-		pic := timeline.Draw(timeline.Build(facts[id], timeline.Options{Run: id, Now: v.clockOf(id)}))
-		pair.Parts = append(pair.Parts, v.smallRun(i, id, row, pic))
+		pair.Parts = append(pair.Parts, v.smallRun(i, id, row, v.drawRun(id, facts)))
 	}
 	worse := block{ID: "worse", Title: "Became worse", Empty: "Nothing became worse."}
 	if found := d.Objects("regressions"); len(found) > 0 {
@@ -315,20 +317,8 @@ var compared = map[string]string{
 func changedFacts(d *ojson.Object) block {
 	b := block{ID: "changed", Title: "What differs", Empty: "Nothing."}
 	t := &table{Head: []string{"What", "First run", "Second run", "Difference"}}
-	add := func(label string, o *ojson.Object) {
-		if o.Bool("changed") {
-			t.Rows = append(t.Rows, []cell{text(label), value(get(o, "left")), value(get(o, "right")), value(get(o, "delta"))})
-		}
-	}
-	for _, group := range []string{"scalar_changes", "numeric_changes", "list_changes"} {
-		for _, m := range d.Object(group).All() {
-			if o, ok := m.(*ojson.Object); ok {
-				add(o.String("label"), o)
-			}
-		}
-	}
-	for _, o := range d.Objects("gate_changes") {
-		add("Gate "+o.String("gate_id"), o)
+	for label, o := range diff.Changed(d) {
+		t.Rows = append(t.Rows, []cell{text(label), value(get(o, "left")), value(get(o, "right")), value(get(o, "delta"))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t

@@ -215,10 +215,7 @@ func printDiff(p *term.Printer, d *ojson.Object) {
 		}
 		return string(ojson.Compact(v))
 	}
-	row := func(label string, o *ojson.Object) {
-		if !o.Bool("changed") {
-			return
-		}
+	for label, o := range diff.Changed(d) {
 		l, _ := o.Get("left")
 		r, _ := o.Get("right")
 		delta, _ := o.Get("delta")
@@ -229,22 +226,6 @@ func printDiff(p *term.Printer, d *ojson.Object) {
 			text = ""
 		}
 		t.Row(label, cell(l), cell(r), text)
-	}
-	for _, group := range [...]string{"scalar_changes", "numeric_changes", "list_changes"} {
-		for _, v := range d.Object(group).All() {
-			if o, ok := v.(*ojson.Object); ok {
-				row(o.String("label"), o)
-			}
-		}
-	}
-	for _, group := range [...]string{"gate_changes", "repo_status_changes", "repo_export_changes", "event_type_changes"} {
-		for _, o := range d.Objects(group) {
-			label := o.String("label")
-			if label == "" {
-				label = "Gate"
-			}
-			row(label+" "+o.String("key")+o.String("gate_id"), o)
-		}
 	}
 	p.Println()
 	if t.Len() == 0 {

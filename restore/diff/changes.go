@@ -3,6 +3,8 @@
 package diff
 
 import (
+	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -12,6 +14,28 @@ import (
 
 // field is a member of a side and how people call it.
 type field struct{ key, label string }
+
+// Changed yields what differs in a comparison, each with its label for people: {left, right} and,
+// of numbers, delta.
+func Changed(d *ojson.Object) iter.Seq2[string, *ojson.Object] {
+	return func(yield func(string, *ojson.Object) bool) {
+		for _, group := range [...]string{"scalar_changes", "numeric_changes", "list_changes"} {
+			for _, v := range d.Object(group).All() {
+				if o, ok := v.(*ojson.Object); ok && o.Bool("changed") && !yield(o.String("label"), o) {
+					return
+				}
+			}
+		}
+		for _, group := range [...]string{"gate_changes", "repo_status_changes", "repo_export_changes", "event_type_changes"} {
+			for _, o := range d.Objects(group) {
+				label := cmp.Or(o.String("label"), "Gate") + " " + o.String("key") + o.String("gate_id")
+				if o.Bool("changed") && !yield(label, o) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // scalars compares members one by one: {key: {label, left, right, changed}}.
 func scalars(left, right *ojson.Object, fields []field) *ojson.Object {
@@ -46,8 +70,8 @@ func lists(left, right *ojson.Object, fields []field) *ojson.Object {
 	out := &ojson.Object{}
 	for _, f := range fields {
 		l, r := left.Strings(f.key), right.Strings(f.key)
-		out.Set(f.key, ojson.NewObject("label", f.label, "left", l, "right", r, "added", without(r, l),
-			"removed", without(l, r), "changed", !slices.Equal(l, r)))
+		out.Set(f.key, ojson.NewObject("label", f.label, "left", l, "right", r, "added", Without(r, l),
+			"removed", Without(l, r), "changed", !slices.Equal(l, r)))
 	}
 	return out
 }
@@ -66,8 +90,8 @@ func entries(left, right *ojson.Object, label string, withDelta bool) []*ojson.O
 	return out
 }
 
-// without are the items of list that are not in other.
-func without(list, other []string) []string {
+// Without are the items of list that are not in other.
+func Without(list, other []string) []string {
 	out := []string{}
 	has := make(map[string]bool, len(other))
 	for _, s := range other {

@@ -140,7 +140,7 @@ func regressions(l, r *ojson.Object, coordinator bool) *findings {
 	for id, v := range r.Object("delegation_missing_decisions").All() {
 		before := l.Object("delegation_missing_decisions").Strings(id)
 		now, _ := v.([]any)
-		if missing := without(r.Object("delegation_missing_decisions").Strings(id), before); len(missing) > 0 {
+		if missing := Without(r.Object("delegation_missing_decisions").Strings(id), before); len(missing) > 0 {
 			f.add("REG-DELEGATION-MISSING", "delegation", severe,
 				fmt.Sprintf("Delegation %q lacks decisions it had to bring: %s", id, strings.Join(missing, ", ")),
 				"delegation_summary."+id+".missing_decision_ids", before, now)

@@ -165,7 +165,7 @@ func signals(l, r *ojson.Object) (worse *findings, better []string) {
 			better = append(better, fmt.Sprintf("Gate %q is %s now", g, shown(b)))
 		}
 	}
-	if gone := without(l.Strings("phases_completed"), r.Strings("phases_completed")); len(gone) > 0 {
+	if gone := Without(l.Strings("phases_completed"), r.Strings("phases_completed")); len(gone) > 0 {
 		worse.add("REG-PHASE", "phase", mild, "Phases are no longer completed: "+strings.Join(gone, ", "),
 			"phases_completed", value(l, "phases_completed"), value(r, "phases_completed"))
 	}
