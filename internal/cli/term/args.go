@@ -280,9 +280,9 @@ func (p *lineParser) complete() error {
 	low, high := Arity(cmd.ArgsUsage)
 	switch n := len(p.pos); {
 	case high >= 0 && n > high:
-		return UsageErrorf("%q does not take the argument %q", p.inv.name(), OneLine(p.pos[high]))
+		return UsageErrorf("%q does not take the argument %q; %q shows what it takes", p.inv.name(), OneLine(p.pos[high]), p.help())
 	case n < low:
-		return UsageErrorf("%q needs an argument: %s", p.inv.name(), cmd.ArgsUsage)
+		return UsageErrorf("%q needs an argument: %s; %q explains it", p.inv.name(), cmd.ArgsUsage, p.help())
 	}
 	return nil
 }
@@ -311,6 +311,11 @@ func Arity(usage string) (low, high int) {
 	return low, high
 }
 
+// help is the command that explains what was given so far.
+func (p *lineParser) help() string {
+	return strings.TrimSpace("git agentxchain help " + p.inv.name())
+}
+
 func (p *lineParser) unknownCommand(word string, subs []*ucli.Command) error {
 	what := "command"
 	if len(p.inv.Path) > 0 {
@@ -319,7 +324,7 @@ func (p *lineParser) unknownCommand(word string, subs []*ucli.Command) error {
 	if s := Nearest(word, allNames(subs)); s != "" {
 		return UsageErrorf("unknown %s %q; did you mean %q?", what, OneLine(word), s)
 	}
-	return UsageErrorf("unknown %s %q; %q lists them", what, OneLine(word), strings.TrimSpace("git agentxchain help "+p.inv.name()))
+	return UsageErrorf("unknown %s %q; %q lists them", what, OneLine(word), p.help())
 }
 
 func (p *lineParser) unknownFlag(shown string) error {
@@ -341,8 +346,7 @@ func (p *lineParser) unknownFlag(shown string) error {
 	if s := Nearest(strings.TrimLeft(shown, "-"), known); s != "" {
 		return UsageErrorf("unknown flag %s%s; did you mean --%s?", OneLine(shown), of, s)
 	}
-	return UsageErrorf("unknown flag %s%s; %q lists them", OneLine(shown), of,
-		strings.TrimSpace("git agentxchain help "+p.inv.name()))
+	return UsageErrorf("unknown flag %s%s; %q lists them", OneLine(shown), of, p.help())
 }
 
 func findFlag(cmd *ucli.Command, name string) ucli.Flag {
