@@ -101,7 +101,7 @@ func (p *play) planning() error {
 		return err
 	}
 	if err := p.stage(a, "summary", "The roadmap says what is left out.", "phase_transition_request", "implementation",
-		"objections", objection("OBJ-001", "low", "Names with line breaks are not covered."),
+		"objections", objection("OBJ-002", "low", "Names with line breaks are not covered."),
 		"files_changed", []string{".planning/ROADMAP.md"}, "proposed_next_role", "human"); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (p *play) shipping() error {
 		}
 	}
 	if err := p.stage(a, "summary", "Both requirements hold; ready to ship.", "run_completion_request", true,
-		"objections", objection("OBJ-001", "low", "There is no man page."),
+		"objections", objection("OBJ-003", "low", "There is no man page."),
 		"verification", ojson.NewObject("status", "pass", "commands", []string{"sh greet_test.sh"}, "evidence_summary", "Ran the test again."),
 		"files_changed", []string{".planning/RELEASE_NOTES.md", ".planning/acceptance-matrix.md", ".planning/ship-verdict.md"}, "proposed_next_role", "human"); err != nil {
 		return err
