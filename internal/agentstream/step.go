@@ -24,7 +24,7 @@ func Step(line string) (text string, record bool) {
 	case err != nil || !doc.Has("type"):
 		return line, false
 	}
-	for _, read := range []func(*ojson.Object) string{message, item, toolUse, part, result} {
+	for _, read := range []func(*ojson.Object) string{message, item, toolUse, part, event, result} {
 		if text := read(doc); text != "" {
 			return text, true
 		}
@@ -96,13 +96,25 @@ func part(doc *ojson.Object) string {
 	return ""
 }
 
-// result is the last record of Claude Code, Qwen Code and Gemini CLI.
+// event is a record of GitHub Copilot CLI.
+func event(doc *ojson.Object) string {
+	data := doc.Object("data")
+	switch doc.String("type") {
+	case "tool.execution_start":
+		return tool(data.String("toolName"), data.Object("arguments"))
+	case "assistant.message":
+		return data.String("content")
+	}
+	return ""
+}
+
+// result is the last record of Claude Code, Qwen Code, Gemini CLI and GitHub Copilot CLI.
 func result(doc *ojson.Object) string {
 	if doc.String("type") != "result" {
 		return ""
 	}
 	text := "done"
-	if doc.Bool("is_error") || doc.String("status") == "error" {
+	if code, _ := doc.Int("exitCode"); doc.Bool("is_error") || doc.String("status") == "error" || code != 0 {
 		text = "failed"
 	}
 	if usd, ok := doc.Float("total_cost_usd"); ok {

@@ -58,6 +58,12 @@ func Clients() []Client {
 			File: "opencode.json", member: "mcp", entry: openCode,
 		},
 		{
+			ID: "copilot", Title: "GitHub Copilot CLI", Tested: true,
+			Line: "copilot mcp add agentxchain -- git-agentxchain mcp", Scope: "user",
+			File: ".mcp.json", member: "mcpServers", entry: stdio,
+			Trust: "copilot reads the file in a folder that it trusts",
+		},
+		{
 			ID: "cursor", Title: "Cursor",
 			File: ".cursor/mcp.json", member: "mcpServers", entry: stdio,
 		},

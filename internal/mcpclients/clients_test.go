@@ -76,6 +76,10 @@ func TestClients(t *testing.T) {
 			strings.Contains(row, "for the user") != (c.Scope == "user") {
 			t.Errorf("docs/mcp.md: %s: %q", c.ID, row)
 		}
+		if page, err := os.ReadFile("../../docs/agents/" + c.ID + ".md"); err == nil &&
+			!strings.Contains(string(page), "\n```sh\n"+strings.TrimPrefix(c.Line+"\n", "\n")+"git agentxchain mcp install --client "+c.ID+" --write\n") {
+			t.Errorf("docs/agents/%s.md does not say how the server is registered", c.ID)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type Agent struct {
 	Command   []string // without a person: nothing is asked, files may be edited, commands run
 	Transport string   // docs/runtimes.md#local_cli: stdin or argv
 	Tested    bool     // a test lets the real program carry a run
+	Leaves    []string // patterns of files that it leaves in the project, as .gitignore has them
 	Guide     string   // the file of the project that it reads before it works; GuideFile when empty
 }
 
@@ -69,8 +70,9 @@ func Agents() []Agent {
 		{
 			ID:        "copilot",
 			Title:     "GitHub Copilot CLI",
-			Command:   []string{"copilot", "--allow-all-tools", "-p", "{prompt}"},
-			Transport: "argv",
+			Command:   []string{"copilot", "--allow-all-tools", "--no-ask-user", "--output-format", "json"},
+			Transport: "stdin",
+			Tested:    true,
 		},
 		{
 			ID:    "aider",
@@ -80,6 +82,7 @@ func Agents() []Agent {
 				"--no-check-update", "--message", "{prompt}",
 			},
 			Transport: "argv",
+			Leaves:    []string{".aider*"},
 		},
 		{
 			ID:        "cursor",

@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -94,6 +95,50 @@ func TestAgentsPage(t *testing.T) {
 		}
 		if untested := strings.HasPrefix(rest, "not tested here"); untested == a.Tested {
 			t.Errorf("docs/agents.md: %s: tested %v, the page says %q", a.ID, a.Tested, rest[:20])
+		}
+	}
+}
+
+// TestAgentPages: each agent has a page that explains every argument init writes, and the index names it.
+func TestAgentPages(t *testing.T) {
+	index, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range Agents() {
+		data, err := os.ReadFile("../../docs/agents/" + a.ID + ".md")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		page := string(data)
+		var explained []string
+		for line := range strings.Lines(page) {
+			if cell, ok := strings.CutPrefix(line, "| `"); ok {
+				cell, _, _ = strings.Cut(cell, "`")
+				explained = append(explained, cell)
+			}
+		}
+		got := strings.TrimPrefix(strings.Join(explained, " "), a.Command[0]+" ")
+		if want := strings.Join(a.Command[1:], " "); got != want {
+			t.Errorf("%s explains %q, init writes %q", a.ID, got, want)
+		}
+		_, row, _ := strings.Cut(string(index), "| `"+a.ID+"` |")
+		row, _, _ = strings.Cut(row, " |\n")
+		version := row[strings.LastIndexByte(row, ' ')+1:]
+		for _, want := range []string{"# " + a.Title + "\n", "git agentxchain init --agent " + a.ID + " ", "`" + cmp.Or(a.Guide, GuideFile) + "`"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page lacks %q", a.ID, want)
+			}
+		}
+		if a.Tested != strings.Contains(page, "version "+version+" of the real program") || a.Tested == strings.Contains(page, "Not tested here") {
+			t.Errorf("%s: tested %v with %q, which is not what the page says", a.ID, a.Tested, version)
+		}
+		if onStdin := strings.Contains(page, "on standard input"); onStdin != (a.Transport == "stdin") {
+			t.Errorf("%s: transport %s, which is not what the page says", a.ID, a.Transport)
+		}
+		if !strings.Contains(string(index), "](agents/"+a.ID+".md)") {
+			t.Errorf("docs/agents.md does not name the page of %s", a.ID)
 		}
 	}
 }

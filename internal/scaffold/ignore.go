@@ -59,7 +59,17 @@ func ignoreGroups() []blockGroup {
 // MergeIgnore appends the lines that are missing from an existing .gitignore. A
 // line the person negated ("!TALK.md") counts as decided and is not added again.
 func MergeIgnore(existing []byte) []byte {
-	return mergeBlock(existing, ignoreMarker, ignoreGroups(), func(line string) string {
+	return (*Agent)(nil).mergeIgnore(existing)
+}
+
+// mergeIgnore is MergeIgnore with the files that the agent, which may be nil, leaves
+// in the project: no turn would account for them.
+func (a *Agent) mergeIgnore(existing []byte) []byte {
+	groups := ignoreGroups()
+	if a != nil && len(a.Leaves) > 0 {
+		groups = append(groups, blockGroup{"# files of " + a.Title, a.Leaves})
+	}
+	return mergeBlock(existing, ignoreMarker, groups, func(line string) string {
 		return strings.TrimPrefix(strings.TrimPrefix(line, "!"), "/")
 	})
 }

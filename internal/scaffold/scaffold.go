@@ -90,7 +90,7 @@ func Files(template string, p Params) ([]File, error) {
 		File{Path: ".agentxchain/history.jsonl", Content: []byte{}, Mode: 0o644},
 		File{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}, Mode: 0o644},
 		File{Path: "TALK.md", Content: []byte(talk(p.ProjectName)), Mode: 0o644},
-		File{Path: ".gitignore", Content: MergeIgnore(nil), Mode: 0o644, Merge: MergeIgnore},
+		File{Path: ".gitignore", Content: p.Agent.mergeIgnore(nil), Mode: 0o644, Merge: p.Agent.mergeIgnore},
 		File{Path: ".gitattributes", Content: MergeAttributes(nil), Mode: 0o644, Merge: MergeAttributes},
 		File{Path: "agentxchain.json", Content: config(t, p), Mode: 0o644},
 	), nil

@@ -226,6 +226,10 @@ func TestMergeIgnore(t *testing.T) {
 			t.Errorf("%s: mixed line ends", name)
 		}
 	}
+	// The files of one agent are ignored where it works.
+	if !strings.Contains(string((&Agent{Title: "Aider", Leaves: []string{".aider*"}}).mergeIgnore(nil)), "\n# files of Aider\n.aider*\n") || strings.Contains(fresh, "aider") {
+		t.Error("the files of an agent")
+	}
 	// What the person decided stays decided.
 	got := string(MergeIgnore([]byte(".env\n!TALK.md\n/HUMAN_TASKS.md\n")))
 	if strings.Count(got, ".env") != 1 || strings.Count(got, "TALK.md") != 1 || strings.Count(got, "HUMAN_TASKS.md") != 1 {

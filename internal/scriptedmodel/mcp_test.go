@@ -14,8 +14,9 @@ import (
 
 // trusting are the files below the home directory by which agents trust a project, @DIR@.
 var trusting = map[string]map[string]string{
-	"codex":  {".codex/config.toml": "[projects.\"@DIR@\"]\ntrust_level = \"trusted\"\n"},
-	"gemini": {".gemini/trustedFolders.json": `{"@DIR@": "TRUST_FOLDER"}`},
+	"codex":   {".codex/config.toml": "[projects.\"@DIR@\"]\ntrust_level = \"trusted\"\n"},
+	"copilot": {".copilot/config.json": `{"trustedFolders": ["@DIR@"]}`},
+	"gemini":  {".gemini/trustedFolders.json": `{"@DIR@": "TRUST_FOLDER"}`},
 }
 
 // TestAgentsListTheServer lets each agent of AGENTXCHAIN_TEST_AGENTS read the project's file.
