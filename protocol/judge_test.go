@@ -44,7 +44,8 @@ func (w *opsWorld) judged(snap *Snapshot, op Operation, env Env, tr *Transition,
 	if same == nil {
 		return
 	}
-	again := Judge(UnderConfig(snap, same), OperationUnder(op, same), env)
+	change := Between(snap.Config, same)
+	again := Judge(change.Snapshot(snap), change.Operation(op), env)
 	if a, b := ojson.Pretty(c.Object()), ojson.Pretty(again.Chain.Object()); !bytes.Equal(a, b) {
 		w.t.Fatalf("%s: an equal configuration changes the chain:\n%s", op.Name(), cmp.Diff(strings.Split(string(a), "\n"), strings.Split(string(b), "\n")))
 	}

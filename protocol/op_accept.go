@@ -44,10 +44,13 @@ type AcceptTurn struct {
 	Bundle            []BundleChange        `json:"bundle,omitempty"`    // what of the turn's bundle is not as it was sealed
 	Claim             int                   `json:"claim,omitempty"`     // number of the claim the result was made under
 
-	// What decode came to while this operation was judged: it is judged under two configurations.
+	// What came of the result while this operation was judged: it is judged under two configurations.
 	judged struct {
-		blob *Blob
-		doc  *ojson.Object
+		blob    *Blob
+		doc     *ojson.Object
+		v       *result.Validation // never changed
+		runtime string             // that the turn had
+		again   bool               // v holds under this configuration too
 	}
 }
 

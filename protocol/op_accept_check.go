@@ -107,8 +107,7 @@ func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
 
 func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	t := a.t
-	snap := &Snapshot{Config: t.cfg, State: t.s, Index: t.x, RepoDecisions: t.snap.RepoDecisions}
-	a.v = JudgeResult(snap, a.turn, doc, JudgeOptions{NormalizeReview: a.op.NormalizeArtifact == "review", IdleSidecar: a.op.IdleSidecar})
+	a.v = a.judgeResult(doc)
 	a.repairs = a.v.Events
 	a.traceStages()
 	if !a.v.OK {
@@ -135,6 +134,25 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	}
 	a.effective = result.EffectiveFiles(a.res)
 	return nil
+}
+
+// judgeResult takes what the same rules said of the same result before, when it is judged once more.
+func (a *acceptance) judgeResult(doc *ojson.Object) *result.Validation {
+	t, j := a.t, &a.op.judged
+	v := j.v
+	if !t.judging || v == nil || !j.again || j.doc != doc || j.runtime != a.turn.RuntimeID {
+		snap := &Snapshot{Config: t.cfg, State: t.s, Index: t.x, RepoDecisions: t.snap.RepoDecisions}
+		v = JudgeResult(snap, a.turn, doc, JudgeOptions{NormalizeReview: a.op.NormalizeArtifact == "review", IdleSidecar: a.op.IdleSidecar})
+	}
+	if !t.judging {
+		return v
+	}
+	j.v, j.runtime = v, a.turn.RuntimeID
+	out := *v // precheckGate sets a request aside
+	if v.Result != nil {
+		out.Result = new(*v.Result)
+	}
+	return &out
 }
 
 // maxNormalizationEvents bounds what one acceptance writes about its rewrites.

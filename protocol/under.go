@@ -12,13 +12,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// UnderConfig returns the snapshot with another configuration. What an operation once
+// Change is another configuration beside the recorded one.
+type Change struct {
+	Now     *config.Config
+	was     *config.Config
+	results bool // both judge results alike
+}
+
+// Between compares the recorded configuration with another one.
+func Between(was, now *config.Config) *Change {
+	return &Change{Now: now, was: was, results: result.SameRules(was, now)}
+}
+
+// Snapshot returns the snapshot with the other configuration. What an operation once
 // copied from the configuration into the state is copied again: what is left of the
 // budget, the gates there are, the runtime of an active turn. Everything else stays as
 // it was recorded.
-func UnderConfig(snap *Snapshot, now *config.Config) *Snapshot {
+func (c *Change) Snapshot(snap *Snapshot) *Snapshot {
 	out := *snap
-	was := snap.Config
+	was, now := c.was, c.Now
 	out.Config = now
 	s := snap.State.Copy(run.SharedObjects)
 	out.State = s
@@ -51,15 +63,17 @@ func sameLimit(a, b *float64) bool {
 	return *a == *b
 }
 
-// OperationUnder returns the operation with those of its arguments that follow from the
-// configuration derived again from what was recorded beside them.
-func OperationUnder(op Operation, now *config.Config) Operation {
+// Operation returns the operation with those of its arguments that follow from the
+// configuration derived again from what was recorded beside them. Judge decides on it under
+// Snapshot of what it decided on op before.
+func (c *Change) Operation(op Operation) Operation {
 	a, ok := op.(*AcceptTurn)
 	if !ok || a.Staged == nil {
 		return op
 	}
 	moved := *a
-	moved.Protected = ProtectedPaths(now, a.StagedPath, a.Staged.Data, &a.Seen)
+	moved.Protected = ProtectedPaths(c.Now, a.StagedPath, a.Staged.Data, &a.Seen)
+	moved.judged.again = c.results
 	return &moved
 }
 

@@ -164,7 +164,7 @@ func (b *bisecting) ask(position int) (whatif.Standing, error) {
 				p.chain = d.Chain
 			}
 		} else {
-			c := past(op).Under(other.cfg, !b.opt.Other.NoHooks)
+			c := past(op).UnderChange(other.change, !b.opt.Other.NoHooks)
 			if p.chain = c.After; p.chain == nil {
 				p.chain = c.Before
 			}

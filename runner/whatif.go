@@ -98,10 +98,11 @@ type others struct {
 }
 
 type otherConfig struct {
-	was  *config.Config
-	cfg  *config.Config
-	data []byte
-	err  error
+	was    *config.Config
+	cfg    *config.Config
+	change *protocol.Change
+	data   []byte
+	err    error
 }
 
 func (o *others) of(op *gitstore.RecordedOp) *otherConfig {
@@ -114,6 +115,9 @@ func (o *others) of(op *gitstore.RecordedOp) *otherConfig {
 	var recorded []byte
 	if recorded, out.err = o.r.Store.ConfigBytes(o.ctx, op.ConfigID); out.err == nil {
 		out.cfg, out.data, out.err = o.opt.Over(recorded)
+	}
+	if out.err == nil {
+		out.change = protocol.Between(out.was, out.cfg)
 	}
 	o.made[op.ConfigID] = out
 	return out
@@ -136,7 +140,7 @@ func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*wha
 		if other.err != nil {
 			return nil, other.err
 		}
-		c := past(op).Under(other.cfg, !opt.NoHooks)
+		c := past(op).UnderChange(other.change, !opt.NoHooks)
 		var next *protocol.Transition
 		if c.Was != nil {
 			next = c.Was.Transition

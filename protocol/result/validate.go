@@ -166,8 +166,12 @@ func Validate(in Input) *Validation {
 
 	// Only now may paths change their spelling: the messages above quote them
 	// as the participant wrote them.
+	events := len(n.events)
 	n.cleanPaths()
-	v := &Validation{OK: true, Result: New(doc)}
+	v := &Validation{OK: true, Result: c.result}
+	if len(n.events) > events {
+		v.Result = New(doc)
+	}
 	// In strict no number is taken: stage E refused it.
 	v.Events = append(n.events, RenumberDecisions(v.Result, in.UsedDecisions, in.DurableDecisions)...)
 	v.Warnings = append(v.Notes(), warnings...)

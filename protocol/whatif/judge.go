@@ -75,6 +75,15 @@ func (c *Compared) Forget() {
 // Under judges the operation under another configuration, from the recorded state before
 // it. hooks says that recorded answers of hooks count (else hooks count as left out).
 func (p *Past) Under(other *config.Config, hooks bool) *Compared {
+	var change *protocol.Change
+	if p.Before != nil {
+		change = protocol.Between(p.Before.Config, other)
+	}
+	return p.UnderChange(change, hooks)
+}
+
+// UnderChange is Under with the configurations compared before, once for all operations of one.
+func (p *Past) UnderChange(change *protocol.Change, hooks bool) *Compared {
 	was := p.Explain()
 	if was == nil {
 		return &Compared{NotJudged: "it is another tool's, or of another rule set, and cannot be applied again"}
@@ -85,10 +94,10 @@ func (p *Past) Under(other *config.Config, hooks bool) *Compared {
 		out.NotJudged = "it is about the recorded configuration itself"
 		return out
 	case *protocol.Audit:
-		out.hooks(p, other, hooks)
+		out.hooks(p, change.Now, hooks)
 		return out
 	}
-	now := protocol.Judge(protocol.UnderConfig(p.Before, other), protocol.OperationUnder(p.Record.Op, other), p.Record.Env)
+	now := protocol.Judge(change.Snapshot(p.Before), change.Operation(p.Record.Op), p.Record.Env)
 	out.After = now.Chain
 	out.After.Op = p.Op
 	out.compare()
