@@ -60,15 +60,15 @@ func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, er
 func (s *Store) EachOp(
 	ctx context.Context, ops []OpInfo, from, to int, visit func(i int, op *RecordedOp) (*protocol.Transition, error),
 ) error {
-	work := make(chan opSpan, (to-from)/fsckChunk+1)
-	for i := from; i < to; i += fsckChunk {
-		work <- opSpan{ops, i, min(i+fsckChunk, to), visit}
+	work := make(chan opSpan, (to-from)/spanOps+1)
+	for i := from; i < to; i += spanOps {
+		work <- opSpan{ops, i, min(i+spanOps, to), visit}
 	}
 	close(work)
 	return s.visitSpans(ctx, work)
 }
 
-// EachOpBack is EachOp over the whole chain of a run, begun while git still lists it; an
+// EachOpBack is EachOp over the whole chain of a run, begun while it is still listed; an
 // empty run is the one of this work tree. Operations are counted from the newest, which
 // is 0. It returns the chain from its first operation.
 func (s *Store) EachOpBack(
@@ -95,18 +95,14 @@ func (s *Store) EachOpBack(
 		}}
 		sent += n
 	}
-	log := &logReader{take: func(op OpInfo) {
-		if ops = append(ops, op); len(ops)-sent > fsckChunk {
-			send(fsckChunk) // with the one before them
-		}
-	}}
 	listed := make(chan error, 1)
 	go func() {
 		defer close(work)
-		err := s.repo.Git.Feed(ctx, log, logArgs("--first-parent", string(tip), "--")...)
-		if err == nil && len(log.rest)+len(log.fields) > 0 {
-			err = errLogForm
-		}
+		err := s.walk(ctx, tip, func(op OpInfo) {
+			if ops = append(ops, op); len(ops)-sent > spanOps {
+				send(spanOps) // with the one before them
+			}
+		})
 		if err == nil && len(ops) > sent {
 			send(len(ops) - sent)
 		}
@@ -119,6 +115,10 @@ func (s *Store) EachOpBack(
 	slices.Reverse(ops)
 	return ops, err
 }
+
+// spanOps is how many operations one worker visits in a row. Of the first it reads the state and
+// the index, which takes as long as some ten others.
+const spanOps = 128
 
 // opSpan are operations ops[from:to] that one worker visits in a row.
 type opSpan struct {

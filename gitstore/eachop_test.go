@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -186,8 +189,8 @@ func BenchmarkJudgeAgain(b *testing.B) {
 func TestEachOpBack(t *testing.T) {
 	ctx := context.Background()
 	d := freshRun.copy(t)
-	for _, add := range []func(){func() {}, func() { d.turns(31); d.must(assignOp) }, func() { d.must(d.acceptOp) }, func() { d.turns(32) }} {
-		add() // 1, 64, 65 and 129 operations
+	for _, add := range []func(){func() {}, func() { d.turns(63); d.must(assignOp) }, func() { d.must(d.acceptOp) }, func() { d.turns(64) }} {
+		add() // 1, 128, 129 and 257 operations
 		ops, err := d.store.Chain(ctx, "", "")
 		if err != nil {
 			t.Fatal(err)
@@ -227,5 +230,33 @@ func TestEachOpBack(t *testing.T) {
 	}
 	if _, err := d.store.EachOpBack(ctx, "run_0000000000000000", nil); git.CodeOf(err) != "no_run" {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A chain is walked as git log lists it, and ends where a shallow clone's does.
+func TestWalkAsGitLists(t *testing.T) {
+	ctx := context.Background()
+	d := freshRun.copy(t)
+	d.turns(3)
+	same := func() (tip git.OID, n int) {
+		ops, err := d.store.Log(ctx, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var walked []OpInfo
+		if err := d.store.walk(ctx, ops[0].Op, func(op OpInfo) { walked = append(walked, op) }); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(ops, walked); diff != "" {
+			t.Errorf("walked otherwise than git lists it:\n%s", diff)
+		}
+		return ops[2].Op, len(ops)
+	}
+	third, whole := same()
+	if err := os.WriteFile(filepath.Join(d.Dir, ".git", "shallow"), []byte(third+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, n := same(); n != 3 || whole < 7 {
+		t.Errorf("%d operations of %d in a shallow clone, want 3", n, whole)
 	}
 }

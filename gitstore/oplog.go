@@ -119,25 +119,33 @@ func (s *Store) readOps(ctx context.Context, stdin []byte, which ...string) ([]O
 	return ops, nil
 }
 
-// logReader takes what git log prints, piece by piece.
-type logReader struct {
-	rest   []byte
-	fields [][]byte
-	take   func(OpInfo)
-}
-
-func (l *logReader) Write(p []byte) (int, error) {
-	l.rest = append(l.rest, p...)
-	for {
-		i := bytes.IndexByte(l.rest, 0)
-		if i < 0 {
-			return len(p), nil
+// walk hands the operations from tip back to take, in this process: git log takes longer, and what it
+// prints is to be read.
+func (s *Store) walk(ctx context.Context, tip git.OID, take func(OpInfo)) error {
+	r := s.reader(ctx)
+	ends := s.repo.ShallowCommits()
+	for id := tip; ; {
+		c, err := r.commit(id)
+		if err != nil {
+			return err
 		}
-		l.fields, l.rest = append(l.fields, l.rest[:i:i]), l.rest[i+1:]
-		if len(l.fields) == logFields {
-			l.take(opInfo(l.fields))
-			l.fields = nil
+		op := OpInfo{
+			Op:      id,
+			Parents: c.Parents,
+			Tree:    c.Tree,
+			Time:    c.Author.When.UTC(),
+			Actor:   c.Author.Name,
+			Email:   c.Author.Email,
 		}
+		if ends[id] {
+			op.Parents = nil
+		}
+		op.readMessage(c.Message)
+		take(op)
+		if len(op.Parents) == 0 {
+			return nil
+		}
+		id = op.Parents[0]
 	}
 }
 

@@ -155,26 +155,6 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	return out.Buf.Bytes(), complaint.Buf.Bytes(), nil
 }
 
-// Feed is Run for what is used while git prints it: each piece goes to out, one after the
-// other.
-func (g *Git) Feed(ctx context.Context, out io.Writer, args ...string) error {
-	cmd, err := g.Command(ctx, args)
-	if err != nil {
-		return err
-	}
-	complaint := &BoundedBuffer{Limit: MaxGitStderr}
-	cmd.Stdout, cmd.Stderr = out, complaint
-	err = cmd.Run()
-	switch {
-	case ctx.Err() != nil:
-		SweepGroup(cmd)
-		return interrupted(ctx, args)
-	case err != nil:
-		return g.Failure(args, err, complaint.Buf.String())
-	}
-	return nil
-}
-
 // Command prepares a process in its own group.
 func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 	if g.BinErr != nil {
