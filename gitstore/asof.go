@@ -49,14 +49,13 @@ func LayOut(ctx context.Context, repo *git.Repository, name, root string) (*AsOf
 		return nil, err
 	}
 	info := filepath.Join(root, ".git", "info")
-	alternates := filepath.Join(root, ".git", "objects", "info", "alternates")
-	for _, dir := range []string{info, filepath.Dir(alternates), filepath.Join(root, filepath.FromSlash(repo.Prefix))} {
+	for _, dir := range []string{info, filepath.Join(root, filepath.FromSlash(repo.Prefix))} {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return nil, git.Errorf(git.CodeUnreadable, err, "cannot make the directory %s", dir)
 		}
 	}
-	if err := os.WriteFile(alternates, []byte(repo.ObjectsDir+"\n"), 0o666); err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "cannot write %s", alternates)
+	if err := repo.LendObjects(filepath.Join(root, ".git", "objects")); err != nil {
+		return nil, err
 	}
 	l := &layout{ctx: ctx, dir: filepath.Join(root, filepath.FromSlash(repo.Prefix)), prefix: repo.Prefix, info: info, run: run}
 	return l.lay(op)

@@ -365,15 +365,25 @@ func (b *RunBundle) Project(ctx context.Context, run string) string {
 		if ref.Name != git.RunRefPrefix+run {
 			continue
 		}
-		data, _, err := FileAt(ctx, b.repo, ref.OID, treeConfig)
+		id, err := projectAt(ctx, b.repo, ref.OID)
 		if err != nil {
 			return ""
 		}
-		cfg, _, err := config.Decode(data)
-		if err != nil {
-			return ""
-		}
-		return cfg.Project.ID
+		return id
 	}
 	return ""
+}
+
+// projectAt is the project id an operation was decided under, "" when its configuration
+// cannot be understood.
+func projectAt(ctx context.Context, r *git.Repository, op git.OID) (string, error) {
+	data, _, err := FileAt(ctx, r, op, treeConfig)
+	if err != nil {
+		return "", err
+	}
+	cfg, _, err := config.Decode(data)
+	if err != nil || cfg == nil {
+		return "", nil
+	}
+	return cfg.Project.ID, nil
 }

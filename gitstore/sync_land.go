@@ -11,8 +11,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // landing is what landAll knows of both sides.
@@ -151,42 +149,11 @@ func (r *SyncedRun) resettle(state string) {
 // wentBack reports a remote that has lost operations it once showed, or tells another
 // story: it is not followed.
 func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen git.OID) (bool, error) {
-	if seen == "" || there == seen {
-		return false, nil
+	b, err := l.s.setBack(ctx, "the remote", there, seen)
+	if b == nil || err != nil {
+		return false, err
 	}
-	if there != "" {
-		on, err := l.s.repo.Ancestor(ctx, seen, there)
-		if err != nil || on {
-			return false, err
-		}
-	}
-	r.State, r.Code = SyncRefused, CodeRemoteBack
-	lost := ""
-	switch {
-	case there == "":
-		r.Why = "the remote no longer has this run; it was at operation " + seen.Short()
-	default:
-		base, err := l.s.mergeBase(ctx, seen, there)
-		if err != nil {
-			return false, err
-		}
-		if base == "" {
-			r.Why = "the remote has another run under this name; it was at operation " + seen.Short()
-			r.Code = CodeRemoteForked
-			break
-		}
-		n, err := l.s.countOps(ctx, base, seen)
-		if err != nil {
-			return false, err
-		}
-		lost = text.Count(n, "operation", "operations") + " up to " + seen.Short()
-		if base == there {
-			r.Why = "the remote went back to operation " + there.Short() + " and lacks " + lost
-		} else {
-			r.Code = CodeRemoteForked
-			r.Why = "the remote was rewritten: it went back to operation " + base.Short() + ", lacks " + lost + " and went on to " + there.Short()
-		}
-	}
+	r.State, r.Code, r.Why = SyncRefused, b.Code, b.Why
 	r.Hint = "nothing was followed, and this clone still has what it saw: ask the administrator of the server. To push it there again and go on: git agentxchain sync " + l.y.Remote + " --forget " + r.Run
 	return true, l.aside(ctx, r, there)
 }
@@ -210,12 +177,12 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 		r.State, r.Code, r.Why, r.Hint = SyncRefused, code, why, hint
 		return false, l.aside(ctx, r, there)
 	}
-	data, _, err := FileAt(ctx, l.s.repo, there, treeConfig)
+	id, err := projectAt(ctx, l.s.repo, there)
 	if err != nil {
 		return refuse(CodeUnproven, "the remote's operation "+there.Short()+" cannot be read", "git agentxchain fsck --replay")
 	}
-	if cfg, _, err := config.Decode(data); err == nil && cfg != nil && l.mine != "" && cfg.Project.ID != l.mine {
-		return refuse(CodeForeignRun, "the run belongs to project "+oneLine(cfg.Project.ID)+", this is "+oneLine(l.mine),
+	if id != "" && l.mine != "" && id != l.mine {
+		return refuse(CodeForeignRun, "the run belongs to project "+oneLine(id)+", this is "+oneLine(l.mine),
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	if here := l.here[r.Run]; here != "" {

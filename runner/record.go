@@ -28,6 +28,8 @@ type (
 	FsckOptions = gitstore.FsckOptions
 	FsckReport  = gitstore.FsckReport
 	FsckFinding = gitstore.Finding
+	Against     = gitstore.Against    // this clone beside another side
+	AgainstRun  = gitstore.AgainstRun // one run of it
 
 	RepairMode    = gitstore.RepairMode
 	RepairOptions = gitstore.RepairOptions
@@ -39,6 +41,18 @@ const (
 
 	FromRef       = gitstore.FromRef       // repair: back to the recorded run
 	AcceptWorking = gitstore.AcceptWorking // repair: the working files are right
+
+	AgainstRemote = gitstore.AgainstRemote // fsck --against: a remote, a bundle, an export
+	AgainstBundle = gitstore.AgainstBundle
+	AgainstExport = gitstore.AgainstExport
+
+	RunEqual        = gitstore.RunEqual // how a run stands to the other side
+	RunAhead        = gitstore.RunAhead
+	RunBehind       = gitstore.RunBehind
+	RunDiverged     = gitstore.RunDiverged
+	RunMissingHere  = gitstore.RunMissingHere
+	RunMissingThere = gitstore.RunMissingThere
+	RunDamaged      = gitstore.RunDamaged
 
 	FindRecord = gitstore.FindRecord // fsck: an operation's record cannot be read
 	FindReplay = gitstore.FindReplay // fsck: applied again it gives something else
@@ -68,6 +82,12 @@ type Record interface {
 	TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error)
 	// Fsck holds working files, objects and records against each other.
 	Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error)
+	// AgainstKind says what a name means: a remote, else the kind of the file.
+	AgainstKind(ctx context.Context, name, file string) (string, error)
+	// AgainstRemote and AgainstBundle hold the runs here, or one of them, against those
+	// of another side. Nothing of it is taken over.
+	AgainstRemote(ctx context.Context, remote, run string) (*Against, error)
+	AgainstBundle(ctx context.Context, file, run string) (*Against, error)
 }
 
 // Record is the read side of this project.

@@ -35,11 +35,7 @@ func (r *Repository) aside() (*aside, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := filepath.Join(dir.Path, "objects", "info")
-	if err = os.MkdirAll(info, 0o700); err == nil {
-		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(r.ObjectsDir+"\n"), 0o600)
-	}
-	if err != nil {
+	if err := r.LendObjects(filepath.Join(dir.Path, "objects")); err != nil {
 		_ = dir.Remove()
 		return nil, err
 	}

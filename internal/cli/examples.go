@@ -247,6 +247,8 @@ git agentxchain hooks trust --yes
 
 fsck
 git agentxchain fsck --replay
+git agentxchain fsck --against origin
+git agentxchain fsck --against run.bundle
 
 repair
 git agentxchain repair

@@ -18,15 +18,23 @@ func newFsckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "fsck", Category: categoryTrust, Usage: "check the recorded operations and the working files",
 		Description: "Objects, chain, ledgers along it, evidence, working files (read whole). With --replay every operation is applied again and must yield what was recorded. " +
-			"Exit status 12 when a record or ledger cannot be trusted, 1 for other findings. Nothing is changed; each finding names the command that mends it.",
+			"Exit status 12 when a record or ledger cannot be trusted, 1 for other findings. Nothing is changed; each finding names the command that mends it. " +
+			"With --against SIDE the runs here are compared with those of a remote, a git bundle or an export instead, and nothing of it is taken over: 12 when what is there went back, was rewritten or does not hold, 1 when both sides went on, 0 when they are equal or one is only ahead.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "replay", Usage: "apply every operation again and compare"},
 			&ucli.StringFlag{Name: "run", Usage: "check this `RUN` instead of the current one"},
 			&ucli.BoolFlag{Name: "all-runs", Usage: "check every recorded run"},
+			&ucli.StringFlag{Name: "against", Usage: "compare the runs here with those of `SIDE`: a remote, a git bundle, or an export"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
+			}
+			if c.IsSet("against") {
+				if c.Bool("replay") || c.Bool("all-runs") {
+					return term.UsageErrorf("--against compares every run and replays what is new there: --replay and --all-runs go without it")
+				}
+				return runFsckAgainst(c.Context, f, c.String("against"), c.String("run"))
 			}
 			o := runner.FsckOptions{Run: c.String("run"), Replay: c.Bool("replay")}
 			if c.Bool("all-runs") {

@@ -274,6 +274,7 @@ func ExitTable() []exitRow {
 			{"binary_unlisted", "the checksum file of a release does not list this binary"},
 			{"artifact_unverified", "a claim of an artifact that is to be restored does not hold"},
 			{"unsafe_path", "an artifact names a file that may not be written"},
+			{"export_differs", "an export shows a run as no operation of this clone recorded it"},
 			{"history_invalid", "a bundle of a run's history is none, is not whole, or does not hold together"},
 		}},
 		{exitGit, "git itself failed under us", []ExitCode{

@@ -1,0 +1,54 @@
+// What another side no longer has of a run that was seen there.
+
+package gitstore
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+)
+
+// SetBack says that a side lost operations it once showed.
+type SetBack struct {
+	Code string   // remote_rewound: they are gone; remote_forked: others are in their place
+	Base git.OID  // newest operation that is left of those seen, "" for none
+	Lost []OpInfo // oldest first
+	Why  string
+}
+
+// setBack holds where a side is, "" when it has the run no more, against where it was seen.
+// It is nil when nothing that was seen is gone.
+func (s *Store) setBack(ctx context.Context, side string, there, seen git.OID) (*SetBack, error) {
+	if seen == "" || there == seen {
+		return nil, nil
+	}
+	b := &SetBack{Code: CodeRemoteBack}
+	var err error
+	if there != "" {
+		if b.Base, err = s.mergeBase(ctx, seen, there); err != nil || b.Base == seen {
+			return nil, err
+		}
+	}
+	ops, err := s.lacking(ctx, []*SyncedRun{{Run: seenRun, Tip: seen, from: b.Base}})
+	if err != nil {
+		return nil, err
+	}
+	b.Lost = ops[seenRun]
+	lost := text.Count(len(b.Lost), "operation", "operations") + " up to " + seen.Short()
+	switch {
+	case there == "":
+		b.Why = side + " no longer has this run; it was at operation " + seen.Short()
+	case b.Base == "":
+		b.Code = CodeRemoteForked
+		b.Why = side + " has another run under this name; it was at operation " + seen.Short()
+	case b.Base == there:
+		b.Why = side + " went back to operation " + there.Short() + " and lacks " + lost
+	default:
+		b.Code = CodeRemoteForked
+		b.Why = side + " was rewritten: it went back to operation " + b.Base.Short() + ", lacks " + lost + " and went on to " + there.Short()
+	}
+	return b, nil
+}
+
+const seenRun = "seen" // any name: one run is asked for

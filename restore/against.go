@@ -1,0 +1,235 @@
+// An export held against the run here: it carries files and no operations, so what can be told
+// is which operation left them like that.
+
+package restore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// exportLedgers place an export in a run: ledgers of which no row is ever changed.
+var exportLedgers = []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents}
+
+// Against compares the run of an artifact with the one the project at dir has recorded, only
+// if it is that of run when that is not "". The artifact is verified first, as by Verify.
+//
+// Errors: artifact_unreadable, artifact_unverified; invalid_argument for an initiative, for
+// another run, and for an artifact that leaves out what is compared.
+func Against(ctx context.Context, dir string, r io.Reader, run string) (*gitstore.AgainstRun, error) {
+	in, err := receive(ctx, r, VerifyOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	store, err := gitstore.Open(ctx, dir, gitstore.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = store.Close() }()
+	x := &placing{in: in, store: store, out: &gitstore.AgainstRun{Run: in.run()}}
+	if err := x.comparable(run); err != nil {
+		return nil, err
+	}
+	if err := x.place(ctx); err != nil {
+		return nil, err
+	}
+	return x.out, nil
+}
+
+// placing is an artifact on the way to its place in a run.
+type placing struct {
+	in    *incoming
+	store *gitstore.Store
+	out   *gitstore.AgainstRun
+	state []byte
+	rows  map[wire.Ledger][]byte
+}
+
+// comparable reads what is compared.
+func (x *placing) comparable(run string) (err error) {
+	refuse := func(format string, args ...any) error {
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "against",
+			Message: fmt.Sprintf(format, args...),
+			Hint:    "git agentxchain export --output FILE --bundle BUNDLE writes both; name one of the two",
+		}
+	}
+	switch {
+	case x.in.a.kind != KindRun:
+		return refuse("The artifact is that of an initiative: name the export of a run.")
+	case x.in.run() == "":
+		return refuse("The artifact holds no run.")
+	case run != "" && run != x.in.run():
+		return refuse("The artifact is that of run %s, not of %s.", text.OneLine(x.in.run()), run)
+	}
+	x.rows = make(map[wire.Ledger][]byte)
+	if x.state, err = x.read(statePath); err != nil {
+		return err
+	}
+	if x.state == nil {
+		return refuse("The artifact leaves out state.json, so that it cannot be compared.")
+	}
+	for _, l := range exportLedgers {
+		if slices.Contains(x.in.without, l.Path()) {
+			return refuse("The artifact leaves out rows of %s, so that it cannot be compared.", l.Path())
+		}
+		if x.rows[l], err = x.read(l.Path()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns a file of the artifact, nil when it has none.
+func (x *placing) read(name string) ([]byte, error) {
+	if _, there := x.in.at[name]; !there {
+		return nil, nil
+	}
+	r, err := x.in.open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, temporary(err)
+	}
+	return data, nil
+}
+
+// How the ledgers of an artifact stand to those of an operation.
+type ledgerPlace int
+
+const (
+	placeApart ledgerPlace = iota
+	placeAfter             // they go on from them
+	placeSame
+)
+
+func (x *placing) stands(ctx context.Context, op git.OID) (ledgerPlace, error) {
+	rec := gitstore.RunRecordAt(ctx, x.store.Repository(), x.out.Run, op)
+	at := placeSame
+	for _, l := range exportLedgers {
+		data, err := rec.Ledger(l)
+		switch {
+		case err != nil:
+			return placeApart, err
+		case !bytes.HasPrefix(x.rows[l], data):
+			return placeApart, nil
+		case len(data) != len(x.rows[l]):
+			at = placeAfter
+		}
+	}
+	return at, nil
+}
+
+// place finds the operation that left the files as they are in the artifact, else the newest
+// one that they go on from.
+func (x *placing) place(ctx context.Context) error {
+	out := x.out
+	tip, err := x.store.RunTip(ctx, out.Run)
+	if err != nil {
+		return err
+	}
+	if tip == "" {
+		past, err := x.store.PastRuns(ctx)
+		if err != nil {
+			return err
+		}
+		if tip = past[out.Run]; tip == "" {
+			out.State, out.Why = gitstore.RunMissingHere, "an export holds no operations, so that nothing more can be said of it"
+			return nil
+		}
+	}
+	out.Here = tip
+	ops, err := x.store.Chain(ctx, out.Run, tip) // oldest first
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(x.state)
+	digest := "sha256:" + hex.EncodeToString(sum[:])
+	for i := len(ops) - 1; i >= 0; i-- {
+		if ops[i].StateDigest != digest {
+			continue
+		}
+		at, err := x.stands(ctx, ops[i].Op)
+		if err != nil {
+			return err
+		}
+		if at == placeSame {
+			x.found(ops, i)
+			return nil
+		}
+	}
+	return x.beyond(ctx, ops, digest)
+}
+
+// found notes the operation.
+func (x *placing) found(ops []gitstore.OpInfo, i int) {
+	x.out.State, x.out.There, x.out.Base = gitstore.RunEqual, ops[i].Op, ops[i].Op
+	if x.out.Ahead = len(ops) - 1 - i; x.out.Ahead > 0 {
+		x.out.State = gitstore.RunAhead
+	}
+}
+
+// beyond places an artifact that no operation here recorded.
+func (x *placing) beyond(ctx context.Context, ops []gitstore.OpInfo, digest string) error {
+	out := x.out
+	// The ledgers of a later operation go on from those of an earlier one, so the place can
+	// be halved.
+	lo, hi := 0, len(ops)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		at, err := x.stands(ctx, ops[mid].Op)
+		if err != nil {
+			return err
+		}
+		if at == placeApart {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	if lo == 0 {
+		out.State, out.Code, out.Why = gitstore.RunDamaged, gitstore.CodeForeignRun, "the ledgers of the export share no operation with the run here"
+		return nil
+	}
+	base := ops[lo-1]
+	out.Base, out.Ahead = base.Op, len(ops)-lo
+	rec := gitstore.RunRecordAt(ctx, x.store.Repository(), out.Run, base.Op)
+	for _, l := range exportLedgers {
+		data, err := rec.Ledger(l)
+		if err != nil {
+			return err
+		}
+		out.Behind += bytes.Count(x.rows[l][len(data):], []byte("\n"))
+	}
+	was := func(op gitstore.OpInfo) bool { return op.StateDigest == digest }
+	after := slices.IndexFunc(ops[lo:], was)
+	switch {
+	case after >= 0 && !slices.ContainsFunc(ops[:lo], was):
+		out.State, out.Code = gitstore.RunDamaged, gitstore.CodeExportDiffers
+		out.Why = "its state is that of operation " + ops[lo+after].Op.Short() + ", and its history and events are those recorded only until operation " +
+			base.Op.Short() + ": rows are gone or were changed"
+	case out.Behind == 0:
+		out.State, out.Since = gitstore.RunDiverged, base.Time
+		out.Why = "its history and events end as those of operation " + base.Op.Short() +
+			", and no operation here recorded its state: it was made after an operation that is not here and wrote no row, or was changed"
+	case out.Ahead == 0:
+		out.State = gitstore.RunBehind
+	default:
+		out.State, out.Since = gitstore.RunDiverged, base.Time
+	}
+	return nil
+}
