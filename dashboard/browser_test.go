@@ -17,12 +17,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testbrowser"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // browser is a tab of a real browser, for as long as the test runs.
 func browser(t *testing.T) context.Context {
 	t.Helper()
+	testrepo.Unraced(t)
 	return testbrowser.Start(t, 3*time.Minute)
 }
 

@@ -75,6 +75,7 @@ func unsynced(trace, gitDir, cwd string) []string {
 // TestCheckpointIsSynced traces a checkpoint and looks for what a power cut at the
 // moment it returns could take away.
 func TestCheckpointIsSynced(t *testing.T) {
+	testrepo.Unraced(t)
 	if dir := os.Getenv(syncChild); dir != "" {
 		repo, err := git.Discover(context.Background(), dir)
 		if err == nil {

@@ -236,6 +236,7 @@ func checkRows(t *testing.T, d *driver) {
 
 // TestCrashWhileCompleting kills the command that completes the files.
 func TestCrashWhileCompleting(t *testing.T) {
+	testrepo.Unraced(t)
 	for _, second := range []string{"durable.append.written", "commit.after-documents", "commit.before-state", "commit.after-state"} {
 		d := newDriver(t)
 		d.must(initOp(false))
@@ -257,6 +258,7 @@ func TestCrashWhileCompleting(t *testing.T) {
 
 // TestCrashWithoutCache loses the cache in the crash as well.
 func TestCrashWithoutCache(t *testing.T) {
+	testrepo.Unraced(t)
 	for _, op := range []string{"assign", "accept"} {
 		for _, point := range []string{"commit.after-ref", "commit.after-ledger-events", "commit.after-documents", "commit.before-state", "commit.after-state"} {
 			d := newDriver(t)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
@@ -187,6 +188,7 @@ func BenchmarkJudgeAgain(b *testing.B) {
 
 // Visited while git lists them, the operations and what each was decided on are the same.
 func TestEachOpBack(t *testing.T) {
+	testrepo.Unraced(t)
 	ctx := context.Background()
 	d := freshRun.copy(t)
 	for _, add := range []func(){func() {}, func() { d.turns(63); d.must(assignOp) }, func() { d.must(d.acceptOp) }, func() { d.turns(64) }} {

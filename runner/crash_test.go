@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -98,6 +99,7 @@ func (p *project) stageWork(turn *run.Turn) {
 // each kill the run is exactly the one before or the one after, fsck with
 // replay passes, and nothing is doubled.
 func TestCrashDuringAcceptance(t *testing.T) {
+	testrepo.Unraced(t)
 	kills := 12
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		kills = 200
@@ -223,6 +225,7 @@ func TestStormOfAcceptances(t *testing.T) {
 // is killed at, the next command leaves the turn without a staged result and
 // with the refused one kept.
 func TestCrashDuringRejection(t *testing.T) {
+	testrepo.Unraced(t)
 	for _, point := range []string{"commit.before-objects", "commit.after-ref", "commit.after-documents", "commit.before-state", "commit.after-state"} {
 		t.Run(point, func(t *testing.T) {
 			p := newProject(t, onePhase)

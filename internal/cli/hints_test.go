@@ -17,9 +17,11 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 func TestNamedCommandsExist(t *testing.T) {
+	testrepo.Unraced(t)
 	root := filepath.Join("..", "..")
 	app := term.NewApp(&term.Factory{Program: program()})
 	seen := 0

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dashboard"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/text/texttest"
 )
@@ -71,6 +72,7 @@ func terminalRun(t *testing.T, dir string, args ...string) (string, int) {
 // looks everywhere such a text is shown: the terminal, commits, pages, and what the
 // next agent is given to read.
 func TestHostileRunesTravelNowhere(t *testing.T) {
+	testrepo.Unraced(t)
 	for k, v := range map[string]string{
 		"GIT_CONFIG_GLOBAL":    os.DevNull,
 		"GIT_CONFIG_SYSTEM":    os.DevNull,

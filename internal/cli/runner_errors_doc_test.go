@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/codeflow"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -180,6 +181,7 @@ func codeList(codes []string) string {
 }
 
 func TestRunnerErrorsDoc(t *testing.T) {
+	testrepo.Unraced(t)
 	want := runnerErrorsDoc(t, analysed(t))
 	path := filepath.Join("..", "..", "docs", "runner-errors.md")
 	if *updateDocs {

@@ -21,7 +21,7 @@ func Matrix(t *testing.T, f func(t *testing.T, r *Repo)) {
 	}
 }
 
-// Kinds returns the options Matrix runs with.
+// Kinds returns the options Matrix runs with; under -short the first and the last of them.
 func Kinds() []Options {
 	refFormats := []string{"files"}
 	if HasReftable() {
@@ -34,6 +34,9 @@ func Kinds() []Options {
 				out = append(out, Options{ObjectFormat: object, RefFormat: ref, LinkedWorktree: linked})
 			}
 		}
+	}
+	if testing.Short() {
+		return []Options{out[0], out[len(out)-1]}
 	}
 	return out
 }
@@ -59,3 +62,13 @@ var hasReftable = sync.OnceValue(func() bool {
 	defer func() { _ = os.RemoveAll(dir) }()
 	return exec.Command("git", "init", "-q", "--ref-format=reftable", dir).Run() == nil
 })
+
+// Unraced skips a long test under -short: what it does it does in one go, so the race
+// detector, which .ci/run combines with -short, could find nothing in it. .ci/run has it
+// run once more without both.
+func Unraced(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long, and without a race to find")
+	}
+}
