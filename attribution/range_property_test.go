@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -78,6 +79,7 @@ func seeds(long int) (first, last uint64) {
 
 // Everything that can be done to a history: nothing foreign is taken for a turn's work.
 func TestRandomRanges(t *testing.T) {
+	testrepo.Unraced(t)
 	first, last := seeds(20)
 	for seed := first; seed <= last; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

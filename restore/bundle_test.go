@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // bundled is the artifact and bundle of a project as it is.
@@ -100,6 +101,7 @@ func TestDivergedHistoryIsKept(t *testing.T) {
 }
 
 func TestHostileBundlesAreRefused(t *testing.T) {
+	testrepo.Unraced(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	s := newSource(t)

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 var updateVerdicts = flag.Bool("update-verdicts", false, "record the reference's verdicts")
@@ -151,6 +152,7 @@ func readVerdicts(t *testing.T) map[string]string {
 }
 
 func TestMutantsAsTheReferenceJudgesThem(t *testing.T) {
+	testrepo.Unraced(t)
 	list := allMutants(t)
 	if program := os.Getenv("AGENTXCHAIN_REFERENCE"); program != "" && *updateVerdicts {
 		answers := askReference(t, program, list)

@@ -383,6 +383,7 @@ func bomb() []byte {
 }
 
 func TestHostileArtifactsAreRefused(t *testing.T) {
+	testrepo.Unraced(t)
 	s := newSource(t)
 	list := hostiles()
 	if len(list) < 60 {

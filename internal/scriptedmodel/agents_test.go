@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // setting is what an agent needs so that it asks our server and nothing else: files
@@ -62,6 +63,7 @@ var settings = map[string]setting{
 // Each starts with an empty environment and a home directory of its own; no key, no
 // setting and no network of the person running the tests is used.
 func TestAgentsCarryARun(t *testing.T) {
+	testrepo.Unraced(t)
 	dirs := os.Getenv("AGENTXCHAIN_TEST_AGENTS")
 	if dirs == "" {
 		t.Skip("AGENTXCHAIN_TEST_AGENTS names no directory with agents")

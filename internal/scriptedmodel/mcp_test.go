@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/mcpclients"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // trusting are the files below the home directory by which agents trust a project, @DIR@.
@@ -21,6 +22,7 @@ var trusting = map[string]map[string]string{
 
 // TestAgentsListTheServer lets each agent of AGENTXCHAIN_TEST_AGENTS read the project's file.
 func TestAgentsListTheServer(t *testing.T) {
+	testrepo.Unraced(t)
 	dirs := os.Getenv("AGENTXCHAIN_TEST_AGENTS")
 	if dirs == "" {
 		t.Skip("AGENTXCHAIN_TEST_AGENTS names no directory with agents")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testbrowser"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // browser is a tab of a real browser, for as long as the test runs.
@@ -30,6 +31,7 @@ func browser(t *testing.T) context.Context {
 }
 
 func TestBrowser(t *testing.T) {
+	testrepo.Unraced(t)
 	ctx := browser(t)
 	report := Build(loaded(t, newFixture(t).artifact(t)), "x.json", Options{Now: now})
 	bad := poisoned(report, func(s string) any {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
@@ -185,6 +186,7 @@ func TestHostileReport(t *testing.T) {
 }
 
 func TestHugeTexts(t *testing.T) {
+	testrepo.Unraced(t)
 	f := newFixture(t)
 	huge := strings.Repeat("<b>ä\u202e", 10<<20/8)
 	f.files[pathHistory] = strings.Join(f.history, "\n") + "\n" +

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -143,6 +144,7 @@ func appendLine(path, line string) {
 // end every turn is in the history once, every file of an accepted turn is in the
 // repository, and the record replays.
 func TestKilledLoops(t *testing.T) {
+	testrepo.Unraced(t)
 	turns, kills := 20, 5
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		turns, kills = 200, 50
