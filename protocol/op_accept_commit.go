@@ -143,6 +143,9 @@ func (a *acceptance) recordDecisions() {
 		t.append(wire.LedgerDecisions, NewForwardRevision(t.env.Time(), a.turn, t.s.Phase, a.forward))
 	}
 	for _, d := range a.res.Decisions {
+		if t.judging {
+			break // the rows would not be kept
+		}
 		t.append(wire.LedgerDecisions, NewDecisionEntry(d, a.turn, t.s.Phase, t.env.Time()))
 	}
 	rows, amends := PromoteDecisions(t.snap.RepoDecisions, a.res.Decisions, a.turn, t.s.Run(), t.s.Phase, t.env.Time())

@@ -361,6 +361,7 @@ func (x *Index) BlockingObjections() []string {
 // SeriousObjection reports whether an objection of high or blocking severity is open.
 func (x *Index) SeriousObjection() bool {
 	return slices.ContainsFunc(x.OpenObjections, func(o *ojson.Object) bool {
-		return o.String("severity") == "high" || o.String("severity") == "blocking"
+		severity := o.String("severity")
+		return severity == "high" || severity == "blocking"
 	})
 }
