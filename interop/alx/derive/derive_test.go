@@ -66,6 +66,34 @@ func TestEventTypes(t *testing.T) {
 	}
 }
 
+// An event that says no names the command that tells why, and so does the answer of a blocked run.
+func TestExplainOfRefusals(t *testing.T) {
+	turn := func(row *ojson.Object) *ojson.Object {
+		row.Set("turn", ojson.NewObject("turn_id", "turn_1", "role_id", "dev"))
+		return row
+	}
+	log := derive.NewLog(derive.Origin{SessionID: "s", CorrelationID: "c"}, "run_1")
+	log.Add(event("run_started", "evt_1", "active"), turn(event("turn_dispatched", "evt_2", "active")),
+		turn(event("turn_rejected", "evt_3", "active", "reason", "no")),
+		event("gate_failed", "evt_4", "active", "gate_id", "the gate"),
+		turn(event("run_blocked", "evt_5", "blocked", "blocked_on", "x")), event("run_blocked", "evt_6", "blocked"))
+	want := []string{"", "", "git agentxchain explain turn_1 --run run_1", "git agentxchain explain 'the gate' --run run_1",
+		"git agentxchain explain turn_1 --run run_1", ""}
+	for i, e := range log.Events {
+		if got := e.Data.String("explain"); got != want[i] {
+			t.Errorf("%s: %q, want %q", e.Type, got, want[i])
+		}
+	}
+	last := "turn_1"
+	r, err := derive.Solve(&derive.Origin{SessionID: "s", CorrelationID: "c"}, &derive.Facts{
+		Run:   "run_1",
+		State: &run.State{Status: wire.StatusBlocked, LastCompletedTurnID: &last},
+	}, derive.Live{Ahead: -1, Dir: "w/s"}, log.Events, time.Now())
+	if err != nil || r.Error.Details.String("explain") != "git -C w/s agentxchain explain turn_1" {
+		t.Errorf("%v %+v", err, r)
+	}
+}
+
 // However the rows come in, the events are the same, numbered without a gap, each with
 // an id of its own, and strict decoders take every one.
 func TestEventsAreStable(t *testing.T) {

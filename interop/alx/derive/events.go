@@ -87,8 +87,22 @@ func (l *Log) Add(rows ...*ojson.Object) {
 		if typ == alx.TurnAccepted && l.phases[turn] != "" {
 			data.Set("phase", l.phases[turn]) // the row has the phase that the acceptance opened
 		}
+		if of := refused(typ, data); of != "" {
+			data.Set("explain", "git agentxchain explain "+wire.ShellWord(of)+" --run "+l.run)
+		}
 		l.add(typ, row.String("event_id"), row.String("timestamp"), data)
 	}
+}
+
+// refused is what explain tells the rules of, where an event says no; "" elsewhere.
+func refused(typ alx.RunEventType, data *ojson.Object) string {
+	switch typ {
+	case alx.GateFailed:
+		return data.String("gate")
+	case alx.TurnRejected, alx.RunBlocked:
+		return data.String("turnId")
+	}
+	return ""
 }
 
 // Fail ends the events of a run that could not be begun, or whose state says that it has

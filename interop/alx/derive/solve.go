@@ -60,8 +60,8 @@ func Solve(o *Origin, f *Facts, l Live, events []alx.RunEvent, now time.Time) (*
 	case alx.StatusBlocked:
 		r.OK, r.Error = false, alx.Errorf(alx.CodeRunBlocked, "The run is blocked and a person is needed.")
 		r.Error.Hint = NextStep(o, f, l)
-		if f.State != nil && f.State.ActiveTurns.Len() > 0 {
-			r.Error = r.Error.With("explain", l.command("git agentxchain explain "+f.State.ActiveTurns.Keys()[0]))
+		if turn := f.blocking(); turn != "" {
+			r.Error = r.Error.With("explain", l.command("git agentxchain explain "+turn))
 		}
 		if l.Stopped != nil {
 			r.Error = l.Stopped
@@ -71,6 +71,18 @@ func Solve(o *Origin, f *Facts, l Live, events []alx.RunEvent, now time.Time) (*
 		r.Reason = NextStep(o, f, l)
 	}
 	return r, nil
+}
+
+// blocking is the turn whose chains tell why a run is blocked: the one at work, or the last one, whose
+// acceptance blocked it; "" without any.
+func (f *Facts) blocking() string {
+	switch {
+	case f.State == nil:
+		return ""
+	case f.State.ActiveTurns.Len() > 0:
+		return f.State.ActiveTurns.Keys()[0]
+	}
+	return wire.OrEmpty(f.State.LastCompletedTurnID)
 }
 
 // span is when a run began and ended, and how long it took or has taken.
