@@ -24,7 +24,9 @@ func errorsDoc() string {
 	b.WriteString(`# Error codes and exit statuses
 
 An exit status never changes its meaning. With ` + "`--json`" + ` the answer carries ` + "`error.code`" + `, the stable token of the
-lists below; a code that is not listed here exits 1. This page is made from ` + "`internal/cli/term/exit.go`" + ` by
+lists below; a code that is not listed here exits 1. A refusal names its code in the line ` + "`why:`" + `, and
+` + "`git agentxchain explain CODE`" + ` prints its row, with the rules that led to the refusal where it is on record. This page
+is made from ` + "`internal/cli/term/exit.go`" + ` by
 ` + "`go test ./internal/cli -run ErrorsDoc -update-docs`" + `, and a test keeps the two equal.
 
 ` + "`conformance adapter`" + ` is the exception: it speaks its verifier's protocol and exits 0 pass, 1 fail, 2 error,
@@ -33,10 +35,10 @@ lists below; a code that is not listed here exits 1. This page is made from ` + 
 	for _, row := range term.ExitTable() {
 		fmt.Fprintf(&b, "\n## %d: %s\n", row.Status, row.Meaning)
 		if len(row.Codes) > 0 {
-			b.WriteString("\n| code | meaning |\n|---|---|\n")
+			b.WriteString("\n| code | meaning | what to do |\n|---|---|---|\n")
 		}
 		for _, c := range row.Codes {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", c.Code, c.Meaning)
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Code, c.Meaning, c.Do)
 		}
 	}
 	return b.String()

@@ -45,16 +45,21 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 		if code == nil {
 			return err
 		}
-		f.Out.Emit(ojson.NewObject("kind", "code", "of", code.Code, "meaning", code.Meaning, "spec", protocol.SpecOfCode(code.Code),
+		f.Out.Emit(ojson.NewObject("kind", "code", "of", code.Code, "meaning", code.Meaning, "do", code.Do, "spec", protocol.SpecOfCode(code.Code),
 			"chains", []*ojson.Object{}), func(p *term.Printer) {
 			p.Printf("%s: %s\n", p.Bold(code.Code), code.Meaning)
 			p.Printf("  %s\n", p.Dim(protocol.SpecOfCode(code.Code)))
 			p.Printf("No refusal of this code is on record here.\n")
+			printDo(p, code)
 		})
 		return nil
 	}
 	f.Out.Page(ctx)
-	f.Out.Emit(e.Object(), func(p *term.Printer) {
+	answer, code := e.Object(), codeMeaning(o.Of)
+	if code != nil {
+		answer.Set("do", code.Do)
+	}
+	f.Out.Emit(answer, func(p *term.Printer) {
 		for i, c := range e.Chains {
 			if i > 0 {
 				p.Println()
@@ -68,8 +73,17 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 		if e.Skipped > 0 {
 			p.Printf("%s cannot be applied again: another tool's, or of another rule set.\n", counted(e.Skipped, "operation"))
 		}
+		if code != nil {
+			p.Println()
+			printDo(p, code)
+		}
 	})
 	return nil
+}
+
+// printDo says what to do about a code.
+func printDo(p *term.Printer, code *term.ExitCode) {
+	p.Field("What to do", "%s", strings.ReplaceAll(code.Do, "`", ""))
 }
 
 func explanation(ctx context.Context, f *term.Factory, o *explainOptions) (*runner.Explanation, error) {

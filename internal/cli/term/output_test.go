@@ -153,8 +153,8 @@ func TestExitTableIsConsistent(t *testing.T) {
 		}
 		last = row.Status
 		for _, c := range row.Codes {
-			if seen[c.Code] || c.Meaning == "" {
-				t.Errorf("%s: twice or without meaning", c.Code)
+			if seen[c.Code] || c.Meaning == "" || c.Do == "" {
+				t.Errorf("%s: twice, without meaning, or without a way out", c.Code)
 			}
 			seen[c.Code] = true
 		}
