@@ -128,6 +128,9 @@ func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions
 		}
 		return keep == nil || keep(row)
 	})
+	if err == nil && len(lines) == 0 && o.Run != "" {
+		_, err = r.RunNamed(ctx, o.Run) // no rows, or no such run
+	}
 	out := make([]*ojson.Object, len(lines))
 	for i := range lines {
 		out[i] = lines[i].Row
@@ -285,7 +288,7 @@ func governanceText(r *ojson.Object) string {
 type eventsOptions struct {
 	listOptions
 	Types  []string
-	Since  string
+	Since  time.Time // zero for all
 	Follow bool
 }
 
@@ -294,14 +297,14 @@ func newEventsCommand(f *term.Factory) *ucli.Command {
 		Name: "events", Category: categoryLook, Usage: "the event log, live with --follow",
 		Flags: append(listFlags()[:3:3],
 			&ucli.StringSliceFlag{Name: "type", Usage: "only events of this `TYPE` (repeatable)"},
-			&ucli.StringFlag{Name: "since", Usage: "only events after this `TIME` (RFC 3339)"},
+			&ucli.StringFlag{Name: "since", Usage: "only events after this `TIME` (RFC 3339), or of the last 90s, 20m, 12h"},
 			&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more; ends with ^C"}),
 		Action: func(c *ucli.Context) error {
 			o, err := listFrom(c)
 			if err != nil {
 				return err
 			}
-			e := &eventsOptions{listOptions: o, Types: c.StringSlice("type"), Since: c.String("since"), Follow: c.Bool("follow")}
+			e := &eventsOptions{listOptions: o, Types: c.StringSlice("type"), Follow: c.Bool("follow")}
 			for _, t := range e.Types {
 				if types := append(run.EventTypes(), run.OwnEventTypes()...); !slices.Contains(types, t) {
 					hint := ""
@@ -311,9 +314,13 @@ func newEventsCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("there is no event type %q%s", term.OneLine(t), hint)
 				}
 			}
-			if e.Since != "" {
-				if _, err := wire.ParseTime(e.Since); err != nil {
-					return term.UsageErrorf("--since takes an RFC 3339 time, not %q", term.OneLine(e.Since))
+			if text := c.String("since"); text != "" {
+				if e.Since, err = wire.ParseTime(text); err != nil {
+					ago, err := time.ParseDuration(text)
+					if err != nil || ago < 0 {
+						return term.UsageErrorf("--since takes an RFC 3339 time or a duration such as 20m, not %q", term.OneLine(text))
+					}
+					e.Since = f.Now().Add(-ago)
 				}
 			}
 			return runEvents(c.Context, f, e)
@@ -321,31 +328,26 @@ func newEventsCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-func (o *eventsOptions) wants(row *ojson.Object, since time.Time) bool {
+func (o *eventsOptions) wants(row *ojson.Object) bool {
 	if len(o.Types) > 0 && !slices.Contains(o.Types, row.String("event_type")) {
 		return false
 	}
-	if since.IsZero() {
+	if o.Since.IsZero() {
 		return true
 	}
 	at, err := wire.ParseTime(row.String("timestamp"))
-	return err == nil && at.After(since)
+	return err == nil && at.After(o.Since)
 }
 
 func runEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
-	var since time.Time
-	if o.Since != "" {
-		since, _ = wire.ParseTime(o.Since)
-	}
-	keep := func(row *ojson.Object) bool { return o.wants(row, since) }
 	if !o.Follow {
-		rows, err := readRows(ctx, f, wire.LedgerEvents, o.listOptions, keep)
+		rows, err := readRows(ctx, f, wire.LedgerEvents, o.listOptions, o.wants)
 		if err != nil {
 			return err
 		}
 		f.Out.Emit(ojson.NewObject("events", rows), func(p *term.Printer) {
 			if len(rows) == 0 {
-				p.Println(nothing(o.filtered() || o.Since != "" || len(o.Types) > 0, "No event has been recorded yet.", "No event matches."))
+				p.Println(nothing(o.filtered() || !o.Since.IsZero() || len(o.Types) > 0, "No event has been recorded yet.", "No event matches."))
 			}
 			for _, r := range rows {
 				printEvent(p, r)
@@ -353,7 +355,7 @@ func runEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
 		})
 		return nil
 	}
-	return followEvents(ctx, f, o, keep)
+	return followEvents(ctx, f, o)
 }
 
 // pollInterval is how often --follow looks for more.
@@ -361,7 +363,7 @@ const pollInterval = 200 * time.Millisecond
 
 // followEvents prints what is there and then what comes. The ledger only grows,
 // so it is read on from where the last whole line ended.
-func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions, keep func(*ojson.Object) bool) error {
+func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -384,7 +386,7 @@ func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions, keep f
 		}
 		offset = next
 		for _, row := range rows {
-			if !keep(row) {
+			if !o.wants(row) {
 				continue
 			}
 			if first {
