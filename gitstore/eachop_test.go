@@ -6,6 +6,7 @@ package gitstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -24,7 +25,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // equalConfig judges a run again under the configuration it was decided under, decoded
@@ -260,5 +263,81 @@ func TestWalkAsGitLists(t *testing.T) {
 	}
 	if _, n := same(); n != 3 || whole < 7 {
 		t.Errorf("%d operations of %d in a shallow clone, want 3", n, whole)
+	}
+}
+
+// The decisions that outlive runs are those of the tree before each operation, wherever a worker's
+// operations begin and end.
+func TestRepoDecisionsOfASpan(t *testing.T) {
+	ctx := context.Background()
+	d := freshRun.copy(t)
+	decide := func(decision *ojson.Object) {
+		d.must(assignOp)
+		d.must(func(v *View) protocol.Operation {
+			op := d.acceptOp(v).(*protocol.AcceptTurn)
+			doc, err := ojson.DecodeObject(op.Staged.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc.Set("decisions", []any{decision})
+			data := ojson.Pretty(doc)
+			d.write(op.StagedPath, string(data))
+			op.Staged = protocol.NewBlob(data)
+			return op
+		})
+	}
+	lasting := func(id string, more ...any) *ojson.Object {
+		o := ojson.NewObject("id", id, "category", "scope", "statement", "Keep "+id+".", "rationale", "It lasts.", "durability", "repo")
+		for i := 0; i < len(more); i += 2 {
+			o.Set(more[i].(string), more[i+1])
+		}
+		return o
+	}
+	d.turns(2)
+	decide(lasting("DEC-500"))
+	d.turns(2)
+	decide(lasting("DEC-501"))
+	decide(lasting("DEC-502", "overrides", "DEC-500"))
+	d.turns(1)
+	ops, err := d.store.Chain(ctx, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]string, len(ops))
+	kinds := make(map[string]bool)
+	for i := range ops {
+		var rows []run.Line
+		data, err := d.store.reader(ctx).readLedger(ops[max(i-1, 0)].Tree, wire.LedgerRepoDecisions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := range rowsOf(data) {
+			rows = append(rows, row)
+		}
+		want[i] = fmt.Sprint(len(rows), string(data))
+		kinds[want[i]] = true
+	}
+	if len(kinds) != 4 {
+		t.Fatalf("the ledger is in %d states, want none, one row, two, and one of three amended", len(kinds))
+	}
+	for from := range ops {
+		for to := from + 1; to <= len(ops); to++ {
+			p := &opReader{r: d.store.reader(ctx), ctx: ctx}
+			p.r.recent = git.NewRecentBlobs()
+			err := p.span(ops, from, to, func(i int, op *RecordedOp) (*protocol.Transition, error) {
+				var got strings.Builder
+				for _, row := range op.Before.RepoDecisions {
+					got.Write(row.Raw)
+					got.WriteByte('\n')
+				}
+				if text := fmt.Sprint(len(op.Before.RepoDecisions), got.String()); text != want[i] {
+					t.Errorf("operation %d of %d to %d was decided on\n%s\nand not on\n%s", i, from, to, want[i], text)
+				}
+				return nil, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
