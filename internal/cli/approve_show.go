@@ -138,18 +138,17 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 	p.Field("Verification", "%s", cmp.Or(term.OneLine(g.Verification), "none is reported"))
 	if len(g.Documents) > 0 {
 		p.Println()
-		since := "SINCE " + strings.ToUpper(sinceWord(g))
-		t := &term.Table{
-			Header: []string{"DOCUMENT", "OWNER", "NOW", "SHA256", since, "SINCE THE PHASE", "SINCE THE RUN"},
-			Flex:   0,
+		t := &term.Table{Header: []string{"DOCUMENT", "OWNER", "NOW", "SHA256", "SINCE " + strings.ToUpper(sinceWord(g)), "SINCE THE PHASE BEGAN"}}
+		if g.Since.What == "approval" {
+			t.Header = append(t.Header, "SINCE THE RUN BEGAN")
 		}
 		for _, d := range g.Documents {
 			now, style := text.Count(d.Size, "byte", "bytes"), p.Dim
 			if !d.Present {
 				now, style = "missing", p.Red
 			}
-			t.Row(d.Path, d.Owner, now, text.Cut(d.SHA256, 12), lineCounts(&d),
-				changed(d.SincePhase), changed(d.SinceRun))
+			cells := []string{d.Path, d.Owner, now, text.Cut(d.SHA256, 12), lineCounts(&d), changed(d.SincePhase), changed(d.SinceRun)}
+			t.Row(cells[:len(t.Header)]...)
 			t.Emphasise(2, style)
 		}
 		p.Table(t)

@@ -30,7 +30,6 @@ type drive struct {
 	once   bool // one turn only: what became of it decides how the command ends
 	events []*ojson.Object
 	last   string // the turn that was assigned last
-	phase  string // the run was in when a turn was assigned last
 }
 
 func newDrive(f *term.Factory, r *runner.Runner) *drive {
@@ -80,17 +79,15 @@ func (d *drive) event(e loop.Event) {
 	switch e.Type {
 	case loop.EventTurnAssigned:
 		fmt.Fprintf(&b, "%s  assigned to %s, phase %s", who(e.Turn), term.OneLine(e.Turn.RuntimeID), term.OneLine(e.State.Phase))
-		d.last, d.phase = e.Turn.TurnID, e.State.Phase
+		d.last = e.Turn.TurnID
 		d.view.turn(e.Turn)
 	case loop.EventTurnAccepted:
 		fmt.Fprintf(&b, "%s  %s", who(e.Turn), p.Green("accepted"))
 		if s := e.Entry.String("summary"); s != "" {
 			b.WriteString(": " + term.OneLine(s))
 		}
-		if facts := turnFacts(e.Entry); facts != "" {
-			fmt.Fprintf(&b, " (%s)", facts)
-		}
-		if gate := gateOutcome(e.State, d.phase, e.Turn.TurnID); gate != "" {
+		fmt.Fprintf(&b, " (%s)", term.OneLine(turnFacts(e.Entry)))
+		if gate := gateOutcome(e); gate != "" {
 			fmt.Fprintf(&b, "\n  %s", term.OneLine(gate))
 		}
 		d.view.gone(e.Turn.TurnID)
@@ -124,9 +121,10 @@ func (d *drive) event(e loop.Event) {
 	}
 }
 
-// turnFacts is what a turn came to: files, time, money; what is not known is left out.
+// turnFacts is where a turn worked and what it came to: phase, files, time, money; what is
+// not known is left out.
 func turnFacts(row *ojson.Object) string {
-	var facts []string
+	facts := []string{row.String("phase")}
 	if n := len(row.Strings("files_changed")); n > 0 {
 		facts = append(facts, counted(n, "file"))
 	}
@@ -139,18 +137,23 @@ func turnFacts(row *ojson.Object) string {
 	return strings.Join(facts, ", ")
 }
 
-// gateOutcome says what became of a turn's request to move the run on, "" for none. was
-// is the phase it worked in.
-func gateOutcome(s *run.State, was, turn string) string {
-	switch f := s.LastGateFailure; {
-	case f != nil && wire.OrEmpty(f.RequestedByTurn) == turn && len(f.Reasons) > 0:
+// gateOutcome says what became of a turn's request to move the run on, "" for none and
+// for a gate that waits, which is told by itself.
+func gateOutcome(e loop.Event) string {
+	g := e.Gate
+	if g == nil {
+		return ""
+	}
+	gate := strings.TrimSpace("gate " + wire.OrEmpty(g.GateID))
+	if n := len(g.Reasons); n > 0 && !g.Passed {
 		more := ""
-		if n := len(f.Reasons); n > 1 {
+		if n > 1 {
 			more = fmt.Sprintf(" (and %d more: git agentxchain gate show)", n-1)
 		}
-		return "gate " + wire.OrEmpty(f.GateID) + " failed: " + f.Reasons[0] + more
-	case was != "" && s.Phase != was:
-		return "phase " + was + " -> " + s.Phase
+		return gate + " failed: " + g.Reasons[0] + more
+	}
+	if was := e.Entry.String("phase"); e.State != nil && e.State.Phase != was {
+		return gate + " passed: phase " + was + " -> " + e.State.Phase
 	}
 	return ""
 }

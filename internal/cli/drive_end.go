@@ -130,7 +130,7 @@ func printReading(p *term.Printer, g *runner.PendingGate) {
 		p.Field("Read", "%s", term.OneLine(joinComma(docs)))
 	}
 	if n := len(g.Objections); n > 0 {
-		p.Field("Objections", "%s", p.Yellow(counted(n, "open one")))
+		p.Field("Objections", "%s", p.Yellow(itoa(n)+" open"))
 	}
 }
 

@@ -145,7 +145,7 @@ func having(lines []string, text string) (n int) {
 }
 
 // wroteNote is the line of an accepted turn; one that took a second says how long.
-var wroteNote = regexp.MustCompile(`wrote +a note \(1 file, (\d+:\d\d, )?\$0\.25\)`)
+var wroteNote = regexp.MustCompile(`wrote +a note \(build, 1 file, (\d+:\d\d, )?\$0\.25\)`)
 
 func TestLiveView(t *testing.T) {
 	dir := ptyProject(t)

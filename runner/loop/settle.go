@@ -195,7 +195,7 @@ func (l *loop) accepted(f *flight, out *runner.Accepted, entry HistoryEntry, err
 		}
 	}
 	if committed {
-		l.emit(Event{Type: EventTurnAccepted, Turn: out.Result.Turn, Role: f.turn.AssignedRole, Entry: out.Result.Entry})
+		l.emit(Event{Type: EventTurnAccepted, Turn: out.Result.Turn, Role: f.turn.AssignedRole, Entry: out.Result.Entry, Gate: out.Result.Gate})
 	}
 }
 
