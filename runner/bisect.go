@@ -130,7 +130,7 @@ func judgesKind(opt *BisectOptions, kind string) bool {
 
 // position is the last candidate at or before the named operation.
 func (b *bisecting) position(name string) (int, error) {
-	i := slices.IndexFunc(b.ops, func(op OpInfo) bool { return len(name) >= 4 && strings.HasPrefix(string(op.Op), name) })
+	i := slices.IndexFunc(b.ops, func(op OpInfo) bool { return called(&op, name) })
 	if i < 0 {
 		hint := "git agentxchain log"
 		if op, err := b.r.Store.Show(b.ctx, name); err == nil {

@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -57,9 +58,9 @@ func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Expla
 	case slices.ContainsFunc(ops, func(op OpInfo) bool { return op.Turn == of }):
 		out.Kind = "turn"
 		return out, r.explainAll(ctx, ops, out, func(op *OpInfo) bool { return op.Turn == of })
-	case slices.ContainsFunc(ops, func(op OpInfo) bool { return len(of) >= 4 && len(of) <= len(op.Op) && string(op.Op[:len(of)]) == of }):
+	case slices.ContainsFunc(ops, func(op OpInfo) bool { return called(&op, of) }):
 		out.Kind = "operation"
-		return out, r.explainAll(ctx, ops, out, func(op *OpInfo) bool { return len(of) <= len(op.Op) && string(op.Op[:len(of)]) == of })
+		return out, r.explainAll(ctx, ops, out, func(op *OpInfo) bool { return called(op, of) })
 	}
 	for _, kind := range []string{"gate", "refusal"} {
 		err := r.explainNewest(ctx, ops, out, func(c *chains.Chain) bool {
@@ -89,6 +90,11 @@ func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Expla
 			Hint:    "git agentxchain log"}
 	}
 	return out, nil
+}
+
+// called reports whether the operation's commit is name or, as log prints it, begins with it.
+func called(op *OpInfo, name string) bool {
+	return len(name) >= 4 && strings.HasPrefix(string(op.Op), name)
 }
 
 // JudgesGate reports whether the gate was evaluated or decided on in the chain.

@@ -113,7 +113,7 @@ func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 }
 
 // RecordCase writes a case below PolicyTestsDir from the newest operation that decided on
-// the turn, and returns its path, what it expects and how many texts of it held secrets,
+// the turn, or from the operation that turn names, and returns its path, what it expects and how many texts of it held secrets,
 // which are replaced. A file that is there is kept (file_exists).
 //
 // Errors: not_found when no recorded operation decided on the turn; secret_found when a
@@ -125,13 +125,13 @@ func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (file s
 	}
 	at := -1
 	for i, op := range slices.Backward(ops) {
-		if op.Turn == turn && (op.Name == protocol.OpAccept || op.Name == "reject_turn" && at < 0) || string(op.Op) == turn {
+		if op.Turn == turn && (op.Name == protocol.OpAccept || op.Name == "reject_turn") || called(&op, turn) {
 			at = i
 			break
 		}
 	}
 	if at < 0 {
-		return "", nil, 0, git.Errorf(wire.CodeNotFound, nil, "no recorded operation decided on turn %s", turn).WithHint("git agentxchain log")
+		return "", nil, 0, git.Errorf(wire.CodeNotFound, nil, "no recorded operation is or decided on %s", turn).WithHint("git agentxchain log")
 	}
 	if name == "" {
 		name = turn

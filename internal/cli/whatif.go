@@ -143,7 +143,7 @@ func printWhatif(p *term.Printer, r *whatif.Report) {
 			if d.Subject != "" && d.Subject != d.Gate {
 				rule += " " + d.Subject
 			}
-			t.Row(shortOp(d.Op), d.Turn, d.Gate, rule, d.Before, d.After, whereText(d.Config, d.Line)+d.Why)
+			t.Row(shortOp(d.Op), d.Turn, d.Gate, rule, d.Before, d.After, strings.TrimSuffix(whereText(d.Config, d.Line)+d.Why, ": "))
 		}
 		p.Table(t)
 	}

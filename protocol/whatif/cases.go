@@ -159,11 +159,19 @@ func (c *Case) Run(cfg *config.Config) (chain *verdict.Chain, problems []string,
 
 func (c *Case) decide(cfg *config.Config) (*verdict.Chain, error) {
 	g := c.Given
-	files := make(map[string][]byte)
-	for path, text := range g.Files.All() {
-		files[path] = []byte(text)
+	changed := g.Changed
+	if changed == nil {
+		changed = c.Result.Strings("files_changed")
 	}
-	p, d := NewPlay(cfg, files)
+	// What the turn has changed was not so when the run began: a gate asks whether its documents are
+	// still what they were.
+	before, files := make(map[string][]byte), make(map[string][]byte)
+	for path, text := range g.Files.All() {
+		if files[path] = []byte(text); !slices.Contains(changed, path) {
+			before[path] = files[path]
+		}
+	}
+	p, d := NewPlay(cfg, before)
 	if f := d.Failure(); f != nil {
 		return nil, fmt.Errorf("the run cannot begin: %s", f.Message)
 	}
@@ -199,12 +207,8 @@ func (c *Case) decide(cfg *config.Config) (*verdict.Chain, error) {
 		p.Index.StreakRole = turn.AssignedRole
 	}
 	p.Now = p.Now.Add(time.Duration(g.Minutes * float64(time.Minute)))
-	doc := p.Result(turn, c.Result)
-	changed := g.Changed
-	if changed == nil {
-		changed = doc.Strings("files_changed")
-	}
-	return p.Accept(turn, doc, changed).Chain, nil
+	p.Write(files)
+	return p.Accept(turn, p.Result(turn, c.Result), changed).Chain, nil
 }
 
 func (r *Recorded) decide(cfg *config.Config) (*verdict.Chain, error) {
