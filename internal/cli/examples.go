@@ -295,6 +295,7 @@ ci-report
 git agentxchain ci-report --format junit
 
 replay export
+git agentxchain replay
 git agentxchain replay export run.json
 
 merge-driver

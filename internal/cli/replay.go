@@ -22,7 +22,7 @@ import (
 )
 
 type replayOptions struct {
-	Input  string // a path; - is standard input
+	Input  string // a path; - is standard input, "" an artifact made now
 	Keep   bool
 	Port   int  // of the dashboard; 0 for any that is free
 	Picky  bool // that port and no other
@@ -39,7 +39,7 @@ func newReplayCommand(f *term.Factory) *ucli.Command {
 func newReplayExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "export", ArgsUsage: "[FILE]", Usage: "lay an artifact out in a temporary workspace and show it in a browser, and remove it when you are done",
-		Description: "Verifies the artifact first. The workspace cannot be written to, the repositories of an initiative are inside of it, and one that could not be exported has a placeholder. " +
+		Description: "Without FILE it is an artifact of the project as it is now, which is not kept. Verifies the artifact first. The workspace cannot be written to, the repositories of an initiative are inside of it, and one that could not be exported has a placeholder. " +
 			"The dashboard shows it, read-only and as of its export. It is there until Enter, the end of standard input, ^C or SIGTERM, and is then removed. With --json the session is one line, printed when the workspace is ready. " +
 			"Exit status: 0 looked at, 2 there is no artifact, 12 it does not verify or names a file that may not be written.",
 		Flags: []ucli.Flag{
@@ -53,9 +53,6 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			if input == "" {
-				return term.UsageErrorf("replay export needs an artifact: name a file, or - for standard input")
-			}
 			port, err := portOf(c)
 			if err != nil {
 				return err
@@ -66,7 +63,11 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 }
 
 func runReplayExport(ctx context.Context, f *term.Factory, o *replayOptions) (err error) {
-	name, src, size, err := openArtifact(f, o.Input)
+	open := func() (string, io.ReadCloser, int64, error) { return openArtifact(f, o.Input) }
+	if o.Input == "" {
+		open = func() (string, io.ReadCloser, int64, error) { return artifactOfNow(ctx, f) }
+	}
+	name, src, size, err := open()
 	if err != nil {
 		return err
 	}
@@ -115,6 +116,39 @@ func runReplayExport(ctx context.Context, f *term.Factory, o *replayOptions) (er
 	waitForEnd(ctx, f, o.Input == "-")
 	stop()
 	return <-served
+}
+
+// artifactOfNow is an artifact of the project, written while it is read.
+func artifactOfNow(ctx context.Context, f *term.Factory) (name string, src io.ReadCloser, size int64, err error) {
+	dir, err := f.Dir()
+	if err != nil {
+		return "", nil, 0, err
+	}
+	e, err := restore.Prepare(ctx, dir, restore.ExportOptions{Now: f.Now, From: dir})
+	if err != nil {
+		return "", nil, 0, err
+	}
+	read, write := io.Pipe()
+	now := &writtenNow{PipeReader: read, ended: make(chan struct{})}
+	go func() {
+		defer close(now.ended)
+		defer e.Close()
+		_, err := writeArtifact(write, e, false)
+		_ = write.CloseWithError(err)
+	}()
+	return "the project as it is now", now, 0, nil
+}
+
+// writtenNow is an artifact whose temporary files are gone once it is closed.
+type writtenNow struct {
+	*io.PipeReader
+	ended chan struct{}
+}
+
+func (w *writtenNow) Close() error {
+	err := w.PipeReader.Close()
+	<-w.ended
+	return err
 }
 
 // replayDashboard makes the dashboard of a workspace and has it listen. Without a
