@@ -5,9 +5,11 @@ package dashboard
 import (
 	"html/template"
 	"net/url"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 )
 
@@ -44,6 +46,35 @@ func (v *view) drawing(phase string) *timeline.Drawing {
 	return d
 }
 
+// ofInitiative is the key of the initiative's picture among those of the phases, none of
+// which is called so.
+const ofInitiative = "\x00"
+
+// initiativeDrawing is the picture of the initiative, a lane for each repository.
+func (v *view) initiativeDrawing(in *coordinator.Standing) *timeline.Drawing {
+	if d, ok := v.s.pictures.Load(ofInitiative); ok {
+		return d.(*timeline.Drawing)
+	}
+	phases := in.Config.Phases()
+	phaseOf := func(workstream string) string {
+		if w := in.Config.Workstream(workstream); w != nil {
+			return w.Phase
+		}
+		return slices.Concat(phases, []string{""})[0]
+	}
+	var facts []*timeline.Fact
+	for _, row := range in.History.Rows() {
+		facts = append(facts, timeline.Coordination(row, phaseOf)...)
+	}
+	opt := timeline.Options{Run: in.State.SuperRunID}
+	if v.srv.opt.Replay == nil {
+		opt.Now = v.Now
+	}
+	d := timeline.Draw(timeline.Build(facts, opt))
+	v.s.pictures.Store(ofInitiative, d)
+	return d
+}
+
 // pictureRows is how many rows the table below the picture has.
 const pictureRows = 40
 
@@ -72,21 +103,28 @@ func (v *view) pictureOf(d *timeline.Drawing, b block, zoom func(phase string) s
 			b.Note += " Choose a phase to see less of the run."
 		}
 	}
+	turn := func(id string) string { return "/turns/" + url.PathEscape(id) }
+	if slices.ContainsFunc(d.Turns, func(t timeline.Turn) bool { return t.Repo != "" }) {
+		turn = nil // of another repository, whose dashboard has its page
+	}
 	b.Drawing = template.HTML(d.SVG(timeline.Look{ //nolint:gosec // it escapes what it shows
-		Turn: func(id string) string { return "/turns/" + url.PathEscape(id) },
+		Turn: turn,
 		Zoom: zoom,
 	}))
 	rows, left := d.Rows(pictureRows)
 	part := block{ID: "picture-table", Title: "The same as a table", Folded: true, Table: &table{Head: timeline.Head()}}
 	if left > 0 {
-		part.Note = counted(left, "earlier row is", "earlier rows are") + " left out: git agentxchain timeline --json"
+		part.Note = counted(left, "earlier row is", "earlier rows are") + " left out"
+		if turn != nil {
+			part.Note += ": git agentxchain timeline --json"
+		}
 	}
 	for _, r := range rows {
 		cells := []cell{{Text: r.Cells[0], Time: r.At}}
 		for _, c := range r.Cells[1:] {
 			cells = append(cells, text(c))
 		}
-		if r.Turn != "" {
+		if r.Turn != "" && turn != nil {
 			cells[1] = turnLink(r.Turn)
 		}
 		if r.Bad {

@@ -2,12 +2,16 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
@@ -32,6 +36,7 @@ func TestGraph(t *testing.T) {
 	writeFile(t, dir, ".agentxchain/multirepo/barriers.json",
 		`{"plan_completion":{"workstream_id":"plan","type":"all_repos_accepted","status":"satisfied","required_repos":`+all+`,"satisfied_repos":`+all+`},`+
 			`"api_completion":{"workstream_id":"api","type":"all_repos_accepted","status":"pending","required_repos":`+all+`,"satisfied_repos":[]}}`)
+	writeFile(t, dir, ".agentxchain/multirepo/history.jsonl", initiativeHistory(12))
 	v := serve(t, Options{Dir: dir, Replay: &Replay{Artifact: "run.json"}})
 	got := mainOf(v.page("/board"))
 	_, svg, ok := strings.Cut(got, `<svg class="graph"`)
@@ -45,6 +50,71 @@ func TestGraph(t *testing.T) {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the graph lacks %q:\n%s", want, svg)
 		}
+	}
+	for _, want := range []string{"The initiative in time", `<tspan class="name">r11</tspan>`, "turn_plan03, dev in r03 in planning: accepted after 4 min",
+		"24 turns in", "&lt;b&gt;done"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the board lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, `href="/turns/turn_plan`) {
+		t.Error("a turn of another repository leads to a page that is not here")
+	}
+}
+
+// initiativeHistory is that of an initiative in which every repository did a turn in each of two
+// phases; the last turn is at work.
+func initiativeHistory(repos int) string {
+	var b strings.Builder
+	minute := 0
+	row := func(kind, rest string) {
+		fmt.Fprintf(&b, `{"type":%q,"timestamp":"2026-01-01T%02d:%02d:00.000Z","super_run_id":"srun_1"%s}`+"\n", kind, minute/60, minute%60, rest)
+		minute += 4
+	}
+	row("run_initialized", `,"project_id":"p","repo_runs":{}`)
+	for _, stream := range []string{"plan", "api"} {
+		for i := range repos {
+			of := fmt.Sprintf(`,"workstream_id":%q,"repo_id":"r%02d","repo_run_id":"run_%d","repo_turn_id":"turn_%s%02d"`, stream, i, i, stream, i)
+			row("turn_dispatched", of+`,"role":"dev","context_ref":null`)
+			if stream == "plan" || i < repos-1 {
+				row("acceptance_projection", of+`,"projection_ref":"x","summary":"<b>done</b>","files_changed":[],"decisions":[]`)
+			}
+		}
+		if stream == "plan" {
+			row("phase_transition_requested", `,"gate":"planning->implementation","from":"planning","to":"implementation"`)
+			row("phase_transition_approved", `,"gate":"planning->implementation","from":"planning","to":"implementation"`)
+		}
+	}
+	return b.String()
+}
+
+// TestInitiativeInTime draws a lane for each repository, from the initiative's own history.
+func TestInitiativeInTime(t *testing.T) {
+	var facts []*timeline.Fact
+	for line := range strings.Lines(initiativeHistory(12)) {
+		row, err := ojson.DecodeObject([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts = append(facts, timeline.Coordination(row, func(stream string) string {
+			return map[string]string{"": "planning", "plan": "planning", "api": "implementation"}[stream]
+		})...)
+	}
+	d := timeline.Draw(timeline.Build(facts, timeline.Options{Run: "srun_1"}))
+	if len(d.Lanes) != 12 || d.Lanes[3].Name != "r03" || d.Lanes[3].Turns != 2 {
+		t.Errorf("%d lanes: %+v", len(d.Lanes), d.Lanes)
+	}
+	if len(d.Turns) != 24 || d.Turns[23].Outcome != timeline.Open || d.Turns[0].Outcome != timeline.Accepted || d.Turns[0].Worked() != 4*time.Minute {
+		t.Errorf("%d turns, the first %+v", len(d.Turns), d.Turns[0])
+	}
+	if len(d.Phases) != 2 || d.Phases[0].Name != "planning" || d.Phases[1].Name != "implementation" {
+		t.Errorf("%+v", d.Phases)
+	}
+	if len(d.Posts) != 1 || !d.Posts[0].Opened || len(d.Waits) != 1 || d.Waits[0].End.Sub(d.Waits[0].Start) != 4*time.Minute {
+		t.Errorf("%+v %+v", d.Posts, d.Waits)
+	}
+	if rows, _ := d.Rows(100); !slices.ContainsFunc(rows, func(r timeline.Row) bool { return r.Cells[2] == "dev in r07" }) {
+		t.Errorf("%+v", rows)
 	}
 }
 

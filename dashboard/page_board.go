@@ -54,6 +54,9 @@ func board(v *view) error {
 		v.Blocks = append(v.Blocks, block{ID: "graph", Title: "What depends on what", Drawing: g,
 			Note: "An arrow leads from a workstream to what depends on it; the circle on it is the barrier, filled when it is satisfied. A square is a repository."})
 	}
+	if d := v.initiativeDrawing(in); len(d.Turns) > 0 {
+		v.Blocks = append(v.Blocks, v.pictureOf(d, block{ID: "picture", Title: "The initiative in time"}, nil))
+	}
 	v.Blocks = append(v.Blocks, workstreams(v, in, rows), repositories(v, in))
 	if g := st.PendingGate; g != nil {
 		v.Blocks = append(v.Blocks, block{ID: "gate", Title: "The gate that waits", Facts: []fact{

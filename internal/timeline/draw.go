@@ -30,7 +30,7 @@ type Drawing struct {
 	scale  scale
 }
 
-// Lane is the turns of one role. Bars of one row do not overlap.
+// Lane is the turns of one role, or of one repository of an initiative. Bars of one row do not overlap.
 type Lane struct {
 	Name  string
 	Turns int
@@ -64,12 +64,14 @@ func Draw(p *Picture) *Drawing {
 	lane := make(map[string]int)
 	for i := range p.Turns {
 		t := &p.Turns[i]
-		name := cmp.Or(t.Role, "unknown role")
+		name := t.lane()
 		j, ok := lane[name]
 		if !ok {
 			if j = len(d.Lanes); j >= maxLanes {
 				j = maxLanes - 1
-				d.Lanes[j].Name = "other roles"
+				if d.Lanes[j].Name = "other roles"; t.Repo != "" {
+					d.Lanes[j].Name = "other repositories"
+				}
 			} else {
 				d.Lanes = append(d.Lanes, Lane{Name: name})
 			}
@@ -287,7 +289,7 @@ func (b *Bar) Title() string {
 	t := b.Turn
 	s := ""
 	if b.Turns == 1 {
-		s = fmt.Sprintf("%s, %s in %s: %s after %s", t.ID, t.Role, t.Phase, t.Outcome, Lasting(t.Worked()))
+		s = fmt.Sprintf("%s, %s in %s: %s after %s", t.ID, t.who(), t.Phase, t.Outcome, Lasting(t.Worked()))
 		for _, a := range t.Attempts {
 			if a.Why != "" {
 				s += "; " + a.Outcome + ": " + a.Why
@@ -343,9 +345,9 @@ func (d *Drawing) Rows(limit int) (rows []Row, left int) {
 			}
 			for k, a := range t.Attempts {
 				if k < len(t.Attempts)-1 {
-					add(a.Start, t.ID, true, t.ID, t.Role, t.Phase, a.Outcome, Lasting(a.End.Sub(a.Start)), "", a.Why)
+					add(a.Start, t.ID, true, t.ID, t.who(), t.Phase, a.Outcome, Lasting(a.End.Sub(a.Start)), "", a.Why)
 				} else {
-					add(a.Start, t.ID, badness(a.Outcome) > 1, t.ID, t.Role, t.Phase, t.Outcome, Lasting(a.End.Sub(a.Start)), cost,
+					add(a.Start, t.ID, badness(a.Outcome) > 1, t.ID, t.who(), t.Phase, t.Outcome, Lasting(a.End.Sub(a.Start)), cost,
 						cmp.Or(a.Why, t.Summary))
 				}
 			}

@@ -26,6 +26,7 @@ type Fact struct {
 	At                              time.Time
 	Kind                            string // the event's type, or one of the kinds above
 	Run, Turn, Role, Phase, Status  string
+	Repo                            string // of an initiative: the repository that the turn is of
 	Gate, By, Why, Commit, From, To string // From and To are turns, or phases
 	Others                          []string
 	Start                           time.Time

@@ -51,6 +51,7 @@ type Span struct {
 type Turn struct {
 	ID           string    `json:"turn_id"`
 	Role         string    `json:"role"`
+	Repo         string    `json:"repo_id,omitempty"` // of an initiative: whose lane it is in
 	Phase        string    `json:"phase"`
 	Outcome      string    `json:"outcome"`
 	Start        time.Time `json:"start"`
@@ -70,6 +71,17 @@ type Attempt struct {
 	End     time.Time `json:"end"`
 	Outcome string    `json:"outcome"`
 	Why     string    `json:"why,omitempty"`
+}
+
+// lane is the name of the lane that the turn is in.
+func (t *Turn) lane() string { return cmp.Or(t.Repo, t.Role, "unknown role") }
+
+// who is the role, and the repository where there are several.
+func (t *Turn) who() string {
+	if t.Repo == "" {
+		return t.Role
+	}
+	return t.Role + " in " + t.Repo
 }
 
 // Retries is how often the turn was refused, sent back or lost before its end.
@@ -229,7 +241,7 @@ func (b *builder) turn(f *Fact) {
 		b.byID[f.Turn] = t
 		b.turns = append(b.turns, t)
 	}
-	t.Role = cmp.Or(t.Role, f.Role)
+	t.Role, t.Repo = cmp.Or(t.Role, f.Role), cmp.Or(t.Repo, f.Repo)
 	switch f.Kind {
 	case run.EventTurnDispatched:
 		if t.Outcome != Accepted && t.Outcome != GivenUp {

@@ -160,7 +160,7 @@ func (w *svg) phases() {
 func (w *svg) lane(l *Lane) {
 	s := Sum{}
 	for i := range w.d.Turns {
-		if w.d.Turns[i].Role == l.Name {
+		if w.d.Turns[i].lane() == l.Name {
 			s.add(&w.d.Turns[i])
 		}
 	}
