@@ -115,37 +115,44 @@ func gitSetting(ctx context.Context, r *git.Repository, key string) string {
 // TrackRuns adds the refspecs of runs to a remote, so that a plain git fetch brings
 // records, and reports whether it had to.
 func TrackRuns(ctx context.Context, r *git.Repository, remote string) (bool, error) {
+	added, _, err := trackRuns(ctx, r, remote)
+	return added, err
+}
+
+// trackRuns is TrackRuns that also returns the refspecs of the remote that are not of runs.
+func trackRuns(ctx context.Context, r *git.Repository, remote string) (added bool, others []string, err error) {
 	key := "remote." + remote + ".fetch"
 	out, err := r.Git.Run(ctx, nil, "config", "--get-all", key)
 	if err != nil && git.ExitCode(err) != 1 {
-		return false, err
+		return false, nil, err
 	}
-	have := strings.Split(string(out), "\n")
-	added := false
+	others = slices.DeleteFunc(strings.Split(string(out), "\n"), func(spec string) bool { return spec == "" })
 	for _, spec := range RunRefspecs(remote) {
-		if slices.Contains(have, spec) {
+		if i := slices.Index(others, spec); i >= 0 {
+			others = slices.Delete(others, i, i+1)
 			continue
 		}
 		if _, err := r.Git.Run(ctx, nil, "config", "--add", key, spec); err != nil {
-			return added, err
+			return added, nil, err
 		}
 		added = true
 	}
-	return added, nil
+	return added, others, nil
 }
 
-// fetchRuns fetches records, then what the remote's own refspecs name: the commits that
-// records name were pushed before them. Everything goes into tracking names, and git
-// checks every object. Names of records that are gone there go here as well.
-func fetchRuns(ctx context.Context, r *git.Repository, remote string) error {
+// fetchRuns fetches records, then what the other refspecs of the remote name: the commits that
+// records name were pushed before them, and the many records are not asked for again.
+// Everything goes into tracking names, and git checks every object. Names of records that
+// are gone there go here as well.
+func fetchRuns(ctx context.Context, r *git.Repository, remote string, others []string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
 	defer stop()
 	fetch := fetchArgs()
 	records := append(append(slices.Clone(fetch), "--prune", "--", remote), RunRefspecs(remote)...)
 	var err error
 	for range 4 {
-		if _, err = r.Git.Transport().Run(ctx, nil, records...); err == nil {
-			_, err = r.Git.Transport().Run(ctx, nil, append(fetch, "--", remote)...)
+		if _, err = r.Git.Transport().Run(ctx, nil, records...); err == nil && len(others) > 0 {
+			_, err = r.Git.Transport().Run(ctx, nil, append(append(fetch, "--", remote), others...)...)
 		}
 		if err == nil {
 			return nil

@@ -8,7 +8,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -84,9 +83,10 @@ func (s *Store) Archive(ctx context.Context, opt ArchiveOptions) (*ArchiveDone, 
 	if err != nil {
 		return nil, err
 	}
-	want := slices.Clone(opt.Runs)
+	want := opt.Runs
+	var known map[string]*run.State
 	if len(opt.Runs) == 0 {
-		if want, err = s.endedBefore(ctx, opt.Before); err != nil {
+		if want, known, err = s.endedBefore(ctx, opt.Before); err != nil {
 			return nil, err
 		}
 	}
@@ -105,11 +105,14 @@ func (s *Store) Archive(ctx context.Context, opt ArchiveOptions) (*ArchiveDone, 
 			return nil, git.Errorf(CodeRunInUse, nil, "run %s is the one that the work tree %s is in", name, where).
 				WithHint("archive it when another run has begun there; git agentxchain assign begins one")
 		}
-		e, err := s.archiveEntry(ctx, name, tip, list[name])
+		e, err := s.archiveEntry(ctx, name, tip, known[name], list[name])
 		if err != nil {
 			return nil, err
 		}
 		done.Archived = append(done.Archived, e)
+	}
+	if err := s.countEntries(ctx, done.Archived); err != nil {
+		return nil, err
 	}
 	if opt.DryRun || len(done.Archived) == 0 {
 		return done, nil
@@ -122,23 +125,23 @@ func (s *Store) Archive(ctx context.Context, opt ArchiveOptions) (*ArchiveDone, 
 	})
 }
 
-// endedBefore lists the runs of this project that are over and had their newest operation
-// before a time.
-func (s *Store) endedBefore(ctx context.Context, before time.Time) ([]string, error) {
+// endedBefore lists the runs that are over and had their newest operation before a time,
+// newest first, with their states.
+func (s *Store) endedBefore(ctx context.Context, before time.Time) (names []string, states map[string]*run.State, err error) {
 	all, err := s.RunTips(ctx, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []string
+	states = make(map[string]*run.State)
 	for _, t := range all {
 		if !t.Last.Time.Before(before) {
 			continue
 		}
 		if st, err := s.StateAt(ctx, t.Ref.OID); err == nil && st.Status.Ended() {
-			out = append(out, t.Run)
+			names, states[t.Run] = append(names, t.Run), st
 		}
 	}
-	return out, nil
+	return names, states, nil
 }
 
 // StateAt is state.json as an operation recorded it.
@@ -150,14 +153,17 @@ func (s *Store) StateAt(ctx context.Context, op git.OID) (*run.State, error) {
 	return decodeState(data)
 }
 
-// archiveEntry is the entry of a run that goes into the archive.
-func (s *Store) archiveEntry(ctx context.Context, name string, tip git.OID, before *archive.Entry) (*archive.Entry, error) {
+// archiveEntry is the entry of a run that goes into the archive, without the number of its
+// operations. st is its state where that was read before.
+func (s *Store) archiveEntry(ctx context.Context, name string, tip git.OID, st *run.State, before *archive.Entry) (*archive.Entry, error) {
 	if err := s.believe(ctx, name, tip); err != nil {
 		return nil, err
 	}
-	st, err := s.StateAt(ctx, tip)
-	if err != nil {
-		return nil, err
+	if st == nil {
+		var err error
+		if st, err = s.StateAt(ctx, tip); err != nil {
+			return nil, err
+		}
 	}
 	if !st.Status.Ended() {
 		return nil, git.Errorf(CodeRunNotEnded, nil, "run %s is not over: it is %s", name, st.Status).
@@ -167,18 +173,9 @@ func (s *Store) archiveEntry(ctx context.Context, name string, tip git.OID, befo
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.repo.Git.Run(ctx, nil, "rev-list", "--count", "--first-parent", string(tip), "--")
-	if err != nil {
-		return nil, err
-	}
-	ops, err := strconv.Atoi(string(bytes.TrimSpace(n)))
-	if err != nil {
-		return nil, err
-	}
 	e := &archive.Entry{
 		Run:    name,
 		Op:     string(tip),
-		Ops:    ops,
 		Status: string(st.Status),
 		Ended:  c.Author.When.UTC().Format(time.RFC3339),
 	}
@@ -186,6 +183,32 @@ func (s *Store) archiveEntry(ctx context.Context, name string, tip git.OID, befo
 		e.Change = before.Change
 	}
 	return e, nil
+}
+
+// countEntries counts the operations of runs, with one git for all of them.
+func (s *Store) countEntries(ctx context.Context, entries []*archive.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var tips bytes.Buffer
+	for _, e := range entries {
+		tips.WriteString(e.Op + "\n")
+	}
+	out, err := s.repo.Git.Run(ctx, tips.Bytes(), "rev-list", "--first-parent", "--parents", "--stdin")
+	if err != nil {
+		return err
+	}
+	before := make(map[string]string)
+	for line := range strings.Lines(string(out)) {
+		op, parent, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		before[op] = parent
+	}
+	for _, e := range entries {
+		for op := e.Op; op != ""; op = before[op] {
+			e.Ops++
+		}
+	}
+	return nil
 }
 
 // changeArchive notes a change of entries in the list and then lets refs go. What is kept

@@ -25,7 +25,11 @@ type RemoteStanding struct {
 // RemoteStandings tells it for every remote that a record was fetched from. One git
 // process, and one more for each remote that differs.
 func (s *Store) RemoteStandings(ctx context.Context, run string, tip git.OID) ([]RemoteStanding, error) {
-	out, err := s.repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", remoteRefs+"*/agentxchain/runs/"+run)
+	names := s.trackingNames(run)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	out, err := s.repo.Git.Run(ctx, nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, names...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +49,36 @@ func (s *Store) RemoteStandings(ctx context.Context, run string, tip git.OID) ([
 		all = append(all, st)
 	}
 	return all, nil
+}
+
+// trackingNames are the names under which remotes of this repository would be seen to have a
+// run. A pattern over all remotes has git go through the runs of each; remotes are known
+// without starting git, unless the configuration is spread over several files.
+func (s *Store) trackingNames(run string) []string {
+	var names []string
+	for _, e := range s.localConfig() {
+		if strings.HasPrefix(e.Key, "include") {
+			return []string{remoteRefs + "*/agentxchain/runs/" + run}
+		}
+		rest, ok := strings.CutPrefix(e.Key, "remote.")
+		if i := strings.LastIndexByte(rest, '.'); ok && i > 0 {
+			if name := TrackingPrefix(rest[:i]) + run; git.SafeRefName(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// localConfig are the entries of this repository's own configuration, none when it cannot be
+// read.
+func (s *Store) localConfig() []git.ConfigEntry {
+	data, err := os.ReadFile(filepath.Join(s.repo.CommonDir, "config"))
+	if err != nil {
+		return nil
+	}
+	entries, _ := git.ParseConfigEntries(data)
+	return entries
 }
 
 // apart counts the operations of both sides.
@@ -107,13 +141,8 @@ const (
 // SyncMode reads agentxchain.sync of this repository without starting git: it is asked
 // for at every operation. It is "" when nothing is set; what is not known is manual.
 func (s *Store) SyncMode() string {
-	data, err := os.ReadFile(filepath.Join(s.repo.CommonDir, "config"))
-	if err != nil {
-		return ""
-	}
-	entries, _ := git.ParseConfigEntries(data)
 	mode := ""
-	for _, e := range entries {
+	for _, e := range s.localConfig() {
 		if strings.EqualFold(e.Key, "agentxchain.sync") {
 			mode = strings.ToLower(e.Value)
 		}

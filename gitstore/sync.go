@@ -112,7 +112,8 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	if err := validRemoteName(remote); err != nil {
 		return y, err
 	}
-	if y.Tracking, err = TrackRuns(ctx, s.repo, remote); err != nil {
+	var others []string
+	if y.Tracking, others, err = trackRuns(ctx, s.repo, remote); err != nil {
 		return y, err
 	}
 	// One at a time in a clone: two gits that fetch would be in each other's way.
@@ -125,7 +126,7 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	}
 	defer func() { _ = lock.Release() }()
 	for y.Tries = 1; ; y.Tries++ {
-		if err := fetchRuns(ctx, s.repo, remote); err != nil {
+		if err := fetchRuns(ctx, s.repo, remote, others); err != nil {
 			return y, err
 		}
 		if err := s.landAll(ctx, y, opt); err != nil {

@@ -19,17 +19,24 @@ func main() {
 	kind := flag.String("kind", string(play.Review),
 		"what turns do: review (no file) or changes (a file each, committed)")
 	staged := flag.Bool("staged", true, "leave a turn with a staged result")
+	runs := flag.Int("runs", 0, "put so many runs that are over beside one that goes on, and all of them on a remote; -turns does not count then")
 	flag.Usage = func() {
 		_, _ = fmt.Fprintln(flag.CommandLine.Output(),
 			"usage: seed [flags] DIR\n\nMakes a governed project in DIR, which must not exist or be empty.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() != 1 || *turns < 1 || *kind != string(play.Review) && *kind != string(play.Changes) {
+	if flag.NArg() != 1 || *runs < 0 || *turns < 1 || *kind != string(play.Review) && *kind != string(play.Changes) {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := seed(flag.Arg(0), *bin, play.Kind(*kind), *turns, *staged); err != nil {
+	err := error(nil)
+	if *runs > 0 {
+		err = many(flag.Arg(0), *bin, play.Kind(*kind), *runs)
+	} else {
+		err = seed(flag.Arg(0), *bin, play.Kind(*kind), *turns, *staged)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
@@ -57,4 +64,15 @@ func seed(dir, bin string, kind play.Kind, turns int, staged bool) error {
 		return p.Assign()
 	}
 	return nil
+}
+
+func many(dir, bin string, kind play.Kind, runs int) error {
+	p, err := play.New(dir, bin, kind)
+	if err == nil {
+		err = p.Beside(runs)
+	}
+	if err == nil {
+		err = p.Share()
+	}
+	return err
 }

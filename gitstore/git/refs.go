@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -125,16 +126,24 @@ func Absent(err error) bool {
 }
 
 func (r *Repository) scanPacked(name string) (oid OID, known bool, err error) {
-	path := filepath.Join(r.CommonDir, "packed-refs")
-	fi, err := os.Stat(path)
+	f, err := os.Open(filepath.Join(r.CommonDir, "packed-refs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", true, nil
 	}
-	if err != nil || fi.Size() > maxPackedScan {
+	if err != nil {
 		return "", false, nil
 	}
-	data, err := os.ReadFile(path)
+	defer func() { _ = f.Close() }()
+	fi, err := f.Stat()
 	if err != nil {
+		return "", false, nil
+	}
+	if fi.Size() > maxPackedScan {
+		oid, known := searchPacked(f, fi.Size(), r.ObjectFormat, name)
+		return oid, known, nil
+	}
+	data := make([]byte, fi.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
 		return "", false, nil
 	}
 	line := append([]byte(" "+name), '\n')

@@ -1,0 +1,64 @@
+// One ref in a packed-refs file of any size.
+
+package git
+
+import (
+	"bytes"
+	"io"
+	"strings"
+)
+
+// packedWindow is how much around a place is read at once, in bytes: two lines fit in, unless
+// a name is longer than git makes any.
+const packedWindow = 16 << 10
+
+// searchPacked finds a ref by halving a file that git has sorted; it says so in the first
+// line. known is false when git has to decide: the file is not sorted, or not understood.
+func searchPacked(f io.ReaderAt, size int64, format, name string) (oid OID, known bool) {
+	buf := make([]byte, packedWindow)
+	window := func(from, to int64) []byte {
+		n, err := f.ReadAt(buf[:min(to-from, packedWindow)], from)
+		if err != nil && err != io.EOF {
+			return nil
+		}
+		return buf[:n]
+	}
+	head, _, whole := bytes.Cut(window(0, size), []byte("\n"))
+	if !whole || !bytes.HasPrefix(head, []byte("# pack-refs with:")) || !strings.Contains(string(head)+" ", " sorted ") {
+		return "", false
+	}
+	digits := HexLen(format)
+	lo, hi := int64(len(head))+1, size // the line begins in [lo, hi)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		from := max(lo, mid-packedWindow/2)
+		data := window(from, hi)
+		// The line that mid is in, or for what a tag is peeled to the one before it.
+		at := bytes.LastIndexByte(data[:min(int64(len(data)), mid-from)], '\n') + 1
+		for at > 0 && at < len(data) && data[at] == '^' {
+			at = bytes.LastIndexByte(data[:at-1], '\n') + 1
+		}
+		n := bytes.IndexByte(data[at:], '\n')
+		if at == 0 && from != lo || n <= digits+1 || data[at+digits] != ' ' {
+			return "", false
+		}
+		end := from + int64(at+n) + 1
+		switch c := strings.Compare(string(data[at+digits+1:at+n]), name); {
+		case c == 0:
+			oid := OID(data[at : at+digits])
+			return oid, oid.Valid(format)
+		case c > 0:
+			hi = from + int64(at)
+		default:
+			if rest := window(end, hi); len(rest) > 0 && rest[0] == '^' {
+				i := bytes.IndexByte(rest, '\n')
+				if i < 0 {
+					return "", false
+				}
+				end += int64(i) + 1
+			}
+			lo = end
+		}
+	}
+	return "", true
+}
