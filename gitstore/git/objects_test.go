@@ -12,9 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -651,6 +653,48 @@ func FuzzPackIndex(f *testing.F) {
 			_, _ = readPart(bytes.NewReader(pack), new(sync.Pool), off, maxObjectSize, 20)
 		}
 	})
+}
+
+// Folded packs keep the order they were written in: who reads a run finds the next operation beside the
+// one before.
+func TestCompactInOrder(t *testing.T) {
+	ctx := context.Background()
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	var commits []OID
+	for i := range compactFanIn {
+		objs := aCommit(t, FormatSHA1, fmt.Sprint("c", i), 4)
+		commits = append(commits, objs[len(objs)-1].OID)
+		before, _ := filepath.Glob(filepath.Join(objectFilesOf(repo).Packs.Dir, "*.pack"))
+		if err := repo.Objects().Write(ctx, objs); err != nil {
+			t.Fatal(err)
+		}
+		if err := objectFilesOf(repo).reached(commitsIn(objs)); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
+		for _, p := range glob(t, repo, "*.pack") {
+			if !slices.Contains(before, p) {
+				if err := os.Chtimes(p, at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if err := repo.Compact(ctx); err != nil {
+		t.Fatal(err)
+	}
+	set := objectFilesOf(repo).Packs
+	set.refresh() // those it was made of are gone
+	last, at := int64(0), (*packIndex)(nil)
+	for i, c := range commits {
+		raw, _ := c.raw()
+		p, off := set.find(raw)
+		if p == nil || at != nil && p != at || off <= last {
+			t.Fatalf("commit %d of %d lies at %d, the one before at %d; %d packs", i, len(commits), off, last, len(glob(t, repo, "*.pack")))
+		}
+		last, at = off, p
+	}
 }
 
 func TestCompact(t *testing.T) {

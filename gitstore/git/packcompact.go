@@ -3,6 +3,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
@@ -68,7 +70,11 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 	if _, err := os.Lstat(filepath.Join(s.Packs.Dir, MidxName)); err == nil {
 		return nil // git maintenance folds packs here, and its index names ours
 	}
-	tiers := make(map[int][]string)
+	type pack struct {
+		path string
+		at   time.Time
+	}
+	tiers := make(map[int][]pack)
 	for _, m := range marks {
 		path := filepath.Join(s.Packs.Dir, m.Name())
 		fi, err := os.Stat(path + ".pack")
@@ -77,17 +83,22 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 			_ = os.Remove(filepath.Join(s.marks(), m.Name())) // gc took it
 		case err == nil && fi.Size() < compactMax:
 			t := int(math.Log10(float64(max(fi.Size(), compactMin))))
-			tiers[t] = append(tiers[t], path)
+			tiers[t] = append(tiers[t], pack{path, fi.ModTime()})
 		}
 	}
-	for _, paths := range tiers {
-		if len(paths) < compactFanIn {
+	for _, packs := range tiers {
+		if len(packs) < compactFanIn {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		slices.Sort(paths)
+		// In the order they were written: a run is read in that of its operations.
+		slices.SortFunc(packs, func(a, b pack) int { return cmp.Or(a.at.Compare(b.at), strings.Compare(a.path, b.path)) })
+		paths := make([]string, len(packs))
+		for i := range packs {
+			paths[i] = packs[i].path
+		}
 		if err := s.fold(paths); err != nil {
 			return err
 		}

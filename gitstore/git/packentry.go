@@ -122,11 +122,10 @@ func (d *packPart) baseOf(b []byte, at int, off int64, hashLen int) (n int, err 
 	return n, nil
 }
 
-// Bounds of a window: its size, how much of it is before what it was made for, and how
-// much of an entry has to be in it for its header to be, reference to a base and all.
+// Bounds of a window: its size, and how much of an entry has to be in it for its header to
+// be, reference to a base and all.
 const (
-	windowSize = 16 << 10
-	windowBack = 8 << 10
+	windowSize = 32 << 10
 	entryHead  = 64
 )
 
@@ -144,11 +143,22 @@ type window struct {
 // look makes what is at off the next to be taken.
 func (w *window) look(src io.ReaderAt, off int64) error {
 	w.src, w.end = src, math.MaxInt64
-	if from := w.off - int64(w.n); off >= from && off+entryHead <= w.off {
+	from := w.off - int64(w.n)
+	if off >= from && off+entryHead <= w.off {
 		w.at = int(off - from)
 		return nil
 	}
-	w.off = max(0, off-windowBack)
+	// Half a window around what lies elsewhere. What lies close is one of a row, of operations
+	// forward or of commits back: a whole window, more of it in that direction.
+	before := int64(windowSize / 4)
+	w.end = off + windowSize/4
+	switch {
+	case off >= from && off < w.off+windowSize:
+		before, w.end = windowSize*3/8, math.MaxInt64
+	case off < from && off > from-windowSize:
+		before, w.end = windowSize*5/8, math.MaxInt64
+	}
+	w.off = max(0, off-before)
 	back := int(off - w.off)
 	err := w.fill()
 	if w.at = back; w.n <= back {
