@@ -27,12 +27,13 @@ func follow(ctx context.Context, t testing.TB, selector string) {
 }
 
 func TestBrowserLongRun(t *testing.T) {
-	ctx := everyPage(t)
+	takesMinutes(t)
+	dir, chainDir := longRun(t), longChain(t) // before the browser's time begins
+	ctx := browser(t)
 	window(ctx, t, 1280, 900)
-	dir := longRun(t)
 	v := serve(t, Options{Dir: dir, Every: 200 * time.Millisecond})
 	v.enter(ctx, t)
-	chain := serve(t, Options{Dir: longChain(t)})
+	chain := serve(t, Options{Dir: chainDir})
 	chain.enter(ctx, t)
 	turns, ops := len(v.s.model.history.entries()), len(chain.s.model.now().Ops)
 	base := func(path string) string {

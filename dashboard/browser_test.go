@@ -31,10 +31,15 @@ func browser(t *testing.T) context.Context {
 // everyPage is browser for tests that look at all there is; they take minutes.
 func everyPage(t *testing.T) context.Context {
 	t.Helper()
+	takesMinutes(t)
+	return browser(t)
+}
+
+func takesMinutes(t *testing.T) {
+	t.Helper()
 	if !testbrowser.Long() {
 		t.Skip("AGENTXCHAIN_LONG_TESTS=1 looks at every page; .ci/run does")
 	}
-	return browser(t)
 }
 
 // complaints gathers what the browser objects to: policies, scripts, foreign requests.
