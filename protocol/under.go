@@ -32,25 +32,31 @@ func (c *Change) Snapshot(snap *Snapshot) *Snapshot {
 	out := *snap
 	was, now := c.was, c.Now
 	out.Config = now
-	s := snap.State.Copy(run.SharedObjects)
-	out.State = s
+	s := snap.State
+	mine := func() *run.State { // a copy, where anything of it changes
+		if s == snap.State {
+			s = s.Copy(run.SharedObjects)
+			out.State = s
+		}
+		return s
+	}
 	if limit := freshBudget(now).RemainingUSD; s.Run() != "" && !sameLimit(freshBudget(was).RemainingUSD, limit) {
-		s.BudgetStatus.RemainingUSD = nil
+		mine().BudgetStatus.RemainingUSD = nil
 		if limit != nil {
 			s.BudgetStatus.RemainingUSD = new(*limit - s.BudgetStatus.SpentUSD)
 		}
 	}
 	for _, r := range now.Routing.All() {
 		if r.ExitGate != "" && !s.PhaseGateStatus.Has(r.ExitGate) {
-			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
+			mine().PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
 		}
 	}
-	for id, turn := range s.ActiveTurns.All() {
+	for id, turn := range snap.State.ActiveTurns.All() {
 		a, b := was.Role(turn.AssignedRole), now.Role(turn.AssignedRole)
 		if a != nil && b != nil && a.RuntimeID == turn.RuntimeID && b.RuntimeID != turn.RuntimeID {
 			moved := *turn
 			moved.RuntimeID = b.RuntimeID
-			s.ActiveTurns.Set(id, &moved)
+			mine().ActiveTurns.Set(id, &moved)
 		}
 	}
 	return &out
