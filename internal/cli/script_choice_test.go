@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// serving are the scripts whose programs serve, loop or work side by side: .ci/run has
-// them run with the race detector. What the others start does its work in one go and
-// ends, and each of their hundreds of processes would only be slower.
+// serving are the scripts whose programs do several things at a time: .ci/run has them
+// run with the race detector. What the others start does its work in one go, or serves
+// what tests of its own package ask at a time, and each of their hundreds of processes
+// would only be slower.
 var serving = []string{
-	"alx_conformance", "claim_run", "conformance_init", "conformance_profile", "conformance_serve", "dashboard",
-	"dashboard_initiative", "dashboard_places", "mcp", "monarchic_lease", "multi_concurrent", "notify_reminders",
-	"notify_webhooks", "run_agents", "run_demo", "run_mcp", "run_parallel", "run_watchdog", "serve",
-	"serve_clients", "serve_guide", "status_dashboard", "step_person", "sync_servers",
+	"claim_run", "dashboard", "mcp", "multi_concurrent", "notify_webhooks", "run_agents", "run_parallel",
+	"run_watchdog", "serve", "sync_servers",
 }
 
 func chosenScripts(t *testing.T) []string {
