@@ -231,3 +231,8 @@ func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, a
 	}
 	return protocol.VerifyApprovals(acts.Run, acts.Acts, acts.Chain, facts), nil
 }
+
+// Witnesses judges what witnesses said of the run; here is asked who may sign.
+func (a *Acts) Witnesses(ctx context.Context, repo, here *git.Repository) ([]*protocol.Witnessed, error) {
+	return VerifyWitnesses(ctx, repo, here, a.Run, a.Chain)
+}

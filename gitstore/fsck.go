@@ -316,6 +316,9 @@ func (f *fsck) operations(run string, tip git.OID) error {
 		return err
 	}
 	f.conclude(run, ops)
+	if err := f.witnesses(run, ops); err != nil {
+		return err
+	}
 	if err := f.approvals(run, ops); err != nil {
 		return err
 	}

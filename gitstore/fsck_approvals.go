@@ -44,3 +44,26 @@ func (f *fsck) approvals(run string, ops []OpInfo) error {
 	}
 	return nil
 }
+
+// witnesses finds operations that a witness saw and the run does not hold any more.
+func (f *fsck) witnesses(run string, ops []OpInfo) error {
+	chain := make(map[string]protocol.ChainOp, len(ops))
+	for i, op := range ops {
+		chain[string(op.Op)] = protocol.ChainOp{Index: i}
+	}
+	list, err := VerifyWitnesses(f.ctx, f.s.repo, f.s.repo, run, chain)
+	if err != nil {
+		return f.fault(run, "", err)
+	}
+	for _, w := range list {
+		if w.Code == protocol.FindWitnessLost {
+			f.find(Finding{
+				Code:    w.Code,
+				Run:     run,
+				Message: w.Message,
+				Repair:  "ask for operation " + w.Op + " in other clones; git agentxchain verify approvals --run " + run,
+			})
+		}
+	}
+	return nil
+}

@@ -46,6 +46,9 @@ func TrackingPrefix(remote string) string { return remoteRefs + remote + "/agent
 // trackingConflicts is the same for conflicts.
 func trackingConflicts(remote string) string { return remoteRefs + remote + "/agentxchain/conflicts/" }
 
+// trackingWitnesses is the same for what witnesses said.
+func trackingWitnesses(remote string) string { return remoteRefs + remote + "/agentxchain/witnesses/" }
+
 // trackingArchive is the same for the lists of archived runs.
 func trackingArchive(remote string) string {
 	return remoteRefs + remote + "/agentxchain/archive-list/"
@@ -58,6 +61,7 @@ func RunRefspecs(remote string) []string {
 		"+" + git.RunRefPrefix + "*:" + TrackingPrefix(remote) + "*",
 		"+" + ConflictRefPrefix + "*:" + trackingConflicts(remote) + "*",
 		"+" + archive.ListPrefix + "*:" + trackingArchive(remote) + "*",
+		"+" + WitnessRefPrefix + "*:" + trackingWitnesses(remote) + "*",
 	}
 }
 

@@ -78,6 +78,9 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 	if err := s.takeConflicts(ctx, y.Remote); err != nil {
 		return err
 	}
+	if err := s.takeWitnesses(ctx, y.Remote); err != nil {
+		return err
+	}
 	if err := s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+oneLine(y.Remote)); err != nil {
 		return err
 	}

@@ -42,11 +42,16 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		p := refPush{Name: git.RunRefPrefix + r.Run, New: ops[len(ops)-1].Op, Old: r.from, Ops: len(ops)}
 		refs, runs[p.Name] = append(refs, p), r
 	}
-	conflicts, err := s.conflictPushes(ctx, y.Remote)
-	if err != nil {
-		return false, err
+	for prefix, tracking := range map[string]string{
+		ConflictRefPrefix: trackingConflicts(y.Remote),
+		WitnessRefPrefix:  trackingWitnesses(y.Remote),
+	} {
+		more, err := s.lackingRefs(ctx, prefix, tracking)
+		if err != nil {
+			return false, err
+		}
+		refs = append(refs, more...)
 	}
-	refs = append(refs, conflicts...)
 	extra := s.branchAlong(ctx, y.Remote, opt.Branch)
 	if len(refs) == 0 && len(extra) == 0 {
 		return false, nil
@@ -142,20 +147,20 @@ func (s *Store) FollowBranch(ctx context.Context, remote string) error {
 	return nil
 }
 
-// conflictPushes are the conflicts the remote lacks.
-func (s *Store) conflictPushes(ctx context.Context, remote string) ([]refPush, error) {
-	here, err := s.tips(ctx, ConflictRefPrefix)
+// lackingRefs are the refs below a prefix that the remote lacks.
+func (s *Store) lackingRefs(ctx context.Context, prefix, tracking string) ([]refPush, error) {
+	here, err := s.tips(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.tips(ctx, trackingConflicts(remote))
+	there, err := s.tips(ctx, tracking)
 	if err != nil {
 		return nil, err
 	}
 	var out []refPush
 	for name, oid := range here {
 		if there[name] != oid {
-			out = append(out, refPush{Name: ConflictRefPrefix + name, New: oid, Old: there[name]})
+			out = append(out, refPush{Name: prefix + name, New: oid, Old: there[name]})
 		}
 	}
 	slices.SortFunc(out, func(a, b refPush) int { return cmp.Compare(a.Name, b.Name) })

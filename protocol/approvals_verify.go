@@ -64,10 +64,19 @@ type ApprovalReport struct {
 	Sayings    []Judged
 	Findings   []ApprovalFinding
 	Statements int // that were verified
+	Witnesses  []*Witnessed
+}
+
+// LostWitnessed reports whether the run lacks an operation that a witness saw.
+func (r *ApprovalReport) LostWitnessed() bool {
+	return slices.ContainsFunc(r.Witnesses, func(w *Witnessed) bool { return w.Code == FindWitnessLost })
 }
 
 // Clean reports whether nothing is wrong.
 func (r *ApprovalReport) Clean() bool {
+	if r.LostWitnessed() {
+		return false
+	}
 	return !slices.ContainsFunc(r.Findings, func(f ApprovalFinding) bool { return !f.Note })
 }
 

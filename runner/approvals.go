@@ -13,7 +13,10 @@ import (
 )
 
 // Approvals are what was decided in a run, as its chain of operations records it.
-type Approvals struct{ acts *gitstore.Acts }
+type Approvals struct {
+	acts *gitstore.Acts
+	repo *Repository
+}
 
 // ReadApprovals reads a run at its ref. The repository needs nothing but the run's
 // objects: no project, no working files, no configuration.
@@ -24,7 +27,7 @@ func ReadApprovals(ctx context.Context, repo *Repository, run string) (*Approval
 	if err != nil {
 		return nil, err
 	}
-	return &Approvals{acts}, nil
+	return &Approvals{acts, repo}, nil
 }
 
 // Sayings are who said what to which decision, oldest first.
@@ -45,7 +48,12 @@ func (a *Approvals) Envelopes() map[string][]byte {
 // the repository that is asked for the commits approvals speak of, in which the project
 // lies in the directory repo.Prefix.
 func (a *Approvals) Verify(ctx context.Context, here *Repository) (*protocol.ApprovalReport, error) {
-	return gitstore.VerifyApprovals(ctx, here, here.Prefix, a.acts)
+	report, err := gitstore.VerifyApprovals(ctx, here, here.Prefix, a.acts)
+	if err != nil {
+		return nil, err
+	}
+	report.Witnesses, err = a.acts.Witnesses(ctx, a.repo, here)
+	return report, err
 }
 
 // RecordedRuns are the ids of the runs a repository has the record of.

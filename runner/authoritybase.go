@@ -8,7 +8,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -65,7 +64,7 @@ func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree s
 // first; nil when none is. Git dies of BRANCH@{upstream} where no upstream is set, so
 // that it is asked for its name first.
 func (c *change) protectedSources(ctx context.Context) ([]string, error) {
-	branch := protectedBranch(c.view.Config)
+	branch := c.view.Config.ProtectedBranch()
 	if branch == "" {
 		return nil, nil
 	}
@@ -87,18 +86,4 @@ func (c *change) protectedSources(ctx context.Context) ([]string, error) {
 }
 
 // protects reports whether a branch is protected.
-func (c *change) protects() bool { return protectedBranch(c.view.Config) != "" }
-
-// protectedBranch is the branch whose files of signers count, "" when none is protected.
-func protectedBranch(cfg *config.Config) string {
-	branch := ""
-	for _, p := range cfg.ProtectedBranches {
-		if wire.MatchPath(p, cfg.Project.DefaultBranch) {
-			return cfg.Project.DefaultBranch
-		}
-		if branch == "" && !strings.ContainsAny(p, "*?[\\") {
-			branch = p
-		}
-	}
-	return branch
-}
+func (c *change) protects() bool { return c.view.Config.ProtectedBranch() != "" }

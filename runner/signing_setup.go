@@ -105,7 +105,7 @@ func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDo
 		}
 	}
 	if cfg := r.CheckDocuments().Config; cfg != nil {
-		out.Protected = protectedBranch(cfg)
+		out.Protected = cfg.ProtectedBranch()
 	}
 	return out, nil
 }

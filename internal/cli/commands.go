@@ -92,6 +92,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newSimulateCommand(f),
 		newValidateCommand(f),
 		newVerifyCommand(f),
+		newWitnessCommand(f),
 		newConfigCommand(f),
 		newHooksCommand(f),
 		newFsckCommand(f),

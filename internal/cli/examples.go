@@ -250,6 +250,9 @@ git agentxchain fsck --replay
 git agentxchain fsck --against origin
 git agentxchain fsck --against run.bundle
 
+witness
+git agentxchain witness
+
 repair
 git agentxchain repair
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -14,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/replay"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -73,7 +75,10 @@ func runVerifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovals
 			printApprovalReport(p, r)
 		}
 	})
-	if !clean {
+	switch {
+	case slices.ContainsFunc(reports, (*protocol.ApprovalReport).LostWitnessed):
+		return term.ExitSilently(term.ExitIntegrity)
+	case !clean:
 		return term.ErrFindings()
 	}
 	return nil
@@ -207,9 +212,15 @@ func approvalReportObject(r *protocol.ApprovalReport) *ojson.Object {
 			"message", v.Message,
 		)
 	}
+	witnesses := make([]*ojson.Object, len(r.Witnesses))
+	for i, w := range r.Witnesses {
+		witnesses[i] = ojson.NewObject("op", ojson.OrNull(w.Op), "sequence", w.Sequence, "at", witnessedAt(w), "principal", ojson.OrNull(w.Principal),
+			"key_id", ojson.OrNull(w.KeyID), "proven", w.Proven, "code", ojson.OrNull(w.Code), "message", ojson.OrNull(w.Message))
+	}
 	return ojson.NewObject(
 		"run_id", r.Run,
 		"clean", r.Clean(),
+		"witnesses", witnesses,
 		"statements", r.Statements,
 		"approvals", said,
 		"findings", findings,
@@ -247,9 +258,50 @@ func printApprovalReport(p *term.Printer, r *protocol.ApprovalReport) {
 		}
 		p.Printf("%s %s %s\n", style(term.Pad(mark, 5)), term.OneLine(v.Message), p.Dim("["+v.Code+"]"))
 	}
+	wrong += printWitnesses(p, r.Witnesses)
 	verdict := p.Green("nothing wrong")
 	if wrong > 0 {
 		verdict = p.Red(counted(wrong, "finding"))
 	}
 	p.Printf("%s verified: %s\n", counted(r.Statements, "signed statement"), verdict)
+}
+
+// witnessedAt is when a witness signed, nil for what is no statement.
+func witnessedAt(w *runner.Witnessed) any {
+	if w.At.IsZero() {
+		return nil
+	}
+	return wire.FormatTime(w.At)
+}
+
+// printWitnesses names who saw the run at which operation, the newest of each, and what is
+// wrong; it returns how much that is.
+func printWitnesses(p *term.Printer, list []*runner.Witnessed) (wrong int) {
+	newest := map[string]*runner.Witnessed{}
+	var names []string
+	counts := map[string]int{}
+	for _, w := range list {
+		switch {
+		case w.Proven:
+			key := w.Principal + " " + w.KeyID
+			if newest[key] == nil {
+				names = append(names, key)
+			}
+			if n := newest[key]; n == nil || w.Sequence >= n.Sequence {
+				newest[key] = w
+			}
+			counts[key]++
+		case w.Code == protocol.FindWitnessLost:
+			wrong++
+			p.Printf("%s %s %s\n", p.Red("error"), term.OneLine(w.Message), p.Dim("["+w.Code+"]"))
+		default:
+			p.Printf("%s what a witness said does not count: %s %s\n", p.Cyan("note "), term.OneLine(w.Message), p.Dim("["+w.Code+"]"))
+		}
+	}
+	for _, key := range names {
+		w := newest[key]
+		p.Printf("  %s %s number %d at %s by %s, %s (%s)\n", p.Green(term.Pad("witnessed", 10)), p.Yellow(shortOp(w.Op)), w.Sequence, wire.FormatTime(w.At),
+			term.OneLine(w.Principal), term.OneLine(w.KeyID), counted(counts[key], "statement"))
+	}
+	return wrong
 }

@@ -46,6 +46,7 @@ const (
 	Reconcile     Decision = "reconcile"
 	AcceptAsIs    Decision = "accept_as_is" // gate is what blocks the run, gate_type policy or hook
 	TrustHooks    Decision = "trust_hooks"
+	Witness       Decision = "witness" // the run stood at Operation, which was its operation number Sequence
 )
 
 // Asked is how the question reached who answered it.
@@ -85,6 +86,7 @@ type Statement struct {
 	IssuedAt  time.Time
 	ExpiresAt time.Time
 	Asked     Asked
+	Sequence  int // of a witness: the place of Operation in the run, from 1; else 0
 }
 
 // Encode returns the statement's bytes: compact JSON whose members have a fixed order,
@@ -113,6 +115,9 @@ func (s *Statement) Encode() ([]byte, *wire.Error) {
 	predicate := &ojson.Object{}
 	for _, m := range s.members() {
 		predicate.Set(m.name, *m.value)
+	}
+	if s.Sequence != 0 {
+		predicate.Set("sequence", s.Sequence)
 	}
 	predicate.Set("issued_at", wire.FormatTime(s.IssuedAt))
 	predicate.Set("expires_at", wire.FormatTime(s.ExpiresAt))
@@ -186,6 +191,7 @@ func DecodeStatement(data []byte) (*Statement, *wire.Error) {
 		}
 		*m.value = text
 	}
+	s.Sequence, _ = predicate.Int("sequence")
 	if e := s.setTimes(issued, expires); e != nil {
 		return nil, e
 	}
@@ -257,7 +263,7 @@ func (d Decision) decided() (known, run, gate bool) {
 	switch d {
 	case Approve, Deny, Withdraw, AcceptAsIs:
 		return true, true, true
-	case Unblock, AcceptWorking, Reconcile:
+	case Unblock, AcceptWorking, Reconcile, Witness:
 		return true, true, false
 	case AdoptConfig, Decline, TrustHooks:
 		return true, false, false
@@ -314,6 +320,9 @@ func (s *Statement) check() *wire.Error {
 			return invalid(m.name, "%s must be lower case hex digits of the right number, not %s", m.name,
 				ojson.Shown(m.value))
 		}
+	}
+	if (s.Decision == Witness) != (s.Sequence > 0) || s.Sequence < 0 {
+		return invalid("predicate.sequence", "predicate.sequence is a number from 1, in what a witness says")
 	}
 	if e := s.checkTimes(); e != nil {
 		return e

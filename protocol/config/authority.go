@@ -6,6 +6,7 @@ package config
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -194,3 +195,17 @@ func (c *Config) PersonSigns() bool { return c.Authority != nil && c.Authority.P
 
 // People lists those who may decide, for a sentence.
 func (r *GateRule) People() string { return wire.ListSome(r.Principals, 5) }
+
+// ProtectedBranch is the branch whose files of signers count, "" when none is protected.
+func (c *Config) ProtectedBranch() string {
+	branch := ""
+	for _, p := range c.ProtectedBranches {
+		if wire.MatchPath(p, c.Project.DefaultBranch) {
+			return c.Project.DefaultBranch
+		}
+		if branch == "" && !strings.ContainsAny(p, "*?[\\") {
+			branch = p
+		}
+	}
+	return branch
+}

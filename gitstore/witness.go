@@ -1,0 +1,267 @@
+// What witnesses signed: a run stood at an operation at a time. Their statements are kept
+// beside the run, below a ref for each key, and travel with it (docs/teams.md#witnesses).
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// WitnessRefPrefix is where statements of witnesses are kept: below it <run>/<key>, a chain
+// of commits that each hold one.
+const WitnessRefPrefix = git.RefSpace + "witnesses/"
+
+const witnessFile = "statement.dsse.json"
+
+// WitnessStatement is what a witness of a run would sign now: its newest operation, which
+// holds, and which a remote has where the run is shared. Only issuer, nonce and times are
+// for the caller to set.
+//
+// Errors: no_run, record_unproven, run_not_elsewhere.
+func (s *Store) WitnessStatement(ctx context.Context, run string) (*attest.Statement, error) {
+	if run == "" {
+		if run = s.currentRun(); run == "" {
+			return nil, s.noRunHere(ctx)
+		}
+	}
+	tip, err := s.newest(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.believe(ctx, run, tip); err != nil {
+		return nil, err
+	}
+	// What no remote has may be decided again, under another id, by the next sync.
+	if there, err := s.RemoteStandings(ctx, run, tip); err != nil {
+		return nil, err
+	} else if len(there) > 0 && !slices.ContainsFunc(there, func(r RemoteStanding) bool { return r.Ahead == 0 }) {
+		return nil, git.Errorf(CodeNotElsewhere, nil, "operation %s of run %s is on no remote yet, so the next sync may give it another id", tip.Short(), run).
+			WithHint("git agentxchain sync %s", there[0].Remote)
+	}
+	ops, err := s.Chain(ctx, run, tip)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.OpenRun(ctx, run, tip)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := rec.Config()
+	if err != nil {
+		return nil, err
+	}
+	return &attest.Statement{
+		Decision:  attest.Witness,
+		Run:       run,
+		Project:   cfg.Project.ID,
+		Operation: string(tip),
+		Config:    config.RulesDigest(cfg),
+		Commit:    string(tip),
+		Sequence:  len(ops),
+		Principal: s.actor(ctx).Email,
+	}, nil
+}
+
+// AddWitness keeps a signed statement about a run.
+func (s *Store) AddWitness(ctx context.Context, run string, envelope []byte) error {
+	env, refusal := attest.DecodeDSSE(envelope)
+	if refusal != nil {
+		return refusal
+	}
+	sum := sha256.Sum256([]byte(env.Signer()))
+	ref := WitnessRefPrefix + run + "/" + hex.EncodeToString(sum[:8])
+	was, err := s.repo.ReadRef(ctx, ref)
+	if err != nil {
+		return err
+	}
+	var parents []git.OID
+	if was != "" {
+		parents = append(parents, was)
+	}
+	now := s.env(ctx)
+	oid, err := s.writeWitness(ctx, run, envelope, parents, signatureOf(&now))
+	if err != nil {
+		return err
+	}
+	return s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: ref, New: oid, Old: was}}, "agentxchain: witness")
+}
+
+func (s *Store) writeWitness(ctx context.Context, run string, envelope []byte, parents []git.OID, by git.Signature) (git.OID, error) {
+	edit, err := s.reader(ctx).edit("")
+	if err != nil {
+		return "", err
+	}
+	if err := edit.put(witnessFile, envelope); err != nil {
+		return "", err
+	}
+	data, err := git.EncodeCommit(s.repo.ObjectFormat, &git.Commit{
+		Tree:      edit.finish(),
+		Parents:   parents,
+		Author:    by,
+		Committer: by,
+		Message:   message("witness: run "+run, trailerRun, run),
+	})
+	if err != nil {
+		return "", git.Errorf(git.CodeObjectInvalid, err, "the statement cannot be written as a commit")
+	}
+	oid := edit.queue(git.KindCommit, data)
+	return oid, s.objects.Write(ctx, edit.objects)
+}
+
+// takeWitnesses takes over what witnesses said elsewhere. Where one key signed on two sides
+// both lines are kept: every machine makes the same commit of them.
+func (s *Store) takeWitnesses(ctx context.Context, remote string) error {
+	there, err := s.tips(ctx, trackingWitnesses(remote))
+	if err != nil {
+		return err
+	}
+	here, err := s.tips(ctx, WitnessRefPrefix)
+	if err != nil {
+		return err
+	}
+	var moves []git.RefUpdate
+	for name, oid := range there {
+		was := here[name]
+		run, _, ok := strings.Cut(name, "/")
+		if was == oid || !ok || git.BadRunID(run) != "" {
+			continue
+		}
+		if was != "" {
+			base, err := s.mergeBase(ctx, was, oid)
+			if err != nil {
+				return err
+			}
+			if base == oid {
+				continue
+			}
+			if base != was {
+				if oid, err = s.joinWitnesses(ctx, run, was, oid); err != nil {
+					return err
+				}
+			}
+		}
+		moves = append(moves, git.RefUpdate{Name: WitnessRefPrefix + name, New: oid, Old: was})
+	}
+	slices.SortFunc(moves, byName)
+	return s.repo.UpdateRefs(ctx, moves, "agentxchain: witnesses of "+oneLine(remote))
+}
+
+func (s *Store) joinWitnesses(ctx context.Context, run string, a, b git.OID) (git.OID, error) {
+	parents := []git.OID{min(a, b), max(a, b)}
+	first, err := s.reader(ctx).commit(parents[0])
+	if err != nil {
+		return "", err
+	}
+	data, _, err := FileAt(ctx, s.repo, parents[0], witnessFile)
+	if err != nil {
+		return "", err
+	}
+	return s.writeWitness(ctx, run, data, parents, first.Author)
+}
+
+// readWitnesses reads the envelopes that are kept of a run, each once, oldest first.
+func (s *Store) readWitnesses(ctx context.Context, run string) ([][]byte, error) {
+	refs, err := s.repo.ListRefs(ctx, WitnessRefPrefix+run+"/")
+	if err != nil {
+		return nil, err
+	}
+	var tips bytes.Buffer
+	for _, ref := range refs {
+		if ref.OID != "" && !ref.Broken && ref.Target == "" {
+			tips.WriteString(string(ref.OID) + "\n")
+		}
+	}
+	if tips.Len() == 0 {
+		return nil, nil
+	}
+	out, err := s.repo.Git.Run(ctx, tips.Bytes(), "rev-list", "--reverse", "--max-count=10000", "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	var all [][]byte
+	for op := range strings.FieldsSeq(string(out)) {
+		data, _, err := FileAt(ctx, s.repo, git.OID(op), witnessFile)
+		if err != nil || data == nil || slices.ContainsFunc(all, func(b []byte) bool { return bytes.Equal(b, data) }) {
+			continue // what came from elsewhere is not trusted to be a statement
+		}
+		all = append(all, data)
+	}
+	return all, nil
+}
+
+// VerifyWitnesses judges what witnesses said of a run, whose operations up to the newest one
+// are in chain. here is asked who may sign: the protected branch, else the commit the run
+// began at, else HEAD.
+func VerifyWitnesses(ctx context.Context, repo, here *git.Repository, run string, chain map[string]protocol.ChainOp) ([]*protocol.Witnessed, error) {
+	s := &Store{repo: repo, objects: repo.Objects()}
+	list, err := s.readWitnesses(ctx, run)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	signers, err := s.witnessSigners(ctx, here, run)
+	if err != nil {
+		return nil, err
+	}
+	return protocol.JudgeWitnesses(run, list, signers, chain), nil
+}
+
+// witnessSigners reads the files of signers, nil when they are not here.
+func (s *Store) witnessSigners(ctx context.Context, here *git.Repository, run string) (*attest.Signers, error) {
+	tip, err := s.newest(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	rec := RunRecordAt(ctx, s.repo, run, tip)
+	var from []string
+	data, _, err := rec.Config()
+	if err != nil {
+		return nil, err
+	}
+	if cfg, _, err := config.Decode(data); err == nil && cfg != nil {
+		if branch := cfg.ProtectedBranch(); branch != "" {
+			from = append(from, "refs/remotes/origin/"+branch, "refs/heads/"+branch)
+		}
+		if st, err := rec.State(cfg); err == nil && st.AuthorityBase != nil {
+			from = append(from, *st.AuthorityBase)
+		}
+	}
+	from = append(from, "HEAD")
+	paths := wire.SignerFiles()
+	var names []string
+	for _, f := range from {
+		for _, p := range paths {
+			names = append(names, f+":"+here.Prefix+p)
+		}
+	}
+	sets := make([]map[string][]byte, len(from))
+	err = here.ReadNamed(ctx, names, func(i int, o git.Named) {
+		if !o.Found || o.Kind != git.KindBlob {
+			return
+		}
+		if sets[i/len(paths)] == nil {
+			sets[i/len(paths)] = make(map[string][]byte)
+		}
+		sets[i/len(paths)][paths[i%len(paths)]] = bytes.Clone(o.Data)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, files := range sets {
+		if files != nil {
+			signers, _ := attest.ParseSigners(files)
+			return signers, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,40 @@
+// A witness signs where a run stands, so that a record that is set back later is found out.
+
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+)
+
+// Witnessed is what a witness said of a run, and whether it holds.
+type Witnessed = protocol.Witnessed
+
+// Witness has git's own program sign that the run, "" for the present one, stands at its
+// newest operation, and keeps the statement with the run. The operations are checked first.
+//
+// Errors: inside_dispatched_turn, no_run, record_unproven, run_not_elsewhere,
+// signing_not_configured, signing_failed.
+func (r *Runner) Witness(ctx context.Context, run string) (*attest.Statement, error) {
+	if err := r.personOnly("witness a run", "git agentxchain witness"); err != nil {
+		return nil, err
+	}
+	st, err := r.Store.WitnessStatement(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	st.Nonce, st.IssuedAt, st.Asked = randomSeed(), r.now(), attest.AskedAutomation
+	st.ExpiresAt = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) // what was seen stays seen
+	payload, refusal := st.Encode()
+	if refusal != nil {
+		return nil, refusal
+	}
+	envelope, err := signPayload(ctx, r.Store.Dir(), payload)
+	if err != nil {
+		return nil, err
+	}
+	return st, r.Store.AddWitness(ctx, st.Run, envelope)
+}
