@@ -337,6 +337,19 @@ func (f *remoteLook) ask(ctx context.Context) error {
 		return f.failed(ctx, err)
 	}
 	f.tips, f.lists, f.kept = make(map[string]git.OID), make(map[string]git.OID), make(map[string]git.OID)
+	lacks := func(tip git.OID) bool { return !f.s.repo.HasCommit(ctx, tip) }
+	if f.partial(ctx) {
+		// To ask for a commit would fetch it, and nothing of what it leads to.
+		refs, err := f.s.tips(ctx, "refs/")
+		if err != nil {
+			return err
+		}
+		have := make(map[git.OID]bool, len(refs))
+		for _, tip := range refs {
+			have[tip] = true
+		}
+		lacks = func(tip git.OID) bool { return !have[tip] }
+	}
 	var want []string
 	for line := range strings.Lines(string(out)) {
 		oid, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
@@ -354,7 +367,7 @@ func (f *remoteLook) ask(ctx context.Context) error {
 		}
 		into[rest] = tip
 		// What keeps the archive leads to all of it.
-		if _, years := strings.CutPrefix(name, archive.KeepPrefix); !years && !f.s.repo.HasCommit(ctx, tip) {
+		if _, years := strings.CutPrefix(name, archive.KeepPrefix); !years && lacks(tip) {
 			want = append(want, name)
 		}
 	}
