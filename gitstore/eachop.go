@@ -34,14 +34,9 @@ func (s *Store) ConfigBytes(ctx context.Context, id git.OID) ([]byte, error) {
 // Chain lists the operations of a run from the first to op, its newest when op is "".
 // An empty run is the one of this work tree.
 func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, error) {
-	if run == "" && op == "" {
-		if run = s.currentRun(); run == "" {
-			return nil, s.noRunHere(ctx)
-		}
-	}
 	if op == "" {
 		var err error
-		if op, err = s.newest(ctx, run); err != nil {
+		if _, op, err = s.newestOf(ctx, run); err != nil {
 			return nil, err
 		}
 	}
@@ -74,12 +69,7 @@ func (s *Store) EachOp(
 func (s *Store) EachOpBack(
 	ctx context.Context, run string, visit func(back int, op *RecordedOp) (*protocol.Transition, error),
 ) ([]OpInfo, error) {
-	if run == "" {
-		if run = s.currentRun(); run == "" {
-			return nil, s.noRunHere(ctx)
-		}
-	}
-	tip, err := s.newest(ctx, run)
+	_, tip, err := s.newestOf(ctx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -71,13 +71,7 @@ func (s *Store) currentRun() string {
 // Log returns the operations of a run, newest first, at most limit (0: all). An
 // empty run is the current one. One git process reads the commits.
 func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error) {
-	if run == "" {
-		run = s.currentRun()
-	}
-	if run == "" {
-		return nil, s.noRunHere(ctx)
-	}
-	tip, err := s.newest(ctx, run)
+	_, tip, err := s.newestOf(ctx, run)
 	if err != nil {
 		return nil, err
 	}

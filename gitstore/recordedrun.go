@@ -50,13 +50,11 @@ func (s *Store) newest(ctx context.Context, run string) (git.OID, error) {
 // object_corrupt; record_unproven for the newest operation of a chain that does not
 // hold.
 func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*RecordedRun, error) {
-	if run == "" {
-		if run = s.currentRun(); run == "" {
-			return nil, s.noRunHere(ctx)
-		}
+	run, err := s.orCurrent(ctx, run)
+	if err != nil {
+		return nil, err
 	}
 	if op == "" {
-		var err error
 		if op, err = s.newest(ctx, run); err != nil {
 			return nil, err
 		}
@@ -69,6 +67,28 @@ func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*RecordedR
 		return nil, err
 	}
 	return &RecordedRun{Run: run, Op: op, rec: rec}, nil
+}
+
+// newestOf is newest of a run, or of the one of this work tree when run is "", which it
+// returns too.
+func (s *Store) newestOf(ctx context.Context, run string) (string, git.OID, error) {
+	run, err := s.orCurrent(ctx, run)
+	if err != nil {
+		return "", "", err
+	}
+	op, err := s.newest(ctx, run)
+	return run, op, err
+}
+
+// orCurrent is a run, or the one of this work tree when run is "".
+func (s *Store) orCurrent(ctx context.Context, run string) (string, error) {
+	if run == "" {
+		run = s.currentRun()
+	}
+	if run == "" {
+		return "", s.noRunHere(ctx)
+	}
+	return run, nil
 }
 
 // noRunHere refuses to guess which of the recorded runs is meant.

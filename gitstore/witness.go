@@ -30,12 +30,7 @@ const witnessFile = "statement.dsse.json"
 //
 // Errors: no_run, record_unproven, run_not_elsewhere.
 func (s *Store) WitnessStatement(ctx context.Context, run string) (*attest.Statement, error) {
-	if run == "" {
-		if run = s.currentRun(); run == "" {
-			return nil, s.noRunHere(ctx)
-		}
-	}
-	tip, err := s.newest(ctx, run)
+	run, tip, err := s.newestOf(ctx, run)
 	if err != nil {
 		return nil, err
 	}
