@@ -321,6 +321,7 @@ type remoteLook struct {
 	s          *Store
 	remote     string
 	quarantine *git.Quarantine
+	partial    bool // this clone leaves objects on the remote
 
 	tips  map[string]git.OID // run -> newest operation
 	lists map[string]git.OID // year -> list of archived runs
@@ -337,8 +338,9 @@ func (f *remoteLook) ask(ctx context.Context) error {
 		return f.failed(ctx, err)
 	}
 	f.tips, f.lists, f.kept = make(map[string]git.OID), make(map[string]git.OID), make(map[string]git.OID)
+	f.partial = gitSetting(ctx, f.s.repo, "remote."+f.remote+".promisor") == "true"
 	lacks := func(tip git.OID) bool { return !f.s.repo.HasCommit(ctx, tip) }
-	if f.partial(ctx) {
+	if f.partial {
 		// To ask for a commit would fetch it, and nothing of what it leads to.
 		refs, err := f.s.tips(ctx, "refs/")
 		if err != nil {
@@ -383,7 +385,7 @@ func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 	defer stop()
 	// Without --refmap git would move the tracking names along.
 	args := append(fetchArgs(), "--refmap=", "--no-prune", "--stdin")
-	if f.partial(ctx) {
+	if f.partial {
 		// Objects that are not here cannot be asked for later: all of what is compared comes.
 		args = append(args, "--no-filter", "--refetch")
 	}
@@ -391,11 +393,6 @@ func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 		return f.failed(ctx, err)
 	}
 	return nil
-}
-
-// partial reports a clone that leaves objects on the remote.
-func (f *remoteLook) partial(ctx context.Context) bool {
-	return gitSetting(ctx, f.s.repo, "remote."+f.remote+".promisor") == "true"
 }
 
 func (f *remoteLook) failed(ctx context.Context, err error) error {

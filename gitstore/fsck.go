@@ -113,6 +113,8 @@ type fsck struct {
 	previous  map[git.OID]string
 
 	seen map[git.OID]seenOp // what operations were seen to do, beside their findings
+
+	witnessTips map[string][]git.OID // what witnesses said of every run; read once, by witnessed
 }
 
 func (f *fsck) find(v Finding) {

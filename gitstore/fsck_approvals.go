@@ -45,13 +45,28 @@ func (f *fsck) approvals(run string, ops []OpInfo) error {
 	return nil
 }
 
+// witnessed lists what witnesses said, of all runs at once: there may be thousands.
+func (f *fsck) witnessed() (tips map[string][]git.OID, err error) {
+	if f.witnessTips == nil {
+		f.witnessTips, err = f.s.witnessTips(f.ctx, "")
+	}
+	return f.witnessTips, err
+}
+
 // witnesses finds operations that a witness saw and the run does not hold any more.
 func (f *fsck) witnesses(run string, ops []OpInfo) error {
+	tips, err := f.witnessed()
+	if err != nil {
+		return f.fault(run, "", err)
+	}
+	if len(tips[run]) == 0 {
+		return nil
+	}
 	chain := make(map[string]protocol.ChainOp, len(ops))
 	for i, op := range ops {
 		chain[string(op.Op)] = protocol.ChainOp{Index: i}
 	}
-	list, err := VerifyWitnesses(f.ctx, f.s.repo, f.s.repo, run, chain)
+	list, err := f.s.judgeWitnesses(f.ctx, f.s.repo, run, tips[run], chain)
 	if err != nil {
 		return f.fault(run, "", err)
 	}

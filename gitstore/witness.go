@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 
@@ -165,31 +166,45 @@ func (s *Store) joinWitnesses(ctx context.Context, run string, a, b git.OID) (gi
 	return s.writeWitness(ctx, run, data, parents, first.Author)
 }
 
-// readWitnesses reads the envelopes that are kept of a run, each once, oldest first.
-func (s *Store) readWitnesses(ctx context.Context, run string) ([][]byte, error) {
-	refs, err := s.repo.ListRefs(ctx, WitnessRefPrefix+run+"/")
+// witnessTips are the newest statements of each key, by run; of every run when run is "".
+func (s *Store) witnessTips(ctx context.Context, run string) (map[string][]git.OID, error) {
+	prefix := WitnessRefPrefix
+	if run != "" {
+		prefix += run + "/"
+	}
+	tips, err := s.tips(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	var tips bytes.Buffer
-	for _, ref := range refs {
-		if ref.OID != "" && !ref.Broken && ref.Target == "" {
-			tips.WriteString(string(ref.OID) + "\n")
+	out := make(map[string][]git.OID)
+	for _, name := range slices.Sorted(maps.Keys(tips)) {
+		of := run
+		if of == "" {
+			of, _, _ = strings.Cut(name, "/")
 		}
+		out[of] = append(out[of], tips[name])
 	}
-	if tips.Len() == 0 {
-		return nil, nil
+	return out, nil
+}
+
+// readWitnesses reads the envelopes that tips lead to, each once, oldest first.
+func (s *Store) readWitnesses(ctx context.Context, tips []git.OID) ([][]byte, error) {
+	var in bytes.Buffer
+	for _, tip := range tips {
+		in.WriteString(string(tip) + "\n")
 	}
-	out, err := s.repo.Git.Run(ctx, tips.Bytes(), "rev-list", "--reverse", "--max-count=10000", "--stdin")
+	out, err := s.repo.Git.Run(ctx, in.Bytes(), "rev-list", "--reverse", "--max-count=10000", "--stdin")
 	if err != nil {
 		return nil, err
 	}
 	var all [][]byte
+	known := make(map[string]bool)
 	for op := range strings.FieldsSeq(string(out)) {
 		data, _, err := FileAt(ctx, s.repo, git.OID(op), witnessFile)
-		if err != nil || data == nil || slices.ContainsFunc(all, func(b []byte) bool { return bytes.Equal(b, data) }) {
+		if err != nil || data == nil || known[string(data)] {
 			continue // what came from elsewhere is not trusted to be a statement
 		}
+		known[string(data)] = true
 		all = append(all, data)
 	}
 	return all, nil
@@ -200,7 +215,20 @@ func (s *Store) readWitnesses(ctx context.Context, run string) ([][]byte, error)
 // began at, else HEAD.
 func VerifyWitnesses(ctx context.Context, repo, here *git.Repository, run string, chain map[string]protocol.ChainOp) ([]*protocol.Witnessed, error) {
 	s := &Store{repo: repo, objects: repo.Objects()}
-	list, err := s.readWitnesses(ctx, run)
+	tips, err := s.witnessTips(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return s.judgeWitnesses(ctx, here, run, tips[run], chain)
+}
+
+func (s *Store) judgeWitnesses(
+	ctx context.Context, here *git.Repository, run string, tips []git.OID, chain map[string]protocol.ChainOp,
+) ([]*protocol.Witnessed, error) {
+	if len(tips) == 0 {
+		return nil, nil
+	}
+	list, err := s.readWitnesses(ctx, tips)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
