@@ -290,23 +290,23 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 
 // count counts the operations that one side has, of all runs with one git for each direction.
 func (c *against) count(ctx context.Context) error {
-	var ours, theirs []*SyncedRun
+	var ours, theirs []opRange
 	for _, r := range c.out.Runs {
 		if r.State == RunDamaged {
 			continue
 		}
 		if r.Here != "" && r.Here != r.Base && c.q.repo.HasCommit(ctx, r.Here) {
-			ours = append(ours, &SyncedRun{Run: r.Run, Tip: r.Here, from: r.Base})
+			ours = append(ours, opRange{r.Run, r.Base, r.Here})
 		}
 		if r.There != "" && r.There != r.Base {
-			theirs = append(theirs, &SyncedRun{Run: r.Run, Tip: r.There, from: r.Base})
+			theirs = append(theirs, opRange{r.Run, r.Base, r.There})
 		}
 	}
-	ahead, err := c.q.lacking(ctx, ours)
+	ahead, err := c.q.rangesOf(ctx, ours)
 	if err != nil {
 		return err
 	}
-	behind, err := c.q.lacking(ctx, theirs)
+	behind, err := c.q.rangesOf(ctx, theirs)
 	if err != nil {
 		return err
 	}

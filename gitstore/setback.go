@@ -30,11 +30,9 @@ func (s *Store) setBack(ctx context.Context, side string, there, seen git.OID) (
 			return nil, err
 		}
 	}
-	ops, err := s.lacking(ctx, []*SyncedRun{{Run: seenRun, Tip: seen, from: b.Base}})
-	if err != nil {
+	if b.Lost, err = s.rangeOf(ctx, b.Base, seen); err != nil {
 		return nil, err
 	}
-	b.Lost = ops[seenRun]
 	lost := text.Count(len(b.Lost), "operation", "operations") + " up to " + seen.Short()
 	switch {
 	case there == "":
@@ -50,5 +48,3 @@ func (s *Store) setBack(ctx context.Context, side string, there, seen git.OID) (
 	}
 	return b, nil
 }
-
-const seenRun = "seen" // any name: one run is asked for

@@ -23,7 +23,7 @@ type landing struct {
 	seen  map[string]git.OID
 	mine  string // project id
 	held  []string
-	begun []*SyncedRun     // runs that are new here, with the remote's tip
+	begun []opRange        // runs that are new here, with the remote's tip
 	moves []git.RefUpdate  // of remembered tips
 	heads map[git.OID]bool // commits of the project that were looked for: is it here?
 
@@ -262,18 +262,18 @@ func (s *Store) codeHead(ctx context.Context, op git.OID) git.OID {
 // begin.
 func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID, current string) error {
 	if here == "" && r.Run != current {
-		l.begun = append(l.begun, &SyncedRun{Run: r.Run, Tip: there})
+		l.begun = append(l.begun, opRange{run: r.Run, to: there})
 		return nil
 	}
 	s := l.s
-	ops, err := s.lacking(ctx, []*SyncedRun{{Run: r.Run, Tip: there, from: here}})
+	ops, err := s.rangeOf(ctx, here, there)
 	if err != nil {
 		return err
 	}
 	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + r.Run, New: there, Old: here}}, "agentxchain: came from "+oneLine(l.y.Remote)); err != nil {
 		return err
 	}
-	r.came(there, len(ops[r.Run]))
+	r.came(there, len(ops))
 	if r.Run == current {
 		return s.follow(ctx)
 	}
@@ -283,21 +283,21 @@ func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID
 // begin takes over the runs that are new here, all at once: a clone of a repository of
 // many runs begins with all of them.
 func (l *landing) begin(ctx context.Context) error {
-	ops, err := l.s.lacking(ctx, l.begun)
+	ops, err := l.s.rangesOf(ctx, l.begun)
 	if err != nil {
 		return err
 	}
 	var moves []git.RefUpdate
 	for _, b := range l.begun {
-		moves = append(moves, git.RefUpdate{Name: git.RunRefPrefix + b.Run, New: b.Tip})
+		moves = append(moves, git.RefUpdate{Name: git.RunRefPrefix + b.run, New: b.to})
 	}
 	if err := l.s.repo.UpdateRefs(ctx, moves, "agentxchain: came from "+oneLine(l.y.Remote)); err != nil {
 		return err
 	}
 	for _, b := range l.begun {
-		r := l.y.run(b.Run)
+		r := l.y.run(b.run)
 		r.Began = true
-		r.came(b.Tip, len(ops[b.Run]))
+		r.came(b.to, len(ops[b.run]))
 	}
 	return nil
 }

@@ -17,12 +17,13 @@ import (
 // pushAll pushes what the remote lacks. again says that the remote has moved meanwhile.
 func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again bool, err error) {
 	var ahead []*SyncedRun
+	var lacks []opRange
 	for _, r := range y.Runs {
 		if r.Tip != "" && r.Tip != r.from && r.State != SyncRefused && r.State != SyncWaits {
-			ahead = append(ahead, r)
+			ahead, lacks = append(ahead, r), append(lacks, opRange{r.Run, r.from, r.Tip})
 		}
 	}
-	lacking, err := s.lacking(ctx, ahead)
+	lacking, err := s.rangesOf(ctx, lacks)
 	if err != nil {
 		return false, err
 	}
@@ -167,18 +168,30 @@ func (s *Store) lackingRefs(ctx context.Context, prefix, tracking string) ([]ref
 	return out, nil
 }
 
-// lacking reads the operations of runs that the remote lacks, oldest first, by run. One git
-// reads those of all runs: a repository may have thousands.
-func (s *Store) lacking(ctx context.Context, runs []*SyncedRun) (map[string][]OpInfo, error) {
+// opRange are the operations of a run after one, up to another; all when after is "".
+type opRange struct {
+	run       string
+	after, to git.OID
+}
+
+// rangeOf reads the operations after one, up to another, oldest first.
+func (s *Store) rangeOf(ctx context.Context, after, to git.OID) ([]OpInfo, error) {
+	ops, err := s.rangesOf(ctx, []opRange{{after: after, to: to}})
+	return ops[""], err
+}
+
+// rangesOf reads the operations of ranges, oldest first, by run. One git reads those of all
+// runs: a repository may have thousands.
+func (s *Store) rangesOf(ctx context.Context, runs []opRange) (map[string][]OpInfo, error) {
 	out := make(map[string][]OpInfo, len(runs))
 	if len(runs) == 0 {
 		return out, nil
 	}
 	var which bytes.Buffer
 	for _, r := range runs {
-		which.WriteString(string(r.Tip) + "\n")
-		if r.from != "" {
-			which.WriteString("^" + string(r.from) + "\n")
+		which.WriteString(string(r.to) + "\n")
+		if r.after != "" {
+			which.WriteString("^" + string(r.after) + "\n")
 		}
 	}
 	ops, err := s.readOps(ctx, which.Bytes(), "--first-parent", "--stdin")
@@ -191,7 +204,7 @@ func (s *Store) lacking(ctx context.Context, runs []*SyncedRun) (map[string][]Op
 	}
 	for _, r := range runs {
 		var chain []OpInfo
-		for op := byID[r.Tip]; op != nil && op.Op != r.from; {
+		for op := byID[r.to]; op != nil && op.Op != r.after; {
 			chain = append(chain, *op)
 			if len(op.Parents) == 0 {
 				break
@@ -199,7 +212,7 @@ func (s *Store) lacking(ctx context.Context, runs []*SyncedRun) (map[string][]Op
 			op = byID[op.Parents[0]]
 		}
 		slices.Reverse(chain)
-		out[r.Run] = chain
+		out[r.run] = chain
 	}
 	return out, nil
 }
