@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
@@ -18,6 +19,14 @@ type stop struct {
 	Class      string // done, current, stuck, ahead
 	Name, Note string
 	Mark       string // within the circle
+}
+
+// clock is where what is open ends in a picture: now, and in an artifact with its last row.
+func (v *view) clock() time.Time {
+	if v.srv.opt.Replay != nil {
+		return time.Time{}
+	}
+	return v.Now
 }
 
 // drawing is the picture of the run, or of one phase of it.
@@ -32,12 +41,9 @@ func (v *view) drawing(phase string) *timeline.Drawing {
 			facts = append(facts, rows[i].fact)
 		}
 	}
-	opt := timeline.Options{Phase: phase}
+	opt := timeline.Options{Phase: phase, Now: v.clock()}
 	if si := v.s.Sight; si != nil {
 		opt.Run = si.View.Run
-	}
-	if v.srv.opt.Replay == nil {
-		opt.Now = v.Now
 	}
 	d := timeline.Draw(timeline.Build(facts, opt))
 	if len(d.Phases) > 0 || phase == "" { // what an address makes up is not kept
@@ -60,17 +66,16 @@ func (v *view) initiativeDrawing(in *coordinator.Standing) *timeline.Drawing {
 		if w := in.Config.Workstream(workstream); w != nil {
 			return w.Phase
 		}
-		return slices.Concat(phases, []string{""})[0]
+		if len(phases) > 0 {
+			return phases[0] // the one it begins in
+		}
+		return ""
 	}
 	var facts []*timeline.Fact
 	for _, row := range in.History.Rows() {
 		facts = append(facts, timeline.Coordination(row, phaseOf)...)
 	}
-	opt := timeline.Options{Run: in.State.SuperRunID}
-	if v.srv.opt.Replay == nil {
-		opt.Now = v.Now
-	}
-	d := timeline.Draw(timeline.Build(facts, opt))
+	d := timeline.Draw(timeline.Build(facts, timeline.Options{Run: in.State.SuperRunID, Now: v.clock()}))
 	v.s.pictures.Store(ofInitiative, d)
 	return d
 }

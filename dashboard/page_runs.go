@@ -157,8 +157,8 @@ func (v *view) factsOf(ids []string) map[string][]*timeline.Fact {
 // drawRun is the picture of one run. What is open in the current run of a live project ends now.
 func (v *view) drawRun(id string, facts map[string][]*timeline.Fact) *timeline.Drawing {
 	opt := timeline.Options{Run: id}
-	if id == v.currentRun() && v.srv.opt.Replay == nil {
-		opt.Now = v.Now
+	if id == v.currentRun() {
+		opt.Now = v.clock()
 	}
 	return timeline.Draw(timeline.Build(facts[id], opt))
 }

@@ -30,7 +30,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	err := error(nil)
+	var err error
 	if *runs > 0 {
 		err = many(flag.Arg(0), *bin, play.Kind(*kind), *runs)
 	} else {

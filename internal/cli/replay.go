@@ -63,11 +63,7 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 }
 
 func runReplayExport(ctx context.Context, f *term.Factory, o *replayOptions) (err error) {
-	open := func() (string, io.ReadCloser, int64, error) { return openArtifact(f, o.Input) }
-	if o.Input == "" {
-		open = func() (string, io.ReadCloser, int64, error) { return artifactOfNow(ctx, f) }
-	}
-	name, src, size, err := open()
+	name, src, size, err := replayed(ctx, f, o.Input)
 	if err != nil {
 		return err
 	}
@@ -116,6 +112,14 @@ func runReplayExport(ctx context.Context, f *term.Factory, o *replayOptions) (er
 	waitForEnd(ctx, f, o.Input == "-")
 	stop()
 	return <-served
+}
+
+// replayed opens the artifact that input names, or one of the project as it is now.
+func replayed(ctx context.Context, f *term.Factory, input string) (name string, src io.ReadCloser, size int64, err error) {
+	if input == "" {
+		return artifactOfNow(ctx, f)
+	}
+	return openArtifact(f, input)
 }
 
 // artifactOfNow is an artifact of the project, written while it is read.
