@@ -1,0 +1,12 @@
+// Package testtrace runs a program under ptrace, with everything it starts, and makes
+// one of the system calls that change files go wrong.
+//
+// There is one count of those calls for the whole tree of processes, so that a test can
+// go through all of them: at each the process is killed before or after the call, its
+// siblings with it or not, or the call fails, or writes less than it was asked to. The
+// calls can be recorded with what they wrote, for Disk, which says what a power cut may
+// have left of them.
+//
+// It works on Linux on amd64; elsewhere, and where processes may not be traced,
+// Available says no.
+package testtrace
