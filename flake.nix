@@ -11,8 +11,8 @@
           pname = "git-agentxchain";
           version = self.shortRev or "dirty";
           src = self;
-          # nix prints the right value when go.sum has changed.
-          vendorHash = pkgs.lib.fakeHash;
+          # After a change of go.sum: go test ./packaging -run TestFlakeHash -update-flake
+          vendorHash = "sha256-E+zhIyFn4tJze6HTqLV7nMPzxkOGhqDJoyoNAm/SbiI=";
           subPackages = [ "cmd/git-agentxchain" ];
           tags = [ "urfave_cli_no_docs" ];
           env.CGO_ENABLED = 0;

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -58,32 +59,41 @@ func (j *job) must(dir, command string) string {
 	return strings.TrimSpace(out)
 }
 
-// program builds git-agentxchain, or takes the one that .ci/run has built.
+// program builds git-agentxchain once, or takes the one that .ci/run has built.
 func program(t *testing.T) string {
-	if have := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); have != "" {
-		return have
-	}
-	file := filepath.Join(t.TempDir(), "git-agentxchain")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "urfave_cli_no_docs", "-o", file, "../cmd/git-agentxchain")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	t.Helper()
+	file, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return file
 }
 
-// finishedRun is where the project of a finished run lies, once a test has made it.
+var built = sync.OnceValues(func() (string, error) {
+	if have := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); have != "" {
+		return have, nil
+	}
+	file := filepath.Join(scratch, "bin", "git-agentxchain")
+	out, err := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", file, "../cmd/git-agentxchain").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return file, nil
+})
+
+// scratch is where the program lies and the project of a finished run, each once a test has made it.
 var (
-	finishedRun string
-	finished    sync.Once
+	scratch  string
+	finished sync.Once
 )
 
 func TestMain(m *testing.M) {
 	var err error
-	if finishedRun, err = os.MkdirTemp("", "packaging"); err != nil {
+	if scratch, err = os.MkdirTemp("", "packaging"); err != nil {
 		panic(err)
 	}
 	status := m.Run()
-	_ = os.RemoveAll(finishedRun)
+	_ = os.RemoveAll(scratch)
 	os.Exit(status)
 }
 
@@ -110,9 +120,9 @@ func newJob(t *testing.T, file string, red bool) *job {
 		"GITHUB_STEP_SUMMARY": filepath.Join(root, "summary.md"),
 	}}
 	finished.Do(func() {
-		j.must(finishedRun, "TMPDIR=$PWD git agentxchain demo --keep >demo && mv agentxchain-demo-*/greeter project")
+		j.must(scratch, "TMPDIR=$PWD git agentxchain demo --keep >demo && mv agentxchain-demo-*/greeter project")
 	})
-	j.must(root, "cp -a '"+finishedRun+"/project' project")
+	j.must(root, "cp -a '"+scratch+"/project' project")
 	project := filepath.Join(root, "project")
 	if red {
 		j.must(project, "echo by hand >by-hand.txt && git add -A && git commit -q -m 'by hand'")
@@ -246,6 +256,7 @@ func needs(t *testing.T, names ...string) {
 }
 
 func TestAction(t *testing.T) {
+	testrepo.Thorough(t)
 	needs(t, "bash", "curl", "tar")
 	file := program(t)
 	inputs := release(t, file)
@@ -277,7 +288,7 @@ func TestAction(t *testing.T) {
 		"cannot be download":  {"version": "9.9.9"},
 		"a number such as":    {"version": "1;x"},
 		"No base":             {"base": strings.Repeat("0", 40)},
-		"is not on origin":    {"base": strings.Repeat("1", 40)},
+		"none of origin":      {"base": strings.Repeat("1", 40)},
 	} {
 		all := maps.Clone(inputs)
 		maps.Copy(all, change)
@@ -327,6 +338,7 @@ func TestComponent(t *testing.T) {
 
 // npm installs the packages that a release is made into, and git finds the program.
 func TestNpm(t *testing.T) {
+	testrepo.Thorough(t)
 	needs(t, "bash", "npm", "node", "tar")
 	root := t.TempDir()
 	file := program(t)

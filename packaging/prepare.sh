@@ -1,23 +1,28 @@
 #!/bin/sh
-# prepare.sh DIR: makes what a release ships beside the binary, the same bytes for the same source:
+# prepare.sh DIR [PROGRAM]: makes what a release ships beside the binary, the same bytes for the same source:
 # DIR/man (compressed manual pages), DIR/completion (scripts of the shells), and DIR/NOTICE (the
 # modules that are linked, each with its licence). Fails when a module has no licence file.
+# PROGRAM is a git-agentxchain of this source that is built already; without it one is built.
 set -eu
 cd "$(dirname "$0")/.."
 out=$1
+program=${2:-}
 mkdir -p "$out/man" "$out/completion"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# For the machine that builds, whatever the release is for.
-GOOS='' GOARCH='' CGO_ENABLED=0 go build -tags urfave_cli_no_docs -trimpath -o "$work/git-agentxchain" ./cmd/git-agentxchain
-"$work/git-agentxchain" man --install --to "$work/man" >/dev/null
+if [ -z "$program" ]; then
+	program=$work/git-agentxchain
+	# For the machine that builds, whatever the release is for.
+	GOOS='' GOARCH='' CGO_ENABLED=0 go build -tags urfave_cli_no_docs -trimpath -o "$program" ./cmd/git-agentxchain
+fi
+"$program" man --install --to "$work/man" >/dev/null
 for page in "$work"/man/*.1; do
 	gzip -9 -n -c "$page" >"$out/man/$(basename "$page").gz"
 done
-"$work/git-agentxchain" completion bash >"$out/completion/git-agentxchain.bash"
-"$work/git-agentxchain" completion zsh >"$out/completion/_git-agentxchain"
-"$work/git-agentxchain" completion fish >"$out/completion/git-agentxchain.fish"
+"$program" completion bash >"$out/completion/git-agentxchain.bash"
+"$program" completion zsh >"$out/completion/_git-agentxchain"
+"$program" completion fish >"$out/completion/git-agentxchain.fish"
 
 # What any of the released systems links.
 for os in linux darwin windows; do
