@@ -3,13 +3,13 @@
 GO      ?= go
 LINT     = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME ?= 30s
-CRASH    = Crash|Kill|Storm|Maintenance|Synced|LocksStay|PackRemoved
+SURVIVE  = Survive|Damage|Crash|Kill|Storm|Maintenance|Synced|LocksStay|PackRemoved
 
 # urfave/cli can write its help as Markdown and manual pages, which ours does itself;
 # only this tag leaves the Markdown renderer for that out of the program.
 TAGS    ?= urfave_cli_no_docs
 
-.PHONY: build test race lint fmt fuzz mutation bench crash screenshots demo ci
+.PHONY: build test race lint fmt fuzz mutation systems gittests snapshot bench bench-peers survive screenshots site demo ci
 
 # One static binary.
 build:
@@ -36,18 +36,40 @@ fuzz:
 mutation:
 	$(GO) run ./fixtures/mutate
 
+# What other systems run compiles and is vetted, with its tests.
+systems:
+	for s in windows/amd64 windows/arm64 darwin/amd64 darwin/arm64; do \
+		CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} $(GO) vet ./... || exit 1; done
+
+# What talks to git, with the git that is here: CI runs it with other versions than .ci/run has.
+gittests:
+	git --version
+	AGENTXCHAIN_TESTS=all $(GO) test -timeout 40m ./gitstore/... ./hooks/... ./runner/... ./coordinator ./restore/... ./dispatch ./internal/cli/...
+
+# A whole release without a tag, whose files are then used. Minutes.
+snapshot:
+	.ci/snapshot
+
 # Measurements; they take minutes and are not part of the tests.
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./bench/...
 
-# Kills at random and at named moments, git's housekeeping beside everything, and power
-# cuts; long, and not part of the tests.
-crash:
-	AGENTXCHAIN_LONG_TESTS=1 $(GO) test -count=1 -timeout 60m -run '$(CRASH)' ./...
+# The same work beside peers that are on PATH.
+bench-peers:
+	$(GO) test -run '^$$' -bench 'Peers$$' -benchtime 15x ./bench
+
+# The long forms of what docs/durability.md counts: faults, kills, power cuts, load. Hours,
+# and not part of the tests.
+survive:
+	AGENTXCHAIN_LONG_TESTS=1 $(GO) test -count=1 -timeout 24h -v -run '$(SURVIVE)' ./...
 
 # The pictures of docs/dashboard.md, from projects made for them. Needs Chromium.
 screenshots:
-	$(GO) test -count=1 -run TestTakePictures ./dashboard -screenshots
+	$(GO) test -count=1 -run TestBrowserTakesPictures ./dashboard -screenshots
+
+# The documentation as a site, below public/; any web server shows it.
+site:
+	$(GO) run ./docs/site public
 
 demo:
 	$(GO) run ./cmd/git-agentxchain demo

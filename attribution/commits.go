@@ -95,6 +95,7 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 		shas:   make(map[git.OID]string),
 		used:   make(map[useKey]bool),
 		out:    &Range{},
+		asked:  base + ".." + head,
 	}
 	var err error
 	if j.out.Base, err = j.resolve(base); err != nil {
@@ -128,6 +129,11 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 	return j.out, nil
 }
 
+// fetch is the command that brings what is lacking here.
+func (j *judge) fetch() string {
+	return "git agentxchain verify range --fetch " + wire.ShellWord(j.asked)
+}
+
 func (j *judge) resolve(name string) (git.OID, error) {
 	out, err := j.repo.Git.Run(j.ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
@@ -137,7 +143,7 @@ func (j *judge) resolve(name string) (git.OID, error) {
 		return "", &wire.Error{
 			Code:    CodeUnknownRange,
 			Message: fmt.Sprintf("%q names no commit of this clone.", name),
-			Hint:    "git fetch origin " + wire.ShellWord(name) + "; in a shallow checkout the base has to be fetched too",
+			Hint:    j.fetch() + " brings what a shallow checkout lacks, also the base",
 		}
 	}
 	return git.OID(strings.TrimSpace(string(out))), nil
@@ -169,8 +175,8 @@ func (j *judge) whole() error {
 		Code: CodeHistoryShallow,
 		Message: fmt.Sprintf("The history of this clone ends at %.12s, within the range: %d commits of it are here.",
 			ends, n),
-		Hint: fmt.Sprintf("git fetch --deepen=%d, again until this passes, or git fetch --unshallow "+
-			"(fetch-depth: 0 in a workflow)", max(100, 2*n)),
+		Hint: fmt.Sprintf("%s brings as much as it takes, up to %d commits; or git fetch --deepen=%d, again until this passes, "+
+			"or git fetch --unshallow (fetch-depth: 0 in a workflow)", j.fetch(), deepest(), max(100, 2*n)),
 	}
 }
 
@@ -178,7 +184,7 @@ func recordMissing() error {
 	return &wire.Error{
 		Code:    CodeRecordMissing,
 		Message: "No run is recorded in this clone: the record was not pushed, or not fetched.",
-		Hint: "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'; where that brings nothing, " +
-			"git agentxchain sync in the clone that has the runs",
+		Hint: "git agentxchain verify range --fetch brings it, or git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'; " +
+			"where there is none, git agentxchain sync in the clone that has the runs pushes it",
 	}
 }

@@ -19,6 +19,7 @@ import (
 type judge struct {
 	ctx      context.Context
 	repo     *git.Repository
+	asked    string // the range as it was asked about
 	past     *gitstore.Past
 	book     *book
 	cut      map[git.OID]bool // where a shallow clone ends

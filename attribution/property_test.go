@@ -375,7 +375,7 @@ func (w *world) check(name string) {
 }
 
 func TestRandomHistories(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	seeds, steps := 1, 60
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		seeds, steps = 10, 300

@@ -79,7 +79,7 @@ func seeds(long int) (first, last uint64) {
 
 // Everything that can be done to a history: nothing foreign is taken for a turn's work.
 func TestRandomRanges(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	first, last := seeds(20)
 	for seed := first; seed <= last; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

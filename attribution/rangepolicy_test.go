@@ -62,3 +62,17 @@ func TestRangePolicySchema(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRangePolicy: no policy panics, and one that is taken has no rule that is not understood.
+func FuzzRangePolicy(f *testing.F) {
+	f.Add([]byte(`{"schema_version":"1.0","people":["ada@example.org"],"paths":["docs/**"],"gates":["planning_signoff"],"approvals":1,"signed":true}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := attribution.ParseRangePolicy(data)
+		if (p == nil) == (err == nil) {
+			t.Fatalf("%v %v", p, err)
+		}
+		if err == nil && p.Approvals < 0 {
+			t.Errorf("%d approvals", p.Approvals)
+		}
+	})
+}

@@ -239,6 +239,7 @@ func assignable(items, got []any, used []bool) bool {
 // TestFlippedExpectationsFail changes one asserted scalar at a time in every
 // fixture that passes: each must be seen.
 func TestFlippedExpectationsFail(t *testing.T) {
+	t.Parallel() // hooks of fixtures wait
 	fixtures := ownFixtures()
 	for name, data := range corpusOrNone(t) {
 		fixtures["upstream/"+name] = data

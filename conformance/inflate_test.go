@@ -120,6 +120,7 @@ func TestSetupMembersAreCheckedByOperation(t *testing.T) {
 // TestOutcomesAreReproducible: the same fixture under the same clock gives the
 // same bytes, ids included; only how long a hook ran is its own affair.
 func TestOutcomesAreReproducible(t *testing.T) {
+	t.Parallel() // hooks of fixtures wait
 	for name, data := range ownFixtures() {
 		a, b := testAdapter().Execute(data), testAdapter().Execute(data)
 		for _, r := range []Result{a, b} {
@@ -139,6 +140,7 @@ func TestOutcomesAreReproducible(t *testing.T) {
 
 // TestFixturesAreNotChanged: a verifier may run a decoded fixture again.
 func TestFixturesAreNotChanged(t *testing.T) {
+	t.Parallel() // hooks of fixtures wait
 	for name, data := range ownFixtures() {
 		f, err := ReadFixture(data)
 		if err != nil {

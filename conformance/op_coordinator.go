@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -64,7 +65,7 @@ func projectRepoAcceptance(w *workspace) (outcome, error) {
 	}
 	defer remove()
 
-	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: protocol.Actor{Name: "conformance"}}
+	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: evidence.Actor{Name: "conformance"}}
 	update := func(decide func(*coordinator.Documents) (*multirepo.Change, *wire.Error)) (*multirepo.Change, error) {
 		_, c, err := store.Update(context.Background(), "conformance", time.Second, decide)
 		return c, err

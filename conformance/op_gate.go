@@ -6,18 +6,18 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // gateInput is what a gate evaluation reads; request is the turn result of the
 // fixture, nil when there is none.
-func (w *workspace) gateInput() (in protocol.GateInput, request *ojson.Object) {
+func (w *workspace) gateInput() (in gates.Input, request *ojson.Object) {
 	request, _ = w.staged.(*ojson.Object)
 	participants := w.index().Participants
-	in = protocol.GateInput{Config: w.cfg, Phase: w.state.Phase, Files: w.facts(), VerificationStatus: "pass",
+	in = gates.Input{Config: w.cfg, Phase: w.state.Phase, Files: w.facts(), VerificationStatus: "pass",
 		Participated: func(phase, role string) bool {
 			roles, _ := participants.Get(phase)
 			return slices.Contains(roles, role)
@@ -43,15 +43,15 @@ func evaluatePhaseExit(w *workspace) (outcome, error) {
 	}
 	in, _ := w.gateInput()
 	in.TransitionRequest = &want
-	r := protocol.EvaluatePhaseExit(in)
+	r := gates.EvaluatePhaseExit(in)
 	switch r.Action {
-	case protocol.ActionUnknownPhase:
-		return ojson.NewObject("result", "error", "action", "gate_error", "error_type", protocol.ActionUnknownPhase,
+	case gates.ActionUnknownPhase:
+		return ojson.NewObject("result", "error", "action", "gate_error", "error_type", gates.ActionUnknownPhase,
 			"phase_unchanged", w.phaseUnchanged(), "state_unchanged", w.stateUnchanged()), nil
-	case protocol.ActionAdvance:
+	case gates.ActionAdvance:
 		return ojson.NewObject("result", "success", "action", r.Action, "new_phase", r.NextPhase,
 			"gate_id", r.GateID), nil
-	case protocol.ActionAwaitHuman:
+	case gates.ActionAwaitHuman:
 		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusPaused),
 			"pending_phase_transition", ojson.NewObject("from", in.Phase, "to", r.NextPhase, "gate", r.GateID)), nil
 	}
@@ -68,12 +68,12 @@ func evaluateRunCompletion(w *workspace) (outcome, error) {
 	if v, has := request.Get("run_completion_request"); has && v != nil {
 		in.CompletionRequest = v == true
 	}
-	r := protocol.EvaluateRunCompletion(in)
+	r := gates.EvaluateRunCompletion(in)
 	switch r.Action {
-	case protocol.ActionComplete:
+	case gates.ActionComplete:
 		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusCompleted),
 			"gate_id", r.GateID), nil
-	case protocol.ActionAwaitHuman:
+	case gates.ActionAwaitHuman:
 		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusPaused),
 			"pending_run_completion", ojson.NewObject("phase", in.Phase, "gate", r.GateID)), nil
 	}
@@ -81,14 +81,14 @@ func evaluateRunCompletion(w *workspace) (outcome, error) {
 }
 
 // closed is the outcome of an evaluation that lets nothing through.
-func (w *workspace) closed(r *protocol.GateResult) outcome {
+func (w *workspace) closed(r *gates.Result) outcome {
 	return ojson.NewObject("result", "success", "action", r.Action, "state_unchanged", w.stateUnchanged(),
 		"reason", reason(r), "reasons", r.Reasons, "missing_files", r.MissingFiles)
 }
 
 // reason is the one reason fixtures look at: a missing file hides all others,
 // missing verification what the documents say (docs/conformance.md#becoming-a-target). The texts are wire.
-func reason(r *protocol.GateResult) ojson.Value {
+func reason(r *gates.Result) ojson.Value {
 	switch {
 	case len(r.MissingFiles) > 0:
 		return "requires_files predicate failed"

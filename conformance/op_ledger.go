@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -26,7 +26,7 @@ func appendDecision(w *workspace) (outcome, error) {
 	for _, l := range w.ledgers[wire.LedgerDecisions] {
 		known[l.Row.String("id")] = true
 	}
-	if e := protocol.ValidateDecisionEntry(entry, func(id string) bool { return known[id] }); e != nil {
+	if e := ledger.ValidateDecisionEntry(entry, func(id string) bool { return known[id] }); e != nil {
 		o := ojson.NewObject("result", "error", "error_type", e.Code, "error", e.Message)
 		for k, v := range e.Details.All() {
 			o.Set(k, v)
@@ -35,7 +35,7 @@ func appendDecision(w *workspace) (outcome, error) {
 		o.Set("state_unchanged", w.stateUnchanged())
 		return o, nil
 	}
-	w.take(protocol.Append{Ledger: wire.LedgerDecisions, Data: append(ojson.Compact(entry), '\n')})
+	w.take(ledger.Append{Ledger: wire.LedgerDecisions, Data: append(ojson.Compact(entry), '\n')})
 	rows := w.ledgers[wire.LedgerDecisions]
 	return ojson.NewObject("result", "success", "ledger_length", len(rows),
 		"ledger_last_entry", rows[len(rows)-1].Row), nil

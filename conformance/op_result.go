@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -89,7 +90,7 @@ func acceptTurn(w *workspace) (outcome, error) {
 	op := &protocol.AcceptTurn{TurnID: id, StagedPath: wire.StagingPath(id), AlreadyAccepted: w.accepted(id),
 		Files: w.files, Proposed: w.files}
 	if w.isStaged {
-		op.Staged = protocol.NewBlob(ojson.Compact(w.staged))
+		op.Staged = evidence.NewBlob(ojson.Compact(w.staged))
 	}
 	if op.Bundle, err = w.bundleChanges(); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package conformance
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -48,7 +49,7 @@ func initializeRun(w *workspace) (outcome, error) {
 	if o := w.unfit(); o != nil {
 		return o, nil
 	}
-	return w.move(&protocol.InitRun{Prior: protocol.NewBlob(w.state.Encode())})
+	return w.move(&protocol.InitRun{Prior: evidence.NewBlob(w.state.Encode())})
 }
 
 func assignTurn(w *workspace) (outcome, error) {

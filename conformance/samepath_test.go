@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -72,7 +73,7 @@ func TestValidationAndAcceptanceAgree(t *testing.T) {
 			}
 			op := &protocol.AcceptTurn{TurnID: turn.TurnID, StagedPath: wire.StagingPath(turn.TurnID), Files: w.files, Proposed: w.files}
 			if w.isStaged {
-				op.Staged = protocol.NewBlob(ojson.Compact(w.staged))
+				op.Staged = evidence.NewBlob(ojson.Compact(w.staged))
 			}
 			tr, refused := w.propose(op)
 			if tr == nil {

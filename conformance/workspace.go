@@ -13,6 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -31,7 +33,7 @@ type workspace struct {
 	repo     []run.Line  // repo-decisions.jsonl
 	staged   ojson.Value // the staged turn result, nil when there is none
 	isStaged bool
-	files    []protocol.FileBlob // setup.filesystem in order
+	files    []evidence.FileBlob // setup.filesystem in order
 	bundles  map[string]textFiles
 	now      time.Time
 	seed     string
@@ -117,18 +119,18 @@ func (w *workspace) setFiles(setup *ojson.Object) error {
 		case slices.Contains(made, clean):
 			return fmt.Errorf("%s is made from another member of the setup", show(p))
 		}
-		w.files = append(w.files, protocol.FileBlob{Path: clean, Blob: protocol.NewBlob([]byte(data))})
+		w.files = append(w.files, evidence.FileBlob{Path: clean, Blob: evidence.NewBlob([]byte(data))})
 	}
 	return nil
 }
 
 // facts are the files as a gate evaluation reads them.
-func (w *workspace) facts() *protocol.Files {
-	facts := make([]protocol.FileFact, len(w.files))
+func (w *workspace) facts() *evidence.Files {
+	facts := make([]evidence.FileFact, len(w.files))
 	for i, f := range w.files {
-		facts[i] = protocol.FileFact{Path: f.Path, Exists: true, Data: f.Blob.Data}
+		facts[i] = evidence.FileFact{Path: f.Path, Exists: true, Data: f.Blob.Data}
 	}
-	return protocol.NewFiles(facts)
+	return evidence.NewFiles(facts)
 }
 
 // index is derived from the ledgers as they are now, the way a run that another
@@ -158,13 +160,13 @@ func (w *workspace) apply(op protocol.Operation) (*protocol.Transition, *wire.Er
 // propose runs an operation of the engine and leaves the workspace as it is.
 func (w *workspace) propose(op protocol.Operation) (*protocol.Transition, *wire.Error) {
 	snap := &protocol.Snapshot{Config: w.cfg, State: w.state, Index: w.index(), RepoDecisions: w.repo}
-	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: protocol.Actor{Name: "conformance"}}
+	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: evidence.Actor{Name: "conformance"}}
 	return protocol.Apply(snap, op, env)
 }
 
 // take adds an append's lines to the ledger it is for, read back from bytes as
 // the store would.
-func (w *workspace) take(a protocol.Append) {
+func (w *workspace) take(a ledger.Append) {
 	start := 0
 	for i, c := range a.Data {
 		if c != '\n' {

@@ -58,10 +58,11 @@ func (c *Coordinator) adopt(ctx context.Context, s *Seen, env protocol.Env) *ini
 }
 
 // settle lets a repository complete its working files when its run has a turn
-// whose bundle is not there: the kill may have come in between.
+// whose bundle is not there to its end, the seal: a kill, or a disk that failed, may
+// have come in between.
 func (c *Coordinator) settle(ctx context.Context, repo, dir, turn string) {
 	if _, err := os.Lstat(filepath.Join(dir,
-		filepath.FromSlash(dispatch.BundleDir(turn)))); !errors.Is(err, fs.ErrNotExist) {
+		filepath.FromSlash(dispatch.BundleDir(turn)), dispatch.ManifestFile)); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	r, err := c.childRunner(ctx, dir, nil)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -124,7 +125,7 @@ const (
 // progress says how far a step came; rest is what a ledger still lacks.
 func (s *step) progress(root *os.Root) (state int, rest []byte, at int64, err error) {
 	if !s.Append {
-		data, err := readRegular(root, s.File, maxDocumentBytes)
+		data, err := readRegular(root, s.File, limitOf(s.File))
 		now := ""
 		if data != nil {
 			now = digest(data)
@@ -237,13 +238,21 @@ func abandoned(name, why string) wire.Problems {
 	}}
 }
 
+// limitOf is how much of a coordinator's file is read.
+func limitOf(name string) int64 {
+	if strings.HasSuffix(name, ".jsonl") {
+		return maxLedgerBytes
+	}
+	return maxDocumentBytes
+}
+
 // known reports a file that a change may write. The record of a change lies in
 // a directory that others can write to.
 func (s *step) known() bool {
 	switch s.File {
 	case initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath,
 		initiative.HookNotesPath:
-		return s.Append && s.Size >= 0
+		return !s.Append || s.Size >= 0
 	case initiative.BarriersPath, initiative.StatePath:
 		return !s.Append
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -30,6 +31,10 @@ type Options struct {
 	Terminal bool                // a person at a terminal is asking
 	Trust    bool                // use hooks without stored trust; not inside a dispatched turn
 
+	// Background is told of a remote that a change is to be pushed to (agentxchain.sync=auto), and of
+	// the directory to do that in; it must not wait. Nothing is pushed when nil.
+	Background func(dir, remote string)
+
 	Untouched bool // Status writes nothing at all, not even to the cache of what was proven
 }
 
@@ -40,6 +45,7 @@ type Coordinator struct {
 	opt     Options
 	home    *gitstore.Store // the workspace's own repository, nil when it has none
 	sought  bool            // home was looked for
+	moved   bool            // the record has, and that was not pushed yet
 	notices []string
 }
 
@@ -94,7 +100,7 @@ func (c *Coordinator) wait() time.Duration { return max(c.opt.LockWait, 0) }
 // workspace has a repository.
 func (c *Coordinator) env(ctx context.Context) protocol.Env {
 	e := protocol.Env{Now: c.opt.Now().UTC().Truncate(time.Millisecond), Seed: c.opt.Seed()}
-	e.Actor = protocol.Actor{Terminal: c.opt.Terminal}
+	e.Actor = evidence.Actor{Terminal: c.opt.Terminal}
 	e.Actor.InsideTurn, e.Actor.InsideWhy = runner.InsideTurnOf(c.opt.Getenv, c.projects()...)
 	if home := c.repository(ctx); home != nil {
 		e.Actor.Name, e.Actor.Email = home.Identity(ctx)
@@ -140,14 +146,20 @@ func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 // Seen is a workspace and its repositories at one moment.
 type Seen struct {
 	*Documents
-	Children initiative.Children
-	Refused  wire.Problems // what was refused of the repositories, and why
+	Children  initiative.Children
+	Refused   wire.Problems                 // what was refused of the repositories, and why
+	Checkouts map[string]*gitstore.Checkout // where their work trees stand; Status alone asks
 }
 
 // see reads the repositories of a workspace. With all, every accepted turn of them is
 // read; otherwise those that were assigned and do not count yet.
 func (c *Coordinator) see(ctx context.Context, d *Documents, all bool) *Seen {
-	opt := ReadOptions{Untouched: c.opt.Untouched}
+	return c.look(ctx, d, all, nil)
+}
+
+// look is see that also fills checkouts, when that is not nil.
+func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, checkouts map[string]*gitstore.Checkout) *Seen {
+	opt := ReadOptions{Untouched: c.opt.Untouched, Checkouts: checkouts}
 	if d.State != nil {
 		turns := make(map[string][]string)
 		for _, row := range d.History.Open() {
@@ -159,15 +171,31 @@ func (c *Coordinator) see(ctx context.Context, d *Documents, all bool) *Seen {
 			opt.Turns = turns
 		}
 	}
-	s := &Seen{Documents: d}
+	c.fetched(ctx, d, &opt)
+	s := &Seen{Documents: d, Checkouts: checkouts}
 	s.Children, s.Refused = ReadChildren(ctx, d.Config, d.Roots, opt)
 	return s
+}
+
+// lock takes the workspace's lock, and has the locks of git's removed that killed commands have left in the
+// workspace's repository, and the packs given free that they held. fresh reads everything anew.
+func (c *Coordinator) lock(ctx context.Context, purpose string, fresh bool) (*Tx, error) {
+	tx, err := c.store.lock(ctx, purpose, c.wait(), fresh)
+	if err != nil {
+		return nil, err
+	}
+	if home := c.repository(ctx); home != nil {
+		for _, n := range home.SweepWorkspace(ctx) {
+			c.note(n)
+		}
+	}
+	return tx, nil
 }
 
 // begin takes the workspace's lock for a command. Repositories that are required
 // and have no usable place stop it here.
 func (c *Coordinator) begin(ctx context.Context, purpose string) (*Tx, error) {
-	tx, err := c.store.Lock(ctx, purpose, c.wait())
+	tx, err := c.lock(ctx, purpose, false)
 	if err != nil {
 		return nil, err
 	}
@@ -178,9 +206,31 @@ func (c *Coordinator) begin(ctx context.Context, purpose string) (*Tx, error) {
 		tx.Close()
 		return nil, e
 	}
-	// What another implementation, or a command that was killed, has left unrecorded.
-	c.record(ctx, tx.Docs, "external", "Took in what was not recorded yet")
+	if err := c.catchUpRecord(ctx, tx); err != nil {
+		tx.Close()
+		return nil, err
+	}
 	return tx, nil
+}
+
+// end gives the workspace's lock back, then has what was recorded pushed in the background. It
+// neither waits nor fails.
+func (c *Coordinator) end(ctx context.Context, tx *Tx) {
+	tx.Close()
+	if c.moved {
+		c.moved = false
+		c.pushLater(ctx, c.repository(ctx), c.store.Dir())
+	}
+}
+
+// pushLater has what a repository recorded pushed in the background, where it is set up to.
+func (c *Coordinator) pushLater(ctx context.Context, in *gitstore.Store, dir string) {
+	if c.opt.Background == nil {
+		return
+	}
+	if remote := in.BackgroundRemote(context.WithoutCancel(ctx)); remote != "" {
+		c.opt.Background(dir, remote)
+	}
 }
 
 // unresolved refuses a workspace whose required repositories cannot be found.

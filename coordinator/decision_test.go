@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -35,7 +35,7 @@ const childConfig = `{"schema_version":"1.0","project":{"id":"demo","name":"Demo
 func operate(ctx context.Context, dir string, publish gitstore.Publish, seed string,
 	op func(*gitstore.View) protocol.Operation) error {
 	s, err := gitstore.OpenForeign(ctx, dir,
-		gitstore.Options{Publish: publish, Actor: &protocol.Actor{Name: "Ada", Email: "ada@example.org"}})
+		gitstore.Options{Publish: publish, Actor: &evidence.Actor{Name: "Ada", Email: "ada@example.org"}})
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func operate(ctx context.Context, dir string, publish gitstore.Publish, seed str
 }
 
 func startRun(v *gitstore.View) protocol.Operation {
-	return &protocol.InitRun{Prior: protocol.NewBlob(v.StateBytes)}
+	return &protocol.InitRun{Prior: evidence.NewBlob(v.StateBytes)}
 }
 
 func giveTurn(*gitstore.View) protocol.Operation {
@@ -286,7 +286,11 @@ func TestDecideHelper(t *testing.T) {
 				return
 			}
 			pid := pending[index].Owner().PID
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			p, err := os.FindProcess(pid)
+			if err == nil {
+				err = p.Kill()
+			}
+			if err != nil && !errors.Is(err, os.ErrProcessDone) {
 				t.Error(err)
 			}
 		}

@@ -142,5 +142,7 @@ func (c *Coordinator) childRunner(ctx context.Context, dir string, publish gitst
 		Getenv:   c.opt.Getenv,
 		Terminal: c.opt.Terminal,
 		Trust:    c.opt.Trust,
+
+		Background: c.opt.Background,
 	}), nil
 }

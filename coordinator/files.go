@@ -113,8 +113,7 @@ func (r *reader) documents(cfg *initiative.Config, dir string, fresh bool) (*Doc
 	case state != nil:
 		if d.State, e = initiative.DecodeState(state); e != nil {
 			if e.Hint == "" {
-				e.Hint = "when the workspace is in a git repository its newest record has the last good one: git for-each-ref --sort=-committerdate refs/agentxchain/initiatives, then git show REF:" +
-					initiative.StatePath
+				e.Hint = "move the file away, then: " + Program + " multi restore brings the newest record of it"
 			}
 			return nil, e
 		}

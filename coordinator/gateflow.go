@@ -55,7 +55,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	if err != nil {
 		return err
 	}
-	defer tx.Close()
+	defer c.end(ctx, tx)
 	st := tx.Docs.State
 	if out.Gate = st.PendingGate; out.Gate == nil && st.Status == initiative.StatusBlocked {
 		return blockedError(st)
@@ -76,6 +76,9 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	// The engine decides first: no hook is asked about a gate that would be refused.
 	if _, e := initiative.Approve(&s.Workspace, s.Children, "", env); e != nil {
 		return hinted(e)
+	}
+	if e := actsOnServer(s, opt); e != nil {
+		return e
 	}
 	if err := c.beforeGate(ctx, tx, s, out); err != nil {
 		return err
@@ -159,6 +162,9 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 	if out.Gate.GateType != initiative.GateCompletion || opt.InitiativeOnly {
 		return c.commit(ctx, tx, op, subject, ch)
 	}
+	if e := actsOnServer(s, opt); e != nil {
+		return e
+	}
 	parts := c.completing(s, opt)
 	if len(parts) == 0 {
 		return c.commit(ctx, tx, op, subject, ch)
@@ -171,9 +177,11 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 		return err
 	}
 	for repo, at := range decided.Moved {
-		if repo != "" {
-			out.Moved[repo] = string(at)
+		if repo == "" {
+			c.moved = true
+			continue
 		}
+		out.Moved[repo] = string(at)
 	}
 	for repo, late := range decided.Late {
 		c.note(fmt.Sprintf("%s: %v", repo, late))
@@ -216,9 +224,8 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 	var out []Participant
 	yes := true
 	for _, repo := range s.Config.Repos.Keys() {
-		st := s.Children.State(repo)
 		dir, ok := s.Roots.Path(repo)
-		if !ok || st == nil || st.PendingRunCompletion == nil || st.Run() != s.State.RunOf(repo) {
+		if !ok || !s.waitsToComplete(repo) {
 			continue
 		}
 		out = append(out, Participant{Repo: repo, Act: func(ctx context.Context, publish gitstore.Publish) error {
@@ -231,10 +238,35 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 				runner.ApproveOptions{Completion: &yes, AllowActions: opt.AllowActions}); err != nil {
 				return inRepo(repo, dir, err)
 			}
+			if r.RemoteDecides() { // but not on this: it was recorded here first
+				c.pushLater(ctx, r.Store, dir)
+			}
 			return nil
 		}})
 	}
 	return out
+}
+
+// waitsToComplete reports a repository whose run waits for the approval of its completion.
+func (s *Seen) waitsToComplete(repo string) bool {
+	st := s.Children.State(repo)
+	return st != nil && st.PendingRunCompletion != nil && st.Run() == s.State.RunOf(repo)
+}
+
+// actsOnServer refuses an approval that would have to complete the run of a repository that is not
+// here.
+func actsOnServer(s *Seen, opt ApproveOptions) *wire.Error {
+	if s.State.PendingGate.GateType != initiative.GateCompletion || opt.InitiativeOnly {
+		return nil
+	}
+	for _, repo := range s.Config.Repos.Keys() {
+		if s.waitsToComplete(repo) && s.Children[repo].Remote {
+			e := initiative.OnServer(repo, "its run is completed", "approve")
+			e.Hint += "; or leave the repositories alone: " + Program + " multi approve-gate --initiative-only"
+			return e
+		}
+	}
+	return nil
 }
 
 // Deny takes the gate that waits back for a reason: work goes on in the phase it
@@ -250,7 +282,7 @@ func (c *Coordinator) Deny(ctx context.Context, gate, reason string) (*Decision,
 		if err != nil {
 			return err
 		}
-		defer tx.Close()
+		defer c.end(ctx, tx)
 		out.Gate = tx.Docs.State.PendingGate
 		if e := expected(out.Gate, gate); e != nil {
 			return e

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -30,11 +31,11 @@ type Started struct {
 // repo_unresolved, repo_init_failed with a Problem for each required repository,
 // run_exists, locked.
 func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
-	tx, err := c.store.lock(ctx, "init", c.wait(), true)
+	tx, err := c.lock(ctx, "init", true)
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Close()
+	defer c.end(ctx, tx)
 	if e := unresolved(tx.Docs); e != nil {
 		return nil, e
 	}
@@ -47,12 +48,16 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 		e.Hint = Program + " multi status"
 		return nil, e
 	}
+	if err := c.noneRecorded(ctx, d); err != nil {
+		return nil, err
+	}
 	s := c.see(ctx, d, false)
 	out := &Started{Optional: d.OptionalProblems}
+	arrived, why := c.arrivals(ctx, s)
 	problems := phaseProblems(d.Config, s.Children)
 	steps, bad, optional := initiative.PlanStart(d.Config, s.Children)
-	problems = append(problems, bad...)
-	out.Optional = append(out.Optional, optional...)
+	problems = append(problems, better(bad, why)...)
+	out.Optional = append(out.Optional, better(optional, why)...)
 	if len(problems) > 0 {
 		return nil, startFailed(problems, s.Refused)
 	}
@@ -62,6 +67,9 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 		run := initiative.StartedRun{Repo: step.Repo, Initialized: !step.Link}
 		if st := s.Children.State(step.Repo); step.Link {
 			run.RunID, run.Phase = st.Run(), st.Phase
+			if err := c.enter(ctx, s, step.Repo, arrived[step.Repo]); err != nil {
+				return nil, err
+			}
 		} else if run.RunID, run.Phase, err = c.startRun(ctx, s, step.Repo); err != nil {
 			if !d.Config.Repo(step.Repo).Required {
 				out.Optional = append(out.Optional, wire.Problem{
@@ -108,6 +116,43 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 	c.record(ctx, tx.Docs, "init", "Started the initiative "+d.Config.ProjectID)
 	out.State = tx.Docs.State
 	return out, nil
+}
+
+// noneRecorded refuses a start in a workspace whose repository has the record of an initiative
+// that goes on: a second one would give the same repositories turns.
+func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
+	home := c.repository(ctx)
+	if home == nil {
+		return nil
+	}
+	tips, err := home.InitiativeTips(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tips {
+		if d.State != nil && d.State.SuperRunID == t.Name {
+			continue
+		}
+		files, err := gitstore.InitiativeFiles(ctx, home.Repository(), t.Op)
+		if err != nil {
+			continue // what cannot be read cannot be gone on with either
+		}
+		st, err := stateOf(files)
+		if err != nil || st.Status == initiative.StatusCompleted || st.ProjectID != d.Config.ProjectID {
+			continue
+		}
+		where := "The repository of this workspace has the record of"
+		if t.Remote != "" {
+			where = "The remote " + t.Remote + " has"
+		}
+		return &wire.Error{
+			Code:    wire.CodeRunExists,
+			Field:   initiative.StatePath,
+			Message: fmt.Sprintf("%s initiative %s, which is %s.", where, ojson.Shown(t.Name), st.Status),
+			Hint:    Program + " multi restore goes on with it here",
+		}
+	}
+	return nil
 }
 
 // safeName keeps what comes from a file from being a path.
@@ -162,6 +207,9 @@ func phaseProblems(cfg *initiative.Config, children initiative.Children) wire.Pr
 // beside what that means.
 func startFailed(problems, refused wire.Problems) *wire.Error {
 	for i, p := range problems {
+		if p.Code == initiative.RemoteOnly {
+			continue
+		}
 		for _, r := range refused {
 			if r.Value == p.Value && r.Message != p.Message {
 				problems[i].Message += ": " + r.Message
@@ -175,6 +223,9 @@ func startFailed(problems, refused wire.Problems) *wire.Error {
 		Problems: problems,
 		Message:  "The initiative cannot start: " + problems[0].Message,
 		Hint:     "put it right, then: " + Program + " multi init",
+	}
+	if problems[0].Code == initiative.RemoteOnly {
+		e.Hint = Program + " sync fetches a run that its server has; else " + initiative.OnServerHint("assign")
 	}
 	if n := len(problems) - 1; n > 0 {
 		e.Message += fmt.Sprintf(" (and %d more)", n)

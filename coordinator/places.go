@@ -29,6 +29,7 @@ type root struct {
 	exists bool
 	info   fs.FileInfo   // of the directory, nil when it does not exist
 	bad    *wire.Problem // why the place cannot be used, nil when it can
+	remote string        // its server, where nothing is at the path
 }
 
 // Resolve finds the repositories of a configuration. The problems are in the
@@ -107,6 +108,10 @@ func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) 
 			return fail("repo_path_nested", "%s lies around %s", real, other)
 		}
 	}
+	if !exists && repo.Remote != "" {
+		at.remote = repo.Remote
+		return nil
+	}
 	if !exists {
 		return fail(problemMissing, "%s does not exist", declared)
 	}
@@ -129,7 +134,13 @@ const problemMissing = "repo_path_missing"
 // can be used.
 func (r *Roots) Path(repo string) (string, bool) {
 	at, ok := r.list.Get(repo)
-	return at.path, ok && at.bad == nil
+	return at.path, ok && at.bad == nil && at.remote == ""
+}
+
+// Remote returns the address of a repository that is only on its server, "" for one that is here.
+func (r *Roots) Remote(repo string) string {
+	at, _ := r.list.Get(repo)
+	return at.remote
 }
 
 // Owner implements Places. A path is followed through symbolic links, the last

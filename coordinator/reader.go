@@ -34,6 +34,13 @@ type ReadOptions struct {
 	// Cache is a directory for what was found sound; "" is the one of the workspace
 	// (see cacheDir), "-" means no cache.
 	Cache string
+	// Checkouts is filled with where the work tree of each repository stands, when it is not
+	// nil.
+	Checkouts map[string]*gitstore.Checkout
+	// Home is the repository that keeps what was fetched of repositories that are only on their
+	// server, and Runs the run that is meant of each; nil for none.
+	Home *git.Repository
+	Runs map[string]string
 	// Untouched leaves the cache as it is: nothing that is found is noted there.
 	Untouched bool
 }
@@ -63,6 +70,10 @@ func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
 	var wg sync.WaitGroup
 	for i, id := range ids {
 		path, ok := roots.Path(id)
+		if remote := roots.Remote(id); remote != "" {
+			list[i] = r.remote(id, remote)
+			continue
+		}
 		if !ok {
 			continue
 		}
@@ -80,6 +91,9 @@ func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
 			children[id] = list[i].child
 		}
 		problems = append(problems, list[i].problems...)
+		if opt.Checkouts != nil && list[i].checkout != nil {
+			opt.Checkouts[id] = list[i].checkout
+		}
 	}
 	return children, problems
 }
@@ -96,6 +110,7 @@ type childReader struct {
 type childRead struct {
 	child    *initiative.Child
 	problems wire.Problems
+	checkout *gitstore.Checkout
 }
 
 func (c *childRead) problem(code, format string, args ...any) {
@@ -135,6 +150,13 @@ func (r *childReader) read(id, path string) (out childRead) {
 	}
 	out.child.Config = cfg
 	its, err := x.ReadRun(r.ctx)
+	if r.opt.Checkouts != nil {
+		run, op := "", git.OID("")
+		if err == nil {
+			run, op = its.Run, its.Op
+		}
+		out.checkout = x.Checkout(r.ctx, run, op)
+	}
 	if err != nil {
 		out.refuse(err)
 		return out
@@ -148,6 +170,7 @@ func (r *childReader) read(id, path string) (out childRead) {
 		return out
 	}
 	if its.State == nil {
+		out.child.Fresh = true
 		return out
 	}
 	state, perr := run.DecodeState(its.State)

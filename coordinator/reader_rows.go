@@ -14,27 +14,27 @@ import (
 
 // rows gives the child the rows that count. Ledgers are read from their ends, no
 // further than to the turns that matter.
-func (r *childReader) rows(out *childRead, run *gitstore.SiblingRun, state *run.State) error {
+func (r *childReader) rows(out *childRead, its *gitstore.SiblingRun, state *run.State) error {
 	want, all := r.opt.Turns[out.child.ID], r.opt.Turns == nil
 	// A turn that is at work has not ended; only a forgery says otherwise.
 	over := slices.DeleteFunc(slices.Clone(want), state.ActiveTurns.Has)
-	history, newest, err := r.history(run, over, all)
+	history, newest, err := r.history(its, over, all)
 	if err != nil {
 		return err
 	}
 	var events []*ojson.Object
 	if all || slices.ContainsFunc(over, func(turn string) bool { return !settled(history, turn) }) {
-		if events, err = r.reissues(run); err == nil && len(events) > 0 && !all {
+		if events, err = r.reissues(its); err == nil && len(events) > 0 && !all {
 			// A turn may have ended under another id.
-			history, newest, err = r.history(run, nil, true)
+			history, newest, err = r.history(its, nil, true)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	out.child = initiative.NewChild(out.child.ID, out.child.Path, out.child.Config, nil, history, events)
-	if run.Op != "" && (all || len(want) > 0) {
-		r.forged(out, run, want, all, newest)
+	if its.Op != "" && (all || len(want) > 0) {
+		r.forged(out, its, want, all, newest)
 	}
 	return nil
 }
@@ -42,16 +42,16 @@ func (r *childReader) rows(out *childRead, run *gitstore.SiblingRun, state *run.
 // settled reports whether rows say how a turn ended.
 func settled(rows []*ojson.Object, turn string) bool {
 	return slices.ContainsFunc(rows, func(row *ojson.Object) bool {
-		return row.String("turn_id") == turn && (gitstore.AcceptedRow(row) || row.String("status") == "rejected")
+		return row.String("turn_id") == turn && (run.SaysAccepted(row) || row.String("status") == "rejected")
 	})
 }
 
 // history returns rows in the order they were appended: all of them, or from the
 // oldest that is of one of the turns on. newest is the last row.
-func (r *childReader) history(run *gitstore.SiblingRun, turns []string,
+func (r *childReader) history(its *gitstore.SiblingRun, turns []string,
 	all bool) (rows []*ojson.Object, newest *ojson.Object, err error) {
 	left := slices.Clone(turns)
-	for row, err := range run.Rows(r.ctx, wire.LedgerHistory, "") {
+	for row, err := range its.Rows(r.ctx, wire.LedgerHistory, "") {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -71,8 +71,8 @@ func (r *childReader) history(run *gitstore.SiblingRun, turns []string,
 }
 
 // reissues returns the events that tell of a reissued turn.
-func (r *childReader) reissues(run *gitstore.SiblingRun) (rows []*ojson.Object, err error) {
-	for row, err := range run.Rows(r.ctx, wire.LedgerEvents, "turn_reissued") {
+func (r *childReader) reissues(its *gitstore.SiblingRun) (rows []*ojson.Object, err error) {
+	for row, err := range its.Rows(r.ctx, wire.LedgerEvents, "turn_reissued") {
 		if err != nil {
 			return nil, err
 		}
@@ -86,9 +86,9 @@ func (r *childReader) reissues(run *gitstore.SiblingRun) (rows []*ojson.Object, 
 
 // forged names acceptances in the working history that the record does not have.
 // They are looked for behind the newest row that counts.
-func (r *childReader) forged(out *childRead, run *gitstore.SiblingRun, want []string, all bool, newest *ojson.Object) {
+func (r *childReader) forged(out *childRead, its *gitstore.SiblingRun, want []string, all bool, newest *ojson.Object) {
 	named := 0
-	for row, err := range run.Working(r.ctx, wire.LedgerHistory, "") {
+	for row, err := range its.Working(r.ctx, wire.LedgerHistory, "") {
 		if err != nil {
 			out.refuse(err) // the record still counts
 			return
@@ -98,12 +98,12 @@ func (r *childReader) forged(out *childRead, run *gitstore.SiblingRun, want []st
 			named == maxFindings {
 			return
 		}
-		if gitstore.AcceptedRow(row) && out.child.Accepted(turn) == nil &&
+		if run.SaysAccepted(row) && out.child.Accepted(turn) == nil &&
 			(all || slices.Contains(want, out.child.Origin(turn))) {
 			named++
 			out.problem(CodeForged,
 				"its working history says turn %s was accepted, and run %s does not record that; it does not count",
-				ojson.Shown(turn), run.Run)
+				ojson.Shown(turn), its.Run)
 		}
 	}
 }

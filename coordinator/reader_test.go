@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -45,10 +46,10 @@ func acceptTurn(t testing.TB, dir, seed string) string {
 		}
 		return &protocol.AcceptTurn{
 			StagedPath: wire.StagingPath(id),
-			Staged:     protocol.NewBlob(data),
+			Staged:     evidence.NewBlob(data),
 			Seen:       result.Observation{Available: true},
-			Files:      []protocol.FileBlob{},
-			Proposed:   []protocol.FileBlob{},
+			Files:      []evidence.FileBlob{},
+			Proposed:   []evidence.FileBlob{},
 		}
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
@@ -21,12 +22,15 @@ func (c *Coordinator) record(ctx context.Context, d *Documents, op, subject stri
 		return
 	}
 	in, err := c.initiative(ctx, d, op, subject)
+	var up git.RefUpdate
 	if err == nil {
-		_, err = gitstore.RecordInitiative(context.WithoutCancel(ctx), home.Repository(), in)
+		up, err = gitstore.RecordInitiative(context.WithoutCancel(ctx), home.Repository(), in)
 	}
 	if err != nil {
 		c.note("the initiative could not be recorded in git: " + err.Error())
+		return
 	}
+	c.moved = c.moved || up.New != up.Old
 }
 
 // initiative gathers what is recorded: the documents and ledgers, contexts and
@@ -40,19 +44,14 @@ func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject 
 		Env:     c.env(ctx),
 	}
 	keep := func(name string) error {
-		limit := int64(maxDocumentBytes)
-		if strings.HasSuffix(name, ".jsonl") {
-			limit = maxLedgerBytes
-		}
-		data, err := readRegular(c.store.root, name, limit)
+		data, err := readRegular(c.store.root, name, limitOf(name))
 		if data != nil {
 			in.Files[name] = data
 		}
 		return err
 	}
-	for _, name := range []string{initiative.StatePath, initiative.BarriersPath, initiative.HistoryPath,
-		initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath, initiative.HookNotesPath,
-		initiative.ReportPath, initiative.ConfigFile} {
+	for _, name := range append(initiative.Ledgers(), initiative.StatePath, initiative.BarriersPath,
+		initiative.ReportPath, initiative.ConfigFile) {
 		if err := keep(name); err != nil {
 			return in, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -45,7 +46,7 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Close()
+	defer c.end(ctx, tx)
 	if err := c.willRun(ctx, tx.Docs.Config, HookAfterAcceptance); err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Close()
+	defer c.end(ctx, tx)
 	if err := c.willRun(ctx, tx.Docs.Config, HookAfterAcceptance); err != nil {
 		return nil, err
 	}
@@ -163,14 +164,14 @@ func archiveName(env protocol.Env) string {
 }
 
 // personOnly refuses what an agent inside a dispatched turn may not decide.
-func personOnly(a protocol.Actor, what, command string) *wire.Error {
+func personOnly(a evidence.Actor, what, command string) *wire.Error {
 	if a.InsideTurn == "" {
 		return nil
 	}
 	return &wire.Error{
 		Code:    wire.CodeInsideTurn,
 		Field:   "actor",
-		Message: protocol.InsideTurnText(a.InsideTurn, a.InsideWhy) + "; an agent cannot " + what + ".",
+		Message: evidence.InsideTurnText(a.InsideTurn, a.InsideWhy) + "; an agent cannot " + what + ".",
 		Hint:    "ask a person to run " + command + " in their own terminal",
 	}
 }

@@ -4,10 +4,13 @@ package coordinator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -20,6 +23,8 @@ type Standing struct {
 	Warnings *ojson.Object // {count, reconciliation_required, warnings}, docs/coordinator.md#when-it-is-blocked
 	// Uncounted are acceptances of the repositories that do not count yet.
 	Uncounted []initiative.Mismatch
+	// Remotes is how the record stands to what was last seen of it on remotes.
+	Remotes []gitstore.RemoteStanding
 	// Unread says why the configuration cannot be used; nil when it can. The record is
 	// still shown, without the repositories (docs/commands.md).
 	Unread *wire.Error
@@ -39,7 +44,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 			return nil, err
 		}
 	}
-	s := &Standing{Seen: c.see(ctx, d, false), Unread: unread}
+	s := &Standing{Seen: c.look(ctx, d, false, make(map[string]*gitstore.Checkout)), Unread: unread}
 	s.Next = initiative.NextActions(&s.Workspace, s.Children)
 	if e := s.unusable(); e != nil && len(s.Next) > 0 && s.Next[0].Code == initiative.NextStep {
 		s.Next[0].Reason = "Once this is put right: " + e.Message
@@ -48,6 +53,11 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	for _, m := range initiative.Divergence(&s.Workspace, s.Children) {
 		if m.Type == initiative.MismatchAccepted {
 			s.Uncounted = append(s.Uncounted, m)
+		}
+	}
+	if home := c.repository(ctx); home != nil {
+		if s.Remotes, err = home.InitiativeStandings(ctx, d.State.SuperRunID); err != nil {
+			c.note("how the record stands to its remotes cannot be told: " + err.Error())
 		}
 	}
 	return s, nil
@@ -91,13 +101,17 @@ func (s *Standing) Object() *ojson.Object {
 			pending = append(pending, o)
 		}
 	}
+	remotes := []*ojson.Object{}
+	for _, m := range s.Remotes {
+		remotes = append(remotes, m.Object())
+	}
 	return ojson.NewObject("super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase,
 		"repo_runs", runs, "pending_barriers", pending, "pending_gate", gateObject(st.PendingGate),
 		"blocked_reason", ojson.OrNull(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
 		"phase_gate_status", gates, "barriers", s.Barriers.Object(), "next_actions", nextObjects(s.Next),
 		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt), "repos", s.Repos(),
 		"coordinator_warnings", s.Warnings, "problems", s.problems(),
-		"optional_problems", problemRows(s.OptionalProblems))
+		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes)
 }
 
 func gateObject(g *initiative.PendingGate) any {
@@ -120,7 +134,7 @@ func problemRows(list wire.Problems) []*ojson.Object {
 }
 
 // Repos are the repositories as they are now (docs/coordinator.md#when-it-is-blocked, last rows): {repo_id,
-// run_id, status, phase, active_turns, details [{label, value}]}.
+// run_id, status, phase, active_turns, details [{label, value}], path, checkout, turns}.
 func (s *Standing) Repos() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, repo := range s.Config.Repos.Keys() {
@@ -139,8 +153,14 @@ func (s *Standing) Repos() []*ojson.Object {
 			}
 			details = append(details, ojson.NewObject("label", "coordinator", "value", how))
 		}
-		turns := []string{}
+		turns, work := []string{}, []*ojson.Object{}
 		if child != nil {
+			for id, t := range child.ActiveTurns.All() {
+				if t != nil {
+					work = append(work, ojson.NewObject("turn_id", id, "role", t.AssignedRole,
+						"since", ojson.OrNull(cmp.Or(t.StartedAt, t.AssignedAt))))
+				}
+			}
 			status, phase = string(child.Status), child.Phase
 			if got := child.Run(); known && got != id {
 				details = append(details, ojson.NewObject("label", "expected run", "value", id, "mono", true))
@@ -149,9 +169,46 @@ func (s *Standing) Repos() []*ojson.Object {
 			turns = append(turns, child.ActiveTurns.Keys()...)
 		}
 		out = append(out, ojson.NewObject("repo_id", repo, "run_id", ojson.OrNull(id), "status", status,
-			"phase", ojson.OrNull(phase), "active_turns", turns, "details", details))
+			"phase", ojson.OrNull(phase), "active_turns", turns, "details", details, "path", s.Config.Repo(repo).Path,
+			"checkout", checkoutObject(s.Checkouts[repo]), "turns", work, "remote_only", s.Roots != nil &&
+				s.Roots.Remote(repo) != ""))
 	}
 	return out
+}
+
+// checkoutObject is a checkout for --json, null where none was read.
+func checkoutObject(c *gitstore.Checkout) any {
+	if c == nil {
+		return nil
+	}
+	return ojson.NewObject("branch", ojson.OrNull(c.Branch), "head", ojson.OrNull(string(c.Head)), "shallow", c.Shallow,
+		"upstream", ojson.OrNull(c.Upstream), "ahead", c.Ahead, "behind", c.Behind, "remote", ojson.OrNull(c.Remote),
+		"operations_behind", c.OpsBehind)
+}
+
+// CheckoutText says in words where the work tree of a repository stands, "" when it was not read.
+func (s *Standing) CheckoutText(repo string) string {
+	c := s.Checkouts[repo]
+	if child := s.Children[repo]; child != nil && child.Remote {
+		return "on its server only"
+	}
+	if c == nil {
+		return ""
+	}
+	parts := []string{cmp.Or(c.Branch, "detached")}
+	switch {
+	case c.Behind < 0:
+		parts = append(parts, "far from "+c.Upstream)
+	case c.Behind > 0:
+		parts = append(parts, text.Count(c.Behind, "commit", "commits")+" behind "+c.Upstream)
+	}
+	if c.OpsBehind > 0 {
+		parts = append(parts, text.Count(c.OpsBehind, "operation", "operations")+" behind "+c.Remote)
+	}
+	if c.Shallow {
+		parts = append(parts, "shallow")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // maxEvents is how much of the workspace's events.jsonl is read, from its end.

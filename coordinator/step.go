@@ -64,7 +64,7 @@ func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Close()
+	defer c.end(ctx, tx)
 	st := tx.Docs.State
 	if st.Status == initiative.StatusCompleted {
 		return &Stepped{Did: DidNothing, SuperRunID: st.SuperRunID}, nil
@@ -158,6 +158,9 @@ func notReady(no *initiative.Refusal, ev *initiative.Evaluation) *wire.Error {
 	e.Details = ojson.NewObject("reason", no.Reason, "detail", no.Detail, "workstream_id", ojson.OrNull(no.Workstream),
 		"repo_id", ojson.OrNull(no.Repo), "gate", ev.Object())
 	e.Hint = Program + " multi barriers"
+	if no.Reason == initiative.RemoteOnly {
+		e.Hint = initiative.OnServerHint("assign")
+	}
 	return e
 }
 

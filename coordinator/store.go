@@ -38,6 +38,17 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: abs, root: root}, nil
 }
 
+// IsWorkspace reports a directory of an initiative that is not itself a governed project. It
+// takes what a look-up of the directory answers.
+func IsWorkspace(dir string, err error) bool {
+	if err != nil {
+		return false
+	}
+	multi, merr := os.Stat(filepath.Join(dir, initiative.ConfigFile))
+	_, perr := os.Stat(filepath.Join(dir, wire.ConfigPath))
+	return merr == nil && multi.Mode().IsRegular() && errors.Is(perr, fs.ErrNotExist)
+}
+
 // Close releases the directory.
 func (s *Store) Close() error { return s.root.Close() }
 

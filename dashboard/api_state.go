@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -222,7 +223,7 @@ func timeoutsOf(doc *ojson.Object, st *agentrun.State, cfg *config.Config, a *as
 	doc.Set("live", liveTimeouts(st, cfg, a))
 	budget := []*ojson.Object{}
 	if st.Status == wire.StatusActive || st.Status == wire.StatusPaused {
-		for _, b := range protocol.TimeoutBudgets(cfg, st, st.OnlyTurn(), a.now) {
+		for _, b := range limits.TimeoutBudgets(cfg, st, st.OnlyTurn(), a.now) {
 			budget = append(budget, b.Object())
 		}
 	}
@@ -261,7 +262,7 @@ func timeoutConfig(cfg *config.Config) *ojson.Object {
 func liveTimeouts(st *agentrun.State, cfg *config.Config, a *ask) *ojson.Object {
 	exceeded, warnings := []*ojson.Object{}, []*ojson.Object{}
 	if st.Status == wire.StatusActive || st.Status == wire.StatusPaused {
-		for _, h := range protocol.EvaluateTimeouts(cfg, st, st.OnlyTurn(), a.now) {
+		for _, h := range limits.EvaluateTimeouts(cfg, st, st.OnlyTurn(), a.now) {
 			if h.Action == config.TimeoutWarn {
 				warnings = append(warnings, h.Object())
 			} else {

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -158,7 +158,7 @@ func (v *view) pendingFacts(g *runner.PendingGate) block {
 		{"Yes", text(g.Yes)},
 	}}
 	holds := toned("the gate holds on the files of now", good)
-	if g.Result.Action == protocol.ActionGateFailed {
+	if g.Result.Action == gates.ActionGateFailed {
 		holds = toned("the gate does not hold on the files of now", bad)
 	}
 	b.Facts = append(b.Facts, fact{"Evidence", holds})

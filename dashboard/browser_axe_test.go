@@ -69,12 +69,15 @@ func TestBrowserAxe(t *testing.T) {
 		"a run under way": serve(t, Options{Dir: live}),
 		"a broken state":  serve(t, Options{Dir: broken}),
 		"half a line":     serve(t, Options{Dir: halved}),
+		"a gate":          serve(t, Options{Dir: atGate(t), AllowApprove: true}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths := []string{"/", "/integrity"}
 			switch s := v.s.model.now(); name {
 			case "an artifact": // it has something to show in every view
 				paths = v.views()
+			case "a gate":
+				paths = []string{"/", "/approve"}
 			case "an initiative":
 				paths = []string{"/board"}
 			case "a run under way":

@@ -65,7 +65,7 @@ func TestBrowserLongRun(t *testing.T) {
 			ask1[bool](ctx, t, `(document.getElementById('active').remove(), true)`)
 		}
 		two := firsts()
-		if len(one) != pageSize || len(two) != pageSize ||
+		if len(one) != listSize || len(two) != listSize ||
 			path != "/event-log" && slices.ContainsFunc(one, func(s string) bool { return slices.Contains(two, s) }) {
 			t.Errorf("%s: the pages %v and %v", path, one, two)
 		}
@@ -85,7 +85,7 @@ func TestBrowserLongRun(t *testing.T) {
 	// A filter of operations, and a text in the middle of the run.
 	open(ctx, t, chain.base+"/timeline?type=accept_turn")
 	if got := ask1[[]string](ctx, t,
-		`[...document.querySelectorAll('tbody tr')].map(r => r.cells[2].innerText)`); len(got) != pageSize ||
+		`[...document.querySelectorAll('tbody tr')].map(r => r.cells[2].innerText)`); len(got) != listSize ||
 		slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "accept ") }) {
 		t.Errorf("of one type: %v", got)
 	}

@@ -5,11 +5,14 @@ package dashboard
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"image/png"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +26,9 @@ import (
 )
 
 var takePictures = flag.Bool("screenshots", false, "take the pictures of docs/images/dashboard again")
+
+// saidFile tells for each picture what its page said, as a digest.
+const saidFile = pictureDir + "/said.txt"
 
 const (
 	pictureDir = "../docs/images/dashboard"
@@ -54,7 +60,7 @@ func TestPictures(t *testing.T) {
 			t.Errorf("docs/dashboard.md does not show %s", path)
 		}
 	}
-	files, err := os.ReadDir(pictureDir)
+	files, err := filepath.Glob(filepath.Join(pictureDir, "*.png"))
 	if err != nil || len(files) != len(pictures) {
 		t.Errorf("%d pictures of %d views, %v", len(files), len(pictures), err)
 	}
@@ -74,23 +80,62 @@ func clockwork(step time.Duration) (now func() time.Time, seed func() string) {
 
 func still(at time.Time) func() time.Time { return func() time.Time { return at } }
 
-func TestTakePictures(t *testing.T) {
+// TestBrowserTakesPictures holds the pictures to what their pages say today, and with -screenshots
+// takes them again. CI_REPORTS names a directory for those of this run.
+func TestBrowserTakesPictures(t *testing.T) {
 	if !*takePictures {
-		t.Skip("pictures are taken by make screenshots")
+		takesMinutes(t)
 	}
+	said := map[string]string{}
+	dir := t.TempDir()
+	if reports := os.Getenv("CI_REPORTS"); reports != "" {
+		dir = filepath.Join(reports, "dashboard")
+	}
+	if *takePictures {
+		dir = pictureDir
+	}
+	takeAll(t, dir, said)
+	var lines strings.Builder
+	for _, name := range pictures {
+		fmt.Fprintln(&lines, name, said[name])
+	}
+	if *takePictures {
+		if err := os.WriteFile(saidFile, []byte(lines.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	was, err := os.ReadFile(saidFile)
+	if err != nil || lines.String() != string(was) {
+		t.Errorf("pages say something else than when their pictures were taken: make screenshots (%v)\nnow:\n%s\nthen:\n%s",
+			err, &lines, was)
+	}
+}
+
+// saidOn is a digest of what a page says, whatever the numbers and ids in it.
+func saidOn(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	words := strings.Fields(ask1[string](ctx, t, `document.querySelector('main').textContent`))
+	text := regexp.MustCompile(`[0-9a-f]*[0-9][0-9a-f]*`).ReplaceAllString(strings.Join(words, " "), "#")
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+func takeAll(t *testing.T, into string, said map[string]string) {
 	testrepo.Isolate()
 	t.Setenv("GIT_AUTHOR_DATE", "2026-03-02T09:00:00Z")
 	t.Setenv("GIT_COMMITTER_DATE", "2026-03-02T09:00:00Z")
 	t.Setenv("TZ", "UTC")
 	ctx := browser(t)
-	if err := os.MkdirAll(pictureDir, 0o777); err != nil {
+	if err := os.MkdirAll(into, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	take := func(v *served, name, path string) {
 		open(ctx, t, v.base+path)
 		ask1[bool](ctx, t,
 			`(document.querySelectorAll('#diff').forEach(d => d.open = true), document.getElementById('live').textContent = '', true)`)
-		picture(ctx, t, name)
+		said[name] = saidOn(ctx, t)
+		picture(ctx, t, filepath.Join(into, name+".png"))
 	}
 	window(ctx, t, 1120, 840)
 	prefer(ctx, t, "light")
@@ -174,7 +219,7 @@ func TestTakePictures(t *testing.T) {
 }
 
 // picture writes what is seen of the page, as small as it goes without loss.
-func picture(ctx context.Context, t *testing.T, name string) {
+func picture(ctx context.Context, t *testing.T, file string) {
 	t.Helper()
 	data, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
@@ -193,9 +238,9 @@ func picture(ctx context.Context, t *testing.T, name string) {
 		b.Write(data)
 	}
 	if b.Len() > maxPicture {
-		t.Errorf("%s has %d bytes", name, b.Len())
+		t.Errorf("%s has %d bytes", file, b.Len())
 	}
-	if err := os.WriteFile(filepath.Join(pictureDir, name+".png"), b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -24,7 +24,7 @@ import (
 // browser is a tab of a real browser, for as long as the test runs.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	return testbrowser.Start(t, 3*time.Minute)
 }
 

@@ -16,8 +16,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// maxNodes is how many elements a page has at most, whatever it shows.
-const maxNodes = 3000
+// What a page has at most, whatever it shows: elements, and bytes with all it asks for. Lists of a
+// project whose texts are of ordinary length are no taller than that on a telephone.
+const (
+	maxNodes  = 3000
+	maxWeight = 250 << 10
+	maxTall   = 4000
+)
 
 // walked is what can be said of any page.
 type walked struct {
@@ -30,12 +35,16 @@ type walked struct {
 	Bare   []string `json:"bare"`
 	Astray []string `json:"astray"`
 	Inline int      `json:"inline"`
+	Weight int      `json:"weight"`
+	Tall   int      `json:"tall"`
 	Text   string   `json:"text"`
 }
 
 const lookRound = `({title: document.title, text: document.body.innerText, nodes: document.querySelectorAll('*').length,
 	marks: ['header', 'nav', 'main', 'footer', 'h1'].filter(e => document.querySelectorAll(e).length === 1).join(' '),
 	heads: [...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1]),
+	weight: ['navigation', 'resource'].flatMap(k => performance.getEntriesByType(k)).reduce((n, e) => n + e.decodedBodySize, 0),
+	tall: document.documentElement.scrollHeight,
 	wide: [document.documentElement.scrollWidth, innerWidth],
 	double: [...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i),
 	bare: [...document.querySelectorAll('a,button,summary,input,select,th')].filter(e => !(e.textContent.trim() || e.labels?.length)).map(e => e.outerHTML),
@@ -51,6 +60,7 @@ func (w *walked) check() (wrong []string) {
 	}
 	add(w.Title == "" || w.Marks != "header nav main footer h1", "title %q, landmarks %q", w.Title, w.Marks)
 	add(w.Nodes > maxNodes, "%d elements", w.Nodes)
+	add(w.Weight > maxWeight || w.Weight < 10<<10, "%d bytes", w.Weight)
 	add(w.Wide[0] > w.Wide[1], "%d wide in a window of %d", w.Wide[0], w.Wide[1])
 	add(len(w.Double) > 0, "ids that occur twice: %v", w.Double)
 	add(len(w.Bare) > 0, "controls without a name: %v", w.Bare)
@@ -194,6 +204,30 @@ func removed(t testing.TB) *served {
 	return v
 }
 
+// ordinary are the scenes whose texts are of ordinary length.
+func ordinary(scene string) bool {
+	return scene != "hostile text" && scene != "long words" && scene != "much of everything"
+}
+
+// isList reports a page whose length is its own choice: that of a turn or an operation is what was done.
+func isList(path string) bool {
+	return !strings.HasPrefix(path, "/turns/") && !strings.HasPrefix(path, "/ops/")
+}
+
+// TestBrowserPrints: on paper there is what the page says, and nothing to press.
+func TestBrowserPrints(t *testing.T) {
+	ctx := browser(t)
+	v := replayOf(t, "")
+	v.enter(ctx, t)
+	open(ctx, t, v.base+"/timeline?text=a")
+	tell(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	shown := ask1[[]string](ctx, t, `[...document.querySelectorAll('nav,form,.keys,.pager,.skip,table')]
+		.filter(e => getComputedStyle(e).display !== 'none').map(e => e.localName)`)
+	if len(shown) != 1 || shown[0] != "table" {
+		t.Errorf("on paper there are %v, expected the table alone", shown)
+	}
+}
+
 // TestBrowserEveryView opens every view of every scene on a telephone and on a
 // desk, in the dark and without scripts.
 func TestBrowserEveryView(t *testing.T) {
@@ -210,7 +244,10 @@ func TestBrowserEveryView(t *testing.T) {
 				for _, wrong := range page.check() {
 					t.Errorf("%s on a telephone: %s", path, wrong)
 				}
-				for _, width := range []int64{768, 1280} {
+				if page.Tall > maxTall && ordinary(name) && isList(path) {
+					t.Errorf("%s is %d pixels tall on a telephone", path, page.Tall)
+				}
+				for _, width := range []int64{768, 1280, 1920} {
 					window(ctx, t, width, 900)
 					if wide := ask1[[]int](ctx, t,
 						`[document.documentElement.scrollWidth, innerWidth]`); wide[0] > wide[1] {

@@ -141,20 +141,6 @@ func (v *view) pictureOf(d *timeline.Drawing, b block, zoom func(phase string) s
 	return b
 }
 
-// longWord reports a word that may be broken for a table to fit: ids of turns, which
-// have 21 characters, are not.
-func longWord(s string) bool {
-	n := 0
-	for _, r := range s {
-		if n++; r == ' ' || r == '\n' {
-			n = 0
-		} else if n > 24 {
-			return true
-		}
-	}
-	return false
-}
-
 func fit(s string, runes int) string {
 	if utf8.RuneCountInString(s) <= runes {
 		return s

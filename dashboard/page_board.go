@@ -6,8 +6,10 @@ package dashboard
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
@@ -133,7 +135,7 @@ func workstreams(v *view, in *coordinator.Standing, rows []coordinator.Row) bloc
 		t.Head[i] = plain(t.Head[i])
 	}
 	var picked []int
-	picked, b.Older, b.Newer = v.windowOf("workstreams-", pageSize, len(rows), func(int) bool { return true })
+	picked, b.Older, b.Newer = v.windowOf("workstreams-", listSize, len(rows), func(int) bool { return true })
 	for _, i := range picked {
 		r := rows[len(rows)-1-i] // a window begins at the end
 		name := text(r.Workstream.ID)
@@ -215,10 +217,10 @@ func boardCell(x coordinator.Cell) cell {
 
 func repositories(v *view, in *coordinator.Standing) block {
 	b := block{ID: "repositories", Title: "Repositories", Empty: "There are none.", Plain: true}
-	t := &table{Head: []string{"Repository", "Status", "Phase", "Run", "At work on", "More"}}
+	t := &table{Head: []string{"Repository", "Status", "Phase", "Run", "Path", "Checkout", "At work on", "Since", "More"}}
 	rows := in.Repos()
 	var picked []int
-	picked, b.Older, b.Newer = v.windowOf("repositories-", pageSize, len(rows), func(int) bool { return true })
+	picked, b.Older, b.Newer = v.windowOf("repositories-", listSize, len(rows), func(int) bool { return true })
 	for _, i := range picked {
 		r := rows[len(rows)-1-i]
 		var notes []string
@@ -226,13 +228,25 @@ func repositories(v *view, in *coordinator.Standing) block {
 			notes = append(notes, d.String("label")+" "+d.String("value"))
 		}
 		t.Rows = append(t.Rows, []cell{text(r.String("repo_id")), standing(r.String("status")),
-			text(r.String("phase")), code(r.String("run_id")), text(strings.Join(r.Strings("active_turns"), ", ")),
-			text(strings.Join(notes, ", "))})
+			text(r.String("phase")), code(r.String("run_id")), code(r.String("path")), text(in.CheckoutText(r.String("repo_id"))),
+			text(strings.Join(r.Strings("active_turns"), ", ")), v.moment(oldest(r)), text(strings.Join(notes, ", "))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t
 	}
 	return b
+}
+
+// oldest is since when a repository is at work on the turn it has had longest, the zero time for
+// none.
+func oldest(row *ojson.Object) time.Time {
+	var at time.Time
+	for _, turn := range row.Objects("turns") {
+		if since := instant(turn.String("since")); !since.IsZero() && (at.IsZero() || since.Before(at)) {
+			at = since
+		}
+	}
+	return at
 }
 
 // coordinatorStory is the newest part of the initiative's history.

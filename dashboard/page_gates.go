@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -100,7 +101,7 @@ func (v *view) checklist(g runner.GateStanding, phase string) block {
 		}
 		add(mark, text(f.Reason))
 	}
-	for _, path := range protocol.GateFiles(cfg, phase) {
+	for _, path := range gates.Files(cfg, phase) {
 		if !told[path] && len(b.Tree) < pageSize {
 			add(toned("there", good), code(path))
 		}
@@ -213,7 +214,7 @@ func (v *view) limits() *block {
 	if si.View.State.Status == wire.StatusCompleted || si.View.State.Status == wire.StatusIdle {
 		return nil
 	}
-	list := protocol.TimeoutBudgets(si.View.Config, si.View.State, si.View.State.OnlyTurn(), v.Now)
+	list := limits.TimeoutBudgets(si.View.Config, si.View.State, si.View.State.OnlyTurn(), v.Now)
 	if len(list) == 0 {
 		return nil
 	}

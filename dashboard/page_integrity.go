@@ -44,7 +44,7 @@ func integrity(v *view) error {
 			} else {
 				found++
 			}
-			if len(t.Rows) < pageSize {
+			if len(t.Rows) < listSize/2 { // each is some lines tall
 				where := code(f.Path)
 				if f.Op != "" {
 					where = opLink(string(f.Op))

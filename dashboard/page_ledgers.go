@@ -86,7 +86,7 @@ func (v *view) lastingDecisions(s *ojson.Object) block {
 	active, over := s.Objects("active"), s.Objects("overridden")
 	// Those in force come first, the newest of them before the others.
 	all := slices.Concat(over, active)
-	picked, older, newer := v.windowOf("lasting-", pageSize/2, len(all), func(int) bool { return true })
+	picked, older, newer := v.windowOf("lasting-", listSize/2, len(all), func(int) bool { return true })
 	b.Older, b.Newer = older, newer
 	for _, i := range picked {
 		o := all[i]

@@ -74,7 +74,7 @@ func delegations(v *view) error {
 		}
 		return it
 	}
-	picked, older, newer := v.windowOf("", pageSize/4, len(chains), func(i int) bool {
+	picked, older, newer := v.windowOf("", listSize/2, len(chains), func(i int) bool {
 		return !child[chains[i].String("parent_turn_id")]
 	})
 	b.Older, b.Newer = older, newer
@@ -162,8 +162,15 @@ func search(v *view) error {
 		v.Lead = "The first " + counted(len(b.Table.Rows), "place",
 			"places") + " that were found; narrow the search for others."
 	}
-	if len(b.Table.Rows) == 0 {
+	if found := b.Table.Rows; len(found) == 0 {
 		b.Table, b.Empty, v.Lead = nil, "Nothing in the ledgers holds this text.", ""
+	} else {
+		var picked []int
+		picked, b.Older, b.Newer = v.window(len(found), func(int) bool { return true })
+		b.Table.Rows, b.Plain = nil, true
+		for _, i := range picked {
+			b.Table.Rows = append(b.Table.Rows, found[len(found)-1-i])
+		}
 	}
 	v.Blocks = []block{b}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -142,7 +142,7 @@ func (v *view) asked() block {
 		b.All = cell{Text: "Approve it here", Href: approvePath}
 	}
 	docs := block{ID: "asked-documents", Title: "Documents to read"}
-	for _, path := range protocol.GateFiles(si.View.Config, from) {
+	for _, path := range gates.Files(si.View.Config, from) {
 		if len(docs.Lead) < pageSize {
 			docs.Lead = append(docs.Lead, code(path))
 		}

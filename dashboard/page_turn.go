@@ -33,11 +33,19 @@ func turns(v *view) error {
 			(status == "" || e.Status == status) && (q == "" || holds(q, e.Text, e.Turn))
 	})
 	b.Older, b.Newer = older, newer
-	b.Table = &table{Head: []string{"When", "Turn", "Role", "Phase", "Status", "What was done"}}
-	for _, i := range picked {
-		e := &rows[i]
-		b.Table.Rows = append(b.Table.Rows,
-			[]cell{v.moment(e.Time), turnLink(e.Turn), text(e.Role), text(e.Phase), standing(e.Status), text(e.Text)})
+	b.Table = &table{Head: []string{"When", "Turn", "Role", "Phase", "Status", "What was done", "Brought"}}
+	wanted := make([]entry, len(picked))
+	for i, at := range picked {
+		wanted[i] = rows[at]
+	}
+	full := v.m.history.decode(wanted)
+	for i := range wanted {
+		e, what := &wanted[i], ""
+		if len(full) == len(wanted) {
+			what = brought(full[i])
+		}
+		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), turnLink(e.Turn), text(e.Role), text(e.Phase),
+			standing(e.Status), text(e.Text), text(what)})
 	}
 	v.Lead = counted(len(rows), "turn", "turns") + " in the history, the newest first."
 	if len(picked) == 0 {
@@ -48,6 +56,24 @@ func turns(v *view) error {
 	}
 	v.Blocks = append(append(v.Blocks, b), v.findingsOf(v.m.history)...)
 	return nil
+}
+
+// brought counts what a turn left behind.
+func brought(row *ojson.Object) string {
+	var parts []string
+	for _, of := range []struct {
+		n         int
+		one, many string
+	}{
+		{len(row.Strings("files_changed")), "file", "files"},
+		{len(row.Objects("decisions")), "decision", "decisions"},
+		{len(row.Objects("objections")), "objection", "objections"},
+	} {
+		if of.n > 0 {
+			parts = append(parts, counted(of.n, of.one, of.many))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func turnPage(v *view) error {

@@ -33,10 +33,10 @@ type pages struct {
 func (p *pages) template() (*template.Template, error) {
 	p.once.Do(func() {
 		p.tmpl, p.err = template.New("").Funcs(template.FuncMap{
-			"stamp": func(t time.Time) string { return wire.FormatTime(t) },
-			"clock": clock,
-			"long":  longWord,
-			"brief": func(s string) string { return fit(s, 40) }, // a choice is as wide as its longest
+			"stamp":     func(t time.Time) string { return wire.FormatTime(t) },
+			"clock":     clock,
+			"cellClass": cellClass,
+			"brief":     func(s string) string { return fit(s, 40) }, // a choice is as wide as its longest
 		}).ParseFS(assets, "assets/page.html")
 	})
 	return p.tmpl, p.err
@@ -296,13 +296,16 @@ func (v *view) with(pairs ...string) string {
 	return v.r.URL.Path + "?" + q.Encode()
 }
 
-// pageSize is how many rows a page has: bounded, whatever the run's length.
+// listSize is how many rows a page of a list has: on a telephone they fit in less than 4,000 pixels.
+const listSize = 25
+
+// pageSize is how many of anything else a page has: bounded, whatever the run's length.
 const pageSize = 100
 
 // window picks the rows of a page, newest first, out of n rows in their order of
 // age: those before ?before=, or the ones after ?after=.
 func (v *view) window(n int, keep func(i int) bool) (rows []int, older, newer string) {
-	return v.windowOf("", pageSize, n, keep)
+	return v.windowOf("", listSize, n, keep)
 }
 
 // windowOf is window for one of several lists on a page, named in the address, with

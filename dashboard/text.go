@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	foreign "github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -73,3 +74,39 @@ func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 func short(id string) string { return cut(id, 10) }
 
 func counted(n int, one, many string) string { return foreign.Count(n, one, many) }
+
+// cellClass is how a cell of a table is set: long words may be broken, and running text has a line
+// of its own on a telephone.
+func cellClass(head string, c cell) string {
+	var class []string
+	if longWord(c.Text) {
+		class = append(class, "long")
+	}
+	if !c.Code && c.Time.IsZero() && (runningText(head) || utf8.RuneCountInString(c.Text) > 40) {
+		class = append(class, "text")
+	}
+	return strings.Join(class, " ")
+}
+
+// runningText are the columns of sentences.
+func runningText(head string) bool {
+	switch head {
+	case "Because", "Charter", "Message", "Note", "Reason", "Statement", "Text", "What", "What was done":
+		return true
+	}
+	return false
+}
+
+// longWord reports a word that may be broken for a table to fit: ids of turns, which
+// have 21 characters, are not.
+func longWord(s string) bool {
+	n := 0
+	for _, r := range s {
+		if n++; r == ' ' || r == '\n' {
+			n = 0
+		} else if n > 24 {
+			return true
+		}
+	}
+	return false
+}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/filewatch"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -138,7 +138,7 @@ func (m *model) watched() []string {
 	s := m.now()
 	if s.Sight != nil && s.Sight.View != nil {
 		for _, phase := range s.Sight.View.Config.Phases() {
-			for _, p := range protocol.GateFiles(s.Sight.View.Config, phase) {
+			for _, p := range gates.Files(s.Sight.View.Config, phase) {
 				if clean, problem := wire.CleanPath(p); problem == "" {
 					names = append(names, clean)
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -119,14 +120,18 @@ func Build(in Input) (*Bundle, error) {
 	}
 	b := &Bundle{Files: map[string][]byte{
 		AssignmentFile: text.JSON(ojson.Pretty(v.assignment())),
-		PromptFile:     v.prompt(),
-		ContextFile:    v.context(),
+		PromptFile:     withoutSecrets(v.prompt()),
+		ContextFile:    withoutSecrets(v.context()),
 	}}
 	for _, w := range v.warnings() {
 		b.Warnings = append(b.Warnings, w.Message)
 	}
 	return b, nil
 }
+
+// withoutSecrets keeps what looks like a secret out of a text that is recorded and sent to a model,
+// whether a person or an agent put it into a prompt, a summary or a reason.
+func withoutSecrets(doc []byte) []byte { return []byte(secrets.Redact(string(doc))) }
 
 // view is a checked input with the parts every section needs at hand.
 type view struct {

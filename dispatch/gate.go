@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 )
 
 // leaveTheLine is what an agent is told about a document in which a person's yes is
@@ -58,7 +58,7 @@ func (v *view) required(path string) config.Artifact {
 
 // personSigns reports a sign-off document that is left to people.
 func (v *view) personSigns(path string) bool {
-	return v.Config.PersonSigns() && protocol.SignoffDocument(v.Config, path)
+	return v.Config.PersonSigns() && gates.SignoffDocument(v.Config, path)
 }
 
 // exitGate is the section on the phase's gate, "" when there is none.
@@ -135,7 +135,7 @@ func (v *view) asksPerson() bool {
 		return false
 	}
 	return v.gate.Credentialed || v.Config.GateRule(v.route.ExitGate) != nil ||
-		slices.ContainsFunc(protocol.GateFiles(v.Config, v.State.Phase), v.personSigns)
+		slices.ContainsFunc(gates.Files(v.Config, v.State.Phase), v.personSigns)
 }
 
 // waits reports a gate that needs an approval, by a person or by the policy.

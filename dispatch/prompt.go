@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -62,7 +62,7 @@ func (v *view) protocolRules() string {
 	if v.Config.Authority != nil {
 		b.WriteString("   - " + inlineCodes(wire.SignerFiles()) + ", which say whose signatures count\n")
 	}
-	for _, p := range protocol.GateDocuments(v.Config) {
+	for _, p := range gates.Documents(v.Config) {
 		if v.personSigns(p) {
 			b.WriteString("   - the sign-off line of " + code(p) + ", which is a person's\n")
 		}

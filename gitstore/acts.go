@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -156,8 +157,7 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 		}
 	}
 	if a.Record, err = protocol.DecodeRecord(doc, evidence); err != nil {
-		return nil, git.Errorf(FindRecord, err, "operation %s cannot be read", op.Op.Short()).
-			WithHint("git agentxchain fsck")
+		return nil, unreadableRecord(op.Op, err)
 	}
 	if byRules {
 		return a, nil
@@ -223,7 +223,7 @@ func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, a
 		case i%per == 0:
 			facts.Signers[bases[i/per]] = map[string]string{}
 		case o.Kind == "blob" && facts.Signers[bases[i/per]] != nil:
-			facts.Signers[bases[i/per]][paths[i%per-1]] = protocol.NewBlob(o.Data).Digest
+			facts.Signers[bases[i/per]][paths[i%per-1]] = evidence.NewBlob(o.Data).Digest
 		}
 	})
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -46,6 +45,8 @@ type Against struct {
 	Kind string
 	Name string
 	Runs []*AgainstRun
+	// Files says that the other side has files and no record: an export without one.
+	Files bool
 	// Lost are lists of archived runs that went back, one sentence each.
 	Lost []string
 }
@@ -64,8 +65,7 @@ type AgainstRun struct {
 	Seen  git.OID // newest operation this clone has seen there
 	Base  git.OID // newest operation both sides have
 	Ahead int     // operations after it here
-	// Behind counts those there; of an export, which holds no operations, the rows of history
-	// and events.
+	// Behind counts those there; where files are compared, the rows of history and events.
 	Behind int
 	Since  time.Time // of Base, when both went on
 	Code   string    // of damage
@@ -93,6 +93,9 @@ type against struct {
 	q    *Store
 	mine string // project id
 
+	// trust judges what is new there, where it is not of runs.
+	trust func(context.Context, *AgainstRun) error
+
 	here, there, seen map[string]git.OID
 }
 
@@ -101,6 +104,32 @@ type against struct {
 //
 // Errors: no_remote, remote_failed.
 func (s *Store) AgainstRemote(ctx context.Context, remote, run string) (*Against, error) {
+	f, err := s.lookAt(ctx, remote)
+	if err != nil {
+		return nil, err
+	}
+	defer f.quarantine.Close()
+	if err := f.ask(ctx); err != nil {
+		return nil, err
+	}
+	c, err := s.newAgainst(ctx, AgainstRemote, f.remote, f.quarantine.Repo)
+	if err != nil {
+		return nil, err
+	}
+	if c.seen, err = s.tips(ctx, SeenRefPrefix+f.remote+"/"); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(c.seen, func(name string, _ git.OID) bool { return git.BadRunID(name) != "" }) // of the archive
+	if err := f.archived(ctx, c); err != nil {
+		return nil, err
+	}
+	c.there = f.tips
+	return c.out, c.all(ctx, run, c.here, c.there, c.seen)
+}
+
+// lookAt prepares a look at a remote, "" for the one that PickRemote picks. The caller closes its
+// quarantine.
+func (s *Store) lookAt(ctx context.Context, remote string) (*remoteLook, error) {
 	remote, err := PickRemote(ctx, s.repo, remote)
 	if err != nil {
 		return nil, err
@@ -112,24 +141,7 @@ func (s *Store) AgainstRemote(ctx context.Context, remote, run string) (*Against
 	if err != nil {
 		return nil, err
 	}
-	defer quarantine.Close()
-	f := &remoteLook{s: s, remote: remote, quarantine: quarantine}
-	if err := f.ask(ctx); err != nil {
-		return nil, err
-	}
-	c, err := s.newAgainst(ctx, AgainstRemote, remote, quarantine.Repo)
-	if err != nil {
-		return nil, err
-	}
-	if c.seen, err = s.tips(ctx, SeenRefPrefix+remote+"/"); err != nil {
-		return nil, err
-	}
-	maps.DeleteFunc(c.seen, func(name string, _ git.OID) bool { return git.BadRunID(name) != "" }) // of the archive
-	if err := f.archived(ctx, c); err != nil {
-		return nil, err
-	}
-	c.there = f.tips
-	return c.out, c.all(ctx, run, c.here, c.there, c.seen)
+	return &remoteLook{s: s, remote: remote, quarantine: quarantine}, nil
 }
 
 // AgainstBundle compares the runs of a git bundle with those here.
@@ -141,13 +153,18 @@ func (s *Store) AgainstBundle(ctx context.Context, file, run string) (*Against, 
 		return nil, err
 	}
 	defer done()
+	return s.AgainstOpened(ctx, AgainstBundle, file, repo, run)
+}
+
+// AgainstOpened is AgainstBundle for a bundle that OpenBundle took apart; kind says what it came in.
+func (s *Store) AgainstOpened(ctx context.Context, kind, name string, repo *git.Repository, run string) (*Against, error) {
 	if repo.ObjectFormat != s.repo.ObjectFormat {
 		return nil, badBundle(nil, "the bundle has %s objects, this repository %s", repo.ObjectFormat, s.repo.ObjectFormat)
 	}
 	if err := s.repo.LendObjects(repo.ObjectsDir); err != nil { // it was whole without them
 		return nil, err
 	}
-	c, err := s.newAgainst(ctx, AgainstBundle, file, repo)
+	c, err := s.newAgainst(ctx, kind, name, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -164,12 +181,7 @@ func (s *Store) AgainstBundle(ctx context.Context, file, run string) (*Against, 
 }
 
 func (s *Store) newAgainst(ctx context.Context, kind, name string, q *git.Repository) (*against, error) {
-	c := &against{out: &Against{Kind: kind, Name: name}, q: &Store{repo: q, objects: q.Objects()}}
-	if data, err := s.ReadConfig(); err == nil {
-		if cfg, _, err := config.Decode(data); err == nil && cfg != nil {
-			c.mine = cfg.Project.ID
-		}
-	}
+	c := &against{out: &Against{Kind: kind, Name: name}, q: &Store{repo: q, objects: q.Objects()}, mine: s.projectID(ctx)}
 	list, err := s.ArchiveList(ctx)
 	if err != nil {
 		return nil, err
@@ -245,7 +257,7 @@ func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 	case r.Here == "":
 		r.State = RunMissingHere
 	default:
-		if r.Base, err = c.q.mergeBase(ctx, r.Here, r.There); err != nil {
+		if r.Base, err = c.q.repo.MergeBase(ctx, r.Here, r.There); err != nil {
 			return err
 		}
 		switch r.Base {
@@ -271,6 +283,18 @@ func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 
 // believe holds what is new there against the rules.
 func (c *against) believe(ctx context.Context, r *AgainstRun) error {
+	if c.trust != nil {
+		err := c.trust(ctx, r)
+		if err != nil && ctx.Err() == nil {
+			code := git.CodeOf(err)
+			if code == "" {
+				code = CodeUnproven
+			}
+			r.damage(code, oneLine(err.Error()))
+			err = nil
+		}
+		return err
+	}
 	if id, err := projectAt(ctx, c.q.repo, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
 		r.damage(CodeForeignRun, "the run there belongs to project "+oneLine(id)+", this is "+oneLine(c.mine))
 		return nil
@@ -330,50 +354,59 @@ type remoteLook struct {
 
 // ask lists the refs of the remote and fetches those whose objects are not here.
 func (f *remoteLook) ask(ctx context.Context) error {
-	asking, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
-	defer stop()
-	out, err := f.quarantine.Transport(f.s.repo).Run(asking, nil, "ls-remote", "--refs", "--", f.remote,
-		git.RunRefPrefix+"*", archive.ListPrefix+"*", archive.KeepPrefix+"*")
+	refs, err := f.listed(ctx, git.RunRefPrefix, archive.ListPrefix, archive.KeepPrefix)
 	if err != nil {
-		return f.failed(ctx, err)
+		return err
 	}
 	f.tips, f.lists, f.kept = make(map[string]git.OID), make(map[string]git.OID), make(map[string]git.OID)
-	f.partial = gitSetting(ctx, f.s.repo, "remote."+f.remote+".promisor") == "true"
-	lacks := func(tip git.OID) bool { return !f.s.repo.HasCommit(ctx, tip) }
-	if f.partial {
-		// To ask for a commit would fetch it, and nothing of what it leads to.
-		refs, err := f.s.tips(ctx, "refs/")
-		if err != nil {
-			return err
-		}
-		have := make(map[git.OID]bool, len(refs))
-		for _, tip := range refs {
-			have[tip] = true
-		}
-		lacks = func(tip git.OID) bool { return !have[tip] }
+	lacks, err := f.lacking(ctx)
+	if err != nil {
+		return err
 	}
 	var want []string
-	for line := range strings.Lines(string(out)) {
-		oid, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
-		tip := git.OID(oid)
-		if !ok || !tip.Valid(f.s.repo.ObjectFormat) || !git.SafeRefName(name) {
-			continue
-		}
+	for _, ref := range refs {
 		into := f.tips
-		rest, found := strings.CutPrefix(name, git.RunRefPrefix)
+		rest, found := strings.CutPrefix(ref.Name, git.RunRefPrefix)
 		if !found {
 			into = f.lists
-			if rest, found = strings.CutPrefix(name, archive.ListPrefix); !found {
-				rest, into = strings.TrimPrefix(name, archive.KeepPrefix), f.kept
+			if rest, found = strings.CutPrefix(ref.Name, archive.ListPrefix); !found {
+				rest, into = strings.TrimPrefix(ref.Name, archive.KeepPrefix), f.kept
 			}
 		}
-		into[rest] = tip
+		into[rest] = ref.OID
 		// What keeps the archive leads to all of it.
-		if _, years := strings.CutPrefix(name, archive.KeepPrefix); !years && lacks(tip) {
-			want = append(want, name)
+		if !strings.HasPrefix(ref.Name, archive.KeepPrefix) && lacks(ref.OID) {
+			want = append(want, ref.Name)
 		}
 	}
 	return f.fetch(ctx, want)
+}
+
+// listed are the refs of the remote below the prefixes.
+func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref, error) {
+	refs, err := listRemote(ctx, f.quarantine.Transport(f.s.repo), f.s.repo.ObjectFormat, f.remote, prefixes...)
+	if err != nil {
+		return nil, f.failed(ctx, err)
+	}
+	return refs, nil
+}
+
+// lacking tells which commits are not here. It finds out whether the clone is partial.
+func (f *remoteLook) lacking(ctx context.Context) (func(git.OID) bool, error) {
+	f.partial = gitSetting(ctx, f.s.repo, "remote."+f.remote+".promisor") == "true"
+	if !f.partial {
+		return func(tip git.OID) bool { return !f.s.repo.HasCommit(ctx, tip) }, nil
+	}
+	// To ask for a commit would fetch it, and nothing of what it leads to.
+	refs, err := f.s.tips(ctx, "refs/")
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[git.OID]bool, len(refs))
+	for _, tip := range refs {
+		have[tip] = true
+	}
+	return func(tip git.OID) bool { return !have[tip] }, nil
 }
 
 // fetch brings what refs or object ids name into the quarantine.

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -204,7 +205,7 @@ func (l *layout) evidence(s *Store, ops []OpInfo, head string, documents []strin
 func gateDocuments(cfg *config.Config) []string {
 	var out []string
 	for _, phase := range cfg.Phases() {
-		out = append(out, protocol.GateFiles(cfg, phase)...)
+		out = append(out, gates.Files(cfg, phase)...)
 	}
 	return out
 }

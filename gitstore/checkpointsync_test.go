@@ -22,8 +22,9 @@ const syncChild = "GITSTORE_SYNC_CHILD"
 // writes it.
 var (
 	traceOpen   = regexp.MustCompile(`opened(?:at)?\(.*O_CREAT.*\) += \d+<([^>]+)>`)
-	traceWrite  = regexp.MustCompile(`write(?:64|v)?\(\d+<([^>]+)>`)
+	traceWrite  = regexp.MustCompile(`write(?:64|v)?\((\d+)<([^>]+)>`)
 	traceSync   = regexp.MustCompile(`f(?:data)?sync\(\d+<([^>]+)>(?:\) += 0| <unfinished)`)
+	traceFD     = regexp.MustCompile(`^/proc/self/fd/(\d+)$`) // from which a file without a name gets one
 	traceRename = regexp.MustCompile(`(?:rename|link)(?:at2?|at)?\((?:[^",]*, )?"([^"]+)", (?:[^",]*, )?"([^"]+)".*\) += 0`)
 )
 
@@ -37,9 +38,13 @@ func unsynced(trace, gitDir, cwd string) []string {
 		return filepath.Clean(name)
 	}
 	dirty := make(map[string]bool)
+	written := make(map[string]string) // the file last written to through a descriptor
 	for line := range strings.Lines(trace) {
 		if m := traceRename.FindStringSubmatch(line); m != nil {
 			from, to := abs(m[1]), abs(m[2])
+			if fd := traceFD.FindStringSubmatch(m[1]); fd != nil {
+				from = written[fd[1]]
+			}
 			if dirty[from] {
 				dirty[to] = true
 			} else {
@@ -52,7 +57,8 @@ func unsynced(trace, gitDir, cwd string) []string {
 		} else if m := traceOpen.FindStringSubmatch(line); m != nil {
 			dirty[filepath.Dir(m[1])] = true
 		} else if m := traceWrite.FindStringSubmatch(line); m != nil {
-			dirty[m[1]] = true
+			dirty[m[2]] = true
+			written[m[1]] = m[2]
 		}
 	}
 	var out []string
@@ -75,7 +81,7 @@ func unsynced(trace, gitDir, cwd string) []string {
 // TestCheckpointIsSynced traces a checkpoint and looks for what a power cut at the
 // moment it returns could take away.
 func TestCheckpointIsSynced(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	if dir := os.Getenv(syncChild); dir != "" {
 		repo, err := git.Discover(context.Background(), dir)
 		if err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -238,7 +239,7 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 	row := fmt.Sprintf(`{"event_type":"run_completed","run_id":%q,"timestamp":%q}`, first, at)
 	_, err = tx.Commit(ctx, Change{Record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x")},
 		Transition: &protocol.Transition{State: done, Index: tx.View().Index, Subject: "complete",
-			Appends: []protocol.Append{{Ledger: wire.LedgerEvents, Data: []byte(row + "\n")}}}})
+			Appends: []ledger.Append{{Ledger: wire.LedgerEvents, Data: []byte(row + "\n")}}}})
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}

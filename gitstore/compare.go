@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -26,12 +26,12 @@ const (
 // ledgerDiff is the outcome of a comparison.
 type ledgerDiff struct {
 	kind     diffKind
-	mark     ledgerMark       // of the recorded ledger; Stat is the working file's
-	appended []byte           // diffExtended, diffAmended
-	amends   []protocol.Amend // diffAmended
-	data     []byte           // the working file, when it had to be read
-	line     int              // diffForeign: 1-based line of the first difference, 0 when there is none
-	why      string           // diffForeign: what is wrong with it
+	mark     ledgerMark     // of the recorded ledger; Stat is the working file's
+	appended []byte         // diffExtended, diffAmended
+	amends   []ledger.Amend // diffAmended
+	data     []byte         // the working file, when it had to be read
+	line     int            // diffForeign: 1-based line of the first difference, 0 when there is none
+	why      string         // diffForeign: what is wrong with it
 }
 
 // recorded is a run as one operation left it.
@@ -166,7 +166,7 @@ func compareLines(r *treeReader, l wire.Ledger, segs []git.OID, i, off int, data
 			d.line, d.why = line, why
 			return d, nil
 		}
-		d.amends = append(d.amends, protocol.Amend{Ledger: l, Old: was, New: now})
+		d.amends = append(d.amends, ledger.Amend{Ledger: l, Old: was, New: now})
 	}
 	d.kind, d.appended = diffAmended, rest
 	return d, nil

@@ -19,9 +19,26 @@ const ConflictRefPrefix = git.RefSpace + "conflicts/"
 // conflictFile is the only file of a conflict's commit.
 const conflictFile = "conflict.json"
 
-// conflict records that an operation does not hold. Its time and author are those of the
-// losing operation, so that every machine that makes the same join makes the same record.
+// conflict records that an operation does not hold.
 func (s *Store) conflict(ctx context.Context, j *Joined, onto git.OID, o sideOp, why *protocol.JoinRefusal) error {
+	c, err := s.keepConflict(ctx, j, onto, o, why, protocol.ConflictOpen)
+	if err == nil {
+		j.Conflicts = append(j.Conflicts, c)
+	}
+	return err
+}
+
+// keepSame keeps the newest operation of this side when the other side has it already. The run that
+// was begun after it here names it as the one before, wherever that run goes.
+func (s *Store) keepSame(ctx context.Context, j *Joined, onto git.OID, o sideOp) error {
+	_, err := s.keepConflict(ctx, j, onto, o, protocol.RecordedThere(), protocol.ConflictSettled)
+	return err
+}
+
+// keepConflict writes a conflict. Its time and author are those of the losing operation, so that every
+// machine that makes the same join makes the same record.
+func (s *Store) keepConflict(ctx context.Context, j *Joined, onto git.OID, o sideOp, why *protocol.JoinRefusal,
+	status string) (*protocol.Conflict, error) {
 	c := &protocol.Conflict{
 		Run:     j.Run,
 		Op:      string(o.info.Op),
@@ -36,16 +53,18 @@ func (s *Store) conflict(ctx context.Context, j *Joined, onto git.OID, o sideOp,
 		Code:    why.Code,
 		Message: why.Message,
 		Ways:    why.Ways,
-		Status:  protocol.ConflictOpen,
+		Status:  status,
+	}
+	if status == protocol.ConflictSettled {
+		c.Settled, c.By = why.Reason, c.Actor+" <"+c.Email+">"
 	}
 	oid, err := s.writeConflict(ctx, c, o.info.Op, signatureOf(&o.rec.Env))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	j.tips = append(j.tips, oid)
 	j.refs = append(j.refs, git.RefUpdate{Name: conflictRef(c), New: oid})
-	j.Conflicts = append(j.Conflicts, c)
-	return nil
+	return c, nil
 }
 
 func conflictRef(c *protocol.Conflict) string { return ConflictRefPrefix + c.Run + "/" + c.Op }

@@ -123,9 +123,7 @@ func governedFiles(t *testing.T, d *driver) map[string]string {
 // TestCrashAtEveryPoint kills each operation at each boundary: afterwards the
 // run is the old or the new one, and it goes on.
 func TestCrashAtEveryPoint(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	testrepo.Thorough(t)
 	for op, start := range map[string]*template{"init": idleProject, "assign": oneTurn, "accept": oneTurnAndNext} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +234,7 @@ func checkRows(t *testing.T, d *driver) {
 
 // TestCrashWhileCompleting kills the command that completes the files.
 func TestCrashWhileCompleting(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	for _, second := range []string{"durable.append.written", "commit.after-documents", "commit.before-state", "commit.after-state"} {
 		d := newDriver(t)
 		d.must(initOp(false))
@@ -258,7 +256,7 @@ func TestCrashWhileCompleting(t *testing.T) {
 
 // TestCrashWithoutCache loses the cache in the crash as well.
 func TestCrashWithoutCache(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	for _, op := range []string{"assign", "accept"} {
 		for _, point := range []string{"commit.after-ref", "commit.after-ledger-events", "commit.after-documents", "commit.before-state", "commit.after-state"} {
 			d := newDriver(t)

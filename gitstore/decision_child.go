@@ -43,7 +43,13 @@ func (s *Store) settleDecisions(ctx context.Context) (notices []string, err erro
 }
 
 func (s *Store) settleNote(ctx context.Context, workspace, note string) (string, error) {
-	if fi, err := os.Lstat(filepath.Dir(filepath.Join(workspace, filepath.FromSlash(DecisionFile)))); err == nil && fi.IsDir() {
+	// A process that holds the workspace's lock has settled what it found when it took it. Of a new decision it
+	// leaves word when the transaction here, which is a part of it, is past this point.
+	within := func() bool {
+		found, err := git.ReadLock(filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)))
+		return err == nil && found.OfThisProcess()
+	}
+	if fi, err := os.Lstat(filepath.Dir(filepath.Join(workspace, filepath.FromSlash(DecisionFile)))); err == nil && fi.IsDir() && !within() {
 		lock, err := AcquireLock(ctx, filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)), "settle", decisionWait)
 		if err != nil {
 			return "", err

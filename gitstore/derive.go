@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -31,7 +32,7 @@ type ledgerChange struct {
 	ledger wire.Ledger
 	offset int64 // size before
 	data   []byte
-	amends []protocol.Amend
+	amends []ledger.Amend
 }
 
 // apply puts documents, index, ledgers and files of t into the tree and takes

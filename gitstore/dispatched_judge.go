@@ -387,8 +387,9 @@ func quoteConfig(v string) string {
 // keptRefs holds what a ref was moved to by an agent.
 const keptRefs = "refs/agentxchain-kept/"
 
-// putBackRefs judges refs. Forward by commits is how work is done; the branch that was
-// checked out and the runs may not go back or vanish; everything else is only noted.
+// putBackRefs judges refs. Forward by commits is how work is done, and a rebase that kept
+// all commits of the branch that was checked out; that branch and the runs may not go back
+// or vanish; everything else is only noted.
 func (s *Store) putBackRefs(ctx context.Context, d, now *Dispatched, t *Tampering) error {
 	if now.branch != d.branch {
 		t.note("HEAD is %s, it was %s", now.branch, d.branch)
@@ -418,6 +419,14 @@ func (s *Store) putBackRefs(ctx context.Context, d, now *Dispatched, t *Tamperin
 			}
 			if git.ExitCode(err) != 1 {
 				return err
+			}
+			rebased, err := s.repo.Rebased(ctx, was, is)
+			if err != nil {
+				return err
+			}
+			if rebased && name == d.branch {
+				t.note("%s was rebased, it was at %s", name, was)
+				continue
 			}
 		}
 		updates := []git.RefUpdate{{Name: name, New: was, Old: is}}

@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	turnresult "github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -152,7 +153,7 @@ func scaffold(t testing.TB, dir string) *driver {
 }
 
 func testOptions() Options {
-	return Options{Now: func() time.Time { return tick }, Actor: &protocol.Actor{Name: "Ada", Email: "ada@example.org"}}
+	return Options{Now: func() time.Time { return tick }, Actor: &evidence.Actor{Name: "Ada", Email: "ada@example.org"}}
 }
 
 func openDriver(t testing.TB, dir string) *driver {
@@ -176,7 +177,7 @@ func (d *driver) env(salt string) protocol.Env {
 	d.n++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s-%d", salt, d.n))
 	return protocol.Env{Now: tick.Add(time.Duration(d.n) * time.Second), Seed: hex.EncodeToString(sum[:16]),
-		Actor: protocol.Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
+		Actor: evidence.Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
 }
 
 // try runs one operation under the lock.
@@ -220,7 +221,7 @@ func (d *driver) must(op func(v *View) protocol.Operation) (*Committed, *protoco
 
 func initOp(restart bool) func(*View) protocol.Operation {
 	return func(v *View) protocol.Operation {
-		return &protocol.InitRun{Prior: protocol.NewBlob(v.StateBytes), Restart: restart}
+		return &protocol.InitRun{Prior: evidence.NewBlob(v.StateBytes), Restart: restart}
 	}
 }
 
@@ -256,8 +257,8 @@ func (d *driver) stage(v *View) []byte {
 }
 
 func (d *driver) acceptOp(v *View) protocol.Operation {
-	return &protocol.AcceptTurn{StagedPath: wire.StagingPath(v.State.OnlyTurn().TurnID), Staged: protocol.NewBlob(d.stage(v)),
-		Seen: turnresult.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
+	return &protocol.AcceptTurn{StagedPath: wire.StagingPath(v.State.OnlyTurn().TurnID), Staged: evidence.NewBlob(d.stage(v)),
+		Seen: turnresult.Observation{Available: true}, Files: []evidence.FileBlob{}, Proposed: []evidence.FileBlob{}}
 }
 
 // turns runs n assign-accept pairs.

@@ -240,7 +240,7 @@ func (p *opReader) read(info OpInfo, prev git.OID) (*RecordedOp, error) {
 		return data, err
 	})
 	if err != nil {
-		return nil, err
+		return nil, unreadableRecord(info.Op, err)
 	}
 	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == treeConfig })
 	if i < 0 {

@@ -25,6 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -191,7 +192,7 @@ func BenchmarkJudgeAgain(b *testing.B) {
 
 // Visited while git lists them, the operations and what each was decided on are the same.
 func TestEachOpBack(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	ctx := context.Background()
 	d := freshRun.copy(t)
 	for _, add := range []func(){func() {}, func() { d.turns(63); d.must(assignOp) }, func() { d.must(d.acceptOp) }, func() { d.turns(64) }} {
@@ -282,7 +283,7 @@ func TestRepoDecisionsOfASpan(t *testing.T) {
 			doc.Set("decisions", []any{decision})
 			data := ojson.Pretty(doc)
 			d.write(op.StagedPath, string(data))
-			op.Staged = protocol.NewBlob(data)
+			op.Staged = evidence.NewBlob(data)
 			return op
 		})
 	}

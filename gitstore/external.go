@@ -21,7 +21,7 @@ import (
 // checkExternal refuses working files that differ from the tip in a way the
 // protocol does not know: ledgers only grow (or gain the members of amendment),
 // the state stays valid and does not go back. The other documents are derived or
-// hints and may hold anything.
+// hints and may say anything in their own language.
 func (s *Store) checkExternal(in *inspection) error {
 	for _, l := range wire.Ledgers() {
 		diff := in.diffs[l]
@@ -35,6 +35,9 @@ func (s *Store) checkExternal(in *inspection) error {
 				return err
 			}
 		}
+	}
+	if err := s.checkLanguage(in); err != nil {
+		return err
 	}
 	want, err := in.tip.docOID(wire.DocState)
 	if err != nil || want == s.docOID(in.docs[wire.DocState]) {
@@ -61,6 +64,31 @@ func (s *Store) checkExternal(in *inspection) error {
 	}
 	if p := run.CheckState(is); len(p) > 0 {
 		return run.StateError(p)
+	}
+	return nil
+}
+
+// checkLanguage refuses documents that no tool wrote so: half of one, or the zeros that a power cut
+// leaves of one, would otherwise go into the record as the change of another tool.
+func (s *Store) checkLanguage(in *inspection) error {
+	for _, d := range []wire.Document{wire.DocSession, wire.DocDispatchIndex} {
+		if !in.docs[d].exists || in.tip == nil {
+			continue
+		}
+		if want, err := in.tip.docOID(d); err != nil || want == in.oidOf(d) {
+			continue
+		}
+		if _, err := ojson.DecodeObject(in.docs[d].data); err != nil {
+			return tamperedDoc(string(d), "it is not valid JSON: %s", oneLine(err.Error()))
+		}
+	}
+	if i := bytes.IndexByte(in.docs[wire.DocHumanTasks].data, 0); i >= 0 {
+		return tamperedDoc(string(wire.DocHumanTasks), "byte %d is zero, which no text has", i)
+	}
+	if diff := in.diffs[wire.LedgerTalk]; diff != nil && diff.kind != diffSame {
+		if i := bytes.IndexByte(diff.data, 0); i >= 0 {
+			return tampered(wire.LedgerTalk, 0, "byte %d is zero, which no text has", i)
+		}
 	}
 	return nil
 }

@@ -80,7 +80,11 @@ func TestExternalChanges(t *testing.T) {
 		{"talk appended", func(d *driver) { d.appendTo("TALK.md", "a note without end") }, "", ""},
 		{"human tasks edited", func(d *driver) { d.write("HUMAN_TASKS.md", "# mine\n") }, "", ""},
 		{"session removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocSession))) }, "", ""},
-		{"session garbage", func(d *driver) { d.write(string(wire.DocSession), "{") }, "", ""},
+		{"session of another shape", func(d *driver) { d.write(string(wire.DocSession), "{}") }, "", ""},
+		{"session torn off", func(d *driver) { d.write(string(wire.DocSession), "{") }, CodeStateTampered, "session.json"},
+		{"session zeroed", func(d *driver) { d.write(string(wire.DocSession), "\x00\x00") }, CodeStateTampered, "session.json"},
+		{"human tasks zeroed", func(d *driver) { d.write("HUMAN_TASKS.md", "\x00\x00") }, CodeStateTampered, "HUMAN_TASKS.md"},
+		{"talk with zeros after it", func(d *driver) { d.appendTo("TALK.md", "\x00\x00") }, CodeLedgerTampered, "TALK.md"},
 		{"state goes on", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("x_other_tool", true) }) }, "", ""},
 		{"state reformatted", func(d *driver) {
 			o, _ := ojson.DecodeObject([]byte(d.read(string(wire.DocState))))

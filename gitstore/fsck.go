@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // FsckOptions of Fsck.
@@ -33,6 +34,7 @@ type FsckOptions struct {
 const (
 	FindRecord   = "record_invalid"  // an operation's record, evidence, index or message is wrong
 	FindReplay   = "replay_mismatch" // an operation does not yield what was recorded
+	FindRules    = "rules_earlier"   // an operation of another rule set is compared only
 	FindWork     = "working_files"   // working files differ from the recorded run
 	FindLeftover = "leftover"        // a file an interrupted command left behind
 	FindLock     = "lock"            // the lock is held, or was left behind
@@ -64,23 +66,31 @@ func (r *FsckReport) Clean() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Note })
 }
 
-const repairFromRef = "git agentxchain repair --from-ref"
+// What mends what is found.
+const (
+	repairFromRef = "git agentxchain repair --from-ref"
+	fetchRun      = "fetch the run from another clone"
+)
 
 // Fsck checks without changing anything. What is wrong with the repository or
 // the project is in the report; an error means the check could not be made.
 func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) {
-	if _, err := s.SettleRestore(ctx); err != nil {
-		return nil, err
+	if s.work != nil {
+		if _, err := s.SettleRestore(ctx); err != nil {
+			return nil, err
+		}
 	}
+	defer s.repo.HoldRefs(git.RefSpace)() // each run asks for its leases, conflicts, witnesses
 	f := &fsck{s: s, ctx: ctx, opt: opt, report: &FsckReport{}}
 	runs, err := f.runs()
 	if err != nil {
 		return nil, err
 	}
+	if err := f.chains(runs); err != nil {
+		return nil, err
+	}
+	f.comparedOnly()
 	for _, run := range runs {
-		if err := f.chain(run); err != nil {
-			return nil, err
-		}
 		if err := f.leases(strings.TrimPrefix(run.Name, git.RunRefPrefix)); err != nil {
 			return nil, err
 		}
@@ -89,9 +99,19 @@ func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) 
 		if err := f.known(); err != nil {
 			return nil, err
 		}
+		if err := f.goneWitnessed(); err != nil {
+			return nil, err
+		}
 	}
-	if err := f.work(); err != nil {
-		return nil, err
+	if opt.Run == "*" && len(runs) == 0 {
+		if err := f.unfetched(); err != nil {
+			return nil, err
+		}
+	}
+	if !f.bare() {
+		if err := f.work(); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortStableFunc(f.report.Findings, func(a, b Finding) int { return strings.Compare(a.Run, b.Run) })
 	return f.report, nil
@@ -103,6 +123,7 @@ type fsck struct {
 	opt    FsckOptions
 	mu     sync.Mutex
 	report *FsckReport
+	of     map[string][]int // run -> which findings are its
 	done   int
 	total  int
 	strict bool // rows of other tools must bear each other out, see borneOut
@@ -112,14 +133,59 @@ type fsck struct {
 	elsewhere map[string]bool
 	previous  map[git.OID]string
 
+	others map[otherRules]otherOps // operations of other rule sets that were not replayed
+
 	seen map[git.OID]seenOp // what operations were seen to do, beside their findings
 
-	witnessTips map[string][]git.OID // what witnesses said of every run; read once, by witnessed
+	// Segments of ledgers that one run after another holds, each looked at once.
+	heard onceSet // by heardIn
+	rows  onceSet // by rowsHold; they are rows
+	bring string  // how a run that is absent can be brought here
+
+	spoken map[string]*spoken // what witnesses said of every run; read once, by witnessed
+}
+
+// onceSet are objects that need not be looked at again.
+type onceSet struct {
+	mu   sync.Mutex
+	done map[git.OID]bool
+}
+
+// segments shows look each segment of a ledger that was not looked at yet, in order, until it refuses
+// one, which is then shown again; all is false when it did.
+func (o *onceSet) segments(r *treeReader, tree git.OID, l wire.Ledger, look func(data []byte) bool) (all bool, err error) {
+	segs, err := r.slots(tree, ledgerTreePath(l), false)
+	if err != nil {
+		return false, err
+	}
+	for _, oid := range segs {
+		o.mu.Lock()
+		done := o.done[oid]
+		o.mu.Unlock()
+		if done {
+			continue
+		}
+		data, err := r.blob(oid)
+		if err != nil || !look(data) {
+			return false, err
+		}
+		o.mu.Lock()
+		if o.done == nil {
+			o.done = make(map[git.OID]bool)
+		}
+		o.done[oid] = true
+		o.mu.Unlock()
+	}
+	return true, nil
 }
 
 func (f *fsck) find(v Finding) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = make(map[string][]int)
+	}
+	f.of[v.Run] = append(f.of[v.Run], len(f.report.Findings))
 	f.report.Findings = append(f.report.Findings, v)
 }
 
@@ -133,22 +199,34 @@ func (f *fsck) found() int {
 // fault turns an error met while checking into a finding. Errors that say
 // nothing about the repository (a cancelled context, git missing) stay errors.
 func (f *fsck) fault(run string, op git.OID, err error) error {
+	if err == nil {
+		return nil
+	}
+	e, err := f.blame(err)
+	if e != nil {
+		f.find(Finding{Code: e.Code, Run: run, Op: op, Message: e.Error(), Repair: e.Hint})
+	}
+	return err
+}
+
+// blame tells what an error says of the repository from what ends the check.
+func (f *fsck) blame(err error) (*git.Error, error) {
 	var e *git.Error
 	switch {
-	case err == nil:
-		return nil
 	case f.ctx.Err() != nil:
-		return context.Cause(f.ctx)
+		return nil, context.Cause(f.ctx)
 	case !errors.As(err, &e), e.Code == git.CodeGitFailed, e.Code == git.CodeGitMissing:
-		return err
+		return nil, err
 	}
-	f.find(Finding{Code: e.Code, Run: run, Op: op, Message: e.Error(), Repair: e.Hint})
-	return nil
+	return e, nil
 }
 
 // past are the archived runs that are here, under the names of runs.
 func (f *fsck) past() ([]git.Ref, error) {
 	tips, err := f.s.tips(f.ctx, archive.PastPrefix)
+	if err == nil && f.bare() {
+		err = f.withKept(tips)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -159,19 +237,33 @@ func (f *fsck) past() ([]git.Ref, error) {
 	return out, nil
 }
 
+// archivedTip is the newest operation of an archived run, "" for none.
+func (f *fsck) archivedTip(run string) (git.OID, error) {
+	if !f.bare() {
+		return f.s.archivedTip(f.ctx, run)
+	}
+	past, err := f.past()
+	for _, ref := range past {
+		if ref.Name == git.RunRefPrefix+run {
+			return ref.OID, nil
+		}
+	}
+	return "", err
+}
+
 // runs lists the refs to check.
 func (f *fsck) runs() ([]git.Ref, error) {
 	if f.opt.Run != "*" {
 		run := f.opt.Run
 		if run == "" {
-			run = f.s.currentRun()
+			run = f.s.CurrentRun()
 		}
 		if run == "" {
 			return nil, nil
 		}
 		tip, err := f.s.readRun(f.ctx, run)
 		if err == nil && tip == "" && f.opt.Run != "" {
-			tip, err = f.s.archivedTip(f.ctx, run)
+			tip, err = f.archivedTip(run)
 		}
 		if err != nil {
 			return nil, f.fault(run, "", err)
@@ -202,7 +294,7 @@ func (f *fsck) runs() ([]git.Ref, error) {
 		case ref.Target != "":
 			f.find(Finding{Code: git.CodeRefSymbolic, Run: run, Message: fmt.Sprintf("the ref %s is symbolic", ref.Name), Repair: "git symbolic-ref -d " + ref.Name})
 		case ref.Broken || ref.OID == "":
-			f.find(Finding{Code: git.CodeRefBroken, Run: run, Message: fmt.Sprintf("the ref %s holds no object id", ref.Name), Repair: "fetch the run from another clone"})
+			f.find(Finding{Code: git.CodeRefBroken, Run: run, Message: fmt.Sprintf("the ref %s holds no object id", ref.Name), Repair: fetchRun})
 		default:
 			out = append(out, ref)
 		}
@@ -210,87 +302,21 @@ func (f *fsck) runs() ([]git.Ref, error) {
 	return out, nil
 }
 
-// chain checks one run from its first operation to its tip.
-func (f *fsck) chain(ref git.Ref) error {
-	run := strings.TrimPrefix(ref.Name, git.RunRefPrefix)
-	f.report.Runs++
+// chains checks the runs from their first operations to their tips. Objects are checked beside that.
+func (f *fsck) chains(refs []git.Ref) error {
 	objects := make(chan error, 1)
-	go func() { objects <- f.objects(run, ref.OID) }()
-	err := f.operations(run, ref.OID)
+	go func() { objects <- f.objects(refs) }()
+	var err error
+	for _, ref := range refs {
+		f.report.Runs++
+		if err = f.operations(strings.TrimPrefix(ref.Name, git.RunRefPrefix), ref.OID); err != nil {
+			break
+		}
+	}
 	if oerr := <-objects; err == nil {
 		err = oerr
 	}
 	return err
-}
-
-// objects has git read every object of the run and check its hash.
-func (f *fsck) objects(run string, tip git.OID) error {
-	_, err := f.s.repo.Git.Run(f.ctx, nil, "rev-list", "--objects", "--verify-objects", "--quiet", string(tip), "--")
-	if err == nil || git.ExitCode(err) < 0 {
-		return err
-	}
-	// Git says that something is wrong, not reliably what: read one by one.
-	before := f.count()
-	if err := f.everyObject(run, tip); err != nil {
-		return err
-	}
-	if f.count() == before {
-		f.find(Finding{Code: git.CodeObjectCorrupt, Run: run, Message: "git finds damage in the run's objects: " + strings.TrimSpace(git.ComplaintOf(err)), Repair: "git fsck"})
-	}
-	return nil
-}
-
-func (f *fsck) count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.report.Findings)
-}
-
-// everyObject reads each object once and reports those that cannot be read.
-func (f *fsck) everyObject(run string, tip git.OID) error {
-	r := f.s.reader(f.ctx)
-	seen := make(map[git.OID]bool)
-	var tree func(oid, op git.OID) error
-	tree = func(oid, op git.OID) error {
-		if seen[oid] {
-			return nil
-		}
-		seen[oid] = true
-		list, err := r.entries(oid)
-		delete(r.known, oid)
-		delete(r.parsed, oid)
-		if err != nil {
-			return f.fault(run, op, err)
-		}
-		for _, e := range list {
-			switch {
-			case e.IsTree():
-				err = tree(e.OID, op)
-			case !seen[e.OID]:
-				seen[e.OID] = true
-				_, err = r.blob(e.OID)
-				err = f.fault(run, op, err)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for op := tip; op != ""; {
-		c, err := r.commit(op)
-		if err != nil {
-			return f.fault(run, op, err)
-		}
-		if err := tree(c.Tree, op); err != nil {
-			return err
-		}
-		if len(c.Parents) == 0 {
-			return nil
-		}
-		op = c.Parents[0]
-	}
-	return nil
 }
 
 // fsckChunk is how many operations one worker checks in a row. The first of
@@ -300,14 +326,19 @@ const fsckChunk = 64
 // operations checks the chain in chunks side by side: each operation is checked
 // against what the one before recorded, so the order of checking is free.
 func (f *fsck) operations(run string, tip git.OID) error {
-	ops, err := f.s.logFrom(f.ctx, tip, 0)
-	if err != nil {
-		// A damaged commit ends the log: everyObject names it.
-		if git.ExitCode(err) >= 0 {
-			f.find(Finding{Code: CodeChainBroken, Run: run, Message: "the chain of operations cannot be read to its beginning", Repair: "fetch the run from another clone"})
-			return nil
+	var ops []OpInfo
+	if err := f.s.walk(f.ctx, tip, func(op OpInfo) { ops = append(ops, op) }); err != nil {
+		// A damaged commit ends the log: objects names it.
+		if _, err := f.blame(err); err != nil {
+			return err
 		}
-		return err
+		f.find(Finding{
+			Code:    CodeChainBroken,
+			Run:     run,
+			Message: "the chain of operations cannot be read to its beginning",
+			Repair:  fetchRun,
+		})
+		return nil
 	}
 	slices.Reverse(ops)
 	f.mu.Lock()
@@ -367,7 +398,7 @@ func (f *fsck) shape(run string, ops []OpInfo, from int) {
 		switch {
 		case i < from:
 		case i > 0 && len(op.Parents) != 1:
-			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: fmt.Sprintf("the operation has %d predecessors", len(op.Parents)), Repair: "fetch the run from another clone"})
+			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: fmt.Sprintf("the operation has %d predecessors", len(op.Parents)), Repair: fetchRun})
 		case i == 0 && op.Name != "init_run" && op.Name != protocol.OpExternal:
 			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: "the run's first operation is " + cmp.Or(op.Name, "unnamed")})
 		}

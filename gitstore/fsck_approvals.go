@@ -3,6 +3,7 @@
 package gitstore
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -39,18 +40,62 @@ func (f *fsck) approvals(run string, ops []OpInfo) error {
 			Run:     run,
 			Op:      git.OID(v.Op),
 			Message: v.Message,
-			Repair:  "git agentxchain verify approvals --run " + run,
+			Repair:  f.inClone("git agentxchain verify approvals --run " + run),
 		})
 	}
 	return nil
 }
 
 // witnessed lists what witnesses said, of all runs at once: there may be thousands.
-func (f *fsck) witnessed() (tips map[string][]git.OID, err error) {
-	if f.witnessTips == nil {
-		f.witnessTips, err = f.s.witnessTips(f.ctx, "")
+func (f *fsck) witnessed() (said map[string]*spoken, err error) {
+	if f.spoken == nil {
+		f.spoken, err = f.s.spokenOf(f.ctx, "")
 	}
-	return f.witnessTips, err
+	return f.spoken, err
+}
+
+// goneWitnessed finds runs that an allowed signer saw and that are no longer here: neither among
+// the runs nor in the archive.
+func (f *fsck) goneWitnessed() error {
+	tips, err := f.witnessed()
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	if len(tips) == 0 {
+		return nil
+	}
+	here, err := f.s.tips(f.ctx, git.RunRefPrefix)
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	past, err := f.s.PastRuns(f.ctx)
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	list, err := f.s.ArchiveList(f.ctx)
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	for _, run := range slices.Sorted(maps.Keys(tips)) {
+		if here[run] != "" || past[run] != "" || list[run] != nil {
+			continue
+		}
+		said, err := f.s.judgeWitnesses(f.ctx, f.s.repo, run, tips[run], nil)
+		if err != nil {
+			return f.fault(run, "", err)
+		}
+		i := slices.IndexFunc(said, func(w *protocol.Witnessed) bool { return w.Code == protocol.FindWitnessLost })
+		if i < 0 {
+			continue // what others say of runs that were never here is nothing to believe
+		}
+		f.find(Finding{
+			Code:    protocol.FindWitnessLost,
+			Run:     run,
+			Message: said[i].Message + ": the run has no ref here and is not archived",
+			Repair:  f.inClone("git agentxchain sync") + ", or ask for operation " + said[i].Op + " in other clones",
+		})
+	}
+	return nil
 }
 
 // witnesses finds operations that a witness saw and the run does not hold any more.
@@ -59,7 +104,7 @@ func (f *fsck) witnesses(run string, ops []OpInfo) error {
 	if err != nil {
 		return f.fault(run, "", err)
 	}
-	if len(tips[run]) == 0 {
+	if tips[run] == nil {
 		return nil
 	}
 	chain := make(map[string]protocol.ChainOp, len(ops))
@@ -76,7 +121,7 @@ func (f *fsck) witnesses(run string, ops []OpInfo) error {
 				Code:    w.Code,
 				Run:     run,
 				Message: w.Message,
-				Repair:  "ask for operation " + w.Op + " in other clones; git agentxchain verify approvals --run " + run,
+				Repair:  "ask for operation " + w.Op + " in other clones; " + f.inClone("git agentxchain verify approvals --run "+run),
 			})
 		}
 	}

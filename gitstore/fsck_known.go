@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 const (
 	FindUnconfirmed = "gate_unconfirmed" // something rests on a step that cannot be applied again and no person confirmed
 	FindMissing     = "run_missing"      // the project knows of a run that is not here
+	FindUnfetched   = "runs_not_fetched" // there is no record here, and a remote was never asked for its own
 )
 
 // conclude judges a chain as a whole once its operations are checked.
@@ -31,7 +33,7 @@ func (f *fsck) conclude(run string, ops []OpInfo) {
 			Run:     run,
 			Op:      c.Op,
 			Message: "it says: " + c.String() + "; another tool or a restore did that, it cannot be applied again, and no person has confirmed it",
-			Repair:  "look at it with git agentxchain confirm --show; git agentxchain confirm answers for it",
+			Repair:  f.inClone("look at it with git agentxchain confirm --show; git agentxchain confirm answers for it"),
 			Note:    !f.opt.Replay,
 		})
 	}
@@ -40,17 +42,22 @@ func (f *fsck) conclude(run string, ops []OpInfo) {
 	v := &Verdict{Run: run}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, x := range f.report.Findings {
-		if x.Run == run && x.Op != "" && !x.Note && x.Code != FindUnconfirmed {
-			v.Findings = append(v.Findings, x)
+	var at []*Finding // at an operation
+	for _, i := range f.of[run] {
+		if x := &f.report.Findings[i]; x.Op != "" && !x.Note && x.Code != FindUnconfirmed {
+			at = append(at, x)
+			v.Findings = append(v.Findings, *x)
 		}
 	}
 	v.sortFindings(ops)
-	if v.Good == "" {
-		return
-	}
-	for i := range f.report.Findings {
-		if x := &f.report.Findings[i]; x.Run == run && x.Op != "" && !x.Note && (x.Repair == "" || x.Repair == repairHint) && x.Code != FindUnconfirmed {
+	for _, x := range at {
+		switch {
+		case x.Repair != "" && x.Repair != repairHint:
+		case v.Good == "":
+			x.Repair = fetchRun
+		case f.bare():
+			x.Repair = goBack(run, v.Good, ops[len(ops)-1].Op)
+		default:
 			x.Repair = fmt.Sprintf("git agentxchain repair --from-op %s --run %s", v.Good.Short(), run)
 		}
 	}
@@ -73,7 +80,8 @@ func (f *fsck) known() error {
 		return err
 	}
 	have = append(have, past...)
-	// An operation that lost when two sides were joined is kept by its conflict.
+	// An operation that lost when two sides were joined, or that both sides had, is kept by its
+	// conflict.
 	lost, err := f.s.tips(f.ctx, ConflictRefPrefix)
 	if err != nil {
 		return err
@@ -93,18 +101,16 @@ func (f *fsck) missing(have []git.Ref) error {
 		}
 	}
 	s := f.s
-	if data, _, ok, err := s.work.read(string(wire.DocState), maxDocument); err == nil {
-		if run, err := runOf(document{data, ok}); err == nil && run != "" {
-			// One that another tool began is recorded by the next command.
-			if c := s.readCache(); c != nil && c.Run == run {
-				note(run, string(wire.DocState))
-			}
-		}
+	if !f.bare() {
+		f.namedInState(note)
 	}
 	if err := f.namedInCommits(note); err != nil {
 		return err
 	}
 	f.namedInLedgers(note)
+	if err := f.namedAsSeen(note); err != nil {
+		return err
+	}
 	for _, ref := range have {
 		delete(known, strings.TrimPrefix(ref.Name, git.RunRefPrefix))
 	}
@@ -113,55 +119,146 @@ func (f *fsck) missing(have []git.Ref) error {
 	if err != nil {
 		return err
 	}
-	ends := make(map[git.OID]bool, len(archived))
+	if f.bare() {
+		f.unkept(archived, have)
+	}
+	held := make(map[git.OID]bool, len(archived)+len(have))
 	for run, e := range archived {
 		delete(known, run)
-		ends[git.OID(e.Op)] = true
+		held[git.OID(e.Op)] = true
+	}
+	for _, ref := range have {
+		held[ref.OID] = true
 	}
 	f.mu.Lock()
 	elsewhere := maps.Clone(f.elsewhere)
 	previous := maps.Clone(f.previous)
 	f.mu.Unlock()
-	for op, run := range previous {
-		if !ends[op] && !slices.ContainsFunc(have, func(r git.Ref) bool { return f.leadsTo(r.OID, op) }) {
-			f.absent("", fmt.Sprintf("run %s names operation %s as the last one of the run before it, and no run here holds that", run, op.Short()))
+	// Most runs are left at the operation that the next one names.
+	maps.DeleteFunc(previous, func(op git.OID, _ string) bool { return held[op] })
+	if len(previous) > 0 {
+		if held, err = f.kept(have); err != nil {
+			return err
 		}
+	}
+	for _, op := range slices.Sorted(maps.Keys(previous)) {
+		if !held[op] {
+			f.absent("", fmt.Sprintf("run %s names operation %s as the last one of the run before it, and no run here holds that", previous[op], op.Short()))
+		}
+	}
+	here := "this clone"
+	if f.bare() {
+		here = "this repository"
 	}
 	for _, run := range slices.Sorted(maps.Keys(known)) {
 		if !elsewhere[run] {
-			f.absent(run, fmt.Sprintf("run %s is named by %s, and has no record in this clone", run, known[run]))
+			f.absent(run, fmt.Sprintf("run %s is named by %s, and has no record in %s", run, known[run], here))
 		}
 	}
 	return nil
 }
 
+// namedInState notes the run of the work tree. One that another tool began is recorded by the next
+// command.
+func (f *fsck) namedInState(note func(run, where string)) {
+	data, _, ok, err := f.s.work.read(string(wire.DocState), maxDocument)
+	if err != nil {
+		return
+	}
+	if run, err := runOf(document{data, ok}); err == nil && run != "" {
+		if c := f.s.readCache(); c != nil && c.Run == run {
+			note(run, string(wire.DocState))
+		}
+	}
+}
+
 func (f *fsck) absent(run, message string) {
-	remote := "REMOTE"
-	if out, err := f.s.repo.Git.Run(f.ctx, nil, "remote"); err == nil {
-		if name, _, _ := strings.Cut(string(out), "\n"); name != "" {
-			remote = quote(name)
+	switch {
+	case f.bring != "":
+	case f.bare():
+		f.bring = "git agentxchain sync --forget RUN in a clone that has it; git agentxchain fsck --against there names what is lost"
+	default:
+		f.bring = "git fetch REMOTE '" + git.RunRefPrefix + "*:" + git.RunRefPrefix + "*', from a clone or server that has it"
+		if out, err := f.s.repo.Git.Run(f.ctx, nil, "remote"); err == nil {
+			if name, _, _ := strings.Cut(string(out), "\n"); name != "" {
+				f.bring = "git agentxchain sync " + quote(name) + ", or another remote that has it"
+			}
 		}
 	}
 	f.find(Finding{
 		Code:    FindMissing,
 		Run:     run,
 		Message: message,
-		Repair:  "git fetch " + remote + " 'refs/agentxchain/runs/*:refs/agentxchain/runs/*', from a clone or server that has it",
+		Repair:  f.bring,
 		Note:    !f.opt.Replay,
 	})
 }
 
-// leadsTo reports whether an operation is in the chain that ends at tip.
-func (f *fsck) leadsTo(tip, op git.OID) bool {
-	in, err := f.s.repo.Ancestor(f.ctx, op, tip)
-	return err == nil && in
+// unfetched keeps a clone without any record from being taken for one in which nothing is wrong.
+func (f *fsck) unfetched() error {
+	if f.bare() {
+		return nil // which of its remotes' refs a mirror takes is its own affair
+	}
+	run, remote, err := f.s.Elsewhere(f.ctx)
+	if err != nil || remote == "" {
+		return err
+	}
+	v := Finding{
+		Code:    FindMissing,
+		Run:     run,
+		Message: oneLine(remote) + " has run " + run + ", and there is no record of any run in this clone",
+		Repair:  "git agentxchain sync " + quote(remote),
+	}
+	if run == "" {
+		v.Code, v.Note = FindUnfetched, !f.opt.Replay
+		v.Message = "there is no record of any run in this clone, and the runs of " + oneLine(remote) + " were never fetched"
+	}
+	f.find(v)
+	return nil
+}
+
+// kept are the operations that refs lead to, and those that were decided again when two sides of a run
+// were joined: each is held by what it became. Each is read once, however many refs lead to it.
+func (f *fsck) kept(have []git.Ref) (map[git.OID]bool, error) {
+	r := f.s.reader(f.ctx)
+	ends := f.s.repo.ShallowCommits()
+	out, origins := make(map[git.OID]bool), make(map[git.OID]bool)
+	for _, ref := range have {
+		for todo := []git.OID{ref.OID}; len(todo) > 0; {
+			op := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if out[op] {
+				continue
+			}
+			c, err := r.commit(op)
+			if err != nil {
+				if _, err := f.blame(err); err != nil {
+					return nil, err
+				}
+				continue // what cannot be read is among the findings
+			}
+			out[op] = true
+			if origin := trailer(c.Message, trailerOrigin); origin != "" {
+				origins[git.OID(origin)] = true
+			}
+			if !ends[op] {
+				todo = append(todo, c.Parents...)
+			}
+		}
+	}
+	maps.Copy(out, origins)
+	return out, nil
 }
 
 // namedInCommits notes the runs that trailers of the project's commits name.
 func (f *fsck) namedInCommits(note func(run, where string)) error {
+	from := "HEAD"
+	if f.bare() {
+		from = "--branches" // HEAD may lead nowhere on a server
+	}
 	out, err := f.s.repo.Git.Run(f.ctx, nil, "log", "-z", "--no-show-signature", "--no-color", "--no-decorate",
 		fmt.Sprintf("--max-count=%d", maxTrailerCommits), "--grep=^"+trailerRun+": ",
-		"--format=tformat:%h%x1f%(trailers:key="+trailerRun+",valueonly,separator=%x1f)", "HEAD", "--")
+		"--format=tformat:%h%x1f%(trailers:key="+trailerRun+",valueonly,separator=%x1f)", from, "--")
 	if err != nil {
 		if f.ctx.Err() != nil {
 			return context.Cause(f.ctx)
@@ -179,6 +276,18 @@ func (f *fsck) namedInCommits(note func(run, where string)) error {
 	return nil
 }
 
+// namedAsSeen notes the runs that this clone has seen on remotes.
+func (f *fsck) namedAsSeen(note func(run, where string)) error {
+	seen, err := f.s.tips(f.ctx, SeenRefPrefix)
+	for name := range seen {
+		remote, run := path.Split(name)
+		if dir := path.Base(remote); dir != "archive" && dir != "archive-list" {
+			note(run, "what was seen on "+oneLine(path.Clean(remote)))
+		}
+	}
+	return err
+}
+
 // namedInLedgers notes the runs that rows name, of the working files and of those
 // that are committed.
 func (f *fsck) namedInLedgers(note func(run, where string)) {
@@ -192,8 +301,10 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 	repo := f.s.repo
 	head, err := repo.Git.Run(f.ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
-		if data, _, ok, err := f.s.work.read(l.Path(), maxLedger); err == nil && ok {
-			rows(data, l.Path())
+		if !f.bare() {
+			if data, _, ok, err := f.s.work.read(l.Path(), maxLedger); err == nil && ok {
+				rows(data, l.Path())
+			}
 		}
 		if err == nil {
 			if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.s.prefix+l.Path()); err == nil {
@@ -237,12 +348,16 @@ func (f *fsck) heritage(r *treeReader, op OpInfo) error {
 		f.mu.Unlock()
 		return nil
 	}
+	return f.heardIn(r, op.Tree)
+}
+
+// heardIn is heardOf of the ledgers of a run's first operation. They begin with what those of the run
+// before held, so each segment is read once.
+func (f *fsck) heardIn(r *treeReader, tree git.OID) error {
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
-		data, err := r.readLedger(op.Tree, l)
-		if err != nil {
+		if _, err := f.heard.segments(r, tree, l, func(data []byte) bool { f.heardOf(data); return true }); err != nil {
 			return err
 		}
-		f.heardOf(data)
 	}
 	return nil
 }

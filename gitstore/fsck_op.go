@@ -96,6 +96,19 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newes
 		if err != nil {
 			return false, false, false, err
 		}
+		if rec.Rules != protocol.RuleSet {
+			if len(diffs) == 0 && p.milder {
+				diffs = []string{"today's rules would refuse it"}
+			}
+			if len(diffs) > 0 {
+				f.compareOnly(op, rec.Rules, diffs[0])
+				rec.Op = nil // from here on it is what cannot be applied again
+				if err := f.structure(p, op, rec, prev, newest, say); err != nil {
+					return false, false, true, err
+				}
+				return false, false, true, f.unreplayed(p, op, rec, prev, say)
+			}
+		}
 		for _, d := range diffs {
 			say(FindReplay, "", "%s", d)
 		}
@@ -108,6 +121,10 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newes
 			return true, true, false, err
 		}
 		replayed = true
+	}
+	if f.opt.Replay && rec.Name != protocol.OpExternal && !protocol.Replays(rec.Rules) {
+		first, last := protocol.RuleSets()
+		f.compareOnly(op, rec.Rules, fmt.Sprintf("this version replays those of %d to %d", first, last))
 	}
 	// Nothing is applied again then; what is open is only a note.
 	if c, ok := rec.Op.(*protocol.Confirm); ok && !f.opt.Replay && len(op.Parents) == 1 && git.OID(c.Upto) == op.Parents[0] {
@@ -170,6 +187,14 @@ func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev git.
 		}
 	}
 	for _, l := range wire.Ledgers() {
+		if prev == "" {
+			if hold, err := f.rowsHold(r, op.Tree, l); hold || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
 		diff, err := r.diffLedger(prev, op.Tree, l)
 		if err != nil {
 			return err
@@ -194,6 +219,18 @@ func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev git.
 	}
 	r.forget(r.rightEdge(op.Tree))
 	return nil
+}
+
+// rowsHold reports whether a ledger of a run's first operation consists of rows. It begins with what the
+// ledger of the run before held, so each segment is read once; false leaves it to who names the line.
+func (f *fsck) rowsHold(r *treeReader, tree git.OID, l wire.Ledger) (bool, error) {
+	if !l.JSONL() {
+		_, err := r.slots(tree, ledgerTreePath(l), false)
+		return err == nil, err
+	}
+	return f.rows.segments(r, tree, l, func(data []byte) bool {
+		return len(data) > 0 && data[len(data)-1] == '\n' && checkAppended(l, 0, data) == nil
+	})
 }
 
 func (f *fsck) checkState(p *replayer, op OpInfo, data []byte, say func(code, path, format string, args ...any)) {

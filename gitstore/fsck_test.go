@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // fsck runs a check with replay.
@@ -64,14 +66,14 @@ func TestReplaySpeed(t *testing.T) {
 	}
 	start := time.Now()
 	f := &fsck{s: d.store, ctx: context.Background(), opt: FsckOptions{Replay: true}, report: &FsckReport{}}
-	run := d.store.currentRun()
+	run := d.store.CurrentRun()
 	tip, _ := d.store.readRun(f.ctx, run)
 	if err := f.operations(run, tip); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println("replay only", time.Since(start), float64(f.report.Ops)/time.Since(start).Seconds())
 	start = time.Now()
-	if err := f.objects(run, tip); err != nil {
+	if err := f.objects([]git.Ref{{Name: git.RunRefPrefix + run, OID: tip}}); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println("objects", time.Since(start))

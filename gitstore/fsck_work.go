@@ -16,7 +16,7 @@ import (
 // work checks what lies in the work tree, reading every governed file: a stat
 // cache is not asked.
 func (f *fsck) work() error {
-	current := f.s.currentRun()
+	current := f.s.CurrentRun()
 	if f.opt.Run == "" || f.opt.Run == "*" || f.opt.Run == current {
 		if err := f.workFiles(current); err != nil {
 			return err
@@ -46,8 +46,12 @@ func (f *fsck) workFiles(run string) error {
 	}
 	if tip == "" {
 		// What the next command refuses is a finding, and no note that it will be recorded.
-		if _, err := s.inspect(f.ctx); err != nil {
+		in, err := s.inspect(f.ctx)
+		if err != nil {
 			return f.fault(run, "", err)
+		}
+		if in.lost != nil {
+			return nil // known names it
 		}
 		f.find(Finding{Code: FindWork, Run: run, Path: string(wire.DocState), Note: true,
 			Message: "another tool began the run, and its rows account for it; a person takes it up with git agentxchain repair --adopt"})

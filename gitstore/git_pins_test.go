@@ -83,7 +83,7 @@ func (p *planted) ran() string {
 // TestNothingPlantedRuns tries each way a repository can make git start a program.
 // Every one is shown to work with a plain git first.
 func TestNothingPlantedRuns(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	attributes := func(p *planted) { p.file(filepath.Join(p.Dir, ".git/info/attributes"), "* filter=x diff=x merge=x\n") }
 	set := func(key string) func(*planted) {
 		return func(p *planted) { p.Git("config", key, p.shell) }

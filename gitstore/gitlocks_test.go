@@ -62,7 +62,7 @@ func lockFiles(t testing.TB, dir string) []string {
 // TestKilledGitLeavesNothing kills the git that moves the ref of an operation, alone
 // or with the command that started it: the next command goes on at once.
 func TestKilledGitLeavesNothing(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	needStrace(t)
 	formats := []testrepo.Options{{}, {ObjectFormat: git.FormatSHA256, LinkedWorktree: true}}
 	if testrepo.HasReftable() {
@@ -119,7 +119,7 @@ func TestKilledGitLeavesNothing(t *testing.T) {
 // TestKilledCheckpointLeavesNothing kills git commit in each of its renamings: the
 // next checkpoint commits the very same, or finds that it was committed.
 func TestKilledCheckpointLeavesNothing(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	needStrace(t)
 	kills := 0
 	for n := 2; n <= 13; n++ {

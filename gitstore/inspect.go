@@ -37,6 +37,7 @@ type inspection struct {
 	arrived []Arrival // decisions of people that came with the chain just now
 	past    []Arrival // and before, the newest few
 	before  *recorded // the run this work tree was in before sitIdle or sitAdopt, or nil
+	lost    *LostRun  // sitAdopt: the run was on record, and its ref is gone; nil where it was not
 	forward *workPlan // sitBehind: what brings the files to tip
 	steps   int       // sitBehind: operations between the files and tip, 0 when unknown
 }
@@ -124,6 +125,9 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 	}
 	if tip == "" {
 		in.sit = sitAdopt
+		if in.lost, err = s.lostRef(ctx, run, cache); err != nil {
+			return nil, "", err
+		}
 		if err := s.checkContinuity(in); err != nil {
 			return in, run, err
 		}
@@ -331,6 +335,9 @@ func (in *inspection) notice() string {
 	case sitExternal:
 		return "another tool changed " + in.changedFiles() + "; the next command will record it"
 	case sitAdopt:
+		if in.lost != nil {
+			return in.lost.message(in.run) + ": " + in.lost.Command()
+		}
 		return fmt.Sprintf("another tool began run %s; nothing of it is on record before a person has taken it up: git agentxchain repair --adopt", in.run)
 	}
 	return ""

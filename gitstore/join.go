@@ -7,7 +7,6 @@ package gitstore
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -57,7 +56,7 @@ type sideOp struct {
 // joinRun computes the join of a run and writes its objects; no ref moves. The caller
 // holds the lock, and has believed both tips.
 func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, reindex Reindex) (*Joined, error) {
-	base, err := s.mergeBase(ctx, ours, theirs)
+	base, err := s.repo.MergeBase(ctx, ours, theirs)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +78,14 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 	}
 	lost := make(map[string]bool) // turns that operations which do not hold gave
 	err = s.eachOp(ctx, base, ours, func(o sideOp) error {
+		same := len(j.Same)
 		next, err := s.joinOp(ctx, j, cur, o, their, lost, reindex)
-		if err == nil && next != nil {
+		switch {
+		case err != nil:
+		case next != nil:
 			cur = next
+		case o.info.Op == ours && len(j.Same) > same:
+			err = s.keepSame(ctx, j, cur.op, o)
 		}
 		return err
 	})
@@ -96,15 +100,6 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 func foreignRun(name string, tip git.OID) *git.Error {
 	return git.Errorf(CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here", name, tip.Short()).
 		WithHint("it is another run under the same name: ask the person who pushed it")
-}
-
-// mergeBase is the newest operation both sides have, "" for none.
-func (s *Store) mergeBase(ctx context.Context, a, b git.OID) (git.OID, error) {
-	out, err := s.repo.Git.Run(ctx, nil, "merge-base", string(a), string(b))
-	if git.ExitCode(err) == 1 {
-		return "", nil
-	}
-	return git.OID(strings.TrimSpace(string(out))), err
 }
 
 // eachOp replays the operations after base up to tip, oldest first.
@@ -172,10 +167,14 @@ func (r *treeReader) recordOf(tree git.OID) (*protocol.Record, error) {
 	if !ok {
 		return nil, malformed(tree, "there is no %s", treeRecord)
 	}
-	return protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
+	rec, err := protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
 		data, _, err := r.file(tree, treeEvidence+"/"+digest)
 		return data, err
 	})
+	if err != nil {
+		return nil, malformed(tree, "%s: %v", treeRecord, err)
+	}
+	return rec, nil
 }
 
 // joinOp decides on one operation of ours and records what came of it. The result is
@@ -206,7 +205,15 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 		return nil, err
 	}
 	as := JoinedOp{Origin: o.info.Op, Name: o.info.Name, Turn: o.info.Turn}
-	tr, refusal := protocol.Join(their, snap, o.rec, o.before, o.was)
+	rec, there, refusal, err := onRowThere(cur.r, cur.root, o.rec, lost)
+	if err != nil {
+		return nil, err
+	}
+	var tr *protocol.Transition
+	if refusal == nil && !there {
+		o.rec = rec
+		tr, refusal = protocol.Join(their, snap, rec, o.before, o.was)
+	}
 	if refusal != nil && refusal.Reason == protocol.JoinRefused && lost[o.info.Turn] {
 		refusal = protocol.FollowsFrom(o.info.Turn)
 	}
@@ -221,6 +228,13 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 		return nil, nil
 	}
 	made, err := s.landOp(ctx, j, cur, o, tr, snap, cfgTree, reindex)
+	if git.CodeOf(err) == CodeLedgerTampered && len(tr.Amends) > 0 {
+		return nil, s.conflict(ctx, j, cur.op, o, &protocol.JoinRefusal{
+			Reason:  protocol.JoinRefused,
+			Message: "it changes a row of a ledger that is another one there",
+			Ways:    []string{protocol.WayReissue, protocol.WayDrop},
+		})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,10 @@ package gitstore
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -115,7 +116,7 @@ func (e *ledgerEdit) write(t *treeEdit) (n, tail int, err error) {
 }
 
 // amendWorking applies amendments to the bytes of a working ledger.
-func amendWorking(data []byte, amends []protocol.Amend) ([]byte, bool) {
+func amendWorking(data []byte, amends []ledger.Amend) ([]byte, bool) {
 	data = bytes.Clone(data)
 	for _, a := range amends {
 		at := findLine(data, a.Old)
@@ -140,6 +141,27 @@ func (r *treeReader) readLedger(root git.OID, l wire.Ledger) ([]byte, error) {
 			return nil, err
 		}
 		out = append(out, seg...)
+	}
+	return out, nil
+}
+
+// ledgerEnd reads the end of a ledger, n bytes or more, or all there is: the ledger of a run's first
+// operation holds the rows of every run before it.
+func (r *treeReader) ledgerEnd(root git.OID, l wire.Ledger, n int) ([]byte, error) {
+	segs, err := r.slots(root, ledgerTreePath(l), false)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for _, oid := range slices.Backward(segs) {
+		if len(out) >= n {
+			break
+		}
+		seg, err := r.blob(oid)
+		if err != nil {
+			return nil, err
+		}
+		out = append(slices.Clone(seg), out...)
 	}
 	return out, nil
 }

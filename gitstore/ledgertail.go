@@ -5,7 +5,7 @@ package gitstore
 import (
 	"bytes"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,7 +16,7 @@ const tailWindow = 128 << 10
 // amendTail returns the write that amends a working ledger of the given size and
 // appends to it, touching only its end. ok is false when a line to amend lies
 // further back, or when the ledger would not grow.
-func (s *Store) amendTail(l wire.Ledger, size int64, amends []protocol.Amend, appended []byte) (w ledgerWrite, ok bool, err error) {
+func (s *Store) amendTail(l wire.Ledger, size int64, amends []ledger.Amend, appended []byte) (w ledgerWrite, ok bool, err error) {
 	window, err := s.work.readTail(l.Path(), size, int(min(size, tailWindow)))
 	if err != nil {
 		return w, false, unreadable(l.Path(), err)

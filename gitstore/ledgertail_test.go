@@ -13,6 +13,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +25,7 @@ func (d *driver) checkpointOp(v *View) protocol.Operation {
 		d.t.Fatal(rows, err)
 	}
 	head := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", "HEAD"))
-	return &protocol.Checkpoint{TurnID: v.Index.LastRow.String("turn_id"), Row: protocol.NewBlob(rows[0].Raw), Commit: head}
+	return &protocol.Checkpoint{TurnID: v.Index.LastRow.String("turn_id"), Row: evidence.NewBlob(rows[0].Raw), Commit: head}
 }
 
 // A checkpoint changes the end of history.jsonl and nothing before it.
@@ -125,8 +127,8 @@ func TestAmendTailFarBack(t *testing.T) {
 	b.WriteString("{\"last\":1}\n")
 	d.write(name, b.String())
 	size := int64(b.Len())
-	amend := func(old, now string) []protocol.Amend {
-		return []protocol.Amend{{Ledger: wire.LedgerHistory, Old: []byte(old), New: []byte(now)}}
+	amend := func(old, now string) []ledger.Amend {
+		return []ledger.Amend{{Ledger: wire.LedgerHistory, Old: []byte(old), New: []byte(now)}}
 	}
 	w, ok, err := d.store.amendTail(wire.LedgerHistory, size, amend(`{"last":1}`, `{"last":1,"c":2}`), []byte("{\"z\":1}\n"))
 	if err != nil || !ok || string(w.data) != ",\"c\":2}\n{\"z\":1}\n" || string(w.old) != "}\n" || w.offset != size-2 {
@@ -139,7 +141,7 @@ func TestAmendTailFarBack(t *testing.T) {
 		t.Error("written over a file of another length")
 	}
 	d.write(name, b.String())
-	for what, a := range map[string][]protocol.Amend{
+	for what, a := range map[string][]ledger.Amend{
 		"beyond the window": amend(`{"first":1}`, `{"first":1,"c":2}`),
 		"not there":         amend(`{"none":1}`, `{"none":1,"c":2}`),
 		"shorter":           amend(`{"last":1}`, `{}`),

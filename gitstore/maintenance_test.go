@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -35,7 +36,7 @@ func noKeeps(t *testing.T, d *driver) {
 var maintenances = map[string][][]string{
 	"repack and prune": {{"repack", "-adq"}, {"prune", "--expire=now"}},
 	"gc":               {{"gc", "-q", "--prune=now"}},
-	"cruft":            {{"gc", "-q", "--cruft", "--prune=now"}},
+	"cruft":            {{"-c", "gc.cruftPacks=true", "gc", "-q", "--prune=now"}}, // since git 2.37
 	"geometric":        {{"repack", "-dq", "--geometric=2"}, {"prune", "--expire=now"}},
 	"multi-pack-index": {{"multi-pack-index", "write"}, {"multi-pack-index", "expire"}, {"multi-pack-index", "repack", "--batch-size=0"},
 		{"repack", "-adq"}, {"prune", "--expire=now"}},
@@ -191,6 +192,53 @@ func TestHoldOfAKilledCommand(t *testing.T) {
 	}
 	noKeeps(t, e)
 	e.clean()
+}
+
+// TestHoldThatAPowerCutTook has files that hold packs whose contents were lost: one that nothing is beside is
+// removed when it lies still, any other may be a person's.
+func TestHoldThatAPowerCutTook(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	repo := opened(t, r)
+	dir := filepath.Join(repo.ObjectsDir, "pack")
+	for _, c := range []struct {
+		name, data string
+		age        time.Duration
+		index      bool
+		goes       bool
+	}{
+		{"empty", "", time.Minute, false, true},
+		{"zeros", "\x00\x00\x00", time.Minute, false, true},
+		{"half", `{"owner_pid":12,"acq`, time.Minute, false, true},
+		{"of now", "", 0, false, false},
+		{"with its pack", "", time.Minute, true, false},
+		{"of a person", "precious\n", time.Minute, false, false},
+	} {
+		pack := filepath.Join(dir, "pack-"+strings.Repeat("1", 40))
+		for _, ext := range []string{git.KeepExt, ".pack", ".idx"} {
+			data := ""
+			if ext == git.KeepExt {
+				data = c.data
+			} else if ext == ".idx" && !c.index {
+				continue
+			}
+			if err := os.WriteFile(pack+ext, []byte(data), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			at := time.Now().Add(-c.age)
+			if err := os.Chtimes(pack+ext, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if stale := repo.StaleHolds(true); (len(stale) == 1) != c.goes {
+			t.Errorf("%s: %v", c.name, stale)
+		}
+		if _, err := os.Lstat(pack + ".pack"); (err != nil) != c.goes {
+			t.Errorf("%s: the pack: %v", c.name, err)
+		}
+		for _, ext := range []string{git.KeepExt, ".pack", ".idx"} {
+			_ = os.Remove(pack + ext)
+		}
+	}
 }
 
 // TestMaintenanceDuringACheckpoint has git's own hooks clean the repository up in the

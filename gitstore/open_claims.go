@@ -118,6 +118,9 @@ const PurposeAdopt = "adopt"
 // unadopted is the refusal to go on with a run that another tool began and no person
 // has taken up.
 func (in *inspection) unadopted() error {
+	if in.lost != nil {
+		return git.Errorf(FindMissing, nil, "%s", in.lost.message(in.run)).WithHint("%s", in.lost.hint())
+	}
 	return git.Errorf(protocol.CodeConfirmationRequired, nil, "another tool began run %s; nothing of it is on record here, and no person has taken it up", in.run).
 		WithHint("a person runs git agentxchain repair --adopt, which shows the run and the rows that account for it first")
 }

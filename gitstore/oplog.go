@@ -13,7 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -54,9 +54,9 @@ func (s *Store) Runs(ctx context.Context) ([]git.Ref, error) {
 	return out, nil
 }
 
-// currentRun returns the run of this work tree: the one state.json names, else
+// CurrentRun returns the run of this work tree: the one state.json names, else
 // the one the cache remembers.
-func (s *Store) currentRun() string {
+func (s *Store) CurrentRun() string {
 	if data, _, ok, err := s.work.read(string(wire.DocState), maxDocument); err == nil {
 		if run, err := runOf(document{data, ok}); err == nil && run != "" {
 			return run
@@ -99,7 +99,7 @@ var errLogForm = git.Errorf(git.CodeGitFailed, nil, "git log answered in a form 
 // readOps reads the operations that git log is asked for.
 func (s *Store) readOps(ctx context.Context, stdin []byte, which ...string) ([]OpInfo, error) {
 	out, err := s.repo.Git.Run(ctx, stdin, logArgs(which...)...)
-	if err != nil {
+	if err != nil || len(out) == 0 {
 		return nil, err
 	}
 	fields := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
@@ -190,8 +190,8 @@ func (op *OpInfo) readMessage(msg string) {
 // LedgerChange is what an operation did to one ledger.
 type LedgerChange struct {
 	Ledger   wire.Ledger
-	Appended []string         // lines, without line feeds
-	Amended  []protocol.Amend // lines replaced in place
+	Appended []string       // lines, without line feeds
+	Amended  []ledger.Amend // lines replaced in place
 	// Rewritten says how the ledger differs when it is not the one before with
 	// lines added or amended; a person accepted that, or fsck has a finding.
 	Rewritten string

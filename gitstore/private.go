@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// refuseLinks refuses links in place of our directories of this work tree and of
-// those all work trees share, and of the files in them.
+// refuseLinks refuses links, and what is no directory, in place of our directories of this work tree
+// and of those all work trees share, and links in place of the files in them.
 func (s *Store) refuseLinks() error {
 	dirs := []string{filepath.Join(s.repo.GitDir, git.PrivateName), s.cacheDir()}
 	if s.repo.CommonDir != s.repo.GitDir {
@@ -28,6 +28,9 @@ func (s *Store) refuseLinks() error {
 		}
 		if fi.Mode()&fs.ModeSymlink != 0 {
 			return git.LinkedPrivate(dir)
+		}
+		if !fi.IsDir() {
+			return git.NoPrivateDir(dir)
 		}
 		list, err := os.ReadDir(dir)
 		if err != nil {

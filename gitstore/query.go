@@ -82,6 +82,30 @@ func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*o
 	return out, nil
 }
 
+// ViewRows is TailRows of the run as v shows it: of the record where the working files are behind it, so
+// that all that is read of a run tells of the same operation.
+func (s *Store) ViewRows(ctx context.Context, v *View, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error) {
+	if v == nil || v.behind == nil {
+		return s.TailRows(ctx, l, n, keep)
+	}
+	var out []run.Line
+	for line, err := range (&RecordedRun{Run: v.Run, Op: v.Op, rec: v.behind}).Rows(l) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if keep != nil && !keep(line.Row) {
+			continue
+		}
+		if out = append(out, line); n > 0 && len(out) > n {
+			out = out[1:]
+		}
+	}
+	return out, nil
+}
+
 // linesBackwards yields the non-blank lines of f from the last to the first. A
 // yielded line is valid until the next one is asked for.
 func linesBackwards(ctx context.Context, f *os.File) iter.Seq2[[]byte, error] {

@@ -40,7 +40,25 @@ func (s *Store) newest(ctx context.Context, run string) (git.OID, error) {
 	if err == nil && op == "" {
 		err = noRun(run)
 	}
-	return op, err
+	if err != nil {
+		return "", err
+	}
+	return op, s.operationOf(ctx, run, op)
+}
+
+// operationOf refuses what a run's ref leads to and is no operation of the run. Git would list the
+// commits of another history as operations, and of a tree or a blob none.
+func (s *Store) operationOf(ctx context.Context, run string, op git.OID) error {
+	c, err := s.reader(ctx).commit(op)
+	if err != nil {
+		return err
+	}
+	var info OpInfo
+	if info.readMessage(c.Message); info.Name == "" || info.Run != run {
+		return git.Errorf(CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it", run, op.Short()).
+			WithHint("git agentxchain fsck --run %s, then fetch the run's ref from another clone", run)
+	}
+	return nil
 }
 
 // OpenRun opens a run at operation op, the newest one when op is "". An empty run is
@@ -83,7 +101,7 @@ func (s *Store) newestOf(ctx context.Context, run string) (string, git.OID, erro
 // orCurrent is a run, or the one of this work tree when run is "".
 func (s *Store) orCurrent(ctx context.Context, run string) (string, error) {
 	if run == "" {
-		run = s.currentRun()
+		run = s.CurrentRun()
 	}
 	if run == "" {
 		return "", s.noRunHere(ctx)

@@ -43,6 +43,9 @@ const (
 // TrackingPrefix is where the runs of a remote are seen, ending in a slash.
 func TrackingPrefix(remote string) string { return remoteRefs + remote + "/agentxchain/runs/" }
 
+// trackingSpace is where all is seen that a remote has of ours, ending in a slash.
+func trackingSpace(remote string) string { return remoteRefs + remote + "/agentxchain/" }
+
 // trackingConflicts is the same for conflicts.
 func trackingConflicts(remote string) string { return remoteRefs + remote + "/agentxchain/conflicts/" }
 
@@ -62,6 +65,7 @@ func RunRefspecs(remote string) []string {
 		"+" + ConflictRefPrefix + "*:" + trackingConflicts(remote) + "*",
 		"+" + archive.ListPrefix + "*:" + trackingArchive(remote) + "*",
 		"+" + WitnessRefPrefix + "*:" + trackingWitnesses(remote) + "*",
+		"+" + InitiativeRefPrefix + "*:" + TrackingInitiatives(remote) + "*",
 	}
 }
 
@@ -109,11 +113,12 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 
 // gitSetting is a value of git's configuration, "" when there is none.
 func gitSetting(ctx context.Context, r *git.Repository, key string) string {
-	out, err := r.Git.Run(ctx, nil, "config", "--get", key)
+	list, err := r.Config(ctx)
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(out))
+	value, _ := list.Last(key)
+	return strings.TrimSpace(value)
 }
 
 // TrackRuns adds the refspecs of runs to a remote, so that a plain git fetch brings
@@ -136,7 +141,7 @@ func trackRuns(ctx context.Context, r *git.Repository, remote string) (added boo
 			others = slices.Delete(others, i, i+1)
 			continue
 		}
-		if _, err := r.Git.Run(ctx, nil, "config", "--add", key, spec); err != nil {
+		if err := r.Configure(ctx, "--add", key, spec); err != nil {
 			return added, nil, err
 		}
 		added = true
@@ -151,6 +156,10 @@ func trackRuns(ctx context.Context, r *git.Repository, remote string) (added boo
 func fetchRuns(ctx context.Context, r *git.Repository, remote string, others []string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
 	defer stop()
+	defer r.ForgetRefs()
+	if fetchListed(ctx, r, remote, others) {
+		return nil
+	}
 	fetch := fetchArgs()
 	records := append(append(slices.Clone(fetch), "--prune", "--", remote), RunRefspecs(remote)...)
 	var err error
@@ -166,11 +175,7 @@ func fetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 			break
 		}
 	}
-	if ctx.Err() != nil && git.ExitCode(err) < 0 {
-		return err
-	}
-	return git.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, complaintOf(err)).
-		WithHint("git fetch %s shows more; nothing here has changed", remote)
+	return unreachable(ctx, remote, err)
 }
 
 // fetchArgs are those of a fetch that moves only what it names and checks every object.
@@ -184,6 +189,7 @@ func fetchArgs() []string {
 func fetchSome(ctx context.Context, r *git.Repository, remote, prune, what string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
 	defer stop()
+	defer r.ForgetRefs()
 	_, err := r.Git.Transport().Run(ctx, nil, append(fetchArgs(), prune, "--", remote, what)...)
 	return err
 }
@@ -236,6 +242,9 @@ func pushRefs(ctx context.Context, r *git.Repository, remote string, refs []refP
 	if runtime.GOOS == "windows" {
 		n = pushBatchWindows
 	}
+	if len(refs) == 0 { // the branch alone: the records got there before it
+		return out, pushSome(ctx, r, remote, nil, extra, out)
+	}
 	for batch := range slices.Chunk(refs, n) {
 		if err := pushSome(ctx, r, remote, batch, extra, out); err != nil {
 			return out, err
@@ -259,6 +268,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refP
 	for _, p := range refs {
 		args = append(args, string(p.New)+":"+p.Name)
 	}
+	defer r.ForgetRefs() // git moves the tracking refs
 	answer, err := r.Git.Transport().Run(ctx, nil, append(args, extra...)...)
 	said := readPorcelain(answer)
 	for _, p := range refs {
@@ -271,6 +281,10 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refP
 	for _, name := range extra {
 		if a := said[name]; a.State != "" && a.State != pushedOK && !strings.Contains(a.Why, "atomic ") {
 			branch := strings.TrimPrefix(name, "refs/heads/")
+			if a.State == pushedRefused {
+				return git.Errorf(CodeRemoteRefused, nil, "%s does not take branch %s: %s", remote, branch, a.Why).
+					WithHint("its rules are its administrator's; push the commits to a branch it takes, then git agentxchain sync %s", remote)
+			}
 			return git.Errorf(CodeBranchApart, nil, "branch %s was not pushed to %s: %s", branch, remote, a.Why).
 				WithHint("git pull %s %s joins the two branches; nothing was recorded there", remote, branch)
 		}
@@ -283,6 +297,22 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refP
 	}
 	return git.Errorf(CodeRemoteFailed, nil, "%s took nothing: %s", remote, complaintOf(err)).
 		WithHint("the operations stay here and go with the next git agentxchain sync %s", remote)
+}
+
+// remoteRef asks a remote where one of its refs is, "" for a ref it does not have.
+func remoteRef(ctx context.Context, r *git.Repository, remote, name string) (git.OID, error) {
+	there, err := remoteHeads(ctx, r, remote, name)
+	return there[name], err
+}
+
+// remoteHeads asks a remote where some of its refs are; those it does not have are left out.
+func remoteHeads(ctx context.Context, r *git.Repository, remote string, names ...string) (map[string]git.OID, error) {
+	refs, err := listRemote(ctx, r.Git.Transport(), r.ObjectFormat, remote, names...)
+	there := make(map[string]git.OID, len(refs))
+	for _, ref := range refs {
+		there[ref.Name] = ref.OID
+	}
+	return there, err
 }
 
 // readPorcelain reads the lines "<flag> TAB <from>:<to> TAB <summary>" of a push.

@@ -79,7 +79,7 @@ func (s *Store) Repair(ctx context.Context, mode RepairMode, opt RepairOptions) 
 // repairRun finds the run to restore.
 func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	if run == "" {
-		run = s.currentRun()
+		run = s.CurrentRun()
 	}
 	if run != "" {
 		// state.json may name a run that was never recorded, in the place of one that was.

@@ -221,21 +221,9 @@ func TestFsckFindsDamage(t *testing.T) {
 
 func TestFsckDamagedObject(t *testing.T) {
 	d := started(t)
-	gitIn(t, d.Dir, "repack", "-adq")
+	loosen(t, d)
 	run := d.view().Run
 	blob := strings.TrimSpace(gitIn(t, d.Dir, "rev-parse", git.RunRefPrefix+run+"~2:state.json"))
-	dir := t.TempDir()
-	packs, _ := filepath.Glob(d.path(".git/objects/pack/*"))
-	for _, p := range packs {
-		if err := os.Rename(p, filepath.Join(dir, filepath.Base(p))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, p := range packs {
-		if strings.HasSuffix(p, ".pack") {
-			unpack(t, d.Dir, filepath.Join(dir, filepath.Base(p)))
-		}
-	}
 	loose := d.path(".git/objects/" + blob[:2] + "/" + blob[2:])
 	if err := os.Chmod(loose, 0o666); err != nil {
 		t.Fatal(err)
@@ -252,6 +240,24 @@ func TestFsckDamagedObject(t *testing.T) {
 	}
 	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), git.CodeObjectMissing) {
 		t.Errorf("%s", r)
+	}
+}
+
+// loosen makes every object a file of its own.
+func loosen(t *testing.T, d *driver) {
+	t.Helper()
+	gitIn(t, d.Dir, "repack", "-adq")
+	dir := t.TempDir()
+	packs, _ := filepath.Glob(d.path(".git/objects/pack/*"))
+	for _, p := range packs {
+		if err := os.Rename(p, filepath.Join(dir, filepath.Base(p))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range packs {
+		if strings.HasSuffix(p, ".pack") {
+			unpack(t, d.Dir, filepath.Join(dir, filepath.Base(p)))
+		}
 	}
 }
 

@@ -30,17 +30,24 @@ type replayer struct {
 
 	// What the replayed operation before yielded, decoded: nil after a rebase.
 	last *protocol.Transition
-	rows []run.Line // of repo; nil when not decoded yet
+	// The rules of its time accept the last operation, those of today do not.
+	milder bool
+	rows   []run.Line // of repo; nil when not decoded yet
 
 	config    *config.Config
 	configOID git.OID
 }
 
 // rebase makes tree what the next operation follows from, reading it. After an
-// operation that replayed well, carry does the same without reading.
-func (p *replayer) rebase(tree git.OID) error {
+// operation that replayed well, carry does the same without reading. After an error nothing
+// follows from what was read: there is no prev.
+func (p *replayer) rebase(tree git.OID) (err error) {
 	p.prev, p.tails, p.last, p.rows = tree, make(map[wire.Ledger]git.Object), nil, nil
-	var err error
+	defer func() {
+		if err != nil {
+			p.prev = ""
+		}
+	}()
 	if p.state, _, err = p.r.file(tree, treeState); err != nil {
 		return err
 	}
@@ -82,7 +89,7 @@ func (p *replayer) snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 	}
 	st, perr := run.DecodeState(p.state)
 	if perr != nil {
-		return nil, perr
+		return nil, malformed(p.prev, "%s: %v", treeState, perr)
 	}
 	snap.State, _ = run.RepairState(st, cfg)
 	var err error
@@ -155,6 +162,7 @@ func (p *replayer) replay(tree git.OID, rec *protocol.Record) (diffs []string, e
 		}
 		return p.explain(got, tree)
 	}
+	p.milder = !rec.HoldsToday(snap, tr)
 	p.carry(tree, tr, state, d)
 	return nil, nil
 }
@@ -298,7 +306,7 @@ func (p *replayer) replayFirst(tree git.OID, rec *protocol.Record) (diffs []stri
 		}
 	}
 	for _, a := range tr.Appends {
-		got, err := p.r.readLedger(tree, a.Ledger)
+		got, err := p.r.ledgerEnd(tree, a.Ledger, len(a.Data))
 		if err != nil {
 			return nil, err
 		}
@@ -307,5 +315,6 @@ func (p *replayer) replayFirst(tree git.OID, rec *protocol.Record) (diffs []stri
 		}
 	}
 	slices.Sort(diffs)
+	p.milder = !rec.HoldsToday(snap, tr)
 	return diffs, p.rebase(tree)
 }

@@ -6,6 +6,9 @@ package gitstore
 import (
 	"context"
 	"io"
+	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -40,6 +43,14 @@ type IncomingFile struct {
 	Path   string // project-relative, slash-separated
 	Size   int64
 	SHA256 string // lowercase hexadecimal
+	// Perm is the mode of a new file before the umask; 0 is that of a governed file. One that
+	// takes the place of another becomes executable with it, or stops being so.
+	Perm fs.FileMode
+}
+
+// SortIncoming puts files in the order of their paths.
+func SortIncoming(files []IncomingFile) {
+	slices.SortFunc(files, func(a, b IncomingFile) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // RestoreAction is what happens to one file.
@@ -165,6 +176,9 @@ func (s *Store) prepareRestore(ctx context.Context, in *Incoming, opt RestoreOpt
 	}
 	if in.Bundle != nil {
 		if err := in.Bundle.transfer(ctx, s.repo, j.key()); err != nil {
+			return err
+		}
+		if err := in.Bundle.joinWitnesses(ctx, s); err != nil {
 			return err
 		}
 	}

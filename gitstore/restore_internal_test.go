@@ -85,14 +85,15 @@ func FuzzBundleHead(f *testing.F) {
 	f.Add([]byte("# v3 git bundle\n@object-format=sha256\n" + oid + oid[:24] + " refs/notes/agentxchain\n\n"))
 	f.Add([]byte("# v2 git bundle\n-" + oid + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		names, format, err := parseBundleHead(bytes.NewReader(data))
+		refs, format, err := parseBundleHead(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
-		if git.HexLen(format) == 0 || len(names) == 0 || len(names) > maxBundleRefs {
-			t.Fatalf("%q %q", names, format)
+		if git.HexLen(format) == 0 || len(refs) == 0 || len(refs) > maxBundleRefs {
+			t.Fatalf("%v %q", refs, format)
 		}
-		for _, n := range names {
+		for _, ref := range refs {
+			n := ref.Name
 			if !bundleRef(n) || !strings.HasPrefix(n, "refs/agentxchain/") && !notesRef(n) {
 				t.Fatalf("the ref %q passes", n)
 			}

@@ -3,6 +3,7 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -70,7 +71,7 @@ func unstaged(name string, err error) error {
 
 // stageFile writes one file; one that takes the place of another has its mode.
 func (s *Store) stageFile(in *Incoming, f IncomingFile, name string, buf []byte) (err error) {
-	perm := fs.FileMode(0o666)
+	perm := cmp.Or(f.Perm, fs.FileMode(0o666))
 	fi, serr := s.work.root.Lstat(f.Path)
 	replaces := serr == nil && fi.Mode().IsRegular()
 	src, err := in.Open(f.Path)
@@ -96,7 +97,11 @@ func (s *Store) stageFile(in *Incoming, f IncomingFile, name string, buf []byte)
 		return fmt.Errorf("its bytes changed while it waited to be written")
 	}
 	if replaces {
-		if err := out.Chmod(fi.Mode().Perm()); err != nil {
+		mode := fi.Mode().Perm()
+		if f.Perm != 0 {
+			mode = mode&^0o111 | mode>>2&0o111&f.Perm
+		}
+		if err := out.Chmod(mode); err != nil {
 			return err
 		}
 	}

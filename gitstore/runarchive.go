@@ -247,6 +247,9 @@ func (s *Store) changeArchive(ctx context.Context, list archive.List, entries []
 	if err := s.repo.UpdateRefs(ctx, gone, "agentxchain: archive"); err != nil {
 		return err
 	}
+	if _, err := s.archiveWitnesses(ctx, list, ""); err != nil {
+		return err
+	}
 	s.packRefs(ctx, len(gone))
 	return nil
 }
@@ -270,7 +273,11 @@ func (s *Store) listMoves(ctx context.Context, list archive.List, entries []*arc
 		if years[year] != "" {
 			parents = append(parents, years[year])
 		}
-		oid, err := archive.Write(ctx, s.repo, list.Year(year), signatureOf(&env), "archive: the list of "+year, parents...)
+		said, err := archive.SaidAt(ctx, s.repo, years[year])
+		if err != nil {
+			return nil, err
+		}
+		oid, err := archive.Write(ctx, s.repo, list.Year(year), said, signatureOf(&env), "archive: the list of "+year, parents...)
 		if err != nil {
 			return nil, err
 		}
@@ -289,7 +296,7 @@ func (s *Store) packRefs(ctx context.Context, moved int) {
 // runsInUse are the runs that work trees of this repository are in, each with one of them.
 func (s *Store) runsInUse(ctx context.Context) (map[string]string, error) {
 	out := make(map[string]string)
-	if name := s.currentRun(); name != "" {
+	if name := s.CurrentRun(); name != "" {
 		out[name] = s.dir
 	}
 	list, err := s.repo.Git.Run(ctx, nil, "worktree", "list", "--porcelain")
@@ -336,12 +343,20 @@ func (s *Store) Unarchive(ctx context.Context, runs []string, wait time.Duration
 		out.Op = string(tip)
 		entries = append(entries, &out)
 	}
-	return entries, s.changeArchive(ctx, list, entries, func(e *archive.Entry) error {
+	if err := s.changeArchive(ctx, list, entries, func(e *archive.Entry) error {
 		e.State = archive.Live
 		return nil
 	}, func(e *archive.Entry) []git.RefUpdate {
 		return []git.RefUpdate{{Name: archive.PastPrefix + e.Run, Old: git.OID(e.Op)}}
-	})
+	}); err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if err := s.bringWitnesses(ctx, e.Run); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
 }
 
 func notArchived(name string) *git.Error {

@@ -97,6 +97,7 @@ const (
 	BundleForward = "forward"  // it goes on from the one here
 	BundleSame    = "same"     // the same
 	BundleBehind  = "included" // the one here goes on from it
+	BundleJoin    = "joined"   // one witness signed on both sides: both lines are kept
 )
 
 // RunBundleRef is one of its refs.
@@ -212,7 +213,7 @@ func (b *RunBundle) judge(ctx context.Context) error {
 	}
 	s := &Store{repo: b.repo, objects: b.repo.Objects()}
 	f := &fsck{s: s, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}}
-	runs := 0
+	var runs []git.Ref
 	for _, ref := range refs {
 		if ref.OID == "" || ref.Broken || ref.Target != "" {
 			return badBundle(nil, "the bundle's ref %s cannot be read", ref.Name)
@@ -222,17 +223,17 @@ func (b *RunBundle) judge(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		runs++
+		runs = append(runs, ref)
 		b.Run = run
-		if err := f.chain(ref); err != nil {
-			return badBundle(err, "the history of run %s cannot be read", run)
-		}
 	}
-	if runs != 1 {
+	if len(runs) != 1 {
 		b.Run = ""
 	}
-	if runs == 0 {
+	if len(runs) == 0 {
 		return badBundle(nil, "the bundle holds no run")
+	}
+	if err := f.chains(runs); err != nil {
+		return badBundle(err, "the history in the bundle cannot be read")
 	}
 	for _, x := range f.report.Findings {
 		if !x.Note {
@@ -264,26 +265,61 @@ func (b *RunBundle) compare(ctx context.Context, here *git.Repository, ref *RunB
 		ref.Relation = BundleBehind
 		return err
 	}
+	if strings.HasPrefix(ref.Name, WitnessRefPrefix) {
+		ref.Relation = BundleJoin
+		return nil
+	}
 	return git.Errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it", ref.Name, ref.Here.Short(), ref.OID.Short()).
 		WithHint("both sides went on by themselves: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
+}
+
+// moves reports a ref that a restore moves here.
+func (r *RunBundleRef) moves() bool {
+	return r.Relation == BundleCreate || r.Relation == BundleForward || r.Relation == BundleJoin
+}
+
+// joinWitnesses makes one line of what a witness signed here and in the bundle, as a sync does,
+// once the objects are here.
+func (b *RunBundle) joinWitnesses(ctx context.Context, s *Store) error {
+	for i := range b.Refs {
+		ref := &b.Refs[i]
+		if ref.Relation != BundleJoin {
+			continue
+		}
+		run, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, WitnessRefPrefix), "/")
+		oid, err := s.joinWitnesses(ctx, run, ref.Here, ref.OID)
+		if err != nil {
+			return err
+		}
+		ref.OID = oid
+	}
+	return nil
 }
 
 // newest is the newest operation of the run when the bundle has one that is not
 // here, else "".
 func (b *RunBundle) newest(run string) git.OID {
-	for _, ref := range b.Refs {
-		if ref.Name == git.RunRefPrefix+run && (ref.Relation == BundleCreate || ref.Relation == BundleForward) {
-			return ref.OID
-		}
+	if ref := b.ofRun(run); ref != nil && (ref.Relation == BundleCreate || ref.Relation == BundleForward) {
+		return ref.OID
 	}
 	return ""
+}
+
+// ofRun is the ref of a run in the bundle, nil for none.
+func (b *RunBundle) ofRun(run string) *RunBundleRef {
+	for i := range b.Refs {
+		if b.Refs[i].Name == git.RunRefPrefix+run {
+			return &b.Refs[i]
+		}
+	}
+	return nil
 }
 
 // updates are the moves of the refs, that of run last.
 func (b *RunBundle) updates(run string) []git.RefUpdate {
 	var out, last []git.RefUpdate
 	for _, ref := range b.Refs {
-		if ref.Relation != BundleCreate && ref.Relation != BundleForward {
+		if !ref.moves() {
 			continue
 		}
 		u := git.RefUpdate{Name: ref.Name, New: ref.OID, Old: ref.Here}
@@ -304,14 +340,14 @@ const incomingRefs = git.RefSpace + "incoming/"
 // (dropIncoming). No other ref moves.
 func (b *RunBundle) transfer(ctx context.Context, to *git.Repository, key string) error {
 	args := []string{
-		"-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "core.fsync=all",
+		"-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules", b.repo.GitDir,
 	}
 	var locks []git.GitLock
 	any := false
 	for i, ref := range b.Refs {
-		if ref.Relation == BundleCreate || ref.Relation == BundleForward {
+		if ref.moves() {
 			held := fmt.Sprintf("%s%s/%d", incomingRefs, key, i)
 			args = append(args, "+"+ref.Name+":"+held)
 			locks = append(locks, to.RefLocks([]git.RefUpdate{{Name: held, New: ref.OID}})...)
@@ -345,33 +381,30 @@ func dropIncoming(ctx context.Context, r *git.Repository, key string) error {
 // Files are the governed files as the newest operation of the bundle's only run
 // recorded them, and its configuration.
 func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
-	for _, ref := range b.Refs {
-		if b.Run != "" && ref.Name == git.RunRefPrefix+b.Run {
-			r := readTree(ctx, b.repo)
-			c, err := r.commit(ref.OID)
-			if err != nil {
-				return nil, err
-			}
-			return (&recorded{run: b.Run, op: ref.OID, root: c.Tree, r: r}).materialize()
-		}
+	ref := b.ofRun(b.Run)
+	if b.Run == "" || ref == nil {
+		return nil, badBundle(nil, "the bundle holds several runs")
 	}
-	return nil, badBundle(nil, "the bundle holds several runs")
+	r := readTree(ctx, b.repo)
+	c, err := r.commit(ref.OID)
+	if err != nil {
+		return nil, err
+	}
+	return (&recorded{run: b.Run, op: ref.OID, root: c.Tree, r: r}).materialize()
 }
 
 // Project returns the project id the newest operation of a run in the bundle was
-// decided under, "" when that cannot be told.
-func (b *RunBundle) Project(ctx context.Context, run string) string {
-	for _, ref := range b.Refs {
-		if ref.Name != git.RunRefPrefix+run {
-			continue
-		}
-		id, err := projectAt(ctx, b.repo, ref.OID)
-		if err != nil {
-			return ""
-		}
-		return id
+// decided under, "" when its configuration does not tell. What is no operation is history_invalid.
+func (b *RunBundle) Project(ctx context.Context, run string) (string, error) {
+	ref := b.ofRun(run)
+	if ref == nil {
+		return "", nil
 	}
-	return ""
+	id, err := projectAt(ctx, b.repo, ref.OID)
+	if err != nil {
+		return "", badBundle(err, "%s is no operation of a run", ref.Name)
+	}
+	return id, nil
 }
 
 // projectAt is the project id an operation was decided under, "" when its configuration

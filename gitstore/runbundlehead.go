@@ -39,15 +39,19 @@ func bundleHead(file string) (names []string, format string, err error) {
 	} else if fi.Size() > maxBundle {
 		return nil, "", badBundle(nil, "the bundle has %d bytes, which is more than is read", fi.Size())
 	}
-	if names, format, err = parseBundleHead(f); err != nil {
+	refs, format, err := parseBundleHead(f)
+	if err != nil {
 		return nil, "", badBundle(err, "this is not a bundle of a run")
+	}
+	for _, ref := range refs {
+		names = append(names, ref.Name)
 	}
 	return names, format, nil
 }
 
 // parseBundleHead parses the head (gitformat-bundle): a signature, capabilities,
 // prerequisites, refs, an empty line.
-func parseBundleHead(r io.Reader) (names []string, format string, err error) {
+func parseBundleHead(r io.Reader) (refs []git.Ref, format string, err error) {
 	b := bufio.NewReaderSize(io.LimitReader(r, 4<<20), 8<<10)
 	line := func() (string, error) {
 		data, err := b.ReadSlice('\n')
@@ -70,10 +74,10 @@ func parseBundleHead(r io.Reader) (names []string, format string, err error) {
 		switch {
 		case err != nil:
 			return nil, "", err
-		case l == "" && len(names) == 0:
+		case l == "" && len(refs) == 0:
 			return nil, "", errors.New("it holds no refs")
 		case l == "":
-			return names, format, nil
+			return refs, format, nil
 		case l[0] == '@' && first == "# v3 git bundle":
 			f, ok := strings.CutPrefix(l, "@object-format=")
 			if !ok || git.HexLen(f) == 0 {
@@ -92,11 +96,11 @@ func parseBundleHead(r io.Reader) (names []string, format string, err error) {
 			return nil, "", fmt.Errorf("it holds the ref %.60q, which is none of a run", name)
 		case seen[name]:
 			return nil, "", fmt.Errorf("it holds the ref %.60q twice", name)
-		case len(names) == maxBundleRefs:
+		case len(refs) == maxBundleRefs:
 			return nil, "", fmt.Errorf("it holds more than %d refs", maxBundleRefs)
 		}
 		seen[name] = true
-		names = append(names, name)
+		refs = append(refs, git.Ref{Name: name, OID: git.OID(oid)})
 	}
 }
 

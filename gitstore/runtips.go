@@ -56,3 +56,19 @@ func (s *Store) RunTips(ctx context.Context, limit int) ([]RunTip, error) {
 	}
 	return tips, nil
 }
+
+// BrokenRuns are the runs whose refs hold no object id, or are symbolic: RunTips has none of them.
+func (s *Store) BrokenRuns(ctx context.Context) ([]string, error) {
+	refs, err := s.repo.ListRefs(ctx, git.RunRefPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, r := range refs {
+		run := strings.TrimPrefix(r.Name, git.RunRefPrefix)
+		if (r.Broken || r.Target != "" || r.OID == "") && git.BadRunID(run) == "" {
+			out = append(out, run)
+		}
+	}
+	return out, nil
+}

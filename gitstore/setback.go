@@ -26,7 +26,7 @@ func (s *Store) setBack(ctx context.Context, side string, there, seen git.OID) (
 	b := &SetBack{Code: CodeRemoteBack}
 	var err error
 	if there != "" {
-		if b.Base, err = s.mergeBase(ctx, seen, there); err != nil || b.Base == seen {
+		if b.Base, err = s.repo.MergeBase(ctx, seen, there); err != nil || b.Base == seen {
 			return nil, err
 		}
 	}

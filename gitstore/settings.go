@@ -12,17 +12,17 @@ import (
 // Settings returns every value git has for a key, from all its configuration
 // files; none when it is unset.
 func (s *Store) Settings(ctx context.Context, key string) ([]string, error) {
-	return s.settings(ctx, key)
+	list, err := s.repo.Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return list.All(key), nil
 }
 
 // LocalSettings is Settings for the repository's own configuration alone, which
 // is shared by its linked work trees and never cloned.
 func (s *Store) LocalSettings(ctx context.Context, key string) ([]string, error) {
-	return s.settings(ctx, key, "--local")
-}
-
-func (s *Store) settings(ctx context.Context, key string, where ...string) ([]string, error) {
-	out, err := s.repo.Git.Run(ctx, nil, append(append([]string{"config"}, where...), "-z", "--get-all", key)...)
+	out, err := s.repo.Git.Run(ctx, nil, "config", "--local", "-z", "--get-all", key)
 	if git.ExitCode(err) == 1 {
 		return nil, nil
 	}
@@ -34,14 +34,13 @@ func (s *Store) settings(ctx context.Context, key string, where ...string) ([]st
 
 // AddLocalSetting adds a value to a key of the repository's own configuration.
 func (s *Store) AddLocalSetting(ctx context.Context, key, value string) error {
-	_, err := s.repo.Git.Run(ctx, nil, "config", "--local", "--add", key, value)
-	return unwritable(err)
+	return unwritable(s.repo.Configure(ctx, "--add", key, value))
 }
 
 // DropLocalSetting removes every value of a key from the repository's own
 // configuration; that there is none is no error.
 func (s *Store) DropLocalSetting(ctx context.Context, key string) error {
-	_, err := s.repo.Git.Run(ctx, nil, "config", "--local", "--unset-all", key)
+	err := s.repo.Configure(ctx, "--unset-all", key)
 	if git.ExitCode(err) == 5 {
 		return nil
 	}

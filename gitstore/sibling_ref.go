@@ -25,6 +25,11 @@ func (x *Sibling) ref(ctx context.Context, run string) (git.OID, error) {
 	if err != nil || x.git == nil {
 		return "", err
 	}
+	return x.refNamed(ctx, name)
+}
+
+// refNamed is ref for any name.
+func (x *Sibling) refNamed(ctx context.Context, name string) (git.OID, error) {
 	if x.store.repo.RefFormat == "reftable" {
 		return x.reftable(ctx, name)
 	}

@@ -160,7 +160,7 @@ func borneOut(was, state []byte, added run.LedgerReader) error {
 	}
 	for l := range added(wire.LedgerHistory) {
 		turn := l.Row.String("turn_id")
-		if !AcceptedRow(l.Row) {
+		if !run.SaysAccepted(l.Row) {
 			continue
 		}
 		switch {
@@ -186,16 +186,11 @@ func borneOut(was, state []byte, added run.LedgerReader) error {
 func (out *SiblingRun) Unrecorded() map[string]bool {
 	turns := make(map[string]bool)
 	for l := range rowsOf(out.more[wire.LedgerHistory]) {
-		if AcceptedRow(l.Row) {
+		if run.SaysAccepted(l.Row) {
 			turns[l.Row.String("turn_id")] = true
 		}
 	}
 	return turns
-}
-
-// AcceptedRow reports a row of history that says its turn was accepted (docs/coordinator.md).
-func AcceptedRow(row *ojson.Object) bool {
-	return row.String("accepted_at") != "" || row.String("status") == "accepted"
 }
 
 // behind reports whether an earlier operation recorded that state: then the files

@@ -45,7 +45,7 @@ func (out *SiblingRun) accepted(t testing.TB) (turns []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if AcceptedRow(row) {
+		if run.SaysAccepted(row) {
 			turns = append(turns, row.String("turn_id"))
 		}
 	}

@@ -4,6 +4,7 @@ package gitstore
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +13,11 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RemoteStanding is how a run stands to a remote.
+// RemoteStanding is how a run, or an initiative, stands to a remote.
 type RemoteStanding struct {
 	Remote string
 	Ahead  int       // operations that are not there, as far as known here
@@ -22,10 +25,33 @@ type RemoteStanding struct {
 	Since  time.Time // of the newest operation both sides have; set when both went on
 }
 
-// RemoteStandings tells it for every remote that a record was fetched from. One git
+// Object is the standing for --json: {remote, ahead, behind, diverged_since}.
+func (m RemoteStanding) Object() *ojson.Object {
+	o := ojson.NewObject("remote", m.Remote, "ahead", m.Ahead, "behind", m.Behind, "diverged_since", nil)
+	if !m.Since.IsZero() {
+		o.Set("diverged_since", wire.FormatTime(m.Since))
+	}
+	return o
+}
+
+// RemoteStandings tells it for every remote that a record of the run was fetched from. One git
 // process, and one more for each remote that differs.
 func (s *Store) RemoteStandings(ctx context.Context, run string, tip git.OID) ([]RemoteStanding, error) {
-	names := s.trackingNames(run)
+	return s.remoteStandings(ctx, TrackingPrefix, run, tip)
+}
+
+// InitiativeStandings tells it for an initiative that is recorded here, nothing for another one.
+func (s *Store) InitiativeStandings(ctx context.Context, name string) ([]RemoteStanding, error) {
+	tip, err := s.repo.ReadRef(ctx, InitiativeRefPrefix+name)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	return s.remoteStandings(ctx, TrackingInitiatives, name, tip)
+}
+
+func (s *Store) remoteStandings(ctx context.Context, space func(remote string) string, run string, tip git.OID,
+) ([]RemoteStanding, error) {
+	names := s.trackingNames(space, run)
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -40,7 +66,7 @@ func (s *Store) RemoteStandings(ctx context.Context, run string, tip git.OID) ([
 			continue
 		}
 		name = strings.TrimPrefix(name, remoteRefs)
-		st := RemoteStanding{Remote: name[:strings.Index(name, "/agentxchain/runs/")]}
+		st := RemoteStanding{Remote: name[:strings.Index(name, "/agentxchain/")]}
 		if there := git.OID(oid); there != tip {
 			if err := s.apart(ctx, &st, tip, there); err != nil {
 				return nil, err
@@ -52,17 +78,17 @@ func (s *Store) RemoteStandings(ctx context.Context, run string, tip git.OID) ([
 }
 
 // trackingNames are the names under which remotes of this repository would be seen to have a
-// run. A pattern over all remotes has git go through the runs of each; remotes are known
+// run; space is where those of a remote lie. A pattern over all remotes has git go through the runs of each; remotes are known
 // without starting git, unless the configuration is spread over several files.
-func (s *Store) trackingNames(run string) []string {
+func (s *Store) trackingNames(space func(remote string) string, run string) []string {
 	var names []string
 	for _, e := range s.localConfig() {
 		if strings.HasPrefix(e.Key, "include") {
-			return []string{remoteRefs + "*/agentxchain/runs/" + run}
+			return []string{space("*") + run}
 		}
 		rest, ok := strings.CutPrefix(e.Key, "remote.")
 		if i := strings.LastIndexByte(rest, '.'); ok && i > 0 {
-			if name := TrackingPrefix(rest[:i]) + run; git.SafeRefName(name) && !slices.Contains(names, name) {
+			if name := space(rest[:i]) + run; git.SafeRefName(name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -96,7 +122,7 @@ func (s *Store) apart(ctx context.Context, st *RemoteStanding, here, there git.O
 	if st.Ahead == 0 || st.Behind == 0 {
 		return nil
 	}
-	base, err := s.mergeBase(ctx, here, there)
+	base, err := s.repo.MergeBase(ctx, here, there)
 	if err != nil || base == "" {
 		return err
 	}
@@ -154,20 +180,32 @@ func (s *Store) SyncMode() string {
 	return SyncManual
 }
 
+// BackgroundRemote is the remote that what was recorded here is pushed to in the background, ""
+// for none. In strict mode only what the remote did not decide is.
+func (s *Store) BackgroundRemote(ctx context.Context) string {
+	if mode := s.SyncMode(); mode != SyncAuto && mode != SyncStrict {
+		return ""
+	}
+	remote, err := PickRemote(ctx, s.repo, "")
+	if err != nil {
+		return ""
+	}
+	return remote
+}
+
 // preferAuto sets the mode of a repository whose remote has taken a push, unless the
 // person has chosen one anywhere.
 func (s *Store) preferAuto(ctx context.Context, remote string) error {
 	if s.SyncMode() != "" || gitSetting(ctx, s.repo, "agentxchain.sync") != "" {
 		return nil
 	}
-	if _, err := s.repo.Git.Run(ctx, nil, "config", "agentxchain.sync", SyncAuto); err != nil {
+	if err := s.repo.Configure(ctx, "agentxchain.sync", SyncAuto); err != nil {
 		return err
 	}
 	if gitSetting(ctx, s.repo, "agentxchain.remote") != "" {
 		return nil
 	}
-	_, err := s.repo.Git.Run(ctx, nil, "config", "agentxchain.remote", remote)
-	return err
+	return s.repo.Configure(ctx, "agentxchain.remote", remote)
 }
 
 // PublishStrict moves the ref of an operation on the remote first, by compare-and-swap,
@@ -176,10 +214,11 @@ func (s *Store) preferAuto(ctx context.Context, remote string) error {
 func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch bool) error {
 	p := refPush{Name: m.Ref.Name, New: m.Ref.New, Old: m.Ref.Old}
 	said, err := pushRefs(ctx, s.repo, remote, []refPush{p}, s.branchAlong(ctx, remote, branch)...)
+	a, err := s.settlePush(ctx, remote, p, said[p.Name], err)
 	if err != nil {
 		return err
 	}
-	switch a := said[p.Name]; a.State {
+	switch a.State {
 	case pushedOK:
 	case pushedStale:
 		return git.Errorf(git.CodeRefMoved, nil, "another machine recorded an operation on %s first", remote).WithHint("run the command again")
@@ -197,4 +236,30 @@ func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch
 	}
 	_ = s.repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+oneLine(remote)) // the next sync notes it
 	return nil
+}
+
+// settlePush asks the remote what became of a push whose answer got lost, or that seems to have come
+// too late: so does one that got there twice.
+func (s *Store) settlePush(ctx context.Context, remote string, p refPush, a pushResult, err error) (pushResult, error) {
+	lost := git.CodeOf(err) == CodeRemoteFailed
+	if !lost && (err != nil || a.State != pushedStale) {
+		return a, err
+	}
+	there, asked := remoteRef(ctx, s.repo, remote, p.Name)
+	switch {
+	case asked == nil && there == p.New:
+		return pushResult{State: pushedOK}, nil
+	case !lost:
+		return a, nil
+	case asked != nil:
+		return a, git.Errorf(CodeRemoteFailed, nil, "%s did not say whether it recorded the operation: %s", remote, complaintOf(asked)).
+			WithHint("git agentxchain sync %s brings the operation here if it did", remote)
+	case there != p.Old:
+		return pushResult{State: pushedStale}, nil
+	}
+	var e *git.Error
+	if errors.As(err, &e) {
+		err = e.WithHint("it was not recorded; run the command again")
+	}
+	return a, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -33,7 +34,7 @@ type Options struct {
 	Now func() time.Time
 	// Actor is who the store's own records are signed by. Default: the git
 	// identity, see Store.Identity.
-	Actor *protocol.Actor
+	Actor *evidence.Actor
 	// Publish moves the run's ref for an operation of Tx.Commit; default
 	// Repository.UpdateRefs. A decision over several repositories puts its own
 	// here, which waits until all of them can move (see Prepare).
@@ -96,10 +97,10 @@ func newStore(repo *git.Repository, opts Options) (*Store, error) {
 }
 
 // actor returns who signs the store's own records.
-func (s *Store) actor(ctx context.Context) protocol.Actor {
+func (s *Store) actor(ctx context.Context) evidence.Actor {
 	if s.opts.Actor == nil {
 		name, email := s.Identity(ctx)
-		s.opts.Actor = &protocol.Actor{Name: name, Email: email}
+		s.opts.Actor = &evidence.Actor{Name: name, Email: email}
 	}
 	return *s.opts.Actor
 }
@@ -124,6 +125,11 @@ func tampered(l wire.Ledger, line int, format string, args ...any) *git.Error {
 // tamperedDoc says the same of a document.
 func tamperedDoc(name string, format string, args ...any) *git.Error {
 	return git.Errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).WithHint("%s", repairHint)
+}
+
+// unreadableRecord says that the record of an operation is no record.
+func unreadableRecord(op git.OID, cause error) *git.Error {
+	return git.Errorf(FindRecord, cause, "operation %s cannot be read", op.Short()).WithHint("git agentxchain fsck --replay")
 }
 
 // malformed says that a recorded tree does not have the shape of docs/storage.md.

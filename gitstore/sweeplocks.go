@@ -22,6 +22,13 @@ func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, e
 	if !borrowed {
 		defer func() { _ = lock.Release() }()
 	}
+	return s.sweep(ctx), nil
+}
+
+// SweepWorkspace is SweepLocks for the repository of a workspace, whose lock is held.
+func (s *Store) SweepWorkspace(ctx context.Context) []string { return s.sweep(ctx) }
+
+func (s *Store) sweep(ctx context.Context) []string {
 	notices := s.repo.SweepLocks(ctx)
 	stale := s.repo.StaleHolds(false)
 	s.dropStaleHolds()
@@ -30,7 +37,7 @@ func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, e
 			notices = append(notices, fmt.Sprintf("gave a pack free that %s had held (%s)", h.By, h.Path))
 		}
 	}
-	return notices, nil
+	return notices
 }
 
 // dropStaleHolds gives free what commands held that were ended, unless one of them

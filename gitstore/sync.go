@@ -8,8 +8,6 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -104,7 +102,26 @@ func (y *Synced) run(name string) *SyncedRun {
 // wrong with one run is said in its entry and does not stop the others. Errors:
 // no_remote, remote_failed, remote_contended, locked, and those of Begin.
 func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
-	remote, err := PickRemote(ctx, s.repo, opt.Remote)
+	return s.syncRounds(ctx, opt.Remote, max(opt.Wait, syncPatience), func(y *Synced) (again bool, err error) {
+		if err := s.landAll(ctx, y, opt); err != nil || opt.NoPush {
+			return false, err
+		}
+		again, err = s.pushAll(ctx, y, opt)
+		if err == nil && !again {
+			again, err = s.pushArchive(ctx, y)
+		}
+		if err == nil && y.Pushed {
+			err = s.preferAuto(ctx, y.Remote)
+		}
+		return again, err
+	})
+}
+
+// syncRounds fetches and lets round do its part, until it need not be done again because another
+// machine pushed first.
+func (s *Store) syncRounds(ctx context.Context, remote string, wait time.Duration, round func(*Synced) (again bool, err error),
+) (*Synced, error) {
+	remote, err := PickRemote(ctx, s.repo, remote)
 	if err != nil {
 		return nil, err
 	}
@@ -112,42 +129,28 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	if err := validRemoteName(remote); err != nil {
 		return y, err
 	}
+	unlock, err := s.lockSync(ctx, wait)
+	if err != nil {
+		return y, err
+	}
+	defer unlock()
+	// The first thing to be written may be the configuration.
+	y.Notices = append(y.Notices, s.repo.SweepLocks(ctx)...)
 	var others []string
 	if y.Tracking, others, err = trackRuns(ctx, s.repo, remote); err != nil {
 		return y, err
 	}
-	// One at a time in a clone: two gits that fetch would be in each other's way.
-	if err := os.MkdirAll(filepath.Join(s.repo.CommonDir, "agentxchain"), 0o777); err != nil {
-		return y, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
-	}
-	lock, err := AcquireLock(ctx, filepath.Join(s.repo.CommonDir, "agentxchain", "sync.lock"), "sync", max(opt.Wait, syncPatience))
-	if err != nil {
-		return y, err
-	}
-	defer func() { _ = lock.Release() }()
+	defer s.repo.HoldRefs(git.RefSpace, trackingSpace(remote))()
 	for y.Tries = 1; ; y.Tries++ {
 		if err := fetchRuns(ctx, s.repo, remote, others); err != nil {
 			return y, err
 		}
-		if err := s.landAll(ctx, y, opt); err != nil {
-			return y, err
-		}
-		if opt.NoPush {
-			return y, nil
-		}
-		again, err := s.pushAll(ctx, y, opt)
-		if err == nil && !again {
-			again, err = s.pushArchive(ctx, y)
-		}
-		if err == nil && y.Pushed {
-			err = s.preferAuto(ctx, remote)
-		}
+		again, err := round(y)
 		if err != nil || !again {
 			return y, err
 		}
 		if y.Tries == maxSyncTries {
-			return y, git.Errorf(CodeRemoteBusy, nil, "others pushed to %s first, %d times in a row", remote, y.Tries).
-				WithHint("the operations are kept here: git agentxchain sync %s", remote)
+			return y, contended(remote, y.Tries)
 		}
 		if err := jitter(ctx, y.Tries); err != nil {
 			return y, err

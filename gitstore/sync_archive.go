@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -67,6 +68,9 @@ func (l *landing) archives(ctx context.Context) error {
 	if l.list, err = s.ArchiveList(ctx); err != nil {
 		return err
 	}
+	if l.theirs, err = archive.ReadAll(ctx, s.repo, trackingArchive(remote)); err != nil {
+		return err
+	}
 	l.past, err = s.tips(ctx, archive.PastPrefix)
 	return err
 }
@@ -83,16 +87,28 @@ func (s *Store) joinLists(ctx context.Context, year string, here, there git.OID)
 		return "", err
 	}
 	both := ours.Merge(theirs)
-	if both.Equal(theirs) {
+	saidHere, err := archive.SaidAt(ctx, s.repo, here)
+	if err != nil {
+		return "", err
+	}
+	saidThere, err := archive.SaidAt(ctx, s.repo, there)
+	if err != nil {
+		return "", err
+	}
+	said, err := archive.JoinSaid(ctx, s.repo, saidHere, saidThere)
+	if err != nil {
+		return "", err
+	}
+	if both.Equal(theirs) && said == saidThere {
 		return there, nil
 	}
-	if both.Equal(ours) {
+	if both.Equal(ours) && said == saidHere {
 		if on, err := s.repo.Ancestor(ctx, there, here); err != nil || on {
 			return here, err
 		}
 	}
 	env := s.env(ctx)
-	return archive.Write(ctx, s.repo, both, signatureOf(&env), "archive: the list of "+year+", joined", there, here)
+	return archive.Write(ctx, s.repo, both, said, signatureOf(&env), "archive: the list of "+year+", joined", there, here)
 }
 
 // stray are runs that lie in the archive here while the list says otherwise: they come back.
@@ -115,10 +131,19 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 		return true, nil // where its operations are still kept they stay kept
 	}
 	if e = l.list.Archived(name); e == nil {
-		if past == "" {
+		if err := l.bringBack(ctx, name, past); err != nil {
+			return false, err
+		}
+		// It was taken out of the archive here, and the remote does not know yet: what it has in the
+		// archive it has not lost.
+		if e = l.theirs.Archived(name); e == nil || l.there[name] != "" || l.here[name] == "" {
 			return false, nil
 		}
-		return false, l.bringBack(ctx, name, past)
+		if err := l.obtain(ctx, e); err != nil {
+			l.unobtained(e, err)
+			return true, nil
+		}
+		return l.beyond(ctx, e, current)
 	}
 	op := git.OID(e.Op)
 	here, there, seen := l.here[name], l.there[name], l.seen[name]
@@ -128,9 +153,7 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 			continue
 		}
 		if err := l.obtain(ctx, e); err != nil {
-			r := l.y.run(name)
-			r.Tip, r.State, r.Code = here, SyncRefused, git.CodeOf(err)
-			r.Why, r.Hint = oneLine(err.Error()), "git agentxchain fsck --replay --run "+name
+			l.unobtained(e, err)
 			return true, nil
 		}
 		in, err := l.s.repo.Ancestor(ctx, tip, op)
@@ -145,6 +168,13 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 		l.y.retire = append(l.y.retire, refPush{Name: git.RunRefPrefix + name, Old: there})
 	}
 	return true, l.retire(ctx, e, here, past, seen)
+}
+
+// unobtained refuses an archived run whose operations cannot be had or believed.
+func (l *landing) unobtained(e *archive.Entry, err error) {
+	r := l.y.run(e.Run)
+	r.Tip, r.State, r.Code = l.here[e.Run], SyncRefused, git.CodeOf(err)
+	r.Why, r.Hint = oneLine(err.Error()), "git agentxchain fsck --replay --run "+e.Run
 }
 
 // obtain brings the operations of an archived run, and believes them.
@@ -202,7 +232,11 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 		return false, nil // the remote's ref tells the rest
 	}
 	if seen := l.seen[name]; seen != "" {
-		if in, err := l.s.repo.Ancestor(ctx, seen, op); err != nil || !in {
+		in, err := l.s.repo.Ancestor(ctx, seen, op)
+		if err == nil && !in {
+			in, err = l.keptThere(ctx, e, seen)
+		}
+		if err != nil || !in {
 			return false, err // the remote lost operations: land says so
 		}
 		l.moves = append(l.moves, git.RefUpdate{Name: SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
@@ -220,6 +254,31 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 	return true, l.join(ctx, r, here, op, current)
 }
 
+// keptThere reports whether the remote keeps an operation in its archive. Two machines that archived a
+// run at different operations leave one of them there without an entry of its own.
+func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op git.OID) (bool, error) {
+	c, err := l.s.reader(ctx).commit(op)
+	if err != nil {
+		return false, err
+	}
+	for _, year := range slices.Compact([]string{e.Year(), c.Author.When.UTC().Format("2006")}) {
+		if err := l.s.fetchKept(ctx, l.y.Remote, year); err != nil {
+			return false, err
+		}
+		kept, err := l.s.repo.ReadRef(ctx, keptRef(l.y.Remote, year))
+		if err != nil {
+			return false, err
+		}
+		if kept == "" {
+			continue
+		}
+		if in, err := l.s.repo.Ancestor(ctx, op, kept); err != nil || in {
+			return in, err
+		}
+	}
+	return false, nil
+}
+
 // bringBack makes an archived run one of the runs here again.
 func (l *landing) bringBack(ctx context.Context, name string, past git.OID) error {
 	if past == "" {
@@ -232,6 +291,9 @@ func (l *landing) bringBack(ctx context.Context, name string, past git.OID) erro
 		l.here[name] = past
 	}
 	delete(l.past, name)
+	if err := l.s.bringWitnesses(ctx, name); err != nil {
+		return err
+	}
 	return l.s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + name, Old: past}}, "agentxchain: out of the archive")
 }
 
@@ -268,11 +330,13 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 	refused := 0
 	why := ""
 	for _, p := range y.retire {
-		switch a := said[p.Name]; a.State {
-		case pushedOK:
-			y.Retired++
-		case pushedStale:
+		ofRun := strings.HasPrefix(p.Name, git.RunRefPrefix)
+		switch a := said[p.Name]; {
+		case a.State == pushedStale:
 			again = true
+		case !ofRun: // what a witness signed, which the list there has
+		case a.State == pushedOK:
+			y.Retired++
 		default:
 			refused, why = refused+1, a.Why
 		}

@@ -4,6 +4,7 @@
 package gitstore
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strconv"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // landing is what landAll knows of both sides.
@@ -27,13 +30,18 @@ type landing struct {
 	moves []git.RefUpdate  // of remembered tips
 	heads map[git.OID]bool // commits of the project that were looked for: is it here?
 
-	list archive.List       // archived runs, as both sides know them
-	past map[string]git.OID // those whose operations are here
-	used map[string]string  // runs that work trees are in
+	list   archive.List       // archived runs, as both sides know them
+	theirs archive.List       // as the remote does
+	past   map[string]git.OID // those whose operations are here
+	used   map[string]string  // runs that work trees are in
 }
 
 // landAll takes over what the remote has, under the lock.
 func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
+	l := &landing{s: s, y: y, opt: opt, held: s.atWork().Held, heads: make(map[git.OID]bool)}
+	if err := l.regain(ctx); err != nil {
+		return err
+	}
 	tx, err := s.Begin(ctx, "sync", opt.Wait)
 	if err != nil {
 		return err
@@ -41,17 +49,13 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 	defer func() { _ = tx.Close() }()
 	view := tx.View()
 	y.Notices = append(y.Notices, view.Notices...)
-	l := &landing{s: s, y: y, opt: opt, held: s.atWork().Held, heads: make(map[git.OID]bool)}
 	if view.Config != nil {
 		l.mine = view.Config.Project.ID
 	}
-	if l.here, err = s.tips(ctx, git.RunRefPrefix); err != nil {
+	if err := l.look(ctx); err != nil {
 		return err
 	}
-	if l.there, err = s.tips(ctx, TrackingPrefix(y.Remote)); err != nil {
-		return err
-	}
-	if l.seen, err = s.tips(ctx, SeenRefPrefix+y.Remote+"/"); err != nil {
+	if err := l.withdrawConflicts(ctx); err != nil {
 		return err
 	}
 	if err := l.archives(ctx); err != nil {
@@ -78,16 +82,136 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 	if err := s.takeConflicts(ctx, y.Remote); err != nil {
 		return err
 	}
-	if err := s.takeWitnesses(ctx, y.Remote); err != nil {
+	if err := s.takeWitnesses(ctx, y.Remote, l.list); err != nil {
 		return err
 	}
-	if err := s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+oneLine(y.Remote)); err != nil {
+	said, err := s.archiveWitnesses(ctx, l.list, y.Remote)
+	if err != nil {
 		return err
 	}
+	y.retire = append(y.retire, said...)
 	if view.Run == "" {
+		if err := l.unseen(ctx); err != nil {
+			return err
+		}
 		if err := s.enter(ctx, y); err != nil {
 			return err
 		}
+	}
+	// Last: what has not been seen is new to the next sync, should this one not get here.
+	if err := s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+oneLine(y.Remote)); err != nil {
+		return err
+	}
+	l.pack(ctx)
+	return nil
+}
+
+// look reads where the runs are on both sides.
+func (l *landing) look(ctx context.Context) (err error) {
+	if l.here, err = l.s.tips(ctx, git.RunRefPrefix); err != nil {
+		return err
+	}
+	if l.there, err = l.s.tips(ctx, TrackingPrefix(l.y.Remote)); err != nil {
+		return err
+	}
+	l.seen, err = l.s.tips(ctx, SeenRefPrefix+l.y.Remote+"/")
+	return err
+}
+
+// regain takes over the run of this work tree from the remote where its ref is gone here: no
+// transaction can begin before there is one.
+func (l *landing) regain(ctx context.Context) error {
+	s := l.s
+	name := s.CurrentRun()
+	if git.BadRunID(name) != "" {
+		return nil
+	}
+	if tip, err := s.readRun(ctx, name); err != nil || tip != "" {
+		return err
+	}
+	if err := l.look(ctx); err != nil || l.there[name] == "" {
+		return err
+	}
+	if data, err := s.work.root.ReadFile(wire.ConfigPath); err == nil {
+		if cfg, _, err := config.Decode(data); err == nil {
+			l.mine = cfg.Project.ID
+		}
+	}
+	if err := l.archives(ctx); err != nil {
+		return err
+	}
+	if err := l.land(ctx, name, ""); err != nil {
+		return err
+	}
+	err := l.begin(ctx)
+	l.begun, l.moves = nil, nil
+	if r := l.y.run(name); r.Began {
+		r.Began = false // the work tree is in it already
+		return err
+	} else if err == nil && r.Code != "" {
+		err = git.Errorf(r.Code, nil, "run %s of %s cannot be brought back: %s", name, oneLine(l.y.Remote), r.Why).WithHint("%s", r.Hint)
+	}
+	return err
+}
+
+// withdrawConflicts removes conflicts about operations that are still in their run: a join found
+// them, and died before it moved the run. It is made again, on what is there now. The remote has none
+// of them yet.
+func (l *landing) withdrawConflicts(ctx context.Context) error {
+	s := l.s
+	lacking, err := s.lackingRefs(ctx, ConflictRefPrefix, trackingConflicts(l.y.Remote))
+	if err != nil {
+		return err
+	}
+	var which bytes.Buffer
+	var left []git.RefUpdate
+	for _, p := range lacking {
+		run, op, _ := strings.Cut(strings.TrimPrefix(p.Name, ConflictRefPrefix), "/")
+		if tip := l.here[run]; tip != "" && p.Old == "" && git.OID(op).Valid(s.repo.ObjectFormat) {
+			which.WriteString(string(p.New) + "\n^" + string(tip) + "\n")
+			left = append(left, git.RefUpdate{Name: p.Name, Old: p.New})
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	out, err := s.repo.Git.Run(ctx, which.Bytes(), "rev-list", "--stdin")
+	if err != nil {
+		return err
+	}
+	lost := make(map[string]bool)
+	for op := range strings.FieldsSeq(string(out)) {
+		lost[op] = true
+	}
+	for _, u := range left {
+		run, op, _ := strings.Cut(strings.TrimPrefix(u.Name, ConflictRefPrefix), "/")
+		if lost[op] {
+			continue
+		}
+		if in, err := s.repo.Ancestor(ctx, git.OID(op), l.here[run]); err != nil || !in {
+			continue // what is kept there is no conflict of ours
+		}
+		if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{u}, "agentxchain: the operation is in its run"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unseen counts runs as new that a sync brought which was ended before it had noted what it saw, and so
+// before it had brought one of them into the work tree.
+func (l *landing) unseen(ctx context.Context) error {
+	for _, r := range l.y.Runs {
+		if r.Began || r.Tip == "" || r.There == "" || l.seen[r.Run] != "" || r.State == SyncRefused {
+			continue
+		}
+		if l.used == nil {
+			var err error
+			if l.used, err = l.s.runsInUse(ctx); err != nil {
+				return err
+			}
+		}
+		r.Began = l.used[r.Run] == ""
 	}
 	return nil
 }
@@ -189,7 +313,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	if here := l.here[r.Run]; here != "" {
-		base, err := l.s.mergeBase(ctx, here, there)
+		base, err := l.s.repo.MergeBase(ctx, here, there)
 		if err != nil {
 			return false, err
 		}
@@ -300,6 +424,18 @@ func (l *landing) begin(ctx context.Context) error {
 		r.came(b.to, len(ops[b.run]))
 	}
 	return nil
+}
+
+// manyRefs is from how many new runs on their refs are packed at once: a file for each is what every
+// later look at them would have to open.
+const manyRefs = 500
+
+// pack has git put the refs of many new runs into one file. It is housekeeping: what cannot be packed
+// stays as it is.
+func (l *landing) pack(ctx context.Context) {
+	if len(l.begun) >= manyRefs {
+		_, _ = l.s.repo.Git.Run(ctx, nil, "pack-refs", "--all")
+	}
 }
 
 // came notes n operations that came, up to tip.

@@ -51,6 +51,7 @@ func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, b
 	if err != nil {
 		return nil, err
 	}
+	s.repo.ForgetRefs() // what others did before the lock was ours
 	tx := &Tx{store: s, lock: lock, borrowed: borrowed, adopts: purpose == PurposeAdopt}
 	var wg sync.WaitGroup
 	for _, f := range beside {

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // keptVerified is how many of the newest operations a note names: one would do but
@@ -110,7 +111,7 @@ func readVerified(r *git.Repository, run string) *verified {
 			Op:    git.OID(v[0]),
 			Name:  string(v[1]),
 			Gate:  string(v[2]),
-			Actor: protocol.Actor{Name: string(v[3]), Email: string(v[4])},
+			Actor: evidence.Actor{Name: string(v[3]), Email: string(v[4])},
 			At:    string(v[5]),
 		})
 	}

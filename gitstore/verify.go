@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // CodeUnproven means that a run's ref leads to operations that do not follow from
@@ -49,7 +50,7 @@ type Arrival struct {
 	Op    git.OID
 	Name  string // of the operation: approve_transition, approve_completion, reactivate, confirm
 	Gate  string // what was approved, "" when it was no gate
-	Actor protocol.Actor
+	Actor evidence.Actor
 	At    string // wire time
 }
 

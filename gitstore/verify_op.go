@@ -223,6 +223,9 @@ func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev git.
 
 // rowsFrom notes which runs the rows are of that an operation of another tool added.
 func (f *fsck) rowsFrom(r *treeReader, before, after git.OID) error {
+	if before == "" {
+		return f.heardIn(r, after)
+	}
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		d, err := r.diffLedger(before, after, l)
 		if err != nil {

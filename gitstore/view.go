@@ -35,6 +35,8 @@ type View struct {
 	// Open are claims of other tools' work, in the record or in the working files, that
 	// no person has confirmed: what was passed so is not passed here. See Confirm.
 	Open []Claim
+	// Lost says of a run that is not on record here that it was, nil of any other.
+	Lost *LostRun
 	// Leaves is the run this work tree was in before, where another tool began another
 	// one and that was not over.
 	Leaves string
@@ -45,6 +47,8 @@ type View struct {
 	// Notices are sentences for the person at the terminal: files behind the
 	// recorded run, changes of another tool, what a transaction put right.
 	Notices []string
+
+	behind *recorded // the recorded run that the working files are behind; nil when they are not
 }
 
 // Begun reports a run that another tool began and no person has taken up.
@@ -108,6 +112,7 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 	}
 	v.Open, v.Arrived = in.open, in.past
 	if in.sit == sitBehind {
+		v.behind = in.tip
 		return v, s.viewRecorded(v, in.tip)
 	}
 	state := in.docs[wire.DocState]
@@ -128,6 +133,7 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 	default:
 		v.Index = run.BuildIndex(v.Config, v.State, s.workingRows())
 		v.Open = append(v.Open, in.pending(v)...)
+		v.Lost = in.lost
 		if in.sit == sitAdopt && in.before.unfinished() {
 			v.Leaves = in.before.run
 		}

@@ -6,12 +6,10 @@ package gitstore
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -75,8 +73,7 @@ func (s *Store) AddWitness(ctx context.Context, run string, envelope []byte) err
 	if refusal != nil {
 		return refusal
 	}
-	sum := sha256.Sum256([]byte(env.Signer()))
-	ref := WitnessRefPrefix + run + "/" + hex.EncodeToString(sum[:8])
+	ref := witnessRef(run, env)
 	was, err := s.repo.ReadRef(ctx, ref)
 	if err != nil {
 		return err
@@ -115,9 +112,13 @@ func (s *Store) writeWitness(ctx context.Context, run string, envelope []byte, p
 	return oid, s.objects.Write(ctx, edit.objects)
 }
 
-// takeWitnesses takes over what witnesses said elsewhere. Where one key signed on two sides
-// both lines are kept: every machine makes the same commit of them.
-func (s *Store) takeWitnesses(ctx context.Context, remote string) error {
+// takeWitnesses takes over what witnesses said elsewhere of runs that are not archived. Where one key
+// signed on two sides both lines are kept: every machine makes the same commit of them.
+func (s *Store) takeWitnesses(ctx context.Context, remote string, list archive.List) error {
+	over, err := s.archivedOnly(ctx, list)
+	if err != nil {
+		return err
+	}
 	there, err := s.tips(ctx, trackingWitnesses(remote))
 	if err != nil {
 		return err
@@ -130,11 +131,11 @@ func (s *Store) takeWitnesses(ctx context.Context, remote string) error {
 	for name, oid := range there {
 		was := here[name]
 		run, _, ok := strings.Cut(name, "/")
-		if was == oid || !ok || git.BadRunID(run) != "" {
+		if was == oid || !ok || git.BadRunID(run) != "" || over(run) {
 			continue
 		}
 		if was != "" {
-			base, err := s.mergeBase(ctx, was, oid)
+			base, err := s.repo.MergeBase(ctx, was, oid)
 			if err != nil {
 				return err
 			}
@@ -166,29 +167,27 @@ func (s *Store) joinWitnesses(ctx context.Context, run string, a, b git.OID) (gi
 	return s.writeWitness(ctx, run, data, parents, first.Author)
 }
 
-// witnessTips are the newest statements of each key, by run; of every run when run is "".
-func (s *Store) witnessTips(ctx context.Context, run string) (map[string][]git.OID, error) {
-	prefix := WitnessRefPrefix
-	if run != "" {
-		prefix += run + "/"
+// Witnesses counts those that said something of a run, and is what an export leaves behind.
+func (s *Store) Witnesses(ctx context.Context, run string) (int, error) {
+	all, err := s.spokenOf(ctx, run)
+	if err != nil || all[run] == nil {
+		return 0, err
 	}
-	tips, err := s.tips(ctx, prefix)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string][]git.OID)
-	for _, name := range slices.Sorted(maps.Keys(tips)) {
-		of := run
-		if of == "" {
-			of, _, _ = strings.Cut(name, "/")
+	list, err := s.statements(ctx, all[run])
+	signers := make(map[string]bool)
+	for _, data := range list {
+		if env, bad := attest.DecodeDSSE(data); bad == nil {
+			signers[env.Signer()] = true
 		}
-		out[of] = append(out[of], tips[name])
 	}
-	return out, nil
+	return len(signers), err
 }
 
 // readWitnesses reads the envelopes that tips lead to, each once, oldest first.
 func (s *Store) readWitnesses(ctx context.Context, tips []git.OID) ([][]byte, error) {
+	if len(tips) == 0 {
+		return nil, nil
+	}
 	var in bytes.Buffer
 	for _, tip := range tips {
 		in.WriteString(string(tip) + "\n")
@@ -215,20 +214,17 @@ func (s *Store) readWitnesses(ctx context.Context, tips []git.OID) ([][]byte, er
 // began at, else HEAD.
 func VerifyWitnesses(ctx context.Context, repo, here *git.Repository, run string, chain map[string]protocol.ChainOp) ([]*protocol.Witnessed, error) {
 	s := &Store{repo: repo, objects: repo.Objects()}
-	tips, err := s.witnessTips(ctx, run)
+	all, err := s.spokenOf(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	return s.judgeWitnesses(ctx, here, run, tips[run], chain)
+	return s.judgeWitnesses(ctx, here, run, all[run], chain)
 }
 
 func (s *Store) judgeWitnesses(
-	ctx context.Context, here *git.Repository, run string, tips []git.OID, chain map[string]protocol.ChainOp,
+	ctx context.Context, here *git.Repository, run string, said *spoken, chain map[string]protocol.ChainOp,
 ) ([]*protocol.Witnessed, error) {
-	if len(tips) == 0 {
-		return nil, nil
-	}
-	list, err := s.readWitnesses(ctx, tips)
+	list, err := s.statements(ctx, said)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -242,21 +238,28 @@ func (s *Store) judgeWitnesses(
 // witnessSigners reads the files of signers, nil when they are not here.
 func (s *Store) witnessSigners(ctx context.Context, here *git.Repository, run string) (*attest.Signers, error) {
 	tip, err := s.newest(ctx, run)
-	if err != nil {
+	if err != nil && git.CodeOf(err) != CodeNoRun {
 		return nil, err
 	}
-	rec := RunRecordAt(ctx, s.repo, run, tip)
+	var rec *RunRecord
+	var data []byte
+	if err == nil {
+		rec = RunRecordAt(ctx, s.repo, run, tip)
+		if data, _, err = rec.Config(); err != nil {
+			return nil, err
+		}
+	} else if s.work != nil {
+		data, _ = s.ReadConfig() // the run is gone: who may sign is what the project says
+	}
 	var from []string
-	data, _, err := rec.Config()
-	if err != nil {
-		return nil, err
-	}
 	if cfg, _, err := config.Decode(data); err == nil && cfg != nil {
 		if branch := cfg.ProtectedBranch(); branch != "" {
 			from = append(from, "refs/remotes/origin/"+branch, "refs/heads/"+branch)
 		}
-		if st, err := rec.State(cfg); err == nil && st.AuthorityBase != nil {
-			from = append(from, *st.AuthorityBase)
+		if rec != nil {
+			if st, err := rec.State(cfg); err == nil && st.AuthorityBase != nil {
+				from = append(from, *st.AuthorityBase)
+			}
 		}
 	}
 	from = append(from, "HEAD")

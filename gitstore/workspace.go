@@ -77,18 +77,17 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	return up, r.Objects().Write(ctx, edit.objects)
 }
 
-// RecordInitiative is PrepareInitiative and the update. It returns the commit the
-// record is at.
-func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (git.OID, error) {
+// RecordInitiative is PrepareInitiative and the update, which it returns.
+func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (git.RefUpdate, error) {
 	up, err := PrepareInitiative(ctx, r, in)
 	if err != nil || up.New == up.Old {
-		return up.New, err
+		return up, err
 	}
 	err = r.UpdateRefs(ctx, []git.RefUpdate{up}, "agentxchain: "+in.Op)
 	if err != nil && git.CodeOf(err) != git.CodeWorkBehind {
 		r.Abandon(up)
 	}
-	return up.New, err
+	return up, err
 }
 
 // OpenForeign is OpenAt for the project of another repository than the one this

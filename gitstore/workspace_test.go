@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 func TestRecordInitiative(t *testing.T) {
@@ -23,20 +24,20 @@ func TestRecordInitiative(t *testing.T) {
 		const state, history = ".agentxchain/multirepo/state.json", ".agentxchain/multirepo/history.jsonl"
 		in := Initiative{Run: "srun_1", Op: "init", Subject: "Started\nAgentxchain-Run: forged", State: []byte("{}"),
 			Files: map[string][]byte{state: []byte("{}"), history: []byte("{}\n")},
-			Env:   protocol.Env{Now: time.Unix(1e9, 0), Actor: protocol.Actor{Name: "Ada", Email: "ada@example.org"}}}
+			Env:   protocol.Env{Now: time.Unix(1e9, 0), Actor: evidence.Actor{Name: "Ada", Email: "ada@example.org"}}}
 		first, err := RecordInitiative(ctx, repo, in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := RecordInitiative(ctx, repo, in); err != nil || again != first {
-			t.Fatalf("the same files were recorded twice: %s, %v", again, err)
+		if again, err := RecordInitiative(ctx, repo, in); err != nil || again.New != first.New {
+			t.Fatalf("the same files were recorded twice: %s, %v", again.New, err)
 		}
 		in.Op, in.Files[history] = "step", []byte("{}\n{}\n")
 		second, err := RecordInitiative(ctx, repo, in)
-		if err != nil || second == first {
-			t.Fatalf("%s, %v", second, err)
+		if err != nil || second.New == first.New {
+			t.Fatalf("%s, %v", second.New, err)
 		}
-		if got := r.Git("rev-parse", InitiativeRefPrefix+"srun_1~1"); got != string(first) {
+		if got := r.Git("rev-parse", InitiativeRefPrefix+"srun_1~1"); got != string(first.New) {
 			t.Errorf("the first record is not the parent: %s", got)
 		}
 		data, err := initiativeFile(ctx, repo, "srun_1", history)
@@ -46,16 +47,16 @@ func TestRecordInitiative(t *testing.T) {
 		if data, err := initiativeFile(ctx, repo, "srun_2", history); err != nil || data != nil {
 			t.Errorf("a record that is not there: %q, %v", data, err)
 		}
-		if got := r.Git("log", "-1", "--format=%an %(trailers:key=Agentxchain-Run,valueonly,separator=%x2C)", string(second)); got != "Ada srun_1" {
+		if got := r.Git("log", "-1", "--format=%an %(trailers:key=Agentxchain-Run,valueonly,separator=%x2C)", string(second.New)); got != "Ada srun_1" {
 			t.Errorf("the commit says %q", got)
 		}
 		// What is prepared and not published moves nothing.
 		in.Files[history] = []byte("{}\n{}\n{}\n")
 		up, err := PrepareInitiative(ctx, repo, in)
-		if err != nil || up.Old != second || up.New == second {
+		if err != nil || up.Old != second.New || up.New == second.New {
 			t.Fatalf("%+v, %v", up, err)
 		}
-		if got := r.Git("rev-parse", InitiativeRefPrefix+"srun_1"); got != string(second) {
+		if got := r.Git("rev-parse", InitiativeRefPrefix+"srun_1"); got != string(second.New) {
 			t.Errorf("the ref has moved to %s", got)
 		}
 		r.Fsck()

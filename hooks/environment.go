@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	shapes "github.com/git-agentxchain/git-agentxchain/internal/secrets"
 )
 
 // InheritedNames returns the variables a process hook always inherits, in
@@ -123,24 +124,18 @@ func (s *secrets) add(value string) {
 	}
 }
 
-// redact masks the secrets in text, longest first so that none leaves its rest.
+// redact masks the secrets in text, longest first so that none leaves its rest, and what looks like one.
 func (s secrets) redact(text string) string {
-	if len(s) == 0 {
-		return text
-	}
 	sorted := slices.Clone(s)
 	slices.SortFunc(sorted, func(a, b string) int { return len(b) - len(a) })
 	for _, v := range sorted {
 		text = strings.ReplaceAll(text, v, "***")
 	}
-	return text
+	return shapes.Redact(text)
 }
 
 // redactValue is redact for every string in a JSON value.
 func (s secrets) redactValue(v ojson.Value) ojson.Value {
-	if len(s) == 0 {
-		return v
-	}
 	switch v := v.(type) {
 	case string:
 		return s.redact(v)

@@ -167,7 +167,8 @@ func listing(name, about, member string, l wire.Ledger, def int, current bool, k
 // for their size.
 func tail(ctx context.Context, r *runner.Runner, l wire.Ledger, n int,
 	keep func(*ojson.Object) bool) (rows []*ojson.Object, cut bool, err error) {
-	lines, err := r.Store.TailRows(ctx, l, n, keep)
+	v, _ := r.View(ctx) // one that cannot be shown has its rows all the same
+	lines, err := r.Record().ViewRows(ctx, v, l, n, keep)
 	if err != nil {
 		return nil, false, err
 	}

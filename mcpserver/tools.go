@@ -4,7 +4,7 @@ package mcpserver
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -122,7 +122,7 @@ func tools() []tool {
 			true, nil),
 		listing("agentxchain_decisions", "The decisions of the run, newest last.", "decisions", wire.LedgerDecisions,
 			50, true, func(a, row *ojson.Object) bool {
-				return a.Bool("governance") || protocol.ValidDecisionID(row.String("id"))
+				return a.Bool("governance") || ledger.ValidDecisionID(row.String("id"))
 			}, argument{
 				name:  "governance",
 				kind:  typeBoolean,

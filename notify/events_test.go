@@ -6,6 +6,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -14,7 +16,7 @@ import (
 func made(s *run.State, ledgers map[wire.Ledger][]string) *protocol.Transition {
 	t := &protocol.Transition{State: s, Index: &run.Index{}}
 	for l, lines := range ledgers {
-		t.Appends = append(t.Appends, protocol.Append{Ledger: l, Data: []byte(strings.Join(lines, "\n") + "\n")})
+		t.Appends = append(t.Appends, ledger.Append{Ledger: l, Data: []byte(strings.Join(lines, "\n") + "\n")})
 	}
 	return t
 }
@@ -120,13 +122,13 @@ func TestEventsOfACompletion(t *testing.T) {
 	}{
 		"by a gate": {&run.State{}, &protocol.AcceptResult{
 			Entry: ojson.NewObject("run_completion_request", true),
-			Gate:  &protocol.GateResult{GateID: &gate},
+			Gate:  &gates.Result{GateID: &gate},
 		},
 			`{"completed_at":"2026-01-01T00:00:00.000Z","completed_via":"accept_turn","gate":"ship","requested_by_turn":"turn_9"}`},
 		"without one": {&run.State{}, &protocol.AcceptResult{},
 			`{"completed_at":"2026-01-01T00:00:00.000Z","completed_via":"accept_turn_direct","requested_by_turn":"turn_9"}`},
 		"parked": {&run.State{QueuedRunCompletion: &run.QueuedCompletion{RequestedByTurn: "turn_3"}},
-			&protocol.AcceptResult{Entry: &ojson.Object{}, Gate: &protocol.GateResult{}},
+			&protocol.AcceptResult{Entry: &ojson.Object{}, Gate: &gates.Result{}},
 			`{"completed_at":"2026-01-01T00:00:00.000Z","completed_via":"accept_turn","requested_by_turn":"turn_3"}`},
 		"approved": {&run.State{PendingRunCompletion: &run.PendingCompletion{RequestedByTurn: "turn_3"}},
 			&protocol.ApproveResult{Gate: "ship"},

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -281,7 +282,7 @@ func (a *Act) approval() *Approval {
 }
 
 // Statements are the signed statements people handed in with the act.
-func (a *Act) Statements() []*Blob {
+func (a *Act) Statements() []*evidence.Blob {
 	c := a.consent()
 	if c == nil {
 		return nil

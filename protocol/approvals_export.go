@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -131,7 +132,7 @@ func (x *exported) readSigners() error {
 		if err != nil {
 			return err
 		}
-		if path.Dir(name) != path.Dir(SignersPath(FileBlob{Path: kept, Blob: NewBlob(data)})) {
+		if path.Dir(name) != path.Dir(SignersPath(evidence.FileBlob{Path: kept, Blob: evidence.NewBlob(data)})) {
 			x.report.Findings = append(x.report.Findings, ApprovalFinding{
 				Code:    FindBaseDiffers,
 				Message: name + " has another digest than its name says",
@@ -222,7 +223,7 @@ func (x *exported) row(row *ojson.Object) {
 func (x *exported) statement(row *ojson.Object, v *run.Vote) {
 	digest := strings.TrimPrefix(v.Statement, "sha256:")
 	data, err := readBounded(x.files, StatementPath(digest), MaxStatementBytes)
-	if err != nil || NewBlob(data).Digest != digest {
+	if err != nil || evidence.NewBlob(data).Digest != digest {
 		x.fail(row, v, FindStatementMissing, "the artifact does not hold the statement of "+v.Principal)
 		return
 	}

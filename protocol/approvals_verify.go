@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -334,7 +335,7 @@ func (v *approvalVerifier) signersOf(c *Consent) *attest.Signers {
 	return s
 }
 
-func (v *approvalVerifier) statement(a *Act, t *transition, signers *attest.Signers, c *Consent, d *decision, b *Blob) {
+func (v *approvalVerifier) statement(a *Act, t *transition, signers *attest.Signers, c *Consent, d *decision, b *evidence.Blob) {
 	v.report.Statements++
 	digest := "sha256:" + b.Digest
 	fail := func(code, principal, message string) {

@@ -6,6 +6,7 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -99,7 +100,7 @@ func (t *transition) clearBlockFor(via, reason string) {
 		if s.BlockedReason != nil {
 			turn = wire.OrEmpty(s.BlockedReason.TurnID)
 		}
-		t.append(wire.LedgerDecisions, NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
+		t.append(wire.LedgerDecisions, ledger.NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
 		pairs := []any{"resolved_via", via}
 		if reason != "" {
 			pairs = append(pairs, "reason", reason)
@@ -170,7 +171,7 @@ func (t *transition) renderTasks(done []*ojson.Object) {
 	if prev == nil {
 		prev = t.tasks
 	}
-	t.humanTasks = RenderHumanTasks(prev, t.x.OpenEscalations, done)
+	t.humanTasks = ledger.RenderHumanTasks(prev, t.x.OpenEscalations, done)
 }
 
 // runHistory appends the run's row; readers take the last row of a run.

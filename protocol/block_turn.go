@@ -121,6 +121,6 @@ func (t *transition) outsideTurn(what, command string) *wire.Error {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-		Message: t.env.Actor.place() + "; an agent cannot " + what + ".",
+		Message: t.env.Actor.Place() + "; an agent cannot " + what + ".",
 		Hint:    "ask a person to run " + command + " in their own terminal"}
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // stagedCost is what a refused result says it cost; one that cannot be read
 // costs nothing.
-func stagedCost(b *Blob) float64 {
+func stagedCost(b *evidence.Blob) float64 {
 	if b == nil {
 		return 0
 	}
@@ -58,8 +59,12 @@ func (t *transition) exhaustBudget(turn *run.Turn) {
 		return
 	}
 	if s.Status == wire.StatusActive {
+		next := run.CmdAdopt
+		if t.earlier.budgetUnblocked {
+			next = run.CmdUnblock
+		}
 		t.block(blockSpec{On: "budget:exhausted", Category: "budget_exhausted", TypedReason: "budget_exhausted", Owner: run.OwnerHuman,
-			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: git agentxchain config adopt", Detail: detail, Turn: turn,
+			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: " + next, Detail: detail, Turn: turn,
 			Retained: s.ActiveTurns.Has(turn.TurnID)})
 	}
 }
@@ -69,7 +74,7 @@ func (t *transition) warnOnly() bool { return t.cfg.Budget != nil && t.cfg.Budge
 // dearTurn says that a turn cost more than one may, "" when it did not.
 func (t *transition) dearTurn(turn *run.Turn, usd float64) string {
 	b := t.cfg.Budget
-	if b == nil || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 || usd <= *b.PerTurnMaxUSD {
+	if b == nil || t.earlier.budgetUnblocked || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 || usd <= *b.PerTurnMaxUSD {
 		return ""
 	}
 	text := fmt.Sprintf("The turn cost $%.2f, $%.2f more than budget.per_turn_max_usd allows ($%.2f)", usd, usd-*b.PerTurnMaxUSD, *b.PerTurnMaxUSD)

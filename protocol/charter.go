@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -108,7 +109,7 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 // byCharters puts the verification of the tasks that asked for gates in the place
 // of the last turn's, once all charters of the phase are done: that turn's task may
 // have asked for none. Each of them was held to it when its charter was completed.
-func (t *transition) byCharters(in *GateInput) {
+func (t *transition) byCharters(in *gates.Input) {
 	if t.verified(in.VerificationStatus, in.VerificationReproducible) || !t.s.Chartered() || len(t.s.OpenCharters()) > 0 {
 		return
 	}

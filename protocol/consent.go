@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -32,7 +33,7 @@ const (
 // Consent is what a person who decides hands in: themselves, and the signed statements
 // of theirs and of others. The zero value is a person without any proof.
 type Consent struct {
-	Statements []*Blob `json:"statements,omitempty"` // DSSE envelopes
+	Statements []*evidence.Blob `json:"statements,omitempty"` // DSSE envelopes
 	// Alone: the statements speak; who hands them in says nothing of their own.
 	Alone bool `json:"alone,omitempty"`
 
@@ -45,13 +46,13 @@ type Consent struct {
 // Base is where the signers were read: a protected branch, or the commit the run began
 // at. What an agent or a pull request changes after it does not count.
 type Base struct {
-	Ref     string     `json:"ref,omitempty"` // the protected branch, "" for the beginning of the run
-	Commit  string     `json:"commit"`
-	Config  *Blob      `json:"config,omitempty"` // agentxchain.json of the protected branch; nil when it has none
-	Signers []FileBlob `json:"signers"`
+	Ref     string              `json:"ref,omitempty"` // the protected branch, "" for the beginning of the run
+	Commit  string              `json:"commit"`
+	Config  *evidence.Blob      `json:"config,omitempty"` // agentxchain.json of the protected branch; nil when it has none
+	Signers []evidence.FileBlob `json:"signers"`
 }
 
-func (c *Consent) blobs() []*Blob {
+func (c *Consent) blobs() []*evidence.Blob {
 	if c == nil {
 		return nil
 	}
@@ -72,7 +73,7 @@ type decision struct {
 	gateType string
 	phase    string
 	to       string
-	evidence []FileBlob
+	evidence []evidence.FileBlob
 	rules    []*config.GateRule // all of them have to hold; nil leaves it to any person
 	votes    []*run.Vote        // of people who agreed before
 }
@@ -188,7 +189,7 @@ func StatementPath(digest string) string {
 }
 
 // SignersPath is where the record keeps a file of signers as it was judged by.
-func SignersPath(f FileBlob) string {
+func SignersPath(f evidence.FileBlob) string {
 	return wire.ApprovalsDir + "/signers/" + f.Blob.Digest + "/" + strings.TrimPrefix(f.Path, ".agentxchain/")
 }
 
@@ -274,7 +275,7 @@ func (t *transition) statements(c *Consent, d *decision, content string) ([]stat
 	return out, nil
 }
 
-func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision, b *Blob) (stated, *wire.Error) {
+func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision, b *evidence.Blob) (stated, *wire.Error) {
 	env, refusal := attest.DecodeDSSE(b.Data)
 	if refusal != nil {
 		return stated{}, refusal
@@ -345,7 +346,7 @@ func (t *transition) answers(c *Consent, d *decision, st *attest.Statement) *wir
 
 // Evidence are the files of a decision as a statement names them: those that are there,
 // by path.
-func Evidence(files []FileBlob) []attest.File {
+func Evidence(files []evidence.FileBlob) []attest.File {
 	var out []attest.File
 	for _, f := range files {
 		if f.Blob != nil && !slices.ContainsFunc(out, func(e attest.File) bool { return e.Path == f.Path }) {

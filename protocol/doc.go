@@ -8,6 +8,8 @@
 //
 // Package wire has the codes, words, times and paths that all of it shares,
 // package config the rules a project sets, package run what is recorded of a
-// run, package result the judgement of what a turn hands in.
+// run, package result the judgement of what a turn hands in. Package evidence is what
+// operations are decided on, packages gates and limits what they are held against,
+// package ledger the rows they write.
 // Package initiative has the rules of work over several repositories.
 package protocol

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
@@ -153,27 +154,27 @@ func TestRenderHumanTasks(t *testing.T) {
 	}
 	count := func(doc []byte, s string) int { return bytes.Count(doc, []byte(s)) }
 
-	fresh := RenderHumanTasks(nil, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil)
-	for _, want := range []string{"# Human tasks\n", "### hesc_1 — needs_decision\n", "- Detail: one two\n", "`git agentxchain unblock hesc_1`", "_None yet._", tasksOpenStart, tasksOpenEnd, tasksCompletedStart, tasksCompletedEnd} {
+	fresh := ledger.RenderHumanTasks(nil, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil)
+	for _, want := range []string{"# Human tasks\n", "### hesc_1 — needs_decision\n", "- Detail: one two\n", "`git agentxchain unblock hesc_1`", "_None yet._", ledger.TasksOpenStart, ledger.TasksOpenEnd, ledger.TasksCompletedStart, ledger.TasksCompletedEnd} {
 		if !strings.Contains(string(fresh), want) {
 			t.Errorf("no %q in\n%s", want, fresh)
 		}
 	}
-	if again := RenderHumanTasks(fresh, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil); !bytes.Equal(again, fresh) {
+	if again := ledger.RenderHumanTasks(fresh, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil); !bytes.Equal(again, fresh) {
 		t.Errorf("rendering again changed\n%s", again)
 	}
-	resolved := RenderHumanTasks(fresh, nil, []*ojson.Object{done("hesc_1")})
+	resolved := ledger.RenderHumanTasks(fresh, nil, []*ojson.Object{done("hesc_1")})
 	if count(resolved, "### hesc_1 — resolved") != 1 || count(resolved, "needs_decision\n\n") != 0 || !strings.Contains(string(resolved), "_No escalation is open._") {
 		t.Errorf("%s", resolved)
 	}
 	doc := resolved
 	for i := 2; i < 15; i++ {
-		doc = RenderHumanTasks(doc, nil, []*ojson.Object{done(fmt.Sprintf("hesc_%d", i))})
+		doc = ledger.RenderHumanTasks(doc, nil, []*ojson.Object{done(fmt.Sprintf("hesc_%d", i))})
 	}
-	if n := count(doc, "— resolved"); n != tasksKept || count(doc, "### hesc_14 —") != 1 || count(doc, "### hesc_4 —") != 0 {
+	if n := count(doc, "— resolved"); n != ledger.TasksKept || count(doc, "### hesc_14 —") != 1 || count(doc, "### hesc_4 —") != 0 {
 		t.Errorf("%d kept\n%s", n, doc)
 	}
-	if again := RenderHumanTasks(doc, nil, []*ojson.Object{done("hesc_14")}); count(again, "### hesc_14 —") != 1 || count(again, "— resolved") != tasksKept {
+	if again := ledger.RenderHumanTasks(doc, nil, []*ojson.Object{done("hesc_14")}); count(again, "### hesc_14 —") != 1 || count(again, "— resolved") != ledger.TasksKept {
 		t.Errorf("%s", again)
 	}
 }
@@ -184,13 +185,13 @@ func TestRenderHumanTasksKeepsTheRest(t *testing.T) {
 		"plain":      "# mine\nhello",
 		"crlf":       "# mine\r\nhello\r\n",
 		"empty":      "",
-		"between":    "top\n" + tasksOpenStart + "\nold\n" + tasksOpenEnd + "\nmiddle \xff\n" + tasksCompletedStart + "\n" + tasksCompletedEnd + "\nbottom",
-		"swapped":    "a\n" + tasksOpenEnd + "\nb\n" + tasksOpenStart + "\nc",
-		"lone start": "a\n" + tasksOpenStart + "\nprecious",
-		"two starts": "a\n" + tasksOpenStart + "\nprecious\n" + tasksOpenStart + "\nold\n" + tasksOpenEnd + "\nz",
-		"foreign":    "# Human Tasks\n" + tasksOpenStart + "\n## Open\n\n_No open human escalations._\n" + tasksOpenEnd + "\n" + tasksCompletedStart + "\n## Completed\n\n### hesc_0 — resolved\n- Detail: kept\n" + tasksCompletedEnd + "\n",
+		"between":    "top\n" + ledger.TasksOpenStart + "\nold\n" + ledger.TasksOpenEnd + "\nmiddle \xff\n" + ledger.TasksCompletedStart + "\n" + ledger.TasksCompletedEnd + "\nbottom",
+		"swapped":    "a\n" + ledger.TasksOpenEnd + "\nb\n" + ledger.TasksOpenStart + "\nc",
+		"lone start": "a\n" + ledger.TasksOpenStart + "\nprecious",
+		"two starts": "a\n" + ledger.TasksOpenStart + "\nprecious\n" + ledger.TasksOpenStart + "\nold\n" + ledger.TasksOpenEnd + "\nz",
+		"foreign":    "# Human Tasks\n" + ledger.TasksOpenStart + "\n## Open\n\n_No open human escalations._\n" + ledger.TasksOpenEnd + "\n" + ledger.TasksCompletedStart + "\n## Completed\n\n### hesc_0 — resolved\n- Detail: kept\n" + ledger.TasksCompletedEnd + "\n",
 	} {
-		out := RenderHumanTasks([]byte(doc), []*ojson.Object{row}, nil)
+		out := ledger.RenderHumanTasks([]byte(doc), []*ojson.Object{row}, nil)
 		for _, keep := range []string{"# mine", "hello", "top\n", "middle \xff", "bottom", "precious", "a\n", "hesc_0 — resolved", "- Detail: kept"} {
 			if strings.Contains(doc, keep) && !bytes.Contains(out, []byte(keep)) {
 				t.Errorf("%s: lost %q in\n%s", name, keep, out)
@@ -202,7 +203,7 @@ func TestRenderHumanTasksKeepsTheRest(t *testing.T) {
 		if bytes.Count(out, []byte("### hesc_1 — ")) != 1 {
 			t.Errorf("%s: the record is not there once\n%s", name, out)
 		}
-		if again := RenderHumanTasks(out, []*ojson.Object{row}, nil); !bytes.Equal(again, out) {
+		if again := ledger.RenderHumanTasks(out, []*ojson.Object{row}, nil); !bytes.Equal(again, out) {
 			t.Errorf("%s: not stable\n%s\n---\n%s", name, out, again)
 		}
 	}
@@ -218,15 +219,15 @@ func outsidePrefix(doc string) string {
 // Text from a turn cannot break out of its section.
 func TestRenderHumanTasksIsNotFooled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.SampledFrom([]string{tasksOpenStart, tasksOpenEnd, tasksCompletedStart, tasksCompletedEnd, "\n", "### hesc_9 — resolved", "`", "x", "-->", "\r\n"})
+		part := rapid.SampledFrom([]string{ledger.TasksOpenStart, ledger.TasksOpenEnd, ledger.TasksCompletedStart, ledger.TasksCompletedEnd, "\n", "### hesc_9 — resolved", "`", "x", "-->", "\r\n"})
 		evil := strings.Join(rapid.SliceOfN(part, 0, 5).Draw(t, "evil"), "")
 		head := strings.Join(rapid.SliceOfN(part, 0, 4).Draw(t, "head"), "")
 		row := run.NewEscalation("hesc_1", "t", blockedState("human:x", evil), "dev")
-		out := RenderHumanTasks([]byte(head), []*ojson.Object{row}, []*ojson.Object{run.CompletedEscalation(row, run.NewEscalationResolution("hesc_2", "t", "v", evil))})
-		if again := RenderHumanTasks(out, []*ojson.Object{row}, nil); !bytes.Equal(out, again) {
+		out := ledger.RenderHumanTasks([]byte(head), []*ojson.Object{row}, []*ojson.Object{run.CompletedEscalation(row, run.NewEscalationResolution("hesc_2", "t", "v", evil))})
+		if again := ledger.RenderHumanTasks(out, []*ojson.Object{row}, nil); !bytes.Equal(out, again) {
 			t.Fatalf("not stable:\n%s\n---\n%s", out, again)
 		}
-		gone := RenderHumanTasks(out, nil, nil)
+		gone := ledger.RenderHumanTasks(out, nil, nil)
 		if bytes.Contains(gone, []byte("### hesc_1 — needs_decision")) {
 			t.Fatalf("the open record stayed:\n%s", gone)
 		}

@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // A way through that looks at everything before for each row takes very long here.
 func TestIndexOfALongHistory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("six thousand turns")
-	}
+	testrepo.Thorough(t)
 	const n = 6000
 	rows := make([]*ojson.Object, n)
 	for i := range rows {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -25,10 +26,10 @@ const (
 
 // IntentFile is the file of an intent as it lay in the work tree.
 type IntentFile struct {
-	Path     string `json:"path"`
-	Blob     *Blob  `json:"blob"` // nil when it is not there
-	Source   string `json:"source,omitempty"`
-	Category string `json:"category,omitempty"` // both of its event
+	Path     string         `json:"path"`
+	Blob     *evidence.Blob `json:"blob"` // nil when it is not there
+	Source   string         `json:"source,omitempty"`
+	Category string         `json:"category,omitempty"` // both of its event
 }
 
 // IntentOpen reports an intent that waits to be handed out.

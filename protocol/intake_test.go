@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -53,7 +54,7 @@ func FuzzIntents(f *testing.F) {
 		doc, err := ojson.DecodeObject(data)
 		w := startedWorld(t, nil)
 		op := w.assignment("pm")
-		op.Intake = []IntentFile{{Path: IntentPath("intent_1700000000000_abcd"), Blob: NewBlob(data), Source: "manual"}}
+		op.Intake = []IntentFile{{Path: IntentPath("intent_1700000000000_abcd"), Blob: evidence.NewBlob(data), Source: "manual"}}
 		tr, refused := w.apply(op)
 		if refused != nil {
 			t.Fatalf("the file stops the run: %v", refused)

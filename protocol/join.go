@@ -20,6 +20,7 @@ const (
 	JoinForeign    = "cannot_replay" // another tool's work, or another rule set's
 	JoinFollows    = "follows"       // it builds on one that does not hold
 	JoinRules      = "rules_differ"  // both sides adopted other rules
+	JoinSame       = "same"          // it holds: the other side recorded the same
 )
 
 // Ways out of a conflict, in the words of the command line.
@@ -214,6 +215,15 @@ func FollowsFrom(turn string) *JoinRefusal {
 	}
 }
 
+// RecordedThere says of an operation that the other side has it already. There is nothing to decide.
+func RecordedThere() *JoinRefusal {
+	return &JoinRefusal{
+		Reason:  JoinSame,
+		Message: "the other side recorded the same",
+		Ways:    []string{},
+	}
+}
+
 // Conflict is the record of an operation that did not hold: who did what, why it does
 // not count, and what became of it. Fields that this version does not know survive.
 type Conflict struct {
@@ -231,7 +241,7 @@ type Conflict struct {
 	Message string   `json:"message"`
 	Ways    []string `json:"ways"`
 	Status  string   `json:"status"`            // open, settled
-	Settled string   `json:"settled,omitempty"` // how: drop, reissue, again, ours
+	Settled string   `json:"settled,omitempty"` // how: drop, reissue, again, ours, same
 	Because string   `json:"because,omitempty"`
 	By      string   `json:"by,omitempty"`
 	Extra   ojson.Extra

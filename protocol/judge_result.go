@@ -5,14 +5,18 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // JudgeOptions is what comes with a result beside its document.
 type JudgeOptions struct {
-	NormalizeReview bool  // the operator reads an empty workspace artifact as a review
-	IdleSidecar     *Blob // idle-expansion-result.json, or nil
+	NormalizeReview bool           // the operator reads an empty workspace artifact as a review
+	IdleSidecar     *evidence.Blob // idle-expansion-result.json, or nil
+
+	earlier result.Earlier
 }
 
 // JudgeResult says whether a decoded result holds for a turn of the run, and what was
@@ -26,10 +30,11 @@ func JudgeResult(snap *Snapshot, turn *run.Turn, doc ojson.Value, opt JudgeOptio
 		Turn:                 turn,
 		Raw:                  doc,
 		NormalizeReview:      opt.NormalizeReview,
+		Earlier:              opt.earlier,
 		EarlierProduct:       snap.Index.ProductTurn,
 		SeriousObjectionOpen: snap.Index.SeriousObjection(),
 		UsedDecisions:        run.DecodeDecisionIDs(snap.Index.DecisionIDs),
-		DurableDecisions:     durableIDs(snap.RepoDecisions),
+		DurableDecisions:     ledger.DurableIDs(snap.RepoDecisions),
 	}
 	if opt.IdleSidecar != nil {
 		// An unreadable sidecar counts as absent; the missing member is then refused.

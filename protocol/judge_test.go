@@ -77,23 +77,23 @@ func TestSectionsOfRulesExist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		anchors[specDir+page+".md"] = true
+		anchors[verdict.SpecDir+page+".md"] = true
 		for line := range strings.Lines(string(data)) {
 			if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
 				slug := strings.NewReplacer(" ", "-", ",", "", "`", "", ".", "").Replace(strings.ToLower(strings.TrimSpace(title)))
-				anchors[specDir+page+".md#"+slug] = true
+				anchors[verdict.SpecDir+page+".md#"+slug] = true
 			}
 		}
 	}
 	anchors["docs/hooks.md"] = true
-	rules := []string{RuleStatus, RuleTurn, RuleBundle, RuleStages, RuleStage + "schema", RuleStage + "assignment", RuleStage + "artifact",
-		RuleStage + "verification", RuleStage + "protocol", RuleWait, RuleProtected, RuleProposal, RuleOverride, RuleObserved, RuleSignoff,
-		RuleIntent, RuleCoverage, RuleEmpty, RuleReplay, RulePolicies, RulePolicy + config.RuleMaxTotalTurns, RuleConflict, RuleDrift,
-		RuleGate, RuleGateRequest, RuleGateFile, RuleGateVerify, RuleGatePerson, RuleGateActions, RuleApproval, RulePending, RulePeople,
-		RuleTimeout + "phase", RuleBudgetRun, RuleBudgetTurn, RuleNonProgress, RuleRole, RuleCapacity, RuleClean, RuleAttempts,
-		RuleHook + "before_gate", RuleGate + "." + FindingSemantics, RuleGate + "." + FindingDocumentStale, RuleGate + "." + FindingOwnership}
+	rules := []string{verdict.RuleStatus, verdict.RuleTurn, verdict.RuleBundle, verdict.RuleStages, verdict.RuleStage + "schema", verdict.RuleStage + "assignment", verdict.RuleStage + "artifact",
+		verdict.RuleStage + "verification", verdict.RuleStage + "protocol", verdict.RuleWait, verdict.RuleProtected, verdict.RuleProposal, verdict.RuleOverride, verdict.RuleObserved, verdict.RuleSignoff,
+		verdict.RuleIntent, verdict.RuleCoverage, verdict.RuleEmpty, verdict.RuleReplay, verdict.RulePolicies, verdict.RulePolicy + config.RuleMaxTotalTurns, verdict.RuleConflict, verdict.RuleDrift,
+		verdict.RuleGate, verdict.RuleGateRequest, verdict.RuleGateFile, verdict.RuleGateVerify, verdict.RuleGatePerson, verdict.RuleGateActions, verdict.RuleApproval, verdict.RulePending, verdict.RulePeople,
+		verdict.RuleTimeout + "phase", verdict.RuleBudgetRun, verdict.RuleBudgetTurn, verdict.RuleNonProgress, verdict.RuleRole, verdict.RuleCapacity, verdict.RuleClean, verdict.RuleAttempts,
+		verdict.RuleHook + "before_gate", verdict.RuleGate + "." + verdict.FindingSemantics, verdict.RuleGate + "." + verdict.FindingDocumentStale, verdict.RuleGate + "." + verdict.FindingOwnership}
 	for _, r := range rules {
-		if s := SpecOf(r); !anchors[s] || s == specDir+"README.md" {
+		if s := verdict.SpecOf(r); !anchors[s] || s == verdict.SpecDir+"README.md" {
 			t.Errorf("rule %s names %s, which is no section", r, s)
 		}
 	}
@@ -105,7 +105,7 @@ func TestSectionsOfRulesExist(t *testing.T) {
 	for _, code := range []string{wire.CodeInvalidConfig, wire.CodeBudgetExhausted, wire.CodeDirtyTree, wire.CodeRunBlocked, wire.CodeValidationFailed,
 		wire.CodeOverrideFailed, wire.CodeArtifactMismatch, wire.CodeGateCoverage, wire.CodePolicyViolation, wire.CodeConflict, wire.CodeGateFailed,
 		wire.CodeGateActionFailed, wire.CodeDelegationOpen, CodeSignatureRequired, CodeApproverNotAllowed, wire.CodeTurnNotActive, wire.CodeInvalidState} {
-		if s := SpecOfCode(code); !anchors[s] || s == specDir+"README.md" {
+		if s := SpecOfCode(code); !anchors[s] || s == verdict.SpecDir+"README.md" {
 			t.Errorf("code %s names %s, which is no section", code, s)
 		}
 	}

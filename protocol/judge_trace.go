@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
@@ -16,44 +18,24 @@ import (
 // maxTraced bounds how many findings of one rule a chain names.
 const maxTraced = 50
 
-// pointer is a JSON Pointer (RFC 6901) into agentxchain.json.
-func pointer(names ...string) string {
-	var b strings.Builder
-	for _, n := range names {
-		b.WriteByte('/')
-		if strings.ContainsAny(n, "~/") {
-			n = strings.ReplaceAll(strings.ReplaceAll(n, "~", "~0"), "/", "~1")
-		}
-		b.WriteString(n)
-	}
-	return b.String()
-}
-
-func gatePointer(gate, member string) string {
-	if gate == "" {
-		return ""
-	}
-	return pointer("gates", gate, member)
-}
-
 // configOf is the member of the configuration that a check of an acceptance goes by.
 func (a *acceptance) configOf(rule string) string {
 	switch rule {
-	case RuleBundle:
+	case verdict.RuleBundle:
 		return "/rules/result_repair"
-	case RuleProtected:
+	case verdict.RuleProtected:
 		return "/git_hooks/protected"
-	case RuleOverride:
-		return pointer("roles", a.turn.AssignedRole, "decision_authority")
-	case RuleObserved, RuleEmpty, RuleProposal:
-		return pointer("roles", a.turn.AssignedRole, "write_authority")
-	case RuleSignoff:
+	case verdict.RuleOverride:
+		return gates.Pointer("roles", a.turn.AssignedRole, "decision_authority")
+	case verdict.RuleObserved, verdict.RuleEmpty, verdict.RuleProposal:
+		return gates.Pointer("roles", a.turn.AssignedRole, "write_authority")
+	case verdict.RuleSignoff:
 		return "/authority/signoff_documents"
-	case RuleIntent:
+	case verdict.RuleIntent:
 		return "/intent_coverage_mode"
-	case RuleCoverage:
+	case verdict.RuleCoverage:
 		return "/gate_semantic_coverage_mode"
-	case RulePolicies, RuleReplay:
+	case verdict.RulePolicies, verdict.RuleReplay:
 		return "/policies"
 	}
 	return ""
@@ -70,12 +52,12 @@ func (a *acceptance) traceStages() {
 		seen = []verdict.Evidence{{Path: a.op.StagedPath, SHA256: b.Digest}}
 	}
 	for _, stage := range result.Stages() {
-		s := verdict.Step{Rule: RuleStage + stage, Verdict: verdict.Pass, Spec: SpecOf(RuleStage + stage), Evidence: seen}
+		s := verdict.Step{Rule: verdict.RuleStage + stage, Verdict: verdict.Pass, Spec: verdict.SpecOf(verdict.RuleStage + stage), Evidence: seen}
 		switch stage {
 		case result.StageArtifact:
-			s.Config = pointer("roles", a.turn.AssignedRole, "write_authority")
+			s.Config = gates.Pointer("roles", a.turn.AssignedRole, "write_authority")
 		case result.StageProtocol:
-			s.Config = pointer("routing", t.s.Phase)
+			s.Config = gates.Pointer("routing", t.s.Phase)
 		}
 		if !a.v.OK && a.v.Stage == stage {
 			s.Verdict, s.Code = verdict.Fail, a.v.Code()
@@ -83,7 +65,7 @@ func (a *acceptance) traceStages() {
 				if i == maxTraced {
 					break
 				}
-				s.Steps = append(s.Steps, &verdict.Step{Rule: RuleStage + stage, Subject: p.Field, Verdict: verdict.Fail,
+				s.Steps = append(s.Steps, &verdict.Step{Rule: verdict.RuleStage + stage, Subject: p.Field, Verdict: verdict.Fail,
 					Code: p.Code, Why: p.Message, Spec: s.Spec, Config: s.Config})
 			}
 			s.Why = a.v.Errors.Join()
@@ -95,23 +77,23 @@ func (a *acceptance) traceStages() {
 }
 
 // tracePolicies writes down every policy whose scope the turn is in.
-func (t *transition) tracePolicies(in PolicyInput) {
+func (t *transition) tracePolicies(in limits.PolicyInput) {
 	if t.trace == nil {
 		return
 	}
 	for i := range t.cfg.Policies {
 		p := &t.cfg.Policies[i]
-		if !policyApplies(p, in.Phase, in.Role) {
+		if !limits.PolicyApplies(p, in.Phase, in.Role) {
 			continue
 		}
 		s := verdict.Step{
-			Rule:    RulePolicy + p.Rule,
+			Rule:    verdict.RulePolicy + p.Rule,
 			Subject: p.ID,
 			Verdict: verdict.Pass,
-			Spec:    SpecOf(RulePolicies),
+			Spec:    verdict.SpecOf(verdict.RulePolicies),
 			Config:  fmt.Sprintf("/policies/%d", i),
 		}
-		if why := policyViolation(p, in); why != "" {
+		if why := limits.PolicyViolation(p, in); why != "" {
 			s.Verdict, s.Why = verdict.Fail, why
 			switch {
 			case p.Rule == config.RuleRequireReproducibleVerify && in.Replay == nil:
@@ -125,33 +107,33 @@ func (t *transition) tracePolicies(in PolicyInput) {
 }
 
 // phaseGate evaluates the exit gate of the phase and writes down what it looked at.
-func (t *transition) phaseGate(in GateInput) GateResult {
-	return t.traceGate(in, EvaluatePhaseExit)
+func (t *transition) phaseGate(in gates.Input) gates.Result {
+	return t.traceGate(in, gates.EvaluatePhaseExit)
 }
 
 // completionGate is phaseGate for the end of the run.
-func (t *transition) completionGate(in GateInput) GateResult {
-	return t.traceGate(in, EvaluateRunCompletion)
+func (t *transition) completionGate(in gates.Input) gates.Result {
+	return t.traceGate(in, gates.EvaluateRunCompletion)
 }
 
-func (t *transition) traceGate(in GateInput, eval func(GateInput) GateResult) GateResult {
+func (t *transition) traceGate(in gates.Input, eval func(gates.Input) gates.Result) gates.Result {
 	if t.trace == nil {
 		return eval(in)
 	}
-	step := &verdict.Step{Rule: RuleGate, Spec: SpecOf(RuleGate)}
+	step := &verdict.Step{Rule: verdict.RuleGate, Spec: verdict.SpecOf(verdict.RuleGate)}
 	in.Trace = step
 	g := eval(in)
 	step.Subject = wire.OrEmpty(g.GateID)
 	if g.GateID != nil {
-		step.Config = pointer("gates", *g.GateID)
+		step.Config = gates.Pointer("gates", *g.GateID)
 	} else {
-		step.Config = pointer("routing", in.Phase)
+		step.Config = gates.Pointer("routing", in.Phase)
 	}
 	step.Sum()
 	switch g.Action {
-	case ActionNoRequest:
+	case gates.ActionNoRequest:
 		return g
-	case ActionGateFailed, ActionUnknownPhase, ActionNotFinalPhase:
+	case gates.ActionGateFailed, gates.ActionUnknownPhase, gates.ActionNotFinalPhase:
 		if step.Verdict != verdict.Unknown {
 			step.Verdict = verdict.Fail
 		}
@@ -161,126 +143,32 @@ func (t *transition) traceGate(in GateInput, eval func(GateInput) GateResult) Ga
 	return g
 }
 
-// traceFile writes down one document of a gate. One that nobody looked at when the
-// operation was decided is unknown: it counts as missing, and may have been there.
-func traceFile(in GateInput, gate string, a *config.GateArtifact, findings, warnings []GateFinding) {
-	if in.Trace == nil {
-		return
-	}
-	at := gatePointer(gate, "requires_files")
-	if !a.PathRules {
-		at = pointer("workflow_kit", "phases", in.Phase, "artifacts")
-	}
-	s := verdict.Step{Rule: RuleGateFile, Subject: a.Path, Verdict: verdict.Pass, Spec: SpecOf(RuleGateFile), Config: at}
-	if !in.Files.Taken(a.Path) {
-		s.Verdict, s.Why = verdict.Unknown, "it was not looked at when the operation was decided"
-		in.Trace.Add(s)
-		return
-	}
-	s.Evidence = []verdict.Evidence{{Path: a.Path, SHA256: in.Files.facts[a.Path].Digest}}
-	for _, f := range findings {
-		s.Add(verdict.Step{Rule: RuleGate + "." + f.Code, Subject: subjectOf(f), Verdict: verdict.Fail, Why: f.Reason,
-			Spec: SpecOf(RuleGate + "." + f.Code), Config: at})
-	}
-	for _, f := range warnings {
-		s.Add(verdict.Step{Rule: RuleGate + "." + f.Code, Subject: subjectOf(f), Verdict: verdict.Warn, Why: f.Reason,
-			Spec: SpecOf(RuleGate + "." + f.Code), Config: at})
-	}
-	if in.Config.Authority != nil && a.Required && in.Files.Exists(a.Path) && !in.Person {
-		if m := in.Marks; m == nil || !m.Has(a.Path) {
-			s.Add(verdict.Step{Rule: RuleGate + "." + FindingDocumentStale, Subject: a.Path, Verdict: verdict.Unknown,
-				Why:  "what it was when the phase began was not recorded",
-				Spec: SpecOf(RuleGate + "." + FindingDocumentStale), Config: "/authority"})
-		}
-	}
-	if len(s.Steps) > 0 {
-		s.Sum()
-		s.Why = s.Steps[0].Why
-	}
-	in.Trace.Add(s)
-}
-
-func subjectOf(f GateFinding) string {
-	switch {
-	case f.Role != "":
-		return f.Role
-	case f.Semantics != "":
-		return f.Semantics
-	}
-	return f.Path
-}
-
-func traceVerification(in GateInput, gate string, findings []GateFinding) {
-	if in.Trace == nil {
-		return
-	}
-	s := verdict.Step{Rule: RuleGateVerify, Subject: in.VerificationStatus, Verdict: verdict.Pass, Spec: SpecOf(RuleGateVerify),
-		Config: gatePointer(gate, "requires_verification_pass")}
-	for _, f := range findings {
-		s.Verdict, s.Code, s.Why = verdict.Fail, f.Code, f.Reason
-		if f.Code == FindingNotReproducible {
-			s.Config = "/rules/strict_verification"
-		}
-	}
-	in.Trace.Add(s)
-}
-
-// traceStale writes down documents that are what they were when the phase began.
-func traceStale(in GateInput, paths []string, findings []GateFinding) {
-	if in.Trace == nil {
-		return
-	}
-	for i, p := range paths {
-		s := verdict.Step{Rule: RuleGate + "." + FindingDocumentStale, Subject: p, Verdict: verdict.Warn,
-			Why: p + " is what it was before", Spec: SpecOf(RuleGate + "." + FindingDocumentStale), Config: "/authority"}
-		if i < len(findings) {
-			s.Verdict, s.Why = verdict.Fail, findings[i].Reason
-		}
-		in.Trace.Add(s)
-	}
-}
-
-func tracePerson(in GateInput, gate string, person bool, why string) {
-	if in.Trace == nil || !person || in.Person {
-		return
-	}
-	s := verdict.Step{Rule: RuleGatePerson, Subject: gate, Verdict: verdict.Wait, Spec: SpecOf(RuleGatePerson),
-		Config: gatePointer(gate, "requires_human_approval"), Why: "a person approves it"}
-	if why != "" {
-		s.Why = why
-	}
-	if in.Config.GateRule(gate) != nil {
-		s.Config = pointer("authority", "gates", gate)
-	}
-	in.Trace.Add(s)
-}
-
 // traceApproval writes down whether the approval policy passes a gate without a person.
-func (t *transition) traceApproval(g *GateResult, v ApprovalVerdict) {
+func (t *transition) traceApproval(g *gates.Result, v gates.ApprovalVerdict) {
 	said := verdict.Wait
 	if v.Auto {
 		said = verdict.Pass
 	}
-	t.says(RuleApproval, wire.OrEmpty(g.GateID), "/approval_policy", said, v.Reason)
+	t.says(verdict.RuleApproval, wire.OrEmpty(g.GateID), "/approval_policy", said, v.Reason)
 }
 
 func (t *transition) tracePeople(res *ApproveResult, err *wire.Error) {
 	if t.trace == nil {
 		return
 	}
-	at := gatePointer(res.Gate, "requires_human_approval")
+	at := gates.GatePointer(res.Gate, "requires_human_approval")
 	if t.cfg.GateRule(res.Gate) != nil {
-		at = pointer("authority", "gates", res.Gate)
+		at = gates.Pointer("authority", "gates", res.Gate)
 	}
 	if err != nil {
-		_ = t.rule(RulePeople, res.Gate, at, err)
+		_ = t.rule(verdict.RulePeople, res.Gate, at, err)
 		return
 	}
 	said := verdict.Pass
 	if !res.Passed {
 		said = verdict.Wait
 	}
-	t.says(RulePeople, res.Gate, at, said, fmt.Sprintf("%d of %d people agree", len(res.Votes), res.Needed))
+	t.says(verdict.RulePeople, res.Gate, at, said, fmt.Sprintf("%d of %d people agree", len(res.Votes), res.Needed))
 }
 
 // traceTimeouts writes down every time limit that applies.
@@ -288,20 +176,20 @@ func (t *transition) traceTimeouts(turn *run.Turn) {
 	if t.trace == nil {
 		return
 	}
-	for _, l := range timeLimits(t.cfg, t.s, turn) {
-		at := "/timeouts/per_" + l.scope + "_minutes"
-		if r := t.cfg.Route(t.s.Phase); l.scope == "phase" && r != nil && r.TimeoutMinutes != nil {
-			at = pointer("routing", t.s.Phase, "timeout_minutes")
+	for _, l := range limits.TimeLimits(t.cfg, t.s, turn) {
+		at := "/timeouts/per_" + l.Scope + "_minutes"
+		if r := t.cfg.Route(t.s.Phase); l.Scope == "phase" && r != nil && r.TimeoutMinutes != nil {
+			at = gates.Pointer("routing", t.s.Phase, "timeout_minutes")
 		}
-		b := l.at(t.env.Now)
-		said, why := verdict.Pass, fmt.Sprintf("%d of %s minutes", b.ElapsedMinutes, minutesText(l.minutes))
+		b := l.At(t.env.Now)
+		said, why := verdict.Pass, fmt.Sprintf("%d of %s minutes", b.ElapsedMinutes, limits.MinutesText(l.Minutes))
 		if b.Exceeded {
 			said = verdict.Fail
-			if l.action == config.TimeoutWarn {
+			if l.Action == config.TimeoutWarn {
 				said = verdict.Warn
 			}
 		}
-		t.says(RuleTimeout+l.scope, l.phase, at, said, why)
+		t.says(verdict.RuleTimeout+l.Scope, l.Phase, at, said, why)
 	}
 }
 
@@ -318,10 +206,10 @@ func (t *transition) traceBudget() {
 			said = verdict.Warn
 		}
 	}
-	t.says(RuleBudgetRun, "", "/budget/per_run_max_usd", said, why)
+	t.says(verdict.RuleBudgetRun, "", "/budget/per_run_max_usd", said, why)
 }
 
-func (t *transition) traceProgress(out NonProgressResult, threshold int) {
+func (t *transition) traceProgress(out gates.NonProgressResult, threshold int) {
 	if t.trace == nil {
 		return
 	}
@@ -332,7 +220,7 @@ func (t *transition) traceProgress(out NonProgressResult, threshold int) {
 	if out.Count >= threshold {
 		said = verdict.Fail
 	}
-	t.says(RuleNonProgress, out.GateID, "/run_loop/non_progress_threshold", said, why)
+	t.says(verdict.RuleNonProgress, out.GateID, "/run_loop/non_progress_threshold", said, why)
 }
 
 // traceRole writes down whose turn it is.
@@ -340,14 +228,14 @@ func (t *transition) traceRole(role string, warnings []string, err *wire.Error) 
 	if t.trace == nil {
 		return
 	}
-	at := pointer("routing", t.s.Phase)
+	at := gates.Pointer("routing", t.s.Phase)
 	switch {
 	case err != nil:
-		_ = t.rule(RuleRole, role, at, err)
+		_ = t.rule(verdict.RuleRole, role, at, err)
 	case len(warnings) > 0:
-		t.says(RuleRole, role, at, verdict.Warn, strings.Join(warnings, " "))
+		t.says(verdict.RuleRole, role, at, verdict.Warn, strings.Join(warnings, " "))
 	default:
-		t.says(RuleRole, role, at, verdict.Pass, "")
+		t.says(verdict.RuleRole, role, at, verdict.Pass, "")
 	}
 }
 
@@ -360,7 +248,7 @@ func (t *transition) traceAttempts(turn *run.Turn) {
 	if turn.Attempt >= most {
 		said = verdict.Fail
 	}
-	t.says(RuleAttempts, turn.TurnID, "/rules/max_turn_retries", said, fmt.Sprintf("attempt %d of %d", turn.Attempt, most))
+	t.says(verdict.RuleAttempts, turn.TurnID, "/rules/max_turn_retries", said, fmt.Sprintf("attempt %d of %d", turn.Attempt, most))
 }
 
 // traceHooks writes down what hooks answered: their verdicts are recorded, and no rule
@@ -386,6 +274,6 @@ func (t *transition) traceHooks(rows []AuditRow) {
 		if why == "" {
 			why = action
 		}
-		t.says(RuleHook+phase, name, pointer("hooks", phase), said, why)
+		t.says(verdict.RuleHook+phase, name, gates.Pointer("hooks", phase), said, why)
 	}
 }

@@ -7,13 +7,16 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // evaluated is the gate an acceptance led to, for the caller to show.
 type evaluated struct {
-	result *GateResult
+	result *gates.Result
 	kind   string
 }
 
@@ -84,12 +87,12 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 	s.QueuedRunCompletion = nil
 	in.CompletionRequest = true
 	g := t.completionGate(in)
-	if n := len(in.Blocking); n > 0 && g.Action != ActionGateFailed && g.Action != ActionNotFinalPhase {
+	if n := len(in.Blocking); n > 0 && g.Action != gates.ActionGateFailed && g.Action != gates.ActionNotFinalPhase {
 		a.warnings = append(a.warnings, "Blocking objections are open: "+wire.List(in.Blocking)+
 			" (git agentxchain objection list). rules.objections_block would hold the completion up.")
 	}
 	t.completion(&g, by, !own)
-	a.ignored(&g, ActionNotFinalPhase)
+	a.ignored(&g, gates.ActionNotFinalPhase)
 	return evaluated{&g, run.GateCompletion}
 }
 
@@ -110,12 +113,12 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 	in.TransitionRequest = want
 	g := t.phaseGate(in)
 	t.phaseExit(&g, by, own == nil)
-	a.ignored(&g, ActionUnknownPhase)
+	a.ignored(&g, gates.ActionUnknownPhase)
 	return evaluated{&g, run.GatePhase}
 }
 
 // ignored says that a request led to nothing; the protocol records none of it.
-func (a *acceptance) ignored(g *GateResult, action string) {
+func (a *acceptance) ignored(g *gates.Result, action string) {
 	if g.Action == action {
 		a.warnings = append(a.warnings, "A request to move the run on was ignored: "+wire.Problems(reasonProblems(g.Reasons)).Join()+".")
 	}
@@ -134,51 +137,51 @@ func (a *acceptance) setAside(request *string, complete bool) {
 }
 
 // verifiedBy takes the verification of the turn whose request is evaluated.
-func verifiedBy(in *GateInput, row *ojson.Object) {
+func verifiedBy(in *gates.Input, row *ojson.Object) {
 	in.VerificationStatus = row.Object("verification").String("status")
 	in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
 }
 
-func (t *transition) phaseExit(g *GateResult, by string, queued bool) {
+func (t *transition) phaseExit(g *gates.Result, by string, queued bool) {
 	switch g.Action {
-	case ActionAdvance:
+	case gates.ActionAdvance:
 		t.advance(g, by, "auto")
-	case ActionAwaitHuman:
-		said := EvaluateApproval(t.cfg, t.approvalInput(g, run.GatePhase))
+	case gates.ActionAwaitHuman:
+		said := gates.EvaluateApproval(t.cfg, t.approvalInput(g, run.GatePhase))
 		t.traceApproval(g, said)
 		if said.Auto {
-			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), run.GatePhase, wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, said))
+			t.append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.env.Time(), run.GatePhase, wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, said))
 			t.advance(g, by, "auto_approved")
 			return
 		}
 		t.s.PendingPhaseTransition = &run.PendingTransition{From: t.s.Phase, To: g.NextPhase, Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
 		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GatePhase, "from", t.s.Phase, "to", g.NextPhase))
-	case ActionGateFailed:
+	case gates.ActionGateFailed:
 		t.gateFailed(g, run.GatePhase, by, queued)
 	}
 }
 
-func (t *transition) completion(g *GateResult, by string, queued bool) {
+func (t *transition) completion(g *gates.Result, by string, queued bool) {
 	switch g.Action {
-	case ActionComplete:
+	case gates.ActionComplete:
 		t.complete(g.GateID)
-	case ActionAwaitHuman:
-		said := EvaluateApproval(t.cfg, t.approvalInput(g, run.GateCompletion))
+	case gates.ActionAwaitHuman:
+		said := gates.EvaluateApproval(t.cfg, t.approvalInput(g, run.GateCompletion))
 		t.traceApproval(g, said)
 		if said.Auto {
-			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), run.GateCompletion, wire.OrEmpty(g.GateID), t.s.Phase, "", said))
+			t.append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.env.Time(), run.GateCompletion, wire.OrEmpty(g.GateID), t.s.Phase, "", said))
 			t.complete(g.GateID)
 			return
 		}
 		t.s.PendingRunCompletion = &run.PendingCompletion{Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
 		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GateCompletion))
-	case ActionGateFailed:
+	case gates.ActionGateFailed:
 		t.gateFailed(g, run.GateCompletion, by, queued)
 	}
 }
 
-func (t *transition) approvalInput(g *GateResult, kind string) ApprovalInput {
-	return ApprovalInput{GateType: kind, Gate: g, Phase: t.s.Phase, NextPhase: g.NextPhase,
+func (t *transition) approvalInput(g *gates.Result, kind string) gates.ApprovalInput {
+	return gates.ApprovalInput{GateType: kind, Gate: g, Phase: t.s.Phase, NextPhase: g.NextPhase,
 		Participated: func(phase, role string) bool {
 			roles, _ := t.x.Participants.Get(phase)
 			return slices.Contains(roles, role)
@@ -197,7 +200,7 @@ func (t *transition) pause(gate string, payload *ojson.Object) {
 }
 
 // advance moves the run to the gate's next phase (docs/spec/lifecycle.md#the-next-state).
-func (t *transition) advance(g *GateResult, by, trigger string) {
+func (t *transition) advance(g *gates.Result, by, trigger string) {
 	s := t.s
 	from, to := s.Phase, g.NextPhase
 	if g.GateID != nil {
@@ -210,17 +213,25 @@ func (t *transition) advance(g *GateResult, by, trigger string) {
 	if !slices.Contains(t.x.PhasesDone, from) {
 		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), from)
 	}
-	// A recommendation made in the old phase does not bind the new one.
-	s.NextRecommendedRole = nil
-	if r := t.cfg.Route(to); r != nil && r.EntryRole != "" {
-		s.NextRecommendedRole = new(r.EntryRole)
-	}
+	t.recommendEntry(to)
 	payload := ojson.NewObject("from", from, "to", to, "gate_id", g.GateID, "trigger", trigger)
 	if by != "" {
 		payload.Set("requested_by_turn", by)
 	}
 	t.events = append(t.events, pendingEvent{"phase_entered", nil, payload})
 	t.cleanup(from, to, g.GateID, trigger)
+}
+
+// recommendEntry proposes the entry role of a phase: a recommendation made in the phase before does not bind it.
+func (t *transition) recommendEntry(phase string) {
+	s := t.s
+	if t.earlier.keepsNextRole && (s.NextRecommendedRole == nil || slices.Contains(t.cfg.PhaseRoles(phase), *s.NextRecommendedRole)) {
+		return
+	}
+	s.NextRecommendedRole = nil
+	if r := t.cfg.Route(phase); r != nil && r.EntryRole != "" {
+		s.NextRecommendedRole = new(r.EntryRole)
+	}
 }
 
 // cleanup drops turns of the exited phase's roles that are still active.
@@ -259,7 +270,7 @@ func (t *transition) complete(gate *string) {
 	t.runHistory("")
 }
 
-func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
+func (t *transition) gateFailed(g *gates.Result, kind, by string, queued bool) {
 	s := t.s
 	f := &run.GateFailure{GateType: kind, GateID: g.GateID, Phase: s.Phase, FailedAt: t.env.Time(), QueuedRequest: queued,
 		Reasons: wire.NonNil(g.Reasons), MissingFiles: wire.NonNil(g.MissingFiles), MissingVerification: g.MissingVerification}
@@ -278,13 +289,13 @@ func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
 	if g.GateID != nil {
 		s.PhaseGateStatus.Set(*g.GateID, wire.GateFailed)
 	}
-	t.append(wire.LedgerDecisions, NewGateFailureEntry(f))
+	t.append(wire.LedgerDecisions, ledger.NewGateFailureEntry(f))
 	t.event("gate_failed", nil, "gate_id", g.GateID, "from_phase", f.FromPhase, "to_phase", f.ToPhase, "reasons", f.Reasons, "gate_type", kind)
 }
 
 // reconcileGateFailure forgets a failure whose missing files have all appeared
 // (docs/spec/lifecycle.md#lack-of-progress). It does not pass the gate.
-func (t *transition) reconcileGateFailure(files []FileBlob, turn *run.Turn) {
+func (t *transition) reconcileGateFailure(files []evidence.FileBlob, turn *run.Turn) {
 	f := t.s.LastGateFailure
 	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == wire.StatusCompleted || t.s.Status == wire.StatusBlocked || t.gateFell {
 		return
@@ -303,11 +314,11 @@ func (t *transition) reconcileGateFailure(files []FileBlob, turn *run.Turn) {
 	if gate != "" {
 		t.s.PhaseGateStatus.Set(gate, wire.GateReconciled)
 	}
-	t.append(wire.LedgerDecisions, NewGateReconciliationEntry(t.env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
+	t.append(wire.LedgerDecisions, ledger.NewGateReconciliationEntry(t.env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
 }
 
 // gateInput is the gate evaluation as of this acceptance, the turn included.
-func (a *acceptance) gateInput() GateInput {
+func (a *acceptance) gateInput() gates.Input {
 	in := a.t.gateInput(a.op.Files)
 	base := in.Participated
 	phase, role := a.t.s.Phase, a.turn.AssignedRole
@@ -319,19 +330,19 @@ func (a *acceptance) gateInput() GateInput {
 }
 
 // gateInput fills what every gate evaluation needs from the state and the index.
-func (t *transition) gateInput(files []FileBlob) GateInput {
-	facts := make([]FileFact, len(files))
+func (t *transition) gateInput(files []evidence.FileBlob) gates.Input {
+	facts := make([]evidence.FileFact, len(files))
 	for i, f := range files {
-		facts[i] = FileFact{Path: f.Path}
+		facts[i] = evidence.FileFact{Path: f.Path}
 		if f.Blob != nil {
 			facts[i].Exists, facts[i].Data, facts[i].Digest = true, f.Blob.Data, f.Blob.Digest
 		}
 	}
-	return GateInput{
+	return gates.Input{
 		Config:   t.cfg,
 		Phase:    t.s.Phase,
 		Blocking: t.x.BlockingObjections(),
-		Files:    NewFiles(facts),
+		Files:    evidence.NewFiles(facts),
 		Marks:    DocumentMarks(t.cfg, t.s),
 		Participated: func(phase, role string) bool {
 			roles, _ := t.x.Participants.Get(phase)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -23,16 +24,16 @@ type AbandonRun struct {
 
 // StagedTurn is the staged result of an active turn.
 type StagedTurn struct {
-	TurnID string `json:"turn_id"`
-	Result *Blob  `json:"result"`
+	TurnID string         `json:"turn_id"`
+	Result *evidence.Blob `json:"result"`
 }
 
 func (*AbandonRun) Name() string { return OpAbandon }
 
-func (op *AbandonRun) Blobs() []*Blob { return stagedBlobs(op.Staged) }
+func (op *AbandonRun) Blobs() []*evidence.Blob { return stagedBlobs(op.Staged) }
 
-func stagedBlobs(staged []StagedTurn) []*Blob {
-	out := make([]*Blob, len(staged))
+func stagedBlobs(staged []StagedTurn) []*evidence.Blob {
+	out := make([]*evidence.Blob, len(staged))
 	for i, s := range staged {
 		out[i] = s.Result
 	}
@@ -49,12 +50,12 @@ type AbandonResult struct {
 
 // CheckAbandonable says whether a run may be abandoned at all.
 // Codes: inside_dispatched_turn, invalid_state_transition.
-func CheckAbandonable(s *run.State, actor Actor) *wire.Error {
+func CheckAbandonable(s *run.State, actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn != "" {
 		return &wire.Error{
 			Code:    wire.CodeInsideTurn,
 			Field:   "actor",
-			Message: actor.place() + "; an agent cannot end its own run.",
+			Message: actor.Place() + "; an agent cannot end its own run.",
 			Hint:    "ask a person to run git agentxchain abandon in their own terminal",
 		}
 	}

@@ -8,8 +8,11 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,20 +28,20 @@ const (
 type AcceptTurn struct {
 	TurnID            string                `json:"turn_id,omitempty"` // "" for the only active turn
 	StagedPath        string                `json:"staged_path"`
-	Staged            *Blob                 `json:"staged"`
+	Staged            *evidence.Blob        `json:"staged"`
 	Resolution        string                `json:"resolution,omitempty"`              // "" is standard
 	NormalizeArtifact string                `json:"normalize_artifact_type,omitempty"` // "" or review
 	AlreadyAccepted   bool                  `json:"already_accepted,omitempty"`        // history holds an accepted row of the turn
 	Seen              result.Observation    `json:"seen"`
-	Files             []FileBlob            `json:"files"`               // files the gates of the phase read
-	Proposed          []FileBlob            `json:"proposed"`            // present contents of the paths the result proposes to change
-	IdleSidecar       *Blob                 `json:"idle_sidecar"`        // idle-expansion-result.json beside the staged result, or nil
+	Files             []evidence.FileBlob   `json:"files"`               // files the gates of the phase read
+	Proposed          []evidence.FileBlob   `json:"proposed"`            // present contents of the paths the result proposes to change
+	IdleSidecar       *evidence.Blob        `json:"idle_sidecar"`        // idle-expansion-result.json beside the staged result, or nil
 	Replay            *result.ReplayOutcome `json:"replay,omitempty"`    // verification replay, when a policy asks for one
 	Drift             []string              `json:"drift,omitempty"`     // what changed in the work tree while the decision was being made, usually by a hook
 	Protected         []string              `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
-	Documents         []DocumentFact        `json:"documents,omitempty"` // all gate documents, where the configuration has authority
+	Documents         []gates.DocumentFact  `json:"documents,omitempty"` // all gate documents, where the configuration has authority
 	Overruled         []Overruling          `json:"overruled,omitempty"` // hooks whose no a person overruled
-	Intent            *Blob                 `json:"intent,omitempty"`    // the file of the turn's intent, where another tool bound it
+	Intent            *evidence.Blob        `json:"intent,omitempty"`    // the file of the turn's intent, where another tool bound it
 	Touched           []string              `json:"touched,omitempty"`   // intents on record whose files are not as recorded
 	Lease             *run.Lease            `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
 	Bundle            []BundleChange        `json:"bundle,omitempty"`    // what of the turn's bundle is not as it was sealed
@@ -46,7 +49,7 @@ type AcceptTurn struct {
 
 	// What came of the result while this operation was judged: it is judged under two configurations.
 	judged struct {
-		blob    *Blob
+		blob    *evidence.Blob
 		doc     *ojson.Object
 		v       *result.Validation // never changed
 		runtime string             // that the turn had
@@ -54,19 +57,13 @@ type AcceptTurn struct {
 	}
 }
 
-// FileBlob is a file a rule reads; a nil Blob is a missing file.
-type FileBlob struct {
-	Path string `json:"path"`
-	Blob *Blob  `json:"blob"`
-}
-
 // OpAccept is the wire name of AcceptTurn.
 const OpAccept = "accept_turn"
 
 func (*AcceptTurn) Name() string { return OpAccept }
 
-func (op *AcceptTurn) Blobs() []*Blob {
-	out := []*Blob{op.Staged, op.IdleSidecar, op.Intent}
+func (op *AcceptTurn) Blobs() []*evidence.Blob {
+	out := []*evidence.Blob{op.Staged, op.IdleSidecar, op.Intent}
 	for i := range op.Files {
 		out = append(out, op.Files[i].Blob)
 	}
@@ -82,8 +79,8 @@ type AcceptResult struct {
 	Entry      *ojson.Object // the history row
 	Validation *result.Validation
 	Warnings   []string
-	Gate       *GateResult // the gate that was evaluated, or nil
-	GateType   string      // phase_transition, run_completion
+	Gate       *gates.Result // the gate that was evaluated, or nil
+	GateType   string        // phase_transition, run_completion
 	Conflict   *ojson.Object
 	Leftover   []string                    // files declared as ignorable outputs that are still in the work tree
 	Repairs    []result.NormalizationEvent // what of the result was rewritten, in order
@@ -97,10 +94,10 @@ func (op *AcceptTurn) apply(t *transition) *wire.Error {
 			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
 	}
 	turn, err := t.target(op.TurnID, "accept")
-	if t.rule(RuleTurn, op.TurnID, "", err) != nil {
+	if t.rule(verdict.RuleTurn, op.TurnID, "", err) != nil {
 		return err
 	}
-	if err := t.rule(RuleStatus, string(t.s.Status), "", t.acceptable(turn)); err != nil {
+	if err := t.rule(verdict.RuleStatus, string(t.s.Status), "", t.acceptable(turn)); err != nil {
 		return err
 	}
 	if err := op.checkModes(t, turn); err != nil {

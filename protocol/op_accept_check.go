@@ -10,8 +10,11 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -75,21 +78,21 @@ func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
 		rule  string
 		check func(*ojson.Object) *wire.Error
 	}{
-		{RuleBundle, a.checkBundle},
-		{RuleStages, a.validate},
-		{RuleWait, a.checkWait},
-		{RuleProtected, a.checkProtected},
-		{RuleProposal, a.checkProposal},
-		{RuleOverride, a.checkOverrides},
-		{RuleObserved, a.observe},
-		{RuleSignoff, a.checkSignoffs},
-		{RuleIntent, a.coverIntent},
-		{RuleCoverage, a.precheckGate},
-		{RuleEmpty, a.checkEmpty},
-		{RuleReplay, a.checkReplay},
-		{RulePolicies, a.checkPolicies},
-		{RuleConflict, a.checkConflict},
-		{RuleDrift, a.checkDrift},
+		{verdict.RuleBundle, a.checkBundle},
+		{verdict.RuleStages, a.validate},
+		{verdict.RuleWait, a.checkWait},
+		{verdict.RuleProtected, a.checkProtected},
+		{verdict.RuleProposal, a.checkProposal},
+		{verdict.RuleOverride, a.checkOverrides},
+		{verdict.RuleObserved, a.observe},
+		{verdict.RuleSignoff, a.checkSignoffs},
+		{verdict.RuleIntent, a.coverIntent},
+		{verdict.RuleCoverage, a.precheckGate},
+		{verdict.RuleEmpty, a.checkEmpty},
+		{verdict.RuleReplay, a.checkReplay},
+		{verdict.RulePolicies, a.checkPolicies},
+		{verdict.RuleConflict, a.checkConflict},
+		{verdict.RuleDrift, a.checkDrift},
 	} {
 		leave := a.t.enter(c.rule, "", a.configOf(c.rule))
 		err := c.check(doc)
@@ -142,7 +145,11 @@ func (a *acceptance) judgeResult(doc *ojson.Object) *result.Validation {
 	v := j.v
 	if !t.judging || v == nil || !j.again || j.doc != doc || j.runtime != a.turn.RuntimeID {
 		snap := &Snapshot{Config: t.cfg, State: t.s, Index: t.x, RepoDecisions: t.snap.RepoDecisions}
-		v = JudgeResult(snap, a.turn, doc, JudgeOptions{NormalizeReview: a.op.NormalizeArtifact == "review", IdleSidecar: a.op.IdleSidecar})
+		v = JudgeResult(snap, a.turn, doc, JudgeOptions{
+			NormalizeReview: a.op.NormalizeArtifact == "review",
+			IdleSidecar:     a.op.IdleSidecar,
+			earlier:         t.earlier.result,
+		})
 	}
 	if !t.judging {
 		return v
@@ -203,7 +210,7 @@ func (a *acceptance) checkProtected(*ojson.Object) *wire.Error {
 }
 
 func (a *acceptance) checkOverrides(*ojson.Object) *wire.Error {
-	warnings, err := CheckOverrides(a.t.cfg, a.t.snap.RepoDecisions, a.turn.AssignedRole, a.res.Decisions)
+	warnings, err := ledger.CheckOverrides(a.t.cfg, a.t.snap.RepoDecisions, a.turn.AssignedRole, a.res.Decisions)
 	if err != nil {
 		return err
 	}
@@ -270,7 +277,7 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	in := a.gateInput()
 	in.TransitionRequest = a.res.PhaseTransitionRequest
 	g := t.phaseGate(in)
-	if g.Action != ActionGateFailed {
+	if g.Action != gates.ActionGateFailed {
 		return nil
 	}
 	var uncovered []string

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -37,7 +39,7 @@ func (a *acceptance) commit() {
 		ms, _ := wire.DurationMS(turn.StartedAt, t.env.Time())
 		took = []any{"started_at", turn.StartedAt, "duration_ms", ms}
 	}
-	if len(a.repairs) > 0 {
+	if len(a.repairs) > 0 && !t.earlier.repairsUntold {
 		took = append(took, "repairs", result.Repairs(a.repairs[:min(len(a.repairs), maxNormalizationEvents)]))
 	}
 	if len(a.op.Bundle) > 0 {
@@ -77,7 +79,7 @@ func (a *acceptance) commit() {
 
 func (a *acceptance) entry(accepted int) *ojson.Object {
 	t := a.t
-	return BuildHistoryEntry(HistoryEntry{Turn: a.turn, RunID: t.s.Run(), Phase: t.s.Phase, Result: a.res, FilesChanged: a.effective,
+	return ledger.BuildHistoryEntry(ledger.HistoryEntry{Turn: a.turn, RunID: t.s.Run(), Phase: t.s.Phase, Result: a.res, FilesChanged: a.effective,
 		Verification: a.verify.Object(), Observed: a.observedArtifact(), AcceptedSequence: accepted, AcceptedAt: t.env.Now,
 		Replay: a.op.Replay.Summary(), ForwardRevision: a.forward, Conflict: a.mergeRecord(), Overruled: a.overrulings()})
 }
@@ -104,6 +106,9 @@ func (a *acceptance) observedArtifact() *ojson.Object {
 	if b := a.turn.Baseline; b != nil && b.HeadRef != nil {
 		baseline = "git:" + *b.HeadRef
 	}
+	if seen.ComparedWith != "" {
+		baseline = "git:" + seen.ComparedWith
+	}
 	markers := &ojson.Object{}
 	for _, f := range a.attr.Files {
 		if m, ok := seen.Markers.Get(f); ok {
@@ -114,6 +119,13 @@ func (a *acceptance) observedArtifact() *ojson.Object {
 		"files_changed", a.attr.Files, "file_markers", markers, "diff_summary", seen.DiffSummary)
 	if seen.Since != "" {
 		o.Set("baseline_at", seen.Since)
+	}
+	if len(seen.Pulled) > 0 {
+		rows := make([]*ojson.Object, len(seen.Pulled))
+		for i := range seen.Pulled {
+			rows[i] = ojson.Marshal(&seen.Pulled[i])
+		}
+		o.Set("pulled", rows)
 	}
 	if len(a.attr.Siblings) > 0 {
 		o.Set("attributed_to_concurrent_siblings", a.attr.Siblings)
@@ -140,15 +152,15 @@ func (a *acceptance) acceptedRef() string {
 func (a *acceptance) recordDecisions() {
 	t := a.t
 	if a.forward != nil {
-		t.append(wire.LedgerDecisions, NewForwardRevision(t.env.Time(), a.turn, t.s.Phase, a.forward))
+		t.append(wire.LedgerDecisions, ledger.NewForwardRevision(t.env.Time(), a.turn, t.s.Phase, a.forward))
 	}
 	for _, d := range a.res.Decisions {
 		if t.judging {
 			break // the rows would not be kept
 		}
-		t.append(wire.LedgerDecisions, NewDecisionEntry(d, a.turn, t.s.Phase, t.env.Time()))
+		t.append(wire.LedgerDecisions, ledger.NewDecisionEntry(d, a.turn, t.s.Phase, t.env.Time()))
 	}
-	rows, amends := PromoteDecisions(t.snap.RepoDecisions, a.res.Decisions, a.turn, t.s.Run(), t.s.Phase, t.env.Time())
+	rows, amends := ledger.PromoteDecisions(t.snap.RepoDecisions, a.res.Decisions, a.turn, t.s.Run(), t.s.Phase, t.env.Time())
 	for _, r := range rows {
 		t.append(wire.LedgerRepoDecisions, r)
 	}
@@ -209,7 +221,7 @@ func (a *acceptance) nonProgress() {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return
 	}
-	out := NonProgress(NonProgressInput{Gate: in, Signature: wire.OrEmpty(s.NonProgressSignature), Count: s.NonProgressCount, Declared: a.effective})
+	out := gates.NonProgress(gates.NonProgressInput{Gate: in, Signature: wire.OrEmpty(s.NonProgressSignature), Count: s.NonProgressCount, Declared: a.effective})
 	threshold := t.cfg.RunLoop.NonProgressThreshold
 	if threshold <= 0 {
 		threshold = 3
@@ -223,7 +235,7 @@ func (a *acceptance) nonProgress() {
 	if out.Count < threshold {
 		return
 	}
-	t.append(wire.LedgerDecisions, NewNonProgressEntry(t.env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
+	t.append(wire.LedgerDecisions, ledger.NewNonProgressEntry(t.env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
 	t.block(blockSpec{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",
 		Action: "Change what the gate fails on, then run: git agentxchain unblock",
 		Detail: fmt.Sprintf("%d accepted turns in a row left gate %q failing in the same way", out.Count, out.GateID), Turn: a.turn})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -31,7 +32,7 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	turn.ConflictState = ojson.NewObject("detected_at", t.env.Time(), "detection_count", count, "status", "pending_operator", "conflict_error", found.Conflict)
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
 	summary := result.ConflictSummary(found.Conflict)
-	t.append(wire.LedgerDecisions, NewConflictEntry("conflict_detected", t.env.Time(), &turn, t.s.Phase, found.Conflict, nil))
+	t.append(wire.LedgerDecisions, ledger.NewConflictEntry("conflict_detected", t.env.Time(), &turn, t.s.Phase, found.Conflict, nil))
 	t.event("turn_conflicted", &turn, "error_code", wire.CodeConflict, "detection_count", count,
 		"conflicting_files", summary.Strings("conflicting_files"), "accepted_since_turn_ids", summary.Strings("accepted_since_turn_ids"),
 		"overlap_ratio", wire.Member(summary, "overlap_ratio"))
@@ -65,7 +66,7 @@ func (a *acceptance) recordMerge() {
 	t := a.t
 	more := ojson.NewObject("resolution_chosen", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result")
 	for _, kind := range []string{"conflict_resolution_selected", "conflict_resolved"} {
-		t.append(wire.LedgerDecisions, NewConflictEntry(kind, t.env.Time(), a.turn, t.s.Phase, a.conflict, more))
+		t.append(wire.LedgerDecisions, ledger.NewConflictEntry(kind, t.env.Time(), a.turn, t.s.Phase, a.conflict, more))
 	}
 	s := result.ConflictSummary(a.conflict)
 	t.event("conflict_resolved", a.turn, "resolution", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result",

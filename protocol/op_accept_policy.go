@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -17,11 +19,11 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 	if t.x.StreakRole == a.turn.AssignedRole {
 		streak = t.x.Streak
 	}
-	in := PolicyInput{Phase: t.s.Phase, Role: a.turn.AssignedRole, Status: a.res.Status, PhaseTurns: inPhase,
+	in := limits.PolicyInput{Phase: t.s.Phase, Role: a.turn.AssignedRole, Status: a.res.Status, PhaseTurns: inPhase,
 		TotalTurns: t.x.Accepted, Streak: streak, CostUSD: a.res.CostUSD, CostKnown: a.res.Cost.Len() > 0, Replay: a.op.Replay}
-	vs := EvaluatePolicies(t.cfg, in)
+	vs := limits.EvaluatePolicies(t.cfg, in)
 	t.tracePolicies(in)
-	var block, escalate []Violation
+	var block, escalate []limits.Violation
 	for _, v := range vs {
 		// A person takes a turn as it is where a policy calls for one. What it blocks by
 		// itself is no question to a person.
@@ -49,11 +51,11 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 }
 
 // escalatePolicy blocks the run; the turn keeps its status and its result.
-func (a *acceptance) escalatePolicy(vs []Violation) {
+func (a *acceptance) escalatePolicy(vs []limits.Violation) {
 	t := a.t
 	t.events = nil
 	msg := joinViolations(vs)
-	t.append(wire.LedgerDecisions, NewPolicyEscalation(t.env.Time(), a.turn, t.s.Phase, violationRows(vs)))
+	t.append(wire.LedgerDecisions, ledger.NewPolicyEscalation(t.env.Time(), a.turn, t.s.Phase, violationRows(vs)))
 	t.block(blockSpec{On: "policy:" + vs[0].PolicyID, Category: "policy_escalation", TypedReason: "policy_escalation", Owner: "human",
 		Action: run.RecoveryAction("policy_escalation", "policy:"+vs[0].PolicyID, a.turn.TurnID),
 		Detail: msg, Turn: a.turn, Retained: true, Violations: violationRows(vs)})
@@ -79,7 +81,7 @@ func (a *acceptance) overrule(who, said string, o *run.Overrule) {
 	a.taken = append(a.taken, ojson.NewObject("on", o.On, "said", said, "by", o.By, "reason", o.Reason, "at", o.At))
 }
 
-func joinViolations(vs []Violation) string {
+func joinViolations(vs []limits.Violation) string {
 	out := ""
 	for i, v := range vs {
 		if i > 0 {
@@ -90,7 +92,7 @@ func joinViolations(vs []Violation) string {
 	return out
 }
 
-func violationRows(vs []Violation) []*ojson.Object {
+func violationRows(vs []limits.Violation) []*ojson.Object {
 	out := make([]*ojson.Object, len(vs))
 	for i, v := range vs {
 		out[i] = ojson.NewObject("policy_id", v.PolicyID, "rule", v.Rule, "message", v.Message)

@@ -7,22 +7,26 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Approval is what both approvals carry. The gate is evaluated again on Files:
 // what was true when the run paused need not be true any more.
 type Approval struct {
-	Files    []FileBlob  `json:"files"`
-	Actions  []ActionRun `json:"actions"`            // gate actions the caller ran, in order
-	Unproven bool        `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
-	Reason   string      `json:"reason,omitempty"`   // why, in the person's words
-	Undoable bool        `json:"undoable,omitempty"` // keep what a withdrawal goes back to; records of before did not
-	Consent  *Consent    `json:"consent,omitempty"`  // who agrees, with the proof
+	Files    []evidence.FileBlob `json:"files"`
+	Actions  []ActionRun         `json:"actions"`            // gate actions the caller ran, in order
+	Unproven bool                `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
+	Reason   string              `json:"reason,omitempty"`   // why, in the person's words
+	Undoable bool                `json:"undoable,omitempty"` // keep what a withdrawal goes back to; records of before did not
+	Consent  *Consent            `json:"consent,omitempty"`  // who agrees, with the proof
 	// Documents are all gate documents, where the configuration has authority.
-	Documents []DocumentFact `json:"documents,omitempty"`
-	Preview   bool           `json:"-"` // only ask whether it would be granted, before any action runs; never recorded
+	Documents []gates.DocumentFact `json:"documents,omitempty"`
+	Preview   bool                 `json:"-"` // only ask whether it would be granted, before any action runs; never recorded
 }
 
 // ActionRun is one executed gate action (docs/spec/gates.md#gate-actions).
@@ -51,13 +55,13 @@ type ApproveCompletion struct {
 	Approval Approval `json:"approval"`
 }
 
-func (*ApprovePhase) Name() string           { return "approve_transition" }
-func (*ApproveCompletion) Name() string      { return "approve_completion" }
-func (op *ApprovePhase) Blobs() []*Blob      { return op.Approval.blobs() }
-func (op *ApproveCompletion) Blobs() []*Blob { return op.Approval.blobs() }
+func (*ApprovePhase) Name() string                    { return "approve_transition" }
+func (*ApproveCompletion) Name() string               { return "approve_completion" }
+func (op *ApprovePhase) Blobs() []*evidence.Blob      { return op.Approval.blobs() }
+func (op *ApproveCompletion) Blobs() []*evidence.Blob { return op.Approval.blobs() }
 
-func (a *Approval) blobs() []*Blob {
-	var out []*Blob
+func (a *Approval) blobs() []*evidence.Blob {
+	var out []*evidence.Blob
 	for i := range a.Files {
 		out = append(out, a.Files[i].Blob)
 	}
@@ -78,21 +82,21 @@ type ApproveResult struct {
 
 // CheckApprover refuses an agent. An isolated one cannot even take the lock; it is
 // told why it may not before that.
-func CheckApprover(actor Actor) *wire.Error {
+func CheckApprover(actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn == "" {
 		return nil
 	}
 	return &wire.Error{
 		Code:    wire.CodeInsideTurn,
 		Field:   "actor",
-		Message: actor.place() + "; an agent cannot approve a gate.",
+		Message: actor.Place() + "; an agent cannot approve a gate.",
 		Hint:    "ask a person to run git agentxchain approve in their own terminal",
 	}
 }
 
 // CheckApprovable says whether an approval may be attempted at all: before any
 // gate action of the caller runs. It is also the first step of the operation.
-func CheckApprovable(s *run.State, completion bool, actor Actor) *wire.Error {
+func CheckApprovable(s *run.State, completion bool, actor evidence.Actor) *wire.Error {
 	what := "phase transition"
 	pending := s.PendingPhaseTransition != nil
 	if completion {
@@ -136,7 +140,7 @@ func approvalBlock(s *run.State) bool {
 }
 
 func (op *ApprovePhase) apply(t *transition) *wire.Error {
-	if err := t.rule(RulePending, "", "", CheckApprovable(t.s, false, t.env.Actor)); err != nil {
+	if err := t.rule(verdict.RulePending, "", "", CheckApprovable(t.s, false, t.env.Actor)); err != nil {
 		return err
 	}
 	if err := checkDelegated(t.s); err != nil {
@@ -145,7 +149,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	p := t.s.PendingPhaseTransition
 	res := &ApproveResult{GateType: run.GatePhase, Gate: p.Gate, From: p.From, To: p.To}
 	t.result = res
-	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedRow, func(in GateInput) GateResult {
+	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedRow, func(in gates.Input) gates.Result {
 		in.TransitionRequest = new(p.To)
 		return t.phaseGate(in)
 	}); err != nil {
@@ -157,7 +161,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	if err != nil || !passed {
 		return err
 	}
-	if err := t.rule(RuleGateActions, p.Gate, gatePointer(p.Gate, "gate_actions"), op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
+	if err := t.rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"), op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
@@ -167,7 +171,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	t.event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
-	g := GateResult{GateID: new(p.Gate), NextPhase: p.To}
+	g := gates.Result{GateID: new(p.Gate), NextPhase: p.To}
 	t.advance(&g, p.RequestedByTurn, "human_approved")
 	t.markDocuments(op.Approval.Documents, true, true)
 	t.session = "phase_approved"
@@ -176,7 +180,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 }
 
 func (op *ApproveCompletion) apply(t *transition) *wire.Error {
-	if err := t.rule(RulePending, "", "", CheckApprovable(t.s, true, t.env.Actor)); err != nil {
+	if err := t.rule(verdict.RulePending, "", "", CheckApprovable(t.s, true, t.env.Actor)); err != nil {
 		return err
 	}
 	if err := checkDelegated(t.s); err != nil {
@@ -185,7 +189,7 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	p := t.s.PendingRunCompletion
 	res := &ApproveResult{GateType: run.GateCompletion, Gate: p.Gate, From: t.s.Phase}
 	t.result = res
-	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedDone, func(in GateInput) GateResult {
+	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedDone, func(in gates.Input) gates.Result {
 		in.CompletionRequest = true
 		return t.completionGate(in)
 	}); err != nil {
@@ -197,7 +201,7 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	if err != nil || !passed {
 		return err
 	}
-	if err := t.rule(RuleGateActions, p.Gate, gatePointer(p.Gate, "gate_actions"), op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
+	if err := t.rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"), op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
@@ -217,7 +221,7 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 // verification of the turn that asked for it. Anything but a gate that passes is
 // refused: a configuration changed since the pause may know neither the phase nor
 // the order any more. Without routing there is nothing to hold.
-func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eval func(GateInput) GateResult) *wire.Error {
+func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eval func(gates.Input) gates.Result) *wire.Error {
 	if a.Unproven || t.cfg.Routing.Len() == 0 {
 		return nil
 	}
@@ -229,7 +233,7 @@ func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eva
 	verifiedBy(&in, row)
 	g := eval(in)
 	switch g.Action {
-	case ActionAdvance, ActionComplete, ActionAwaitHuman:
+	case gates.ActionAdvance, gates.ActionComplete, gates.ActionAwaitHuman:
 		return nil
 	}
 	e := &wire.Error{Code: wire.CodeGateFailed, Field: "gates." + gate, Details: ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),
@@ -276,7 +280,7 @@ func (a *Approval) checkActions(cfg *config.Config, gate string) *wire.Error {
 // the run is blocked on it instead of moving on.
 func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 	for _, r := range a.Actions {
-		t.append(wire.LedgerDecisions, NewGateActionEntry(GateActionRun{At: t.env.Time(), AttemptID: r.AttemptID, GateID: gate, GateType: kind, Phase: t.s.Phase,
+		t.append(wire.LedgerDecisions, ledger.NewGateActionEntry(ledger.GateActionRun{At: t.env.Time(), AttemptID: r.AttemptID, GateID: gate, GateType: kind, Phase: t.s.Phase,
 			RequestedByTurn: by, TriggerCommand: trigger, Index: r.Index, Label: r.Label, Command: r.Command, TimeoutMS: r.TimeoutMS, Succeeded: r.OK,
 			ExitCode: r.ExitCode, Signal: wire.OrEmpty(r.Signal), StdoutTail: wire.OrEmpty(r.StdoutTail), StderrTail: wire.OrEmpty(r.StderrTail), SpawnError: wire.OrEmpty(r.SpawnError), TimedOut: r.TimedOut}))
 		if r.OK {

@@ -8,6 +8,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -16,20 +19,20 @@ import (
 // AssignTurn assigns and dispatches a turn. The caller writes the dispatch
 // bundle in the same commit, so the turn leaves the operation as dispatched.
 type AssignTurn struct {
-	Role         string         `json:"role"` // "" resolves the next role (docs/spec/lifecycle.md#assigning-a-turn)
-	Baseline     *run.Baseline  `json:"baseline"`
-	Dirty        []string       `json:"dirty"`                  // dirty project-owned paths at assignment
-	Documents    []DocumentFact `json:"documents,omitempty"`    // all gate documents, where the configuration has authority
-	Undispatched bool           `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
-	Intake       []IntentFile   `json:"intake,omitempty"`       // intents that wait on disk, and those on record
-	NoIntent     bool           `json:"no_intent,omitempty"`    // bind none
-	LeaveGate    bool           `json:"leave_gate,omitempty"`   // a person means to take the request of a waiting gate back
+	Role         string               `json:"role"` // "" resolves the next role (docs/spec/lifecycle.md#assigning-a-turn)
+	Baseline     *run.Baseline        `json:"baseline"`
+	Dirty        []string             `json:"dirty"`                  // dirty project-owned paths at assignment
+	Documents    []gates.DocumentFact `json:"documents,omitempty"`    // all gate documents, where the configuration has authority
+	Undispatched bool                 `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
+	Intake       []IntentFile         `json:"intake,omitempty"`       // intents that wait on disk, and those on record
+	NoIntent     bool                 `json:"no_intent,omitempty"`    // bind none
+	LeaveGate    bool                 `json:"leave_gate,omitempty"`   // a person means to take the request of a waiting gate back
 }
 
 func (*AssignTurn) Name() string { return "assign_turn" }
 
-func (op *AssignTurn) Blobs() []*Blob {
-	var out []*Blob
+func (op *AssignTurn) Blobs() []*evidence.Blob {
+	var out []*evidence.Blob
 	for i := range op.Intake {
 		out = append(out, op.Intake[i].Blob)
 	}
@@ -57,7 +60,7 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A turn can be assigned only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
-	t.says(RuleStatus, string(s.Status), "", verdict.Pass, "")
+	t.says(verdict.RuleStatus, string(s.Status), "", verdict.Pass, "")
 	unread := t.takeIntents(op.Intake)
 	asked := op.Role
 	if asked == "" && !op.NoIntent {
@@ -77,25 +80,25 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeUnknownRuntime, Field: "roles." + id + ".runtime", Message: fmt.Sprintf("Role %q is bound to no runtime.", id)}
 	}
 	if err := t.routed(id); err != nil {
-		return t.rule(RuleRole, id, "/rules/enforce_routing", err)
+		return t.rule(verdict.RuleRole, id, "/rules/enforce_routing", err)
 	}
-	capacity := pointer("routing", s.Phase, "max_concurrent_turns")
-	if err := t.rule(RuleCapacity, s.Phase, capacity, t.capacity(id, t.cfg.Route(s.Phase))); err != nil {
+	capacity := gates.Pointer("routing", s.Phase, "max_concurrent_turns")
+	if err := t.rule(verdict.RuleCapacity, s.Phase, capacity, t.capacity(id, t.cfg.Route(s.Phase))); err != nil {
 		return err
 	}
 	reserve, err := t.reserve(id)
-	if t.rule(RuleBudgetTurn, id, "/budget", err) != nil {
+	if t.rule(verdict.RuleBudgetTurn, id, "/budget", err) != nil {
 		return err
 	}
 	if role.WriteAuthority != wire.ReviewOnly && len(op.Dirty) > 0 {
-		return t.rule(RuleClean, id, pointer("roles", id, "write_authority"), t.dirtyError(op.Dirty))
+		return t.rule(verdict.RuleClean, id, gates.Pointer("roles", id, "write_authority"), t.dirtyError(op.Dirty))
 	}
 
 	t.markDocuments(op.Documents, s.ActiveTurns.Len() == 0, false)
 	now := t.env.Now
 	s.TurnSequence++
 	turn := &run.Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: wire.TurnAssigned, Attempt: 1,
-		AssignedAt: wire.FormatTime(now), StartedAt: wire.FormatTime(now), DeadlineAt: wire.FormatTime(TurnDeadline(t.cfg, now)),
+		AssignedAt: wire.FormatTime(now), StartedAt: wire.FormatTime(now), DeadlineAt: wire.FormatTime(limits.TurnDeadline(t.cfg, now)),
 		RuntimeID: role.RuntimeID, Baseline: op.Baseline, AssignedSequence: s.TurnSequence,
 		ConcurrentWith: append([]string{}, s.ActiveTurns.Keys()...)}
 	if op.NoIntent || !t.bindIntent(turn, true) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -40,8 +41,8 @@ func AuditLedgers() []wire.Ledger {
 // Fits reports whether the row is small enough to be recorded.
 func (r AuditRow) Fits() bool { return len(ojson.Compact(r.Row)) <= MaxAuditRowBytes }
 
-func (*Audit) Name() string      { return "record_audit" }
-func (op *Audit) Blobs() []*Blob { return nil }
+func (*Audit) Name() string               { return "record_audit" }
+func (op *Audit) Blobs() []*evidence.Blob { return nil }
 
 // AuditResult is the outcome of Audit.
 type AuditResult struct{ Rows int }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -26,8 +27,8 @@ const (
 	MaxCharterBytes = 2 << 20 // the whole queue with its plans, as JSON
 )
 
-func (*QueueCharters) Name() string      { return "queue_charters" }
-func (op *QueueCharters) Blobs() []*Blob { return nil }
+func (*QueueCharters) Name() string               { return "queue_charters" }
+func (op *QueueCharters) Blobs() []*evidence.Blob { return nil }
 
 // QueueResult is the outcome of QueueCharters.
 type QueueResult struct {

@@ -6,19 +6,21 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Checkpoint marks a history row with the commit the caller made of its files.
 type Checkpoint struct {
-	TurnID string `json:"turn_id"`
-	Row    *Blob  `json:"row"` // the history line as it stands, without newline
-	Commit string `json:"commit"`
+	TurnID string         `json:"turn_id"`
+	Row    *evidence.Blob `json:"row"` // the history line as it stands, without newline
+	Commit string         `json:"commit"`
 }
 
-func (*Checkpoint) Name() string      { return "checkpoint_turn" }
-func (op *Checkpoint) Blobs() []*Blob { return []*Blob{op.Row} }
+func (*Checkpoint) Name() string               { return "checkpoint_turn" }
+func (op *Checkpoint) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Row} }
 
 func (op *Checkpoint) apply(t *transition) *wire.Error {
 	if op.Row == nil {
@@ -41,7 +43,7 @@ func (op *Checkpoint) apply(t *transition) *wire.Error {
 	marked := row.Clone()
 	marked.Set("checkpoint_sha", op.Commit)
 	marked.Set("checkpointed_at", now)
-	t.amends = append(t.amends, Amend{wire.LedgerHistory, op.Row.Data, ojson.Compact(marked)})
+	t.amends = append(t.amends, ledger.Amend{Ledger: wire.LedgerHistory, Old: op.Row.Data, New: ojson.Compact(marked)})
 
 	s := t.s
 	s.AcceptedIntegrationRef = new("git:" + op.Commit)

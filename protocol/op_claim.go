@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -44,8 +45,8 @@ type ClaimTurn struct {
 	Waited int `json:"waited,omitempty"`
 }
 
-func (*ClaimTurn) Name() string      { return OpClaim }
-func (op *ClaimTurn) Blobs() []*Blob { return nil }
+func (*ClaimTurn) Name() string               { return OpClaim }
+func (op *ClaimTurn) Blobs() []*evidence.Blob { return nil }
 
 // ClaimResult is the outcome of ClaimTurn.
 type ClaimResult struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -22,8 +23,8 @@ type AdoptConfig struct {
 	After   string          `json:"rules_after"`
 	Changes []AdoptedChange `json:"changes"` // as the person was shown them
 
-	Was     *Blob    `json:"was,omitempty"`     // the configuration in force until now; nil in records of before
-	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
+	Was     *evidence.Blob `json:"was,omitempty"`     // the configuration in force until now; nil in records of before
+	Consent *Consent       `json:"consent,omitempty"` // who agrees, with the proof
 
 	// Mark is the fingerprint of the working configuration. The person has looked at it, so
 	// no turn at work answers for it.
@@ -38,8 +39,10 @@ type AdoptedChange struct {
 	Weakens bool   `json:"weakens,omitempty"`
 }
 
-func (*AdoptConfig) Name() string      { return "config_adopt" }
-func (op *AdoptConfig) Blobs() []*Blob { return append([]*Blob{op.Was}, op.Consent.blobs()...) }
+func (*AdoptConfig) Name() string { return "config_adopt" }
+func (op *AdoptConfig) Blobs() []*evidence.Blob {
+	return append([]*evidence.Blob{op.Was}, op.Consent.blobs()...)
+}
 
 // AdoptResult is the outcome of AdoptConfig.
 type AdoptResult struct{ Changes []AdoptedChange }
@@ -121,7 +124,7 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 // now: the turn is judged anew.
 func (op *AdoptConfig) relaxed(t *transition) {
 	r := t.s.BlockedReason
-	if t.s.Status == wire.StatusBlocked && r != nil && r.Category == "budget_exhausted" {
+	if t.s.Status == wire.StatusBlocked && r != nil && r.Category == "budget_exhausted" && !t.earlier.budgetUnblocked {
 		if t.causeGone() == nil {
 			t.clearBlock("config_adopted")
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -37,8 +38,8 @@ type Confirm struct {
 // maxClaims bounds one confirmation.
 const maxClaims = 1000
 
-func (*Confirm) Name() string      { return OpConfirm }
-func (op *Confirm) Blobs() []*Blob { return op.Consent.blobs() }
+func (*Confirm) Name() string               { return OpConfirm }
+func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.blobs() }
 
 // ConfirmResult is the outcome of Confirm.
 type ConfirmResult struct{ Claims []Claim }
@@ -78,7 +79,7 @@ func ConfirmationRules(cfg *config.Config, c *Consent, claims []Claim) []*config
 
 // CheckConfirmable refuses a confirmation that no engine state is needed to refuse:
 // without a run, and from inside a dispatched turn.
-func CheckConfirmable(s *run.State, actor Actor) *wire.Error {
+func CheckConfirmable(s *run.State, actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot confirm what another tool passed.", actor.InsideTurn),
@@ -92,7 +93,7 @@ func CheckConfirmable(s *run.State, actor Actor) *wire.Error {
 
 // NewConfirmationEntry returns the row of a confirmation by a person. The reference
 // keeps no such row; it is ours, and other readers skip unknown types.
-func NewConfirmationEntry(run, phase string, op *Confirm, by Actor, at string) *ojson.Object {
+func NewConfirmationEntry(run, phase string, op *Confirm, by evidence.Actor, at string) *ojson.Object {
 	claims := make([]*ojson.Object, len(op.Claims))
 	for i := range op.Claims {
 		claims[i] = ojson.Marshal(&op.Claims[i])

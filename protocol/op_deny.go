@@ -4,6 +4,8 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -18,8 +20,8 @@ type DenyGate struct {
 	Reason string `json:"reason"`
 }
 
-func (*DenyGate) Name() string      { return OpDeny }
-func (op *DenyGate) Blobs() []*Blob { return nil }
+func (*DenyGate) Name() string               { return OpDeny }
+func (op *DenyGate) Blobs() []*evidence.Blob { return nil }
 
 // DenyResult is the outcome of DenyGate.
 type DenyResult struct {
@@ -36,7 +38,7 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 	completion := t.s.PendingRunCompletion != nil && t.s.PendingPhaseTransition == nil
 	if err := CheckApprovable(t.s, completion, t.env.Actor); err != nil {
 		if err.Code == wire.CodeInsideTurn {
-			err.Message = t.env.Actor.place() + "; an agent cannot refuse a gate."
+			err.Message = t.env.Actor.Place() + "; an agent cannot refuse a gate."
 			err.Hint = "ask a person to run git agentxchain approve --deny in their own terminal"
 		}
 		return err
@@ -46,7 +48,7 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 		return err
 	}
 	res := &DenyResult{From: t.s.Phase, Reason: reason}
-	by, g := "", GateResult{Reasons: []string{deniedBy + t.env.Actor.Name + ": " + reason}}
+	by, g := "", gates.Result{Reasons: []string{deniedBy + t.env.Actor.Name + ": " + reason}}
 	if completion {
 		p := t.s.PendingRunCompletion
 		res.GateType, res.Gate, by = run.GateCompletion, p.Gate, p.RequestedByTurn
@@ -73,7 +75,7 @@ const deniedBy = "denied by "
 
 // newHumanDenialEntry returns the ledger row of a refusal by a person. Like the row of
 // an approval it is ours; other readers skip unknown types.
-func newHumanDenialEntry(d *DenyResult, by string, actor Actor, at string) *ojson.Object {
+func newHumanDenialEntry(d *DenyResult, by string, actor evidence.Actor, at string) *ojson.Object {
 	return ojson.NewObject(
 		"type", "human_denial",
 		"gate_type", d.GateType,

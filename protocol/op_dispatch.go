@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -18,8 +19,8 @@ type DispatchTurn struct {
 	TurnID string `json:"turn_id,omitempty"` // "" is the only active turn
 }
 
-func (*DispatchTurn) Name() string      { return "dispatch_turn" }
-func (op *DispatchTurn) Blobs() []*Blob { return nil }
+func (*DispatchTurn) Name() string               { return "dispatch_turn" }
+func (op *DispatchTurn) Blobs() []*evidence.Blob { return nil }
 
 // DispatchResult is the outcome of DispatchTurn.
 type DispatchResult struct {
@@ -69,8 +70,8 @@ type RefreshBaseline struct {
 	Staged   bool          `json:"staged,omitempty"` // a result is staged already
 }
 
-func (*RefreshBaseline) Name() string      { return "refresh_baseline" }
-func (op *RefreshBaseline) Blobs() []*Blob { return nil }
+func (*RefreshBaseline) Name() string               { return "refresh_baseline" }
+func (op *RefreshBaseline) Blobs() []*evidence.Blob { return nil }
 
 // RefreshResult is the outcome of RefreshBaseline.
 type RefreshResult struct {

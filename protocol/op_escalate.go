@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -18,8 +20,8 @@ type Escalate struct {
 	Action string `json:"action,omitempty"` // the operator's own words for the way out
 }
 
-func (*Escalate) Name() string      { return "escalate" }
-func (op *Escalate) Blobs() []*Blob { return nil }
+func (*Escalate) Name() string               { return "escalate" }
+func (op *Escalate) Blobs() []*evidence.Blob { return nil }
 
 // BlockResult is the outcome of Escalate and Block.
 type BlockResult struct {
@@ -64,7 +66,7 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 		t.about(turn)
 	}
 	on := "escalation:operator:" + run.OperatorSlug(reason)
-	t.append(wire.LedgerDecisions, NewOperatorEscalatedEntry(t.env.Time(), s.Run(), s.Phase, on, esc))
+	t.append(wire.LedgerDecisions, ledger.NewOperatorEscalatedEntry(t.env.Time(), s.Run(), s.Phase, on, esc))
 	t.event("escalation_raised", turn, "source", "operator", "reason", reason)
 	t.block(blockSpec{On: on, Category: "operator_escalation", TypedReason: "operator_escalation", Owner: "human", Action: action, Detail: detail,
 		Turn: turn, Retained: turn != nil, Escalation: esc})
@@ -92,8 +94,8 @@ type Block struct {
 	TurnID      string `json:"turn_id,omitempty"`
 }
 
-func (*Block) Name() string      { return "block" }
-func (op *Block) Blobs() []*Blob { return nil }
+func (*Block) Name() string               { return "block" }
+func (op *Block) Blobs() []*evidence.Blob { return nil }
 
 func (op *Block) apply(t *transition) *wire.Error {
 	for _, m := range []struct{ field, Member string }{{"blocked_on", op.BlockedOn}, {"category", op.Category}, {"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {

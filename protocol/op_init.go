@@ -7,6 +7,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -15,25 +17,25 @@ import (
 // Restart is set. Prior is the state.json it was applied to: the first commit of
 // a run has no earlier one to read it from.
 type InitRun struct {
-	Prior          *Blob         `json:"prior"`
-	Restart        bool          `json:"restart,omitempty"`
-	Trigger        string        `json:"trigger,omitempty"` // manual when "" or unknown
-	TriggerReason  string        `json:"trigger_reason,omitempty"`
-	ParentRun      string        `json:"parent_run,omitempty"`
-	Parent         *ojson.Object `json:"parent,omitempty"` // the parent's run-history row; nil when there is none
-	InheritContext bool          `json:"inherit_context,omitempty"`
-	CreatedBy      string        `json:"created_by,omitempty"`
+	Prior          *evidence.Blob `json:"prior"`
+	Restart        bool           `json:"restart,omitempty"`
+	Trigger        string         `json:"trigger,omitempty"` // manual when "" or unknown
+	TriggerReason  string         `json:"trigger_reason,omitempty"`
+	ParentRun      string         `json:"parent_run,omitempty"`
+	Parent         *ojson.Object  `json:"parent,omitempty"` // the parent's run-history row; nil when there is none
+	InheritContext bool           `json:"inherit_context,omitempty"`
+	CreatedBy      string         `json:"created_by,omitempty"`
 
-	Documents []DocumentFact `json:"documents,omitempty"` // all gate documents, where the configuration has authority
+	Documents []gates.DocumentFact `json:"documents,omitempty"` // all gate documents, where the configuration has authority
 
 	// Of the run that Restart puts away: its open escalation records, which are
 	// closed with it, and HUMAN_TASKS.md, nil when absent.
 	Open  []*ojson.Object `json:"open_escalations,omitempty"`
-	Tasks *Blob           `json:"human_tasks,omitempty"`
+	Tasks *evidence.Blob  `json:"human_tasks,omitempty"`
 }
 
-func (*InitRun) Name() string      { return "init_run" }
-func (op *InitRun) Blobs() []*Blob { return []*Blob{op.Prior, op.Tasks} }
+func (*InitRun) Name() string               { return "init_run" }
+func (op *InitRun) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Prior, op.Tasks} }
 
 // InitResult is the outcome of InitRun.
 type InitResult struct{ Run string }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -180,8 +181,8 @@ type InjectIntent struct {
 	Spec IntentSpec `json:"spec"`
 }
 
-func (*InjectIntent) Name() string   { return OpInject }
-func (*InjectIntent) Blobs() []*Blob { return nil }
+func (*InjectIntent) Name() string            { return OpInject }
+func (*InjectIntent) Blobs() []*evidence.Blob { return nil }
 
 // InjectResult is the outcome of InjectIntent.
 type InjectResult struct{ Intent *ojson.Object }
@@ -218,14 +219,14 @@ func (op *InjectIntent) apply(t *transition) *wire.Error {
 }
 
 // CheckInjector refuses an agent: an intent is work that a person has approved.
-func CheckInjector(a Actor) *wire.Error {
+func CheckInjector(a evidence.Actor) *wire.Error {
 	if a.InsideTurn == "" {
 		return nil
 	}
 	return &wire.Error{
 		Code:    wire.CodeInsideTurn,
 		Field:   "actor",
-		Message: a.place() + "; an agent does not approve work.",
+		Message: a.Place() + "; an agent does not approve work.",
 		Hint:    "a person runs git agentxchain inject in their own terminal",
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -46,8 +48,8 @@ type RecordLease struct {
 	Progress  *ojson.Object `json:"progress,omitempty"` // payload of progress
 }
 
-func (*RecordLease) Name() string      { return "record_lease" }
-func (op *RecordLease) Blobs() []*Blob { return nil }
+func (*RecordLease) Name() string               { return "record_lease" }
+func (op *RecordLease) Blobs() []*evidence.Blob { return nil }
 
 // LeaseResult is the outcome of RecordLease; Turn is nil when it is not active.
 type LeaseResult struct{ Turn *run.Turn }
@@ -173,7 +175,7 @@ func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) 
 		turn.StartedAt = t.env.Time()
 	}
 	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued && (err != nil || !at.After(t.env.Now)) {
-		turn.DeadlineAt = wire.FormatTime(TurnDeadline(t.cfg, t.env.Now))
+		turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now))
 	}
 	turn.Extra.Set(run.LeaseMember, ojson.NewObject("lease_id", l.LeaseID, "token", l.FencingToken.Token, "issued_at_ms", int(l.FencingToken.IssuedAtMS),
 		"epoch", l.Epoch(), "runner_id", l.RunnerID, "session_id", l.SessionID))
@@ -334,12 +336,12 @@ func objectPairs(o *ojson.Object) []any {
 func LeaseEnd(cfg *config.Config, s *run.State, turn *run.Turn, now time.Time, ttl time.Duration) time.Time {
 	until := now.Add(ttl)
 	if ttl <= 0 {
-		until = TurnDeadline(cfg, now)
+		until = limits.TurnDeadline(cfg, now)
 		if at, err := wire.ParseTime(turn.DeadlineAt); err == nil && at.After(now) {
 			until = at
 		}
 	}
-	for _, b := range TimeoutBudgets(cfg, s, turn, now) {
+	for _, b := range limits.TimeoutBudgets(cfg, s, turn, now) {
 		if b.Scope == "run" && b.Action != config.TimeoutWarn && b.Deadline.Before(until) {
 			until = b.Deadline
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -20,8 +22,8 @@ type AdvanceTurn struct {
 	Stream string `json:"stream,omitempty"` // of the first output; stderr proves nothing
 }
 
-func (*AdvanceTurn) Name() string      { return "advance_turn" }
-func (op *AdvanceTurn) Blobs() []*Blob { return nil }
+func (*AdvanceTurn) Name() string               { return "advance_turn" }
+func (op *AdvanceTurn) Blobs() []*evidence.Blob { return nil }
 
 // AdvanceResult is the outcome of AdvanceTurn.
 type AdvanceResult struct{ Turn *run.Turn }
@@ -79,7 +81,7 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 			t.dispatch(&turn)
 			t.events = events
 			turn.StartedAt = now
-			turn.DeadlineAt = wire.FormatTime(TurnDeadline(t.cfg, t.env.Now))
+			turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now))
 		} else {
 			t.dispatch(&turn)
 		}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -38,20 +39,20 @@ func MessageKinds() []string {
 // SendMessage appends a message to the mailbox of the run. It is delivered with the
 // next dispatch bundle of the turn, or of a turn of the role, it is addressed to.
 type SendMessage struct {
-	ID          string   `json:"id,omitempty"`   // "" mints one
-	From        string   `json:"from,omitempty"` // an active turn, or human; "" is who asks
-	To          string   `json:"to"`             // an active turn, a role, or human
-	Kind        string   `json:"kind"`
-	Subject     string   `json:"subject,omitempty"`
-	Body        string   `json:"body,omitempty"`
-	Artifacts   []string `json:"artifacts,omitempty"`
-	ReplyTo     string   `json:"reply_to,omitempty"`
-	Answers     *Blob    `json:"answers,omitempty"` // the event that sent the message ReplyTo names
-	RequiresAck bool     `json:"requires_ack,omitempty"`
+	ID          string         `json:"id,omitempty"`   // "" mints one
+	From        string         `json:"from,omitempty"` // an active turn, or human; "" is who asks
+	To          string         `json:"to"`             // an active turn, a role, or human
+	Kind        string         `json:"kind"`
+	Subject     string         `json:"subject,omitempty"`
+	Body        string         `json:"body,omitempty"`
+	Artifacts   []string       `json:"artifacts,omitempty"`
+	ReplyTo     string         `json:"reply_to,omitempty"`
+	Answers     *evidence.Blob `json:"answers,omitempty"` // the event that sent the message ReplyTo names
+	RequiresAck bool           `json:"requires_ack,omitempty"`
 }
 
-func (*SendMessage) Name() string      { return "send_message" }
-func (op *SendMessage) Blobs() []*Blob { return []*Blob{op.Answers} }
+func (*SendMessage) Name() string               { return "send_message" }
+func (op *SendMessage) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Answers} }
 
 // SendResult is the outcome of SendMessage.
 type SendResult struct {
@@ -129,7 +130,7 @@ func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
 	if in := t.env.Actor.InsideTurn; in != "" {
 		if from != "" && from != in {
 			return "", nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "from",
-				Message: t.env.Actor.place() + "; it cannot speak for " + wire.Shown(from) + ".", Hint: "leave out --from"}
+				Message: t.env.Actor.Place() + "; it cannot speak for " + wire.Shown(from) + ".", Hint: "leave out --from"}
 		}
 		from = in
 	}
@@ -238,13 +239,13 @@ func printable(s string) bool {
 
 // sentMessage reads the message out of the event that sent it, nil when it is no
 // such event of the run.
-func sentMessage(b *Blob, runID string) *ojson.Object {
+func sentMessage(b *evidence.Blob, runID string) *ojson.Object {
 	row := mailRow(b, runID, run.EventMessageSent)
 	return row.Object("payload").Object("message")
 }
 
 // mailRow reads an event of the mailbox given as evidence, nil when it is another.
-func mailRow(b *Blob, runID, kind string) *ojson.Object {
+func mailRow(b *evidence.Blob, runID, kind string) *ojson.Object {
 	if b == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -17,16 +18,18 @@ const maxAckNote = 4 << 10
 // AckMessage appends an acknowledgement. The events are what the ledger has about
 // the message: the index carries only messages that are still waited for.
 type AckMessage struct {
-	MessageID string `json:"message_id"`
-	Status    string `json:"status"`
-	Note      string `json:"note,omitempty"`
-	Message   *Blob  `json:"message"`             // the event that sent it
-	Delivered *Blob  `json:"delivered,omitempty"` // its newest delivery, nil for none
-	Last      *Blob  `json:"last,omitempty"`      // its newest acknowledgement, nil for none
+	MessageID string         `json:"message_id"`
+	Status    string         `json:"status"`
+	Note      string         `json:"note,omitempty"`
+	Message   *evidence.Blob `json:"message"`             // the event that sent it
+	Delivered *evidence.Blob `json:"delivered,omitempty"` // its newest delivery, nil for none
+	Last      *evidence.Blob `json:"last,omitempty"`      // its newest acknowledgement, nil for none
 }
 
-func (*AckMessage) Name() string      { return "ack_message" }
-func (op *AckMessage) Blobs() []*Blob { return []*Blob{op.Message, op.Delivered, op.Last} }
+func (*AckMessage) Name() string { return "ack_message" }
+func (op *AckMessage) Blobs() []*evidence.Blob {
+	return []*evidence.Blob{op.Message, op.Delivered, op.Last}
+}
 
 // AckResult is the outcome of AckMessage.
 type AckResult struct {
@@ -99,7 +102,7 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run
 	turn, ok := t.s.ActiveTurns.Get(in)
 	if !ok || !m.For(turn) {
 		return "", nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("%s; message %s is for %s.", t.env.Actor.place(), op.MessageID, wire.Shown(m.Recipient())),
+			Message: fmt.Sprintf("%s; message %s is for %s.", t.env.Actor.Place(), op.MessageID, wire.Shown(m.Recipient())),
 			Hint:    "git agentxchain monarchic message list --for " + in}
 	}
 	return in, turn, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -22,8 +23,8 @@ type CloseObjection struct {
 	Reason string `json:"reason"`
 }
 
-func (*CloseObjection) Name() string   { return OpObjection }
-func (*CloseObjection) Blobs() []*Blob { return nil }
+func (*CloseObjection) Name() string            { return OpObjection }
+func (*CloseObjection) Blobs() []*evidence.Blob { return nil }
 
 // ObjectionResult is the outcome of CloseObjection.
 type ObjectionResult struct {

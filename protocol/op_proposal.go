@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -29,18 +30,18 @@ func ProposalDir(turn string) string { return wire.ProposedDir + "/" + turn }
 // DecideProposal records that files of a proposal were committed, that an authoritative
 // turn took them over as its own work, or that the proposal was turned down.
 type DecideProposal struct {
-	TurnID  string   `json:"turn_id"`
-	Row     *Blob    `json:"row"`               // history line of the turn, without newline
-	Reject  bool     `json:"reject,omitempty"`  // else Files were applied
-	Reason  string   `json:"reason,omitempty"`  // needed to reject
-	Files   []string `json:"files,omitempty"`   // every file applied, earlier ones included
-	Partial bool     `json:"partial,omitempty"` // others are left
-	Commit  string   `json:"commit,omitempty"`  // holds the files applied now
-	InTurn  string   `json:"in_turn,omitempty"` // or: the active turn whose work Files, those of this apply, are now
+	TurnID  string         `json:"turn_id"`
+	Row     *evidence.Blob `json:"row"`               // history line of the turn, without newline
+	Reject  bool           `json:"reject,omitempty"`  // else Files were applied
+	Reason  string         `json:"reason,omitempty"`  // needed to reject
+	Files   []string       `json:"files,omitempty"`   // every file applied, earlier ones included
+	Partial bool           `json:"partial,omitempty"` // others are left
+	Commit  string         `json:"commit,omitempty"`  // holds the files applied now
+	InTurn  string         `json:"in_turn,omitempty"` // or: the active turn whose work Files, those of this apply, are now
 }
 
-func (*DecideProposal) Name() string      { return OpProposal }
-func (op *DecideProposal) Blobs() []*Blob { return []*Blob{op.Row} }
+func (*DecideProposal) Name() string               { return OpProposal }
+func (op *DecideProposal) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Row} }
 
 func (op *DecideProposal) apply(t *transition) *wire.Error {
 	if in := t.env.Actor.InsideTurn; in != "" && (op.Reject || op.InTurn != in) {
@@ -171,11 +172,11 @@ func ProposalTaker(cfg *config.Config, turn *run.Turn) *wire.Error {
 }
 
 // ProposalInsideTurn says that an agent applies proposals as the work of its own turn or not at all.
-func ProposalInsideTurn(actor Actor) *wire.Error {
+func ProposalInsideTurn(actor evidence.Actor) *wire.Error {
 	return &wire.Error{
 		Code:    wire.CodeInsideTurn,
 		Field:   "actor",
-		Message: actor.place() + "; an agent cannot decide on a proposal, it can apply one as work of its own authoritative turn.",
+		Message: actor.Place() + "; an agent cannot decide on a proposal, it can apply one as work of its own authoritative turn.",
 		Hint:    "ask a person to decide in their own terminal: git agentxchain proposal list",
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -21,17 +22,17 @@ type Reactivate struct {
 
 	// AcceptAsIs takes what stopped the run as it is, once: what On names, said of Content
 	// (WorkDigest, or GateDigest).
-	AcceptAsIs bool   `json:"accept_as_is,omitempty"`
-	On         string `json:"on,omitempty"` // blocked_on as the person was shown it
-	Content    string `json:"content,omitempty"`
-	StagedPath string `json:"staged_path,omitempty"`
-	Staged     *Blob  `json:"staged,omitempty"` // the turn's result
+	AcceptAsIs bool           `json:"accept_as_is,omitempty"`
+	On         string         `json:"on,omitempty"` // blocked_on as the person was shown it
+	Content    string         `json:"content,omitempty"`
+	StagedPath string         `json:"staged_path,omitempty"`
+	Staged     *evidence.Blob `json:"staged,omitempty"` // the turn's result
 
 	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
-func (*Reactivate) Name() string      { return "reactivate" }
-func (op *Reactivate) Blobs() []*Blob { return append(op.Consent.blobs(), op.Staged) }
+func (*Reactivate) Name() string               { return "reactivate" }
+func (op *Reactivate) Blobs() []*evidence.Blob { return append(op.Consent.blobs(), op.Staged) }
 
 // ReactivateResult is the outcome of Reactivate.
 type ReactivateResult struct {
@@ -44,7 +45,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	s := t.s
 	if t.env.Actor.InsideTurn != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-			Message: t.env.Actor.place() + "; an agent cannot unblock its own run.",
+			Message: t.env.Actor.Place() + "; an agent cannot unblock its own run.",
 			Hint:    "ask a person to run git agentxchain unblock in their own terminal"}
 	}
 	if s.Status != wire.StatusBlocked && s.Status != wire.StatusPaused {
@@ -86,7 +87,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	if via == "" {
 		via = "operator_unblock"
 	}
-	if was == "timeout:phase" {
+	if was == "timeout:phase" && !t.earlier.phaseClockStays {
 		s.PhaseClockAt = new(t.env.Time())
 	}
 	t.clearBlockFor(via, wire.TrimSpace(op.Reason))

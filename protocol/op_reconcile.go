@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -49,8 +50,8 @@ type ReconciledTurn struct {
 	Files  []string `json:"files"` // that commits since it began change
 }
 
-func (*ReconcileCommits) Name() string      { return OpReconcile }
-func (op *ReconcileCommits) Blobs() []*Blob { return op.Consent.blobs() }
+func (*ReconcileCommits) Name() string               { return OpReconcile }
+func (op *ReconcileCommits) Blobs() []*evidence.Blob { return op.Consent.blobs() }
 
 // ReconcileResult is the outcome of ReconcileCommits.
 type ReconcileResult struct {

@@ -7,6 +7,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -22,8 +25,8 @@ type ReissueTurn struct {
 	Keep bool `json:"keep_baseline,omitempty"`
 	// Taken are commits made during the old turn that a person takes out of it: Baseline
 	// is later than they are.
-	Taken  []TakenCommit `json:"taken_commits,omitempty"`
-	Staged *Blob         `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
+	Taken  []TakenCommit  `json:"taken_commits,omitempty"`
+	Staged *evidence.Blob `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
 }
 
 // TakenCommit is a commit as a person saw it when they took it out of a turn.
@@ -34,8 +37,8 @@ type TakenCommit struct {
 	Files   []string `json:"files"`
 }
 
-func (*ReissueTurn) Name() string      { return "reissue_turn" }
-func (op *ReissueTurn) Blobs() []*Blob { return []*Blob{op.Staged} }
+func (*ReissueTurn) Name() string               { return "reissue_turn" }
+func (op *ReissueTurn) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Staged} }
 
 // ReissueResult is the outcome of ReissueTurn.
 type ReissueResult struct {
@@ -97,7 +100,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	now := t.env.Time()
 	s.TurnSequence++
 	turn := &run.Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: wire.TurnAssigned, Attempt: old.Attempt + 1,
-		AssignedAt: now, StartedAt: now, DeadlineAt: wire.FormatTime(TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: baseline,
+		AssignedAt: now, StartedAt: now, DeadlineAt: wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: baseline,
 		AssignedSequence: s.TurnSequence, ConcurrentWith: []string{}, IntakeContext: old.IntakeContext, DelegationContext: old.DelegationContext,
 		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID, Carried: carried}
 	if v, ok := old.Extra.Get("idle_expansion_context"); ok {
@@ -117,8 +120,8 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	t.preserve(old, op.Staged)
 	t.charge(stagedCost(op.Staged))
-	t.append(wire.LedgerHistory, BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.env.Now))
-	t.append(wire.LedgerDecisions, NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
+	t.append(wire.LedgerHistory, ledger.BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.env.Now))
+	t.append(wire.LedgerDecisions, ledger.NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
 	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
 	t.dropTurn(old.TurnID)
 	s.ActiveTurns.Set(turn.TurnID, turn)

@@ -9,26 +9,29 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RejectTurn is a person's (or the run loop's) refusal of a staged result.
 type RejectTurn struct {
-	TurnID   string        `json:"turn_id,omitempty"`
-	Reason   string        `json:"reason"`
-	Stage    string        `json:"failed_stage,omitempty"` // human_review when ""
-	Errors   []string      `json:"validation_errors"`
-	Reassign bool          `json:"reassign,omitempty"`      // resolve a conflict by redoing the turn on top of what was accepted
-	Staged   *Blob         `json:"staged"`                  // the refused result, kept; nil when none was staged
-	Cost     float64       `json:"cost_usd,omitempty"`      // what the attempt cost, US dollars
-	Keep     bool          `json:"keep_baseline,omitempty"` // the next attempt is judged by the baseline of this one
-	Baseline *run.Baseline `json:"baseline"`                // another baseline for it: nil with Keep; in older records the work tree as it was then
-	Lease    *run.Lease    `json:"lease,omitempty"`         // of the runner whose attempt it was, as it is afterwards
+	TurnID   string         `json:"turn_id,omitempty"`
+	Reason   string         `json:"reason"`
+	Stage    string         `json:"failed_stage,omitempty"` // human_review when ""
+	Errors   []string       `json:"validation_errors"`
+	Reassign bool           `json:"reassign,omitempty"`      // resolve a conflict by redoing the turn on top of what was accepted
+	Staged   *evidence.Blob `json:"staged"`                  // the refused result, kept; nil when none was staged
+	Cost     float64        `json:"cost_usd,omitempty"`      // what the attempt cost, US dollars
+	Keep     bool           `json:"keep_baseline,omitempty"` // the next attempt is judged by the baseline of this one
+	Baseline *run.Baseline  `json:"baseline"`                // another baseline for it: nil with Keep; in older records the work tree as it was then
+	Lease    *run.Lease     `json:"lease,omitempty"`         // of the runner whose attempt it was, as it is afterwards
 }
 
-func (*RejectTurn) Name() string      { return "reject_turn" }
-func (op *RejectTurn) Blobs() []*Blob { return []*Blob{op.Staged} }
+func (*RejectTurn) Name() string               { return "reject_turn" }
+func (op *RejectTurn) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Staged} }
 
 // RejectResult is the outcome of RejectTurn.
 type RejectResult struct {
@@ -103,7 +106,7 @@ func (t *transition) rejectable(turn *run.Turn) *wire.Error {
 }
 
 // preserve keeps a given-up result beside the dispatch bundles.
-func (t *transition) preserve(turn *run.Turn, staged *Blob) string {
+func (t *transition) preserve(turn *run.Turn, staged *evidence.Blob) string {
 	if staged == nil {
 		return ""
 	}
@@ -127,7 +130,7 @@ func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.O
 		}
 		detail := conflict.Object("conflict_error")
 		more := ojson.NewObject("resolution_chosen", "reject_and_reassign", "operator_reason", ojson.OrNull(op.Reason))
-		t.append(wire.LedgerDecisions, NewConflictEntry("conflict_rejected", t.env.Time(), turn, t.s.Phase, detail, more))
+		t.append(wire.LedgerDecisions, ledger.NewConflictEntry("conflict_rejected", t.env.Time(), turn, t.s.Phase, detail, more))
 	}
 	if len(errs) == 0 {
 		errs = []string{reason}
@@ -144,6 +147,9 @@ func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.O
 // stage of its own.
 func (op *RejectTurn) rejectedBy(t *transition, turn *run.Turn, rejection *ojson.Object) {
 	reason := wire.TrimSpace(op.Reason)
+	if t.earlier.reasonsUnkept {
+		return
+	}
 	if s := rejection.String("failed_stage"); s != "human_review" && s != "conflict" || reason == "" || t.env.Actor.InsideTurn != "" {
 		return
 	}
@@ -188,7 +194,7 @@ func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *
 	turn.ConflictState = nil
 	turn.FailedAt, turn.FailureReason = "", ""
 	turn.Carried, turn.Baseline = carried, baseline
-	turn.DeadlineAt = wire.FormatTime(TurnDeadline(t.cfg, t.env.Now))
+	turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now))
 	t.event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
 	t.leaseEnds(op.Lease, LeaseActRejected, turn)

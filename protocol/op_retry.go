@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -18,14 +20,14 @@ const OpRetry = "retry_gate"
 // RetryGate repeats the request of the last accepted turn, which the gate refused, on the
 // documents of now. It costs no turn. A gate that still fails leaves no trace.
 type RetryGate struct {
-	Files []FileBlob `json:"files"` // files the gate reads
+	Files []evidence.FileBlob `json:"files"` // files the gate reads
 }
 
 func (*RetryGate) Name() string { return OpRetry }
 
 // Blobs lists the documents.
-func (op *RetryGate) Blobs() []*Blob {
-	out := make([]*Blob, len(op.Files))
+func (op *RetryGate) Blobs() []*evidence.Blob {
+	out := make([]*evidence.Blob, len(op.Files))
 	for i := range op.Files {
 		out[i] = op.Files[i].Blob
 	}
@@ -34,7 +36,7 @@ func (op *RetryGate) Blobs() []*Blob {
 
 // RetryResult is the outcome of RetryGate.
 type RetryResult struct {
-	Gate     *GateResult
+	Gate     *gates.Result
 	GateType string
 	Turn     string // that asked
 }
@@ -83,7 +85,7 @@ func (op *RetryGate) apply(t *transition) *wire.Error {
 	in := t.gateInput(op.Files)
 	verifiedBy(&in, row)
 	t.byCharters(&in)
-	var g GateResult
+	var g gates.Result
 	if f.GateType == run.GateCompletion {
 		in.CompletionRequest = true
 		g = t.completionGate(in)
@@ -91,7 +93,7 @@ func (op *RetryGate) apply(t *transition) *wire.Error {
 		in.TransitionRequest = f.ToPhase
 		g = t.phaseGate(in)
 	}
-	if g.Action != ActionAdvance && g.Action != ActionComplete && g.Action != ActionAwaitHuman {
+	if g.Action != gates.ActionAdvance && g.Action != gates.ActionComplete && g.Action != gates.ActionAwaitHuman {
 		return gateStillFails(&g)
 	}
 	t.append(wire.LedgerDecisions, ojson.NewObject(
@@ -122,7 +124,7 @@ func (op *RetryGate) apply(t *transition) *wire.Error {
 }
 
 // gateStillFails refuses with what the gate lacks.
-func gateStillFails(g *GateResult) *wire.Error {
+func gateStillFails(g *gates.Result) *wire.Error {
 	gate := wire.OrEmpty(g.GateID)
 	return &wire.Error{
 		Code:     wire.CodeGateFailed,

@@ -11,6 +11,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -79,9 +82,9 @@ func WatchTurns(cfg *config.Config, s *run.State, seen []WatchedTurn, now time.T
 }
 
 func watch(cfg *config.Config, rt *config.Runtime, turn *run.Turn, w WatchedTurn, now time.Time) *TurnHealth {
-	since, known := firstInstant(&turn.StartedAt, &turn.DispatchedAt, &turn.AssignedAt)
+	since, known := limits.FirstInstant(&turn.StartedAt, &turn.DispatchedAt, &turn.AssignedAt)
 	if turn.Status == wire.TurnDispatched || turn.Status == wire.TurnRetrying {
-		since, known = firstInstant(&turn.DispatchedAt, &turn.AssignedAt)
+		since, known = limits.FirstInstant(&turn.DispatchedAt, &turn.AssignedAt)
 	}
 	running := now.Sub(since)
 	h := &TurnHealth{Turn: turn, Kind: HealthGhost, RunningMS: millis(running), ThresholdMS: startupThreshold(cfg, rt), Detail: w.Detail}
@@ -169,8 +172,8 @@ type Watch struct {
 	Turns []WatchedTurn `json:"turns"`
 }
 
-func (*Watch) Name() string      { return "watch_turns" }
-func (op *Watch) Blobs() []*Blob { return nil }
+func (*Watch) Name() string               { return "watch_turns" }
+func (op *Watch) Blobs() []*evidence.Blob { return nil }
 
 // WatchResult is the outcome of Watch.
 type WatchResult struct {
@@ -274,8 +277,8 @@ type DispatchTimeout struct {
 	LimitMS int    `json:"limit_ms"` // time the dispatch had
 }
 
-func (*DispatchTimeout) Name() string      { return "dispatch_timeout" }
-func (op *DispatchTimeout) Blobs() []*Blob { return nil }
+func (*DispatchTimeout) Name() string               { return "dispatch_timeout" }
+func (op *DispatchTimeout) Blobs() []*evidence.Blob { return nil }
 
 func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 	turn, err := t.target(op.TurnID, "time out")
@@ -291,16 +294,16 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 		return blockedError(t.s, "time out turn "+turn.TurnID)
 	}
 	limit := time.Duration(max(0, op.LimitMS)) * time.Millisecond
-	hit := TimeoutHit{Scope: op.Scope, LimitMinutes: math.Round(limit.Minutes()*1000) / 1000, ElapsedMinutes: roundMinutes(limit), Action: config.TimeoutEscalate}
+	hit := limits.TimeoutHit{Scope: op.Scope, LimitMinutes: math.Round(limit.Minutes()*1000) / 1000, ElapsedMinutes: limits.RoundMinutes(limit), Action: config.TimeoutEscalate}
 	if op.Scope == "phase" {
 		hit.Phase = t.s.Phase
 	}
-	for _, h := range EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now) {
+	for _, h := range limits.EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now) {
 		if h.Scope == op.Scope {
 			hit = h
 		}
 	}
-	row := NewTimeoutEntry("timeout", t.env.Time(), turn.TurnID, t.s.Phase, hit)
+	row := ledger.NewTimeoutEntry("timeout", t.env.Time(), turn.TurnID, t.s.Phase, hit)
 	row.Set("operation", "dispatch")
 	t.append(wire.LedgerDecisions, row)
 	t.about(turn)

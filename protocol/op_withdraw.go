@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -22,8 +23,8 @@ type WithdrawApproval struct {
 	Staged []StagedTurn `json:"staged,omitempty"` // what the dropped turns had staged; kept, and charged for
 }
 
-func (*WithdrawApproval) Name() string      { return OpWithdraw }
-func (op *WithdrawApproval) Blobs() []*Blob { return stagedBlobs(op.Staged) }
+func (*WithdrawApproval) Name() string               { return OpWithdraw }
+func (op *WithdrawApproval) Blobs() []*evidence.Blob { return stagedBlobs(op.Staged) }
 
 // WithdrawResult is the outcome of WithdrawApproval.
 type WithdrawResult struct {
@@ -37,12 +38,12 @@ type WithdrawResult struct {
 
 // CheckWithdrawable says whether there is an approval that can be taken back.
 // Codes: inside_dispatched_turn, nothing_to_withdraw, run_blocked.
-func CheckWithdrawable(s *run.State, actor Actor) *wire.Error {
+func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn != "" {
 		return &wire.Error{
 			Code:    wire.CodeInsideTurn,
 			Field:   "actor",
-			Message: actor.place() + "; an agent cannot take an approval back.",
+			Message: actor.Place() + "; an agent cannot take an approval back.",
 			Hint:    "ask a person to run git agentxchain approve --withdraw in their own terminal",
 		}
 	}

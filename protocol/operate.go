@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -18,15 +19,16 @@ import (
 // transition collects the effects of an operation. s and x are private copies;
 // raw objects inside them are never modified in place, only replaced.
 type transition struct {
-	snap   *Snapshot
-	cfg    *config.Config
-	env    *Env
-	before *run.State
-	s      *run.State
-	x      *run.Index
+	snap    *Snapshot
+	cfg     *config.Config
+	env     *Env
+	earlier earlier // what the rule set of the operation did otherwise
+	before  *run.State
+	s       *run.State
+	x       *run.Index
 
 	ledgers    map[wire.Ledger]*bytes.Buffer
-	amends     []Amend
+	amends     []ledger.Amend
 	files      []FileWrite
 	dropTurns  []string
 	unstage    []string
@@ -52,7 +54,7 @@ type pendingEvent struct {
 }
 
 func newTransition(snap *Snapshot, env Env) *transition {
-	t := &transition{snap: snap, cfg: snap.Config, env: &env, before: snap.State, s: snap.State.Copy(run.SharedObjects),
+	t := &transition{snap: snap, cfg: snap.Config, env: &env, earlier: ruleSets[env.ruleSet()], before: snap.State, s: snap.State.Copy(run.SharedObjects),
 		tasks: snap.HumanTasks, ledgers: make(map[wire.Ledger]*bytes.Buffer)}
 	if snap.Index != nil {
 		t.x = snap.Index.Copy(run.SharedObjects)
@@ -182,7 +184,7 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 		Documents: make(map[wire.Document][]byte)}
 	for _, l := range wire.Ledgers() {
 		if b := t.ledgers[l]; b != nil {
-			out.Appends = append(out.Appends, Append{l, b.Bytes()})
+			out.Appends = append(out.Appends, ledger.Append{Ledger: l, Data: b.Bytes()})
 		}
 	}
 	if t.session != "" && !t.judging {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -29,12 +30,12 @@ func TestAcceptPreconditions(t *testing.T) {
 	w.fails(wire.CodeStaleStaging, op)
 	for _, text := range []string{"{", "[]", "null", `{"a":1,"a":2}`, "\xff"} {
 		op = w.acceptance(pm.TurnID)
-		op.Staged = NewBlob([]byte(text))
+		op.Staged = evidence.NewBlob([]byte(text))
 		w.fails(wire.CodeInvalidJSON, op)
 	}
 	for _, text := range []string{"", "  \n", "{}", " {} \n"} {
 		op = w.acceptance(pm.TurnID)
-		op.Staged = NewBlob([]byte(text))
+		op.Staged = evidence.NewBlob([]byte(text))
 		w.fails(wire.CodeStagedMissing, op)
 	}
 	op = w.acceptance(pm.TurnID)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -64,7 +65,7 @@ func (w *opsWorld) stage(turnID string, members ...any) {
 
 // acceptance is the operation on what is staged.
 func (w *opsWorld) acceptance(turnID string) *AcceptTurn {
-	op := &AcceptTurn{TurnID: turnID, StagedPath: wire.StagingPath(turnID), Files: w.gateFiles(), Proposed: []FileBlob{}}
+	op := &AcceptTurn{TurnID: turnID, StagedPath: wire.StagingPath(turnID), Files: w.gateFiles(), Proposed: []evidence.FileBlob{}}
 	op.AlreadyAccepted = slices.ContainsFunc(w.rows(wire.LedgerHistory), func(r *ojson.Object) bool {
 		return r.String("turn_id") == turnID && r.String("status") != run.HistoryReissued
 	})
@@ -77,10 +78,10 @@ func (w *opsWorld) acceptance(turnID string) *AcceptTurn {
 	if doc == nil {
 		return op
 	}
-	op.Staged = NewBlob(ojson.Pretty(doc))
+	op.Staged = evidence.NewBlob(ojson.Pretty(doc))
 	for _, p := range doc.Objects("proposed_changes") {
 		if c, ok := w.work[p.String("path")]; ok {
-			op.Proposed = append(op.Proposed, FileBlob{p.String("path"), NewBlob([]byte(c))})
+			op.Proposed = append(op.Proposed, evidence.FileBlob{Path: p.String("path"), Blob: evidence.NewBlob([]byte(c))})
 		}
 	}
 	return op
@@ -103,7 +104,7 @@ func (w *opsWorld) refuse(code, turnID string, members ...any) *Transition {
 func (w *opsWorld) rejection(turnID, reason string) *RejectTurn {
 	op := &RejectTurn{TurnID: turnID, Reason: reason, Errors: []string{}, Baseline: w.baseline()}
 	if doc := w.staged[turnID]; doc != nil {
-		op.Staged = NewBlob(ojson.Pretty(doc))
+		op.Staged = evidence.NewBlob(ojson.Pretty(doc))
 	}
 	return op
 }
@@ -111,7 +112,7 @@ func (w *opsWorld) rejection(turnID, reason string) *RejectTurn {
 func (w *opsWorld) reissue(turnID, role string) *ReissueTurn {
 	op := &ReissueTurn{TurnID: turnID, Role: role, Baseline: w.baseline()}
 	if doc := w.staged[turnID]; doc != nil {
-		op.Staged = NewBlob(ojson.Pretty(doc))
+		op.Staged = evidence.NewBlob(ojson.Pretty(doc))
 	}
 	return op
 }
@@ -128,7 +129,7 @@ func (w *opsWorld) withdrawal(reason string) *WithdrawApproval {
 func (w *opsWorld) stagedTurns() (out []StagedTurn) {
 	for _, id := range w.state.ActiveTurns.Keys() {
 		if doc := w.staged[id]; doc != nil {
-			out = append(out, StagedTurn{TurnID: id, Result: NewBlob(ojson.Pretty(doc))})
+			out = append(out, StagedTurn{TurnID: id, Result: evidence.NewBlob(ojson.Pretty(doc))})
 		}
 	}
 	return out
@@ -154,7 +155,7 @@ func (w *opsWorld) checkpointOf(turnID string) *Checkpoint {
 	for line := range bytes.Lines(w.ledgers[wire.LedgerHistory]) {
 		row, _ := ojson.DecodeObject(line)
 		if row.String("turn_id") == turnID && row.String("status") != run.HistoryReissued {
-			op.Row = NewBlob(bytes.TrimSuffix(line, []byte("\n")))
+			op.Row = evidence.NewBlob(bytes.TrimSuffix(line, []byte("\n")))
 			next := maps.Clone(w.revs[len(w.revs)-1])
 			for _, p := range row.Strings("files_changed") {
 				if c, ok := w.work[p]; ok {
@@ -175,7 +176,7 @@ func (w *opsWorld) snapshot() *Snapshot {
 }
 
 func (w *opsWorld) env() Env {
-	return Env{Now: w.now, Seed: fmt.Sprintf("%032x", w.ops), Actor: w.actor, Git: GitFacts{Head: w.head(), Branch: "main", Dirty: len(w.projectDirty()) > 0}}
+	return Env{Now: w.now, Seed: fmt.Sprintf("%032x", w.ops), Actor: w.actor, Git: evidence.GitFacts{Head: w.head(), Branch: "main", Dirty: len(w.projectDirty()) > 0}}
 }
 
 // apply runs an operation and, when it is recorded, makes it the world's state.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -34,7 +36,7 @@ func TestVotesProperty(t *testing.T) {
 				w.commit()
 				agreed = map[string]bool{}
 			}
-			w.actor = Actor{Name: "Someone", Email: who}
+			w.actor = evidence.Actor{Name: "Someone", Email: who}
 			person := strings.ToLower(who)
 			switch {
 			case who == "" || who == "e@x":
@@ -82,7 +84,7 @@ func TestVotesEndWithTheRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := paused(t, people(threeOfFour))
-			w.actor = Actor{Name: "A", Email: "a@x"}
+			w.actor = evidence.Actor{Name: "A", Email: "a@x"}
 			w.must(w.approval())
 			w.must(leave(w))
 			if w.state.GateVotes != nil {
@@ -101,14 +103,14 @@ func signoffWorld(t testingT, policy string) *opsWorld {
 		"gates.plan_ok", obj(`{"requires_files":[".planning/PM_SIGNOFF.md"]}`)))
 }
 
-func (w *opsWorld) facts() []DocumentFact {
-	var out []DocumentFact
-	for _, p := range GateDocuments(w.cfg) {
+func (w *opsWorld) facts() []gates.DocumentFact {
+	var out []gates.DocumentFact
+	for _, p := range gates.Documents(w.cfg) {
 		var data []byte
 		if text, ok := w.work[p]; ok {
 			data = []byte(text)
 		}
-		out = append(out, LookDocument(w.cfg, p, data))
+		out = append(out, gates.LookDocument(w.cfg, p, data))
 	}
 	return out
 }
@@ -124,13 +126,13 @@ func TestSignoffProperty(t *testing.T) {
 		before := text.Draw(rt, "before")
 		w.write(doc, before)
 		w.commit()
-		w.must(&InitRun{Prior: NewBlob(w.state.Encode()), Documents: w.facts()})
+		w.must(&InitRun{Prior: evidence.NewBlob(w.state.Encode()), Documents: w.facts()})
 		as := w.assignment("pm")
 		as.Documents = w.facts()
 		turn := w.must(as).Result.(*AssignResult).Turn.TurnID
 		after := text.Draw(rt, "after")
 		w.write(doc, after)
-		yes := func(s string) bool { return affirmative(config.SemanticsPMSignoff, []byte(s)) }
+		yes := func(s string) bool { return gates.Affirmative(config.SemanticsPMSignoff, []byte(s)) }
 		changed := []string{}
 		if after != before {
 			changed = []string{doc}
@@ -159,15 +161,15 @@ func TestSign(t *testing.T) {
 		lines := rapid.SliceOfN(line, 0, 6).Draw(rt, "lines")
 		data := []byte(strings.Join(lines, rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(rt, "end")))
 		for _, path := range []string{".planning/PM_SIGNOFF.md", ".planning/ship-verdict.md"} {
-			files := []FileBlob{{Path: path, Blob: NewBlob(slices.Clone(data))}, {Path: "docs/other.md", Blob: NewBlob(data)}}
+			files := []evidence.FileBlob{{Path: path, Blob: evidence.NewBlob(slices.Clone(data))}, {Path: "docs/other.md", Blob: evidence.NewBlob(data)}}
 			signed, changed, refusal := Sign(cfg, files)
 			if refusal != nil {
 				rt.Fatalf("%q: %v", data, refusal)
 			}
-			if !LookDocument(cfg, path, signed[0].Blob.Data).Signed {
+			if !gates.LookDocument(cfg, path, signed[0].Blob.Data).Signed {
 				rt.Fatalf("%q became %q", data, signed[0].Blob.Data)
 			}
-			was := LookDocument(cfg, path, data).Signed
+			was := gates.LookDocument(cfg, path, data).Signed
 			if was == slices.Contains(changed, path) || signed[1].Blob.Digest != files[1].Blob.Digest {
 				rt.Fatalf("%q: changed %v", data, changed)
 			}
@@ -176,7 +178,7 @@ func TestSign(t *testing.T) {
 			}
 		}
 	})
-	if _, _, refusal := Sign(cfg, []FileBlob{{Path: ".planning/PM_SIGNOFF.md", Blob: NewBlob([]byte("Approved: \xff"))}}); refusal == nil {
+	if _, _, refusal := Sign(cfg, []evidence.FileBlob{{Path: ".planning/PM_SIGNOFF.md", Blob: evidence.NewBlob([]byte("Approved: \xff"))}}); refusal == nil {
 		t.Error("a document that is not text was signed")
 	}
 }
@@ -187,7 +189,7 @@ func TestStaleDocuments(t *testing.T) {
 	w.write("docs/plan.md", "plan")
 	w.write("docs/build.md", "of another run")
 	w.commit()
-	w.must(&InitRun{Prior: NewBlob(w.state.Encode()), Documents: w.facts()})
+	w.must(&InitRun{Prior: evidence.NewBlob(w.state.Encode()), Documents: w.facts()})
 	w.inPhaseOf("build")
 	as := w.assignment("dev")
 	as.Documents = w.facts()
@@ -224,7 +226,7 @@ func (w *opsWorld) inPhaseOf(phase string) {
 // What decides who has approved what is changed by operations alone.
 func TestAuthorityClaims(t *testing.T) {
 	w := paused(t, people(threeOfFour))
-	w.actor = Actor{Name: "A", Email: "a@x"}
+	w.actor = evidence.Actor{Name: "A", Email: "a@x"}
 	before := w.state.Copy(run.SharedObjects)
 	w.must(w.approval())
 	if got := Claims(w.cfg, before, w.state); !slices.Contains(got, Claim{Kind: ClaimAuthority}) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -68,7 +69,7 @@ func TestRefusedAttemptsAreCharged(t *testing.T) {
 	for _, usd := range []string{"-5", `"x"`, "1e999"} {
 		w.staged[turn.TurnID] = nil
 		op := w.rejection(turn.TurnID, "no")
-		op.Staged = NewBlob([]byte(`{"cost":{"usd":` + usd + `}}`))
+		op.Staged = evidence.NewBlob([]byte(`{"cost":{"usd":` + usd + `}}`))
 		w.must(op)
 	}
 	if w.state.BudgetStatus.SpentUSD != 0.4 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -119,7 +120,7 @@ func TestRepoDecisions(t *testing.T) {
 	}
 	turn := w.assign("dev")
 	tr := w.refuse(wire.CodeOverrideFailed, turn.TurnID, "decisions", decisionsOf("DEC-002 DEC-001"))
-	if tr.Failure.Problems[0].Code != ProblemOverrideAuthority {
+	if tr.Failure.Problems[0].Code != ledger.ProblemOverrideAuthority {
 		t.Errorf("problem %v", tr.Failure.Problems)
 	}
 	w.accept(turn.TurnID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -222,7 +223,7 @@ func TestDecodeRecord(t *testing.T) {
 }
 
 func FuzzDecodeRecord(f *testing.F) {
-	doc, evidence := NewRecord(&AcceptTurn{TurnID: "turn_1", Staged: NewBlob([]byte("{}"))}, Env{Seed: "00"}).Encode()
+	doc, evidence := NewRecord(&AcceptTurn{TurnID: "turn_1", Staged: evidence.NewBlob([]byte("{}"))}, Env{Seed: "00"}).Encode()
 	f.Add(doc)
 	for _, op := range operations() {
 		doc, _ := NewRecord(op, Env{}).Encode()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -27,7 +28,7 @@ func TestPhaseAdvance(t *testing.T) {
 	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "build" || g != wire.GatePassed || wire.OrEmpty(s.PhaseEnteredAt) != wire.FormatTime(w.now) || wire.OrEmpty(s.NextRecommendedRole) != "dev" {
 		t.Errorf("the phase begins with its entry role, not the proposed one: state %s", s.Encode())
 	}
-	if res := tr.Result.(*AcceptResult); res.Gate.Action != ActionAdvance || res.GateType != run.GatePhase || res.Entry.String("phase") != "planning" {
+	if res := tr.Result.(*AcceptResult); res.Gate.Action != gates.ActionAdvance || res.GateType != run.GatePhase || res.Entry.String("phase") != "planning" {
 		t.Errorf("result %+v", res.Gate)
 	}
 	if w.lastRow(wire.LedgerEvents).String("phase") != "build" {
@@ -106,7 +107,7 @@ func TestCompletionRequestOutsideTheFinalPhase(t *testing.T) {
 	tr := w.accept(w.assign("dev").TurnID, "run_completion_request", true)
 	w.wantEvents(tr, "turn_accepted")
 	w.wantStatus(wire.StatusActive, "")
-	if tr.Result.(*AcceptResult).Gate.Action != ActionNotFinalPhase || len(tr.Result.(*AcceptResult).Warnings) == 0 {
+	if tr.Result.(*AcceptResult).Gate.Action != gates.ActionNotFinalPhase || len(tr.Result.(*AcceptResult).Warnings) == 0 {
 		t.Error("nobody is told")
 	}
 }

@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (w *opsWorld) start(op InitRun) *InitRun {
-	op.Prior = NewBlob(w.state.Encode())
+	op.Prior = evidence.NewBlob(w.state.Encode())
 	if op.Restart {
 		op.Open = w.index.OpenEscalations
 		if w.tasks != nil {
-			op.Tasks = NewBlob(w.tasks)
+			op.Tasks = evidence.NewBlob(w.tasks)
 		}
 	}
 	return &op

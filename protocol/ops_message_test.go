@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -42,11 +44,11 @@ func (w *opsWorld) mailIDs() []string {
 }
 
 // mailRow is the newest event of a kind about a message, nil for none.
-func (w *opsWorld) mailRow(kind, id string) *Blob {
-	var found *Blob
+func (w *opsWorld) mailRow(kind, id string) *evidence.Blob {
+	var found *evidence.Blob
 	for l := range w.lines(wire.LedgerEvents) {
 		if l.Row.String("run_id") == w.state.Run() && l.Row.String("event_type") == kind && run.MailOf(l.Row) == id {
-			found = NewBlob(l.Raw)
+			found = evidence.NewBlob(l.Raw)
 		}
 	}
 	return found
@@ -182,9 +184,9 @@ func TestMessageBounds(t *testing.T) {
 	// A reply names a message that there is; its event is the proof.
 	reply := &SendMessage{To: "dev", Kind: KindResponse, Body: "x", ReplyTo: "none"}
 	w.fails(wire.CodeNotFound, reply)
-	reply.Answers = NewBlob([]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
+	reply.Answers = evidence.NewBlob([]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
 	w.fails(wire.CodeNotFound, reply)
-	if testing.Short() {
+	if !testrepo.All() {
 		return
 	}
 	// The index takes so many and no more.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -128,7 +129,7 @@ func TestAdoptedRulesAreJudgedAnew(t *testing.T) {
 		t.Helper()
 		was := w.cfg
 		w.cfg = opsConfig(t, edit)
-		op := &AdoptConfig{Before: config.RulesDigest(was), After: config.RulesDigest(w.cfg), Was: NewBlob(ojson.Pretty(was.Raw))}
+		op := &AdoptConfig{Before: config.RulesDigest(was), After: config.RulesDigest(w.cfg), Was: evidence.NewBlob(ojson.Pretty(was.Raw))}
 		for _, c := range config.RuleChanges(was, w.cfg) {
 			op.Changes = append(op.Changes, AdoptedChange(c))
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -284,7 +285,7 @@ func TestHintsNameTheTurn(t *testing.T) {
 	for _, staged := range []string{"", "{", "[]"} {
 		op := w.acceptance(first)
 		if staged != "" {
-			op.Staged = NewBlob([]byte(staged))
+			op.Staged = evidence.NewBlob([]byte(staged))
 		}
 		tr, err := w.apply(op)
 		if err == nil && tr != nil {

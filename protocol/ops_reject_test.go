@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -22,7 +23,11 @@ func TestRejectRetryAndExhaustion(t *testing.T) {
 
 	w.stage(turn.TurnID, "summary", "first try")
 	staged := string(ojson.Pretty(w.staged[turn.TurnID]))
-	w.fails(wire.CodeValidationFailed, func() Operation { a := w.acceptance(turn.TurnID); a.Staged = NewBlob([]byte(`{"x":1}`)); return a }())
+	w.fails(wire.CodeValidationFailed, func() Operation {
+		a := w.acceptance(turn.TurnID)
+		a.Staged = evidence.NewBlob([]byte(`{"x":1}`))
+		return a
+	}())
 	op = w.rejection(turn.TurnID, "tests missing")
 	op.Errors = []string{"no test", "no docs"}
 	tr := w.must(op)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -42,7 +44,7 @@ type opsWorld struct {
 	now    time.Time
 	step   time.Duration // how far the clock goes per operation
 	ops    int
-	actor  Actor
+	actor  evidence.Actor
 	checks bool // hold every operation against the invariants
 
 	same, sameOf *config.Config // see equal
@@ -131,7 +133,7 @@ func newOpsWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 	t.Helper()
 	w := &opsWorld{t: t, cfg: opsConfig(t, edit), ledgers: make(map[wire.Ledger][]byte), files: make(map[string][]byte), work: make(map[string]string),
 		staged: make(map[string]*ojson.Object), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), step: time.Second, checks: true,
-		actor: Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
+		actor: evidence.Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
 	w.state = w.reread(FreshState(w.cfg, ""))
 	w.index = &run.Index{}
 	w.work["README.md"] = "readme"
@@ -143,7 +145,7 @@ func newOpsWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 func startedWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 	t.Helper()
 	w := newOpsWorld(t, edit)
-	w.must(&InitRun{Prior: NewBlob(w.state.Encode())})
+	w.must(&InitRun{Prior: evidence.NewBlob(w.state.Encode())})
 	return w
 }
 
@@ -187,7 +189,7 @@ func mark(content string, ok bool) string {
 	if !ok {
 		return "deleted"
 	}
-	return "sha256:" + NewBlob([]byte(content)).Digest
+	return "sha256:" + evidence.NewBlob([]byte(content)).Digest
 }
 
 func (w *opsWorld) mark(path string) string {
@@ -271,8 +273,8 @@ func (w *opsWorld) observe(turn *run.Turn) result.Observation {
 	return o
 }
 
-func (w *opsWorld) gateFiles() []FileBlob {
-	paths := GateFiles(w.cfg, w.state.Phase)
+func (w *opsWorld) gateFiles() []evidence.FileBlob {
+	paths := gates.Files(w.cfg, w.state.Phase)
 	if f := w.state.LastGateFailure; f != nil {
 		for _, p := range f.MissingFiles {
 			if !slices.Contains(paths, p) {
@@ -280,11 +282,11 @@ func (w *opsWorld) gateFiles() []FileBlob {
 			}
 		}
 	}
-	out := []FileBlob{}
+	out := []evidence.FileBlob{}
 	for _, p := range paths {
-		fb := FileBlob{Path: p}
+		fb := evidence.FileBlob{Path: p}
 		if c, ok := w.work[p]; ok {
-			fb.Blob = NewBlob([]byte(c))
+			fb.Blob = evidence.NewBlob([]byte(c))
 		}
 		out = append(out, fb)
 	}

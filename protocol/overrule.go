@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -52,7 +53,7 @@ func OverruleKey(message string) string {
 
 // WorkDigest digests what a turn hands in: its staged result and the contents of the
 // files it declares. A yes to other bytes does not count for these.
-func WorkDigest(staged *Blob, seen *result.Observation) string {
+func WorkDigest(staged *evidence.Blob, seen *result.Observation) string {
 	h := sha256.New()
 	if staged != nil {
 		_, _ = fmt.Fprintf(h, "%s\x00", staged.Digest)
@@ -218,7 +219,7 @@ func (op *Reactivate) decision(phase string) *decision {
 	if op.AcceptAsIs {
 		d.kind, d.gate, d.gateType, d.phase = attest.AcceptAsIs, op.On, run.ParseBlocker(op.On).OverruleKind(), phase
 		if op.Staged != nil {
-			d.evidence = []FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
+			d.evidence = []evidence.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
 		}
 	}
 	return d
@@ -266,7 +267,7 @@ func (t *transition) person() *ojson.Object {
 
 // talk writes what a person said, and why, into TALK.md.
 func (t *transition) talk(does, about, reason string) {
-	if reason == "" {
+	if reason == "" || t.earlier.reasonsUnkept {
 		return
 	}
 	who := t.env.Actor.Name

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // OpExternal is the name of the record the store writes when it absorbs a valid
@@ -26,18 +27,18 @@ type Record struct {
 
 // NewRecord returns the record of op.
 func NewRecord(op Operation, env Env) *Record {
-	return &Record{Rules: RuleSet, Op: op, Name: op.Name(), Env: env}
+	return &Record{Rules: env.ruleSet(), Op: op, Name: op.Name(), Env: env}
 }
 
 type recordDoc struct {
-	Rules  int           `json:"rules"`
-	Op     string        `json:"op"`
-	At     string        `json:"at"`
-	Seed   string        `json:"seed"`
-	Actor  Actor         `json:"actor"`
-	Git    GitFacts      `json:"git"`
-	Args   *ojson.Object `json:"args"`
-	Detail *ojson.Object `json:"detail,omitempty"`
+	Rules  int               `json:"rules"`
+	Op     string            `json:"op"`
+	At     string            `json:"at"`
+	Seed   string            `json:"seed"`
+	Actor  evidence.Actor    `json:"actor"`
+	Git    evidence.GitFacts `json:"git"`
+	Args   *ojson.Object     `json:"args"`
+	Detail *ojson.Object     `json:"detail,omitempty"`
 }
 
 // Encode returns the record's document and the evidence it refers to, by
@@ -56,9 +57,9 @@ func (r *Record) Encode() (doc []byte, evidence map[string][]byte) {
 	return ojson.Pretty(ojson.Marshal(&d)), evidence
 }
 
-// DecodeRecord reads a record; evidence is asked for each blob by digest and may be
+// DecodeRecord reads a record; bytesOf is asked for each blob by digest and may be
 // nil when the operation will not be applied.
-func DecodeRecord(doc []byte, evidence func(digest string) ([]byte, error)) (*Record, error) {
+func DecodeRecord(doc []byte, bytesOf func(digest string) ([]byte, error)) (*Record, error) {
 	o, err := ojson.DecodeObject(doc)
 	if err != nil {
 		return nil, fmt.Errorf("operation record: %w", err)
@@ -72,9 +73,10 @@ func DecodeRecord(doc []byte, evidence func(digest string) ([]byte, error)) (*Re
 		return nil, fmt.Errorf("operation record: at: %w", err)
 	}
 	r := &Record{Rules: d.Rules, Name: d.Op, Detail: d.Detail, Env: Env{Now: at.UTC(), Seed: d.Seed, Actor: d.Actor, Git: d.Git}}
-	if d.Op == OpExternal || d.Rules != RuleSet {
+	if d.Op == OpExternal || !Replays(d.Rules) {
 		return r, nil
 	}
+	r.Env.rules = d.Rules
 	blank, ok := operations()[d.Op]
 	if !ok {
 		return nil, fmt.Errorf("operation record: unknown operation %q", d.Op)
@@ -85,15 +87,15 @@ func DecodeRecord(doc []byte, evidence func(digest string) ([]byte, error)) (*Re
 			return nil, fmt.Errorf("operation record %s: %w", d.Op, errs[0])
 		}
 	}
-	if evidence != nil {
+	if bytesOf != nil {
 		for _, b := range op.Blobs() {
 			if b == nil {
 				continue
 			}
-			if b.Data, err = evidence(b.Digest); err != nil {
+			if b.Data, err = bytesOf(b.Digest); err != nil {
 				return nil, fmt.Errorf("operation record %s: evidence %s: %w", d.Op, b.Digest, err)
 			}
-			if got := NewBlob(b.Data); got.Digest != b.Digest || got.Size != b.Size {
+			if got := evidence.NewBlob(b.Data); got.Digest != b.Digest || got.Size != b.Size {
 				return nil, fmt.Errorf("operation record %s: evidence %s has other contents (%s)", d.Op, b.Digest, got.Digest)
 			}
 		}

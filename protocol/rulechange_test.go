@@ -13,6 +13,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -315,17 +318,17 @@ func ruleDecode(t *rapid.T, picked []string) *config.Config {
 
 // ruleSituation draws what a run looks like when it wants to leave planning.
 type ruleSituation struct {
-	gate   GateInput
-	policy PolicyInput
+	gate   gates.Input
+	policy limits.PolicyInput
 	state  *run.State
 	now    time.Time
 }
 
 func ruleWorld(t *rapid.T) ruleSituation {
-	var facts []FileFact
+	var facts []evidence.FileFact
 	for _, p := range []string{"a.md", "b.md", "c.md", ".planning/PM_SIGNOFF.md", ".planning/SYSTEM_SPEC.md", ".planning/ROADMAP.md"} {
 		if rapid.Bool().Draw(t, p) {
-			facts = append(facts, FileFact{Path: p, Exists: true, Data: []byte("Approved: YES\n## Purpose\nx\n## Interface\nx\n## Acceptance Tests\n- [ ] x\n")})
+			facts = append(facts, evidence.FileFact{Path: p, Exists: true, Data: []byte("Approved: YES\n## Purpose\nx\n## Interface\nx\n## Acceptance Tests\n- [ ] x\n")})
 		}
 	}
 	pm := rapid.Bool().Draw(t, "pm took part")
@@ -333,15 +336,15 @@ func ruleWorld(t *rapid.T) ruleSituation {
 	start, _ := wire.ParseTime(entered)
 	next := "build"
 	return ruleSituation{
-		gate: GateInput{
+		gate: gates.Input{
 			Phase:                    "planning",
 			Participated:             func(_, role string) bool { return pm && role == "pm" },
 			TransitionRequest:        &next,
 			VerificationStatus:       rapid.SampledFrom([]string{"", "pass", "fail"}).Draw(t, "verification"),
 			VerificationReproducible: rapid.Bool().Draw(t, "reproducible"),
-			Files:                    NewFiles(facts),
+			Files:                    evidence.NewFiles(facts),
 		},
-		policy: PolicyInput{
+		policy: limits.PolicyInput{
 			Phase:      "planning",
 			Role:       rapid.SampledFrom([]string{"pm", "dev"}).Draw(t, "role"),
 			TotalTurns: rapid.IntRange(0, 8).Draw(t, "turns"),
@@ -355,14 +358,14 @@ func ruleWorld(t *rapid.T) ruleSituation {
 func (w ruleSituation) openness(cfg *config.Config) int {
 	in := w.gate
 	in.Config = cfg
-	r := EvaluatePhaseExit(in)
+	r := gates.EvaluatePhaseExit(in)
 	switch {
 	case !r.Passed:
 		return 0
 	case !r.BlockedByHuman:
 		return 2
 	}
-	v := EvaluateApproval(cfg, ApprovalInput{
+	v := gates.EvaluateApproval(cfg, gates.ApprovalInput{
 		GateType:     run.GatePhase,
 		Gate:         &r,
 		Phase:        "planning",
@@ -395,16 +398,16 @@ func TestUnmarkedRuleChangesAreAsStrict(t *testing.T) {
 		}
 		rank := map[string]int{"": 0, "warn": 1, "escalate": 2, "block": 3}
 		kept := map[string]string{}
-		for _, v := range EvaluatePolicies(after, w.policy) {
+		for _, v := range limits.EvaluatePolicies(after, w.policy) {
 			kept[v.PolicyID] = v.Action
 		}
-		for _, v := range EvaluatePolicies(before, w.policy) {
+		for _, v := range limits.EvaluatePolicies(before, w.policy) {
 			if rank[kept[v.PolicyID]] < rank[v.Action] {
 				t.Fatalf("policy %s: %s became %q: %+v", v.PolicyID, v.Action, kept[v.PolicyID], changes)
 			}
 		}
 		hits := func(cfg *config.Config, action string) (out []string) {
-			for _, h := range EvaluateTimeouts(cfg, w.state, nil, w.now) {
+			for _, h := range limits.EvaluateTimeouts(cfg, w.state, nil, w.now) {
 				if h.Action == action {
 					out = append(out, h.Scope)
 				}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestBuildSession(t *testing.T) {
-	env := &Env{Now: time.UnixMilli(0), Seed: "00", Git: GitFacts{Head: "abc", Branch: "main", Dirty: true}}
+	env := &Env{Now: time.UnixMilli(0), Seed: "00", Git: evidence.GitFacts{Head: "abc", Branch: "main", Dirty: true}}
 	s := stateFrom(t, activeStateDoc)
 	one := BuildSession(nil, s, "turn_assigned", env)
 	want := "session_id run_id started_at last_checkpoint_at checkpoint_reason run_status phase last_phase last_turn_id last_completed_turn_id active_turn_ids last_role pending_gate pending_run_completion blocked baseline_ref agent_context"
@@ -57,7 +58,7 @@ func TestBuildSession(t *testing.T) {
 		t.Errorf("%s", ojson.Compact(three))
 	}
 	// No commit yet, detached: null, not "".
-	env.Git = GitFacts{}
+	env.Git = evidence.GitFacts{}
 	if got := string(ojson.Compact(BuildSession(nil, s, "blocked", env).Object("baseline_ref"))); got != `{"git_head":null,"git_branch":null,"workspace_dirty":false}` {
 		t.Error(got)
 	}

@@ -4,116 +4,24 @@
 package protocol
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// DocumentFact is a gate document as the caller found it.
-type DocumentFact struct {
-	Path   string `json:"path"`
-	Digest string `json:"digest"`           // sha256:<hex>, "missing"
-	Signed bool   `json:"signed,omitempty"` // its sign-off line says yes
-}
-
-// LookDocument is the fact of one document; data is nil when it is not there.
-func LookDocument(cfg *config.Config, path string, data []byte) DocumentFact {
-	f := DocumentFact{Path: path, Digest: run.DocumentMissing}
-	if data != nil {
-		f.Digest = documentDigest(data)
-		f.Signed = slices.ContainsFunc(signoffs(cfg, path), func(kind string) bool { return affirmative(kind, data) })
-	}
-	return f
-}
-
-func documentDigest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// GateDocuments returns the paths of all documents that a gate of any phase reads, in
-// order, each once; nil without authority, where no rule asks for them.
-func GateDocuments(cfg *config.Config) []string {
-	if cfg.Authority == nil {
-		return nil
-	}
-	var out []string
-	for _, phase := range cfg.Phases() {
-		for _, p := range GateFiles(cfg, phase) {
-			if !slices.Contains(out, p) {
-				out = append(out, p)
-			}
-		}
-	}
-	return out
-}
-
-// signoffs returns the evaluators by which a gate of any phase reads a sign-off in the
-// document; nil for a document that is none.
-func signoffs(cfg *config.Config, path string) []string {
-	var out []string
-	for _, phase := range cfg.Phases() {
-		route := cfg.Route(phase)
-		gate := cfg.Gate(route.ExitGate)
-		if gate == nil {
-			continue
-		}
-		for _, a := range config.GateArtifacts(cfg, gate, phase) {
-			if a.Path != path {
-				continue
-			}
-			for _, kind := range artifactSemantics(a) {
-				if signoffKind(kind) && !slices.Contains(out, kind) {
-					out = append(out, kind)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// SignoffDocument reports a document in which a gate of any phase reads a person's yes.
-func SignoffDocument(cfg *config.Config, path string) bool { return len(signoffs(cfg, path)) > 0 }
-
-// artifactSemantics are the evaluators a gate holds the document against.
-func artifactSemantics(a *config.GateArtifact) []string {
-	var out []string
-	if a.PathRules {
-		if kind := config.PathSemantics(a.Path); kind != "" {
-			out = append(out, kind)
-		}
-	}
-	for _, k := range a.Kit {
-		out = append(out, k.Semantics)
-	}
-	return out
-}
-
-// signoffKind reports an evaluator that reads the word of a person.
-func signoffKind(kind string) bool {
-	return kind == config.SemanticsPMSignoff || kind == config.SemanticsShipVerdict
-}
-
-func affirmative(kind string, data []byte) bool {
-	ok, _, _ := EvaluateSemantics(kind, "", data, nil)
-	return ok
-}
 
 // Sign returns the documents of the gate with a yes on every sign-off line that has
 // none yet: what an approval by a person is evaluated on and leaves in the work tree.
 // changed names the documents that differ from what was handed in.
 //
 // Errors: gate_failed when a document cannot be signed.
-func Sign(cfg *config.Config, files []FileBlob) (signed []FileBlob, changed []string, refusal *wire.Error) {
+func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.FileBlob, changed []string, refusal *wire.Error) {
 	if !cfg.PersonSigns() {
 		return files, nil, nil
 	}
@@ -122,11 +30,11 @@ func Sign(cfg *config.Config, files []FileBlob) (signed []FileBlob, changed []st
 		if f.Blob == nil {
 			continue
 		}
-		for _, kind := range signoffs(cfg, f.Path) {
-			if affirmative(kind, signed[i].Blob.Data) {
+		for _, kind := range gates.Signoffs(cfg, f.Path) {
+			if gates.Affirmative(kind, signed[i].Blob.Data) {
 				continue
 			}
-			data := signDocument(kind, signed[i].Blob.Data)
+			data := gates.SignDocument(kind, signed[i].Blob.Data)
 			if data == nil {
 				return nil, nil, &wire.Error{
 					Code:    wire.CodeGateFailed,
@@ -135,7 +43,7 @@ func Sign(cfg *config.Config, files []FileBlob) (signed []FileBlob, changed []st
 					Hint:    "correct the document, then: git agentxchain approve",
 				}
 			}
-			signed[i].Blob = NewBlob(data)
+			signed[i].Blob = evidence.NewBlob(data)
 		}
 		if signed[i].Blob.Digest != f.Blob.Digest {
 			changed = append(changed, f.Path)
@@ -144,37 +52,10 @@ func Sign(cfg *config.Config, files []FileBlob) (signed []FileBlob, changed []st
 	return signed, changed, nil
 }
 
-// signDocument writes the yes where the evaluator reads the first sign-off line, or at
-// the end of a document without one. nil when that does not make it say yes.
-func signDocument(kind string, data []byte) []byte {
-	if !utf8.Valid(data) {
-		return nil
-	}
-	text, match, line := string(data), approvedLabel, "Approved: YES"
-	if kind == config.SemanticsShipVerdict {
-		match, line = verdictLabel, "## Verdict: YES"
-	}
-	var tries []string
-	if v := lineValue(text, match); v.found {
-		tries = append(tries, text[:v.start]+"YES"+text[v.end:])
-	}
-	bare := strings.TrimRightFunc(text, wire.IsSpace)
-	tries = append(tries, bare+" YES\n", bare+"\n\n"+line+"\n")
-	if bare == "" {
-		tries = append(tries, line+"\n")
-	}
-	for _, t := range tries {
-		if affirmative(kind, []byte(t)) {
-			return []byte(t)
-		}
-	}
-	return nil
-}
-
 // markDocuments notes what was found of the gate documents. atTurn takes the sign-offs
 // for what they are when a turn begins; atPhase takes all for what they are when a phase
 // does.
-func (t *transition) markDocuments(facts []DocumentFact, atTurn, atPhase bool) {
+func (t *transition) markDocuments(facts []gates.DocumentFact, atTurn, atPhase bool) {
 	if t.cfg.Authority == nil {
 		return
 	}
@@ -217,13 +98,13 @@ func (a *acceptance) checkSignoffs(*ojson.Object) *wire.Error {
 	if !cfg.PersonSigns() {
 		return nil
 	}
-	found := make(map[string]DocumentFact, len(a.op.Documents))
+	found := make(map[string]gates.DocumentFact, len(a.op.Documents))
 	for _, f := range a.op.Documents {
 		found[f.Path] = f
 	}
 	var written []string
-	for _, p := range GateDocuments(cfg) {
-		if len(signoffs(cfg, p)) == 0 {
+	for _, p := range gates.Documents(cfg) {
+		if len(gates.Signoffs(cfg, p)) == 0 {
 			continue
 		}
 		f, looked := found[p]

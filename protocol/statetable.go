@@ -103,7 +103,11 @@ func LegalTransition(before, after *run.State, op string) *wire.Error {
 		return nil
 	}
 	if !slices.Contains(legalEdges(op), edge{from, after.Status}) {
-		return illegal("status", op, fmt.Sprintf("a run that is %s cannot become %s", cmp.Or(string(from), "absent"), cmp.Or(string(after.Status), "absent")), from, after.Status)
+		why := fmt.Sprintf("a run that is %s cannot become %s", cmp.Or(string(from), "absent"), cmp.Or(string(after.Status), "absent"))
+		if from == after.Status {
+			why = fmt.Sprintf("a run that is %s takes none", cmp.Or(string(from), "absent"))
+		}
+		return illegal("status", op, why, from, after.Status)
 	}
 	if problem, field := condition(before, after, op); problem != "" {
 		return illegal(field, op, problem, from, after.Status)

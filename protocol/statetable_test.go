@@ -84,6 +84,10 @@ func TestLegalTransitionTable(t *testing.T) {
 	if err := LegalTransition(nil, inStatus(wire.StatusActive), "accept_turn"); err == nil {
 		t.Error("nothing cannot be accepted")
 	}
+	over := inStatus(wire.StatusFailed)
+	if err := LegalTransition(over, over, OpInject); err == nil || err.Message != "inject_intent: a run that is failed takes none." {
+		t.Errorf("an intent of a failed run: %v", err)
+	}
 }
 
 func TestLegalTransitionConditions(t *testing.T) {

@@ -6,17 +6,21 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // timeouts applies the time limits after an acceptance (docs/spec/gates.md#timeouts). A phase is
 // never skipped over a person's gate. What was done about a limit is said to the person.
-func (t *transition) timeouts(turn *run.Turn, files []FileBlob) (said []string) {
-	hits := EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)
+func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said []string) {
+	hits := limits.EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)
 	t.traceTimeouts(turn)
-	entry := func(kind string, h TimeoutHit) *ojson.Object {
-		return NewTimeoutEntry(kind, t.env.Time(), turn.TurnID, t.s.Phase, h)
+	entry := func(kind string, h limits.TimeoutHit) *ojson.Object {
+		return ledger.NewTimeoutEntry(kind, t.env.Time(), turn.TurnID, t.s.Phase, h)
 	}
 	acted := false
 	for _, h := range hits {
@@ -46,7 +50,7 @@ func (t *transition) timeouts(turn *run.Turn, files []FileBlob) (said []string) 
 }
 
 // skipPhase tries to leave an overdue phase; the gate's own predicates decide.
-func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string, TimeoutHit) *ojson.Object) (skipped bool, why string) {
+func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, entry func(string, limits.TimeoutHit) *ojson.Object) (skipped bool, why string) {
 	next := t.cfg.NextPhase(t.s.Phase)
 	switch {
 	case next == "":
@@ -63,7 +67,7 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 	verifiedBy(&in, t.x.LastRow)
 	g := t.phaseGate(in)
 	from := t.s.Phase
-	if g.Action == ActionAdvance {
+	if g.Action == gates.ActionAdvance {
 		row := entry("timeout_skip", h)
 		row.Set("from_phase", from)
 		row.Set("to_phase", next)
@@ -73,7 +77,7 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 		return true, ""
 	}
 	reasons := wire.NonNil(g.Reasons)
-	if g.Action == ActionAwaitHuman {
+	if g.Action == gates.ActionAwaitHuman {
 		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it", wire.OrEmpty(g.GateID))}
 	} else {
 		t.gateFailed(&g, run.GatePhase, "", false)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -123,7 +124,7 @@ func KeptPath(cfg *config.Config, path string) bool {
 
 // GateEvidence are the gate documents that an operation was decided on; a nil Blob is a
 // file that was not there.
-func GateEvidence(op Operation) []FileBlob {
+func GateEvidence(op Operation) []evidence.FileBlob {
 	switch op := op.(type) {
 	case *AcceptTurn:
 		return op.Files

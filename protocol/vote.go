@@ -8,6 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -89,7 +91,7 @@ func (a *Approval) granted(t *transition, res *ApproveResult, by string) {
 }
 
 func (a *Approval) row(t *transition, res *ApproveResult, kind, by string) *ojson.Object {
-	h := HumanApproval{
+	h := ledger.HumanApproval{
 		Type:            kind,
 		GateType:        res.GateType,
 		GateID:          res.Gate,
@@ -103,10 +105,10 @@ func (a *Approval) row(t *transition, res *ApproveResult, kind, by string) *ojso
 	if t.cfg.Authority != nil || len(a.Consent.statements()) > 0 {
 		h.Votes, h.Needed, h.Evidence = res.Votes, res.Needed, a.Files
 	}
-	return NewHumanApprovalEntry(h)
+	return ledger.NewHumanApprovalEntry(h)
 }
 
-func (c *Consent) statements() []*Blob {
+func (c *Consent) statements() []*evidence.Blob {
 	if c == nil {
 		return nil
 	}

@@ -1,5 +1,6 @@
-// An export held against the run here: it carries files and no operations, so what can be told
-// is which operation left them like that.
+// An export held against the run here: the record that it carries is judged and compared as that
+// of a remote is. Of one without a record the files are compared, so what can be told is which
+// operation left them like that.
 
 package restore
 
@@ -21,36 +22,79 @@ import (
 // exportLedgers place an export in a run: ledgers of which no row is ever changed.
 var exportLedgers = []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents}
 
-// Against compares the run of an artifact with the one the project at dir has recorded, only
-// if it is that of run when that is not "". The artifact is verified first, as by Verify.
+// Against compares the run of an artifact with the one that the project at dir, or the repository
+// without a work tree there, has recorded, only if it is that of run when that is not "". The
+// artifact is verified first, as by Verify.
 //
-// Errors: artifact_unreadable, artifact_unverified; invalid_argument for an initiative, for
-// another run, and for an artifact that leaves out what is compared.
-func Against(ctx context.Context, dir string, r io.Reader, run string) (*gitstore.AgainstRun, error) {
-	in, err := receive(ctx, r, VerifyOptions{})
+// Errors: artifact_unreadable, artifact_unverified, history_invalid for a record that is not whole;
+// invalid_argument for an initiative, for another run, and for an artifact that leaves out what is
+// compared.
+func Against(ctx context.Context, dir string, r io.Reader, run string) (*gitstore.Against, error) {
+	in, err := receive(ctx, r, "", VerifyOptions{})
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	store, err := gitstore.Open(ctx, dir, gitstore.Options{})
+	store, err := gitstore.OpenChecked(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = store.Close() }()
-	x := &placing{in: in, store: store, out: &gitstore.AgainstRun{Run: in.run()}}
+	x := &placing{in: in, store: store, repo: store.Repository(), out: &gitstore.AgainstRun{Run: in.run()}}
 	if err := x.comparable(run); err != nil {
 		return nil, err
+	}
+	if in.hasRecord {
+		return x.recorded(ctx)
 	}
 	if err := x.place(ctx); err != nil {
 		return nil, err
 	}
-	return x.out, nil
+	return &gitstore.Against{Kind: gitstore.AgainstExport, Files: true, Runs: []*gitstore.AgainstRun{x.out}}, nil
+}
+
+// recorded compares the record that the artifact carries, whose newest operation has to have left
+// the files as they are beside it.
+func (x *placing) recorded(ctx context.Context) (*gitstore.Against, error) {
+	file, remove, err := x.in.recordFile()
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	repo, done, err := gitstore.OpenBundle(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	run := x.out.Run
+	a, err := x.store.AgainstOpened(ctx, gitstore.AgainstExport, "", repo, run)
+	if err != nil {
+		return nil, err
+	}
+	x.repo, x.out = repo, a.Runs[0]
+	if x.out.State == gitstore.RunDamaged {
+		return a, nil
+	}
+	at, err := x.stands(ctx, x.out.There)
+	if err != nil {
+		return nil, err
+	}
+	state, err := gitstore.RunRecordAt(ctx, repo, run, x.out.There).Document(wire.DocState)
+	if err != nil {
+		return nil, err
+	}
+	if at != placeSame || !bytes.Equal(state, x.state) {
+		x.out.State, x.out.Code = gitstore.RunDamaged, gitstore.CodeExportDiffers
+		x.out.Why = "its files are not those that operation " + x.out.There.Short() + ", the newest of its record, left"
+	}
+	return a, nil
 }
 
 // placing is an artifact on the way to its place in a run.
 type placing struct {
 	in    *incoming
 	store *gitstore.Store
+	repo  *git.Repository // whose operations the files are held against
 	out   *gitstore.AgainstRun
 	state []byte
 	rows  map[wire.Ledger][]byte
@@ -118,7 +162,7 @@ const (
 )
 
 func (x *placing) stands(ctx context.Context, op git.OID) (ledgerPlace, error) {
-	rec := gitstore.RunRecordAt(ctx, x.store.Repository(), x.out.Run, op)
+	rec := gitstore.RunRecordAt(ctx, x.repo, x.out.Run, op)
 	at := placeSame
 	for _, l := range exportLedgers {
 		data, err := rec.Ledger(l)
@@ -148,7 +192,7 @@ func (x *placing) place(ctx context.Context) error {
 			return err
 		}
 		if tip = past[out.Run]; tip == "" {
-			out.State, out.Why = gitstore.RunMissingHere, "an export holds no operations, so that nothing more can be said of it"
+			out.State, out.Why = gitstore.RunMissingHere, "the files of an export say no more"
 			return nil
 		}
 	}
@@ -207,7 +251,7 @@ func (x *placing) beyond(ctx context.Context, ops []gitstore.OpInfo, digest stri
 	}
 	base := ops[lo-1]
 	out.Base, out.Ahead = base.Op, len(ops)-lo
-	rec := gitstore.RunRecordAt(ctx, x.store.Repository(), out.Run, base.Op)
+	rec := gitstore.RunRecordAt(ctx, x.repo, out.Run, base.Op)
 	for _, l := range exportLedgers {
 		data, err := rec.Ledger(l)
 		if err != nil {

@@ -2,6 +2,9 @@ package restore
 
 import (
 	"bytes"
+	"encoding/base64"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -11,7 +14,7 @@ import (
 
 func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 	src := newSource(t)
-	first := src.artifact
+	_, first := exported(t, src.dir, ExportOptions{})
 	goOn(t, src.dir) // two operations
 	_, second := exported(t, src.dir, ExportOptions{})
 
@@ -65,10 +68,14 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 				x.change(o)
 				artifact = ojson.Compact(o)
 			}
-			got, err := Against(t.Context(), src.dir, bytes.NewReader(artifact), "")
+			all, err := Against(t.Context(), src.dir, bytes.NewReader(artifact), "")
 			if err != nil {
 				t.Fatal(err)
 			}
+			if !all.Files || len(all.Runs) != 1 {
+				t.Fatalf("%+v; want one run, of which the files were compared", all)
+			}
+			got := all.Runs[0]
 			if got.State != x.state || got.Code != x.code || got.Ahead != x.ahead || min(got.Behind, 1) != x.after && x.code == "" {
 				t.Errorf("state %q, code %q (%s), ahead %d, behind %d; want %q, %q, %d, %d", got.State, got.Code, got.Why, got.Ahead, got.Behind,
 					x.state, x.code, x.ahead, x.after)
@@ -77,10 +84,78 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 	}
 }
 
+func TestTheRecordInAnExportIsJudged(t *testing.T) {
+	s := newSource(t)
+	ref := runRef(t, s.artifact)
+	_, older := exported(t, s.dir, ExportOptions{Record: true})
+	restoreOK(t, s.clone, older, Options{})
+	goOn(t, s.dir) // two operations
+	_, artifact := exported(t, s.dir, ExportOptions{Record: true})
+	tip := testGit(t, s.dir, "rev-parse", ref)
+	goOn(t, s.clone) // the same two, by itself
+
+	// carrying is the artifact with other bytes for its record, of which all that it claims is true.
+	carrying := func(name string) []byte {
+		op := testGit(t, s.dir, "rev-parse", name)
+		file := filepath.Join(t.TempDir(), "bundle")
+		testGit(t, s.dir, "update-ref", ref, op)
+		testGit(t, s.dir, "bundle", "create", "-q", file, ref)
+		testGit(t, s.dir, "update-ref", ref, tip)
+		bundle, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := parsed(t, artifact)
+		o.Set("record", ojson.NewObject("format", recordFormat, "tip", op, "bytes", len(bundle),
+			"sha256", digestOf(bundle), "content_base64", base64.StdEncoding.EncodeToString(bundle)))
+		return ojson.Compact(o)
+	}
+	forged := testGit(t, s.dir, "commit-tree", "-p", tip, "-m", testGit(t, s.dir, "log", "-1", "--format=%B", tip), tip+"^{tree}")
+	changed := parsed(t, artifact)
+	state := changed.Object("state").Clone()
+	state.Set("note", "planted")
+	changed.Set("state", state)
+	setFile(changed, statePath, formatJSON, string(ojson.Pretty(state)), state)
+
+	for _, x := range []struct {
+		name, dir     string
+		artifact      []byte
+		state, code   string
+		ahead, behind int
+	}{
+		{"where it was made", s.dir, artifact, gitstore.RunEqual, "", 0, 0},
+		{"an older one", s.dir, older, gitstore.RunAhead, "", 2, 0},
+		{"where another went on", s.clone, artifact, gitstore.RunDiverged, "", 2, 2},
+		{"a forged operation", s.dir, carrying(forged), gitstore.RunDamaged, gitstore.CodeUnproven, 0, 0},
+		{"the record of an older one", s.dir, carrying(tip + "~1"), gitstore.RunDamaged, gitstore.CodeExportDiffers, 1, 0},
+		{"a state that it did not record", s.dir, ojson.Compact(changed), gitstore.RunDamaged, gitstore.CodeExportDiffers, 0, 0},
+	} {
+		a, err := Against(t.Context(), x.dir, bytes.NewReader(x.artifact), "")
+		if err != nil {
+			t.Errorf("%s: %v", x.name, err)
+			continue
+		}
+		if got := a.Runs[0]; a.Files || len(a.Runs) != 1 || got.State != x.state || got.Code != x.code ||
+			got.Ahead != x.ahead || got.Behind != x.behind {
+			t.Errorf("%s: files %v, state %q, code %q (%s), ahead %d, behind %d; want %q, %q, %d, %d", x.name, a.Files,
+				got.State, got.Code, got.Why, got.Ahead, got.Behind, x.state, x.code, x.ahead, x.behind)
+		}
+	}
+	half := parsed(t, artifact)
+	bundle, _ := base64.StdEncoding.DecodeString(half.Object("record").String("content_base64"))
+	bundle = bundle[:len(bundle)/2]
+	half.Object("record").Set("bytes", len(bundle))
+	half.Object("record").Set("sha256", digestOf(bundle))
+	half.Object("record").Set("content_base64", base64.StdEncoding.EncodeToString(bundle))
+	if _, err := Against(t.Context(), s.dir, bytes.NewReader(ojson.Compact(half)), ""); codeIn(err) != gitstore.CodeHistoryInvalid {
+		t.Errorf("half of a record: %v; want %s", err, gitstore.CodeHistoryInvalid)
+	}
+}
+
 // mustRead is the content of a file in an artifact.
 func mustRead(t *testing.T, artifact []byte, path string) []byte {
 	t.Helper()
-	in, err := receive(t.Context(), bytes.NewReader(artifact), VerifyOptions{})
+	in, err := receive(t.Context(), bytes.NewReader(artifact), "", VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func TestDivergedHistoryIsKept(t *testing.T) {
 }
 
 func TestHostileBundlesAreRefused(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	s := newSource(t)

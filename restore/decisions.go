@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 )
 
 // summarizeDecisions returns the summary of the rows of repo-decisions.jsonl, nil
@@ -79,13 +79,13 @@ func authority(config *ojson.Object, role any) (level, source any) {
 	name, _ := role.(string)
 	entry, known := roles.Get(name)
 	if n, ok := get(object(entry), "decision_authority").(ojson.Number); ok {
-		return n, protocol.AuthorityConfigured
+		return n, ledger.AuthorityConfigured
 	}
 	switch {
 	case name == "human":
-		return ojson.Int(100), protocol.AuthorityHumanDefault
+		return ojson.Int(100), ledger.AuthorityHumanDefault
 	case !known || !truthy(entry):
-		return ojson.Int(0), protocol.AuthorityUnknownRole
+		return ojson.Int(0), ledger.AuthorityUnknownRole
 	}
 	return nil, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ExportOptions of Prepare. The zero value leaves nothing out.
+// ExportOptions of Prepare. The zero value leaves no file out.
 type ExportOptions struct {
 	Now      func() time.Time // clock; time.Now when nil
 	From     string           // directory that places in the artifact are relative to; the one exported from when ""
@@ -37,6 +37,14 @@ type ExportOptions struct {
 
 	// Bundle is a new file for the history of the run as a git bundle; "" for none.
 	Bundle string
+
+	// Record carries the record of the run, or of the run of each repository, in the artifact, unless
+	// Bundle takes it or something was cut. MaxRecord bounds it; 32 MiB when 0.
+	Record    bool
+	MaxRecord int64
+
+	// WithWork carries changes of the checkout that are not committed.
+	WithWork bool
 
 	// Live reports whether a process exists; asked about a dashboard.
 	Live     func(pid int) bool
@@ -74,6 +82,9 @@ type Export struct {
 	Notices  []string // what was left out and what was put right, for a person
 	Cut      []string // what was left out because it was asked for
 	Bundle   *ExportedBundle
+	Record   *ExportedRecord // nil when it carries none
+	Records  int             // of repositories, in the artifact of an initiative
+	Work     int             // files of work in progress in it
 
 	head   []part // up to the files
 	tail   []part // behind them

@@ -112,6 +112,9 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 		}
 		e.repos = append(e.repos, child)
 		e.Files += child.Files
+		if child.Record != nil {
+			e.Records++
+		}
 		for _, n := range child.Notices {
 			e.Notices = append(e.Notices, id+": "+n)
 		}

@@ -131,17 +131,25 @@ func (w *entryWriter) base64(left bool) error {
 	if _, err := io.WriteString(w.spool, `"`); err != nil {
 		return err
 	}
-	const chunk = 48 << 10
-	for rest := w.content; len(rest) > 0; {
-		n := min(chunk, len(rest))
-		w.scratch = base64.StdEncoding.AppendEncode(w.scratch[:0], rest[:n])
-		if _, err := w.spool.Write(w.scratch); err != nil {
-			return err
-		}
-		rest = rest[n:]
+	if err := w.encode(w.content); err != nil {
+		return err
 	}
 	_, err := io.WriteString(w.spool, `","data":`)
 	return err
+}
+
+// encode writes content in base64.
+func (w *entryWriter) encode(content []byte) error {
+	const chunk = 48 << 10
+	for len(content) > 0 {
+		n := min(chunk, len(content))
+		w.scratch = base64.StdEncoding.AppendEncode(w.scratch[:0], content[:n])
+		if _, err := w.spool.Write(w.scratch); err != nil {
+			return err
+		}
+		content = content[n:]
+	}
+	return nil
 }
 
 func (w *entryWriter) text() error {

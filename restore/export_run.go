@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -57,9 +58,22 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 	if err := r.workspace(ctx); err != nil {
 		return nil, err
 	}
-	if opt.Bundle != "" {
-		if e.Bundle, err = bundle(ctx, store, view.Run, opt); err != nil {
-			return nil, err
+	switch {
+	case opt.Bundle != "":
+		e.Bundle, err = bundle(ctx, store, view.Run, opt)
+	case !opt.Record || view.Run == "":
+	case len(e.Cut) > 0:
+		e.Cut = append(e.Cut, "the record of the run")
+	default:
+		err = r.record(ctx, view.Run)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if opt.Bundle == "" && e.Record == nil && view.Run != "" {
+		if n, err := store.Witnesses(ctx, view.Run); err == nil && n > 0 {
+			e.Notices = append(e.Notices, "What "+text.Count(n, "witness",
+				"witnesses")+" signed of the run is not in the artifact; --bundle FILE carries it")
 		}
 	}
 	e.events = r.w.events
@@ -85,8 +99,13 @@ type runExport struct {
 	left      []string
 	dashboard *ojson.Object
 	live      bool // its session files are in the artifact
+	carried   []workFile
 	git       *ojson.Object
 }
+
+// largeFile is from which size on a person is told what a file does to an artifact: it is in
+// there twice, for programs and for people.
+const largeFile = 16 << 20
 
 // files writes the entries of all files.
 func (r *runExport) files(ctx context.Context) error {
@@ -111,7 +130,16 @@ func (r *runExport) files(ctx context.Context) error {
 		done++
 		defer r.opt.Progress(done, len(paths))
 		found.look(f)
-		return r.w.entry(f)
+		at := r.w.spool.n
+		if err := r.w.entry(f); err != nil {
+			return err
+		}
+		if size := len(f.content); size >= largeFile {
+			r.e.Notices = append(r.e.Notices,
+				fmt.Sprintf("%s has %d bytes and takes %d of the artifact; --compress makes that less, "+
+					"and a file that the run does not need can lie outside of .planning", f.path, size, r.w.spool.n-at))
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -189,9 +217,17 @@ func (r *runExport) assemble() error {
 		member(false, "workspace", ojson.NewObject("git", r.git)),
 		{text: append(memberName(false, "files"), '{')},
 	}
+	before := memberName(false, "config")
+	if e.Record == nil {
+		before = append([]byte("\n}"), before...) // the record ends the files itself
+	}
+	tail := append(memberName(false, "state"), rawState...)
+	if e.Work = len(r.carried); e.Work > 0 {
+		tail = append(tail, workMember(r.carried, r.git.String("head_sha"))...)
+	}
 	e.tail = []part{
-		{text: append(append([]byte("\n}"), memberName(false, "config")...), rawConfig...)},
-		{text: append(append(memberName(false, "state"), rawState...), "\n}"...)},
+		{text: append(before, rawConfig...)},
+		{text: append(tail, "\n}"...)},
 	}
 	return nil
 }

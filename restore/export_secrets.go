@@ -68,11 +68,8 @@ func (s *secretSearch) search(path string, content []byte) {
 	}
 }
 
-// refusal names what was found by file, line and rule, never by value.
-func (s *secretSearch) refusal() error {
-	if len(s.found) == 0 {
-		return nil
-	}
+// places lists what was found by file, line, rule and fingerprint.
+func (s *secretSearch) places() string {
 	var places []string
 	for _, o := range s.found {
 		line, _ := o.Int("line")
@@ -82,6 +79,14 @@ func (s *secretSearch) refusal() error {
 	if s.more > 0 {
 		places = append(places, fmt.Sprintf("and %d more", s.more))
 	}
+	return strings.Join(places, ", ")
+}
+
+// refusal names what was found by file, line and rule, never by value.
+func (s *secretSearch) refusal() error {
+	if len(s.found) == 0 {
+		return nil
+	}
 	where, way := "Files of the run hold", "revoke the secret and take it out of the file"
 	if s.history {
 		where, way = "The run's history holds",
@@ -90,7 +95,7 @@ func (s *secretSearch) refusal() error {
 	return &wire.Error{
 		Code:    CodeSecretFound,
 		Field:   s.found[0].String("path"),
-		Message: where + " what looks like secrets: " + strings.Join(places, ", ") + ".",
+		Message: where + " what looks like secrets: " + s.places() + ".",
 		Hint: way + "; or, when it is none: git agentxchain export --allow-secret " + strings.Join(s.prints,
 			" --allow-secret "),
 		Details: ojson.NewObject("secrets", s.found, "more", s.more),

@@ -110,6 +110,8 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 			o.add(p, true, "committed since the export, with the bytes the artifact has")
 		case Restorable(p):
 			o.add(p, false, "committed since the export, and "+t.otherwise(p))
+		case t.isWork(p) && !t.in.Holds(t.store, p):
+			o.add(p, false, "committed since the export, and the work in progress changes it")
 		case turns.Len() > 0 && wire.Observable(p):
 			o.add(p, false,
 				fmt.Sprintf("committed since the export, and turn %s would be taken for its author: its baseline is from before",

@@ -134,7 +134,7 @@ func TestFilesAreReadInOrder(t *testing.T) {
 
 // The artifact is much larger than the memory that writing and verifying it takes.
 func TestMemoryDoesNotGrowWithTheArtifact(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	count, size := 20, 2<<20 // with base64 and data 100 MB
 	if long() {
 		count = 420 // 2 GB

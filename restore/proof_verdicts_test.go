@@ -152,7 +152,7 @@ func readVerdicts(t *testing.T) map[string]string {
 }
 
 func TestMutantsAsTheReferenceJudgesThem(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	list := allMutants(t)
 	if program := os.Getenv("AGENTXCHAIN_REFERENCE"); program != "" && *updateVerdicts {
 		answers := askReference(t, program, list)

@@ -37,14 +37,20 @@ type Options struct {
 	// found good; Restore does not close what it returns.
 	Open func(ctx context.Context) (*gitstore.Store, error)
 
+	Repo   string // restore the run of this repository out of the artifact of an initiative; "" for none
 	Bundle string // a git bundle with the run's history, to be taken along; "" for none
-	Onto   bool   // accept a HEAD that has moved on when nothing contradicts the artifact
-	DryRun bool   // find out and change nothing
-	Plan   bool   // as DryRun, and what keeps it from being carried out is listed, not refused
+	// NoRecord leaves out the history that the artifact carries itself.
+	NoRecord bool
+	Onto     bool // accept a HEAD that has moved on when nothing contradicts the artifact
+	DryRun   bool // find out and change nothing
+	Plan     bool // as DryRun, and what keeps it from being carried out is listed, not refused
 
 	// GiveUp is asked, in words for a person, whether turns at work here that the artifact
 	// does not know are given up. They are not when it is nil.
-	GiveUp   func(question string) (bool, error)
+	GiveUp func(question string) (bool, error)
+	// Work is asked, in words for a person, whether work in progress that the artifact carries
+	// is written; decided is false when no person said.
+	Work     func(question string) (yes, decided bool, err error)
 	LockWait time.Duration
 	Verify   VerifyOptions
 	Progress func(done, total int) // files staged
@@ -62,10 +68,12 @@ type Outcome struct {
 	Head      *Onto
 	Bundle    *gitstore.RunBundle // closed; only what it says is of use
 	Notices   []string
-	Keep      []Kept        // changes of the checkout that stay
-	Obstacles []*wire.Error // of a plan: what keeps it from being carried out
-	SameTree  bool          // the checkout is at another commit with the same files
-	Unwritten []string      // files in the artifact that belong to the machine it was made on
+	Keep      []Kept         // changes of the checkout that stay
+	Obstacles []*wire.Error  // of a plan: what keeps it from being carried out
+	SameTree  bool           // the checkout is at another commit with the same files
+	Work      []RestoredWork // work in progress that the artifact carries
+	WithWork  bool           // it is part of the plan
+	Unwritten []string       // files in the artifact that belong to the machine it was made on
 }
 
 // Restore makes the governed files of a project those of the run artifact in r, and
@@ -80,7 +88,7 @@ func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
 	var a *incoming
 	if r != nil {
 		var err error
-		if a, err = receive(ctx, r, opt.Verify); err != nil {
+		if a, err = receive(ctx, r, opt.Repo, opt.Verify); err != nil {
 			return nil, err
 		}
 		defer a.Close()
@@ -106,15 +114,15 @@ func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
 	if settled != "" {
 		t.out.Notices = append(t.out.Notices, settled)
 	}
-	if opt.Bundle != "" {
-		b, err := store.OpenRunBundle(ctx, opt.Bundle)
-		if err != nil {
-			return nil, err
-		}
-		defer b.Close()
-		t.out.Bundle = b
+	done, err := t.openHistory(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	if err := t.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.takeWork(); err != nil {
 		return nil, err
 	}
 	if err := t.check(ctx); err != nil {
@@ -134,6 +142,8 @@ type restoring struct {
 	in    *gitstore.Incoming
 	out   *Outcome
 	head  git.OID // of the checkout
+
+	inside bool // the history came in the artifact
 }
 
 // prepare says what comes in.
@@ -159,7 +169,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 	}
 	for _, ref := range b.Refs {
 		if ref.Name == git.RunRefPrefix+t.out.Run {
-			return nil
+			return t.agrees(ctx)
 		}
 	}
 	return &wire.Error{

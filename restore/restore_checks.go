@@ -30,7 +30,9 @@ func (t *restoring) sameProject(ctx context.Context) error {
 		theirs = t.a.projectID()
 	}
 	if b := t.out.Bundle; b != nil && (t.a == nil || theirs == here) {
-		theirs = b.Project(ctx, t.out.Run)
+		if theirs, err = b.Project(ctx, t.out.Run); err != nil {
+			return err
+		}
 	}
 	if theirs == here && here != "" {
 		return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -181,9 +182,7 @@ func long() bool { return os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" }
 // TestRestoreKilledAtEveryPoint kills at each named point, and the command that
 // completes it as well.
 func TestRestoreKilledAtEveryPoint(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	testrepo.Thorough(t)
 	reached, done := 0, 0
 	for i, c := range crashCases(t) {
 		for n, point := range restorePoints() {
@@ -216,9 +215,7 @@ func TestRestoreKilledAtEveryPoint(t *testing.T) {
 
 // TestRestoreKilledAnyTime kills without knowing where.
 func TestRestoreKilledAnyTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	testrepo.Thorough(t)
 	kills := 6
 	if long() {
 		kills = 200

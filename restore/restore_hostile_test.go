@@ -383,7 +383,7 @@ func bomb() []byte {
 }
 
 func TestHostileArtifactsAreRefused(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	s := newSource(t)
 	list := hostiles()
 	if len(list) < 60 {

@@ -172,11 +172,18 @@ func TestRestoreCancelled(t *testing.T) {
 func TestPathsThatAreAllowed(t *testing.T) {
 	for _, p := range []string{"agentxchain.json", "TALK.md", ".agentxchain/state.json",
 		".agentxchain/dispatch/turns/turn_1/PROMPT.md", ".planning/a b/\u00e9 'x'.md", ".planning/.hidden",
-		".planning/...", ".planning/git", ".planning/.gitkeep", ".planning/.github/x", ".planning/git~",
-		".planning/nul.txt", ".agentxchain/transactions/accept/turn_1.json", ".planning/\u65e5\u672c.md"} {
+		".planning/null.md", ".planning/git", ".planning/.gitkeep", ".planning/.github/x", ".planning/git~",
+		".planning/console.md", ".agentxchain/transactions/accept/turn_1.json", ".planning/\u65e5\u672c.md"} {
 		var r pathRules
 		if err := r.check(p); err != nil {
 			t.Errorf("%q: %v", p, err)
+		}
+	}
+	for _, p := range []string{".planning/...", ".planning/nul.txt", ".planning/CON.md", ".planning/nul", ".planning/a:b.md",
+		".planning/trail.", ".planning/dir /x.md", ".planning/com1.log/x", ".planning/LPT9 .md"} {
+		var r pathRules
+		if err := r.check(p); codeIn(err) != CodeUnsafePath {
+			t.Errorf("%q: %v, want %s", p, err, CodeUnsafePath)
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -33,7 +34,7 @@ func unsafePath(path, format string, args ...any) error {
 		Code:    CodeUnsafePath,
 		Field:   "files." + path,
 		Message: fmt.Sprintf("The artifact's file %q may not be written: %s.", path, fmt.Sprintf(format, args...)),
-		Hint:    "no exporter writes such a path; find out where the artifact comes from",
+		Hint:    "where it was made, rename the file and export again; export names such files",
 	}
 }
 
@@ -79,6 +80,12 @@ func badSegment(part string) string {
 		return "a component of it is too long for file systems"
 	case gitName(part):
 		return "the component " + part + " is git's own directory, or is taken for it on some systems"
+	case git.DeviceName(strings.TrimRight(part, ". ")):
+		return "the component " + part + " is a device on Windows"
+	case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
+		return "a component of it ends with a dot or a space, which Windows drops"
+	case strings.ContainsRune(part, ':'):
+		return "a colon in it begins the name of a stream on Windows"
 	}
 	return ""
 }

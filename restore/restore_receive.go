@@ -30,13 +30,18 @@ type incoming struct {
 	without []string         // files whose bytes were left out
 	skipped []string         // files that no machine takes from another
 	paths   pathRules
-	refused error // first path that may not be written
+	work    []workFile // in progress
+	refused error      // first path that may not be written
+
+	hasRecord            bool // and where its bytes are in the spool
+	recordAt, recordSize int64
 }
 
 func (in *incoming) Close() { in.spool.Close() }
 
-// receive verifies the artifact in r and keeps its files.
-func receive(ctx context.Context, r io.Reader, opt VerifyOptions) (_ *incoming, err error) {
+// receive verifies the artifact in r and keeps its files, or those of one repository when repo is
+// not "".
+func receive(ctx context.Context, r io.Reader, repo string, opt VerifyOptions) (_ *incoming, err error) {
 	in := &incoming{at: make(map[string]int64)}
 	if in.spool, err = newSpool("", false); err != nil {
 		return nil, temporary(err)
@@ -46,19 +51,27 @@ func receive(ctx context.Context, r io.Reader, opt VerifyOptions) (_ *incoming, 
 			in.Close()
 		}
 	}()
-	a, report, err := verifyArtifact(ctx, r, opt, in.take)
+	a, report, err := verifyArtifact(ctx, r, opt, wanted{repo: repo, take: in.take, keep: in.keepRecord})
 	if err != nil {
 		return nil, err
 	}
-	in.a = a
 	if !report.Passed() {
 		return nil, unverified(report)
+	}
+	if in.a, err = a.of(repo); err != nil {
+		return nil, err
 	}
 	if err := in.spool.w.Flush(); err != nil {
 		return nil, temporary(err)
 	}
+	in.work = in.a.work
+	for _, f := range in.work {
+		if err := in.paths.unique(f.path); err != nil && in.refused == nil {
+			in.refused = err
+		}
+	}
 	debug.FreeOSMemory() // the largest file is read again, by others
-	slices.SortFunc(in.files, func(a, b gitstore.IncomingFile) int { return strings.Compare(a.Path, b.Path) })
+	gitstore.SortIncoming(in.files)
 	return in, nil
 }
 
@@ -149,8 +162,9 @@ func (in *incoming) restorable() error {
 			Message: fmt.Sprintf("Only the artifact of a run can be restored, and this is %s.", show(in.a.kind)),
 		}
 		if kind == KindCoordinator {
-			e.Message = "This artifact is of an initiative with several repositories; only that of one run can be restored."
-			e.Hint = "export each repository by itself, with git agentxchain export in it, and restore each of them"
+			e.Message = "This artifact is of an initiative with several repositories: " + someOf(in.a.held(), 20) + "."
+			e.Hint = "git agentxchain restore FILE --repo ID, in a clone of one of them, restores its run; " +
+				"git agentxchain multi restore --input FILE, in the workspace, the initiative"
 		}
 		return e
 	}
@@ -163,8 +177,8 @@ func (in *incoming) restorable() error {
 			Hint:    "artifacts of schema 0.2 lack it: export the run again, with this version",
 		}
 	}
-	if !git.Bool("restore_supported") {
-		why := git.Strings("restore_blockers")
+	why := withoutCarried(git.Strings("restore_blockers"), in.work)
+	if !git.Bool("restore_supported") && (len(why) > 0 || len(in.work) == 0) {
 		e := &wire.Error{
 			Code:    CodeUnsupported,
 			Field:   "workspace.git.restore_supported",

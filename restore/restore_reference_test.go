@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // hand is one implementation at work in a checkout.
@@ -27,7 +28,7 @@ type hand interface {
 type ourHand struct{}
 
 func (ourHand) export(t *testing.T, dir string) []byte {
-	_, data := exported(t, dir, ExportOptions{})
+	_, data := exported(t, dir, ExportOptions{Record: true})
 	return data
 }
 
@@ -103,6 +104,16 @@ func (r referenceHand) goOn(t *testing.T, dir string) {
 	r.run(t, dir, "resume", "--role", "pm")
 }
 
+// adopt takes up, as a person does, a run whose files alone another program has brought.
+func adopt(t *testing.T, dir string) {
+	t.Helper()
+	withRunner(t, dir, func(r *runner.Runner) {
+		if _, err := r.Adopt(t.Context(), runner.ConfirmOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestThereAndBackWithTheReference(t *testing.T) {
 	program := os.Getenv("AGENTXCHAIN_REFERENCE")
 	if program == "" {
@@ -117,6 +128,9 @@ func TestThereAndBackWithTheReference(t *testing.T) {
 					onB.restore(t, s.clone, onA.export(t, s.dir))
 					if x, y := governedBytes(t, s.dir), governedBytes(t, s.clone); !maps.Equal(x, y) {
 						t.Fatalf("on the way: %v", changedNames(x, y))
+					}
+					if b == "reference" && c == "ours" {
+						adopt(t, s.clone)
 					}
 					goesOn.goOn(t, s.clone)
 					// Back with the roles exchanged: who restored exports.

@@ -88,8 +88,11 @@ func sound(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !report.Clean() {
-		t.Fatalf("%s: %+v", dir, report.Findings)
+	for _, f := range report.Findings {
+		// A clone that was restored into has an origin that was not asked.
+		if !f.Note && f.Code != gitstore.FindUnfetched {
+			t.Fatalf("%s: %+v", dir, report.Findings)
+		}
 	}
 	left, _ := filepath.Glob(filepath.Join(dir, ".agentxchain/transactions/restore-*/new"))
 	if len(left) > 0 {

@@ -32,15 +32,22 @@ type VerifyOptions struct {
 //
 // The error is an *InputError when there is no artifact to judge, or ctx's cause.
 func Verify(ctx context.Context, r io.Reader, opt VerifyOptions) (*Report, error) {
-	_, report, err := verifyArtifact(ctx, r, opt, nil)
+	_, report, err := verifyArtifact(ctx, r, opt, wanted{})
 	return report, err
 }
 
-// verifyArtifact is Verify that also returns what was read, and hands each file entry
-// of a run artifact to take when that is not nil. content is its bytes until take
-// returns, when it has any.
-func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions,
-	take func(path string, e *entry, content []byte) error) (*artifact, *Report, error) {
+// wanted is what a reader wants of an artifact beside its verdict.
+type wanted struct {
+	repo string // of the artifact of this repository inside that of an initiative; "" for its own
+
+	// take is handed each file entry, content its bytes until it returns, when it has any. nil: the
+	// reader does not want the files.
+	take func(path string, e *entry, content []byte) error
+	keep func(content []byte) error // of the record; nil as well
+}
+
+// verifyArtifact is Verify that also returns what was read, and hands out what is wanted.
+func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions, want wanted) (*artifact, *Report, error) {
 	if opt.MaxBytes == 0 {
 		opt.MaxBytes = 1 << 40
 	}
@@ -66,7 +73,7 @@ func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions,
 	v := &verifier{
 		opt:    opt,
 		report: &Report{},
-		take:   take,
+		want:   want,
 		r:      scan.New(&counting{ctx: ctx, r: src, max: opt.MaxBytes, raw: raw}, scan.Limits{}),
 	}
 	a, err := v.artifact("", false)
@@ -104,9 +111,16 @@ type verifier struct {
 	opt     VerifyOptions
 	report  *Report
 	r       *scan.Reader
-	content []byte                                            // of the file being looked at, reused
-	take    func(path string, e *entry, content []byte) error // nil: the caller does not want the files
+	content []byte // of the file being looked at, reused
+	want    wanted
+	depth   int // artifacts around the one being read
 	lossy   []byte
+}
+
+// wants reports whether the artifact being read, of a repository when repo is not "", is the one
+// whose files are wanted.
+func (v *verifier) wants(repo string) bool {
+	return repo == v.want.repo && v.depth == min(len(repo), 1)
 }
 
 func (v *verifier) find(f Finding) {
@@ -134,6 +148,9 @@ type artifact struct {
 	summary                  any // without aggregated_events
 	aggregated               *aggregated
 	workspace, config, state any
+	work                     []workFile
+	badWork                  []Finding   // what is wrong with it
+	record                   *recordRead // nil for none
 
 	filesOK   bool
 	fileCount int
@@ -218,6 +235,16 @@ func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
 			err = v.files(a, repo, events)
 		case "repos":
 			err = v.repos(a)
+		case "work":
+			var work any
+			work, err = v.r.Value(maxWorkValue)
+			a.work, a.badWork = readWorkMember(work)
+		case recordMember:
+			keep := v.want.keep
+			if !v.wants(repo) {
+				keep = nil
+			}
+			err = v.record(a, keep)
 		default:
 			if p := into[k]; p != nil {
 				*p, err = v.r.Value(maxValue)

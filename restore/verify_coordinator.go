@@ -74,9 +74,11 @@ func (v *verifier) repo(e *repoEntry) error {
 		case "error":
 			e.err, err = v.r.Value(1 << 20)
 		case "export":
+			v.depth++
 			if e.nested, err = v.artifact(e.id, true); err == nil {
 				e.export = e.nested.isObject
 			}
+			v.depth--
 		default:
 			err = v.r.Skip()
 		}

@@ -68,12 +68,12 @@ func (v *verifier) files(a *artifact, repo string, events bool) error {
 		if len(a.fileFound) < maxFindings {
 			a.fileFound = append(a.fileFound, found...)
 		}
-		if v.take != nil && repo == "" {
+		if v.want.take != nil && v.wants(repo) {
 			var content []byte
 			if e.content == true {
 				content = v.content
 			}
-			if err := v.take(path, e, content); err != nil {
+			if err := v.want.take(path, e, content); err != nil {
 				return err
 			}
 		}
@@ -194,7 +194,6 @@ func (v *verifier) entry(path string, c collector) (*entry, error) {
 			e.kept.Close()
 		}
 	}()
-	const short = 1 << 20
 	for {
 		key, more, err := v.r.Key()
 		if err != nil {
@@ -204,26 +203,18 @@ func (v *verifier) entry(path string, c collector) (*entry, error) {
 			break
 		}
 		switch string(key) {
-		case "format":
-			e.format, err = v.r.Value(short)
-		case "bytes":
-			e.bytes, err = v.r.Value(short)
-		case "sha256":
-			e.sha256, err = v.r.Value(short)
 		case "truncated":
-			e.truncated, err = v.r.Value(short)
+			e.truncated, err = v.r.Value(maxEntryValue)
 		case "content_base64_skipped":
-			e.skipped, err = v.r.Value(short)
+			e.skipped, err = v.r.Value(maxEntryValue)
 		case "total_entries":
-			e.total, err = v.r.Value(short)
+			e.total, err = v.r.Value(maxEntryValue)
 		case "retained_entries":
-			e.retained, err = v.r.Value(short)
-		case "content_base64":
-			err = v.base64(e)
+			e.retained, err = v.r.Value(maxEntryValue)
 		case "data":
 			err = v.data(e, c)
 		default:
-			err = v.r.Skip()
+			err = v.entryMember(e, string(key))
 		}
 		if err != nil {
 			return nil, err
@@ -250,6 +241,26 @@ func (v *verifier) later(e *entry, c collector) error {
 	defer func() { v.r = outer }()
 	v.r = scan.New(src, scan.Limits{})
 	return v.compare(e, c, e.comparable())
+}
+
+// maxEntryValue bounds a member of an entry that is not its content.
+const maxEntryValue = 1 << 20
+
+// entryMember reads a member that every entry with content has; others are passed over.
+func (v *verifier) entryMember(e *entry, key string) (err error) {
+	switch key {
+	case "format":
+		e.format, err = v.r.Value(maxEntryValue)
+	case "bytes":
+		e.bytes, err = v.r.Value(maxEntryValue)
+	case "sha256":
+		e.sha256, err = v.r.Value(maxEntryValue)
+	case "content_base64":
+		err = v.base64(e)
+	default:
+		err = v.r.Skip()
+	}
+	return err
 }
 
 // comparable reports whether the data can be compared with the content.

@@ -44,6 +44,10 @@ func (a *artifact) checkRun() {
 	a.sameDocument("config", a.config, wire.ConfigPath)
 	a.sameDocument("state", a.state, statePath)
 	a.checkWorkspace()
+	a.list = append(a.list, a.badWork...)
+	if a.record != nil {
+		a.list = append(a.list, a.record.judge(get(summary, "run_id"))...)
+	}
 	a.turnIDs("active_turn_ids", get(summary, "active_turn_ids"), get(state, "active_turns"), "active_turns")
 	a.turnIDs("retained_turn_ids", get(summary, "retained_turn_ids"), get(state, "retained_turns"), "retained_turns")
 	for _, k := range [...]string{"run_id", "status", "phase"} {

@@ -76,6 +76,14 @@ func (r *runExport) workspace(ctx context.Context) error {
 	for _, b := range r.left {
 		e.Blockers = append(e.Blockers, b+".")
 	}
+	all := e.Blockers
+	if r.opt.WithWork && status.Head != "" {
+		if err := r.work(status, dirty); err != nil {
+			return err
+		}
+		// Readers that know nothing of work in progress must not restore without it.
+		e.Blockers = withoutCarried(all, r.carried)
+	}
 	orEmpty := func(list []string) []string {
 		if list == nil {
 			return []string{}
@@ -83,6 +91,6 @@ func (r *runExport) workspace(ctx context.Context) error {
 		return list
 	}
 	r.git = ojson.NewObject("is_repo", true, "head_sha", head, "head_tree", tree, "dirty_paths", orEmpty(dirty),
-		"restore_supported", len(e.Blockers) == 0, "restore_blockers", orEmpty(e.Blockers))
+		"restore_supported", len(all) == 0, "restore_blockers", orEmpty(all))
 	return nil
 }

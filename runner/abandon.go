@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -34,7 +35,7 @@ func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error)
 	in := r.asker()
 	if in.Turn != "" {
 		// An isolated agent cannot even take the lock; it is told why it may not before that.
-		refusal := protocol.CheckAbandonable(&run.State{}, protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
+		refusal := protocol.CheckAbandonable(&run.State{}, evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}
@@ -84,7 +85,7 @@ func (c *change) givenUp(ctx context.Context, then string) ([]protocol.StagedTur
 			return nil, err
 		}
 		if s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data) {
-			out = append(out, protocol.StagedTurn{TurnID: id, Result: protocol.NewBlob(s.data)})
+			out = append(out, protocol.StagedTurn{TurnID: id, Result: evidence.NewBlob(s.data)})
 		}
 	}
 	return out, nil

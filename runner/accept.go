@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -90,7 +91,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 			opt.TurnID = opt.meant
 		}
 	}
-	op := &protocol.AcceptTurn{TurnID: opt.TurnID, Resolution: opt.Resolution, NormalizeArtifact: opt.NormalizeArtifact, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
+	op := &protocol.AcceptTurn{TurnID: opt.TurnID, Resolution: opt.Resolution, NormalizeArtifact: opt.NormalizeArtifact, Files: []evidence.FileBlob{}, Proposed: []evidence.FileBlob{}}
 	turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
 	if !ok {
 		if opt.TurnID == "" {
@@ -121,7 +122,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if op.Bundle, err = c.r.bundleChanges(ctx, c.view, turn); err != nil {
 		return nil, err
 	}
-	op.Staged = protocol.NewBlob(s.data)
+	op.Staged = evidence.NewBlob(s.data)
 	if op.Seen, err = c.observe(ctx, turn); err != nil {
 		return nil, err
 	}
@@ -145,12 +146,13 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if op.Replay, err = c.replayForPolicy(ctx, turn, s); err != nil {
 		return nil, err
 	}
+	c.still = c.hooks == nil && op.Replay == nil
 	return op, nil
 }
 
 // idleSidecar reads the document an idle expansion may leave beside its result, nil when
 // there is none or the turn is no such expansion.
-func idleSidecar(dir string, turn *run.Turn) (*protocol.Blob, error) {
+func idleSidecar(dir string, turn *run.Turn) (*evidence.Blob, error) {
 	if turn.IntakeContext.String("source") != "vision_idle_expansion" {
 		return nil, nil
 	}
@@ -158,12 +160,12 @@ func idleSidecar(dir string, turn *run.Turn) (*protocol.Blob, error) {
 	if err != nil || data == nil {
 		return nil, err
 	}
-	return protocol.NewBlob(data), nil
+	return evidence.NewBlob(data), nil
 }
 
 // proposed reads the present contents of the files a result proposes to change.
-func (c *change) proposed(s staged) ([]protocol.FileBlob, error) {
-	out := []protocol.FileBlob{}
+func (c *change) proposed(s staged) ([]evidence.FileBlob, error) {
+	out := []evidence.FileBlob{}
 	doc, refusal := protocol.DecodeStaged(s.path, s.data)
 	if refusal != nil {
 		return out, nil
@@ -178,7 +180,7 @@ func (c *change) proposed(s staged) ([]protocol.FileBlob, error) {
 			return nil, err
 		}
 		if data != nil {
-			out = append(out, protocol.FileBlob{Path: clean, Blob: protocol.NewBlob(data)})
+			out = append(out, evidence.FileBlob{Path: clean, Blob: evidence.NewBlob(data)})
 		}
 	}
 	return out, nil

@@ -8,17 +8,17 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // TurnMarker is the environment variable a dispatcher sets for the process of a
 // turn. Its presence, here or in an ancestor, means an agent is asking.
 const TurnMarker = turnmark.Variable
 
-func (r *Runner) actor(ctx context.Context) protocol.Actor {
+func (r *Runner) actor(ctx context.Context) evidence.Actor {
 	name, email := r.Store.Identity(ctx)
 	in := r.asker()
-	return protocol.Actor{
+	return evidence.Actor{
 		Name:       name,
 		Email:      email,
 		Terminal:   r.opt.Terminal,

@@ -9,12 +9,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // ahead holds the answers. The lock was held when the questions were put.
 type ahead struct {
-	actor protocol.Actor
+	actor evidence.Actor
 
 	asked bool // about the work tree, and not used up yet
 	tree  *git.WorktreeStatus

@@ -10,6 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -49,7 +51,7 @@ type Approved struct {
 func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, error) {
 	out := &Approved{DryRun: opt.DryRun}
 	in := r.asker()
-	if refusal := protocol.CheckApprover(protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}
@@ -72,10 +74,10 @@ type approving struct {
 	completion bool
 	by         string // turn that asked
 	trigger    string
-	read       []protocol.FileBlob // the gate's documents as they are
-	signed     []protocol.FileBlob // the gate's documents with the person's yes
+	read       []evidence.FileBlob // the gate's documents as they are
+	signed     []evidence.FileBlob // the gate's documents with the person's yes
 	changed    []string            // those that the approval writes
-	documents  []protocol.DocumentFact
+	documents  []gates.DocumentFact
 	consent    *protocol.Consent
 }
 
@@ -198,7 +200,7 @@ func (a *approving) look(c *change) error {
 	for i, d := range a.documents {
 		for _, f := range signed {
 			if f.Path == d.Path && f.Blob != nil {
-				a.documents[i] = protocol.LookDocument(c.view.Config, f.Path, f.Blob.Data)
+				a.documents[i] = gates.LookDocument(c.view.Config, f.Path, f.Blob.Data)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -160,7 +161,7 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 			return nil, err
 		}
 	}
-	op := &protocol.InitRun{Prior: protocol.NewBlob(c.view.State.Encode()), Restart: opt.Restart, Trigger: opt.Trigger, TriggerReason: opt.TriggerReason,
+	op := &protocol.InitRun{Prior: evidence.NewBlob(c.view.State.Encode()), Restart: opt.Restart, Trigger: opt.Trigger, TriggerReason: opt.TriggerReason,
 		ParentRun: opt.ParentRun, InheritContext: opt.InheritContext, CreatedBy: opt.CreatedBy}
 	var err error
 	if op.Documents, err = c.gateDocuments(); err != nil {
@@ -169,7 +170,7 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 	if snap := c.view.Snapshot(); opt.Restart && snap.Index != nil && len(snap.Index.OpenEscalations) > 0 {
 		op.Open = snap.Index.OpenEscalations
 		if snap.HumanTasks != nil {
-			op.Tasks = protocol.NewBlob(snap.HumanTasks)
+			op.Tasks = evidence.NewBlob(snap.HumanTasks)
 		}
 	}
 	if opt.ParentRun != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -36,7 +37,7 @@ func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree s
 	if head := c.env.Git.Head; head != "" {
 		names = append(names, head+"^{tree}")
 	}
-	base = &protocol.Base{Signers: []protocol.FileBlob{}}
+	base = &protocol.Base{Signers: []evidence.FileBlob{}}
 	found := -1
 	err = repo.ReadNamed(ctx, names, func(i int, o git.Named) {
 		source, n := i/(len(paths)+1), i%(len(paths)+1)
@@ -52,9 +53,9 @@ func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree s
 			}
 		case source != found || !o.Found || o.Kind != "blob" || len(o.Data) > maxGateFile:
 		case paths[n-1] != wire.ConfigPath:
-			base.Signers = append(base.Signers, protocol.FileBlob{Path: paths[n-1], Blob: protocol.NewBlob(o.Data)})
+			base.Signers = append(base.Signers, evidence.FileBlob{Path: paths[n-1], Blob: evidence.NewBlob(o.Data)})
 		case base.Ref != "":
-			base.Config = protocol.NewBlob(o.Data)
+			base.Config = evidence.NewBlob(o.Data)
 		}
 	})
 	return base, tree, err

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -33,10 +33,10 @@ type BisectResult struct {
 	Probes   int // operations judged
 	Skipped  int // operations between both of which nothing is known
 	Found    bool
-	Good     bool          // the verdict before; the one after is the other
-	Before   *chains.Chain // newest with the verdict of before; without a turn the first that judged
-	After    *chains.Chain // oldest with the other; without a turn the last that judged
-	Changed  []string      // what is different between both, in sentences
+	Good     bool           // the verdict before; the one after is the other
+	Before   *verdict.Chain // newest with the verdict of before; without a turn the first that judged
+	After    *verdict.Chain // oldest with the other; without a turn the last that judged
+	Changed  []string       // what is different between both, in sentences
 }
 
 // Bisect finds the operation at which a verdict turned. Each probe judges one recorded
@@ -107,7 +107,7 @@ type bisecting struct {
 }
 
 type probe struct {
-	chain    *chains.Chain
+	chain    *verdict.Chain
 	says     whatif.Standing
 	config   *config.Config
 	evidence map[string]string // path -> digest, "" for a file that was not there
@@ -118,11 +118,11 @@ func judgesKind(opt *BisectOptions, kind string) bool {
 	switch {
 	case opt.IsCode:
 		return kind != protocol.OpExternal
-	case slices.Contains([]string{protocol.RuleRole, protocol.RuleCapacity, protocol.RuleClean, protocol.RuleBudgetTurn}, opt.Of):
+	case slices.Contains([]string{verdict.RuleRole, verdict.RuleCapacity, verdict.RuleClean, verdict.RuleBudgetTurn}, opt.Of):
 		return kind == "assign_turn"
-	case opt.Of == protocol.RuleAttempts:
+	case opt.Of == verdict.RuleAttempts:
 		return kind == "reject_turn"
-	case strings.HasPrefix(opt.Of, protocol.RuleHook):
+	case strings.HasPrefix(opt.Of, verdict.RuleHook):
 		return kind == "record_audit"
 	}
 	return slices.Contains([]string{protocol.OpAccept, "approve_transition", "approve_completion", "record_audit"}, kind)

@@ -11,8 +11,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -69,6 +71,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 			oid, err := r.Store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), git.CommitAs{
 				// What the person's hooks start may be the turn's work: it is no person.
 				Environ: []string{TurnMarker + "=" + out.Turn},
+				Status:  st,
 			})
 			if err != nil {
 				return nil, err
@@ -84,8 +87,8 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 		} else if err := r.Store.Repository().SyncCommit(ctx, st.Head); err != nil {
 			return nil, err // somebody else made it, perhaps a checkpoint that was ended
 		}
-		out.Commit = sha
-		return &protocol.Checkpoint{TurnID: out.Turn, Row: protocol.NewBlob(line.Raw), Commit: sha}, nil
+		out.Commit, c.still = sha, c.hooks == nil
+		return &protocol.Checkpoint{TurnID: out.Turn, Row: evidence.NewBlob(line.Raw), Commit: sha}, nil
 	})
 	out.Done = *done
 	return out, err
@@ -167,7 +170,10 @@ func checkpointMessage(row *ojson.Object) string {
 	rt := fold(row.String("runtime_id"), "(unknown)")
 	var b strings.Builder
 	fmt.Fprintf(&b, "checkpoint: %s (role=%s, phase=%s, runtime=%s)\n\n", id, role, phase, rt)
-	fmt.Fprintf(&b, "Summary: %s\nTurn-ID: %s\nRole: %s\nPhase: %s\nRuntime: %s\n", fold(row.String("summary"), "(none)"), id, role, phase, rt)
+	// The commit goes wherever the project goes, and git is told of it in an argument that every user of the
+	// machine can read.
+	summary := fold(secrets.Redact(row.String("summary")), "(none)")
+	fmt.Fprintf(&b, "Summary: %s\nTurn-ID: %s\nRole: %s\nPhase: %s\nRuntime: %s\n", summary, id, role, phase, rt)
 	if intent := fold(row.String("intent_id"), ""); intent != "" {
 		fmt.Fprintf(&b, "Intent-ID: %s\n", intent)
 	}

@@ -53,7 +53,7 @@ func documented(t *testing.T) map[string][]string {
 // Every failure says ok, error and code, the same as the Go error, and the code is
 // one that is documented for the operation.
 func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	docs := documented(t)
 	ctx := context.Background()
 	inTurn := runner.Options{LockWait: -1, Getenv: func(k string) string {

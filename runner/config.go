@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -68,7 +69,7 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 		}
 		was := c.view.Config
 		op := &protocol.AdoptConfig{
-			Was:     protocol.NewBlob(ojson.Pretty(was.Raw)),
+			Was:     evidence.NewBlob(ojson.Pretty(was.Raw)),
 			Before:  config.RulesDigest(was),
 			After:   config.RulesDigest(c.view.Working),
 			Changes: []protocol.AdoptedChange{},

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -35,7 +36,7 @@ type asking struct {
 	phase    string
 	to       string
 	by       string // turn that asked, "" for none
-	evidence []protocol.FileBlob
+	evidence []evidence.FileBlob
 	reason   string
 	rules    func(*protocol.Consent) []*config.GateRule // that apply, given the protected branch
 }
@@ -79,7 +80,7 @@ func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*pr
 				Message: fmt.Sprintf("A statement has %d bytes; %d are the most.", len(s), protocol.MaxStatementBytes),
 			}
 		}
-		out.Statements = append(out.Statements, protocol.NewBlob(s))
+		out.Statements = append(out.Statements, evidence.NewBlob(s))
 	}
 	if !opt.Sign {
 		out.Alone = true
@@ -89,7 +90,7 @@ func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*pr
 	if err != nil {
 		return nil, err
 	}
-	out.Statements = append(out.Statements, protocol.NewBlob(signed))
+	out.Statements = append(out.Statements, evidence.NewBlob(signed))
 	return out, nil
 }
 

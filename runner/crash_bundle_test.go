@@ -13,7 +13,7 @@ import (
 // A command that was killed while it wrote a bundle leaves nothing in it that is not
 // sealed: the turn can be carried out by the next one.
 func TestCrashWhileABundleIsWritten(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	for _, point := range []string{"commit.after-documents", "commit.after-bundles", "commit.before-state"} {
 		t.Run(point, func(t *testing.T) {
 			p := newProject(t, onePhase)

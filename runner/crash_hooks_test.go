@@ -126,7 +126,7 @@ func dispatchPoints() []string {
 // A turn that is dispatched again keeps the bundle of its attempt until the next
 // attempt is on record, supplements included.
 func TestCrashWhileDispatchingAgain(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	for _, point := range dispatchPoints() {
 		t.Run(point, func(t *testing.T) {
 			p := hookedProject(t, "after_dispatch")
@@ -164,7 +164,7 @@ func TestCrashWhileDispatchingAgain(t *testing.T) {
 
 // A turn that never came to be leaves no bundle.
 func TestCrashWhileAssigning(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	for _, point := range []string{"hooks.bundle.open", "during before_assignment", "during after_dispatch", "hooks.answers.after"} {
 		t.Run(point, func(t *testing.T) {
 			p := hookedProject(t, "before_assignment", "after_dispatch")
@@ -180,7 +180,7 @@ func TestCrashWhileAssigning(t *testing.T) {
 
 // An acceptance with hooks lands once or not at all.
 func TestCrashWhileAcceptingWithHooks(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	points := map[string]bool{"hooks.run.before": false, "during before_acceptance": false, "hooks.answers.before": false, "hooks.answers.after": false, "commit.before-objects:2": false,
 		"commit.after-ref:2": true, "hooks.run.before:4": true, "during after_acceptance": true, "hooks.answers.before:2": true, "commit.after-ref:3": true}
 	for point, lands := range points {

@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		os.Exit(acceptOnce(dir))
 	}
+	if dir := os.Getenv(strictEnv); dir != "" {
+		os.Exit(actStrictly(dir))
+	}
+	testrepo.InMemory()
 	os.Exit(m.Run())
 }
 
@@ -46,6 +50,10 @@ func acceptOnce(dir string) int {
 			err = leaseOnce(ctx, r, turn)
 		case "assign":
 			_, err = r.AssignTurn(ctx, runner.AssignOptions{Role: "dev"})
+		case "archive": // all that have ended and that no work tree is in
+			_, err = r.ArchiveRuns(ctx, runner.ArchiveOptions{Before: time.Now().Add(24 * time.Hour)})
+		case "sync":
+			_, err = r.Sync(ctx, runner.SyncOptions{WithoutCommits: true})
 		default:
 			_, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: turn})
 		}
@@ -86,20 +94,23 @@ func (p *project) assignStaged() *run.Turn {
 }
 
 // stageWork stages a result for a turn of dev that is accepted.
-func (p *project) stageWork(turn *run.Turn) {
+func (p *project) stageWork(turn *run.Turn, members ...any) {
 	p.t.Helper()
 	form, err := p.r.Template(p.ctx, turn.TurnID)
 	p.must(err)
 	free := form.Objects("decisions")[0].String("id")
-	p.stage(turn, "summary", "work "+turn.TurnID, "objections", []any{}, "files_changed", []any{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev",
-		"decisions", []*ojson.Object{ojson.NewObject("id", free, "category", "process", "statement", "Go on.", "rationale", "There is more.")})
+	p.stage(turn, append([]any{
+		"summary", "work " + turn.TurnID, "objections", []any{}, "files_changed", []any{},
+		"artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev",
+		"decisions", []*ojson.Object{ojson.NewObject("id", free, "category", "process", "statement", "Go on.", "rationale", "There is more.")},
+	}, members...)...)
 }
 
 // TestCrashDuringAcceptance kills accepting processes at random moments. After
 // each kill the run is exactly the one before or the one after, fsck with
 // replay passes, and nothing is doubled.
 func TestCrashDuringAcceptance(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	kills := 12
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		kills = 200
@@ -225,7 +236,7 @@ func TestStormOfAcceptances(t *testing.T) {
 // is killed at, the next command leaves the turn without a staged result and
 // with the refused one kept.
 func TestCrashDuringRejection(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	for _, point := range []string{"commit.before-objects", "commit.after-ref", "commit.after-documents", "commit.before-state", "commit.after-state"} {
 		t.Run(point, func(t *testing.T) {
 			p := newProject(t, onePhase)

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // Denied is the outcome of Deny.
@@ -22,7 +23,7 @@ type Denied struct {
 func (r *Runner) Deny(ctx context.Context, reason string) (*Denied, error) {
 	out := &Denied{}
 	in := r.asker()
-	if refusal := protocol.CheckApprover(protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}

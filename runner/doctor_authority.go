@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -59,8 +59,8 @@ func needsPerson(cfg *config.Config, phase, id string) bool {
 	case cfg.GateRule(id) != nil || gate.Credentialed:
 		return true
 	}
-	for _, p := range protocol.GateFiles(cfg, phase) {
-		if cfg.PersonSigns() && protocol.SignoffDocument(cfg, p) {
+	for _, p := range gates.Files(cfg, phase) {
+		if cfg.PersonSigns() && gates.SignoffDocument(cfg, p) {
 			return true
 		}
 	}
@@ -71,9 +71,9 @@ func needsPerson(cfg *config.Config, phase, id string) bool {
 	if phase == cfg.FinalPhase() {
 		kind = run.GateCompletion
 	}
-	verdict := protocol.EvaluateApproval(cfg, protocol.ApprovalInput{
+	verdict := gates.EvaluateApproval(cfg, gates.ApprovalInput{
 		GateType:     kind,
-		Gate:         &protocol.GateResult{GateID: &id, Passed: true},
+		Gate:         &gates.Result{GateID: &id, Passed: true},
 		Phase:        phase,
 		NextPhase:    cfg.NextPhase(phase),
 		Participated: func(string, string) bool { return true },

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -60,7 +60,7 @@ func (p *Proposal) written() []string {
 	for _, f := range p.Files {
 		proposed := ""
 		if f.After != nil {
-			proposed = "sha256:" + protocol.NewBlob(f.After).Digest
+			proposed = "sha256:" + evidence.NewBlob(f.After).Digest
 		}
 		if !f.Applied && f.source != proposed && (f.Before == nil) == (f.After == nil) && bytes.Equal(f.Before, f.After) {
 			out = append(out, f.Path)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -107,7 +107,7 @@ func snapshotDir(t *testing.T, dir string) string {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(&b, "%s %x\n", p, protocol.NewBlob(data).Digest)
+			fmt.Fprintf(&b, "%s %x\n", p, evidence.NewBlob(data).Digest)
 		} else {
 			fmt.Fprintf(&b, "%s %s\n", p, e.Type())
 		}

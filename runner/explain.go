@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -20,7 +20,7 @@ type Explanation struct {
 	Kind   string // turn, gate, operation, refusal
 	Of     string
 	Run    string
-	Chains []*chains.Chain // oldest first
+	Chains []*verdict.Chain // oldest first
 	// Other operations about it that cannot be applied again: another tool's, or of
 	// another rule set.
 	Skipped int
@@ -44,7 +44,7 @@ func (r *Runner) Explain(ctx context.Context, run, of string) (*Explanation, err
 	ops, err := r.Store.Chain(ctx, run, "")
 	if err != nil {
 		if chain, nerr := r.Store.Refusal(of); nerr == nil && chain != nil {
-			return &Explanation{Kind: "refusal", Of: of, Run: chain.Run, Chains: []*chains.Chain{chain}}, nil
+			return &Explanation{Kind: "refusal", Of: of, Run: chain.Run, Chains: []*verdict.Chain{chain}}, nil
 		}
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Expla
 		return out, r.explainAll(ctx, ops, out, func(op *OpInfo) bool { return called(op, of) })
 	}
 	for _, kind := range []string{"gate", "refusal"} {
-		err := r.explainNewest(ctx, ops, out, func(c *chains.Chain) bool {
+		err := r.explainNewest(ctx, ops, out, func(c *verdict.Chain) bool {
 			if kind == "gate" {
 				return JudgesGate(c, of)
 			}
@@ -82,7 +82,7 @@ func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Expla
 		return nil, err
 	}
 	if noted != nil && (len(out.Chains) == 0 || out.Kind == "refusal" && noted.At > out.Chains[0].At) {
-		out.Kind, out.Chains = "refusal", []*chains.Chain{noted}
+		out.Kind, out.Chains = "refusal", []*verdict.Chain{noted}
 	}
 	if len(out.Chains) == 0 {
 		return nil, &wire.Error{Code: wire.CodeNotFound, Field: of,
@@ -98,10 +98,10 @@ func called(op *OpInfo, name string) bool {
 }
 
 // JudgesGate reports whether the gate was evaluated or decided on in the chain.
-func JudgesGate(c *chains.Chain, gate string) bool {
+func JudgesGate(c *verdict.Chain, gate string) bool {
 	for l := range c.All() {
 		switch l.Rule {
-		case protocol.RuleGate, protocol.RulePeople, protocol.RuleApproval:
+		case verdict.RuleGate, verdict.RulePeople, verdict.RuleApproval:
 			if l.Subject == gate {
 				return true
 			}
@@ -130,7 +130,7 @@ func (r *Runner) explainAll(ctx context.Context, ops []OpInfo, out *Explanation,
 }
 
 // explainNewest finds the newest operation whose chain is wanted.
-func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanation, want func(*chains.Chain) bool) error {
+func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanation, want func(*verdict.Chain) bool) error {
 	for i := len(ops) - 1; i >= 0; i-- {
 		switch ops[i].Name {
 		case protocol.OpAccept, "approve_transition", "approve_completion", "deny_gate", "reject_turn", "block", "escalate":
@@ -142,7 +142,7 @@ func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanati
 			return err
 		}
 		if chain != nil && want(chain) {
-			out.Chains = []*chains.Chain{chain}
+			out.Chains = []*verdict.Chain{chain}
 			return nil
 		}
 	}
@@ -151,8 +151,8 @@ func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanati
 
 // ChainAt judges ops[i] as it was judged; nil for one that cannot be applied again. ops is
 // a chain from its beginning (gitstore.Store.Chain).
-func (r *Runner) ChainAt(ctx context.Context, ops []OpInfo, i int) (*chains.Chain, error) {
-	var out *chains.Chain
+func (r *Runner) ChainAt(ctx context.Context, ops []OpInfo, i int) (*verdict.Chain, error) {
+	var out *verdict.Chain
 	err := r.Store.EachOp(ctx, ops, i, i+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
 		d := past(op).Explain()
 		if d == nil {

@@ -61,13 +61,13 @@ func (r *Runner) RunHooks(ctx context.Context, call HookCall) (*HooksRun, error)
 		return nil, err
 	})
 	if out.Outcome = OutcomeOf(err); err == nil {
-		out.Outcome = verdict(out.Result)
+		out.Outcome = outcomeOf(out.Result)
 	}
 	return out, err
 }
 
-// verdict is what a phase's answers mean for whoever asked.
-func verdict(o *HookOutcome) Outcome {
+// outcomeOf is what a phase's answers mean for the operation that asked.
+func outcomeOf(o *HookOutcome) Outcome {
 	switch {
 	case o.OK:
 		return Outcome{OK: true}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -77,6 +78,11 @@ func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.T
 func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 	serr := c.tx.SettleBundle(context.WithoutCancel(ctx))
 	if kerr := c.keep(ctx, done); kerr != nil || serr != nil {
+		if err == nil && kerr != nil && done.Transition != nil && git.CodeOf(kerr) != git.CodeWorkBehind {
+			// An agent that reads that it failed would ask for it again.
+			kerr = &wire.Error{Code: CodeHookPostCommit, Field: "hooks", Hint: "remove the cause; git agentxchain status says how the run stands",
+				Message: fmt.Sprintf("The operation is recorded, and what its hooks answered could not be: %v", kerr)}
+		}
 		return errors.Join(err, serr, kerr)
 	}
 	if n := c.hooks.notice; n != "" {

@@ -125,3 +125,28 @@ func TestBigLedgerIsRestored(t *testing.T) {
 		t.Errorf("the run is %s", s.Status)
 	}
 }
+
+// What comes next is told of the work tree as the operation saw it, once, and of the tree as
+// it is where a hook may have written files since.
+func TestNextSeesTheWorkTree(t *testing.T) {
+	const stray = "git status"
+	for _, hook := range []bool{false, true} {
+		var phases []string
+		if hook {
+			phases = []string{"after_acceptance"}
+		}
+		p := hookedProject(t, phases...)
+		p.write(".git/hook.sh", "cat >/dev/null\necho x > stray.txt\necho '{\"verdict\":\"allow\"}'\n")
+		turn := p.assign("dev").Turn
+		p.stage(turn, "summary", "looked", "objections", review("OBJ-001"), "files_changed", []string{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev")
+		_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
+		p.must(err)
+		if n := p.r.Next(p.ctx); n == nil || (n.Command == stray) != hook {
+			t.Errorf("hook %v: next is %+v", hook, n)
+		}
+		p.write("stray.txt", "x")
+		if n := p.r.Next(p.ctx); n == nil || n.Command != stray {
+			t.Errorf("hook %v: after a file was written, next is %+v", hook, n)
+		}
+	}
+}

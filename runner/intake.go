@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -230,7 +231,7 @@ func (c *change) intake() ([]protocol.IntentFile, error) {
 		event := c.r.intakeEvent(doc.String("event_id"))
 		out = append(out, protocol.IntentFile{
 			Path:     f.Path,
-			Blob:     protocol.NewBlob(f.Data),
+			Blob:     evidence.NewBlob(f.Data),
 			Source:   run.Clip(event.String("source"), 100),
 			Category: run.Clip(event.String("category"), 100),
 		})
@@ -264,7 +265,7 @@ func (c *change) intakeOf(op *protocol.AcceptTurn, turn *run.Turn) error {
 	if err != nil || data == nil {
 		return err
 	}
-	op.Intent = protocol.NewBlob(data)
+	op.Intent = evidence.NewBlob(data)
 	return nil
 }
 

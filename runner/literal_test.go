@@ -129,8 +129,7 @@ func fillIn(v any, touched []string) any {
 }
 
 func TestPromptsAreFollowedToTheLetter(t *testing.T) {
-	testrepo.Unraced(t)
-	testrepo.InMemory()
+	testrepo.Thorough(t)
 	for _, template := range scaffold.IDs() {
 		for _, agent := range []string{"", "sh agent"} {
 			if agent == "" && scaffold.DefaultAgent(template) != "" {

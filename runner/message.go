@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -38,7 +39,7 @@ func (r *Runner) SendMessage(ctx context.Context, op protocol.SendMessage) (*Sen
 		if rows.sent == nil {
 			return &op, nil // the engine refuses it
 		}
-		op.Answers = protocol.NewBlob(rows.sent.Raw)
+		op.Answers = evidence.NewBlob(rows.sent.Raw)
 		if op.To == "" {
 			op.To = backTo(rows.sent.Row, c.view.State)
 		}
@@ -99,11 +100,11 @@ func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string)
 			return nil, err
 		}
 		for _, m := range []struct {
-			to  **protocol.Blob
+			to  **evidence.Blob
 			row *run.Line
 		}{{&op.Message, rows.sent}, {&op.Delivered, rows.delivered}, {&op.Last, rows.acked}} {
 			if m.row != nil {
-				*m.to = protocol.NewBlob(m.row.Raw)
+				*m.to = evidence.NewBlob(m.row.Raw)
 			}
 		}
 		return op, nil

@@ -16,6 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -43,8 +45,8 @@ type PendingGate struct {
 	RequestedAt time.Time
 	BlockedOn   string // what the run is blocked on besides, "" for nothing
 
-	Result       protocol.GateResult // the predicates, held against the files of now
-	Verification string              // status the requesting turn reported, "" for none
+	Result       gates.Result // the predicates, held against the files of now
+	Verification string       // status the requesting turn reported, "" for none
 	Documents    []GateDocument
 	Since        DiffBase // what Diff and the documents' counts begin from
 	Diff         string   // of the documents, a patch
@@ -126,7 +128,7 @@ func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
 		out.Actions = g.Actions
 		for _, a := range config.GateArtifacts(v.Config, g, s.Phase) {
 			out.Documents = append(out.Documents, GateDocument{Path: a.Path, Required: a.Required, Owner: a.OwnedBy})
-			if v.Config.PersonSigns() && protocol.SignoffDocument(v.Config, a.Path) {
+			if v.Config.PersonSigns() && gates.SignoffDocument(v.Config, a.Path) {
 				out.Signs = append(out.Signs, a.Path)
 			}
 		}
@@ -185,7 +187,7 @@ func (g *PendingGate) outcomes() {
 	for _, path := range g.Signs {
 		g.Yes += ", and " + path + " says yes, committed"
 	}
-	if g.Result.Action == protocol.ActionGateFailed {
+	if g.Result.Action == gates.ActionGateFailed {
 		g.Yes = "refused, because the gate does not hold on the files of now"
 	}
 }
@@ -212,7 +214,7 @@ func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate
 		}
 		names = append(names, clean)
 		if data != nil {
-			b := protocol.NewBlob(data)
+			b := evidence.NewBlob(data)
 			d.Present, d.SHA256, d.Size = true, b.Digest, b.Size
 			added[clean] = data
 		}
@@ -405,7 +407,7 @@ func (g *PendingGate) Fits(completion *bool) bool {
 
 // still refuses to answer for something else than was shown: another request, or
 // documents that have changed since.
-func (g *PendingGate) still(gate, by string, files []protocol.FileBlob) error {
+func (g *PendingGate) still(gate, by string, files []evidence.FileBlob) error {
 	if g == nil {
 		return nil
 	}

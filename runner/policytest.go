@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/yamljson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -32,9 +32,9 @@ const maxCases = 10000
 type CaseResult struct {
 	File     string
 	Name     string
-	Problems []string      // what came otherwise than expected
-	Err      string        // why it could not be decided, "" when it was
-	Chain    *chains.Chain // nil when it was not
+	Problems []string       // what came otherwise than expected
+	Err      string         // why it could not be decided, "" when it was
+	Chain    *verdict.Chain // nil when it was not
 }
 
 // Passed reports that everything came as expected.

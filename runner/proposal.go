@@ -22,6 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -386,7 +387,7 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string,
 		if err != nil {
 			return nil, err
 		}
-		op := &protocol.DecideProposal{TurnID: p.Turn, Row: protocol.NewBlob(p.line.Raw), InTurn: inTurn}
+		op := &protocol.DecideProposal{TurnID: p.Turn, Row: evidence.NewBlob(p.line.Raw), InTurn: inTurn}
 		var dirty []string
 		for _, f := range p.Files {
 			now := slices.ContainsFunc(chosen, func(o ProposedFile) bool { return o.Path == f.Path })
@@ -410,7 +411,7 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string,
 		}
 		commit := st.Head
 		if len(dirty) > 0 {
-			commit, err = r.Store.Repository().CommitPathsAs(ctx, dirty, proposalMessage(p), git.CommitAs{})
+			commit, err = r.Store.Repository().CommitPathsAs(ctx, dirty, proposalMessage(p), git.CommitAs{Status: st})
 			if err != nil {
 				return nil, err
 			}
@@ -436,7 +437,7 @@ func (r *Runner) RejectProposal(ctx context.Context, turn, reason string) (*Deci
 		}
 		return &protocol.DecideProposal{
 			TurnID: out.Proposal.Turn,
-			Row:    protocol.NewBlob(out.Proposal.line.Raw),
+			Row:    evidence.NewBlob(out.Proposal.line.Raw),
 			Reject: true,
 			Reason: reason,
 		}, nil
@@ -513,7 +514,7 @@ func (r *Runner) mergeProposal(ctx context.Context, p *Proposal) error {
 	for i := range p.Files {
 		f := &p.Files[i]
 		if f.Applied || f.Before == nil || f.After == nil || f.source == "" || bytes.Equal(f.Before, f.After) ||
-			f.source == "sha256:"+protocol.NewBlob(f.Before).Digest {
+			f.source == "sha256:"+evidence.NewBlob(f.Before).Digest {
 			continue
 		}
 		var was []byte
@@ -525,7 +526,7 @@ func (r *Runner) mergeProposal(ctx context.Context, p *Proposal) error {
 		if err != nil {
 			return err
 		}
-		if f.source != "sha256:"+protocol.NewBlob(was).Digest {
+		if f.source != "sha256:"+evidence.NewBlob(was).Digest {
 			continue
 		}
 		merged, clean, err := repo.MergeFile(ctx, f.Before, was, f.After)
@@ -566,7 +567,7 @@ func (c *change) applicable(ctx context.Context, p *Proposal, files []ProposedFi
 		}
 		now := ""
 		if f.Before != nil {
-			now = "sha256:" + protocol.NewBlob(f.Before).Digest
+			now = "sha256:" + evidence.NewBlob(f.Before).Digest
 		}
 		reason := ""
 		if _, dirty := st.Dirty[f.Path]; now != f.source && !f.Merged {
@@ -643,6 +644,7 @@ func (c *change) writeProposal(files []ProposedFile) error {
 		} else if err := c.r.Store.MakeDir(path.Dir(f.Path)); err != nil {
 			return err
 		}
+		durable.RemoveUnfinished(root, f.Path, f.After)
 		if err := durable.WriteFileRoot(root, f.Path, f.After, mode); err != nil {
 			return err
 		}

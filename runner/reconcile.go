@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -61,7 +62,7 @@ func (r *Runner) Unreconciled(ctx context.Context) (*Unreconciled, error) {
 	for _, t := range op.Turns {
 		out.Turns = append(out.Turns, t.TurnID)
 	}
-	env := protocol.Env{Now: r.now(), Git: protocol.GitFacts{Head: string(head)}}
+	env := protocol.Env{Now: r.now(), Git: evidence.GitFacts{Head: string(head)}}
 	if _, refusal := protocol.Apply(v.Snapshot(), op, env); refusal != nil && len(op.Commits) > 0 && unsafeCommit(refusal.Code) {
 		out.Unsafe = refusal
 	}
@@ -185,7 +186,7 @@ func (r *Runner) commitsTo(ctx context.Context, base, head git.OID) ([]git.TurnC
 			Code:    protocol.CodeHistoryRewrite,
 			Field:   "head",
 			Message: fmt.Sprintf("Baseline %.8s is no ancestor of HEAD %.8s: the history was rewritten, or another branch is checked out.", base, head),
-			Hint:    "go back to the branch the turn began on, then: git agentxchain reconcile --show",
+			Hint:    "go back to the branch the turn began on, then: git agentxchain reconcile --show; after a rebase: git agentxchain reissue --take-commits",
 		}
 	}
 	commits, more, err := repo.CommitsSince(ctx, base, head, maxReconciled)

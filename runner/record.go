@@ -5,6 +5,7 @@ package runner
 
 import (
 	"context"
+	"io"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -61,8 +62,6 @@ const (
 // Record is what can be read of the recorded runs. Nothing in it takes the lock or
 // changes a file.
 type Record interface {
-	// Dir is the absolute project directory.
-	Dir() string
 	// Repository is the git repository the project lives in.
 	Repository() *Repository
 	// Runs are the refs of all recorded runs.
@@ -80,6 +79,16 @@ type Record interface {
 	LastRow(ctx context.Context, l wire.Ledger, key, value string) (*run.Line, error)
 	// TailRows are the newest n rows of a ledger that keep wants, all of them for 0.
 	TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error)
+	// ViewRows is TailRows of the run as a view shows it, which may be ahead of the
+	// working files.
+	ViewRows(ctx context.Context, v *View, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error)
+	Checks
+}
+
+// Checks are what can be checked of the recorded runs, also in a repository without a work tree.
+type Checks interface {
+	// Dir is the absolute project directory, "" without a work tree.
+	Dir() string
 	// Fsck holds working files, objects and records against each other.
 	Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error)
 	// AgainstKind says what a name means: a remote, else the kind of the file.
@@ -98,6 +107,18 @@ func (r *Runner) Record() Record { return r.Store }
 func DiscoverRepository(ctx context.Context, dir string) (*Repository, error) {
 	return git.DiscoverBare(ctx, dir)
 }
+
+// IsBare reports the refusal of a repository that has no work tree.
+func IsBare(err error) bool { return git.CodeOf(err) == git.CodeBareRepository }
+
+// BareRuns are the runs that lie in a repository without a work tree. Close them.
+type BareRuns interface {
+	io.Closer
+	Checks
+}
+
+// OpenBare opens the runs of the repository around dir.
+func OpenBare(ctx context.Context, dir string) (BareRuns, error) { return gitstore.OpenBare(ctx, dir) }
 
 // LeaveRepository makes this process forget the repository its environment names
 // (GIT_DIR and the like), for commands that work in another one.

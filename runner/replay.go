@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -27,7 +28,7 @@ const (
 // turn asks for it and the person has agreed to run what agents declare; without
 // that agreement nothing runs and the policy sees a replay that was not executed.
 func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s staged) (*result.ReplayOutcome, error) {
-	if !protocol.PoliciesNeedReplay(c.view.Config, c.view.State.Phase, turn.AssignedRole) {
+	if !limits.PoliciesNeedReplay(c.view.Config, c.view.State.Phase, turn.AssignedRole) {
 		return nil, nil
 	}
 	doc, refusal := protocol.DecodeStaged(s.path, s.data)

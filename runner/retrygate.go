@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -49,5 +50,5 @@ func (r *Runner) GateMended(v *View) bool {
 		return false // it asked for a phase that does not come next
 	}
 	g, err := r.gateStanding(v, v.State.Phase)
-	return err == nil && g != nil && g.Completion == (f.GateType == run.GateCompletion) && g.Result.Action != protocol.ActionGateFailed
+	return err == nil && g != nil && g.Completion == (f.GateType == run.GateCompletion) && g.Result.Action != gates.ActionGateFailed
 }

@@ -57,6 +57,9 @@ type Runner struct {
 
 	opt   Options
 	after *gitstore.View // what the newest operation of this Runner led to, or nil
+	// afterTree is the work tree as that operation saw it, nil when it may have changed
+	// since or was asked for already.
+	afterTree *git.WorktreeStatus
 }
 
 // Open finds the governed project around dir. Errors carry the store's codes:
@@ -128,8 +131,14 @@ type change struct {
 	view *gitstore.View
 	env  protocol.Env
 	tree *git.WorktreeStatus // nil until looked at
-	hid  *git.Hidden         // likewise
-	pre  *ahead              // what git was asked before there was a change
+	// still says that nothing but the run's own files changes between the look at the work
+	// tree and the end of the operation: no program is started that may write others.
+	still bool
+	hid   *git.Hidden // likewise
+	// brought is what was pulled into the commit broughtTo; nil until looked for.
+	brought   *pulled
+	broughtTo git.OID
+	pre       *ahead // what git was asked before there was a change
 	// bundles builds the dispatch bundles to commit with the transition.
 	bundles func(context.Context, *protocol.Transition) (map[string]map[string][]byte, error)
 	hooks   *hooking                         // nil when no lifecycle hooks are configured
@@ -166,7 +175,7 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 		return err
 	}
 	defer func() { _ = tx.Close() }()
-	r.after = nil
+	r.after, r.afterTree = nil, nil
 	var h *hooking
 	for _, s := range steps {
 		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.now(), Seed: r.opt.Seed(), Actor: pre.actor}, pre: pre}
@@ -187,7 +196,9 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 			h = r.hooking(tx, c.view.Config)
 		}
 		c.hooks = h
+		said := len(c.view.Notices)
 		op, err := s(ctx, c)
+		done.Notices = append(slices.Clip(done.Notices), c.view.Notices[said:]...)
 		if err == nil && op != nil {
 			err = c.carryOut(ctx, op, done)
 		}
@@ -268,6 +279,9 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 	c.r.after = &gitstore.View{Run: out.Run, Op: out.Op, Config: c.view.Config, Index: t.Index}
 	c.r.after.Open = c.tx.Open()
 	c.r.after.State, _ = run.RepairState(t.State, c.view.Config)
+	if c.still {
+		c.r.afterTree = c.tree
+	}
 	return nil
 }
 
@@ -306,9 +320,13 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 			runs[i] = strings.TrimPrefix(ref.Name, git.RunRefPrefix)
 		}
 		if len(runs) > 0 {
+			newest := runs[0]
+			if tips, err := r.Store.RunTips(ctx, 1); err == nil && len(tips) > 0 {
+				newest = tips[0].Run
+			}
 			return &wire.Error{Code: gitstore.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),
 				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", someOf(runs)),
-				Hint:    "git agentxchain repair --from-ref " + runs[0] + " brings it here; git agentxchain assign --new-run starts another"}
+				Hint:    "git agentxchain repair --from-ref " + newest + " brings it here; git agentxchain assign --new-run starts another"}
 		}
 		if err := r.elsewhere(ctx, v); err != nil {
 			return err

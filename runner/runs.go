@@ -33,6 +33,9 @@ const (
 	PlaceRemove = "removed" // a person has given its operations up
 )
 
+// StatusUnreadable stands for the status of a run whose newest operation is damaged.
+const StatusUnreadable = "unreadable"
+
 // RunRow is a run of the repository.
 type RunRow struct {
 	Run     string
@@ -42,7 +45,12 @@ type RunRow struct {
 	At      time.Time // of the newest operation
 	Last    string    // name of the newest operation, "" when it is not here
 	Archive *ArchiveEntry
+
+	Witnesses int // keys that signed where it stands; of RunNamed alone
 }
+
+// CurrentRun is the run that the work tree is in, "" when it is in none.
+func (r *Runner) CurrentRun() string { return r.Store.CurrentRun() }
 
 // RunList lists the runs of the repository, the one that moved last first: live ones,
 // archived ones or both, at most limit (0: all).
@@ -59,10 +67,23 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 		}
 		for _, t := range tips {
 			row := RunRow{Run: t.Run, Place: PlaceLive, Op: t.Ref.OID, At: t.Last.Time, Last: t.Last.Name}
+			// The others are listed all the same.
+			row.Status = StatusUnreadable
 			if st, err := r.Store.StateAt(ctx, t.Ref.OID); err == nil {
 				row.Status = string(st.Status)
 			}
 			out = append(out, row)
+		}
+	}
+	if live {
+		// They come first: what is damaged has to be seen.
+		broken, err := r.Store.BrokenRuns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range broken {
+			out = slices.DeleteFunc(out, func(row RunRow) bool { return row.Run == name })
+			out = append(out, RunRow{Run: name, Place: PlaceLive, Status: StatusUnreadable, At: r.now()})
 		}
 	}
 	if archived {
@@ -115,9 +136,11 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 		return nil, err
 	}
 	row := &RunRow{Run: ops[0].Run, Place: PlaceLive, Op: ops[0].Op, At: ops[0].Time, Last: ops[0].Name}
-	if st, err := r.Store.StateAt(ctx, row.Op); err == nil {
-		row.Status = string(st.Status)
+	st, err := r.Store.StateAt(ctx, row.Op)
+	if err != nil {
+		return nil, err
 	}
+	row.Status = string(st.Status)
 	past, err := r.Store.PastRuns(ctx)
 	if err != nil {
 		return nil, err
@@ -125,7 +148,8 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 	if past[row.Run] == row.Op {
 		row.Place, row.Archive = PlacePast, list.Archived(row.Run)
 	}
-	return row, nil
+	row.Witnesses, err = r.Store.Witnesses(ctx, row.Run)
+	return row, err
 }
 
 // ArchiveRuns moves runs that are over into the archive. Only a person does it, as what

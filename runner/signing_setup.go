@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -59,7 +60,7 @@ func (r *Runner) signingSettings(ctx context.Context) signing.Settings {
 // signature that does not count, signers_invalid, invalid_argument.
 func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDone, error) {
 	in := r.asker()
-	if refusal := protocol.CheckApprover(protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		return nil, refusal
 	}
 	s := r.signingSettings(ctx)

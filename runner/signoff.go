@@ -15,6 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +25,7 @@ import (
 // to commit.
 func (c *change) writeSignoffs(
 	ctx context.Context,
-	read, files []protocol.FileBlob,
+	read, files []evidence.FileBlob,
 	paths []string,
 	gate string,
 ) (git.OID, error) {
@@ -47,7 +49,7 @@ func (c *change) writeSignoffs(
 		if err != nil {
 			return "", err
 		}
-		if !slices.ContainsFunc(read, func(r protocol.FileBlob) bool {
+		if !slices.ContainsFunc(read, func(r evidence.FileBlob) bool {
 			return r.Path == f.Path && r.Blob != nil && bytes.Equal(r.Blob.Data, data)
 		}) {
 			return "", &wire.Error{
@@ -56,6 +58,7 @@ func (c *change) writeSignoffs(
 				Message: f.Path + " was changed while it was being approved.",
 			}
 		}
+		durable.RemoveUnfinished(root, f.Path, f.Blob.Data)
 		if err := durable.WriteFileRoot(root, f.Path, f.Blob.Data, mode); err != nil {
 			return "", err
 		}
@@ -72,16 +75,16 @@ func (c *change) writeSignoffs(
 // for what they are.
 func (r *Runner) unsigned(v *View) ([]string, error) {
 	var out []string
-	for _, p := range protocol.GateDocuments(v.Config) {
+	for _, p := range gates.Documents(v.Config) {
 		m, ok := v.State.GateDocuments.Get(p)
-		if !ok || !m.Signed || v.State.ActiveTurns.Len() > 0 || !protocol.SignoffDocument(v.Config, p) {
+		if !ok || !m.Signed || v.State.ActiveTurns.Len() > 0 || !gates.SignoffDocument(v.Config, p) {
 			continue
 		}
 		data, err := readProjectFile(r.dir(), p, maxGateFile)
 		if err != nil {
 			return nil, err
 		}
-		if data != nil && !protocol.LookDocument(v.Config, p, data).Signed {
+		if data != nil && !gates.LookDocument(v.Config, p, data).Signed {
 			out = append(out, p)
 		}
 	}
@@ -95,13 +98,13 @@ func (r *Runner) signAgain(ctx context.Context) error {
 		if err != nil || len(paths) == 0 {
 			return nil, err
 		}
-		var files []protocol.FileBlob
+		var files []evidence.FileBlob
 		for _, p := range paths {
 			data, err := c.readFile(p, maxGateFile)
 			if err != nil {
 				return nil, err
 			}
-			files = append(files, protocol.FileBlob{Path: p, Blob: protocol.NewBlob(data)})
+			files = append(files, evidence.FileBlob{Path: p, Blob: evidence.NewBlob(data)})
 		}
 		signed, changed, refusal := protocol.Sign(c.view.Config, files)
 		if refusal != nil {

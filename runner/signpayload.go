@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/signing"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,7 +23,7 @@ func SignStatement(ctx context.Context, dir string, getenv func(string) string, 
 	}
 	in := turnmark.Look(getenv, root)
 	_ = root.Close()
-	if refusal := protocol.CheckApprover(protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		return nil, &wire.Error{
 			Code:    refusal.Code,
 			Field:   refusal.Field,

@@ -9,9 +9,13 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -24,7 +28,7 @@ type Standing struct {
 	Turns       []TurnStanding
 	Recovery    *run.RecoveryView // why the run waits; nil when it does not
 	Escalation  *ojson.Object     // the open record of the current block, or nil
-	Timeouts    []protocol.TimeoutBudget
+	Timeouts    []limits.TimeoutBudget
 	Next        *protocol.NextAction // the one next command
 	Head        string               // commit id, "" when unborn
 	Branch      string
@@ -42,7 +46,7 @@ type GateStanding struct {
 	ID           string
 	Status       string // pending, passed, failed, cleared_by_reconciliation
 	Completion   bool   // the gate of the last phase
-	Result       protocol.GateResult
+	Result       gates.Result
 	HumanNeeded  bool
 	Credentialed bool
 	Absent       []string // files the gate looks at that do not exist, required or not
@@ -103,14 +107,18 @@ func (r *Runner) lost(st *Standing) {
 // After an operation of this Runner it is what follows from that operation, and
 // nothing of the run is read again.
 func (r *Runner) Next(ctx context.Context) *protocol.NextAction {
-	v := r.after
+	r.serial.Lock()
+	v, tree := r.after, r.afterTree
+	r.afterTree = nil // it tells of the moment of the operation, not of a later one
+	r.serial.Unlock()
 	if v == nil {
+		tree = nil
 		var err error
 		if v, err = r.View(ctx); err != nil {
 			return nil
 		}
 	}
-	st, err := r.standing(v)
+	st, err := r.standingIn(v, tree)
 	if err != nil {
 		return nil
 	}
@@ -118,7 +126,10 @@ func (r *Runner) Next(ctx context.Context) *protocol.NextAction {
 }
 
 // standing tells what a view means.
-func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
+func (r *Runner) standing(v *gitstore.View) (*Standing, error) { return r.standingIn(v, nil) }
+
+// standingIn is standing with the state of the work tree; nil has it looked at where it matters.
+func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standing, error) {
 	st := &Standing{View: v}
 	now := r.now()
 	holds := r.holds(v, now)
@@ -152,7 +163,7 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 			st.Escalation, escalation = open, open.String("escalation_id")
 		}
 	}
-	st.Timeouts = protocol.TimeoutBudgets(v.Config, v.State, v.State.OnlyTurn(), now)
+	st.Timeouts = limits.TimeoutBudgets(v.Config, v.State, v.State.OnlyTurn(), now)
 	st.Uncommitted = v.Index.Uncheckpointed.Keys()
 	all, err := r.intents(v)
 	if err != nil {
@@ -166,7 +177,7 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 	if st.Proposals, err = r.waitingProposals(context.Background(), v); err != nil {
 		return nil, err
 	}
-	st.Next = r.next(st, escalation)
+	st.Next = r.next(st, escalation, tree)
 	if len(st.Proposals) > 0 && v.State.Status == wire.StatusActive && v.State.ActiveTurns.Len() == 0 {
 		p := st.Proposals[0]
 		st.Next = &protocol.NextAction{Command: "git agentxchain proposal show " + wire.ShellWord(p.Turn), Reason: p.waitsText()}
@@ -189,12 +200,15 @@ func automatic(cfg *config.Config) bool {
 
 // next is the protocol's next step, sharpened by what is on disk: a result that
 // is not staged yet, or accepted work that is not committed.
-func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
+func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus) *protocol.NextAction {
 	if p := st.View.ConfigProblems; len(p) > 0 {
 		return &protocol.NextAction{
 			Command: "git agentxchain validate",
 			Reason:  "Correct " + wire.ConfigPath + " first, no operation goes on with it: " + oneLine(p[0].Message, 200),
 		}
+	}
+	if lost := st.View.Lost; lost != nil {
+		return &protocol.NextAction{Command: lost.Command(), Reason: lost.Reason()}
 	}
 	if st.View.Begun() {
 		return &protocol.NextAction{
@@ -220,7 +234,7 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 	}
 	if len(st.Turns) == 0 {
 		role, def := nextRole(st.View)
-		dirty := r.dirtyFor(st, def)
+		dirty := r.dirtyFor(st, def, tree)
 		if turns := st.View.Index.Awaiting(dirty); len(turns) > 0 {
 			return &protocol.NextAction{Command: "git agentxchain checkpoint " + turns[0], Reason: "The files of that accepted turn are not committed yet."}
 		}
@@ -276,13 +290,16 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 
 // dirtyFor are the dirty paths that matter for what comes next, sorted: of accepted turns, whose
 // checkpoint would commit them, or of nobody where def, the role of the next turn, writes files.
-func (r *Runner) dirtyFor(st *Standing, def *config.Role) []string {
+// tree is the state of the work tree, nil when it is to be looked at.
+func (r *Runner) dirtyFor(st *Standing, def *config.Role, tree *git.WorktreeStatus) []string {
 	if r.Store == nil || len(st.Uncommitted) == 0 && (def == nil || def.WriteAuthority == wire.ReviewOnly) {
 		return nil
 	}
-	tree, err := r.worktree(context.Background())
-	if err != nil {
-		return nil
+	if tree == nil {
+		var err error
+		if tree, err = r.worktree(context.Background()); err != nil {
+			return nil
+		}
 	}
 	return projectDirty(tree)
 }
@@ -359,9 +376,9 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 			out.HumanNeeded = true
 		}
 	}
-	var facts []protocol.FileFact
-	for _, p := range protocol.GateFiles(v.Config, phase) {
-		f := protocol.FileFact{Path: p}
+	var facts []evidence.FileFact
+	for _, p := range gates.Files(v.Config, phase) {
+		f := evidence.FileFact{Path: p}
 		if clean, problem := wire.CleanPath(p); problem == "" {
 			data, err := readProjectFile(r.dir(), clean, maxGateFile)
 			if err != nil {
@@ -374,11 +391,11 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 		}
 		facts = append(facts, f)
 	}
-	in := protocol.GateInput{
+	in := gates.Input{
 		Config:   v.Config,
 		Phase:    phase,
 		Blocking: v.Index.BlockingObjections(),
-		Files:    protocol.NewFiles(facts),
+		Files:    evidence.NewFiles(facts),
 		Marks:    protocol.DocumentMarks(v.Config, v.State),
 		Participated: func(p, role string) bool {
 			roles, _ := v.Index.Participants.Get(p)
@@ -397,11 +414,11 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 	}
 	if out.Completion {
 		in.CompletionRequest = true
-		out.Result = protocol.EvaluateRunCompletion(in)
+		out.Result = gates.EvaluateRunCompletion(in)
 	} else {
 		next := v.Config.NextPhase(phase)
 		in.TransitionRequest = &next
-		out.Result = protocol.EvaluatePhaseExit(in)
+		out.Result = gates.EvaluatePhaseExit(in)
 	}
 	return out, nil
 }

@@ -23,6 +23,8 @@ type (
 	Synced      = gitstore.Synced
 	SyncedRun   = gitstore.SyncedRun
 	Conflict    = protocol.Conflict
+	// RemoteStanding is how a run stands to what was last seen of a remote.
+	RemoteStanding = gitstore.RemoteStanding
 )
 
 // States of a run after a sync.
@@ -155,10 +157,10 @@ func (r *Runner) publish(ctx context.Context, m gitstore.Move) error {
 // pushAfter has what was recorded pushed in the background (agentxchain.sync=auto). It
 // neither waits nor fails.
 func (r *Runner) pushAfter(ctx context.Context, done *Done) {
-	if remote, _ := r.strict(ctx); remote || r.opt.Background == nil || len(done.made) == 0 || r.Store.SyncMode() != gitstore.SyncAuto {
+	if remote, _ := r.strict(ctx); remote || r.opt.Background == nil || len(done.made) == 0 {
 		return
 	}
-	if remote, err := gitstore.PickRemote(ctx, r.Store.Repository(), ""); err == nil {
+	if remote := r.Store.BackgroundRemote(ctx); remote != "" {
 		r.opt.Background(r.Store.Dir(), remote)
 	}
 }

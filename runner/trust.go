@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -138,7 +138,7 @@ func (r *Runner) personOnly(what, command string) error {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-		Message: protocol.InsideTurnText(in.Turn, in.Why) + "; an agent cannot " + what + ".",
+		Message: evidence.InsideTurnText(in.Turn, in.Why) + "; an agent cannot " + what + ".",
 		Hint:    "ask a person to run " + command + " in their own terminal"}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -67,7 +68,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 			return nil, err
 		}
 		if s.data != nil && protocol.StagedProof(s.data) {
-			op.Staged = protocol.NewBlob(s.data)
+			op.Staged = evidence.NewBlob(s.data)
 			op.Cost = attemptCost(s)
 		}
 		op.Cost = max(op.Cost, opt.CostUSD)
@@ -145,7 +146,7 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 			return nil, err
 		}
 		if s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data) {
-			op.Staged = protocol.NewBlob(s.data)
+			op.Staged = evidence.NewBlob(s.data)
 		}
 		base, err := c.baseline(ctx)
 		if err != nil {
@@ -280,9 +281,9 @@ func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *ask
 	if err != nil {
 		return err
 	}
-	op.StagedPath, op.Staged = s.path, protocol.NewBlob(s.data)
+	op.StagedPath, op.Staged = s.path, evidence.NewBlob(s.data)
 	op.Content = protocol.WorkDigest(op.Staged, &seen)
-	ask.evidence = []protocol.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
+	ask.evidence = []evidence.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -25,7 +26,7 @@ type Withdrawn struct {
 func (r *Runner) Withdraw(ctx context.Context, reason string) (*Withdrawn, error) {
 	out := &Withdrawn{}
 	if in := r.asker(); in.Turn != "" {
-		refusal := protocol.CheckWithdrawable(&run.State{}, protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
+		refusal := protocol.CheckWithdrawable(&run.State{}, evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}

@@ -15,7 +15,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -38,7 +39,7 @@ func (c *change) look(ctx context.Context) (*git.WorktreeStatus, error) {
 		return nil, err
 	}
 	c.tree, c.hid = st, hidden
-	c.env.Git = protocol.GitFacts{Head: string(st.Head), Branch: st.Branch, Dirty: slices.ContainsFunc(dirtyPaths(st), wire.ProjectOwned)}
+	c.env.Git = evidence.GitFacts{Head: string(st.Head), Branch: st.Branch, Dirty: slices.ContainsFunc(dirtyPaths(st), wire.ProjectOwned)}
 	return st, nil
 }
 
@@ -157,13 +158,27 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 	if err != nil {
 		return o, err
 	}
+	pulled, err := c.pulled(ctx, turn, base, st)
+	if err != nil {
+		return o, err
+	}
+	for p := range changed {
+		if _, isDirty := st.Dirty[p]; pulled.there[p] && !isDirty {
+			delete(changed, p)
+		}
+	}
+	for _, p := range pulled.lost {
+		changed[p] = true
+	}
 	for _, p := range unseen {
 		changed[p] = true
 	}
 	// A file that was dirty at the start and has since been committed or reverted
 	// is in neither list; its fingerprint tells (docs/compatibility.md#where-we-differ-on-purpose).
 	for _, p := range base.DirtySnapshot.Keys() {
-		changed[p] = true
+		if _, isDirty := st.Dirty[p]; isDirty || !pulled.there[p] { // else it holds what was pulled
+			changed[p] = true
+		}
 	}
 	for p := range changed {
 		if wire.Operational(p) || !wire.Observable(p) {
@@ -185,6 +200,8 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 	if o.Committed, err = c.committed(ctx, base, st); err != nil {
 		return o, err
 	}
+	o.Committed = slices.DeleteFunc(o.Committed, func(p string) bool { return pulled.there[p] })
+	o.Pulled, o.ComparedWith = pulled.record, pulled.base
 	slices.Sort(o.FilesChanged)
 	slices.Sort(o.UnchangedDirt)
 	var markers ojson.Map[string]
@@ -358,8 +375,8 @@ func unreadable(path string, err error) error {
 }
 
 // gateFiles reads what the current phase's gate and its last failure look at.
-func (c *change) gateFiles() ([]protocol.FileBlob, error) {
-	paths := protocol.GateFiles(c.view.Config, c.view.State.Phase)
+func (c *change) gateFiles() ([]evidence.FileBlob, error) {
+	paths := gates.Files(c.view.Config, c.view.State.Phase)
 	if f := c.view.State.LastGateFailure; f != nil {
 		for _, p := range f.MissingFiles {
 			if !slices.Contains(paths, p) {
@@ -367,16 +384,16 @@ func (c *change) gateFiles() ([]protocol.FileBlob, error) {
 			}
 		}
 	}
-	out := make([]protocol.FileBlob, 0, len(paths))
+	out := make([]evidence.FileBlob, 0, len(paths))
 	for _, p := range paths {
-		fb := protocol.FileBlob{Path: p}
+		fb := evidence.FileBlob{Path: p}
 		if clean, problem := wire.CleanPath(p); problem == "" {
 			data, err := c.readFile(clean, maxGateFile)
 			if err != nil {
 				return nil, err
 			}
 			if data != nil {
-				fb.Blob = protocol.NewBlob(data)
+				fb.Blob = evidence.NewBlob(data)
 			}
 		}
 		out = append(out, fb)
@@ -385,9 +402,9 @@ func (c *change) gateFiles() ([]protocol.FileBlob, error) {
 }
 
 // gateDocuments looks at the documents of all gates, where a rule asks for it.
-func (c *change) gateDocuments() ([]protocol.DocumentFact, error) {
-	var out []protocol.DocumentFact
-	for _, p := range protocol.GateDocuments(c.view.Config) {
+func (c *change) gateDocuments() ([]gates.DocumentFact, error) {
+	var out []gates.DocumentFact
+	for _, p := range gates.Documents(c.view.Config) {
 		var data []byte
 		if clean, problem := wire.CleanPath(p); problem == "" {
 			var err error
@@ -395,7 +412,7 @@ func (c *change) gateDocuments() ([]protocol.DocumentFact, error) {
 				return nil, err
 			}
 		}
-		out = append(out, protocol.LookDocument(c.view.Config, p, data))
+		out = append(out, gates.LookDocument(c.view.Config, p, data))
 	}
 	return out, nil
 }

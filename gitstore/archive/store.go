@@ -38,26 +38,16 @@ func Read(ctx context.Context, r *git.Repository, commit git.OID) (List, error) 
 	if commit == "" {
 		return make(List), nil
 	}
-	_, data, err := r.Objects().Read(ctx, commit)
+	tree, err := treeAt(ctx, r, commit)
 	if err != nil {
 		return nil, err
-	}
-	c, err := git.ParseCommit(r.ObjectFormat, data)
-	if err != nil {
-		return nil, git.Corrupt(commit, err)
-	}
-	if _, data, err = r.Objects().Read(ctx, c.Tree); err != nil {
-		return nil, err
-	}
-	tree, err := git.ParseTree(r.ObjectFormat, data)
-	if err != nil {
-		return nil, git.Corrupt(c.Tree, err)
 	}
 	i := slices.IndexFunc(tree, func(e git.TreeEntry) bool { return e.Name == listFile && !e.IsTree() })
 	if i < 0 {
 		return make(List), nil
 	}
-	if _, data, err = r.Objects().Read(ctx, tree[i].OID); err != nil {
+	_, data, err := r.Objects().Read(ctx, tree[i].OID)
+	if err != nil {
 		return nil, err
 	}
 	return decode(data, r.ObjectFormat), nil
@@ -80,10 +70,16 @@ func ReadAll(ctx context.Context, r *git.Repository, prefix string) (List, error
 	return all, nil
 }
 
-// Write writes a commit that holds a list, with these parents.
-func Write(ctx context.Context, r *git.Repository, l List, by git.Signature, subject string, parents ...git.OID) (git.OID, error) {
+// Write writes a commit that holds a list, and the tree of what witnesses signed, "" for none, with these
+// parents.
+func Write(ctx context.Context, r *git.Repository, l List, said git.OID, by git.Signature, subject string, parents ...git.OID,
+) (git.OID, error) {
 	blob := git.NewObject(r.ObjectFormat, git.KindBlob, l.encode())
-	tree := git.NewObject(r.ObjectFormat, git.KindTree, git.EncodeTree([]git.TreeEntry{{Name: listFile, Mode: git.ModeFile, OID: blob.OID}}))
+	entries := []git.TreeEntry{{Name: listFile, Mode: git.ModeFile, OID: blob.OID}}
+	if said != "" {
+		entries = append(entries, git.TreeEntry{Name: saidDir, Mode: git.ModeTree, OID: said})
+	}
+	tree := treeOf(r, entries)
 	data, err := git.EncodeCommit(r.ObjectFormat, &git.Commit{
 		Tree:      tree.OID,
 		Parents:   parents,
@@ -117,7 +113,7 @@ func Join(ctx context.Context, r *git.Repository, before git.OID, l List, by git
 		if before != "" {
 			parents = append([]git.OID{before}, some...)
 		}
-		if before, err = Write(ctx, r, kept, by, "archive: runs that are over", parents...); err != nil {
+		if before, err = Write(ctx, r, kept, "", by, "archive: runs that are over", parents...); err != nil {
 			return "", err
 		}
 	}

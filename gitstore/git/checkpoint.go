@@ -19,6 +19,9 @@ type CommitAs struct {
 	Hooks   string     // the directory of the hooks; "" is the one git's configuration leads to
 	Environ []string   // more variables
 	Inherit []*os.File // open files to hand on
+	// Status is the work tree as it was looked at a moment ago, with all of the paths; git
+	// is asked which of them it does not know when it is nil.
+	Status *WorktreeStatus
 }
 
 // TrackedFiles lists the project's tracked files, project-relative.
@@ -27,18 +30,8 @@ func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if len(name) > 0 {
-			names = append(names, string(name))
-		}
-	}
-	return names, nil
+	return nulNames(out), nil
 }
-
-// syncing has git write what it writes so that it survives a power cut (since 2.36;
-// what older ones leave out, and the directories, are synced in SyncCommit).
-var syncing = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
 
 // CommitPaths commits exactly the given project-relative paths, as they are in
 // the work tree, with git's own commit: the repository's hooks, identity and
@@ -63,7 +56,7 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 	defer func() { done(err) }()
 	var oid OID
 	for range commitTries {
-		oid, err = r.commitPaths(ctx, mark, committer, paths, message)
+		oid, err = r.commitPaths(ctx, mark, committer, paths, message, as.Status)
 		switch {
 		case oid != "" && CodeOf(err) == CodeObjectMissing:
 			if berr := r.takeBack(ctx, mark(r.Git), oid, paths); berr != nil {
@@ -83,22 +76,23 @@ const commitTries = 20
 // commitPaths makes the commit once. With an id it was made, and the error is what is
 // wrong with it.
 func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, committer *Git,
-	paths []string, message string,
+	paths []string, message string, seen *WorktreeStatus,
 ) (OID, error) {
+	before := r.headNow(ctx)
 	// A help and no more: what is lost is found out, and committed again.
-	held, release, err := r.holdPaths(ctx, committer, paths)
+	held, release, err := r.holdPaths(ctx, committer, before, paths)
 	if err != nil {
 		held = nil
 	} else {
 		defer release()
 	}
-	fresh, err := r.untracked(ctx, paths)
+	fresh, err := r.untracked(ctx, paths, seen)
 	if err != nil {
 		return "", err
 	}
 	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
 	run := func(ctx context.Context, git *Git, paths []string, args ...string) error {
-		_, err := mark(git).Run(ctx, NulTerminated(paths), slices.Concat(syncing, args, from)...)
+		_, err := mark(git).Run(ctx, NulTerminated(paths), slices.Concat(args, from)...)
 		return err
 	}
 	if len(fresh) > 0 {
@@ -110,6 +104,9 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 	faults.Point("checkpoint.added")
 	made := true
 	if err := run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m", message); err != nil {
+		if oid := r.lostHead(ctx, before); oid != "" {
+			return oid, Errorf(CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
+		}
 		if len(fresh) > 0 {
 			// Also after an interruption: the entries are ours, not the person's.
 			_ = run(context.WithoutCancel(ctx), r.Git, fresh, "reset", "--quiet")
@@ -124,17 +121,47 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 		}
 	}
 	faults.Point("checkpoint.committed")
-	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "HEAD")
-	if err != nil {
-		return "", err
+	oid := r.headNow(ctx)
+	if oid == "" {
+		return "", Errorf(CodeGitFailed, nil, "git has made a commit, and HEAD names none").WithHint("run git fsck")
 	}
-	oid := OID(strings.TrimSpace(string(out)))
 	if made {
 		err = r.KeepCommit(ctx, oid, held)
 	} else if err = r.SyncCommit(ctx, oid); err != nil {
 		return "", err
 	}
 	return oid, err
+}
+
+// lostHead is the commit that HEAD was moved to and the repository does not have, "" for
+// none: git moves the branch first, and may fail afterwards because housekeeping took the
+// commit. What HEAD named before is not ours to undo.
+func (r *Repository) lostHead(ctx context.Context, before OID) OID {
+	oid := r.headNow(ctx)
+	if oid == "" || oid == before || r.HasCommit(ctx, oid) || ctx.Err() != nil {
+		return ""
+	}
+	return oid
+}
+
+// headNow is the commit that HEAD names, there or not; "" when there is none or it cannot be
+// told.
+func (r *Repository) headNow(ctx context.Context) OID {
+	if r.RefFormat == "files" {
+		data, err := os.ReadFile(filepath.Join(r.GitDir, "HEAD"))
+		if oid := OID(strings.TrimSpace(string(data))); err == nil && oid.Valid(r.ObjectFormat) {
+			return oid
+		}
+		if branch, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "); err == nil && ok && sharedRef(branch) {
+			oid, _ := r.ReadRef(ctx, branch)
+			return oid
+		}
+	}
+	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD")
+	if oid := OID(strings.TrimSpace(string(out))); err == nil && oid.Valid(r.ObjectFormat) {
+		return oid
+	}
+	return ""
 }
 
 // committed reports whether HEAD holds the paths as they are in the work tree.
@@ -175,11 +202,14 @@ func (r *Repository) HooksDir(ctx context.Context) (string, error) {
 	if from == "" {
 		from = r.GitDir
 	}
-	out, err := r.Git.In(from).Run(ctx, nil, "rev-parse", "--git-path", "hooks")
-	if err != nil {
-		return "", err
+	dir, known := configuredHooks(r.Git, r.Git.Scope)
+	if !known {
+		out, err := r.Git.In(from).Run(ctx, nil, "rev-parse", "--git-path", "hooks")
+		if err != nil {
+			return "", err
+		}
+		dir = strings.TrimSuffix(string(out), "\n")
 	}
-	dir := strings.TrimSuffix(string(out), "\n")
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(from, dir)
 	}
@@ -200,13 +230,31 @@ func commitRefused(err error) error {
 // NulTerminated are paths as git reads them with -z, one or more.
 func NulTerminated(paths []string) []byte { return []byte(strings.Join(paths, "\x00") + "\x00") }
 
+// nulNames are the names of a list that git ended with NUL each.
+func nulNames(out []byte) (names []string) {
+	for name := range bytes.SplitSeq(out, []byte{0}) {
+		if len(name) > 0 {
+			names = append(names, string(name))
+		}
+	}
+	return names
+}
+
 // argumentBytes bounds the names given to one process as arguments.
 const argumentBytes = 64 << 10
 
 // untracked lists the files at or below the paths that git does not know and
-// does not ignore.
-func (r *Repository) untracked(ctx context.Context, paths []string) ([]string, error) {
+// does not ignore. seen is CommitAs.Status.
+func (r *Repository) untracked(ctx context.Context, paths []string, seen *WorktreeStatus) ([]string, error) {
 	var found []string
+	if seen != nil {
+		for _, p := range paths {
+			if seen.Dirty[p].Untracked {
+				found = append(found, p)
+			}
+		}
+		return found, nil
+	}
 	for len(paths) > 0 {
 		args, size, n := []string{"ls-files", "-z", "--others", "--exclude-standard", "--"}, 0, 0
 		for n < len(paths) && (n == 0 || size+len(paths[n]) < argumentBytes) {
@@ -217,11 +265,7 @@ func (r *Repository) untracked(ctx context.Context, paths []string) ([]string, e
 		if err != nil {
 			return nil, err
 		}
-		for name := range bytes.SplitSeq(out, []byte{0}) {
-			if len(name) > 0 {
-				found = append(found, string(name))
-			}
-		}
+		found = append(found, nulNames(out)...)
 		paths = paths[n:]
 	}
 	return found, nil

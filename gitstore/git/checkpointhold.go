@@ -7,13 +7,11 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -22,9 +20,10 @@ import (
 
 const scratchCommit = "agentxchain-commit-"
 
-// adopter is what a backend offers to take over a pack of git's.
+// adopter is what a backend offers to take over a pack of git's, and to make one.
 type adopter interface {
 	adopt(pack string) (*packHold, error)
+	pack(objects []Object) (*packHold, error)
 }
 
 // aside is a place of its own for what a git of ours writes; git prune does not look there.
@@ -51,76 +50,93 @@ func (a *aside) git(g *Git, index string) *Git {
 	return g
 }
 
-// holdPaths packs what a commit of the paths, as they are in the work tree, will need
-// besides itself, and returns the ids, one a line. as is the git that will commit, for
-// its filters. release must be called.
-func (r *Repository) holdPaths(ctx context.Context, as *Git, paths []string) (ids []byte, release func(), err error) {
+// holdPaths packs what a commit of the paths on head, as they are in the work tree, will need
+// besides itself, and returns the ids. as is the git that will commit, for its filters.
+// release must be called.
+func (r *Repository) holdPaths(ctx context.Context, as *Git, head OID, paths []string) (ids map[OID]bool, release func(), err error) {
 	dir, err := r.aside()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = dir.Remove() }()
-	var base []string
-	if _, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{tree}"); err == nil {
-		base = []string{"--not", "HEAD^{tree}"}
-		if _, err := dir.git(as, "commit").Run(ctx, nil, "read-tree", "HEAD"); err != nil {
-			return nil, nil, err
-		}
-	}
-	// git stores two trees, that of the commit and that of the whole index, which
-	// names it from then on; what is staged besides is reached by the index of now.
 	err = copyIndex(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"))
 	if err != nil && !Absent(err) {
 		return nil, nil, err
 	}
-	for index, filter := range map[string]string{"commit": "--no-filter", "whole": "--filter=blob:none"} {
-		g := dir.git(as, index)
-		if _, err := g.Run(ctx, NulTerminated(paths), "update-index", "--add", "--remove", "-z", "--stdin"); err != nil {
-			return nil, nil, err
-		}
-		tree, err := g.Run(ctx, nil, "write-tree")
-		if err != nil {
-			return nil, nil, err
-		}
-		list := []string{"rev-list", "--objects", "--no-object-names", filter, strings.TrimSpace(string(tree))}
-		out, err := g.Run(ctx, nil, append(list, base...)...)
-		if err != nil {
-			return nil, nil, err
-		}
-		ids = append(ids, out...)
+	g := dir.git(as, "whole")
+	if _, err := g.Run(ctx, NulTerminated(paths), "update-index", "--add", "--remove", "-z", "--stdin"); err != nil {
+		return nil, nil, err
 	}
-	release, err = r.packUp(ctx, dir, ids)
-	return ids, release, err
+	out, err := g.Run(ctx, nil, "write-tree")
+	if err != nil {
+		return nil, nil, err
+	}
+	// git stores two trees, that of the commit and that of the whole index, which
+	// names it from then on; what is staged besides is reached by the index of now.
+	whole := OID(strings.TrimSpace(string(out)))
+	c := r.commitTrees(filepath.Join(dir.Path, "objects"))
+	base, _, err := c.treeOf(ctx, head)
+	if err != nil {
+		return nil, nil, err
+	}
+	full := make([]string, len(paths))
+	for i, p := range paths {
+		full[i] = r.Prefix + p
+	}
+	tree, err := c.graft(ctx, base, whole, full)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(c.beyond(ctx, tree, base, true), c.beyond(ctx, whole, base, false)); err != nil {
+		return nil, nil, err
+	}
+	release, err = r.packUp(ctx, dir, c)
+	return c.found, release, err
 }
 
-// packReached packs objects that a ref has reached a moment ago, one id a line. They
+// packReached packs objects that a ref has reached a moment ago. They
 // may be loose, or in a pack that was given up, and a prune or repack that is at work
 // has looked at the refs before; one that has not yet seen this pack leaves it alone.
-func (r *Repository) packReached(ctx context.Context, ids []byte) error {
+func (r *Repository) packReached(ctx context.Context, found map[OID]bool) error {
 	dir, err := r.aside()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dir.Remove() }()
-	release, err := r.packUp(ctx, dir, ids)
+	c := r.commitTrees("")
+	c.found = found
+	release, err := r.packUp(ctx, dir, c)
 	if err == nil {
 		release()
 		return nil
 	}
-	for id := range strings.FieldsSeq(string(ids)) {
-		if !r.Objects().Has(ctx, OID(id)) {
-			return missing(OID(id))
+	for id := range found {
+		if !r.Objects().Has(ctx, id) {
+			return missing(id)
 		}
 	}
 	return err
 }
 
-// packUp has git write objects into a pack and puts it, held, among the repository's.
-func (r *Repository) packUp(ctx context.Context, dir *aside, ids []byte) (release func(), err error) {
+// packUp writes what was found into a pack and puts it, held, among the repository's. Of
+// much git makes the pack.
+func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (release func(), err error) {
 	store, ok := r.Objects().(adopter)
-	if !ok || len(bytes.TrimSpace(ids)) == 0 {
+	if !ok || len(c.found) == 0 {
 		return func() {}, nil
 	}
+	objects, ok, err := c.objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		h, err := store.pack(objects)
+		if err != nil {
+			return nil, err
+		}
+		return h.Release, nil
+	}
+	own, ids := c.apartFromMade()
 	out, err := dir.git(r.Git, "none").Run(ctx, ids, "-c", "pack.packSizeLimit=0", "-c", "pack.indexVersion=2",
 		"pack-objects", "--quiet", "--window=0", "--depth=0", "--no-reuse-delta", filepath.Join(dir.Path, "pack"))
 	if err != nil {
@@ -130,7 +146,15 @@ func (r *Repository) packUp(ctx context.Context, dir *aside, ids []byte) (releas
 	if err != nil {
 		return nil, err
 	}
-	return h.Release, nil
+	if len(own) == 0 {
+		return h.Release, nil
+	}
+	trees, err := store.pack(own)
+	if err != nil {
+		h.Release()
+		return nil, err
+	}
+	return func() { h.Release(); trees.Release() }, nil
 }
 
 // adopt copies a finished pack, named without extension, and holds the copy.
@@ -139,13 +163,15 @@ func (s *ObjectFiles) adopt(from string) (*packHold, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := newKeep(s.Packs.Dir, s.format)
+	path, keep, err := newKeep(s.Packs.Dir, s.format)
 	if err != nil {
 		return nil, err
 	}
+	err = keep.Sync()
+	_ = keep.Close()
 	for _, ext := range []string{".pack", ".idx"} { // git looks for indexes
-		if err = copyFile(from+ext, path+ext, mode); err != nil {
-			break
+		if err == nil {
+			err = copyFile(from+ext, path+ext, mode)
 		}
 	}
 	if err == nil {
@@ -162,6 +188,19 @@ func (s *ObjectFiles) adopt(from string) (*packHold, error) {
 	}
 	s.mark(path)
 	return &packHold{path: path, pack: pack}, nil
+}
+
+// pack writes objects into a pack and holds it.
+func (s *ObjectFiles) pack(objects []Object) (*packHold, error) {
+	mode, err := s.packDir()
+	if err != nil {
+		return nil, err
+	}
+	h, err := writePack(s.Packs.Dir, s.format, mode, objects)
+	if err == nil {
+		s.mark(h.path)
+	}
+	return h, err
 }
 
 func copyFile(from, to string, mode os.FileMode) error {
@@ -197,7 +236,7 @@ func (r *Repository) takeBack(ctx context.Context, g *Git, lost OID, paths []str
 	}
 	to := strings.TrimSpace(string(before))
 	back := []string{"update-ref", "-m", "agentxchain: commit again what was lost", "HEAD", to, string(lost)}
-	if _, err := g.Run(ctx, nil, slices.Concat(syncing, back)...); err != nil {
+	if _, err := g.Run(ctx, nil, back...); err != nil {
 		return err
 	}
 	logs := []string{"HEAD"}
@@ -223,6 +262,6 @@ func prunedWhileWriting(err error) bool {
 		return false
 	}
 	has := func(s string) bool { return strings.Contains(ge.Stderr, s) }
-	return has("Error building trees") ||
+	return has("Error building trees") || has("with nonexistent object") || // the commit itself
 		has("No such file or directory") && (has("unable to write file") || has("unable to create temporary file"))
 }

@@ -31,40 +31,53 @@ func (r *Repository) SyncCommit(ctx context.Context, oid OID) error {
 }
 
 // KeepCommit is SyncCommit for a commit made a moment ago. What it has besides the
-// objects of held, one id a line, is packed.
-func (r *Repository) KeepCommit(ctx context.Context, oid OID, held []byte) error {
+// objects of held is packed.
+func (r *Repository) KeepCommit(ctx context.Context, oid OID, held map[OID]bool) error {
 	made, err := r.madeBy(ctx, oid)
 	if err != nil {
 		return err
 	}
-	kept := make(map[string]bool)
-	for line := range strings.Lines(string(held)) {
-		kept[line] = true
-	}
-	var unkept []byte
-	for line := range strings.Lines(string(made)) {
-		if !kept[line] {
-			unkept = append(unkept, line...)
-		}
-	}
+	unkept := maps.Clone(made)
+	maps.DeleteFunc(unkept, func(id OID, _ bool) bool { return held[id] })
 	if err := r.packReached(ctx, unkept); err != nil {
 		return err
 	}
 	return r.syncObjects(ctx, oid, made)
 }
 
-// madeBy lists what a commit has that its parents have not, one id a line.
-func (r *Repository) madeBy(ctx context.Context, oid OID) ([]byte, error) {
-	out, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")
-	if ExitCode(err) > 0 {
-		return nil, Errorf(CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).WithHint("run git fsck")
+// madeBy lists what a commit has that its parents have not, or have elsewhere. git is
+// asked about a merge.
+func (r *Repository) madeBy(ctx context.Context, oid OID) (map[OID]bool, error) {
+	lost := func(err error) error {
+		return Errorf(CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).WithHint("run git fsck")
 	}
-	return out, err
+	c := r.commitTrees("")
+	tree, parents, err := c.treeOf(ctx, oid)
+	var before OID
+	if err == nil && len(parents) == 1 {
+		before, _, err = c.treeOf(ctx, parents[0])
+	}
+	if err == nil && len(parents) < 2 {
+		c.found[oid] = true
+		err = c.beyond(ctx, tree, before, true)
+	} else if err == nil {
+		var out []byte
+		if out, err = r.Git.Run(ctx, nil, "rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@"); ExitCode(err) > 0 {
+			return nil, lost(err)
+		}
+		for id := range strings.FieldsSeq(string(out)) {
+			c.found[OID(id)] = true
+		}
+	}
+	if CodeOf(err) == CodeObjectMissing {
+		return nil, lost(err)
+	}
+	return c.found, err
 }
 
 // syncObjects syncs the objects of a commit that are files of their own, and what says
 // that it is checked out.
-func (r *Repository) syncObjects(ctx context.Context, oid OID, made []byte) error {
+func (r *Repository) syncObjects(ctx context.Context, oid OID, made map[OID]bool) error {
 	files := r.headFiles()
 	dirs := make(map[string]bool)
 	loose := looseStore{dir: r.ObjectsDir, format: r.ObjectFormat}
@@ -73,8 +86,7 @@ func (r *Repository) syncObjects(ctx context.Context, oid OID, made []byte) erro
 		files = append(files, loose.path(empty))
 	}
 	n := 0
-	for line := range strings.Lines(string(made)) {
-		id := OID(strings.TrimSpace(line))
+	for id := range made {
 		if n++; n > maxSynced || !id.Valid(r.ObjectFormat) {
 			break
 		}

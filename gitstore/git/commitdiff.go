@@ -127,11 +127,5 @@ func (r *Repository) FilesAt(ctx context.Context, commit string, names []string)
 		}
 		return nil, err
 	}
-	var files []string
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if len(name) > 0 {
-			files = append(files, string(name))
-		}
-	}
-	return files, nil
+	return nulNames(out), nil
 }

@@ -5,6 +5,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,6 +54,27 @@ func (r *Repository) CommitsSince(ctx context.Context, base, head OID, limit int
 		commits, more = commits[:limit], true
 	}
 	return commits, more, nil
+}
+
+// FilesOf names the files of the project that commits change: a merge those that are as
+// in none of its parents.
+func (r *Repository) FilesOf(ctx context.Context, commits []OID) ([]string, error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	var in bytes.Buffer
+	for _, id := range commits {
+		in.WriteString(string(id))
+		in.WriteByte('\n')
+	}
+	out, err := r.Git.Run(ctx, in.Bytes(), "diff-tree", "--stdin", "--root", "-r", "-c", "-z", "--no-commit-id", "--name-only", "--no-renames",
+		"--no-ext-diff", "--no-textconv", "--relative")
+	if err != nil {
+		return nil, err
+	}
+	names := nulNames(out)
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // DeletedSince returns the oldest commit between base and head that deletes a path of the

@@ -10,33 +10,16 @@ import (
 
 // ConfigEntry is one line of a configuration file that sets something.
 type ConfigEntry struct {
-	Key   string // as in gitstore.gitConfig
+	Key   string // section and name in small letters, a subsection as it is written
 	Value string
 }
 
-// ParseConfigEntries is gitstore.parseGitConfig with every value of every key, in the order
-// of the file. On an error the entries before it come along: git stops there too.
+// ParseConfigEntries returns every value of every key, in the order of the file. On an error
+// the entries before it come along: git stops there too.
 func ParseConfigEntries(data []byte) ([]ConfigEntry, error) {
-	p := configParser{b: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
-	for {
-		switch c, ok := p.next(); {
-		case !ok:
-			return p.out, nil
-		case c == ' ', c == '\t', c == '\n', c == '\r':
-		case c == '#', c == ';':
-			p.line()
-		case c == '[':
-			if err := p.header(); err != nil {
-				return p.out, err
-			}
-		case isLetter(c):
-			if err := p.entry(c); err != nil {
-				return p.out, err
-			}
-		default:
-			return p.out, errGitConfig
-		}
-	}
+	p := newConfigParser(data)
+	err := p.read()
+	return p.out, err
 }
 
 type configParser struct {
@@ -44,6 +27,35 @@ type configParser struct {
 	at      int
 	section string // "core." or "remote.origin.", "" before the first header
 	out     []ConfigEntry
+	alone   map[int]bool // which of them have no value, not even an empty one
+	doubted bool         // there are tabs or carriage returns within a value: git before 2.45 takes them for spaces
+}
+
+func newConfigParser(data []byte) *configParser {
+	return &configParser{b: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), alone: make(map[int]bool)}
+}
+
+// read goes through the file.
+func (p *configParser) read() error {
+	for {
+		switch c, ok := p.next(); {
+		case !ok:
+			return nil
+		case c == ' ', c == '\t', c == '\n', c == '\r':
+		case c == '#', c == ';':
+			p.line()
+		case c == '[':
+			if err := p.header(); err != nil {
+				return err
+			}
+		case isLetter(c):
+			if err := p.entry(c); err != nil {
+				return err
+			}
+		default:
+			return errGitConfig
+		}
+	}
 }
 
 func (p *configParser) next() (byte, bool) {
@@ -135,6 +147,7 @@ func (p *configParser) entry(first byte) error {
 	}
 	switch {
 	case !ok || c == '\n':
+		p.alone[len(p.out)] = true
 		p.out = append(p.out, ConfigEntry{name, "true"})
 		return nil
 	case c != '=':
@@ -150,7 +163,7 @@ func (p *configParser) entry(first byte) error {
 func (p *configParser) value() (string, error) {
 	var out []byte
 	kept := 0 // length without trailing blanks outside of quotes
-	quoted := false
+	quoted, tabs := false, false
 	for {
 		c, ok := p.next()
 		if ok && c == '\r' && p.at < len(p.b) && p.b[p.at] == '\n' {
@@ -162,9 +175,10 @@ func (p *configParser) value() (string, error) {
 				return "", errGitConfig
 			}
 			return string(out[:kept]), nil
-		case !quoted && (c == ' ' || c == '\t'):
+		case !quoted && (c == ' ' || c == '\t' || c == '\r'):
 			if kept > 0 {
 				out = append(out, c)
+				tabs = tabs || c != ' '
 			}
 			continue
 		case !quoted && (c == '#' || c == ';'):
@@ -194,6 +208,7 @@ func (p *configParser) value() (string, error) {
 		}
 		out = append(out, c)
 		kept = len(out)
+		p.doubted = p.doubted || tabs
 	}
 }
 

@@ -21,7 +21,7 @@ type LocalScope struct {
 	top               string // root of the work tree, "" without one
 
 	mu      sync.Mutex
-	outside map[string][]string // values set outside of the repository, in order; nil when not asked yet
+	outside map[string][]string // values set outside of the repository, in order; nil when not read yet
 }
 
 // Bounds of what is read of a repository's configuration.
@@ -31,11 +31,16 @@ const (
 )
 
 // fixedPins hold for every git of ours. hooks is the directory git takes hooks from.
+// What git writes is on the disk when it says so, whatever is configured: by default it
+// does not sync refs and indexes (core.fsync, since 2.36; older ones ignore it and sync
+// less).
 func fixedPins(hooks string) []ConfigEntry {
 	return []ConfigEntry{
 		{"core.fsmonitor", "false"},
 		{"core.hooksPath", hooks},
 		{"log.showSignature", "false"}, // would start a program of gpg's
+		{"core.fsync", "all"},
+		{"core.fsyncMethod", "fsync"},
 	}
 }
 
@@ -124,28 +129,22 @@ func (l *LocalScope) programs(ctx context.Context, g *Git) ([]ConfigEntry, error
 	return pins, nil
 }
 
-// elsewhere asks git, once, what is configured outside of the repository.
+// elsewhere reads, once, what is configured outside of the repository.
 func (l *LocalScope) elsewhere(ctx context.Context, g *Git) (map[string][]string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.outside != nil {
 		return l.outside, nil
 	}
-	out, err := g.Run(ctx, nil, "config", "--list", "-z", "--show-scope")
+	list, err := g.config(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	values := make(map[string][]string)
-	f := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	for i := 0; i+1 < len(f); i += 2 {
-		if f[i] == "local" || f[i] == "worktree" {
-			continue
+	for _, s := range list {
+		if s.Scope != "local" && s.Scope != "worktree" {
+			values[s.Key] = append(values[s.Key], s.Value)
 		}
-		key, value, ok := strings.Cut(f[i+1], "\n")
-		if !ok {
-			value = "true"
-		}
-		values[key] = append(values[key], value)
 	}
 	l.outside = values
 	return values, nil

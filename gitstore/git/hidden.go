@@ -144,12 +144,7 @@ func (r *Repository) Unignored(ctx context.Context, projectPrefix string) ([]str
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name := range strings.SplitSeq(string(out), "\x00") {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
+	names := nulNames(out)
 	slices.Sort(names)
 	return names, nil
 }
@@ -232,22 +227,25 @@ func (r *Repository) excludesFile(ctx context.Context) (string, error) {
 // excludesKey is core.excludesFile as git prints it.
 const excludesKey = "core.excludesfile"
 
-// Personal is what git's configuration says of the person, asked once by one git
-// process: user.*, author.* and core.excludesFile. A later line wins within one key.
+// Personal is what git's configuration says of the person, read once: user.*, author.*
+// and core.excludesFile. A later line wins within one key.
 func (r *Repository) Personal(ctx context.Context) (map[string]string, error) {
 	r.personalMu.Lock()
 	defer r.personalMu.Unlock()
 	if r.person != nil {
 		return r.person, nil
 	}
-	out, err := r.Git.Run(ctx, nil, "config", "-z", "--get-regexp", `^((user|author)\.(name|email)|core\.excludesfile)$`)
-	if err != nil && ExitCode(err) != 1 {
+	list, err := r.Config(ctx)
+	if err != nil {
 		return nil, err
 	}
 	conf := make(map[string]string)
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		if k, v, ok := strings.Cut(entry, "\n"); ok {
-			conf[k] = v
+	for _, s := range list {
+		switch s.Key {
+		case "user.name", "user.email", "author.name", "author.email", excludesKey:
+			if !s.NoValue {
+				conf[s.Key] = s.Value
+			}
 		}
 	}
 	r.person = conf

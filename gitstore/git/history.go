@@ -46,6 +46,15 @@ func (r *Repository) Ancestor(ctx context.Context, old, tip OID) (bool, error) {
 	return err == nil, err
 }
 
+// MergeBase is a newest commit that both go back to, "" for none.
+func (r *Repository) MergeBase(ctx context.Context, a, b OID) (OID, error) {
+	out, err := r.Git.Run(ctx, nil, "merge-base", string(a), string(b))
+	if ExitCode(err) == 1 {
+		return "", nil
+	}
+	return OID(strings.TrimSpace(string(out))), err
+}
+
 // CommitsBetween counts the commits that tip has and old has not.
 func (r *Repository) CommitsBetween(ctx context.Context, old, tip OID) (int, error) {
 	out, err := r.Git.Run(ctx, nil, "rev-list", "--count", string(old)+".."+string(tip))
@@ -58,17 +67,25 @@ func (r *Repository) CommitsBetween(ctx context.Context, old, tip OID) (int, err
 // ChangedBetween names the files of the project that differ between two commits,
 // project-relative.
 func (r *Repository) ChangedBetween(ctx context.Context, old, tip OID) ([]string, error) {
-	out, err := r.Git.Run(ctx, nil, append(append([]string{}, diffArgs...), "--name-only", "-z", string(old), string(tip), "--")...)
+	changes, err := r.ChangesBetween(ctx, old, tip)
+	names := make([]string, len(changes))
+	for i, c := range changes {
+		names[i] = c.Path
+	}
+	return names, err
+}
+
+// ChangesBetween returns how the files of the project differ between two commits, with
+// project-relative paths.
+func (r *Repository) ChangesBetween(ctx context.Context, old, tip OID) ([]TreeChange, error) {
+	if old == tip {
+		return nil, nil
+	}
+	out, err := r.Git.Run(ctx, nil, append(append([]string{}, diffArgs...), "--raw", "--no-abbrev", "-z", string(old), string(tip), "--")...)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name := range strings.SplitSeq(string(out), "\x00") {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
-	return names, nil
+	return allRaw("diff", out, r.ObjectFormat)
 }
 
 // CommitsBeyond lists the commits reachable from tip and from none of the refs that
@@ -185,9 +202,14 @@ func (r *Repository) StagedChanges(ctx context.Context, commit string) ([]TreeCh
 	if err != nil {
 		return nil, err
 	}
-	changes, rest, err := ParseRaw(out, r.ObjectFormat)
+	return allRaw("diff-index", out, r.ObjectFormat)
+}
+
+// allRaw reads an answer of git that holds nothing but raw differences.
+func allRaw(command string, out []byte, format string) ([]TreeChange, error) {
+	changes, rest, err := ParseRaw(out, format)
 	if err == nil && len(rest) > 0 {
-		err = Errorf(CodeGitFailed, nil, "git diff-index answered %q", ClipBytes(rest))
+		err = Errorf(CodeGitFailed, nil, "git %s answered %q", command, ClipBytes(rest))
 	}
 	return changes, err
 }

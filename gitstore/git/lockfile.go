@@ -153,6 +153,12 @@ type Owner struct {
 	Space   string `json:"pid_space"`
 }
 
+// OfThisProcess reports whether this very process holds the lock.
+func (l *FileLock) OfThisProcess() bool {
+	me := NewOwner("")
+	return l.valid && l.ours && l.PID == me.PID && l.Started == me.Started && l.Host == me.Host && l.Space == me.Space
+}
+
 // Dead reports that the process is certainly over.
 func (o Owner) Dead() bool {
 	if o.Host != HostName() || o.Space != process.Space() {

@@ -86,7 +86,9 @@ func (r *Repository) LockingGit(what string, locks []GitLock) (mark func(*Git) *
 		return g
 	}
 	return mark, func(err error) {
-		if err != nil && ExitCode(err) < 0 && n.left() {
+		// One that ended by itself may have failed to remove its lock, on a disk that fails. It says so
+		// when the lock is another's.
+		if err != nil && !strings.Contains(ComplaintOf(err), "File exists") && n.left() {
 			n.ended = time.Now()
 			if r.WriteLockNote(n) == nil {
 				return
@@ -244,7 +246,7 @@ func (n *LockNote) over() bool {
 }
 
 // SweepLocks removes the locks that killed processes of ours have left behind, and
-// says so. The project's lock must be held.
+// says so. The lock of the project, of the workspace or of sync must be held.
 func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
 	for _, n := range r.LockNotes() {
 		if ctx.Err() != nil {
@@ -336,6 +338,15 @@ func (r *Repository) foreignGit() bool {
 		return false
 	})
 	return known && busy > 0
+}
+
+// Configure changes the repository's own configuration: args are what git config takes
+// after --local. Errors: git's own.
+func (r *Repository) Configure(ctx context.Context, args ...string) error {
+	mark, done := r.LockingGit("changing the configuration", []GitLock{{Path: filepath.Join(r.CommonDir, "config.lock")}})
+	_, err := mark(r.Git).Run(ctx, nil, append([]string{"config", "--local"}, args...)...)
+	done(err)
+	return err
 }
 
 // RefLocks are the locks that git takes to move refs.

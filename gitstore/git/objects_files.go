@@ -168,14 +168,9 @@ func (s *ObjectFiles) stored(oid OID) bool {
 }
 
 func (s *ObjectFiles) writeBatch(objects []Object) error {
-	mode, err := s.packDir()
-	if err != nil {
-		return err
-	}
-	h, err := writePack(s.Packs.Dir, s.format, mode, objects)
+	h, err := s.pack(objects)
 	if err == nil {
 		s.hold(h)
-		s.mark(h.path)
 	}
 	return err
 }

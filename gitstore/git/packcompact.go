@@ -135,8 +135,9 @@ func (s *ObjectFiles) fold(paths []string) error {
 	return nil
 }
 
-// copyPacks writes one pack with the entries of all, holding one source in
-// memory at a time. bad names a source that could not be read.
+// copyPacks writes one pack with the entries of all, older versions as differences to newer
+// ones; of large packs as they are, holding one source in memory at a time. bad names a
+// source that could not be read.
 func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, err error) {
 	hashLen := HexLen(s.format) / 2
 	mode, err := s.loose.modes()
@@ -144,10 +145,17 @@ func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, e
 		return nil, "", err
 	}
 	ids := make(map[string]bool)
+	var size int64
 	for _, p := range paths {
 		if err := indexIDs(p, hashLen, ids); err != nil {
 			return nil, p, err
 		}
+		if fi, err := os.Stat(p + ".pack"); err == nil {
+			size += fi.Size()
+		}
+	}
+	if size <= linkMax {
+		return s.linkPacks(paths, mode)
 	}
 	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(ids), func(w *PackWriter) error {
 		for _, p := range paths {
@@ -169,6 +177,27 @@ func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, e
 		return nil
 	})
 	return folded, bad, err
+}
+
+// linkPacks is copyPacks in memory.
+func (s *ObjectFiles) linkPacks(paths []string, mode fs.FileMode) (folded *packHold, bad string, err error) {
+	packs := make([][]rawEntry, len(paths))
+	for i, p := range paths {
+		if packs[i], err = readRawPack(p, HexLen(s.format)/2); err != nil {
+			return nil, p, err
+		}
+	}
+	l := newLinker(s.format, packs)
+	l.link()
+	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(l.order), func(w *PackWriter) error {
+		for _, id := range l.order {
+			if err := w.addRaw([]byte(id), l.entries[id].entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return folded, "", err
 }
 
 func indexIDs(path string, hashLen int, ids map[string]bool) error {
@@ -198,12 +227,13 @@ func kept(path string) bool {
 	return false
 }
 
-// rawEntry is an entry of a pack in its stored form.
-type rawEntry struct{ raw, entry []byte }
+// rawEntry is an entry of a pack in its stored form; base is the raw id of what it is a
+// difference to, nil for an object that is whole.
+type rawEntry struct{ raw, entry, base []byte }
 
 // readRawPack reads a small pack whole, checking every entry against the
-// index. Packs with deltas are refused: a copy would change what an offset
-// delta refers to.
+// index. Packs with offset deltas are refused: a copy would change what one
+// refers to.
 func readRawPack(path string, hashLen int) ([]rawEntry, error) {
 	p, err := openIndex(nil, path, hashLen)
 	if err != nil {
@@ -250,10 +280,18 @@ func readRawPack(path string, hashLen int) ([]rawEntry, error) {
 		if crc32.ChecksumIEEE(entry) != pl.crc {
 			return nil, errors.New("pack entry is damaged")
 		}
-		if e, err := entryHeader(entry, 0); err != nil || e.kind == "" {
-			return nil, errDelta
+		e, err := entryHeader(entry, 0)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, rawEntry{pl.raw, entry})
+		var base []byte
+		if e.kind == "" {
+			if entry[0]>>4&7 != refDelta || int64(len(entry)) < e.data+int64(hashLen) {
+				return nil, errDelta
+			}
+			base = entry[e.data : e.data+int64(hashLen)]
+		}
+		out = append(out, rawEntry{pl.raw, entry, base})
 	}
 	return out, nil
 }

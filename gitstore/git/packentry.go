@@ -17,6 +17,12 @@ type packEntry struct {
 	data int64  // offset of the compressed data or of a delta's base reference
 }
 
+// Numbers of entries that are differences: to what lies so far back, to what has that id.
+const (
+	ofsDelta = 6
+	refDelta = 7
+)
+
 var packKinds = [8]string{1: KindCommit, 2: KindTree, 3: KindBlob, 4: KindTag}
 
 // kindNumber is the inverse of packKinds.
@@ -48,7 +54,7 @@ func entryHeader(b []byte, off int64) (packEntry, error) {
 		i++
 	}
 	e.data = off + int64(i)
-	if e.kind == "" && number != 6 && number != 7 {
+	if e.kind == "" && number != ofsDelta && number != refDelta {
 		return packEntry{}, errors.New("unknown pack entry type")
 	}
 	return e, nil
@@ -107,7 +113,7 @@ func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen in
 // off in its pack; b begins with the entry's header.
 func (d *packPart) baseOf(b []byte, at int, off int64, hashLen int) (n int, err error) {
 	rest := b[min(at, len(b)):]
-	if b[0]>>4&7 == 7 {
+	if b[0]>>4&7 == refDelta {
 		if len(rest) < hashLen {
 			return 0, errEntry
 		}

@@ -12,6 +12,7 @@
 package git
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -42,25 +43,37 @@ type packHold struct {
 // without extension. The name is one that nobody may have used before, not the
 // checksum that git would take: another process may be about to give a pack with the
 // same objects free, or git to remove it.
-func newKeep(packDir, format string) (string, error) {
+//
+// The file has its contents before it has its name, where the file system can do that:
+// one that does not say whose it is would stay for ever, with its pack. So that it is
+// not found like that after a power cut, the caller syncs it before the pack's index
+// gets its name, and closes it.
+func newKeep(packDir, format string) (path string, keep *os.File, err error) {
 	owner := NewOwner("objects of an operation")
 	owner.Acquired = time.Now()
 	h := newHash(format)
 	_, _ = io.WriteString(h, owner.Token)
-	path := filepath.Join(packDir, fmt.Sprintf("pack-%x", h.Sum(nil)))
-	f, err := os.OpenFile(path+KeepExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(append(owner.Encode(), '\n'))
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	path = filepath.Join(packDir, fmt.Sprintf("pack-%x", h.Sum(nil)))
+	named := false
+	if keep, err = durable.Nameless(packDir); err != nil {
+		keep, err = os.OpenFile(path+KeepExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		named = true
 	}
 	if err != nil {
-		_ = os.Remove(path + KeepExt)
-		return "", err
+		return "", nil, err
 	}
-	return path, nil
+	_, err = keep.Write(append(owner.Encode(), '\n'))
+	if err == nil && !named {
+		err = durable.Name(keep, path+KeepExt)
+	}
+	if err != nil {
+		_ = keep.Close()
+		if named {
+			_ = os.Remove(path + KeepExt)
+		}
+		return "", nil, err
+	}
+	return path, keep, nil
 }
 
 // removeUnfinished removes what was written of a pack that did not get its index. One
@@ -257,7 +270,7 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 		}
 		path := filepath.Join(dir, name)
 		l, err := ReadLock(path)
-		if err != nil || !l.valid || !l.ours || !l.gone() {
+		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.gone()) || l.torn() && !r.holdsNothing(path) {
 			continue
 		}
 		if remove {
@@ -266,9 +279,29 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 				continue
 			}
 		}
-		stale = append(stale, StaleHold{Path: path, By: fmt.Sprintf("process %d (%s)", l.PID, l.purpose)})
+		by := fmt.Sprintf("process %d (%s)", l.PID, l.purpose)
+		if l.torn() {
+			by = "a process that a power cut ended"
+		}
+		stale = append(stale, StaleHold{Path: path, By: by})
 	}
 	return stale
+}
+
+// torn reports contents that a power cut has taken, all or the end of them.
+func (l *FileLock) torn() bool {
+	return !l.valid && (len(bytes.Trim(l.Raw, "\x00")) == 0 || l.Raw[0] == '{')
+}
+
+// holdsNothing reports that no git sees the pack of a .keep, for want of an index, and
+// none is about to make it one.
+func (r *Repository) holdsNothing(path string) bool {
+	fi, err := os.Lstat(path)
+	if err != nil || time.Since(fi.ModTime()) < LockQuiet || IsOpen(path) {
+		return false
+	}
+	_, err = os.Lstat(strings.TrimSuffix(path, KeepExt) + ".idx")
+	return errors.Is(err, fs.ErrNotExist) && !r.foreignGit()
 }
 
 // gone reports that the owner is certainly over: a process of this machine, by

@@ -14,6 +14,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
 	"hash/crc32"
@@ -62,17 +63,22 @@ func (p *PackWriter) Add(o Object) error {
 		return Errorf(CodeObjectInvalid, nil, "%q is not an object id", o.OID)
 	}
 	var buf bytes.Buffer
-	size := uint64(len(o.Data))
-	b := kindNumber(o.Kind)<<4 | byte(size&15)
-	for size >>= 4; size > 0; size >>= 7 {
-		buf.WriteByte(b | 0x80)
-		b = byte(size & 0x7f)
-	}
-	buf.WriteByte(b)
+	writeEntryHead(&buf, kindNumber(o.Kind), len(o.Data))
 	if err := deflate(&buf, o.Data); err != nil {
 		return err
 	}
 	return p.addRaw(raw, buf.Bytes())
+}
+
+// writeEntryHead writes the header of an entry: what it is, and how long it is inflated.
+func writeEntryHead(w *bytes.Buffer, number byte, length int) {
+	size := uint64(length)
+	b := number<<4 | byte(size&15)
+	for size >>= 4; size > 0; size >>= 7 {
+		w.WriteByte(b | 0x80)
+		b = byte(size & 0x7f)
+	}
+	w.WriteByte(b)
 }
 
 // addRaw copies an entry that is already compressed.
@@ -143,11 +149,12 @@ func writePack(packDir, format string, mode fs.FileMode, objects []Object) (*pac
 // complete on disk. What a crash leaves the next command removes (StaleHolds).
 func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*PackWriter) error) (_ *packHold, err error) {
 	faults.Point("objects.pack.before")
-	path, err := newKeep(packDir, format)
+	path, keep, err := newKeep(packDir, format)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
+		_ = keep.Close()
 		if err != nil {
 			removeUnfinished(path)
 			_ = os.Remove(path + KeepExt)
@@ -183,14 +190,11 @@ func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*P
 	if _, err := idx.Write(index); err != nil {
 		return nil, err
 	}
-	// Side by side, the two syncs share one journal commit of the file system.
-	packDone := make(chan error, 1)
-	go func() { packDone <- seal(pack, mode) }()
-	err = seal(idx, mode)
-	if perr := <-packDone; perr != nil {
-		return nil, perr
-	}
-	if err != nil {
+	// Side by side, the syncs share one journal commit of the file system.
+	beside := make(chan error, 2)
+	go func() { beside <- seal(pack, mode) }()
+	go func() { beside <- keep.Sync() }()
+	if err = errors.Join(seal(idx, mode), <-beside, <-beside); err != nil {
 		return nil, err
 	}
 	faults.Point("objects.pack.synced")

@@ -53,16 +53,17 @@ func BadRunID(id string) string {
 		return "is a name git reserves"
 	case len(id) >= 5 && strings.EqualFold(id[len(id)-5:], ".lock"):
 		return "ends with .lock"
-	case deviceName(id):
+	case DeviceName(id):
 		return "is a reserved device name"
 	}
 	return ""
 }
 
-// deviceName matches CON, NUL.txt, com1 and the like: on Windows such a file
-// cannot exist, so the run could not be fetched there.
-func deviceName(id string) bool {
+// DeviceName matches CON, NUL.txt, com1 and the like: on Windows such a file
+// cannot exist, and writing to one goes elsewhere.
+func DeviceName(id string) bool {
 	stem, _, _ := strings.Cut(strings.ToUpper(id), ".")
+	stem = strings.TrimRight(stem, " ")
 	switch stem {
 	case "CON", "PRN", "AUX", "NUL":
 		return true

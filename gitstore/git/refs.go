@@ -208,7 +208,15 @@ func (r *Repository) ListRefs(ctx context.Context, prefix string) ([]Ref, error)
 	if !strings.HasSuffix(prefix, "/") || !SafeRefName(prefix+"x") {
 		return nil, Errorf(CodeBadRefName, nil, "%q is not a ref prefix", prefix)
 	}
-	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", prefix)
+	if refs, ok, err := r.heldRefs(ctx, prefix); ok || err != nil {
+		return refs, err
+	}
+	return r.listRefs(ctx, prefix)
+}
+
+// listRefs is ListRefs for the refs below any of the prefixes, of one git process.
+func (r *Repository) listRefs(ctx context.Context, prefixes ...string) ([]Ref, error) {
+	out, err := r.Git.Run(ctx, nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)"}, prefixes...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -220,9 +228,11 @@ func (r *Repository) ListRefs(ctx context.Context, prefix string) ([]Ref, error)
 		}
 		refs = append(refs, Ref{Name: f[1], OID: OID(f[0]), Target: f[2]})
 	}
-	if r.RefFormat == "files" && sharedRef(prefix+"x") {
-		if refs, err = r.addUnlisted(prefix, refs); err != nil {
-			return nil, err
+	for _, prefix := range prefixes {
+		if r.RefFormat == "files" && sharedRef(prefix+"x") {
+			if refs, err = r.addUnlisted(prefix, refs); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return refs, nil
@@ -306,6 +316,7 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 	if in.Len() == 0 {
 		return nil
 	}
+	defer r.ForgetRefs()
 	faults.Point("refs.update.before")
 	mark, done := r.LockingGit("moving a ref", r.RefLocks(updates))
 	_, err := mark(r.Git).Run(ctx, in.Bytes(), MovingRefs(reflogMessage)...)
@@ -319,8 +330,7 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 
 // MovingRefs are the arguments of a git that moves refs as its standard input says.
 //
-// By default git does not sync refs (core.fsync, since 2.36; older ones ignore the
-// setting). Before it locks a ref it would look up the ids it is given as names of
+// Before it locks a ref git would look up the ids it is given as names of
 // refs, to warn of doubtful ones, and keep what it reads of packed-refs. A newer file
 // it tells by size, inode and second alone, so that beside git pack-refs it holds the
 // old value of a moment ago against the new one and overwrites an update (of 1,248
@@ -328,13 +338,14 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 // --no-deref: should the ref become symbolic after our check, it is replaced rather
 // than followed to a branch.
 func MovingRefs(reflogMessage string) []string {
-	return []string{"-c", "core.fsync=all", "-c", "core.warnAmbiguousRefs=false", "update-ref",
+	return []string{"-c", "core.warnAmbiguousRefs=false", "update-ref",
 		"--no-deref", "--create-reflog", "-m", ReflogLine(reflogMessage), "-z", "--stdin"}
 }
 
 // AfterMove does what is due when refs have moved: their names are made durable, and
 // the packs that were held for them are looked at once more and given free.
 func (r *Repository) AfterMove(updates []RefUpdate) error {
+	r.ForgetRefs()
 	err := r.SyncRefDirs(updates)
 	if herr := r.Reached(updates); herr != nil {
 		err = errors.Join(err, behindRefs(updates, herr))

@@ -29,6 +29,7 @@ type Repository struct {
 	ObjectStore Objects
 	personalMu  sync.Mutex
 	person      map[string]string // see personal
+	held        heldRefs          // see HoldRefs
 	Unsound     atomic.Value      // the last chain that did not hold, a *Verdict, for servers
 }
 
@@ -52,7 +53,7 @@ const (
 	ansCount
 )
 
-// Discover opens the repository that contains dir, with one git process. dir
+// Discover opens the repository that contains dir, with at most one git process. dir
 // may be below the work tree's root: the project then lives in a subdirectory.
 //
 // Errors carry the codes not_a_git_repository, bare_repository,
@@ -96,7 +97,11 @@ func discover(ctx context.Context, dir string) (*Repository, error) {
 	env := os.Environ()
 	gitDir := os.Getenv("GIT_DIR")
 	if gitDir == "" {
-		return Ask(ctx, newGit(abs, env))
+		g := newGit(abs, env)
+		if ans, ok := lookUp(abs, env); ok && g.BinErr == nil {
+			return newRepository(g, ans)
+		}
+		return Ask(ctx, g)
 	}
 	// Git resolves these against its own working directory, ours is the
 	// project directory: pin them down first.

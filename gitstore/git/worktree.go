@@ -204,12 +204,7 @@ func (r *Repository) DiffNames(ctx context.Context, base OID) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for n := range bytes.SplitSeq(out, []byte{0}) {
-		if len(n) > 0 {
-			names = append(names, string(n))
-		}
-	}
+	names := nulNames(out)
 	slices.Sort(names)
 	return slices.Compact(names), nil // a path in conflict is listed twice
 }
@@ -294,11 +289,5 @@ func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if len(name) > 0 {
-			names = append(names, string(name))
-		}
-	}
-	return names, nil
+	return nulNames(out), nil
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -314,7 +314,7 @@ func (c *Canary) governedNames() []trial {
 			do:    c.commit(c.file(f[1], "{}\n")),
 		})
 	}
-	tasks := string(protocol.RenderHumanTasks(nil, nil, nil)) // of no run's recording
+	tasks := string(ledger.RenderHumanTasks(nil, nil, nil)) // of no run's recording
 	return append(out, trial{
 		act:   "HUMAN_TASKS.md is filled in",
 		guard: PreCommit,

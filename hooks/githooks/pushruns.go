@@ -67,14 +67,15 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 }
 
 func (g *guarded) wantsRuns() (int, error) {
-	out, err := g.repo.Git.Run(g.ctx, nil, "config", "--get", "agentxchain.pushRuns")
-	switch {
-	case exitStatus(err) == 1:
-		return pushRunsNot, nil
-	case err != nil:
+	list, err := g.repo.Config(g.ctx)
+	if err != nil {
 		return pushRunsNot, err
 	}
-	switch v := strings.TrimSpace(string(out)); {
+	v, set := list.Last("agentxchain.pushRuns")
+	if !set {
+		return pushRunsNot, nil
+	}
+	switch v = strings.TrimSpace(v); {
 	case strings.EqualFold(v, "require"):
 		return pushRunsRequired, nil
 	case isFalse(v):

@@ -191,8 +191,23 @@ func (g *guarded) archiveMoved(m move) error {
 		return err
 	}
 	after, err := archive.Read(g.ctx, g.repo, m.new)
-	if err == nil && !before.Merge(after).Equal(after) {
+	if err != nil {
+		return err
+	}
+	if !before.Merge(after).Equal(after) {
 		lost("archived runs would be missing from the list")
+	}
+	had, err := archive.SaidAt(g.ctx, g.repo, m.old)
+	if err != nil {
+		return err
+	}
+	has, err := archive.SaidAt(g.ctx, g.repo, m.new)
+	if err != nil {
+		return err
+	}
+	all, err := archive.HoldsSaid(g.ctx, g.repo, has, had)
+	if err == nil && !all {
+		lost("what witnesses signed of archived runs would be gone")
 	}
 	return err
 }

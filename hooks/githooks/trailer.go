@@ -41,7 +41,8 @@ func (g *guarded) prepareCommitMsg() error {
 	if len(g.inv.Args) == 0 {
 		return refuse(wire.CodeInvalidArgument, "git named no file with the message")
 	}
-	if len(g.inv.Args) > 1 && (g.inv.Args[1] == "merge" || g.inv.Args[1] == "squash" || g.inv.Args[1] == "commit") {
+	switch g.messageSource() {
+	case "merge", "squash", "commit":
 		return nil
 	}
 	path := g.messagePath()
@@ -62,6 +63,15 @@ func (g *guarded) prepareCommitMsg() error {
 	}
 	_, err = g.repo.Git.Run(g.ctx, nil, append(args, path)...)
 	return err
+}
+
+// messageSource is where git has the message from, "" when it is new. The pre-commit framework passes on the file
+// alone and says the rest in the environment.
+func (g *guarded) messageSource() string {
+	if len(g.inv.Args) > 1 {
+		return g.inv.Args[1]
+	}
+	return g.inv.Getenv("PRE_COMMIT_COMMIT_MSG_SOURCE")
 }
 
 func (g *guarded) messagePath() string {

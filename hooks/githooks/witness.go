@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -188,7 +188,7 @@ func (w *witness) versions(d wire.Document) (map[git.OID]bool, error) {
 // tasks reports whether the managed sections of HUMAN_TASKS.md are as a proven run
 // recorded them.
 func (w *witness) tasks(data []byte) (bool, error) {
-	sections := protocol.ManagedTasks(data)
+	sections := ledger.ManagedTasks(data)
 	if sections == "" {
 		return true, nil
 	}
@@ -201,7 +201,7 @@ func (w *witness) tasks(data []byte) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if protocol.ManagedTasks(recorded) == sections {
+		if ledger.ManagedTasks(recorded) == sections {
 			return true, nil
 		}
 	}

@@ -8,13 +8,14 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 func newAbandonCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "abandon", Category: categoryRun, Usage: "end the run for good",
+		Name: "abandon", Category: shared.CategoryRun, Usage: "end the run for good",
 		Description: "Active turns are dropped; what they had staged is kept. A gate that waits and open requests to people " +
 			"are closed. The run's record stays, and assign --new-run starts another. While the process of a turn is at work, " +
 			"and inside a dispatched turn, it is refused.",
@@ -22,7 +23,7 @@ func newAbandonCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded, and required"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			return runAbandon(c.Context, f, c.String("reason"))
@@ -31,23 +32,23 @@ func newAbandonCommand(f *term.Factory) *ucli.Command {
 }
 
 func runAbandon(ctx context.Context, f *term.Factory, reason string) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.Abandon(ctx, reason)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	payload := donePayload(&out.Done)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("from_status", string(out.Result.From))
 	payload.Set("reason", out.Result.Reason)
 	payload.Set("gate_id", ojson.OrNull(out.Result.Gate))
 	payload.Set("dropped_turns", out.Result.Dropped)
-	n := next(ctx, r)
-	payload.Set("next_action", nextObject(n))
+	n := r.Next(ctx)
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Run %s is abandoned. Its record stays.\n\n", p.Bold(term.OneLine(out.Run)))
 		p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
@@ -57,8 +58,8 @@ func runAbandon(ctx context.Context, f *term.Factory, reason string) error {
 		if out.Result.Gate != "" {
 			p.Field("Gate", "%s waits no more", term.OneLine(out.Result.Gate))
 		}
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

@@ -7,9 +7,11 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -23,18 +25,18 @@ type acceptOptions struct {
 
 func newAcceptCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "accept", Aliases: []string{"accept-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
+		Name: "accept", Aliases: []string{"accept-turn"}, Category: shared.CategoryRun, ArgsUsage: "[TURN]",
 		Usage:       "validate, record and gate the staged result of a turn",
 		Description: "A result that does not hold is refused with every reason, the turn stays, and no file of yours is touched.",
 		Flags: []ucli.Flag{
-			turnFlag(),
+			shared.TurnFlag(),
 			term.NewChoiceFlag("resolution", "how to treat a file conflict: `MODE`", "standard", "standard", "human_merge"),
 			&ucli.StringFlag{Name: "normalize-artifact-type", Usage: "treat an empty workspace artifact as `TYPE`; only review is supported"},
 			&ucli.BoolFlag{Name: "checkpoint", Usage: "commit the turn's files afterwards"},
 			&ucli.BoolFlag{Name: "normalize-staged-result", Usage: "accepted for habit's sake: results are always normalised", Hidden: true},
 		},
 		Action: func(c *ucli.Context) error {
-			turn, err := one(c, "turn", "turn")
+			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
@@ -44,28 +46,28 @@ func newAcceptCommand(f *term.Factory) *ucli.Command {
 }
 
 func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	var a *runner.Accepted
-	err = trusting(ctx, f, r, func() (err error) {
+	err = shared.Trusting(ctx, f, r, func() (err error) {
 		a, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: o.Turn, Resolution: o.Resolution, NormalizeArtifact: o.Normalize})
 		return err
 	})
-	tellNotices(f, a.Notices)
+	shared.TellNotices(f, a.Notices)
 	if err != nil {
 		if a.Result != nil {
-			printWarnings(f, a.Result.Warnings)
-			payload := donePayload(&a.Done)
+			shared.PrintWarnings(f, a.Result.Warnings)
+			payload := shared.DonePayload(&a.Done)
 			payload.Set("repairs", result.Repairs(a.Result.Repairs))
-			payload.Set("turn", turnObject(a.Result.Turn))
+			payload.Set("turn", shared.TurnObject(a.Result.Turn))
 			payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
-			payload.Set("next_action", nextObject(next(ctx, r)))
+			payload.Set("next_action", shared.NextObject(r.Next(ctx)))
 			f.Out.Emit(payload, nil)
 		}
-		return listed(f, err)
+		return shared.Listed(f, err)
 	}
 	var saved *runner.Checkpointed
 	if o.Checkpoint {
@@ -73,9 +75,9 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 			return err
 		}
 	}
-	printWarnings(f, a.Result.Warnings)
-	n := next(ctx, r)
-	payload := donePayload(&a.Done)
+	shared.PrintWarnings(f, a.Result.Warnings)
+	n := r.Next(ctx)
+	payload := shared.DonePayload(&a.Done)
 	payload.Set("turn", acceptedTurn(a.Result))
 	payload.Set("turn_id", a.Result.Turn.TurnID)
 	payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
@@ -89,8 +91,8 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	if saved != nil {
 		payload.Set("checkpoint", ojson.OrNull(saved.Commit))
 	}
-	payload.Set("delegated", delegatedRows(a.State))
-	payload.Set("next_action", nextObject(n))
+	payload.Set("delegated", shared.DelegatedRows(a.State))
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) { printAccepted(p, a, saved, n) })
 	return nil
 }
@@ -98,7 +100,7 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 // acceptedTurn is the turn as acceptance left it: what an earlier refusal noted
 // in it no longer holds.
 func acceptedTurn(res *protocol.AcceptResult) *ojson.Object {
-	o := turnObject(res.Turn)
+	o := shared.TurnObject(res.Turn)
 	o.Set("status", res.Entry.String("status"))
 	o.Delete("failed_at")
 	o.Delete("failure_reason")
@@ -110,7 +112,10 @@ func printAccepted(p *term.Printer, a *runner.Accepted, saved *runner.Checkpoint
 	p.Printf("Turn %s of %s is accepted (%s).\n\n", p.Bold(a.Result.Turn.TurnID), p.Bold(term.OneLine(e.String("role"))), term.OneLine(e.String("status")))
 	p.Field("Summary", "%s", term.OneLine(e.String("summary")))
 	if files := e.Strings("files_changed"); len(files) > 0 {
-		p.Field("Files", "%s", term.OneLine(joinComma(files)))
+		p.Field("Files", "%s", term.OneLine(term.JoinComma(files)))
+	}
+	for _, b := range e.Object("observed_artifact").Objects("pulled") {
+		p.Field("Pulled", "%s", term.OneLine(pulledText(b)))
 	}
 	for _, d := range e.Objects("decisions") {
 		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
@@ -124,21 +129,30 @@ func printAccepted(p *term.Printer, a *runner.Accepted, saved *runner.Checkpoint
 	if g := a.Result.Gate; g != nil && (g.GateID != nil || len(g.Reasons) > 0) {
 		printGateOutcome(p, g, a.State)
 	}
-	printDelegated(p, a.State)
-	printWhere(p, &a.Done)
-	printNext(p, n)
+	shared.PrintDelegated(p, a.State)
+	shared.PrintWhere(p, &a.Done)
+	shared.PrintNext(p, n)
+}
+
+// pulledText says what a branch brought during the turn.
+func pulledText(b *ojson.Object) string {
+	n := term.Counted(len(b.Objects("commits")), "commit")
+	if b.Bool("more") {
+		n = "more than " + n
+	}
+	return n + " of " + b.String("remote") + "/" + b.String("branch") + ", not the turn's: " + wire.ListSome(b.Strings("files"), 5)
 }
 
 // printGateOutcome says in one line what a gate evaluation led to, then why.
-func printGateOutcome(p *term.Printer, g *protocol.GateResult, s *run.State) {
+func printGateOutcome(p *term.Printer, g *gates.Result, s *run.State) {
 	gate := "(none)"
 	if g.GateID != nil {
 		gate = term.OneLine(*g.GateID)
 	}
 	switch g.Action {
-	case protocol.ActionAdvance, protocol.ActionComplete:
+	case gates.ActionAdvance, gates.ActionComplete:
 		p.Field("Gate", "%s %s", gate, p.Green("passed"))
-	case protocol.ActionAwaitHuman:
+	case gates.ActionAwaitHuman:
 		if s.Status == wire.StatusPaused {
 			p.Field("Gate", "%s %s", gate, p.Yellow("waits for a person"))
 		} else {

@@ -13,6 +13,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/agenttext"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/personfile"
@@ -26,7 +27,7 @@ type agentsOptions struct{ Check, Remove bool }
 func newAgentsCommand(f *term.Factory) *ucli.Command {
 	o := agentsOptions{}
 	return &ucli.Command{
-		Name: "agents", Category: categoryStart, Usage: "tell agents what a governed repository is",
+		Name: "agents", Category: shared.CategoryStart, Usage: "tell agents what a governed repository is",
 		Subcommands: []*ucli.Command{{
 			Name: "install", ArgsUsage: "[FILE...]", Usage: "write the text for agents into AGENTS.md, between two markers",
 			Description: "The text says what a turn is, which commands an agent may run and which belong to a person. Without FILE it goes into AGENTS.md " +
@@ -49,7 +50,7 @@ type agentsChange struct {
 }
 
 func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o agentsOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -26,7 +27,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 		usage = "pass the phase gate that waits for a person"
 	}
 	return &ucli.Command{
-		Name: name, Category: categoryRun, Usage: usage, Hidden: completion != nil,
+		Name: name, Category: shared.CategoryRun, Usage: usage, Hidden: completion != nil,
 		Description: "At a terminal it shows what the answer is about and asks: yes, no, the documents' changes, the open objections, " +
 			"or quit, which ends with exit status 1 and leaves the gate waiting. " +
 			"Without a terminal, and with --yes, nothing is asked and the gate is approved. " +
@@ -48,7 +49,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			switch {
@@ -104,7 +105,7 @@ func alone(c *ucli.Context, flag string, others ...string) error {
 }
 
 func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, yes bool) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		// Documents that were mended since the gate failed make it wait now.
 		if v, verr := r.View(ctx); verr == nil && r.GateMended(v) {
 			if _, err := r.RetryGate(ctx); err != nil {
-				return listed(f, err)
+				return shared.Listed(f, err)
 			}
 		}
 	}
@@ -134,7 +135,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		}
 	}
 	var out *runner.Approved
-	err = trusting(ctx, f, r, func() (err error) {
+	err = shared.Trusting(ctx, f, r, func() (err error) {
 		out, err = r.Approve(ctx, o)
 		return err
 	})
@@ -151,17 +152,17 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		}
 		if agreed {
 			o.AllowActions = true
-			err = trusting(ctx, f, r, func() (err error) {
+			err = shared.Trusting(ctx, f, r, func() (err error) {
 				out, err = r.Approve(ctx, o)
 				return err
 			})
 		}
 	}
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
-		return listed(f, err)
+		return shared.Listed(f, err)
 	}
-	payload := donePayload(&out.Done)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("dry_run", out.DryRun)
 	payload.Set("gate_type", out.Result.GateType)
 	payload.Set("gate_id", out.Result.Gate)
@@ -170,13 +171,13 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	payload.Set("gate_actions", actionRows(out.Actions))
 	passed := out.Result.Passed || out.DryRun
 	payload.Set("passed", out.Result.Passed)
-	payload.Set("votes", voteRows(out.Result.Votes))
+	payload.Set("votes", shared.VoteRows(out.Result.Votes))
 	payload.Set("votes_needed", out.Result.Needed)
-	payload.Set("votes_dropped", voteRows(out.Result.Dropped))
+	payload.Set("votes_dropped", shared.VoteRows(out.Result.Dropped))
 	payload.Set("signed_documents", wire.NonNil(out.Signed))
 	payload.Set("sign_off_commit", ojson.OrNull(out.Commit))
-	n := next(ctx, r)
-	payload.Set("next_action", nextObject(n))
+	n := r.Next(ctx)
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		verb := "is approved"
 		if out.DryRun {
@@ -197,20 +198,20 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 			}
 		}
 		for _, v := range out.Result.Votes {
-			p.Field("Approved by", "%s", term.OneLine(voteText(v)))
+			p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
 		}
 		for _, v := range out.Result.Dropped {
 			p.Field("No longer", "%s: what they approved has changed since", term.OneLine(v.Principal))
 		}
 		if t := out.Transition; t != nil && out.Result.To == "" && len(t.Index.BlockingObjections()) > 0 {
 			ids := t.Index.BlockingObjections()
-			p.Field("Objections", "%s", p.Yellow("blocking and open: "+term.OneLine(joinComma(ids))))
+			p.Field("Objections", "%s", p.Yellow("blocking and open: "+term.OneLine(term.JoinComma(ids))))
 		}
 		for _, path := range out.Signed {
 			p.Field("Signed", "%s", term.OneLine(path))
 		}
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

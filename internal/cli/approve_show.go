@@ -5,19 +5,21 @@ package cli
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func runApproveShow(ctx context.Context, f *term.Factory) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -86,8 +88,8 @@ func pendingGateObject(g *runner.PendingGate) *ojson.Object {
 		"more_files", g.MoreFiles,
 		"checkpoint_sha", ojson.OrNull(g.Checkpoint),
 		"gate_actions", actionRows(g.Actions),
-		"approvals", voteRows(g.Approvals),
-		"authority", ruleObject(g.Rule),
+		"approvals", shared.VoteRows(g.Approvals),
+		"authority", shared.RuleObject(g.Rule),
 		"signs", wire.NonNil(g.Signs),
 		"notes", noteRows(g.Result.Warnings),
 		"yes", g.Yes,
@@ -124,7 +126,7 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 	if g.BlockedOn != "" {
 		p.Field("Blocked on", "%s", p.Red(term.OneLine(g.BlockedOn)))
 	}
-	if g.Result.Action == protocol.ActionGateFailed {
+	if g.Result.Action == gates.ActionGateFailed {
 		p.Field("Evidence", "%s", p.Red("the gate does not hold on the files of now"))
 	} else {
 		p.Field("Evidence", "%s", p.Green("the gate holds on the files of now"))
@@ -158,13 +160,13 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 		shown := g.Changed[:min(len(g.Changed), 5)]
 		more := ""
 		if n > len(shown) {
-			more = " and " + itoa(n-len(shown)) + " more"
+			more = " and " + strconv.Itoa(n-len(shown)) + " more"
 		}
 		p.Field("Turn changed", "%s: %s%s",
 			text.Count(n, "file", "files"), term.OneLine(strings.Join(shown, ", ")), more)
 	}
 	if n := len(g.Objections); n > 0 {
-		p.Field("Objections", "%s", p.Yellow(itoa(n)+" open"))
+		p.Field("Objections", "%s", p.Yellow(strconv.Itoa(n)+" open"))
 	} else {
 		p.Field("Objections", "none open")
 	}
@@ -172,10 +174,10 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 		p.Field("Action", "%s", term.OneLine(a.Run))
 	}
 	if g.Rule != nil {
-		p.Field("Decided by", "%s", term.OneLine(approversText(g.Rule)))
+		p.Field("Decided by", "%s", term.OneLine(shared.ApproversText(g.Rule)))
 	}
 	for _, v := range g.Approvals {
-		p.Field("Approved by", "%s", term.OneLine(voteText(v)))
+		p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
 	}
 	p.Field("Yes", "%s", term.OneLine(g.Yes))
 	p.Field("No", "%s", term.OneLine(g.No))
@@ -202,7 +204,7 @@ func lineCounts(d *runner.GateDocument) string {
 	case d.Added < 0 || d.Removed < 0:
 		return "changed"
 	}
-	return "+" + itoa(d.Added) + " -" + itoa(d.Removed)
+	return "+" + strconv.Itoa(d.Added) + " -" + strconv.Itoa(d.Removed)
 }
 
 func printObjections(p *term.Printer, g *runner.PendingGate) {

@@ -5,9 +5,10 @@ package cli
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -18,31 +19,31 @@ func runApproveTo(ctx context.Context, f *term.Factory, to string, o runner.Appr
 	if err != nil {
 		return err
 	}
-	if err := outputPlace(path, false); err != nil {
+	if err := shared.OutputPlace(path, false); err != nil {
 		return err
 	}
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	o.StatementOnly = true
 	var out *runner.Approved
-	err = trusting(ctx, f, r, func() (err error) {
+	err = shared.Trusting(ctx, f, r, func() (err error) {
 		out, err = r.Approve(ctx, o)
 		return err
 	})
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
-		return listed(f, err)
+		return shared.Listed(f, err)
 	}
-	if err := saveFile(path, out.Statement, false); err != nil {
+	if err := shared.SaveFile(path, out.Statement, false); err != nil {
 		return err
 	}
 	payload := ojson.NewObject(
 		"gate_type", out.Result.GateType,
 		"gate_id", out.Result.Gate,
-		"statement", "sha256:"+protocol.NewBlob(out.Statement).Digest,
+		"statement", "sha256:"+evidence.NewBlob(out.Statement).Digest,
 		"path", path,
 	)
 	f.Out.Emit(payload, func(p *term.Printer) {

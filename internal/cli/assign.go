@@ -4,10 +4,10 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -24,7 +24,7 @@ type assignOptions struct {
 
 func newAssignCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "assign", Aliases: []string{"resume"}, Category: categoryRun, ArgsUsage: "[ROLE]",
+		Name: "assign", Aliases: []string{"resume"}, Category: shared.CategoryRun, ArgsUsage: "[ROLE]",
 		Usage: "give a role its next turn (starts the run when there is none)",
 		Description: "Without ROLE the next role follows from delegations, the last turn's proposal and the phase. " +
 			"At a gate that waits for a person a named role of the phase takes the request back and works on. " +
@@ -35,7 +35,7 @@ func newAssignCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
 		},
 		Action: func(c *ucli.Context) error {
-			role, err := one(c, "role", "role")
+			role, err := shared.One(c, "role", "role")
 			if err != nil {
 				return err
 			}
@@ -45,26 +45,26 @@ func newAssignCommand(f *term.Factory) *ucli.Command {
 }
 
 func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	var a *runner.Assigned
-	err = trusting(ctx, f, r, func() (err error) {
+	err = shared.Trusting(ctx, f, r, func() (err error) {
 		a, err = r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun, NoIntent: o.NoIntent, Leave: true})
 		return err
 	})
 	if a != nil {
-		tellNotices(f, a.Notices)
+		shared.TellNotices(f, a.Notices)
 	}
 	if err != nil {
 		return err
 	}
-	printWarnings(f, a.Warnings)
-	payload := donePayload(&a.Done)
+	shared.PrintWarnings(f, a.Warnings)
+	payload := shared.DonePayload(&a.Done)
 	payload.Set("started_run", a.Started)
-	payload.Set("turn", turnObject(a.Turn))
+	payload.Set("turn", shared.TurnObject(a.Turn))
 	payload.Set("turn_id", a.Turn.TurnID)
 	payload.Set("role", a.Turn.AssignedRole)
 	payload.Set("staging_path", wire.StagingPath(a.Turn.TurnID))
@@ -72,11 +72,11 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	payload.Set("warnings", wire.NonNil(a.Warnings))
 	payload.Set("result_template", a.Template)
 	n, auto := &protocol.NextAction{Command: "git agentxchain accept " + a.Turn.TurnID, Reason: "once the result is staged at " + wire.StagingPath(a.Turn.TurnID)}, false
-	if by := next(ctx, r); by != nil && by.Command == "git agentxchain step "+a.Turn.TurnID {
+	if by := r.Next(ctx); by != nil && by.Command == "git agentxchain step "+a.Turn.TurnID {
 		n, auto = by, true
 	}
 	payload.Set("left_gate", ojson.OrNull(a.Left))
-	payload.Set("next_action", nextObject(n))
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if a.Started {
 			p.Printf("Run %s has started.\n", p.Bold(a.Run))
@@ -87,7 +87,7 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 		p.Printf("Turn %s is assigned to %s.\n\n", p.Bold(a.Turn.TurnID), p.Bold(term.OneLine(a.Turn.AssignedRole)))
 		printDispatched(p, f, a.Turn)
 		if auto {
-			printNext(p, n)
+			shared.PrintNext(p, n)
 			return
 		}
 		p.Field("Next", "do the work, write the result with %s, then: %s", p.Bold("git agentxchain turn edit"), p.Bold("git agentxchain accept"))
@@ -103,6 +103,3 @@ func printDispatched(p *term.Printer, f *term.Factory, t *run.Turn) {
 		p.Field("Deadline", "%s", p.Ago(at))
 	}
 }
-
-func joinComma(s []string) string { return strings.Join(s, ", ") }
-func joinArrow(s []string) string { return strings.Join(s, " -> ") }

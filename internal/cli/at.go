@@ -10,13 +10,14 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func newAtCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "at", Category: categoryLook, ArgsUsage: "OP COMMAND...", Usage: "look the run up as of an operation",
+		Name: "at", Category: shared.CategoryLook, ArgsUsage: "OP COMMAND...", Usage: "look the run up as of an operation",
 		Description: "COMMAND is any command that looks (status, gate, history, decisions, show, explain, log and others) with its flags. It is " +
 			"answered from the record alone, in any clone that has it, as it would have been right after OP; the clock stands at that moment. " +
 			"Commands that change anything are refused.",
@@ -70,7 +71,7 @@ func looks(words []string) error {
 	if top.Name == "at" {
 		return term.UsageErrorf("at looks from one operation only")
 	}
-	if top.Category != categoryLook && !slices.Contains(lookers, top.Name) || slices.Contains(doers, term.PathName(path)) {
+	if top.Category != shared.CategoryLook && !slices.Contains(lookers, top.Name) || slices.Contains(doers, term.PathName(path)) {
 		return term.UsageErrorf("at only looks, and %s does more", term.PathName(path))
 	}
 	for _, w := range words {

@@ -5,34 +5,22 @@ package cli
 import (
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/conform"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/guards"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/look"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/multi"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/neighbours"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/prove"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/travel"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/whatif"
 )
-
-// Categories in the order help shows them.
-const (
-	categoryStart      = "start"
-	categoryRun        = "run"
-	categoryLook       = "look"
-	categoryTrust      = "trust"
-	categoryMove       = "move"
-	categoryMulti      = "many repositories"
-	categoryProve      = "prove"
-	categoryNeighbours = "neighbours"
-	categoryView       = "view"
-	categoryShell      = "shell"
-)
-
-func categories() []string {
-	return []string{
-		categoryStart, categoryRun, categoryLook, categoryTrust, categoryMove,
-		categoryMulti, categoryProve, categoryNeighbours, categoryView, categoryShell,
-	}
-}
 
 // program is git agentxchain.
 func program() term.Program {
 	return term.Program{
-		Groups:   categories(),
+		Groups:   shared.Categories(),
 		Commands: newCommands,
 		Rewrites: commandRewrites(),
 		Examples: examples,
@@ -59,12 +47,12 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newApproveCommand(f, "approve", nil),
 		newApproveCommand(f, "approve-transition", &no),
 		newApproveCommand(f, "approve-completion", &yes),
-		newApprovalsCommand(f),
-		newAttestCommand(f),
+		prove.NewApprovalsCommand(f),
+		prove.NewAttestCommand(f),
 		newConfirmCommand(f),
 		newEscalateCommand(f),
 		newAbandonCommand(f),
-		newClaimCommand(f),
+		travel.NewClaimCommand(f),
 		newUnblockCommand(f),
 		newReconcileCommand(f),
 		newCheckpointCommand(f),
@@ -72,54 +60,55 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newProposalCommand(f),
 		newInjectCommand(f),
 		newIntakeCommand(f),
-		newStatusCommand(f),
-		newHistoryCommand(f),
-		newDecisionsCommand(f),
-		newEventsCommand(f),
-		newEscalationsCommand(f),
-		newLogCommand(f),
-		newShowCommand(f),
+		look.NewStatusCommand(f),
+		look.NewHistoryCommand(f),
+		look.NewDecisionsCommand(f),
+		look.NewEventsCommand(f),
+		look.NewEscalationsCommand(f),
+		look.NewLogCommand(f),
+		look.NewShowCommand(f),
 		newGateCommand(f),
 		newTurnCommand(f),
-		newWhyCommand(f),
-		newExplainCommand(f),
-		newTimelineCommand(f),
+		look.NewWhyCommand(f),
+		whatif.NewExplainCommand(f),
+		look.NewTimelineCommand(f),
 		newAtCommand(f),
-		newBlameCommand(f),
-		newWhatifCommand(f),
-		newBisectCommand(f),
-		newPolicyCommand(f),
-		newSimulateCommand(f),
+		look.NewBlameCommand(f),
+		whatif.NewWhatifCommand(f),
+		whatif.NewBisectCommand(f),
+		whatif.NewPolicyCommand(f),
+		whatif.NewSimulateCommand(f),
 		newValidateCommand(f),
-		newVerifyCommand(f),
-		newWitnessCommand(f),
+		prove.NewVerifyCommand(f),
+		prove.NewWitnessCommand(f),
 		newConfigCommand(f),
-		newHooksCommand(f),
-		newFsckCommand(f),
+		guards.NewHooksCommand(f),
+		prove.NewFsckCommand(f),
 		newRepairCommand(f),
-		newExportCommand(f),
-		newRestoreCommand(f),
-		newSyncCommand(f),
-		newConflictsCommand(f),
-		newRunsCommand(f),
-		newAuditCommand(f),
-		newReportCommand(f),
-		newDiffCommand(f),
-		newCIReportCommand(f),
+		travel.NewExportCommand(f),
+		travel.NewRestoreCommand(f),
+		travel.NewSyncCommand(f),
+		travel.NewConflictsCommand(f),
+		travel.NewRunsCommand(f),
+		prove.NewAuditCommand(f),
+		prove.NewReportCommand(f),
+		prove.NewDiffCommand(f),
+		prove.NewCIReportCommand(f),
 		newReplayCommand(f),
-		newMergeDriverCommand(f),
-		newTextconvCommand(f),
-		newMultiCommand(f),
-		newConformanceCommand(f),
-		newMonarchicCommand(f),
-		newServeCommand(f),
-		newALXCommand(f),
+		guards.NewMergeDriverCommand(f),
+		guards.NewTextconvCommand(f),
+		multi.NewCommand(f),
+		conform.NewCommand(f),
+		neighbours.NewMonarchicCommand(f),
+		neighbours.NewServeCommand(f),
+		neighbours.NewALXCommand(f),
+		neighbours.NewImportCommand(f),
 		newDashboardCommand(f),
 		newMCPCommand(f),
 		newVersionCommand(f),
-		term.HelpCommand(f, categoryShell),
-		term.CompletionCommand(f, categoryShell),
-		term.ManCommand(f, categoryShell),
+		term.HelpCommand(f, shared.CategoryShell),
+		term.CompletionCommand(f, shared.CategoryShell),
+		term.ManCommand(f, shared.CategoryShell),
 		term.CompleteCommand(f),
 	}
 }

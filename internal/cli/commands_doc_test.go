@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
@@ -34,7 +35,7 @@ func TestCommandsDocument(t *testing.T) {
 			if in == "" {
 				in = c.Name
 			}
-			if section == "" && (c.Hidden || c.Category != categoryStart && c.Category != categoryRun && c.Category != categoryLook && c.Category != categoryTrust) {
+			if section == "" && (c.Hidden || c.Category != shared.CategoryStart && c.Category != shared.CategoryRun && c.Category != shared.CategoryLook && c.Category != shared.CategoryTrust) {
 				continue
 			}
 			body, ok := sections[in]

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
@@ -166,7 +167,7 @@ func TestCommandsAreWellFormed(t *testing.T) {
 			if c.Usage == "" {
 				t.Errorf("%s%s has no usage", above, c.Name)
 			}
-			if above == "" && !c.Hidden && !slices.Contains(categories(), c.Category) {
+			if above == "" && !c.Hidden && !slices.Contains(shared.Categories(), c.Category) {
 				t.Errorf("%s has the unknown group %q", c.Name, c.Category)
 			}
 			if c.Action == nil && len(c.Subcommands) == 0 {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -22,7 +23,7 @@ func offered(f *term.Factory, kind string) (words []term.Word) {
 		words = append(words, term.Word{Text: text, About: fmt.Sprintf(format, args...)})
 	}
 	ctx := context.Background()
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -15,14 +16,14 @@ import (
 
 func newConfigCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "config", Category: categoryTrust, Usage: "the rules a run is judged by",
+		Name: "config", Category: shared.CategoryTrust, Usage: "the rules a run is judged by",
 		Description: "A run is judged by the rules that were in agentxchain.json when it began. A change of rules in the file takes effect when a person " +
 			"adopts it. Settings, such as the command of a runtime, a prompt or a webhook, take effect at once.",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "diff", Usage: "the rules in agentxchain.json that are not in force",
 				Action: func(c *ucli.Context) error {
-					if err := noArgs(c); err != nil {
+					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
 					return runConfigDiff(c.Context, f)
@@ -31,7 +32,7 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 			{
 				Name: "show", Usage: "the configuration the run is judged by",
 				Action: func(c *ucli.Context) error {
-					if err := noArgs(c); err != nil {
+					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
 					return runConfigShow(c.Context, f)
@@ -44,7 +45,7 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "adopt them without asking"},
 				}, consentFlags()...),
 				Action: func(c *ucli.Context) error {
-					if err := noArgs(c); err != nil {
+					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
 					consent, err := consentOptions(c, f)
@@ -59,7 +60,7 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 }
 
 func runConfigDiff(ctx context.Context, f *term.Factory) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func runConfigDiff(ctx context.Context, f *term.Factory) error {
 }
 
 func runConfigShow(ctx context.Context, f *term.Factory) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func runConfigShow(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	tellNotices(f, st.Notices)
+	shared.TellNotices(f, st.Notices)
 	payload := configObject(st)
 	payload.Set("config", st.InForce.Raw)
 	f.Out.Emit(payload, func(p *term.Printer) { p.Printf("%s", string(ojson.Pretty(st.InForce.Raw))) })
@@ -101,7 +102,7 @@ func runConfigShow(ctx context.Context, f *term.Factory) error {
 }
 
 func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.ConsentOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 				return err
 			}
 			if !agreed {
-				f.Out.Emit(ojson.NewObject("adopted", false, "changes", ruleRows(st.Changes)), func(p *term.Printer) {
+				f.Out.Emit(ojson.NewObject("adopted", false, "changes", shared.RuleRows(st.Changes)), func(p *term.Printer) {
 					p.Println("Nothing was adopted; the rules in force stay as they are.")
 				})
 				return nil
@@ -134,16 +135,16 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 	if err != nil {
 		return err
 	}
-	payload := donePayload(&out.Done)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("adopted", out.Result != nil)
-	payload.Set("changes", ruleRows(st.Changes))
+	payload.Set("changes", shared.RuleRows(st.Changes))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Result == nil {
 			p.Println("The rules of agentxchain.json are in force.")
 			return
 		}
-		p.Printf("Run %s is judged by the rules of agentxchain.json from now on (%s).\n", p.Bold(out.Run), counted(len(out.Result.Changes), "change"))
-		printWhere(p, &out.Done)
+		p.Printf("Run %s is judged by the rules of agentxchain.json from now on (%s).\n", p.Bold(out.Run), term.Counted(len(out.Result.Changes), "change"))
+		shared.PrintWhere(p, &out.Done)
 	})
 	return nil
 }
@@ -151,7 +152,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 // configObject is what config diff and config show print as JSON.
 func configObject(st *runner.ConfigState) *ojson.Object {
 	return ojson.NewObject("run_id", ojson.OrNull(st.Run), "rules_in_force", config.RulesDigest(st.InForce), "rules_in_file", fileRules(st),
-		"differs", len(st.Changes) > 0, "changes", ruleRows(st.Changes))
+		"differs", len(st.Changes) > 0, "changes", shared.RuleRows(st.Changes))
 }
 
 func fileRules(st *runner.ConfigState) any {
@@ -159,14 +160,6 @@ func fileRules(st *runner.ConfigState) any {
 		return nil
 	}
 	return config.RulesDigest(st.Working)
-}
-
-func ruleRows(changes []config.RuleChange) []*ojson.Object {
-	rows := []*ojson.Object{}
-	for _, c := range changes {
-		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", ojson.OrNull(c.Before), "after", ojson.OrNull(c.After), "weakens", c.Weakens))
-	}
-	return rows
 }
 
 // ruleLines shows changes of rules to a person, one line each.

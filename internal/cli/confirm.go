@@ -7,9 +7,9 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -22,7 +22,7 @@ type confirmOptions struct {
 
 func newConfirmCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "confirm", Category: categoryRun, Usage: "answer for what another tool or a restore passed",
+		Name: "confirm", Category: shared.CategoryRun, Usage: "answer for what another tool or a restore passed",
 		Description: "Work of the reference CLI, restored files and files taken up with repair --accept-working cannot be computed again from the record. " +
 			"Gates they passed, approvals, lifted blocks and completions count when a person has confirmed them, all at once; until then nothing is built on them. " +
 			"Who confirmed what, and up to which operation, is recorded. An agent inside a dispatched turn is refused.",
@@ -32,7 +32,7 @@ func newConfirmCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			consent, err := consentOptions(c, f)
@@ -50,7 +50,7 @@ func newConfirmCommand(f *term.Factory) *ucli.Command {
 }
 
 func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 		return err
 	}
 	if o.Show {
-		tellNotices(f, v.Notices)
-		f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "claims", claimObjects(v.Open)), func(p *term.Printer) {
+		shared.TellNotices(f, v.Notices)
+		f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "claims", shared.ClaimObjects(v.Open)), func(p *term.Printer) {
 			if len(v.Open) == 0 {
 				p.Printf("Nothing waits for confirmation.\n")
 				return
@@ -87,21 +87,21 @@ func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 		opt.Shown = v.Open
 	}
 	out, err := r.Confirm(ctx, opt)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	payload := donePayload(&out.Done)
-	payload.Set("claims", claimObjects(out.Claims))
+	payload := shared.DonePayload(&out.Done)
+	payload.Set("claims", shared.ClaimObjects(out.Claims))
 	payload.Set("upto", string(out.Upto))
-	n := next(ctx, r)
-	payload.Set("next_action", nextObject(n))
+	n := r.Next(ctx)
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Confirmed, up to operation %s:\n", p.Yellow(out.Upto.Short()))
 		printClaims(p, out.Claims)
 		p.Println()
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }
@@ -117,15 +117,4 @@ func printClaims(p *term.Printer, claims []runner.Claim) {
 	for _, c := range claims {
 		p.Printf("  %s\n", term.OneLine(claimLine(c)))
 	}
-}
-
-func claimObjects(claims []runner.Claim) []*ojson.Object {
-	out := []*ojson.Object{}
-	for _, c := range claims {
-		o := ojson.Marshal(&c.Claim)
-		o.Set("text", protocol.Claim.String(c.Claim))
-		o.Set("op", ojson.OrNull(string(c.Op)))
-		out = append(out, o)
-	}
-	return out
 }

@@ -5,11 +5,9 @@ package cli
 import (
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -31,59 +29,11 @@ func consentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, er
 		return o, term.UsageErrorf("--expires is a time such as 8h, for the statement that --sign makes")
 	}
 	for _, name := range c.StringSlice("statement") {
-		data, err := readInput(f, "the statement", name, protocol.MaxStatementBytes)
+		data, err := shared.ReadInput(f, "the statement", name, protocol.MaxStatementBytes)
 		if err != nil {
 			return o, err
 		}
 		o.Statements = append(o.Statements, data)
 	}
 	return o, nil
-}
-
-func voteRows(votes []*run.Vote) []*ojson.Object {
-	out := make([]*ojson.Object, len(votes))
-	for i, v := range votes {
-		out[i] = ojson.Marshal(v)
-	}
-	return out
-}
-
-// approversText says whose approval counts.
-func approversText(r *config.GateRule) string {
-	text := r.People()
-	if r.Threshold > 1 {
-		text = itoa(r.Threshold) + " of " + text
-	}
-	if r.Signed {
-		text += ", signed"
-	}
-	if r.NotAuthor {
-		text += ", not by who made the change"
-	}
-	return text
-}
-
-func ruleObject(r *config.GateRule) any {
-	if r == nil {
-		return nil
-	}
-	return ojson.NewObject(
-		"by", r.Group,
-		"principals", r.Principals,
-		"threshold", r.Threshold,
-		"signed", r.Signed,
-		"not_author", r.NotAuthor,
-	)
-}
-
-// voteText is one approval in words.
-func voteText(v *run.Vote) string {
-	text := v.Principal
-	if v.Name != "" {
-		text = v.Name + " <" + v.Principal + ">"
-	}
-	if v.Statement != "" {
-		return text + ", signed with " + v.KeyID
-	}
-	return text + ", unsigned"
 }

@@ -15,6 +15,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/dashboard"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
@@ -42,7 +43,7 @@ func dashboardPortFlag() *ucli.IntFlag {
 
 func newDashboardCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "dashboard", Category: categoryView, Usage: "see the run in a browser",
+		Name: "dashboard", Category: shared.CategoryView, Usage: "see the run in a browser",
 		Description: "A read-only view of the run, of the initiative, or of both: where it stands, who is waited for, what was decided, whether anything is wrong. " +
 			"It listens on this machine only, lets in holders of the token in the printed address, follows every change within a second, and changes nothing; with --allow-approve a person can approve a gate there, and the approval is signed. ^C ends it.",
 		Flags: []ucli.Flag{
@@ -55,14 +56,14 @@ func newDashboardCommand(f *term.Factory) *ucli.Command {
 			Name: "stop", Usage: "end the dashboard of this project",
 			Description: "Ends the process the session files name, once it has proven to be the dashboard; what a crashed one left is removed. Without a dashboard nothing is done.",
 			Action: func(c *ucli.Context) error {
-				if err := noArgs(c); err != nil {
+				if err := shared.NoArgs(c); err != nil {
 					return err
 				}
 				return runDashboardStop(c.Context, f)
 			},
 		}},
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			port, err := portOf(c)
@@ -241,7 +242,7 @@ func runDashboardStop(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	if r, err := openRunner(ctx, f); err == nil {
+	if r, err := shared.Open(ctx, f); err == nil {
 		if _, serr := os.Stat(dir + "/" + dashboard.SessionFile); serr != nil {
 			dir = r.Record().Dir()
 		}

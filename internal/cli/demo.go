@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -18,11 +19,11 @@ import (
 
 func newDemoCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "demo", Category: categoryStart, Usage: "play a whole governed run in a scratch repository",
+		Name: "demo", Category: shared.CategoryStart, Usage: "play a whole governed run in a scratch repository",
 		Description: "Planning, implementation and qa with scripted participants that really edit files: a refused result and its retry, a gate that fails and then passes, approvals by a person, completion, fsck with replay. Nothing is left behind unless --keep is given.",
 		Flags:       []ucli.Flag{&ucli.BoolFlag{Name: "keep", Usage: "keep the scratch repository and print where it is"}},
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			return runDemo(c.Context, f, c.Bool("keep"))
@@ -73,7 +74,7 @@ func runDemo(ctx context.Context, f *term.Factory, keep bool) (err error) {
 		payload.Set("directory", dir)
 	}
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("\nRun %s completed: %s accepted, %s in its chain.\n", p.Bold(out.Run), counted(out.Accepted, "turn"), counted(out.Ops, "operation"))
+		p.Printf("\nRun %s completed: %s accepted, %s in its chain.\n", p.Bold(out.Run), term.Counted(out.Accepted, "turn"), term.Counted(out.Ops, "operation"))
 		if keep {
 			p.Printf("It is kept in %s; try there:\n  git agentxchain status\n  git agentxchain log\n  git agentxchain history\n", dir)
 		}

@@ -5,13 +5,14 @@ package cli
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func runDeny(ctx context.Context, f *term.Factory, reason string) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -21,23 +22,23 @@ func runDeny(ctx context.Context, f *term.Factory, reason string) error {
 
 func denyWith(ctx context.Context, f *term.Factory, r *runner.Runner, reason string) error {
 	out, err := r.Deny(ctx, reason)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	payload := donePayload(&out.Done)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("gate_type", out.Result.GateType)
 	payload.Set("gate_id", out.Result.Gate)
 	payload.Set("from", ojson.OrNull(out.Result.From))
 	payload.Set("to", ojson.OrNull(out.Result.To))
 	payload.Set("reason", out.Result.Reason)
-	n := next(ctx, r)
-	payload.Set("next_action", nextObject(n))
+	n := r.Next(ctx)
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Gate %s is denied: the run goes on in phase %s.\n\n", p.Bold(term.OneLine(out.Result.Gate)), term.OneLine(out.Result.From))
 		p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
@@ -18,7 +18,7 @@ import (
 
 func newDoctorCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "doctor", Category: categoryStart, Usage: "check git, configuration, run and checkout, each finding with its fix",
+		Name: "doctor", Category: shared.CategoryStart, Usage: "check git, configuration, run and checkout, each finding with its fix",
 		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what cannot lose work: it removes a lock whose owner is proven dead, " +
 			"adds missing lines to .gitignore, and lets working files and recorded run settle as every changing command does first. No other file is deleted. " +
 			"Runtimes are looked at without using them, and known agents are asked for their version; --online tries those that are trusted here. No agent is asked for work.",
@@ -30,7 +30,7 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "add-signer", Usage: "with --signing: let the key speak for your address in .agentxchain/allowed_signers"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			if c.Bool("signing") {
@@ -51,7 +51,7 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 }
 
 func runDoctor(ctx context.Context, f *term.Factory, opt runner.ExamineOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,10 @@ func printExamination(p *term.Printer, ex *runner.Examination, count map[string]
 	p.Println()
 	switch e, w := count[runner.LevelError], count[runner.LevelWarning]; {
 	case e > 0:
-		p.Printf("%s, %s: a run cannot go on like this.\n", p.Red(counted(e, "error")), counted(w, "warning"))
+		p.Printf("%s, %s: a run cannot go on like this.\n", p.Red(term.Counted(e, "error")), term.Counted(w, "warning"))
 	case w > 0:
-		p.Printf("%s; a run can go on.\n", p.Yellow(counted(w, "warning")))
+		p.Printf("%s; a run can go on.\n", p.Yellow(term.Counted(w, "warning")))
 	default:
 		p.Printf("%s\n", p.Green("Everything is in order."))
 	}
 }
-
-// counted is a number with its noun: "1 warning", "2 warnings".
-func counted(n int, noun string) string { return text.Count(n, noun, noun+"s") }

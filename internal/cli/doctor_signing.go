@@ -7,6 +7,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -23,7 +24,7 @@ func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) 
 	if err != nil {
 		return err
 	}
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}

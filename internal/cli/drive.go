@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -27,7 +28,7 @@ type drive struct {
 	f      *term.Factory
 	r      *runner.Runner
 	view   *liveView
-	once   bool // one turn only: what became of it decides how the command ends
+	once   bool // One turn only: what became of it decides how the command ends
 	events []*ojson.Object
 	last   string // the turn that was assigned last
 }
@@ -45,7 +46,7 @@ func (d *drive) loop(ctx context.Context, opt loop.Options, runtimesUsed func(*c
 		return agents.Dispatch(ctx, driver.Job{TurnID: job.Turn.TurnID, Deadline: job.Deadline, View: job.View, Activity: job.Activity})
 	}
 	opt.OnEvent, opt.OnActivity = d.event, d.view.activity
-	err = trusting(ctx, d.f, d.r, func() error {
+	err = shared.Trusting(ctx, d.f, d.r, func() error {
 		v, err := d.r.View(ctx)
 		if err != nil {
 			return err
@@ -100,7 +101,7 @@ func (d *drive) event(e loop.Event) {
 		fmt.Fprintf(&b, "%s  %s  %s: %s (%s)", p.Bold(term.OneLine(e.Turn.AssignedRole)), e.Turn.TurnID, p.Yellow("sent back"), strings.TrimSuffix(term.OneLine(e.Reason), "."), after)
 		d.view.turn(e.Turn)
 	case loop.EventTurnConflicted:
-		fmt.Fprintf(&b, "%s  %s: %s", who(e.Turn), p.Yellow("in conflict"), term.OneLine(joinComma(e.Conflict.Strings("conflicting_files"))))
+		fmt.Fprintf(&b, "%s  %s: %s", who(e.Turn), p.Yellow("in conflict"), term.OneLine(term.JoinComma(e.Conflict.Strings("conflicting_files"))))
 	case loop.EventGateApproved:
 		fmt.Fprintf(&b, "Gate approved; the run is in phase %s, %s", p.Bold(term.OneLine(e.State.Phase)), e.State.Status)
 	case loop.EventGateHeld:
@@ -126,7 +127,7 @@ func (d *drive) event(e loop.Event) {
 func turnFacts(row *ojson.Object) string {
 	facts := []string{row.String("phase")}
 	if n := len(row.Strings("files_changed")); n > 0 {
-		facts = append(facts, counted(n, "file"))
+		facts = append(facts, term.Counted(n, "file"))
 	}
 	if ms, ok := row.Int("duration_ms"); ok && ms >= 1000 {
 		facts = append(facts, clock(time.Duration(ms)*time.Millisecond))
@@ -177,7 +178,7 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 		if err != nil {
 			return false, err
 		}
-		credentialed := protocol.CredentialedExitGate(v.Config, g.From)
+		credentialed := gates.CredentialedExitGate(v.Config, g.From)
 		if auto && !credentialed {
 			return true, nil
 		}
@@ -218,7 +219,7 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 	if err != nil {
 		return nil, err
 	}
-	tellNotices(d.f, v.Notices)
+	shared.TellNotices(d.f, v.Notices)
 	if len(v.ConfigProblems) > 0 {
 		return nil, config.Refusal(v.ConfigProblems)
 	}
@@ -229,7 +230,7 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 	if err != nil {
 		return nil, err
 	}
-	tellNotices(d.f, w.Notices)
+	shared.TellNotices(d.f, w.Notices)
 	return d.r.View(ctx)
 }
 
@@ -244,19 +245,4 @@ func boundRuntimes(c *config.Config) []string {
 		}
 	}
 	return out
-}
-
-// seconds reads a duration flag that is given in seconds or with a unit.
-func seconds(name, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		d, err = time.ParseDuration(text + "s")
-	}
-	if err != nil || d <= 0 {
-		return 0, term.UsageErrorf("--%s takes a duration such as 90s or 20m, not %q", name, term.OneLine(text))
-	}
-	return d, nil
 }

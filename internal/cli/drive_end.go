@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -33,7 +35,7 @@ func (d *drive) payload(res *loop.Result, n *protocol.NextAction) *ojson.Object 
 		o.Set("blocked_on", s.BlockedOn)
 	}
 	o.Set("events", d.events)
-	o.Set("next_action", nextObject(n))
+	o.Set("next_action", shared.NextObject(n))
 	return o
 }
 
@@ -82,7 +84,7 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 			end = "the turn was sent back"
 		}
 	}
-	n := next(context.WithoutCancel(ctx), d.r)
+	n := d.r.Next(context.WithoutCancel(ctx))
 	var gate *runner.PendingGate
 	if res.StopReason == loop.GateHeld {
 		gate, _ = d.r.PendingGate(context.WithoutCancel(ctx)) // how the loop ended is told without it
@@ -94,14 +96,14 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 		p.Field("Ended", "%s", end)
 		p.Field("Turns", "%s", judgements(res))
 		if s := res.State; s != nil {
-			p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)), statusStyle(p, s.Status)(string(s.Status)))
+			p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)), shared.StatusStyle(p, s.Status)(string(s.Status)))
 			if s.BudgetStatus.SpentUSD > 0 {
 				p.Field("Cost", "%s", budgetText(s))
 			}
 		}
 		printReading(p, gate)
 		if err == nil {
-			printNext(p, n)
+			shared.PrintNext(p, n)
 		}
 	})
 	for _, text := range res.Errors {
@@ -127,10 +129,10 @@ func printReading(p *term.Printer, g *runner.PendingGate) {
 		}
 	}
 	if docs := append(changed, same...); len(docs) > 0 {
-		p.Field("Read", "%s", term.OneLine(joinComma(docs)))
+		p.Field("Read", "%s", term.OneLine(term.JoinComma(docs)))
 	}
 	if n := len(g.Objections); n > 0 {
-		p.Field("Objections", "%s", p.Yellow(itoa(n)+" open"))
+		p.Field("Objections", "%s", p.Yellow(strconv.Itoa(n)+" open"))
 	}
 }
 
@@ -146,7 +148,7 @@ func judgements(res *loop.Result) string {
 		text += fmt.Sprintf(", %d not", sent)
 	}
 	if res.GatesApproved > 0 {
-		text += ", " + counted(res.GatesApproved, "gate") + " approved"
+		text += ", " + term.Counted(res.GatesApproved, "gate") + " approved"
 	}
 	return text
 }

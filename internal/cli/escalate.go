@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -17,15 +18,15 @@ import (
 func newEscalateCommand(f *term.Factory) *ucli.Command {
 	op := protocol.Escalate{}
 	return &ucli.Command{
-		Name: "escalate", Category: categoryRun, ArgsUsage: "[TURN]", Usage: "stop the run until a person has decided",
+		Name: "escalate", Category: shared.CategoryRun, ArgsUsage: "[TURN]", Usage: "stop the run until a person has decided",
 		Flags: []ucli.Flag{
-			turnFlag(),
+			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "reason", Usage: "why, in a few words (`TEXT`)", Destination: &op.Reason},
 			&ucli.StringFlag{Name: "detail", Usage: "more about it (`TEXT`)", Destination: &op.Detail},
 			&ucli.StringFlag{Name: "action", Usage: "what the person should do (`TEXT`)", Destination: &op.Action},
 		},
 		Action: func(c *ucli.Context) error {
-			turn, err := one(c, "turn", "turn")
+			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
@@ -36,35 +37,35 @@ func newEscalateCommand(f *term.Factory) *ucli.Command {
 }
 
 func runEscalate(ctx context.Context, f *term.Factory, op protocol.Escalate) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.Escalate(ctx, op)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	n := next(ctx, r)
-	payload := donePayload(&out.Done)
+	n := r.Next(ctx)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("blocked_on", out.Result.BlockedOn)
 	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
-	payload.Set("next_action", nextObject(n))
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("The run is blocked on %s.\n\n", p.Bold(term.OneLine(out.Result.BlockedOn)))
 		if out.Result.EscalationID != "" {
 			p.Field("Escalation", "%s (also in HUMAN_TASKS.md)", out.Result.EscalationID)
 		}
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }
 
 func newUnblockCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "unblock", Category: categoryRun, ArgsUsage: "[ESCALATION]", Usage: "resolve what blocks the run",
+		Name: "unblock", Category: shared.CategoryRun, ArgsUsage: "[ESCALATION]", Usage: "resolve what blocks the run",
 		Description: "With an escalation id it must be the current blocker. A pending approval is never passed this way; that takes approve. " +
 			"--accept-as-is takes the result, or the gate, that a policy or a hook has stopped: once, as it is now, over that no and no other. " +
 			"Where authority.acts says who may, it is one of them.",
@@ -94,32 +95,32 @@ func newUnblockCommand(f *term.Factory) *ucli.Command {
 }
 
 func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.ReactivateRun(ctx, o)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	n := next(ctx, r)
-	payload := donePayload(&out.Done)
+	n := r.Next(ctx)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("was", out.Result.Was)
 	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
 	if v := out.Result.Overruled; v != nil {
 		payload.Set("overruled", ojson.NewObject("on", v.On, "kind", v.Kind, "turn_id", ojson.OrNull(v.TurnID), "said", v.Said))
 	}
-	payload.Set("next_action", nextObject(n))
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if v := out.Result.Overruled; v != nil {
 			printTaken(p, v)
 		} else {
 			p.Printf("Resolved: %s. The run goes on.\n\n", p.Bold(term.OneLine(out.Result.Was)))
 		}
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

@@ -214,6 +214,7 @@ git agentxchain verify diff old.json new.json
 
 verify range
 git agentxchain verify range main..HEAD
+git agentxchain verify range --fetch origin/main..HEAD
 
 config diff
 git agentxchain config diff
@@ -261,6 +262,7 @@ git agentxchain export --output run.json
 
 restore
 git agentxchain restore run.json
+git agentxchain restore initiative.json --repo api
 
 sync
 git agentxchain sync
@@ -328,6 +330,11 @@ git agentxchain multi approve-gate
 multi resync
 git agentxchain multi resync
 
+multi restore
+git agentxchain multi restore
+git agentxchain multi restore --theirs origin
+git agentxchain multi restore --input initiative.json
+
 multi resume
 git agentxchain multi resume
 
@@ -393,6 +400,9 @@ git agentxchain monarchic lease revoke
 
 serve
 git agentxchain serve
+
+import
+git agentxchain import git-ai
 
 alx hash
 git agentxchain alx hash block.json

@@ -5,27 +5,30 @@ package cli
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func newGateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "gate", Category: categoryLook, Usage: "the gates of the phases and what they lack",
+		Name: "gate", Category: shared.CategoryLook, Usage: "the gates of the phases and what they lack",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "every gate, held against the files of now",
 				Action: func(c *ucli.Context) error {
-					if err := noArgs(c); err != nil {
+					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
 					return runGateList(c.Context, f)
@@ -39,7 +42,7 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 					&ucli.BoolFlag{Name: "evaluate", Usage: "accepted for habit's sake: gates are always evaluated", Hidden: true},
 				},
 				Action: func(c *ucli.Context) error {
-					id, err := one(c, "gate", "gate")
+					id, err := shared.One(c, "gate", "gate")
 					if err != nil {
 						return err
 					}
@@ -51,7 +54,7 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 				Description: "The request is that of the last accepted turn, so no turn is given out or paid for: correct what the " +
 					"gate lacks, then ask again. run and approve do this by themselves.",
 				Action: func(c *ucli.Context) error {
-					if err := noArgs(c); err != nil {
+					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
 					return runGateRetry(c.Context, f)
@@ -62,24 +65,24 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 }
 
 func runGateRetry(ctx context.Context, f *term.Factory) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.RetryGate(ctx)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
-		return listed(f, err)
+		return shared.Listed(f, err)
 	}
 	g := out.Result.Gate
-	payload := donePayload(&out.Done)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("gate_type", out.Result.GateType)
 	payload.Set("gate_id", g.GateID)
 	payload.Set("requested_by_turn", out.Result.Turn)
 	payload.Set("gate", g.Object(out.Result.GateType == run.GatePhase))
-	n := next(ctx, r)
-	payload.Set("next_action", nextObject(n))
+	n := r.Next(ctx)
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		what := "opens"
 		if out.State.Status == wire.StatusPaused {
@@ -87,8 +90,8 @@ func runGateRetry(ctx context.Context, f *term.Factory) error {
 		}
 		p.Printf("Gate %s %s; turn %s had asked for it.\n\n",
 			p.Bold(term.OneLine(wire.OrEmpty(g.GateID))), what, term.OneLine(out.Result.Turn))
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }
@@ -126,7 +129,7 @@ func gateRows(v *runner.View, standings []runner.GateStanding) []gateRow {
 
 // readGates opens the project and evaluates every gate.
 func readGates(ctx context.Context, f *term.Factory) (*runner.View, []gateRow, error) {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,7 +138,7 @@ func readGates(ctx context.Context, f *term.Factory) (*runner.View, []gateRow, e
 	if err != nil {
 		return nil, nil, err
 	}
-	tellNotices(f, v.Notices)
+	shared.TellNotices(f, v.Notices)
 	for _, p := range v.ConfigProblems {
 		f.Out.Warn("%s: %s", wire.ConfigPath, p.Message)
 	}
@@ -193,10 +196,10 @@ func gateNow(p *term.Printer, g *gateRow) (string, func(string) string) {
 	switch n := len(g.standing.Result.Reasons); {
 	case g.def == nil:
 		return "open", p.Yellow
-	case g.standing.Result.Action == protocol.ActionGateFailed && n == 1:
+	case g.standing.Result.Action == gates.ActionGateFailed && n == 1:
 		return "lacks 1", p.Red
-	case g.standing.Result.Action == protocol.ActionGateFailed:
-		return "lacks " + itoa(n), p.Red
+	case g.standing.Result.Action == gates.ActionGateFailed:
+		return "lacks " + strconv.Itoa(n), p.Red
 	case g.standing.HumanNeeded:
 		return "approval", p.Yellow
 	}
@@ -224,7 +227,7 @@ func gatePredicates(g *config.Gate) string {
 	if n := len(g.Actions); n == 1 {
 		parts = append(parts, "1 action")
 	} else if n > 1 {
-		parts = append(parts, itoa(n)+" actions")
+		parts = append(parts, strconv.Itoa(n)+" actions")
 	}
 	if len(parts) == 0 {
 		return "nothing"
@@ -243,7 +246,7 @@ func gateRowObject(g *gateRow) *ojson.Object {
 		o.Set("gate_actions", actionRows(d.Actions))
 	}
 	if g.standing != nil {
-		o.Set("evaluation", gateObject(g.standing))
+		o.Set("evaluation", shared.GateObject(g.standing))
 	}
 	return o
 }
@@ -283,7 +286,7 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 		payload.Set("last_failure", nil)
 	}
 	payload.Set("pending_approval", pendingOn(v.State, g.id))
-	payload.Set("authority", ruleObject(v.Config.GateRule(g.id)))
+	payload.Set("authority", shared.RuleObject(v.Config.GateRule(g.id)))
 	f.Out.Emit(payload, func(p *term.Printer) { printGate(p, v, g, files) })
 	return nil
 }
@@ -309,7 +312,7 @@ type gateFileRow struct {
 	required, missing      bool
 	absent                 bool // not there and not asked for
 	reasons                []string
-	notes                  []protocol.GateFinding // what does not fail the gate and a person should know
+	notes                  []gates.Finding // what does not fail the gate and a person should know
 }
 
 func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
@@ -318,7 +321,7 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 	}
 	kit, _ := v.Config.WorkflowKit.Phases.Get(g.phase)
 	var out []gateFileRow
-	for _, path := range protocol.GateFiles(v.Config, g.phase) {
+	for _, path := range gates.Files(v.Config, g.phase) {
 		row := gateFileRow{path: path, required: slices.Contains(g.def.RequiresFiles, path)}
 		if row.required {
 			row.semantics = config.PathSemantics(path)
@@ -337,7 +340,7 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 		}
 		for _, fd := range g.standing.Result.Findings {
 			if fd.Path == path {
-				row.missing = row.missing || fd.Code == protocol.FindingMissingFile
+				row.missing = row.missing || fd.Code == verdict.FindingMissingFile
 				row.reasons = append(row.reasons, fd.Reason)
 			}
 		}
@@ -362,7 +365,7 @@ func actionRows(actions []config.GateAction) []*ojson.Object {
 }
 
 // noteRows are findings that do not fail a gate, for programs.
-func noteRows(notes []protocol.GateFinding) []*ojson.Object {
+func noteRows(notes []gates.Finding) []*ojson.Object {
 	out := make([]*ojson.Object, len(notes))
 	for i, n := range notes {
 		out[i] = ojson.NewObject("code", n.Code, "path", n.Path, "message", n.Reason)
@@ -396,7 +399,7 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 	p.Field("Status", "%s", gateStatus(g))
 	p.Field("Asks for", "%s", term.OneLine(gatePredicates(g.def)))
 	if rule := v.Config.GateRule(g.id); rule != nil {
-		p.Field("Approved by", "%s", term.OneLine(approversText(rule)))
+		p.Field("Approved by", "%s", term.OneLine(shared.ApproversText(rule)))
 	}
 	if g.def != nil {
 		for _, a := range g.def.Actions {
@@ -428,7 +431,7 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 	switch {
 	case pendingOn(v.State, g.id):
 		p.Field("Now", "%s: git agentxchain approve", p.Yellow("waits for a person"))
-	case g.standing.Result.Action == protocol.ActionGateFailed:
+	case g.standing.Result.Action == gates.ActionGateFailed:
 		p.Field("Now", "%s", p.Red("lacks"))
 	case g.standing.HumanNeeded:
 		p.Field("Now", "the files are in order; a person or the approval policy decides")
@@ -444,6 +447,6 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 		}
 	}
 	if fail := lastFailure(v, g); fail != nil {
-		p.Field("Last failed", "%s", ago(p, fail.FailedAt))
+		p.Field("Last failed", "%s", shared.Ago(p, fail.FailedAt))
 	}
 }

@@ -87,7 +87,7 @@ func follow(t *testing.T, lines, answers []string) string {
 }
 
 func TestGuides(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	readme, quick := shBlocks(t, "README.md", "Five minutes in your own repository"), shBlocks(t, "docs/quickstart.md", "With an agent")
 	hand, guards := shBlocks(t, "docs/quickstart.md", "By hand"), shBlocks(t, "README.md", "Guard the repository")
 	if len(readme) != 3 || len(quick) != 5 || len(hand) != 5 || len(guards) != 1 {

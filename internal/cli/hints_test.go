@@ -21,7 +21,7 @@ import (
 )
 
 func TestNamedCommandsExist(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	root := filepath.Join("..", "..")
 	app := term.NewApp(&term.Factory{Program: program()})
 	seen := 0

@@ -26,7 +26,7 @@ import (
 func TestHostileRunes(t *testing.T) {
 	texttest.Passes(t, "Clean", term.Clean)
 	texttest.Passes(t, "OneLine", term.OneLine)
-	texttest.Passes(t, "shownLine", func(s string) string { return "x" + shownLine([]byte(s)) })
+	texttest.Passes(t, "shownLine", func(s string) string { return "x" + term.Shown([]byte(s)) })
 }
 
 // hostileTexts are texts that together carry the first and the last rune of every
@@ -72,7 +72,7 @@ func terminalRun(t *testing.T, dir string, args ...string) (string, int) {
 // looks everywhere such a text is shown: the terminal, commits, pages, and what the
 // next agent is given to read.
 func TestHostileRunesTravelNowhere(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	for k, v := range map[string]string{
 		"GIT_CONFIG_GLOBAL":    os.DevNull,
 		"GIT_CONFIG_SYSTEM":    os.DevNull,

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -25,7 +25,7 @@ type initOptions struct {
 func newInitCommand(f *term.Factory) *ucli.Command {
 	o := &initOptions{}
 	return &ucli.Command{
-		Name: "init", Category: categoryStart, ArgsUsage: "[DIR]",
+		Name: "init", Category: shared.CategoryStart, ArgsUsage: "[DIR]",
 		Usage: "make this directory a governed project",
 		Description: "Writes agentxchain.json, the planning documents, role prompts and an idle state. " +
 			"--agent binds every role to an agent on this machine: " + strings.Join(scaffold.AgentIDs(), ", ") + ", or a command, " +
@@ -67,7 +67,7 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 }
 
 // askAgent asks which of the agents that are installed plays the roles. It asks
-// nothing where there is none, or no terminal.
+// Nothing where there is none, or no terminal.
 func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 	if !f.Interactive() {
 		return nil
@@ -118,16 +118,16 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		"next_action", ojson.NewObject("command", next[0], "reason", "A run starts from a clean work tree."))
 	f.Out.Emit(payload, func(pr *term.Printer) {
 		pr.Printf("Governed project %s is set up (template %s).\n\n", pr.Bold(term.OneLine(p.Config.Project.ID)), term.OneLine(p.Config.Template))
-		pr.Field("Phases", "%s", term.OneLine(joinArrow(p.Config.Phases())))
+		pr.Field("Phases", "%s", term.OneLine(term.JoinArrow(p.Config.Phases())))
 		for _, role := range p.Config.Roles.All() {
 			pr.Field("Role", "%s, %s: %s", pr.Bold(term.OneLine(role.ID)), term.OneLine(role.WriteAuthority), term.OneLine(role.Mandate))
 		}
-		pr.Field("Written", "%s", counted(len(p.Created), "file"))
+		pr.Field("Written", "%s", term.Counted(len(p.Created), "file"))
 		if len(p.Updated) > 0 {
-			pr.Field("Extended", "%s", term.OneLine(joinComma(p.Updated)))
+			pr.Field("Extended", "%s", term.OneLine(term.JoinComma(p.Updated)))
 		}
 		if len(p.Kept) > 0 {
-			pr.Field("Kept", "%s", term.OneLine(joinComma(p.Kept)))
+			pr.Field("Kept", "%s", term.OneLine(term.JoinComma(p.Kept)))
 		}
 		if p.Agent != "" {
 			rt, _ := p.Config.Runtimes.Get(runtimes[0])

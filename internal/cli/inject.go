@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -15,7 +16,7 @@ import (
 
 func newInjectCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "inject", Category: categoryRun, ArgsUsage: "DESCRIPTION", Usage: "put work in front of the run, with what it is accepted by",
+		Name: "inject", Category: shared.CategoryRun, ArgsUsage: "DESCRIPTION", Usage: "put work in front of the run, with what it is accepted by",
 		Description: "The intent is approved by whoever injects it and handed out to the next turn: one of priority p0 before delegated and planned work, the others to a turn that has neither. " +
 			"A result that leaves an acceptance item unanswered is refused. Before a run has begun the next one takes the intent. An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
@@ -50,21 +51,21 @@ func newInjectCommand(f *term.Factory) *ucli.Command {
 }
 
 func runInject(ctx context.Context, f *term.Factory, spec *runner.IntentSpec) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.Inject(ctx, spec)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	n := next(ctx, r)
+	n := r.Next(ctx)
 	doc := out.Intent
 	payload := ojson.NewObject("intent_id", doc.String("intent_id"), "event_id", doc.String("event_id"), "status", doc.String("status"),
 		"priority", doc.String("priority"), "deduplicated", out.Duplicate, "preemption_marker", !out.Duplicate && doc.String("priority") == "p0",
-		"run_id", ojson.OrNull(out.Run), "op", ojson.OrNull(string(out.Op)), "intent", doc, "next_action", nextObject(n))
+		"run_id", ojson.OrNull(out.Run), "op", ojson.OrNull(string(out.Op)), "intent", doc, "next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		switch {
 		case out.Duplicate:
@@ -80,7 +81,7 @@ func runInject(ctx context.Context, f *term.Factory, spec *runner.IntentSpec) er
 		for _, item := range doc.Strings("acceptance_contract") {
 			p.Field("Accepted by", "%s", term.OneLine(item))
 		}
-		printNext(p, n)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

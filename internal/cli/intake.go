@@ -4,9 +4,11 @@ package cli
 
 import (
 	"context"
+	"strconv"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -17,13 +19,13 @@ import (
 
 func newIntakeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "intake", Category: categoryLook, Usage: "the intents that wait, are worked on or are over",
+		Name: "intake", Category: shared.CategoryLook, Usage: "the intents that wait, are worked on or are over",
 		Description: "An intent is work that a person approved, with the items its result has to answer: by git agentxchain inject, or by the reference CLI.",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "all intents, the newest first",
 				Action: func(c *ucli.Context) error {
-					if err := noArgs(c); err != nil {
+					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
 					return runIntakeList(c.Context, f)
@@ -40,7 +42,7 @@ func newIntakeCommand(f *term.Factory) *ucli.Command {
 }
 
 func runIntakeList(ctx context.Context, f *term.Factory) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func runIntakeList(ctx context.Context, f *term.Factory) error {
 	}
 	rows := []*ojson.Object{}
 	for _, x := range all {
-		rows = append(rows, intentObject(x))
+		rows = append(rows, shared.IntentObject(x))
 	}
 	f.Out.Emit(ojson.NewObject("intents", rows), func(p *term.Printer) {
 		if len(all) == 0 {
@@ -61,7 +63,7 @@ func runIntakeList(ctx context.Context, f *term.Factory) error {
 		t := &term.Table{Header: []string{"INTENT", "PRIORITY", "STATUS", "ITEMS", "TURN", "CHARTER"}, Flex: 5}
 		for _, x := range all {
 			d := x.Document
-			t.Row(d.String("intent_id"), d.String("priority"), intentStatus(x), itoa(len(d.Strings("acceptance_contract"))),
+			t.Row(d.String("intent_id"), d.String("priority"), intentStatus(x), strconv.Itoa(len(d.Strings("acceptance_contract"))),
 				d.String("target_turn"), d.String("charter"))
 		}
 		p.Table(t)
@@ -70,7 +72,7 @@ func runIntakeList(ctx context.Context, f *term.Factory) error {
 }
 
 func runIntakeShow(ctx context.Context, f *term.Factory, id string) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func runIntakeShow(ctx context.Context, f *term.Factory, id string) error {
 		if x.Document.String("intent_id") != id {
 			continue
 		}
-		o := intentObject(x)
+		o := shared.IntentObject(x)
 		o.Set("document", x.Document)
 		o.Set("event", nil)
 		if x.Event != nil {
@@ -128,27 +130,5 @@ func printIntent(p *term.Printer, x *runner.Intent) {
 	}
 	for _, h := range d.Objects("history") {
 		p.Field("Since", "%s %s: %s", term.OneLine(h.String("at")), term.OneLine(h.String("to")), term.OneLine(run.Clip(h.String("reason"), 200)))
-	}
-}
-
-func intentObject(x *runner.Intent) *ojson.Object {
-	d := x.Document
-	return ojson.NewObject("intent_id", d.String("intent_id"), "status", d.String("status"), "priority", d.String("priority"), "waits", x.Waits, "active_turn", ojson.OrNull(x.Turn),
-		"recorded", x.Recorded, "charter", ojson.OrNull(d.String("charter")), "acceptance_contract", wire.NonNil(d.Strings("acceptance_contract")),
-		"phase_scope", ojson.OrNull(d.String("phase_scope")), "target_run", ojson.OrNull(d.String("target_run")),
-		"target_turn", ojson.OrNull(d.String("target_turn")), "created_at", ojson.OrNull(d.String("created_at")))
-}
-
-// printIntents says which intent a turn works on and which wait.
-func printIntents(p *term.Printer, st *runner.Standing) {
-	for _, x := range st.Intents {
-		d := x.Document
-		what := "waits (" + d.String("priority") + ")"
-		if x.Turn != "" {
-			what = "turn " + x.Turn
-		} else if !x.Recorded {
-			what += ", not on record yet"
-		}
-		p.Field("Intent", "%s, %s: %s", term.OneLine(d.String("intent_id")), term.OneLine(what), term.OneLine(run.Clip(d.String("charter"), 80)))
 	}
 }

@@ -161,6 +161,9 @@ func (v *liveView) activity(id string, a runtimes.Activity) {
 	if text == "" {
 		text = a.Summary
 	}
+	if text == "" && t.activity != "" {
+		return // it lives, and has nothing to say: its last words stay
+	}
 	if text == "" {
 		text = a.Type
 	}

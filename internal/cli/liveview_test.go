@@ -72,6 +72,21 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
+// TestLastWordsStay: a sign of life without words does not take the place of what an agent said.
+func TestLastWordsStay(t *testing.T) {
+	v, _, _ := pictureOf(t, true, false, time.Second, time.Time{})
+	id := v.turns[0].id
+	for _, a := range []struct {
+		told runtimes.Activity
+		want string
+	}{{runtimes.Activity{Type: "heartbeat"}, "heartbeat"}, {runtimes.Activity{Type: "output", Line: "compiling"}, "compiling"},
+		{runtimes.Activity{Type: "heartbeat"}, "compiling"}, {runtimes.Activity{Type: "heartbeat", Summary: "waiting for the model"}, "waiting for the model"}} {
+		if v.activity(id, a.told); v.turns[0].activity != a.want {
+			t.Errorf("after %+v the picture says %q, want %q", a.told, v.turns[0].activity, a.want)
+		}
+	}
+}
+
 func TestPicture(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	v, now, _ := pictureOf(t, true, false, 65*time.Second, start.Add(20*time.Minute))
@@ -131,12 +146,12 @@ func TestClock(t *testing.T) {
 
 func TestSeconds(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": 0, "90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "20m": 20 * time.Minute, "2h": 2 * time.Hour} {
-		if got, err := seconds("timeout", text); err != nil || got != want {
+		if got, err := term.Seconds("timeout", text); err != nil || got != want {
 			t.Errorf("%q: %v %v", text, got, err)
 		}
 	}
 	for _, bad := range []string{"0", "-3", "soon", "1e999", "5x", "NaN", " "} {
-		if d, err := seconds("timeout", bad); err == nil || term.Describe(err).Exit != term.ExitUsage {
+		if d, err := term.Seconds("timeout", bad); err == nil || term.Describe(err).Exit != term.ExitUsage {
 			t.Errorf("%q passed as %v: %v", bad, d, err)
 		}
 	}

@@ -7,18 +7,19 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/mcpserver"
 )
 
 func newMCPCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "mcp", Aliases: []string{"serve-mcp"}, Category: categoryView,
+		Name: "mcp", Aliases: []string{"serve-mcp"}, Category: shared.CategoryView,
 		Usage:       "serve the run to an agent over the Model Context Protocol (stdio)",
 		Description: "Started by an agent, not by hand: it speaks JSON-RPC on standard input and output until the input ends. The agent can look, take a turn, stage its result and have it accepted; approving gates and lifting blocks stay with people. -C names the project when the agent starts it somewhere else.",
 		Subcommands: []*ucli.Command{newMCPInstallCommand(f)},
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			return runMCP(c.Context, f)

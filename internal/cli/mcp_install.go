@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/mcpclients"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -26,7 +27,7 @@ func newMCPInstallCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "write", Usage: "write the project's file of the client"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			client := mcpclients.Find(c.String("client"))
@@ -78,7 +79,7 @@ func showMCPClients(f *term.Factory, clients []mcpclients.Client) {
 }
 
 func writeMCPFile(ctx context.Context, f *term.Factory, c *mcpclients.Client) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ var nextConfigs = map[string][]string{
 }
 
 func TestTheNextCommandWorksAsPrinted(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	walks, steps := 3, 8
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {
 		walks, steps = 150, 40

@@ -7,18 +7,19 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 func newObjectionCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "objection", Category: categoryRun, Usage: "what turns hold against the work; answer one",
+		Name: "objection", Category: shared.CategoryRun, Usage: "what turns hold against the work; answer one",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "the objections of the run that are open",
 				Action: func(c *ucli.Context) error {
-					if err := noArgs(c); err != nil {
+					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
 					return runObjectionList(c.Context, f)
@@ -41,7 +42,7 @@ func newObjectionCommand(f *term.Factory) *ucli.Command {
 }
 
 func runObjectionList(ctx context.Context, f *term.Factory) error {
-	r, v, err := openView(ctx, f)
+	r, v, err := shared.OpenView(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -65,30 +66,30 @@ func runObjectionList(ctx context.Context, f *term.Factory) error {
 }
 
 func runObjectionClose(ctx context.Context, f *term.Factory, id, turn, reason string) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.CloseObjection(ctx, id, turn, reason)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	payload := donePayload(&out.Done)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("closed", out.Result.Closed)
 	payload.Set("reason", out.Result.Reason)
 	payload.Set("open", out.Result.Left)
-	n := next(ctx, r)
-	payload.Set("next_action", nextObject(n))
+	n := r.Next(ctx)
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		o := out.Result.Closed
 		p.Printf("Objection %s of %s is closed: %s\n\n", p.Bold(term.OneLine(o.String("id"))),
 			term.OneLine(o.String("role")), term.OneLine(o.String("statement")))
 		p.Field("Because", "%s", term.OneLine(out.Result.Reason))
-		p.Field("Open", "%s", counted(out.Result.Left, "objection"))
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		p.Field("Open", "%s", term.Counted(out.Result.Left, "objection"))
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

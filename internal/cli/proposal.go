@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -24,13 +25,13 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 		do func(context.Context, *ucli.Context, *runner.Runner, string) error,
 	) *ucli.Command {
 		return &ucli.Command{
-			Name: name, ArgsUsage: "[TURN]", Usage: usage, Flags: append([]ucli.Flag{turnFlag()}, flags...),
+			Name: name, ArgsUsage: "[TURN]", Usage: usage, Flags: append([]ucli.Flag{shared.TurnFlag()}, flags...),
 			Action: func(c *ucli.Context) error {
-				turn, err := one(c, "turn", "turn")
+				turn, err := shared.One(c, "turn", "turn")
 				if err != nil {
 					return err
 				}
-				r, err := openRunner(c.Context, f)
+				r, err := shared.Open(c.Context, f)
 				if err != nil {
 					return err
 				}
@@ -40,14 +41,14 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 		}
 	}
 	return &ucli.Command{
-		Name: "proposal", Category: categoryRun, Usage: "what roles proposed that cannot write themselves",
+		Name: "proposal", Category: shared.CategoryRun, Usage: "what roles proposed that cannot write themselves",
 		Description: "The work of a role with write_authority proposed on a remote runtime is kept aside when its turn is " +
 			"accepted. TURN may be a unique prefix; the only proposal that waits by default.",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "the proposals of the run",
 				Action: func(c *ucli.Context) error {
-					if err := noArgs(c); err != nil {
+					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
 					return runProposalList(c.Context, f)
@@ -81,7 +82,7 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 }
 
 func runProposalList(ctx context.Context, f *term.Factory) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func runProposalList(ctx context.Context, f *term.Factory) error {
 	}
 	rows := []*ojson.Object{}
 	for _, p := range all {
-		rows = append(rows, proposalObject(p))
+		rows = append(rows, shared.ProposalObject(p))
 	}
 	f.Out.Emit(ojson.NewObject("proposals", rows), func(p *term.Printer) {
 		if len(all) == 0 {
@@ -100,20 +101,10 @@ func runProposalList(ctx context.Context, f *term.Factory) error {
 		}
 		for _, one := range all {
 			p.Printf("%s  %-8s  %s, role %s\n",
-				one.Turn, one.Status, counted(len(one.Files), "file"), term.OneLine(one.Role))
+				one.Turn, one.Status, term.Counted(len(one.Files), "file"), term.OneLine(one.Role))
 		}
 	})
 	return nil
-}
-
-func proposalObject(p *runner.Proposal) *ojson.Object {
-	files := []*ojson.Object{}
-	for _, file := range p.Files {
-		files = append(files, ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied,
-			"in_turn", ojson.OrNull(file.InTurn), "merged", file.Merged))
-	}
-	return ojson.NewObject("turn_id", p.Turn, "role", p.Role, "summary", p.Summary, "status", p.Status,
-		"reason", ojson.OrNull(p.Reason), "file_count", len(files), "files", files)
 }
 
 func showProposal(ctx context.Context, f *term.Factory, r *runner.Runner, turn string, diff bool) error {
@@ -121,7 +112,7 @@ func showProposal(ctx context.Context, f *term.Factory, r *runner.Runner, turn s
 	if err != nil {
 		return err
 	}
-	payload := proposalObject(one)
+	payload := shared.ProposalObject(one)
 	var patch strings.Builder
 	if diff {
 		for _, file := range one.Files {
@@ -212,11 +203,11 @@ func proposedPatch(file *runner.ProposedFile) string {
 }
 
 func tellDecided(f *term.Factory, out *runner.Decided, err error) error {
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	payload := donePayload(&out.Done)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("turn_id", out.Proposal.Turn)
 	payload.Set("commit", ojson.OrNull(out.Commit))
 	payload.Set("in_turn", ojson.OrNull(out.InTurn))
@@ -227,7 +218,7 @@ func tellDecided(f *term.Factory, out *runner.Decided, err error) error {
 			p.Printf("The proposal of turn %s is rejected.\n", p.Bold(out.Proposal.Turn))
 			return
 		}
-		if what := counted(len(out.Files), "file"); out.InTurn != "" {
+		if what := term.Counted(len(out.Files), "file"); out.InTurn != "" {
 			p.Printf("%s of the proposal of turn %s applied as work of turn %s, which has to declare them in files_changed.\n",
 				what, p.Bold(out.Proposal.Turn), p.Bold(out.InTurn))
 		} else {

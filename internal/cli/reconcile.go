@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -16,7 +17,7 @@ import (
 
 func newReconcileCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "reconcile", Aliases: []string{"reconcile-state"}, Category: categoryRun,
+		Name: "reconcile", Aliases: []string{"reconcile-state"}, Category: shared.CategoryRun,
 		Usage: "take commits a person made during a turn out of it",
 		Description: "--show lists the commits since the turn began, and what they change. Without it they become part of what the run " +
 			"and its turns start from, and accept judges the turn's own changes only; what is staged stays. Commits that change the record or a " +
@@ -27,7 +28,7 @@ func newReconcileCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "take the commits without asking"},
 		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			consent, err := consentOptions(c, f)
@@ -41,7 +42,7 @@ func newReconcileCommand(f *term.Factory) *ucli.Command {
 }
 
 func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOptions, show, yes bool) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -74,24 +75,24 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 	}
 	o.Head = look.Head
 	out, err := r.Reconcile(ctx, o)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	n := next(ctx, r)
-	done := donePayload(&out.Done)
+	n := r.Next(ctx)
+	done := shared.DonePayload(&out.Done)
 	for _, k := range payload.Keys() {
 		v, _ := payload.Get(k)
 		done.Set(k, v)
 	}
-	done.Set("next_action", nextObject(n))
+	done.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(done, func(p *term.Printer) {
-		p.Printf("%s taken into the baseline; the run stands at %s.\n\n", counted(len(out.Result.Commits), "commit"), p.Bold(look.Head.Short()))
+		p.Printf("%s taken into the baseline; the run stands at %s.\n\n", term.Counted(len(out.Result.Commits), "commit"), p.Bold(look.Head.Short()))
 		for _, id := range out.Result.Turns {
 			p.Field("Turn", "%s answers for its own changes only", term.OneLine(id))
 		}
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }
@@ -109,7 +110,7 @@ func printUnreconciled(p *term.Printer, look *runner.Unreconciled) {
 		p.Println("No commit was made since the run's baseline.")
 		return
 	}
-	p.Printf("%s since %s:\n", counted(len(look.Commits), "commit"), p.Bold(look.Baseline.Short()))
+	p.Printf("%s since %s:\n", term.Counted(len(look.Commits), "commit"), p.Bold(look.Baseline.Short()))
 	for _, c := range look.Commits {
 		p.Printf("\n%.12s  %s  %s\n", c.Commit, term.OneLine(c.Author), term.OneLine(c.Subject))
 		for _, name := range c.Files {

@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -15,16 +16,16 @@ import (
 
 func newRejectCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "reject", Aliases: []string{"reject-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
+		Name: "reject", Aliases: []string{"reject-turn"}, Category: shared.CategoryRun, ArgsUsage: "[TURN]",
 		Usage:       "send a turn back for another attempt",
 		Description: "The refused result is kept below .agentxchain/dispatch/rejected and the next attempt is told the reason. When the attempts are used up the run is blocked until a person decides.",
 		Flags: []ucli.Flag{
-			turnFlag(),
+			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); the next attempt reads it"},
 			&ucli.BoolFlag{Name: "reassign", Usage: "for a conflicted turn: redo it on top of what was accepted meanwhile"},
 		},
 		Action: func(c *ucli.Context) error {
-			turn, err := one(c, "turn", "turn")
+			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
@@ -34,29 +35,29 @@ func newRejectCommand(f *term.Factory) *ucli.Command {
 }
 
 func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	var out *runner.Rejected
-	err = trusting(ctx, f, r, func() (err error) {
+	err = shared.Trusting(ctx, f, r, func() (err error) {
 		out, err = r.RejectTurn(ctx, o)
 		return err
 	})
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
 	t := out.Result.Turn
-	n := next(ctx, r)
-	payload := donePayload(&out.Done)
-	payload.Set("turn", turnObject(t))
+	n := r.Next(ctx)
+	payload := shared.DonePayload(&out.Done)
+	payload.Set("turn", shared.TurnObject(t))
 	payload.Set("turn_id", t.TurnID)
 	payload.Set("escalated", out.Result.Escalated)
 	payload.Set("preserved", ojson.OrNull(out.Result.Preserved))
 	payload.Set("staging_path", wire.StagingPath(t.TurnID))
-	payload.Set("next_action", nextObject(n))
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Result.Escalated {
 			p.Printf("Turn %s of %s is rejected and its attempts are used up: the run is blocked.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
@@ -67,27 +68,27 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 		if out.Result.Preserved != "" {
 			p.Field("Kept", "%s", term.OneLine(out.Result.Preserved))
 		}
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }
 
 func newReissueCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "reissue", Aliases: []string{"reissue-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
+		Name: "reissue", Aliases: []string{"reissue-turn"}, Category: shared.CategoryRun, ArgsUsage: "[TURN]",
 		Usage: "give up a turn and hand its work to a fresh one",
 		Description: "Commits made during the turn stay part of the work: the new turn answers for them. --take-commits shows them and takes them out " +
 			"of it, for commits that a person made or pulled. That is a person's decision and is refused inside a dispatched turn.",
 		Flags: []ucli.Flag{
-			turnFlag(),
+			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "role", Usage: "hand it to this `ROLE` instead"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`)"},
 			&ucli.BoolFlag{Name: "take-commits", Usage: "take the commits made during the turn out of it"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "take the commits without asking"},
 		},
 		Action: func(c *ucli.Context) error {
-			turn, err := one(c, "turn", "turn")
+			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
@@ -103,7 +104,7 @@ func newReissueCommand(f *term.Factory) *ucli.Command {
 }
 
 func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, yes bool) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -115,11 +116,11 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 		}
 	}
 	var out *runner.Reissued
-	err = trusting(ctx, f, r, func() (err error) {
+	err = shared.Trusting(ctx, f, r, func() (err error) {
 		out, err = r.ReissueTurn(ctx, o)
 		return err
 	})
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
@@ -128,19 +129,19 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 		f.Out.Notice("commits made since turn %s began stay part of the work; to take them out: git agentxchain reissue %s --take-commits",
 			term.OneLine(out.Result.OldTurn), term.OneLine(t.TurnID))
 	}
-	n := next(ctx, r)
-	payload := donePayload(&out.Done)
-	payload.Set("turn", turnObject(t))
+	n := r.Next(ctx)
+	payload := shared.DonePayload(&out.Done)
+	payload.Set("turn", shared.TurnObject(t))
 	payload.Set("turn_id", t.TurnID)
 	payload.Set("old_turn_id", out.Result.OldTurn)
 	payload.Set("baseline_delta", out.Result.Delta)
 	payload.Set("staging_path", wire.StagingPath(t.TurnID))
-	payload.Set("next_action", nextObject(n))
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), term.OneLine(out.Result.OldTurn), p.Bold(term.OneLine(t.AssignedRole)))
 		printDispatched(p, f, t)
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

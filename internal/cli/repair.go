@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -21,7 +22,7 @@ type repairOptions struct {
 
 func newRepairCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "repair", Category: categoryTrust, ArgsUsage: "[RUN]", Usage: "take one side where working files and recorded run disagree",
+		Name: "repair", Category: shared.CategoryTrust, ArgsUsage: "[RUN]", Usage: "take one side where working files and recorded run disagree",
 		Description: "--from-ref makes the governed files what the run's ref holds; files it displaces are kept, never deleted. Where the run's operations do not hold it refuses and names the last one that does: --from-op goes back to that one. It also fills a fresh clone whose runs were fetched. " +
 			"--accept-working records the files as they are, with who said so and why; it cannot be done from inside a dispatched turn. " +
 			"--adopt takes up a run that another tool began and of which nothing is on record: it shows the run, its phases, gates and turns, each with the row that accounts for it, and asks. One of the three must be given: only you know which side is right.",
@@ -36,7 +37,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
-			run, err := one(c, "run", "run")
+			run, err := shared.One(c, "run", "run")
 			if err != nil {
 				return err
 			}
@@ -81,7 +82,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 }
 
 func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	f.Out.Emit(payload, func(p *term.Printer) {
 		printPlan(p, plan)
 		if plan.Lost != "" {
-			p.Printf("%s dropped, kept as %s\n", counted(plan.Dropped, "operation"), term.OneLine(plan.Lost))
+			p.Printf("%s dropped, kept as %s\n", term.Counted(plan.Dropped, "operation"), term.OneLine(plan.Lost))
 		}
 		switch {
 		case len(plan.Actions) == 0 && plan.Lost == "":
@@ -144,7 +145,7 @@ func agreeToRepair(ctx context.Context, f *term.Factory, repair func(runner.Repa
 		return true, nil
 	}
 	if plan.Lost != "" {
-		f.Out.Notice("  drop     %s of run %s, kept as %s", counted(plan.Dropped, "operation"), term.OneLine(plan.Run), term.OneLine(plan.Lost))
+		f.Out.Notice("  drop     %s of run %s, kept as %s", term.Counted(plan.Dropped, "operation"), term.OneLine(plan.Run), term.OneLine(plan.Lost))
 	}
 	for _, a := range plan.Actions {
 		f.Out.Notice("  %s %s", term.Pad(a.Action, 8), term.OneLine(a.Path))

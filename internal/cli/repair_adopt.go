@@ -5,13 +5,14 @@ package cli
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -46,16 +47,16 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 		}
 	}
 	out, err := r.Adopt(ctx, runner.ConfirmOptions{Shown: a.View.Open, Reason: o.Reason, Consent: o.Consent})
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
 	for _, m := range []string{"run_id", "op"} {
-		v, _ := donePayload(&out.Done).Get(m)
+		v, _ := shared.DonePayload(&out.Done).Get(m)
 		payload.Set(m, v)
 	}
-	n := next(ctx, r)
-	payload.Set("next_action", nextObject(n))
+	n := r.Next(ctx)
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if o.Yes {
 			for _, line := range adoptionLines(a) {
@@ -64,8 +65,8 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 			p.Println()
 		}
 		p.Printf("Run %s is taken up (operation %s).\n\n", term.OneLine(out.Run), p.Yellow(out.Op.Short()))
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }
@@ -95,5 +96,5 @@ func adoptionObject(a *runner.Adoption) *ojson.Object {
 	}
 	s := a.View.State
 	return ojson.NewObject("run_id", s.Run(), "op", nil, "side", "adopt", "status", string(s.Status), "phase", s.Phase,
-		"leaves", ojson.OrNull(a.Leaves), "accounts", rows, "claims", claimObjects(a.View.Open))
+		"leaves", ojson.OrNull(a.Leaves), "accounts", rows, "claims", shared.ClaimObjects(a.View.Open))
 }

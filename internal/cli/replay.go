@@ -14,6 +14,8 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/dashboard"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/prove"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -31,7 +33,7 @@ type replayOptions struct {
 
 func newReplayCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "replay", Category: categoryMove, Usage: "look at an export artifact as a workspace",
+		Name: "replay", Category: shared.CategoryMove, Usage: "look at an export artifact as a workspace",
 		Subcommands: []*ucli.Command{newReplayExportCommand(f)},
 	}
 }
@@ -49,7 +51,7 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
 		},
 		Action: func(c *ucli.Context) error {
-			input, err := one(c, "artifact", "input")
+			input, err := shared.One(c, "artifact", "input")
 			if err != nil {
 				return err
 			}
@@ -119,7 +121,7 @@ func replayed(ctx context.Context, f *term.Factory, input string) (name string, 
 	if input == "" {
 		return artifactOfNow(ctx, f)
 	}
-	return openArtifact(f, input)
+	return shared.OpenArtifact(f, input)
 }
 
 // artifactOfNow is an artifact of the project, written while it is read.
@@ -137,7 +139,7 @@ func artifactOfNow(ctx context.Context, f *term.Factory) (name string, src io.Re
 	go func() {
 		defer close(now.ended)
 		defer e.Close()
-		_, err := writeArtifact(write, e, false)
+		_, err := shared.WriteArtifact(write, e, false)
 		_ = write.CloseWithError(err)
 	}()
 	return "the project as it is now", now, 0, nil
@@ -199,7 +201,7 @@ func openReplay(ctx context.Context, f *term.Factory, src io.Reader, size int64)
 	const unit = 1 << 20
 	progress := f.Out.Progress("verifying, MiB", int(size/unit))
 	defer progress.Done()
-	defer frugal()()
+	defer shared.Frugal()()
 	return replay.Open(ctx, src, restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
 }
 
@@ -227,7 +229,7 @@ func waitForEnd(ctx context.Context, f *term.Factory, used bool) {
 func printSession(p *term.Printer, f *term.Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) {
 	p.Printf("%s\n\n", p.Bold("Replay Export Dashboard"))
 	p.Field("Export", "%s", term.OneLine(name))
-	p.Field("Run", "%s", claim(w.Run))
+	p.Field("Run", "%s", prove.Claim(w.Run))
 	p.Field("Schema", "%s", term.OneLine(w.Schema))
 	p.Field("Files", "%d", w.Files)
 	p.Field("Workspace", "%s", term.OneLine(w.Dir))
@@ -243,7 +245,7 @@ func printSession(p *term.Printer, f *term.Factory, w *replay.Workspace, session
 		p.Field("Repository", "%s in %s%s", term.OneLine(r.ID), term.OneLine(r.Path), note)
 	}
 	if n := len(w.Partial); n > 0 {
-		p.Printf("\n%s the artifact has only a part of, or nothing:\n", counted(n, "file"))
+		p.Printf("\n%s the artifact has only a part of, or nothing:\n", term.Counted(n, "file"))
 		for i, path := range w.Partial {
 			if i == 20 {
 				p.Printf("  ... and %d more\n", n-i)

@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -33,7 +34,7 @@ type runOptions struct {
 
 func newRunCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "run", Category: categoryRun,
+		Name: "run", Category: shared.CategoryRun,
 		Usage: "drive the run: turns, retries, gates, until it is complete or a person is needed",
 		Description: "Each turn is carried out by the runtime its role is bound to, then accepted or sent back. A run that was interrupted, killed included, goes on where it was. Turns of manual roles are left to a person.\n\n" +
 			"Gates wait for a person: you are asked at a terminal, elsewhere the command ends. --auto-approve passes those that are not credentialed.",
@@ -52,7 +53,7 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by whom and with what"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			o := &runOptions{Role: c.String("role"), MaxTurns: c.Int("max-turns"), MaxCost: c.Float64("max-cost"), AutoApprove: c.Bool("auto-approve"),
@@ -67,7 +68,7 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 				return term.UsageErrorf("--inherit-context needs --continue-from RUN")
 			}
 			var err error
-			if o.Timeout, err = seconds("timeout", c.String("timeout")); err != nil {
+			if o.Timeout, err = term.Seconds("timeout", c.String("timeout")); err != nil {
 				return err
 			}
 			return runRun(c.Context, f, o)
@@ -76,7 +77,7 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 }
 
 func runRun(ctx context.Context, f *term.Factory, o *runOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,12 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -55,7 +57,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	next := ""
 	switch {
 	case o.Turn != "" && len(turns) == 0:
-		_, err := activeTurn(v, o.Turn)
+		_, err := shared.ActiveTurn(v, o.Turn)
 		return err
 	case len(turns) == 0 && (s.Status == wire.StatusActive || s.Status == wire.StatusIdle):
 		role, _, refusal := protocol.ResolveRole(cfg, s, o.Role)
@@ -92,7 +94,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
 		p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)),
 			s.Status)
-		p.Field("Limits", "%s, %s side by side", counted(limit, "accepted turn"), counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
+		p.Field("Limits", "%s, %s side by side", term.Counted(limit, "accepted turn"), term.Counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
 		if left := s.BudgetStatus.RemainingUSD; left != nil {
 			p.Field("Budget", "%s", run.LeftText(*left))
 		}
@@ -191,7 +193,7 @@ func bareURL(text string) string {
 func plannedGate(cfg *config.Config, phase, id string, auto bool) *ojson.Object {
 	gate := cfg.Gate(id)
 	by := "by itself, once its conditions hold"
-	credentialed := protocol.CredentialedExitGate(cfg, phase)
+	credentialed := gates.CredentialedExitGate(cfg, phase)
 	switch {
 	case gate == nil:
 		by = "never: it is not defined"

@@ -181,7 +181,7 @@ func codeList(codes []string) string {
 }
 
 func TestRunnerErrorsDoc(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	want := runnerErrorsDoc(t, analysed(t))
 	path := filepath.Join("..", "..", "docs", "runner-errors.md")
 	if *updateDocs {

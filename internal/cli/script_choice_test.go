@@ -1,4 +1,4 @@
-// Which scripts run: all of them, or with AGENTXCHAIN_SCRIPTS a part.
+// Which scripts run: those of every day, all of them, or a part.
 
 package cli
 
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // serving are the scripts whose programs do several things at a time: .ci/run has them
@@ -19,25 +21,36 @@ var serving = []string{
 	"run_watchdog", "serve", "sync_servers",
 }
 
+// thorough are the scripts that take seconds each: together as long as all the others. Every command
+// has a shorter one as well. They run where testrepo.Thorough does.
+var thorough = []string{
+	"badinput", "conformance_hostile", "dashboard_initiative", "examples", "fsck_against", "githooks_canary",
+	"githooks_framework", "githooks_guards", "githooks_moved", "githooks_names", "githooks_shapes", "hooks_accept",
+	"hooks_escalation", "hooks_gate", "monarchic_export", "monarchic_import_diamond", "multi_initiative",
+	"result_strict", "run_agents", "run_badinput", "run_init", "runs_archive", "runs_archive_server", "sync_many",
+	"sync_trust", "verify_range", "verify_range_shallow",
+}
+
 func chosenScripts(t *testing.T) []string {
 	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := func(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
-	for _, s := range serving {
+	for _, s := range slices.Concat(serving, thorough) {
 		if !slices.ContainsFunc(files, func(file string) bool { return name(file) == s }) {
 			t.Fatalf("there is no script %s", s)
 		}
 	}
 	switch part := os.Getenv("AGENTXCHAIN_SCRIPTS"); part {
 	case "":
-	case "serving", "others":
 		files = slices.DeleteFunc(files, func(file string) bool {
-			return slices.Contains(serving, name(file)) != (part == "serving")
+			return !testrepo.All() && slices.Contains(thorough, name(file))
 		})
+	case "serving":
+		files = slices.DeleteFunc(files, func(file string) bool { return !slices.Contains(serving, name(file)) })
 	default:
-		t.Fatalf("AGENTXCHAIN_SCRIPTS is serving or others, not %q", part)
+		t.Fatalf("AGENTXCHAIN_SCRIPTS is serving or empty, not %q", part)
 	}
 	return files
 }

@@ -3,22 +3,31 @@
 package cli
 
 import (
+	"flag"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // TestMain lets the test binary play git-agentxchain, so that scripts run this
 // very code through "exec git agentxchain ..." without a build step.
 func TestMain(m *testing.M) {
+	testtrace.Helper()
 	runner.AgentHelper(os.Args)
+	// Scripts wait for programs half of their time.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, scriptPrograms())
 }
 

@@ -107,7 +107,8 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 }
 
 // scriptCondition answers what scripts ask in brackets: [root] the test runs as
-// the superuser; [reftable] git has that format; [tmpfs] a small
+// the superuser; [owners] does so, and git refuses another user's repository, as since 2.35.2;
+// [sshd] openssh-server is there; [reftable] git has that format; [tmpfs] a small
 // file system can be mounted in a namespace of its own; [strace] processes can be
 // traced; [rawnames] the file system
 // takes names that are not UTF-8; [reference] AGENTXCHAIN_REFERENCE names the
@@ -127,6 +128,15 @@ func scriptCondition(cond string) (bool, error) {
 		return exec.Command("/usr/bin/python3", "-c", "import grpc, google.protobuf").Run() == nil, nil
 	case "node-grpc": // npm's @connectrpc/connect-node, in the directory named
 		return os.Getenv("AGENTXCHAIN_TEST_NODE_MODULES") != "", nil
+	case "sshd":
+		return sshd() != "", nil
+	case "owners":
+		if os.Geteuid() != 0 || exec.Command("git", "init", "-q", dir).Run() != nil || os.Chown(dir, 65534, 65534) != nil || os.Chown(filepath.Join(dir, ".git"), 65534, 65534) != nil {
+			return false, nil
+		}
+		cmd := exec.Command("git", "-C", dir, "rev-parse", "--git-dir")
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+		return cmd.Run() != nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "reftable":

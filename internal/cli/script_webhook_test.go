@@ -57,9 +57,12 @@ func scriptWebhookEnd(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // scriptEnv is the environment of the program in scripts: SCRIPT_LATER puts its
-// clock forward by a duration.
+// clock forward by a duration, SCRIPT_NOW stops it at a time.
 func scriptEnv() term.Env {
 	env := OSEnv()
+	if now, err := time.Parse(time.RFC3339, os.Getenv("SCRIPT_NOW")); err == nil {
+		env.Now = func() time.Time { return now }
+	}
 	if d, err := time.ParseDuration(os.Getenv("SCRIPT_LATER")); err == nil {
 		env.Now = func() time.Time { return time.Now().Add(d) }
 	}

@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -34,11 +35,11 @@ type stepOptions struct {
 
 func newStepCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "step", Category: categoryRun, ArgsUsage: "[TURN]",
+		Name: "step", Category: shared.CategoryRun, ArgsUsage: "[TURN]",
 		Usage:       "carry out one turn: assign, dispatch, accept or send back",
 		Description: "Goes on with the active turn, or gives the next role one. The turn of a manual role is shown; with --wait the command waits for its result. A result that is refused is sent back: step again dispatches the next attempt.",
 		Flags: []ucli.Flag{
-			turnFlag(),
+			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "role", Usage: "give `ROLE` a new turn"},
 			&ucli.BoolFlag{Name: "wait", Usage: "wait until the result of a manual turn is staged"},
 			&ucli.StringFlag{Name: "poll", Usage: "with --wait: look every `TIME` (2s)"},
@@ -49,7 +50,7 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "resume", Hidden: true}, // what the reference wants to hear; an active turn is always gone on with
 		},
 		Action: func(c *ucli.Context) error {
-			turn, err := one(c, "turn", "turn")
+			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
@@ -57,10 +58,10 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 			if o.Role != "" && o.Turn != "" {
 				return term.UsageErrorf("a TURN is gone on with, --role starts a new one; give one of them")
 			}
-			if o.Poll, err = seconds("poll", c.String("poll")); err != nil {
+			if o.Poll, err = term.Seconds("poll", c.String("poll")); err != nil {
 				return err
 			}
-			if o.Timeout, err = seconds("timeout", c.String("timeout")); err != nil {
+			if o.Timeout, err = term.Seconds("timeout", c.String("timeout")); err != nil {
 				return err
 			}
 			return runStep(c.Context, f, o)
@@ -69,7 +70,7 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 }
 
 func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func steppable(s *run.State) error {
 func (o *stepOptions) target(v *runner.View) (*run.Turn, error) {
 	switch {
 	case o.Turn != "":
-		return activeTurn(v, o.Turn)
+		return shared.ActiveTurn(v, o.Turn)
 	case o.Role != "" || v.State.ActiveTurns.Len() == 0:
 		return nil, nil
 	}
@@ -200,18 +201,18 @@ func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runne
 		return err
 	}
 	n := &protocol.NextAction{Command: "git agentxchain accept " + t.TurnID, Reason: "once the result is staged at " + wire.StagingPath(t.TurnID)}
-	payload := turnObject(t)
+	payload := shared.TurnObject(t)
 	payload.Set("stop_reason", string(loop.CallerStopped))
 	payload.Set("cause", loop.CauseAwaitingPerson)
 	payload.Set("assigned_now", !already)
 	payload.Set("result_template", doc)
 	payload.Set("run_id", ojson.OrNull(v.State.Run()))
-	payload.Set("next_action", nextObject(n))
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Turn %s of %s is for a person.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
 		printDispatched(p, f, t)
 		p.Field("Skeleton", "%s", "git agentxchain turn show --template "+t.TurnID)
-		printNext(p, n)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

@@ -5,14 +5,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -31,14 +30,14 @@ func turnArtifacts() map[string]string {
 
 func newTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "turn", Category: categoryLook, Usage: "one turn: its assignment, its bundle, its result",
+		Name: "turn", Category: shared.CategoryLook, Usage: "one turn: its assignment, its bundle, its result",
 		Subcommands: []*ucli.Command{{
 			Name: "edit", ArgsUsage: "[TURN]", Usage: "write the result of a turn in your editor and stage it",
 			Description: "The editor is git's (GIT_EDITOR, core.editor, VISUAL, EDITOR). It opens what is staged, or else the skeleton of the\n" +
 				"result. What you save is staged and judged as \"verify turn\" judges it; \"accept\" hands it in.",
-			Flags: []ucli.Flag{turnFlag()},
+			Flags: []ucli.Flag{shared.TurnFlag()},
 			Action: func(c *ucli.Context) error {
-				id, err := one(c, "turn", "turn")
+				id, err := shared.One(c, "turn", "turn")
 				if err != nil {
 					return err
 				}
@@ -49,12 +48,12 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 			Description: "TURN is the only active turn by default, else the one accepted last. Records of known agents are shown as\n" +
 				"what was done (\"Bash: make test\"); --raw shows every line as it came.",
 			Flags: []ucli.Flag{
-				turnFlag(),
+				shared.TurnFlag(),
 				&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more until the turn is over; ends with ^C"},
 				&ucli.BoolFlag{Name: "raw", Usage: "every line of the log as it is, but for control characters"},
 			},
 			Action: func(c *ucli.Context) error {
-				id, err := one(c, "turn", "turn")
+				id, err := shared.One(c, "turn", "turn")
 				if err != nil {
 					return err
 				}
@@ -67,12 +66,12 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 			Name: "show", ArgsUsage: "[TURN]", Usage: "a turn; the only active one by default",
 			Description: "TURN is the id of an active turn, or a unique beginning of it, or the id of an accepted one.",
 			Flags: []ucli.Flag{
-				turnFlag(),
+				shared.TurnFlag(),
 				&ucli.BoolFlag{Name: "template", Usage: "print the skeleton of the turn's result, to be filled in and staged"},
 				term.NewChoiceFlag("artifact", "print one file of the bundle as it is: `NAME`", "", "assignment", "prompt", "context", "manifest"),
 			},
 			Action: func(c *ucli.Context) error {
-				id, err := one(c, "turn", "turn")
+				id, err := shared.One(c, "turn", "turn")
 				if err != nil {
 					return err
 				}
@@ -87,12 +86,12 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 }
 
 func runTurnShow(ctx context.Context, f *term.Factory, o *turnShowOptions) error {
-	r, v, err := openView(ctx, f)
+	r, v, err := shared.OpenView(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	turn, err := activeTurn(v, o.Turn)
+	turn, err := shared.ActiveTurn(v, o.Turn)
 	if err != nil {
 		if o.Template || o.Artifact != "" || o.Turn == "" {
 			return err
@@ -118,27 +117,6 @@ func firstError(a, b error) error {
 		return a
 	}
 	return b
-}
-
-// activeTurn finds the turn meant by id: exact, or its unique beginning.
-func activeTurn(v *runner.View, id string) (*run.Turn, error) {
-	turn, refusal := protocol.ResolveTurn(v.State, id, "show")
-	if refusal == nil {
-		return turn, nil
-	}
-	var found []*run.Turn
-	for key, t := range v.State.ActiveTurns.All() {
-		if id != "" && t != nil && strings.HasPrefix(key, id) {
-			found = append(found, t)
-		}
-	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	if refusal.Code == wire.CodeTargetRequired {
-		refusal.Hint = "git agentxchain turn show " + v.State.ActiveTurns.Keys()[0]
-	}
-	return nil, refusal
 }
 
 func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *run.Turn) error {
@@ -212,7 +190,7 @@ func unsealed(err error) bool {
 func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn) error {
 	bundle := r.CheckBundle(v.State.Run(), t)
 	staged, stagedErr := r.Staged(t.TurnID)
-	payload := ojson.NewObject("turn_id", t.TurnID, "active", true, "turn", turnObject(t))
+	payload := ojson.NewObject("turn_id", t.TurnID, "active", true, "turn", shared.TurnObject(t))
 	files, problems := []*ojson.Object{}, []*ojson.Object{}
 	for _, name := range bundle.Names() {
 		info := bundle.Files[name]
@@ -276,7 +254,7 @@ func printTurn(p *term.Printer, v *runner.View, t *run.Turn) {
 	p.Field("Runtime", "%s", term.OneLine(t.RuntimeID))
 	p.Field("Attempt", "%d", t.Attempt)
 	if t.AssignedAt != "" {
-		p.Field("Assigned", "%s", term.OneLine(ago(p, t.AssignedAt)))
+		p.Field("Assigned", "%s", term.OneLine(shared.Ago(p, t.AssignedAt)))
 	}
 	if at, err := wire.ParseTime(t.DeadlineAt); err == nil {
 		when := p.Ago(at)
@@ -289,7 +267,7 @@ func printTurn(p *term.Printer, v *runner.View, t *run.Turn) {
 		p.Field("Started from", "%.12s", term.OneLine(*b.HeadRef))
 	}
 	if len(t.ConcurrentWith) > 0 {
-		p.Field("Beside", "%s", term.OneLine(joinComma(t.ConcurrentWith)))
+		p.Field("Beside", "%s", term.OneLine(term.JoinComma(t.ConcurrentWith)))
 	}
 	if t.DelegationContext != nil {
 		p.Field("Delegated", "%s", term.OneLine(t.DelegationContext.String("charter")))
@@ -324,7 +302,7 @@ func printAcceptedTurn(p *term.Printer, row *ojson.Object) {
 	}
 	p.Field("Summary", "%s", term.OneLine(row.String("summary")))
 	if files := row.Strings("files_changed"); len(files) > 0 {
-		p.Field("Files", "%s", term.OneLine(joinComma(files)))
+		p.Field("Files", "%s", term.OneLine(term.JoinComma(files)))
 	}
 	for _, d := range row.Objects("decisions") {
 		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"os"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/prove"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -20,7 +22,7 @@ func runTurnEdit(ctx context.Context, f *term.Factory, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := runVerifyTurn(ctx, f, &verifyTurnOptions{Turn: turn}); err != nil {
+	if err := prove.RunVerifyTurn(ctx, f, &prove.VerifyTurnOptions{Turn: turn}); err != nil {
 		var e *term.Error
 		if errors.As(err, &e) && e.Code == "validation_failed" {
 			return e.WithHint("git agentxchain turn edit " + turn)
@@ -32,7 +34,7 @@ func runTurnEdit(ctx context.Context, f *term.Factory, id string) error {
 }
 
 func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, err error) {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return "", err
 	}
@@ -41,8 +43,8 @@ func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, e
 	if err != nil {
 		return "", err
 	}
-	tellNotices(f, v.Notices)
-	t, err := activeTurn(v, id)
+	shared.TellNotices(f, v.Notices)
+	t, err := shared.ActiveTurn(v, id)
 	if err != nil {
 		return "", err
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/agentstream"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/look"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -23,7 +25,7 @@ type turnLogOptions struct {
 }
 
 func runTurnLog(ctx context.Context, f *term.Factory, o *turnLogOptions) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,7 @@ func runTurnLog(ctx context.Context, f *term.Factory, o *turnLogOptions) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(pollInterval):
+		case <-time.After(look.PollInterval):
 		}
 		if _, data, err = r.TurnLog(id, attempts); err != nil {
 			return err
@@ -92,7 +94,7 @@ func loggedTurn(ctx context.Context, r *runner.Runner, id string) (string, int, 
 	if id == "" && v.State.ActiveTurns.Len() == 0 && wire.OrEmpty(v.State.LastCompletedTurnID) != "" {
 		return *v.State.LastCompletedTurnID, 0, nil
 	}
-	turn, err := activeTurn(v, id)
+	turn, err := shared.ActiveTurn(v, id)
 	if err == nil {
 		return turn.TurnID, cmp.Or(turn.Attempt, 1), nil
 	}

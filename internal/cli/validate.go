@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -19,7 +20,7 @@ import (
 
 func newValidateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "validate", Category: categoryLook, Usage: "check agentxchain.json, the state and whether every gate can be passed",
+		Name: "validate", Category: shared.CategoryLook, Usage: "check agentxchain.json, the state and whether every gate can be passed",
 		Description: "All findings are listed at once. Exit status 2 when a document is invalid, 1 when the documents are valid but some gate can never be passed, " +
 			"12 when the working files contradict the recorded run; warnings alone exit 0.",
 		Flags: []ucli.Flag{
@@ -27,7 +28,7 @@ func newValidateCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "agent", Usage: "accepted for habit's sake", Hidden: true},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := noArgs(c); err != nil {
+			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
 			return runValidate(c.Context, f)
@@ -41,7 +42,7 @@ type documentFinding struct {
 }
 
 func runValidate(ctx context.Context, f *term.Factory) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 	if docs.Valid() {
 		v, err := r.View(ctx)
 		if viewErr = err; err == nil {
-			tellNotices(f, v.Notices)
+			shared.TellNotices(f, v.Notices)
 		}
 	}
 	invalid, failing := 0, 0
@@ -139,7 +140,7 @@ func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error 
 	case d.StateErr != nil:
 		code = runner.ErrorCode(d.StateErr)
 	}
-	e := term.Errorf(code, "%s is not valid (%s)", first.file, counted(n, "finding"))
+	e := term.Errorf(code, "%s is not valid (%s)", first.file, term.Counted(n, "finding"))
 	if first.file == wire.ConfigPath {
 		return e.WithHint("correct " + wire.ConfigPath + " and run git agentxchain validate again")
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/release"
@@ -16,13 +17,13 @@ import (
 func runVersionCheck(ctx context.Context, f *term.Factory, checksums, signature, signers string) error {
 	var files release.Files
 	var err error
-	if files.Checksums, err = readInput(f, "the checksum file", checksums, release.MaxFile); err != nil {
+	if files.Checksums, err = shared.ReadInput(f, "the checksum file", checksums, release.MaxFile); err != nil {
 		return err
 	}
 	if signature == "" {
 		signature = checksums + ".sig"
 	}
-	if files.Signature, err = readInput(f, "the signature", signature, release.MaxFile); err != nil {
+	if files.Signature, err = shared.ReadInput(f, "the signature", signature, release.MaxFile); err != nil {
 		return err
 	}
 	if signers == "" {
@@ -34,7 +35,7 @@ func runVersionCheck(ctx context.Context, f *term.Factory, checksums, signature,
 			signers = filepath.Join(f.Env.Getenv("HOME"), rest)
 		}
 	}
-	if files.AllowedSigners, err = readInput(f, "the list of allowed signers", signers, release.MaxFile); err != nil {
+	if files.AllowedSigners, err = shared.ReadInput(f, "the list of allowed signers", signers, release.MaxFile); err != nil {
 		return err
 	}
 	self, err := os.Executable()

@@ -6,22 +6,23 @@ import (
 	"context"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
-	r, err := openRunner(ctx, f)
+	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.Withdraw(ctx, reason)
-	tellNotices(f, out.Notices)
+	shared.TellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
-	payload := donePayload(&out.Done)
+	payload := shared.DonePayload(&out.Done)
 	payload.Set("gate_type", out.Result.GateType)
 	payload.Set("gate_id", ojson.OrNull(out.Result.Gate))
 	payload.Set("from", ojson.OrNull(out.Result.From))
@@ -29,8 +30,8 @@ func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
 	payload.Set("approved_by", ojson.OrNull(out.Result.ApprovedBy))
 	payload.Set("reason", ojson.OrNull(out.Result.Reason))
 	payload.Set("dropped_turns", out.Result.Dropped)
-	n := next(ctx, r)
-	payload.Set("next_action", nextObject(n))
+	n := r.Next(ctx)
+	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("The approval of gate %s is taken back: the run waits at it again, in phase %s.\n\n",
 			p.Bold(term.OneLine(out.Result.Gate)), term.OneLine(out.Result.From))
@@ -40,8 +41,8 @@ func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
 		if len(out.Result.Dropped) > 0 {
 			p.Field("Dropped", "%s", term.OneLine(strings.Join(out.Result.Dropped, ", ")))
 		}
-		printWhere(p, &out.Done)
-		printNext(p, n)
+		shared.PrintWhere(p, &out.Done)
+		shared.PrintNext(p, n)
 	})
 	return nil
 }

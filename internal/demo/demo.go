@@ -13,7 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -150,11 +150,11 @@ func (p *play) accept(a *runner.Assigned) (*runner.Accepted, error) {
 	p.say(Passed, "agentxchain", fmt.Sprintf("accepts the turn of %s", a.Turn.AssignedRole), out.Result.Entry.String("summary"))
 	if g := out.Result.Gate; g != nil && g.GateID != nil {
 		switch g.Action {
-		case protocol.ActionGateFailed:
+		case gates.ActionGateFailed:
 			for _, reason := range g.Reasons {
 				p.say(Refused, "gate", *g.GateID+" stays shut", reason)
 			}
-		case protocol.ActionAwaitHuman:
+		case gates.ActionAwaitHuman:
 			p.say(Passed, "gate", *g.GateID+" is in order and waits for a person", "")
 		default:
 			p.say(Passed, "gate", *g.GateID+" opens", "")

@@ -3,11 +3,13 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -59,6 +61,29 @@ func WriteFileRoot(root *os.Root, name string, data []byte, perm fs.FileMode) er
 	}
 	faults.Point("durable.write.after")
 	return nil
+}
+
+// RemoveUnfinished removes what a WriteFileRoot of data to name has left beside it that
+// was ended in the middle: files with its temporary names that hold a beginning of data.
+// It is for directories of people, where nothing else may be taken away.
+func RemoveUnfinished(root *os.Root, name string, data []byte) {
+	dir, base := filepath.Split(filepath.Clean(name))
+	list, err := fs.ReadDir(root.FS(), filepath.ToSlash(filepath.Join(".", dir)))
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		digits, ok := strings.CutPrefix(e.Name(), "."+base)
+		if !ok || digits == "" || strings.Trim(digits, "0123456789") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		if fi, err := e.Info(); err != nil || fi.Size() > int64(len(data)) {
+			continue // not a beginning of it, however large
+		}
+		if have, err := root.ReadFile(dir + e.Name()); err == nil && bytes.HasPrefix(data, have) {
+			_ = root.Remove(dir + e.Name())
+		}
+	}
 }
 
 // AppendRoot adds data to the end of a file below root and syncs it. expectedSize is

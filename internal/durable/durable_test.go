@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -98,6 +99,34 @@ func TestWriteFileRootContainment(t *testing.T) {
 	if err := WriteFileRoot(root, "none/f", nil, 0o644); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("missing directory: %v", err)
 	}
+}
+
+func TestRemoveUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	if err := os.Mkdir(filepath.Join(dir, "d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{
+		"f": "new", ".f1": "ne", ".f23": "", ".f": "n", ".f4x": "n", ".f5": "of a person", ".g6": "n", "d/.f7": "n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	RemoveUnfinished(root, "f", []byte("new"))
+	if got := strings.Join(names(t, dir), " "); got != ".f .f4x .f5 .g6 d f" {
+		t.Errorf("left: %s", got)
+	}
+	RemoveUnfinished(root, "d/f", []byte("new"))
+	if got := names(t, filepath.Join(dir, "d")); len(got) != 0 {
+		t.Errorf("left in d: %v", got)
+	}
+	RemoveUnfinished(root, "../f", nil)
 }
 
 func TestAppendChecksTheSize(t *testing.T) {

@@ -1,7 +1,10 @@
 package ojson
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -231,15 +234,20 @@ func TestCloneIsDeep(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no input panics, and what is accepted is accepted by
-// encoding/json too and survives a round trip.
+// FuzzDecode: no input panics; what is accepted is accepted by encoding/json too, which reads the same
+// of it, and survives a round trip; what is refused is refused there too, or for one of the reasons
+// that make us stricter.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{`{"a":[1,"\ud83d\ude00",null]}`, `"\ud83d"`, "[1e5,-0.0]", "{\"\":{}}", "\"\xff\""} {
+	for _, s := range []string{`{"a":[1,"\ud83d\ude00",null]}`, `"\ud83d"`, "[1e5,-0.0]", "{\"\":{}}", "\"\xff\"", `{"a":1,"a":2}`} {
 		f.Add([]byte(s))
 	}
+	stricter := regexp.MustCompile(`duplicate|twice|UTF-8|surrogate|nested|deep|number|bytes`)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, err := Decode(data)
 		if err != nil {
+			if json.Valid(data) && !stricter.MatchString(err.Error()) {
+				t.Fatalf("refused what encoding/json accepts: %q: %v", data, err)
+			}
 			return
 		}
 		if !json.Valid(data) {
@@ -248,6 +256,18 @@ func FuzzDecode(f *testing.F) {
 		back, err := Decode(Pretty(v))
 		if err != nil || !Equal(v, back) {
 			t.Fatalf("%q does not survive: %v", data, err)
+		}
+		plain := func(data []byte) any {
+			var out any
+			d := json.NewDecoder(bytes.NewReader(data))
+			d.UseNumber()
+			if err := d.Decode(&out); err != nil {
+				t.Fatalf("%q: %v", data, err)
+			}
+			return out
+		}
+		if ours, theirs := plain(Compact(v)), plain(data); !reflect.DeepEqual(ours, theirs) {
+			t.Fatalf("%q is %#v, and to encoding/json %#v", data, ours, theirs)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func config(t Template, p Params) []byte {
 		"runtimes", runtimes(t.roles, p.Agent),
 		"routing", routing(t.phases),
 		"workflow_kit", workflowKit(t.phases),
-		"gates", gates(t.phases),
+		"gates", gateRules(t.phases),
 		"approval_policy", approvalPolicy(),
 		"authority", authority(t.phases, p.Approver),
 		"budget", obj("per_turn_max_usd", 2, "per_run_max_usd", 50, "on_exceed", "pause_and_escalate"),
@@ -90,7 +90,8 @@ func workflowKit(phases []phase) *ojson.Object {
 	return obj("phases", out)
 }
 
-func gates(phases []phase) *ojson.Object {
+// gateRules has the gate at the end of each phase.
+func gateRules(phases []phase) *ojson.Object {
 	out := ojson.NewObject()
 	for _, p := range phases {
 		g := ojson.NewObject("requires_files", append([]string{p.own}, p.files...))

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	agentconfig "github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 )
 
 func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
@@ -25,7 +25,7 @@ func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
 		files := scaffold(t, id, Params{ProjectID: "p", ProjectName: "Project", Goal: "Approved: YES"})
 		for path, change := range fill {
 			kind := agentconfig.PathSemantics(path)
-			ok, reason, _ := protocol.EvaluateSemantics(kind, path, []byte(files[path]), nil)
+			ok, reason, _ := gates.EvaluateSemantics(kind, path, []byte(files[path]), nil)
 			if ok {
 				t.Errorf("%s: a fresh %s passes", id, path)
 			}
@@ -49,7 +49,7 @@ func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
 			} else {
 				files[path] = change.Replace(files[path])
 			}
-			if ok, reason, warnings := protocol.EvaluateSemantics(kind, path, []byte(files[path]), nil); !ok || len(warnings) > 0 {
+			if ok, reason, warnings := gates.EvaluateSemantics(kind, path, []byte(files[path]), nil); !ok || len(warnings) > 0 {
 				t.Errorf("%s: a filled %s is refused: %s %v", id, path, reason, warnings)
 			}
 		}

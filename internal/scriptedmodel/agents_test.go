@@ -63,7 +63,7 @@ var settings = map[string]setting{
 // Each starts with an empty environment and a home directory of its own; no key, no
 // setting and no network of the person running the tests is used.
 func TestAgentsCarryARun(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	dirs := os.Getenv("AGENTXCHAIN_TEST_AGENTS")
 	if dirs == "" {
 		t.Skip("AGENTXCHAIN_TEST_AGENTS names no directory with agents")

@@ -22,7 +22,7 @@ var trusting = map[string]map[string]string{
 
 // TestAgentsListTheServer lets each agent of AGENTXCHAIN_TEST_AGENTS read the project's file.
 func TestAgentsListTheServer(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	dirs := os.Getenv("AGENTXCHAIN_TEST_AGENTS")
 	if dirs == "" {
 		t.Skip("AGENTXCHAIN_TEST_AGENTS names no directory with agents")

@@ -66,7 +66,7 @@ var shapes = [...]shape{
 
 // match reports the end of a secret that begins with the shape's prefix at i, or 0.
 func (s *shape) match(data []byte, i int) int {
-	if i > 0 && alnum(data[i-1]) && alnum(s.prefix[0]) {
+	if i > 0 && alnum(data[i-1]) && alnum(s.prefix[0]) && !escaped(data, i) {
 		return 0
 	}
 	at := i + len(s.prefix)
@@ -81,6 +81,16 @@ func (s *shape) match(data []byte, i int) int {
 		return 0
 	}
 	return end
+}
+
+// escaped reports that what stands before i is the escape of a control character, such as the \n of a
+// JSON string: its last byte is no part of a word.
+func escaped(data []byte, i int) bool {
+	before := data[max(0, i-6):i]
+	if n := len(before); n >= 2 && before[n-2] == '\\' && bytes.IndexByte([]byte("nrtbf"), before[n-1]) >= 0 {
+		return true
+	}
+	return bytes.HasPrefix(before, []byte(`\u00`)) && len(before) == 6
 }
 
 // dull reports a value that is an example, not a secret: few different bytes.
@@ -115,7 +125,7 @@ func entropy(v []byte) float64 {
 // jwt reports the end of a JSON web token at i: three parts of base64, of which the
 // first two are objects.
 func jwt(data []byte, i int) int {
-	if i > 0 && word(data[i-1]) {
+	if i > 0 && word(data[i-1]) && !escaped(data, i) {
 		return 0
 	}
 	at, dots, part := i, 0, 0

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets/secretstest"
 )
 
 // tokens are made up; each is put together here, so that no scanner takes this file
@@ -40,6 +42,8 @@ func TestRules(t *testing.T) {
 			{`{"a":"`, `"}`},
 			{"a=", "\n"},
 			{"(", ")"},
+			{`{"a":"x\n`, `\n"}`}, // within a string of a JSON document
+			{`{"a":"x\u000a`, `"}`},
 		} {
 			in := around[0] + value + around[1]
 			found := Find([]byte(in))
@@ -62,6 +66,24 @@ func TestRules(t *testing.T) {
 	} {
 		if got := Redact(in); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestEveryShape finds each kind that tests plant, and there is one to plant of each shape.
+func TestEveryShape(t *testing.T) {
+	for _, k := range secretstest.Tokens("every shape") {
+		for _, around := range [][2]string{{"", "\n"}, {`{"a":"it was\n`, `\nthen"}`}} {
+			in := around[0] + k.Text + around[1]
+			if out := Redact(in); strings.Contains(out, k.Value) {
+				t.Errorf("%s: redacted to %q", k.Kind, out)
+			}
+		}
+	}
+	begins := secretstest.Begins()
+	for _, s := range shapes {
+		if !begins[[2]string{s.rule, s.prefix}] {
+			t.Errorf("package secretstest makes no %s that begins with %s", s.rule, s.prefix)
 		}
 	}
 }

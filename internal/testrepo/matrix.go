@@ -3,6 +3,7 @@
 package testrepo
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"sync"
@@ -63,12 +64,19 @@ var hasReftable = sync.OnceValue(func() bool {
 	return exec.Command("git", "init", "-q", "--ref-format=reftable", dir).Run() == nil
 })
 
-// Unraced skips a long test under -short: what it does it does in one go, so the race
-// detector, which .ci/run combines with -short, could find nothing in it. .ci/run has it
-// run once more without both.
-func Unraced(t *testing.T) {
+// Thorough leaves a test out of the everyday run: kills at every point, long histories, walks
+// through everything a page of documentation says. AGENTXCHAIN_TESTS=all, as .ci/run sets it, and
+// -run with the name of a test run it.
+func Thorough(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("long, and without a race to find")
+	if !All() {
+		t.Skip("thorough; AGENTXCHAIN_TESTS=all or -run runs it")
 	}
+}
+
+// All reports whether thorough tests run too.
+func All() bool {
+	named := flag.Lookup("test.run")
+	return os.Getenv("AGENTXCHAIN_TESTS") == "all" || os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" ||
+		named != nil && named.Value.String() != ""
 }

@@ -90,7 +90,7 @@ func allowed(rel string) bool {
 		slices.Contains([]string{
 			// The command line shows verdicts on blocks and reports of its own; the
 			// members are those of its documents, named like what they speak of.
-			"internal/cli/alx_hash.go", "internal/cli/alx_validate.go", "internal/cli/alx_settle.go",
+			"internal/cli/neighbours/alx_hash.go", "internal/cli/neighbours/alx_validate.go", "internal/cli/neighbours/alx_settle.go",
 		}, rel)
 }
 

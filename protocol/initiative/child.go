@@ -19,6 +19,14 @@ type Child struct {
 	Config *config.Config // nil when it is not a governed project that can be loaded
 	State  *run.State     // nil when it has no governed state that can be read
 
+	// Remote says that the repository is not here, and was read from what was fetched of its
+	// server: it can be counted, and not acted in.
+	Remote bool
+
+	// Fresh says that there is no state.json at all, as in a clone that nothing has worked
+	// in: git ignores that file.
+	Fresh bool
+
 	// Unproven says that the run has no ref: another implementation drives it, and
 	// its working files are all there is.
 	Unproven bool
@@ -98,7 +106,7 @@ func (c *Child) Follow(turn string) string {
 // Accepted returns the history row of a turn when it was accepted, else nil.
 func (c *Child) Accepted(turn string) *ojson.Object {
 	row := c.Rows[turn]
-	if row == nil || row.String("accepted_at") == "" && row.String("status") != "accepted" {
+	if row == nil || !run.SaysAccepted(row) {
 		return nil
 	}
 	return row

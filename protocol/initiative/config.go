@@ -53,6 +53,7 @@ type Repo struct {
 	Path          string // as written, trimmed; relative to the workspace
 	DefaultBranch string // informational, "main" unless declared
 	Required      bool   // true unless declared false
+	Remote        string // address of its server, read where nothing is at Path; "" for none
 }
 
 // Workstream is a piece of the initiative that one or more repositories work on.

@@ -61,6 +61,15 @@ func (d *decoder) repos() {
 		} else {
 			d.wrong("repo_path_invalid", at+".path", wantText, p)
 		}
+		if v, has := o.Get("remote"); has {
+			// An address only: what git takes for the name of a program to start, or for an
+			// option, is none.
+			if s, ok := textOf(v); ok && !strings.HasPrefix(s, "-") && !strings.Contains(s, "::") {
+				r.Remote = strings.TrimSpace(s)
+			} else {
+				d.wrong("repo_remote_invalid", at+".remote", "the address of a git repository", v)
+			}
+		}
 		if v, has := o.Get("default_branch"); has {
 			if s, ok := textOf(v); ok {
 				r.DefaultBranch = strings.TrimSpace(s)

@@ -78,6 +78,9 @@ func (h *History) add(row *ojson.Object) {
 	}
 }
 
+// IsProjection reports a row by which an acceptance of a repository counts.
+func IsProjection(row *ojson.Object) bool { return row.String("type") == rowProjection }
+
 // with returns the history with further rows.
 func (h *History) with(rows []*ojson.Object) *History {
 	if len(rows) == 0 {

@@ -166,8 +166,11 @@ func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 	return []Action{c.run(command, why+" "+next.Reason)}
 }
 
-// run is a command in the repository.
+// run is a command in the repository, or what brings its outcome from a clone elsewhere.
 func (c *Child) run(command, why string) Action {
+	if c.Remote {
+		return Action{NextRepo, "sync", why + " " + onServer(c.ID, "git agentxchain "+command+" is run")}
+	}
 	return Action{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why}
 }
 

@@ -17,3 +17,8 @@ const (
 	HandoffDir        = Dir + "/handoffs" // <intent id>.json
 	ReportArchive     = Dir + "/recovery-reports"
 )
+
+// Ledgers are the files that only ever grow.
+func Ledgers() []string {
+	return []string{HistoryPath, DecisionsPath, BarrierLedgerPath, HookAuditPath, HookNotesPath}
+}

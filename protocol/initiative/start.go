@@ -40,8 +40,12 @@ func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
 		return nil, &wire.Problem{Code: code, Field: "repos." + id, Value: id, Message: fmt.Sprintf(format, id)}
 	}
 	switch {
+	case c != nil && c.Remote && (c.State == nil || c.Run() == ""):
+		return nil, &wire.Problem{Code: RemoteOnly, Field: "repos." + id, Value: id, Message: onServer(id, "its run is started")}
 	case c == nil || c.Config == nil:
 		return fail("repo_not_governed", "repository %s is not a governed project that can be loaded")
+	case c.State == nil && c.Fresh:
+		return &StartStep{Repo: id}, nil
 	case c.State == nil:
 		return fail("repo_no_state", "repository %s has no governed state that can be read")
 	case c.State.Status == wire.StatusActive && c.Run() != "":

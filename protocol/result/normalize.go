@@ -99,6 +99,7 @@ func (n *normalizer) run() {
 	n.decisions()            // N11-N14
 	n.verificationStatus()   // N15
 	n.structuredEvidence()   // N16
+	n.expectedExitCodes()    // N17
 	n.missingArtifactType()  // N18
 	n.emptyWorkspace()       // N19
 	n.objections()           // N20 N21

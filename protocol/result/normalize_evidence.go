@@ -1,6 +1,4 @@
-// Normalisation rules N15 and N16: the verification member. N17, which takes a
-// failing command under a pass for an expected failure, is left out: it lets failed tests
-// pass a gate (docs/compatibility.md#where-we-differ-on-purpose).
+// Normalisation rules N15 to N17: the verification member.
 
 package result
 
@@ -95,4 +93,26 @@ func evidenceText(o *ojson.Object) string {
 		part("buckets_observed", string(ojson.Compact(buckets)))
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// N17 took a failing command under a pass for an expected failure: it let failed tests pass a gate
+// (docs/compatibility.md#where-we-differ-on-purpose). Only results of a rule set that had it are judged with it.
+func (n *normalizer) expectedExitCodes() {
+	v := n.doc.Object("verification")
+	if !n.in.Earlier.InfersExitCodes || v.String("status") != "pass" {
+		return
+	}
+	for i, item := range v.Array("machine_evidence") {
+		o, _ := item.(*ojson.Object)
+		code, _ := o.Get("exit_code")
+		if _, isNumber := code.(ojson.Number); !isNumber || falsy(code) {
+			continue
+		}
+		old, _ := o.Get("expected_exit_code")
+		if isInteger(old) {
+			continue
+		}
+		o.Set("expected_exit_code", code)
+		n.changed(fmt.Sprintf("verification.machine_evidence[%d].expected_exit_code", i), old, code, "verification_pass_expected_exit_code_inferred")
+	}
 }

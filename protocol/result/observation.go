@@ -11,12 +11,32 @@ type Observation struct {
 	HeadRef       *string           `json:"head_ref"`
 	FilesChanged  []string          `json:"files_changed"`
 	Markers       ojson.Map[string] `json:"file_markers"`
-	Committed     []string          `json:"committed,omitempty"` // paths that commits made during the turn change
-	Since         string            `json:"since,omitempty"`     // when the baseline was taken, for a turn that was tried before
+	Committed     []string          `json:"committed,omitempty"`     // paths that commits made during the turn change
+	Pulled        []Pulled          `json:"pulled,omitempty"`        // what the remote's branches brought meanwhile, which is not the turn's
+	ComparedWith  string            `json:"compared_with,omitempty"` // the pulled commit it was compared with instead of the baseline's
+	Since         string            `json:"since,omitempty"`         // when the baseline was taken, for a turn that was tried before
 	DiffSummary   *string           `json:"diff_summary"`
 	Dirty         []string          `json:"dirty"`          // every dirty project-owned path now
 	UnchangedDirt []string          `json:"unchanged_dirt"` // of these, unchanged since the baseline
 	Siblings      []SiblingClaim    `json:"siblings"`
+}
+
+// Pulled is what one branch of a remote brought while the turn was active
+// (docs/spec/observation.md#commits-that-were-pulled).
+type Pulled struct {
+	Remote  string         `json:"remote"`
+	Branch  string         `json:"branch"`
+	Head    string         `json:"head"`           // the newest commit of the branch that was pulled
+	Commits []PulledCommit `json:"commits"`        // the newest first
+	Files   []string       `json:"files"`          // left to the branch, sorted
+	More    bool           `json:"more,omitempty"` // there are other commits
+}
+
+// PulledCommit is one commit of Pulled.
+type PulledCommit struct {
+	Commit  string `json:"commit"`
+	Author  string `json:"author"` // name and address
+	Subject string `json:"subject"`
 }
 
 // SiblingClaim is what a still active concurrent turn has staged.

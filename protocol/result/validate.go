@@ -45,9 +45,17 @@ type Input struct {
 	UsedDecisions *run.DecisionIDs
 	// DurableDecisions are the ids of the decisions that outlive runs; nil: none.
 	DurableDecisions *run.DecisionIDs
+	// Earlier is what the rule set of the result's time did otherwise.
+	Earlier Earlier
 	// IdleSidecar is the decoded idle-expansion-result.json next to the staged
 	// document, nil when there is none (docs/spec/results.md#idle-expansion).
 	IdleSidecar ojson.Value
+}
+
+// Earlier is what earlier rule sets did otherwise with a result; the zero value is the present one.
+type Earlier struct {
+	InfersExitCodes bool // a failing command under a pass was taken for an expected failure
+	FreeExitCode    bool // verification.exit_code was not held against the status
 }
 
 // Validation is the outcome. When OK is false, Stage and Class name the first

@@ -34,6 +34,18 @@ func DecodeLedgerLine(line []byte) (*ojson.Object, error) {
 	return o, nil
 }
 
+// SaysAccepted reports a row that says its turn was accepted, whatever run it is of. The row of
+// a reissued turn has a time of acceptance as well, and is none.
+func SaysAccepted(row *ojson.Object) bool {
+	switch row.String("status") {
+	case HistoryReissued:
+		return false
+	case "accepted":
+		return true
+	}
+	return row.String("accepted_at") != ""
+}
+
 // AcceptedRow reports whether a row is an accepted turn of the run: not a
 // reissued one, and of this run or of none (rows of the first versions name no
 // run).

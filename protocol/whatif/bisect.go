@@ -3,7 +3,6 @@
 package whatif
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 )
 
@@ -26,7 +25,7 @@ func Stands(c *verdict.Chain, of string, isCode bool) Standing {
 	}
 	var out Standing
 	for l := range c.All() {
-		gate := l.Rule == protocol.RuleGate && l.Subject == of
+		gate := l.Rule == verdict.RuleGate && l.Subject == of
 		if !gate && l.Rule != of && (l.Subject != of || gatesOwn(l.Rule)) {
 			continue
 		}
@@ -41,7 +40,7 @@ func Stands(c *verdict.Chain, of string, isCode bool) Standing {
 // gatesOwn lists rules whose subject is a gate and which say something else than the gate.
 func gatesOwn(rule string) bool {
 	switch rule {
-	case protocol.RuleGatePerson, protocol.RulePeople, protocol.RuleApproval, protocol.RuleGateActions, protocol.RuleNonProgress:
+	case verdict.RuleGatePerson, verdict.RulePeople, verdict.RuleApproval, verdict.RuleGateActions, verdict.RuleNonProgress:
 		return true
 	}
 	return false

@@ -316,7 +316,7 @@ func gatesOf(c *verdict.Chain) map[string]string {
 	out := make(map[string]string)
 	for l := range c.All() {
 		switch l.Rule {
-		case protocol.RuleGate:
+		case verdict.RuleGate:
 			says := Open
 			switch l.Verdict {
 			case verdict.Fail, verdict.Unknown:
@@ -327,7 +327,7 @@ func gatesOf(c *verdict.Chain) map[string]string {
 			if l.Subject != "" {
 				out[l.Subject] = says
 			}
-		case protocol.RuleApproval:
+		case verdict.RuleApproval:
 			if l.Verdict == verdict.Pass {
 				out[l.Subject] = Open
 			}

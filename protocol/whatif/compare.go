@@ -35,7 +35,7 @@ func (c *Compared) compare() {
 	c.steps(c.Before.Steps, c.After.Steps, after != verdict.Granted, "")
 	if c.Before.Next != c.After.Next && before == after && !c.open {
 		c.add(Difference{Rule: "run.phase", Before: c.Before.Next, After: c.After.Next, Why: "the run would have been in another phase",
-			Outcome: true, Spec: protocol.SpecOf(protocol.RuleGate)})
+			Outcome: true, Spec: verdict.SpecOf(verdict.RuleGate)})
 	}
 	if c.Before.Status != c.After.Status && before == after && !c.open {
 		c.add(Difference{Rule: "run.status", Before: c.Before.Status, After: c.After.Status, Why: "the run would have had another status",
@@ -115,7 +115,7 @@ func (c *Compared) told(s *verdict.Step) bool {
 // subjectMoves lists rules asked once for each operation, whatever they are about.
 func subjectMoves(rule string) bool {
 	switch rule {
-	case protocol.RuleStatus, protocol.RuleGateVerify, protocol.RuleNonProgress, protocol.RuleRole, protocol.RuleBudgetTurn:
+	case verdict.RuleStatus, verdict.RuleGateVerify, verdict.RuleNonProgress, verdict.RuleRole, verdict.RuleBudgetTurn:
 		return true
 	}
 	return false
@@ -128,9 +128,9 @@ func (c *Compared) step(b, a *verdict.Step, gate string) {
 		s = b
 	}
 	switch s.Rule {
-	case protocol.RuleGate:
+	case verdict.RuleGate:
 		gate = s.Subject
-	case protocol.RuleApproval, protocol.RuleNonProgress:
+	case verdict.RuleApproval, verdict.RuleNonProgress:
 		if c.open {
 			return // it follows from a gate of which nothing is known
 		}
@@ -145,7 +145,7 @@ func (c *Compared) step(b, a *verdict.Step, gate string) {
 	}
 	n := len(c.Differences)
 	c.steps(was, now, false, gate)
-	if said == says || len(c.Differences) > n && s.Rule != protocol.RuleGate {
+	if said == says || len(c.Differences) > n && s.Rule != verdict.RuleGate {
 		return
 	}
 	d := Difference{Gate: gate, Rule: s.Rule, Subject: s.Subject, Before: said, After: says, Spec: s.Spec, Config: s.Config,
@@ -153,7 +153,7 @@ func (c *Compared) step(b, a *verdict.Step, gate string) {
 	if a != nil && a.Verdict == verdict.Pass && b != nil {
 		d.Why = b.Why
 	}
-	d.Refuses = s.Rule == protocol.RuleGate && (said == verdict.Pass || said == verdict.Warn || said == verdict.Wait) && says == verdict.Fail
+	d.Refuses = s.Rule == verdict.RuleGate && (said == verdict.Pass || said == verdict.Warn || said == verdict.Wait) && says == verdict.Fail
 	for i, have := range c.Differences {
 		if have.Outcome && have.Rule == d.Rule && have.Subject == d.Subject {
 			c.Differences[i].Gate = gate // said already, as what became of the operation

@@ -180,11 +180,11 @@ func name(s *verdict.Step) string { return strings.TrimSpace(s.Rule + " " + s.Su
 
 func gateAround(l verdict.Leaf) string {
 	for _, s := range l.Path {
-		if s.Rule == protocol.RuleGate {
+		if s.Rule == verdict.RuleGate {
 			return s.Subject
 		}
 	}
-	if l.Rule == protocol.RuleGate {
+	if l.Rule == verdict.RuleGate {
 		return l.Subject
 	}
 	return ""

@@ -124,7 +124,7 @@ func hasHook(cfg *config.Config, phase, name string) bool {
 // asked: a hook it does not have says nothing.
 func (c *Compared) hooks(p *Past, other *config.Config, recorded bool) {
 	for _, s := range c.Before.Steps {
-		phase, ok := strings.CutPrefix(s.Rule, protocol.RuleHook)
+		phase, ok := strings.CutPrefix(s.Rule, verdict.RuleHook)
 		if !ok || s.Verdict == verdict.Pass || recorded && hasHook(other, phase, s.Subject) {
 			continue
 		}

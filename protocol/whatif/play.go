@@ -13,6 +13,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -40,7 +43,7 @@ var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // NewPlay begins a run in the first phase.
 func NewPlay(cfg *config.Config, files map[string][]byte) (*Play, *protocol.Decided) {
 	p := &Play{Config: cfg, State: protocol.FreshState(cfg, ""), Index: &run.Index{}, Files: files, Now: began}
-	d := p.Do(&protocol.InitRun{Prior: protocol.NewBlob(p.State.Encode()), Documents: p.documents()})
+	d := p.Do(&protocol.InitRun{Prior: evidence.NewBlob(p.State.Encode()), Documents: p.documents()})
 	return p, d
 }
 
@@ -48,8 +51,8 @@ func NewPlay(cfg *config.Config, files map[string][]byte) (*Play, *protocol.Deci
 func (p *Play) Do(op protocol.Operation) *protocol.Decided {
 	p.step++
 	p.Now = p.Now.Add(time.Second)
-	env := protocol.Env{Now: p.Now, Seed: fmt.Sprintf("%032x", p.step), Git: protocol.GitFacts{Head: fmt.Sprintf("%040x", 1), Branch: "main"},
-		Actor: protocol.Actor{Name: "person", Email: p.person(), Terminal: true}}
+	env := protocol.Env{Now: p.Now, Seed: fmt.Sprintf("%032x", p.step), Git: evidence.GitFacts{Head: fmt.Sprintf("%040x", 1), Branch: "main"},
+		Actor: evidence.Actor{Name: "person", Email: p.person(), Terminal: true}}
 	p.last, p.env = op, env
 	d := protocol.Judge(&protocol.Snapshot{Config: p.Config, State: p.State, Index: p.Index}, op, env)
 	if d.Transition != nil {
@@ -76,25 +79,25 @@ func (p *Play) person() string {
 	return "person@example.org"
 }
 
-func (p *Play) documents() []protocol.DocumentFact {
-	var out []protocol.DocumentFact
-	for _, path := range protocol.GateDocuments(p.Config) {
+func (p *Play) documents() []gates.DocumentFact {
+	var out []gates.DocumentFact
+	for _, path := range gates.Documents(p.Config) {
 		data, ok := p.Files[path]
 		if !ok {
 			data = nil
 		}
-		out = append(out, protocol.LookDocument(p.Config, path, data))
+		out = append(out, gates.LookDocument(p.Config, path, data))
 	}
 	return out
 }
 
 // gateFiles are the documents of the phase's gate as they are.
-func (p *Play) gateFiles() []protocol.FileBlob {
-	out := []protocol.FileBlob{}
-	for _, path := range protocol.GateFiles(p.Config, p.State.Phase) {
-		f := protocol.FileBlob{Path: path}
+func (p *Play) gateFiles() []evidence.FileBlob {
+	out := []evidence.FileBlob{}
+	for _, path := range gates.Files(p.Config, p.State.Phase) {
+		f := evidence.FileBlob{Path: path}
 		if data, ok := p.Files[path]; ok {
-			f.Blob = protocol.NewBlob(data)
+			f.Blob = evidence.NewBlob(data)
 		}
 		out = append(out, f)
 	}
@@ -129,8 +132,8 @@ func (p *Play) Result(turn *run.Turn, members *ojson.Object) *ojson.Object {
 // Accept asks for the acceptance of a result. changed are the paths the turn has changed.
 func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *protocol.Decided {
 	path := wire.StagingPath(turn.TurnID)
-	op := &protocol.AcceptTurn{TurnID: turn.TurnID, StagedPath: path, Staged: protocol.NewBlob(ojson.Pretty(doc)), Files: p.gateFiles(),
-		Proposed: []protocol.FileBlob{}, Documents: p.documents()}
+	op := &protocol.AcceptTurn{TurnID: turn.TurnID, StagedPath: path, Staged: evidence.NewBlob(ojson.Pretty(doc)), Files: p.gateFiles(),
+		Proposed: []evidence.FileBlob{}, Documents: p.documents()}
 	op.Seen = result.Observation{Available: true, HeadRef: new(fmt.Sprintf("%040x", 1)), DiffSummary: new(""), FilesChanged: slices.Clone(changed)}
 	for _, c := range changed {
 		sum := sha256.Sum256(fmt.Appendf(p.Files[c], "%d", p.step))
@@ -139,11 +142,11 @@ func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *prot
 	}
 	for _, c := range doc.Objects("proposed_changes") {
 		if data, ok := p.Files[c.String("path")]; ok {
-			op.Proposed = append(op.Proposed, protocol.FileBlob{Path: c.String("path"), Blob: protocol.NewBlob(data)})
+			op.Proposed = append(op.Proposed, evidence.FileBlob{Path: c.String("path"), Blob: evidence.NewBlob(data)})
 		}
 	}
 	op.Protected = protocol.ProtectedPaths(p.Config, path, op.Staged.Data, &op.Seen)
-	if protocol.PoliciesNeedReplay(p.Config, p.State.Phase, turn.AssignedRole) {
+	if limits.PoliciesNeedReplay(p.Config, p.State.Phase, turn.AssignedRole) {
 		op.Replay = p.replay
 	}
 	return p.Do(op)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // Redact returns the case with its secrets replaced by their rules' names, and how many
@@ -20,7 +20,7 @@ import (
 // stands where nothing can be replaced.
 func (c *Case) Redact() (clean *Case, texts int, err error) {
 	doc := ojson.Marshal(c)
-	renamed := map[string]*protocol.Blob{} // by the digest before
+	renamed := map[string]*evidence.Blob{} // by the digest before
 	if c.Recorded != nil {
 		for digest, e := range c.Recorded.Evidence.All() {
 			if e.Text == nil {
@@ -30,7 +30,7 @@ func (c *Case) Redact() (clean *Case, texts int, err error) {
 				continue
 			}
 			if s := secrets.Redact(*e.Text); s != *e.Text {
-				renamed[digest] = protocol.NewBlob([]byte(s))
+				renamed[digest] = evidence.NewBlob([]byte(s))
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func (c *Case) decidesAs(recorded *Case) error {
 
 // redacted is a value with the secrets in its texts replaced, and blobs named anew;
 // texts counts those that held any.
-func redacted(v ojson.Value, renamed map[string]*protocol.Blob, texts *int) ojson.Value {
+func redacted(v ojson.Value, renamed map[string]*evidence.Blob, texts *int) ojson.Value {
 	switch v := v.(type) {
 	case string:
 		s := secrets.Redact(v)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // A secret in the evidence of an operation does not get into its case, which decides as
@@ -27,7 +28,7 @@ func TestRedact(t *testing.T) {
 		t.Fatalf("no summary in %s", op.Staged.Data)
 	}
 	i += len(`"summary": "`)
-	op.Staged = protocol.NewBlob([]byte(string(op.Staged.Data[:i]) + token + " " + string(op.Staged.Data[i:])))
+	op.Staged = evidence.NewBlob([]byte(string(op.Staged.Data[:i]) + token + " " + string(op.Staged.Data[i:])))
 	rec := *p.Record
 	rec.Op = &op
 	if c, err = RecordCase("secret", &Past{Op: p.Op, Record: &rec, Before: p.Before}); err != nil {

@@ -362,9 +362,7 @@ func TestNoArtifact(t *testing.T) {
 }
 
 func TestLongListsAreCutAndSaidSo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seven hundred turns")
-	}
+	testrepo.Thorough(t)
 	f := newFixture(t)
 	for i := range 700 {
 		f.history = append(f.history,

@@ -31,7 +31,7 @@ func browser(t *testing.T) context.Context {
 }
 
 func TestBrowser(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	ctx := browser(t)
 	report := Build(loaded(t, newFixture(t).artifact(t)), "x.json", Options{Now: now})
 	bad := poisoned(report, func(s string) any {

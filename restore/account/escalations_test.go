@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 func ofRun(a *Artifact, all bool) *ojson.Object {
@@ -68,7 +69,7 @@ func TestManyOpenEscalations(t *testing.T) {
 	f := newFixture(t)
 	var b bytes.Buffer
 	n := 30000
-	if testing.Short() {
+	if !testrepo.All() {
 		n = 1000
 	}
 	for i := range n {

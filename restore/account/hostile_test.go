@@ -186,7 +186,7 @@ func TestHostileReport(t *testing.T) {
 }
 
 func TestHugeTexts(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	f := newFixture(t)
 	huge := strings.Repeat("<b>ä\u202e", 10<<20/8)
 	f.files[pathHistory] = strings.Join(f.history, "\n") + "\n" +

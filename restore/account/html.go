@@ -184,6 +184,9 @@ func (w *htmlWriter) table(t *table) {
 				w.text(t.head[i])
 				w.raw("\"")
 			}
+			if !c.code && utf8.RuneCountInString(c.text) > 40 {
+				w.raw(" class=\"text\"") // a line of its own on a telephone
+			}
 			w.raw(">")
 			w.cell(c)
 			w.raw("</td>")

@@ -45,11 +45,14 @@ td .short,th{white-space:nowrap}
 footer{color:var(--soft);font-size:.85rem;margin-top:1.5rem}
 @media (max-width:45rem){body{padding:1rem .75rem 2rem}dl{grid-template-columns:1fr}
 thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-table,tbody,tr,td{display:block;width:100%}
-tr{border-bottom:1px solid var(--line);padding:.45rem 0}
+table,tbody{display:block;width:100%}
+tr{display:flex;flex-wrap:wrap;gap:.05rem .8rem;border-bottom:1px solid var(--line);padding:.4rem 0;line-height:1.35}
 tbody tr:last-child{border-bottom:0}
-td{border:0;padding:.12rem 0;display:flex;gap:.6rem}
-td::before{content:attr(data-label);flex:0 0 6.5rem;color:var(--soft);font-size:.85rem}
+td,td:first-child{border:0;padding:0;display:flex;align-items:baseline;gap:.35rem;min-width:0;max-width:100%}
+td::before{content:attr(data-label);flex:none;color:var(--soft);font-size:.85rem}
+td.text{flex:1 1 100%}
+td.text::before,td:has(>code)::before,td[data-label=When]::before{content:none}
+td:has(>.none){display:none}
 td>*{min-width:0}}
 @media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;--good:#0f6b3c;--goodbg:#fff;--warn:#7a5200;--warnbg:#fff;--bad:#a31621;--badbg:#fff;--bar:#555}
 body{max-width:none;padding:0;font-size:10.5pt}

@@ -201,6 +201,8 @@ func lasting(v any) string {
 	}
 	d := time.Duration(f * float64(time.Second))
 	switch {
+	case f == 0: // of the artifact, in whole seconds
+		return "less than 1 s"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 2*time.Minute:

@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -213,7 +213,7 @@ func (d *Driver) deadline(v *gitstore.View, turn *run.Turn, until time.Time) tim
 	if at, err := wire.ParseTime(turn.DeadlineAt); err == nil && (limited || at.After(now)) {
 		sooner(at)
 	}
-	for _, b := range protocol.TimeoutBudgets(v.Config, v.State, turn, now) {
+	for _, b := range limits.TimeoutBudgets(v.Config, v.State, turn, now) {
 		if b.Action != config.TimeoutWarn {
 			sooner(b.Deadline)
 		}

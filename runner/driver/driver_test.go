@@ -5,14 +5,13 @@ package driver_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"os/exec"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -204,31 +203,5 @@ func TestLogIsBounded(t *testing.T) {
 	log := p.read(wire.BundleDir(turn.TurnID) + "/stdout.log")
 	if len(log) > 9<<20 || !strings.Contains(log[:4096], "first\n") || !strings.Contains(log[len(log)-4096:], "last\n") || !strings.Contains(log, "log_shortened") {
 		t.Errorf("%d bytes", len(log))
-	}
-}
-
-// TestNothingLeaks carries out many turns in one process.
-func TestNothingLeaks(t *testing.T) {
-	n := 60
-	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
-		n = 1000
-	}
-	p := newProject(t, shell(`(env -i setsid sleep 60 >/dev/null 2>&1 &) ; echo hi; `+stage), runner.Options{Trust: true})
-	turn := p.assign()
-	d := newDriver(p.r)
-	v, err := p.r.View(context.Background())
-	p.must(err)
-	dispatch := func() {
-		if out := d.Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, View: v}); out.Kind != runtimes.Staged {
-			t.Fatalf("%+v", out)
-		}
-	}
-	dispatch()
-	before := usage(t)
-	for range n {
-		dispatch()
-	}
-	if after := usage(t); after != before {
-		t.Errorf("before %+v, after %d dispatches %+v", before, n, after)
 	}
 }

@@ -133,3 +133,29 @@ func children(t *testing.T) int {
 	}
 	return n
 }
+
+// TestNothingLeaks carries out many turns in one process.
+func TestNothingLeaks(t *testing.T) {
+	n := 60
+	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
+		n = 1000
+	}
+	p := newProject(t, shell(`(env -i setsid sleep 60 >/dev/null 2>&1 &) ; echo hi; `+stage), runner.Options{Trust: true})
+	turn := p.assign()
+	d := newDriver(p.r)
+	v, err := p.r.View(context.Background())
+	p.must(err)
+	dispatch := func() {
+		if out := d.Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, View: v}); out.Kind != runtimes.Staged {
+			t.Fatalf("%+v", out)
+		}
+	}
+	dispatch()
+	before := usage(t)
+	for range n {
+		dispatch()
+	}
+	if after := usage(t); after != before {
+		t.Errorf("before %+v, after %d dispatches %+v", before, n, after)
+	}
+}

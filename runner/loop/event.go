@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -37,8 +37,8 @@ type Event struct {
 	Reason    string
 	ErrorCode string
 	Conflict  *ojson.Object
-	Entry     *ojson.Object        // turn_accepted: the turn's row of history
-	Gate      *protocol.GateResult // turn_accepted: the gate that was evaluated, nil for none; not in Object
+	Entry     *ojson.Object // turn_accepted: the turn's row of history
+	Gate      *gates.Result // turn_accepted: the gate that was evaluated, nil for none; not in Object
 	GateType  string
 	Count     int
 	Turns     []string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -74,16 +75,16 @@ func (l *loop) deadline(turn *run.Turn, now time.Time) (first time.Time, scope s
 	}
 	at, err := wire.ParseTime(turn.DeadlineAt)
 	if err != nil {
-		at = protocol.TurnDeadline(l.cfg, now)
+		at = limits.TurnDeadline(l.cfg, now)
 	}
 	if t := l.cfg.Timeouts; t != nil && t.PerTurn != nil && t.Action == config.TimeoutWarn {
 		// What only warns ends nothing, but nothing runs for ever either.
-		if plain := protocol.TurnDeadline(&config.Config{}, now); plain.After(at) {
+		if plain := limits.TurnDeadline(&config.Config{}, now); plain.After(at) {
 			at = plain
 		}
 	}
 	sooner(at, "turn")
-	for _, b := range protocol.TimeoutBudgets(l.cfg, l.state(), nil, now) {
+	for _, b := range limits.TimeoutBudgets(l.cfg, l.state(), nil, now) {
 		if b.Action == config.TimeoutEscalate {
 			sooner(b.Deadline, b.Scope)
 		}

@@ -82,7 +82,7 @@ func overtaken(err error) bool {
 }
 
 // randomAgent takes its time, fails now and then, and changes a file of its own and
-// sometimes one that everybody changes. What it does depends on the turn alone, and
+// sometimes one that all change. What it does depends on the turn and on that file alone, and
 // doing it twice changes nothing.
 func randomAgent(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 	h := fnv.New64a()
@@ -101,7 +101,8 @@ func randomAgent(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 	if err := os.WriteFile(filepath.Join(d.Root, files[0]), []byte(d.Turn.TurnID+"\n"), 0o666); err != nil {
 		panic(err)
 	}
-	if rnd.IntN(5) == 0 {
+	// What an attempt that was killed left in it is part of what comes next, as a person would see to it.
+	if rnd.IntN(5) == 0 || changed(d.Root, sharedFile) {
 		files = append(files, sharedFile)
 		appendLine(filepath.Join(d.Root, sharedFile), d.Turn.TurnID)
 	}
@@ -109,6 +110,14 @@ func randomAgent(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 }
 
 const sharedFile = "src/shared.txt"
+
+func changed(root, file string) bool {
+	out, err := exec.Command("git", "-C", root, "--no-optional-locks", "status", "--porcelain", "--", file).Output()
+	if err != nil {
+		panic(err)
+	}
+	return len(out) > 0
+}
 
 // ownFile is the file of a role's next accepted turn, whichever attempt it is: what
 // an attempt leaves behind is what the next one starts from.
@@ -144,7 +153,7 @@ func appendLine(path, line string) {
 // end every turn is in the history once, every file of an accepted turn is in the
 // repository, and the record replays.
 func TestKilledLoops(t *testing.T) {
-	testrepo.Unraced(t)
+	testrepo.Thorough(t)
 	turns, kills := 20, 5
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		turns, kills = 200, 50

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,15 +123,27 @@ func MustSucceed(s Spec) (Cost, Output, error) {
 	return c, out, err
 }
 
-// GitProcesses runs the program once, not to be timed, and counts the git
-// processes it started, those git itself started among them. dir is an empty
-// directory for git's traces.
+// GitProcesses runs the program once, not to be timed, and counts the git processes it
+// started: a script in dir, an empty directory, stands before git on the PATH. Traces of git
+// would not do, because the program keeps their variable from git.
 func GitProcesses(s Spec, dir string) (int, Output, error) {
-	s.Env = append(s.Env[:len(s.Env):len(s.Env)], "GIT_TRACE2_EVENT="+dir)
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return 0, Output{}, err
+	}
+	log := filepath.Join(dir, "started")
+	script := fmt.Sprintf("#!/bin/sh\necho >>'%s'\nexec '%s' \"$@\"\n", log, git)
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
+		return 0, Output{}, err
+	}
+	s.Env = append(s.Env[:len(s.Env):len(s.Env)], "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	_, out, err := MustSucceed(s)
 	if err != nil {
 		return 0, out, err
 	}
-	traces, err := filepath.Glob(filepath.Join(dir, "*"))
-	return len(traces), out, err
+	data, err := os.ReadFile(log)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, out, nil
+	}
+	return bytes.Count(data, []byte("\n")), out, err
 }

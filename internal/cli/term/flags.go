@@ -150,3 +150,18 @@ func placeholder(usage string) (value, text string) {
 	}
 	return value, before + value + after
 }
+
+// Seconds reads a duration flag that is given in seconds or with a unit.
+func Seconds(name, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		d, err = time.ParseDuration(text + "s")
+	}
+	if err != nil || d <= 0 {
+		return 0, UsageErrorf("--%s takes a duration such as 90s or 20m, not %q", name, OneLine(text))
+	}
+	return d, nil
+}

@@ -15,6 +15,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets/secretstest"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
@@ -189,6 +190,15 @@ func TestPanicBecomesInternalError(t *testing.T) {
 		}
 		if got := strings.Contains(stderr.String(), "goroutine"); got != (debug == "1") {
 			t.Errorf("debug %q: stack shown: %v", debug, got)
+		}
+	}
+	for _, k := range secretstest.Tokens("crash") {
+		for _, args := range [][]string{nil, {"--json"}} {
+			env, stdout, stderr := testEnv(false, map[string]string{"AGENTXCHAIN_DEBUG": "1"})
+			runBody(env, args, func(context.Context) error { panic("cannot use " + k.Text) })
+			if said := stdout.String() + stderr.String(); strings.Contains(said, k.Value) || !strings.Contains(said, "cannot use") {
+				t.Errorf("%s %v: %q", k.Kind, args, said)
+			}
 		}
 	}
 	env, stdout, _ := testEnv(false, nil)

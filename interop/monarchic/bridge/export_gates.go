@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -45,27 +45,27 @@ func (x *Export) gates(bool) ([]Object, error) {
 			by = row.Object("turn").String("turn_id")
 			continue
 		case run.EventGateFailed:
-			g.status, g.action = "fail", protocol.ActionGateFailed
+			g.status, g.action = "fail", gates.ActionGateFailed
 			if len(failures) > 0 {
 				g.failure, failures = failures[0], failures[1:]
 			}
 		case run.EventGatePending:
-			g.status, g.action, g.by = "awaiting_human_approval", protocol.ActionAwaitHuman, cmp.Or(g.by, by)
+			g.status, g.action, g.by = "awaiting_human_approval", gates.ActionAwaitHuman, cmp.Or(g.by, by)
 		case run.EventGateApproved:
-			g.status, g.action = "pass", protocol.ActionAdvance
+			g.status, g.action = "pass", gates.ActionAdvance
 			if g.kind == gateTypeCompletion {
-				g.action, approved = protocol.ActionComplete, true
+				g.action, approved = gates.ActionComplete, true
 			}
 		case run.EventPhaseEntered:
 			if t := p.String("trigger"); t == "human_approved" || g.from == "" {
 				continue
 			}
-			g.status, g.action = "pass", protocol.ActionAdvance
+			g.status, g.action = "pass", gates.ActionAdvance
 		case run.EventRunCompleted:
 			if approved {
 				continue
 			}
-			g.kind, g.status, g.action, g.by = gateTypeCompletion, "pass", protocol.ActionComplete, by
+			g.kind, g.status, g.action, g.by = gateTypeCompletion, "pass", gates.ActionComplete, by
 		default:
 			continue
 		}

@@ -1,3 +1,5 @@
+//go:build unix
+
 // The proof of fencing: runners in processes of their own fight for the turns of one
 // run through kills, pauses and restarts of the server, and a linearizability model
 // judges what they were answered.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -111,9 +112,11 @@ func spawnRecovery(c *call, err error) string {
 	return "correct the command"
 }
 
-// excerpt is the end of a text as a record keeps it.
+// excerpt is the end of a text as a record keeps it. Secrets are taken out before it is cut: the rest of
+// one would be found by no rule.
 func excerpt(b []byte) string {
 	const most = 800
+	b = []byte(secrets.Redact(string(b)))
 	if len(b) > most {
 		b = b[len(b)-most:]
 	}

@@ -40,6 +40,7 @@ type watch struct {
 	req  *runtimes.Request
 	root *os.Root
 	done chan struct{}
+	told chan struct{} // closed once the start was told: what the program says is told after it
 
 	startup, heartbeat, idle time.Duration // idle 0: as long as it likes
 
@@ -70,7 +71,7 @@ func newWatch(rt *Runtime, req *runtimes.Request, root *os.Root) *watch {
 		liveness = milliseconds(*loop.LivenessHeartbeatMS)
 	}
 	now := time.Now()
-	return &watch{rt: rt, req: req, root: root, done: make(chan struct{}), start: now, last: now, lastBeat: now,
+	return &watch{rt: rt, req: req, root: root, done: make(chan struct{}), told: make(chan struct{}), start: now, last: now, lastBeat: now,
 		startup: ms("startup_watchdog_ms", milliseconds(loop.StartupWatchdogMS)), heartbeat: ms("liveness_heartbeat_ms", liveness), idle: ms("idle_timeout_ms", 0)}
 }
 
@@ -78,8 +79,9 @@ func milliseconds(n int) time.Duration {
 	return time.Duration(min(int64(n), int64(1<<53))) * time.Millisecond
 }
 
-// attached is told that the program runs.
+// attached is told that the program runs. Its output may be read before that.
 func (w *watch) attached(pid int) {
+	defer close(w.told)
 	_ = turnmark.Brand(pid) // without it the other marks have to do
 	w.mu.Lock()
 	w.pid = pid
@@ -244,6 +246,7 @@ func (w *watch) log(name string, p []byte) {
 }
 
 func (w *watch) said(name string, lines int, last string) {
+	<-w.told
 	now := time.Now()
 	w.mu.Lock()
 	w.last = now

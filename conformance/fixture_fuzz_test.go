@@ -1,0 +1,15 @@
+package conformance
+
+import "testing"
+
+// FuzzFixture: a fixture of a stranger's corpus is refused with a reason, or has a shape.
+func FuzzFixture(f *testing.F) {
+	f.Add([]byte(`{"fixture_id":"A-1","tier":1,"description":"d","setup":{},"input":{"operation":"x","args":{}},"expected":{"result":"success"}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		x, bad := decodeFixture(data)
+		if x == nil && len(bad) == 0 {
+			t.Error("refused without a reason")
+		}
+		_, _ = ReadFixture(data)
+	})
+}

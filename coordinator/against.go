@@ -1,0 +1,121 @@
+// How the initiatives recorded here stand to another side, without following it.
+
+package coordinator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"sort"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Against compares the initiatives recorded here with those of a remote, only the named one when
+// name is not "". Errors: those of gitstore.AgainstInitiatives, not_a_git_repository.
+func (c *Coordinator) Against(ctx context.Context, remote, name string) (*gitstore.Against, error) {
+	home, cfg, err := c.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return home.AgainstInitiatives(ctx, remote, name, cfg.ProjectID)
+}
+
+// AgainstKind says what a name given to fsck --against means: a remote, else a file that is to
+// be an export. Errors: not_found.
+func (c *Coordinator) AgainstKind(ctx context.Context, name, file string) (string, error) {
+	home, _, err := c.recorded(ctx)
+	if err != nil {
+		return "", err
+	}
+	return home.AgainstKind(ctx, name, file)
+}
+
+func (c *Coordinator) recorded(ctx context.Context) (*gitstore.Store, *initiative.Config, error) {
+	cfg, e := newReader(c.store.root).config(c.store.Dir())
+	if e != nil {
+		return nil, nil, e
+	}
+	home := c.repository(ctx)
+	if home == nil {
+		return nil, nil, &wire.Error{
+			Code:    git.CodeNotRepository,
+			Field:   "workspace",
+			Message: "The workspace is in no git repository, so its initiatives are recorded nowhere.",
+			Hint:    "git init " + wire.ShellWord(c.store.Dir()),
+		}
+	}
+	return home, cfg, nil
+}
+
+// AgainstFiles places the files of an export artifact, which holds no changes, in the record of
+// its initiative: the change that left them like that, else the newest that they go on from.
+func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte) (*gitstore.AgainstRun, error) {
+	home, _, err := c.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := stateOf(files)
+	if err != nil {
+		return nil, err
+	}
+	out := &gitstore.AgainstRun{Run: st.SuperRunID}
+	chain, err := home.InitiativeChain(ctx, st.SuperRunID)
+	if err != nil {
+		return nil, err
+	}
+	if len(chain) == 0 {
+		out.State, out.Why = gitstore.RunMissingHere,
+			"an export holds no changes, so that nothing more can be said of it"
+		return out, nil
+	}
+	if why := initiative.Unfounded(files, st.SuperRunID); why != "" {
+		out.State, out.Code, out.Why = gitstore.RunDamaged, gitstore.CodeUnproven, why
+		return out, nil
+	}
+	out.Here = chain[0].Op
+	repo, rows := home.Repository(), files[initiative.HistoryPath]
+	id := func(name string) git.OID {
+		data, there := files[name]
+		if !there {
+			return ""
+		}
+		return git.HashObject(repo.ObjectFormat, git.KindBlob, data)
+	}
+	history, state := id(initiative.HistoryPath), id(initiative.StatePath)
+	for i, op := range chain {
+		if op.History != history || op.State != state {
+			continue
+		}
+		out.State, out.There, out.Base, out.Ahead = gitstore.RunEqual, op.Op, op.Op, i
+		if i > 0 {
+			out.State = gitstore.RunAhead
+		}
+		return out, nil
+	}
+	// Histories only grow, so that the place can be halved: the last yes is the newest change.
+	base := sort.Search(len(chain), func(i int) bool {
+		was, _, ferr := gitstore.FileAt(ctx, repo, chain[i].Op, initiative.HistoryPath)
+		if err = cmp.Or(err, ferr); !bytes.HasPrefix(rows, was) {
+			return false
+		}
+		out.Behind = bytes.Count(rows[len(was):], []byte("\n"))
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	if base == len(chain) {
+		out.State, out.Code, out.Why = gitstore.RunDamaged, gitstore.CodeForeignRun,
+			"the history of the export shares nothing with the record here"
+		return out, nil
+	}
+	out.Base, out.Ahead = chain[base].Op, base
+	if out.State = gitstore.RunBehind; base > 0 || out.Behind == 0 {
+		out.State, out.Since = gitstore.RunDiverged, chain[base].Time
+	}
+	return out, nil
+}

@@ -1,0 +1,132 @@
+// Repositories of an initiative that are only on their server: what a sync fetched of their runs
+// is counted, and nothing is done in them (docs/coordinator.md#only-on-a-server).
+
+package coordinator
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// fetched has a reading look into what was fetched of repositories that are only on their
+// server. Git is asked for nothing where there is none.
+func (c *Coordinator) fetched(ctx context.Context, d *Documents, opt *ReadOptions) {
+	for id := range d.Config.Repos.All() {
+		if d.Roots.Remote(id) == "" {
+			continue
+		}
+		if opt.Home == nil {
+			home := c.repository(ctx)
+			if home == nil {
+				return
+			}
+			opt.Home, opt.Runs = home.Repository(), make(map[string]string)
+		}
+		if d.State != nil {
+			opt.Runs[id] = d.State.RunOf(id)
+		}
+	}
+}
+
+// fetchRemotes brings the runs of such repositories. What cannot be had or believed of one is
+// said, and stops nothing.
+func (c *Coordinator) fetchRemotes(ctx context.Context, d *Documents, home *gitstore.Store) {
+	for id := range d.Config.Repos.All() {
+		address := d.Roots.Remote(id)
+		if address == "" {
+			continue
+		}
+		refused, err := home.FetchSibling(ctx, id, address)
+		if err != nil {
+			c.note("repository " + id + ": " + err.Error())
+		}
+		for _, why := range refused {
+			c.note("repository " + id + ": " + why)
+		}
+	}
+}
+
+// remote reads a repository from what was fetched of its server.
+func (r *childReader) remote(id, address string) (out childRead) {
+	child := initiative.NewChild(id, address, nil, nil, nil, nil)
+	child.Remote, out.child = true, child
+	if r.opt.Home == nil {
+		out.problem(CodeNotHere,
+			"it is only on its server, and the workspace is in no git repository that could keep its runs")
+		return out
+	}
+	name, rec, err := gitstore.FetchedRun(r.ctx, r.opt.Home, id, r.opt.Runs[id])
+	if err != nil {
+		out.refuse(err)
+		return out
+	}
+	if rec == nil {
+		out.problem(CodeNotHere, "it is only on its server, of which no run was fetched; fetch: %s sync", Program)
+		return out
+	}
+	data, _, err := rec.Config()
+	if err != nil {
+		out.refuse(err)
+		return out
+	}
+	cfg, err := r.config(data)
+	if err != nil {
+		out.problem("repo_not_governed", "%s", firstLine(err.Error()))
+		return out
+	}
+	state, err := remoteState(rec, cfg)
+	if err != nil {
+		out.refuse(err)
+		return out
+	}
+	history, err := recordedRows(rec, wire.LedgerHistory)
+	if err == nil {
+		var events []*ojson.Object
+		if events, err = recordedRows(rec, wire.LedgerEvents); err == nil {
+			child = initiative.NewChild(id, address, cfg, state, history, events)
+		}
+	}
+	if err != nil {
+		out.refuse(err)
+		return out
+	}
+	child.Remote, out.child = true, child
+	if state.Run() != name {
+		child.State = nil
+		out.problem(gitstore.CodeForeignRun, "what was fetched as run %s is another one", ojson.Shown(name))
+	}
+	return out
+}
+
+func remoteState(rec *gitstore.RunRecord, cfg *config.Config) (*run.State, error) {
+	state, err := rec.State(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if p := run.CheckState(state); len(p) > 0 {
+		return nil, run.StateError(p)
+	}
+	return state, nil
+}
+
+// recordedRows are the rows of a recorded ledger; what is no row is left out.
+func recordedRows(rec *gitstore.RunRecord, l wire.Ledger) ([]*ojson.Object, error) {
+	data, err := rec.Ledger(l)
+	if err != nil {
+		return nil, err
+	}
+	var out []*ojson.Object
+	for line := range bytes.Lines(data) {
+		if row, err := run.DecodeLedgerLine(bytes.TrimRight(line, "\r\n")); err == nil {
+			out = append(out, row)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,102 @@
+// Fsck against another side, for initiatives: how those recorded here stand to a remote's.
+// Nothing is taken over and no ref moves.
+
+package gitstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+)
+
+// AgainstInitiatives compares the initiatives recorded here with those of a remote, only the
+// named one when name is not "". What has to be fetched goes into a place of its own, which is
+// removed. project is the id they must have.
+//
+// Errors: no_remote, remote_failed, no_initiative.
+func (s *Store) AgainstInitiatives(ctx context.Context, remote, name, project string) (*Against, error) {
+	f, err := s.lookAt(ctx, remote)
+	if err != nil {
+		return nil, err
+	}
+	defer f.quarantine.Close()
+	if err := f.askInitiatives(ctx); err != nil {
+		return nil, err
+	}
+	q := f.quarantine.Repo
+	c := &against{out: &Against{Kind: AgainstRemote, Name: f.remote}, q: &Store{repo: q, objects: q.Objects()},
+		there: f.tips}
+	c.trust = func(ctx context.Context, r *AgainstRun) error {
+		return VerifyInitiative(ctx, q, r.Run, r.There, r.Base, project)
+	}
+	if c.here, err = s.tips(ctx, InitiativeRefPrefix); err != nil {
+		return nil, err
+	}
+	if c.seen, err = s.tips(ctx, SeenRefPrefix+f.remote+"/"+initiativeNames); err != nil {
+		return nil, err
+	}
+	if name != "" && c.here[name] == "" && c.there[name] == "" && c.seen[name] == "" {
+		return nil, git.Errorf(CodeNoInitiative, nil, "initiative %s is neither here nor on %s", oneLine(name), f.remote)
+	}
+	return c.out, c.all(ctx, name, c.here, c.there, c.seen)
+}
+
+// askInitiatives is ask for the refs of initiatives.
+func (f *remoteLook) askInitiatives(ctx context.Context) error {
+	refs, err := f.listed(ctx, InitiativeRefPrefix)
+	if err != nil {
+		return err
+	}
+	lacks, err := f.lacking(ctx)
+	if err != nil {
+		return err
+	}
+	f.tips = make(map[string]git.OID)
+	var want []string
+	for _, ref := range refs {
+		f.tips[strings.TrimPrefix(ref.Name, InitiativeRefPrefix)] = ref.OID
+		if lacks(ref.OID) {
+			want = append(want, ref.Name)
+		}
+	}
+	return f.fetch(ctx, want)
+}
+
+// InitiativeChange is a recorded change of an initiative, with the ids of what tells where it stands.
+type InitiativeChange struct {
+	OpInfo
+
+	State, History git.OID // of the files' contents, "" for one that it does not have
+}
+
+// InitiativeChain lists the recorded changes of an initiative, newest first, none when it has no
+// record here. No file is read.
+func (s *Store) InitiativeChain(ctx context.Context, name string) ([]InitiativeChange, error) {
+	tip, err := s.repo.ReadRef(ctx, InitiativeRefPrefix+name)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	ops, err := s.logFrom(ctx, tip, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]InitiativeChange, len(ops))
+	r := s.reader(ctx)
+	for i, op := range ops {
+		out[i].OpInfo = op
+		c, err := r.commit(op.Op)
+		if err != nil {
+			return nil, err
+		}
+		for file, id := range map[string]*git.OID{initiative.StatePath: &out[i].State, initiative.HistoryPath: &out[i].History} {
+			e, _, err := r.lookup(c.Tree, file)
+			if err != nil {
+				return nil, err
+			}
+			*id = e.OID
+		}
+	}
+	return out, nil
+}

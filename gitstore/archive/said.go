@@ -1,0 +1,209 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// What witnesses signed of archived runs lies beside the list, in the tree of its commit: a directory
+// for each run, a file for each statement that is named after its content. So two sides are joined by
+// keeping all of both.
+const (
+	saidDir    = "witnesses"
+	saidSuffix = ".dsse.json"
+
+	// maxSaid bounds the statements that are read of one run.
+	maxSaid = 10_000
+)
+
+// SaidAt is the tree of what witnesses signed that a commit of a list holds, "" for none.
+func SaidAt(ctx context.Context, r *git.Repository, commit git.OID) (git.OID, error) {
+	tree, err := treeAt(ctx, r, commit)
+	if err != nil {
+		return "", err
+	}
+	return subtree(tree, saidDir), nil
+}
+
+// SaidOf returns the trees of statements by run, as SaidAt's tree holds them.
+func SaidOf(ctx context.Context, r *git.Repository, said git.OID) (map[string]git.OID, error) {
+	out := make(map[string]git.OID)
+	list, err := readTree(ctx, r, said)
+	for _, e := range list {
+		if e.IsTree() && git.BadRunID(e.Name) == "" {
+			out[e.Name] = e.OID
+		}
+	}
+	return out, err
+}
+
+// Statements reads the statements of one run, in the order of their names. What came from elsewhere is
+// not trusted to be a statement.
+func Statements(ctx context.Context, r *git.Repository, of git.OID) ([][]byte, error) {
+	list, err := readTree(ctx, r, of)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]byte
+	for _, e := range list {
+		if e.Mode != git.ModeFile || !strings.HasSuffix(e.Name, saidSuffix) || len(out) == maxSaid {
+			continue
+		}
+		_, data, err := r.Objects().Read(ctx, e.OID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, data)
+	}
+	return out, nil
+}
+
+// AddSaid writes the tree that holds statements of runs beside those of said, which it returns.
+func AddSaid(ctx context.Context, r *git.Repository, said git.OID, statements map[string][][]byte) (git.OID, error) {
+	var objects []git.Object
+	var top []git.TreeEntry
+	for run, list := range statements {
+		var files []git.TreeEntry
+		for _, data := range list {
+			sum := sha256.Sum256(data)
+			o := git.NewObject(r.ObjectFormat, git.KindBlob, bytes.Clone(data))
+			objects = append(objects, o)
+			name := hex.EncodeToString(sum[:]) + saidSuffix
+			files = append(files, git.TreeEntry{Name: name, Mode: git.ModeFile, OID: o.OID})
+		}
+		if len(files) > 0 {
+			o := treeOf(r, files)
+			objects = append(objects, o)
+			top = append(top, git.TreeEntry{Name: run, Mode: git.ModeTree, OID: o.OID})
+		}
+	}
+	if len(top) == 0 {
+		return said, nil
+	}
+	o := treeOf(r, top)
+	if err := r.Objects().Write(ctx, append(objects, o)); err != nil {
+		return "", err
+	}
+	return JoinSaid(ctx, r, said, o.OID)
+}
+
+// JoinSaid writes the tree that holds the statements of both, and returns it.
+func JoinSaid(ctx context.Context, r *git.Repository, a, b git.OID) (git.OID, error) {
+	both, objects, err := joinTrees(ctx, r, a, b, 1)
+	if err != nil || len(objects) == 0 {
+		return both, err
+	}
+	return both, r.Objects().Write(ctx, objects)
+}
+
+// HoldsSaid reports whether one tree of statements holds all of another.
+func HoldsSaid(ctx context.Context, r *git.Repository, all, some git.OID) (bool, error) {
+	both, _, err := joinTrees(ctx, r, all, some, 1)
+	return both == all, err
+}
+
+// joinTrees joins two trees, and their directories down to a depth. Of two files of one name the one of
+// the lower id stays: names tell the content, so that only what is no statement has two.
+func joinTrees(ctx context.Context, r *git.Repository, a, b git.OID, deep int) (git.OID, []git.Object, error) {
+	if a == b || b == "" {
+		return a, nil, nil
+	}
+	if a == "" {
+		return b, nil, nil
+	}
+	ours, err := readTree(ctx, r, a)
+	if err != nil {
+		return "", nil, err
+	}
+	theirs, err := readTree(ctx, r, b)
+	if err != nil {
+		return "", nil, err
+	}
+	at := make(map[string]int, len(ours))
+	both := slices.Clone(ours)
+	for i, e := range both {
+		at[e.Name] = i
+	}
+	var objects []git.Object
+	for _, e := range theirs {
+		i, known := at[e.Name]
+		switch {
+		case !known:
+			both = append(both, e)
+		case both[i].OID == e.OID && both[i].Mode == e.Mode:
+		case both[i].IsTree() && e.IsTree() && deep > 0:
+			oid, more, err := joinTrees(ctx, r, both[i].OID, e.OID, deep-1)
+			if err != nil {
+				return "", nil, err
+			}
+			both[i].OID, objects = oid, append(objects, more...)
+		case e.OID < both[i].OID:
+			both[i] = e
+		}
+	}
+	o := treeOf(r, both)
+	if o.OID == a || o.OID == b {
+		return o.OID, objects, nil
+	}
+	return o.OID, append(objects, o), nil
+}
+
+func treeOf(r *git.Repository, entries []git.TreeEntry) git.Object {
+	// Git orders directories as if their names ended in a slash.
+	key := func(e git.TreeEntry) string {
+		if e.IsTree() {
+			return e.Name + "/"
+		}
+		return e.Name
+	}
+	slices.SortFunc(entries, func(a, b git.TreeEntry) int { return cmp.Compare(key(a), key(b)) })
+	return git.NewObject(r.ObjectFormat, git.KindTree, git.EncodeTree(entries))
+}
+
+// readTree reads a tree, nothing for "".
+func readTree(ctx context.Context, r *git.Repository, oid git.OID) ([]git.TreeEntry, error) {
+	if oid == "" {
+		return nil, nil
+	}
+	_, data, err := r.Objects().Read(ctx, oid)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := git.ParseTree(r.ObjectFormat, data)
+	if err != nil {
+		return nil, git.Corrupt(oid, err)
+	}
+	return tree, nil
+}
+
+// treeAt is the tree of a commit, nothing for "".
+func treeAt(ctx context.Context, r *git.Repository, commit git.OID) ([]git.TreeEntry, error) {
+	if commit == "" {
+		return nil, nil
+	}
+	_, data, err := r.Objects().Read(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	c, err := git.ParseCommit(r.ObjectFormat, data)
+	if err != nil {
+		return nil, git.Corrupt(commit, err)
+	}
+	return readTree(ctx, r, c.Tree)
+}
+
+func subtree(tree []git.TreeEntry, name string) git.OID {
+	for _, e := range tree {
+		if e.Name == name && e.IsTree() {
+			return e.OID
+		}
+	}
+	return ""
+}

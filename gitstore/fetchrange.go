@@ -1,0 +1,112 @@
+// What a checkout of a build server lacks, fetched by name: the record, a commit, more history. Nothing is pushed.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// recordRefspec brings all of ours under the names it has on the remote. It is not forced: a run that went on here
+// beside the remote stays as it is here.
+const recordRefspec = "refs/agentxchain/*:refs/agentxchain/*"
+
+// FetchRecord brings the record that a remote has. A ref here that the remote's does not follow from stays.
+// Errors: remote_failed.
+func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
+	args := append(fetchArgs(), "--refmap=")
+	if gitSetting(ctx, r, "remote."+remote+".promisor") == "true" {
+		args = append(args, "--no-filter") // its objects would be asked for one by one later
+	}
+	return fetchInto(ctx, r, remote, append(args, "--", remote, recordRefspec), "non-fast-forward")
+}
+
+// FetchCommit brings what a remote has under a name, which is the id of a commit, REMOTE/BRANCH, a branch or a tag, and
+// returns its commit; "" when the remote has nothing of that name. In a shallow clone only the commit itself comes.
+// Errors: remote_failed.
+func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (git.OID, error) {
+	args := append(fetchArgs(), "--refmap=")
+	if len(r.ShallowCommits()) > 0 {
+		args = append(args, "--depth=1")
+	}
+	if id := git.OID(name); id.Valid(r.ObjectFormat) {
+		if err := fetchInto(ctx, r, remote, append(args, "--", remote, name), "not our ref"); err != nil {
+			return "", err
+		}
+		if !r.HasCommit(ctx, id) {
+			return "", nil
+		}
+		return id, nil
+	}
+	branch := strings.TrimPrefix(strings.TrimPrefix(name, remoteRefs), remote+"/")
+	branch = strings.TrimPrefix(branch, "refs/heads/")
+	heads, tag := "refs/heads/"+branch, "refs/tags/"+strings.TrimPrefix(name, "refs/tags/")
+	if !git.SafeRefName(heads) || !git.SafeRefName(tag) {
+		return "", nil
+	}
+	there, err := remoteHeads(ctx, r, remote, heads, tag)
+	if err != nil {
+		return "", unreachable(ctx, remote, err)
+	}
+	for from, to := range map[string]string{heads: remoteRefs + remote + "/" + branch, tag: tag} {
+		if there[from] == "" {
+			continue
+		}
+		if err := fetchInto(ctx, r, remote, append(args, "--", remote, "+"+from+":"+to)); err != nil {
+			return "", err
+		}
+		return there[from], nil
+	}
+	return "", nil
+}
+
+// FetchRefs brings what refspecs name. A name that the remote does not have is left out, and a ref here that would go back
+// stays, unless its refspec says otherwise. Errors: remote_failed.
+func FetchRefs(ctx context.Context, r *git.Repository, remote string, refspecs ...string) error {
+	for _, spec := range refspecs {
+		args := append(fetchArgs(), "--refmap=", "--", remote, spec)
+		if err := fetchInto(ctx, r, remote, args, "couldn't find remote ref", "non-fast-forward"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Deepen brings so many more commits before the ends of a shallow clone's history, on the way to some commits.
+// Errors: remote_failed.
+func Deepen(ctx context.Context, r *git.Repository, remote string, by int, commits ...git.OID) error {
+	args := append(fetchArgs(), "--refmap=", "--deepen="+strconv.Itoa(by), "--", remote)
+	for _, c := range commits {
+		args = append(args, string(c))
+	}
+	return fetchInto(ctx, r, remote, args)
+}
+
+// fetchInto runs a fetch; a failure about which git says one of some things is none.
+func fetchInto(ctx context.Context, r *git.Repository, remote string, args []string, fine ...string) error {
+	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+	defer stop()
+	defer r.ForgetRefs()
+	_, err := r.Git.Transport().Run(ctx, nil, args...)
+	if err == nil {
+		return nil
+	}
+	for _, said := range fine {
+		if strings.Contains(git.ComplaintOf(err), said) {
+			return nil
+		}
+	}
+	return unreachable(ctx, remote, err)
+}
+
+func unreachable(ctx context.Context, remote string, err error) error {
+	if ctx.Err() != nil && git.ExitCode(err) < 0 {
+		return err
+	}
+	return git.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, complaintOf(err)).
+		WithHint("git fetch %s shows more; nothing here has changed", remote)
+}

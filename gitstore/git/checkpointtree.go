@@ -1,0 +1,214 @@
+// What a commit of some paths consists of, told from trees without asking git.
+
+package git
+
+import (
+	"context"
+	"strings"
+)
+
+// commitTrees reads trees while a commit is worked out. Objects lie in a place of their own,
+// were made here, or are the repository's.
+type commitTrees struct {
+	repo  *Repository
+	apart looseStore // what git has written for it; no directory where there is none
+	made  map[OID][]byte
+	found map[OID]bool // what the commit consists of
+}
+
+func (r *Repository) commitTrees(apart string) *commitTrees {
+	return &commitTrees{
+		repo: r, apart: looseStore{dir: apart, format: r.ObjectFormat},
+		made: make(map[OID][]byte), found: make(map[OID]bool),
+	}
+}
+
+// object reads one of at most limit bytes.
+func (c *commitTrees) object(ctx context.Context, oid OID, limit int64) (kind string, data []byte, err error) {
+	if data, ok := c.made[oid]; ok {
+		return KindTree, data, nil
+	}
+	if c.apart.dir != "" && oid.Valid(c.repo.ObjectFormat) && c.apart.has(oid) {
+		kind, data, err = c.apart.read(oid)
+	} else {
+		kind, data, err = c.repo.Objects().Read(ctx, oid)
+	}
+	if err == nil && int64(len(data)) > limit {
+		err = tooLarge(oid, int64(len(data)))
+	}
+	return kind, data, err
+}
+
+// tree reads a tree; "" is the empty one.
+func (c *commitTrees) tree(ctx context.Context, oid OID) ([]TreeEntry, error) {
+	if oid == "" {
+		return nil, nil
+	}
+	kind, data, err := c.object(ctx, oid, maxObjectSize)
+	if err != nil {
+		return nil, err
+	}
+	if kind != KindTree {
+		return nil, Corrupt(oid, nil)
+	}
+	entries, err := ParseTree(c.repo.ObjectFormat, data)
+	if err != nil {
+		return nil, Corrupt(oid, err)
+	}
+	return entries, nil
+}
+
+// treeOf is the tree of a commit, with its parents; "" for no commit.
+func (c *commitTrees) treeOf(ctx context.Context, oid OID) (tree OID, parents []OID, err error) {
+	if oid == "" {
+		return "", nil, nil
+	}
+	kind, data, err := c.object(ctx, oid, maxObjectSize)
+	if err != nil {
+		return "", nil, err
+	}
+	if kind != KindCommit {
+		return "", nil, Corrupt(oid, nil)
+	}
+	commit, err := ParseCommit(c.repo.ObjectFormat, data)
+	if err != nil {
+		return "", nil, Corrupt(oid, err)
+	}
+	return commit.Tree, commit.Parents, nil
+}
+
+// beyond finds what a tree holds and another does not hold in the same place; of blobs only
+// if they are wanted. Commits of submodules are not the repository's.
+func (c *commitTrees) beyond(ctx context.Context, tree, other OID, blobs bool) error {
+	if tree == other || tree == "" {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	c.found[tree] = true
+	entries, err := c.tree(ctx, tree)
+	if err != nil {
+		return err
+	}
+	old, err := c.tree(ctx, other)
+	if err != nil {
+		return err
+	}
+	before := make(map[string]TreeEntry, len(old))
+	for _, e := range old {
+		before[e.Name] = e
+	}
+	for _, e := range entries {
+		was := before[e.Name]
+		switch {
+		case e.OID == was.OID || e.Mode == ModeGitlink:
+		case !e.IsTree():
+			if blobs {
+				c.found[e.OID] = true
+			}
+		case !was.IsTree():
+			err = c.beyond(ctx, e.OID, "", blobs)
+		default:
+			err = c.beyond(ctx, e.OID, was.OID, blobs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// graft returns the tree that has of one tree the paths and of another everything else; ""
+// for an empty one.
+func (c *commitTrees) graft(ctx context.Context, onto, from OID, paths []string) (OID, error) {
+	base, err := c.tree(ctx, onto)
+	if err != nil {
+		return "", err
+	}
+	with, err := c.tree(ctx, from)
+	if err != nil {
+		return "", err
+	}
+	below := make(map[string][]string)
+	for _, p := range paths {
+		name, rest, deep := strings.Cut(p, "/")
+		if below[name] = append(below[name], rest); !deep {
+			below[name] = below[name][:len(below[name])-1]
+		}
+	}
+	named := func(list []TreeEntry, name string) TreeEntry {
+		for _, e := range list {
+			if e.Name == name {
+				return e
+			}
+		}
+		return TreeEntry{}
+	}
+	out := make([]TreeEntry, 0, len(base)+len(below))
+	for _, e := range base {
+		if _, ok := below[e.Name]; !ok {
+			out = append(out, e)
+		}
+	}
+	for name, rest := range below {
+		e := named(with, name)
+		if len(rest) > 0 {
+			var was, is OID
+			if b := named(base, name); b.IsTree() {
+				was = b.OID
+			}
+			if e.IsTree() {
+				is = e.OID
+			}
+			if is != "" || e.OID == "" {
+				e = TreeEntry{Mode: ModeTree, Name: name}
+				if e.OID, err = c.graft(ctx, was, is, rest); err != nil {
+					return "", err
+				}
+			}
+		}
+		if e.OID != "" {
+			out = append(out, e)
+		}
+	}
+	if len(out) == 0 {
+		return "", nil
+	}
+	o := NewObject(c.repo.ObjectFormat, KindTree, EncodeTree(out))
+	c.made[o.OID] = o.Data
+	return o.OID, nil
+}
+
+// maxHeldHere bounds the contents that are packed here, in bytes of all together; git packs more.
+const maxHeldHere = 32 << 20
+
+// objects reads everything found. ok is false where git has to pack it: there is too much.
+func (c *commitTrees) objects(ctx context.Context) (list []Object, ok bool, err error) {
+	left := int64(maxHeldHere)
+	for oid := range c.found {
+		kind, data, err := c.object(ctx, oid, left)
+		if CodeOf(err) == CodeObjectTooLarge {
+			return nil, false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		left -= int64(len(data))
+		list = append(list, Object{OID: oid, Kind: kind, Data: data})
+	}
+	return list, true, nil
+}
+
+// apartFromMade are the trees found that were made here, and the ids of everything else found,
+// one a line.
+func (c *commitTrees) apartFromMade() (made []Object, ids []byte) {
+	for oid := range c.found {
+		if data, ok := c.made[oid]; ok && !c.apart.has(oid) {
+			made = append(made, Object{OID: oid, Kind: KindTree, Data: data})
+		} else {
+			ids = append(ids, oid+"\n"...)
+		}
+	}
+	return made, ids
+}

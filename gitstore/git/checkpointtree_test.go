@@ -1,0 +1,173 @@
+package git
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// TestHeldIsWhatGitCommits: whatever paths are committed, with whatever else staged, what is held
+// before is all that git's commit has besides itself, by git's own list of it.
+func TestHeldIsWhatGitCommits(t *testing.T) {
+	rounds := 10
+	if testrepo.All() {
+		rounds = 60
+	}
+	for _, o := range []testrepo.Options{{}, {Unborn: true}, {ObjectFormat: FormatSHA256, LinkedWorktree: true}, {Subdir: "sub/project"}} {
+		t.Run(o.Name(), func(t *testing.T) {
+			r := testrepo.New(t, o)
+			r.Git("config", "maintenance.auto", "false") // it would go on after the test
+			r.Git("config", "gc.auto", "0")
+			repo, err := Discover(t.Context(), r.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = repo.Close() }()
+			rnd := rand.New(rand.NewPCG(7, uint64(len(o.Name()))))
+			for round := range rounds {
+				paths := scramble(t, r, rnd, round)
+				committer, err := repo.committer(t.Context(), CommitAs{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				held, release, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), paths)
+				if err != nil {
+					t.Fatalf("round %d, %q: %v", round, paths, err)
+				}
+				release()
+				seen, err := repo.Status(t.Context(), repo.Prefix)
+				if err != nil {
+					t.Fatal(err)
+				}
+				oid, err := repo.CommitPathsAs(t.Context(), paths, fmt.Sprint("round ", round), CommitAs{Status: seen})
+				if err != nil {
+					t.Fatalf("round %d, %q: %v", round, paths, err)
+				}
+				made, err := repo.madeBy(t.Context(), oid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for id := range strings.FieldsSeq(r.Git("rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")) {
+					if !held[OID(id)] && OID(id) != oid {
+						t.Errorf("round %d, %q: %s was not held", round, paths, id)
+					}
+					if !made[OID(id)] {
+						t.Errorf("round %d, %q: %s is of the commit and was not found", round, paths, id)
+					}
+				}
+				if t.Failed() {
+					return
+				}
+				if len(r.Git("status", "--porcelain")) > 2000 {
+					r.Git("add", "-A")
+					r.Git("commit", "-q", "-m", "the rest")
+				}
+			}
+			r.Fsck()
+		})
+	}
+}
+
+// scramble changes some files, stages some of others, and returns paths to commit.
+func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int) []string {
+	t.Helper()
+	names := []string{"a.txt", "d/e.txt", "d/deep/er/f.txt", "d/deep/g.txt", "d.x", "d-", "new/n.txt", "z", "b c.txt", "\u00e4.txt", "run.sh", "link"}
+	remove := func(name string) {
+		if err := os.RemoveAll(r.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var paths []string
+	for _, name := range names {
+		switch rnd.IntN(6) {
+		case 0:
+			remove(name)
+		case 1, 2:
+			if fi, err := os.Lstat(r.Path(name)); err == nil && !fi.Mode().IsRegular() {
+				remove(name)
+			}
+			r.Write(name, strings.Repeat(fmt.Sprintln("round", round, name), 1+rnd.IntN(20)))
+			if name == "run.sh" {
+				_ = os.Chmod(r.Path(name), 0o755)
+			}
+		case 3:
+			if name == "link" {
+				remove(name)
+				if err := os.Symlink(fmt.Sprint("to", round), r.Path(name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if rnd.IntN(8) == 0 {
+			_, _ = r.TryGit("add", "-A", "--", name) // stays staged unless it is chosen
+		}
+	}
+	// What differs from HEAD can be committed.
+	out, err := r.TryGit("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix, _ := filepath.Rel(r.Top, r.Dir)
+	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if len(entry) < 4 || rnd.IntN(3) == 0 {
+			continue
+		}
+		path := strings.TrimPrefix(entry[3:], filepath.ToSlash(prefix)+"/")
+		_, missing := os.Lstat(r.Path(path))
+		if missing != nil && entry[0] == 'D' || missing != nil && entry[0] == 'A' { // git knows no such file any more
+			continue
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	if paths = slices.Compact(paths); len(paths) == 0 {
+		r.Write("always.txt", fmt.Sprint(round))
+		paths = []string{"always.txt"}
+	}
+	return paths
+}
+
+// TestMuchIsPackedByGit: contents that are too much to be held in memory are packed all the same, with
+// the trees that only the commit has.
+func TestMuchIsPackedByGit(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	repo, err := Discover(t.Context(), r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = repo.Close() }()
+	r.Write("staged.txt", "of the person\n")
+	r.Git("add", "staged.txt")
+	r.Write("d/large", strings.Repeat("0123456789abcde\n", maxHeldHere/16+1))
+	committer, err := repo.committer(t.Context(), CommitAs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, release, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), []string{"d/large"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	packs, err := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+KeepExt))
+	if err != nil || len(packs) != 2 {
+		t.Errorf("held are %q, %v; expected git's pack and one of trees", packs, err)
+	}
+	for id := range held {
+		if !repo.Objects().Has(t.Context(), id) {
+			t.Errorf("%s is in no pack", id)
+		}
+	}
+	release()
+	if _, err := repo.CommitPaths(t.Context(), []string{"d/large"}, "large"); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+KeepExt)); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+	r.Fsck()
+}

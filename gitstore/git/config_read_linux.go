@@ -1,0 +1,302 @@
+// Reading git's configuration without asking git.
+
+package git
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// readConfig reads what git config --list would print, by the rules of git-config(1). ok is
+// false where they lead to something that is not followed here (a condition with a pattern,
+// the home directory of another user), where a file cannot be read or is not well formed, and
+// where it is not known which file this git takes for that of the system.
+func readConfig(g *Git, l *LocalScope) (list ConfigList, ok bool) {
+	files, ok := outerFiles(g)
+	if !ok {
+		return nil, false
+	}
+	c := configRead{g: g, scope: l}
+	for _, f := range files {
+		c.file(f[0], f[1], 0)
+	}
+	local := filepath.Join(l.CommonDir, "config")
+	c.file("local", local, 0)
+	if c.ownWorktree(local) {
+		c.file("worktree", filepath.Join(l.GitDir, "config.worktree"), 0)
+	}
+	for _, e := range g.given {
+		key := lowered(e.Key)
+		section, _, name := SplitKey(key)
+		if !plainName(section) || !plainName(name) || strings.ContainsAny(e.Key+e.Value, "\x00\n") || section == "include" || section == "includeif" {
+			return nil, false // refused, or more than a value
+		}
+		c.list = append(c.list, ConfigSetting{Scope: "command", ConfigEntry: ConfigEntry{key, e.Value}})
+	}
+	return c.list, !c.odd
+}
+
+// outerFiles are the files outside of the repository, each after its scope.
+func outerFiles(g *Git) (files [][2]string, ok bool) {
+	off, ok := configBool(g.variable("GIT_CONFIG_NOSYSTEM"))
+	if !ok {
+		return nil, false
+	}
+	if !off {
+		name, set := g.lookupVariable("GIT_CONFIG_SYSTEM")
+		if !set {
+			if name, ok = systemConfig(g.Bin); !ok {
+				return nil, false
+			}
+		}
+		files = append(files, [2]string{"system", name})
+	}
+	if name, set := g.lookupVariable("GIT_CONFIG_GLOBAL"); set {
+		files = append(files, [2]string{"global", name})
+	} else {
+		home := g.variable("HOME")
+		xdg := g.variable("XDG_CONFIG_HOME")
+		if xdg == "" {
+			xdg = home + "/.config"
+		}
+		files = append(files, [2]string{"global", xdg + "/git/config"}, [2]string{"global", home + "/.gitconfig"})
+	}
+	return files, !slices.ContainsFunc(files, func(f [2]string) bool { return !filepath.IsAbs(f[1]) })
+}
+
+// lookupVariable is a variable of the environment git gets.
+func (g *Git) lookupVariable(name string) (value string, set bool) {
+	for _, kv := range slices.Backward(g.Env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+func (g *Git) variable(name string) string {
+	v, _ := g.lookupVariable(name)
+	return v
+}
+
+// systemConfig is the configuration file of the system that a git has built in. Only
+// /etc/gitconfig is recognised: a git with another prefix works the name out as it runs.
+func systemConfig(bin string) (string, bool) {
+	const name = "/etc/gitconfig"
+	f, err := os.Open(bin)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = f.Close() }()
+	prog, err := elf.NewFile(f)
+	if err != nil { // a script that starts git, perhaps with settings of its own
+		return "", false
+	}
+	texts := prog.Section(".rodata")
+	if texts == nil {
+		return "", false
+	}
+	want := []byte("\x00" + name + "\x00")
+	block := make([]byte, 64<<10)
+	for at := int64(0); ; {
+		n, err := texts.ReadAt(block, at)
+		// From the slash on: NUL is what most of a program consists of.
+		for from := 1; from < n; {
+			i := bytes.Index(block[from:n], want[1:])
+			if i < 0 {
+				break
+			}
+			if from += i; block[from-1] == 0 {
+				return name, true
+			}
+			from++
+		}
+		if err != nil || n < len(block) {
+			return "", false
+		}
+		at += int64(n - len(want))
+	}
+}
+
+// configRead is configuration while it is read.
+type configRead struct {
+	g     *Git
+	scope *LocalScope
+	list  ConfigList
+	odd   bool // git has to be asked
+}
+
+// lines reads one file; one that is not there has none.
+func (c *configRead) lines(name string) ([]ConfigEntry, map[int]bool) {
+	if name == os.DevNull || c.odd {
+		return nil, nil
+	}
+	data, err := ReadConfigFile(name)
+	if err != nil {
+		c.odd = !errors.Is(err, fs.ErrNotExist) && !IsNotDir(err)
+		return nil, nil
+	}
+	p := newConfigParser(data)
+	if err := p.read(); err != nil || p.doubted || bytes.IndexByte(data, 0) >= 0 {
+		c.odd = true
+	}
+	return p.out, p.alone
+}
+
+// file takes in a file with what it includes, depth includes below the first.
+func (c *configRead) file(scope, name string, depth int) {
+	entries, alone := c.lines(name)
+	for i, e := range entries {
+		section, sub, key := SplitKey(e.Key)
+		if section == "" || key == "" {
+			c.odd = true // a line before the first section
+		}
+		if c.odd {
+			return
+		}
+		c.list = append(c.list, ConfigSetting{Scope: scope, ConfigEntry: e, NoValue: alone[i]})
+		if key != "path" || section != "include" && section != "includeif" {
+			continue
+		}
+		if section == "includeif" {
+			if met, known := c.met(sub, name); !known {
+				c.odd = true
+				return
+			} else if !met {
+				continue
+			}
+		} else if sub != "" {
+			continue
+		}
+		to, ok := c.path(e.Value)
+		if c.odd = !ok || alone[i] || depth >= maxIncludeDepth; c.odd {
+			return
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Dir(name) + "/" + to // not cleaned: a link may stand before ".."
+		}
+		c.file(scope, to, depth+1)
+	}
+}
+
+// path expands what git expands in a path.
+func (c *configRead) path(value string) (string, bool) {
+	if rest, ok := strings.CutPrefix(value, "~/"); ok {
+		home := c.g.variable("HOME")
+		return home + "/" + rest, filepath.IsAbs(home)
+	}
+	return value, value != "" && value[0] != '~' && !strings.HasPrefix(value, "%(")
+}
+
+// met reports whether the condition of an include in the file from holds. known is false
+// for all conditions but a git directory that is named without a pattern.
+func (c *configRead) met(condition, from string) (met, known bool) {
+	where, ok := strings.CutPrefix(condition, "gitdir:")
+	if !ok || where == "" || strings.ContainsAny(where, "*?[\\") {
+		return false, false
+	}
+	rest, home := strings.CutPrefix(where, "~/")
+	here, beside := strings.CutPrefix(where, "./")
+	var err error
+	switch {
+	case home:
+		where, err = filepath.EvalSymlinks(c.g.variable("HOME"))
+		where += "/" + rest
+	case beside:
+		if from, err = filepath.EvalSymlinks(from); err == nil {
+			where = filepath.Dir(from) + "/" + here
+		}
+	case where[0] == '~' || where[0] == '.' || strings.HasPrefix(where, "%("):
+		return false, false
+	}
+	if err != nil {
+		return false, false
+	}
+	dir, whole := strings.CutSuffix(where, "/")
+	at := c.scope.GitDir
+	switch {
+	case !filepath.IsAbs(where) && whole:
+		met = strings.Contains(at, "/"+dir+"/")
+	case !filepath.IsAbs(where):
+		met = strings.HasSuffix(at, "/"+dir)
+	case whole:
+		met = strings.HasPrefix(at, dir+"/")
+	default:
+		met = at == dir
+	}
+	// git tries the name of the directory with its links, too.
+	return met, met || c.unlinked()
+}
+
+// unlinked reports that git knows the git directory by the name without links alone.
+func (c *configRead) unlinked() bool {
+	top := c.scope.top
+	if top == "" || filepath.Join(top, ".git") != c.scope.GitDir {
+		return false
+	}
+	fi, err := os.Lstat(c.scope.GitDir)
+	_, told := c.g.lookupVariable("GIT_DIR")
+	pwd := c.g.variable("PWD")
+	return err == nil && fi.IsDir() && !told && (pwd == "" || pwd == top || !SameFile(pwd, top))
+}
+
+// ownWorktree reports whether a work tree of the repository has configuration of its own.
+func (c *configRead) ownWorktree(local string) bool {
+	own := false
+	entries, alone := c.lines(local)
+	for i, e := range entries {
+		if e.Key != "extensions.worktreeconfig" {
+			continue
+		}
+		var ok bool
+		if own, ok = configBool(e.Value); alone[i] {
+			own, ok = true, true
+		}
+		c.odd = c.odd || !ok
+	}
+	return own && !c.odd
+}
+
+// configBool reads the usual words for a boolean; the empty one is false.
+func configBool(value string) (b, ok bool) {
+	switch strings.ToLower(value) {
+	case "true", "yes", "on", "1":
+		return true, true
+	case "false", "no", "off", "0", "":
+		return false, true
+	}
+	return false, false
+}
+
+// plainName reports the name of a section or a key.
+func plainName(s string) bool {
+	for i := range len(s) {
+		if !isLetter(s[i]) && !isDigit(s[i]) && s[i] != '-' {
+			return false
+		}
+	}
+	return s != "" && isLetter(s[0])
+}
+
+// configuredHooks is the directory of hooks by what is configured, below the work tree when
+// it is relative. known is false where git has to say.
+func configuredHooks(g *Git, l *LocalScope) (dir string, known bool) {
+	if g.BinErr != nil || l == nil {
+		return "", false
+	}
+	list, ok := readConfig(g, l)
+	if !ok {
+		return "", false
+	}
+	value, set := list.Last("core.hookspath")
+	if !set {
+		return filepath.Join(l.CommonDir, "hooks"), true
+	}
+	return (&configRead{g: g}).path(value)
+}

@@ -1,0 +1,66 @@
+// The index, lists of refs and configuration are read as git and go-git read them.
+
+package git
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+)
+
+// FuzzIndexAsGoGit: an index that go-git reads, with an entry that hides a file, is not one without.
+func FuzzIndexAsGoGit(f *testing.F) {
+	for _, skip := range []bool{false, true} {
+		var b bytes.Buffer
+		idx := &index.Index{Version: 2, Entries: []*index.Entry{{Name: "a", SkipWorktree: skip}}}
+		if skip {
+			idx.Version = 3
+		}
+		if err := index.NewEncoder(&b).Encode(idx); err == nil {
+			f.Add(b.Bytes())
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		theirs := &index.Index{}
+		if index.NewDecoder(bytes.NewReader(data)).Decode(theirs) != nil {
+			return
+		}
+		hides := false
+		for _, e := range theirs.Entries {
+			hides = hides || e.SkipWorktree
+		}
+		if flagged, known := parseIndexFlags(data, FormatSHA1); known && hides && !flagged {
+			t.Errorf("a file is hidden, and was not seen")
+		}
+	})
+}
+
+// FuzzPackedRefs: the search ends, and finds no other id than a reading of all lines.
+func FuzzPackedRefs(f *testing.F) {
+	id := strings.Repeat("ab", 20)
+	f.Add([]byte("# pack-refs with: peeled fully-peeled sorted \n"+id+" refs/a\n^"+id+"\n"+id+" refs/b\n"), "refs/b")
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		oid, known := searchPacked(bytes.NewReader(data), int64(len(data)), FormatSHA1, name)
+		if !known || oid == "" {
+			return
+		}
+		if !bytes.Contains(data, []byte("\n"+string(oid)+" "+name+"\n")) {
+			t.Errorf("found %s for %q", oid, name)
+		}
+	})
+}
+
+// FuzzConfigEntries: no configuration panics, and names are in small letters, as git has them.
+func FuzzConfigEntries(f *testing.F) {
+	f.Add([]byte("[core]\n\tbare = false\n[remote \"o\\\"x\"]\n\turl = \"a;b\" # c\n\tx\n\ty = a\\\n b\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, _ := ParseConfigEntries(data)
+		for _, e := range list {
+			if name := e.Key[strings.LastIndexByte(e.Key, '.')+1:]; name == "" || strings.ToLower(name) != name {
+				t.Errorf("key %q", e.Key)
+			}
+		}
+	})
+}

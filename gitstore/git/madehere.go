@@ -1,0 +1,65 @@
+// Which commits were made in this clone, as far as its reflogs tell.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+)
+
+// maxReflog is how many movements of HEAD and the branches are looked at.
+const maxReflog = 20000
+
+// CommitsMadeHere are the commits that HEAD or a branch came to in another way than by
+// taking over what was there before: by commit, merge, rebase, cherry-pick, and whatever
+// is not known to take over. known is false when the reflog of HEAD does not lead to the
+// commit that is checked out: then it tells nothing.
+func (r *Repository) CommitsMadeHere(ctx context.Context, head OID) (made map[OID]bool, known bool, err error) {
+	heads, err := r.Git.Run(ctx, nil, "log", "-g", "-n", "1", "--format=%H", "HEAD", "--")
+	if err != nil || OID(strings.TrimSpace(string(heads))) != head {
+		if ExitCode(err) >= 0 {
+			err = nil // no reflog
+		}
+		return nil, false, err
+	}
+	out, err := r.Git.Run(ctx, nil, "log", "-g", "-n", strconv.Itoa(maxReflog+1), "-z", "--format=tformat:%H %gs", "--branches", "HEAD", "--")
+	if err != nil {
+		return nil, false, err
+	}
+	made = make(map[OID]bool)
+	n := 0
+	for entry := range bytes.SplitSeq(out, []byte{0}) {
+		id, how, _ := strings.Cut(strings.Trim(string(entry), "\n"), " ")
+		if id == "" {
+			continue
+		}
+		n++
+		if !takenOver(how) {
+			made[OID(id)] = true
+		}
+	}
+	return made, n <= maxReflog, nil
+}
+
+// takenOver reports whether a movement of a ref went to a commit that was there before.
+func takenOver(how string) bool {
+	what, rest, _ := strings.Cut(how, ":")
+	verb, _, _ := strings.Cut(what, " ")
+	rest = strings.TrimSpace(rest)
+	switch verb {
+	case "clone", "checkout", "branch", "Branch", "reset", "fetch":
+		return true
+	case "pull", "merge":
+		if rest == "Fast-forward" {
+			return true
+		}
+	}
+	for _, step := range []string{"(start)", "(finish)", "(abort)"} {
+		if strings.HasSuffix(what, step) {
+			return true
+		}
+	}
+	return false
+}

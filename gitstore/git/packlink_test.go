@@ -1,0 +1,214 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// edited changes a text as histories change files: lines come, go and move.
+func edited(rnd *rand.Rand, data []byte) []byte {
+	out := bytes.Clone(data)
+	for range 1 + rnd.IntN(4) {
+		at := rnd.IntN(len(out) + 1)
+		switch rnd.IntN(4) {
+		case 0:
+			out = append(out, []byte(fmt.Sprintf("line %d that is added at the end\n", rnd.IntN(1e6)))...)
+		case 1:
+			out = append(out[:at:at], append([]byte(fmt.Sprint("in between ", rnd.IntN(1e6), "\n")), out[at:]...)...)
+		case 2:
+			out = append(out[:at:at], out[min(len(out), at+rnd.IntN(80)):]...)
+		case 3:
+			to := rnd.IntN(len(out) + 1)
+			out = append(out[:to:to], append(bytes.Clone(out[at:]), out[min(at, to):]...)...)
+		}
+	}
+	return out[:min(len(out), 9000)]
+}
+
+// TestMakeDelta: what a difference describes is the object, by both that apply differences.
+func TestMakeDelta(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	base := []byte(strings.Repeat("a first line that is long enough\n", 3))
+	try := func(base, target []byte) int {
+		t.Helper()
+		delta := MakeDelta(base, target)
+		for _, patch := range []patcher{ApplyDelta, patchDelta} {
+			if got, err := patch(base, delta, maxObjectSize); err != nil || !bytes.Equal(got, target) {
+				t.Fatalf("of %d bytes %d were to be made: %d came, %v", len(base), len(target), len(got), err)
+			}
+		}
+		return len(delta)
+	}
+	for i := range 3000 {
+		next := edited(rnd, base)
+		if i%50 == 0 {
+			next = append(next, make([]byte, rnd.IntN(200_000))...)
+		}
+		try(next, base)
+		try(base, next)
+		if base = next; len(base) > 400_000 {
+			base = base[:1000]
+		}
+	}
+	for _, pair := range [][2]string{{"same", "same"}, {strings.Repeat("a", 300), strings.Repeat("a", 200)}} {
+		try([]byte(pair[0]), []byte(pair[1]))
+	}
+	long := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
+	if n := try(append(bytes.Clone(long), "more"...), long); n > 100 {
+		t.Errorf("the beginning of a longer text takes %d bytes", n)
+	}
+}
+
+func FuzzMakeDelta(f *testing.F) {
+	f.Add([]byte(strings.Repeat("line\n", 30)), []byte(strings.Repeat("line\n", 20)+"more"))
+	f.Fuzz(func(t *testing.T, base, target []byte) {
+		if got, err := ApplyDelta(base, MakeDelta(base, target), maxObjectSize); err != nil || !bytes.Equal(got, target) {
+			t.Fatalf("%q %v", got, err)
+		}
+	})
+}
+
+// TestFoldLinksVersions: of files that grow, change and come back, folded packs keep what differs.
+// Every version reads as before, here and by git; a pack that is folded again is smaller than one of
+// whole objects by far, and git gc goes on with it.
+func TestFoldLinksVersions(t *testing.T) {
+	for _, format := range []string{FormatSHA1, FormatSHA256} {
+		t.Run(format, func(t *testing.T) {
+			ctx := context.Background()
+			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+			repo := open(t, r)
+			rnd := rand.New(rand.NewPCG(3, 4))
+			growing, changing := []byte("begin\n"), []byte(strings.Repeat("a line of a file that changes here and there\n", 60))
+			var all []Object
+			var parent OID
+			whole := 0
+			const versions = 130
+			for i := range versions {
+				growing = append(growing, []byte(fmt.Sprintf("row %d of a ledger with the random word %x\n", i, rnd.Uint64()))...)
+				changing = edited(rnd, changing)
+				back := []byte(strings.Repeat(fmt.Sprint("comes back ", i%3, "\n"), 40))
+				objs := versionOf(t, format, parent, i, map[string][]byte{"growing": growing, "changing": changing, "back": back, fmt.Sprintf("bundle%d", i): growing})
+				parent = objs[len(objs)-1].OID
+				all = append(all, objs...)
+				for _, o := range objs {
+					var b bytes.Buffer
+					if err := deflate(&b, o.Data); err != nil {
+						t.Fatal(err)
+					}
+					whole += b.Len()
+				}
+				if err := repo.Objects().Write(ctx, objs); err != nil {
+					t.Fatal(err)
+				}
+				if err := objectFilesOf(repo).reached(commitsIn(objs)); err != nil {
+					t.Fatal(err)
+				}
+				r.Git("update-ref", "refs/agentxchain/runs/c", string(parent))
+				if err := repo.Compact(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			size := func() (n int64) {
+				for _, p := range glob(t, repo, "*.pack") {
+					fi, err := os.Stat(p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					n += fi.Size()
+				}
+				return n
+			}
+			if got := size(); got > int64(whole)/3 {
+				t.Errorf("%d versions take %d bytes, whole ones %d", versions, got, whole)
+			}
+			check := func() {
+				t.Helper()
+				for _, o := range all {
+					if kind, data, err := repo.Objects().Read(ctx, o.OID); err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
+						t.Fatalf("%s %s: %v", o.Kind, o.OID, err)
+					}
+				}
+				r.Fsck()
+			}
+			check()
+			for _, p := range glob(t, repo, "*.idx") {
+				r.Git("verify-pack", p)
+			}
+			before := size()
+			r.Git("gc", "-q", "--prune=now")
+			check()
+			if after := size(); after > before*6/5 {
+				t.Errorf("git gc made %d bytes of %d", after, before)
+			}
+		})
+	}
+}
+
+// versionOf is a commit with one tree of the files and one below it.
+func versionOf(t *testing.T, format string, parent OID, n int, files map[string][]byte) []Object {
+	t.Helper()
+	var objs []Object
+	var entries []TreeEntry
+	for name, data := range files {
+		o := NewObject(format, KindBlob, data)
+		objs = append(objs, o)
+		entries = append(entries, TreeEntry{Mode: ModeFile, Name: name, OID: o.OID})
+	}
+	sub := NewObject(format, KindTree, EncodeTree(entries))
+	root := NewObject(format, KindTree, EncodeTree([]TreeEntry{{Mode: ModeTree, Name: "sub", OID: sub.OID}}))
+	c := &Commit{Tree: root.OID, Message: fmt.Sprint("version ", n, "\n")}
+	if parent != "" {
+		c.Parents = []OID{parent}
+	}
+	data, err := EncodeCommit(format, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(objs, sub, root, NewObject(format, KindCommit, data))
+}
+
+// TestLinkedChainsEnd: packs of which each makes an object a difference to what the other makes one of
+// it are folded without a circle.
+func TestLinkedChainsEnd(t *testing.T) {
+	a, b := NewObject(FormatSHA1, KindBlob, []byte(strings.Repeat("the one\n", 50))), NewObject(FormatSHA1, KindBlob, []byte(strings.Repeat("the other\n", 50)))
+	entry := func(o Object, base *Object) rawEntry {
+		raw, _ := o.OID.raw()
+		var w bytes.Buffer
+		if base == nil {
+			writeEntryHead(&w, kindNumber(o.Kind), len(o.Data))
+			if err := deflate(&w, o.Data); err != nil {
+				t.Fatal(err)
+			}
+			return rawEntry{raw: raw, entry: w.Bytes()}
+		}
+		delta := MakeDelta(base.Data, o.Data)
+		of, _ := base.OID.raw()
+		writeEntryHead(&w, refDelta, len(delta))
+		w.Write(of)
+		if err := deflate(&w, delta); err != nil {
+			t.Fatal(err)
+		}
+		return rawEntry{raw: raw, entry: w.Bytes(), base: of}
+	}
+	l := newLinker(FormatSHA1, [][]rawEntry{{entry(a, &b), entry(b, nil)}, {entry(b, &a), entry(a, nil)}})
+	for _, o := range []Object{a, b} {
+		raw, _ := o.OID.raw()
+		if kind, data := l.read(string(raw), 0); kind != KindBlob || !bytes.Equal(data, o.Data) {
+			t.Errorf("%s cannot be read", o.OID)
+		}
+		l.difference(string(raw), string(raw))
+	}
+	rawA, _ := a.OID.raw()
+	rawB, _ := b.OID.raw()
+	l.difference(string(rawB), string(rawA)) // b is what a is made of
+	if l.entries[string(rawB)].base != "" {
+		t.Error("a circle")
+	}
+}

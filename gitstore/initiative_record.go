@@ -1,0 +1,284 @@
+// The record of an initiative as it came from elsewhere: what makes it believable, and its
+// files (docs/coordinator.md#on-another-machine).
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+)
+
+// maxInitiativeFiles bounds what one change may record.
+const maxInitiativeFiles = 20000
+
+// ofInitiative reports a file that the record of an initiative may hold: those of the
+// coordinator, under names that are the same file on every system.
+func ofInitiative(name string) bool {
+	switch name {
+	case initiative.ConfigFile, initiative.StatePath, initiative.BarriersPath, initiative.ReportPath:
+		return true
+	}
+	if slices.Contains(initiative.Ledgers(), name) {
+		return true
+	}
+	rest, ok := strings.CutPrefix(name, initiative.ContextDir+"/")
+	if !ok {
+		rest, ok = strings.CutPrefix(name, initiative.ReportArchive+"/")
+	}
+	parts := strings.Split(rest, "/")
+	return ok && len(parts) <= 2 && !slices.ContainsFunc(parts, func(p string) bool {
+		return !fileSafe(p) || strings.HasSuffix(p, ".") || git.DeviceName(p)
+	})
+}
+
+// InitiativeFiles are the files that a record of an initiative holds, by their paths in the
+// workspace.
+func InitiativeFiles(ctx context.Context, r *git.Repository, op git.OID) (map[string][]byte, error) {
+	t := readTree(ctx, r)
+	c, err := t.commit(op)
+	if err != nil {
+		return nil, err
+	}
+	oids, err := t.initiativeTree(c.Tree)
+	if err != nil {
+		return nil, err
+	}
+	files := make(map[string][]byte, len(oids))
+	for name, oid := range oids {
+		if files[name], err = t.blob(oid); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// initiativeTree lists the files of a record; anything else in it is refused.
+func (r *treeReader) initiativeTree(tree git.OID) (map[string]git.OID, error) {
+	files := make(map[string]git.OID)
+	var walk func(tree git.OID, dir string) error
+	walk = func(tree git.OID, dir string) error {
+		list, err := r.entries(tree)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			name := path.Join(dir, e.Name)
+			switch {
+			case e.IsTree():
+				if strings.Count(name, "/") > 3 {
+					return malformed(tree, "%s is no directory of an initiative", oneLine(name))
+				}
+				if err := walk(e.OID, name); err != nil {
+					return err
+				}
+			case e.Mode != git.ModeFile || !ofInitiative(name):
+				return malformed(tree, "%s is no file of an initiative", oneLine(name))
+			case len(files) == maxInitiativeFiles:
+				return malformed(tree, "it holds more than %d files", maxInitiativeFiles)
+			default:
+				files[name] = e.OID
+			}
+		}
+		return nil
+	}
+	return files, walk(tree, "")
+}
+
+// VerifyInitiative holds the changes of an initiative after since, "" for all, up to op against
+// what the coordinator writes: one line of commits that name the initiative and its state,
+// ledgers that only grow, and a state, barriers and phase that the history bears out. project
+// is the id it must have, "" for any. What the repositories have accepted is not asked here.
+//
+// Errors: record_unproven, run_foreign, and those of reading objects.
+func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, since git.OID, project string) error {
+	v := &initiativeCheck{r: readTree(ctx, r), name: name, project: project, ends: r.ShallowCommits()}
+	c, err := v.change(op)
+	if err != nil {
+		return err
+	}
+	if err := v.tip(c); err != nil {
+		return err
+	}
+	for c != nil && c.op != since {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if c, err = v.step(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// initiativeCheck is a verification under way.
+type initiativeCheck struct {
+	r             *treeReader
+	name, project string
+	ends          map[git.OID]bool // where a shallow clone ends
+}
+
+// initiativeChange is one change of it, with the files it recorded.
+type initiativeChange struct {
+	*git.Commit
+
+	op    git.OID
+	files map[string]git.OID
+}
+
+func (v *initiativeCheck) change(op git.OID) (*initiativeChange, error) {
+	c, err := v.r.commit(op)
+	if err != nil {
+		return nil, err
+	}
+	files, err := v.r.initiativeTree(c.Tree)
+	if err != nil {
+		return nil, v.refuse(op, "%s", oneLine(err.Error()))
+	}
+	return &initiativeChange{Commit: c, op: op, files: files}, nil
+}
+
+func (v *initiativeCheck) refuse(op git.OID, format string, args ...any) error {
+	return git.Errorf(CodeUnproven, nil, "change %s of initiative %s is not believed: %s", op.Short(), oneLine(v.name),
+		fmt.Sprintf(format, args...)).WithHint("ask the person who pushed it; nothing of it was taken")
+}
+
+// step checks one change against the one before it, which it returns, nil for none.
+func (v *initiativeCheck) step(c *initiativeChange) (*initiativeChange, error) {
+	if len(c.Parents) > 1 {
+		return nil, v.refuse(c.op, "it has %d parents, and an initiative is one line", len(c.Parents))
+	}
+	state, err := v.file(c.files, initiative.StatePath)
+	if err != nil {
+		return nil, err
+	}
+	o, err := ojson.DecodeObject(state)
+	switch {
+	case trailer(c.Message, trailerRun) != v.name:
+		return nil, v.refuse(c.op, "it does not name the initiative")
+	case state == nil || trailer(c.Message, trailerState) != stateDigest(state):
+		return nil, v.refuse(c.op, "its state is not the one it was made with")
+	case err != nil || o.String("super_run_id") != v.name:
+		return nil, v.refuse(c.op, "its state belongs to another initiative")
+	}
+	if err := v.belongs(c.op, c.files); err != nil {
+		return nil, err
+	}
+	if len(c.Parents) == 0 || v.ends[c.op] {
+		return nil, nil
+	}
+	before, err := v.change(c.Parents[0])
+	if err != nil {
+		return nil, err
+	}
+	return before, v.grows(c, before)
+}
+
+func (v *initiativeCheck) file(files map[string]git.OID, name string) ([]byte, error) {
+	if files[name] == "" {
+		return nil, nil
+	}
+	return v.r.blob(files[name])
+}
+
+// belongs refuses what was recorded for another project.
+func (v *initiativeCheck) belongs(op git.OID, files map[string]git.OID) error {
+	data, err := v.file(files, initiative.ConfigFile)
+	if err != nil || data == nil || v.project == "" {
+		return err
+	}
+	cfg, _, e := initiative.Decode(data)
+	if e != nil {
+		return v.refuse(op, "its %s cannot be read", initiative.ConfigFile)
+	}
+	if cfg.ProjectID != v.project {
+		return git.Errorf(CodeForeignRun, nil, "initiative %s belongs to project %s, this is %s", oneLine(v.name),
+			oneLine(cfg.ProjectID),
+			oneLine(v.project)).WithHint("ask the person who pushed it; nothing of it was taken")
+	}
+	return nil
+}
+
+// grows refuses a ledger that does not go on from the one before.
+func (v *initiativeCheck) grows(c, before *initiativeChange) error {
+	for _, name := range initiative.Ledgers() {
+		if before.files[name] == c.files[name] {
+			continue
+		}
+		old, err := v.file(before.files, name)
+		if err != nil {
+			return err
+		}
+		now, err := v.file(c.files, name)
+		if err != nil {
+			return err
+		}
+		if !bytes.HasPrefix(now, old) {
+			return v.refuse(c.op, "%s does not go on from the one before: rows are gone or were changed", path.Base(name))
+		}
+	}
+	return nil
+}
+
+// tip checks that the newest state and barriers follow from the history.
+func (v *initiativeCheck) tip(c *initiativeChange) (err error) {
+	data := make(map[string][]byte)
+	for _, name := range []string{initiative.StatePath, initiative.BarriersPath, initiative.HistoryPath,
+		initiative.ConfigFile} {
+		if data[name], err = v.file(c.files, name); err != nil {
+			return err
+		}
+	}
+	if why := initiative.Unfounded(data, v.name); why != "" {
+		return v.refuse(c.op, "%s", why)
+	}
+	return nil
+}
+
+// InitiativeLate reports that the files of an initiative are those of an earlier change than
+// the newest one, which it returns: they are late, not changed. Its documents and ledgers tell;
+// contexts and reports that lie there as well are what a command that was killed had begun with.
+func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.OID, bool, error) {
+	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+in.Run)
+	if err != nil || tip == "" {
+		return "", false, err
+	}
+	telling := append(initiative.Ledgers(), initiative.BarriersPath, initiative.StatePath)
+	have := make(map[string]git.OID)
+	for _, name := range telling {
+		if data, ok := in.Files[name]; ok {
+			have[name] = git.HashObject(r.ObjectFormat, git.KindBlob, data)
+		}
+	}
+	t := readTree(ctx, r)
+	for op, left := tip, maxInitiativeSteps; op != "" && left > 0; left-- {
+		c, err := t.commit(op)
+		if err != nil {
+			return "", false, err
+		}
+		same := true
+		for _, name := range telling {
+			e, _, err := t.lookup(c.Tree, name)
+			if err != nil {
+				return "", false, err
+			}
+			if same = e.OID == have[name]; !same {
+				break
+			}
+		}
+		if same {
+			return tip, op != tip, nil
+		}
+		if op = ""; len(c.Parents) > 0 {
+			op = c.Parents[0]
+		}
+	}
+	return tip, false, nil
+}

@@ -1,0 +1,85 @@
+// Joining operations that mark a row of the history: on the other side it may be another row, or none.
+
+package gitstore
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// onRowThere gives a checkpoint the row of its turn in the recorded tree root, where the other side
+// accepted the same result at its own time; every other operation stays as it is. same says that the
+// row names the commit already. lost are turns of which an operation before does not hold.
+func onRowThere(r *treeReader, root git.OID, rec *protocol.Record, lost map[string]bool) (
+	_ *protocol.Record, same bool, _ *protocol.JoinRefusal, _ error) {
+	op, ok := rec.Op.(*protocol.Checkpoint)
+	if !ok || op.Row == nil {
+		return rec, false, nil, nil
+	}
+	e, err := r.ledger(root, wire.LedgerHistory)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	line, row, err := e.lastAccepted(op.TurnID)
+	switch {
+	case err != nil:
+		return nil, false, nil, err
+	case bytes.Equal(line, op.Row.Data):
+		return rec, false, nil, nil
+	case lost[op.TurnID]:
+		return nil, false, protocol.FollowsFrom(op.TurnID), nil
+	case row == nil:
+		return nil, false, &protocol.JoinRefusal{
+			Reason:  protocol.JoinRefused,
+			Code:    wire.CodeNotFound,
+			Message: "turn " + op.TurnID + " was not accepted there",
+			Ways:    []string{protocol.WayDrop},
+		}, nil
+	}
+	switch sha := row.String("checkpoint_sha"); sha {
+	case "":
+		out := *rec
+		out.Op = &protocol.Checkpoint{TurnID: op.TurnID, Row: evidence.NewBlob(line), Commit: op.Commit}
+		return &out, false, nil, nil
+	case op.Commit:
+		return rec, true, nil, nil
+	default:
+		return nil, false, &protocol.JoinRefusal{
+			Reason:  protocol.JoinSuperseded,
+			Message: fmt.Sprintf("the files of turn %s are in commit %.12s there", op.TurnID, sha),
+			Ways:    []string{protocol.WayDrop},
+		}, nil
+	}
+}
+
+// lastAccepted is the newest row of a turn that is not one of a reissue, with its line; nil for none.
+func (e *ledgerEdit) lastAccepted(turn string) (line []byte, row *ojson.Object, err error) {
+	for i := e.n - 1; i >= 0; i-- {
+		data, err := e.segment(i)
+		if err != nil {
+			return nil, nil, err
+		}
+		var found []byte
+		var last *ojson.Object
+		for l := range bytes.Lines(data) {
+			if l = bytes.TrimRight(l, "\r\n"); !bytes.Contains(l, []byte(turn)) {
+				continue
+			}
+			o, err := run.DecodeLedgerLine(l)
+			if err == nil && o.String("turn_id") == turn && o.String("status") != run.HistoryReissued {
+				found, last = l, o
+			}
+		}
+		if last != nil {
+			return found, last, nil
+		}
+	}
+	return nil, nil, nil
+}

@@ -1,0 +1,43 @@
+// What the store and other tools leave beside the record is read as it is found.
+
+package gitstore
+
+import (
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// FuzzNotes: no note makes a reader panic, and what is taken for one can be written again.
+func FuzzNotes(f *testing.F) {
+	e := &entering{Run: "run_1", Op: git.OID("ab"), Ledgers: map[wire.Ledger]int64{wire.LedgerHistory: 7}, Docs: map[wire.Document]git.OID{wire.DocState: "cd"}}
+	n := &openBundle{Run: "run_1", Turn: "turn_1", Files: []string{"PROMPT.md"}}
+	for _, s := range [][]byte{e.encode(), n.encode(),
+		[]byte(`{"kind":"accept_turn","status":"prepared","turn_id":"turn_1","run_id":"run_1","accepted_sequence":1,"next_state":{},"ledger_entries":[{}]}`),
+		[]byte(`{"turn_id":"t","owner":"{\"owner_pid\":1}","branch":"b","files":{"a":{"kind":"file","data":"YQ==","mode":1}},"refs":{"x":"y"},"hidden":{"YQ==":"S"}}`),
+		[]byte("!\trefs/a:refs/b\t[rejected] (stale info)\n=\trefs/a:refs/c\t[up to date]\n")} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if e, err := decodeEntering(data); err == nil {
+			if _, err := decodeEntering(e.encode()); err != nil {
+				t.Errorf("entering: %v", err)
+			}
+		}
+		if n, err := decodeOpenBundle(data); err == nil {
+			if _, err := decodeOpenBundle(n.encode()); err != nil {
+				t.Errorf("open bundle: %v", err)
+			}
+		}
+		if j, ok := decodeJournal(data); ok && (!safeName(j.turn) || j.next == nil) {
+			t.Errorf("journal: %+v", j)
+		}
+		_, _ = decodeDispatched(data)
+		for name, r := range readPorcelain(data) {
+			if r.State != pushedOK && r.Why != oneLine(r.Why) {
+				t.Errorf("push of %q: %q", name, r.Why)
+			}
+		}
+	})
+}

@@ -1,0 +1,158 @@
+// What a sync fetches of a remote with many runs: it lists the remote first, which is cheap beside
+// a fetch that finds nothing. Git would hold each ref against those here, and then go through all
+// of them once more to see that their objects are whole, for records and for branches.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// listFirst is from how many records of a remote on it is listed before anything is fetched. A
+// listing names all refs of the server, a fetch only those that are asked for.
+const listFirst = 500
+
+// refspec is one of the simple form <from>:<to>, both a name or both with one star.
+type refspec struct {
+	force    string // "+" or ""
+	from, to [2]string
+	star     bool
+}
+
+func parseRefspec(spec string) (refspec, bool) {
+	rest, forced := strings.CutPrefix(spec, "+")
+	from, to, ok := strings.Cut(rest, ":")
+	x := refspec{}
+	if forced {
+		x.force = "+"
+	}
+	x.from[0], x.from[1], x.star = strings.Cut(from, "*")
+	var star bool
+	x.to[0], x.to[1], star = strings.Cut(to, "*")
+	ok = ok && x.star == star && strings.HasPrefix(from, "refs/") && !strings.Contains(x.from[1]+x.to[1], "*")
+	return x, ok
+}
+
+// at is where a ref of the remote is seen here, "" when the refspec does not name it.
+func (x refspec) at(name string) string {
+	if !x.star {
+		if name == x.from[0] {
+			return x.to[0]
+		}
+		return ""
+	}
+	rest, ok := strings.CutPrefix(name, x.from[0])
+	if rest, found := strings.CutSuffix(rest, x.from[1]); ok && found {
+		return x.to[0] + rest + x.to[1]
+	}
+	return ""
+}
+
+// remoteChange is what differs between a remote and what was last seen of it.
+type remoteChange struct {
+	fetch []string        // refspecs of what is new there
+	gone  []git.RefUpdate // tracking names of records that are gone there
+}
+
+// changesOf lists a remote and says what differs; ok is false when that has to be left to git: there
+// are few records, a refspec is of another form, or the remote cannot be listed.
+func changesOf(ctx context.Context, r *git.Repository, remote string, others []string) (_ *remoteChange, ok bool) {
+	space := remoteRefs + remote + "/"
+	var specs []refspec
+	for _, spec := range append(RunRefspecs(remote), others...) {
+		x, ok := parseRefspec(spec)
+		if !ok || !strings.HasPrefix(x.to[0], space) {
+			return nil, false
+		}
+		specs = append(specs, x)
+	}
+	refs, err := r.ListRefs(ctx, space)
+	if err != nil {
+		return nil, false
+	}
+	seen, stale := make(map[string]git.OID, len(refs)), make(map[string]git.OID)
+	for _, ref := range refs {
+		if ref.Target != "" || ref.Broken {
+			continue
+		}
+		if seen[ref.Name] = ref.OID; strings.HasPrefix(ref.Name, trackingSpace(remote)) {
+			stale[ref.Name] = ref.OID
+		}
+	}
+	if len(stale) < listFirst {
+		return nil, false
+	}
+	there, err := listRemote(ctx, r.Git.Transport(), r.ObjectFormat, remote)
+	if err != nil {
+		return nil, false
+	}
+	c := &remoteChange{}
+	for _, ref := range there {
+		for _, x := range specs {
+			to := x.at(ref.Name)
+			if to == "" {
+				continue
+			}
+			delete(stale, to)
+			if seen[to] != ref.OID {
+				c.fetch = append(c.fetch, x.force+ref.Name+":"+to)
+			}
+		}
+	}
+	for name, oid := range stale {
+		c.gone = append(c.gone, git.RefUpdate{Name: name, Old: oid})
+	}
+	return c, true
+}
+
+// fetchListed fetches what a listing found, in one fetch; ok is false when that is left to git.
+func fetchListed(ctx context.Context, r *git.Repository, remote string, others []string) (ok bool) {
+	c, ok := changesOf(ctx, r, remote, others)
+	if !ok {
+		return false
+	}
+	if len(c.fetch) > 0 {
+		in := []byte(strings.Join(c.fetch, "\n") + "\n")
+		// Without --refmap git would fetch for the configured refspecs as well.
+		args := append(fetchArgs(), "--refmap=", "--no-prune", "--stdin", "--", remote)
+		if _, err := r.Git.Transport().Run(ctx, in, args...); err != nil {
+			return false
+		}
+	}
+	return r.UpdateRefs(ctx, c.gone, "agentxchain: gone from "+oneLine(remote)) == nil
+}
+
+// listRemote lists the refs of a remote: those named, those below a name that ends in a slash, all of them
+// without a name.
+func listRemote(ctx context.Context, g *git.Git, format, remote string, names ...string) ([]git.Ref, error) {
+	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+	defer stop()
+	args := []string{"ls-remote", "--refs", "--", remote}
+	for _, name := range names {
+		if strings.HasSuffix(name, "/") {
+			name += "*"
+		}
+		args = append(args, name)
+	}
+	out, err := g.Run(ctx, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	var refs []git.Ref
+	for line := range strings.Lines(string(out)) {
+		oid, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		// git lists a name too that only ends like one that was asked for.
+		asked := len(names) == 0
+		for _, n := range names {
+			asked = asked || name == n || strings.HasSuffix(n, "/") && strings.HasPrefix(name, n)
+		}
+		if tip := git.OID(oid); ok && asked && tip.Valid(format) && git.SafeRefName(name) {
+			refs = append(refs, git.Ref{Name: name, OID: tip})
+		}
+	}
+	return refs, nil
+}

@@ -1,0 +1,132 @@
+// hooks show and hooks trust: what agentxchain.json would run and contact on this machine, and a person's leave for it.
+
+package guards
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func NewHooksCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "hooks", Category: shared.CategoryTrust, Usage: "guards in git's own hooks; lifecycle hooks and whether they may run here",
+		Subcommands: append(newGitHooksCommands(f), []*ucli.Command{
+			{
+				Name: "show", Aliases: []string{"list"}, Usage: "what agentxchain.json would run and contact on this machine",
+				Description: "Lifecycle hooks, webhooks, gate actions and runtimes, the project files that their commands name, and whether all of it is trusted here. Nothing is run.",
+				Action: func(c *ucli.Context) error {
+					if err := shared.NoArgs(c); err != nil {
+						return err
+					}
+					return runHooksShow(c.Context, f)
+				},
+			},
+			{
+				Name: "trust", Usage: "let what agentxchain.json names run on this machine",
+				Description: "Shows what would be run and contacted, and asks. The answer is kept in this repository's git configuration, by digest: when a hook, a webhook, a gate action, a runtime or a file that a command names changes, the question comes again. An agent inside a dispatched turn is refused.",
+				Flags: []ucli.Flag{
+					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+					&ucli.BoolFlag{Name: "revoke", Usage: "take back every trust given in this repository"},
+				},
+				Action: func(c *ucli.Context) error {
+					if err := shared.NoArgs(c); err != nil {
+						return err
+					}
+					return runHooksTrust(c.Context, f, c.Bool("yes"), c.Bool("revoke"))
+				},
+			},
+		}...),
+	}
+}
+
+func runHooksShow(ctx context.Context, f *term.Factory) error {
+	r, err := shared.Open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	t, err := r.TrustState(ctx)
+	if err != nil {
+		return err
+	}
+	f.Out.Emit(shared.TrustObject(t), func(p *term.Printer) {
+		if t.Scope.Empty() {
+			p.Println("agentxchain.json names no hooks, webhooks, gate actions or runtimes that start or contact anything.")
+			return
+		}
+		for _, line := range shared.TrustLines(t.Scope) {
+			p.Println(line)
+		}
+		p.Println()
+		p.Field("Digest", "%s", t.Scope.Digest)
+		switch t.How {
+		case "":
+			p.Field("Trusted", "%s", p.Yellow("no"))
+			p.Field("Next", "%s", p.Bold("git agentxchain hooks trust"))
+		case runner.TrustStored:
+			p.Field("Trusted", "%s", p.Green("yes, in this repository"))
+		default:
+			p.Field("Trusted", "%s", p.Green("for this command ("+t.How+")"))
+		}
+	})
+	return nil
+}
+
+func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error {
+	r, err := shared.Open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	if revoke {
+		if err := r.Revoke(ctx); err != nil {
+			return err
+		}
+		f.Out.Emit(ojson.NewObject("trusted", false, "revoked", true), func(p *term.Printer) {
+			p.Println("Nothing that agentxchain.json names is trusted in this repository any more.")
+		})
+		return nil
+	}
+	t, err := r.TrustState(ctx)
+	if err != nil {
+		return err
+	}
+	if !t.Scope.Empty() && t.How != runner.TrustStored {
+		if !yes {
+			for _, line := range shared.TrustLines(t.Scope) {
+				f.Out.Notice("%s", line)
+			}
+			agreed, err := f.Prompt.Confirm(ctx, "Let all of this run on this machine?", "--yes", false)
+			if err != nil {
+				return err
+			}
+			if !agreed {
+				return term.Errorf(runner.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain hooks show")
+			}
+		}
+		if err := r.Trust(ctx, t.Scope.Digest); err != nil {
+			return err
+		}
+		t.How = runner.TrustStored
+	}
+	f.Out.Emit(shared.TrustObject(t), func(p *term.Printer) {
+		if t.Scope.Empty() {
+			p.Println("agentxchain.json names no hooks, webhooks, gate actions or runtimes that start or contact anything; there is nothing to trust.")
+			return
+		}
+		if yes {
+			for _, line := range shared.TrustLines(t.Scope) {
+				p.Println(line)
+			}
+			p.Println()
+		}
+		p.Printf("Trusted in this repository, as %s. It is asked again when anything of it changes.\n", t.Scope.Digest)
+	})
+	return nil
+}

@@ -1,0 +1,220 @@
+// hooks install, uninstall, status, canary and run: the guards in git's own hooks.
+
+package guards
+
+import (
+	"context"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newGitHooksCommands(f *term.Factory) []*ucli.Command {
+	var server bool
+	serverFlag := &ucli.BoolFlag{Name: "server", Usage: "pre-receive in a bare repository that is pushed to", Destination: &server}
+	simple := func(name, usage, description string, run func(context.Context, *term.Factory) error, flags ...ucli.Flag) *ucli.Command {
+		return &ucli.Command{Name: name, Usage: usage, Description: description, Flags: flags, Action: func(c *ucli.Context) error {
+			if err := shared.NoArgs(c); err != nil {
+				return err
+			}
+			return run(c.Context, f)
+		}}
+	}
+	return []*ucli.Command{
+		simple("install", "guard this repository through git's own hooks",
+			"Puts pre-commit, prepare-commit-msg, commit-msg, pre-push and reference-transaction in place, beside the hooks that are there: those run first, as before. "+
+				"With git 2.54 and later nothing but the repository's configuration is touched; before that the hooks directory is used, or, where core.hooksPath names another, a directory of ours that passes everything on. "+
+				"Also defines the merge driver and the text conversion for ledgers. Doing it twice changes nothing.",
+			func(ctx context.Context, f *term.Factory) error { return runHooksInstall(ctx, f, server) }, serverFlag),
+		simple("uninstall", "take the guards away and put back what was there",
+			"Hooks that were there and the configuration are as they were before, byte for byte; settings changed since stay.", runHooksUninstall),
+		simple("status", "do the guards still run?",
+			"A hook manager that writes its own hooks over ours, or a setting that leads git elsewhere, silences a guard without a word. Exit status 1 when one is silent.", runHooksStatus),
+		simple("canary", "prove that the guards bite: attempt known violations in a throwaway repository",
+			"Makes a governed repository below the git directory that git guards exactly as it guards this one, attempts a violation of each rule there with real git commands, and honest work between them, and removes it. "+
+				"Your refs, index, work tree and settings are not touched, and hooks that guards run first are left out. Exit status 1 when a violation goes through or honest work does not.", runHooksCanary),
+		{
+			Name: "run", Usage: "answer one of git's hooks; the scripts call it", ArgsUsage: "NAME [ARG...]", SkipFlagParsing: true,
+			Description: "Judges what git is about to do, as the hook NAME would be asked: the arguments and standard input are those git gives the hook. Hook managers can call it from hooks of their own. Exit status 3 when it refuses.",
+			Action:      func(c *ucli.Context) error { return runHooksRun(c.Context, f, c.Args().Slice()) },
+		},
+	}
+}
+
+// openRepository opens the repository around the directory, bare or not.
+func openRepository(ctx context.Context, f *term.Factory) (*runner.Repository, error) {
+	dir, err := f.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return runner.DiscoverRepository(ctx, dir)
+}
+
+func runHooksInstall(ctx context.Context, f *term.Factory, server bool) error {
+	opt := githooks.Options{Server: server}
+	var repo *runner.Repository
+	if server {
+		r, err := openRepository(ctx, f)
+		if err != nil {
+			return err
+		}
+		repo = r
+	} else {
+		r, err := shared.Open(ctx, f)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }()
+		repo, opt.Project = r.Record().Repository(), r.Record().Repository().Prefix
+	}
+	var err error
+	if opt.Binary, err = githooks.OwnBinary(); err != nil {
+		return err
+	}
+	if !server {
+		if err := runner.TrackRuns(ctx, repo); err != nil {
+			return err
+		}
+	}
+	res, err := githooks.Install(ctx, repo, opt)
+	if err != nil {
+		return err
+	}
+	f.Out.Emit(hooksResult(res), func(p *term.Printer) {
+		if res.Changes == nil {
+			p.Println("The guards are in place already.")
+			return
+		}
+		p.Printf("Guarding with %s.\n", strings.Join(res.Names, ", "))
+		p.Field("Through", "%s", throughText(res.Way))
+		for _, n := range res.Names {
+			if before := res.Chained[n]; before != "" {
+				p.Field("Runs first", "%s", before)
+			}
+		}
+		p.Field("Next", "%s", p.Bold("git agentxchain hooks canary"))
+	})
+	return nil
+}
+
+func throughText(way string) string {
+	switch way {
+	case githooks.WayConfig:
+		return "this repository's git configuration (hook.agentxchain-*)"
+	case githooks.WayRedirect:
+		return "core.hooksPath, which leads to a directory that passes on to the one it named"
+	}
+	return "the repository's hooks directory"
+}
+
+func hooksResult(res *githooks.Result) *ojson.Object {
+	changes := make([]*ojson.Object, len(res.Changes))
+	for i, c := range res.Changes {
+		changes[i] = ojson.NewObject("what", c.What, "path", c.Path)
+	}
+	chained := ojson.NewObject()
+	for _, n := range res.Names {
+		if before := res.Chained[n]; before != "" {
+			chained.Set(n, before)
+		}
+	}
+	return ojson.NewObject("way", ojson.OrNull(res.Way), "dir", ojson.OrNull(res.Dir), "hooks", wire.NonNil(res.Names), "chained", chained, "changes", changes)
+}
+
+func runHooksUninstall(ctx context.Context, f *term.Factory) error {
+	repo, err := openRepository(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = repo.Close() }()
+	res, err := githooks.Uninstall(ctx, repo)
+	if err != nil {
+		return err
+	}
+	f.Out.Emit(hooksResult(res), func(p *term.Printer) {
+		if res.Way == "" {
+			p.Println("No guards were installed here.")
+			return
+		}
+		p.Println("The guards are gone; the hooks and settings that were there are back.")
+	})
+	return nil
+}
+
+func runHooksStatus(ctx context.Context, f *term.Factory) error {
+	repo, err := openRepository(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = repo.Close() }()
+	st, err := githooks.Check(ctx, repo)
+	if err != nil {
+		return err
+	}
+	guards := make([]*ojson.Object, len(st.Guards))
+	for i, g := range st.Guards {
+		guards[i] = ojson.NewObject("hook", g.Name, "live", g.Live, "why", ojson.OrNull(g.Why), "path", g.Path, "chained", ojson.OrNull(g.Chained))
+	}
+	silent := len(st.Silent())
+	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", ojson.OrNull(st.Way), "binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards), func(p *term.Printer) {
+		if !st.Installed {
+			p.Println("No guards are installed here.")
+			p.Field("Next", "%s", p.Bold("git agentxchain hooks install"))
+			return
+		}
+		t := term.NewTable("HOOK", "STATE", "RUNS FIRST")
+		for _, g := range st.Guards {
+			if g.Live {
+				t.Row(g.Name, "live", g.Chained)
+				t.Emphasise(1, p.Green)
+				continue
+			}
+			t.Row(g.Name, "silent: "+g.Why, g.Chained)
+			t.Emphasise(1, p.Red)
+		}
+		p.Table(t)
+		if silent > 0 {
+			p.Field("Next", "%s", p.Bold("git agentxchain hooks install"))
+		}
+	})
+	if silent > 0 {
+		return term.ErrFindings()
+	}
+	return nil
+}
+
+// runHooksRun answers git. Standard output stays empty: git shows what a hook
+// writes to standard error.
+func runHooksRun(ctx context.Context, f *term.Factory, args []string) error {
+	if len(args) == 0 {
+		return term.UsageErrorf("hooks run needs the NAME of a hook: %s", strings.Join(githooks.Names(), ", "))
+	}
+	if !githooks.KnownName(args[0]) {
+		return term.UsageErrorf("there is no guard for a hook named %q; there is %s", term.OneLine(args[0]), strings.Join(githooks.Names(), ", "))
+	}
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	findings, err := githooks.Run(ctx, githooks.Invocation{Name: args[0], Args: args[1:], Stdin: f.Env.Stdin, Dir: dir, Getenv: f.Env.Getenv, Stderr: f.Env.Stderr})
+	if err != nil {
+		return err
+	}
+	list := make([]*ojson.Object, len(findings))
+	for i, x := range findings {
+		list[i] = ojson.NewObject("rule", x.Rule, "path", x.Path, "commit", ojson.OrNull(x.Commit), "turn_id", ojson.OrNull(x.Turn), "message", x.Message, "way_out", ojson.OrNull(x.Hint))
+		f.Out.Notice("agentxchain: %s", x.String())
+	}
+	f.Out.Emit(ojson.NewObject("hook", args[0], "refused", len(findings) > 0, "findings", list), nil)
+	if len(findings) > 0 {
+		return term.ExitSilently(term.ExitRefused)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+// status: whose approval a gate asks for, who has given it, and what another tool's lacks.
+
+package look
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// waitingVotes are the approvals of the gate that waits; none while no gate does.
+func waitingVotes(s *run.State) []*run.Vote {
+	if !run.HasPending(s) {
+		return nil
+	}
+	return s.GateVotes
+}
+
+// printWaitingApproval says whom the waiting gate waits for.
+func printWaitingApproval(p *term.Printer, cfg *config.Config, s *run.State) {
+	gate := ""
+	switch {
+	case s.PendingPhaseTransition != nil:
+		gate = s.PendingPhaseTransition.Gate
+	case s.PendingRunCompletion != nil:
+		gate = s.PendingRunCompletion.Gate
+	default:
+		return
+	}
+	rule := cfg.GateRule(gate)
+	if rule != nil {
+		p.Field("Asks for", "%s", term.OneLine(shared.ApproversText(rule)))
+	}
+	for i, vote := range waitingVotes(s) {
+		text := shared.VoteText(vote)
+		if rule != nil && rule.Threshold > 1 {
+			text = fmt.Sprintf("%d of %d: %s", i+1, rule.Threshold, text)
+		}
+		p.Field("Approved by", "%s", term.OneLine(text))
+	}
+}
+
+// lackingApproval is a gate that another tool passed without what authority asks for.
+type lackingApproval struct {
+	gate string
+	rule *config.GateRule
+}
+
+// lackingApprovals reads them from what no person has confirmed: other implementations
+// do not read authority (docs/spec/configuration.md#authority).
+func lackingApprovals(cfg *config.Config, open []runner.Claim) []lackingApproval {
+	var out []lackingApproval
+	for _, c := range open {
+		if c.Kind != protocol.ClaimApproval && c.Kind != protocol.ClaimGate {
+			continue
+		}
+		seen := slices.ContainsFunc(out, func(l lackingApproval) bool { return l.gate == c.Gate })
+		if rule := cfg.GateRule(c.Gate); rule != nil && !seen {
+			out = append(out, lackingApproval{c.Gate, rule})
+		}
+	}
+	return out
+}
+
+func (l lackingApproval) String() string {
+	what := "the approval of"
+	switch n := l.rule.Threshold; {
+	case n > 1 && l.rule.Signed:
+		what = strconv.Itoa(n) + " signed statements by"
+	case n > 1:
+		what = strconv.Itoa(n) + " approvals by"
+	case l.rule.Signed:
+		what = "a signed statement by"
+	}
+	return "gate " + l.gate + " was passed by another tool; authority asks for " + what + " " + l.rule.People()
+}

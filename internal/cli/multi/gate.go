@@ -1,0 +1,152 @@
+// multi approve-gate: a person decides on the gate that the initiative waits at.
+
+package multi
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+type multiApproveOptions struct {
+	coordinator.ApproveOptions
+	Deny   bool
+	Reason string
+	Yes    bool
+}
+
+func newMultiApproveCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "approve-gate", Usage: "pass the gate the initiative waits at, or deny it",
+		Description: "The gate is judged again on what the repositories hold now. Approving the completion also completes the runs that wait for it: all of them and the initiative, or none. An agent inside a dispatched turn is refused.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "gate", Usage: "refuse when another gate than `ID` waits"},
+			&ucli.BoolFlag{Name: "deny", Usage: "take the gate back; needs --reason"},
+			&ucli.StringFlag{Name: "reason", Usage: "why the gate is denied, as `TEXT`"},
+			&ucli.BoolFlag{Name: "initiative-only", Usage: "leave the repositories' own completion to their own approvals"},
+			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the actions of the repositories' completion gates"},
+			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+		},
+		Action: func(c *ucli.Context) error {
+			o := multiApproveOptions{Deny: c.Bool("deny"), Reason: c.String("reason"), Yes: c.Bool("yes"), ApproveOptions: coordinator.ApproveOptions{
+				Gate: c.String("gate"), InitiativeOnly: c.Bool("initiative-only"), AllowActions: c.Bool("allow-actions")}}
+			if o.Reason != "" && !o.Deny {
+				return term.UsageErrorf("--reason belongs to --deny")
+			}
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiApprove(ctx, f, co, o) })
+		},
+	}
+}
+
+func runMultiApprove(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, o multiApproveOptions) error {
+	if o.Deny {
+		out, err := co.Deny(ctx, o.Gate, o.Reason)
+		if err != nil {
+			return gateFailure(f, out, err)
+		}
+		return decidedOn(f, out, "Denied gate "+out.Gate.Gate+".")
+	}
+	if !o.Yes && f.Interactive() {
+		if agreed, err := askGate(ctx, f, co, o); err != nil || !agreed {
+			return err
+		}
+	}
+	var out *coordinator.Decision
+	err := trustingWorkspace(ctx, f, co, func() (err error) {
+		out, err = co.Approve(ctx, o.ApproveOptions)
+		return err
+	})
+	if err != nil {
+		return gateFailure(f, out, err)
+	}
+	message := "Coordinator phase transition approved: " + out.Gate.From + " -> " + out.Gate.To
+	if out.Gate.GateType == initiative.GateCompletion {
+		message = "Coordinator run completion approved. Run is now complete."
+	}
+	return decidedOn(f, out, message)
+}
+
+// askGate shows a person what they are about to decide on.
+func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, o multiApproveOptions) (bool, error) {
+	s, err := co.Status(ctx)
+	if err != nil || s.State.PendingGate == nil {
+		return true, nil // the decision itself says what is wrong
+	}
+	g := s.State.PendingGate
+	f.Out.Notice("Gate %s (%s)", term.OneLine(g.Gate), term.OneLine(g.GateType))
+	f.Out.Notice("  repositories: %s", term.OneLine(strings.Join(g.RequiredRepos, ", ")))
+	if len(g.HumanBarriers) > 0 {
+		f.Out.Notice("  approves the barriers: %s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
+	}
+	if g.GateType == initiative.GateCompletion && !o.InitiativeOnly {
+		f.Out.Notice("  completes the runs that wait for it, together with the initiative")
+	}
+	return f.Prompt.Confirm(ctx, "Approve it?", "--yes", false)
+}
+
+// decidedOn is the answer of a decision (docs/commands.md): {gate_type, status, phase,
+// message, next_action, next_actions}, then what is ours.
+func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error {
+	payload := ojson.NewObject("gate_type", out.Gate.GateType)
+	if out.State != nil {
+		payload.Set("status", string(out.State.Status))
+		payload.Set("phase", out.State.Phase)
+	}
+	payload.Set("message", message)
+	actionObjects(payload, out.Next)
+	payload.Set("gate", out.Gate.Gate)
+	moved := ojson.NewObject()
+	for _, repo := range slices.Sorted(maps.Keys(out.Moved)) {
+		moved.Set(repo, out.Moved[repo])
+	}
+	payload.Set("completed_repos", moved)
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Println(term.OneLine(message))
+		for repo := range moved.All() {
+			p.Printf("The run of %s is complete.\n", term.OneLine(repo))
+		}
+		printActions(p, out.Next)
+	})
+	return nil
+}
+
+// gateFailure is the answer of a decision that was not made (docs/coordinator.md#gates); its
+// sentence is in the error of the envelope, as everywhere.
+func gateFailure(f *term.Factory, out *coordinator.Decision, err error) error {
+	var e *wire.Error
+	if !errors.As(err, &e) || out == nil || out.Gate == nil {
+		return err
+	}
+	code, reason := "approval_failed", "approval_failed"
+	var phase, hook any
+	if out.Hook != nil {
+		phase, hook = coordinator.HookBeforeGate, ojson.OrNull(out.Hook.Details.String("hook_name"))
+		code, reason = "hook_failed", "hook_failure"
+		if out.Hook.Code == coordinator.CodeHookBlocked {
+			code, reason = "hook_blocked", "hook_block"
+		}
+	}
+	action := e.Hint
+	if action == "" {
+		action = "git agentxchain multi status"
+	}
+	payload := ojson.NewObject("code", code, "gate", out.Gate.Gate, "gate_type", out.Gate.GateType, "hook_phase", phase, "hook_name", hook)
+	actionObjects(payload, out.Next)
+	payload.Set("recovery_summary", ojson.NewObject("typed_reason", reason, "owner", "human", "recovery_action", action,
+		"detail", "Coordinator state is unchanged. "+e.Message))
+	if e.Details.Has("blockers") {
+		payload.Set("blockers", e.Details.Objects("blockers"))
+	}
+	f.Out.Emit(payload, nil)
+	return err
+}

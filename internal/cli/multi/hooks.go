@@ -1,0 +1,78 @@
+// multi hooks: what agentxchain-multi.json would run on this machine, and a person's leave for it.
+
+package multi
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newMultiHooksCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "hooks", Usage: "what agentxchain-multi.json would run here, and whether it may",
+		Description: "Without a flag nothing is run or changed. Trust is kept in the git configuration of the workspace's repository, by digest; in a workspace without one, give --trust or AGENTXCHAIN_TRUST to each command.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "trust", Usage: "let what is shown run on this machine"},
+			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+		},
+		Action: func(c *ucli.Context) error {
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
+				return runMultiHooks(ctx, f, co, c.Bool("trust"), c.Bool("yes"))
+			})
+		},
+	}
+}
+
+func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, trust, yes bool) error {
+	h, err := co.Hooks(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := h.State(ctx)
+	if err != nil {
+		return err
+	}
+	if trust && !t.Scope.Empty() && t.How != runner.TrustStored {
+		if !yes {
+			for _, line := range shared.TrustLines(t.Scope) {
+				f.Out.Notice("%s", line)
+			}
+			agreed, err := f.Prompt.Confirm(ctx, "Let all of this run on this machine?", "--yes", false)
+			if err != nil {
+				return err
+			}
+			if !agreed {
+				return term.Errorf(runner.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain multi hooks")
+			}
+		}
+		if err := h.Trust(ctx, t.Scope.Digest, coordinator.TrustCommand); err != nil {
+			return err
+		}
+		t.How = runner.TrustStored
+	}
+	f.Out.Emit(shared.TrustObject(t), func(p *term.Printer) {
+		if t.Scope.Empty() {
+			p.Printf("%s names no hooks.\n", initiative.ConfigFile)
+			return
+		}
+		for _, line := range shared.TrustLines(t.Scope) {
+			p.Println(line)
+		}
+		p.Println()
+		p.Field("Digest", "%s", t.Scope.Digest)
+		if t.How == "" {
+			p.Field("Trusted", "%s", p.Yellow("no"))
+			p.Field("Next", "%s", p.Bold(coordinator.TrustCommand))
+			return
+		}
+		p.Field("Trusted", "%s", p.Green("yes ("+t.How+")"))
+	})
+	return nil
+}

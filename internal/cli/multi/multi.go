@@ -1,0 +1,116 @@
+// multi: one initiative over several repositories.
+
+package multi
+
+import (
+	"context"
+	"errors"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+func NewCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "multi", Category: shared.CategoryMulti, Usage: "one initiative over several repositories",
+		Description: "Run in the directory that holds agentxchain-multi.json. The repositories keep their own runs; the initiative gives them turns, counts what they accept, and waits at barriers and gates.",
+		Subcommands: []*ucli.Command{
+			newMultiInitCommand(f),
+			newMultiStatusCommand(f),
+			newMultiBarriersCommand(f),
+			newMultiStepCommand(f),
+			newMultiRunCommand(f),
+			newMultiApproveCommand(f),
+			newMultiResyncCommand(f),
+			newMultiResumeCommand(f),
+			newMultiRestoreCommand(f),
+			newMultiHooksCommand(f),
+		},
+	}
+}
+
+// onWorkspace runs a command on the workspace. Where a person can be asked about hooks
+// that are not trusted they are shown what would run, once.
+func onWorkspace(f *term.Factory, c *ucli.Context, command func(ctx context.Context, co *coordinator.Coordinator) error) error {
+	if err := shared.NoArgs(c); err != nil {
+		return err
+	}
+	return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error { return command(c.Context, co) })
+}
+
+// trustingWorkspace is trusting for the hooks of a workspace.
+func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, command func() error) error {
+	err := command()
+	var refusal *wire.Error
+	if !errors.As(err, &refusal) || refusal.Hint != coordinator.TrustCommand || !f.Interactive() {
+		return err
+	}
+	h, herr := co.Hooks(ctx)
+	if herr != nil {
+		return err
+	}
+	t, terr := h.State(ctx)
+	if terr != nil || t.Scope.Empty() {
+		return err
+	}
+	f.Out.Notice("%s makes this command run programs or contact addresses that are not trusted here:", initiative.ConfigFile)
+	for _, line := range shared.TrustLines(t.Scope) {
+		f.Out.Notice("%s", line)
+	}
+	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and go on?", "--trust", false)
+	if perr != nil {
+		return perr
+	}
+	if !agreed {
+		return err
+	}
+	if err := h.Trust(ctx, t.Scope.Digest, coordinator.TrustCommand); err != nil {
+		return err
+	}
+	return command()
+}
+
+// actionObjects are next actions for --json: the command of the first, or null,
+// and all (docs/commands.md).
+func actionObjects(o *ojson.Object, list []initiative.Action) {
+	rows := []*ojson.Object{}
+	for _, a := range list {
+		rows = append(rows, a.Object(coordinator.Program))
+	}
+	var first any
+	if len(rows) > 0 {
+		first = rows[0].String("command")
+	}
+	o.Set("next_action", first)
+	o.Set("next_actions", rows)
+}
+
+// printActions shows what can be done now.
+func printActions(p *term.Printer, list []initiative.Action) {
+	if len(list) == 0 {
+		return
+	}
+	p.Println()
+	for i, a := range list {
+		switch {
+		case i == 0:
+			p.Field("Next", "%s", p.Bold(coordinator.Program+" "+a.Command))
+		case a.Command != list[i-1].Command:
+			p.Field("Then", "%s", p.Bold(coordinator.Program+" "+a.Command))
+		}
+		p.Printf("%s %s\n", term.Pad("", 14), term.OneLine(a.Reason))
+	}
+}
+
+// printProblems shows what is wrong with repositories, one a line.
+func printProblems(f *term.Factory, list wire.Problems) {
+	for _, p := range list {
+		f.Out.Warn("%s", term.OneLine(p.Message))
+	}
+}

@@ -1,0 +1,156 @@
+// approvals: who said what to which decision of a run, as its record has it.
+
+package prove
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func NewApprovalsCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "approvals", Category: shared.CategoryTrust, Usage: "who said what to which decision of a run",
+		Description: "Approvals, denials, withdrawals, confirmations, unblocking, adopted rules: by a person, signed or not, " +
+			"by approval_policy or by another tool. Read from the run's ref alone; nothing is judged: verify approvals does that.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := shared.NoArgs(c); err != nil {
+				return err
+			}
+			return runApprovals(c.Context, f, c.String("run"))
+		},
+	}
+}
+
+func runApprovals(ctx context.Context, f *term.Factory, run string) error {
+	repo, run, err := approvalsOf(ctx, f, run)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = repo.Close() }()
+	a, err := runner.ReadApprovals(ctx, repo, run)
+	if err != nil {
+		return err
+	}
+	said := a.Sayings()
+	rows := make([]*ojson.Object, len(said))
+	for i, s := range said {
+		rows[i] = sayingObject(s)
+	}
+	f.Out.Page(ctx)
+	f.Out.Emit(ojson.NewObject("run_id", run, "approvals", rows), func(p *term.Printer) {
+		if len(said) == 0 {
+			p.Println("Nothing was decided in this run yet.")
+			return
+		}
+		t := &term.Table{
+			Header: []string{"OP", "WHEN", "DECISION", "GATE", "WHO", "PROOF", "REASON"},
+			Flex:   6,
+		}
+		for _, s := range said {
+			when := s.At
+			if at, err := wire.ParseTime(s.At); err == nil {
+				when = p.Ago(at.Truncate(time.Second))
+			}
+			t.Row(shared.ShortOp(s.Op), when, strings.ReplaceAll(s.Decision, "_", " "), s.Gate, whoSaid(s), proofText(s), s.Reason)
+			t.Emphasise(0, p.Yellow)
+		}
+		p.Table(t)
+	})
+	return nil
+}
+
+// approvalsOf opens the repository around the directory, and says which run is meant:
+// the one named, or the one of presentRun.
+func approvalsOf(ctx context.Context, f *term.Factory, run string) (*runner.Repository, string, error) {
+	dir, err := f.Dir()
+	if err != nil {
+		return nil, "", err
+	}
+	repo, err := runner.DiscoverRepository(ctx, dir)
+	if err != nil || run != "" {
+		return repo, run, err
+	}
+	if run, err = presentRun(ctx, f, repo); err != nil {
+		_ = repo.Close()
+		return nil, "", err
+	}
+	return repo, run, nil
+}
+
+// presentRun is the present run of the project, or the only one there is: a clone that has
+// fetched nothing but the record is not a project.
+func presentRun(ctx context.Context, f *term.Factory, repo *runner.Repository) (string, error) {
+	if r, err := shared.Open(ctx, f); err == nil {
+		defer func() { _ = r.Close() }()
+		// Also where it has no record here: another run would be no answer.
+		if run := r.CurrentRun(); run != "" {
+			return run, nil
+		}
+	}
+	runs, err := runner.RecordedRuns(ctx, repo)
+	if err != nil {
+		return "", err
+	}
+	return runner.OnlyRun(runs)
+}
+
+// whoSaid is a person, or what spoke in their place.
+func whoSaid(s *protocol.Saying) string {
+	switch {
+	case s.By == protocol.ByPolicy:
+		return "approval_policy"
+	case s.By == protocol.ByTool:
+		return "another tool"
+	case s.Principal == "":
+		return s.Name
+	}
+	return s.Principal
+}
+
+func proofText(s *protocol.Saying) string {
+	switch {
+	case s.By != protocol.ByPerson:
+		return "-"
+	case s.Statement != "":
+		return s.KeyID
+	}
+	return "unsigned"
+}
+
+func sayingObject(s *protocol.Saying) *ojson.Object {
+	var evidence any
+	if s.Evidence != nil {
+		evidence = s.Evidence
+	}
+	return ojson.NewObject(
+		"op", ojson.OrNull(s.Op),
+		"at", ojson.OrNull(s.At),
+		"by", s.By,
+		"decision", s.Decision,
+		"gate_id", ojson.OrNull(s.Gate),
+		"gate_type", ojson.OrNull(s.GateType),
+		"from_phase", ojson.OrNull(s.Phase),
+		"to_phase", ojson.OrNull(s.To),
+		"principal", ojson.OrNull(s.Principal),
+		"name", ojson.OrNull(s.Name),
+		"signed", s.Statement != "",
+		"statement", ojson.OrNull(s.Statement),
+		"key_id", ojson.OrNull(s.KeyID),
+		"terminal", s.Terminal,
+		"reason", ojson.OrNull(s.Reason),
+		"evidence", evidence,
+	)
+}

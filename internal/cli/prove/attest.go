@@ -1,0 +1,249 @@
+// attest: what governed work says to other tools.
+
+package prove
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/attribution/provenance"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type attestOptions struct {
+	Subject string // a turn, a run, BASE..HEAD, or "" for the present run
+	Policy  string
+	Format  string
+	Sign    bool
+}
+
+const formatAgentTrace = "agent-trace"
+
+func NewAttestCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "attest", Category: shared.CategoryTrust, ArgsUsage: "[TURN|RUN|BASE..HEAD]",
+		Usage: "say to other tools what is recorded of a turn, a run or a range",
+		Description: "Prints in-toto Statements v1, one a line: SLSA provenance of a turn; the gates, approvals and turns of a run, after the " +
+			"provenance of each turn; or the SLSA verification summary of a range, judged as verify range does, after the provenance of each turn in it. " +
+			"With --sign each is a DSSE envelope, signed with the key that signs your approvals. " +
+			"--format agent-trace prints Agent Trace records instead, one for each commit: which lines agents wrote. " +
+			"Nothing is written, and nothing goes over the network. Exit status: as verify range for a range, else 0.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "sign", Usage: "sign each statement"},
+			&ucli.StringFlag{Name: "policy", Usage: "hold a range against the policy in `FILE`, or in a commit as REV:FILE"},
+			term.NewChoiceFlag("format", "write `FORMAT`", "in-toto", "in-toto", formatAgentTrace),
+		},
+		Subcommands: []*ucli.Command{newAttestExportCommand(f)},
+		Action: func(c *ucli.Context) error {
+			subject, err := shared.One(c, "turn, run or range", "")
+			if err != nil {
+				return err
+			}
+			o := &attestOptions{
+				Subject: subject,
+				Policy:  c.String("policy"),
+				Format:  c.String("format"),
+				Sign:    c.Bool("sign"),
+			}
+			switch ranged := strings.Contains(subject, ".."); {
+			case o.Sign && o.Format == formatAgentTrace:
+				return term.UsageErrorf("Agent Trace records are not signed; leave out --sign")
+			case o.Policy != "" && (!ranged || o.Format == formatAgentTrace):
+				return term.UsageErrorf("--policy is for statements about a range, BASE..HEAD")
+			}
+			return runAttest(c.Context, f, o)
+		},
+	}
+}
+
+func runAttest(ctx context.Context, f *term.Factory, o *attestOptions) error {
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	repo, err := runner.DiscoverRepository(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = repo.Close() }()
+	a := &attesting{
+		f:       f,
+		repo:    repo,
+		dir:     dir,
+		options: o,
+		program: provenance.Program{Version: shared.ReadBuild().Version, RuleSet: protocol.RuleSet},
+	}
+	if strings.Contains(o.Subject, "..") {
+		return a.ranged(ctx)
+	}
+	return a.recorded(ctx)
+}
+
+// attesting is one call of attest.
+type attesting struct {
+	f       *term.Factory
+	repo    *runner.Repository
+	dir     string
+	options *attestOptions
+	program provenance.Program
+}
+
+// ranged attests a range.
+func (a *attesting) ranged(ctx context.Context) error {
+	base, head, err := rangeEnds(a.options.Subject)
+	if err != nil {
+		return err
+	}
+	v, err := judgeRange(ctx, a.f, a.repo, &verifyRangeOptions{Base: base, Head: head, Policy: a.options.Policy})
+	if err != nil {
+		return err
+	}
+	if a.options.Format == formatAgentTrace {
+		traces, err := v.Traces(ctx, a.repo)
+		if err != nil {
+			return err
+		}
+		return a.traces(traces)
+	}
+	said := &provenance.Verdict{
+		Range:    v.Range,
+		Stands:   len(v.findings) == 0,
+		At:       time.Now(),
+		Resource: a.resource(ctx),
+		Policy:   v.policy,
+	}
+	seen := make(map[*attribution.Turn]bool)
+	for _, c := range v.Commits {
+		for _, t := range c.Turns {
+			if seen[t] {
+				continue
+			}
+			seen[t] = true
+			statement, err := a.program.Turn(t)
+			if err != nil {
+				return err
+			}
+			line, err := a.tell(ctx, statement)
+			if err != nil {
+				return err
+			}
+			said.Inputs = append(said.Inputs, line)
+		}
+	}
+	if _, err := a.tell(ctx, a.program.Range(said)); err != nil {
+		return err
+	}
+	if !said.Stands {
+		return term.ExitSilently(term.ExitRefused)
+	}
+	return nil
+}
+
+// recorded attests a turn or a run.
+func (a *attesting) recorded(ctx context.Context) error {
+	turns, err := attribution.Turns(ctx, a.repo)
+	if err != nil {
+		return err
+	}
+	name := a.options.Subject
+	var of []*attribution.Turn
+	whole := !strings.HasPrefix(name, "turn_")
+	if name == "" {
+		if name, err = presentRun(ctx, a.f, a.repo); err != nil {
+			return err
+		}
+	}
+	for _, t := range turns {
+		if whole && t.Run == name || !whole && t.ID == name {
+			of = append(of, t)
+		}
+	}
+	if len(of) == 0 {
+		return term.Errorf("unknown_subject", "%s is no accepted turn, and no run with accepted turns, that is recorded here", term.OneLine(name)).
+			WithHint("git agentxchain history --all")
+	}
+	if a.options.Format == formatAgentTrace {
+		traces, err := attribution.Checkpoints(ctx, a.repo, of)
+		if err != nil {
+			return err
+		}
+		return a.traces(traces)
+	}
+	for _, t := range of {
+		statement, err := a.program.Turn(t)
+		if err != nil {
+			return err
+		}
+		if _, err := a.tell(ctx, statement); err != nil {
+			return err
+		}
+	}
+	if !whole {
+		return nil
+	}
+	facts, err := readRunFacts(ctx, a.repo, of[len(of)-1])
+	if err != nil {
+		return err
+	}
+	_, err = a.tell(ctx, a.program.Run(facts, of))
+	return err
+}
+
+// tell prints a statement, signed when that is asked for, and returns what it printed.
+func (a *attesting) tell(ctx context.Context, statement *ojson.Object) ([]byte, error) {
+	data := ojson.Compact(statement)
+	if a.options.Sign {
+		var err error
+		if data, err = runner.SignStatement(ctx, a.dir, a.f.Env.Getenv, data); err != nil {
+			return nil, err
+		}
+	}
+	return data, a.line(data)
+}
+
+func (a *attesting) line(data []byte) error {
+	if _, err := a.f.Out.Raw().Write(append(data[:len(data):len(data)], '\n')); err != nil {
+		return term.Errorf("io_failed", "cannot write the statements: %w", err)
+	}
+	return nil
+}
+
+func (a *attesting) traces(traces []*attribution.Trace) error {
+	tracer := &provenance.Tracer{Program: a.program}
+	for _, t := range traces {
+		record, err := tracer.Record(t)
+		if err != nil {
+			return err
+		}
+		if err := a.line(ojson.Compact(record)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resource says where the repository is: where origin is fetched from, without what may
+// be a secret in it, else what names no place.
+func (a *attesting) resource(ctx context.Context) string {
+	for _, value := range strings.Split(string(runner.GitConfig(ctx, a.dir, `^remote\.origin\.url$`)), "\x00") {
+		_, text, _ := strings.Cut(value, "\n")
+		if u, err := url.Parse(text); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "ssh") {
+			return "git+" + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+		}
+		if user, rest, ok := strings.Cut(text, "@"); ok && !strings.ContainsAny(user, "/:") {
+			if host, path, ok := strings.Cut(rest, ":"); ok && !strings.Contains(host, "/") {
+				return "git+" + (&url.URL{Scheme: "ssh", Host: host, Path: "/" + strings.TrimPrefix(path, "/")}).String()
+			}
+		}
+	}
+	return "urn:git-agentxchain:repository"
+}

@@ -1,0 +1,195 @@
+// fsck: everything a run rests on, checked and by replay proven.
+
+package prove
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func NewFsckCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "fsck", Category: shared.CategoryTrust, Usage: "check the recorded operations and the working files",
+		Description: "Objects, chain, ledgers along it, evidence, working files (read whole). With --replay every operation is applied again and must yield what was recorded. " +
+			"Exit status 12 when a record or ledger cannot be trusted, 1 for other findings. Nothing is changed; each finding names the command that mends it. " +
+			"In a bare repository, such as a server's, every run that lies there is checked or compared, and no file. " +
+			"With --against SIDE the runs here are compared with those of a remote, a git bundle or an export instead, and nothing of it is taken over: 12 when what is there went back, was rewritten or does not hold, 1 when both sides went on, 0 when they are equal or one is only ahead.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "replay", Usage: "apply every operation again and compare"},
+			&ucli.StringFlag{Name: "run", Usage: "check this `RUN` instead of the current one"},
+			&ucli.BoolFlag{Name: "all-runs", Usage: "check every recorded run"},
+			&ucli.StringFlag{Name: "against", Usage: "compare the runs here with those of `SIDE`: a remote, a git bundle, or an export"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := shared.NoArgs(c); err != nil {
+				return err
+			}
+			if c.IsSet("against") {
+				if c.Bool("replay") || c.Bool("all-runs") {
+					return term.UsageErrorf("--against compares every run and replays what is new there: --replay and --all-runs go without it")
+				}
+				return runFsckAgainst(c.Context, f, c.String("against"), c.String("run"))
+			}
+			o := runner.FsckOptions{Run: c.String("run"), Replay: c.Bool("replay")}
+			if c.Bool("all-runs") {
+				if o.Run != "" {
+					return term.UsageErrorf("--run and --all-runs contradict each other")
+				}
+				o.Run = "*"
+			} else if o.Run == "*" {
+				return term.UsageErrorf("--run takes the id of a run; --all-runs checks every one")
+			}
+			return runFsck(c.Context, f, o)
+		},
+	}
+}
+
+// checked is what fsck checks: the project around the directory, or the runs that lie in a repository
+// without a work tree.
+type checked struct {
+	io.Closer
+	runner.Checks
+
+	bare bool
+}
+
+func openFsck(ctx context.Context, f *term.Factory) (*checked, error) {
+	r, err := shared.Open(ctx, f)
+	if err == nil {
+		return &checked{Closer: r, Checks: r.Record()}, nil
+	}
+	if !runner.IsBare(err) {
+		return nil, err
+	}
+	dir, err := f.Dir()
+	if err != nil {
+		return nil, err
+	}
+	bare, err := runner.OpenBare(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &checked{Closer: bare, Checks: bare, bare: true}, nil
+}
+
+func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
+	s, err := openFsck(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	var progress *term.Progress
+	o.Progress = func(done, total int) {
+		if progress == nil || progress.Total != total {
+			progress = f.Out.Progress("Checking operations", total)
+		}
+		progress.Step(done)
+	}
+	if s.bare && o.Run == "" {
+		o.Run = "*"
+	}
+	report, err := s.Fsck(ctx, o)
+	if err == nil && report.Runs == 0 && o.Run == "" {
+		// A work tree that is in no run, such as a fresh clone: what there is to
+		// check is the record.
+		o.Run = "*"
+		report, err = s.Fsck(ctx, o)
+	}
+	if progress != nil {
+		progress.Done()
+	}
+	if err != nil {
+		return err
+	}
+	rows := []*ojson.Object{}
+	wrong := 0
+	var gravest *runner.FsckFinding // the first one the run's integrity breaks on
+	for i := range report.Findings {
+		v := &report.Findings[i]
+		rows = append(rows, ojson.NewObject("code", v.Code, "note", v.Note, "integrity", !v.Note && breaksIntegrity(v.Code), "run_id", ojson.OrNull(v.Run),
+			"op", ojson.OrNull(string(v.Op)), "path", ojson.OrNull(v.Path), "message", v.Message, "repair", ojson.OrNull(v.Repair)))
+		if v.Note {
+			continue
+		}
+		wrong++
+		if gravest == nil && breaksIntegrity(v.Code) {
+			gravest = v
+		}
+	}
+	payload := ojson.NewObject("clean", report.Clean(), "runs", report.Runs, "operations", report.Ops, "replayed", report.Replayed,
+		"not_replayable", report.Skipped, "findings", rows)
+	if gravest != nil {
+		// The findings are the answer; the error member only classifies it.
+		e := ojson.NewObject("code", gravest.Code, "message", gravest.Message)
+		if gravest.Repair != "" {
+			e.Set("hint", gravest.Repair)
+		}
+		payload.Set("error", e)
+	}
+	f.Out.Emit(payload, func(p *term.Printer) { printFsck(p, report, o.Replay, wrong, s.bare) })
+	switch {
+	case gravest != nil:
+		return term.ExitSilently(term.ExitIntegrity)
+	case wrong > 0:
+		return term.ErrFindings()
+	}
+	return nil
+}
+
+// breaksIntegrity tells damage of what is recorded, or a contradiction to it,
+// from mere disorder.
+func breaksIntegrity(code string) bool {
+	return term.ExitStatus(code) == term.ExitIntegrity || slices.Contains([]string{runner.FindRecord, runner.FindReplay}, code)
+}
+
+func printFsck(p *term.Printer, report *runner.FsckReport, replay bool, wrong int, bare bool) {
+	for _, v := range report.Findings {
+		mark, style := "error", p.Red
+		switch {
+		case v.Note:
+			mark, style = "note", p.Cyan
+		case !breaksIntegrity(v.Code):
+			mark, style = "warning", p.Yellow
+		}
+		where := ""
+		if v.Op != "" {
+			where = p.Yellow(v.Op.Short()) + " "
+		}
+		if v.Path != "" && !strings.Contains(v.Message, v.Path) {
+			where += term.OneLine(v.Path) + ": "
+		}
+		p.Printf("%s %s%s %s\n", style(term.Pad(mark, 7)), where, term.OneLine(v.Message), p.Dim("["+v.Code+"]"))
+		if v.Repair != "" {
+			p.Printf("%s fix: %s\n", term.Pad("", 7), term.OneLine(v.Repair))
+		}
+	}
+	what := term.Counted(report.Ops, "operation") + " of " + term.Counted(report.Runs, "run") + " checked"
+	if replay {
+		what += ", " + strconv.Itoa(report.Replayed) + " replayed"
+		if report.Skipped > 0 {
+			what += ", " + strconv.Itoa(report.Skipped) + " compared only"
+		}
+	}
+	switch {
+	case report.Runs > 0:
+	case bare:
+		what = "No run is recorded here"
+	default:
+		what = "No run is recorded here; the working files were looked at"
+	}
+	if wrong == 0 {
+		p.Printf("%s: %s\n", what, p.Green("nothing wrong"))
+		return
+	}
+	p.Printf("%s: %s\n", what, p.Red(term.Counted(wrong, "finding")))
+}

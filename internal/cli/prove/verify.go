@@ -1,0 +1,248 @@
+// verify turn: would a staged result be accepted, and do its claims hold when they are run again?
+
+package prove
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type VerifyTurnOptions struct {
+	Turn    string
+	Execute bool
+	Timeout time.Duration // of each command
+}
+
+func NewVerifyCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "verify", Category: shared.CategoryTrust, Usage: "check a staged turn, what was sealed for one, an export artifact, approvals, or a range of commits, without changing anything",
+		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f),
+			newVerifyApprovalsCommand(f), newVerifyDiffCommand(f), newVerifyRangeCommand(f)},
+	}
+}
+
+func newVerifyTurnCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "turn", ArgsUsage: "[TURN]", Usage: "put a staged result through the five stages and replay its evidence",
+		Description: "Nothing is recorded. With --execute the commands of machine_evidence run again here, in the project directory, and their exit codes " +
+			"are compared with the declared ones: they were chosen by the turn's actor, so read them first. Work tree, gate and policies are judged by accept only.",
+		Flags: []ucli.Flag{
+			shared.TurnFlag(),
+			&ucli.BoolFlag{Name: "execute", Usage: "run the declared commands"},
+			&ucli.IntFlag{Name: "timeout", Usage: "time for each command in `MS`", Value: 30000},
+		},
+		Action: func(c *ucli.Context) error {
+			turn, err := shared.One(c, "turn", "turn")
+			if err != nil {
+				return err
+			}
+			ms := c.Int("timeout")
+			if ms < 1 || ms > 24*60*60*1000 {
+				return term.UsageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", ms)
+			}
+			return RunVerifyTurn(c.Context, f, &VerifyTurnOptions{Turn: turn, Execute: c.Bool("execute"), Timeout: time.Duration(ms) * time.Millisecond})
+		},
+	}
+}
+
+func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) error {
+	r, err := shared.Open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	view, err := r.View(ctx)
+	if err != nil {
+		return err
+	}
+	shared.TellNotices(f, view.Notices)
+	if len(view.ConfigProblems) > 0 {
+		return config.Refusal(view.ConfigProblems)
+	}
+	turn, v, doc, err := r.Validate(ctx, o.Turn)
+	if err != nil {
+		return err
+	}
+	changes, err := r.BundleChanges(ctx, view, turn)
+	if err != nil {
+		return err
+	}
+	warning, changed := protocol.CheckBundle(view.Config, turn.TurnID, changes)
+	warnings := v.Warnings
+	if !v.OK {
+		warnings = append(v.Notes(), warnings...)
+	}
+	if warning != "" {
+		warnings = append([]string{warning}, warnings...)
+	}
+	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", wire.StagingPath(turn.TurnID),
+		"valid", v.OK && changed == nil, "result_repair", view.Config.Rules.ResultRepair, "stages", stageRows(v), "warnings", wire.NonNil(warnings),
+		"repairs", result.Repairs(v.Events), "bundle_changes", protocol.BundleRows(changes), "problems", problemRows(v.Errors))
+	if changed != nil { // before the result is looked at, as accept does
+		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
+		return changed
+	}
+	if !v.OK {
+		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
+		e := term.Errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage, firstProblem(v.Errors)).
+			WithHint("correct the staged result; nothing was recorded").
+			WithDetails(ojson.NewObject("failed_stage", v.Stage, "error_class", v.Class, "error_code", v.Code(), "problems", problemRows(v.Errors)))
+		return e
+	}
+	// What would be accepted is the normalised result, and so is what is replayed.
+	if v.Result != nil && v.Result.Raw != nil {
+		doc = v.Result.Raw
+	}
+	replay, err := r.ReplayTurn(ctx, doc, runner.ReplayOptions{Execute: o.Execute, Timeout: o.Timeout})
+	if err != nil {
+		return err
+	}
+	payload.Set("replay", ojson.Marshal(replay))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		printStages(p, turn, v, warnings)
+		printReplay(p, doc, replay)
+	})
+	if !o.Execute || replay.Overall == result.ReplayMatch {
+		return nil
+	}
+	if replay.Overall == result.ReplayMismatch {
+		return term.Errorf("verification_replay_drift", "the evidence of turn %s does not hold: %d of %d commands ended otherwise than declared",
+			turn.TurnID, replay.ReplayedCommands-replay.MatchedCommands, replay.ReplayedCommands).
+			WithHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
+	}
+	return term.Errorf("verification_replay_drift", "the evidence of turn %s cannot be replayed: %s", turn.TurnID, term.OneLine(replay.Reason)).
+		WithHint("without --execute the result is judged by itself")
+}
+
+func firstProblem(p wire.Problems) string {
+	switch len(p) {
+	case 0:
+		return "it is not valid"
+	case 1:
+		return term.OneLine(p[0].Message)
+	case 2:
+		return term.OneLine(p[0].Message) + " (and 1 more problem)"
+	}
+	return term.OneLine(p[0].Message) + " (and " + strconv.Itoa(len(p)-1) + " more problems)"
+}
+
+// stageOutcomes says of each stage whether it passed, failed or was not reached.
+func stageOutcomes(v *result.Validation) (names, outcomes []string) {
+	reached := true
+	for _, name := range result.Stages() {
+		outcome := "passed"
+		switch {
+		case !reached:
+			outcome = "not_reached"
+		case name == v.Stage:
+			outcome, reached = "failed", false
+		}
+		names, outcomes = append(names, name), append(outcomes, outcome)
+	}
+	return names, outcomes
+}
+
+func stageRows(v *result.Validation) []*ojson.Object {
+	names, outcomes := stageOutcomes(v)
+	rows := make([]*ojson.Object, len(names))
+	for i := range names {
+		rows[i] = ojson.NewObject("stage", names[i], "outcome", outcomes[i])
+	}
+	return rows
+}
+
+// problemRows are findings in --json.
+func problemRows(list wire.Problems) []*ojson.Object {
+	rows := []*ojson.Object{}
+	for _, p := range list {
+		rows = append(rows, ojson.NewObject("code", p.Code, "field", ojson.OrNull(p.Field), "value", ojson.OrNull(p.Value), "message", p.Message))
+	}
+	return rows
+}
+
+func printStages(p *term.Printer, t *run.Turn, v *result.Validation, warnings []string) {
+	p.Printf("Turn %s of %s\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
+	names, outcomes := stageOutcomes(v)
+	for i, name := range names {
+		style := p.Green
+		switch outcomes[i] {
+		case "failed":
+			style = p.Red
+		case "not_reached":
+			style = p.Dim
+		}
+		p.Printf("  %s %s\n", term.Pad(name, 14), style(map[string]string{"passed": "ok", "failed": "failed", "not_reached": "not reached"}[outcomes[i]]))
+		if outcomes[i] == "failed" {
+			for _, e := range v.Errors {
+				p.Printf("  %s - %s\n", term.Pad("", 14), term.OneLine(e.Message))
+			}
+		}
+	}
+	for _, w := range warnings {
+		p.Printf("  %s %s\n", p.Yellow(term.Pad("warning", 14)), term.OneLine(w))
+	}
+}
+
+func printReplay(p *term.Printer, doc *ojson.Object, r *result.ReplayOutcome) {
+	p.Println()
+	if r.Overall == result.ReplayNotExecuted {
+		p.Printf("Evidence: not run again. --execute runs what the turn declared:\n")
+		for _, e := range doc.Object("verification").Objects("machine_evidence") {
+			code := "?"
+			if n, ok := e.Int("exit_code"); ok {
+				code = strconv.Itoa(n)
+			}
+			p.Printf("  $ %s  %s\n", term.OneLine(e.String("command")), p.Dim("(declared exit "+code+")"))
+		}
+		return
+	}
+	if len(r.Commands) == 0 {
+		p.Printf("Evidence: %s\n", term.OneLine(r.Reason))
+		return
+	}
+	p.Printf("Evidence: %d of %d commands ended as declared\n", r.MatchedCommands, r.ReplayedCommands)
+	for _, c := range r.Commands {
+		mark, style := "ok", p.Green
+		if !c.Bool("matched") {
+			mark, style = "no", p.Red
+		}
+		p.Printf("  %s $ %s%s\n", style(mark), term.OneLine(c.String("command")), p.Dim(replayText(c)))
+	}
+	if r.Drift != "" {
+		p.Printf("%s running them changed the work tree: %s\n", p.Yellow("warning:"), term.OneLine(r.Drift))
+	}
+}
+
+// replayText says how a command ended when that was not as declared.
+func replayText(c *ojson.Object) string {
+	if c.Bool("matched") {
+		return ""
+	}
+	if e := c.String("error"); e != "" {
+		return "  (" + term.OneLine(e) + ")"
+	}
+	if s := c.String("signal"); s != "" {
+		return "  (ended by " + term.OneLine(s) + ")"
+	}
+	declared, was := "none", "none"
+	if n, ok := c.Int("declared_exit_code"); ok {
+		declared = strconv.Itoa(n)
+	}
+	if n, ok := c.Int("actual_exit_code"); ok {
+		was = strconv.Itoa(n)
+	}
+	return "  (declared exit " + declared + ", now " + was + ")"
+}

@@ -1,0 +1,308 @@
+// verify approvals: does everything that was said to a run's decisions hold?
+
+package prove
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+	"github.com/git-agentxchain/git-agentxchain/restore/replay"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type verifyApprovalsOptions struct {
+	Run   string
+	All   bool
+	Input string // an export artifact, or a git bundle; "" for the repository
+}
+
+func newVerifyApprovalsCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "approvals", Usage: "verify again what people said to the decisions of a run, and whether it is signed",
+		Description: "Signatures, signers, what each statement is about, its time and nonce, and whether enough people agreed, " +
+			"from the record alone: no key of this machine is used. Works in a clone that has fetched refs/agentxchain/*, and with " +
+			"--input on an export artifact or a bundle. Exit status: 0 when all holds, 1 with findings. " +
+			"What is only not proven, such as a yes that is not signed where no rule wants it, is told, and nothing is wrong.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
+			&ucli.BoolFlag{Name: "all", Usage: "of every recorded run"},
+			&ucli.StringFlag{Name: "input", Usage: "read the export artifact or git bundle `FILE`, - for an artifact from standard input"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := shared.NoArgs(c); err != nil {
+				return err
+			}
+			o := &verifyApprovalsOptions{
+				Run:   c.String("run"),
+				All:   c.Bool("all"),
+				Input: c.String("input"),
+			}
+			if o.All && o.Run != "" {
+				return term.UsageErrorf("--run and --all contradict each other")
+			}
+			return runVerifyApprovals(c.Context, f, o)
+		},
+	}
+}
+
+func runVerifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) error {
+	reports, err := verifyApprovals(ctx, f, o)
+	if err != nil {
+		return err
+	}
+	rows := make([]*ojson.Object, len(reports))
+	clean := true
+	for i, r := range reports {
+		rows[i] = approvalReportObject(r)
+		clean = clean && r.Clean()
+	}
+	f.Out.Emit(ojson.NewObject("clean", clean, "runs", rows), func(p *term.Printer) {
+		for i, r := range reports {
+			if i > 0 {
+				p.Println()
+			}
+			printApprovalReport(p, r)
+		}
+	})
+	switch {
+	case slices.ContainsFunc(reports, (*protocol.ApprovalReport).LostWitnessed):
+		return term.ExitSilently(term.ExitIntegrity)
+	case !clean:
+		return term.ErrFindings()
+	}
+	return nil
+}
+
+func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) ([]*protocol.ApprovalReport, error) {
+	if o.Input == "" {
+		if o.All {
+			dir, err := f.Dir()
+			if err != nil {
+				return nil, err
+			}
+			repo, err := runner.DiscoverRepository(ctx, dir)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = repo.Close() }()
+			return verifyRecorded(ctx, repo, repo, o)
+		}
+		repo, run, err := approvalsOf(ctx, f, o.Run)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = repo.Close() }()
+		o.Run = run
+		return verifyRecorded(ctx, repo, repo, o)
+	}
+	_, src, size, err := shared.OpenArtifact(f, o.Input)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = src.Close() }()
+	in := bufio.NewReader(src)
+	if head, _ := in.Peek(12); strings.HasPrefix(string(head), "# v") && o.Input != "-" {
+		return verifyBundled(ctx, f, o)
+	}
+	return verifyExported(ctx, f, in, size)
+}
+
+// verifyRecorded judges runs recorded in repo; here is asked for commits of the project.
+func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verifyApprovalsOptions) ([]*protocol.ApprovalReport, error) {
+	runs, err := []string{o.Run}, error(nil)
+	if o.Run == "" {
+		if runs, err = runner.RecordedRuns(ctx, repo); err != nil {
+			return nil, err
+		}
+		if len(runs) == 0 {
+			_, err := runner.OnlyRun(nil)
+			return nil, err
+		}
+	}
+	var out []*protocol.ApprovalReport
+	for _, run := range runs {
+		a, err := runner.ReadApprovals(ctx, repo, run)
+		if err != nil {
+			return nil, err
+		}
+		report, err := a.Verify(ctx, here)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, report)
+	}
+	return out, nil
+}
+
+// verifyBundled judges the runs of a bundle. The repository around, if any, may have the
+// commits that approvals speak of.
+func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) ([]*protocol.ApprovalReport, error) {
+	path, err := f.Path(o.Input)
+	if err != nil {
+		return nil, err
+	}
+	repo, done, err := runner.OpenBundle(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	here := repo
+	if dir, err := f.Dir(); err == nil {
+		if around, err := runner.DiscoverRepository(ctx, dir); err == nil {
+			defer func() { _ = around.Close() }()
+			here = around
+		}
+	}
+	return verifyRecorded(ctx, repo, here, o)
+}
+
+// verifyExported judges what an artifact carries: the ledger, the statements and the
+// files of signers. The artifact itself is verified before.
+func verifyExported(ctx context.Context, f *term.Factory, src io.Reader, size int64) ([]*protocol.ApprovalReport, error) {
+	const unit = 1 << 20
+	progress := f.Out.Progress("verifying, MiB", int(size/unit))
+	defer progress.Done()
+	defer shared.Frugal()()
+	w, err := replay.Open(ctx, src, restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = w.Close() }()
+	if w.Kind != restore.KindRun {
+		return nil, term.Errorf("unreadable_input", "The artifact is not one of a run: approvals are verified run by run")
+	}
+	root, err := os.OpenRoot(w.Dir)
+	if err != nil {
+		return nil, term.Errorf("io_failed", "cannot read the artifact: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	report, err := protocol.VerifyExportedApprovals(root.FS())
+	if err != nil {
+		return nil, err
+	}
+	return []*protocol.ApprovalReport{report}, nil
+}
+
+func approvalReportObject(r *protocol.ApprovalReport) *ojson.Object {
+	said := make([]*ojson.Object, len(r.Sayings))
+	for i, s := range r.Sayings {
+		said[i] = sayingObject(s.Saying)
+		said[i].Set("stands", s.Stands)
+	}
+	findings := make([]*ojson.Object, len(r.Findings))
+	for i, v := range r.Findings {
+		findings[i] = ojson.NewObject(
+			"code", v.Code,
+			"note", v.Note,
+			"op", ojson.OrNull(v.Op),
+			"gate_id", ojson.OrNull(v.Gate),
+			"principal", ojson.OrNull(v.Principal),
+			"statement", ojson.OrNull(v.Statement),
+			"message", v.Message,
+		)
+	}
+	witnesses := make([]*ojson.Object, len(r.Witnesses))
+	for i, w := range r.Witnesses {
+		witnesses[i] = ojson.NewObject("op", ojson.OrNull(w.Op), "sequence", w.Sequence, "at", witnessedAt(w), "principal", ojson.OrNull(w.Principal),
+			"key_id", ojson.OrNull(w.KeyID), "proven", w.Proven, "code", ojson.OrNull(w.Code), "message", ojson.OrNull(w.Message))
+	}
+	return ojson.NewObject(
+		"run_id", r.Run,
+		"clean", r.Clean(),
+		"witnesses", witnesses,
+		"statements", r.Statements,
+		"approvals", said,
+		"findings", findings,
+	)
+}
+
+func printApprovalReport(p *term.Printer, r *protocol.ApprovalReport) {
+	p.Printf("%s\n", p.Bold("Run "+term.OneLine(r.Run)))
+	styles := map[string]func(string) string{
+		protocol.StandsProven: p.Green,
+		protocol.StandsFails:  p.Red,
+	}
+	for _, s := range r.Sayings {
+		style := styles[s.Stands]
+		if style == nil {
+			style = p.Yellow
+		}
+		op := ""
+		if s.Op != "" {
+			op = p.Yellow(shared.ShortOp(s.Op)) + " "
+		}
+		p.Printf("  %s %s%s by %s", style(term.Pad(s.Stands, 10)), op,
+			strings.TrimSpace(strings.ReplaceAll(s.Decision, "_", " ")+" "+term.OneLine(s.Gate)), term.OneLine(whoSaid(s.Saying)))
+		if s.Statement != "" {
+			p.Printf(", %s", term.OneLine(s.KeyID))
+		}
+		p.Println()
+	}
+	wrong := 0
+	for _, v := range r.Findings {
+		mark, style := "note", p.Cyan
+		if !v.Note {
+			wrong++
+			mark, style = "error", p.Red
+		}
+		p.Printf("%s %s %s\n", style(term.Pad(mark, 5)), term.OneLine(v.Message), p.Dim("["+v.Code+"]"))
+	}
+	wrong += printWitnesses(p, r.Witnesses)
+	verdict := p.Green("nothing wrong")
+	if wrong > 0 {
+		verdict = p.Red(term.Counted(wrong, "finding"))
+	}
+	p.Printf("%s verified: %s\n", term.Counted(r.Statements, "signed statement"), verdict)
+}
+
+// witnessedAt is when a witness signed, nil for what is no statement.
+func witnessedAt(w *runner.Witnessed) any {
+	if w.At.IsZero() {
+		return nil
+	}
+	return wire.FormatTime(w.At)
+}
+
+// printWitnesses names who saw the run at which operation, the newest of each, and what is
+// wrong; it returns how much that is.
+func printWitnesses(p *term.Printer, list []*runner.Witnessed) (wrong int) {
+	newest := map[string]*runner.Witnessed{}
+	var names []string
+	counts := map[string]int{}
+	for _, w := range list {
+		switch {
+		case w.Proven:
+			key := w.Principal + " " + w.KeyID
+			if newest[key] == nil {
+				names = append(names, key)
+			}
+			if n := newest[key]; n == nil || w.Sequence >= n.Sequence {
+				newest[key] = w
+			}
+			counts[key]++
+		case w.Code == protocol.FindWitnessLost:
+			wrong++
+			p.Printf("%s %s %s\n", p.Red("error"), term.OneLine(w.Message), p.Dim("["+w.Code+"]"))
+		default:
+			p.Printf("%s what a witness said does not count: %s %s\n", p.Cyan("note "), term.OneLine(w.Message), p.Dim("["+w.Code+"]"))
+		}
+	}
+	for _, key := range names {
+		w := newest[key]
+		p.Printf("  %s %s number %d at %s by %s, %s (%s)\n", p.Green(term.Pad("witnessed", 10)), p.Yellow(shared.ShortOp(w.Op)), w.Sequence, wire.FormatTime(w.At),
+			term.OneLine(w.Principal), term.OneLine(w.KeyID), term.Counted(counts[key], "statement"))
+	}
+	return wrong
+}

@@ -1,0 +1,234 @@
+// verify range: is every commit of a range the work of accepted turns, and may it stand?
+
+package prove
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type verifyRangeOptions struct {
+	Base, Head string
+	Policy     string // a file, or REV:PATH; "" for none
+	Format     string
+	Fetch      bool // bring from the remote what this clone lacks
+}
+
+func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "range", ArgsUsage: "BASE..HEAD", Usage: "prove that the commits of a range are the work of accepted turns",
+		Description: "Each commit is the work of turns, a person's own, a merge that changes nothing by itself, or unaccounted. " +
+			"What its message says is only a claim: a commit counts when each file it changes is the recorded work of a turn, by its contents, " +
+			"also after a rebase, squash, cherry-pick or amend. Nothing is written; the record has to be in this clone (refs/agentxchain/runs), or --fetch brings it. " +
+			"Without a policy nothing but the work of turns may stand. Take the policy from the protected branch (--policy BASE:FILE), not from the one that is judged. " +
+			"Exit status: 0 all of it may stand, 2 the range cannot be judged, 3 it may not stand, 12 the record does not hold.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "fetch", Usage: "fetch what a shallow checkout lacks: the record, the base, the history of the range"},
+			&ucli.StringFlag{Name: "policy", Usage: "hold the range against the policy in `FILE`, or in a commit as REV:FILE"},
+			term.NewChoiceFlag("format", "write `FORMAT`; auto is github-actions there and text elsewhere", "auto",
+				"auto", "text", "json", "markdown", "junit-xml", "sarif", "github-actions", "gitlab"),
+		},
+		Action: func(c *ucli.Context) error {
+			if c.Args().Len() != 1 {
+				return term.UsageErrorf("verify range takes one range, BASE..HEAD")
+			}
+			base, head, err := rangeEnds(c.Args().First())
+			if err != nil {
+				return err
+			}
+			format, err := reportFormat(c, f, "text")
+			if err != nil {
+				return err
+			}
+			return runVerifyRange(c.Context, f, &verifyRangeOptions{
+				Base:   base,
+				Head:   head,
+				Policy: c.String("policy"),
+				Format: format,
+				Fetch:  c.Bool("fetch"),
+			})
+		},
+	}
+}
+
+// rangeEnds takes BASE..HEAD apart; HEAD may be left out.
+func rangeEnds(s string) (base, head string, err error) {
+	base, head, ok := strings.Cut(s, "..")
+	if !ok || base == "" || strings.HasPrefix(head, ".") {
+		return "", "", term.UsageErrorf("the range is BASE..HEAD, such as origin/main..HEAD")
+	}
+	return base, cmp.Or(head, "HEAD"), nil
+}
+
+// rangeVerdict is a judged range.
+type rangeVerdict struct {
+	*attribution.Range
+	policy   []byte // nil for none
+	runs     []*attribution.RunFacts
+	gates    map[*attribution.Turn]string // that the turn's phase ends with
+	findings []attribution.RangeFinding
+}
+
+func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions) error {
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	repo, err := runner.DiscoverRepository(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = repo.Close() }()
+	v, err := judgeRange(ctx, f, repo, o)
+	if err != nil {
+		return err
+	}
+	if err := v.show(f, o.Format); err != nil {
+		return err
+	}
+	if len(v.findings) > 0 {
+		return term.ExitSilently(term.ExitRefused)
+	}
+	return nil
+}
+
+// judgeRange holds a range against the policy.
+func judgeRange(ctx context.Context, f *term.Factory, repo *runner.Repository, o *verifyRangeOptions) (*rangeVerdict, error) {
+	policy := &attribution.RangePolicy{}
+	v := &rangeVerdict{gates: make(map[*attribution.Turn]string)}
+	var err error
+	if o.Fetch {
+		if o, err = o.fetched(ctx, repo); err != nil {
+			return nil, err
+		}
+	}
+	if o.Policy != "" {
+		if v.policy, err = readRangePolicy(ctx, f, repo, o.Policy); err != nil {
+			return nil, err
+		}
+		if policy, err = attribution.ParseRangePolicy(v.policy); err != nil {
+			return nil, err
+		}
+	}
+	if v.Range, err = attribution.Commits(ctx, repo, o.Base, o.Head); err != nil {
+		return nil, err
+	}
+	if err := v.readRuns(ctx, repo); err != nil {
+		return nil, err
+	}
+	v.findings = policy.Judge(v.Range, v.runs)
+	return v, nil
+}
+
+// fetched are the options with the range brought here. A policy in the base is one in the commit that was fetched for it.
+func (o *verifyRangeOptions) fetched(ctx context.Context, repo *runner.Repository) (*verifyRangeOptions, error) {
+	base, head, err := attribution.Bring(ctx, repo, o.Base, o.Head)
+	if err != nil {
+		return nil, err
+	}
+	out := *o
+	if file, ok := strings.CutPrefix(o.Policy, o.Base+":"); ok {
+		out.Policy = string(base) + ":" + file
+	}
+	out.Base, out.Head = string(base), string(head)
+	return &out, nil
+}
+
+// maxRangePolicy is how many bytes a policy may have.
+const maxRangePolicy = 1 << 20
+
+// readRangePolicy reads a policy from a file, or from a commit.
+func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Repository, name string) ([]byte, error) {
+	rev, file, inCommit := strings.Cut(name, ":")
+	if inCommit && rev != "" && file != "" {
+		data, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "--end-of-options", rev+":"+file)
+		if err == nil {
+			return data, nil
+		}
+		path, perr := f.Path(name)
+		if perr != nil {
+			return nil, perr
+		}
+		if _, serr := os.Stat(path); serr != nil {
+			return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %s has no such file", term.OneLine(name), term.OneLine(rev))
+		}
+	}
+	return shared.ReadInput(f, "the policy", name, maxRangePolicy)
+}
+
+// readRuns gathers what is asked of each run with work in the range.
+func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) error {
+	seen := make(map[string]bool)
+	phases := make(map[string]string)
+	for _, c := range v.Commits {
+		for _, t := range c.Turns {
+			key := t.Run + "\x00" + t.Phase
+			gate, ok := phases[key]
+			if !ok {
+				var err error
+				if gate, err = attribution.ExitGate(t); err != nil {
+					return err
+				}
+				phases[key] = gate
+			}
+			v.gates[t] = gate
+			if seen[t.Run] {
+				continue
+			}
+			seen[t.Run] = true
+			facts, err := readRunFacts(ctx, repo, t)
+			if err != nil {
+				return err
+			}
+			v.runs = append(v.runs, facts)
+		}
+	}
+	slices.SortFunc(v.runs, func(a, b *attribution.RunFacts) int { return strings.Compare(a.Run, b.Run) })
+	return nil
+}
+
+// readRunFacts reads what the gates of a turn's run are, and who approved them.
+func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.Turn) (*attribution.RunFacts, error) {
+	facts := &attribution.RunFacts{Run: t.Run}
+	var err error
+	if facts.Gates, err = attribution.RunGates(t); err != nil {
+		return nil, err
+	}
+	said, err := runner.ReadApprovals(ctx, repo, t.Record.Run)
+	if err != nil {
+		return nil, err
+	}
+	report, err := said.Verify(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range report.Sayings {
+		if s.Decision != "approve" {
+			continue
+		}
+		facts.Approvals = append(facts.Approvals, attribution.Approval{
+			Gate:   s.Gate,
+			Name:   cmp.Or(s.Name, s.Principal),
+			Email:  s.Principal,
+			Signed: s.Stands == protocol.StandsProven,
+			Counts: s.Stands == protocol.StandsProven || s.Stands == protocol.StandsUnsigned || s.Stands == protocol.StandsConfirmed,
+		})
+	}
+	for _, x := range report.Findings {
+		if !x.Note {
+			facts.Problems = append(facts.Problems, x.Message)
+		}
+	}
+	return facts, nil
+}

@@ -1,0 +1,48 @@
+// witness: sign where a run stands.
+
+package prove
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+func NewWitnessCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "witness", Category: shared.CategoryTrust, ArgsUsage: "[RUN]", Usage: "sign which operation a run stands at, and keep that with the run",
+		Description: "For a build job or a second server: checks the operations of the run, signs with the key that git signs commits with " +
+			"(ssh, openpgp, x509) that it stands at its newest operation now, and keeps the statement under refs/agentxchain/witnesses/, " +
+			"which sync and bundles carry. verify approvals counts what allowed signers saw; a run that no longer holds an operation that one of " +
+			"them saw is damaged. Where the run is shared, only an operation that a remote has is signed.",
+		Action: func(c *ucli.Context) error {
+			run, err := shared.One(c, "run", "")
+			if err != nil {
+				return err
+			}
+			return runWitness(c.Context, f, run)
+		},
+	}
+}
+
+func runWitness(ctx context.Context, f *term.Factory, run string) error {
+	r, err := shared.Open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	st, err := r.Witness(ctx, run)
+	if err != nil {
+		return err
+	}
+	f.Out.Emit(ojson.NewObject("run_id", st.Run, "op", st.Operation, "sequence", st.Sequence, "principal", st.Principal,
+		"at", wire.FormatTime(st.IssuedAt)), func(p *term.Printer) {
+		p.Printf("Signed by %s: run %s stands at operation %s, number %d.\n", term.OneLine(st.Principal), st.Run, p.Yellow(shared.ShortOp(st.Operation)), st.Sequence)
+	})
+	return nil
+}

@@ -1,0 +1,21 @@
+// The sync that goes on after a command has ended.
+
+package shared
+
+import (
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
+)
+
+// SyncInBackground starts a sync that outlives this command. It says nothing: status
+// tells what is not on the remote.
+func SyncInBackground(dir, remote string) {
+	self, err := os.Executable()
+	if err != nil {
+		return
+	}
+	if p, err := process.Detach([]string{self, "sync", "--", remote}, dir, os.Environ()); err == nil {
+		_ = p.Release()
+	}
+}

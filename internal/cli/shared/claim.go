@@ -1,0 +1,42 @@
+// Claims of turns, as status, claim and show tell them.
+
+package shared
+
+import (
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// ClaimObject is who works on a turn. ends_at is by the clock of this machine.
+func ClaimObject(h *runner.TurnHold) *ojson.Object {
+	return ojson.NewObject("person", h.Person, "email", h.Email, "machine", h.Machine, "here", h.Here, "number", h.Number,
+		"seconds", int(h.Lasts()/time.Second), "ends_at", wire.FormatTime(h.Ends), "ended", h.Over)
+}
+
+// ClaimText says who works on a turn: it goes on from the turn's name.
+func ClaimText(p *term.Printer, h *runner.TurnHold) string {
+	who := term.OneLine(h.Who())
+	if h.Here {
+		who = "this clone"
+	}
+	if h.Over {
+		return "was claimed by " + who + "; the claim ended " + p.Ago(h.Ends)
+	}
+	return "is claimed by " + who + "; the claim ends " + p.Ago(h.Ends)
+}
+
+func ClaimObjects(claims []runner.Claim) []*ojson.Object {
+	out := []*ojson.Object{}
+	for _, c := range claims {
+		o := ojson.Marshal(&c.Claim)
+		o.Set("text", protocol.Claim.String(c.Claim))
+		o.Set("op", ojson.OrNull(string(c.Op)))
+		out = append(out, o)
+	}
+	return out
+}

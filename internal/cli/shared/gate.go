@@ -1,0 +1,18 @@
+// The gate of a phase, as status and gate tell it.
+
+package shared
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// GateObject is how a gate stands, in --json.
+func GateObject(g *runner.GateStanding) *ojson.Object {
+	o := g.Result.Object(!g.Completion)
+	o.Set("gate_id", g.ID)
+	o.Set("gate_status", ojson.OrNull(g.Status))
+	o.Set("requires_human_approval", g.HumanNeeded)
+	o.Set("credentialed", g.Credentialed)
+	return o
+}

@@ -1,0 +1,92 @@
+// Files that commands write, and how much memory they may take for it.
+
+package shared
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// SaveFile writes a small file beside its place and gives it its name when whole.
+func SaveFile(path string, data []byte, force bool) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
+	if err != nil {
+		return term.Errorf("io_failed", "cannot write %s: %w", path, err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o600)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = Publish(f.Name(), path, force)
+	}
+	if err == nil {
+		err = durable.SyncDir(dir)
+	}
+	var ours *term.Error
+	if err != nil && !errors.As(err, &ours) {
+		err = term.Errorf("io_failed", "cannot write %s: %w", path, err)
+	}
+	return err
+}
+
+// Frugal keeps garbage small beside the one large file that is held at a time, and
+// returns how to go back. Collecting costs little: that file has no pointers in it.
+func Frugal() func() {
+	before := debug.SetGCPercent(20)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// Roomy lets garbage gather where much is made and little is kept, and returns how to go
+// back: to judge ten thousands of operations again takes a quarter less time.
+func Roomy() func() {
+	before := debug.SetGCPercent(400)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// OutputPlace refuses a place nothing can or should be written to before any work
+// is done, and makes its directory.
+func OutputPlace(path string, force bool) error {
+	fi, err := os.Stat(path)
+	switch {
+	case err == nil && fi.IsDir():
+		return term.Errorf("invalid_argument", "%s is a directory", path).WithHint("name a file in it with --output")
+	case err == nil && fi.Mode().IsRegular() && !force:
+		return term.Errorf("file_exists", "%s exists already", path).WithHint("--force replaces it")
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return term.Errorf("io_failed", "cannot write the artifact: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return term.Errorf("io_failed", "cannot make the directory of the artifact: %w", err)
+	}
+	return nil
+}
+
+// Publish gives a finished file its name. Without force a file that has appeared
+// there meanwhile is kept: linking does not replace.
+func Publish(from, to string, force bool) error {
+	if !force {
+		err := os.Link(from, to)
+		if err == nil {
+			return nil
+		}
+		if _, serr := os.Lstat(to); serr == nil {
+			return term.Errorf("file_exists", "%s exists already", to).WithHint("--force replaces it")
+		}
+	}
+	return os.Rename(from, to)
+}

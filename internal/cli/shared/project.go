@@ -1,0 +1,170 @@
+// What every command on a governed project shares: opening it, notices, turns as text and JSON.
+
+package shared
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Open opens the governed project around the working directory.
+func Open(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
+	dir, err := f.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
+		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: SyncInBackground})
+}
+
+// OpenView opens the project and what is to be seen of it, and tells what was repaired on
+// the way. The caller closes the runner.
+func OpenView(ctx context.Context, f *term.Factory) (*runner.Runner, *runner.View, error) {
+	r, err := Open(ctx, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := r.View(ctx)
+	if err != nil {
+		_ = r.Close()
+		return nil, nil, err
+	}
+	TellNotices(f, v.Notices)
+	return r, v, nil
+}
+
+// TellNotices tells the person what was repaired or absorbed on the way.
+func TellNotices(f *term.Factory, list []string) {
+	for _, n := range list {
+		if strings.HasPrefix(n, "[agentxchain]") {
+			f.Out.Notice("%s", n) // how it begins is wire (docs/notifications.md#human-escalations)
+			continue
+		}
+		f.Out.Notice("note: %s", n)
+	}
+}
+
+// One returns the only positional argument, or what the flag of that meaning
+// says; both at once is a usage error when they differ.
+func One(c *ucli.Context, what, flag string) (string, error) {
+	fromFlag := c.String(flag)
+	switch {
+	case c.NArg() > 1:
+		return "", term.UsageErrorf("%s takes one %s, not %d arguments", c.Command.Name, what, c.NArg())
+	case c.NArg() == 1 && fromFlag != "" && c.Args().First() != fromFlag:
+		return "", term.UsageErrorf("%s names two: %s and --%s %s", what, term.OneLine(c.Args().First()), flag, term.OneLine(fromFlag))
+	case c.NArg() == 1:
+		return c.Args().First(), nil
+	}
+	return fromFlag, nil
+}
+
+// NoArgs refuses positional arguments.
+func NoArgs(c *ucli.Context) error {
+	if c.NArg() > 0 {
+		return term.UsageErrorf("%s takes no arguments, but got %q", c.Command.Name, term.OneLine(c.Args().First()))
+	}
+	return nil
+}
+
+// TurnFlag is --turn, for a command that takes the turn as an argument too.
+func TurnFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "turn", Usage: "the turn's `ID` (same as the argument)"}
+}
+
+// TurnObject is an active turn in --json.
+func TurnObject(t *run.Turn) *ojson.Object {
+	o := ojson.Marshal(t).Clone()
+	o.Set("staging_path", wire.StagingPath(t.TurnID))
+	o.Set("bundle_path", wire.BundleDir(t.TurnID))
+	return o
+}
+
+// NextObject is the next action in --json, null when there is none.
+func NextObject(n *protocol.NextAction) any {
+	if n == nil {
+		return nil
+	}
+	return ojson.NewObject("command", n.Command, "reason", n.Reason)
+}
+
+// PrintNext prints the one next command.
+func PrintNext(p *term.Printer, n *protocol.NextAction) {
+	if n == nil {
+		return
+	}
+	p.Field("Next", "%s", p.Bold(term.Clean(n.Command)))
+	if n.Reason != "" {
+		p.Printf("%s %s\n", term.Pad("", 14), p.Dim(term.OneLine(n.Reason)))
+	}
+}
+
+// DonePayload is what every changing command's --json carries.
+func DonePayload(d *runner.Done) *ojson.Object {
+	o := ojson.NewObject("run_id", ojson.OrNull(d.Run), "op", ojson.OrNull(string(d.Op)))
+	if d.State != nil {
+		o.Set("status", string(d.State.Status))
+		o.Set("phase", d.State.Phase)
+	}
+	if len(d.Notices) > 0 {
+		o.Set("notices", d.Notices)
+	}
+	return o
+}
+
+// PrintWhere prints run, phase and status on one line.
+func PrintWhere(p *term.Printer, d *runner.Done) {
+	if d.State == nil {
+		return
+	}
+	p.Field("Run", "%s, phase %s, %s", term.OneLine(d.Run), p.Bold(term.OneLine(d.State.Phase)), StatusStyle(p, d.State.Status)(string(d.State.Status)))
+}
+
+// StatusStyle is the colour of a status.
+func StatusStyle(p *term.Printer, s wire.Status) func(string) string {
+	switch s {
+	case wire.StatusActive, wire.StatusCompleted:
+		return p.Green
+	case wire.StatusPaused:
+		return p.Yellow
+	case wire.StatusBlocked, wire.StatusFailed:
+		return p.Red
+	}
+	return p.Dim
+}
+
+// Listed turns a refusal with several findings into one that shows them line by
+// line, for people; --json has them as data anyway.
+func Listed(f *term.Factory, err error) error {
+	var refusal *wire.Error
+	if f.JSON() || !errors.As(err, &refusal) || len(refusal.Problems) < 2 {
+		return err
+	}
+	head := refusal.Message
+	if i := strings.Index(head, refusal.Problems[0].Message); i > 0 {
+		head = head[:i]
+	}
+	head = strings.TrimRight(head, ".: ")
+	out := &term.Error{Code: refusal.ErrorCode(), Message: head + ":", Hint: refusal.ErrorHint(), Cause: err}
+	for _, p := range refusal.Problems {
+		out.Findings = append(out.Findings, p.Message)
+	}
+	return out
+}
+
+// PrintWarnings tells warnings, a line each.
+func PrintWarnings(f *term.Factory, warnings []string) {
+	for _, w := range warnings {
+		f.Out.Warn("%s", strings.TrimSuffix(w, "."))
+	}
+}

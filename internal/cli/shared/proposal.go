@@ -1,0 +1,19 @@
+// Proposals, as show and proposal tell them.
+
+package shared
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// ProposalObject is a proposal in --json.
+func ProposalObject(p *runner.Proposal) *ojson.Object {
+	files := []*ojson.Object{}
+	for _, file := range p.Files {
+		files = append(files, ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied,
+			"in_turn", ojson.OrNull(file.InTurn), "merged", file.Merged))
+	}
+	return ojson.NewObject("turn_id", p.Turn, "role", p.Role, "summary", p.Summary, "status", p.Status,
+		"reason", ojson.OrNull(p.Reason), "file_count", len(files), "files", files)
+}

@@ -1,0 +1,70 @@
+// Gate rules and votes: who may approve, who did.
+
+package shared
+
+import (
+	"strconv"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+)
+
+// RuleRows is what a configuration changes of the rules, in --json.
+func RuleRows(changes []config.RuleChange) []*ojson.Object {
+	rows := []*ojson.Object{}
+	for _, c := range changes {
+		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", ojson.OrNull(c.Before), "after", ojson.OrNull(c.After), "weakens", c.Weakens))
+	}
+	return rows
+}
+
+// VoteRows is the votes of a decision in --json.
+func VoteRows(votes []*run.Vote) []*ojson.Object {
+	out := make([]*ojson.Object, len(votes))
+	for i, v := range votes {
+		out[i] = ojson.Marshal(v)
+	}
+	return out
+}
+
+// ApproversText says whose approval counts.
+func ApproversText(r *config.GateRule) string {
+	text := r.People()
+	if r.Threshold > 1 {
+		text = strconv.Itoa(r.Threshold) + " of " + text
+	}
+	if r.Signed {
+		text += ", signed"
+	}
+	if r.NotAuthor {
+		text += ", not by who made the change"
+	}
+	return text
+}
+
+// RuleObject is a gate rule in --json, null for none.
+func RuleObject(r *config.GateRule) any {
+	if r == nil {
+		return nil
+	}
+	return ojson.NewObject(
+		"by", r.Group,
+		"principals", r.Principals,
+		"threshold", r.Threshold,
+		"signed", r.Signed,
+		"not_author", r.NotAuthor,
+	)
+}
+
+// VoteText is one approval in words.
+func VoteText(v *run.Vote) string {
+	text := v.Principal
+	if v.Name != "" {
+		text = v.Name + " <" + v.Principal + ">"
+	}
+	if v.Statement != "" {
+		return text + ", signed with " + v.KeyID
+	}
+	return text + ", unsigned"
+}

@@ -1,0 +1,36 @@
+// The workspace of an initiative.
+
+package shared
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// openCoordinator opens the workspace in the directory to work in. Nothing above it
+// is looked at, and the repository a git hook has started this process in is
+// forgotten: the repositories of the initiative are others.
+func openCoordinator(f *term.Factory) (*coordinator.Coordinator, error) {
+	dir, err := f.Dir()
+	if err != nil {
+		return nil, err
+	}
+	if err := runner.LeaveRepository(); err != nil {
+		return nil, err
+	}
+	return coordinator.At(dir, coordinator.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
+		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: SyncInBackground})
+}
+
+// WithWorkspace opens the workspace of an initiative for a command, and tells its notices.
+func WithWorkspace(f *term.Factory, command func(co *coordinator.Coordinator) error) error {
+	co, err := openCoordinator(f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = co.Close() }()
+	err = command(co)
+	TellNotices(f, co.Notices())
+	return Listed(f, err)
+}

@@ -1,0 +1,106 @@
+// Power cuts: from the recorded calls of a command, ours and git's, every state that a disk may be in at every
+// moment, when what was not synced may be lost, whole or in part, in any order.
+
+package cli
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
+)
+
+// TestSurvivePowerLoss cuts the power in the middle of commands. The machine is set up so that git would sync
+// nothing: what we rely on, we say.
+func TestSurvivePowerLoss(t *testing.T) {
+	if !testtrace.Available() {
+		t.Skip("processes cannot be traced here")
+	}
+	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
+	seed, log := surviveSeed(t), openSurviveLog(t)
+	commands := []string{"accept", "restore"}
+	if long {
+		commands = append(commands, "assign-first", "checkpoint", "approve", "archive", "sync-fetch", "multi-gate")
+	}
+	for _, name := range surviveActs(commands, seed, long, 1) {
+		t.Run(name, func(t *testing.T) {
+			for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"}, {"KEY_1", "core.fsyncMethod"}, {"VALUE_1", "writeout-only"}} {
+				t.Setenv("GIT_CONFIG_"+kv[0], kv[1])
+			}
+			t.Setenv("GIT_TEST_FSYNC", "0")
+			a := newAct(t, name)
+			acts[name](a)
+			for _, tree := range a.trees {
+				a.do(tree, "git", "config", "core.fsync", "none")
+				a.do(tree, "git", "config", "core.fsyncMethod", "writeout-only")
+			}
+			a.undisturbed()
+			a.begin()
+			disk, err := testtrace.NewDisk(a.base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.record = true
+			r, err := a.run(testtrace.Fault{})
+			if err != nil || r.Status != 0 {
+				t.Fatalf("%v: %+v", err, r)
+			}
+			if err := disk.Record(r.Calls); err != nil {
+				t.Fatal(err)
+			}
+			// What was recorded accounts for everything that is there.
+			there, err := testtrace.NewDisk(a.base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if there.Now().Sum() != disk.Now().Sum() {
+				t.Fatalf("the calls do not account for what is there:\n%s", strings.Join(disk.Now().Differences(there.Now()), "\n"))
+			}
+			draw := rand.New(rand.NewPCG(seed, 1))
+			tried, survived := 0, 0
+			try := func(k int, image testtrace.Image) {
+				if err := os.RemoveAll(a.base); err != nil {
+					t.Fatal(err)
+				}
+				if err := image.Write(a.base); err != nil {
+					t.Fatal(err)
+				}
+				said := &testtrace.Result{Finished: k == disk.Len(), Output: r.Output}
+				verdict := a.judged(said, tried)
+				tried++
+				if verdict == "" {
+					survived++
+				} else {
+					t.Errorf("after step %d of %d (%s), image %x: %s", k, disk.Len(), disk.Step(k), image.Sum(), strings.ReplaceAll(verdict, filepath.Dir(a.base), ""))
+				}
+				log.note("power-"+name, testtrace.Fault{At: k, Kind: "power"}, &testtrace.Call{Name: disk.Step(k)}, verdict)
+			}
+			moments, more, most := 4, 0, 1
+			if long {
+				moments, more, most = disk.Len()+1, 6, -1
+			}
+			for i := range moments {
+				k := disk.Len() // the last moment is always among them
+				if long {
+					k = i
+				} else if i > 0 {
+					k = draw.IntN(disk.Len())
+				}
+				images := disk.Cut(k, more, draw)
+				if !long {
+					draw.Shuffle(len(images), func(i, j int) { images[i], images[j] = images[j], images[i] })
+				}
+				for n, image := range images {
+					if n == most {
+						break
+					}
+					try(k, image)
+				}
+			}
+			t.Logf("%d steps, %d images tried, %d survived", disk.Len(), tried, survived)
+		})
+	}
+}

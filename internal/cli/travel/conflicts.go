@@ -1,0 +1,168 @@
+// conflicts: what did not hold when two sides of a run were joined, and the ways out.
+
+package travel
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func NewConflictsCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "conflicts", Category: shared.CategoryMove, ArgsUsage: "[OP]", Usage: "what did not hold when two machines' work was joined",
+		Description: "A conflict is an operation of one machine that does not hold after those of another: the record keeps who did it, why it does not count and the operation itself. " +
+			"OP is the id of that operation, or its beginning. One of the four flags settles the conflict; the settlement travels with the next sync. Only a person settles a conflict.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "all", Usage: "settled ones too"},
+			&ucli.BoolFlag{Name: "take-ours", Usage: "stage the losing result again: its turn is active and the result is judged anew"},
+			&ucli.BoolFlag{Name: "reissue", Usage: "keep the losing result as material and give the role another turn"},
+			&ucli.BoolFlag{Name: "ask-again", Usage: "a person decides anew"},
+			&ucli.BoolFlag{Name: "drop", Usage: "give the losing work up; needs --because"},
+			&ucli.StringFlag{Name: "because", Usage: "why (`TEXT`); it is recorded"},
+		},
+		Action: func(c *ucli.Context) error {
+			how := ""
+			for flag, way := range map[string]string{
+				"take-ours": runner.SettleOurs,
+				"reissue":   runner.SettleReissue,
+				"ask-again": runner.SettleAgain,
+				"drop":      runner.SettleDrop,
+			} {
+				if !c.Bool(flag) {
+					continue
+				}
+				if how != "" {
+					return term.UsageErrorf("a conflict is settled in one way; give one of --take-ours, --reissue, --ask-again, --drop")
+				}
+				how = way
+			}
+			op := c.Args().First()
+			if how != "" && op == "" {
+				return term.UsageErrorf("name the conflict to settle: git agentxchain conflicts lists them")
+			}
+			if how == "" && c.IsSet("because") {
+				return term.UsageErrorf("--because belongs to --drop, --take-ours, --reissue or --ask-again")
+			}
+			return runConflicts(c.Context, f, op, how, c.String("because"), c.Bool("all"))
+		},
+	}
+}
+
+func runConflicts(ctx context.Context, f *term.Factory, op, how, because string, all bool) error {
+	r, err := shared.Open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	switch {
+	case how != "":
+		c, file, err := r.Settle(ctx, op, how, term.OneLine(because))
+		if err != nil {
+			return err
+		}
+		o := conflictObject(c)
+		o.Set("file", ojson.OrNull(file))
+		f.Out.Emit(o, func(p *term.Printer) {
+			p.Printf("Settled: %s (%s).\n", conflictSubject(c), how)
+			if file != "" {
+				p.Printf("The losing result is in %s.\n", term.OneLine(file))
+			}
+			p.Printf("\nNext: %s\n", afterSettling(c, how))
+		})
+		return nil
+	case op != "":
+		c, err := r.Conflict(ctx, op)
+		if err != nil {
+			return err
+		}
+		f.Out.Emit(conflictObject(c), func(p *term.Printer) { printConflict(p, c) })
+		return nil
+	}
+	list, err := r.Conflicts(ctx)
+	if err != nil {
+		return err
+	}
+	rows := []*ojson.Object{}
+	t := &term.Table{Header: []string{"CONFLICT", "STATUS", "OPERATION", "BY", "WHEN", "WHY"}, Flex: 5}
+	for _, c := range list {
+		if all || c.Status == protocol.ConflictOpen {
+			rows = append(rows, conflictObject(c))
+		}
+	}
+	f.Out.Emit(ojson.NewObject("conflicts", rows), func(p *term.Printer) {
+		if len(rows) == 0 {
+			p.Println(shared.Nothing(!all, "No operation ever lost against another machine's.", "No conflict is open."))
+			return
+		}
+		for _, c := range list {
+			if all || c.Status == protocol.ConflictOpen {
+				t.Row(c.Op[:12], c.Status, conflictSubject(c), c.Actor, shared.Ago(p, c.At), c.Message)
+			}
+		}
+		p.Table(t)
+	})
+	return nil
+}
+
+func conflictObject(c *runner.Conflict) *ojson.Object { return ojson.Marshal(c) }
+
+// conflictSubject says what the losing operation was.
+func conflictSubject(c *runner.Conflict) string {
+	what := c.Name
+	if c.Turn != "" {
+		what += " of turn " + c.Turn
+	}
+	if c.Role != "" {
+		what += " (" + c.Role + ")"
+	}
+	return term.OneLine(what)
+}
+
+func printConflict(p *term.Printer, c *runner.Conflict) {
+	p.Printf("Conflict: %s\n", conflictSubject(c))
+	p.Printf("Run:      %s\n", term.OneLine(c.Run))
+	p.Printf("By:       %s <%s>, %s\n", term.OneLine(c.Actor), term.OneLine(c.Email), shared.Ago(p, c.At))
+	p.Printf("Why:      %s\n", term.OneLine(c.Message))
+	p.Printf("Ours:     %s\n", term.OneLine(c.Op))
+	p.Printf("Theirs:   %s\n", term.OneLine(c.Onto))
+	if c.Status != protocol.ConflictOpen {
+		p.Printf("Settled:  %s by %s", term.OneLine(c.Settled), term.OneLine(c.By))
+		if c.Because != "" {
+			p.Printf(": %s", term.OneLine(c.Because))
+		}
+		p.Println("")
+		return
+	}
+	p.Printf("\nWays out:\n")
+	for _, way := range c.Ways {
+		switch way {
+		case protocol.WayAccept:
+			p.Printf("  git agentxchain conflicts %s --take-ours\n", c.Op[:12])
+		case protocol.WayReissue:
+			p.Printf("  git agentxchain conflicts %s --reissue\n", c.Op[:12])
+		case protocol.WayAgain:
+			p.Printf("  git agentxchain conflicts %s --ask-again\n", c.Op[:12])
+		case protocol.WayDrop:
+			p.Printf("  git agentxchain conflicts %s --drop --because TEXT\n", c.Op[:12])
+		}
+	}
+}
+
+func afterSettling(c *runner.Conflict, how string) string {
+	switch how {
+	case runner.SettleOurs:
+		return "git agentxchain accept " + term.OneLine(c.Turn)
+	case runner.SettleReissue:
+		if c.Role != "" {
+			return "git agentxchain assign " + term.OneLine(c.Role)
+		}
+	}
+	return "git agentxchain status"
+}

@@ -1,0 +1,223 @@
+// sync: bring the runs of this clone and of a remote together.
+
+package travel
+
+import (
+	"context"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func NewSyncCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "sync", Category: shared.CategoryMove, ArgsUsage: "[REMOTE]", Usage: "bring the runs here and on a remote together",
+		Description: "Fetches the records of the remote, checks every operation that came, takes over what goes on from here, and pushes what the remote lacks, each run only if the remote still has it where it was seen. " +
+			"Where both sides went on, the operations made here are decided again after those of the remote: what does not hold any more becomes a conflict (git agentxchain conflicts) and is never dropped. " +
+			"A remote that has lost operations it once showed is not followed. In a fresh clone the newest run is brought into the work tree. " +
+			"In a workspace (agentxchain-multi.json) it brings initiatives together instead. " +
+			"Without REMOTE: agentxchain.remote, else that of the branch, else origin, else the only one. A server needs nothing installed.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "branch", Usage: "push the branch that is checked out along, never forced"},
+			&ucli.BoolFlag{Name: "no-push", Usage: "only take over what the remote has"},
+			&ucli.BoolFlag{Name: "without-commits", Usage: "also move operations whose commits of the project one side lacks"},
+			&ucli.StringSliceFlag{Name: "forget", Usage: "give up what was seen of `RUN` on the remote: it may have gone back"},
+		},
+		Action: func(c *ucli.Context) error {
+			if coordinator.IsWorkspace(f.Dir()) {
+				return syncWorkspace(c, f)
+			}
+			return runSync(c.Context, f, runner.SyncOptions{
+				Remote:         c.Args().First(),
+				Branch:         c.Bool("branch"),
+				NoPush:         c.Bool("no-push"),
+				WithoutCommits: c.Bool("without-commits"),
+				Forget:         c.StringSlice("forget"),
+			})
+		},
+	}
+}
+
+func runSync(ctx context.Context, f *term.Factory, opt runner.SyncOptions) error {
+	r, err := shared.Open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	y, err := r.Sync(ctx, opt)
+	if y == nil || err != nil && len(y.Runs) == 0 {
+		return err
+	}
+	shared.TellNotices(f, y.Notices)
+	all, cerr := r.Conflicts(ctx)
+	if err == nil {
+		err = cerr
+	}
+	open := 0
+	for _, c := range all {
+		if c.Status == protocol.ConflictOpen {
+			open++
+		}
+	}
+	f.Out.Emit(syncPayload(y, open), func(p *term.Printer) { printSync(p, y, open, "run") })
+	if err != nil {
+		return err
+	}
+	if open > 0 {
+		return term.ErrFindings()
+	}
+	return refusedRuns(y)
+}
+
+// refusedRuns is the outcome of a sync of which something waits for a person.
+func refusedRuns(y *runner.Synced) error {
+	for _, run := range y.Runs {
+		if run.Code != "" {
+			return term.ErrFindings()
+		}
+	}
+	return nil
+}
+
+// syncWorkspace brings the initiatives of a workspace and of a remote together.
+func syncWorkspace(c *ucli.Context, f *term.Factory) error {
+	for _, name := range []string{"branch", "without-commits"} {
+		if c.Bool(name) {
+			return term.UsageErrorf("--%s is about runs; this directory is a workspace, whose initiatives name no commits", name)
+		}
+	}
+	return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+		y, err := co.Sync(c.Context, coordinator.SyncOptions{
+			Remote: c.Args().First(),
+			NoPush: c.Bool("no-push"),
+			Forget: c.StringSlice("forget"),
+		})
+		if y == nil || err != nil && len(y.Runs) == 0 {
+			return err
+		}
+		f.Out.Emit(syncPayload(y, 0), func(p *term.Printer) { printSync(p, y, 0, "initiative") })
+		if err != nil {
+			return err
+		}
+		return refusedRuns(y)
+	})
+}
+
+func syncPayload(y *runner.Synced, open int) *ojson.Object {
+	runs := []*ojson.Object{}
+	for _, r := range y.Runs {
+		o := ojson.NewObject("run_id", r.Run, "state", r.State, "came", r.Came, "went", r.Went,
+			"op", ojson.OrNull(string(r.Tip)), "remote_op", ojson.OrNull(string(r.There)))
+		if r.Joined != nil {
+			o.Set("landed", len(r.Joined.Landed))
+			o.Set("same", len(r.Joined.Same))
+			o.Set("conflicts", len(r.Joined.Conflicts))
+			o.Set("lost_ref", r.Joined.Lost)
+		}
+		if r.Code != "" {
+			o.Set("code", r.Code)
+			o.Set("why", r.Why)
+			o.Set("hint", r.Hint)
+		}
+		if r.Aside != "" {
+			o.Set("aside_ref", r.Aside)
+		}
+		runs = append(runs, o)
+	}
+	return ojson.NewObject("remote", y.Remote, "runs", runs, "entered", ojson.OrNull(y.Entered), "tries", y.Tries, "retired", y.Retired,
+		"open_conflicts", open)
+}
+
+// what names one of the things that were brought together.
+func printSync(p *term.Printer, y *runner.Synced, open int, what string) {
+	remote := term.OneLine(y.Remote)
+	if y.Tracking {
+		p.Printf("git fetch %s brings the records of runs from now on.\n", remote)
+	}
+	same, moved := 0, 0
+	for _, r := range y.Runs {
+		if r.State == runner.SyncSame && r.Code == "" {
+			same++
+			continue
+		}
+		if r.Code == "" && r.Joined == nil {
+			if moved++; moved > shared.ListedRuns {
+				continue
+			}
+		}
+		p.Printf("%s %s: %s\n", what, term.OneLine(r.Run), syncLine(r, remote, what))
+		if r.Joined != nil {
+			for _, c := range r.Joined.Conflicts {
+				p.Printf("  %s  %s: %s\n", p.Yellow("conflict "+c.Op[:12]), conflictSubject(c), term.OneLine(c.Message))
+			}
+		}
+		if r.Why != "" {
+			p.Printf("  %s\n", term.OneLine(r.Why))
+		}
+		if r.Aside != "" {
+			p.Printf("  kept for a look: %s\n", term.OneLine(r.Aside))
+		}
+		if r.Hint != "" {
+			p.Printf("  next: %s\n", term.OneLine(r.Hint))
+		}
+	}
+	if moved > shared.ListedRuns {
+		p.Printf("%s more came or went; --json lists them.\n", term.Counted(moved-shared.ListedRuns, what))
+	}
+	if y.Retired > 0 {
+		p.Printf("%s moved into the archive of %s.\n", term.Counted(y.Retired, "run"), remote)
+	}
+	switch {
+	case y.Retired > 0:
+	case len(y.Runs) == 0:
+		p.Printf("No %s here, and none on %s.\n", what, remote)
+	case same == len(y.Runs):
+		p.Printf("Everything here is on %s, and the other way round.\n", remote)
+	}
+	switch {
+	case y.Entered != "" && what != "run":
+		p.Printf("The workspace goes on with initiative %s.\n\nNext: git agentxchain multi status\n",
+			term.OneLine(y.Entered))
+	case y.Entered != "":
+		p.Printf("The work tree is in run %s.\n\nNext: git agentxchain status\n", term.OneLine(y.Entered))
+	}
+	if open > 0 {
+		p.Printf("\n%s for a person: git agentxchain conflicts\n", term.Counted(open, "conflict")+map[bool]string{true: " waits", false: " wait"}[open == 1])
+	}
+}
+
+func syncLine(r *runner.SyncedRun, remote, what string) string {
+	unit := shared.UnitOf(what)
+	var parts []string
+	if r.Came > 0 {
+		parts = append(parts, term.Counted(r.Came, unit)+" came from "+remote)
+	}
+	if j := r.Joined; j != nil {
+		parts = append(parts, term.Counted(len(j.Landed), "operation")+" of this clone decided again after them")
+		if len(j.Same) > 0 {
+			parts = append(parts, term.Counted(len(j.Same), "operation")+" were there already")
+		}
+		if len(j.Conflicts) > 0 {
+			parts = append(parts, term.Counted(len(j.Conflicts), "conflict"))
+		}
+	}
+	if r.Went > 0 {
+		parts = append(parts, term.Counted(r.Went, unit)+" went to "+remote)
+	}
+	switch r.State {
+	case runner.SyncRefused:
+		parts = append(parts, "refused ("+r.Code+")")
+	case runner.SyncArchive:
+		parts = append(parts, "archived")
+	case runner.SyncWaits:
+		parts = append(parts, "waits")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,4 @@
+// Package evidence is what an operation is decided on: who asked for it, in what
+// checkout, the bytes that are kept with its record, and the project files that a rule
+// reads.
+package evidence

@@ -1,0 +1,61 @@
+// Who asked for an operation, in what checkout, and the bytes it is decided on.
+
+package evidence
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// Actor is who asked for the operation.
+type Actor struct {
+	Name       string `json:"name"`
+	Email      string `json:"email"`
+	Terminal   bool   `json:"terminal"`              // a terminal was attached
+	InsideTurn string `json:"inside_turn,omitempty"` // turn whose dispatched process asked, "" for none
+	Clone      string `json:"clone,omitempty"`       // id of the clone, once it has claimed a turn
+
+	// InsideWhy says why the process counts as inside when no mark names the turn. It is
+	// for messages and not recorded.
+	InsideWhy string `json:"-"`
+}
+
+// InsideTurnText says which turn a process runs inside of, and why it counts as
+// inside when that cannot be seen.
+func InsideTurnText(turn, why string) string {
+	text := "This process runs inside dispatched turn " + turn
+	if why != "" {
+		text = "This process counts as inside dispatched turn " + turn + ", because " + why
+	}
+	return text
+}
+
+func (a Actor) Place() string { return InsideTurnText(a.InsideTurn, a.InsideWhy) }
+
+// GitFacts is the checkout at the time of the operation, for session.json and
+// accepted refs.
+type GitFacts struct {
+	Head   string `json:"head"`   // commit id, "" when unborn
+	Branch string `json:"branch"` // "" when detached
+	Dirty  bool   `json:"dirty"`
+}
+
+// Blob is a piece of evidence an operation was decided on. The op record keeps
+// its digest; the store keeps its bytes beside the record.
+type Blob struct {
+	Digest string `json:"sha256"` // hex
+	Size   int    `json:"size"`
+	Data   []byte `json:"-"`
+}
+
+// NewBlob wraps data.
+func NewBlob(data []byte) *Blob {
+	sum := sha256.Sum256(data)
+	return &Blob{Digest: hex.EncodeToString(sum[:]), Size: len(data), Data: data}
+}
+
+// FileBlob is a file a rule reads; a nil Blob is a missing file.
+type FileBlob struct {
+	Path string `json:"path"`
+	Blob *Blob  `json:"blob"`
+}

@@ -1,0 +1,79 @@
+// Whether a state and barriers that came from elsewhere follow from their history
+// (docs/coordinator.md#on-another-machine).
+
+package initiative
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Unfounded says in words which claim of an initiative's documents its history does not bear
+// out, "" for none: files holds them by path. A barrier is satisfied by acceptances in the
+// history, a phase is entered and the initiative completed by a row that says so.
+func Unfounded(files map[string][]byte, superRun string) string {
+	doc, err := ojson.DecodeObject(files[StatePath])
+	if err != nil {
+		return "its state cannot be read"
+	}
+	state, e := DecodeState(doc)
+	if e != nil {
+		return e.Message
+	}
+	cfg, _, e := Decode(files[ConfigFile])
+	if e != nil {
+		return "its " + ConfigFile + " cannot be read"
+	}
+	barriers, err := ojson.DecodeObject(files[BarriersPath])
+	if err != nil && files[BarriersPath] != nil {
+		return "its barriers cannot be read"
+	}
+	var rows []*ojson.Object
+	for line := range bytes.Lines(files[HistoryPath]) {
+		if row, err := ojson.DecodeObject(bytes.TrimSpace(line)); err == nil {
+			rows = append(rows, row)
+		}
+	}
+	h := NewHistory(rows, superRun)
+	list, _ := DecodeBarriers(barriers)
+	for _, b := range list.All() {
+		if b.Status == Pending || cfg.Workstream(b.Workstream) == nil {
+			continue
+		}
+		anew := *b
+		anew.Status, anew.Satisfied = Pending, nil
+		status, _ := anew.Evaluate(cfg, h)
+		founded := status == b.Status || status == Satisfied
+		if b.Type == SharedHumanGate {
+			// A person satisfies it, with the gate of its phase.
+			founded = b.Status != Satisfied || h.passed(cfg.Workstream(b.Workstream).Phase)
+		}
+		if !founded && slices.Contains(barrierTypes(), b.Type) {
+			return "barrier " + b.ID + " is " + b.Status + ", and no acceptance in the history makes it so"
+		}
+	}
+	phases := cfg.Phases()
+	if slices.Index(phases, state.Phase) != 0 && !h.entered(state.Phase) {
+		return "it is in phase " + state.Phase + ", and no row of the history approves that"
+	}
+	if state.Status == StatusCompleted && !h.has("run_completed", "", "") {
+		return "it is complete, and no row of the history completes it"
+	}
+	return ""
+}
+
+// entered reports that a person approved the way into a phase.
+func (h *History) entered(phase string) bool { return h.has("phase_transition_approved", "to", phase) }
+
+// passed reports that a person approved the way out of a phase.
+func (h *History) passed(phase string) bool {
+	return h.has("phase_transition_approved", "from", phase) || h.has("run_completed", "", "")
+}
+
+func (h *History) has(kind, member, value string) bool {
+	return slices.ContainsFunc(h.rows, func(row *ojson.Object) bool {
+		return row.String("type") == kind && (member == "" || row.String(member) == value)
+	})
+}

@@ -1,0 +1,309 @@
+// The record of a run inside its artifact: the operations behind the files, as a git bundle
+// (docs/export.md#the-record).
+
+package restore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+const (
+	recordMember = "record"
+	recordFormat = "git-bundle"
+
+	// maxRecord bounds the bundle, for exporting and for what another exporter wrote.
+	maxRecord = 32 << 20
+)
+
+// ExportedRecord says what an artifact carries of the run's record.
+type ExportedRecord struct {
+	Op    string // its newest operation
+	Bytes int    // of the bundle
+}
+
+// record puts the run's record behind the files. The run's lock is held, so it is the record
+// of the very state in the artifact. What keeps it out is said in a notice.
+func (r *runExport) record(ctx context.Context, run string) error {
+	data, tip, why, err := r.packRecord(ctx, run)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil: // an object that is gone, a partial clone without its remote: the files are here
+		why = fmt.Sprintf("it cannot be read as a whole: %v; git agentxchain fsck says more", err)
+	}
+	switch {
+	case why != "":
+		r.e.Notices = append(r.e.Notices,
+			"The record of the run is not in the artifact, so that a restore takes its files as one operation: "+why)
+		return nil
+	case data == nil:
+		return nil
+	}
+	r.e.Record = &ExportedRecord{Op: string(tip), Bytes: len(data)}
+	return r.writeRecord(string(tip), data)
+}
+
+// packRecord returns the record as a bundle with its newest operation, or why it stays out.
+// All of it is empty when nothing is recorded.
+func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, tip git.OID, why string, err error) {
+	repo := r.store.Repository()
+	refs, err := gitstore.CarriedRefs(ctx, repo, run)
+	if err != nil || len(refs) == 0 {
+		return nil, "", "", err
+	}
+	most := cmp.Or(r.opt.MaxRecord, maxRecord)
+	data, fits, err := gitstore.PackRefs(ctx, repo, refs, most)
+	if err != nil {
+		return nil, "", "", err
+	}
+	if !fits {
+		why = fmt.Sprintf("it has more than %d bytes; --bundle FILE writes it beside the artifact", most)
+		return nil, "", why, nil
+	}
+	found := secretSearch{allowed: r.opt.AllowSecrets}
+	if err := found.lookBack(ctx, repo, refs); err != nil {
+		return nil, "", "", err
+	}
+	if len(found.found) > 0 {
+		why = fmt.Sprintf("it holds what looks like secrets: %s. Revoke them; or, when they are none: "+
+			"git agentxchain export --allow-secret %s", found.places(), strings.Join(found.prints, " --allow-secret "))
+		return nil, "", why, nil
+	}
+	// The refs as they were packed.
+	if refs, err = gitstore.BundleRefs(bytes.NewReader(data)); err != nil {
+		return nil, "", "", err
+	}
+	if tip, err = gitstore.CarriedTip(refs, run); err != nil {
+		return nil, "", "", err
+	}
+	state, err := gitstore.RunRecordAt(ctx, repo, run, tip).Document(wire.DocState)
+	if err != nil {
+		return nil, "", "", err
+	}
+	if !bytes.Equal(state, r.w.documents[statePath]) {
+		why = fmt.Sprintf("its newest operation %s recorded another state; git agentxchain fsck says more", tip.Short())
+	}
+	return data, tip, why, nil
+}
+
+// writeRecord ends the files in the spool and writes the member.
+func (r *runExport) writeRecord(tip string, data []byte) error {
+	sum := sha256.Sum256(data)
+	head := ojson.Compact(ojson.NewObject("format", recordFormat, "tip", tip, "bytes", len(data),
+		"sha256", hex.EncodeToString(sum[:])))
+	start := append([]byte("\n}"), memberName(false, recordMember)...)
+	start = append(append(start, head[:len(head)-1]...), `,"content_base64":"`...)
+	if _, err := r.w.spool.Write(start); err != nil {
+		return err
+	}
+	if err := r.w.encode(data); err != nil {
+		return err
+	}
+	_, err := io.WriteString(r.w.spool, `"}`)
+	return err
+}
+
+// recordRead is the member as it was read.
+type recordRead struct {
+	entry
+
+	tip  any
+	refs []git.Ref // from the head of the bundle
+	head error     // what is wrong with it
+}
+
+// record reads the member; content goes to keep when that is not nil.
+func (v *verifier) record(a *artifact, keep func(content []byte) error) error {
+	no := absent{}
+	x := &recordRead{
+		entry: entry{path: recordMember, format: no, bytes: no, sha256: no, content: no},
+		tip:   no,
+	}
+	a.record = x
+	if kind, err := v.r.Kind(); err != nil || kind != "object" {
+		if err == nil {
+			err = v.r.Skip()
+		}
+		return err
+	}
+	x.isObject = true
+	if err := v.r.Enter('{'); err != nil {
+		return err
+	}
+	before := v.opt.MaxFile
+	v.opt.MaxFile = min(before, maxRecord)
+	defer func() { v.opt.MaxFile = before }()
+	for {
+		key, more, err := v.r.Key()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if string(key) == "tip" {
+			x.tip, err = v.r.Value(maxEntryValue)
+		} else {
+			err = v.entryMember(&x.entry, string(key))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if x.content != true {
+		return nil
+	}
+	digest := <-x.hashed
+	x.digest = hex.EncodeToString(digest[:])
+	x.refs, x.head = gitstore.BundleRefs(bytes.NewReader(v.content))
+	if keep == nil {
+		return nil
+	}
+	return keep(v.content)
+}
+
+// judge returns what is wrong with the record of a run.
+func (x *recordRead) judge(run any) []Finding {
+	switch {
+	case !x.isObject:
+		x.add("the record is no object")
+		return x.list
+	case x.format != any(recordFormat):
+		x.add("the format must be %s and is %s", recordFormat, show(x.format))
+		return x.list
+	case x.content != true:
+		x.add("content_base64 must be text")
+		return x.list
+	case x.broken != "":
+		x.add("content_base64 is not standard base64: %s", x.broken)
+		return x.list
+	}
+	if n, ok := integer(x.bytes); !ok || n != x.size {
+		x.add("bytes says %s, the content has %d", show(x.bytes), x.size)
+	}
+	if x.sha256 != any(x.digest) {
+		x.add("sha256 is not that of the content, which is %s", x.digest)
+	}
+	if x.head != nil {
+		x.add("the content is not a bundle of a run: %s", x.head)
+		return x.list
+	}
+	id, _ := run.(string)
+	tip, err := gitstore.CarriedTip(x.refs, id)
+	switch {
+	case err != nil:
+		x.add("the bundle is not that of the artifact's run: %s", err)
+	case x.tip != any(string(tip)):
+		x.add("tip says %s, and the bundle has the run at %s", show(x.tip), tip)
+	}
+	return x.list
+}
+
+// keepRecord keeps the record of an artifact that is taken in.
+func (in *incoming) keepRecord(content []byte) error {
+	in.hasRecord, in.recordAt, in.recordSize = true, in.spool.n, int64(len(content))
+	if _, err := in.spool.Write(content); err != nil {
+		return temporary(err)
+	}
+	return nil
+}
+
+// recordFile writes the record to a file of its own, which done removes.
+func (in *incoming) recordFile() (file string, done func(), err error) {
+	dir, err := scratch.New("agentxchain-record-")
+	if err != nil {
+		return "", nil, temporary(err)
+	}
+	done = func() { _ = dir.Remove() }
+	file = filepath.Join(dir.Path, "bundle")
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = io.Copy(f, io.NewSectionReader(in.spool.file, in.recordAt, in.recordSize))
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err != nil {
+		done()
+		return "", nil, temporary(err)
+	}
+	return file, done, nil
+}
+
+// openHistory takes the history apart that comes along: the bundle that was named, else the
+// record in the artifact.
+func (t *restoring) openHistory(ctx context.Context) (done func(), err error) {
+	file, remove := t.opt.Bundle, func() {}
+	if file == "" && t.a != nil && t.a.hasRecord && !t.opt.NoRecord {
+		if file, remove, err = t.a.recordFile(); err != nil {
+			return nil, err
+		}
+		t.inside = true
+	}
+	if file == "" {
+		return remove, nil
+	}
+	b, err := t.store.OpenRunBundle(ctx, file)
+	if err != nil {
+		remove()
+		return nil, t.insideHint(err)
+	}
+	t.out.Bundle = b
+	return func() { b.Close(); remove() }, nil
+}
+
+// insideHint says what to do about a record that came inside of the artifact.
+func (t *restoring) insideHint(err error) error {
+	var e *git.Error
+	if !t.inside || !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case gitstore.CodeHistoryDiverged:
+		_ = e.WithHint("both sides went on by themselves: git agentxchain sync joins them over a server; " +
+			"restore --no-record records the artifact's files on top of what is here and overwrites nothing")
+	case gitstore.CodeHistoryInvalid:
+		_ = e.WithHint("export it again where it was made; restore --no-record takes its files without the record")
+	}
+	return err
+}
+
+// agrees refuses a record that is not that of the files beside it.
+func (t *restoring) agrees(ctx context.Context) error {
+	if !t.inside {
+		return nil
+	}
+	state, err := t.out.Bundle.State(ctx, t.out.Run)
+	if err != nil {
+		return err
+	}
+	i, ok := slices.BinarySearchFunc(t.a.files, statePath, func(f gitstore.IncomingFile, p string) int {
+		return strings.Compare(f.Path, p)
+	})
+	if ok && t.a.files[i].SHA256 == digestOf(state) {
+		return nil
+	}
+	return &wire.Error{
+		Code:    gitstore.CodeHistoryInvalid,
+		Field:   recordMember,
+		Message: "The record in the artifact is not that of its files: its newest operation recorded another state.",
+		Hint:    "export it again where it was made; restore --no-record takes its files without the record",
+	}
+}

@@ -1,0 +1,275 @@
+// Work in progress in an artifact: files of the project that are not committed, carried on
+// request and written only when a person says yes (docs/restore.md#work-in-progress).
+
+package restore
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// CodeWorkUndecided means that an artifact carries work in progress, and no person said whether
+// it is to be written.
+const CodeWorkUndecided = "work_undecided"
+
+// Bounds of the work in progress of one artifact: what lies beyond them is for a commit. They
+// hold for exporting and for what another exporter wrote.
+const (
+	maxWorkFiles = 2000
+	maxWorkBytes = 32 << 20
+	maxWorkValue = 64 << 20 // of the member, which holds them in base64
+)
+
+// What work in progress does with a file.
+const (
+	workWrite  = "write"
+	workDelete = "delete"
+)
+
+// workFile is one file of it.
+type workFile struct {
+	path, change string
+	exec         bool
+	content      []byte
+	digest       string
+}
+
+// work collects the changes of the checkout that are not governed. What cannot be carried stays
+// a blocker, with the reason in a notice.
+func (r *runExport) work(status *git.WorktreeStatus, dirty []string) error {
+	leave := func(p, why string) {
+		r.e.Notices = append(r.e.Notices, "Not carried as work in progress: "+p+" "+why)
+	}
+	total := 0
+	var search secretSearch
+	search.allowed = r.opt.AllowSecrets
+	var rules pathRules
+	for _, p := range dirty {
+		if Restorable(strings.TrimSuffix(p, "/")) {
+			continue
+		}
+		d := status.Dirty[p]
+		if why := workPath(p); why != "" || rules.unique(p) != nil {
+			leave(p, "has a name that a restore refuses")
+			continue
+		}
+		fi, err := r.root.Lstat(p)
+		switch {
+		case d.Unmerged:
+			leave(p, "is in conflict")
+		case d.Submodule:
+			leave(p, "is a submodule")
+		case git.Absent(err):
+			r.carried = append(r.carried, workFile{path: p, change: workDelete})
+		case err != nil:
+			return failed(CodeContent, p, "cannot be looked at: %v", err)
+		case !fi.Mode().IsRegular():
+			leave(p, "is no regular file")
+		case len(r.carried) == maxWorkFiles:
+			leave(p, fmt.Sprintf("is one of more than %d files", maxWorkFiles))
+		case total+int(min(fi.Size(), maxWorkBytes+1)) > maxWorkBytes:
+			leave(p, fmt.Sprintf("makes it more than %d bytes: commit it", maxWorkBytes))
+		default:
+			data, err := readWork(r.root, p)
+			if err != nil {
+				return failed(CodeContent, p, "cannot be read: %v", err)
+			}
+			total += len(data)
+			search.search(p, data)
+			sum := sha256.Sum256(data)
+			r.carried = append(r.carried, workFile{path: p, change: workWrite, exec: fi.Mode()&0o111 != 0,
+				content: data,
+				digest:  hex.EncodeToString(sum[:])})
+		}
+	}
+	return search.refusal()
+}
+
+func readWork(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|git.OpenNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxWorkBytes))
+}
+
+// workPath says why a path may not be written as work in progress, "" when it may.
+func workPath(p string) string {
+	if p == "" || len(p) > maxPath || strings.ContainsAny(p, "\\\x00\ufffd") || p[0] == '/' {
+		return "it is no path of a file in the project"
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if why := badSegment(part); why != "" {
+			return why
+		}
+	}
+	if first, _, _ := strings.Cut(fold(p), "/"); first == ".agentxchain" || Restorable(p) {
+		return "it is among the governed files"
+	}
+	return ""
+}
+
+// withoutCarried are the reasons against restoring that the work in the artifact does not take away.
+func withoutCarried(blockers []string, work []workFile) []string {
+	carried := make(map[string]bool)
+	for _, f := range work {
+		carried[f.path] = true
+	}
+	return slices.DeleteFunc(slices.Clone(blockers), func(why string) bool {
+		p, ok := strings.CutPrefix(why, blockerDirty)
+		return ok && carried[p]
+	})
+}
+
+// workMember is the member of an artifact.
+func workMember(files []workFile, head string) []byte {
+	rows := []*ojson.Object{}
+	for _, f := range files {
+		o := ojson.NewObject("path", f.path, "change", f.change)
+		if f.change == workWrite {
+			o.Set("executable", f.exec)
+			o.Set("bytes", len(f.content))
+			o.Set("sha256", f.digest)
+			o.Set("content_base64", base64.StdEncoding.EncodeToString(f.content))
+		}
+		rows = append(rows, o)
+	}
+	return append(memberName(false, "work"), ojson.Compact(ojson.NewObject("head_sha", head, "files", rows))...)
+}
+
+// readWorkMember reads the member and says what is wrong with it.
+func readWorkMember(v any) (files []workFile, found []Finding) {
+	bad := func(path, format string, args ...any) {
+		found = append(found, Finding{path, fmt.Sprintf(format, args...)})
+	}
+	list, ok := get(object(v), "files").([]any)
+	if !ok {
+		bad("work.files", "the work in progress is no list of files")
+		return nil, found
+	}
+	if len(list) > maxWorkFiles {
+		bad("work.files", "there are %d files, more than any exporter writes", len(list))
+		return nil, found
+	}
+	total := 0
+	for i, item := range list {
+		at, o := fmt.Sprintf("work.files[%d]", i), object(item)
+		f := workFile{path: o.String("path"), change: o.String("change"), exec: o.Bool("executable"),
+			digest: o.String("sha256")}
+		if why := workPath(f.path); why != "" {
+			bad(at+".path", "%q may not be written: %s", text.Clip(f.path, 200), why)
+			continue
+		}
+		switch f.change {
+		case workDelete:
+		case workWrite:
+			data, err := base64.StdEncoding.Strict().DecodeString(o.String("content_base64"))
+			sum := sha256.Sum256(data)
+			if total += len(data); total > maxWorkBytes {
+				bad(at, "the files have more than %d bytes, more than any exporter writes", maxWorkBytes)
+				return nil, found
+			}
+			if err != nil || hex.EncodeToString(sum[:]) != f.digest || get(o, "bytes") == nil ||
+				string(ojson.Compact(get(o, "bytes"))) != fmt.Sprint(len(data)) {
+				bad(at, "length or digest are not those of the content")
+				continue
+			}
+			f.content = data
+		default:
+			bad(at+".change", "what is to be done with the file is unknown: %s", show(get(o, "change")))
+			continue
+		}
+		files = append(files, f)
+	}
+	return files, found
+}
+
+// takeWork decides whether the work in progress of the artifact is part of the restore.
+func (t *restoring) takeWork() error {
+	if t.a == nil || len(t.a.work) == 0 {
+		return nil
+	}
+	var names []string
+	for _, f := range t.a.work {
+		names = append(names, f.path)
+		t.out.Work = append(t.out.Work, RestoredWork{Path: f.path, Change: f.change})
+	}
+	if !t.opt.Plan && !t.opt.DryRun {
+		yes, decided := false, false
+		if t.opt.Work != nil {
+			var err error
+			question := fmt.Sprintf("The artifact carries work in progress on %s: %s.", text.Count(len(names), "file",
+				"files"), someOf(names, 20))
+			if yes, decided, err = t.opt.Work(question); err != nil {
+				return err
+			}
+		}
+		if !decided {
+			return &wire.Error{
+				Code:  CodeWorkUndecided,
+				Field: "work",
+				Message: fmt.Sprintf("The artifact carries work in progress on %s.", text.Count(len(names), "file",
+					"files")),
+				Hint: "git agentxchain restore --plan lists them; --with-work writes them, --without-work restores the run alone",
+			}
+		}
+		if !yes {
+			return nil
+		}
+	}
+	t.out.WithWork = true
+	open := t.in.Open
+	content := make(map[string][]byte)
+	for _, f := range t.a.work {
+		t.in.Roots = append(t.in.Roots, f.path)
+		if f.change == workDelete {
+			continue
+		}
+		content[f.path] = f.content
+		perm := os.FileMode(0o666)
+		if f.exec {
+			perm = 0o777
+		}
+		t.in.Files = append(t.in.Files, gitstore.IncomingFile{Path: f.path, Size: int64(len(f.content)),
+			SHA256: f.digest, Perm: perm})
+	}
+	gitstore.SortIncoming(t.in.Files)
+	t.in.Detail.Set("work", len(t.a.work))
+	t.in.Open = func(p string) (io.Reader, error) {
+		if data, ok := content[p]; ok {
+			return strings.NewReader(string(data)), nil
+		}
+		return open(p)
+	}
+	return nil
+}
+
+// RestoredWork is a file of the work in progress that an artifact carries.
+type RestoredWork struct{ Path, Change string }
+
+// isWork reports a path that the restore writes or takes away as work in progress. A path that
+// ends in a slash stands for what is below it.
+func (t *restoring) isWork(p string) bool {
+	if !t.out.WithWork {
+		return false
+	}
+	for _, w := range t.out.Work {
+		if w.Path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(w.Path, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,278 @@
+// Commits that were pulled during a turn: what the branches of the remote brought is not
+// the turn's (docs/spec/observation.md#commits-that-were-pulled).
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+const (
+	maxPulled       = 20000   // commits that one turn may have pulled
+	maxPulledMerges = 200     // files that both sides changed
+	maxPulledFile   = 4 << 20 // of these, in bytes
+)
+
+// pulled is what the remote's branches brought into HEAD since a turn began.
+type pulled struct {
+	record []result.Pulled
+	there  map[string]bool // HEAD has of the path exactly what was brought
+	lost   []string        // was brought, and HEAD has something else
+	base   string          // the commit that the turn is compared with instead of its baseline's, "" for that one
+}
+
+// changes are files that differ between two commits, by path.
+type changes map[string]git.TreeChange
+
+// brought is one branch that brought something, against the commit the turn began at.
+type brought struct {
+	up     gitstore.Upstream
+	from   git.OID // where it and the turn's commit parted
+	files  changes // that it made since
+	before changes // that the turn's commit made since
+	other  changes // from it to HEAD
+}
+
+// pulled looks for them, once an operation. A remote that cannot be asked brings nothing,
+// and a notice says so.
+func (c *change) pulled(ctx context.Context, turn *run.Turn, base *run.Baseline, st *git.WorktreeStatus) (*pulled, error) {
+	from := headOf(base)
+	if from == "" || st.Head == "" || from == st.Head {
+		return &pulled{}, nil
+	}
+	if c.brought != nil && c.broughtTo == st.Head {
+		return c.brought, nil
+	}
+	p, err := c.lookPulled(ctx, turn, from, st)
+	if err != nil {
+		return nil, err
+	}
+	c.brought, c.broughtTo = p, st.Head
+	return p, nil
+}
+
+func (c *change) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st *git.WorktreeStatus) (*pulled, error) {
+	p := &pulled{there: make(map[string]bool)}
+	ups, made, err := c.r.Store.Upstreams(ctx, st.Branch, from, st.Head)
+	if git.CodeOf(err) == gitstore.CodeRemoteFailed {
+		c.view.Notices = append(c.view.Notices, "what was pulled during the turn counts as the turn's: "+err.Error())
+		return p, nil
+	}
+	if len(ups) == 0 || err != nil {
+		return p, err
+	}
+	var sides []*brought
+	for _, up := range ups {
+		b, own, err := c.side(ctx, turn, up, from, st.Head, made)
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			continue
+		}
+		sides = append(sides, b)
+		if len(ups) == 1 && b.from == from && !own {
+			p.base = string(up.Commit)
+		}
+	}
+	if err := c.compareSides(ctx, p, sides, from, st.Head); err != nil {
+		return nil, err
+	}
+	for _, b := range sides {
+		if err := c.recordSide(ctx, p, b, from); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(p.lost)
+	return p, nil
+}
+
+// side looks at one branch, nil when it brought nothing that can be left to it. Files of
+// commits that were made in this clone or name the turn stay the turn's, and own says that
+// there are such commits; so do those of commits without a turn where git_hooks.require_turn
+// wants one, and files that no turn may change.
+func (c *change) side(ctx context.Context, turn *run.Turn, up gitstore.Upstream, from, head git.OID, made map[git.OID]bool) (b *brought, own bool, err error) {
+	repo := c.r.Store.Repository()
+	list, more, err := repo.CommitsBeyond(ctx, up.Commit, maxPulled, string(from))
+	if err != nil {
+		return nil, false, err
+	}
+	if more {
+		c.view.Notices = append(c.view.Notices, fmt.Sprintf("%s/%s brought more than %d commits, so they count as the turn's", up.Remote, up.Branch, maxPulled))
+		return nil, false, nil
+	}
+	ofTurns := slices.ContainsFunc(c.view.Config.RequireTurn, func(p string) bool { return wire.MatchPath(p, up.Branch) })
+	var ours []git.OID
+	for _, k := range list {
+		if made[k.OID] || strings.Contains(k.Trailers, turn.TurnID) || ofTurns && !strings.Contains(k.Trailers, githooks.TrailerTurn+": ") {
+			ours = append(ours, k.OID)
+		}
+	}
+	b = &brought{up: up}
+	if b.from, err = repo.MergeBase(ctx, from, up.Commit); err != nil || b.from == "" {
+		return nil, false, err
+	}
+	mine, err := repo.FilesOf(ctx, ours)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, q := range []struct {
+		set  *changes
+		a, b git.OID
+	}{{&b.files, b.from, up.Commit}, {&b.before, b.from, from}, {&b.other, up.Commit, head}} {
+		list, err := repo.ChangesBetween(ctx, q.a, q.b)
+		if err != nil {
+			return nil, false, err
+		}
+		*q.set = make(changes)
+		for _, k := range list {
+			(*q.set)[k.Path] = k
+		}
+	}
+	for _, f := range mine {
+		delete(b.files, f)
+	}
+	for f := range b.files {
+		if protocol.KeptPath(c.view.Config, f) || strings.HasPrefix(wire.FoldPath(f), ".agentxchain/") {
+			delete(b.files, f)
+		}
+	}
+	return b, len(ours) > 0, nil
+}
+
+// compareSides decides for each path that was brought whether HEAD has it as it was brought:
+// as in the branch or, where the turn's own commit had changed it too, as git merges both.
+func (c *change) compareSides(ctx context.Context, p *pulled, sides []*brought, from, head git.OID) error {
+	var merges []merge
+	for _, b := range sides {
+		for f, theirs := range b.files {
+			if slices.ContainsFunc(sides, func(o *brought) bool { _, too := o.files[f]; return o != b && too }) {
+				continue // who of the two is right is not decided here: the turn answers for it
+			}
+			ours, both := b.before[f]
+			other, differs := b.other[f]
+			switch {
+			case both:
+				m := merge{path: f, base: blob{theirs.OldMode, theirs.OldOID}, theirs: blob{theirs.NewMode, theirs.NewOID}, ours: blob{ours.NewMode, ours.NewOID}}
+				if m.got = m.theirs; differs {
+					m.got = blob{other.NewMode, other.NewOID}
+				}
+				merges = append(merges, m)
+			case differs:
+				p.lost = append(p.lost, f)
+			default:
+				p.there[f] = true
+			}
+		}
+	}
+	return c.r.asMerged(ctx, p, merges)
+}
+
+// blob is a file as a tree has it, the zero value where it has none.
+type blob struct {
+	mode git.Mode
+	oid  git.OID
+}
+
+// merge is a file that both sides changed, and what HEAD has of it.
+type merge struct {
+	path                    string
+	base, ours, theirs, got blob
+}
+
+// asMerged decides for each file whether HEAD has what git makes of both sides. What git
+// would call a conflict it does not, nor a file too large to merge here.
+func (r *Runner) asMerged(ctx context.Context, p *pulled, merges []merge) error {
+	repo := r.Store.Repository()
+	var read []merge // by content
+	var names []string
+	for _, m := range merges {
+		mode, plain := threeWay(m.base.mode, m.ours.mode, m.theirs.mode)
+		oid, whole := threeWay(m.base.oid, m.ours.oid, m.theirs.oid)
+		switch all := []blob{m.base, m.ours, m.theirs, m.got}; {
+		case plain && whole && m.got == blob{mode, oid}:
+			p.there[m.path] = true
+		case plain && !whole && m.got.mode == mode && len(read) < maxPulledMerges &&
+			!slices.ContainsFunc(all, func(b blob) bool { return b.mode != git.ModeFile && b.mode != git.ModeExec }):
+			read = append(read, m)
+			for _, b := range all {
+				names = append(names, string(b.oid))
+			}
+		default:
+			p.lost = append(p.lost, m.path)
+		}
+	}
+	found := make([][]byte, len(names))
+	err := repo.ReadNamed(ctx, names, func(i int, o git.Named) {
+		if o.Found && len(o.Data) <= maxPulledFile {
+			found[i] = append([]byte{}, o.Data...)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i, m := range read {
+		v := found[4*i : 4*i+4]
+		there := !slices.ContainsFunc(v, func(data []byte) bool { return data == nil })
+		if there {
+			merged, clean, err := repo.MergeFile(ctx, v[1], v[0], v[2])
+			if err != nil {
+				return err
+			}
+			there = clean && bytes.Equal(merged, v[3])
+		}
+		if there {
+			p.there[m.path] = true
+		} else {
+			p.lost = append(p.lost, m.path)
+		}
+	}
+	return nil
+}
+
+// threeWay merges what cannot be merged in parts, as git does.
+func threeWay[T comparable](base, ours, theirs T) (merged T, ok bool) {
+	switch {
+	case ours == theirs, theirs == base:
+		return ours, true
+	case ours == base:
+		return theirs, true
+	}
+	return merged, false
+}
+
+// recordSide notes what was left to a branch.
+func (c *change) recordSide(ctx context.Context, p *pulled, b *brought, from git.OID) error {
+	var files []string
+	for f := range b.files {
+		if p.there[f] {
+			files = append(files, f)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	slices.Sort(files)
+	commits, more, err := c.r.Store.Repository().CommitsSince(ctx, from, b.up.Commit, maxTurnCommits)
+	if err != nil {
+		return err
+	}
+	r := result.Pulled{Remote: b.up.Remote, Branch: b.up.Branch, Head: string(b.up.Commit), Files: files, More: more}
+	for _, k := range commits {
+		r.Commits = append(r.Commits, result.PulledCommit{Commit: string(k.OID), Author: k.Author, Subject: k.Subject})
+	}
+	p.record = append(p.record, r)
+	return nil
+}
