@@ -145,7 +145,7 @@ type book struct {
 // readBook reads the turns of the recorded runs. A run that cannot be read is an
 // error: leaving it out could turn a turn's line into a person's.
 func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[string]bool) (*book, error) {
-	records, err := gitstore.RunRecords(ctx, repo)
+	records, err := gitstore.EveryRunRecord(ctx, repo)
 	if err != nil {
 		return nil, err
 	}

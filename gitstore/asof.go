@@ -58,12 +58,13 @@ func LayOut(ctx context.Context, repo *git.Repository, name, root string) (*AsOf
 	if err := repo.LendObjects(filepath.Join(root, ".git", "objects")); err != nil {
 		return nil, err
 	}
-	l := &layout{ctx: ctx, dir: filepath.Join(root, filepath.FromSlash(repo.Prefix)), prefix: repo.Prefix, info: info, run: run}
+	l := &layout{ctx: ctx, repo: repo, dir: filepath.Join(root, filepath.FromSlash(repo.Prefix)), prefix: repo.Prefix, info: info, run: run}
 	return l.lay(op)
 }
 
 type layout struct {
 	ctx    context.Context
+	repo   *git.Repository
 	dir    string // the project
 	prefix string
 	info   string // .git/info
@@ -110,7 +111,9 @@ func (l *layout) lay(op string) (*AsOf, error) {
 		head = ops[i].CodeHead
 	}
 	documents := gateDocuments(cfg)
-	l.checkout(head, documents)
+	if err := l.checkout(head, documents); err != nil {
+		return nil, err
+	}
 	quiet := cfg.Raw.Clone()
 	quiet.Delete("notifications")
 	data, err := x.ConfigBytes()
@@ -131,21 +134,34 @@ func (l *layout) lay(op string) (*AsOf, error) {
 
 // checkout brings the gate documents of the code's commit, where it is in this clone; every
 // other file stays out of the work tree without counting as deleted.
-func (l *layout) checkout(head string, documents []string) {
+func (l *layout) checkout(head string, documents []string) error {
 	if head == "" || l.run("cat-file", "-e", head+"^{commit}") != nil {
-		return
+		return nil
 	}
 	patterns := []string{".gitignore", ".gitattributes", "/" + l.prefix + wire.ConfigPath}
 	for _, d := range documents {
 		patterns = append(patterns, "/"+strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(l.prefix+d))
 	}
-	if os.WriteFile(filepath.Join(l.info, "sparse-checkout"), []byte(strings.Join(patterns, "\n")+"\n"), 0o666) != nil {
-		return
+	sparse := filepath.Join(l.info, "sparse-checkout")
+	if err := os.WriteFile(sparse, []byte(strings.Join(patterns, "\n")+"\n"), 0o666); err != nil {
+		return git.Errorf(git.CodeUnreadable, err, "cannot write %s", sparse)
 	}
 	_ = l.run("config", "core.sparseCheckout", "true")
 	_ = l.run("config", "core.sparseCheckoutCone", "false")
+	// A checkout ends well where the tree itself cannot be read.
+	err := l.run("ls-tree", head)
+	if err == nil {
+		err = l.run("-c", "advice.detachedHead=false", "checkout", "-q", "--force", "--detach", head)
+	}
+	if err == nil {
+		return nil
+	}
 	// What a partial clone does not have is not there; the record is what counts.
-	_ = l.run("-c", "advice.detachedHead=false", "checkout", "-q", "--force", "--detach", head)
+	if _, perr := l.repo.Git.Run(l.ctx, nil, "config", "--get-regexp", `^remote\..*\.promisor$`); perr == nil {
+		return nil
+	}
+	return git.Errorf(git.CodeObjectMissing, err, "the files of commit %s, which gates look at, cannot be read", git.OID(head).Short()).
+		WithHint("run git fsck; fetch the commit from another clone")
 }
 
 func (l *layout) write(name string, data []byte) error {

@@ -56,6 +56,39 @@ func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
 	return runs, nil
 }
 
+// EveryRunRecord is RunRecords where a run whose ref does not lead to an operation is an error instead of left out
+// (ref_broken): who asks which turn did something must not be told none.
+func EveryRunRecord(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
+	refs, err := r.ListRefs(ctx, git.RunRefPrefix)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := RunRecords(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	read := make(map[string]bool, len(runs))
+	for _, rec := range runs {
+		read[rec.Run] = true
+	}
+	for _, ref := range refs {
+		run := strings.TrimPrefix(ref.Name, git.RunRefPrefix)
+		if read[run] || git.BadRunID(run) != "" {
+			continue
+		}
+		if ref.OID == "" {
+			return nil, git.Broken(ref.Name)
+		}
+		// One that went away in between leads to an operation.
+		kind, err := r.Git.Run(ctx, nil, "cat-file", "-t", string(ref.OID))
+		if err != nil || strings.TrimSpace(string(kind)) != git.KindCommit {
+			return nil, git.Errorf(git.CodeRefBroken, err, "the ref %s does not lead to an operation", ref.Name).
+				WithHint("run git agentxchain fsck; git reflog %s shows where it was", ref.Name)
+		}
+	}
+	return runs, nil
+}
+
 // ArchivedRecords returns the runs that the archive of a server keeps, the one that ended
 // last first.
 func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
