@@ -33,8 +33,8 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 		Name: "turn", Category: shared.CategoryLook, Usage: "one turn: its assignment, its bundle, its result",
 		Subcommands: []*ucli.Command{{
 			Name: "edit", ArgsUsage: "[TURN]", Usage: "write the result of a turn in your editor and stage it",
-			Description: "The editor is git's (GIT_EDITOR, core.editor, VISUAL, EDITOR). It opens what is staged, or else the skeleton of the\n" +
-				"result. What you save is staged and judged as \"verify turn\" judges it; \"accept\" hands it in.",
+			Description: "The editor is git's (GIT_EDITOR, core.editor, VISUAL, EDITOR). It opens what is staged, or else the " +
+				"skeleton of the result. What you save is staged and judged as \"verify turn\" judges it; \"accept\" hands it in.",
 			Flags: []ucli.Flag{shared.TurnFlag()},
 			Action: func(c *ucli.Context) error {
 				id, err := shared.One(c, "turn", "turn")
@@ -45,7 +45,7 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 			},
 		}, {
 			Name: "log", ArgsUsage: "[TURN]", Usage: "what the agent of a turn printed, in words",
-			Description: "TURN is the only active turn by default, else the one accepted last. Records of known agents are shown as\n" +
+			Description: "TURN is the only active turn by default, else the one accepted last. Records of known agents are shown as " +
 				"what was done (\"Bash: make test\"); --raw shows every line as it came.",
 			Flags: []ucli.Flag{
 				shared.TurnFlag(),
