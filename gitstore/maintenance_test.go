@@ -5,6 +5,7 @@ package gitstore
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -192,6 +193,51 @@ func TestHoldOfAKilledCommand(t *testing.T) {
 	}
 	noKeeps(t, e)
 	e.clean()
+}
+
+// TestHoldOfAGitThatGoesOn is not given free while a git lives that the killed command had started: it may be about to
+// move a ref to what is held.
+func TestHoldOfAGitThatGoesOn(t *testing.T) {
+	d := oneTurnAndNext.copy(t)
+	_ = d.store.Close()
+	if !crash(t, d.Dir, "accept", "commit.before-ref") {
+		t.Fatal("not reached")
+	}
+	e := openDriver(t, d.Dir)
+	repo := e.store.repo
+	found := keeps(t, e)
+	if len(found) != 1 {
+		t.Fatalf("%d holds after the kill", len(found))
+	}
+	hold, err := git.ReadLock(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &git.LockNote{LockOwner: hold.LockOwner}
+	n.Name, n.Acquired = n.Token, time.Now()
+	if err := repo.WriteLockNote(n); err != nil {
+		t.Fatal(err)
+	}
+	orphan := exec.Command("git", "-C", d.Dir, "cat-file", "--batch")
+	orphan.Env = append(os.Environ(), "AGENTXCHAIN_GIT_LOCKS="+n.Token)
+	stdin, err := orphan.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := orphan.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if stale := repo.StaleHolds(true); len(stale) > 0 {
+		t.Errorf("%v was given free while its git was at work", stale)
+	}
+	_ = stdin.Close()
+	if err := orphan.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if stale := repo.StaleHolds(true); len(stale) != 1 {
+		t.Errorf("%v after the end of its git", stale)
+	}
+	noKeeps(t, e)
 }
 
 // TestHoldThatAPowerCutTook has files that hold packs whose contents were lost: one that nothing is beside is

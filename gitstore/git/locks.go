@@ -222,16 +222,17 @@ func (r *Repository) mayLock(path string) bool {
 	return false
 }
 
-// over reports that the owner of the note and the git it started are.
-func (n *LockNote) over() bool {
-	owner := Owner{PID: n.PID, Started: n.Started, Host: n.Host, Space: n.Space}
-	if n.ended.IsZero() && !owner.Dead() {
+// over reports that the owner of the note and the git it started are; it waits a little for the git.
+func (n *LockNote) over() bool { return n.overWithin(KillGrace) }
+
+func (n *LockNote) overWithin(wait time.Duration) bool {
+	if n.ended.IsZero() && !n.owner().Dead() {
 		return false
 	}
 	if n.Host != HostName() || n.Space != process.Space() {
 		return false
 	}
-	for until := time.Now().Add(KillGrace); ; time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(wait); ; time.Sleep(10 * time.Millisecond) {
 		busy, known := gitAtWork(func(p gitProcess) bool { return p.note == n.Token })
 		switch {
 		case !known:
@@ -239,7 +240,7 @@ func (n *LockNote) over() bool {
 			return time.Since(n.Acquired) > lockMaxAge
 		case busy == 0:
 			return true
-		case time.Now().After(until):
+		case !time.Now().Before(until):
 			return false
 		}
 	}

@@ -250,7 +250,7 @@ type StaleHold struct {
 }
 
 // StaleHolds lists the packs that processes of ours hold who did not live to give
-// them free, proven by process number and start time. With remove they are given
+// them free, proven by process number and start time, and whose gits are over too. With remove they are given
 // free and what was half written goes; what no ref reaches is then git's to clean up.
 func (r *Repository) StaleHolds(remove bool) []StaleHold {
 	dir := filepath.Join(r.ObjectsDir, "pack")
@@ -263,14 +263,16 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 	if err != nil {
 		return nil
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, KeepExt) })
+	if len(names) == 0 {
+		return nil
+	}
+	notes := r.LockNotes()
 	var stale []StaleHold
 	for _, name := range names {
-		if !strings.HasSuffix(name, KeepExt) {
-			continue
-		}
 		path := filepath.Join(dir, name)
 		l, err := ReadLock(path)
-		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.gone()) || l.torn() && !r.holdsNothing(path) {
+		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.gone() || l.outlived(notes)) || l.torn() && !r.holdsNothing(path) {
 			continue
 		}
 		if remove {
@@ -306,6 +308,14 @@ func (r *Repository) holdsNothing(path string) bool {
 
 // gone reports that the owner is certainly over: a process of this machine, by
 // number and start time.
-func (l *FileLock) gone() bool {
-	return Owner{PID: l.PID, Started: l.Started, Host: l.Host, Space: l.Space}.Dead()
+func (l *FileLock) gone() bool { return l.owner().Dead() }
+
+func (l *LockOwner) owner() Owner {
+	return Owner{PID: l.PID, Started: l.Started, Host: l.Host, Space: l.Space}
+}
+
+// outlived reports whether a git that the owner started may still be at work. It can be about to move a ref to what
+// the owner held, and a repack that saw the objects neither held nor reached would take them from under it.
+func (l *FileLock) outlived(notes []*LockNote) bool {
+	return slices.ContainsFunc(notes, func(n *LockNote) bool { return n.owner() == l.owner() && !n.overWithin(0) })
 }
