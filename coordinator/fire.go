@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -124,7 +124,7 @@ func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string,
 // hold takes the locks of the repositories: only the hook can then change something
 // there while it runs.
 func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
-	var held []*gitstore.Lock
+	var held []*lockfile.Lock
 	unlock := func() {
 		for _, l := range held {
 			_ = l.Release()
@@ -137,8 +137,8 @@ func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
 		}
 		err := makeDirIn(dir, path.Dir(wire.LockPath))
 		if err == nil {
-			var l *gitstore.Lock
-			if l, err = gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(wire.LockPath)),
+			var l *lockfile.Lock
+			if l, err = lockfile.Acquire(ctx, filepath.Join(dir, filepath.FromSlash(wire.LockPath)),
 				"coordinator hooks", c.wait()); err == nil {
 				held = append(held, l)
 			}

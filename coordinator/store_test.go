@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -311,7 +311,7 @@ func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 
 func TestOneWriterAtATime(t *testing.T) {
 	dir := workspaceDir(t)
-	lock, err := gitstore.AcquireLock(context.Background(), filepath.Join(dir, lockPath), "other", 0)
+	lock, err := lockfile.Acquire(context.Background(), filepath.Join(dir, lockPath), "other", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

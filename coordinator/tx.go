@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -21,7 +21,7 @@ type Tx struct {
 	Docs *Documents // as it is after the newest change
 
 	store *Store
-	held  *gitstore.Lock
+	held  *lockfile.Lock
 }
 
 // Lock takes the lock of the workspace, for which it waits up to wait, completes a
@@ -42,7 +42,7 @@ func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fr
 	if err := s.root.MkdirAll(initiative.Dir, 0o777); err != nil {
 		return nil, failed(initiative.Dir, err)
 	}
-	held, err := gitstore.AcquireLock(ctx, filepath.Join(s.dir, filepath.FromSlash(lockPath)), purpose, wait)
+	held, err := lockfile.Acquire(ctx, filepath.Join(s.dir, filepath.FromSlash(lockPath)), purpose, wait)
 	if err != nil {
 		return nil, err
 	}

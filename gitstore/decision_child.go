@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 )
 
 // decisionWait is how long a command in a repository waits for the command that
@@ -50,7 +51,7 @@ func (s *Store) settleNote(ctx context.Context, workspace, note string) (string,
 		return err == nil && found.OfThisProcess()
 	}
 	if fi, err := os.Lstat(filepath.Dir(filepath.Join(workspace, filepath.FromSlash(DecisionFile)))); err == nil && fi.IsDir() && !within() {
-		lock, err := AcquireLock(ctx, filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)), "settle", decisionWait)
+		lock, err := lockfile.Acquire(ctx, filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)), "settle", decisionWait)
 		if err != nil {
 			return "", err
 		}

@@ -98,7 +98,7 @@ func (tx *Tx) SettleBundle(ctx context.Context) error {
 // settleLeft settles the bundle that a process which died with the lock in its
 // hands had open. It returns the turn whose bundle was put right, or "".
 func (tx *Tx) settleLeft(ctx context.Context) (turn string, err error) {
-	if !tx.lock.inherited {
+	if !tx.lock.Inherited {
 		return "", nil
 	}
 	data, err := tx.store.readPrivate(openBundleName, maxCache)

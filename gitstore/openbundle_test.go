@@ -54,7 +54,7 @@ func TestOpenBundleIsSettled(t *testing.T) {
 			if d.read(dir+"/hook/new.txt") != "new\n" {
 				t.Error("settled although no owner of the lock died")
 			}
-			tx.lock.inherited = true
+			tx.lock.Inherited = true
 			if turn, err := tx.settleLeft(ctx); err != nil || turn != tr.Turn {
 				t.Errorf("settled %q: %v", turn, err)
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -64,7 +65,7 @@ func (s *Store) Repair(ctx context.Context, mode RepairMode, opt RepairOptions) 
 		return nil, err
 	}
 	if !opt.DryRun {
-		lock, err := AcquireLock(ctx, s.lockPath(), "repair", opt.Wait)
+		lock, err := lockfile.Acquire(ctx, s.lockPath(), "repair", opt.Wait)
 		if err != nil {
 			return nil, err
 		}

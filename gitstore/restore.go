@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -119,7 +120,7 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 	if _, err := s.PlanRestore(ctx, in); err != nil {
 		return nil, err
 	}
-	lock, err := AcquireLock(ctx, s.lockPath(), "restore", opt.Wait)
+	lock, err := lockfile.Acquire(ctx, s.lockPath(), "restore", opt.Wait)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -146,7 +147,7 @@ func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
 		return "", nil
 	}
 	if s.held == nil {
-		lock, err := AcquireLock(ctx, s.lockPath(), "completing a restore", restoreWait)
+		lock, err := lockfile.Acquire(ctx, s.lockPath(), "completing a restore", restoreWait)
 		if err != nil {
 			return "", err
 		}

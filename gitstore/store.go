@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -53,7 +54,7 @@ type Store struct {
 	prefix  string // project directory below the work tree's root, "" or ending in "/"
 	work    *workDir
 	opts    Options
-	held    *Lock // taken by Hold, nil for none
+	held    *lockfile.Lock // taken by Hold, nil for none
 
 	identity    sync.Once
 	name, email string // of whoever acts, see Identity

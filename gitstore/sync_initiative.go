@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -69,7 +70,7 @@ func (s *Store) lockSync(ctx context.Context, wait time.Duration) (unlock func()
 	if err := os.MkdirAll(filepath.Join(s.repo.CommonDir, "agentxchain"), 0o777); err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
-	lock, err := AcquireLock(ctx, filepath.Join(s.repo.CommonDir, "agentxchain", "sync.lock"), "sync", wait)
+	lock, err := lockfile.Acquire(ctx, filepath.Join(s.repo.CommonDir, "agentxchain", "sync.lock"), "sync", wait)
 	if err != nil {
 		return nil, err
 	}

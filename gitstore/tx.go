@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -20,7 +21,7 @@ import (
 type Tx struct {
 	store    *Store
 	view     *View
-	lock     *Lock
+	lock     *lockfile.Lock
 	in       *inspection
 	rec      *recorded // newest recorded operation the files are at; nil for none
 	marks    map[wire.Ledger]ledgerMark

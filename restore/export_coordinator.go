@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -30,7 +30,7 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 	}
 	defer func() { _ = root.Close() }()
 	if _, err := root.Stat(initiative.Dir); err == nil {
-		lock, err := gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(coordinatorLock)), "export",
+		lock, err := lockfile.Acquire(ctx, filepath.Join(dir, filepath.FromSlash(coordinatorLock)), "export",
 			opt.LockWait)
 		if err != nil {
 			return nil, err

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -84,7 +84,7 @@ func TestInitiativeIsReadUnderItsLock(t *testing.T) {
 	write(t, dir, coordinatorFile,
 		`{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{},"workstreams":{}}`)
 	write(t, dir, multiDir+"/state.json", `{}`)
-	lock, err := gitstore.AcquireLock(t.Context(), filepath.Join(dir, coordinatorLock), "test", 0)
+	lock, err := lockfile.Acquire(t.Context(), filepath.Join(dir, coordinatorLock), "test", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -213,11 +214,11 @@ func TestCheckoutIsRefused(t *testing.T) {
 // lockAsAnother leaves a lock of a process that lives: this one's parent.
 func lockAsAnother(t *testing.T, dir string) {
 	t.Helper()
-	lock, err := gitstore.AcquireLock(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test", 0)
+	lock, err := lockfile.Acquire(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test", 0)
 	if err != nil {
 		// The file is torn for now; it is replaced by a whole one.
 		_ = os.Remove(filepath.Join(dir, filepath.FromSlash(wire.LockPath)))
-		if lock, err = gitstore.AcquireLock(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test",
+		if lock, err = lockfile.Acquire(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test",
 			0); err != nil {
 			t.Fatal(err)
 		}

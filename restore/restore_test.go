@@ -13,8 +13,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -206,7 +206,7 @@ func TestExportRefuses(t *testing.T) {
 		t.Errorf("a governed document that is not JSON: %q", c)
 	}
 	repo.Remove(".agentxchain/schedule-state.json")
-	lock, err := gitstore.AcquireLock(context.Background(), filepath.Join(repo.Dir, wire.LockPath), "test", 0)
+	lock, err := lockfile.Acquire(context.Background(), filepath.Join(repo.Dir, wire.LockPath), "test", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

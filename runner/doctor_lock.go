@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -42,7 +42,7 @@ func (d *doctor) lock(ctx context.Context) {
 		return
 	}
 	path := filepath.Join(d.r.Store.Dir(), filepath.FromSlash(wire.LockPath))
-	l, err := gitstore.AcquireLock(ctx, path, "doctor", 0)
+	l, err := lockfile.Acquire(ctx, path, "doctor", 0)
 	var held *git.LockedError
 	switch {
 	case errors.As(err, &held):

@@ -6,7 +6,7 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 )
 
 // serveLock names the process that hands out leases of this work tree.
@@ -19,7 +19,7 @@ func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
 	if err := r.Store.MakeDir(filepath.ToSlash(filepath.Dir(serveLock))); err != nil {
 		return nil, err
 	}
-	l, err := gitstore.AcquireLock(ctx, filepath.Join(r.Store.Dir(), filepath.FromSlash(serveLock)), "monarchic serve", 0)
+	l, err := lockfile.Acquire(ctx, filepath.Join(r.Store.Dir(), filepath.FromSlash(serveLock)), "monarchic serve", 0)
 	if err != nil {
 		return nil, err
 	}

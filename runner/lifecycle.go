@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -71,7 +72,7 @@ func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
 	if err := r.Store.MakeDir(filepath.ToSlash(filepath.Dir(loopLock))); err != nil {
 		return nil, err
 	}
-	l, err := gitstore.AcquireLock(ctx, filepath.Join(r.Store.Dir(), filepath.FromSlash(loopLock)), "run", 0)
+	l, err := lockfile.Acquire(ctx, filepath.Join(r.Store.Dir(), filepath.FromSlash(loopLock)), "run", 0)
 	if err != nil {
 		return nil, err
 	}

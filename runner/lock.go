@@ -5,13 +5,13 @@ package runner
 import (
 	"context"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 )
 
 // Held is the acceptance lock while a caller holds it.
 type Held struct {
 	Outcome
-	lock *gitstore.Lock
+	lock *lockfile.Lock
 }
 
 // Lost is closed when the lock has become another owner's: another implementation

@@ -17,6 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -33,13 +34,13 @@ const CodeNoBase = "no_committed_project"
 const CodeRuntimeManual = "runtime_not_automatic"
 
 // AcceptLock is an exclusive lock file with an owner that others can name.
-type AcceptLock = gitstore.Lock
+type AcceptLock = lockfile.Lock
 
 // LockFile takes a lock file of the repository for as long as this process lives or
 // until it is released: one process at a time does what it stands for. A live owner is
 // the error locked, which names it; a dead one is taken over.
 func LockFile(ctx context.Context, path, purpose string) (*AcceptLock, error) {
-	return gitstore.AcquireLock(ctx, path, purpose, 0)
+	return lockfile.Acquire(ctx, path, purpose, 0)
 }
 
 // RunIDOf is the id of the run that StartRun begins with a seed of 32 hex digits.

@@ -1,7 +1,7 @@
 // Tests of the acceptance lock: judgement, takeover, mutual exclusion between
 // real processes, some of them killed.
 
-package gitstore
+package lockfile
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func lockPath(t testing.TB) string {
 
 func acquire(t testing.TB, path string) *Lock {
 	t.Helper()
-	l, err := AcquireLock(context.Background(), path, "accept", 0)
+	l, err := Acquire(context.Background(), path, "accept", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestLockHeldNamesItsOwner(t *testing.T) {
 	path := lockPath(t)
 	l := acquire(t, path)
 	defer func() { _ = l.Release() }()
-	_, err := AcquireLock(context.Background(), path, "reject", 30*time.Millisecond)
+	_, err := Acquire(context.Background(), path, "reject", 30*time.Millisecond)
 	var held *git.LockedError
 	if git.CodeOf(err) != git.CodeLocked || !errors.As(err, &held) {
 		t.Fatal(err)
@@ -89,11 +89,11 @@ func TestLockHeldNamesItsOwner(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("enough")
 	time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
-	if _, err := AcquireLock(ctx, path, "reject", time.Hour); !errors.Is(err, why) {
+	if _, err := Acquire(ctx, path, "reject", time.Hour); !errors.Is(err, why) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(10*time.Millisecond, func() { _ = l.Release() })
-	next, err := AcquireLock(context.Background(), path, "reject", time.Minute)
+	next, err := Acquire(context.Background(), path, "reject", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestLockJudgement(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		l, err := AcquireLock(context.Background(), path, "x", 0)
+		l, err := Acquire(context.Background(), path, "x", 0)
 		if held := git.CodeOf(err) == git.CodeLocked; held != c.held {
 			t.Errorf("%s: held %v, %v", name, held, err)
 		}
@@ -196,11 +196,11 @@ func TestZombieDoesNotHold(t *testing.T) {
 	if err := os.WriteFile(path, o.Encode(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := AcquireLock(context.Background(), path, "x", 0); git.CodeOf(err) != git.CodeLocked {
+	if _, err := Acquire(context.Background(), path, "x", 0); git.CodeOf(err) != git.CodeLocked {
 		t.Fatal(err)
 	}
 	_ = cmd.Process.Kill()
-	l, err := AcquireLock(context.Background(), path, "x", time.Minute) // not waited for yet
+	l, err := Acquire(context.Background(), path, "x", time.Minute) // not waited for yet
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,14 +244,14 @@ func TestLockUnusableDirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := AcquireLock(context.Background(), filepath.Join(file, "x.lock"), "x", 0); err == nil {
+	if _, err := Acquire(context.Background(), filepath.Join(file, "x.lock"), "x", 0); err == nil {
 		t.Fatal("no error")
 	}
 	path := lockPath(t)
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := AcquireLock(context.Background(), path, "x", 0); git.CodeOf(err) != git.CodeLocked {
+	if _, err := Acquire(context.Background(), path, "x", 0); git.CodeOf(err) != git.CodeLocked {
 		t.Fatal(err)
 	}
 }
@@ -280,7 +280,7 @@ func TestGuardByFile(t *testing.T) {
 // and out. Going in, it checks that whoever went in last came out, or is dead.
 func lockChild(path, log string, rounds int) error {
 	for range rounds {
-		l, err := AcquireLock(context.Background(), path, "test", time.Minute)
+		l, err := Acquire(context.Background(), path, "test", time.Minute)
 		if err != nil {
 			return err
 		}
@@ -417,7 +417,7 @@ func FuzzReadLock(f *testing.F) {
 func BenchmarkLock(b *testing.B) {
 	path := lockPath(b)
 	for b.Loop() {
-		l, err := AcquireLock(context.Background(), path, "x", 0)
+		l, err := Acquire(context.Background(), path, "x", 0)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,6 @@
-// The acceptance lock: one owner, named, that dies with its process.
+// Taking, renewing and releasing a lock.
 
-package gitstore
+package lockfile
 
 import (
 	"context"
@@ -18,19 +18,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-const (
-	// lockHeartbeat is how often a held lock renews acquired_at. The reference
-	// implementation takes over any lock older than git.lockMaxAge, even of a live
-	// process (docs/spec/lifecycle.md#accepting-a-turn), so a long operation must keep its lock young.
-	lockHeartbeat = 10 * time.Second
-)
+// heartbeat is how often a held lock renews acquired_at. The reference
+// implementation takes over any lock older than git.lockMaxAge, even of a live
+// process (docs/spec/lifecycle.md#accepting-a-turn), so a long operation must keep its lock young.
+const heartbeat = 10 * time.Second
 
 // Lock is a held lock. Release it exactly once; later calls do nothing.
 type Lock struct {
 	path  string
 	owner git.LockOwner
 
-	inherited bool // taken from an owner that died with it
+	// Inherited says that the lock was taken from an owner that died with it.
+	Inherited bool
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -39,7 +38,7 @@ type Lock struct {
 	loss sync.Once
 }
 
-// AcquireLock takes the lock file at path, whose directory it creates, for
+// Acquire takes the lock file at path, whose directory it creates, for
 // purpose (a word shown to whoever waits). It tries for at most wait; zero
 // tries once. The error has the code locked and wraps a *git.LockedError naming the
 // owner; when ctx ends first it wraps ctx's cause.
@@ -48,7 +47,7 @@ type Lock struct {
 // keys of ours. An owner of our kind holds it as long as the same process
 // lives; one without our keys, or on another machine, as the reference does:
 // alive and younger than 30 s.
-func AcquireLock(ctx context.Context, path, purpose string, wait time.Duration) (*Lock, error) {
+func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, git.Errorf(git.CodeLocked, err, "the lock %s cannot be made", path)
 	}
@@ -130,7 +129,7 @@ func (l *Lock) try() (holder *git.LockedError, err error) {
 		if h, err := takeAway(l.path, found, l.owner.Token); err != nil || h != nil {
 			return h, err
 		}
-		l.inherited = true
+		l.Inherited = true
 	}
 	return &git.LockedError{Purpose: "changing hands"}, nil
 }
@@ -195,7 +194,7 @@ func (l *Lock) Release() error {
 
 // beat renews acquired_at while the lock is held.
 func (l *Lock) beat() {
-	t := time.NewTicker(lockHeartbeat)
+	t := time.NewTicker(heartbeat)
 	defer t.Stop()
 	for {
 		select {

@@ -1,6 +1,6 @@
 // The guard as a file, for systems and file systems without directory locks.
 
-package gitstore
+package lockfile
 
 import (
 	"errors"

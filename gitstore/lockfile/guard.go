@@ -1,6 +1,6 @@
 // The guard around looking at and changing a lock file: the lock of its directory.
 
-package gitstore
+package lockfile
 
 import (
 	"errors"
