@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -90,7 +90,7 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 	j := &judge{
 		ctx:    ctx,
 		repo:   repo,
-		past:   gitstore.NewPast(ctx, repo),
+		past:   record.NewPast(ctx, repo),
 		byPath: make(map[string][]*work),
 		shas:   make(map[git.OID]string),
 		used:   make(map[useKey]bool),

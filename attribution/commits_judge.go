@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // judge is the work on one range.
@@ -20,7 +21,7 @@ type judge struct {
 	ctx      context.Context
 	repo     *git.Repository
 	asked    string // the range as it was asked about
-	past     *gitstore.Past
+	past     *record.Past
 	book     *book
 	cut      map[git.OID]bool // where a shallow clone ends
 	byPath   map[string][]*work

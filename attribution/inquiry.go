@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // maxWorkFile bounds the working file, in bytes.
@@ -23,7 +23,7 @@ const maxWorkFile = 256 << 20
 type inquiry struct {
 	ctx     context.Context
 	repo    *git.Repository
-	past    *gitstore.Past
+	past    *record.Past
 	query   *Query
 	book    *book
 	shallow map[git.OID]bool
@@ -66,7 +66,7 @@ func Lines(ctx context.Context, repo *git.Repository, query Query) (*Report, err
 	q := &inquiry{
 		ctx:     ctx,
 		repo:    repo,
-		past:    gitstore.NewPast(ctx, repo),
+		past:    record.NewPast(ctx, repo),
 		query:   &query,
 		shallow: repo.ShallowCommits(),
 		names:   map[string]bool{query.Path: true},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -166,7 +167,7 @@ func (r *childReader) read(id, path string) (out childRead) {
 	}
 	known := r.known(path, its.Run)
 	if its.Op == "" && known != "" {
-		out.problem(gitstore.CodeChainBroken, "run %s was recorded, and its ref is gone", its.Run)
+		out.problem(record.CodeChainBroken, "run %s was recorded, and its ref is gone", its.Run)
 		return out
 	}
 	if its.State == nil {

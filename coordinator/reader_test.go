@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -150,7 +151,7 @@ func TestReadChildrenWithoutARecord(t *testing.T) {
 	}
 	// What was recorded once cannot become a mere claim.
 	got, problems = readAll(t, dir, ReadOptions{Acceptances: true, Cache: cache})
-	if codes := about(problems, "api"); len(codes) != 1 || codes[0] != gitstore.CodeChainBroken ||
+	if codes := about(problems, "api"); len(codes) != 1 || codes[0] != record.CodeChainBroken ||
 		got["api"].State != nil || got["api"].Accepted(turn) != nil {
 		t.Fatalf("%v %+v", problems, got["api"])
 	}
@@ -211,14 +212,14 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 		code  string
 		lost  bool // the repository cannot be believed at all
 	}{
-		"in another role": {told("role", "dev"), gitstore.CodeLedgerTampered, false},
+		"in another role": {told("role", "dev"), record.CodeLedgerTampered, false},
 		"with decisions that no turn made": {told("decisions",
-			[]any{ojson.NewObject("id", "DEC-101")}), gitstore.CodeLedgerTampered, false},
+			[]any{ojson.NewObject("id", "DEC-101")}), record.CodeLedgerTampered, false},
 		"a row": {claim, CodeForged, false},
 		"a row and a state": {func(t *testing.T, dir, turn string) {
 			claim(t, dir, turn)
 			edit(t, dir, func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })
-		}, gitstore.CodeLedgerTampered, false},
+		}, record.CodeLedgerTampered, false},
 		"a record": {func(t *testing.T, dir, turn string) {
 			git := func(stdin string, args ...string) string {
 				cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -51,7 +52,7 @@ func (s *Store) acts(ctx context.Context, runID string, ops []OpInfo) (*Acts, er
 		Chain: make(map[string]protocol.ChainOp, len(ops)),
 	}
 	r := &actReader{replayer: &replayer{r: s.reader(ctx)}}
-	r.r.recent = git.NewRecentBlobs()
+	r.r.RememberBlobs()
 	for i, op := range ops {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -78,8 +79,8 @@ func (s *Store) acts(ctx context.Context, runID string, ops []OpInfo) (*Acts, er
 		if a != nil {
 			out.Acts = append(out.Acts, a)
 		}
-		r.r.forget(r.r.rightEdge(op.Tree))
-		r.r.recent.Next()
+		r.r.KeepRightEdge(op.Tree)
+		r.r.NextOperation()
 	}
 	return out, nil
 }
@@ -101,7 +102,7 @@ func (r *actReader) begin(i int, op OpInfo) error {
 	default:
 		return nil
 	}
-	data, _, err := r.r.file(op.Tree, treeState)
+	data, _, err := r.r.File(op.Tree, record.FileState)
 	if err != nil {
 		return err
 	}
@@ -118,12 +119,12 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 	a := &protocol.Act{Op: string(op.Op)}
 	// Ledgers outlive runs: what a run's first operation finds there is not its own.
 	if before != "" {
-		diff, err := r.r.diffLedger(before, op.Tree, wire.LedgerDecisions)
+		diff, err := r.r.DiffLedger(before, op.Tree, wire.LedgerDecisions)
 		if err != nil {
 			return nil, err
 		}
-		if diff.kind == diffExtended || diff.kind == diffAmended {
-			for row := range rowsOf(diff.appended) {
+		if diff.Kind == record.Extended || diff.Kind == record.Amended {
+			for row := range record.RowsOf(diff.Appended) {
 				a.Rows = append(a.Rows, row.Row)
 			}
 		}
@@ -134,22 +135,22 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 	}) {
 		return nil, nil
 	}
-	root, err := r.r.entries(op.Tree)
+	root, err := r.r.Entries(op.Tree)
 	if err != nil {
 		return nil, err
 	}
-	doc, ok, err := r.r.file(op.Tree, treeRecord)
+	doc, ok, err := r.r.File(op.Tree, record.FileRecord)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, malformed(op.Tree, "there is no %s", treeRecord)
+		return nil, record.Malformed(op.Tree, "there is no %s", record.FileRecord)
 	}
 	var evidence func(digest string) ([]byte, error)
 	consents := !byRules && op.Name != protocol.OpExternal
 	if consents {
 		evidence = func(digest string) ([]byte, error) {
-			data, found, err := r.r.file(op.Tree, treeEvidence+"/"+digest)
+			data, found, err := r.r.File(op.Tree, record.DirEvidence+"/"+digest)
 			if err == nil && !found {
 				err = fmt.Errorf("it is not recorded")
 			}
@@ -174,13 +175,13 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 
 // claims are those of an operation by another tool.
 func (r *actReader) claims(a *protocol.Act, op OpInfo, before git.OID, after *run.State) ([]protocol.Claim, error) {
-	out, err := r.r.rulesClaim(a.Record, before, op.Tree)
+	out, err := rulesClaim(r.r, a.Record, before, op.Tree)
 	if err != nil {
 		return nil, err
 	}
 	var was *run.State
 	if before != "" {
-		data, _, err := r.r.file(before, treeState)
+		data, _, err := r.r.File(before, record.FileState)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -271,7 +272,7 @@ func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 			return nil
 		default:
 			r.State = RunDiverged
-			b, err := c.q.reader(ctx).commit(r.Base)
+			b, err := c.q.reader(ctx).Commit(r.Base)
 			if err != nil {
 				return err
 			}
@@ -290,13 +291,13 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 			if code == "" {
 				code = CodeUnproven
 			}
-			r.damage(code, oneLine(err.Error()))
+			r.damage(code, text.OneLine(err.Error()))
 			err = nil
 		}
 		return err
 	}
 	if id, err := projectAt(ctx, c.q.repo, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
-		r.damage(CodeForeignRun, "the run there belongs to project "+oneLine(id)+", this is "+oneLine(c.mine))
+		r.damage(CodeForeignRun, "the run there belongs to project "+text.OneLine(id)+", this is "+text.OneLine(c.mine))
 		return nil
 	}
 	v, err := c.q.Verify(ctx, r.Run, r.There)
@@ -304,10 +305,10 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		r.damage(CodeUnproven, oneLine(err.Error()))
+		r.damage(CodeUnproven, text.OneLine(err.Error()))
 	case !v.Sound():
 		f := v.Findings[0]
-		r.damage(CodeUnproven, "operation "+f.Op.Short()+" there is not believed: "+oneLine(f.Message))
+		r.damage(CodeUnproven, "operation "+f.Op.Short()+" there is not believed: "+text.OneLine(f.Message))
 	}
 	return nil
 }
@@ -492,7 +493,7 @@ func (s *Store) AgainstKind(ctx context.Context, name, file string) (string, err
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return "", git.Errorf(wire.CodeNotFound, nil, "%q is neither a remote of this repository nor a file that can be read", oneLine(name)).
+		return "", git.Errorf(wire.CodeNotFound, nil, "%q is neither a remote of this repository nor a file that can be read", text.OneLine(name)).
 			WithHint("git remote -v lists the remotes")
 	}
 	defer func() { _ = f.Close() }()

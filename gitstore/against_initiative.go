@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
@@ -38,7 +39,7 @@ func (s *Store) AgainstInitiatives(ctx context.Context, remote, name, project st
 		return nil, err
 	}
 	if name != "" && c.here[name] == "" && c.there[name] == "" && c.seen[name] == "" {
-		return nil, git.Errorf(CodeNoInitiative, nil, "initiative %s is neither here nor on %s", oneLine(name), f.remote)
+		return nil, git.Errorf(CodeNoInitiative, nil, "initiative %s is neither here nor on %s", text.OneLine(name), f.remote)
 	}
 	return c.out, c.all(ctx, name, c.here, c.there, c.seen)
 }
@@ -86,12 +87,12 @@ func (s *Store) InitiativeChain(ctx context.Context, name string) ([]InitiativeC
 	r := s.reader(ctx)
 	for i, op := range ops {
 		out[i].OpInfo = op
-		c, err := r.commit(op.Op)
+		c, err := r.Commit(op.Op)
 		if err != nil {
 			return nil, err
 		}
 		for file, id := range map[string]*git.OID{initiative.StatePath: &out[i].State, initiative.HistoryPath: &out[i].History} {
-			e, _, err := r.lookup(c.Tree, file)
+			e, _, err := r.Lookup(c.Tree, file)
 			if err != nil {
 				return nil, err
 			}

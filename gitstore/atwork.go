@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -67,7 +68,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	data, err := rec.r.blob(oid)
+	data, err := rec.r.Blob(oid)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 }
 
 func touched(turn string, files ...string) error {
-	return git.Errorf(CodeStateTampered, nil, "%s changed while the agent of turn %s was at work, and not by git agentxchain", strings.Join(files, ", "), turn).WithHint("%s", repairHint)
+	return git.Errorf(record.CodeStateTampered, nil, "%s changed while the agent of turn %s was at work, and not by git agentxchain", strings.Join(files, ", "), turn).WithHint("%s", record.RepairHint)
 }
 
 // touched names the files of the record that differ from what was recorded last: the
@@ -105,7 +106,7 @@ func (in *inspection) touched() []string {
 		return nil
 	}
 	for _, l := range wire.Ledgers() {
-		if diff := in.diffs[l]; diff != nil && diff.kind != diffSame {
+		if diff := in.diffs[l]; diff != nil && diff.Kind != record.Same {
 			names = append(names, l.Path())
 		}
 	}
@@ -165,7 +166,7 @@ func (s *Store) untouched(ctx context.Context) (bool, error) {
 		code = refusal.Code
 	}
 	switch code {
-	case CodeLedgerTampered, CodeStateTampered, git.CodeUnreadable, wire.CodeInvalidState, wire.CodeInvalidJSON:
+	case record.CodeLedgerTampered, record.CodeStateTampered, git.CodeUnreadable, wire.CodeInvalidState, wire.CodeInvalidJSON:
 		return false, nil
 	}
 	return false, err

@@ -5,6 +5,7 @@ package gitstore
 import (
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
@@ -13,10 +14,10 @@ import (
 // accepted, looking back through at most limit operations; nil when it is not found
 // there, as when another tool accepted it.
 func (x *RunRecord) TurnBefore(turn string, limit int) (*run.Turn, error) {
-	name := trailerOp + ": " + (*protocol.AcceptTurn)(nil).Name() + "\n"
-	id := trailerTurn + ": " + turn + "\n"
+	name := record.TrailerOp + ": " + (*protocol.AcceptTurn)(nil).Name() + "\n"
+	id := record.TrailerTurn + ": " + turn + "\n"
 	for op := x.Op; limit > 0; limit-- {
-		c, err := x.rec.r.commit(op)
+		c, err := x.rec.r.Commit(op)
 		if err != nil {
 			return nil, err
 		}

@@ -7,9 +7,9 @@ import (
 	"context"
 	"io"
 	"path"
-	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -22,64 +22,40 @@ const (
 	maxCapturedBytes = 64 << 20
 )
 
-// safeBundleName reports whether s, slash separated, can be a file of a bundle.
-func safeBundleName(s string) bool {
-	if len(s) > 1024 {
-		return false
-	}
-	for part := range strings.SplitSeq(s, "/") {
-		if !safeName(part) {
-			return false
-		}
-	}
-	return true
-}
-
 // bundleFilesAt lists the files of a turn's recorded bundle by their path below
 // the bundle directory.
 func (rec *recorded) bundleFilesAt(turn string) (map[string]git.OID, error) {
-	e, ok, err := rec.r.lookup(rec.root, treeBundles+"/"+turn)
+	e, ok, err := rec.r.Lookup(rec.root, record.DirBundles+"/"+turn)
 	if err != nil || !ok || !e.IsTree() {
 		return nil, err
 	}
-	return rec.r.bundleFiles(e.OID)
+	return rec.r.BundleFiles(e.OID)
 }
 
 // RecordedSeal returns the MANIFEST.json of a turn's bundle as operation op of run
 // recorded it; false when the operation has no bundle of that turn.
 func (s *Store) RecordedSeal(ctx context.Context, run string, op git.OID, turn string) ([]byte, bool, error) {
-	if !safeName(turn) {
+	if !record.SafeName(turn) {
 		return nil, false, nil
 	}
 	rec, err := s.recordedAt(s.reader(ctx), run, op)
 	if err != nil {
 		return nil, false, err
 	}
-	return rec.r.file(rec.root, treeBundles+"/"+turn+"/"+bundleSeal)
-}
-
-func (r *treeReader) bundleFiles(tree git.OID) (map[string]git.OID, error) {
-	out := make(map[string]git.OID)
-	err := r.walkFiles(tree, ".", func(name string, oid git.OID) error {
-		if safeBundleName(name) {
-			out[name] = oid
-		}
-		return nil
-	})
-	return out, err
+	return rec.r.File(rec.root, record.DirBundles+"/"+turn+"/"+record.BundleSeal)
 }
 
 // supplements notes the recorded files of a turn's bundle that only its record
 // names: what hooks and the coordinator added to it (docs/bundles.md).
 func (p *workPlan) supplements(rec *recorded, turn string) error {
-	if rec == nil || !safeName(turn) {
+	if rec == nil || !record.SafeName(turn) {
 		return nil
 	}
 	files, err := rec.bundleFilesAt(turn)
 	if err != nil {
 		return err
 	}
-	for _, name := range bundleFiles() {
+	for _, name := range record.BundleFiles() {
 		delete(files, name)
 	}
 	if len(files) == 0 {
@@ -94,7 +70,7 @@ func (p *workPlan) supplements(rec *recorded, turn string) error {
 	for name, oid := range files {
 		p.added[turn][name] = oid
 	}
-	p.format = rec.r.format
+	p.format = rec.r.Format
 	return nil
 }
 
@@ -130,7 +106,7 @@ func sealedNames(seal []byte) []string {
 	}
 	var out []string
 	for _, f := range doc.Objects("files") {
-		if name := f.String("path"); safeBundleName(name) && len(out) < maxCapturedFiles {
+		if name := f.String("path"); record.SafeBundleName(name) && len(out) < maxCapturedFiles {
 			out = append(out, name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -25,7 +26,7 @@ import (
 type chaining struct {
 	d    *driver
 	cfg  *config.Config
-	r    *treeReader
+	r    *record.Reader
 	seen map[git.OID][]byte // blobs that are not written yet
 
 	n       int
@@ -33,7 +34,7 @@ type chaining struct {
 	session []byte
 	index   *run.Index
 	at      *recorded // the newest operation
-	marks   map[wire.Ledger]ledgerMark
+	marks   map[wire.Ledger]record.LedgerMark
 
 	queued []git.Object
 	tips   []git.RefUpdate
@@ -53,7 +54,7 @@ func (d *driver) chained(n int) []git.RefUpdate {
 		r:     d.store.reader(context.Background()),
 		seen:  make(map[git.OID][]byte),
 		state: protocol.FreshState(cfg, "").Encode(),
-		marks: make(map[wire.Ledger]ledgerMark),
+		marks: make(map[wire.Ledger]record.LedgerMark),
 	}
 	for i := range n {
 		c.begin(i > 0)
@@ -123,19 +124,19 @@ func (c *chaining) op(op protocol.Operation) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	d := &derivation{marks: c.marks, tail: func(_ wire.Ledger, oid git.OID) []byte { return c.seen[oid] }}
+	d := &record.Derivation{Marks: c.marks, Tail: func(_ wire.Ledger, oid git.OID) []byte { return c.seen[oid] }}
 	if c.at != nil {
-		d.root = c.at.root
+		d.Root = c.at.root
 	}
 	var err error
-	if d.edit, err = c.r.edit(d.root); err != nil {
+	if d.Edit, err = c.r.Edit(d.Root); err != nil {
 		t.Fatal(err)
 	}
 	if c.at == nil {
 		c.past(d)
 	}
 	if _, ok := op.(*protocol.InitRun); ok {
-		if err := d.edit.remove(docTreePath(wire.DocSession)); err != nil {
+		if err := d.Edit.Remove(record.DocumentFile(wire.DocSession)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,35 +148,35 @@ func (c *chaining) op(op protocol.Operation) {
 	case c.at != nil:
 		plan.previous = c.at.op
 	}
-	if err := d.apply(tr, plan.state); err != nil {
+	if err := d.Apply(tr, plan.state); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.edit.put(treeConfig, []byte(testConfig)); err != nil {
+	if err := d.Edit.Put(record.FileConfig, []byte(testConfig)); err != nil {
 		t.Fatal(err)
 	}
-	at, _, err := c.d.store.buildCommit(d.edit, plan)
+	at, _, err := c.d.store.buildCommit(d.Edit, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range d.edit.objects {
+	for _, o := range d.Edit.Objects {
 		if o.Kind == git.KindBlob {
 			c.seen[o.OID] = o.Data
 		}
 	}
-	c.queued = append(c.queued, d.edit.objects...)
-	c.at, c.state, c.index, c.marks = at, plan.state, tr.Index, d.marks
+	c.queued = append(c.queued, d.Edit.Objects...)
+	c.at, c.state, c.index, c.marks = at, plan.state, tr.Index, d.Marks
 	if data, ok := tr.Documents[wire.DocSession]; ok {
 		c.session = data
 	}
-	c.r.forget(c.r.rightEdge(at.root))
+	c.r.KeepRightEdge(at.root)
 }
 
 // past is what other tools had put into the ledgers before the first run.
-func (c *chaining) past(d *derivation) {
+func (c *chaining) past(d *record.Derivation) {
 	row := []byte(`{"event_type":"note","text":"` + strings.Repeat("x", 1000) + "\"}\n")
 	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents} {
 		rows := &protocol.Transition{Appends: []ledger.Append{{Ledger: l, Data: bytes.Repeat(row, 100)}}}
-		if err := d.ledger(rows, l); err != nil {
+		if err := d.Ledger(rows, l); err != nil {
 			c.d.t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -96,7 +97,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 		}
 		plan.note = tx.enteringNote(run)
 	}
-	done, err := s.commitTree(ctx, d.edit, plan)
+	done, err := s.commitTree(ctx, d.Edit, plan)
 	if done == nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	if ch.Record.Name == protocol.OpConfirm {
 		tx.open = nil
 	}
-	done.marks, done.index = d.marks, d.index
+	done.marks, done.index = d.Marks, d.Index
 	out := &Committed{Op: done.op, Run: run}
 	if err != nil {
 		tx.broken = true
@@ -207,7 +208,7 @@ func (s *Store) unmoved(tx *Tx) error {
 // somebody else's: one that is there already must be one a run recorded.
 func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	for _, f := range ch.Transition.Files {
-		if !safeFilePath(f.Path) {
+		if !record.SafeFile(f.Path) {
 			return git.Errorf(wire.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
 		}
 		data, _, ok, err := s.work.read(f.Path, maxDocument)
@@ -221,7 +222,7 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	}
 	for turn, files := range ch.Bundles {
 		for name := range files {
-			if !safeName(turn) || !safeBundleName(name) {
+			if !record.SafeName(turn) || !record.SafeBundleName(name) {
 				return git.Errorf(wire.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
 			}
 		}
@@ -231,17 +232,17 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 
 // sharedFile reports a file that other tools rewrite by rights: those of intents. What it
 // held is in the operation's evidence, or in the state.
-func sharedFile(name string) bool { return strings.HasPrefix(name, projectDir+"/intake/") }
+func sharedFile(name string) bool { return strings.HasPrefix(name, record.ProjectDir+"/intake/") }
 
 // keeps reports whether data was recorded as the file at path.
 func (rec *recorded) keeps(name string, data []byte) bool {
-	oid := git.HashObject(rec.r.format, git.KindBlob, data)
-	groups, err := rec.r.slots(rec.root, treeFiles, true)
+	oid := rec.r.BlobID(data)
+	groups, err := rec.r.Slots(rec.root, record.DirFiles, true)
 	if err != nil {
 		return false
 	}
 	for _, g := range groups {
-		e, ok, err := rec.r.lookup(g, strings.TrimPrefix(name, projectDir+"/"))
+		e, ok, err := rec.r.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
 		if err == nil && ok && e.OID == oid {
 			return true
 		}
@@ -250,7 +251,7 @@ func (rec *recorded) keeps(name string, data []byte) bool {
 }
 
 // planWork turns what was derived into writes to the working files.
-func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[string][]byte) (*workPlan, error) {
+func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence map[string][]byte) (*workPlan, error) {
 	t := ch.Transition
 	plan := &workPlan{docs: map[wire.Document][]byte{wire.DocState: state}, bundles: ch.Bundles, files: t.Files, drops: t.DropTurns, unstage: t.Unstage}
 	// A staged result goes only when its bytes are kept by this very operation.
@@ -272,14 +273,14 @@ func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[stri
 		}
 	}
 	for doc, data := range t.Documents {
-		if doc != wire.DocState && docTreePath(doc) != "" {
+		if doc != wire.DocState && record.DocumentFile(doc) != "" {
 			plan.docs[doc] = data
 		}
 	}
-	for _, c := range d.changes {
-		w := ledgerWrite{ledger: c.ledger, offset: c.offset, data: c.data}
-		if len(c.amends) > 0 {
-			end, ok, err := tx.store.amendTail(c.ledger, c.offset, c.amends, c.data)
+	for _, c := range d.Changes {
+		w := ledgerWrite{ledger: c.Ledger, offset: c.Offset, data: c.Data}
+		if len(c.Amends) > 0 {
+			end, ok, err := tx.store.amendTail(c.Ledger, c.Offset, c.Amends, c.Data)
 			if err != nil {
 				return nil, err
 			}
@@ -287,15 +288,15 @@ func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[stri
 				plan.ledgers = append(plan.ledgers, end)
 				continue
 			}
-			full, _, _, err := tx.store.work.read(c.ledger.Path(), maxLedger)
+			full, _, _, err := tx.store.work.read(c.Ledger.Path(), maxLedger)
 			if err != nil {
-				return nil, unreadable(c.ledger.Path(), err)
+				return nil, unreadable(c.Ledger.Path(), err)
 			}
-			amended, ok := amendWorking(full, c.amends)
+			amended, ok := record.AmendWorking(full, c.Amends)
 			if !ok {
-				return nil, tampered(c.ledger, 0, "the line to amend is not in the working file")
+				return nil, record.Tampered(c.Ledger, 0, "the line to amend is not in the working file")
 			}
-			w.replace, w.data = true, append(amended, c.data...)
+			w.replace, w.data = true, append(amended, c.Data...)
 		}
 		plan.ledgers = append(plan.ledgers, w)
 	}
@@ -303,8 +304,8 @@ func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[stri
 }
 
 // derive computes the operation's tree.
-func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (*derivation, error) {
-	d := &derivation{marks: make(map[wire.Ledger]ledgerMark), tail: func(l wire.Ledger, oid git.OID) []byte {
+func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (*record.Derivation, error) {
+	d := &record.Derivation{Marks: make(map[wire.Ledger]record.LedgerMark), Tail: func(l wire.Ledger, oid git.OID) []byte {
 		// The end of the working file is the last segment, unless it was tampered
 		// with: the hash decides.
 		m := tx.marks[l]
@@ -316,34 +317,34 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 	}}
 	var err error
 	if tx.rec != nil {
-		d.root = tx.rec.root
-		if d.edit, err = tx.rec.r.edit(tx.rec.root); err != nil {
+		d.Root = tx.rec.root
+		if d.Edit, err = tx.rec.r.Edit(tx.rec.root); err != nil {
 			return nil, err
 		}
 		for l, m := range tx.marks {
-			d.marks[l] = m
+			d.Marks[l] = m
 		}
 		if tx.rec.run != run {
 			// Bundles are of the run before.
-			if err := d.edit.remove(treeBundles); err != nil {
+			if err := d.Edit.Remove(record.DirBundles); err != nil {
 				return nil, err
 			}
 		}
-	} else if d.edit, d.marks, err = tx.store.editFromFiles(tx.store.reader(ctx), tx.in); err != nil {
+	} else if d.Edit, d.Marks, err = tx.store.editFromFiles(tx.store.reader(ctx), tx.in); err != nil {
 		return nil, err
 	}
-	if err := d.apply(ch.Transition, state); err != nil {
+	if err := d.Apply(ch.Transition, state); err != nil {
 		return nil, err
 	}
-	if err := d.edit.put(treeConfig, tx.in.rules()); err != nil {
+	if err := d.Edit.Put(record.FileConfig, tx.in.rules()); err != nil {
 		return nil, err
 	}
 	for turn, files := range ch.Bundles {
-		if err := d.edit.remove(treeBundles + "/" + turn); err != nil {
+		if err := d.Edit.Remove(record.DirBundles + "/" + turn); err != nil {
 			return nil, err
 		}
 		for name, data := range files {
-			if err := d.edit.put(treeBundles+"/"+turn+"/"+name, data); err != nil {
+			if err := d.Edit.Put(record.DirBundles+"/"+turn+"/"+name, data); err != nil {
 				return nil, err
 			}
 		}
@@ -374,12 +375,12 @@ type commitPlan struct {
 // commitTree writes the objects and moves the run's ref. Without a result nothing was
 // changed. With one the operation is recorded, and an error, of code
 // working_files_behind, says what is left for the next command.
-func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*recorded, error) {
+func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan) (*recorded, error) {
 	done, ref, err := s.buildCommit(edit, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.objects.Write(ctx, edit.objects); err != nil {
+	if err := s.objects.Write(ctx, edit.Objects); err != nil {
 		return nil, err
 	}
 	faults.Point("commit.after-objects")
@@ -443,39 +444,39 @@ func (s *Store) finishMoves(ctx context.Context, updates []git.RefUpdate) error 
 
 // buildCommit finishes the tree and queues the commit: what is recorded once the
 // objects are written and the ref is moved.
-func (s *Store) buildCommit(edit *treeEdit, p commitPlan) (*recorded, git.RefUpdate, error) {
+func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*recorded, git.RefUpdate, error) {
 	if p.doc == nil {
 		p.doc, p.evidence = p.record.Encode()
 	}
-	if err := edit.remove(treeEvidence); err != nil {
+	if err := edit.Remove(record.DirEvidence); err != nil {
 		return nil, git.RefUpdate{}, err
 	}
 	for digest, data := range p.evidence {
-		if err := edit.put(treeEvidence+"/"+digest, data); err != nil {
+		if err := edit.Put(record.DirEvidence+"/"+digest, data); err != nil {
 			return nil, git.RefUpdate{}, err
 		}
 	}
-	if err := edit.put(treeRecord, p.doc); err != nil {
+	if err := edit.Put(record.FileRecord, p.doc); err != nil {
 		return nil, git.RefUpdate{}, err
 	}
-	root := edit.finish()
-	sig := signatureOf(&p.record.Env)
+	root := edit.Finish()
+	sig := record.Signature(&p.record.Env)
 	c := &git.Commit{Tree: root, Author: sig, Committer: sig}
 	ref := git.RefUpdate{Name: git.RunRefPrefix + p.run}
 	if p.parent != nil {
 		c.Parents, ref.Old = []git.OID{p.parent.op}, p.parent.op
 	}
-	c.Message = message(cmp.Or(p.subject, p.record.Name), trailerRun, p.run, trailerOp, p.record.Name, trailerTurn, p.turn, trailerRole, p.role,
-		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerUnstaged, strings.Join(p.unstage, " "), trailerPrevious, string(p.previous), trailerOrigin, string(p.origin))
+	c.Message = record.Message(cmp.Or(p.subject, p.record.Name), record.TrailerRun, p.run, record.TrailerOp, p.record.Name, record.TrailerTurn, p.turn, record.TrailerRole, p.role,
+		record.TrailerState, record.StateDigest(p.state), record.TrailerHead, p.record.Env.Git.Head, record.TrailerDropped, strings.Join(p.drops, " "), record.TrailerUnstaged, strings.Join(p.unstage, " "), record.TrailerPrevious, string(p.previous), record.TrailerOrigin, string(p.origin))
 	data, err := git.EncodeCommit(s.repo.ObjectFormat, c)
 	if err != nil {
 		return nil, git.RefUpdate{}, git.Errorf(git.CodeObjectInvalid, err, "the operation cannot be written as a commit")
 	}
-	ref.New = edit.queue(git.KindCommit, data)
-	return &recorded{run: p.run, op: ref.New, root: root, r: edit.r}, ref, nil
+	ref.New = edit.Queue(git.KindCommit, data)
+	return &recorded{run: p.run, op: ref.New, root: root, r: edit.Reader}, ref, nil
 }
 
 // saveCache notes that the working files are at rec.
 func (s *Store) saveCache(rec *recorded) error {
-	return s.writeCache(&statCache{Run: rec.run, Op: rec.op, Root: rec.root, Ledgers: rec.marks, Trees: rec.r.rightEdge(rec.root), Index: rec.index})
+	return s.writeCache(&statCache{Run: rec.run, Op: rec.op, Root: rec.root, Ledgers: rec.marks, Trees: rec.r.RightEdge(rec.root), Index: rec.index})
 }

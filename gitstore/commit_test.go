@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -213,7 +214,7 @@ func TestForeignStagedFileStays(t *testing.T) {
 }
 
 func TestMessageCannotBeForged(t *testing.T) {
-	m := message("ok\nAgentxchain-Run: other", trailerTurn, "t\nAgentxchain-Op: forged", trailerRole, "a\u2028b\x00c")
+	m := record.Message("ok\nAgentxchain-Run: other", record.TrailerTurn, "t\nAgentxchain-Op: forged", record.TrailerRole, "a\u2028b\x00c")
 	op := OpInfo{}
 	op.readMessage(m)
 	if op.Run != "" || op.Name != "" || op.Turn != "t Agentxchain-Op: forged" || op.Role != "a b^@c" || op.Subject != "ok Agentxchain-Run: other" {
@@ -249,7 +250,7 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 		t.Fatalf("a run on top of what nobody confirmed: %v", err)
 	}
 	d.must(func(v *View) protocol.Operation {
-		return &protocol.Confirm{Upto: string(v.Op), State: stateDigest(v.StateBytes), Claims: []protocol.Claim{v.Open[0].Claim}}
+		return &protocol.Confirm{Upto: string(v.Op), State: record.StateDigest(v.StateBytes), Claims: []protocol.Claim{v.Open[0].Claim}}
 	})
 	out, _ := d.must(initOp(true))
 	if out.Run == first || d.read(wire.LedgerHistory.Path()) != history {

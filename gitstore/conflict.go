@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -58,7 +59,7 @@ func (s *Store) keepConflict(ctx context.Context, j *Joined, onto git.OID, o sid
 	if status == protocol.ConflictSettled {
 		c.Settled, c.By = why.Reason, c.Actor+" <"+c.Email+">"
 	}
-	oid, err := s.writeConflict(ctx, c, o.info.Op, signatureOf(&o.rec.Env))
+	oid, err := s.writeConflict(ctx, c, o.info.Op, record.Signature(&o.rec.Env))
 	if err != nil {
 		return nil, err
 	}
@@ -71,27 +72,27 @@ func conflictRef(c *protocol.Conflict) string { return ConflictRefPrefix + c.Run
 
 // writeConflict writes the commit of a conflict.
 func (s *Store) writeConflict(ctx context.Context, c *protocol.Conflict, parent git.OID, by git.Signature) (git.OID, error) {
-	edit, err := s.reader(ctx).edit("")
+	edit, err := s.reader(ctx).Edit("")
 	if err != nil {
 		return "", err
 	}
-	if err := edit.put(conflictFile, ojson.Pretty(ojson.Marshal(c))); err != nil {
+	if err := edit.Put(conflictFile, ojson.Pretty(ojson.Marshal(c))); err != nil {
 		return "", err
 	}
 	commit := &git.Commit{
-		Tree:      edit.finish(),
+		Tree:      edit.Finish(),
 		Parents:   []git.OID{parent},
 		Author:    by,
 		Committer: by,
-		Message: message("conflict: "+c.Name+" of run "+c.Run+" ("+c.Status+")",
-			trailerRun, c.Run, trailerTurn, c.Turn, trailerRole, c.Role, trailerOrigin, c.Op),
+		Message: record.Message("conflict: "+c.Name+" of run "+c.Run+" ("+c.Status+")",
+			record.TrailerRun, c.Run, record.TrailerTurn, c.Turn, record.TrailerRole, c.Role, record.TrailerOrigin, c.Op),
 	}
 	data, err := git.EncodeCommit(s.repo.ObjectFormat, commit)
 	if err != nil {
 		return "", git.Errorf(git.CodeObjectInvalid, err, "the conflict cannot be written as a commit")
 	}
-	oid := edit.queue(git.KindCommit, data)
-	return oid, s.objects.Write(ctx, edit.objects)
+	oid := edit.Queue(git.KindCommit, data)
+	return oid, s.objects.Write(ctx, edit.Objects)
 }
 
 // Conflicts lists the conflicts of all runs, open ones first. A ref that holds none is
@@ -166,7 +167,7 @@ func (s *Store) SettleConflict(ctx context.Context, c *protocol.Conflict, how, b
 	actor := s.actor(ctx)
 	c.Status, c.Settled, c.Because, c.By = protocol.ConflictSettled, how, because, actor.Name+" <"+actor.Email+">"
 	env := s.env(ctx)
-	oid, err := s.writeConflict(ctx, c, at, signatureOf(&env))
+	oid, err := s.writeConflict(ctx, c, at, record.Signature(&env))
 	if err != nil {
 		return err
 	}
@@ -182,11 +183,11 @@ func (s *Store) SettleConflict(ctx context.Context, c *protocol.Conflict, how, b
 // when it is about none.
 func (s *Store) LosingResult(ctx context.Context, c *protocol.Conflict) ([]byte, error) {
 	r := s.reader(ctx)
-	commit, err := r.commit(git.OID(c.Op))
+	commit, err := r.Commit(git.OID(c.Op))
 	if err != nil {
 		return nil, err
 	}
-	rec, err := r.recordOf(commit.Tree)
+	rec, err := r.Record(commit.Tree)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -223,7 +224,7 @@ func checkRows(t *testing.T, d *driver) {
 			continue
 		}
 		seen := make(map[string]bool)
-		for n, line := range lines([]byte(d.read(l.Path()))) {
+		for n, line := range record.Lines([]byte(d.read(l.Path()))) {
 			if seen[string(line)] {
 				t.Errorf("%s line %d is there twice", l.Path(), n)
 			}

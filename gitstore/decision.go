@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -202,12 +203,12 @@ func (d *Decision) look(ctx context.Context, p *Participant) (place, error) {
 	if oid == git.OID(p.Old) {
 		return placeOld, nil
 	}
-	t := readTree(ctx, r)
+	t := record.NewReader(ctx, r)
 	for range maxBuiltOn {
 		if oid == git.OID(p.New) {
 			return placeNew, nil
 		}
-		c, err := t.commit(oid)
+		c, err := t.Commit(oid)
 		if err != nil || len(c.Parents) == 0 || oid == git.OID(p.Old) {
 			break
 		}

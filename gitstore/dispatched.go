@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
@@ -64,7 +65,7 @@ func (s *Store) dispatchedPath(turn string) string {
 // other turns in hand found must still hold (git_tampered): the agent that is at work
 // already must not have it taken for what was always there.
 func (s *Store) NoteDispatched(ctx context.Context, turn string) (*Dispatched, error) {
-	if !safeName(turn) {
+	if !record.SafeName(turn) {
 		return nil, git.Errorf(git.CodeGitFailed, nil, "%q cannot be part of a file name", turn)
 	}
 	d, err := s.lookDispatched(ctx)
@@ -116,7 +117,7 @@ func (s *Store) dispatched() ([]*Dispatched, error) {
 	var out []*Dispatched
 	for _, e := range list {
 		turn, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || !safeName(turn) {
+		if !ok || !record.SafeName(turn) {
 			continue
 		}
 		data, err := git.ReadBounded(filepath.Join(s.dispatchedDir(), e.Name()), maxDispatched)

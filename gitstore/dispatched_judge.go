@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -68,7 +69,7 @@ const settledSuffix = ".settled"
 // Announce says that a turn is about to be handed out for the first time: a driver
 // that is killed before it has noted what git is told has had no agent yet.
 func (s *Store) Announce(turn string) error {
-	if !safeName(turn) {
+	if !record.SafeName(turn) {
 		return nil
 	}
 	name := s.dispatchedPath(turn) + settledSuffix
@@ -89,7 +90,7 @@ func (s *Store) Announce(turn string) error {
 
 // Settled reports that nothing of a turn is to be concluded.
 func (s *Store) Settled(turn string) bool {
-	if !safeName(turn) {
+	if !record.SafeName(turn) {
 		return false
 	}
 	fi, err := os.Lstat(s.dispatchedPath(turn) + settledSuffix)
@@ -98,7 +99,7 @@ func (s *Store) Settled(turn string) bool {
 
 // TakeSettled reports, once, that a turn was settled.
 func (s *Store) TakeSettled(turn string) bool {
-	return safeName(turn) && os.Remove(s.dispatchedPath(turn)+settledSuffix) == nil
+	return record.SafeName(turn) && os.Remove(s.dispatchedPath(turn)+settledSuffix) == nil
 }
 
 // PutBack holds what git is told now against what was noted, and puts back what an

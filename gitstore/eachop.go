@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -28,7 +29,7 @@ type RecordedOp struct {
 
 // ConfigBytes reads a configuration that an operation was decided under.
 func (s *Store) ConfigBytes(ctx context.Context, id git.OID) ([]byte, error) {
-	return s.reader(ctx).blob(id)
+	return s.reader(ctx).Blob(id)
 }
 
 // Chain lists the operations of a run from the first to op, its newest when op is "".
@@ -124,7 +125,7 @@ func (s *Store) visitSpans(ctx context.Context, work <-chan opSpan) error {
 	for w := range errs {
 		wg.Go(func() {
 			p := &opReader{r: s.reader(ctx), ctx: ctx}
-			p.r.recent = git.NewRecentBlobs()
+			p.r.RememberBlobs()
 			for c := range work {
 				if errs[w] == nil {
 					errs[w] = p.span(c.ops, c.from, c.to, c.visit)
@@ -138,7 +139,7 @@ func (s *Store) visitSpans(ctx context.Context, work <-chan opSpan) error {
 
 // opReader reads operations in order. It holds what does not change between them.
 type opReader struct {
-	r   *treeReader
+	r   *record.Reader
 	ctx context.Context
 
 	config    *config.Config
@@ -206,34 +207,34 @@ func (p *opReader) follow(ops []OpInfo, from, to int, visit visitor, each bool) 
 			return false, nil
 		}
 		p.last = next
-		p.r.recent.Next()
+		p.r.NextOperation()
 		tree := ops[i].Tree // the next operation begins with it
-		p.r.forget(map[git.OID][]byte{tree: p.r.known[tree]})
+		p.r.Keep(tree)
 	}
 	return true, nil
 }
 
 // yields reports that the operation came to the state it is recorded with.
 func yields(next *protocol.Transition, op *OpInfo) bool {
-	return stateDigest(next.State.Encode()) == op.StateDigest
+	return record.StateDigest(next.State.Encode()) == op.StateDigest
 }
 
 // read reads one operation; prev is the tree of the one before, "" for a run's first.
 func (p *opReader) read(info OpInfo, prev git.OID) (*RecordedOp, error) {
-	root, err := p.r.entries(info.Tree)
+	root, err := p.r.Entries(info.Tree)
 	if err != nil {
 		return nil, err
 	}
 	op := &RecordedOp{OpInfo: info}
-	doc, ok, err := p.r.file(info.Tree, treeRecord)
+	doc, ok, err := p.r.File(info.Tree, record.FileRecord)
 	if err == nil && !ok {
-		err = malformed(info.Tree, "there is no %s", treeRecord)
+		err = record.Malformed(info.Tree, "there is no %s", record.FileRecord)
 	}
 	if err != nil {
 		return nil, err
 	}
 	op.Record, err = protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
-		data, ok, err := p.r.file(info.Tree, treeEvidence+"/"+digest)
+		data, ok, err := p.r.File(info.Tree, record.DirEvidence+"/"+digest)
 		if err == nil && !ok {
 			err = fmt.Errorf("it is not recorded")
 		}
@@ -242,18 +243,18 @@ func (p *opReader) read(info OpInfo, prev git.OID) (*RecordedOp, error) {
 	if err != nil {
 		return nil, unreadableRecord(info.Op, err)
 	}
-	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == treeConfig })
+	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.FileConfig })
 	if i < 0 {
-		return nil, malformed(info.Tree, "there is no %s", treeConfig)
+		return nil, record.Malformed(info.Tree, "there is no %s", record.FileConfig)
 	}
 	if p.config == nil || p.configOID != root[i].OID {
-		data, err := p.r.blob(root[i].OID)
+		data, err := p.r.Blob(root[i].OID)
 		if err != nil {
 			return nil, err
 		}
 		cfg, _, err := config.Decode(data)
 		if err != nil {
-			return nil, malformed(info.Tree, "%s: %v", treeConfig, err)
+			return nil, record.Malformed(info.Tree, "%s: %v", record.FileConfig, err)
 		}
 		p.config, p.configOID = cfg, root[i].OID
 	}
@@ -271,7 +272,7 @@ func (p *opReader) before(op *RecordedOp, prev git.OID) (*protocol.Snapshot, err
 	if prev == "" {
 		begin, ok := op.Record.Op.(*protocol.InitRun)
 		if !ok || begin.Prior == nil {
-			return nil, malformed(op.Tree, "a run cannot begin with the operation %s", op.Record.Name)
+			return nil, record.Malformed(op.Tree, "a run cannot begin with the operation %s", op.Record.Name)
 		}
 		prior, perr := run.DecodeState(begin.Prior.Data)
 		if perr != nil {
@@ -286,7 +287,7 @@ func (p *opReader) before(op *RecordedOp, prev git.OID) (*protocol.Snapshot, err
 		snap.Index = p.last.Index
 		return snap, p.repoRows(snap, prev)
 	}
-	data, _, err := p.r.file(prev, treeState)
+	data, _, err := p.r.File(prev, record.FileState)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +296,7 @@ func (p *opReader) before(op *RecordedOp, prev git.OID) (*protocol.Snapshot, err
 		return nil, perr
 	}
 	snap.State, _ = run.RepairState(st, op.Config)
-	if data, _, err = p.r.file(prev, treeIndex); err != nil {
+	if data, _, err = p.r.File(prev, record.FileIndex); err != nil {
 		return nil, err
 	}
 	if snap.Index, err = run.DecodeIndex(data); err != nil {
@@ -334,14 +335,14 @@ func (p *opReader) repoRows(snap *protocol.Snapshot, tree git.OID) error {
 
 // repoAt takes the rows that a tree has, and returns the id of their ledger, "" for none.
 func (p *opReader) repoAt(tree git.OID) (git.OID, error) {
-	e, _, err := p.r.lookup(tree, ledgerTreePath(wire.LedgerRepoDecisions))
+	e, _, err := p.r.Lookup(tree, record.LedgerDir(wire.LedgerRepoDecisions))
 	if err != nil || e.OID == p.repoOID {
 		return e.OID, err
 	}
-	data, err := p.r.readLedger(tree, wire.LedgerRepoDecisions)
+	data, err := p.r.Ledger(tree, wire.LedgerRepoDecisions)
 	if err != nil {
 		return "", err
 	}
-	p.repo, p.repoOID = slices.Collect(rowsOf(data)), e.OID
+	p.repo, p.repoOID = slices.Collect(record.RowsOf(data)), e.OID
 	return e.OID, nil
 }

@@ -18,9 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -29,6 +28,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/google/go-cmp/cmp"
 )
 
 // equalConfig judges a run again under the configuration it was decided under, decoded
@@ -308,11 +308,11 @@ func TestRepoDecisionsOfASpan(t *testing.T) {
 	kinds := make(map[string]bool)
 	for i := range ops {
 		var rows []run.Line
-		data, err := d.store.reader(ctx).readLedger(ops[max(i-1, 0)].Tree, wire.LedgerRepoDecisions)
+		data, err := d.store.reader(ctx).Ledger(ops[max(i-1, 0)].Tree, wire.LedgerRepoDecisions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for row := range rowsOf(data) {
+		for row := range record.RowsOf(data) {
 			rows = append(rows, row)
 		}
 		want[i] = fmt.Sprint(len(rows), string(data))
@@ -324,7 +324,7 @@ func TestRepoDecisionsOfASpan(t *testing.T) {
 	for from := range ops {
 		for to := from + 1; to <= len(ops); to++ {
 			p := &opReader{r: d.store.reader(ctx), ctx: ctx}
-			p.r.recent = git.NewRecentBlobs()
+			p.r.RememberBlobs()
 			err := p.span(ops, from, to, func(i int, op *RecordedOp) (*protocol.Transition, error) {
 				var got strings.Builder
 				for _, row := range op.Before.RepoDecisions {

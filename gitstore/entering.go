@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -63,7 +64,7 @@ func decodeEntering(data []byte) (*entering, error) {
 	for range d.count() {
 		doc := wire.Document(d.bytes())
 		oid := git.OID(d.bytes())
-		if docTreePath(doc) == "" {
+		if record.DocumentFile(doc) == "" {
 			return nil, errCache
 		}
 		e.Docs[doc] = oid

@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -25,13 +27,13 @@ import (
 func (s *Store) checkExternal(in *inspection) error {
 	for _, l := range wire.Ledgers() {
 		diff := in.diffs[l]
-		switch diff.kind {
-		case diffForeign:
-			return tampered(l, diff.line, "%s", diff.why)
-		case diffShorter:
-			return tampered(l, 0, "rows that were recorded are gone")
-		case diffExtended, diffAmended:
-			if err := checkAppended(l, lineCount(diff), diff.appended); err != nil {
+		switch diff.Kind {
+		case record.Foreign:
+			return record.Tampered(l, diff.Line, "%s", diff.Why)
+		case record.Shorter:
+			return record.Tampered(l, 0, "rows that were recorded are gone")
+		case record.Extended, record.Amended:
+			if err := record.CheckAppended(l, lineCount(diff), diff.Appended); err != nil {
 				return err
 			}
 		}
@@ -47,7 +49,7 @@ func (s *Store) checkExternal(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	data, err := in.tip.r.blob(want)
+	data, err := in.tip.r.Blob(want)
 	if err != nil {
 		return err
 	}
@@ -56,11 +58,11 @@ func (s *Store) checkExternal(in *inspection) error {
 		return nil // the recorded one is worse; the working one was found valid
 	}
 	if err := protocol.LegalTransition(before, after, protocol.OpExternal); err != nil {
-		return tamperedDoc(string(wire.DocState), "%s", err.Message)
+		return record.TamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
 	was, is := repaired(before, in.rules()), repaired(after, in.rules())
-	if err := protocol.CheckExternal(was, is, func(l wire.Ledger) iter.Seq[run.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
-		return tamperedDoc(string(wire.DocState), "%s", err.Message)
+	if err := protocol.CheckExternal(was, is, func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(in.diffs[l].Appended) }); err != nil {
+		return record.TamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
 	if p := run.CheckState(is); len(p) > 0 {
 		return run.StateError(p)
@@ -79,15 +81,15 @@ func (s *Store) checkLanguage(in *inspection) error {
 			continue
 		}
 		if _, err := ojson.DecodeObject(in.docs[d].data); err != nil {
-			return tamperedDoc(string(d), "it is not valid JSON: %s", oneLine(err.Error()))
+			return record.TamperedDoc(string(d), "it is not valid JSON: %s", text.OneLine(err.Error()))
 		}
 	}
 	if i := bytes.IndexByte(in.docs[wire.DocHumanTasks].data, 0); i >= 0 {
-		return tamperedDoc(string(wire.DocHumanTasks), "byte %d is zero, which no text has", i)
+		return record.TamperedDoc(string(wire.DocHumanTasks), "byte %d is zero, which no text has", i)
 	}
-	if diff := in.diffs[wire.LedgerTalk]; diff != nil && diff.kind != diffSame {
-		if i := bytes.IndexByte(diff.data, 0); i >= 0 {
-			return tampered(wire.LedgerTalk, 0, "byte %d is zero, which no text has", i)
+	if diff := in.diffs[wire.LedgerTalk]; diff != nil && diff.Kind != record.Same {
+		if i := bytes.IndexByte(diff.Data, 0); i >= 0 {
+			return record.Tampered(wire.LedgerTalk, 0, "byte %d is zero, which no text has", i)
 		}
 	}
 	return nil
@@ -96,7 +98,7 @@ func (s *Store) checkLanguage(in *inspection) error {
 // decodeWorkingState reads a state.json that we did not write.
 func decodeWorkingState(d document) (*run.State, error) {
 	if !d.exists {
-		return nil, tamperedDoc(string(wire.DocState), "it is gone")
+		return nil, record.TamperedDoc(string(wire.DocState), "it is gone")
 	}
 	st, perr := run.DecodeState(d.data)
 	if perr != nil {
@@ -125,7 +127,7 @@ func (in *inspection) changedFiles() string {
 		}
 	}
 	for _, l := range wire.Ledgers() {
-		if diff := in.diffs[l]; diff != nil && diff.kind != diffSame {
+		if diff := in.diffs[l]; diff != nil && diff.Kind != record.Same {
 			names = append(names, l.Path())
 		}
 	}
@@ -136,30 +138,30 @@ func (in *inspection) oidOf(d wire.Document) git.OID {
 	if !in.docs[d].exists {
 		return ""
 	}
-	return git.HashObject(in.tip.r.format, git.KindBlob, in.docs[d].data)
+	return in.tip.r.BlobID(in.docs[d].data)
 }
 
 // absorb records the working files as an external operation on in.tip and
 // returns what it recorded.
 func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object) (*recorded, error) {
-	edit, err := in.tip.r.edit(in.tip.root)
+	edit, err := in.tip.r.Edit(in.tip.root)
 	if err != nil {
 		return nil, err
 	}
 	ledgers := &ojson.Object{}
-	marks := make(map[wire.Ledger]ledgerMark)
+	marks := make(map[wire.Ledger]record.LedgerMark)
 	for _, l := range wire.Ledgers() {
 		diff := in.diffs[l]
-		marks[l] = diff.mark
-		if diff.kind == diffSame {
+		marks[l] = diff.Mark
+		if diff.Kind == record.Same {
 			continue
 		}
-		mark, err := in.tip.r.absorbLedger(edit, in.tip.root, l, diff)
+		mark, err := in.tip.r.AbsorbLedger(edit, in.tip.root, l, diff)
 		if err != nil {
 			return nil, err
 		}
 		marks[l] = mark
-		ledgers.Set(l.Path(), ojson.NewObject("appended_lines", bytes.Count(diff.appended, []byte("\n")), "amended_lines", len(diff.amends)))
+		ledgers.Set(l.Path(), ojson.NewObject("appended_lines", bytes.Count(diff.Appended, []byte("\n")), "amended_lines", len(diff.Amends)))
 	}
 	changed, err := s.absorbDocs(edit, in)
 	if err != nil {
@@ -171,27 +173,9 @@ func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object
 	return s.recordExternal(ctx, in, edit, in.tip, marks, detail, "record changes made by another tool")
 }
 
-// absorbLedger puts the changes of one ledger into the edit.
-func (r *treeReader) absorbLedger(edit *treeEdit, root git.OID, l wire.Ledger, diff *ledgerDiff) (ledgerMark, error) {
-	le, err := r.ledger(root, l)
-	if err != nil {
-		return ledgerMark{}, err
-	}
-	for _, a := range diff.amends {
-		if err := le.amend(a.Old, a.New); err != nil {
-			return ledgerMark{}, err
-		}
-	}
-	if err := le.append(diff.appended); err != nil {
-		return ledgerMark{}, err
-	}
-	n, tail, err := le.write(edit)
-	return ledgerMark{Size: int64(len(diff.data)), Segments: n, Tail: tail, Stat: diff.mark.Stat}, err
-}
-
 // absorbDocs puts the working documents and configuration into the edit and
 // names the documents that changed.
-func (s *Store) absorbDocs(edit *treeEdit, in *inspection) (changed []string, err error) {
+func (s *Store) absorbDocs(edit *record.Edit, in *inspection) (changed []string, err error) {
 	for _, d := range wire.Documents() {
 		if in.tip != nil {
 			oid, err := in.tip.docOID(d)
@@ -204,15 +188,15 @@ func (s *Store) absorbDocs(edit *treeEdit, in *inspection) (changed []string, er
 		}
 		changed = append(changed, string(d))
 		if !in.docs[d].exists {
-			err = edit.remove(docTreePath(d))
+			err = edit.Remove(record.DocumentFile(d))
 		} else {
-			err = edit.put(docTreePath(d), in.docs[d].data)
+			err = edit.Put(record.DocumentFile(d), in.docs[d].data)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return changed, edit.put(treeConfig, in.rules())
+	return changed, edit.Put(record.FileConfig, in.rules())
 }
 
 // adopt records a run that another tool started, with everything it has so far.
@@ -231,12 +215,12 @@ func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object)
 }
 
 // editFromFiles builds a whole tree from the working files.
-func (s *Store) editFromFiles(r *treeReader, in *inspection) (*treeEdit, map[wire.Ledger]ledgerMark, error) {
-	edit, err := r.edit("")
+func (s *Store) editFromFiles(r *record.Reader, in *inspection) (*record.Edit, map[wire.Ledger]record.LedgerMark, error) {
+	edit, err := r.Edit("")
 	if err != nil {
 		return nil, nil, err
 	}
-	marks := make(map[wire.Ledger]ledgerMark)
+	marks := make(map[wire.Ledger]record.LedgerMark)
 	for _, l := range wire.Ledgers() {
 		data, st, ok, err := s.work.read(l.Path(), maxLedger)
 		if err != nil {
@@ -245,10 +229,10 @@ func (s *Store) editFromFiles(r *treeReader, in *inspection) (*treeEdit, map[wir
 		if !ok {
 			continue
 		}
-		if err := checkAppended(l, 0, data); err != nil {
+		if err := record.CheckAppended(l, 0, data); err != nil {
 			return nil, nil, err
 		}
-		mark, err := r.absorbLedger(edit, "", l, &ledgerDiff{appended: data, data: data, mark: ledgerMark{Stat: st}})
+		mark, err := r.AbsorbLedger(edit, "", l, &record.LedgerDiff{Appended: data, Data: data, Mark: record.LedgerMark{Stat: st}})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -256,16 +240,16 @@ func (s *Store) editFromFiles(r *treeReader, in *inspection) (*treeEdit, map[wir
 	}
 	for _, d := range wire.Documents() {
 		if in.docs[d].exists {
-			if err := edit.put(docTreePath(d), in.docs[d].data); err != nil {
+			if err := edit.Put(record.DocumentFile(d), in.docs[d].data); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	return edit, marks, edit.put(treeConfig, in.rules())
+	return edit, marks, edit.Put(record.FileConfig, in.rules())
 }
 
 // recordExternal finishes an external record: index, bundles, record, commit, cache.
-func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEdit, parent *recorded, marks map[wire.Ledger]ledgerMark, detail *ojson.Object, subject string) (*recorded, error) {
+func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *record.Edit, parent *recorded, marks map[wire.Ledger]record.LedgerMark, detail *ojson.Object, subject string) (*recorded, error) {
 	state, err := decodeWorkingState(in.docs[wire.DocState])
 	if err != nil {
 		return nil, err
@@ -277,7 +261,7 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEd
 	// The index says what the rules would have kept, had they done the work.
 	repaired, _ := run.RepairState(state, cfg)
 	index := run.BuildIndex(cfg, repaired, s.workingRows()).Encode()
-	if err := edit.put(treeIndex, index); err != nil {
+	if err := edit.Put(record.FileIndex, index); err != nil {
 		return nil, err
 	}
 	if err := s.captureBundles(edit, state); err != nil {
@@ -299,16 +283,16 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEd
 // captureBundles keeps the bundles another tool wrote for active turns, with what
 // their seals list beyond the usual files. They are its files: what is missing or
 // odd is left out, never an error.
-func (s *Store) captureBundles(edit *treeEdit, state *run.State) error {
-	if err := edit.remove(treeBundles); err != nil {
+func (s *Store) captureBundles(edit *record.Edit, state *run.State) error {
+	if err := edit.Remove(record.DirBundles); err != nil {
 		return err
 	}
 	for _, turn := range state.ActiveTurns.Keys() {
-		if !safeName(turn) {
+		if !record.SafeName(turn) {
 			continue
 		}
-		names, left := recordedBundleFiles(), int64(maxCapturedBytes)
-		seal, _, ok, err := s.work.read(wire.BundleDir(turn)+"/"+bundleSeal, maxCapturedFile)
+		names, left := record.RecordedBundleFiles(), int64(maxCapturedBytes)
+		seal, _, ok, err := s.work.read(wire.BundleDir(turn)+"/"+record.BundleSeal, maxCapturedFile)
 		if err == nil && ok {
 			names = append(names, sealedNames(seal)...)
 		}
@@ -319,7 +303,7 @@ func (s *Store) captureBundles(edit *treeEdit, state *run.State) error {
 				continue
 			}
 			left -= int64(len(data))
-			if err := edit.put(treeBundles+"/"+turn+"/"+name, data); err != nil {
+			if err := edit.Put(record.DirBundles+"/"+turn+"/"+name, data); err != nil {
 				return err
 			}
 		}
@@ -332,24 +316,9 @@ func (s *Store) workingRows() run.LedgerReader {
 	return func(l wire.Ledger) iter.Seq[run.Line] {
 		data, _, _, err := s.work.read(l.Path(), maxLedger)
 		if err != nil {
-			return rowsOf(nil)
+			return record.RowsOf(nil)
 		}
-		return rowsOf(data)
-	}
-}
-
-// rowsOf iterates the rows of a ledger's bytes; what is no JSON object is left out.
-func rowsOf(data []byte) iter.Seq[run.Line] {
-	return func(yield func(run.Line) bool) {
-		for _, line := range lines(data) {
-			row, err := ojson.DecodeObject(line)
-			if err != nil {
-				continue
-			}
-			if !yield(run.Line{Raw: line, Row: row}) {
-				return
-			}
-		}
+		return record.RowsOf(data)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -81,10 +82,10 @@ func TestExternalChanges(t *testing.T) {
 		{"human tasks edited", func(d *driver) { d.write("HUMAN_TASKS.md", "# mine\n") }, "", ""},
 		{"session removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocSession))) }, "", ""},
 		{"session of another shape", func(d *driver) { d.write(string(wire.DocSession), "{}") }, "", ""},
-		{"session torn off", func(d *driver) { d.write(string(wire.DocSession), "{") }, CodeStateTampered, "session.json"},
-		{"session zeroed", func(d *driver) { d.write(string(wire.DocSession), "\x00\x00") }, CodeStateTampered, "session.json"},
-		{"human tasks zeroed", func(d *driver) { d.write("HUMAN_TASKS.md", "\x00\x00") }, CodeStateTampered, "HUMAN_TASKS.md"},
-		{"talk with zeros after it", func(d *driver) { d.appendTo("TALK.md", "\x00\x00") }, CodeLedgerTampered, "TALK.md"},
+		{"session torn off", func(d *driver) { d.write(string(wire.DocSession), "{") }, record.CodeStateTampered, "session.json"},
+		{"session zeroed", func(d *driver) { d.write(string(wire.DocSession), "\x00\x00") }, record.CodeStateTampered, "session.json"},
+		{"human tasks zeroed", func(d *driver) { d.write("HUMAN_TASKS.md", "\x00\x00") }, record.CodeStateTampered, "HUMAN_TASKS.md"},
+		{"talk with zeros after it", func(d *driver) { d.appendTo("TALK.md", "\x00\x00") }, record.CodeLedgerTampered, "TALK.md"},
 		{"state goes on", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("x_other_tool", true) }) }, "", ""},
 		{"state reformatted", func(d *driver) {
 			o, _ := ojson.DecodeObject([]byte(d.read(string(wire.DocState))))
@@ -116,27 +117,27 @@ func TestExternalChanges(t *testing.T) {
 			})
 		}, "", ""},
 
-		{"history rewritten", func(d *driver) { d.editRow(history, 2, func(o *ojson.Object) { o.Set("summary", "better") }) }, CodeLedgerTampered, "history.jsonl line 2"},
+		{"history rewritten", func(d *driver) { d.editRow(history, 2, func(o *ojson.Object) { o.Set("summary", "better") }) }, record.CodeLedgerTampered, "history.jsonl line 2"},
 		{"checkpoint changed", func(d *driver) {
 			d.editRow(history, 1, func(o *ojson.Object) { o.Set("checkpoint_sha", "x"); o.Set("role", "dev") })
-		}, CodeLedgerTampered, "history.jsonl line 1"},
+		}, record.CodeLedgerTampered, "history.jsonl line 1"},
 		{"recovery takes files away", func(d *driver) {
 			d.editRow(history, 1, func(o *ojson.Object) { o.Set("files_changed_recovered_at", "x"); o.Set("status", "failed") })
-		}, CodeLedgerTampered, "history.jsonl line 1"},
-		{"decision rewritten", func(d *driver) { d.editRow(decisions, 1, func(o *ojson.Object) { o.Set("statement", "No.") }) }, CodeLedgerTampered, "decision-ledger.jsonl line 1"},
+		}, record.CodeLedgerTampered, "history.jsonl line 1"},
+		{"decision rewritten", func(d *driver) { d.editRow(decisions, 1, func(o *ojson.Object) { o.Set("statement", "No.") }) }, record.CodeLedgerTampered, "decision-ledger.jsonl line 1"},
 		{"row removed", func(d *driver) {
 			rows := strings.SplitAfter(d.read(history.Path()), "\n")
 			d.write(history.Path(), rows[1])
-		}, CodeLedgerTampered, "history.jsonl line 1"},
-		{"truncated", func(d *driver) { d.write(history.Path(), "") }, CodeLedgerTampered, "history.jsonl"},
-		{"removed", func(d *driver) { _ = os.Remove(d.path(history.Path())) }, CodeLedgerTampered, "history.jsonl"},
-		{"torn append", func(d *driver) { d.appendTo(history.Path(), `{"turn_id":`) }, CodeLedgerTampered, "history.jsonl line 3"},
-		{"garbage appended", func(d *driver) { d.appendTo(history.Path(), "not json\n") }, CodeLedgerTampered, "history.jsonl line 3"},
-		{"talk rewritten", func(d *driver) { d.write("TALK.md", "# Other\n") }, CodeLedgerTampered, "TALK.md"},
+		}, record.CodeLedgerTampered, "history.jsonl line 1"},
+		{"truncated", func(d *driver) { d.write(history.Path(), "") }, record.CodeLedgerTampered, "history.jsonl"},
+		{"removed", func(d *driver) { _ = os.Remove(d.path(history.Path())) }, record.CodeLedgerTampered, "history.jsonl"},
+		{"torn append", func(d *driver) { d.appendTo(history.Path(), `{"turn_id":`) }, record.CodeLedgerTampered, "history.jsonl line 3"},
+		{"garbage appended", func(d *driver) { d.appendTo(history.Path(), "not json\n") }, record.CodeLedgerTampered, "history.jsonl line 3"},
+		{"talk rewritten", func(d *driver) { d.write("TALK.md", "# Other\n") }, record.CodeLedgerTampered, "TALK.md"},
 		{"link instead of ledger", func(d *driver) {
 			_ = os.Rename(d.path(history.Path()), d.path("h"))
 			_ = os.Symlink("../h", d.path(history.Path()))
-		}, CodeStateTampered, "history.jsonl"},
+		}, record.CodeStateTampered, "history.jsonl"},
 
 		{"state not json", func(d *driver) { d.write(string(wire.DocState), d.read(string(wire.DocState))[:100]) }, wire.CodeInvalidState, "state.json"},
 		{"state empty", func(d *driver) { d.write(string(wire.DocState), "") }, wire.CodeInvalidState, "state.json"},
@@ -144,8 +145,8 @@ func TestExternalChanges(t *testing.T) {
 		{"state bomb", func(d *driver) { d.write(string(wire.DocState), strings.Repeat(`{"a":`, 100000)) }, wire.CodeInvalidState, "state.json"},
 		{"run id leads out", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "../../heads/main") }) }, wire.CodeInvalidState, "state.json"},
 		{"run id of wrong type", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", 7) }) }, wire.CodeInvalidState, "run_id"},
-		{"sequence goes back", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("turn_sequence", 1) }) }, CodeStateTampered, "turn_sequence"},
-		{"other project", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("project_id", "other") }) }, CodeStateTampered, "project_id"},
+		{"sequence goes back", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("turn_sequence", 1) }) }, record.CodeStateTampered, "turn_sequence"},
+		{"other project", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("project_id", "other") }) }, record.CodeStateTampered, "project_id"},
 		{"run id taken out, ledger cut", func(d *driver) {
 			d.editState(func(o *ojson.Object) {
 				o.Set("run_id", nil)
@@ -153,22 +154,22 @@ func TestExternalChanges(t *testing.T) {
 				o.Set("active_turns", &ojson.Object{})
 			})
 			d.write(history.Path(), "")
-		}, CodeLedgerTampered, "history.jsonl"},
+		}, record.CodeLedgerTampered, "history.jsonl"},
 		{"other run, ledger cut", func(d *driver) {
 			d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") })
 			d.write(decisions.Path(), "")
-		}, CodeLedgerTampered, "decision-ledger.jsonl"},
-		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocState))) }, CodeStateTampered, "state.json"},
+		}, record.CodeLedgerTampered, "decision-ledger.jsonl"},
+		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocState))) }, record.CodeStateTampered, "state.json"},
 		{"other run", func(d *driver) { startOver(d) }, protocol.CodeConfirmationRequired, "run_0000000000000001"},
 		{"other run, older than its event", func(d *driver) {
 			startOver(d)
 			d.editState(func(o *ojson.Object) { o.Set("phase_entered_at", "2020-01-01T00:00:00.000Z") })
-		}, CodeStateTampered, "phase_entered_at"},
-		{"other run, begun by nothing", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") }) }, CodeStateTampered, "state.json"},
+		}, record.CodeStateTampered, "phase_entered_at"},
+		{"other run, begun by nothing", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") }) }, record.CodeStateTampered, "state.json"},
 		{"fifo", func(d *driver) {
 			_ = os.Remove(d.path(repo.Path()))
 			mkfifo(d.t, d.path(repo.Path()))
-		}, CodeStateTampered, "repo-decisions.jsonl"},
+		}, record.CodeStateTampered, "repo-decisions.jsonl"},
 	}
 	for _, withCache := range []bool{true, false} {
 		for _, c := range cases {
@@ -290,7 +291,7 @@ func TestAdoptedRun(t *testing.T) {
 		t.Fatalf("something is built on a run no person has answered for: %v", err)
 	}
 	d.must(func(v *View) protocol.Operation {
-		op := &protocol.Confirm{Upto: string(v.Op), State: stateDigest(v.StateBytes)}
+		op := &protocol.Confirm{Upto: string(v.Op), State: record.StateDigest(v.StateBytes)}
 		for _, c := range open {
 			op.Claims = append(op.Claims, c.Claim)
 		}
@@ -315,7 +316,7 @@ func TestRefRolledBack(t *testing.T) {
 	ops, _ := d.store.Log(context.Background(), run, 0)
 	gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+run, string(ops[2].Op))
 	_, err := d.store.View(context.Background())
-	if git.CodeOf(err) != CodeChainBroken {
+	if git.CodeOf(err) != record.CodeChainBroken {
 		t.Errorf("%v", err)
 	}
 }

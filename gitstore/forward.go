@@ -7,10 +7,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"path"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -48,7 +48,7 @@ func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 	r := in.tip.r
 	op, tree := in.tip.op, in.tip.root
 	for p.steps = 0; ; p.steps++ {
-		c, err := r.commit(op)
+		c, err := r.Commit(op)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 				return p, nil
 			}
 			if last {
-				return nil, git.Errorf(CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.op.Short(), in.tip.op.Short()).
+				return nil, git.Errorf(record.CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.op.Short(), in.tip.op.Short()).
 					WithHint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
 			}
 		} else {
@@ -116,7 +116,7 @@ func (p *past) remember(rec *recorded) error {
 
 // passed notes the effects of an operation the files may lack.
 func (p *past) passed(rec *recorded, c *git.Commit) error {
-	if turns := trailer(c.Message, trailerDropped); turns != "" {
+	if turns := trailer(c.Message, record.TrailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
 		for _, turn := range strings.Fields(turns) {
 			if len(c.Parents) > 0 {
@@ -124,10 +124,10 @@ func (p *past) passed(rec *recorded, c *git.Commit) error {
 			}
 		}
 	}
-	if turns := trailer(c.Message, trailerUnstaged); turns != "" {
+	if turns := trailer(c.Message, record.TrailerUnstaged); turns != "" {
 		p.unstage = append(p.unstage, strings.Fields(turns)...)
 	}
-	list, err := rec.r.list(rec.root, treeEvidence)
+	list, err := rec.r.List(rec.root, record.DirEvidence)
 	for _, e := range list {
 		p.kept[e.Name] = true
 	}
@@ -136,8 +136,8 @@ func (p *past) passed(rec *recorded, c *git.Commit) error {
 
 // inspectEntering settles a crash around the creation of a run's ref. found is
 // false when the note does not matter any more.
-func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (found bool, err error) {
-	tip, err := s.readRun(r.ctx, note.Run)
+func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering) (found bool, err error) {
+	tip, err := s.readRun(r.Context(), note.Run)
 	if err != nil || tip == "" {
 		return false, nil // the crash came before the ref: nothing happened
 	}
@@ -160,7 +160,7 @@ func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (
 	}
 	op := tip
 	for {
-		c, err := r.commit(op)
+		c, err := r.Commit(op)
 		if err != nil {
 			return false, err
 		}
@@ -180,7 +180,7 @@ func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (
 		op = c.Parents[0]
 	}
 	in.run, in.tip = note.Run, rec
-	if err := s.pass(r.ctx, in, note.Run, tip); err != nil {
+	if err := s.pass(r.Context(), in, note.Run, tip); err != nil {
 		return false, err
 	}
 	plan, refusal, err := s.planForward(in, p)
@@ -203,7 +203,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *g
 		return p.kept[hex.EncodeToString(sum[:])]
 	}
 	for turn, op := range p.ended {
-		c, err := in.tip.r.commit(op)
+		c, err := in.tip.r.Commit(op)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -220,11 +220,11 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *g
 		switch {
 		case have == want:
 		case have != "" && !p.docs[d][have]:
-			return nil, tamperedDoc(string(d), "it was changed while the run went on to operation %s", in.tip.op.Short()), nil
+			return nil, record.TamperedDoc(string(d), "it was changed while the run went on to operation %s", in.tip.op.Short()), nil
 		case want == "":
 			plan.remove = append(plan.remove, string(d))
 		default:
-			if plan.docs[d], err = in.tip.r.blob(want); err != nil {
+			if plan.docs[d], err = in.tip.r.Blob(want); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -251,10 +251,10 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWri
 	if err != nil {
 		return nil, nil, err
 	}
-	if diff.kind == diffSame {
+	if diff.Kind == record.Same {
 		return nil, nil, nil
 	}
-	var old *ledgerDiff
+	var old *record.LedgerDiff
 	if p.at != nil {
 		if old, err = s.compare(p.at, l); err != nil {
 			return nil, nil, err
@@ -262,69 +262,69 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWri
 	}
 	// A file cut below what it held before is damage, not a write half done.
 	size, known := p.sizes[l]
-	if old != nil && old.kind == diffShorter || known && int64(len(diff.data)) < size {
-		return nil, tampered(l, 0, "rows that were recorded are gone"), nil
+	if old != nil && old.Kind == record.Shorter || known && int64(len(diff.Data)) < size {
+		return nil, record.Tampered(l, 0, "rows that were recorded are gone"), nil
 	}
 	// An operation in between may have amended a line: the old file is then no
 	// prefix of the new one, but it is exactly an older one.
-	if diff.kind == diffShorter || old != nil && old.kind == diffSame {
-		full, err := tip.r.readLedger(tip.root, l)
+	if diff.Kind == record.Shorter || old != nil && old.Kind == record.Same {
+		full, err := tip.r.Ledger(tip.root, l)
 		if err != nil {
 			return nil, nil, err
 		}
-		if diff.kind == diffShorter {
-			return &ledgerWrite{ledger: l, offset: int64(len(diff.data)), data: full[len(diff.data):]}, nil, nil
+		if diff.Kind == record.Shorter {
+			return &ledgerWrite{ledger: l, offset: int64(len(diff.Data)), data: full[len(diff.Data):]}, nil, nil
 		}
 		return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
 	}
 	// A line is amended in place where that is cheap (amendTail).
-	if old != nil && diff.data != nil {
-		was, err := p.at.r.readLedger(p.at.root, l)
+	if old != nil && diff.Data != nil {
+		was, err := p.at.r.Ledger(p.at.root, l)
 		if err != nil {
 			return nil, nil, err
 		}
-		full, err := tip.r.readLedger(tip.root, l)
+		full, err := tip.r.Ledger(tip.root, l)
 		if err != nil {
 			return nil, nil, err
 		}
-		if torn(diff.data, was, full) {
+		if torn(diff.Data, was, full) {
 			return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
 		}
 	}
-	why := diff.why
-	if diff.kind == diffExtended || why == "" {
+	why := diff.Why
+	if diff.Kind == record.Extended || why == "" {
 		why = "it was changed while the run went on to operation " + tip.op.Short()
 	}
-	return nil, tampered(l, diff.line, "%s", why), nil
+	return nil, record.Tampered(l, diff.Line, "%s", why), nil
 }
 
 // forwardBundles adds the bundles of active turns that are not in place.
 func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
-	turns, err := tip.r.list(tip.root, treeBundles)
+	turns, err := tip.r.List(tip.root, record.DirBundles)
 	if err != nil {
 		return err
 	}
 	for _, t := range turns {
-		if !t.IsTree() || !safeName(t.Name) {
+		if !t.IsTree() || !record.SafeName(t.Name) {
 			continue
 		}
-		files, err := tip.r.bundleFiles(t.OID)
+		files, err := tip.r.BundleFiles(t.OID)
 		if err != nil {
 			return err
 		}
-		sealed, ok := files[bundleSeal]
+		sealed, ok := files[record.BundleSeal]
 		if !ok && s.exists(wire.BundleDir(t.Name)) {
 			continue
 		}
 		if ok {
-			seal, _, ok, err := s.work.read(wire.BundleDir(t.Name)+"/"+bundleSeal, maxDocument)
-			if err == nil && ok && git.HashObject(tip.r.format, git.KindBlob, seal) == sealed {
+			seal, _, ok, err := s.work.read(wire.BundleDir(t.Name)+"/"+record.BundleSeal, maxDocument)
+			if err == nil && ok && tip.r.BlobID(seal) == sealed {
 				continue
 			}
 		}
 		bundle := make(map[string][]byte)
 		for name, oid := range files {
-			if bundle[name], err = tip.r.blob(oid); err != nil {
+			if bundle[name], err = tip.r.Blob(oid); err != nil {
 				return err
 			}
 		}
@@ -336,45 +336,25 @@ func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
 // forwardFiles adds files written by the operations in between that are absent.
 // One that is there, whatever it holds, is left alone.
 func (s *Store) forwardFiles(tip *recorded, p *past, plan *workPlan) error {
-	groups, err := tip.r.slots(tip.root, treeFiles, true)
+	groups, err := tip.r.Slots(tip.root, record.DirFiles, true)
 	if err != nil {
 		return err
 	}
 	from := max(0, len(groups)-p.steps)
 	if p.at != nil {
-		if from, _, err = tip.r.lastSlot(p.at.root, treeFiles); err != nil {
+		if from, _, err = tip.r.LastSlot(p.at.root, record.DirFiles); err != nil {
 			return err
 		}
 	}
 	for _, g := range groups[min(from, len(groups)):] {
-		err := tip.r.walkFiles(g, projectDir, func(name string, oid git.OID) error {
-			if !safeFilePath(name) || s.exists(name) && !sharedFile(name) {
+		err := tip.r.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
+			if !record.SafeFile(name) || s.exists(name) && !sharedFile(name) {
 				return nil
 			}
-			data, err := tip.r.blob(oid)
+			data, err := tip.r.Blob(oid)
 			plan.files = append(plan.files, protocol.FileWrite{Path: name, Data: data})
 			return err
 		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// walkFiles calls f for each file below the tree, with dir before its path.
-func (r *treeReader) walkFiles(tree git.OID, dir string, f func(name string, oid git.OID) error) error {
-	list, err := r.entries(tree)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		name := path.Join(dir, e.Name)
-		if e.IsTree() {
-			err = r.walkFiles(e.OID, name, f)
-		} else {
-			err = f(name, e.OID)
-		}
 		if err != nil {
 			return err
 		}
@@ -394,6 +374,6 @@ func trailer(message, key string) string {
 }
 
 // lineCount returns how many recorded lines precede what diff says was appended.
-func lineCount(diff *ledgerDiff) int {
-	return bytes.Count(diff.data, []byte("\n")) - bytes.Count(diff.appended, []byte("\n"))
+func lineCount(diff *record.LedgerDiff) int {
+	return bytes.Count(diff.Data, []byte("\n")) - bytes.Count(diff.Appended, []byte("\n"))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -153,8 +154,8 @@ type onceSet struct {
 
 // segments shows look each segment of a ledger that was not looked at yet, in order, until it refuses
 // one, which is then shown again; all is false when it did.
-func (o *onceSet) segments(r *treeReader, tree git.OID, l wire.Ledger, look func(data []byte) bool) (all bool, err error) {
-	segs, err := r.slots(tree, ledgerTreePath(l), false)
+func (o *onceSet) segments(r *record.Reader, tree git.OID, l wire.Ledger, look func(data []byte) bool) (all bool, err error) {
+	segs, err := r.Slots(tree, record.LedgerDir(l), false)
 	if err != nil {
 		return false, err
 	}
@@ -165,7 +166,7 @@ func (o *onceSet) segments(r *treeReader, tree git.OID, l wire.Ledger, look func
 		if done {
 			continue
 		}
-		data, err := r.blob(oid)
+		data, err := r.Blob(oid)
 		if err != nil || !look(data) {
 			return false, err
 		}
@@ -333,7 +334,7 @@ func (f *fsck) operations(run string, tip git.OID) error {
 			return err
 		}
 		f.find(Finding{
-			Code:    CodeChainBroken,
+			Code:    record.CodeChainBroken,
 			Run:     run,
 			Message: "the chain of operations cannot be read to its beginning",
 			Repair:  fetchRun,
@@ -398,9 +399,9 @@ func (f *fsck) shape(run string, ops []OpInfo, from int) {
 		switch {
 		case i < from:
 		case i > 0 && len(op.Parents) != 1:
-			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: fmt.Sprintf("the operation has %d predecessors", len(op.Parents)), Repair: fetchRun})
+			f.find(Finding{Code: record.CodeChainBroken, Run: run, Op: op.Op, Message: fmt.Sprintf("the operation has %d predecessors", len(op.Parents)), Repair: fetchRun})
 		case i == 0 && op.Name != "init_run" && op.Name != protocol.OpExternal:
-			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: "the run's first operation is " + cmp.Or(op.Name, "unnamed")})
+			f.find(Finding{Code: record.CodeChainBroken, Run: run, Op: op.Op, Message: "the run's first operation is " + cmp.Or(op.Name, "unnamed")})
 		}
 	}
 }

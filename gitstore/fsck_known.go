@@ -13,7 +13,9 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -52,7 +54,7 @@ func (f *fsck) conclude(run string, ops []OpInfo) {
 	v.sortFindings(ops)
 	for _, x := range at {
 		switch {
-		case x.Repair != "" && x.Repair != repairHint:
+		case x.Repair != "" && x.Repair != record.RepairHint:
 		case v.Good == "":
 			x.Repair = fetchRun
 		case f.bare():
@@ -206,12 +208,12 @@ func (f *fsck) unfetched() error {
 	v := Finding{
 		Code:    FindMissing,
 		Run:     run,
-		Message: oneLine(remote) + " has run " + run + ", and there is no record of any run in this clone",
+		Message: text.OneLine(remote) + " has run " + run + ", and there is no record of any run in this clone",
 		Repair:  "git agentxchain sync " + quote(remote),
 	}
 	if run == "" {
 		v.Code, v.Note = FindUnfetched, !f.opt.Replay
-		v.Message = "there is no record of any run in this clone, and the runs of " + oneLine(remote) + " were never fetched"
+		v.Message = "there is no record of any run in this clone, and the runs of " + text.OneLine(remote) + " were never fetched"
 	}
 	f.find(v)
 	return nil
@@ -230,7 +232,7 @@ func (f *fsck) kept(have []git.Ref) (map[git.OID]bool, error) {
 			if out[op] {
 				continue
 			}
-			c, err := r.commit(op)
+			c, err := r.Commit(op)
 			if err != nil {
 				if _, err := f.blame(err); err != nil {
 					return nil, err
@@ -238,7 +240,7 @@ func (f *fsck) kept(have []git.Ref) (map[git.OID]bool, error) {
 				continue // what cannot be read is among the findings
 			}
 			out[op] = true
-			if origin := trailer(c.Message, trailerOrigin); origin != "" {
+			if origin := trailer(c.Message, record.TrailerOrigin); origin != "" {
 				origins[git.OID(origin)] = true
 			}
 			if !ends[op] {
@@ -257,8 +259,8 @@ func (f *fsck) namedInCommits(note func(run, where string)) error {
 		from = "--branches" // HEAD may lead nowhere on a server
 	}
 	out, err := f.s.repo.Git.Run(f.ctx, nil, "log", "-z", "--no-show-signature", "--no-color", "--no-decorate",
-		fmt.Sprintf("--max-count=%d", maxTrailerCommits), "--grep=^"+trailerRun+": ",
-		"--format=tformat:%h%x1f%(trailers:key="+trailerRun+",valueonly,separator=%x1f)", from, "--")
+		fmt.Sprintf("--max-count=%d", maxTrailerCommits), "--grep=^"+record.TrailerRun+": ",
+		"--format=tformat:%h%x1f%(trailers:key="+record.TrailerRun+",valueonly,separator=%x1f)", from, "--")
 	if err != nil {
 		if f.ctx.Err() != nil {
 			return context.Cause(f.ctx)
@@ -282,7 +284,7 @@ func (f *fsck) namedAsSeen(note func(run, where string)) error {
 	for name := range seen {
 		remote, run := path.Split(name)
 		if dir := path.Base(remote); dir != "archive" && dir != "archive-list" {
-			note(run, "what was seen on "+oneLine(path.Clean(remote)))
+			note(run, "what was seen on "+text.OneLine(path.Clean(remote)))
 		}
 	}
 	return err
@@ -292,7 +294,7 @@ func (f *fsck) namedAsSeen(note func(run, where string)) error {
 // that are committed.
 func (f *fsck) namedInLedgers(note func(run, where string)) {
 	rows := func(data []byte, where string) {
-		for l := range rowsOf(data) {
+		for l := range record.RowsOf(data) {
 			if run := l.Row.String("run_id"); run != "" {
 				note(run, where)
 			}
@@ -330,7 +332,7 @@ func (f *fsck) heardOf(rows []byte) {
 	if f.elsewhere == nil {
 		f.elsewhere = make(map[string]bool)
 	}
-	for l := range rowsOf(rows) {
+	for l := range record.RowsOf(rows) {
 		if run := l.Row.String("run_id"); run != "" {
 			f.elsewhere[run] = true
 		}
@@ -338,7 +340,7 @@ func (f *fsck) heardOf(rows []byte) {
 }
 
 // heritage notes what a run's first operation says of the runs before it.
-func (f *fsck) heritage(r *treeReader, op OpInfo) error {
+func (f *fsck) heritage(r *record.Reader, op OpInfo) error {
 	if op.Previous != "" {
 		f.mu.Lock()
 		if f.previous == nil {
@@ -353,7 +355,7 @@ func (f *fsck) heritage(r *treeReader, op OpInfo) error {
 
 // heardIn is heardOf of the ledgers of a run's first operation. They begin with what those of the run
 // before held, so each segment is read once.
-func (f *fsck) heardIn(r *treeReader, tree git.OID) error {
+func (f *fsck) heardIn(r *record.Reader, tree git.OID) error {
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		if _, err := f.heard.segments(r, tree, l, func(data []byte) bool { f.heardOf(data); return true }); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -74,7 +75,7 @@ func (f *fsck) setBack(runID string, list []LeaseRecord) error {
 		if told := protocol.LeaseSetBack(l, last[list[i].Turn]); told != nil {
 			f.find(Finding{Code: FindLease, Run: runID, Op: list[i].Op, Path: list[i].Ref,
 				Message: fmt.Sprintf("%s: it was set back: it calls a lease of %s %s, and the run has one of %s that is %s", list[i].Ref,
-					oneLine(l.RunnerID), l.Status, oneLine(told.RunnerID), told.Status),
+					text.OneLine(l.RunnerID), l.Status, text.OneLine(told.RunnerID), told.Status),
 				Repair: "git update-ref -d " + list[i].Ref + " gives the turn free"})
 		}
 	}
@@ -100,7 +101,7 @@ func (f *fsck) lease(rec *LeaseRecord) error {
 			bad("it holds no lease: " + err.Error())
 			return nil
 		case l.RunID != rec.Run || l.StepID != rec.Turn:
-			bad("it holds the lease of another turn, " + oneLine(l.StepID))
+			bad("it holds the lease of another turn, " + text.OneLine(l.StepID))
 			return nil
 		case newer != nil && newer.FencingToken.Token != l.FencingToken.Token && newer.FencingToken.IssuedAtMS <= l.FencingToken.IssuedAtMS,
 			newer != nil && newer.FencingToken.Token == l.FencingToken.Token && (newer.RunnerID != l.RunnerID || newer.SessionID != l.SessionID || newer.FencingToken.IssuedAtMS != l.FencingToken.IssuedAtMS):

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // objects has git read every object of the runs and check its hash. One git does that for all of them:
@@ -96,7 +97,7 @@ func (f *fsck) unexplained(refs []git.Ref) error {
 // objectWalk reads objects and reports those that cannot be read, for each run that has them.
 type objectWalk struct {
 	f     *fsck
-	r     *treeReader
+	r     *record.Reader
 	sound map[git.OID]bool // was read, and everything below it
 	found int
 }
@@ -105,7 +106,7 @@ type objectWalk struct {
 func (w *objectWalk) run(run string, tip git.OID) error {
 	seen := make(map[git.OID]bool) // and is not sound: it was reported
 	for op := tip; op != ""; {
-		c, err := w.r.commit(op)
+		c, err := w.r.Commit(op)
 		if err != nil {
 			return w.fault(run, op, err)
 		}
@@ -125,9 +126,8 @@ func (w *objectWalk) tree(run string, op, oid git.OID, seen map[git.OID]bool) (b
 	if w.sound[oid] || seen[oid] {
 		return w.sound[oid], nil
 	}
-	list, err := w.r.entries(oid)
-	delete(w.r.known, oid)
-	delete(w.r.parsed, oid)
+	list, err := w.r.Entries(oid)
+	w.r.Drop(oid)
 	if err != nil {
 		seen[oid] = true
 		return false, w.fault(run, op, err)
@@ -141,7 +141,7 @@ func (w *objectWalk) tree(run string, op, oid git.OID, seen map[git.OID]bool) (b
 				return false, err
 			}
 		case !ok && !seen[e.OID]:
-			if _, err := w.r.blob(e.OID); err != nil {
+			if _, err := w.r.Blob(e.OID); err != nil {
 				seen[e.OID] = true
 				if err := w.fault(run, op, err); err != nil {
 					return false, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -18,7 +19,7 @@ import (
 // check checks operations from..to-1 of a run.
 func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 	p := &replayer{r: f.s.reader(f.ctx)}
-	p.r.recent = git.NewRecentBlobs()
+	p.r.RememberBlobs()
 	based := false
 	for i := from; i < to; i++ {
 		if err := f.ctx.Err(); err != nil {
@@ -40,7 +41,7 @@ func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 			return err
 		}
 		based = based && err == nil
-		p.r.recent.Next()
+		p.r.NextOperation()
 		f.progress(replayed, skipped)
 	}
 	return nil
@@ -52,19 +53,19 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newes
 	say := func(code, path, format string, args ...any) {
 		f.find(Finding{Code: code, Run: run, Op: op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
-	root, err := p.r.entries(op.Tree)
+	root, err := p.r.Entries(op.Tree)
 	if err != nil {
 		return false, false, false, err
 	}
 	if op.Run != run {
 		say(FindRecord, "", "its message names the run %q", op.Run)
 	}
-	doc, ok, err := p.r.file(op.Tree, treeRecord)
+	doc, ok, err := p.r.File(op.Tree, record.FileRecord)
 	if err != nil {
 		return false, false, false, err
 	}
 	if !ok {
-		say(FindRecord, treeRecord, "it has no record")
+		say(FindRecord, record.FileRecord, "it has no record")
 		return false, false, true, nil
 	}
 	evidence, err := f.evidence(p.r, op, root, say)
@@ -79,11 +80,11 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newes
 		return data, nil
 	})
 	if err != nil {
-		say(FindRecord, treeRecord, "%v", err)
+		say(FindRecord, record.FileRecord, "%v", err)
 		return false, false, true, nil
 	}
 	if rec.Name != op.Name {
-		say(FindRecord, treeRecord, "the record is of %s, the message says %s", rec.Name, cmp.Or(op.Name, "nothing"))
+		say(FindRecord, record.FileRecord, "the record is of %s, the message says %s", rec.Name, cmp.Or(op.Name, "nothing"))
 	}
 	if f.opt.Replay && rec.Op != nil && (prev == "" || p.prev == prev) {
 		var diffs []string
@@ -113,10 +114,10 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newes
 			say(FindReplay, "", "%s", d)
 		}
 		if len(diffs) == 0 {
-			if got := stateDigest(p.state); got != op.StateDigest {
-				say(FindRecord, treeState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"), got)
+			if got := record.StateDigest(p.state); got != op.StateDigest {
+				say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"), got)
 			}
-			claims, err := p.r.rulesClaim(rec, prev, op.Tree)
+			claims, err := rulesClaim(p.r, rec, prev, op.Tree)
 			f.replayed(op, rec, before, p.last, claims, say)
 			return true, true, false, err
 		}
@@ -138,27 +139,27 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newes
 
 // evidence reads the operation's evidence and checks each name against its
 // contents.
-func (f *fsck) evidence(r *treeReader, op OpInfo, root []git.TreeEntry, say func(code, path, format string, args ...any)) (map[string][]byte, error) {
-	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == treeEvidence })
+func (f *fsck) evidence(r *record.Reader, op OpInfo, root []git.TreeEntry, say func(code, path, format string, args ...any)) (map[string][]byte, error) {
+	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.DirEvidence })
 	if i < 0 {
 		return nil, nil
 	}
 	if !root[i].IsTree() {
-		return nil, malformed(op.Tree, "%s is not a directory", treeEvidence)
+		return nil, record.Malformed(op.Tree, "%s is not a directory", record.DirEvidence)
 	}
-	list, err := r.entries(root[i].OID)
+	list, err := r.Entries(root[i].OID)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string][]byte, len(list))
 	for _, e := range list {
-		data, err := r.blob(e.OID)
+		data, err := r.Blob(e.OID)
 		if err != nil {
 			return nil, err
 		}
 		sum := sha256.Sum256(data)
 		if hex.EncodeToString(sum[:]) != e.Name {
-			say(FindRecord, treeEvidence+"/"+e.Name, "its contents have another digest")
+			say(FindRecord, record.DirEvidence+"/"+e.Name, "its contents have another digest")
 		}
 		out[e.Name] = data
 	}
@@ -168,22 +169,22 @@ func (f *fsck) evidence(r *treeReader, op OpInfo, root []git.TreeEntry, say func
 // structure checks what can be checked without applying the operation.
 func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev git.OID, newest bool, say func(code, path, format string, args ...any)) error {
 	r := p.r
-	state, ok, err := r.file(op.Tree, treeState)
+	state, ok, err := r.File(op.Tree, record.FileState)
 	if err != nil {
 		return err
 	}
-	if got := stateDigest(state); !ok || got != op.StateDigest {
-		say(FindRecord, treeState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"), got)
+	if got := record.StateDigest(state); !ok || got != op.StateDigest {
+		say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"), got)
 	}
 	f.checkState(p, op, state, say)
 	// Only the newest index is ever used; what the others said is for replay.
 	if newest {
-		index, _, err := r.file(op.Tree, treeIndex)
+		index, _, err := r.File(op.Tree, record.FileIndex)
 		if err != nil {
 			return err
 		}
 		if _, err := run.DecodeIndex(index); err != nil {
-			say(FindRecord, treeIndex, "%v", err)
+			say(FindRecord, record.FileIndex, "%v", err)
 		}
 	}
 	for _, l := range wire.Ledgers() {
@@ -195,60 +196,60 @@ func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev git.
 				continue
 			}
 		}
-		diff, err := r.diffLedger(prev, op.Tree, l)
+		diff, err := r.DiffLedger(prev, op.Tree, l)
 		if err != nil {
 			return err
 		}
 		switch {
-		case diff.kind != diffForeign && diff.kind != diffShorter:
+		case diff.Kind != record.Foreign && diff.Kind != record.Shorter:
 		case rec.Op == nil && rec.Detail.Object("accepted_by") != nil:
 			// A person answered for it; the record says who and why.
-			f.find(Finding{Code: CodeLedgerTampered, Run: op.Run, Op: op.Op, Path: l.Path(), Note: true,
+			f.find(Finding{Code: record.CodeLedgerTampered, Run: op.Run, Op: op.Op, Path: l.Path(), Note: true,
 				Message: fmt.Sprintf("rewritten; accepted by %s: %s", rec.Detail.Object("accepted_by").String("name"), cmp.Or(rec.Detail.String("reason"), "no reason given"))})
 		default:
-			say(CodeLedgerTampered, l.Path(), "%s", cmp.Or(diff.why, "recorded rows are gone"))
+			say(record.CodeLedgerTampered, l.Path(), "%s", cmp.Or(diff.Why, "recorded rows are gone"))
 		}
-		if diff.kind == diffExtended || diff.kind == diffAmended {
-			if err := checkAppended(l, lineCount(diff), diff.appended); err != nil {
-				say(CodeLedgerTampered, l.Path(), "%s", err.Message)
+		if diff.Kind == record.Extended || diff.Kind == record.Amended {
+			if err := record.CheckAppended(l, lineCount(diff), diff.Appended); err != nil {
+				say(record.CodeLedgerTampered, l.Path(), "%s", err.Message)
 			}
 		}
 	}
-	if _, err := r.slots(op.Tree, treeFiles, true); err != nil {
+	if _, err := r.Slots(op.Tree, record.DirFiles, true); err != nil {
 		return err
 	}
-	r.forget(r.rightEdge(op.Tree))
+	r.KeepRightEdge(op.Tree)
 	return nil
 }
 
 // rowsHold reports whether a ledger of a run's first operation consists of rows. It begins with what the
 // ledger of the run before held, so each segment is read once; false leaves it to who names the line.
-func (f *fsck) rowsHold(r *treeReader, tree git.OID, l wire.Ledger) (bool, error) {
+func (f *fsck) rowsHold(r *record.Reader, tree git.OID, l wire.Ledger) (bool, error) {
 	if !l.JSONL() {
-		_, err := r.slots(tree, ledgerTreePath(l), false)
+		_, err := r.Slots(tree, record.LedgerDir(l), false)
 		return err == nil, err
 	}
 	return f.rows.segments(r, tree, l, func(data []byte) bool {
-		return len(data) > 0 && data[len(data)-1] == '\n' && checkAppended(l, 0, data) == nil
+		return len(data) > 0 && data[len(data)-1] == '\n' && record.CheckAppended(l, 0, data) == nil
 	})
 }
 
 func (f *fsck) checkState(p *replayer, op OpInfo, data []byte, say func(code, path, format string, args ...any)) {
 	st, perr := run.DecodeState(data)
 	if perr != nil {
-		say(perr.Code, treeState, "%s", perr.Message)
+		say(perr.Code, record.FileState, "%s", perr.Message)
 		return
 	}
 	if st.Run() != op.Run {
-		say(FindRecord, treeState, "the state is of run %q", st.Run())
+		say(FindRecord, record.FileState, "the state is of run %q", st.Run())
 	}
-	if root, err := p.r.entries(op.Tree); err == nil {
+	if root, err := p.r.Entries(op.Tree); err == nil {
 		// Without a usable configuration the state is judged as it is.
 		if cfg, err := p.configOf(root, op.Tree); err == nil {
 			st, _ = run.RepairState(st, cfg)
 		}
 	}
 	if p := run.CheckState(st); len(p) > 0 {
-		say(wire.CodeInvalidState, treeState, "%s", p.Join())
+		say(wire.CodeInvalidState, record.FileState, "%s", p.Join())
 	}
 }

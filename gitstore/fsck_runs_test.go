@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -48,7 +49,7 @@ func TestFsckReadsWhatRunsShareOnce(t *testing.T) {
 		tree := git.OID(bytes.TrimSpace([]byte(gitIn(t, d.Dir, "rev-parse", first[:40]+"^{tree}"))))
 		var shared []git.OID
 		for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents} {
-			segs, err := d.store.reader(t.Context()).slots(tree, ledgerTreePath(l), false)
+			segs, err := d.store.reader(t.Context()).Slots(tree, record.LedgerDir(l), false)
 			if err != nil || len(segs) < 5 {
 				t.Fatalf("%s has %d segments: %v", l.Path(), len(segs), err)
 			}

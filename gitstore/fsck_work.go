@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -65,8 +66,8 @@ func (f *fsck) workFiles(run string) error {
 	if err != nil {
 		return f.fault(run, tip, err)
 	}
-	if !docs[wire.DocState].exists && !s.exists(projectDir) {
-		f.find(Finding{Code: FindWork, Run: run, Path: projectDir, Message: "the run is recorded, but this work tree has no governed files", Repair: repairFromRef})
+	if !docs[wire.DocState].exists && !s.exists(record.ProjectDir) {
+		f.find(Finding{Code: FindWork, Run: run, Path: record.ProjectDir, Message: "the run is recorded, but this work tree has no governed files", Repair: repairFromRef})
 		return nil
 	}
 	differs := false
@@ -87,9 +88,9 @@ func (f *fsck) workFiles(run string) error {
 			}
 			continue
 		}
-		differs = differs || diff.kind != diffSame
-		if diff.kind == diffForeign {
-			e := tampered(l, diff.line, "%s", diff.why)
+		differs = differs || diff.Kind != record.Same
+		if diff.Kind == record.Foreign {
+			e := record.Tampered(l, diff.Line, "%s", diff.Why)
 			f.find(Finding{Code: e.Code, Run: run, Op: tip, Path: l.Path(), Message: e.Message, Repair: repairFromRef})
 		}
 	}
@@ -115,7 +116,7 @@ func (f *fsck) explainWork(run string) error {
 		return nil
 	}
 	var e *git.Error
-	if errors.As(err, &e) && e.Code == CodeLedgerTampered && f.reported(e.Message) {
+	if errors.As(err, &e) && e.Code == record.CodeLedgerTampered && f.reported(e.Message) {
 		return nil
 	}
 	var pe *wire.Error
@@ -123,7 +124,7 @@ func (f *fsck) explainWork(run string) error {
 		f.find(Finding{Code: pe.Code, Run: run, Path: string(wire.DocState), Message: pe.Message, Repair: repairFromRef})
 		return nil
 	}
-	if errors.As(err, &e) && (e.Code == CodeLedgerTampered || e.Code == CodeStateTampered || e.Code == wire.CodeInvalidState) {
+	if errors.As(err, &e) && (e.Code == record.CodeLedgerTampered || e.Code == record.CodeStateTampered || e.Code == wire.CodeInvalidState) {
 		f.find(Finding{Code: e.Code, Run: run, Message: e.Error(), Repair: repairFromRef})
 		return nil
 	}

@@ -5,6 +5,7 @@ package gitstore
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -18,18 +19,18 @@ func (s *Store) govern(in *inspection) error {
 	if in.tip == nil {
 		return nil
 	}
-	e, ok, err := in.tip.r.lookup(in.tip.root, treeConfig)
+	e, ok, err := in.tip.r.Lookup(in.tip.root, record.FileConfig)
 	if err != nil || !ok || e.IsTree() || e.OID == git.HashObject(s.repo.ObjectFormat, git.KindBlob, in.config) {
 		return err
 	}
-	data, _, err := in.tip.r.file(in.tip.root, treeState)
+	data, _, err := in.tip.r.File(in.tip.root, record.FileState)
 	if err != nil {
 		return err
 	}
 	if st, perr := run.DecodeState(data); perr == nil && !protocol.RulesInForce(st.Status) {
 		return nil
 	}
-	recorded, err := in.tip.r.blob(e.OID)
+	recorded, err := in.tip.r.Blob(e.OID)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (v *View) setConfig(in *inspection) error {
 	}
 	cfg, _, err := config.Decode(in.governs)
 	if err != nil {
-		return malformed(in.tip.root, "%s: %v", treeConfig, err)
+		return record.Malformed(in.tip.root, "%s: %v", record.FileConfig, err)
 	}
 	v.Config = cfg
 	working := v.Working

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -17,7 +18,7 @@ const MaxNewCommits = 500000
 
 // CommitAlone returns the parents and the message of one commit, without git.
 func CommitAlone(ctx context.Context, r *git.Repository, commit git.OID) (parents []git.OID, message string, err error) {
-	c, err := readTree(ctx, r).commit(commit)
+	c, err := record.NewReader(ctx, r).Commit(commit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -27,12 +28,12 @@ func CommitAlone(ctx context.Context, r *git.Repository, commit git.OID) (parent
 // EntryAt returns what a commit's tree has at a path, without reading it: "" when
 // there is nothing.
 func EntryAt(ctx context.Context, r *git.Repository, commit git.OID, path string) (git.OID, git.Mode, error) {
-	t := readTree(ctx, r)
-	c, err := t.commit(commit)
+	t := record.NewReader(ctx, r)
+	c, err := t.Commit(commit)
 	if err != nil {
 		return "", 0, err
 	}
-	e, ok, err := t.lookup(c.Tree, path)
+	e, ok, err := t.Lookup(c.Tree, path)
 	if err != nil || !ok {
 		return "", 0, err
 	}
@@ -45,11 +46,11 @@ func (x *RunRecord) Versions(d wire.Document, limit int) ([]git.OID, error) {
 	var out []git.OID
 	seen := make(map[git.OID]bool)
 	for op := x.Op; op != "" && limit > 0; limit-- {
-		c, err := x.rec.r.commit(op)
+		c, err := x.rec.r.Commit(op)
 		if err != nil {
 			return nil, err
 		}
-		e, ok, err := x.rec.r.lookup(c.Tree, docTreePath(d))
+		e, ok, err := x.rec.r.Lookup(c.Tree, record.DocumentFile(d))
 		if err != nil {
 			return nil, err
 		}
@@ -67,19 +68,19 @@ func (x *RunRecord) Versions(d wire.Document, limit int) ([]git.OID, error) {
 // HoldsFile reports whether an operation of the run wrote the file, a project path
 // below .agentxchain, with this content.
 func (x *RunRecord) HoldsFile(name string, content git.OID) (bool, error) {
-	if !safeFilePath(name) {
+	if !record.SafeFile(name) {
 		return false, nil
 	}
 	root, err := x.root()
 	if err != nil {
 		return false, err
 	}
-	groups, err := x.rec.r.slots(root, treeFiles, true)
+	groups, err := x.rec.r.Slots(root, record.DirFiles, true)
 	if err != nil {
 		return false, err
 	}
 	for _, g := range groups {
-		e, ok, err := x.rec.r.lookup(g, strings.TrimPrefix(name, projectDir+"/"))
+		e, ok, err := x.rec.r.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
 		if err != nil || ok && e.OID == content {
 			return ok, err
 		}
@@ -93,11 +94,11 @@ func (x *RunRecord) Config() (data []byte, content git.OID, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	e, ok, err := x.rec.r.lookup(root, treeConfig)
+	e, ok, err := x.rec.r.Lookup(root, record.FileConfig)
 	if err != nil || !ok || e.IsTree() {
 		return nil, "", err
 	}
-	data, err = x.rec.r.blob(e.OID)
+	data, err = x.rec.r.Blob(e.OID)
 	return data, e.OID, err
 }
 
@@ -114,15 +115,15 @@ type ConfigUse struct {
 func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 	var out []ConfigUse
 	for op := x.Op; op != "" && limit > 0; limit-- {
-		c, err := x.rec.r.commit(op)
+		c, err := x.rec.r.Commit(op)
 		if err != nil {
 			return nil, err
 		}
-		e, _, err := x.rec.r.lookup(c.Tree, treeConfig)
+		e, _, err := x.rec.r.Lookup(c.Tree, record.FileConfig)
 		if err != nil {
 			return nil, err
 		}
-		use := ConfigUse{Op: trailer(c.Message, trailerOp), Content: e.OID, First: len(c.Parents) == 0, After: trailer(c.Message, trailerPrevious)}
+		use := ConfigUse{Op: trailer(c.Message, record.TrailerOp), Content: e.OID, First: len(c.Parents) == 0, After: trailer(c.Message, record.TrailerPrevious)}
 		if n := len(out); n > 0 && out[n-1].Content == use.Content {
 			out[n-1] = use
 		} else {
@@ -142,15 +143,15 @@ func InitiativeHolds(ctx context.Context, r *git.Repository, name string, conten
 	if err != nil {
 		return false, false, err
 	}
-	t := readTree(ctx, r)
+	t := record.NewReader(ctx, r)
 	for line := range strings.Lines(string(out)) {
 		known = true
 		for op, left := git.OID(strings.TrimSpace(line)), maxInitiativeSteps; op != "" && left > 0; left-- {
-			c, err := t.commit(op)
+			c, err := t.Commit(op)
 			if err != nil {
 				return false, true, err
 			}
-			e, ok, err := t.lookup(c.Tree, name)
+			e, ok, err := t.Lookup(c.Tree, name)
 			if err != nil || ok && e.OID == content {
 				return ok, true, err
 			}

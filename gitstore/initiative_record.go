@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
@@ -42,18 +44,18 @@ func ofInitiative(name string) bool {
 // InitiativeFiles are the files that a record of an initiative holds, by their paths in the
 // workspace.
 func InitiativeFiles(ctx context.Context, r *git.Repository, op git.OID) (map[string][]byte, error) {
-	t := readTree(ctx, r)
-	c, err := t.commit(op)
+	t := record.NewReader(ctx, r)
+	c, err := t.Commit(op)
 	if err != nil {
 		return nil, err
 	}
-	oids, err := t.initiativeTree(c.Tree)
+	oids, err := initiativeTree(t, c.Tree)
 	if err != nil {
 		return nil, err
 	}
 	files := make(map[string][]byte, len(oids))
 	for name, oid := range oids {
-		if files[name], err = t.blob(oid); err != nil {
+		if files[name], err = t.Blob(oid); err != nil {
 			return nil, err
 		}
 	}
@@ -61,11 +63,11 @@ func InitiativeFiles(ctx context.Context, r *git.Repository, op git.OID) (map[st
 }
 
 // initiativeTree lists the files of a record; anything else in it is refused.
-func (r *treeReader) initiativeTree(tree git.OID) (map[string]git.OID, error) {
+func initiativeTree(r *record.Reader, tree git.OID) (map[string]git.OID, error) {
 	files := make(map[string]git.OID)
 	var walk func(tree git.OID, dir string) error
 	walk = func(tree git.OID, dir string) error {
-		list, err := r.entries(tree)
+		list, err := r.Entries(tree)
 		if err != nil {
 			return err
 		}
@@ -74,15 +76,15 @@ func (r *treeReader) initiativeTree(tree git.OID) (map[string]git.OID, error) {
 			switch {
 			case e.IsTree():
 				if strings.Count(name, "/") > 3 {
-					return malformed(tree, "%s is no directory of an initiative", oneLine(name))
+					return record.Malformed(tree, "%s is no directory of an initiative", text.OneLine(name))
 				}
 				if err := walk(e.OID, name); err != nil {
 					return err
 				}
 			case e.Mode != git.ModeFile || !ofInitiative(name):
-				return malformed(tree, "%s is no file of an initiative", oneLine(name))
+				return record.Malformed(tree, "%s is no file of an initiative", text.OneLine(name))
 			case len(files) == maxInitiativeFiles:
-				return malformed(tree, "it holds more than %d files", maxInitiativeFiles)
+				return record.Malformed(tree, "it holds more than %d files", maxInitiativeFiles)
 			default:
 				files[name] = e.OID
 			}
@@ -99,7 +101,7 @@ func (r *treeReader) initiativeTree(tree git.OID) (map[string]git.OID, error) {
 //
 // Errors: record_unproven, run_foreign, and those of reading objects.
 func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, since git.OID, project string) error {
-	v := &initiativeCheck{r: readTree(ctx, r), name: name, project: project, ends: r.ShallowCommits()}
+	v := &initiativeCheck{r: record.NewReader(ctx, r), name: name, project: project, ends: r.ShallowCommits()}
 	c, err := v.change(op)
 	if err != nil {
 		return err
@@ -120,7 +122,7 @@ func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, s
 
 // initiativeCheck is a verification under way.
 type initiativeCheck struct {
-	r             *treeReader
+	r             *record.Reader
 	name, project string
 	ends          map[git.OID]bool // where a shallow clone ends
 }
@@ -134,19 +136,19 @@ type initiativeChange struct {
 }
 
 func (v *initiativeCheck) change(op git.OID) (*initiativeChange, error) {
-	c, err := v.r.commit(op)
+	c, err := v.r.Commit(op)
 	if err != nil {
 		return nil, err
 	}
-	files, err := v.r.initiativeTree(c.Tree)
+	files, err := initiativeTree(v.r, c.Tree)
 	if err != nil {
-		return nil, v.refuse(op, "%s", oneLine(err.Error()))
+		return nil, v.refuse(op, "%s", text.OneLine(err.Error()))
 	}
 	return &initiativeChange{Commit: c, op: op, files: files}, nil
 }
 
 func (v *initiativeCheck) refuse(op git.OID, format string, args ...any) error {
-	return git.Errorf(CodeUnproven, nil, "change %s of initiative %s is not believed: %s", op.Short(), oneLine(v.name),
+	return git.Errorf(CodeUnproven, nil, "change %s of initiative %s is not believed: %s", op.Short(), text.OneLine(v.name),
 		fmt.Sprintf(format, args...)).WithHint("ask the person who pushed it; nothing of it was taken")
 }
 
@@ -161,9 +163,9 @@ func (v *initiativeCheck) step(c *initiativeChange) (*initiativeChange, error) {
 	}
 	o, err := ojson.DecodeObject(state)
 	switch {
-	case trailer(c.Message, trailerRun) != v.name:
+	case trailer(c.Message, record.TrailerRun) != v.name:
 		return nil, v.refuse(c.op, "it does not name the initiative")
-	case state == nil || trailer(c.Message, trailerState) != stateDigest(state):
+	case state == nil || trailer(c.Message, record.TrailerState) != record.StateDigest(state):
 		return nil, v.refuse(c.op, "its state is not the one it was made with")
 	case err != nil || o.String("super_run_id") != v.name:
 		return nil, v.refuse(c.op, "its state belongs to another initiative")
@@ -185,7 +187,7 @@ func (v *initiativeCheck) file(files map[string]git.OID, name string) ([]byte, e
 	if files[name] == "" {
 		return nil, nil
 	}
-	return v.r.blob(files[name])
+	return v.r.Blob(files[name])
 }
 
 // belongs refuses what was recorded for another project.
@@ -199,9 +201,9 @@ func (v *initiativeCheck) belongs(op git.OID, files map[string]git.OID) error {
 		return v.refuse(op, "its %s cannot be read", initiative.ConfigFile)
 	}
 	if cfg.ProjectID != v.project {
-		return git.Errorf(CodeForeignRun, nil, "initiative %s belongs to project %s, this is %s", oneLine(v.name),
-			oneLine(cfg.ProjectID),
-			oneLine(v.project)).WithHint("ask the person who pushed it; nothing of it was taken")
+		return git.Errorf(CodeForeignRun, nil, "initiative %s belongs to project %s, this is %s", text.OneLine(v.name),
+			text.OneLine(cfg.ProjectID),
+			text.OneLine(v.project)).WithHint("ask the person who pushed it; nothing of it was taken")
 	}
 	return nil
 }
@@ -257,15 +259,15 @@ func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.
 			have[name] = git.HashObject(r.ObjectFormat, git.KindBlob, data)
 		}
 	}
-	t := readTree(ctx, r)
+	t := record.NewReader(ctx, r)
 	for op, left := tip, maxInitiativeSteps; op != "" && left > 0; left-- {
-		c, err := t.commit(op)
+		c, err := t.Commit(op)
 		if err != nil {
 			return "", false, err
 		}
 		same := true
 		for _, name := range telling {
-			e, _, err := t.lookup(c.Tree, name)
+			e, _, err := t.Lookup(c.Tree, name)
 			if err != nil {
 				return "", false, err
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -30,7 +31,7 @@ type inspection struct {
 	// governs is the configuration the run is judged by; nil before that is known.
 	governs []byte
 	docs    map[wire.Document]document
-	diffs   map[wire.Ledger]*ledgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
+	diffs   map[wire.Ledger]*record.LedgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
 	tip     *recorded // what the run's ref holds; nil for sitIdle, sitAdopt
 	open    []Claim   // claims of tip's chain that no person has confirmed
@@ -89,7 +90,7 @@ func (s *Store) readRun(ctx context.Context, run string) (git.OID, error) {
 // inspectOnce is one look. ref is the name of the ref it depended on, if any; in
 // is returned even with an error when it got as far as knowing the run.
 func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, err error) {
-	in = &inspection{diffs: make(map[wire.Ledger]*ledgerDiff)}
+	in = &inspection{diffs: make(map[wire.Ledger]*record.LedgerDiff)}
 	cache := s.readCache()
 	if in.config, in.docs, err = s.readDocs(); err != nil {
 		return nil, "", err
@@ -113,7 +114,7 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 		in.before = s.recordedFrom(r, cache)
 	}
 	if in.before != nil && !in.docs[wire.DocState].exists {
-		return nil, "", tamperedDoc(string(wire.DocState), "it is gone; run %s is recorded", in.before.run)
+		return nil, "", record.TamperedDoc(string(wire.DocState), "it is gone; run %s is recorded", in.before.run)
 	}
 	if run == "" {
 		in.sit = sitIdle
@@ -164,7 +165,7 @@ func runOf(state document) (string, error) {
 	}
 	o, err := ojson.DecodeObject(state.data)
 	if err != nil {
-		return "", git.Errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).WithHint("%s", repairHint)
+		return "", git.Errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).WithHint("%s", record.RepairHint)
 	}
 	v, _ := o.Get("run_id")
 	switch run := v.(type) {
@@ -172,16 +173,16 @@ func runOf(state document) (string, error) {
 		return "", nil
 	case string:
 		if _, err := git.RunRef(run); err != nil {
-			return "", git.Errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded", wire.DocState).WithHint("%s", repairHint)
+			return "", git.Errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded", wire.DocState).WithHint("%s", record.RepairHint)
 		}
 		return run, nil
 	}
 	return "", git.Errorf(wire.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", wire.DocState, ojson.TypeName(v)).
-		WithHint("%s", repairHint)
+		WithHint("%s", record.RepairHint)
 }
 
 // inspectRun compares the working files with a run that has a ref.
-func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, cache *statCache, tip git.OID) error {
+func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader, cache *statCache, tip git.OID) error {
 	if err := s.pass(ctx, in, in.run, tip); err != nil {
 		return err
 	}
@@ -280,19 +281,19 @@ func (s *Store) diffAll(in *inspection) (same bool, err error) {
 			return false, err
 		}
 		in.diffs[l] = diff
-		same = same && diff.kind == diffSame
+		same = same && diff.Kind == record.Same
 	}
 	return same, nil
 }
 
 // docOID returns the recorded blob of a document, "" when it was absent.
 func (rec *recorded) docOID(d wire.Document) (git.OID, error) {
-	e, ok, err := rec.r.lookup(rec.root, docTreePath(d))
+	e, ok, err := rec.r.Lookup(rec.root, record.DocumentFile(d))
 	if err != nil || !ok {
 		return "", err
 	}
 	if e.IsTree() {
-		return "", malformed(rec.root, "%s is a directory", docTreePath(d))
+		return "", record.Malformed(rec.root, "%s is a directory", record.DocumentFile(d))
 	}
 	return e.OID, nil
 }
@@ -310,13 +311,13 @@ func (s *Store) checkContinuity(in *inspection) error {
 			return err
 		}
 		in.diffs[l] = diff
-		switch diff.kind {
-		case diffForeign:
-			return tampered(l, diff.line, "%s", diff.why)
-		case diffShorter:
-			return tampered(l, 0, "rows that run %s recorded are gone", in.before.run)
-		case diffExtended, diffAmended:
-			if err := checkAppended(l, lineCount(diff), diff.appended); err != nil {
+		switch diff.Kind {
+		case record.Foreign:
+			return record.Tampered(l, diff.Line, "%s", diff.Why)
+		case record.Shorter:
+			return record.Tampered(l, 0, "rows that run %s recorded are gone", in.before.run)
+		case record.Extended, record.Amended:
+			if err := record.CheckAppended(l, lineCount(diff), diff.Appended); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -113,7 +114,7 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 	}
 	slices.Reverse(ops)
 	p := &replayer{r: s.reader(ctx)}
-	c, err := p.r.commit(base)
+	c, err := p.r.Commit(base)
 	if err != nil {
 		return err
 	}
@@ -125,14 +126,14 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 			}
 		}
 		o := sideOp{info: info}
-		if o.rec, err = p.r.recordOf(info.Tree); err != nil {
+		if o.rec, err = p.r.Record(info.Tree); err != nil {
 			return err
 		}
 		st, perr := run.DecodeState(p.state)
 		if perr != nil {
 			return perr
 		}
-		root, err := p.r.entries(info.Tree)
+		root, err := p.r.Entries(info.Tree)
 		if err != nil {
 			return err
 		}
@@ -158,25 +159,6 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 	return nil
 }
 
-// recordOf decodes the record of an operation with its evidence.
-func (r *treeReader) recordOf(tree git.OID) (*protocol.Record, error) {
-	doc, ok, err := r.file(tree, treeRecord)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, malformed(tree, "there is no %s", treeRecord)
-	}
-	rec, err := protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
-		data, _, err := r.file(tree, treeEvidence+"/"+digest)
-		return data, err
-	})
-	if err != nil {
-		return nil, malformed(tree, "%s: %v", treeRecord, err)
-	}
-	return rec, nil
-}
-
 // joinOp decides on one operation of ours and records what came of it. The result is
 // the operation made, nil when there is none.
 func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, their *protocol.TheirOps,
@@ -185,14 +167,14 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 	if err := p.rebase(cur.root); err != nil {
 		return nil, err
 	}
-	root, err := cur.r.entries(cur.root)
+	root, err := cur.r.Entries(cur.root)
 	if err != nil {
 		return nil, err
 	}
 	cfgTree := cur.root
 	if _, adopts := o.rec.Op.(*protocol.AdoptConfig); adopts {
 		cfgTree = o.info.Tree
-		if root, err = cur.r.entries(cfgTree); err != nil {
+		if root, err = cur.r.Entries(cfgTree); err != nil {
 			return nil, err
 		}
 	}
@@ -228,7 +210,7 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 		return nil, nil
 	}
 	made, err := s.landOp(ctx, j, cur, o, tr, snap, cfgTree, reindex)
-	if git.CodeOf(err) == CodeLedgerTampered && len(tr.Amends) > 0 {
+	if git.CodeOf(err) == record.CodeLedgerTampered && len(tr.Amends) > 0 {
 		return nil, s.conflict(ctx, j, cur.op, o, &protocol.JoinRefusal{
 			Reason:  protocol.JoinRefused,
 			Message: "it changes a row of a ledger that is another one there",
@@ -251,12 +233,12 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 		return nil, err
 	}
 	state := back.Encode()
-	d := &derivation{root: cur.root, marks: make(map[wire.Ledger]ledgerMark)}
-	if d.edit, err = cur.r.edit(cur.root); err != nil {
+	d := &record.Derivation{Root: cur.root, Marks: make(map[wire.Ledger]record.LedgerMark)}
+	if d.Edit, err = cur.r.Edit(cur.root); err != nil {
 		return nil, err
 	}
 	if reindex != nil {
-		was, had, err := cur.r.file(cur.root, treeBundleIx)
+		was, had, err := cur.r.File(cur.root, record.FileBundleIndex)
 		if err != nil {
 			return nil, err
 		}
@@ -267,19 +249,19 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 			tr.Documents[wire.DocDispatchIndex] = doc
 		}
 	}
-	if err := d.apply(tr, state); err != nil {
+	if err := d.Apply(tr, state); err != nil {
 		return nil, err
 	}
 	if cfgTree != cur.root {
-		root, err := cur.r.entries(cfgTree)
+		root, err := cur.r.Entries(cfgTree)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.edit.take(root, treeConfig); err != nil {
+		if err := d.Edit.Take(root, record.FileConfig); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.carryBundles(cur.r, d.edit, o); err != nil {
+	if err := s.carryBundles(cur.r, d.Edit, o); err != nil {
 		return nil, err
 	}
 	origin := o.info.Origin
@@ -298,11 +280,11 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 		unstage: tr.Unstage,
 		origin:  origin,
 	}
-	made, ref, err := s.buildCommit(d.edit, plan)
+	made, ref, err := s.buildCommit(d.Edit, plan)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.objects.Write(ctx, d.edit.objects); err != nil {
+	if err := s.objects.Write(ctx, d.Edit.Objects); err != nil {
 		return nil, err
 	}
 	j.tips = append(j.tips, ref.New)
@@ -311,26 +293,26 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 }
 
 // carryBundles takes the dispatch bundles along that the operation made.
-func (s *Store) carryBundles(r *treeReader, edit *treeEdit, o sideOp) error {
+func (s *Store) carryBundles(r *record.Reader, edit *record.Edit, o sideOp) error {
 	had := make(map[string]git.OID)
-	parent, err := r.commit(o.info.Parents[0])
+	parent, err := r.Commit(o.info.Parents[0])
 	if err != nil {
 		return err
 	}
-	before, err := r.list(parent.Tree, treeBundles)
+	before, err := r.List(parent.Tree, record.DirBundles)
 	if err != nil {
 		return err
 	}
 	for _, e := range before {
 		had[e.Name] = e.OID
 	}
-	after, err := r.list(o.info.Tree, treeBundles)
+	after, err := r.List(o.info.Tree, record.DirBundles)
 	if err != nil {
 		return err
 	}
 	for _, e := range after {
-		if e.IsTree() && safeName(e.Name) && had[e.Name] != e.OID {
-			if err := edit.putEntry(treeBundles+"/"+e.Name, e); err != nil {
+		if e.IsTree() && record.SafeName(e.Name) && had[e.Name] != e.OID {
+			if err := edit.PutEntry(record.DirBundles+"/"+e.Name, e); err != nil {
 				return err
 			}
 		}

@@ -7,27 +7,26 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // onRowThere gives a checkpoint the row of its turn in the recorded tree root, where the other side
 // accepted the same result at its own time; every other operation stays as it is. same says that the
 // row names the commit already. lost are turns of which an operation before does not hold.
-func onRowThere(r *treeReader, root git.OID, rec *protocol.Record, lost map[string]bool) (
+func onRowThere(r *record.Reader, root git.OID, rec *protocol.Record, lost map[string]bool) (
 	_ *protocol.Record, same bool, _ *protocol.JoinRefusal, _ error) {
 	op, ok := rec.Op.(*protocol.Checkpoint)
 	if !ok || op.Row == nil {
 		return rec, false, nil, nil
 	}
-	e, err := r.ledger(root, wire.LedgerHistory)
+	e, err := r.EditLedger(root, wire.LedgerHistory)
 	if err != nil {
 		return nil, false, nil, err
 	}
-	line, row, err := e.lastAccepted(op.TurnID)
+	line, row, err := e.LastAccepted(op.TurnID)
 	switch {
 	case err != nil:
 		return nil, false, nil, err
@@ -57,29 +56,4 @@ func onRowThere(r *treeReader, root git.OID, rec *protocol.Record, lost map[stri
 			Ways:    []string{protocol.WayDrop},
 		}, nil
 	}
-}
-
-// lastAccepted is the newest row of a turn that is not one of a reissue, with its line; nil for none.
-func (e *ledgerEdit) lastAccepted(turn string) (line []byte, row *ojson.Object, err error) {
-	for i := e.n - 1; i >= 0; i-- {
-		data, err := e.segment(i)
-		if err != nil {
-			return nil, nil, err
-		}
-		var found []byte
-		var last *ojson.Object
-		for l := range bytes.Lines(data) {
-			if l = bytes.TrimRight(l, "\r\n"); !bytes.Contains(l, []byte(turn)) {
-				continue
-			}
-			o, err := run.DecodeLedgerLine(l)
-			if err == nil && o.String("turn_id") == turn && o.String("status") != run.HistoryReissued {
-				found, last = l, o
-			}
-		}
-		if last != nil {
-			return found, last, nil
-		}
-	}
-	return nil, nil, nil
 }

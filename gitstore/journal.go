@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -20,7 +21,7 @@ import (
 )
 
 // journalDir holds one file for each acceptance in flight.
-const journalDir = projectDir + "/transactions/accept"
+const journalDir = record.ProjectDir + "/transactions/accept"
 
 // journalEntry is a decoded journal.
 type journalEntry struct {
@@ -100,7 +101,7 @@ func decodeJournal(data []byte) (journalEntry, bool) {
 	n, ok := o.Int("accepted_sequence")
 	j := journalEntry{turn: o.String("turn_id"), run: o.String("run_id"), sequence: n,
 		history: o.Object("history_entry"), ledger: o.Objects("ledger_entries"), next: o.Object("next_state")}
-	return j, ok && safeName(j.turn) && j.next != nil
+	return j, ok && record.SafeName(j.turn) && j.next != nil
 }
 
 // replayJournal finishes one acceptance. full is false when it had been
@@ -111,7 +112,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 		return false, unreadable(string(wire.DocState), err)
 	}
 	if !ok {
-		return false, git.Errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete", wire.DocState, j.path).WithHint("%s", repairHint)
+		return false, git.Errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete", wire.DocState, j.path).WithHint("%s", record.RepairHint)
 	}
 	state, err := decodeWorkingState(document{data, true})
 	if err != nil {
@@ -181,7 +182,7 @@ func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(hav
 	var missing []byte
 	for _, row := range rows {
 		found := false
-		for have := range rowsOf(data[:end]) {
+		for have := range record.RowsOf(data[:end]) {
 			if same(have.Row, row) {
 				found = true
 				break
@@ -192,7 +193,7 @@ func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(hav
 		}
 	}
 	if !bytes.HasPrefix(missing, torn) {
-		return tampered(l, bytes.Count(data[:end], []byte("\n"))+1, "the last line has no end and is not what the prepared acceptance would write")
+		return record.Tampered(l, bytes.Count(data[:end], []byte("\n"))+1, "the last line has no end and is not what the prepared acceptance would write")
 	}
 	if len(missing) == len(torn) {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
@@ -64,11 +65,11 @@ func (s *Store) ReadLease(ctx context.Context, run, turn string) (*LeaseRecord, 
 func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid git.OID) (*LeaseRecord, error) {
 	ref := LeaseRefPrefix + run + "/" + turn
 	r := s.reader(ctx)
-	c, err := r.commit(oid)
+	c, err := r.Commit(oid)
 	if err != nil {
 		return nil, err
 	}
-	data, ok, err := r.file(c.Tree, leaseFile)
+	data, ok, err := r.File(c.Tree, leaseFile)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) 
 	tree := git.Object{OID: git.HashObject(format, git.KindTree, entries), Kind: git.KindTree, Data: entries}
 	name, email := s.Identity(ctx)
 	sig := git.Signature{Name: name, Email: email, When: rec.At.UTC()}
-	c := &git.Commit{Tree: tree.OID, Author: sig, Committer: sig, Message: message(rec.Subject, trailerRun, rec.Run, trailerTurn, rec.Turn, trailerStatus, status)}
+	c := &git.Commit{Tree: tree.OID, Author: sig, Committer: sig, Message: record.Message(rec.Subject, record.TrailerRun, rec.Run, record.TrailerTurn, rec.Turn, trailerStatus, status)}
 	if rec.Parent != "" {
 		c.Parents = []git.OID{rec.Parent}
 	}

@@ -5,6 +5,7 @@ package gitstore
 import (
 	"bytes"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -28,7 +29,7 @@ func (s *Store) amendTail(l wire.Ledger, size int64, amends []ledger.Amend, appe
 		}
 		window = window[cut+1:]
 	}
-	amended, ok := amendWorking(window, amends)
+	amended, ok := record.AmendWorking(window, amends)
 	if !ok {
 		return w, false, nil
 	}

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"pgregory.net/rapid"
 )
 
 // checkpointOp marks the newest history row.
@@ -108,7 +108,7 @@ func TestAmendInPlaceTorn(t *testing.T) {
 	// Anything else is still somebody's doing.
 	save(kept, d.Dir)
 	d.write(name, full[:from]+"X"+full[from+1:])
-	if _, err := d.store.View(context.Background()); git.CodeOf(err) != CodeLedgerTampered {
+	if _, err := d.store.View(context.Background()); git.CodeOf(err) != record.CodeLedgerTampered {
 		t.Errorf("a changed row: %v", err)
 	}
 }

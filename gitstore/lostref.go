@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // LostRun is what is known of the record of a run that has no ref here any more.
@@ -40,7 +41,7 @@ func (s *Store) lostRef(ctx context.Context, run string, cache *statCache) (*Los
 
 func (l *LostRun) message(run string) string {
 	if l.Remote != "" {
-		return fmt.Sprintf("run %s is on record on %s, and not in this clone", run, oneLine(l.Remote))
+		return fmt.Sprintf("run %s is on record on %s, and not in this clone", run, text.OneLine(l.Remote))
 	}
 	return fmt.Sprintf("run %s was on record in this clone, and its ref is gone", run)
 }

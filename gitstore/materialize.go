@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -64,11 +65,11 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 	f := &RunFiles{Run: rec.run, Op: rec.op, Files: make(map[string][]byte), Ledgers: make(map[string]bool)}
 	var ok bool
 	var err error
-	if f.Config, _, err = rec.r.file(rec.root, treeConfig); err != nil {
+	if f.Config, _, err = rec.r.File(rec.root, record.FileConfig); err != nil {
 		return nil, err
 	}
 	for _, d := range wire.Documents() {
-		data, found, err := rec.r.file(rec.root, docTreePath(d))
+		data, found, err := rec.r.File(rec.root, record.DocumentFile(d))
 		if err != nil {
 			return nil, err
 		}
@@ -77,10 +78,10 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 		}
 	}
 	if f.State, ok = f.Files[string(wire.DocState)]; !ok {
-		return nil, malformed(rec.root, "there is no %s", treeState)
+		return nil, record.Malformed(rec.root, "there is no %s", record.FileState)
 	}
 	for _, l := range wire.Ledgers() {
-		data, err := rec.r.readLedger(rec.root, l)
+		data, err := rec.r.Ledger(rec.root, l)
 		if err != nil {
 			return nil, err
 		}
@@ -89,20 +90,20 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 			f.Ledgers[l.Path()] = true
 		}
 	}
-	groups, err := rec.r.slots(rec.root, treeFiles, true)
+	groups, err := rec.r.Slots(rec.root, record.DirFiles, true)
 	if err != nil {
 		return nil, err
 	}
 	add := func(name string, oid git.OID) error {
-		data, err := rec.r.blob(oid)
+		data, err := rec.r.Blob(oid)
 		f.Files[name] = data
 		return err
 	}
 	for _, g := range groups {
 		// A later operation's file takes the place of an earlier one's.
-		err := rec.r.walkFiles(g, projectDir, func(name string, oid git.OID) error {
-			if !safeFilePath(name) {
-				return malformed(rec.root, "it holds the file %q, which no operation may write", name)
+		err := rec.r.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
+			if !record.SafeFile(name) {
+				return record.Malformed(rec.root, "it holds the file %q, which no operation may write", name)
 			}
 			return add(name, oid)
 		})
@@ -110,17 +111,17 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 			return nil, err
 		}
 	}
-	turns, err := rec.r.list(rec.root, treeBundles)
+	turns, err := rec.r.List(rec.root, record.DirBundles)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range turns {
-		if !t.IsTree() || !safeName(t.Name) {
-			return nil, malformed(rec.root, "%s/%s is not a bundle", treeBundles, t.Name)
+		if !t.IsTree() || !record.SafeName(t.Name) {
+			return nil, record.Malformed(rec.root, "%s/%s is not a bundle", record.DirBundles, t.Name)
 		}
-		err := rec.r.walkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid git.OID) error {
-			if !safeBundleName(strings.TrimPrefix(name, wire.BundleDir(t.Name)+"/")) {
-				return malformed(rec.root, "%q is not a file of a bundle", name)
+		err := rec.r.WalkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid git.OID) error {
+			if !record.SafeBundleName(strings.TrimPrefix(name, wire.BundleDir(t.Name)+"/")) {
+				return record.Malformed(rec.root, "%q is not a file of a bundle", name)
 			}
 			return add(name, oid)
 		})

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -30,12 +32,12 @@ func FuzzNotes(f *testing.F) {
 				t.Errorf("open bundle: %v", err)
 			}
 		}
-		if j, ok := decodeJournal(data); ok && (!safeName(j.turn) || j.next == nil) {
+		if j, ok := decodeJournal(data); ok && (!record.SafeName(j.turn) || j.next == nil) {
 			t.Errorf("journal: %+v", j)
 		}
 		_, _ = decodeDispatched(data)
 		for name, r := range readPorcelain(data) {
-			if r.State != pushedOK && r.Why != oneLine(r.Why) {
+			if r.State != pushedOK && r.Why != text.OneLine(r.Why) {
 				t.Errorf("push of %q: %q", name, r.Why)
 			}
 		}

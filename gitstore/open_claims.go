@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -61,7 +62,7 @@ func (s *Store) admit(ctx context.Context, run string, op git.OID) error {
 		return err
 	}
 	if f := v.Findings[0]; f.Op == op {
-		return git.Errorf(CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s", f.Message).WithHint("%s", repairHint)
+		return git.Errorf(record.CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s", f.Message).WithHint("%s", record.RepairHint)
 	}
 	return v.Err()
 }
@@ -72,7 +73,7 @@ func (in *inspection) pending(v *View) []Claim {
 	switch in.sit {
 	case sitAdopt:
 	case sitExternal:
-		data, _, err := in.tip.r.file(in.tip.root, treeState)
+		data, _, err := in.tip.r.File(in.tip.root, record.FileState)
 		if err != nil {
 			return nil
 		}
@@ -107,7 +108,7 @@ func (s *Store) checkAdopted(in *inspection) error {
 	}
 	repaired, _ := run.RepairState(after, cfg)
 	if e := protocol.CheckAdopted(cfg, repaired, s.workingRows()); e != nil {
-		return tamperedDoc(string(wire.DocState), "%s", e.Message)
+		return record.TamperedDoc(string(wire.DocState), "%s", e.Message)
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func (rec *recorded) unfinished() bool {
 	if rec == nil {
 		return false
 	}
-	data, _, err := rec.r.file(rec.root, treeState)
+	data, _, err := rec.r.File(rec.root, record.FileState)
 	if err != nil {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -46,7 +47,7 @@ func decodeOpenBundle(data []byte) (*openBundle, error) {
 	for range d.count() {
 		n.Files = append(n.Files, string(d.bytes()))
 	}
-	if d.bad || len(d.b) != 0 || !safeName(n.Turn) {
+	if d.bad || len(d.b) != 0 || !record.SafeName(n.Turn) {
 		return nil, errCache
 	}
 	return n, nil
@@ -56,7 +57,7 @@ func decodeOpenBundle(data []byte) (*openBundle, error) {
 // for hooks to look at. Until SettleBundle the directory may hold anything; should
 // the process be killed before, the next Begin settles it.
 func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
-	if !safeName(turn) {
+	if !record.SafeName(turn) {
 		return git.Errorf(wire.CodeInvalidArgument, nil, "%q cannot name a bundle", turn)
 	}
 	if err := tx.SettleBundle(ctx); err != nil {
@@ -121,7 +122,7 @@ func (tx *Tx) settleLeft(ctx context.Context) (turn string, err error) {
 func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err error) {
 	s := tx.store
 	recorded := make(map[string]git.OID)
-	var r *treeReader
+	var r *record.Reader
 	if tx.rec != nil && tx.rec.run == n.Run {
 		r = s.reader(ctx)
 		rec, err := s.recordedAt(r, tx.rec.run, tx.rec.op)
@@ -156,7 +157,7 @@ func (w *workDir) dropUnrecorded(dir string, before []string, recorded map[strin
 		return false, err
 	}
 	for _, f := range found {
-		if _, ok := recorded[f.name]; ok && f.regular || slices.Contains(before, f.name) && !slices.Contains(bundleFiles(), f.name) || f.regular && f.name == actorLog {
+		if _, ok := recorded[f.name]; ok && f.regular || slices.Contains(before, f.name) && !slices.Contains(record.BundleFiles(), f.name) || f.regular && f.name == actorLog {
 			continue
 		}
 		if err := w.root.RemoveAll(dir + "/" + f.name); err != nil {
@@ -174,14 +175,14 @@ func (w *workDir) dropUnrecorded(dir string, before []string, recorded map[strin
 }
 
 // putRecorded writes the recorded files that are not as recorded, the seal last.
-func (w *workDir) putRecorded(r *treeReader, dir string, recorded map[string]git.OID) (changed bool, err error) {
+func (w *workDir) putRecorded(r *record.Reader, dir string, recorded map[string]git.OID) (changed bool, err error) {
 	names := make([]string, 0, len(recorded))
 	for name := range recorded {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		if (a == bundleSeal) != (b == bundleSeal) {
-			if a == bundleSeal {
+		if (a == record.BundleSeal) != (b == record.BundleSeal) {
+			if a == record.BundleSeal {
 				return 1
 			}
 			return -1
@@ -190,10 +191,10 @@ func (w *workDir) putRecorded(r *treeReader, dir string, recorded map[string]git
 	})
 	for _, name := range names {
 		data, _, ok, err := w.read(dir+"/"+name, maxDocument)
-		if err == nil && ok && git.HashObject(r.format, git.KindBlob, data) == recorded[name] {
+		if err == nil && ok && r.BlobID(data) == recorded[name] {
 			continue
 		}
-		if data, err = r.blob(recorded[name]); err != nil {
+		if data, err = r.Blob(recorded[name]); err != nil {
 			return changed, err
 		}
 		if err := w.write(dir+"/"+name, data); err != nil {

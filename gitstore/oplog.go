@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -119,7 +119,7 @@ func (s *Store) walk(ctx context.Context, tip git.OID, take func(OpInfo)) error 
 	r := s.reader(ctx)
 	ends := s.repo.ShallowCommits()
 	for id := tip; ; {
-		c, err := r.commit(id)
+		c, err := r.Commit(id)
 		if err != nil {
 			return err
 		}
@@ -163,25 +163,25 @@ func (op *OpInfo) readMessage(msg string) {
 			continue
 		}
 		switch key {
-		case trailerRun:
+		case record.TrailerRun:
 			op.Run = value
-		case trailerOp:
+		case record.TrailerOp:
 			op.Name = value
-		case trailerTurn:
+		case record.TrailerTurn:
 			op.Turn = value
-		case trailerRole:
+		case record.TrailerRole:
 			op.Role = value
-		case trailerState:
+		case record.TrailerState:
 			op.StateDigest = value
-		case trailerHead:
+		case record.TrailerHead:
 			op.CodeHead = value
-		case trailerDropped:
+		case record.TrailerDropped:
 			op.Dropped = strings.Fields(value)
-		case trailerUnstaged:
+		case record.TrailerUnstaged:
 			op.Unstaged = strings.Fields(value)
-		case trailerPrevious:
+		case record.TrailerPrevious:
 			op.Previous = git.OID(value)
-		case trailerOrigin:
+		case record.TrailerOrigin:
 			op.Origin = git.OID(value)
 		}
 	}
@@ -236,34 +236,34 @@ func (s *Store) detail(ctx context.Context, op OpInfo) (*OpDetail, error) {
 	d := &OpDetail{OpInfo: op, Evidence: make(map[string]int)}
 	before := git.OID("")
 	if len(op.Parents) > 0 {
-		parent, err := r.commit(op.Parents[0])
+		parent, err := r.Commit(op.Parents[0])
 		if err != nil {
 			return nil, err
 		}
 		before = parent.Tree
-		if d.StateBefore, _, err = r.file(before, treeState); err != nil {
+		if d.StateBefore, _, err = r.File(before, record.FileState); err != nil {
 			return nil, err
 		}
 	}
-	doc, ok, err := r.file(op.Tree, treeRecord)
+	doc, ok, err := r.File(op.Tree, record.FileRecord)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, malformed(op.Tree, "there is no %s", treeRecord)
+		return nil, record.Malformed(op.Tree, "there is no %s", record.FileRecord)
 	}
 	if d.Record, err = ojson.DecodeObject(doc); err != nil {
-		return nil, malformed(op.Tree, "%s: %v", treeRecord, err)
+		return nil, record.Malformed(op.Tree, "%s: %v", record.FileRecord, err)
 	}
-	if d.StateAfter, _, err = r.file(op.Tree, treeState); err != nil {
+	if d.StateAfter, _, err = r.File(op.Tree, record.FileState); err != nil {
 		return nil, err
 	}
-	evidence, err := r.list(op.Tree, treeEvidence)
+	evidence, err := r.List(op.Tree, record.DirEvidence)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range evidence {
-		data, err := r.blob(e.OID)
+		data, err := r.Blob(e.OID)
 		if err != nil {
 			return nil, err
 		}
@@ -275,23 +275,23 @@ func (s *Store) detail(ctx context.Context, op OpInfo) (*OpDetail, error) {
 	return d, d.files(r, before)
 }
 
-func (d *OpDetail) ledgers(r *treeReader, before git.OID) error {
+func (d *OpDetail) ledgers(r *record.Reader, before git.OID) error {
 	for _, l := range wire.Ledgers() {
-		diff, err := r.diffLedger(before, d.Tree, l)
+		diff, err := r.DiffLedger(before, d.Tree, l)
 		if err != nil {
 			return err
 		}
-		if diff.kind == diffSame {
+		if diff.Kind == record.Same {
 			continue
 		}
 		c := LedgerChange{Ledger: l}
-		if diff.kind == diffForeign || diff.kind == diffShorter {
-			c.Rewritten = cmp.Or(diff.why, "recorded rows are gone")
+		if diff.Kind == record.Foreign || diff.Kind == record.Shorter {
+			c.Rewritten = cmp.Or(diff.Why, "recorded rows are gone")
 			d.Ledgers = append(d.Ledgers, c)
 			continue
 		}
-		c.Amended = diff.amends
-		for _, line := range lines(diff.appended) {
+		c.Amended = diff.Amends
+		for _, line := range record.Lines(diff.Appended) {
 			c.Appended = append(c.Appended, string(line))
 		}
 		d.Ledgers = append(d.Ledgers, c)
@@ -299,19 +299,19 @@ func (d *OpDetail) ledgers(r *treeReader, before git.OID) error {
 	return nil
 }
 
-func (d *OpDetail) files(r *treeReader, before git.OID) error {
-	groups, err := r.slots(d.Tree, treeFiles, true)
+func (d *OpDetail) files(r *record.Reader, before git.OID) error {
+	groups, err := r.Slots(d.Tree, record.DirFiles, true)
 	if err != nil {
 		return err
 	}
 	n := 0
 	if before != "" {
-		if n, _, err = r.lastSlot(before, treeFiles); err != nil {
+		if n, _, err = r.LastSlot(before, record.DirFiles); err != nil {
 			return err
 		}
 	}
 	for _, g := range groups[min(n, len(groups)):] {
-		err := r.walkFiles(g, projectDir, func(name string, _ git.OID) error {
+		err := r.WalkFiles(g, record.ProjectDir, func(name string, _ git.OID) error {
 			d.Files = append(d.Files, name)
 			return nil
 		})
@@ -320,52 +320,4 @@ func (d *OpDetail) files(r *treeReader, before git.OID) error {
 		}
 	}
 	return nil
-}
-
-// diffLedger relates a ledger in tree after to the one in tree before ("" for
-// none), reading only segments that differ.
-func (r *treeReader) diffLedger(before, after git.OID, l wire.Ledger) (*ledgerDiff, error) {
-	var old []git.OID
-	if before != "" {
-		a, _, err := r.lookup(before, ledgerTreePath(l))
-		if err != nil {
-			return nil, err
-		}
-		b, _, err := r.lookup(after, ledgerTreePath(l))
-		if err != nil {
-			return nil, err
-		}
-		if a.OID == b.OID {
-			return &ledgerDiff{}, nil
-		}
-		if old, err = r.slots(before, ledgerTreePath(l), false); err != nil {
-			return nil, err
-		}
-	}
-	now, err := r.slots(after, ledgerTreePath(l), false)
-	if err != nil {
-		return nil, err
-	}
-	if len(now) == 0 && len(old) == 0 {
-		return &ledgerDiff{}, nil
-	}
-	same := 0
-	for same < len(old) && same < len(now) && old[same] == now[same] {
-		same++
-	}
-	var data []byte
-	for _, oid := range now[same:] {
-		seg, err := r.blob(oid)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, seg...)
-	}
-	if len(now) < len(old) {
-		return &ledgerDiff{kind: diffForeign, why: fmt.Sprintf("%d recorded segments are gone", len(old)-len(now))}, nil
-	}
-	if same == len(old) {
-		return &ledgerDiff{kind: diffExtended, appended: data, data: data}, nil
-	}
-	return compareSegments(r, l, old[same:], data)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
@@ -50,7 +52,7 @@ func TestLedgerModel(t *testing.T) {
 				extend(tr)
 			case "external":
 				l := rapid.SampledFrom([]wire.Ledger{wire.LedgerEvents, wire.LedgerHistory, wire.LedgerHookAudit, wire.LedgerTalk}).Draw(rt, "ledger")
-				line := `{"x":"` + strings.Repeat("y", rapid.SampledFrom([]int{0, 10, 5000, segmentLimit - 9, segmentLimit, 40000}).Draw(rt, "length")) + "\"}\n"
+				line := `{"x":"` + strings.Repeat("y", rapid.SampledFrom([]int{0, 10, 5000, record.SegmentLimit - 9, record.SegmentLimit, 40000}).Draw(rt, "length")) + "\"}\n"
 				tx, err := d.store.Begin(context.Background(), "settle", 0)
 				if err != nil {
 					rt.Fatal(err)
@@ -154,84 +156,9 @@ func (d *driver) next(rt *rapid.T) (*Committed, *protocol.Transition) {
 	return out, tr
 }
 
-func TestCutSegments(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var all, tail []byte
-		var full [][]byte
-		for range rapid.IntRange(1, 20).Draw(t, "appends") {
-			var data []byte
-			for range rapid.IntRange(0, 30).Draw(t, "lines") {
-				data = append(data, bytes.Repeat([]byte("x"), rapid.SampledFrom([]int{0, 1, 100, 3000, segmentLimit - 1, segmentLimit, 40000}).Draw(t, "length"))...)
-				data = append(data, '\n')
-			}
-			segs := cutSegments(tail, data)
-			full = append(full, segs[:len(segs)-1]...)
-			tail = segs[len(segs)-1]
-			all = append(all, data...)
-		}
-		segs := append(full, tail)
-		if !bytes.Equal(bytes.Join(segs, nil), all) {
-			t.Fatal("bytes were lost")
-		}
-		rest := all
-		for i, s := range segs {
-			if len(s) > segmentLimit && bytes.Count(s, []byte("\n")) > 1 {
-				t.Errorf("segment %d has %d bytes", i, len(s))
-			}
-			if i < len(segs)-1 && (len(s) == 0 || s[len(s)-1] != '\n') {
-				t.Errorf("segment %d does not end a line", i)
-			}
-			if n := guessSegment(rest); n != len(s) {
-				t.Errorf("segment %d: guessed %d, has %d", i, n, len(s))
-			}
-			rest = rest[len(s):]
-		}
-	})
-}
-
-func TestFindLine(t *testing.T) {
-	for _, c := range []struct {
-		data, line string
-		want       int
-	}{
-		{"a\nb\na\n", "a", 4}, {"a\nb\n", "b", 2}, {"ab\nb", "b", 3}, {"ab\n", "b", -1}, {"ba\n", "b", -1},
-		{"", "x", -1}, {"x", "x", 0}, {"aa\naaa\n", "aa", 0}, {"a\n\nb\n", "zz", -1},
-	} {
-		if got := findLine([]byte(c.data), []byte(c.line)); got != c.want {
-			t.Errorf("%q in %q: %d, want %d", c.line, c.data, got, c.want)
-		}
-	}
-}
-
-func TestSlots(t *testing.T) {
-	for _, n := range []int{0, 1, 63, 64, 65, 64*64 + 7, maxSlots - 1} {
-		hi, lo := slot(n)
-		if got, ok := parseSlot(hi, lo); !ok || got != n {
-			t.Errorf("%d -> %s/%s -> %d", n, hi, lo, got)
-		}
-	}
-	for _, bad := range [][2]string{{"000000", "64"}, {"0", "00"}, {"000000", "0"}, {"00000x", "00"}, {"000000", "-1"}} {
-		if _, ok := parseSlot(bad[0], bad[1]); ok {
-			t.Errorf("%v was accepted", bad)
-		}
-	}
-}
-
-func TestSafePaths(t *testing.T) {
-	for p, want := range map[string]bool{
-		".agentxchain/reviews/a.md": true, ".agentxchain/proposed/t/src/a b.go": true,
-		".agentxchain/../a": false, "a": false, ".agentxchain": false, ".agentxchain/": false, ".agentxchain/state.json": false,
-		".agentxchain/history.jsonl": false, ".agentxchain/a/.git/x": false, ".agentxchain/a/.GIT": false, ".agentxchain/a\\b": false, ".agentxchain//a": false, "/etc/passwd": false,
-	} {
-		if got := safeFilePath(p); got != want {
-			t.Errorf("%s: %v", p, got)
-		}
-	}
-}
-
 func FuzzCache(f *testing.F) {
 	c := &statCache{Run: "run_1", Op: git.OID(strings.Repeat("a", 40)), Root: git.OID(strings.Repeat("b", 40)), Index: []byte("{}\n"),
-		Ledgers: map[wire.Ledger]ledgerMark{wire.LedgerHistory: {Size: 9, Segments: 1, Tail: 9, Stat: git.Stat{Size: 9, MTime: 8, CTime: 7, Inode: 6}}},
+		Ledgers: map[wire.Ledger]record.LedgerMark{wire.LedgerHistory: {Size: 9, Segments: 1, Tail: 9, Stat: git.Stat{Size: 9, MTime: 8, CTime: 7, Inode: 6}}},
 		Trees:   map[git.OID][]byte{git.OID(strings.Repeat("b", 40)): []byte("tree")}}
 	f.Add(c.encode(), true)
 	f.Add(c.encode()[:40], true)
@@ -267,8 +194,8 @@ func FuzzMessage(f *testing.F) {
 	f.Add("a\nAgentxchain-Run: x", "b\r\nAgentxchain-Op: y")
 	f.Fuzz(func(t *testing.T, subject, turn string) {
 		var op OpInfo
-		op.readMessage(message(subject, trailerTurn, turn, trailerRun, "run_1"))
-		if op.Run != "run_1" || op.Name != "" || op.Turn != oneLine(turn) {
+		op.readMessage(record.Message(subject, record.TrailerTurn, turn, record.TrailerRun, "run_1"))
+		if op.Run != "run_1" || op.Name != "" || op.Turn != text.OneLine(turn) {
 			t.Fatalf("%+v", op)
 		}
 	})

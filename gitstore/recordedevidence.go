@@ -5,6 +5,8 @@ package gitstore
 import (
 	"encoding/hex"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // Evidence returns a piece of evidence of the operation by the SHA-256 its record
@@ -13,5 +15,5 @@ func (x *RecordedRun) Evidence(sha256 string) ([]byte, bool, error) {
 	if _, err := hex.DecodeString(sha256); err != nil || len(sha256) != 64 || strings.ToLower(sha256) != sha256 {
 		return nil, false, nil
 	}
-	return x.rec.r.file(x.rec.root, treeEvidence+"/"+sha256)
+	return x.rec.r.File(x.rec.root, record.DirEvidence+"/"+sha256)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -34,13 +35,13 @@ func (tx *Tx) Recorded(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	if l != "" {
-		data, err := r.readLedger(rec.root, l)
+		data, err := r.Ledger(rec.root, l)
 		if err == nil && data == nil {
 			err = fs.ErrNotExist
 		}
 		return data, err
 	}
-	data, ok, err := r.file(rec.root, tree)
+	data, ok, err := r.File(rec.root, tree)
 	if err == nil && !ok {
 		err = fs.ErrNotExist
 	}
@@ -55,6 +56,6 @@ func recordedPath(name string) (l wire.Ledger, tree string, ok bool) {
 			return l, "", true
 		}
 	}
-	tree = docTreePath(wire.Document(name))
+	tree = record.DocumentFile(wire.Document(name))
 	return "", tree, tree != ""
 }

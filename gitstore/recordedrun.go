@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -49,13 +50,13 @@ func (s *Store) newest(ctx context.Context, run string) (git.OID, error) {
 // operationOf refuses what a run's ref leads to and is no operation of the run. Git would list the
 // commits of another history as operations, and of a tree or a blob none.
 func (s *Store) operationOf(ctx context.Context, run string, op git.OID) error {
-	c, err := s.reader(ctx).commit(op)
+	c, err := s.reader(ctx).Commit(op)
 	if err != nil {
 		return err
 	}
 	var info OpInfo
 	if info.readMessage(c.Message); info.Name == "" || info.Run != run {
-		return git.Errorf(CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it", run, op.Short()).
+		return git.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it", run, op.Short()).
 			WithHint("git agentxchain fsck --run %s, then fetch the run's ref from another clone", run)
 	}
 	return nil
@@ -125,9 +126,9 @@ func (s *Store) noRunHere(ctx context.Context) error {
 
 // ConfigBytes are those of the configuration the operation was decided under.
 func (x *RecordedRun) ConfigBytes() ([]byte, error) {
-	data, ok, err := x.rec.r.file(x.rec.root, treeConfig)
+	data, ok, err := x.rec.r.File(x.rec.root, record.FileConfig)
 	if err == nil && !ok {
-		err = malformed(x.rec.root, "there is no %s", treeConfig)
+		err = record.Malformed(x.rec.root, "there is no %s", record.FileConfig)
 	}
 	return data, err
 }
@@ -144,9 +145,9 @@ func (x *RecordedRun) Config() (*config.Config, error) {
 
 // StateBytes are those of state.json after the operation.
 func (x *RecordedRun) StateBytes() ([]byte, error) {
-	data, ok, err := x.rec.r.file(x.rec.root, treeState)
+	data, ok, err := x.rec.r.File(x.rec.root, record.FileState)
 	if err == nil && !ok {
-		err = malformed(x.rec.root, "there is no %s", treeState)
+		err = record.Malformed(x.rec.root, "there is no %s", record.FileState)
 	}
 	return data, err
 }
@@ -171,12 +172,12 @@ func decodeState(data []byte) (*run.State, error) {
 
 // Record is op.json: what the operation was, its arguments, time and actor.
 func (x *RecordedRun) Record() (*ojson.Object, error) {
-	data, ok, err := x.rec.r.file(x.rec.root, treeRecord)
+	data, ok, err := x.rec.r.File(x.rec.root, record.FileRecord)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, malformed(x.rec.root, "there is no %s", treeRecord)
+		return nil, record.Malformed(x.rec.root, "there is no %s", record.FileRecord)
 	}
 	return ojson.DecodeObject(data)
 }
@@ -186,18 +187,18 @@ func (x *RecordedRun) Record() (*ojson.Object, error) {
 // time; lines that are no JSON objects are passed over.
 func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[run.Line, error] {
 	return func(yield func(run.Line, error) bool) {
-		segs, err := x.rec.r.slots(x.rec.root, ledgerTreePath(l), false)
+		segs, err := x.rec.r.Slots(x.rec.root, record.LedgerDir(l), false)
 		if err != nil {
 			yield(run.Line{}, err)
 			return
 		}
 		for _, oid := range segs {
-			data, err := x.rec.r.blob(oid)
+			data, err := x.rec.r.Blob(oid)
 			if err != nil {
 				yield(run.Line{}, err)
 				return
 			}
-			for row := range rowsOf(data) {
+			for row := range record.RowsOf(data) {
 				if !yield(row, nil) {
 					return
 				}
@@ -210,14 +211,14 @@ func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[run.Line, error] {
 // run. It reads what differs. ok is false when rows were changed as well: whoever
 // keeps them must read them all again.
 func (x *RecordedRun) Appended(l wire.Ledger, since *RecordedRun) (rows []run.Line, ok bool, err error) {
-	diff, err := x.rec.r.diffLedger(since.rec.root, x.rec.root, l)
+	diff, err := x.rec.r.DiffLedger(since.rec.root, x.rec.root, l)
 	if err != nil {
 		return nil, false, err
 	}
-	if diff.kind != diffSame && (diff.kind != diffExtended || len(diff.amends) > 0) {
+	if diff.Kind != record.Same && (diff.Kind != record.Extended || len(diff.Amends) > 0) {
 		return nil, false, nil
 	}
-	return slices.Collect(rowsOf(diff.appended)), true, nil
+	return slices.Collect(record.RowsOf(diff.Appended)), true, nil
 }
 
 // File returns a governed file by its project-relative path: a document, a file of
@@ -227,26 +228,26 @@ func (x *RecordedRun) File(name string) (data []byte, ok bool, err error) {
 	r, root := x.rec.r, x.rec.root
 	for _, d := range wire.Documents() {
 		if string(d) == name {
-			return r.file(root, docTreePath(d))
+			return r.File(root, record.DocumentFile(d))
 		}
 	}
-	if !safeFilePath(name) && !strings.HasPrefix(name, wire.DispatchDir+"/") || path.Clean(name) != name {
+	if !record.SafeFile(name) && !strings.HasPrefix(name, wire.DispatchDir+"/") || path.Clean(name) != name {
 		return nil, false, nil
 	}
 	if rest, found := strings.CutPrefix(name, wire.DispatchDir+"/"); found {
-		return r.file(root, treeBundles+"/"+rest)
+		return r.File(root, record.DirBundles+"/"+rest)
 	}
-	groups, err := r.slots(root, treeFiles, true)
+	groups, err := r.Slots(root, record.DirFiles, true)
 	if err != nil {
 		return nil, false, err
 	}
 	for _, g := range slices.Backward(groups) { // a later operation's file counts
-		e, found, err := r.lookup(g, strings.TrimPrefix(name, projectDir+"/"))
+		e, found, err := r.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
 		if err != nil {
 			return nil, false, err
 		}
 		if found && !e.IsTree() {
-			data, err = r.blob(e.OID)
+			data, err = r.Blob(e.OID)
 			return data, err == nil, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -208,9 +209,9 @@ func complaintOf(err error) string {
 		}
 	}
 	if len(lines) == 0 {
-		return oneLine(err.Error())
+		return text.OneLine(err.Error())
 	}
-	return oneLine(strings.Join(lines, "; "))
+	return text.OneLine(strings.Join(lines, "; "))
 }
 
 // refPush is a ref to push, if the remote still has it at Old.
@@ -344,10 +345,10 @@ func judgeRejection(summary string) pushResult {
 	for _, race := range []string{"stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref",
 		"incorrect old value", "failed to lock", "reference already exists", "remote ref updated", "atomic push fail", "atomic transaction failed"} {
 		if strings.Contains(summary, race) {
-			return pushResult{State: pushedStale, Why: oneLine(summary)}
+			return pushResult{State: pushedStale, Why: text.OneLine(summary)}
 		}
 	}
-	return pushResult{State: pushedRefused, Why: oneLine(summary)}
+	return pushResult{State: pushedRefused, Why: text.OneLine(summary)}
 }
 
 // validRemoteName keeps names out that cannot be part of a ref.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -148,7 +149,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 		a := RepairAction{Path: name, Action: "create"}
 		if exists {
 			a.Action, a.Kept = "replace", path.Join(keepDir, path.Base(name))
-			if path.Dir(name) != projectDir && path.Dir(name) != "." {
+			if path.Dir(name) != record.ProjectDir && path.Dir(name) != "." {
 				a.Kept = path.Join(keepDir, name)
 			}
 		}
@@ -187,7 +188,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 func (s *Store) keepDir() (string, error) { return s.keepDirFor("repair-") }
 
 func (s *Store) keepDirFor(what string) (string, error) {
-	base := projectDir + "/transactions/" + what + s.opts.Now().UTC().Format("20060102T150405.000Z")
+	base := record.ProjectDir + "/transactions/" + what + s.opts.Now().UTC().Format("20060102T150405.000Z")
 	for n := range 100 {
 		dir := base
 		if n > 0 {
@@ -247,7 +248,7 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	if err != nil {
 		return nil, err
 	}
-	in := &inspection{config: config, docs: docs, diffs: make(map[wire.Ledger]*ledgerDiff)}
+	in := &inspection{config: config, docs: docs, diffs: make(map[wire.Ledger]*record.LedgerDiff)}
 	if in.run, err = runOf(docs[wire.DocState]); err != nil {
 		return nil, err
 	}
@@ -296,11 +297,11 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	if parent != nil {
 		// The operations' files and bundles stay on record.
-		root, err := r.entries(parent.root)
+		root, err := r.Entries(parent.root)
 		if err != nil {
 			return nil, err
 		}
-		if err := edit.take(root, treeFiles); err != nil {
+		if err := edit.Take(root, record.DirFiles); err != nil {
 			return nil, err
 		}
 	}
@@ -326,7 +327,7 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 func (s *Store) acceptActions(in *inspection) []RepairAction {
 	var out []RepairAction
 	for _, l := range wire.Ledgers() {
-		if in.tip == nil && s.exists(l.Path()) || in.tip != nil && in.diffs[l].kind != diffSame {
+		if in.tip == nil && s.exists(l.Path()) || in.tip != nil && in.diffs[l].Kind != record.Same {
 			out = append(out, RepairAction{Path: l.Path(), Action: "record"})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -103,7 +104,7 @@ func TestRepairFreshClone(t *testing.T) {
 func TestRepairAcceptWorking(t *testing.T) {
 	d := started(t)
 	d.editRow(wire.LedgerHistory, 1, func(o *ojson.Object) { o.Set("summary", "a secret was here") })
-	if _, err := d.store.View(context.Background()); git.CodeOf(err) != CodeLedgerTampered {
+	if _, err := d.store.View(context.Background()); git.CodeOf(err) != record.CodeLedgerTampered {
 		t.Fatal(err)
 	}
 	disk := snapshotFiles(t, d.Dir)
@@ -127,7 +128,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 	}
 	// What nobody could read is not accepted.
 	d.appendTo(wire.LedgerHistory.Path(), "garbage\n")
-	if _, err := d.store.Repair(context.Background(), AcceptWorking, RepairOptions{}); git.CodeOf(err) != CodeLedgerTampered {
+	if _, err := d.store.Repair(context.Background(), AcceptWorking, RepairOptions{}); git.CodeOf(err) != record.CodeLedgerTampered {
 		t.Error(err)
 	}
 	d.repair(FromRef, RepairOptions{})
@@ -172,8 +173,8 @@ func TestFsckFindsDamage(t *testing.T) {
 		code   string
 	}{
 		{"state swapped", replaceFile("state.json", "{}\n"), FindReplay},
-		{"history swapped", replaceFile("ledger/history/000000/00", "{}\n"), CodeLedgerTampered},
-		{"gap in a ledger", replaceFile("ledger/history/000000/05", "{}\n"), CodeChainBroken},
+		{"history swapped", replaceFile("ledger/history/000000/00", "{}\n"), record.CodeLedgerTampered},
+		{"gap in a ledger", replaceFile("ledger/history/000000/05", "{}\n"), record.CodeChainBroken},
 		{"index swapped", replaceFile("index.json", "{}\n"), FindReplay},
 		{"record swapped", replaceFile("op.json", "{}\n"), FindRecord},
 		{"unknown entry", replaceFile("surplus", "x"), FindReplay},
@@ -183,7 +184,7 @@ func TestFsckFindsDamage(t *testing.T) {
 			msg := gitIn(d.t, d.Dir, "log", "-1", "--format=%B", tip)
 			c := strings.TrimSpace(gitIn(d.t, d.Dir, "commit-tree", tip+"^{tree}", "-p", tip+"^", "-p", "HEAD", "-m", strings.TrimSpace(msg)))
 			gitIn(d.t, d.Dir, "update-ref", git.RunRefPrefix+run, c)
-		}, CodeChainBroken},
+		}, record.CodeChainBroken},
 		{"foreign commit", func(d *driver) {
 			run := d.view().Run
 			tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", git.RunRefPrefix+run))
@@ -201,7 +202,7 @@ func TestFsckFindsDamage(t *testing.T) {
 			m.Stat = git.StatOf(fi)
 			c.Ledgers[wire.LedgerHistory] = m
 			_ = d.store.writeCache(c)
-		}, CodeLedgerTampered},
+		}, record.CodeLedgerTampered},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -20,7 +21,7 @@ import (
 // replayer proves operations of one run in order. It holds what the operation
 // before recorded, so that each step reads only its own record and evidence.
 type replayer struct {
-	r     *treeReader
+	r     *record.Reader
 	prev  git.OID // tree of the operation before, "" at a run's first
 	state []byte
 	index []byte
@@ -48,15 +49,15 @@ func (p *replayer) rebase(tree git.OID) (err error) {
 			p.prev = ""
 		}
 	}()
-	if p.state, _, err = p.r.file(tree, treeState); err != nil {
+	if p.state, _, err = p.r.File(tree, record.FileState); err != nil {
 		return err
 	}
-	if p.index, _, err = p.r.file(tree, treeIndex); err != nil {
+	if p.index, _, err = p.r.File(tree, record.FileIndex); err != nil {
 		return err
 	}
 	p.docs = make(map[wire.Document][]byte)
 	for _, d := range []wire.Document{wire.DocSession, wire.DocHumanTasks} {
-		data, ok, err := p.r.file(tree, docTreePath(d))
+		data, ok, err := p.r.File(tree, record.DocumentFile(d))
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (p *replayer) rebase(tree git.OID) (err error) {
 			p.docs[d] = data
 		}
 	}
-	p.repo, err = p.r.readLedger(tree, wire.LedgerRepoDecisions)
+	p.repo, err = p.r.Ledger(tree, wire.LedgerRepoDecisions)
 	return err
 }
 
@@ -74,7 +75,7 @@ func (p *replayer) rebase(tree git.OID) (err error) {
 // that ever make a difference, replay tries again with decoded bytes.
 func (p *replayer) snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 	if p.rows == nil {
-		p.rows = slices.Collect(rowsOf(p.repo))
+		p.rows = slices.Collect(record.RowsOf(p.repo))
 	}
 	snap := &protocol.Snapshot{Config: cfg, HumanTasks: p.docs[wire.DocHumanTasks], RepoDecisions: p.rows}
 	if data, ok := p.docs[wire.DocSession]; ok {
@@ -89,7 +90,7 @@ func (p *replayer) snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 	}
 	st, perr := run.DecodeState(p.state)
 	if perr != nil {
-		return nil, malformed(p.prev, "%s: %v", treeState, perr)
+		return nil, record.Malformed(p.prev, "%s: %v", record.FileState, perr)
 	}
 	snap.State, _ = run.RepairState(st, cfg)
 	var err error
@@ -100,18 +101,18 @@ func (p *replayer) snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 // configOf decodes the configuration an operation recorded, which rarely
 // differs from the last one's.
 func (p *replayer) configOf(root []git.TreeEntry, tree git.OID) (*config.Config, error) {
-	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == treeConfig })
+	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.FileConfig })
 	if i < 0 {
-		return nil, malformed(tree, "there is no %s", treeConfig)
+		return nil, record.Malformed(tree, "there is no %s", record.FileConfig)
 	}
 	if p.config == nil || p.configOID != root[i].OID {
-		data, err := p.r.blob(root[i].OID)
+		data, err := p.r.Blob(root[i].OID)
 		if err != nil {
 			return nil, err
 		}
 		cfg, _, err := config.Decode(data)
 		if err != nil {
-			return nil, malformed(tree, "%s: %v", treeConfig, err)
+			return nil, record.Malformed(tree, "%s: %v", record.FileConfig, err)
 		}
 		p.config, p.configOID = cfg, root[i].OID
 	}
@@ -122,7 +123,7 @@ func (p *replayer) configOf(root []git.TreeEntry, tree git.OID) (*config.Config,
 // differs from the record, nothing when it does not. Only differences are
 // findings; err means that the comparison was not possible.
 func (p *replayer) replay(tree git.OID, rec *protocol.Record) (diffs []string, err error) {
-	root, err := p.r.entries(tree)
+	root, err := p.r.Entries(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -142,20 +143,20 @@ func (p *replayer) replay(tree git.OID, rec *protocol.Record) (diffs []string, e
 		}
 		return []string{"the rules refuse the operation: " + refusal.Message}, nil
 	}
-	d := &derivation{root: p.prev, marks: make(map[wire.Ledger]ledgerMark), tail: p.tail}
-	if d.edit, err = p.r.edit(p.prev); err != nil {
+	d := &record.Derivation{Root: p.prev, Marks: make(map[wire.Ledger]record.LedgerMark), Tail: p.tail}
+	if d.Edit, err = p.r.Edit(p.prev); err != nil {
 		return nil, err
 	}
 	state := tr.State.Encode()
-	if err := d.apply(tr, state); err != nil {
+	if err := d.Apply(tr, state); err != nil {
 		return nil, err
 	}
 	// What is no outcome of the rules is taken as recorded: the record itself, its
 	// evidence, the configuration and the dispatch bundles.
-	if err := d.edit.take(root, treeRecord, treeEvidence, treeConfig, "dispatch"); err != nil {
+	if err := d.Edit.Take(root, record.FileRecord, record.DirEvidence, record.FileConfig, "dispatch"); err != nil {
 		return nil, err
 	}
-	if got := d.edit.finish(); got != tree {
+	if got := d.Edit.Finish(); got != tree {
 		if p.last != nil {
 			p.last = nil
 			return p.replay(tree, rec)
@@ -175,45 +176,28 @@ func (p *replayer) tail(l wire.Ledger, oid git.OID) []byte {
 	return nil
 }
 
-// take sets top-level entries to those of another tree.
-func (e *treeEdit) take(root []git.TreeEntry, names ...string) error {
-	for _, name := range names {
-		i := slices.IndexFunc(root, func(t git.TreeEntry) bool { return t.Name == name })
-		var err error
-		if i < 0 {
-			err = e.remove(name)
-		} else {
-			err = e.putEntry(name, root[i])
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // carry makes the replayed outcome what the next operation follows from.
-func (p *replayer) carry(tree git.OID, tr *protocol.Transition, state []byte, d *derivation) {
-	p.prev, p.state, p.index, p.last = tree, state, d.index, tr
+func (p *replayer) carry(tree git.OID, tr *protocol.Transition, state []byte, d *record.Derivation) {
+	p.prev, p.state, p.index, p.last = tree, state, d.Index, tr
 	for doc, data := range tr.Documents {
 		p.docs[doc] = data
 	}
-	blobs := make(map[git.OID][]byte, len(d.edit.objects))
-	for _, o := range d.edit.objects {
+	blobs := make(map[git.OID][]byte, len(d.Edit.Objects))
+	for _, o := range d.Edit.Objects {
 		blobs[o.OID] = o.Data
 	}
-	for _, c := range d.changes {
-		if _, last, err := p.r.lastSlot(tree, ledgerTreePath(c.ledger)); err == nil {
-			p.tails[c.ledger] = git.Object{OID: last, Data: blobs[last]}
+	for _, c := range d.Changes {
+		if _, last, err := p.r.LastSlot(tree, record.LedgerDir(c.Ledger)); err == nil {
+			p.tails[c.Ledger] = git.Object{OID: last, Data: blobs[last]}
 		}
-		if c.ledger == wire.LedgerRepoDecisions {
-			if amended, ok := amendWorking(p.repo, c.amends); ok {
-				p.repo, p.rows = append(amended, c.data...), nil
+		if c.Ledger == wire.LedgerRepoDecisions {
+			if amended, ok := record.AmendWorking(p.repo, c.Amends); ok {
+				p.repo, p.rows = append(amended, c.Data...), nil
 			}
 		}
 	}
 	// Trees of earlier operations are not needed again.
-	p.r.forget(p.r.rightEdge(tree))
+	p.r.KeepRightEdge(tree)
 }
 
 // explain names the files in which the replayed tree differs from the recorded.
@@ -221,11 +205,11 @@ func (p *replayer) explain(got, want git.OID) ([]string, error) {
 	var diffs []string
 	var walk func(a, b git.OID, dir string) error
 	walk = func(a, b git.OID, dir string) error {
-		x, err := p.r.entries(a)
+		x, err := p.r.Entries(a)
 		if err != nil {
 			return err
 		}
-		y, err := p.r.entries(b)
+		y, err := p.r.Entries(b)
 		if err != nil {
 			return err
 		}
@@ -269,7 +253,7 @@ func (p *replayer) replayFirst(tree git.OID, rec *protocol.Record) (diffs []stri
 	if !ok || op.Prior == nil {
 		return []string{fmt.Sprintf("a run cannot begin with the operation %s", rec.Name)}, nil
 	}
-	root, err := p.r.entries(tree)
+	root, err := p.r.Entries(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -283,21 +267,21 @@ func (p *replayer) replayFirst(tree git.OID, rec *protocol.Record) (diffs []stri
 	}
 	snap := &protocol.Snapshot{Config: cfg, Index: &run.Index{Run: prior.Run()}}
 	snap.State, _ = run.RepairState(prior, cfg)
-	repo, err := p.r.readLedger(tree, wire.LedgerRepoDecisions)
+	repo, err := p.r.Ledger(tree, wire.LedgerRepoDecisions)
 	if err != nil {
 		return nil, err
 	}
-	snap.RepoDecisions = slices.Collect(rowsOf(repo))
+	snap.RepoDecisions = slices.Collect(record.RowsOf(repo))
 	tr, refusal := protocol.Apply(snap, rec.Op, rec.Env)
 	if refusal != nil {
 		return []string{"the rules refuse the operation: " + refusal.Message}, nil
 	}
-	expect := map[string][]byte{treeState: tr.State.Encode(), treeIndex: tr.Index.Encode()}
+	expect := map[string][]byte{record.FileState: tr.State.Encode(), record.FileIndex: tr.Index.Encode()}
 	for d, data := range tr.Documents {
-		expect[docTreePath(d)] = data
+		expect[record.DocumentFile(d)] = data
 	}
 	for name, want := range expect {
-		got, _, err := p.r.file(tree, name)
+		got, _, err := p.r.File(tree, name)
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +290,7 @@ func (p *replayer) replayFirst(tree git.OID, rec *protocol.Record) (diffs []stri
 		}
 	}
 	for _, a := range tr.Appends {
-		got, err := p.r.ledgerEnd(tree, a.Ledger, len(a.Data))
+		got, err := p.r.LedgerEnd(tree, a.Ledger, len(a.Data))
 		if err != nil {
 			return nil, err
 		}

@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // TestRestoreJournal survives being written and read, and nothing else passes for one.
 func TestRestoreJournal(t *testing.T) {
-	j := &restoreJournal{Ready: true, Dir: projectDir + "/transactions/restore-20260101T000000.000Z", Run: "run_1",
+	j := &restoreJournal{Ready: true, Dir: record.ProjectDir + "/transactions/restore-20260101T000000.000Z", Run: "run_1",
 		Refs:    []git.RefUpdate{{Name: "refs/agentxchain/runs/run_1", Old: "", New: git.OID(strings.Repeat("ab", 20))}},
 		Actions: []RestoreAction{{".planning/x", "create"}, {"TALK.md", "remove"}}}
 	got, err := decodeRestoreJournal(j.encode())
@@ -58,7 +59,7 @@ func TestDamagedRestoreJournal(t *testing.T) {
 }
 
 func FuzzRestoreJournal(f *testing.F) {
-	f.Add((&restoreJournal{Dir: projectDir + "/transactions/restore-x", Actions: []RestoreAction{{"TALK.md", "create"}}}).encode())
+	f.Add((&restoreJournal{Dir: record.ProjectDir + "/transactions/restore-x", Actions: []RestoreAction{{"TALK.md", "create"}}}).encode())
 	f.Add([]byte(`{"dir":".agentxchain/transactions/restore-x","actions":[["create","../x"]]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, framed := range [][]byte{data, sealCache(data)} {

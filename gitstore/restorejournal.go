@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -80,7 +81,7 @@ func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
 	}
 	j := &restoreJournal{Dir: o.String("dir"), Run: o.String("run")}
 	j.Ready = o.Bool("ready")
-	name, ok := strings.CutPrefix(j.Dir, projectDir+"/transactions/restore-")
+	name, ok := strings.CutPrefix(j.Dir, record.ProjectDir+"/transactions/restore-")
 	if !ok || strings.Contains(name, "/") {
 		return nil, errRestoreJournal
 	}
@@ -126,7 +127,7 @@ func (s *Store) readRestoreJournal() (*restoreJournal, error) {
 	j, err := decodeRestoreJournal(data)
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "the journal of an interrupted restore is damaged").
-			WithHint("look at the files below %s/transactions, then remove %s", projectDir, s.restoreJournalPath())
+			WithHint("look at the files below %s/transactions, then remove %s", record.ProjectDir, s.restoreJournalPath())
 	}
 	return j, nil
 }

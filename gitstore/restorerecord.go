@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -22,7 +23,7 @@ type restored struct {
 	run      string
 	parent   *recorded
 	old      git.OID // where the run's ref is
-	edit     *treeEdit
+	edit     *record.Edit
 	state    []byte
 	relation string
 	changed  []string
@@ -122,7 +123,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 	}
 	index := run.BuildIndex(cfg, repaired, x.workingRows()).Encode()
 	giveBack(r.largest)
-	return r, r.edit.put(treeIndex, index)
+	return r, r.edit.Put(record.FileIndex, index)
 }
 
 // findParent finds the newest operation of the run, here or in the bundle.
@@ -138,18 +139,18 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 			// Until its objects are brought over they are read where they are.
 			tip = op
 			if !s.objects.Has(ctx, op) {
-				reader = readTree(ctx, in.Bundle.repo)
+				reader = record.NewReader(ctx, in.Bundle.repo)
 			}
 		}
 	}
 	if tip == "" {
-		r.edit, err = reader.edit("")
+		r.edit, err = reader.Edit("")
 		return err
 	}
 	if r.parent, err = s.recordedAt(reader, r.run, tip); err != nil {
 		return err
 	}
-	r.edit, err = reader.edit(r.parent.root)
+	r.edit, err = reader.Edit(r.parent.root)
 	return err
 }
 
@@ -162,11 +163,11 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *ru
 		if err != nil {
 			return err
 		}
-		if kind != diffSame {
+		if kind != record.Same {
 			same = false
 			r.changed = append(r.changed, l.Path())
 		}
-		grows = grows && kind != diffForeign && kind != diffShorter
+		grows = grows && kind != record.Foreign && kind != record.Shorter
 	}
 	for _, d := range wire.Documents() {
 		have := git.OID("")
@@ -203,7 +204,7 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *ru
 
 // follows reports whether the protocol knows a way from the recorded state to st.
 func (r *restored) follows(st *run.State) bool {
-	data, _, err := r.parent.r.file(r.parent.root, treeState)
+	data, _, err := r.parent.r.File(r.parent.root, record.FileState)
 	if err != nil {
 		return false
 	}
@@ -212,45 +213,45 @@ func (r *restored) follows(st *run.State) bool {
 }
 
 // ledger puts one ledger into the tree and says how it stands to the recorded one.
-func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (diffKind, error) {
+func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (record.Kind, error) {
 	data, _, there, err := x.work.read(l.Path(), maxLedger)
 	if err != nil {
 		return 0, unreadable(l.Path(), err)
 	}
 	r.largest = max(r.largest, len(data))
-	if err := checkAppended(l, 0, data); err != nil {
+	if err := record.CheckAppended(l, 0, data); err != nil {
 		return 0, unfit(err, l.Path())
 	}
-	diff, root := &ledgerDiff{kind: diffExtended, appended: data}, git.OID("")
+	diff, root := &record.LedgerDiff{Kind: record.Extended, Appended: data}, git.OID("")
 	if r.parent != nil {
-		segs, err := r.parent.r.slots(r.parent.root, ledgerTreePath(l), false)
+		segs, err := r.parent.r.Slots(r.parent.root, record.LedgerDir(l), false)
 		switch {
 		case err != nil:
 			return 0, err
 		case !there && len(segs) == 0:
-			return diffSame, nil
+			return record.Same, nil
 		case !there:
-			return diffShorter, r.edit.remove(ledgerTreePath(l))
+			return record.Shorter, r.edit.Remove(record.LedgerDir(l))
 		}
-		if diff, err = compareSegments(r.parent.r, l, segs, data); err != nil {
+		if diff, err = record.CompareSegments(r.parent.r, l, segs, data); err != nil {
 			return 0, err
 		}
 		root = r.parent.root
-		if diff.kind == diffForeign || diff.kind == diffShorter {
-			if err := r.edit.remove(ledgerTreePath(l)); err != nil {
+		if diff.Kind == record.Foreign || diff.Kind == record.Shorter {
+			if err := r.edit.Remove(record.LedgerDir(l)); err != nil {
 				return 0, err
 			}
-			root, diff.appended = "", data
+			root, diff.Appended = "", data
 		}
 	} else if !there {
-		return diffSame, nil
+		return record.Same, nil
 	}
-	if diff.kind == diffSame {
-		return diffSame, nil
+	if diff.Kind == record.Same {
+		return record.Same, nil
 	}
-	kind := diff.kind
-	diff.data = data
-	if _, err := r.edit.r.absorbLedger(r.edit, root, l, diff); err != nil {
+	kind := diff.Kind
+	diff.Data = data
+	if _, err := r.edit.Reader.AbsorbLedger(r.edit, root, l, diff); err != nil {
 		return 0, err
 	}
 	err = r.drain(ctx)
@@ -268,9 +269,9 @@ func giveBack(n int) {
 
 // drain hands the objects made so far on: a ledger can be large.
 func (r *restored) drain(ctx context.Context) error {
-	err := r.flush(ctx, r.edit.objects)
-	clear(r.edit.objects)
-	r.edit.objects = r.edit.objects[:0]
+	err := r.flush(ctx, r.edit.Objects)
+	clear(r.edit.Objects)
+	r.edit.Objects = r.edit.Objects[:0]
 	return err
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -146,7 +148,7 @@ func (s *Store) endedBefore(ctx context.Context, before time.Time) (names []stri
 
 // StateAt is state.json as an operation recorded it.
 func (s *Store) StateAt(ctx context.Context, op git.OID) (*run.State, error) {
-	data, _, err := FileAt(ctx, s.repo, op, treeState)
+	data, _, err := FileAt(ctx, s.repo, op, record.FileState)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +171,7 @@ func (s *Store) archiveEntry(ctx context.Context, name string, tip git.OID, st *
 		return nil, git.Errorf(CodeRunNotEnded, nil, "run %s is not over: it is %s", name, st.Status).
 			WithHint("archive it when it is complete; git agentxchain abandon ends it for good")
 	}
-	c, err := s.reader(ctx).commit(tip)
+	c, err := s.reader(ctx).Commit(tip)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +279,7 @@ func (s *Store) listMoves(ctx context.Context, list archive.List, entries []*arc
 		if err != nil {
 			return nil, err
 		}
-		oid, err := archive.Write(ctx, s.repo, list.Year(year), said, signatureOf(&env), "archive: the list of "+year, parents...)
+		oid, err := archive.Write(ctx, s.repo, list.Year(year), said, record.Signature(&env), "archive: the list of "+year, parents...)
 		if err != nil {
 			return nil, err
 		}
@@ -525,7 +527,7 @@ func (s *Store) Prune(ctx context.Context, opt PruneOptions) (*PruneDone, error)
 		return done, nil
 	}
 	return done, s.changeArchive(ctx, list, done.Removed, func(e *archive.Entry) error {
-		e.State, e.Because = archive.Removed, oneLine(opt.Because)
+		e.State, e.Because = archive.Removed, text.OneLine(opt.Because)
 		return nil
 	}, func(e *archive.Entry) []git.RefUpdate {
 		return []git.RefUpdate{{Name: archive.PastPrefix + e.Run, Old: past[e.Run]}}

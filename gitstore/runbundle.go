@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
@@ -385,8 +386,8 @@ func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
 	if b.Run == "" || ref == nil {
 		return nil, badBundle(nil, "the bundle holds several runs")
 	}
-	r := readTree(ctx, b.repo)
-	c, err := r.commit(ref.OID)
+	r := record.NewReader(ctx, b.repo)
+	c, err := r.Commit(ref.OID)
 	if err != nil {
 		return nil, err
 	}
@@ -410,7 +411,7 @@ func (b *RunBundle) Project(ctx context.Context, run string) (string, error) {
 // projectAt is the project id an operation was decided under, "" when its configuration
 // cannot be understood.
 func projectAt(ctx context.Context, r *git.Repository, op git.OID) (string, error) {
-	data, _, err := FileAt(ctx, r, op, treeConfig)
+	data, _, err := FileAt(ctx, r, op, record.FileConfig)
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // carriedRef reports a ref that an artifact carries: where the run stands, what did not
@@ -100,6 +101,6 @@ func (b *RunBundle) State(ctx context.Context, run string) ([]byte, error) {
 	if ref == nil {
 		return nil, noRun(run)
 	}
-	data, _, err := FileAt(ctx, b.repo, ref.OID, treeState)
+	data, _, err := FileAt(ctx, b.repo, ref.OID, record.FileState)
 	return data, err
 }

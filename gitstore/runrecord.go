@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -29,7 +30,7 @@ type RunRecord struct {
 // Believe refuses a run whose operations do not hold (record_unproven). Whoever
 // builds on what a record says asks this first.
 func (x *RunRecord) Believe() error {
-	v, err := VerifyRun(x.rec.r.ctx, x.repo, x.Run, x.Op)
+	v, err := VerifyRun(x.rec.r.Context(), x.repo, x.Run, x.Op)
 	if err != nil {
 		return err
 	}
@@ -107,17 +108,13 @@ func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, erro
 
 // RunRecordAt is a run as one operation recorded it.
 func RunRecordAt(ctx context.Context, r *git.Repository, run string, op git.OID) *RunRecord {
-	return &RunRecord{Run: run, Op: op, rec: &recorded{run: run, op: op, r: readTree(ctx, r)}, repo: r}
-}
-
-func readTree(ctx context.Context, r *git.Repository) *treeReader {
-	return &treeReader{ctx: ctx, objects: r.Objects(), format: r.ObjectFormat, known: make(map[git.OID][]byte), parsed: make(map[git.OID][]git.TreeEntry)}
+	return &RunRecord{Run: run, Op: op, rec: &recorded{run: run, op: op, r: record.NewReader(ctx, r)}, repo: r}
 }
 
 // root loads the tree of the operation once.
 func (x *RunRecord) root() (git.OID, error) {
 	if x.rec.root == "" {
-		c, err := x.rec.r.commit(x.Op)
+		c, err := x.rec.r.Commit(x.Op)
 		if err != nil {
 			return "", err
 		}
@@ -146,7 +143,7 @@ func (x *RunRecord) Document(d wire.Document) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := x.rec.r.file(root, docTreePath(d))
+	data, _, err := x.rec.r.File(root, record.DocumentFile(d))
 	return data, err
 }
 
@@ -164,7 +161,7 @@ func (x *RunRecord) Ledger(l wire.Ledger) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.rec.r.readLedger(root, l)
+	return x.rec.r.Ledger(root, l)
 }
 
 // CheckChain checks the operations from the run's tip back to since ("" is the
@@ -178,35 +175,35 @@ func (x *RunRecord) CheckChain(since git.OID, limit int) error {
 		if limit == 0 {
 			return nil
 		}
-		c, err := r.commit(op)
+		c, err := r.Commit(op)
 		if err != nil {
 			return err
 		}
 		if len(c.Parents) > 1 {
-			return git.Errorf(CodeLedgerTampered, nil, "operation %.12s of run %s has %d parents; a run is one line", op, x.Run, len(c.Parents))
+			return git.Errorf(record.CodeLedgerTampered, nil, "operation %.12s of run %s has %d parents; a run is one line", op, x.Run, len(c.Parents))
 		}
-		for _, name := range []string{treeRecord, treeState} {
-			if e, ok, err := r.lookup(c.Tree, name); err != nil || !ok || e.IsTree() {
-				return git.Errorf(CodeLedgerTampered, err, "operation %.12s of run %s has no %s", op, x.Run, name)
+		for _, name := range []string{record.FileRecord, record.FileState} {
+			if e, ok, err := r.Lookup(c.Tree, name); err != nil || !ok || e.IsTree() {
+				return git.Errorf(record.CodeLedgerTampered, err, "operation %.12s of run %s has no %s", op, x.Run, name)
 			}
 		}
 		if len(c.Parents) == 0 {
 			if since != "" {
-				return git.Errorf(CodeLedgerTampered, nil, "run %s does not go back to the operation %.12s it had", x.Run, since)
+				return git.Errorf(record.CodeLedgerTampered, nil, "run %s does not go back to the operation %.12s it had", x.Run, since)
 			}
 			return nil
 		}
-		before, err := r.commit(c.Parents[0])
+		before, err := r.Commit(c.Parents[0])
 		if err != nil {
 			return err
 		}
 		for _, l := range wire.Ledgers() {
-			d, err := r.diffLedger(before.Tree, c.Tree, l)
+			d, err := r.DiffLedger(before.Tree, c.Tree, l)
 			if err != nil {
 				return err
 			}
-			if d.kind == diffForeign {
-				return git.Errorf(CodeLedgerTampered, nil, "operation %.12s of run %s does not continue the ledger %s: %s", op, x.Run, l, d.why)
+			if d.Kind == record.Foreign {
+				return git.Errorf(record.CodeLedgerTampered, nil, "operation %.12s of run %s does not continue the ledger %s: %s", op, x.Run, l, d.Why)
 			}
 		}
 		op = c.Parents[0]
@@ -217,16 +214,16 @@ func (x *RunRecord) CheckChain(since git.OID, limit int) error {
 // FileAt returns a file of a commit's tree by its path in the repository, and
 // its mode; nil without an error when there is none.
 func FileAt(ctx context.Context, r *git.Repository, commit git.OID, name string) ([]byte, git.Mode, error) {
-	t := readTree(ctx, r)
-	c, err := t.commit(commit)
+	t := record.NewReader(ctx, r)
+	c, err := t.Commit(commit)
 	if err != nil {
 		return nil, 0, err
 	}
-	e, ok, err := t.lookup(c.Tree, name)
+	e, ok, err := t.Lookup(c.Tree, name)
 	if err != nil || !ok || e.IsTree() || e.Mode == git.ModeGitlink {
 		return nil, 0, err
 	}
-	data, err := t.blob(e.OID)
+	data, err := t.Blob(e.OID)
 	if data == nil && err == nil {
 		data = []byte{}
 	}
@@ -235,7 +232,7 @@ func FileAt(ctx context.Context, r *git.Repository, commit git.OID, name string)
 
 // Parents returns the parents of a commit.
 func Parents(ctx context.Context, r *git.Repository, commit git.OID) ([]git.OID, error) {
-	c, err := readTree(ctx, r).commit(commit)
+	c, err := record.NewReader(ctx, r).Commit(commit)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (x *Sibling) apart(ctx context.Context, left, right git.OID, shallow bool) 
 	paint := func(oid git.OID, sides int) bool {
 		p := known[oid]
 		if p == nil {
-			c, err := r.commit(oid)
+			c, err := r.Commit(oid)
 			if err != nil {
 				return false
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -180,13 +181,13 @@ func TestSiblingHostile(t *testing.T) {
 		"state is a link": {func(p *trap) {
 			p.move(p.path(state), filepath.Join(p.outside, "state.json"))
 			p.link(filepath.Join(p.outside, "state.json"), p.path(state))
-		}, CodeStateTampered},
+		}, record.CodeStateTampered},
 		"governed directory is a link": {func(p *trap) {
 			p.move(p.path(".agentxchain"), filepath.Join(p.outside, "x"))
 			p.link(filepath.Join(p.outside, "x"), p.path(".agentxchain"))
 		}, git.CodeUnreadable},
-		"state is a pipe":      {func(p *trap) { _ = os.Remove(p.path(state)); mkfifo(p.t, p.path(state)) }, CodeStateTampered},
-		"state is a directory": {func(p *trap) { _ = os.Remove(p.path(state)); _ = os.Mkdir(p.path(state), 0o777) }, CodeStateTampered},
+		"state is a pipe":      {func(p *trap) { _ = os.Remove(p.path(state)); mkfifo(p.t, p.path(state)) }, record.CodeStateTampered},
+		"state is a directory": {func(p *trap) { _ = os.Remove(p.path(state)); _ = os.Mkdir(p.path(state), 0o777) }, record.CodeStateTampered},
 		"state of 1 GB":        {func(p *trap) { p.huge(state) }, git.CodeUnreadable},
 		"state is no JSON":     {func(p *trap) { p.write(state, "{") }, wire.CodeInvalidState},
 		"run id is a path":     {func(p *trap) { p.write(state, `{"run_id":"../../heads/main"}`) }, wire.CodeInvalidState},

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -23,7 +25,7 @@ const SiblingRefPrefix = git.RefSpace + "siblings/"
 func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused []string, err error) {
 	prefix := SiblingRefPrefix + id + "/"
 	if !git.SafeRefName(prefix+"x") || strings.HasPrefix(address, "-") || strings.Contains(address, "::") {
-		return nil, git.Errorf(git.CodeBadRefName, nil, "%q or its address %q cannot be used", id, oneLine(address))
+		return nil, git.Errorf(git.CodeBadRefName, nil, "%q or its address %q cannot be used", id, text.OneLine(address))
 	}
 	kept, err := s.tips(ctx, prefix)
 	if err != nil {
@@ -75,7 +77,7 @@ func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused [
 			if ctx.Err() != nil {
 				return refused, context.Cause(ctx)
 			}
-			refused = append(refused, "run "+name+" is not believed: "+oneLine(err.Error()))
+			refused = append(refused, "run "+name+" is not believed: "+text.OneLine(err.Error()))
 			continue
 		}
 		hold = append(hold, git.RefUpdate{Name: git.RunRefPrefix + name, New: tip})
@@ -116,7 +118,7 @@ func FetchedRun(ctx context.Context, r *git.Repository, id, name string) (string
 			}
 			continue
 		}
-		data, _, err := FileAt(ctx, r, rec.Op, treeState)
+		data, _, err := FileAt(ctx, r, rec.Op, record.FileState)
 		if err != nil {
 			return "", nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -81,7 +82,7 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 		out.Ahead = true
 		return out, nil
 	}
-	if out.State, _, err = out.tip.r.file(out.tip.root, treeState); err != nil {
+	if out.State, _, err = out.tip.r.File(out.tip.root, record.FileState); err != nil {
 		return nil, err
 	}
 	behind, err := out.behind(git.HashObject(s.repo.ObjectFormat, git.KindBlob, data))
@@ -95,7 +96,7 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 // another implementation.
 func (out *SiblingRun) carriedOn(state []byte) error {
 	s := out.x.store
-	in := &inspection{run: out.Run, tip: out.tip, docs: make(map[wire.Document]document), diffs: make(map[wire.Ledger]*ledgerDiff)}
+	in := &inspection{run: out.Run, tip: out.tip, docs: make(map[wire.Document]document), diffs: make(map[wire.Ledger]*record.LedgerDiff)}
 	var err error
 	if in.config, err = out.x.Config(); err != nil {
 		return err
@@ -123,11 +124,11 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	}
 	more := make(map[wire.Ledger][]byte)
 	for l, d := range in.diffs {
-		more[l] = d.appended
+		more[l] = d.Appended
 	}
-	was, _, err := out.tip.r.file(out.tip.root, treeState)
+	was, _, err := out.tip.r.File(out.tip.root, record.FileState)
 	if err == nil {
-		err = borneOut(was, state, func(l wire.Ledger) iter.Seq[run.Line] { return rowsOf(more[l]) })
+		err = borneOut(was, state, func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(more[l]) })
 	}
 	if err != nil {
 		return err
@@ -165,16 +166,16 @@ func borneOut(was, state []byte, added run.LedgerReader) error {
 		}
 		switch {
 		case st.ActiveTurns.Has(turn):
-			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", git.ClipBytes([]byte(turn)))
+			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", git.ClipBytes([]byte(turn)))
 		case !told[turn]:
-			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", git.ClipBytes([]byte(turn)))
+			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", git.ClipBytes([]byte(turn)))
 		}
 		if t, ok := recorded.ActiveTurns.Get(turn); ok && t != nil && t.AssignedRole != l.Row.String("role") {
-			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", git.ClipBytes([]byte(turn)))
+			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", git.ClipBytes([]byte(turn)))
 		}
 		for _, d := range l.Row.Objects("decisions") {
 			if id := d.String("id"); id != "" && !decided[id] {
-				return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", git.ClipBytes([]byte(turn)), git.ClipBytes([]byte(id)))
+				return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", git.ClipBytes([]byte(turn)), git.ClipBytes([]byte(id)))
 			}
 		}
 	}
@@ -185,7 +186,7 @@ func borneOut(was, state []byte, added run.LedgerReader) error {
 // another implementation has written them, and nothing proves them.
 func (out *SiblingRun) Unrecorded() map[string]bool {
 	turns := make(map[string]bool)
-	for l := range rowsOf(out.more[wire.LedgerHistory]) {
+	for l := range record.RowsOf(out.more[wire.LedgerHistory]) {
 		if run.SaysAccepted(l.Row) {
 			turns[l.Row.String("turn_id")] = true
 		}
@@ -198,7 +199,7 @@ func (out *SiblingRun) Unrecorded() map[string]bool {
 func (out *SiblingRun) behind(state git.OID) (bool, error) {
 	op := out.Op
 	for range maxSiblingPast {
-		c, err := out.tip.r.commit(op)
+		c, err := out.tip.r.Commit(op)
 		if err != nil {
 			return false, err
 		}
@@ -222,7 +223,7 @@ func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) ite
 		return out.Working(ctx, l, mark)
 	}
 	return func(yield func(*ojson.Object, error) bool) {
-		segs, err := out.tip.r.slots(out.tip.root, ledgerTreePath(l), false)
+		segs, err := out.tip.r.Slots(out.tip.root, record.LedgerDir(l), false)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -236,7 +237,7 @@ func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) ite
 					yield(nil, err)
 					return
 				}
-				if data, err := out.tip.r.blob(oid); !yield(data, err) || err != nil {
+				if data, err := out.tip.r.Blob(oid); !yield(data, err) || err != nil {
 					return
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -256,54 +257,54 @@ func TestSiblingForgedAcceptance(t *testing.T) {
 
 // forgeCommit puts a commit on a run's ref whose tree differs from the tip's in the
 // named entries.
-func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *treeEdit)) {
+func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *record.Edit)) {
 	t.Helper()
 	r := d.store.reader(context.Background())
 	tip, err := d.store.readRun(context.Background(), run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := r.commit(tip)
+	c, err := r.Commit(tip)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := r.edit(c.Tree)
+	e, err := r.Edit(c.Tree)
 	if err != nil {
 		t.Fatal(err)
 	}
 	edit(e)
-	c.Parents, c.Tree = []git.OID{tip}, e.finish()
-	state, _, err := r.file(c.Tree, treeState)
+	c.Parents, c.Tree = []git.OID{tip}, e.Finish()
+	state, _, err := r.File(c.Tree, record.FileState)
 	if err != nil {
-		for _, o := range e.objects {
+		for _, o := range e.Objects {
 			if err := d.store.objects.Write(context.Background(), []git.Object{o}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if state, _, err = r.file(c.Tree, treeState); err != nil {
+		if state, _, err = r.File(c.Tree, record.FileState); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.Message = message("forged", trailerRun, run, trailerOp, op, trailerState, stateDigest(state))
+	c.Message = record.Message("forged", record.TrailerRun, run, record.TrailerOp, op, record.TrailerState, record.StateDigest(state))
 	data, err := git.EncodeCommit(d.store.repo.ObjectFormat, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	oid := e.queue(git.KindCommit, data)
-	if err := d.store.objects.Write(context.Background(), e.objects); err != nil {
+	oid := e.Queue(git.KindCommit, data)
+	if err := d.store.objects.Write(context.Background(), e.Objects); err != nil {
 		t.Fatal(err)
 	}
 	gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+run, string(oid))
 }
 
 func TestSiblingForgedRecord(t *testing.T) {
-	forgedHistory := func(t *testing.T, d *driver, e *treeEdit, runID, turn string) {
-		old, err := e.r.readLedger(e.r.mustTree(t, runID, d), wire.LedgerHistory)
+	forgedHistory := func(t *testing.T, d *driver, e *record.Edit, runID, turn string) {
+		old, err := e.Reader.Ledger(mustTree(t, e.Reader, runID, d), wire.LedgerHistory)
 		if err != nil {
 			t.Fatal(err)
 		}
-		hi, lo := slot(0)
-		if err := e.put(ledgerTreePath(wire.LedgerHistory)+"/"+hi+"/"+lo, append(bytes.Clone(old), forgedRow(runID, turn)...)); err != nil {
+		hi, lo := record.Slot(0)
+		if err := e.Put(record.LedgerDir(wire.LedgerHistory)+"/"+hi+"/"+lo, append(bytes.Clone(old), forgedRow(runID, turn)...)); err != nil {
 			t.Fatal(err)
 		}
 		st, perr := run.DecodeState([]byte(d.read(string(wire.DocState))))
@@ -312,14 +313,14 @@ func TestSiblingForgedRecord(t *testing.T) {
 		}
 		o := ojson.Marshal(st)
 		o.Set("active_turns", ojson.NewObject())
-		if err := e.put(treeState, ojson.Pretty(o)); err != nil {
+		if err := e.Put(record.FileState, ojson.Pretty(o)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Run("an acceptance that the rules do not yield", func(t *testing.T) {
 		d := started(t)
 		v := d.view()
-		forgeCommit(t, d, v.Run, "accept_turn", func(e *treeEdit) { forgedHistory(t, d, e, v.Run, v.State.OnlyTurn().TurnID) })
+		forgeCommit(t, d, v.Run, "accept_turn", func(e *record.Edit) { forgedHistory(t, d, e, v.Run, v.State.OnlyTurn().TurnID) })
 		verdict, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
 		if err != nil || len(verdict.Findings) == 0 {
 			t.Fatalf("%v %+v", verdict.Findings, err)
@@ -328,15 +329,15 @@ func TestSiblingForgedRecord(t *testing.T) {
 	t.Run("passed off as the work of another implementation", func(t *testing.T) {
 		d := started(t)
 		v := d.view()
-		forgeCommit(t, d, v.Run, protocol.OpExternal, func(e *treeEdit) {
+		forgeCommit(t, d, v.Run, protocol.OpExternal, func(e *record.Edit) {
 			forgedHistory(t, d, e, v.Run, v.State.OnlyTurn().TurnID)
 			doc, _ := (&protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x"), Detail: ojson.NewObject()}).Encode()
-			if err := e.put(treeRecord, doc); err != nil {
+			if err := e.Put(record.FileRecord, doc); err != nil {
 				t.Fatal(err)
 			}
 		})
 		verdict, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
-		if err != nil || !slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Code == CodeLedgerTampered }) {
+		if err != nil || !slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Code == record.CodeLedgerTampered }) {
 			t.Fatalf("%v %+v", verdict.Findings, err)
 		}
 	})
@@ -350,19 +351,19 @@ func TestSiblingForgedRecord(t *testing.T) {
 		}
 		_ = x
 		verdict, err := run.Verify(context.Background(), v.Op)
-		if err != nil || len(verdict.Findings) != 1 || verdict.Findings[0].Code != CodeChainBroken {
+		if err != nil || len(verdict.Findings) != 1 || verdict.Findings[0].Code != record.CodeChainBroken {
 			t.Fatalf("%v %+v", verdict.Findings, err)
 		}
 	})
 }
 
-func (r *treeReader) mustTree(t testing.TB, run string, d *driver) git.OID {
+func mustTree(t testing.TB, r *record.Reader, run string, d *driver) git.OID {
 	t.Helper()
 	tip, err := d.store.readRun(context.Background(), run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := r.commit(tip)
+	c, err := r.Commit(tip)
 	if err != nil {
 		t.Fatal(err)
 	}

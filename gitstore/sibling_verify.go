@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // Verify checks the operations of a recorded run after since, "" for all of them,
@@ -25,7 +26,7 @@ func (out *SiblingRun) Verify(ctx context.Context, since git.OID) (*Verdict, err
 		return nil, op == since
 	})
 	if err == nil && since != "" && !met {
-		v.Findings = append(v.Findings, Finding{Code: CodeChainBroken, Run: out.Run, Op: out.Op, Message: "the run no longer contains operation " + since.Short() + ", which it had"})
+		v.Findings = append(v.Findings, Finding{Code: record.CodeChainBroken, Run: out.Run, Op: out.Op, Message: "the run no longer contains operation " + since.Short() + ", which it had"})
 	}
 	return v, err
 }

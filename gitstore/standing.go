@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -126,7 +127,7 @@ func (s *Store) apart(ctx context.Context, st *RemoteStanding, here, there git.O
 	if err != nil || base == "" {
 		return err
 	}
-	c, err := s.reader(ctx).commit(base)
+	c, err := s.reader(ctx).Commit(base)
 	if err == nil {
 		st.Since = c.Author.When
 	}
@@ -234,7 +235,7 @@ func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch
 	if seen.Old, err = s.repo.ReadRef(ctx, seen.Name); err != nil || seen.Old == seen.New {
 		return nil
 	}
-	_ = s.repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+oneLine(remote)) // the next sync notes it
+	_ = s.repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+text.OneLine(remote)) // the next sync notes it
 	return nil
 }
 

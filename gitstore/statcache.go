@@ -17,24 +17,16 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// ledgerMark is a ledger as an operation left it, and the working file's stat
-// data at that moment.
-type ledgerMark struct {
-	Size     int64 // bytes; the file is absent when Segments is 0
-	Segments int
-	Tail     int // bytes of the last segment
-	Stat     git.Stat
-}
 
 // statCache is the decoded cache file.
 type statCache struct {
 	Run     string
 	Op      git.OID // operation the working files are at
 	Root    git.OID // its tree
-	Ledgers map[wire.Ledger]ledgerMark
+	Ledgers map[wire.Ledger]record.LedgerMark
 	Trees   map[git.OID][]byte // raw trees on the right edge of Root
 	Index   []byte             // index.json of Op
 }
@@ -116,7 +108,7 @@ func decodeCache(data []byte) (*statCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &statCache{Ledgers: make(map[wire.Ledger]ledgerMark), Trees: make(map[git.OID][]byte)}
+	c := &statCache{Ledgers: make(map[wire.Ledger]record.LedgerMark), Trees: make(map[git.OID][]byte)}
 	c.Run, c.Op, c.Root = string(d.bytes()), git.OID(d.bytes()), git.OID(d.bytes())
 	for range d.count() {
 		l := wire.Ledger(d.bytes())
@@ -124,10 +116,10 @@ func decodeCache(data []byte) (*statCache, error) {
 		for i := range v {
 			v[i] = d.int()
 		}
-		if l.Path() == "" || v[0] < 0 || v[1] < 0 || v[1] > maxSlots || v[2] < 0 || v[2] > v[0] {
+		if l.Path() == "" || v[0] < 0 || v[1] < 0 || v[1] > record.MaxSlots || v[2] < 0 || v[2] > v[0] {
 			return nil, errCache
 		}
-		c.Ledgers[l] = ledgerMark{Size: v[0], Segments: int(v[1]), Tail: int(v[2]),
+		c.Ledgers[l] = record.LedgerMark{Size: v[0], Segments: int(v[1]), Tail: int(v[2]),
 			Stat: git.Stat{Size: v[3], MTime: v[4], CTime: v[5], Inode: uint64(v[6])}}
 	}
 	for range d.count() {

@@ -5,27 +5,23 @@ package gitstore
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of the run store, beside those of the git layer.
 const (
-	CodeNotProject     = "not_a_project"
-	CodeNoRun          = "no_run"
-	CodeLedgerTampered = "ledger_tampered"
-	CodeStateTampered  = "state_tampered"
-	CodeStateMoved     = "state_moved"
-	CodeChainBroken    = "chain_broken"
-	CodeFileExists     = "file_exists"
+	CodeNotProject = "not_a_project"
+	CodeNoRun      = "no_run"
+	CodeStateMoved = "state_moved"
+	CodeFileExists = "file_exists"
 )
 
 // Options of Open.
@@ -97,6 +93,8 @@ func newStore(repo *git.Repository, opts Options) (*Store, error) {
 	return s, nil
 }
 
+func (s *Store) reader(ctx context.Context) *record.Reader { return record.NewReader(ctx, s.repo) }
+
 // actor returns who signs the store's own records.
 func (s *Store) actor(ctx context.Context) evidence.Actor {
 	if s.opts.Actor == nil {
@@ -111,30 +109,7 @@ func (s *Store) env(ctx context.Context) protocol.Env {
 	return protocol.Env{Now: s.opts.Now().UTC().Truncate(time.Millisecond), Actor: s.actor(ctx)}
 }
 
-const repairHint = "see what changed with git agentxchain fsck, then run git agentxchain repair --from-ref to go back to the recorded run, or git agentxchain repair --accept-working --reason TEXT to record the files as they are"
-
-// tampered says that a ledger is not the recorded one plus what the protocol
-// allows; line is 1-based, 0 when no single line is to blame.
-func tampered(l wire.Ledger, line int, format string, args ...any) *git.Error {
-	where := l.Path()
-	if line > 0 {
-		where = fmt.Sprintf("%s line %d", where, line)
-	}
-	return git.Errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).WithHint("%s", repairHint)
-}
-
-// tamperedDoc says the same of a document.
-func tamperedDoc(name string, format string, args ...any) *git.Error {
-	return git.Errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).WithHint("%s", repairHint)
-}
-
 // unreadableRecord says that the record of an operation is no record.
 func unreadableRecord(op git.OID, cause error) *git.Error {
 	return git.Errorf(FindRecord, cause, "operation %s cannot be read", op.Short()).WithHint("git agentxchain fsck --replay")
-}
-
-// malformed says that a recorded tree does not have the shape of docs/storage.md.
-func malformed(tree git.OID, format string, args ...any) *git.Error {
-	return git.Errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
-		WithHint("run git agentxchain fsck, then fetch the run's ref from another clone")
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
@@ -198,7 +200,7 @@ func (s *Store) enter(ctx context.Context, y *Synced) error {
 		if r.Tip == "" || !r.Began {
 			continue
 		}
-		c, err := s.reader(ctx).commit(r.Tip)
+		c, err := s.reader(ctx).Commit(r.Tip)
 		if err != nil {
 			return err
 		}
@@ -210,7 +212,7 @@ func (s *Store) enter(ctx context.Context, y *Synced) error {
 	slices.SortStableFunc(all, func(a, b arrived) int { return b.when.Compare(a.when) })
 	best := all[0].Run
 	for _, r := range all {
-		data, _, err := FileAt(ctx, s.repo, r.Tip, treeState)
+		data, _, err := FileAt(ctx, s.repo, r.Tip, record.FileState)
 		if err != nil {
 			return err
 		}
@@ -255,7 +257,7 @@ func (s *Store) takeConflicts(ctx context.Context, remote string) error {
 		moves = append(moves, git.RefUpdate{Name: ref, New: oid, Old: here[name]})
 	}
 	slices.SortFunc(moves, byName)
-	return s.repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+oneLine(remote))
+	return s.repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+text.OneLine(remote))
 }
 
 // OpenConflicts counts those that wait for a person.

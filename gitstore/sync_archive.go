@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -52,7 +53,7 @@ func (l *landing) archives(ctx context.Context) error {
 			return err
 		}
 		if !on && seen[year] != there[year] {
-			l.y.Notices = append(l.y.Notices, "the list of archived runs of "+year+" on "+oneLine(remote)+
+			l.y.Notices = append(l.y.Notices, "the list of archived runs of "+year+" on "+text.OneLine(remote)+
 				" went back or was rewritten; this clone keeps what it saw ("+seen[year].Short()+") and pushes it again: ask the administrator of the server")
 		}
 	}
@@ -62,7 +63,7 @@ func (l *landing) archives(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(moves, byName)
-	if err := s.repo.UpdateRefs(ctx, moves, "agentxchain: archived runs of "+oneLine(remote)); err != nil {
+	if err := s.repo.UpdateRefs(ctx, moves, "agentxchain: archived runs of "+text.OneLine(remote)); err != nil {
 		return err
 	}
 	if l.list, err = s.ArchiveList(ctx); err != nil {
@@ -108,7 +109,7 @@ func (s *Store) joinLists(ctx context.Context, year string, here, there git.OID)
 		}
 	}
 	env := s.env(ctx)
-	return archive.Write(ctx, s.repo, both, said, signatureOf(&env), "archive: the list of "+year+", joined", there, here)
+	return archive.Write(ctx, s.repo, both, said, record.Signature(&env), "archive: the list of "+year+", joined", there, here)
 }
 
 // stray are runs that lie in the archive here while the list says otherwise: they come back.
@@ -174,7 +175,7 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 func (l *landing) unobtained(e *archive.Entry, err error) {
 	r := l.y.run(e.Run)
 	r.Tip, r.State, r.Code = l.here[e.Run], SyncRefused, git.CodeOf(err)
-	r.Why, r.Hint = oneLine(err.Error()), "git agentxchain fsck --replay --run "+e.Run
+	r.Why, r.Hint = text.OneLine(err.Error()), "git agentxchain fsck --replay --run "+e.Run
 }
 
 // obtain brings the operations of an archived run, and believes them.
@@ -257,7 +258,7 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 // keptThere reports whether the remote keeps an operation in its archive. Two machines that archived a
 // run at different operations leave one of them there without an entry of its own.
 func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op git.OID) (bool, error) {
-	c, err := l.s.reader(ctx).commit(op)
+	c, err := l.s.reader(ctx).Commit(op)
 	if err != nil {
 		return false, err
 	}
@@ -342,7 +343,7 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 		}
 	}
 	if refused > 0 {
-		y.Notices = append(y.Notices, y.Remote+" keeps the refs of "+text.Count(refused, "run", "runs")+" that are in its archive too: "+oneLine(why))
+		y.Notices = append(y.Notices, y.Remote+" keeps the refs of "+text.Count(refused, "run", "runs")+" that are in its archive too: "+text.OneLine(why))
 	}
 	return again, nil
 }
@@ -382,7 +383,7 @@ func (s *Store) pushYear(ctx context.Context, y *Synced, year string, here, ther
 	if seen.Old, err = s.repo.ReadRef(ctx, seen.Name); err != nil {
 		return false, false, err
 	}
-	return false, true, s.repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+oneLine(y.Remote))
+	return false, true, s.repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+text.OneLine(y.Remote))
 }
 
 // pushKept adds operations to what the remote keeps of a year.
@@ -396,7 +397,7 @@ func (s *Store) pushKept(ctx context.Context, y *Synced, year string, l archive.
 		return false, false, err
 	}
 	env := s.env(ctx)
-	to, err := archive.Join(ctx, s.repo, had, l, signatureOf(&env))
+	to, err := archive.Join(ctx, s.repo, had, l, record.Signature(&env))
 	if err != nil || to == had {
 		return false, err == nil, err
 	}
@@ -404,7 +405,7 @@ func (s *Store) pushKept(ctx context.Context, y *Synced, year string, l archive.
 	if err != nil || !ok {
 		return again, ok, err
 	}
-	return false, true, s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: keptRef(y.Remote, year), New: to, Old: had}}, "agentxchain: pushed to "+oneLine(y.Remote))
+	return false, true, s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: keptRef(y.Remote, year), New: to, Old: had}}, "agentxchain: pushed to "+text.OneLine(y.Remote))
 }
 
 // pushOne pushes one ref of the archive.

@@ -125,7 +125,7 @@ func (l *initiativeLanding) all(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+oneLine(l.y.Remote))
+	return s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+text.OneLine(l.y.Remote))
 }
 
 // land takes over one initiative.
@@ -174,7 +174,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 		return err
 	}
 	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: InitiativeRefPrefix + r.Run, New: there, Old: here}},
-		"agentxchain: came from "+oneLine(l.y.Remote)); err != nil {
+		"agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
 		return err
 	}
 	r.Began = r.Began || here == ""
@@ -222,7 +222,7 @@ func (l *initiativeLanding) believeNot(ctx context.Context, r *SyncedRun, err er
 	if hint == "" {
 		hint = "ask the person who pushed it; nothing of it was taken"
 	}
-	return l.refuse(ctx, r, code, oneLine(err.Error()), hint)
+	return l.refuse(ctx, r, code, text.OneLine(err.Error()), hint)
 }
 
 func (l *initiativeLanding) refuse(ctx context.Context, r *SyncedRun, code, why, hint string) error {
@@ -291,7 +291,7 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 				"* there; the changes stay here"
 		}
 	}
-	return again, l.s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+oneLine(l.y.Remote))
+	return again, l.s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(l.y.Remote))
 }
 
 // TakeTheirs makes the initiative here the one that was last fetched from a remote. The changes
@@ -310,7 +310,7 @@ func (s *Store) TakeTheirs(ctx context.Context, name, remote, project string,
 	}
 	if to == "" {
 		return "", "", git.Errorf(CodeNoInitiative, nil, "%s was not seen to have initiative %s", remote,
-			oneLine(name)).
+			text.OneLine(name)).
 			WithHint("git agentxchain sync %s", remote)
 	}
 	base := git.OID("")
@@ -340,7 +340,7 @@ func (s *Store) TakeTheirs(ctx context.Context, name, remote, project string,
 		}
 	}
 	return to, lost, s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: ref, New: to, Old: here}},
-		"agentxchain: taken from "+oneLine(remote))
+		"agentxchain: taken from "+text.OneLine(remote))
 }
 
 // CodeNoInitiative means that there is no record of the initiative.

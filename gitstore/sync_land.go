@@ -12,6 +12,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -99,7 +101,7 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 		}
 	}
 	// Last: what has not been seen is new to the next sync, should this one not get here.
-	if err := s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+oneLine(y.Remote)); err != nil {
+	if err := s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+text.OneLine(y.Remote)); err != nil {
 		return err
 	}
 	l.pack(ctx)
@@ -149,7 +151,7 @@ func (l *landing) regain(ctx context.Context) error {
 		r.Began = false // the work tree is in it already
 		return err
 	} else if err == nil && r.Code != "" {
-		err = git.Errorf(r.Code, nil, "run %s of %s cannot be brought back: %s", name, oneLine(l.y.Remote), r.Why).WithHint("%s", r.Hint)
+		err = git.Errorf(r.Code, nil, "run %s of %s cannot be brought back: %s", name, text.OneLine(l.y.Remote), r.Why).WithHint("%s", r.Hint)
 	}
 	return err
 }
@@ -309,7 +311,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 		return refuse(CodeUnproven, "the remote's operation "+there.Short()+" cannot be read", "git agentxchain fsck --replay")
 	}
 	if id != "" && l.mine != "" && id != l.mine {
-		return refuse(CodeForeignRun, "the run belongs to project "+oneLine(id)+", this is "+oneLine(l.mine),
+		return refuse(CodeForeignRun, "the run belongs to project "+text.OneLine(id)+", this is "+text.OneLine(l.mine),
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	if here := l.here[r.Run]; here != "" {
@@ -327,11 +329,11 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 		if ctx.Err() != nil {
 			return false, err
 		}
-		return refuse(CodeUnproven, oneLine(err.Error()), "git agentxchain fsck --replay")
+		return refuse(CodeUnproven, text.OneLine(err.Error()), "git agentxchain fsck --replay")
 	}
 	if !v.Sound() {
 		f := v.Findings[0]
-		return refuse(CodeUnproven, "operation "+f.Op.Short()+" of the remote is not believed: "+oneLine(f.Message),
+		return refuse(CodeUnproven, "operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message),
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	l.y.Notices = append(l.y.Notices, arrivalNotices(v.Arrived)...)
@@ -371,11 +373,11 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool,
 
 // codeHead is the commit of the project an operation was made at, "" for none.
 func (s *Store) codeHead(ctx context.Context, op git.OID) git.OID {
-	c, err := s.reader(ctx).commit(op)
+	c, err := s.reader(ctx).Commit(op)
 	if err != nil {
 		return ""
 	}
-	head := git.OID(trailer(c.Message, trailerHead))
+	head := git.OID(trailer(c.Message, record.TrailerHead))
 	if !head.Valid(s.repo.ObjectFormat) {
 		return ""
 	}
@@ -394,7 +396,7 @@ func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID
 	if err != nil {
 		return err
 	}
-	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + r.Run, New: there, Old: here}}, "agentxchain: came from "+oneLine(l.y.Remote)); err != nil {
+	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + r.Run, New: there, Old: here}}, "agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
 		return err
 	}
 	r.came(there, len(ops))
@@ -415,7 +417,7 @@ func (l *landing) begin(ctx context.Context) error {
 	for _, b := range l.begun {
 		moves = append(moves, git.RefUpdate{Name: git.RunRefPrefix + b.run, New: b.to})
 	}
-	if err := l.s.repo.UpdateRefs(ctx, moves, "agentxchain: came from "+oneLine(l.y.Remote)); err != nil {
+	if err := l.s.repo.UpdateRefs(ctx, moves, "agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
 		return err
 	}
 	for _, b := range l.begun {
@@ -462,12 +464,12 @@ func (l *landing) join(ctx context.Context, r *SyncedRun, here, there git.OID, c
 	s := l.s
 	if r.Run == current && len(l.held) > 0 {
 		r.State, r.Code = SyncWaits, "turn_at_work"
-		r.Why = "both sides went on, and turn " + oneLine(l.held[0]) + " is at work here"
+		r.Why = "both sides went on, and turn " + text.OneLine(l.held[0]) + " is at work here"
 		r.Hint = "git agentxchain sync " + l.y.Remote + ", when it has ended"
 		return nil
 	}
 	if err := s.believe(ctx, r.Run, here); err != nil {
-		r.State, r.Code, r.Why = SyncRefused, CodeUnproven, oneLine(err.Error())
+		r.State, r.Code, r.Why = SyncRefused, CodeUnproven, text.OneLine(err.Error())
 		return nil
 	}
 	j, err := s.joinRun(ctx, r.Run, here, there, l.opt.Reindex)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // listFirst is from how many records of a remote on it is listed before anything is fetched. A
@@ -123,7 +124,7 @@ func fetchListed(ctx context.Context, r *git.Repository, remote string, others [
 			return false
 		}
 	}
-	return r.UpdateRefs(ctx, c.gone, "agentxchain: gone from "+oneLine(remote)) == nil
+	return r.UpdateRefs(ctx, c.gone, "agentxchain: gone from "+text.OneLine(remote)) == nil
 }
 
 // listRemote lists the refs of a remote: those named, those below a name that ends in a slash, all of them

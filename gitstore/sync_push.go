@@ -90,7 +90,7 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 			r.Hint = "ask the administrator of the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the operations stay here"
 		}
 	}
-	return again, s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+oneLine(y.Remote))
+	return again, s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(y.Remote))
 }
 
 // branchAlong is the branch that is checked out, if it is to be pushed along and has commits that

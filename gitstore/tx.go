@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -24,7 +25,7 @@ type Tx struct {
 	lock     *lockfile.Lock
 	in       *inspection
 	rec      *recorded // newest recorded operation the files are at; nil for none
-	marks    map[wire.Ledger]ledgerMark
+	marks    map[wire.Ledger]record.LedgerMark
 	open     []Claim // claims of the recorded run that no person has confirmed
 	borrowed bool    // the lock is held beyond this transaction
 	adopts   bool    // a run another tool began is taken up
@@ -202,7 +203,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 // reread reports whether a ledger had to be read to find it unchanged.
 func (in *inspection) reread() bool {
 	for _, d := range in.diffs {
-		if d.data != nil {
+		if d.Data != nil {
 			return true
 		}
 	}
@@ -210,25 +211,25 @@ func (in *inspection) reread() bool {
 }
 
 // marksAt returns the marks of ledgers that are the same as recorded.
-func (in *inspection) marksAt() map[wire.Ledger]ledgerMark {
-	marks := make(map[wire.Ledger]ledgerMark)
+func (in *inspection) marksAt() map[wire.Ledger]record.LedgerMark {
+	marks := make(map[wire.Ledger]record.LedgerMark)
 	for l, d := range in.diffs {
-		marks[l] = d.mark
+		marks[l] = d.Mark
 	}
 	return marks
 }
 
 // workingMarks describes ledgers that no run recorded, so that a change during
 // the transaction is noticed.
-func (s *Store) workingMarks() (map[wire.Ledger]ledgerMark, error) {
-	marks := make(map[wire.Ledger]ledgerMark)
+func (s *Store) workingMarks() (map[wire.Ledger]record.LedgerMark, error) {
+	marks := make(map[wire.Ledger]record.LedgerMark)
 	for _, l := range wire.Ledgers() {
 		st, ok, err := s.work.stat(l.Path())
 		if err != nil {
 			return nil, unreadable(l.Path(), err)
 		}
 		if ok {
-			marks[l] = ledgerMark{Segments: 1, Stat: st}
+			marks[l] = record.LedgerMark{Segments: 1, Stat: st}
 		}
 	}
 	return marks, nil
@@ -261,8 +262,8 @@ func (tx *Tx) Reread(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if diff.kind == diffSame {
-			tx.marks[l] = diff.mark
+		if diff.Kind == record.Same {
+			tx.marks[l] = diff.Mark
 		}
 	}
 	return nil
@@ -316,7 +317,7 @@ func (tx *Tx) View() *View {
 // operation sees is decoded from the recorded bytes, exactly as replay will
 // decode them, and only when it is asked for.
 func (tx *Tx) advance(done *recorded, work *workPlan, state *run.State) {
-	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*ledgerDiff), docs: make(map[wire.Document]document)}
+	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*record.LedgerDiff), docs: make(map[wire.Document]document)}
 	for d, doc := range tx.in.docs {
 		in.docs[d] = doc
 	}

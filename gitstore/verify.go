@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
@@ -112,13 +114,13 @@ func VerifyRun(ctx context.Context, r *git.Repository, run string, op git.OID) (
 		return v, nil
 	}
 	f := &fsck{s: &Store{repo: r, objects: r.Objects()}, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, first: true}
-	v, err := f.verify(readTree(ctx, r), run, op, notes.find)
+	v, err := f.verify(record.NewReader(ctx, r), run, op, notes.find)
 	if err != nil {
 		return nil, err
 	}
 	if !v.Sound() {
 		// What the objects say of themselves stays true; one that is missing can come.
-		if c := v.Findings[0].Code; c == FindRecord || c == CodeStateTampered {
+		if c := v.Findings[0].Code; c == FindRecord || c == record.CodeStateTampered {
 			r.Unsound.Store(v)
 		}
 		return v, nil
@@ -133,7 +135,7 @@ const maxVerified = 200000
 
 // verify checks the operations from the newest one that known knows up to tip. known
 // answers with the claims that are open after an operation.
-func (f *fsck) verify(r *treeReader, run string, tip git.OID, known func(git.OID) ([]Claim, bool)) (*Verdict, error) {
+func (f *fsck) verify(r *record.Reader, run string, tip git.OID, known func(git.OID) ([]Claim, bool)) (*Verdict, error) {
 	v := &Verdict{Run: run, Op: tip}
 	list, met, err := f.chainTo(r, run, tip, func(op git.OID) bool {
 		open, ok := known(op)
@@ -184,16 +186,16 @@ func (v *Verdict) sortFindings(list []OpInfo) {
 // chainTo lists the operations up to tip, oldest first: from the first one, or from
 // the newest for which stop says so, which met reports. What cannot be read is a
 // finding, and the list then begins after it.
-func (f *fsck) chainTo(r *treeReader, run string, tip git.OID, stop func(git.OID) bool) (list []OpInfo, met bool, err error) {
+func (f *fsck) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.OID) bool) (list []OpInfo, met bool, err error) {
 	for op := tip; op != "" && !met; {
 		if f.ctx.Err() != nil {
 			return nil, false, context.Cause(f.ctx)
 		}
 		if len(list) == maxVerified {
-			return nil, false, git.Errorf(CodeChainBroken, nil, "run %s has more than %d operations that were not checked", run, maxVerified)
+			return nil, false, git.Errorf(record.CodeChainBroken, nil, "run %s has more than %d operations that were not checked", run, maxVerified)
 		}
 		met = stop(op)
-		c, err := r.commit(op)
+		c, err := r.Commit(op)
 		if err != nil {
 			if err := f.fault(run, op, err); err != nil {
 				return nil, false, err
@@ -264,5 +266,5 @@ func (a Arrival) String() string {
 	case a.Name == protocol.OpConfirm:
 		what = "another tool's work was confirmed"
 	}
-	return oneLine(what + " by " + a.Actor.Name + " <" + a.Actor.Email + "> at " + a.At + " (operation " + a.Op.Short() + ")")
+	return text.OneLine(what + " by " + a.Actor.Name + " <" + a.Actor.Email + "> at " + a.At + " (operation " + a.Op.Short() + ")")
 }

@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -50,9 +52,9 @@ func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *prot
 	if c, ok := rec.Op.(*protocol.Confirm); ok {
 		switch {
 		case len(op.Parents) != 1 || git.OID(c.Upto) != op.Parents[0]:
-			say(FindRecord, treeRecord, "it confirms operation %s and follows another one", git.OID(c.Upto).Short())
-		case c.State != stateDigest(before):
-			say(FindRecord, treeRecord, "it confirms another state than the one before it")
+			say(FindRecord, record.FileRecord, "it confirms operation %s and follows another one", git.OID(c.Upto).Short())
+		case c.State != record.StateDigest(before):
+			say(FindRecord, record.FileRecord, "it confirms another state than the one before it")
 		default:
 			what.confirms = true
 		}
@@ -63,7 +65,7 @@ func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *prot
 // agree holds the message of an operation against its record: what the log shows,
 // and what completing the working files goes by.
 func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc) {
-	if by := signatureOf(&rec.Env); op.Actor != "" && (git.Identity(by.Name) != op.Actor && git.Identity(by.Name) != "" || git.Identity(by.Email) != op.Email) {
+	if by := record.Signature(&rec.Env); op.Actor != "" && (git.Identity(by.Name) != op.Actor && git.Identity(by.Name) != "" || git.Identity(by.Email) != op.Email) {
 		say(FindRecord, "", "its author is %s <%s>, the record says %s <%s>", op.Actor, op.Email, by.Name, by.Email)
 	}
 	if op.CodeHead != rec.Env.Git.Head {
@@ -81,7 +83,7 @@ func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc
 	}
 	within(op.Dropped, tr.DropTurns, "ends")
 	within(op.Unstaged, tr.Unstage, "sends back")
-	if op.Turn != "" && op.Turn != oneLine(tr.Turn) || op.Role != "" && op.Role != oneLine(tr.Role) {
+	if op.Turn != "" && op.Turn != text.OneLine(tr.Turn) || op.Role != "" && op.Role != text.OneLine(tr.Role) {
 		say(FindRecord, "", "its message is about turn %q, the operation about %q", op.Turn, tr.Turn)
 	}
 }
@@ -91,11 +93,11 @@ func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc
 // notes what it claims, and finds what such an operation may not be.
 func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git.OID, say sayFunc) error {
 	r := p.r
-	claims, err := r.rulesClaim(rec, prev, op.Tree)
+	claims, err := rulesClaim(r, rec, prev, op.Tree)
 	if err != nil {
 		return err
 	}
-	now, _, err := r.file(op.Tree, treeState)
+	now, _, err := r.File(op.Tree, record.FileState)
 	if err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git
 	if perr != nil {
 		return nil // said of the operation itself
 	}
-	root, err := r.entries(op.Tree)
+	root, err := r.Entries(op.Tree)
 	if err != nil {
 		return err
 	}
@@ -113,7 +115,7 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git
 	}
 	var before *run.State
 	if prev != "" {
-		was, _, err := r.file(prev, treeState)
+		was, _, err := r.File(prev, record.FileState)
 		if err != nil {
 			return err
 		}
@@ -134,7 +136,7 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git
 		if err := f.foreign(r, op, rec, prev, before, repaired, say); err != nil {
 			return err
 		}
-		sound, err := r.indexFollows(op.Tree, cfg, repaired)
+		sound, err := indexFollows(r, op.Tree, cfg, repaired)
 		if err != nil {
 			return err
 		}
@@ -149,27 +151,27 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git
 
 // rulesClaim says whether an operation took up other rules on its own. A restore and
 // working files a person answered for are that person's act.
-func (r *treeReader) rulesClaim(rec *protocol.Record, before, after git.OID) ([]protocol.Claim, error) {
+func rulesClaim(r *record.Reader, rec *protocol.Record, before, after git.OID) ([]protocol.Claim, error) {
 	if before == "" || acceptedBy(rec) != nil {
 		return nil, nil
 	}
-	a, had, err := r.lookup(before, treeConfig)
+	a, had, err := r.Lookup(before, record.FileConfig)
 	if err != nil {
 		return nil, err
 	}
-	b, _, err := r.lookup(after, treeConfig)
+	b, _, err := r.Lookup(after, record.FileConfig)
 	if err != nil || !had || a.OID == b.OID {
 		return nil, err
 	}
-	was, err := r.blob(a.OID)
+	was, err := r.Blob(a.OID)
 	if err != nil {
 		return nil, err
 	}
-	now, _, err := r.file(after, treeConfig)
+	now, _, err := r.File(after, record.FileConfig)
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := r.file(before, treeState)
+	data, _, err := r.File(before, record.FileState)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +184,7 @@ func (r *treeReader) rulesClaim(rec *protocol.Record, before, after git.OID) ([]
 
 // foreign finds what an operation of another tool may not hold, and steps that its
 // own rows do not account for unless a person has answered for it.
-func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev git.OID, before, after *run.State, say sayFunc) error {
+func (f *fsck) foreign(r *record.Reader, op OpInfo, rec *protocol.Record, prev git.OID, before, after *run.State, say sayFunc) error {
 	if len(op.Dropped)+len(op.Unstaged) > 0 || op.Turn != "" {
 		say(FindRecord, "", "changes of another tool end no turn by their message")
 	}
@@ -190,7 +192,7 @@ func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev git.
 		if tree == "" {
 			return "", nil
 		}
-		e, _, err := r.lookup(tree, treeFiles)
+		e, _, err := r.Lookup(tree, record.DirFiles)
 		return e.OID, err
 	}
 	a, err := files(prev)
@@ -202,19 +204,19 @@ func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev git.
 		return err
 	}
 	if a != b {
-		say(FindRecord, treeFiles, "changes of another tool hold files of operations")
+		say(FindRecord, record.DirFiles, "changes of another tool hold files of operations")
 	}
 	if acceptedBy(rec) != nil || before == nil {
 		return nil // a person answered for it; a run's beginning is held to what it claims
 	}
-	rows, err := r.appendedRows(prev, op.Tree)
+	rows, err := appendedRows(r, prev, op.Tree)
 	if err != nil {
 		return err
 	}
 	if e := protocol.LegalTransition(before, after, protocol.OpExternal); e != nil {
-		say(CodeStateTampered, treeState, "%s", e.Message)
+		say(record.CodeStateTampered, record.FileState, "%s", e.Message)
 	} else if e := protocol.CheckExternal(before, after, rows); e != nil {
-		say(CodeStateTampered, treeState, "%s", e.Message)
+		say(record.CodeStateTampered, record.FileState, "%s", e.Message)
 	} else if f.strict {
 		return f.borneOut(r, op, prev, rows)
 	}
@@ -222,27 +224,27 @@ func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev git.
 }
 
 // rowsFrom notes which runs the rows are of that an operation of another tool added.
-func (f *fsck) rowsFrom(r *treeReader, before, after git.OID) error {
+func (f *fsck) rowsFrom(r *record.Reader, before, after git.OID) error {
 	if before == "" {
 		return f.heardIn(r, after)
 	}
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
-		d, err := r.diffLedger(before, after, l)
+		d, err := r.DiffLedger(before, after, l)
 		if err != nil {
 			return err
 		}
-		f.heardOf(d.appended)
+		f.heardOf(d.Appended)
 	}
 	return nil
 }
 
 // borneOut is what is asked beyond that of a clone that is only read.
-func (f *fsck) borneOut(r *treeReader, op OpInfo, prev git.OID, rows run.LedgerReader) error {
-	was, _, err := r.file(prev, treeState)
+func (f *fsck) borneOut(r *record.Reader, op OpInfo, prev git.OID, rows run.LedgerReader) error {
+	was, _, err := r.File(prev, record.FileState)
 	if err != nil {
 		return err
 	}
-	now, _, err := r.file(op.Tree, treeState)
+	now, _, err := r.File(op.Tree, record.FileState)
 	if err != nil {
 		return err
 	}
@@ -250,31 +252,31 @@ func (f *fsck) borneOut(r *treeReader, op OpInfo, prev git.OID, rows run.LedgerR
 }
 
 // appendedRows reads the rows that ledgers have got between two trees.
-func (r *treeReader) appendedRows(before, after git.OID) (run.LedgerReader, error) {
+func appendedRows(r *record.Reader, before, after git.OID) (run.LedgerReader, error) {
 	added := make(map[wire.Ledger][]byte)
 	for _, l := range wire.Ledgers() {
-		d, err := r.diffLedger(before, after, l)
+		d, err := r.DiffLedger(before, after, l)
 		if err != nil {
 			return nil, err
 		}
-		added[l] = d.appended
+		added[l] = d.Appended
 	}
-	return func(l wire.Ledger) iter.Seq[run.Line] { return rowsOf(added[l]) }, nil
+	return func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(added[l]) }, nil
 }
 
 // indexFollows reports whether the recorded index is what the recorded ledgers yield.
-func (r *treeReader) indexFollows(tree git.OID, cfg *config.Config, state *run.State) (bool, error) {
-	have, _, err := r.file(tree, treeIndex)
+func indexFollows(r *record.Reader, tree git.OID, cfg *config.Config, state *run.State) (bool, error) {
+	have, _, err := r.File(tree, record.FileIndex)
 	if err != nil {
 		return false, err
 	}
 	var fault error
 	want := run.BuildIndex(cfg, state, func(l wire.Ledger) iter.Seq[run.Line] {
-		data, err := r.readLedger(tree, l)
+		data, err := r.Ledger(tree, l)
 		if err != nil {
 			fault = err
 		}
-		return rowsOf(data)
+		return record.RowsOf(data)
 	}).Encode()
 	return string(have) == string(want), fault
 }

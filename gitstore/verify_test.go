@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -25,16 +26,16 @@ func (d *driver) verdict(run string) *Verdict {
 }
 
 // recordedState edits the state an operation recorded.
-func recordedState(t testing.TB, d *driver, e *treeEdit, run string, change func(o *ojson.Object)) {
+func recordedState(t testing.TB, d *driver, e *record.Edit, run string, change func(o *ojson.Object)) {
 	t.Helper()
-	recordedDoc(t, d, e, run, treeState, change)
+	recordedDoc(t, d, e, run, record.FileState, change)
 }
 
 // recordedDoc edits a document an operation recorded.
-func recordedDoc(t testing.TB, d *driver, e *treeEdit, run, name string, change func(o *ojson.Object)) {
+func recordedDoc(t testing.TB, d *driver, e *record.Edit, run, name string, change func(o *ojson.Object)) {
 	t.Helper()
 	r := d.store.reader(context.Background())
-	data, _, err := r.file(r.mustTree(t, run, d), name)
+	data, _, err := r.File(mustTree(t, r, run, d), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,15 +44,15 @@ func recordedDoc(t testing.TB, d *driver, e *treeEdit, run, name string, change 
 		t.Fatal(err)
 	}
 	change(o)
-	if err := e.put(name, ojson.Pretty(o)); err != nil {
+	if err := e.Put(name, ojson.Pretty(o)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func externalRecord(t testing.TB, d *driver, e *treeEdit, detail *ojson.Object) {
+func externalRecord(t testing.TB, d *driver, e *record.Edit, detail *ojson.Object) {
 	t.Helper()
 	doc, _ := (&protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x"), Detail: detail}).Encode()
-	if err := e.put(treeRecord, doc); err != nil {
+	if err := e.Put(record.FileRecord, doc); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -106,46 +107,46 @@ func TestVerify(t *testing.T) {
 	})
 	for _, c := range []struct {
 		name, op string
-		edit     func(t testing.TB, d *driver, e *treeEdit, run string)
+		edit     func(t testing.TB, d *driver, e *record.Edit, run string)
 		says     string // in a finding, "" when it holds
 		open     string // claims
 	}{
-		{"another state under the old record", "accept_turn", func(t testing.TB, d *driver, e *treeEdit, run string) {
+		{"another state under the old record", "accept_turn", func(t testing.TB, d *driver, e *record.Edit, run string) {
 			recordedState(t, d, e, run, pass)
 		}, "", ""},
-		{"a gate passed by hand as another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+		{"a gate passed by hand as another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, run string) {
 			externalRecord(t, d, e, nil)
 			recordedState(t, d, e, run, pass)
 		}, "no event says so", ""},
-		{"as a person's repair", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+		{"as a person's repair", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, run string) {
 			externalRecord(t, d, e, ojson.NewObject("accepted_by", ojson.NewObject("name", "A")))
 			recordedState(t, d, e, run, pass)
 		}, "", "gate release passed"},
-		{"as the work of another rule set", "approve_transition", func(t testing.TB, d *driver, e *treeEdit, run string) {
+		{"as the work of another rule set", "approve_transition", func(t testing.TB, d *driver, e *record.Edit, run string) {
 			doc, _ := (&protocol.Record{Rules: 1, Name: "approve_transition", Env: d.env("x")}).Encode()
-			if err := e.put(treeRecord, doc); err != nil {
+			if err := e.Put(record.FileRecord, doc); err != nil {
 				t.Fatal(err)
 			}
 			recordedState(t, d, e, run, pass)
 		}, "", "gate release passed"},
-		{"a digest for the rules that no ledger yields", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, runID string) {
+		{"a digest for the rules that no ledger yields", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, runID string) {
 			externalRecord(t, d, e, nil)
-			if err := e.put(treeIndex, (&run.Index{Run: runID, Accepted: 99}).Encode()); err != nil {
+			if err := e.Put(record.FileIndex, (&run.Index{Run: runID, Accepted: 99}).Encode()); err != nil {
 				t.Fatal(err)
 			}
 		}, "", "the digest of the ledgers does not follow from them"},
-		{"weaker rules that were not adopted", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+		{"weaker rules that were not adopted", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, run string) {
 			externalRecord(t, d, e, nil)
-			recordedDoc(t, d, e, run, treeConfig, weaker)
+			recordedDoc(t, d, e, run, record.FileConfig, weaker)
 		}, "", "the run's rules became weaker without config adopt"},
-		{"weaker rules and what they would let through", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+		{"weaker rules and what they would let through", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, run string) {
 			externalRecord(t, d, e, nil)
-			recordedDoc(t, d, e, run, treeConfig, weaker)
+			recordedDoc(t, d, e, run, record.FileConfig, weaker)
 			recordedState(t, d, e, run, pass)
 		}, "no event says so", ""},
-		{"files in another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, _ string) {
+		{"files in another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, _ string) {
 			externalRecord(t, d, e, nil)
-			if err := e.put(treeFiles+"/000000/00/reviews/x.md", []byte("fine\n")); err != nil {
+			if err := e.Put(record.DirFiles+"/000000/00/reviews/x.md", []byte("fine\n")); err != nil {
 				t.Fatal(err)
 			}
 		}, "hold files of operations", ""},
@@ -153,7 +154,7 @@ func TestVerify(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := started(t)
 			v := d.view()
-			forgeCommit(t, d, v.Run, c.op, func(e *treeEdit) { c.edit(t, d, e, v.Run) })
+			forgeCommit(t, d, v.Run, c.op, func(e *record.Edit) { c.edit(t, d, e, v.Run) })
 			got := d.verdict(v.Run)
 			var open []protocol.Claim
 			for _, x := range got.Open {
@@ -194,7 +195,7 @@ func TestVerifyOnAServer(t *testing.T) {
 	if err != nil || !got.Sound() || got.Checked == 0 {
 		t.Fatalf("%+v %v", got, err)
 	}
-	forgeCommit(t, d, v.Run, "accept_turn", func(e *treeEdit) {
+	forgeCommit(t, d, v.Run, "accept_turn", func(e *record.Edit) {
 		recordedState(t, d, e, v.Run, func(o *ojson.Object) { o.Set("phase", "elsewhere") })
 	})
 	gitIn(t, d.Dir, "push", "-q", bare, git.RunRefPrefix+v.Run)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -175,7 +176,7 @@ func (v *View) setState(data []byte) error {
 func (s *Store) viewRecorded(v *View, rec *recorded) error {
 	docs := make(map[wire.Document]document)
 	for _, d := range wire.Documents() {
-		data, ok, err := rec.r.file(rec.root, docTreePath(d))
+		data, ok, err := rec.r.File(rec.root, record.DocumentFile(d))
 		if err != nil {
 			return err
 		}
@@ -185,32 +186,32 @@ func (s *Store) viewRecorded(v *View, rec *recorded) error {
 	if err := v.setState(v.StateBytes); err != nil {
 		return err
 	}
-	data, err := rec.r.readLedger(rec.root, wire.LedgerRepoDecisions)
+	data, err := rec.r.Ledger(rec.root, wire.LedgerRepoDecisions)
 	if err != nil {
 		return err
 	}
-	v.RepoDecisions = slices.Collect(rowsOf(data))
+	v.RepoDecisions = slices.Collect(record.RowsOf(data))
 	v.Index, err = rec.readIndex()
 	return err
 }
 
 // readIndex returns the index an operation recorded.
 func (rec *recorded) readIndex() (*run.Index, error) {
-	e, ok, err := rec.r.lookup(rec.root, treeIndex)
+	e, ok, err := rec.r.Lookup(rec.root, record.FileIndex)
 	if err != nil {
 		return nil, err
 	}
 	if !ok || e.IsTree() {
-		return nil, malformed(rec.root, "there is no %s", treeIndex)
+		return nil, record.Malformed(rec.root, "there is no %s", record.FileIndex)
 	}
-	if rec.index == nil || git.HashObject(rec.r.format, git.KindBlob, rec.index) != e.OID {
-		if rec.index, err = rec.r.blob(e.OID); err != nil {
+	if rec.index == nil || rec.r.BlobID(rec.index) != e.OID {
+		if rec.index, err = rec.r.Blob(e.OID); err != nil {
 			return nil, err
 		}
 	}
 	x, err := run.DecodeIndex(rec.index)
 	if err != nil {
-		return nil, malformed(rec.root, "%s: %v", treeIndex, err)
+		return nil, record.Malformed(rec.root, "%s: %v", record.FileIndex, err)
 	}
 	return x, nil
 }
@@ -218,13 +219,13 @@ func (rec *recorded) readIndex() (*run.Index, error) {
 // repoDecisions reads the rows the rules need whole.
 func (s *Store) repoDecisions(in *inspection) ([]run.Line, error) {
 	var data []byte
-	if diff := in.diffs[wire.LedgerRepoDecisions]; diff != nil && diff.data != nil {
-		data = diff.data
+	if diff := in.diffs[wire.LedgerRepoDecisions]; diff != nil && diff.Data != nil {
+		data = diff.Data
 	} else {
 		var err error
 		if data, _, _, err = s.work.read(wire.LedgerRepoDecisions.Path(), maxLedger); err != nil {
 			return nil, unreadable(wire.LedgerRepoDecisions.Path(), err)
 		}
 	}
-	return slices.Collect(rowsOf(data)), nil
+	return slices.Collect(record.RowsOf(data)), nil
 }

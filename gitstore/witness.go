@@ -11,6 +11,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -83,7 +85,7 @@ func (s *Store) AddWitness(ctx context.Context, run string, envelope []byte) err
 		parents = append(parents, was)
 	}
 	now := s.env(ctx)
-	oid, err := s.writeWitness(ctx, run, envelope, parents, signatureOf(&now))
+	oid, err := s.writeWitness(ctx, run, envelope, parents, record.Signature(&now))
 	if err != nil {
 		return err
 	}
@@ -91,25 +93,25 @@ func (s *Store) AddWitness(ctx context.Context, run string, envelope []byte) err
 }
 
 func (s *Store) writeWitness(ctx context.Context, run string, envelope []byte, parents []git.OID, by git.Signature) (git.OID, error) {
-	edit, err := s.reader(ctx).edit("")
+	edit, err := s.reader(ctx).Edit("")
 	if err != nil {
 		return "", err
 	}
-	if err := edit.put(witnessFile, envelope); err != nil {
+	if err := edit.Put(witnessFile, envelope); err != nil {
 		return "", err
 	}
 	data, err := git.EncodeCommit(s.repo.ObjectFormat, &git.Commit{
-		Tree:      edit.finish(),
+		Tree:      edit.Finish(),
 		Parents:   parents,
 		Author:    by,
 		Committer: by,
-		Message:   message("witness: run "+run, trailerRun, run),
+		Message:   record.Message("witness: run "+run, record.TrailerRun, run),
 	})
 	if err != nil {
 		return "", git.Errorf(git.CodeObjectInvalid, err, "the statement cannot be written as a commit")
 	}
-	oid := edit.queue(git.KindCommit, data)
-	return oid, s.objects.Write(ctx, edit.objects)
+	oid := edit.Queue(git.KindCommit, data)
+	return oid, s.objects.Write(ctx, edit.Objects)
 }
 
 // takeWitnesses takes over what witnesses said elsewhere of runs that are not archived. Where one key
@@ -151,12 +153,12 @@ func (s *Store) takeWitnesses(ctx context.Context, remote string, list archive.L
 		moves = append(moves, git.RefUpdate{Name: WitnessRefPrefix + name, New: oid, Old: was})
 	}
 	slices.SortFunc(moves, byName)
-	return s.repo.UpdateRefs(ctx, moves, "agentxchain: witnesses of "+oneLine(remote))
+	return s.repo.UpdateRefs(ctx, moves, "agentxchain: witnesses of "+text.OneLine(remote))
 }
 
 func (s *Store) joinWitnesses(ctx context.Context, run string, a, b git.OID) (git.OID, error) {
 	parents := []git.OID{min(a, b), max(a, b)}
-	first, err := s.reader(ctx).commit(parents[0])
+	first, err := s.reader(ctx).Commit(parents[0])
 	if err != nil {
 		return "", err
 	}

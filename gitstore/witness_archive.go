@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -178,7 +179,7 @@ func (s *Store) addSaid(ctx context.Context, list archive.List, said map[string]
 		if to == had {
 			continue
 		}
-		oid, err := archive.Write(ctx, s.repo, list.Year(year), to, signatureOf(&env),
+		oid, err := archive.Write(ctx, s.repo, list.Year(year), to, record.Signature(&env),
 			"archive: what witnesses signed of runs of "+year, years[year])
 		if err != nil {
 			return err
@@ -208,7 +209,7 @@ func (s *Store) bringWitnesses(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	by := signatureOf(&protocol.Env{Now: time.Unix(0, 0)})
+	by := record.Signature(&protocol.Env{Now: time.Unix(0, 0)})
 	if e := list[run]; e != nil {
 		if at, err := wire.ParseTime(e.At); err == nil {
 			by.When = at

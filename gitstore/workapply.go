@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -159,10 +160,10 @@ func (w *workDir) openBundle(turn string, files map[string][]byte) error {
 	if err := w.mkdirs(dir); err != nil {
 		return err
 	}
-	if err := w.removeFile(dir + "/" + bundleSeal); err != nil {
+	if err := w.removeFile(dir + "/" + record.BundleSeal); err != nil {
 		return err
 	}
-	for _, name := range bundleFiles() {
+	for _, name := range record.BundleFiles() {
 		if _, ok := files[name]; !ok {
 			if err := w.removeFile(dir + "/" + name); err != nil {
 				return err
@@ -171,7 +172,7 @@ func (w *workDir) openBundle(turn string, files map[string][]byte) error {
 	}
 	// What a killed command was writing here is in no manifest: the bundle would not
 	// be the one that was sealed.
-	for _, left := range w.tempsIn(dir, bundleFiles()) {
+	for _, left := range w.tempsIn(dir, record.BundleFiles()) {
 		if err := w.removeFile(left); err != nil {
 			return err
 		}
@@ -184,7 +185,7 @@ func (w *workDir) openBundle(turn string, files map[string][]byte) error {
 func (s *staging) closeBundle(turn string, files map[string][]byte) error {
 	dir := wire.BundleDir(turn)
 	for name := range files {
-		if name != bundleSeal {
+		if name != record.BundleSeal {
 			if err := s.publish(dir + "/" + name); err != nil {
 				return err
 			}
@@ -193,7 +194,7 @@ func (s *staging) closeBundle(turn string, files map[string][]byte) error {
 	if err := s.settle(); err != nil {
 		return err
 	}
-	return s.publish(dir + "/" + bundleSeal)
+	return s.publish(dir + "/" + record.BundleSeal)
 }
 
 func (w *workDir) writeLedger(l ledgerWrite) error {

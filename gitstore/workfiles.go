@@ -175,7 +175,7 @@ func (w *workDir) tempsIn(dir string, bases []string) []string {
 			continue
 		}
 		for _, base := range bases {
-			if rest, ok := strings.CutPrefix(e.Name(), "."+base); ok && rest != "" && strings.Trim(rest, digits) == "" {
+			if rest, ok := strings.CutPrefix(e.Name(), "."+base); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
 				out = append(out, path.Join(dir, e.Name()))
 			}
 		}

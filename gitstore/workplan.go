@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -40,7 +41,7 @@ type ledgerWrite struct {
 // file is somebody's and stays, and with it its directory. When the turn was
 // dispatched again its new bundle stays.
 func (w *workDir) dropTurn(turn string, p *workPlan) error {
-	if !safeName(turn) {
+	if !record.SafeName(turn) {
 		return nil
 	}
 	_, renewed := p.bundles[turn]
@@ -51,7 +52,7 @@ func (w *workDir) dropTurn(turn string, p *workPlan) error {
 		return err
 	}
 	// The seal first: without it the rest is no bundle.
-	names := bundleFiles()
+	names := record.BundleFiles()
 	slices.Reverse(names)
 	return w.clearDir(wire.BundleDir(turn), names)
 }
@@ -59,7 +60,7 @@ func (w *workDir) dropTurn(turn string, p *workPlan) error {
 // unstageTurn removes a turn's staged result, if its bytes are kept in the run,
 // and what adapters left beside it.
 func (w *workDir) unstageTurn(turn string, proof func([]byte) bool) error {
-	if !safeName(turn) {
+	if !record.SafeName(turn) {
 		return nil
 	}
 	for _, name := range []string{wire.StagingPath(turn), wire.FlatStagingPath} {
@@ -72,5 +73,5 @@ func (w *workDir) unstageTurn(turn string, proof func([]byte) bool) error {
 			return err
 		}
 	}
-	return w.clearDir(wire.StagingDir+"/"+turn, byProducts())
+	return w.clearDir(wire.StagingDir+"/"+turn, record.ByProducts())
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -41,31 +42,31 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 		return up, err
 	}
 	up.Old, up.New = tip, tip
-	read := readTree(ctx, r)
+	read := record.NewReader(ctx, r)
 	before := git.OID("")
 	if tip != "" {
-		c, err := read.commit(tip)
+		c, err := read.Commit(tip)
 		if err != nil {
 			return up, err
 		}
 		before = c.Tree
 	}
-	edit, err := read.edit("")
+	edit, err := read.Edit("")
 	if err != nil {
 		return up, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Files)) {
-		if err := edit.put(name, in.Files[name]); err != nil {
+		if err := edit.Put(name, in.Files[name]); err != nil {
 			return up, git.Errorf(git.CodeObjectInvalid, err, "%s cannot be part of a record", name)
 		}
 	}
-	tree := edit.finish()
+	tree := edit.Finish()
 	if tip != "" && tree == before {
 		return up, nil
 	}
-	sig := signatureOf(&in.Env)
+	sig := record.Signature(&in.Env)
 	c := &git.Commit{Tree: tree, Author: sig, Committer: sig,
-		Message: message(cmp.Or(in.Subject, in.Op), trailerRun, in.Run, trailerOp, in.Op, trailerState, stateDigest(in.State))}
+		Message: record.Message(cmp.Or(in.Subject, in.Op), record.TrailerRun, in.Run, record.TrailerOp, in.Op, record.TrailerState, record.StateDigest(in.State))}
 	if tip != "" {
 		c.Parents = []git.OID{tip}
 	}
@@ -73,8 +74,8 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	if err != nil {
 		return up, git.Errorf(git.CodeObjectInvalid, err, "the record cannot be written as a commit")
 	}
-	up.New = edit.queue(git.KindCommit, data)
-	return up, r.Objects().Write(ctx, edit.objects)
+	up.New = edit.Queue(git.KindCommit, data)
+	return up, r.Objects().Write(ctx, edit.Objects)
 }
 
 // RecordInitiative is PrepareInitiative and the update, which it returns.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -90,11 +91,11 @@ func initiativeFile(ctx context.Context, r *git.Repository, run, name string) ([
 	if err != nil || tip == "" {
 		return nil, err
 	}
-	read := readTree(ctx, r)
-	c, err := read.commit(tip)
+	read := record.NewReader(ctx, r)
+	c, err := read.Commit(tip)
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := read.file(c.Tree, name)
+	data, _, err := read.File(c.Tree, name)
 	return data, err
 }

@@ -30,15 +30,15 @@ func (s *Store) HeadCommit(ctx context.Context) (git.OID, error) {
 // not there, or is no plain file.
 func (s *Store) CommittedFile(ctx context.Context, commit git.OID, name string) (data []byte, ok bool, err error) {
 	r := s.reader(ctx)
-	c, err := r.commit(commit)
+	c, err := r.Commit(commit)
 	if err != nil {
 		return nil, false, err
 	}
-	e, ok, err := r.lookup(c.Tree, s.prefix+name)
+	e, ok, err := r.Lookup(c.Tree, s.prefix+name)
 	if err != nil || !ok || e.Mode != git.ModeFile && e.Mode != git.ModeExec {
 		return nil, false, err
 	}
-	data, err = r.blob(e.OID)
+	data, err = r.Blob(e.OID)
 	return data, err == nil, err
 }
 
@@ -64,20 +64,20 @@ func (s *Store) MakeBranch(ctx context.Context, branch string, from git.OID, fil
 
 func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][]byte, message string) (git.OID, error) {
 	r := s.reader(ctx)
-	c, err := r.commit(from)
+	c, err := r.Commit(from)
 	if err != nil {
 		return "", err
 	}
-	e, err := r.edit(c.Tree)
+	e, err := r.Edit(c.Tree)
 	if err != nil {
 		return "", err
 	}
 	for name, data := range files {
-		if err := e.put(s.prefix+name, data); err != nil {
+		if err := e.Put(s.prefix+name, data); err != nil {
 			return "", git.Errorf(git.CodeUnreadable, err, "%s cannot be put into a commit", name)
 		}
 	}
-	tree := e.finish()
+	tree := e.Finish()
 	name, email := s.Identity(ctx)
 	sig := git.Signature{Name: name, Email: email, When: time.Now()}
 	data, err := git.EncodeCommit(s.repo.ObjectFormat, &git.Commit{Tree: tree, Parents: []git.OID{from}, Author: sig, Committer: sig, Message: message})
@@ -85,7 +85,7 @@ func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][
 		return "", err
 	}
 	commit := git.NewObject(s.repo.ObjectFormat, git.KindCommit, data)
-	return commit.OID, s.objects.Write(ctx, append(e.objects, commit))
+	return commit.OID, s.objects.Write(ctx, append(e.Objects, commit))
 }
 
 // AddWorktree checks a branch out into a new linked work tree. The directory must not

@@ -97,7 +97,7 @@ func (s *Store) MadeBranch(ctx context.Context, tip, from git.OID, files map[str
 	if len(files) == 0 {
 		return tip == from, nil
 	}
-	c, err := s.reader(ctx).commit(tip)
+	c, err := s.reader(ctx).Commit(tip)
 	if err != nil {
 		return false, err
 	}

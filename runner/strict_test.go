@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -268,7 +268,7 @@ func (f *strictField) act(machine, n int, kind, fault string) {
 		}
 	}
 	switch a.Code {
-	case "", wire.CodeInvalidState, gitstore.CodeStateTampered, gitstore.CodeUnproven, git.CodeWorkBehind,
+	case "", wire.CodeInvalidState, record.CodeStateTampered, gitstore.CodeUnproven, git.CodeWorkBehind,
 		git.CodeGitFailed, gitstore.CodeRemoteBack, gitstore.CodeRemoteForked, gitstore.CodeNoRun:
 		if fault == "" {
 			f.t.Errorf("%s %s: %s%s", a.Who, kind, out, detail)

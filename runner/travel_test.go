@@ -20,6 +20,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -297,7 +298,7 @@ func (j *journey) answer(m *traveller, what string, err error) bool {
 	j.did[what+" "+code]++
 	switch code {
 	case "", wire.CodeInvalidState, wire.CodeImmutableField, git.CodeWorkBehind, git.CodeGitFailed,
-		gitstore.CodeStateTampered, gitstore.CodeLedgerTampered, gitstore.CodeUnproven, gitstore.CodeForeignRun,
+		record.CodeStateTampered, record.CodeLedgerTampered, gitstore.CodeUnproven, gitstore.CodeForeignRun,
 		gitstore.CodeRemoteBack, gitstore.CodeRemoteForked, gitstore.CodeBranchApart:
 		j.fail("%s: %s: %v", m.name, what, err)
 	}
@@ -659,7 +660,7 @@ func (j *journey) kill(m *traveller) {
 	}
 	j.did["process "+what+" "+end]++
 	j.log(m, "%s, dying at %s: %v %s", what, fault, err, strings.TrimSpace(string(out)))
-	for _, bad := range []string{gitstore.CodeStateTampered, gitstore.CodeUnproven, git.CodeWorkBehind,
+	for _, bad := range []string{record.CodeStateTampered, gitstore.CodeUnproven, git.CodeWorkBehind,
 		gitstore.CodeRemoteBack, gitstore.CodeRemoteForked} {
 		if strings.HasPrefix(string(out), bad) {
 			j.fail("%s: %s", m.name, out)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
@@ -325,7 +326,7 @@ func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
 			kept = ", what was there is in " + path.Dir(a.Kept)
 		}
 	}
-	return &runtimes.Outcome{Kind: runtimes.Blocked, Class: gitstore.CodeStateTampered,
+	return &runtimes.Outcome{Kind: runtimes.Blocked, Class: record.CodeStateTampered,
 		Reason:   fmt.Sprintf("While the agent of turn %s was at work something else than git-agentxchain changed %s; they are back as they were recorded%s.", turnID, strings.Join(names, ", "), kept),
 		Recovery: "look at what the agent did, then: git agentxchain unblock"}
 }

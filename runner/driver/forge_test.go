@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -44,7 +45,7 @@ func TestForgedRecordIsPutBack(t *testing.T) {
 			turn := p.assign()
 			before := p.read(string(wire.DocState))
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID})
-			if out.Kind != runtimes.Blocked || out.Class != gitstore.CodeStateTampered || !strings.Contains(out.Reason, ".agentxchain/") || !strings.Contains(out.Recovery, "git agentxchain unblock") {
+			if out.Kind != runtimes.Blocked || out.Class != record.CodeStateTampered || !strings.Contains(out.Reason, ".agentxchain/") || !strings.Contains(out.Recovery, "git agentxchain unblock") {
 				t.Fatalf("%+v", out)
 			}
 			if got := p.read(string(wire.DocState)); got != before {
@@ -74,10 +75,10 @@ func TestForgeryAfterAKill(t *testing.T) {
 	p.must(err)
 	p.must(f.Close())
 	ctx := context.Background()
-	if _, err := p.r.View(ctx); runner.ErrorCode(err) != gitstore.CodeStateTampered {
+	if _, err := p.r.View(ctx); runner.ErrorCode(err) != record.CodeStateTampered {
 		t.Errorf("looked at: %v", err)
 	}
-	if _, err := p.r.StageResult(ctx, turn.TurnID, []byte(`{}`)); runner.ErrorCode(err) != gitstore.CodeStateTampered {
+	if _, err := p.r.StageResult(ctx, turn.TurnID, []byte(`{}`)); runner.ErrorCode(err) != record.CodeStateTampered {
 		t.Errorf("staged: %v", err)
 	}
 	_, err = p.r.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{})

@@ -1,6 +1,6 @@
 // What this package shows of other people's text, held against the table of hostile runes.
 
-package gitstore
+package record
 
 import (
 	"testing"
@@ -9,5 +9,5 @@ import (
 )
 
 func TestHostileRunesInCommitMessages(t *testing.T) {
-	texttest.Passes(t, "message", func(s string) string { return message(s, trailerTurn, s) })
+	texttest.Passes(t, "message", func(s string) string { return Message(s, TrailerTurn, s) })
 }

@@ -1,6 +1,6 @@
 // The past of files, read with memory.
 
-package gitstore
+package record
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 
 // Past reads commits and paths of the project's history inside this process. What
 // is not there is no error.
-type Past struct{ t *treeReader }
+type Past struct{ t *Reader }
 
 // Commit returns a commit, nil when it is not in the repository or is none.
 func (p *Past) Commit(id git.OID) (*git.Commit, error) {
-	if !id.Valid(p.t.format) {
+	if !id.Valid(p.t.Format) {
 		return nil, nil
 	}
-	c, err := p.t.commit(id)
+	c, err := p.t.Commit(id)
 	switch git.CodeOf(err) {
 	case git.CodeObjectMissing, git.CodeObjectCorrupt:
 		return nil, nil
@@ -31,9 +31,9 @@ func (p *Past) Has(id git.OID, name string) (bool, error) {
 	if c == nil || err != nil {
 		return false, err
 	}
-	_, ok, err := p.t.lookup(c.Tree, name)
+	_, ok, err := p.t.Lookup(c.Tree, name)
 	return ok, err
 }
 
 // NewPast returns a reader that remembers what it read.
-func NewPast(ctx context.Context, r *git.Repository) *Past { return &Past{readTree(ctx, r)} }
+func NewPast(ctx context.Context, r *git.Repository) *Past { return &Past{NewReader(ctx, r)} }

@@ -1,33 +1,36 @@
 // Ledgers as segments of bounded size, cut at line ends.
 
-package gitstore
+package record
 
 import (
 	"bytes"
 	"iter"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// segmentLimit is the size a segment is filled up to. A single longer line is a
+// SegmentLimit is the size a segment is filled up to. A single longer line is a
 // segment of its own, and a segment grows past it only when a line in it is
 // amended.
-const segmentLimit = 16 << 10
+const SegmentLimit = 16 << 10
 
-// cutSegments appends data to a ledger whose last segment is tail and returns
+// CutSegments appends data to a ledger whose last segment is tail and returns
 // the segments that replace it: the first takes tail's place. A line is never
 // divided, not even one that an earlier append left without its end.
-func cutSegments(tail, data []byte) [][]byte {
+func CutSegments(tail, data []byte) [][]byte {
 	var out [][]byte
 	cur := tail[:len(tail):len(tail)]
 	for len(data) > 0 {
 		n := lineEnd(data)
-		if len(cur) > 0 && len(cur)+n > segmentLimit && cur[len(cur)-1] == '\n' {
+		if len(cur) > 0 && len(cur)+n > SegmentLimit && cur[len(cur)-1] == '\n' {
 			out = append(out, cur)
 			cur = nil
 		}
 		// Lines are taken as many as fit at once, so that a long append copies each byte once.
-		for n < len(data) && (data[n-1] == '\n') && len(cur)+n < segmentLimit {
+		for n < len(data) && (data[n-1] == '\n') && len(cur)+n < SegmentLimit {
 			m := lineEnd(data[n:])
-			if len(cur)+n+m > segmentLimit {
+			if len(cur)+n+m > SegmentLimit {
 				break
 			}
 			n += m
@@ -38,14 +41,14 @@ func cutSegments(tail, data []byte) [][]byte {
 	return append(out, cur)
 }
 
-// guessSegment returns how many bytes of data the next segment has if the ledger
+// GuessSegment returns how many bytes of data the next segment has if the ledger
 // was only ever appended to in whole lines. It is a guess to be checked by
 // hashing: amended segments may be longer.
-func guessSegment(data []byte) int {
+func GuessSegment(data []byte) int {
 	n := lineEnd(data)
 	for n < len(data) {
 		m := lineEnd(data[n:])
-		if n+m > segmentLimit {
+		if n+m > SegmentLimit {
 			break
 		}
 		n += m
@@ -61,8 +64,8 @@ func lineEnd(data []byte) int {
 	return len(data)
 }
 
-// lines iterates the lines of data with their 1-based numbers, without line feeds.
-func lines(data []byte) iter.Seq2[int, []byte] {
+// Lines iterates the lines of data with their 1-based numbers, without line feeds.
+func Lines(data []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for n := 1; len(data) > 0; n++ {
 			end := lineEnd(data)
@@ -74,8 +77,8 @@ func lines(data []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// findLine returns the offset of the last line of data that equals line, or -1.
-func findLine(data, line []byte) int {
+// FindLine returns the offset of the last line of data that equals line, or -1.
+func FindLine(data, line []byte) int {
 	for end := len(data); end > 0; {
 		i := bytes.LastIndex(data[:end], line)
 		if i < 0 {
@@ -99,4 +102,19 @@ func replaceLine(data []byte, i int, old, line []byte) []byte {
 	out = append(out, data[:i]...)
 	out = append(out, line...)
 	return append(out, data[i+len(old):]...)
+}
+
+// RowsOf iterates the rows of a ledger's bytes; what is no JSON object is left out.
+func RowsOf(data []byte) iter.Seq[run.Line] {
+	return func(yield func(run.Line) bool) {
+		for _, line := range Lines(data) {
+			row, err := ojson.DecodeObject(line)
+			if err != nil {
+				continue
+			}
+			if !yield(run.Line{Raw: line, Row: row}) {
+				return
+			}
+		}
+	}
 }

@@ -1,0 +1,55 @@
+// The files of a dispatch bundle, and those of a recorded one.
+
+package record
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// SafeBundleName reports whether s, slash separated, can be a file of a bundle.
+func SafeBundleName(s string) bool {
+	if len(s) > 1024 {
+		return false
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if !SafeName(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// BundleFiles lists the files of a recorded bundle, whose tree it is given, by their path
+// below the bundle directory.
+func (r *Reader) BundleFiles(tree git.OID) (map[string]git.OID, error) {
+	out := make(map[string]git.OID)
+	err := r.WalkFiles(tree, ".", func(name string, oid git.OID) error {
+		if SafeBundleName(name) {
+			out[name] = oid
+		}
+		return nil
+	})
+	return out, err
+}
+
+// ByProducts are the files adapters leave in a turn's staging directory
+// (docs/bundles.md#where). They go with the turn; anything else there is somebody's.
+func ByProducts() []string {
+	return []string{"provider-response.json", "api-error.json", "retry-trace.json"}
+}
+
+// BundleFiles are the files a dispatch bundle can hold (docs/bundles.md#where), the seal last:
+// a bundle without it is one still being written.
+func BundleFiles() []string {
+	return []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", "COORDINATOR_CONTEXT.json", "COORDINATOR_CONTEXT.md",
+		"CONTEXT.effective.md", "TOKEN_BUDGET.json", "API_REQUEST.json", "stdout.log", BundleSeal}
+}
+
+// RecordedBundleFiles are those of BundleFiles that an operation keeps.
+func RecordedBundleFiles() []string {
+	return []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", BundleSeal}
+}
+
+const BundleSeal = "MANIFEST.json"

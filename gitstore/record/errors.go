@@ -1,0 +1,41 @@
+// What is wrong with a record, or with working files held against it.
+
+package record
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Codes of a record that is not as operations leave it.
+const (
+	CodeLedgerTampered = "ledger_tampered"
+	CodeStateTampered  = "state_tampered"
+	CodeChainBroken    = "chain_broken"
+)
+
+// RepairHint names the ways out of working files that differ from the record.
+const RepairHint = "see what changed with git agentxchain fsck, then run git agentxchain repair --from-ref to go back to the recorded run, or git agentxchain repair --accept-working --reason TEXT to record the files as they are"
+
+// Tampered says that a ledger is not the recorded one plus what the protocol
+// allows; line is 1-based, 0 when no single line is to blame.
+func Tampered(l wire.Ledger, line int, format string, args ...any) *git.Error {
+	where := l.Path()
+	if line > 0 {
+		where = fmt.Sprintf("%s line %d", where, line)
+	}
+	return git.Errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).WithHint("%s", RepairHint)
+}
+
+// TamperedDoc says the same of a document.
+func TamperedDoc(name string, format string, args ...any) *git.Error {
+	return git.Errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).WithHint("%s", RepairHint)
+}
+
+// Malformed says that a recorded tree does not have the shape of docs/storage.md.
+func Malformed(tree git.OID, format string, args ...any) *git.Error {
+	return git.Errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
+		WithHint("run git agentxchain fsck, then fetch the run's ref from another clone")
+}

@@ -1,0 +1,61 @@
+// The commit message of an operation: a subject and trailers.
+
+package record
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Trailers of an operation's commit.
+const (
+	TrailerRun      = "Agentxchain-Run"
+	TrailerOp       = "Agentxchain-Op"
+	TrailerTurn     = "Agentxchain-Turn"
+	TrailerRole     = "Agentxchain-Role"
+	TrailerState    = "Agentxchain-State-Digest" // sha256:<hex> of state.json
+	TrailerHead     = "Agentxchain-Code-Head"    // HEAD of the project's own history
+	TrailerDropped  = "Agentxchain-Dropped"      // turns that ended, separated by spaces
+	TrailerUnstaged = "Agentxchain-Unstaged"     // turns whose staged result was sent back and is kept below files/
+	TrailerPrevious = "Agentxchain-Previous"     // last operation of the run before, in a run's first commit
+	TrailerOrigin   = "Agentxchain-Origin"       // the operation it is, decided again after those of another machine
+)
+
+// maxSubject keeps one operation to one screen line in git log, in bytes.
+const maxSubject = 200
+
+// Message builds the commit message. Every value is folded to one line, so no
+// summary or id taken from a turn result can forge a trailer.
+func Message(subject string, fields ...string) string {
+	var b strings.Builder
+	subject = text.OneLine(subject)
+	subject = text.Clip(subject, maxSubject)
+	if subject == "" {
+		subject = "operation"
+	}
+	b.WriteString(subject)
+	b.WriteString("\n\n")
+	for i := 0; i+1 < len(fields); i += 2 {
+		if v := text.OneLine(fields[i+1]); v != "" {
+			b.WriteString(fields[i] + ": " + v + "\n")
+		}
+	}
+	return b.String()
+}
+
+// StateDigest is the value of the state trailer.
+func StateDigest(state []byte) string {
+	sum := sha256.Sum256(state)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Signature names the actor of a record.
+func Signature(env *protocol.Env) git.Signature {
+	return git.Signature{Name: cmp.Or(env.Actor.Name, "agentxchain"), Email: cmp.Or(env.Actor.Email, "agentxchain@localhost"), When: env.Now.UTC()}
+}

@@ -1,0 +1,296 @@
+// Reading recorded trees lazily and deriving the next one from them.
+
+package record
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Reader reads trees and blobs of recorded operations, remembering trees.
+type Reader struct {
+	ctx     context.Context
+	objects git.Objects
+	Format  string
+	known   map[git.OID][]byte          // raw trees, by id
+	parsed  map[git.OID][]git.TreeEntry // the same, parsed; not to be changed
+	recent  *git.RecentBlobs            // nil: blobs are not remembered
+}
+
+// Context is what the reader reads under.
+func (r *Reader) Context() context.Context { return r.ctx }
+
+// object reads an object that must be of the given kind.
+func (r *Reader) object(oid git.OID, kind string) ([]byte, error) {
+	got, data, err := r.objects.Read(r.ctx, oid)
+	if err != nil {
+		return nil, err
+	}
+	if got != kind {
+		return nil, git.Corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
+	}
+	return data, nil
+}
+
+// Blob reads a blob. The caller must not change it.
+func (r *Reader) Blob(oid git.OID) ([]byte, error) {
+	if data, ok := r.recent.Get(oid); ok {
+		return data, nil
+	}
+	data, err := r.object(oid, git.KindBlob)
+	if err == nil {
+		r.recent.Put(oid, data)
+	}
+	return data, err
+}
+
+func (r *Reader) raw(oid git.OID) ([]byte, error) {
+	if data, ok := r.known[oid]; ok {
+		return data, nil
+	}
+	data, err := r.object(oid, git.KindTree)
+	if err == nil {
+		r.known[oid] = data
+	}
+	return data, err
+}
+
+// Entries returns the entries of a tree. The caller must not change them.
+func (r *Reader) Entries(oid git.OID) ([]git.TreeEntry, error) {
+	if list, ok := r.parsed[oid]; ok {
+		return list, nil
+	}
+	data, err := r.raw(oid)
+	if err != nil {
+		return nil, err
+	}
+	list, err := git.ParseTree(r.Format, data)
+	if err != nil {
+		return nil, git.Corrupt(oid, err)
+	}
+	r.parsed[oid] = list
+	return list, nil
+}
+
+// RememberBlobs keeps the blobs read for one operation and those of the one before it.
+func (r *Reader) RememberBlobs() { r.recent = git.NewRecentBlobs() }
+
+// NextOperation says that what is read from here on is of another operation.
+func (r *Reader) NextOperation() { r.recent.Next() }
+
+// Seed puts raw trees into memory.
+func (r *Reader) Seed(trees map[git.OID][]byte) { maps.Copy(r.known, trees) }
+
+// Drop takes one tree out of memory.
+func (r *Reader) Drop(tree git.OID) {
+	delete(r.known, tree)
+	delete(r.parsed, tree)
+}
+
+// Keep drops all trees from memory but one.
+func (r *Reader) Keep(tree git.OID) { r.forget(map[git.OID][]byte{tree: r.known[tree]}) }
+
+// KeepRightEdge drops all trees but those that deriving an operation after root needs.
+func (r *Reader) KeepRightEdge(root git.OID) { r.forget(r.RightEdge(root)) }
+
+// BlobID is the id that data has as a blob.
+func (r *Reader) BlobID(data []byte) git.OID { return git.HashObject(r.Format, git.KindBlob, data) }
+
+// forget drops trees from memory, all but those given.
+func (r *Reader) forget(keep map[git.OID][]byte) {
+	r.known = keep
+	for oid := range r.parsed {
+		if _, ok := keep[oid]; !ok {
+			delete(r.parsed, oid)
+		}
+	}
+}
+
+// Commit reads and parses a commit.
+func (r *Reader) Commit(oid git.OID) (*git.Commit, error) {
+	data, err := r.object(oid, git.KindCommit)
+	if err != nil {
+		return nil, err
+	}
+	c, err := git.ParseCommit(r.Format, data)
+	if err != nil {
+		return nil, git.Corrupt(oid, err)
+	}
+	return c, nil
+}
+
+// Lookup finds the entry at path below the tree root.
+func (r *Reader) Lookup(root git.OID, path string) (git.TreeEntry, bool, error) {
+	for {
+		head, rest, deeper := strings.Cut(path, "/")
+		list, err := r.Entries(root)
+		if err != nil {
+			return git.TreeEntry{}, false, err
+		}
+		i := slices.IndexFunc(list, func(e git.TreeEntry) bool { return e.Name == head })
+		if i < 0 || deeper && !list[i].IsTree() {
+			return git.TreeEntry{}, false, nil
+		}
+		if !deeper {
+			return list[i], true, nil
+		}
+		root, path = list[i].OID, rest
+	}
+}
+
+// File reads the blob at path; false when there is none.
+func (r *Reader) File(root git.OID, path string) ([]byte, bool, error) {
+	e, ok, err := r.Lookup(root, path)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	if e.IsTree() {
+		return nil, false, Malformed(root, "%s is a directory", path)
+	}
+	data, err := r.Blob(e.OID)
+	return data, err == nil, err
+}
+
+// List returns the entries of the directory at path, none when it is absent.
+func (r *Reader) List(root git.OID, path string) ([]git.TreeEntry, error) {
+	e, ok, err := r.Lookup(root, path)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if !e.IsTree() {
+		return nil, Malformed(root, "%s is not a directory", path)
+	}
+	return r.Entries(e.OID)
+}
+
+// Slots returns the ids of the segments or groups below path in order, checking
+// that their names count up from zero without a gap.
+func (r *Reader) Slots(root git.OID, path string, trees bool) ([]git.OID, error) {
+	his, err := r.List(root, path)
+	if err != nil {
+		return nil, err
+	}
+	var out []git.OID
+	for _, hi := range his {
+		if !hi.IsTree() {
+			return nil, Malformed(root, "%s/%s is not a directory", path, hi.Name)
+		}
+		los, err := r.Entries(hi.OID)
+		if err != nil {
+			return nil, err
+		}
+		for _, lo := range los {
+			if n, ok := ParseSlot(hi.Name, lo.Name); !ok || n != len(out) || lo.IsTree() != trees {
+				return nil, Malformed(root, "%s/%s/%s is not number %d", path, hi.Name, lo.Name, len(out))
+			}
+			out = append(out, lo.OID)
+		}
+	}
+	return out, nil
+}
+
+// LastSlot returns the number of slots below path and the id of the last one,
+// reading only the right edge.
+func (r *Reader) LastSlot(root git.OID, path string) (n int, last git.OID, err error) {
+	his, err := r.List(root, path)
+	if err != nil || len(his) == 0 {
+		return 0, "", err
+	}
+	hi := his[len(his)-1]
+	if !hi.IsTree() {
+		return 0, "", Malformed(root, "%s/%s is not a directory", path, hi.Name)
+	}
+	los, err := r.Entries(hi.OID)
+	if err != nil {
+		return 0, "", err
+	}
+	if len(los) > 0 {
+		lo := los[len(los)-1]
+		if i, ok := ParseSlot(hi.Name, lo.Name); ok {
+			return i + 1, lo.OID, nil
+		}
+	}
+	return 0, "", Malformed(root, "%s/%s holds no numbered entries", path, hi.Name)
+}
+
+// RightEdge returns the raw trees below root that deriving the next operation
+// needs: everything except evidence and all but the last part of each numbered
+// directory. Only trees already read are included.
+func (r *Reader) RightEdge(root git.OID) map[git.OID][]byte {
+	out := make(map[git.OID][]byte)
+	var walk func(oid git.OID, path string)
+	walk = func(oid git.OID, path string) {
+		raw, ok := r.known[oid]
+		if !ok {
+			return
+		}
+		out[oid] = raw
+		list, err := r.Entries(oid)
+		if err != nil {
+			return
+		}
+		numbered := path == DirFiles || strings.HasPrefix(path, DirLedger+"/")
+		for i, entry := range list {
+			if !entry.IsTree() || path == "" && entry.Name == DirEvidence || numbered && i < len(list)-1 {
+				continue
+			}
+			if strings.HasPrefix(path, DirFiles+"/") {
+				continue // the contents of groups never change
+			}
+			walk(entry.OID, strings.TrimPrefix(path+"/"+entry.Name, "/"))
+		}
+	}
+	walk(root, "")
+	return out
+}
+
+// WalkFiles calls f for each file below the tree, with dir before its path.
+func (r *Reader) WalkFiles(tree git.OID, dir string, f func(name string, oid git.OID) error) error {
+	list, err := r.Entries(tree)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		name := path.Join(dir, e.Name)
+		if e.IsTree() {
+			err = r.WalkFiles(e.OID, name, f)
+		} else {
+			err = f(name, e.OID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Record decodes the record of an operation with its evidence.
+func (r *Reader) Record(tree git.OID) (*protocol.Record, error) {
+	doc, ok, err := r.File(tree, FileRecord)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, Malformed(tree, "there is no %s", FileRecord)
+	}
+	rec, err := protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
+		data, _, err := r.File(tree, DirEvidence+"/"+digest)
+		return data, err
+	})
+	if err != nil {
+		return nil, Malformed(tree, "%s: %v", FileRecord, err)
+	}
+	return rec, nil
+}
+
+// NewReader returns a reader of the repository's objects, which it asks until ctx ends.
+func NewReader(ctx context.Context, r *git.Repository) *Reader {
+	return &Reader{ctx: ctx, objects: r.Objects(), Format: r.ObjectFormat, known: make(map[git.OID][]byte), parsed: make(map[git.OID][]git.TreeEntry)}
+}
