@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -30,11 +31,11 @@ func deepest() int {
 // Errors: no_remote, remote_failed, unknown_range when the remote does not have an end either, record_missing when no
 // run is recorded there, history_shallow when the range is longer than what is fetched.
 func Bring(ctx context.Context, repo *git.Repository, base, head string) (git.OID, git.OID, error) {
-	remote, err := gitstore.PickRemote(ctx, repo, "")
+	remote, err := transport.PickRemote(ctx, repo, "")
 	if err != nil {
 		return "", "", err
 	}
-	if err := gitstore.FetchRecord(ctx, repo, remote); err != nil {
+	if err := transport.FetchRecord(ctx, repo, remote); err != nil {
 		return "", "", err
 	}
 	runs, err := gitstore.RunRecords(ctx, repo)
@@ -60,7 +61,7 @@ func Bring(ctx context.Context, repo *git.Repository, base, head string) (git.OI
 		if j.whole() == nil {
 			break
 		}
-		if err := gitstore.Deepen(ctx, repo, remote, by, j.out.Base, j.out.Head); err != nil {
+		if err := transport.Deepen(ctx, repo, remote, by, j.out.Base, j.out.Head); err != nil {
 			return "", "", err
 		}
 	}
@@ -73,7 +74,7 @@ func (j *judge) bringCommit(remote, name string) (git.OID, error) {
 	if err == nil {
 		return id, nil
 	}
-	if id, err = gitstore.FetchCommit(j.ctx, j.repo, remote, name); err != nil {
+	if id, err = transport.FetchCommit(j.ctx, j.repo, remote, name); err != nil {
 		return "", err
 	}
 	if id == "" {

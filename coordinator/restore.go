@@ -12,6 +12,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -211,7 +213,7 @@ func (r *restoring) theirs(ctx context.Context) error {
 		}
 	}
 	repo := r.home.Repository()
-	op, err := repo.ReadRef(ctx, gitstore.TrackingInitiatives(r.opt.Theirs)+name)
+	op, err := repo.ReadRef(ctx, transport.TrackingInitiatives(r.opt.Theirs)+name)
 	if err == nil && op != "" {
 		var files map[string][]byte
 		if files, err = gitstore.InitiativeFiles(ctx, repo, op); err == nil {
@@ -260,7 +262,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 			Hint:    "export the initiative again where it is",
 		}
 	}
-	tip, err := r.home.Repository().ReadRef(ctx, gitstore.InitiativeRefPrefix+r.out.Name)
+	tip, err := r.home.Repository().ReadRef(ctx, record.InitiativeRefPrefix+r.out.Name)
 	if err != nil {
 		return err
 	}
@@ -285,7 +287,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 		return err
 	}
 	r.c.record(ctx, r.tx.Docs, "restore", "Restored the initiative from an export artifact")
-	r.out.Op, err = r.home.Repository().ReadRef(ctx, gitstore.InitiativeRefPrefix+r.out.Name)
+	r.out.Op, err = r.home.Repository().ReadRef(ctx, record.InitiativeRefPrefix+r.out.Name)
 	return err
 }
 

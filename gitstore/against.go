@@ -15,6 +15,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -117,7 +119,7 @@ func (s *Store) AgainstRemote(ctx context.Context, remote, run string) (*Against
 	if err != nil {
 		return nil, err
 	}
-	if c.seen, err = s.tips(ctx, SeenRefPrefix+f.remote+"/"); err != nil {
+	if c.seen, err = s.tips(ctx, record.SeenRefPrefix+f.remote+"/"); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(c.seen, func(name string, _ git.OID) bool { return git.BadRunID(name) != "" }) // of the archive
@@ -131,11 +133,11 @@ func (s *Store) AgainstRemote(ctx context.Context, remote, run string) (*Against
 // lookAt prepares a look at a remote, "" for the one that PickRemote picks. The caller closes its
 // quarantine.
 func (s *Store) lookAt(ctx context.Context, remote string) (*remoteLook, error) {
-	remote, err := PickRemote(ctx, s.repo, remote)
+	remote, err := transport.PickRemote(ctx, s.repo, remote)
 	if err != nil {
 		return nil, err
 	}
-	if err := validRemoteName(remote); err != nil {
+	if err := transport.ValidName(remote); err != nil {
 		return nil, err
 	}
 	quarantine, err := s.repo.Quarantine(ctx)
@@ -385,7 +387,7 @@ func (f *remoteLook) ask(ctx context.Context) error {
 
 // listed are the refs of the remote below the prefixes.
 func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref, error) {
-	refs, err := listRemote(ctx, f.quarantine.Transport(f.s.repo), f.s.repo.ObjectFormat, f.remote, prefixes...)
+	refs, err := transport.List(ctx, f.quarantine.Transport(f.s.repo), f.s.repo.ObjectFormat, f.remote, prefixes...)
 	if err != nil {
 		return nil, f.failed(ctx, err)
 	}
@@ -394,7 +396,7 @@ func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref,
 
 // lacking tells which commits are not here. It finds out whether the clone is partial.
 func (f *remoteLook) lacking(ctx context.Context) (func(git.OID) bool, error) {
-	f.partial = gitSetting(ctx, f.s.repo, "remote."+f.remote+".promisor") == "true"
+	f.partial = f.s.repo.Setting(ctx, "remote."+f.remote+".promisor") == "true"
 	if !f.partial {
 		return func(tip git.OID) bool { return !f.s.repo.HasCommit(ctx, tip) }, nil
 	}
@@ -415,10 +417,10 @@ func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 	if len(want) == 0 {
 		return nil
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+	ctx, stop := context.WithTimeoutCause(ctx, transport.TransferLimit, errors.New("it took too long"))
 	defer stop()
 	// Without --refmap git would move the tracking names along.
-	args := append(fetchArgs(), "--refmap=", "--no-prune", "--stdin")
+	args := append(transport.FetchArgs(), "--refmap=", "--no-prune", "--stdin")
 	if f.partial {
 		// Objects that are not here cannot be asked for later: all of what is compared comes.
 		args = append(args, "--no-filter", "--refetch")
@@ -433,14 +435,14 @@ func (f *remoteLook) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil && git.ExitCode(err) < 0 {
 		return err
 	}
-	return git.Errorf(CodeRemoteFailed, nil, "%s could not be asked: %s", f.remote, complaintOf(err)).
+	return git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked: %s", f.remote, transport.Complaint(err)).
 		WithHint("git ls-remote %s shows more", f.remote)
 }
 
 // archived adds the runs that are in the archive of the remote, and holds its lists against
 // those that were seen there.
 func (f *remoteLook) archived(ctx context.Context, c *against) error {
-	seen, err := archive.Years(ctx, f.s.repo, SeenRefPrefix+f.remote+"/archive-list/")
+	seen, err := archive.Years(ctx, f.s.repo, record.SeenRefPrefix+f.remote+"/archive-list/")
 	if err != nil {
 		return err
 	}
@@ -484,7 +486,7 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 //
 // Errors: not_found for a name that is neither a remote nor a file.
 func (s *Store) AgainstKind(ctx context.Context, name, file string) (string, error) {
-	all, err := Remotes(ctx, s.repo)
+	all, err := transport.Remotes(ctx, s.repo)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
@@ -32,10 +33,10 @@ func (s *Store) AgainstInitiatives(ctx context.Context, remote, name, project st
 	c.trust = func(ctx context.Context, r *AgainstRun) error {
 		return VerifyInitiative(ctx, q, r.Run, r.There, r.Base, project)
 	}
-	if c.here, err = s.tips(ctx, InitiativeRefPrefix); err != nil {
+	if c.here, err = s.tips(ctx, record.InitiativeRefPrefix); err != nil {
 		return nil, err
 	}
-	if c.seen, err = s.tips(ctx, SeenRefPrefix+f.remote+"/"+initiativeNames); err != nil {
+	if c.seen, err = s.tips(ctx, record.SeenRefPrefix+f.remote+"/"+record.InitiativeNames); err != nil {
 		return nil, err
 	}
 	if name != "" && c.here[name] == "" && c.there[name] == "" && c.seen[name] == "" {
@@ -46,7 +47,7 @@ func (s *Store) AgainstInitiatives(ctx context.Context, remote, name, project st
 
 // askInitiatives is ask for the refs of initiatives.
 func (f *remoteLook) askInitiatives(ctx context.Context) error {
-	refs, err := f.listed(ctx, InitiativeRefPrefix)
+	refs, err := f.listed(ctx, record.InitiativeRefPrefix)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (f *remoteLook) askInitiatives(ctx context.Context) error {
 	f.tips = make(map[string]git.OID)
 	var want []string
 	for _, ref := range refs {
-		f.tips[strings.TrimPrefix(ref.Name, InitiativeRefPrefix)] = ref.OID
+		f.tips[strings.TrimPrefix(ref.Name, record.InitiativeRefPrefix)] = ref.OID
 		if lacks(ref.OID) {
 			want = append(want, ref.Name)
 		}
@@ -75,7 +76,7 @@ type InitiativeChange struct {
 // InitiativeChain lists the recorded changes of an initiative, newest first, none when it has no
 // record here. No file is read.
 func (s *Store) InitiativeChain(ctx context.Context, name string) ([]InitiativeChange, error) {
-	tip, err := s.repo.ReadRef(ctx, InitiativeRefPrefix+name)
+	tip, err := s.repo.ReadRef(ctx, record.InitiativeRefPrefix+name)
 	if err != nil || tip == "" {
 		return nil, err
 	}

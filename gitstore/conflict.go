@@ -14,9 +14,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ConflictRefPrefix is where conflicts are kept: below it <run>/<losing operation>.
-const ConflictRefPrefix = git.RefSpace + "conflicts/"
-
 // conflictFile is the only file of a conflict's commit.
 const conflictFile = "conflict.json"
 
@@ -68,7 +65,7 @@ func (s *Store) keepConflict(ctx context.Context, j *Joined, onto git.OID, o sid
 	return c, nil
 }
 
-func conflictRef(c *protocol.Conflict) string { return ConflictRefPrefix + c.Run + "/" + c.Op }
+func conflictRef(c *protocol.Conflict) string { return record.ConflictRefPrefix + c.Run + "/" + c.Op }
 
 // writeConflict writes the commit of a conflict.
 func (s *Store) writeConflict(ctx context.Context, c *protocol.Conflict, parent git.OID, by git.Signature) (git.OID, error) {
@@ -98,7 +95,7 @@ func (s *Store) writeConflict(ctx context.Context, c *protocol.Conflict, parent 
 // Conflicts lists the conflicts of all runs, open ones first. A ref that holds none is
 // left out: what came from elsewhere is not trusted to be one.
 func (s *Store) Conflicts(ctx context.Context) ([]*protocol.Conflict, error) {
-	refs, err := s.repo.ListRefs(ctx, ConflictRefPrefix)
+	refs, err := s.repo.ListRefs(ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -119,5 +120,5 @@ func (f *fsck) unkept(list archive.List, have []git.Ref) {
 // what it drops.
 func goBack(run string, good, tip git.OID) string {
 	ref := git.RunRefPrefix + run
-	return "git update-ref " + LostRefPrefix + run + "/" + string(tip) + " " + ref + " && git update-ref " + ref + " " + string(good)
+	return "git update-ref " + record.LostRefPrefix + run + "/" + string(tip) + " " + ref + " && git update-ref " + ref + " " + string(good)
 }

@@ -84,12 +84,12 @@ func (f *fsck) known() error {
 	have = append(have, past...)
 	// An operation that lost when two sides were joined, or that both sides had, is kept by its
 	// conflict.
-	lost, err := f.s.tips(f.ctx, ConflictRefPrefix)
+	lost, err := f.s.tips(f.ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return err
 	}
 	for name, tip := range lost {
-		have = append(have, git.Ref{Name: ConflictRefPrefix + name, OID: tip})
+		have = append(have, git.Ref{Name: record.ConflictRefPrefix + name, OID: tip})
 	}
 	return f.missing(have)
 }
@@ -280,7 +280,7 @@ func (f *fsck) namedInCommits(note func(run, where string)) error {
 
 // namedAsSeen notes the runs that this clone has seen on remotes.
 func (f *fsck) namedAsSeen(note func(run, where string)) error {
-	seen, err := f.s.tips(f.ctx, SeenRefPrefix)
+	seen, err := f.s.tips(f.ctx, record.SeenRefPrefix)
 	for name := range seen {
 		remote, run := path.Split(name)
 		if dir := path.Base(remote); dir != "archive" && dir != "archive-list" {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -26,7 +27,7 @@ func (f *fsck) leases(run string) error {
 		return f.fault(run, "", err)
 	}
 	for _, p := range problems {
-		repair := "git for-each-ref " + LeaseRefPrefix
+		repair := "git for-each-ref " + record.LeaseRefPrefix
 		var known *git.Error
 		if errors.As(p, &known) && known.Hint != "" {
 			repair = known.Hint

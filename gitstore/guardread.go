@@ -139,7 +139,7 @@ func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 // InitiativeHolds reports whether an initiative of this repository recorded the
 // file with this content. known reports that there are initiatives at all.
 func InitiativeHolds(ctx context.Context, r *git.Repository, name string, content git.OID) (held, known bool, err error) {
-	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname)", InitiativeRefPrefix)
+	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname)", record.InitiativeRefPrefix)
 	if err != nil {
 		return false, false, err
 	}

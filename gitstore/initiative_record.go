@@ -248,7 +248,7 @@ func (v *initiativeCheck) tip(c *initiativeChange) (err error) {
 // the newest one, which it returns: they are late, not changed. Its documents and ledgers tell;
 // contexts and reports that lie there as well are what a command that was killed had begun with.
 func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.OID, bool, error) {
-	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+in.Run)
+	tip, err := r.ReadRef(ctx, record.InitiativeRefPrefix+in.Run)
 	if err != nil || tip == "" {
 		return "", false, err
 	}

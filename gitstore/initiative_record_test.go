@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -41,7 +42,7 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		initiative.BarriersPath: []byte(`{"plan_completion":{"workstream_id":"plan","type":"all_repos_accepted","status":"pending","required_repos":["api"],"satisfied_repos":[]}}`),
 		initiative.HistoryPath:  []byte(row + row),
 	}
-	record := func(edit func(in *Initiative)) git.OID {
+	commit := func(edit func(in *Initiative)) git.OID {
 		t.Helper()
 		in := Initiative{Run: "srun_1", Op: "step", Subject: "step", State: files[initiative.StatePath],
 			Files: maps.Clone(files),
@@ -53,8 +54,8 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		}
 		return up.New
 	}
-	first := record(func(*Initiative) {})
-	r.Git("update-ref", InitiativeRefPrefix+"srun_1", string(first))
+	first := commit(func(*Initiative) {})
+	r.Git("update-ref", record.InitiativeRefPrefix+"srun_1", string(first))
 	if err := VerifyInitiative(ctx, repo, "srun_1", first, "", "shop"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		"another project": {set(initiative.ConfigFile, strings.Replace(initiativeConfig, `"shop"`, `"other"`, 1)),
 			"belongs to project other"},
 	} {
-		err := VerifyInitiative(ctx, repo, "srun_1", record(c.edit), first, "shop")
+		err := VerifyInitiative(ctx, repo, "srun_1", commit(c.edit), first, "shop")
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

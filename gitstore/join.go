@@ -64,7 +64,7 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 	if base == "" {
 		return nil, foreignRun(name, theirs)
 	}
-	j := &Joined{Run: name, Base: base, Lost: LostRefPrefix + name + "/" + string(ours)}
+	j := &Joined{Run: name, Base: base, Lost: record.LostRefPrefix + name + "/" + string(ours)}
 	their := protocol.NewTheirOps()
 	if err := s.eachOp(ctx, base, theirs, func(o sideOp) error {
 		their.Add(o.rec, o.before, o.was != nil && o.was.Failure == nil)
@@ -371,7 +371,7 @@ func (s *Store) settleJoin(ctx context.Context) (string, error) {
 	if err != nil || tip == "" || tip == c.Op {
 		return "", nil // whoever looks next says it
 	}
-	kept, err := s.repo.ReadRef(ctx, LostRefPrefix+c.Run+"/"+string(c.Op))
+	kept, err := s.repo.ReadRef(ctx, record.LostRefPrefix+c.Run+"/"+string(c.Op))
 	if err != nil || kept != c.Op {
 		return "", err
 	}

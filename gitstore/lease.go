@@ -14,9 +14,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// LeaseRefPrefix is where lease refs live; it ends in a slash.
-const LeaseRefPrefix = "refs/agentxchain/leases/"
-
 const (
 	leaseFile     = "lease.json" // the only entry of the tree
 	maxLeaseBytes = 64 << 10
@@ -34,7 +31,7 @@ func LeaseRef(run, turn string) (string, error) {
 			return "", git.Errorf(git.CodeBadRefName, nil, "a lease cannot be stored under the id %q: it %s", id, why)
 		}
 	}
-	return LeaseRefPrefix + run + "/" + turn, nil
+	return record.LeaseRefPrefix + run + "/" + turn, nil
 }
 
 // LeaseRecord is a lease as its ref holds it.
@@ -63,7 +60,7 @@ func (s *Store) ReadLease(ctx context.Context, run, turn string) (*LeaseRecord, 
 }
 
 func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid git.OID) (*LeaseRecord, error) {
-	ref := LeaseRefPrefix + run + "/" + turn
+	ref := record.LeaseRefPrefix + run + "/" + turn
 	r := s.reader(ctx)
 	c, err := r.Commit(oid)
 	if err != nil {
@@ -88,7 +85,7 @@ func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid git.OID) 
 // Leases lists the leases of a run, of all runs for "", by the name of their refs.
 // One that cannot be read comes with no Data, and its error among problems.
 func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, problems []error, err error) {
-	prefix := LeaseRefPrefix
+	prefix := record.LeaseRefPrefix
 	if run != "" {
 		if why := git.BadRunID(run); why != "" {
 			return nil, nil, nil
@@ -100,7 +97,7 @@ func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, pro
 		return nil, nil, err
 	}
 	for _, ref := range refs {
-		owner, turn, ok := strings.Cut(strings.TrimPrefix(ref.Name, LeaseRefPrefix), "/")
+		owner, turn, ok := strings.Cut(strings.TrimPrefix(ref.Name, record.LeaseRefPrefix), "/")
 		if _, bad := LeaseRef(owner, turn); !ok || bad != nil {
 			problems = append(problems, git.Errorf(git.CodeBadRefName, nil, "%s is no ref of a lease", ref.Name))
 			continue

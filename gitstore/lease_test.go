@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
@@ -154,7 +155,7 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 		}
 	}
 	for turn, want := range map[string]bool{"good": false, "back": true, "stolen": true, "other": true, "odd": true} {
-		if found[LeaseRefPrefix+"run_1/"+turn] != want {
+		if found[record.LeaseRefPrefix+"run_1/"+turn] != want {
 			t.Errorf("%s: found %v, want %v (%+v)", turn, !want, want, f.report.Findings)
 		}
 	}

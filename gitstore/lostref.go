@@ -8,6 +8,8 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -19,16 +21,16 @@ type LostRun struct {
 // lostRef tells a run whose ref is gone from one that another tool began: this work tree was at an
 // operation of it, or a remote has it.
 func (s *Store) lostRef(ctx context.Context, run string, cache *statCache) (*LostRun, error) {
-	for _, prefix := range []string{SeenRefPrefix, remoteRefs} {
+	for _, prefix := range []string{record.SeenRefPrefix, transport.TrackingRefs} {
 		refs, err := s.repo.ListRefs(ctx, prefix)
 		if err != nil {
 			return nil, err
 		}
 		for _, ref := range refs {
 			name := ref.Name[len(prefix):]
-			if remote := path.Dir(name); prefix == SeenRefPrefix && remote+"/"+run == name {
+			if remote := path.Dir(name); prefix == record.SeenRefPrefix && remote+"/"+run == name {
 				return &LostRun{Remote: remote}, nil
-			} else if remote = path.Dir(path.Dir(remote)); prefix == remoteRefs && TrackingPrefix(remote)+run == ref.Name {
+			} else if remote = path.Dir(path.Dir(remote)); prefix == transport.TrackingRefs && transport.TrackingPrefix(remote)+run == ref.Name {
 				return &LostRun{Remote: remote}, nil
 			}
 		}

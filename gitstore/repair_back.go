@@ -8,12 +8,9 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// LostRefPrefix is where the tips of dropped operations are kept: below it
-// <run>/<operation>.
-const LostRefPrefix = git.RefSpace + "lost/"
 
 // planBack finds the operation to go back to and how refs move. Only a chain that
 // does not hold is cut, and only where it last holds.
@@ -53,7 +50,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 		}
 		at = ps[0]
 	}
-	plan.Lost = LostRefPrefix + plan.Run + "/" + string(tip)
+	plan.Lost = record.LostRefPrefix + plan.Run + "/" + string(tip)
 	return op, []git.RefUpdate{{Name: plan.Lost, New: tip}, {Name: git.RunRefPrefix + plan.Run, New: op, Old: tip}}, nil
 }
 
@@ -82,7 +79,7 @@ func CutBack(ctx context.Context, r *git.Repository, run string, old, back git.O
 	if old == "" || back == "" {
 		return false, nil
 	}
-	kept, err := r.ReadRef(ctx, LostRefPrefix+run+"/"+string(old))
+	kept, err := r.ReadRef(ctx, record.LostRefPrefix+run+"/"+string(old))
 	if err != nil || kept != old {
 		return false, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -424,11 +425,11 @@ func (s *Store) bringPast(ctx context.Context, e *archive.Entry) (git.OID, error
 
 // remotesByChoice lists the remotes, the one that runs travel over first.
 func (s *Store) remotesByChoice(ctx context.Context) ([]string, error) {
-	all, err := Remotes(ctx, s.repo)
+	all, err := transport.Remotes(ctx, s.repo)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	if first, err := PickRemote(ctx, s.repo, ""); err == nil {
+	if first, err := transport.PickRemote(ctx, s.repo, ""); err == nil {
 		all = append([]string{first}, slices.DeleteFunc(all, func(r string) bool { return r == first })...)
 	}
 	return all, nil
@@ -437,23 +438,23 @@ func (s *Store) remotesByChoice(ctx context.Context) ([]string, error) {
 // fetchArchived fetches the operations of one archived run: that commit alone where the
 // server gives it, else all of its year.
 func (s *Store) fetchArchived(ctx context.Context, remote string, e *archive.Entry) error {
-	if err := validRemoteName(remote); err != nil {
+	if err := transport.ValidName(remote); err != nil {
 		return err
 	}
 	// Without a ref nothing is believed yet: bringPast makes one.
-	if err := fetchSome(ctx, s.repo, remote, "--no-prune", e.Op); err == nil && s.repo.HasCommit(ctx, git.OID(e.Op)) {
+	if err := transport.Fetch(ctx, s.repo, remote, "--no-prune", e.Op); err == nil && s.repo.HasCommit(ctx, git.OID(e.Op)) {
 		return nil
 	}
 	return s.fetchKept(ctx, remote, e.Year())
 }
 
 // keptRef is where the commit is seen that keeps a year's operations on a remote.
-func keptRef(remote, year string) string { return SeenRefPrefix + remote + "/archive/" + year }
+func keptRef(remote, year string) string { return record.SeenRefPrefix + remote + "/archive/" + year }
 
 // fetchKept fetches what a remote keeps of a year.
 func (s *Store) fetchKept(ctx context.Context, remote, year string) error {
 	// A pattern, so that a remote without the ref is no failure.
-	return fetchSome(ctx, s.repo, remote, "--prune", "+"+archive.KeepPrefix+year+"*:"+SeenRefPrefix+remote+"/archive/"+year+"*")
+	return transport.Fetch(ctx, s.repo, remote, "--prune", "+"+archive.KeepPrefix+year+"*:"+record.SeenRefPrefix+remote+"/archive/"+year+"*")
 }
 
 // PruneOptions of Prune.
@@ -577,7 +578,7 @@ func (s *Store) keptElsewhere(ctx context.Context, done *PruneDone, list archive
 	for _, remote := range all {
 		for year := range years {
 			if err := s.fetchKept(ctx, remote, year); err != nil {
-				done.Notices = append(done.Notices, remote+" could not be asked what it keeps: "+complaintOf(err))
+				done.Notices = append(done.Notices, remote+" could not be asked what it keeps: "+transport.Complaint(err))
 				break
 			}
 			// One git tells it for all runs.
@@ -595,13 +596,13 @@ func (s *Store) keptElsewhere(ctx context.Context, done *PruneDone, list archive
 
 // forgetKept lets go of what was seen of remotes' archives: it would hold every operation.
 func (s *Store) forgetKept(ctx context.Context) error {
-	refs, err := s.repo.ListRefs(ctx, SeenRefPrefix)
+	refs, err := s.repo.ListRefs(ctx, record.SeenRefPrefix)
 	if err != nil {
 		return err
 	}
 	var gone []git.RefUpdate
 	for _, ref := range refs {
-		if strings.Contains(strings.TrimPrefix(ref.Name, SeenRefPrefix), "/archive/") && ref.OID != "" {
+		if strings.Contains(strings.TrimPrefix(ref.Name, record.SeenRefPrefix), "/archive/") && ref.OID != "" {
 			gone = append(gone, git.RefUpdate{Name: ref.Name, Old: ref.OID})
 		}
 	}
@@ -614,4 +615,4 @@ func (s *Store) PastRuns(ctx context.Context) (map[string]git.OID, error) {
 }
 
 // Setting is a value of git's configuration, "" when there is none.
-func (s *Store) Setting(ctx context.Context, key string) string { return gitSetting(ctx, s.repo, key) }
+func (s *Store) Setting(ctx context.Context, key string) string { return s.repo.Setting(ctx, key) }

@@ -266,7 +266,7 @@ func (b *RunBundle) compare(ctx context.Context, here *git.Repository, ref *RunB
 		ref.Relation = BundleBehind
 		return err
 	}
-	if strings.HasPrefix(ref.Name, WitnessRefPrefix) {
+	if strings.HasPrefix(ref.Name, record.WitnessRefPrefix) {
 		ref.Relation = BundleJoin
 		return nil
 	}
@@ -287,7 +287,7 @@ func (b *RunBundle) joinWitnesses(ctx context.Context, s *Store) error {
 		if ref.Relation != BundleJoin {
 			continue
 		}
-		run, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, WitnessRefPrefix), "/")
+		run, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, record.WitnessRefPrefix), "/")
 		oid, err := s.joinWitnesses(ctx, run, ref.Here, ref.OID)
 		if err != nil {
 			return err

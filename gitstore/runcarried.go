@@ -20,8 +20,8 @@ import (
 // carriedRef reports a ref that an artifact carries: where the run stands, what did not
 // hold when two sides were joined, what witnesses signed. The others are of one clone.
 func carriedRef(name, run string) bool {
-	return name == git.RunRefPrefix+run || strings.HasPrefix(name, ConflictRefPrefix+run+"/") ||
-		strings.HasPrefix(name, WitnessRefPrefix+run+"/")
+	return name == git.RunRefPrefix+run || strings.HasPrefix(name, record.ConflictRefPrefix+run+"/") ||
+		strings.HasPrefix(name, record.WitnessRefPrefix+run+"/")
 }
 
 // CarriedRefs lists what an artifact carries of a run, nothing when it has no ref.

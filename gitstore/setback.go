@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) setBack(ctx context.Context, side string, there, seen git.OID) (
 	if seen == "" || there == seen {
 		return nil, nil
 	}
-	b := &SetBack{Code: CodeRemoteBack}
+	b := &SetBack{Code: transport.CodeRemoteBack}
 	var err error
 	if there != "" {
 		if b.Base, err = s.repo.MergeBase(ctx, seen, there); err != nil || b.Base == seen {
@@ -38,12 +39,12 @@ func (s *Store) setBack(ctx context.Context, side string, there, seen git.OID) (
 	case there == "":
 		b.Why = side + " no longer has this run; it was at operation " + seen.Short()
 	case b.Base == "":
-		b.Code = CodeRemoteForked
+		b.Code = transport.CodeRemoteForked
 		b.Why = side + " has another run under this name; it was at operation " + seen.Short()
 	case b.Base == there:
 		b.Why = side + " went back to operation " + there.Short() + " and lacks " + lost
 	default:
-		b.Code = CodeRemoteForked
+		b.Code = transport.CodeRemoteForked
 		b.Why = side + " was rewritten: it went back to operation " + b.Base.Short() + ", lacks " + lost + " and went on to " + there.Short()
 	}
 	return b, nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
 // maxCheckoutCommits bounds how many commits are looked at to say how far two are apart.
@@ -59,7 +60,7 @@ func (x *Sibling) Checkout(ctx context.Context, run string, op git.OID) *Checkou
 	}
 	if remote := cfg["branch."+c.Branch+".remote"]; c.Branch != "" && remote != "" {
 		name := remote + "/" + strings.TrimPrefix(cfg["branch."+c.Branch+".merge"], "refs/heads/")
-		if there, err := x.tracking(ctx, remoteRefs+name); err == nil && there != "" && c.Head != "" {
+		if there, err := x.tracking(ctx, transport.TrackingRefs+name); err == nil && there != "" && c.Head != "" {
 			c.Upstream = name
 			c.Ahead, c.Behind = x.apart(ctx, c.Head, there, c.Shallow)
 		}
@@ -68,7 +69,7 @@ func (x *Sibling) Checkout(ctx context.Context, run string, op git.OID) *Checkou
 		return c
 	}
 	for _, remote := range cfg.remotes() {
-		if there, err := x.tracking(ctx, TrackingPrefix(remote)+run); err == nil && there != "" {
+		if there, err := x.tracking(ctx, transport.TrackingPrefix(remote)+run); err == nil && there != "" {
 			c.Remote = remote
 			_, c.OpsBehind = x.apart(ctx, op, there, c.Shallow)
 			break

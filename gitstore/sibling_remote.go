@@ -9,13 +9,10 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
-
-// SiblingRefPrefix is where the runs of repositories are kept that are only on their server:
-// below it <repository>/<run>.
-const SiblingRefPrefix = git.RefSpace + "siblings/"
 
 // FetchSibling fetches the runs of a repository from an address. Each is verified in a place of
 // its own before it is kept; one that went back behind what was kept, or does not hold, is
@@ -23,7 +20,7 @@ const SiblingRefPrefix = git.RefSpace + "siblings/"
 //
 // Errors: remote_failed, bad_ref_name.
 func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused []string, err error) {
-	prefix := SiblingRefPrefix + id + "/"
+	prefix := record.SiblingRefPrefix + id + "/"
 	if !git.SafeRefName(prefix+"x") || strings.HasPrefix(address, "-") || strings.Contains(address, "::") {
 		return nil, git.Errorf(git.CodeBadRefName, nil, "%q or its address %q cannot be used", id, text.OneLine(address))
 	}
@@ -89,7 +86,7 @@ func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused [
 	if err := q.Repo.UpdateRefs(ctx, hold, "agentxchain: held"); err != nil {
 		return refused, err
 	}
-	args := append([]string{"-c", "protocol.file.allow=always"}, fetchArgs()...)
+	args := append([]string{"-c", "protocol.file.allow=always"}, transport.FetchArgs()...)
 	args = append(args, q.Repo.GitDir)
 	for i, m := range moves {
 		args = append(args, "+"+hold[i].Name+":"+m.Name)
@@ -101,7 +98,7 @@ func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused [
 // FetchedRun is a run of a repository that is only on its server, as it was last fetched: the
 // named one, else the newest that has not ended, else the newest. It is nil when none was.
 func FetchedRun(ctx context.Context, r *git.Repository, id, name string) (string, *RunRecord, error) {
-	prefix := SiblingRefPrefix + id + "/"
+	prefix := record.SiblingRefPrefix + id + "/"
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)",
 		prefix)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -38,16 +40,16 @@ func (m RemoteStanding) Object() *ojson.Object {
 // RemoteStandings tells it for every remote that a record of the run was fetched from. One git
 // process, and one more for each remote that differs.
 func (s *Store) RemoteStandings(ctx context.Context, run string, tip git.OID) ([]RemoteStanding, error) {
-	return s.remoteStandings(ctx, TrackingPrefix, run, tip)
+	return s.remoteStandings(ctx, transport.TrackingPrefix, run, tip)
 }
 
 // InitiativeStandings tells it for an initiative that is recorded here, nothing for another one.
 func (s *Store) InitiativeStandings(ctx context.Context, name string) ([]RemoteStanding, error) {
-	tip, err := s.repo.ReadRef(ctx, InitiativeRefPrefix+name)
+	tip, err := s.repo.ReadRef(ctx, record.InitiativeRefPrefix+name)
 	if err != nil || tip == "" {
 		return nil, err
 	}
-	return s.remoteStandings(ctx, TrackingInitiatives, name, tip)
+	return s.remoteStandings(ctx, transport.TrackingInitiatives, name, tip)
 }
 
 func (s *Store) remoteStandings(ctx context.Context, space func(remote string) string, run string, tip git.OID,
@@ -66,7 +68,7 @@ func (s *Store) remoteStandings(ctx context.Context, space func(remote string) s
 		if !ok {
 			continue
 		}
-		name = strings.TrimPrefix(name, remoteRefs)
+		name = strings.TrimPrefix(name, transport.TrackingRefs)
 		st := RemoteStanding{Remote: name[:strings.Index(name, "/agentxchain/")]}
 		if there := git.OID(oid); there != tip {
 			if err := s.apart(ctx, &st, tip, there); err != nil {
@@ -137,21 +139,21 @@ func (s *Store) apart(ctx context.Context, st *RemoteStanding, here, there git.O
 // Elsewhere says what is known of runs on remotes, for a clone that has none: the run
 // of a tracking name and its remote, or a remote whose runs were never asked for.
 func (s *Store) Elsewhere(ctx context.Context) (run, remote string, err error) {
-	out, err := s.repo.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(refname)", remoteRefs+"*/agentxchain/runs/*")
+	out, err := s.repo.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(refname)", transport.TrackingRefs+"*/agentxchain/runs/*")
 	if err != nil {
 		return "", "", err
 	}
-	if name := strings.TrimPrefix(strings.TrimSpace(string(out)), remoteRefs); name != "" {
+	if name := strings.TrimPrefix(strings.TrimSpace(string(out)), transport.TrackingRefs); name != "" {
 		remote, run, _ = strings.Cut(name, "/agentxchain/runs/")
 		return run, remote, nil
 	}
-	all, err := Remotes(ctx, s.repo)
+	all, err := transport.Remotes(ctx, s.repo)
 	if err != nil || len(all) == 0 {
 		return "", "", err
 	}
 	for _, remote := range all {
 		specs, _ := s.repo.Git.Run(ctx, nil, "config", "--get-all", "remote."+remote+".fetch")
-		if slices.Contains(strings.Split(string(specs), "\n"), RunRefspecs(remote)[0]) {
+		if slices.Contains(strings.Split(string(specs), "\n"), transport.RunRefspecs(remote)[0]) {
 			return "", "", nil // it was asked, or git fetch asks it
 		}
 	}
@@ -187,7 +189,7 @@ func (s *Store) BackgroundRemote(ctx context.Context) string {
 	if mode := s.SyncMode(); mode != SyncAuto && mode != SyncStrict {
 		return ""
 	}
-	remote, err := PickRemote(ctx, s.repo, "")
+	remote, err := transport.PickRemote(ctx, s.repo, "")
 	if err != nil {
 		return ""
 	}
@@ -197,13 +199,13 @@ func (s *Store) BackgroundRemote(ctx context.Context) string {
 // preferAuto sets the mode of a repository whose remote has taken a push, unless the
 // person has chosen one anywhere.
 func (s *Store) preferAuto(ctx context.Context, remote string) error {
-	if s.SyncMode() != "" || gitSetting(ctx, s.repo, "agentxchain.sync") != "" {
+	if s.SyncMode() != "" || s.repo.Setting(ctx, "agentxchain.sync") != "" {
 		return nil
 	}
 	if err := s.repo.Configure(ctx, "agentxchain.sync", SyncAuto); err != nil {
 		return err
 	}
-	if gitSetting(ctx, s.repo, "agentxchain.remote") != "" {
+	if s.repo.Setting(ctx, "agentxchain.remote") != "" {
 		return nil
 	}
 	return s.repo.Configure(ctx, "agentxchain.remote", remote)
@@ -213,25 +215,25 @@ func (s *Store) preferAuto(ctx context.Context, remote string) error {
 // and here when the remote has taken it. A remote that has moved is ref_moved: the
 // operation has to be decided again on what is there now.
 func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch bool) error {
-	p := refPush{Name: m.Ref.Name, New: m.Ref.New, Old: m.Ref.Old}
-	said, err := pushRefs(ctx, s.repo, remote, []refPush{p}, s.branchAlong(ctx, remote, branch)...)
+	p := transport.RefPush{Name: m.Ref.Name, New: m.Ref.New, Old: m.Ref.Old}
+	said, err := transport.Push(ctx, s.repo, remote, []transport.RefPush{p}, s.branchAlong(ctx, remote, branch)...)
 	a, err := s.settlePush(ctx, remote, p, said[p.Name], err)
 	if err != nil {
 		return err
 	}
 	switch a.State {
-	case pushedOK:
-	case pushedStale:
+	case transport.PushOK:
+	case transport.PushStale:
 		return git.Errorf(git.CodeRefMoved, nil, "another machine recorded an operation on %s first", remote).WithHint("run the command again")
 	default:
-		return git.Errorf(CodeRemoteRefused, nil, "%s does not take %s: %s", remote, p.Name, a.Why).
+		return git.Errorf(transport.CodeRemoteRefused, nil, "%s does not take %s: %s", remote, p.Name, a.Why).
 			WithHint("ask the administrator of the server to allow pushes to refs/agentxchain/*; nothing was recorded")
 	}
 	if err := publishAlone(ctx, s.repo, m); err != nil {
 		return err
 	}
 	run := strings.TrimPrefix(m.Ref.Name, git.RunRefPrefix)
-	seen := git.RefUpdate{Name: SeenRefPrefix + remote + "/" + run, New: p.New}
+	seen := git.RefUpdate{Name: record.SeenRefPrefix + remote + "/" + run, New: p.New}
 	if seen.Old, err = s.repo.ReadRef(ctx, seen.Name); err != nil || seen.Old == seen.New {
 		return nil
 	}
@@ -241,22 +243,22 @@ func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch
 
 // settlePush asks the remote what became of a push whose answer got lost, or that seems to have come
 // too late: so does one that got there twice.
-func (s *Store) settlePush(ctx context.Context, remote string, p refPush, a pushResult, err error) (pushResult, error) {
-	lost := git.CodeOf(err) == CodeRemoteFailed
-	if !lost && (err != nil || a.State != pushedStale) {
+func (s *Store) settlePush(ctx context.Context, remote string, p transport.RefPush, a transport.PushResult, err error) (transport.PushResult, error) {
+	lost := git.CodeOf(err) == transport.CodeRemoteFailed
+	if !lost && (err != nil || a.State != transport.PushStale) {
 		return a, err
 	}
-	there, asked := remoteRef(ctx, s.repo, remote, p.Name)
+	there, asked := transport.Ref(ctx, s.repo, remote, p.Name)
 	switch {
 	case asked == nil && there == p.New:
-		return pushResult{State: pushedOK}, nil
+		return transport.PushResult{State: transport.PushOK}, nil
 	case !lost:
 		return a, nil
 	case asked != nil:
-		return a, git.Errorf(CodeRemoteFailed, nil, "%s did not say whether it recorded the operation: %s", remote, complaintOf(asked)).
+		return a, git.Errorf(transport.CodeRemoteFailed, nil, "%s did not say whether it recorded the operation: %s", remote, transport.Complaint(asked)).
 			WithHint("git agentxchain sync %s brings the operation here if it did", remote)
 	case there != p.Old:
-		return pushResult{State: pushedStale}, nil
+		return transport.PushResult{State: transport.PushStale}, nil
 	}
 	var e *git.Error
 	if errors.As(err, &e) {

@@ -7,25 +7,16 @@ package gitstore
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
-)
-
-const (
-	// SeenRefPrefix is where the newest believed tip of each run on each remote is
-	// remembered: below it <remote>/<run>.
-	SeenRefPrefix = git.RefSpace + "seen/"
-	// AsideRefPrefix is where tips are kept that were refused: below it
-	// <remote>/<run>/<operation>.
-	AsideRefPrefix = git.RefSpace + "aside/"
 )
 
 // maxSyncTries bounds how often a sync decides again because another pushed first.
@@ -86,7 +77,7 @@ type Synced struct {
 	Pushed   bool   // the remote has taken something
 	Retired  int    // archived runs that the remote no longer names one by one
 
-	retire []refPush // run refs of archived runs that the remote still has
+	retire []transport.RefPush // run refs of archived runs that the remote still has
 	byName map[string]*SyncedRun
 }
 
@@ -123,12 +114,12 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 // machine pushed first.
 func (s *Store) syncRounds(ctx context.Context, remote string, wait time.Duration, round func(*Synced) (again bool, err error),
 ) (*Synced, error) {
-	remote, err := PickRemote(ctx, s.repo, remote)
+	remote, err := transport.PickRemote(ctx, s.repo, remote)
 	if err != nil {
 		return nil, err
 	}
 	y := &Synced{Remote: remote, byName: make(map[string]*SyncedRun)}
-	if err := validRemoteName(remote); err != nil {
+	if err := transport.ValidName(remote); err != nil {
 		return y, err
 	}
 	unlock, err := s.lockSync(ctx, wait)
@@ -139,12 +130,12 @@ func (s *Store) syncRounds(ctx context.Context, remote string, wait time.Duratio
 	// The first thing to be written may be the configuration.
 	y.Notices = append(y.Notices, s.repo.SweepLocks(ctx)...)
 	var others []string
-	if y.Tracking, others, err = trackRuns(ctx, s.repo, remote); err != nil {
+	if y.Tracking, others, err = transport.TrackRuns(ctx, s.repo, remote); err != nil {
 		return y, err
 	}
-	defer s.repo.HoldRefs(git.RefSpace, trackingSpace(remote))()
+	defer s.repo.HoldRefs(git.RefSpace, transport.TrackingSpace(remote))()
 	for y.Tries = 1; ; y.Tries++ {
-		if err := fetchRuns(ctx, s.repo, remote, others); err != nil {
+		if err := transport.FetchRuns(ctx, s.repo, remote, others); err != nil {
 			return y, err
 		}
 		again, err := round(y)
@@ -154,22 +145,9 @@ func (s *Store) syncRounds(ctx context.Context, remote string, wait time.Duratio
 		if y.Tries == maxSyncTries {
 			return y, contended(remote, y.Tries)
 		}
-		if err := jitter(ctx, y.Tries); err != nil {
+		if err := transport.Backoff(ctx, y.Tries); err != nil {
 			return y, err
 		}
-	}
-}
-
-// jitter waits a random time that grows with the tries: those who collided must not meet
-// again.
-func jitter(ctx context.Context, tries int) error {
-	t := time.NewTimer(time.Duration(rand.Int64N(int64(50*time.Millisecond) << min(tries, 6))))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 
@@ -231,17 +209,17 @@ func (s *Store) enter(ctx context.Context, y *Synced) error {
 // takeConflicts takes over conflicts of the remote: new ones, and what became of known
 // ones. Two settlements of one conflict do not exclude each other; the remote's stays.
 func (s *Store) takeConflicts(ctx context.Context, remote string) error {
-	there, err := s.tips(ctx, trackingConflicts(remote))
+	there, err := s.tips(ctx, transport.TrackingConflicts(remote))
 	if err != nil {
 		return err
 	}
-	here, err := s.tips(ctx, ConflictRefPrefix)
+	here, err := s.tips(ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return err
 	}
 	var moves []git.RefUpdate
 	for name, oid := range there {
-		ref := ConflictRefPrefix + name
+		ref := record.ConflictRefPrefix + name
 		if here[name] == oid || s.conflictAt(ctx, ref, oid) == nil {
 			continue
 		}

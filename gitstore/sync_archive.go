@@ -12,11 +12,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // seenListRef is where the list of a year is remembered that a remote last showed.
-func seenListRef(remote, year string) string { return SeenRefPrefix + remote + "/archive-list/" + year }
+func seenListRef(remote, year string) string {
+	return record.SeenRefPrefix + remote + "/archive-list/" + year
+}
 
 // archives joins the lists of both sides. Entries are only ever added and replaced by newer
 // ones: a remote whose list goes back is not followed.
@@ -27,11 +30,11 @@ func (l *landing) archives(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	there, err := archive.Years(ctx, s.repo, trackingArchive(remote))
+	there, err := archive.Years(ctx, s.repo, transport.TrackingArchive(remote))
 	if err != nil {
 		return err
 	}
-	seen, err := archive.Years(ctx, s.repo, SeenRefPrefix+remote+"/archive-list/")
+	seen, err := archive.Years(ctx, s.repo, record.SeenRefPrefix+remote+"/archive-list/")
 	if err != nil {
 		return err
 	}
@@ -69,7 +72,7 @@ func (l *landing) archives(ctx context.Context) error {
 	if l.list, err = s.ArchiveList(ctx); err != nil {
 		return err
 	}
-	if l.theirs, err = archive.ReadAll(ctx, s.repo, trackingArchive(remote)); err != nil {
+	if l.theirs, err = archive.ReadAll(ctx, s.repo, transport.TrackingArchive(remote)); err != nil {
 		return err
 	}
 	l.past, err = s.tips(ctx, archive.PastPrefix)
@@ -166,7 +169,7 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 		}
 	}
 	if there != "" {
-		l.y.retire = append(l.y.retire, refPush{Name: git.RunRefPrefix + name, Old: there})
+		l.y.retire = append(l.y.retire, transport.RefPush{Name: git.RunRefPrefix + name, Old: there})
 	}
 	return true, l.retire(ctx, e, here, past, seen)
 }
@@ -183,10 +186,10 @@ func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
 	op := git.OID(e.Op)
 	if !l.s.repo.HasCommit(ctx, op) {
 		if err := l.s.fetchArchived(ctx, l.y.Remote, e); err != nil {
-			return git.Errorf(CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not give: %s", e.Run, op.Short(), l.y.Remote, complaintOf(err))
+			return git.Errorf(transport.CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not give: %s", e.Run, op.Short(), l.y.Remote, transport.Complaint(err))
 		}
 		if !l.s.repo.HasCommit(ctx, op) {
-			return git.Errorf(CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not have", e.Run, op.Short(), l.y.Remote)
+			return git.Errorf(transport.CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not have", e.Run, op.Short(), l.y.Remote)
 		}
 	}
 	return l.s.believe(ctx, e.Run, op)
@@ -197,7 +200,7 @@ func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
 func (l *landing) retire(ctx context.Context, e *archive.Entry, here, past, seen git.OID) error {
 	op := git.OID(e.Op)
 	if seen != "" {
-		l.moves = append(l.moves, git.RefUpdate{Name: SeenRefPrefix + l.y.Remote + "/" + e.Run, Old: seen})
+		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + e.Run, Old: seen})
 	}
 	if here == "" {
 		return nil
@@ -240,7 +243,7 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 		if err != nil || !in {
 			return false, err // the remote lost operations: land says so
 		}
-		l.moves = append(l.moves, git.RefUpdate{Name: SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
+		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
 		delete(l.seen, name)
 	}
 	r := l.y.run(name)
@@ -306,7 +309,7 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 	if err != nil {
 		return false, err
 	}
-	there, err := archive.Years(ctx, s.repo, trackingArchive(y.Remote))
+	there, err := archive.Years(ctx, s.repo, transport.TrackingArchive(y.Remote))
 	if err != nil {
 		return false, err
 	}
@@ -324,7 +327,7 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 	if len(y.retire) == 0 {
 		return false, nil
 	}
-	said, err := pushRefs(ctx, s.repo, y.Remote, y.retire)
+	said, err := transport.Push(ctx, s.repo, y.Remote, y.retire)
 	if err != nil {
 		return false, err
 	}
@@ -333,10 +336,10 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 	for _, p := range y.retire {
 		ofRun := strings.HasPrefix(p.Name, git.RunRefPrefix)
 		switch a := said[p.Name]; {
-		case a.State == pushedStale:
+		case a.State == transport.PushStale:
 			again = true
 		case !ofRun: // what a witness signed, which the list there has
-		case a.State == pushedOK:
+		case a.State == transport.PushOK:
 			y.Retired++
 		default:
 			refused, why = refused+1, a.Why
@@ -375,7 +378,7 @@ func (s *Store) pushYear(ctx context.Context, y *Synced, year string, here, ther
 			return again, ok, err
 		}
 	}
-	again, ok, err = s.pushOne(ctx, y, refPush{Name: archive.ListPrefix + year, New: here, Old: there})
+	again, ok, err = s.pushOne(ctx, y, transport.RefPush{Name: archive.ListPrefix + year, New: here, Old: there})
 	if err != nil || !ok {
 		return again, ok, err
 	}
@@ -389,7 +392,7 @@ func (s *Store) pushYear(ctx context.Context, y *Synced, year string, here, ther
 // pushKept adds operations to what the remote keeps of a year.
 func (s *Store) pushKept(ctx context.Context, y *Synced, year string, l archive.List) (again, ok bool, err error) {
 	if err := s.fetchKept(ctx, y.Remote, year); err != nil {
-		return false, false, git.Errorf(CodeRemoteFailed, nil, "%s could not be asked what it keeps of %s: %s", y.Remote, year, complaintOf(err)).
+		return false, false, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked what it keeps of %s: %s", y.Remote, year, transport.Complaint(err)).
 			WithHint("git agentxchain sync %s", y.Remote)
 	}
 	had, err := s.repo.ReadRef(ctx, keptRef(y.Remote, year))
@@ -401,7 +404,7 @@ func (s *Store) pushKept(ctx context.Context, y *Synced, year string, l archive.
 	if err != nil || to == had {
 		return false, err == nil, err
 	}
-	again, ok, err = s.pushOne(ctx, y, refPush{Name: archive.KeepPrefix + year, New: to, Old: had})
+	again, ok, err = s.pushOne(ctx, y, transport.RefPush{Name: archive.KeepPrefix + year, New: to, Old: had})
 	if err != nil || !ok {
 		return again, ok, err
 	}
@@ -409,16 +412,16 @@ func (s *Store) pushKept(ctx context.Context, y *Synced, year string, l archive.
 }
 
 // pushOne pushes one ref of the archive.
-func (s *Store) pushOne(ctx context.Context, y *Synced, p refPush) (again, ok bool, err error) {
-	said, err := pushRefs(ctx, s.repo, y.Remote, []refPush{p})
+func (s *Store) pushOne(ctx context.Context, y *Synced, p transport.RefPush) (again, ok bool, err error) {
+	said, err := transport.Push(ctx, s.repo, y.Remote, []transport.RefPush{p})
 	if err != nil {
 		return false, false, err
 	}
 	switch a := said[p.Name]; a.State {
-	case pushedOK:
+	case transport.PushOK:
 		y.Pushed = true
 		return false, true, nil
-	case pushedStale:
+	case transport.PushStale:
 		return true, false, nil
 	default:
 		y.Notices = append(y.Notices, y.Remote+" does not take "+p.Name+": "+a.Why+

@@ -15,19 +15,13 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // CodeInitiativeApart means that two machines went on with an initiative from one change.
 const CodeInitiativeApart = "initiative_diverged"
-
-// initiativeNames is where names of initiatives lie below the prefixes for runs.
-const initiativeNames = "initiatives/"
-
-// TrackingInitiatives is where the initiatives of a remote are seen, ending in a slash.
-func TrackingInitiatives(remote string) string {
-	return remoteRefs + remote + "/agentxchain/" + initiativeNames
-}
 
 // InitiativeSync are the options of SyncInitiatives.
 type InitiativeSync struct {
@@ -78,7 +72,7 @@ func (s *Store) lockSync(ctx context.Context, wait time.Duration) (unlock func()
 }
 
 func contended(remote string, tries int) error {
-	return git.Errorf(CodeRemoteBusy, nil, "others pushed to %s first, %d times in a row", remote, tries).
+	return git.Errorf(transport.CodeRemoteBusy, nil, "others pushed to %s first, %d times in a row", remote, tries).
 		WithHint("the operations are kept here: git agentxchain sync %s", remote)
 }
 
@@ -93,17 +87,17 @@ type initiativeLanding struct {
 }
 
 func (l *initiativeLanding) seenRef(name string) string {
-	return SeenRefPrefix + l.y.Remote + "/" + initiativeNames + name
+	return record.SeenRefPrefix + l.y.Remote + "/" + record.InitiativeNames + name
 }
 
 // all takes over what the remote has.
 func (l *initiativeLanding) all(ctx context.Context) error {
 	s, names := l.s, make(map[string]bool)
-	here, err := s.tips(ctx, InitiativeRefPrefix)
+	here, err := s.tips(ctx, record.InitiativeRefPrefix)
 	if err != nil {
 		return err
 	}
-	there, err := s.tips(ctx, TrackingInitiatives(l.y.Remote))
+	there, err := s.tips(ctx, transport.TrackingInitiatives(l.y.Remote))
 	if err != nil {
 		return err
 	}
@@ -173,7 +167,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	if err != nil {
 		return err
 	}
-	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: InitiativeRefPrefix + r.Run, New: there, Old: here}},
+	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: record.InitiativeRefPrefix + r.Run, New: there, Old: here}},
 		"agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
 		return err
 	}
@@ -230,7 +224,7 @@ func (l *initiativeLanding) refuse(ctx context.Context, r *SyncedRun, code, why,
 	if r.There == "" {
 		return nil
 	}
-	r.Aside = AsideRefPrefix + l.y.Remote + "/" + initiativeNames + r.Run + "/" + string(r.There)
+	r.Aside = record.AsideRefPrefix + l.y.Remote + "/" + record.InitiativeNames + r.Run + "/" + string(r.There)
 	have, err := l.s.repo.ReadRef(ctx, r.Aside)
 	if err != nil || have != "" {
 		return err
@@ -249,7 +243,7 @@ func (l *initiativeLanding) remember(r *SyncedRun, there, seen git.OID) {
 
 // push pushes what the remote lacks. again says that the remote has moved meanwhile.
 func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
-	var refs []refPush
+	var refs []transport.RefPush
 	runs := make(map[string]*SyncedRun)
 	for _, r := range l.y.Runs {
 		if r.Tip == "" || r.Tip == r.from || r.State == SyncRefused {
@@ -259,13 +253,13 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		p := refPush{Name: InitiativeRefPrefix + r.Run, New: r.Tip, Old: r.from, Ops: len(ops)}
+		p := transport.RefPush{Name: record.InitiativeRefPrefix + r.Run, New: r.Tip, Old: r.from, Ops: len(ops)}
 		refs, runs[p.Name] = append(refs, p), r
 	}
 	if len(refs) == 0 {
 		return false, nil
 	}
-	said, err := pushRefs(ctx, l.s.repo, l.y.Remote, refs)
+	said, err := transport.Push(ctx, l.s.repo, l.y.Remote, refs)
 	if err != nil {
 		return false, err
 	}
@@ -277,17 +271,17 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 	for _, p := range refs {
 		a, r := said[p.Name], runs[p.Name]
 		switch a.State {
-		case pushedOK:
+		case transport.PushOK:
 			l.y.Pushed = true
 			r.Went, r.There, r.from = r.Went+p.Ops, p.New, p.New
 			r.resettle(SyncWent)
 			seen = append(seen, git.RefUpdate{Name: l.seenRef(r.Run), New: p.New, Old: known[r.Run]})
-		case pushedStale:
+		case transport.PushStale:
 			again = true
-		case pushedRefused:
-			r.State, r.Code = SyncRefused, CodeRemoteRefused
+		case transport.PushRefused:
+			r.State, r.Code = SyncRefused, transport.CodeRemoteRefused
 			r.Why = l.y.Remote + " does not take " + p.Name + ": " + a.Why
-			r.Hint = "ask the administrator of the server to allow pushes to " + InitiativeRefPrefix +
+			r.Hint = "ask the administrator of the server to allow pushes to " + record.InitiativeRefPrefix +
 				"* there; the changes stay here"
 		}
 	}
@@ -300,12 +294,12 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 // Errors: not_found, record_unproven, run_foreign, and those of judge.
 func (s *Store) TakeTheirs(ctx context.Context, name, remote, project string,
 	judge func(ctx context.Context, name string, from, to git.OID) error) (to git.OID, lost string, err error) {
-	ref := InitiativeRefPrefix + name
+	ref := record.InitiativeRefPrefix + name
 	here, err := s.repo.ReadRef(ctx, ref)
 	if err != nil {
 		return "", "", err
 	}
-	if to, err = s.repo.ReadRef(ctx, TrackingInitiatives(remote)+name); err != nil {
+	if to, err = s.repo.ReadRef(ctx, transport.TrackingInitiatives(remote)+name); err != nil {
 		return "", "", err
 	}
 	if to == "" {
@@ -329,7 +323,7 @@ func (s *Store) TakeTheirs(ctx context.Context, name, remote, project string,
 		return to, "", nil
 	}
 	if here != "" && base != here {
-		lost = LostRefPrefix + initiativeNames + name + "/" + string(here)
+		lost = record.LostRefPrefix + record.InitiativeNames + name + "/" + string(here)
 		if have, err := s.repo.ReadRef(ctx, lost); err != nil {
 			return "", "", err
 		} else if have == "" {
@@ -358,7 +352,7 @@ type InitiativeTip struct {
 func (s *Store) InitiativeTips(ctx context.Context) ([]InitiativeTip, error) {
 	out, err := s.repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate",
 		"--format=%(objectname) %(objecttype) %(refname)",
-		InitiativeRefPrefix, remoteRefs+"*/agentxchain/"+initiativeNames+"*")
+		record.InitiativeRefPrefix, transport.TrackingRefs+"*/agentxchain/"+record.InitiativeNames+"*")
 	if err != nil {
 		return nil, err
 	}
@@ -369,12 +363,12 @@ func (s *Store) InitiativeTips(ctx context.Context) ([]InitiativeTip, error) {
 			continue
 		}
 		t := InitiativeTip{Op: git.OID(f[0])}
-		if name, ok := strings.CutPrefix(f[2], InitiativeRefPrefix); ok {
+		if name, ok := strings.CutPrefix(f[2], record.InitiativeRefPrefix); ok {
 			t.Name = name
 			here = append(here, t)
 			continue
 		}
-		t.Remote, t.Name, _ = strings.Cut(strings.TrimPrefix(f[2], remoteRefs), "/agentxchain/"+initiativeNames)
+		t.Remote, t.Name, _ = strings.Cut(strings.TrimPrefix(f[2], transport.TrackingRefs), "/agentxchain/"+record.InitiativeNames)
 		if git.BadRunID(t.Name) == "" {
 			there = append(there, t)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -113,10 +114,10 @@ func (l *landing) look(ctx context.Context) (err error) {
 	if l.here, err = l.s.tips(ctx, git.RunRefPrefix); err != nil {
 		return err
 	}
-	if l.there, err = l.s.tips(ctx, TrackingPrefix(l.y.Remote)); err != nil {
+	if l.there, err = l.s.tips(ctx, transport.TrackingPrefix(l.y.Remote)); err != nil {
 		return err
 	}
-	l.seen, err = l.s.tips(ctx, SeenRefPrefix+l.y.Remote+"/")
+	l.seen, err = l.s.tips(ctx, record.SeenRefPrefix+l.y.Remote+"/")
 	return err
 }
 
@@ -161,14 +162,14 @@ func (l *landing) regain(ctx context.Context) error {
 // of them yet.
 func (l *landing) withdrawConflicts(ctx context.Context) error {
 	s := l.s
-	lacking, err := s.lackingRefs(ctx, ConflictRefPrefix, trackingConflicts(l.y.Remote))
+	lacking, err := s.lackingRefs(ctx, record.ConflictRefPrefix, transport.TrackingConflicts(l.y.Remote))
 	if err != nil {
 		return err
 	}
 	var which bytes.Buffer
 	var left []git.RefUpdate
 	for _, p := range lacking {
-		run, op, _ := strings.Cut(strings.TrimPrefix(p.Name, ConflictRefPrefix), "/")
+		run, op, _ := strings.Cut(strings.TrimPrefix(p.Name, record.ConflictRefPrefix), "/")
 		if tip := l.here[run]; tip != "" && p.Old == "" && git.OID(op).Valid(s.repo.ObjectFormat) {
 			which.WriteString(string(p.New) + "\n^" + string(tip) + "\n")
 			left = append(left, git.RefUpdate{Name: p.Name, Old: p.New})
@@ -186,7 +187,7 @@ func (l *landing) withdrawConflicts(ctx context.Context) error {
 		lost[op] = true
 	}
 	for _, u := range left {
-		run, op, _ := strings.Cut(strings.TrimPrefix(u.Name, ConflictRefPrefix), "/")
+		run, op, _ := strings.Cut(strings.TrimPrefix(u.Name, record.ConflictRefPrefix), "/")
 		if lost[op] {
 			continue
 		}
@@ -227,9 +228,9 @@ func (l *landing) land(ctx context.Context, name, current string) error {
 	here, there, seen := l.here[name], l.there[name], l.seen[name]
 	r.Tip, r.There, r.from = here, there, there
 	if seen != "" && slices.Contains(l.opt.Forget, name) {
-		l.moves = append(l.moves, git.RefUpdate{Name: SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
+		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
 		if here == "" {
-			l.moves = append(l.moves, git.RefUpdate{Name: LostRefPrefix + name + "/" + string(seen), New: seen})
+			l.moves = append(l.moves, git.RefUpdate{Name: record.LostRefPrefix + name + "/" + string(seen), New: seen})
 		}
 		seen = ""
 	}
@@ -292,7 +293,7 @@ func (l *landing) aside(ctx context.Context, r *SyncedRun, tip git.OID) error {
 	if tip == "" {
 		return nil
 	}
-	r.Aside = AsideRefPrefix + l.y.Remote + "/" + r.Run + "/" + string(tip)
+	r.Aside = record.AsideRefPrefix + l.y.Remote + "/" + r.Run + "/" + string(tip)
 	have, err := l.s.repo.ReadRef(ctx, r.Aside)
 	if err != nil || have != "" {
 		return err
@@ -343,8 +344,8 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 // remember notes a believed tip of the remote.
 func (l *landing) remember(r *SyncedRun, there, seen git.OID) error {
 	if there != "" && there != seen {
-		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool { return u.Name == SeenRefPrefix+l.y.Remote+"/"+r.Run })
-		l.moves = append(l.moves, git.RefUpdate{Name: SeenRefPrefix + l.y.Remote + "/" + r.Run, New: there, Old: l.seen[r.Run]})
+		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool { return u.Name == record.SeenRefPrefix+l.y.Remote+"/"+r.Run })
+		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + r.Run, New: there, Old: l.seen[r.Run]})
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -27,7 +29,7 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 	if err != nil {
 		return false, err
 	}
-	var refs []refPush
+	var refs []transport.RefPush
 	runs := make(map[string]*SyncedRun)
 	had := &remoteCommits{s: s, remote: y.Remote, branch: opt.Branch, known: make(map[string]bool)}
 	for _, r := range ahead {
@@ -40,12 +42,12 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		if len(ops) == 0 {
 			continue
 		}
-		p := refPush{Name: git.RunRefPrefix + r.Run, New: ops[len(ops)-1].Op, Old: r.from, Ops: len(ops)}
+		p := transport.RefPush{Name: git.RunRefPrefix + r.Run, New: ops[len(ops)-1].Op, Old: r.from, Ops: len(ops)}
 		refs, runs[p.Name] = append(refs, p), r
 	}
 	for prefix, tracking := range map[string]string{
-		ConflictRefPrefix: trackingConflicts(y.Remote),
-		WitnessRefPrefix:  trackingWitnesses(y.Remote),
+		record.ConflictRefPrefix: transport.TrackingConflicts(y.Remote),
+		record.WitnessRefPrefix:  transport.TrackingWitnesses(y.Remote),
 	} {
 		more, err := s.lackingRefs(ctx, prefix, tracking)
 		if err != nil {
@@ -57,35 +59,35 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 	if len(refs) == 0 && len(extra) == 0 {
 		return false, nil
 	}
-	said, err := pushRefs(ctx, s.repo, y.Remote, refs, extra...)
+	said, err := transport.Push(ctx, s.repo, y.Remote, refs, extra...)
 	if err != nil {
 		return false, err
 	}
-	known, err := s.tips(ctx, SeenRefPrefix+y.Remote+"/")
+	known, err := s.tips(ctx, record.SeenRefPrefix+y.Remote+"/")
 	if err != nil {
 		return false, err
 	}
 	var seen []git.RefUpdate
 	for _, p := range refs {
 		a, r := said[p.Name], runs[p.Name]
-		if a.State == pushedStale {
+		if a.State == transport.PushStale {
 			again = true
 		}
-		if a.State == pushedOK {
+		if a.State == transport.PushOK {
 			y.Pushed = true
 		}
 		if r == nil {
 			continue
 		}
 		switch a.State {
-		case pushedOK:
+		case transport.PushOK:
 			r.Went, r.There, r.from = r.Went+p.Ops, p.New, p.New
 			if r.State != SyncWaits { // what is left waits for a commit
 				r.resettle(SyncWent)
 			}
-			seen = append(seen, git.RefUpdate{Name: SeenRefPrefix + y.Remote + "/" + r.Run, New: p.New, Old: known[r.Run]})
-		case pushedRefused:
-			r.State, r.Code = SyncRefused, CodeRemoteRefused
+			seen = append(seen, git.RefUpdate{Name: record.SeenRefPrefix + y.Remote + "/" + r.Run, New: p.New, Old: known[r.Run]})
+		case transport.PushRefused:
+			r.State, r.Code = SyncRefused, transport.CodeRemoteRefused
 			r.Why = y.Remote + " does not take " + p.Name + ": " + a.Why
 			r.Hint = "ask the administrator of the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the operations stay here"
 		}
@@ -127,7 +129,7 @@ func (s *Store) branch(ctx context.Context) string {
 
 // trackingBranch is where a branch of a remote is remembered.
 func trackingBranch(remote, branch string) string {
-	return remoteRefs + remote + "/" + strings.TrimPrefix(branch, "refs/heads/")
+	return transport.TrackingRefs + remote + "/" + strings.TrimPrefix(branch, "refs/heads/")
 }
 
 // FollowBranch takes over the commits that the remote's branch of the same name has in
@@ -149,7 +151,7 @@ func (s *Store) FollowBranch(ctx context.Context, remote string) error {
 }
 
 // lackingRefs are the refs below a prefix that the remote lacks.
-func (s *Store) lackingRefs(ctx context.Context, prefix, tracking string) ([]refPush, error) {
+func (s *Store) lackingRefs(ctx context.Context, prefix, tracking string) ([]transport.RefPush, error) {
 	here, err := s.tips(ctx, prefix)
 	if err != nil {
 		return nil, err
@@ -158,13 +160,13 @@ func (s *Store) lackingRefs(ctx context.Context, prefix, tracking string) ([]ref
 	if err != nil {
 		return nil, err
 	}
-	var out []refPush
+	var out []transport.RefPush
 	for name, oid := range here {
 		if there[name] != oid {
-			out = append(out, refPush{Name: prefix + name, New: oid, Old: there[name]})
+			out = append(out, transport.RefPush{Name: prefix + name, New: oid, Old: there[name]})
 		}
 	}
-	slices.SortFunc(out, func(a, b refPush) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b transport.RefPush) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -266,7 +268,7 @@ func (c *remoteCommits) has(ctx context.Context, commit git.OID) (bool, error) {
 		}
 	}
 	if c.branches == nil {
-		tips, err := s.tips(ctx, remoteRefs+c.remote+"/")
+		tips, err := s.tips(ctx, transport.TrackingRefs+c.remote+"/")
 		if err != nil {
 			return false, err
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
 // askLimit bounds asking a remote while an operation is decided.
@@ -33,8 +34,8 @@ type Upstream struct {
 //
 // Errors: remote_failed.
 func (s *Store) Upstreams(ctx context.Context, branch string, base, head git.OID) (list []Upstream, made map[git.OID]bool, err error) {
-	remote, err := PickRemote(ctx, s.repo, "")
-	if git.CodeOf(err) == CodeNoRemote {
+	remote, err := transport.PickRemote(ctx, s.repo, "")
+	if git.CodeOf(err) == transport.CodeNoRemote {
 		return nil, nil, nil
 	}
 	if err != nil {
@@ -46,12 +47,12 @@ func (s *Store) Upstreams(ctx context.Context, branch string, base, head git.OID
 	}
 	ask, stop := context.WithTimeoutCause(ctx, askLimit, errors.New("it took too long"))
 	defer stop()
-	there, err := remoteHeads(ask, s.repo, remote, names...)
+	there, err := transport.Heads(ask, s.repo, remote, names...)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, err
 		}
-		return nil, nil, git.Errorf(CodeRemoteFailed, nil, "%s could not be asked for its branches: %s", remote, complaintOf(err)).
+		return nil, nil, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked for its branches: %s", remote, transport.Complaint(err)).
 			WithHint("git ls-remote %s shows more", remote)
 	}
 	for _, name := range names {
@@ -60,7 +61,7 @@ func (s *Store) Upstreams(ctx context.Context, branch string, base, head git.OID
 			continue
 		}
 		if !s.repo.HasCommit(ctx, tip) { // it has gone on since the pull
-			if err := fetchSome(ask, s.repo, remote, "--refmap=", name); err != nil || !s.repo.HasCommit(ctx, tip) {
+			if err := transport.Fetch(ask, s.repo, remote, "--refmap=", name); err != nil || !s.repo.HasCommit(ctx, tip) {
 				continue
 			}
 		}
@@ -79,10 +80,10 @@ func (s *Store) Upstreams(ctx context.Context, branch string, base, head git.OID
 // followed names the refs of the remote that seem to have brought something, and lists the
 // commits that were made here if it needed to know them.
 func (s *Store) followed(ctx context.Context, remote, branch string, base, head git.OID) (seem []string, made map[git.OID]bool, err error) {
-	tracking := remoteRefs + remote + "/"
+	tracking := transport.TrackingRefs + remote + "/"
 	var names []string
-	if branch != "" && gitSetting(ctx, s.repo, "branch."+branch+".remote") == remote {
-		if up, ok := strings.CutPrefix(gitSetting(ctx, s.repo, "branch."+branch+".merge"), "refs/heads/"); ok {
+	if branch != "" && s.repo.Setting(ctx, "branch."+branch+".remote") == remote {
+		if up, ok := strings.CutPrefix(s.repo.Setting(ctx, "branch."+branch+".merge"), "refs/heads/"); ok {
 			names = append(names, up)
 		}
 	}

@@ -12,16 +12,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// WitnessRefPrefix is where statements of witnesses are kept: below it <run>/<key>, a chain
-// of commits that each hold one.
-const WitnessRefPrefix = git.RefSpace + "witnesses/"
 
 const witnessFile = "statement.dsse.json"
 
@@ -121,11 +118,11 @@ func (s *Store) takeWitnesses(ctx context.Context, remote string, list archive.L
 	if err != nil {
 		return err
 	}
-	there, err := s.tips(ctx, trackingWitnesses(remote))
+	there, err := s.tips(ctx, transport.TrackingWitnesses(remote))
 	if err != nil {
 		return err
 	}
-	here, err := s.tips(ctx, WitnessRefPrefix)
+	here, err := s.tips(ctx, record.WitnessRefPrefix)
 	if err != nil {
 		return err
 	}
@@ -150,7 +147,7 @@ func (s *Store) takeWitnesses(ctx context.Context, remote string, list archive.L
 				}
 			}
 		}
-		moves = append(moves, git.RefUpdate{Name: WitnessRefPrefix + name, New: oid, Old: was})
+		moves = append(moves, git.RefUpdate{Name: record.WitnessRefPrefix + name, New: oid, Old: was})
 	}
 	slices.SortFunc(moves, byName)
 	return s.repo.UpdateRefs(ctx, moves, "agentxchain: witnesses of "+text.OneLine(remote))

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -28,7 +29,7 @@ type spoken struct {
 
 // spokenOf finds what witnesses said, by run; of every run when run is "".
 func (s *Store) spokenOf(ctx context.Context, run string) (map[string]*spoken, error) {
-	prefix := WitnessRefPrefix
+	prefix := record.WitnessRefPrefix
 	if run != "" {
 		prefix += run + "/"
 	}
@@ -103,12 +104,12 @@ func (s *Store) statements(ctx context.Context, of *spoken) ([][]byte, error) {
 // archiveWitnesses moves what witnesses said of archived runs beside the list, from here and, when remote
 // is not "", from what was fetched of it. It returns the refs that the remote needs no more, once it has
 // the list.
-func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote string) (retire []refPush, err error) {
+func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote string) (retire []transport.RefPush, err error) {
 	over, err := s.archivedOnly(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	here, err := s.tips(ctx, WitnessRefPrefix)
+	here, err := s.tips(ctx, record.WitnessRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -117,18 +118,18 @@ func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote 
 	for name, tip := range here {
 		if run, _, _ := strings.Cut(name, "/"); over(run) {
 			tips[run] = append(tips[run], tip)
-			gone = append(gone, git.RefUpdate{Name: WitnessRefPrefix + name, Old: tip})
+			gone = append(gone, git.RefUpdate{Name: record.WitnessRefPrefix + name, Old: tip})
 		}
 	}
 	if remote != "" {
-		there, err := s.tips(ctx, trackingWitnesses(remote))
+		there, err := s.tips(ctx, transport.TrackingWitnesses(remote))
 		if err != nil {
 			return nil, err
 		}
 		for name, tip := range there {
 			if run, _, _ := strings.Cut(name, "/"); over(run) {
 				tips[run] = append(tips[run], tip)
-				retire = append(retire, refPush{Name: WitnessRefPrefix + name, Old: tip})
+				retire = append(retire, transport.RefPush{Name: record.WitnessRefPrefix + name, Old: tip})
 			}
 		}
 	}
@@ -155,7 +156,7 @@ func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote 
 		return nil, err
 	}
 	slices.SortFunc(gone, byName)
-	slices.SortFunc(retire, func(a, b refPush) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(retire, func(a, b transport.RefPush) int { return strings.Compare(a.Name, b.Name) })
 	return retire, s.repo.UpdateRefs(ctx, gone, "agentxchain: archive")
 }
 
@@ -258,5 +259,5 @@ func (s *Store) bringWitnesses(ctx context.Context, run string) error {
 // witnessRef is where the statements of a key about a run are kept.
 func witnessRef(run string, env *attest.Envelope) string {
 	sum := sha256.Sum256([]byte(env.Signer()))
-	return WitnessRefPrefix + run + "/" + hex.EncodeToString(sum[:8])
+	return record.WitnessRefPrefix + run + "/" + hex.EncodeToString(sum[:8])
 }

@@ -14,10 +14,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// InitiativeRefPrefix is where the refs of super runs live; it ends in a slash.
-// They are no runs: what reads runs does not meet them.
-const InitiativeRefPrefix = "refs/agentxchain/initiatives/"
-
 // Initiative is what a change has made of a super run.
 type Initiative struct {
 	Run     string            // the super run
@@ -36,7 +32,7 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	if _, err := git.RunRef(in.Run); err != nil {
 		return git.RefUpdate{}, err
 	}
-	up := git.RefUpdate{Name: InitiativeRefPrefix + in.Run}
+	up := git.RefUpdate{Name: record.InitiativeRefPrefix + in.Run}
 	tip, err := r.ReadRef(ctx, up.Name)
 	if err != nil {
 		return up, err

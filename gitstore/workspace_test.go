@@ -38,7 +38,7 @@ func TestRecordInitiative(t *testing.T) {
 		if err != nil || second.New == first.New {
 			t.Fatalf("%s, %v", second.New, err)
 		}
-		if got := r.Git("rev-parse", InitiativeRefPrefix+"srun_1~1"); got != string(first.New) {
+		if got := r.Git("rev-parse", record.InitiativeRefPrefix+"srun_1~1"); got != string(first.New) {
 			t.Errorf("the first record is not the parent: %s", got)
 		}
 		data, err := initiativeFile(ctx, repo, "srun_1", history)
@@ -57,7 +57,7 @@ func TestRecordInitiative(t *testing.T) {
 		if err != nil || up.Old != second.New || up.New == second.New {
 			t.Fatalf("%+v, %v", up, err)
 		}
-		if got := r.Git("rev-parse", InitiativeRefPrefix+"srun_1"); got != string(second.New) {
+		if got := r.Git("rev-parse", record.InitiativeRefPrefix+"srun_1"); got != string(second.New) {
 			t.Errorf("the ref has moved to %s", got)
 		}
 		r.Fsck()
@@ -87,7 +87,7 @@ func initiativeFile(ctx context.Context, r *git.Repository, run, name string) ([
 	if _, err := git.RunRef(run); err != nil {
 		return nil, err
 	}
-	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+run)
+	tip, err := r.ReadRef(ctx, record.InitiativeRefPrefix+run)
 	if err != nil || tip == "" {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -41,7 +42,7 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	if err := r.personOnly("claim a turn", "git agentxchain claim"); err != nil {
 		return out, out.settle(err)
 	}
-	if _, err := gitstore.PickRemote(ctx, r.Store.Repository(), ""); err != nil {
+	if _, err := transport.PickRemote(ctx, r.Store.Repository(), ""); err != nil {
 		return out, out.settle(err)
 	}
 	if err := r.Store.MakeCloneID(); err != nil {

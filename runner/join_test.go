@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -199,7 +200,7 @@ func TestBranchThatTheServerDoesNotTake(t *testing.T) {
 	a.p.must(os.MkdirAll(hooks, 0o777))
 	a.p.must(os.WriteFile(filepath.Join(hooks, "update"), []byte("#!/bin/sh\nexit 1\n"), 0o777))
 	_, err := a.p.r.Sync(a.p.ctx, runner.SyncOptions{Branch: true})
-	wantCode(t, err, gitstore.CodeRemoteRefused)
+	wantCode(t, err, transport.CodeRemoteRefused)
 }
 
 // A work tree that is in no run is pointed at the newest one, not at the first by name.

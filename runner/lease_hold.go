@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -150,10 +151,10 @@ func (h *leaseHold) moved(refs []git.RefUpdate) {
 // it had been looked at: the turn has changed hands meanwhile.
 func (c *change) leaseLost(ctx context.Context, err error) error {
 	var moved *git.RefMovedError
-	if !errors.As(err, &moved) || !strings.HasPrefix(moved.Name, gitstore.LeaseRefPrefix) {
+	if !errors.As(err, &moved) || !strings.HasPrefix(moved.Name, record.LeaseRefPrefix) {
 		return err
 	}
-	runID, turn, _ := strings.Cut(strings.TrimPrefix(moved.Name, gitstore.LeaseRefPrefix), "/")
+	runID, turn, _ := strings.Cut(strings.TrimPrefix(moved.Name, record.LeaseRefPrefix), "/")
 	seen, lerr := c.r.lookLease(ctx, runID, turn)
 	if lerr != nil {
 		return errors.Join(err, lerr)

@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -269,7 +270,7 @@ func (f *strictField) act(machine, n int, kind, fault string) {
 	}
 	switch a.Code {
 	case "", wire.CodeInvalidState, record.CodeStateTampered, gitstore.CodeUnproven, git.CodeWorkBehind,
-		git.CodeGitFailed, gitstore.CodeRemoteBack, gitstore.CodeRemoteForked, gitstore.CodeNoRun:
+		git.CodeGitFailed, transport.CodeRemoteBack, transport.CodeRemoteForked, gitstore.CodeNoRun:
 		if fault == "" {
 			f.t.Errorf("%s %s: %s%s", a.Who, kind, out, detail)
 		}
@@ -278,7 +279,7 @@ func (f *strictField) act(machine, n int, kind, fault string) {
 	defer f.mu.Unlock()
 	f.count[kind+" "+a.Code]++
 	o := porcupine.Operation{ClientId: machine, Input: a, Call: begin, Return: end}
-	if a.Code == "" || a.Code == gitstore.CodeRemoteFailed {
+	if a.Code == "" || a.Code == transport.CodeRemoteFailed {
 		f.open = append(f.open, o)
 		return
 	}
@@ -426,7 +427,7 @@ func TestStrictAnswerThatGotLost(t *testing.T) {
 	config := exec.Command("git", "config", "agentxchain.sync", "strict")
 	config.Dir = a.p.dir
 	a.p.must(config.Run())
-	for hook, code := range map[string]string{"pre-receive": gitstore.CodeRemoteFailed, "reference-transaction": ""} {
+	for hook, code := range map[string]string{"pre-receive": transport.CodeRemoteFailed, "reference-transaction": ""} {
 		before := a.p.op()
 		a.p.must(os.MkdirAll(filepath.Join(server, "hooks"), 0o777))
 		text := hookDies

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -131,7 +132,7 @@ func (r *Runner) Follow(ctx context.Context) error {
 	if err := r.upToDate(ctx, true); err != nil {
 		return err
 	}
-	remote, err := gitstore.PickRemote(ctx, r.Store.Repository(), "")
+	remote, err := transport.PickRemote(ctx, r.Store.Repository(), "")
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (r *Runner) publish(ctx context.Context, m gitstore.Move) error {
 	if !decides {
 		return repo.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
 	}
-	remote, err := gitstore.PickRemote(ctx, repo, "")
+	remote, err := transport.PickRemote(ctx, repo, "")
 	if err != nil {
 		return err
 	}
@@ -278,12 +279,12 @@ func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, e
 
 // TrackRuns has a plain git fetch of every remote bring the records of runs.
 func TrackRuns(ctx context.Context, repo *Repository) error {
-	all, err := gitstore.Remotes(ctx, repo)
+	all, err := transport.Remotes(ctx, repo)
 	if err != nil {
 		return err
 	}
 	for _, remote := range all {
-		if _, err := gitstore.TrackRuns(ctx, repo, remote); err != nil {
+		if _, _, err := transport.TrackRuns(ctx, repo, remote); err != nil {
 			return err
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -82,7 +82,7 @@ func (j *journey) archived(dir string) (map[string]*ojson.Object, string) {
 // have its ref where a work tree is in it.
 func (j *journey) records(dir string) string {
 	in, list := j.archived(dir)
-	refs := j.git(dir, "for-each-ref", "--format=%(objectname) %(refname)", git.RunRefPrefix, gitstore.ConflictRefPrefix)
+	refs := j.git(dir, "for-each-ref", "--format=%(objectname) %(refname)", git.RunRefPrefix, record.ConflictRefPrefix)
 	var out []string
 	for line := range strings.Lines(refs) {
 		line = strings.TrimSpace(line)

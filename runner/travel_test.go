@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -299,7 +300,7 @@ func (j *journey) answer(m *traveller, what string, err error) bool {
 	switch code {
 	case "", wire.CodeInvalidState, wire.CodeImmutableField, git.CodeWorkBehind, git.CodeGitFailed,
 		record.CodeStateTampered, record.CodeLedgerTampered, gitstore.CodeUnproven, gitstore.CodeForeignRun,
-		gitstore.CodeRemoteBack, gitstore.CodeRemoteForked, gitstore.CodeBranchApart:
+		transport.CodeRemoteBack, transport.CodeRemoteForked, transport.CodeBranchApart:
 		j.fail("%s: %s: %v", m.name, what, err)
 	}
 	j.log(m, "%s: %s", what, code)
@@ -502,7 +503,7 @@ func (j *journey) synced(m *traveller, what, wrong string, opt runner.SyncOption
 	if y != nil {
 		for _, x := range y.Runs {
 			switch {
-			case x.Code == "", x.Code == gitstore.CodeRemoteRefused && wrong != "":
+			case x.Code == "", x.Code == transport.CodeRemoteRefused && wrong != "":
 			case x.Code == "base_missing" && !opt.WithoutCommits:
 				j.did[what+": waits for a commit"]++
 				j.log(m, "    waits: %s", x.Why)
@@ -661,7 +662,7 @@ func (j *journey) kill(m *traveller) {
 	j.did["process "+what+" "+end]++
 	j.log(m, "%s, dying at %s: %v %s", what, fault, err, strings.TrimSpace(string(out)))
 	for _, bad := range []string{record.CodeStateTampered, gitstore.CodeUnproven, git.CodeWorkBehind,
-		gitstore.CodeRemoteBack, gitstore.CodeRemoteForked} {
+		transport.CodeRemoteBack, transport.CodeRemoteForked} {
 		if strings.HasPrefix(string(out), bad) {
 			j.fail("%s: %s", m.name, out)
 		}
@@ -791,7 +792,7 @@ func (j *journey) kept() {
 		}
 	}
 	origin := make(map[string]string)
-	if all := j.git(dir, "log", format, "--glob="+gitstore.ConflictRefPrefix); all != "" {
+	if all := j.git(dir, "log", format, "--glob="+record.ConflictRefPrefix); all != "" {
 		for line := range strings.Lines(all) {
 			f := strings.Split(strings.TrimSuffix(line, "\n"), "\x1f")
 			origin[f[0]] = f[1]

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -30,17 +30,17 @@ const Setting = "agentxchain.foreign"
 // Without a name it is the one that runs travel over; "" where the repository has none.
 // Errors: no_remote for a name that there is not, remote_failed.
 func Fetch(ctx context.Context, repo *git.Repository, source, remote string) (string, error) {
-	if all, err := gitstore.Remotes(ctx, repo); err != nil || remote == "" && len(all) == 0 {
+	if all, err := transport.Remotes(ctx, repo); err != nil || remote == "" && len(all) == 0 {
 		return "", err
 	}
-	remote, err := gitstore.PickRemote(ctx, repo, remote)
+	remote, err := transport.PickRemote(ctx, repo, remote)
 	if err != nil {
 		return "", err
 	}
 	if source == GitAI {
-		return remote, gitstore.FetchRefs(ctx, repo, remote, gitAIRef+":"+gitAIRef)
+		return remote, transport.FetchRefs(ctx, repo, remote, gitAIRef+":"+gitAIRef)
 	}
-	return remote, gitstore.FetchRefs(ctx, repo, remote,
+	return remote, transport.FetchRefs(ctx, repo, remote,
 		"+refs/heads/"+entireBranch+":refs/remotes/"+remote+"/"+entireBranch, entireRefs+"*:"+entireRefs+"*")
 }
 

@@ -1,12 +1,13 @@
 // The remote that runs travel over: its settings here, fetching from it into tracking
 // names, pushing to it with the value it is expected to have.
 
-package gitstore
+package transport
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -30,10 +32,11 @@ const (
 )
 
 const (
-	remoteRefs = "refs/remotes/"
+	// TrackingRefs is where git sees the refs of remotes: below it <remote>/.
+	TrackingRefs = "refs/remotes/"
 
-	// transferLimit bounds one fetch or push.
-	transferLimit = 10 * time.Minute
+	// TransferLimit bounds one fetch or push.
+	TransferLimit = 10 * time.Minute
 
 	// pushBatch is how many refs one push names, some 250 bytes each: an argument list has
 	// an end. It is at 32 KB on Windows.
@@ -42,20 +45,24 @@ const (
 )
 
 // TrackingPrefix is where the runs of a remote are seen, ending in a slash.
-func TrackingPrefix(remote string) string { return remoteRefs + remote + "/agentxchain/runs/" }
+func TrackingPrefix(remote string) string { return TrackingRefs + remote + "/agentxchain/runs/" }
 
-// trackingSpace is where all is seen that a remote has of ours, ending in a slash.
-func trackingSpace(remote string) string { return remoteRefs + remote + "/agentxchain/" }
+// TrackingSpace is where all is seen that a remote has of ours, ending in a slash.
+func TrackingSpace(remote string) string { return TrackingRefs + remote + "/agentxchain/" }
 
-// trackingConflicts is the same for conflicts.
-func trackingConflicts(remote string) string { return remoteRefs + remote + "/agentxchain/conflicts/" }
+// TrackingConflicts is the same for conflicts.
+func TrackingConflicts(remote string) string {
+	return TrackingRefs + remote + "/agentxchain/conflicts/"
+}
 
-// trackingWitnesses is the same for what witnesses said.
-func trackingWitnesses(remote string) string { return remoteRefs + remote + "/agentxchain/witnesses/" }
+// TrackingWitnesses is the same for what witnesses said.
+func TrackingWitnesses(remote string) string {
+	return TrackingRefs + remote + "/agentxchain/witnesses/"
+}
 
-// trackingArchive is the same for the lists of archived runs.
-func trackingArchive(remote string) string {
-	return remoteRefs + remote + "/agentxchain/archive-list/"
+// TrackingArchive is the same for the lists of archived runs.
+func TrackingArchive(remote string) string {
+	return TrackingRefs + remote + "/agentxchain/archive-list/"
 }
 
 // RunRefspecs are the lines of remote.<name>.fetch that bring records into tracking names.
@@ -63,10 +70,10 @@ func trackingArchive(remote string) string {
 func RunRefspecs(remote string) []string {
 	return []string{
 		"+" + git.RunRefPrefix + "*:" + TrackingPrefix(remote) + "*",
-		"+" + ConflictRefPrefix + "*:" + trackingConflicts(remote) + "*",
-		"+" + archive.ListPrefix + "*:" + trackingArchive(remote) + "*",
-		"+" + WitnessRefPrefix + "*:" + trackingWitnesses(remote) + "*",
-		"+" + InitiativeRefPrefix + "*:" + TrackingInitiatives(remote) + "*",
+		"+" + record.ConflictRefPrefix + "*:" + TrackingConflicts(remote) + "*",
+		"+" + archive.ListPrefix + "*:" + TrackingArchive(remote) + "*",
+		"+" + record.WitnessRefPrefix + "*:" + TrackingWitnesses(remote) + "*",
+		"+" + record.InitiativeRefPrefix + "*:" + TrackingInitiatives(remote) + "*",
 	}
 }
 
@@ -84,7 +91,7 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 		return "", err
 	}
 	if name == "" {
-		name = gitSetting(ctx, r, "agentxchain.remote")
+		name = r.Setting(ctx, "agentxchain.remote")
 	}
 	if name != "" {
 		if !slices.Contains(all, name) {
@@ -94,7 +101,7 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 		return name, nil
 	}
 	if branch, err := r.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
-		up := gitSetting(ctx, r, "branch."+strings.TrimSpace(string(branch))+".remote")
+		up := r.Setting(ctx, "branch."+strings.TrimSpace(string(branch))+".remote")
 		if slices.Contains(all, up) {
 			return up, nil
 		}
@@ -112,25 +119,10 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 		WithHint("git agentxchain sync %s, or git config agentxchain.remote %s", all[0], all[0])
 }
 
-// gitSetting is a value of git's configuration, "" when there is none.
-func gitSetting(ctx context.Context, r *git.Repository, key string) string {
-	list, err := r.Config(ctx)
-	if err != nil {
-		return ""
-	}
-	value, _ := list.Last(key)
-	return strings.TrimSpace(value)
-}
-
 // TrackRuns adds the refspecs of runs to a remote, so that a plain git fetch brings
-// records, and reports whether it had to.
-func TrackRuns(ctx context.Context, r *git.Repository, remote string) (bool, error) {
-	added, _, err := trackRuns(ctx, r, remote)
-	return added, err
-}
-
-// trackRuns is TrackRuns that also returns the refspecs of the remote that are not of runs.
-func trackRuns(ctx context.Context, r *git.Repository, remote string) (added bool, others []string, err error) {
+// records, and reports whether it had to. others are the remote's refspecs that are not
+// of runs.
+func TrackRuns(ctx context.Context, r *git.Repository, remote string) (added bool, others []string, err error) {
 	key := "remote." + remote + ".fetch"
 	out, err := r.Git.Run(ctx, nil, "config", "--get-all", key)
 	if err != nil && git.ExitCode(err) != 1 {
@@ -150,18 +142,18 @@ func trackRuns(ctx context.Context, r *git.Repository, remote string) (added boo
 	return added, others, nil
 }
 
-// fetchRuns fetches records, then what the other refspecs of the remote name: the commits that
+// FetchRuns fetches records, then what the other refspecs of the remote name: the commits that
 // records name were pushed before them, and the many records are not asked for again.
 // Everything goes into tracking names, and git checks every object. Names of records that
 // are gone there go here as well.
-func fetchRuns(ctx context.Context, r *git.Repository, remote string, others []string) error {
-	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []string) error {
+	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	defer r.ForgetRefs()
 	if fetchListed(ctx, r, remote, others) {
 		return nil
 	}
-	fetch := fetchArgs()
+	fetch := FetchArgs()
 	records := append(append(slices.Clone(fetch), "--prune", "--", remote), RunRefspecs(remote)...)
 	var err error
 	for range 4 {
@@ -172,31 +164,31 @@ func fetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 			return nil
 		}
 		// A git of the person's fetches at the same time.
-		if !strings.Contains(git.ComplaintOf(err), "cannot lock ref") || jitter(ctx, 3) != nil {
+		if !strings.Contains(git.ComplaintOf(err), "cannot lock ref") || Backoff(ctx, 3) != nil {
 			break
 		}
 	}
 	return unreachable(ctx, remote, err)
 }
 
-// fetchArgs are those of a fetch that moves only what it names and checks every object.
-func fetchArgs() []string {
+// FetchArgs are those of a fetch that moves only what it names and checks every object.
+func FetchArgs() []string {
 	return []string{"-c", "fetch.fsckObjects=true", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
 }
 
-// fetchSome fetches what a refspec or an object id names, and nothing else. With --prune
+// Fetch fetches what a refspec or an object id names, and nothing else. With --prune
 // the names go that the remote no longer has.
-func fetchSome(ctx context.Context, r *git.Repository, remote, prune, what string) error {
-	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+func Fetch(ctx context.Context, r *git.Repository, remote, prune, what string) error {
+	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	defer r.ForgetRefs()
-	_, err := r.Git.Transport().Run(ctx, nil, append(fetchArgs(), prune, "--", remote, what)...)
+	_, err := r.Git.Transport().Run(ctx, nil, append(FetchArgs(), prune, "--", remote, what)...)
 	return err
 }
 
-// complaintOf is what git said, without its first line when that only names the address.
-func complaintOf(err error) string {
+// Complaint is what git said, without its first line when that only names the address.
+func Complaint(err error) string {
 	var lines []string
 	for line := range strings.SplitSeq(git.ComplaintOf(err), "\n") {
 		line = strings.TrimSpace(line)
@@ -214,8 +206,8 @@ func complaintOf(err error) string {
 	return text.OneLine(strings.Join(lines, "; "))
 }
 
-// refPush is a ref to push, if the remote still has it at Old.
-type refPush struct {
+// RefPush is a ref to push, if the remote still has it at Old.
+type RefPush struct {
 	Name string
 	New  git.OID
 	Old  git.OID // "" for none
@@ -224,21 +216,21 @@ type refPush struct {
 
 // What became of a pushed ref.
 const (
-	pushedOK      = "ok"
-	pushedStale   = "stale"   // the remote has moved: fetch and decide again
-	pushedRefused = "refused" // a rule of the remote
+	PushOK      = "ok"
+	PushStale   = "stale"   // the remote has moved: fetch and decide again
+	PushRefused = "refused" // a rule of the remote
 )
 
-// pushResult is what the remote said of a ref.
-type pushResult struct {
+// PushResult is what the remote said of a ref.
+type PushResult struct {
 	State string
 	Why   string
 }
 
-// pushRefs pushes refs, each by compare-and-swap on the server. The error says that
+// Push pushes refs, each by compare-and-swap on the server. The error says that
 // nothing was pushed at all; else each ref has its own answer.
-func pushRefs(ctx context.Context, r *git.Repository, remote string, refs []refPush, extra ...string) (map[string]pushResult, error) {
-	out := make(map[string]pushResult, len(refs))
+func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush, extra ...string) (map[string]PushResult, error) {
+	out := make(map[string]PushResult, len(refs))
 	n := pushBatch
 	if runtime.GOOS == "windows" {
 		n = pushBatchWindows
@@ -254,8 +246,8 @@ func pushRefs(ctx context.Context, r *git.Repository, remote string, refs []refP
 	return out, nil
 }
 
-func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refPush, extra []string, out map[string]pushResult) error {
-	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefPush, extra []string, out map[string]PushResult) error {
+	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	// --no-verify: the guards of pre-push ask what was proven a moment ago.
 	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--signed=no"}
@@ -276,13 +268,13 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refP
 		if a, ok := said[p.Name]; ok {
 			out[p.Name] = a
 		} else if err == nil {
-			out[p.Name] = pushResult{State: pushedOK}
+			out[p.Name] = PushResult{State: PushOK}
 		}
 	}
 	for _, name := range extra {
-		if a := said[name]; a.State != "" && a.State != pushedOK && !strings.Contains(a.Why, "atomic ") {
+		if a := said[name]; a.State != "" && a.State != PushOK && !strings.Contains(a.Why, "atomic ") {
 			branch := strings.TrimPrefix(name, "refs/heads/")
-			if a.State == pushedRefused {
+			if a.State == PushRefused {
 				return git.Errorf(CodeRemoteRefused, nil, "%s does not take branch %s: %s", remote, branch, a.Why).
 					WithHint("its rules are its administrator's; push the commits to a branch it takes, then git agentxchain sync %s", remote)
 			}
@@ -296,19 +288,19 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []refP
 	if ctx.Err() != nil && git.ExitCode(err) < 0 {
 		return err
 	}
-	return git.Errorf(CodeRemoteFailed, nil, "%s took nothing: %s", remote, complaintOf(err)).
+	return git.Errorf(CodeRemoteFailed, nil, "%s took nothing: %s", remote, Complaint(err)).
 		WithHint("the operations stay here and go with the next git agentxchain sync %s", remote)
 }
 
-// remoteRef asks a remote where one of its refs is, "" for a ref it does not have.
-func remoteRef(ctx context.Context, r *git.Repository, remote, name string) (git.OID, error) {
-	there, err := remoteHeads(ctx, r, remote, name)
+// Ref asks a remote where one of its refs is, "" for a ref it does not have.
+func Ref(ctx context.Context, r *git.Repository, remote, name string) (git.OID, error) {
+	there, err := Heads(ctx, r, remote, name)
 	return there[name], err
 }
 
-// remoteHeads asks a remote where some of its refs are; those it does not have are left out.
-func remoteHeads(ctx context.Context, r *git.Repository, remote string, names ...string) (map[string]git.OID, error) {
-	refs, err := listRemote(ctx, r.Git.Transport(), r.ObjectFormat, remote, names...)
+// Heads asks a remote where some of its refs are; those it does not have are left out.
+func Heads(ctx context.Context, r *git.Repository, remote string, names ...string) (map[string]git.OID, error) {
+	refs, err := List(ctx, r.Git.Transport(), r.ObjectFormat, remote, names...)
 	there := make(map[string]git.OID, len(refs))
 	for _, ref := range refs {
 		there[ref.Name] = ref.OID
@@ -317,8 +309,8 @@ func remoteHeads(ctx context.Context, r *git.Repository, remote string, names ..
 }
 
 // readPorcelain reads the lines "<flag> TAB <from>:<to> TAB <summary>" of a push.
-func readPorcelain(answer []byte) map[string]pushResult {
-	out := make(map[string]pushResult)
+func readPorcelain(answer []byte) map[string]PushResult {
+	out := make(map[string]PushResult)
 	for line := range bytes.Lines(answer) {
 		f := strings.SplitN(strings.TrimRight(string(line), "\n"), "\t", 3)
 		if len(f) != 3 || len(f[0]) != 1 {
@@ -330,7 +322,7 @@ func readPorcelain(answer []byte) map[string]pushResult {
 		}
 		name := f[1][i+1:]
 		if f[0] != "!" {
-			out[name] = pushResult{State: pushedOK}
+			out[name] = PushResult{State: PushOK}
 			continue
 		}
 		out[name] = judgeRejection(f[2])
@@ -341,20 +333,38 @@ func readPorcelain(answer []byte) map[string]pushResult {
 // judgeRejection tells a remote that has moved from one that does not want the ref.
 // Servers lock a ref before they look at it: who finds it locked was beaten to it. In an
 // atomic push another ref may be the reason, and the answer for that one tells it.
-func judgeRejection(summary string) pushResult {
+func judgeRejection(summary string) PushResult {
 	for _, race := range []string{"stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref",
 		"incorrect old value", "failed to lock", "reference already exists", "remote ref updated", "atomic push fail", "atomic transaction failed"} {
 		if strings.Contains(summary, race) {
-			return pushResult{State: pushedStale, Why: text.OneLine(summary)}
+			return PushResult{State: PushStale, Why: text.OneLine(summary)}
 		}
 	}
-	return pushResult{State: pushedRefused, Why: text.OneLine(summary)}
+	return PushResult{State: PushRefused, Why: text.OneLine(summary)}
 }
 
-// validRemoteName keeps names out that cannot be part of a ref.
-func validRemoteName(remote string) error {
+// ValidName keeps names out that cannot be part of a ref.
+func ValidName(remote string) error {
 	if !git.SafeRefName(TrackingPrefix(remote) + "x") {
 		return git.Errorf(wire.CodeInvalidArgument, nil, "the remote %q cannot be part of a ref's name", remote)
 	}
 	return nil
+}
+
+// Backoff waits a random time that grows with the tries: those who collided must not meet
+// again.
+func Backoff(ctx context.Context, tries int) error {
+	t := time.NewTimer(time.Duration(rand.Int64N(int64(50*time.Millisecond) << min(tries, 6))))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// TrackingInitiatives is where the initiatives of a remote are seen, ending in a slash.
+func TrackingInitiatives(remote string) string {
+	return TrackingRefs + remote + "/agentxchain/" + record.InitiativeNames
 }

@@ -1,4 +1,4 @@
-package gitstore
+package transport
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -24,11 +25,11 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 			tree := server.Git("rev-parse", "HEAD^{tree}")
 			return server.Git("commit-tree", "-m", fmt.Sprint("operation ", i), tree)
 		}
-		record := func(i int) string { return git.RunRefPrefix + fmt.Sprintf("run_%04d", i) }
+		runRef := func(i int) string { return git.RunRefPrefix + fmt.Sprintf("run_%04d", i) }
 		first := at(0)
 		var in strings.Builder
 		for i := range listFirst {
-			fmt.Fprintf(&in, "create %s %s\n", record(i), first)
+			fmt.Fprintf(&in, "create %s %s\n", runRef(i), first)
 		}
 		server.GitInput(in.String(), "update-ref", "--stdin")
 
@@ -51,7 +52,7 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 				t.Errorf("%s: listed first is %v, want %v", step, !listed, listed)
 			}
 			if !listed {
-				if err := fetchRuns(ctx, repo, "origin", others); err != nil {
+				if err := FetchRuns(ctx, repo, "origin", others); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -67,23 +68,23 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 		if c, ok := changesOf(ctx, repo, "origin", others); !ok || len(c.fetch)+len(c.gone) > 0 {
 			t.Errorf("nothing is new, and found were %+v, %v", c, ok)
 		}
-		server.Git("update-ref", record(3), at(1))
-		server.Git("update-ref", record(listFirst), at(2))
-		server.Git("update-ref", ConflictRefPrefix+"run_0001/"+first, at(3))
-		server.Git("update-ref", InitiativeRefPrefix+"srun_1", at(4))
+		server.Git("update-ref", runRef(3), at(1))
+		server.Git("update-ref", runRef(listFirst), at(2))
+		server.Git("update-ref", record.ConflictRefPrefix+"run_0001/"+first, at(3))
+		server.Git("update-ref", record.InitiativeRefPrefix+"srun_1", at(4))
 		sync("a record moved, and others are new", true)
-		server.Git("update-ref", "-d", record(7))
-		server.Git("update-ref", "-d", ConflictRefPrefix+"run_0001/"+first)
+		server.Git("update-ref", "-d", runRef(7))
+		server.Git("update-ref", "-d", record.ConflictRefPrefix+"run_0001/"+first)
 		sync("records are gone", true)
 		server.Write("a", "2")
 		server.CommitAll("second")
 		server.Git("branch", "side")
 		server.Git("update-ref", "refs/pull/1/head", at(5))
-		server.Git("update-ref", record(4), at(6))
+		server.Git("update-ref", runRef(4), at(6))
 		sync("branches moved along", true)
 		server.Git("branch", "-q", "-D", "side")
 		sync("a branch is gone, which only its person prunes", true)
-		server.Git("update-ref", record(4), first)
+		server.Git("update-ref", runRef(4), first)
 		sync("a record went back", true)
 
 		for _, spec := range []string{"refs/heads/*:refs/heads/*", "^refs/heads/wip", "+refs/tags/*:refs/tags/*", "main"} {

@@ -2,7 +2,7 @@
 // a fetch that finds nothing. Git would hold each ref against those here, and then go through all
 // of them once more to see that their objects are whole, for records and for branches.
 
-package gitstore
+package transport
 
 import (
 	"context"
@@ -62,7 +62,7 @@ type remoteChange struct {
 // changesOf lists a remote and says what differs; ok is false when that has to be left to git: there
 // are few records, a refspec is of another form, or the remote cannot be listed.
 func changesOf(ctx context.Context, r *git.Repository, remote string, others []string) (_ *remoteChange, ok bool) {
-	space := remoteRefs + remote + "/"
+	space := TrackingRefs + remote + "/"
 	var specs []refspec
 	for _, spec := range append(RunRefspecs(remote), others...) {
 		x, ok := parseRefspec(spec)
@@ -80,14 +80,14 @@ func changesOf(ctx context.Context, r *git.Repository, remote string, others []s
 		if ref.Target != "" || ref.Broken {
 			continue
 		}
-		if seen[ref.Name] = ref.OID; strings.HasPrefix(ref.Name, trackingSpace(remote)) {
+		if seen[ref.Name] = ref.OID; strings.HasPrefix(ref.Name, TrackingSpace(remote)) {
 			stale[ref.Name] = ref.OID
 		}
 	}
 	if len(stale) < listFirst {
 		return nil, false
 	}
-	there, err := listRemote(ctx, r.Git.Transport(), r.ObjectFormat, remote)
+	there, err := List(ctx, r.Git.Transport(), r.ObjectFormat, remote)
 	if err != nil {
 		return nil, false
 	}
@@ -119,7 +119,7 @@ func fetchListed(ctx context.Context, r *git.Repository, remote string, others [
 	if len(c.fetch) > 0 {
 		in := []byte(strings.Join(c.fetch, "\n") + "\n")
 		// Without --refmap git would fetch for the configured refspecs as well.
-		args := append(fetchArgs(), "--refmap=", "--no-prune", "--stdin", "--", remote)
+		args := append(FetchArgs(), "--refmap=", "--no-prune", "--stdin", "--", remote)
 		if _, err := r.Git.Transport().Run(ctx, in, args...); err != nil {
 			return false
 		}
@@ -127,10 +127,10 @@ func fetchListed(ctx context.Context, r *git.Repository, remote string, others [
 	return r.UpdateRefs(ctx, c.gone, "agentxchain: gone from "+text.OneLine(remote)) == nil
 }
 
-// listRemote lists the refs of a remote: those named, those below a name that ends in a slash, all of them
+// List lists the refs of a remote: those named, those below a name that ends in a slash, all of them
 // without a name.
-func listRemote(ctx context.Context, g *git.Git, format, remote string, names ...string) ([]git.Ref, error) {
-	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+func List(ctx context.Context, g *git.Git, format, remote string, names ...string) ([]git.Ref, error) {
+	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	args := []string{"ls-remote", "--refs", "--", remote}
 	for _, name := range names {

@@ -1,6 +1,6 @@
 // What a checkout of a build server lacks, fetched by name: the record, a commit, more history. Nothing is pushed.
 
-package gitstore
+package transport
 
 import (
 	"context"
@@ -18,8 +18,8 @@ const recordRefspec = "refs/agentxchain/*:refs/agentxchain/*"
 // FetchRecord brings the record that a remote has. A ref here that the remote's does not follow from stays.
 // Errors: remote_failed.
 func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
-	args := append(fetchArgs(), "--refmap=")
-	if gitSetting(ctx, r, "remote."+remote+".promisor") == "true" {
+	args := append(FetchArgs(), "--refmap=")
+	if r.Setting(ctx, "remote."+remote+".promisor") == "true" {
 		args = append(args, "--no-filter") // its objects would be asked for one by one later
 	}
 	return fetchInto(ctx, r, remote, append(args, "--", remote, recordRefspec), "non-fast-forward")
@@ -29,7 +29,7 @@ func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
 // returns its commit; "" when the remote has nothing of that name. In a shallow clone only the commit itself comes.
 // Errors: remote_failed.
 func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (git.OID, error) {
-	args := append(fetchArgs(), "--refmap=")
+	args := append(FetchArgs(), "--refmap=")
 	if len(r.ShallowCommits()) > 0 {
 		args = append(args, "--depth=1")
 	}
@@ -42,17 +42,17 @@ func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (g
 		}
 		return id, nil
 	}
-	branch := strings.TrimPrefix(strings.TrimPrefix(name, remoteRefs), remote+"/")
+	branch := strings.TrimPrefix(strings.TrimPrefix(name, TrackingRefs), remote+"/")
 	branch = strings.TrimPrefix(branch, "refs/heads/")
 	heads, tag := "refs/heads/"+branch, "refs/tags/"+strings.TrimPrefix(name, "refs/tags/")
 	if !git.SafeRefName(heads) || !git.SafeRefName(tag) {
 		return "", nil
 	}
-	there, err := remoteHeads(ctx, r, remote, heads, tag)
+	there, err := Heads(ctx, r, remote, heads, tag)
 	if err != nil {
 		return "", unreachable(ctx, remote, err)
 	}
-	for from, to := range map[string]string{heads: remoteRefs + remote + "/" + branch, tag: tag} {
+	for from, to := range map[string]string{heads: TrackingRefs + remote + "/" + branch, tag: tag} {
 		if there[from] == "" {
 			continue
 		}
@@ -68,7 +68,7 @@ func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (g
 // stays, unless its refspec says otherwise. Errors: remote_failed.
 func FetchRefs(ctx context.Context, r *git.Repository, remote string, refspecs ...string) error {
 	for _, spec := range refspecs {
-		args := append(fetchArgs(), "--refmap=", "--", remote, spec)
+		args := append(FetchArgs(), "--refmap=", "--", remote, spec)
 		if err := fetchInto(ctx, r, remote, args, "couldn't find remote ref", "non-fast-forward"); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func FetchRefs(ctx context.Context, r *git.Repository, remote string, refspecs .
 // Deepen brings so many more commits before the ends of a shallow clone's history, on the way to some commits.
 // Errors: remote_failed.
 func Deepen(ctx context.Context, r *git.Repository, remote string, by int, commits ...git.OID) error {
-	args := append(fetchArgs(), "--refmap=", "--deepen="+strconv.Itoa(by), "--", remote)
+	args := append(FetchArgs(), "--refmap=", "--deepen="+strconv.Itoa(by), "--", remote)
 	for _, c := range commits {
 		args = append(args, string(c))
 	}
@@ -88,7 +88,7 @@ func Deepen(ctx context.Context, r *git.Repository, remote string, by int, commi
 
 // fetchInto runs a fetch; a failure about which git says one of some things is none.
 func fetchInto(ctx context.Context, r *git.Repository, remote string, args []string, fine ...string) error {
-	ctx, stop := context.WithTimeoutCause(ctx, transferLimit, errors.New("it took too long"))
+	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	defer r.ForgetRefs()
 	_, err := r.Git.Transport().Run(ctx, nil, args...)
@@ -107,6 +107,6 @@ func unreachable(ctx context.Context, remote string, err error) error {
 	if ctx.Err() != nil && git.ExitCode(err) < 0 {
 		return err
 	}
-	return git.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, complaintOf(err)).
+	return git.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, Complaint(err)).
 		WithHint("git fetch %s shows more; nothing here has changed", remote)
 }
