@@ -10,9 +10,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Limits on the bundle of another tool that is taken into the record.
@@ -45,56 +45,16 @@ func (s *Store) RecordedSeal(ctx context.Context, run string, op git.OID, turn s
 	return rec.r.File(rec.root, record.DirBundles+"/"+turn+"/"+record.BundleSeal)
 }
 
-// supplements notes the recorded files of a turn's bundle that only its record
-// names: what hooks and the coordinator added to it (docs/bundles.md).
-func (p *workPlan) supplements(rec *recorded, turn string) error {
+// supplements notes those of a turn's recorded bundle for the removals of a plan.
+func (rec *recorded) supplements(p *workdir.Plan, turn string) error {
 	if rec == nil || !record.SafeName(turn) {
 		return nil
 	}
 	files, err := rec.bundleFilesAt(turn)
-	if err != nil {
-		return err
+	if err == nil {
+		p.Supplements(turn, files, rec.r.Format)
 	}
-	for _, name := range record.BundleFiles() {
-		delete(files, name)
-	}
-	if len(files) == 0 {
-		return nil
-	}
-	if p.added == nil {
-		p.added = make(map[string]map[string]git.OID)
-	}
-	if p.added[turn] == nil {
-		p.added[turn] = make(map[string]git.OID)
-	}
-	for name, oid := range files {
-		p.added[turn][name] = oid
-	}
-	p.format = rec.r.Format
-	return nil
-}
-
-// removeSupplements removes what an earlier bundle of the turn held beside the
-// files of every bundle, unless keep names it. One that is not as it was recorded
-// is somebody's and stays.
-func (w *workDir) removeSupplements(p *workPlan, turn string, keep map[string][]byte) error {
-	dir := wire.BundleDir(turn)
-	for name, oid := range p.added[turn] {
-		if _, ok := keep[name]; ok {
-			continue
-		}
-		data, _, ok, err := w.read(dir+"/"+name, maxDocument)
-		if err != nil || !ok || git.HashObject(p.format, git.KindBlob, data) != oid {
-			continue
-		}
-		if err := w.removeFile(dir + "/" + name); err != nil {
-			return err
-		}
-		for at := path.Dir(name); at != "."; at = path.Dir(at) {
-			w.removeEmptyDir(dir + "/" + at)
-		}
-	}
-	return nil
+	return err
 }
 
 // sealedNames lists the files another tool's seal names; a seal that cannot be
@@ -122,7 +82,7 @@ const logTail = 64 << 10
 // in this work tree; what is quoted of it is recorded with the reviewer's bundle.
 // Without a log nothing happens.
 func (s *Store) KeepLog(log, file string) error {
-	f, st, err := s.work.open(log)
+	f, st, err := s.work.Open(log)
 	if err != nil {
 		return nil // there is none, or nothing that could be one
 	}
@@ -134,8 +94,8 @@ func (s *Store) KeepLog(log, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.work.mkdirs(path.Dir(file)); err != nil {
+	if err := s.work.Mkdirs(path.Dir(file)); err != nil {
 		return err
 	}
-	return durable.WriteFileRoot(s.work.root, file, data, 0o600)
+	return durable.WriteFileRoot(s.work.Root, file, data, 0o600)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -121,14 +122,14 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 }
 
 // arrive brings the working files and the cache to an operation just recorded.
-func (tx *Tx) arrive(done *recorded, work *workPlan) error {
+func (tx *Tx) arrive(done *recorded, work *workdir.Plan) error {
 	s := tx.store
-	if err := s.work.apply(work); err != nil {
+	if err := s.work.Apply(work); err != nil {
 		return err
 	}
-	for i := range work.ledgers {
-		l := work.ledgers[i].ledger
-		st, ok, err := s.work.stat(l.Path())
+	for i := range work.Ledgers {
+		l := work.Ledgers[i].Ledger
+		st, ok, err := s.work.Stat(l.Path())
 		if err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (s *Store) unmoved(tx *Tx) error {
 		return moved(wire.ConfigPath)
 	}
 	for _, l := range wire.Ledgers() {
-		st, ok, err := s.work.stat(l.Path())
+		st, ok, err := s.work.Stat(l.Path())
 		if err != nil {
 			return unreadable(l.Path(), err)
 		}
@@ -211,7 +212,7 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 		if !record.SafeFile(f.Path) {
 			return git.Errorf(wire.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
 		}
-		data, _, ok, err := s.work.read(f.Path, maxDocument)
+		data, _, ok, err := s.work.Read(f.Path, workdir.MaxDocument)
 		if err != nil {
 			return unreadable(f.Path, err)
 		}
@@ -251,11 +252,11 @@ func (rec *recorded) keeps(name string, data []byte) bool {
 }
 
 // planWork turns what was derived into writes to the working files.
-func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence map[string][]byte) (*workPlan, error) {
+func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence map[string][]byte) (*workdir.Plan, error) {
 	t := ch.Transition
-	plan := &workPlan{docs: map[wire.Document][]byte{wire.DocState: state}, bundles: ch.Bundles, files: t.Files, drops: t.DropTurns, unstage: t.Unstage}
+	plan := &workdir.Plan{Docs: map[wire.Document][]byte{wire.DocState: state}, Bundles: ch.Bundles, Files: t.Files, Drops: t.DropTurns, Unstage: t.Unstage}
 	// A staged result goes only when its bytes are kept by this very operation.
-	plan.proof = func(data []byte) bool {
+	plan.Proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
 		if _, ok := evidence[hex.EncodeToString(sum[:])]; ok {
 			return true
@@ -263,32 +264,32 @@ func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence m
 		return slices.ContainsFunc(t.Files, func(f protocol.FileWrite) bool { return bytes.Equal(f.Data, data) })
 	}
 	for _, turn := range t.DropTurns {
-		if err := plan.supplements(tx.rec, turn); err != nil {
+		if err := tx.rec.supplements(plan, turn); err != nil {
 			return nil, err
 		}
 	}
 	for turn := range ch.Bundles {
-		if err := plan.supplements(tx.rec, turn); err != nil {
+		if err := tx.rec.supplements(plan, turn); err != nil {
 			return nil, err
 		}
 	}
 	for doc, data := range t.Documents {
 		if doc != wire.DocState && record.DocumentFile(doc) != "" {
-			plan.docs[doc] = data
+			plan.Docs[doc] = data
 		}
 	}
 	for _, c := range d.Changes {
-		w := ledgerWrite{ledger: c.Ledger, offset: c.Offset, data: c.Data}
+		w := workdir.LedgerWrite{Ledger: c.Ledger, Offset: c.Offset, Data: c.Data}
 		if len(c.Amends) > 0 {
 			end, ok, err := tx.store.amendTail(c.Ledger, c.Offset, c.Amends, c.Data)
 			if err != nil {
 				return nil, err
 			}
 			if ok {
-				plan.ledgers = append(plan.ledgers, end)
+				plan.Ledgers = append(plan.Ledgers, end)
 				continue
 			}
-			full, _, _, err := tx.store.work.read(c.Ledger.Path(), maxLedger)
+			full, _, _, err := tx.store.work.Read(c.Ledger.Path(), workdir.MaxLedger)
 			if err != nil {
 				return nil, unreadable(c.Ledger.Path(), err)
 			}
@@ -296,9 +297,9 @@ func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence m
 			if !ok {
 				return nil, record.Tampered(c.Ledger, 0, "the line to amend is not in the working file")
 			}
-			w.replace, w.data = true, append(amended, c.Data...)
+			w.Replace, w.Data = true, append(amended, c.Data...)
 		}
-		plan.ledgers = append(plan.ledgers, w)
+		plan.Ledgers = append(plan.Ledgers, w)
 	}
 	return plan, nil
 }
@@ -309,7 +310,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 		// The end of the working file is the last segment, unless it was tampered
 		// with: the hash decides.
 		m := tx.marks[l]
-		tail, err := tx.store.work.readTail(l.Path(), m.Size, m.Tail)
+		tail, err := tx.store.work.ReadTail(l.Path(), m.Size, m.Tail)
 		if err != nil || git.HashObject(tx.store.repo.ObjectFormat, git.KindBlob, tail) != oid {
 			return nil
 		}

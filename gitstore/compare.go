@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) recordedFrom(r *record.Reader, c *statCache) *recorded {
 // compare relates the working file of l to the recorded one. With a stat cache
 // an untouched file is not read.
 func (s *Store) compare(rec *recorded, l wire.Ledger) (*record.LedgerDiff, error) {
-	st, exists, err := s.work.stat(l.Path())
+	st, exists, err := s.work.Stat(l.Path())
 	if err != nil {
 		return nil, unreadable(l.Path(), err)
 	}
@@ -56,7 +57,7 @@ func (s *Store) compare(rec *recorded, l wire.Ledger) (*record.LedgerDiff, error
 		}
 		return &record.LedgerDiff{Kind: record.Shorter}, nil
 	}
-	data, st, exists, err := s.work.read(l.Path(), maxLedger)
+	data, st, exists, err := s.work.Read(l.Path(), workdir.MaxLedger)
 	if err == nil && !exists {
 		err = errors.New("it vanished while being read")
 	}

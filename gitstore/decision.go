@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -85,7 +86,7 @@ func ReadDecision(workspace string) (*Decision, error) {
 		return nil, unsettled(err)
 	}
 	defer func() { _ = root.Close() }()
-	data, _, ok, err := (&workDir{dir: workspace, root: root}).read(DecisionFile, maxDecision)
+	data, _, ok, err := (&workdir.Dir{Path: workspace, Root: root}).Read(DecisionFile, maxDecision)
 	if err != nil || !ok {
 		if err != nil {
 			err = unsettled(err)

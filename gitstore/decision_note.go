@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -57,7 +58,7 @@ func (p *Participant) inside(f func(*os.Root) error) error {
 // is found; only a repository's own note makes it speak for that repository.
 func (p *Participant) noted(workspace string) (yes bool) {
 	_ = p.inside(func(root *os.Root) error {
-		data, _, ok, err := (&workDir{dir: p.GitDir, root: root}).read(notesDir+"/"+noteName(workspace), git.MaxPointer)
+		data, _, ok, err := (&workdir.Dir{Path: p.GitDir, Root: root}).Read(notesDir+"/"+noteName(workspace), git.MaxPointer)
 		yes = err == nil && ok && string(data) == workspace
 		return nil
 	})

@@ -282,10 +282,10 @@ func (s *Store) putBackFile(name string, was, is watched, keep string) error {
 	case "file", "link":
 		// A copy: the git directory may be on another file system.
 		kept := path.Join(keep, rel)
-		if err := s.work.mkdirs(path.Dir(kept)); err != nil {
+		if err := s.work.Mkdirs(path.Dir(kept)); err != nil {
 			return err
 		}
-		if err := durable.WriteFileRoot(s.work.root, kept, is.data, 0o600); err != nil {
+		if err := durable.WriteFileRoot(s.work.Root, kept, is.data, 0o600); err != nil {
 			return err
 		}
 	case "dir", "other":

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -222,7 +223,7 @@ func (s *Store) editFromFiles(r *record.Reader, in *inspection) (*record.Edit, m
 	}
 	marks := make(map[wire.Ledger]record.LedgerMark)
 	for _, l := range wire.Ledgers() {
-		data, st, ok, err := s.work.read(l.Path(), maxLedger)
+		data, st, ok, err := s.work.Read(l.Path(), workdir.MaxLedger)
 		if err != nil {
 			return nil, nil, unreadable(l.Path(), err)
 		}
@@ -292,13 +293,13 @@ func (s *Store) captureBundles(edit *record.Edit, state *run.State) error {
 			continue
 		}
 		names, left := record.RecordedBundleFiles(), int64(maxCapturedBytes)
-		seal, _, ok, err := s.work.read(wire.BundleDir(turn)+"/"+record.BundleSeal, maxCapturedFile)
+		seal, _, ok, err := s.work.Read(wire.BundleDir(turn)+"/"+record.BundleSeal, maxCapturedFile)
 		if err == nil && ok {
 			names = append(names, sealedNames(seal)...)
 		}
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
-			data, _, ok, err := s.work.read(wire.BundleDir(turn)+"/"+name, min(maxCapturedFile, left))
+			data, _, ok, err := s.work.Read(wire.BundleDir(turn)+"/"+name, min(maxCapturedFile, left))
 			if err != nil || !ok {
 				continue
 			}
@@ -314,7 +315,7 @@ func (s *Store) captureBundles(edit *record.Edit, state *run.State) error {
 // workingRows reads ledgers from the working files.
 func (s *Store) workingRows() run.LedgerReader {
 	return func(l wire.Ledger) iter.Seq[run.Line] {
-		data, _, _, err := s.work.read(l.Path(), maxLedger)
+		data, _, _, err := s.work.Read(l.Path(), workdir.MaxLedger)
 		if err != nil {
 			return record.RowsOf(nil)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -196,9 +197,9 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 
 // planForward computes what brings the working files to the tip. refusal is set
 // when a file is neither what an operation recorded nor on its way there.
-func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *git.Error, err error) {
-	plan = &workPlan{docs: make(map[wire.Document][]byte), bundles: make(map[string]map[string][]byte), drops: p.drops, unstage: p.unstage}
-	plan.proof = func(data []byte) bool {
+func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusal *git.Error, err error) {
+	plan = &workdir.Plan{Docs: make(map[wire.Document][]byte), Bundles: make(map[string]map[string][]byte), Drops: p.drops, Unstage: p.unstage}
+	plan.Proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
 		return p.kept[hex.EncodeToString(sum[:])]
 	}
@@ -207,7 +208,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *g
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := plan.supplements(&recorded{run: in.run, op: op, root: c.Tree, r: in.tip.r}, turn); err != nil {
+		if err := (&recorded{run: in.run, op: op, root: c.Tree, r: in.tip.r}).supplements(plan, turn); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -222,9 +223,9 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *g
 		case have != "" && !p.docs[d][have]:
 			return nil, record.TamperedDoc(string(d), "it was changed while the run went on to operation %s", in.tip.op.Short()), nil
 		case want == "":
-			plan.remove = append(plan.remove, string(d))
+			plan.Remove = append(plan.Remove, string(d))
 		default:
-			if plan.docs[d], err = in.tip.r.Blob(want); err != nil {
+			if plan.Docs[d], err = in.tip.r.Blob(want); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -235,7 +236,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *g
 			return nil, refusal, err
 		}
 		if w != nil {
-			plan.ledgers = append(plan.ledgers, *w)
+			plan.Ledgers = append(plan.Ledgers, *w)
 		}
 	}
 	if err := s.forwardBundles(in.tip, plan); err != nil {
@@ -246,7 +247,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *g
 
 // forwardLedger returns the write that completes a ledger, nil when it is
 // complete.
-func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWrite, *git.Error, error) {
+func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*workdir.LedgerWrite, *git.Error, error) {
 	diff, err := s.compare(tip, l)
 	if err != nil {
 		return nil, nil, err
@@ -273,9 +274,9 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWri
 			return nil, nil, err
 		}
 		if diff.Kind == record.Shorter {
-			return &ledgerWrite{ledger: l, offset: int64(len(diff.Data)), data: full[len(diff.Data):]}, nil, nil
+			return &workdir.LedgerWrite{Ledger: l, Offset: int64(len(diff.Data)), Data: full[len(diff.Data):]}, nil, nil
 		}
-		return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
+		return &workdir.LedgerWrite{Ledger: l, Data: full, Replace: true}, nil, nil
 	}
 	// A line is amended in place where that is cheap (amendTail).
 	if old != nil && diff.Data != nil {
@@ -288,7 +289,7 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWri
 			return nil, nil, err
 		}
 		if torn(diff.Data, was, full) {
-			return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
+			return &workdir.LedgerWrite{Ledger: l, Data: full, Replace: true}, nil, nil
 		}
 	}
 	why := diff.Why
@@ -299,7 +300,7 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWri
 }
 
 // forwardBundles adds the bundles of active turns that are not in place.
-func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
+func (s *Store) forwardBundles(tip *recorded, plan *workdir.Plan) error {
 	turns, err := tip.r.List(tip.root, record.DirBundles)
 	if err != nil {
 		return err
@@ -317,7 +318,7 @@ func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
 			continue
 		}
 		if ok {
-			seal, _, ok, err := s.work.read(wire.BundleDir(t.Name)+"/"+record.BundleSeal, maxDocument)
+			seal, _, ok, err := s.work.Read(wire.BundleDir(t.Name)+"/"+record.BundleSeal, workdir.MaxDocument)
 			if err == nil && ok && tip.r.BlobID(seal) == sealed {
 				continue
 			}
@@ -328,14 +329,14 @@ func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
 				return err
 			}
 		}
-		plan.bundles[t.Name] = bundle
+		plan.Bundles[t.Name] = bundle
 	}
 	return nil
 }
 
 // forwardFiles adds files written by the operations in between that are absent.
 // One that is there, whatever it holds, is left alone.
-func (s *Store) forwardFiles(tip *recorded, p *past, plan *workPlan) error {
+func (s *Store) forwardFiles(tip *recorded, p *past, plan *workdir.Plan) error {
 	groups, err := tip.r.Slots(tip.root, record.DirFiles, true)
 	if err != nil {
 		return err
@@ -352,7 +353,7 @@ func (s *Store) forwardFiles(tip *recorded, p *past, plan *workPlan) error {
 				return nil
 			}
 			data, err := tip.r.Blob(oid)
-			plan.files = append(plan.files, protocol.FileWrite{Path: name, Data: data})
+			plan.Files = append(plan.Files, protocol.FileWrite{Path: name, Data: data})
 			return err
 		})
 		if err != nil {

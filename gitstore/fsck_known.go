@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -163,7 +164,7 @@ func (f *fsck) missing(have []git.Ref) error {
 // namedInState notes the run of the work tree. One that another tool began is recorded by the next
 // command.
 func (f *fsck) namedInState(note func(run, where string)) {
-	data, _, ok, err := f.s.work.read(string(wire.DocState), maxDocument)
+	data, _, ok, err := f.s.work.Read(string(wire.DocState), workdir.MaxDocument)
 	if err != nil {
 		return
 	}
@@ -304,7 +305,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 	head, err := repo.Git.Run(f.ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		if !f.bare() {
-			if data, _, ok, err := f.s.work.read(l.Path(), maxLedger); err == nil && ok {
+			if data, _, ok, err := f.s.work.Read(l.Path(), workdir.MaxLedger); err == nil && ok {
 				rows(data, l.Path())
 			}
 		}

@@ -186,7 +186,7 @@ func (f *fsck) leftovers() {
 		seen[path.Dir(l.Path())] = append(seen[path.Dir(l.Path())], path.Base(l.Path()))
 	}
 	for dir, bases := range seen {
-		for _, name := range w.tempsIn(dir, bases) {
+		for _, name := range w.TempsIn(dir, bases) {
 			f.find(Finding{Code: FindLeftover, Path: name, Note: true, Message: "an interrupted command left " + name, Repair: "rm " + quote(name)})
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // works under it and leaves it held. wait bounds the waiting. A store holds it at
 // most once; the error is then of code locked, as it is for another process's.
 func (s *Store) Hold(ctx context.Context, purpose string, wait time.Duration) (*lockfile.Lock, error) {
-	if err := s.work.mkdirs(path.Dir(wire.LockPath)); err != nil {
+	if err := s.work.Mkdirs(path.Dir(wire.LockPath)); err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "cannot make the directory of the lock")
 	}
 	if s.held != nil {

@@ -57,14 +57,14 @@ func (x *Sibling) InitiativeTurns() map[string]string {
 	if x.git == nil {
 		return out
 	}
-	dir, err := x.git.root.Open(initiativesDir)
+	dir, err := x.git.Root.Open(initiativesDir)
 	if err != nil {
 		return out // the usual case
 	}
 	names, _ := dir.Readdirnames(maxInitiatives)
 	_ = dir.Close()
 	for _, superRun := range names {
-		data, _, ok, err := x.git.read(initiativesDir+"/"+superRun, maxInitiativeTurns)
+		data, _, ok, err := x.git.Read(initiativesDir+"/"+superRun, maxInitiativeTurns)
 		if err != nil || !ok {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -33,14 +34,14 @@ type inspection struct {
 	docs    map[wire.Document]document
 	diffs   map[wire.Ledger]*record.LedgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
-	tip     *recorded // what the run's ref holds; nil for sitIdle, sitAdopt
-	open    []Claim   // claims of tip's chain that no person has confirmed
-	arrived []Arrival // decisions of people that came with the chain just now
-	past    []Arrival // and before, the newest few
-	before  *recorded // the run this work tree was in before sitIdle or sitAdopt, or nil
-	lost    *LostRun  // sitAdopt: the run was on record, and its ref is gone; nil where it was not
-	forward *workPlan // sitBehind: what brings the files to tip
-	steps   int       // sitBehind: operations between the files and tip, 0 when unknown
+	tip     *recorded     // what the run's ref holds; nil for sitIdle, sitAdopt
+	open    []Claim       // claims of tip's chain that no person has confirmed
+	arrived []Arrival     // decisions of people that came with the chain just now
+	past    []Arrival     // and before, the newest few
+	before  *recorded     // the run this work tree was in before sitIdle or sitAdopt, or nil
+	lost    *LostRun      // sitAdopt: the run was on record, and its ref is gone; nil where it was not
+	forward *workdir.Plan // sitBehind: what brings the files to tip
+	steps   int           // sitBehind: operations between the files and tip, 0 when unknown
 }
 
 // inspect looks without locking or writing. When another process commits in
@@ -144,14 +145,14 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 func (s *Store) readDocs() (config []byte, docs map[wire.Document]document, err error) {
 	docs = make(map[wire.Document]document)
 	for _, d := range wire.Documents() {
-		data, _, ok, err := s.work.read(string(d), maxDocument)
+		data, _, ok, err := s.work.Read(string(d), workdir.MaxDocument)
 		if err != nil {
 			return nil, nil, unreadable(string(d), err)
 		}
 		docs[d] = document{data, ok}
 	}
 	// The configuration may be a link: it is the project's file, not ours.
-	config, err = s.work.root.ReadFile(wire.ConfigPath)
+	config, err = s.work.Root.ReadFile(wire.ConfigPath)
 	if err != nil {
 		return nil, nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
@@ -342,4 +343,10 @@ func (in *inspection) notice() string {
 		return fmt.Sprintf("another tool began run %s; nothing of it is on record before a person has taken it up: git agentxchain repair --adopt", in.run)
 	}
 	return ""
+}
+
+// document is a governed document as found.
+type document struct {
+	data   []byte
+	exists bool
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -62,7 +63,7 @@ func (s *Store) replayJournals(ctx context.Context) (notices []string, err error
 // readJournals returns the prepared journals in name order. Unreadable ones are
 // left for their owner: nothing is known to have been promised by them.
 func (s *Store) readJournals() ([]journalEntry, error) {
-	dir, err := s.work.root.Open(journalDir)
+	dir, err := s.work.Root.Open(journalDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -81,7 +82,7 @@ func (s *Store) readJournals() ([]journalEntry, error) {
 			continue
 		}
 		name := path.Join(journalDir, e.Name())
-		data, _, ok, err := s.work.read(name, maxDocument)
+		data, _, ok, err := s.work.Read(name, workdir.MaxDocument)
 		if err != nil || !ok {
 			continue
 		}
@@ -107,7 +108,7 @@ func decodeJournal(data []byte) (journalEntry, bool) {
 // replayJournal finishes one acceptance. full is false when it had been
 // completed but for the cleaning up.
 func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
-	data, _, ok, err := s.work.read(string(wire.DocState), maxDocument)
+	data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument)
 	if err != nil {
 		return false, unreadable(string(wire.DocState), err)
 	}
@@ -128,21 +129,21 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	case state.Run() != j.run:
 		// Left over from a run that ended otherwise: nothing of it may be applied
 		// to this one.
-		return false, s.work.removeFile(j.path)
+		return false, s.work.RemoveFile(j.path)
 	case active || state.TurnSequence < j.sequence:
 		full = true
 		if err := s.replayRows(j); err != nil {
 			return false, err
 		}
-		if err := s.work.write(string(wire.DocState), ojson.Pretty(j.next)); err != nil {
+		if err := s.work.Write(string(wire.DocState), ojson.Pretty(j.next)); err != nil {
 			return false, git.Errorf(git.CodeUnreadable, err, "%s cannot be written", wire.DocState)
 		}
 	}
 	kept := func(staged []byte) bool { return j.history != nil && accepted(staged, j.turn) }
-	if err := s.work.dropTurn(j.turn, &workPlan{proof: kept}); err != nil {
+	if err := s.work.DropTurn(j.turn, &workdir.Plan{Proof: kept}); err != nil {
 		return full, git.Errorf(git.CodeUnreadable, err, "the files of %s cannot be removed", j.turn)
 	}
-	return full, s.work.removeFile(j.path)
+	return full, s.work.RemoveFile(j.path)
 }
 
 // accepted reports whether the staged bytes are the result of the turn that the
@@ -173,7 +174,7 @@ func (s *Store) replayRows(j journalEntry) error {
 // last line without its end, the trace of a write that was cut off, is completed
 // when it is the beginning of the first missing row.
 func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(have, want *ojson.Object) bool) error {
-	data, _, _, err := s.work.read(l.Path(), maxLedger)
+	data, _, _, err := s.work.Read(l.Path(), workdir.MaxLedger)
 	if err != nil {
 		return unreadable(l.Path(), err)
 	}
@@ -198,8 +199,8 @@ func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(hav
 	if len(missing) == len(torn) {
 		return nil
 	}
-	if err = s.work.mkdirs(path.Dir(l.Path())); err == nil {
-		err = durable.AppendRoot(s.work.root, l.Path(), int64(len(data)), missing[len(torn):], 0o666)
+	if err = s.work.Mkdirs(path.Dir(l.Path())); err == nil {
+		err = durable.AppendRoot(s.work.Root, l.Path(), int64(len(data)), missing[len(torn):], 0o666)
 	}
 	if err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "%s cannot be appended to", l.Path())

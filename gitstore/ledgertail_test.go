@@ -131,13 +131,13 @@ func TestAmendTailFarBack(t *testing.T) {
 		return []ledger.Amend{{Ledger: wire.LedgerHistory, Old: []byte(old), New: []byte(now)}}
 	}
 	w, ok, err := d.store.amendTail(wire.LedgerHistory, size, amend(`{"last":1}`, `{"last":1,"c":2}`), []byte("{\"z\":1}\n"))
-	if err != nil || !ok || string(w.data) != ",\"c\":2}\n{\"z\":1}\n" || string(w.old) != "}\n" || w.offset != size-2 {
-		t.Errorf("%v %v %+v %q", ok, err, w, w.data)
+	if err != nil || !ok || string(w.Data) != ",\"c\":2}\n{\"z\":1}\n" || string(w.Old) != "}\n" || w.Offset != size-2 {
+		t.Errorf("%v %v %+v %q", ok, err, w, w.Data)
 	}
-	if err := d.store.work.writeLedger(w); err != nil || d.read(name) != strings.TrimSuffix(b.String(), "}\n")+string(w.data) {
+	if err := d.store.work.WriteLedger(w); err != nil || d.read(name) != strings.TrimSuffix(b.String(), "}\n")+string(w.Data) {
 		t.Error(err)
 	}
-	if err := d.store.work.writeLedger(w); err == nil {
+	if err := d.store.work.WriteLedger(w); err == nil {
 		t.Error("written over a file of another length")
 	}
 	d.write(name, b.String())

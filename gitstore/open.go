@@ -77,6 +77,6 @@ func hasConfig(dir string) bool {
 
 // exists reports whether a project-relative path is there, whatever it is.
 func (s *Store) exists(name string) bool {
-	_, err := s.work.root.Lstat(name)
+	_, err := s.work.Root.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -5,9 +5,6 @@ package gitstore
 import (
 	"context"
 	"encoding/binary"
-	"io/fs"
-	"path"
-	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -22,9 +19,6 @@ type openBundle struct {
 	Turn  string
 	Files []string // what lay in the directory before, slash separated below it
 }
-
-// maxOpenFiles bounds what is noted and looked at of one bundle.
-const maxOpenFiles = 10000
 
 const openBundleName = "open-bundle"
 
@@ -68,12 +62,12 @@ func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	if tx.rec != nil {
 		n.Run = tx.rec.run
 	}
-	found, err := s.work.bundleEntries(wire.BundleDir(turn))
+	found, err := s.work.BundleFiles(wire.BundleDir(turn))
 	if err != nil {
 		return unreadable(wire.BundleDir(turn), err)
 	}
 	for _, f := range found {
-		n.Files = append(n.Files, f.name)
+		n.Files = append(n.Files, f.Name)
 	}
 	if err := s.writePrivate(openBundleName, n.encode()); err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
@@ -134,10 +128,10 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 		}
 	}
 	dir := wire.BundleDir(n.Turn)
-	changed, err = s.work.dropUnrecorded(dir, n.Files, recorded)
+	changed, err = s.work.DropUnrecorded(dir, n.Files, recorded)
 	if err == nil && len(recorded) > 0 {
 		var more bool
-		more, err = s.work.putRecorded(r, dir, recorded)
+		more, err = s.work.PutRecorded(r, dir, recorded)
 		changed = changed || more
 	}
 	if err != nil {
@@ -147,99 +141,4 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 		return changed, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return changed, nil
-}
-
-// dropUnrecorded removes what came into a bundle directory and was not recorded.
-// The log of an actor that may still be at work stays: it is part of no bundle.
-func (w *workDir) dropUnrecorded(dir string, before []string, recorded map[string]git.OID) (changed bool, err error) {
-	found, err := w.bundleEntries(dir)
-	if err != nil {
-		return false, err
-	}
-	for _, f := range found {
-		if _, ok := recorded[f.name]; ok && f.regular || slices.Contains(before, f.name) && !slices.Contains(record.BundleFiles(), f.name) || f.regular && f.name == actorLog {
-			continue
-		}
-		if err := w.root.RemoveAll(dir + "/" + f.name); err != nil {
-			return changed, err
-		}
-		changed = true
-		for at := path.Dir(f.name); at != "."; at = path.Dir(at) {
-			w.removeEmptyDir(dir + "/" + at)
-		}
-	}
-	if len(recorded) == 0 {
-		w.removeEmptyDir(dir)
-	}
-	return changed, nil
-}
-
-// putRecorded writes the recorded files that are not as recorded, the seal last.
-func (w *workDir) putRecorded(r *record.Reader, dir string, recorded map[string]git.OID) (changed bool, err error) {
-	names := make([]string, 0, len(recorded))
-	for name := range recorded {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if (a == record.BundleSeal) != (b == record.BundleSeal) {
-			if a == record.BundleSeal {
-				return 1
-			}
-			return -1
-		}
-		return slices.Compare([]byte(a), []byte(b))
-	})
-	for _, name := range names {
-		data, _, ok, err := w.read(dir+"/"+name, maxDocument)
-		if err == nil && ok && r.BlobID(data) == recorded[name] {
-			continue
-		}
-		if data, err = r.Blob(recorded[name]); err != nil {
-			return changed, err
-		}
-		if err := w.write(dir+"/"+name, data); err != nil {
-			return changed, err
-		}
-		changed = true
-	}
-	return changed, nil
-}
-
-// actorLog is what an actor prints, written into its bundle directory after the
-// seal (docs/bundles.md#where).
-const actorLog = "stdout.log"
-
-// bundleEntry is anything but a directory that can be looked into, below a bundle
-// directory.
-type bundleEntry struct {
-	name    string
-	regular bool
-}
-
-// bundleEntries lists what lies below a bundle directory, without following
-// links; nothing when it is no directory.
-func (w *workDir) bundleEntries(dir string) ([]bundleEntry, error) {
-	if fi, err := w.root.Lstat(dir); err != nil || !fi.IsDir() {
-		return nil, nil
-	}
-	d, err := w.root.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = d.Close() }()
-	var out []bundleEntry
-	err = fs.WalkDir(d.FS(), ".", func(p string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil && p == ".":
-			return err
-		case err == nil && e.IsDir():
-			return nil
-		case len(out) == maxOpenFiles:
-			return fs.SkipAll
-		}
-		// A directory that cannot be looked into is one thing.
-		out = append(out, bundleEntry{p, err == nil && e.Type().IsRegular()})
-		return nil
-	})
-	return out, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -57,7 +58,7 @@ func (s *Store) Runs(ctx context.Context) ([]git.Ref, error) {
 // CurrentRun returns the run of this work tree: the one state.json names, else
 // the one the cache remembers.
 func (s *Store) CurrentRun() string {
-	if data, _, ok, err := s.work.read(string(wire.DocState), maxDocument); err == nil {
+	if data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument); err == nil {
 		if run, err := runOf(document{data, ok}); err == nil && run != "" {
 			return run
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -57,7 +58,7 @@ func (s *Store) readPrivate(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	data, _, ok, err := (&workDir{dir: s.cacheDir(), root: root}).read(name, limit)
+	data, _, ok, err := (&workdir.Dir{Path: s.cacheDir(), Root: root}).Read(name, limit)
 	if err == nil && !ok {
 		err = fs.ErrNotExist
 	}

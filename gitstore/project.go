@@ -43,7 +43,7 @@ func (s *Store) WriteNew(files []NewFile) error {
 	dirs := make(map[string]bool)
 	settle := func() error {
 		for dir := range dirs {
-			if err := s.work.syncDir(dir); err != nil {
+			if err := s.work.SyncDir(dir); err != nil {
 				return git.Errorf(git.CodeUnreadable, err, "cannot sync %s", dir)
 			}
 		}
@@ -56,14 +56,14 @@ func (s *Store) WriteNew(files []NewFile) error {
 				return err
 			}
 		}
-		if err := s.work.mkdirs(path.Dir(f.Path)); err != nil {
+		if err := s.work.Mkdirs(path.Dir(f.Path)); err != nil {
 			return git.Errorf(git.CodeUnreadable, err, "cannot make the directory of %s", f.Path)
 		}
 		mode := f.Mode
 		if mode == 0 {
 			mode = 0o666
 		}
-		if err := durable.CreateRoot(s.work.root, f.Path, f.Data, mode); err != nil {
+		if err := durable.CreateRoot(s.work.Root, f.Path, f.Data, mode); err != nil {
 			if errors.Is(err, fs.ErrExist) {
 				return git.Errorf(CodeFileExists, err, "%s appeared while the project was being set up", f.Path)
 			}
@@ -77,10 +77,10 @@ func (s *Store) WriteNew(files []NewFile) error {
 // Replace durably replaces one project file that is not part of a run, such as
 // .gitignore.
 func (s *Store) Replace(name string, data []byte) error {
-	if err := s.work.mkdirs(path.Dir(name)); err != nil {
+	if err := s.work.Mkdirs(path.Dir(name)); err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "cannot make the directory of %s", name)
 	}
-	if err := durable.WriteFileRoot(s.work.root, name, data, 0o666); err != nil {
+	if err := durable.WriteFileRoot(s.work.Root, name, data, 0o666); err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "cannot write %s", name)
 	}
 	return nil

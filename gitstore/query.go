@@ -28,7 +28,7 @@ const queryBlock = 256 << 10
 // or nil. It reads from the end, so a recent row costs one block. Lines that do
 // not parse are passed over.
 func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (*run.Line, error) {
-	f, err := s.work.root.Open(l.Path())
+	f, err := s.work.Root.Open(l.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (
 // TailRows returns up to n parseable rows from the end of a working ledger,
 // oldest first; keep selects them and may be nil. n <= 0 means all.
 func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error) {
-	f, err := s.work.root.Open(l.Path())
+	f, err := s.work.Root.Open(l.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -153,14 +153,14 @@ func linesBackwards(ctx context.Context, f *os.File) iter.Seq2[[]byte, error] {
 // MakeDir makes a project-relative directory and those above it; one that is
 // there is left as it is.
 func (s *Store) MakeDir(path string) error {
-	if err := s.work.mkdirs(path); err != nil {
+	if err := s.work.Mkdirs(path); err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "cannot make the directory %s", path)
 	}
 	return nil
 }
 
 // Fingerprint returns the marker of a project-relative path (docs/spec/observation.md#baseline).
-func (s *Store) Fingerprint(path string) string { return Fingerprint(s.work.root, path) }
+func (s *Store) Fingerprint(path string) string { return Fingerprint(s.work.Root, path) }
 
 // SettingBool reads a boolean from git's configuration; absent or malformed is false.
 func (s *Store) SettingBool(ctx context.Context, key string) bool {

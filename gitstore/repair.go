@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -135,13 +136,13 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	for _, name := range s.governed(want) {
 		data, there := want.Files[name]
-		_, err := s.work.root.Lstat(name)
+		_, err := s.work.Root.Lstat(name)
 		exists := err == nil
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", name)
 		}
 		if exists && there {
-			have, _, ok, err := s.work.read(name, maxLedger)
+			have, _, ok, err := s.work.Read(name, workdir.MaxLedger)
 			if err == nil && ok && bytes.Equal(have, data) {
 				continue
 			}
@@ -174,7 +175,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 			return plan, git.Errorf(git.CodeUnreadable, err, "%s cannot be put right", a.Path)
 		}
 	}
-	s.work.removeTemps()
+	s.work.RemoveTemps()
 	s.clearEntering()
 	if err := s.dropCache(); err != nil {
 		return plan, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
@@ -222,23 +223,23 @@ func (s *Store) governed(want *RunFiles) []string {
 // restoreFile moves what is in the way aside and writes the recorded bytes.
 func (s *Store) restoreFile(a RepairAction, data []byte) error {
 	if a.Kept != "" {
-		if err := s.work.mkdirs(path.Dir(a.Kept)); err != nil {
+		if err := s.work.Mkdirs(path.Dir(a.Kept)); err != nil {
 			return err
 		}
-		if err := s.work.root.Rename(a.Path, a.Kept); err != nil {
+		if err := s.work.Root.Rename(a.Path, a.Kept); err != nil {
 			return err
 		}
-		if err := s.work.syncDir(path.Dir(a.Kept)); err != nil {
+		if err := s.work.SyncDir(path.Dir(a.Kept)); err != nil {
 			return err
 		}
 	}
 	if a.Action == "remove" {
-		return s.work.syncDir(path.Dir(a.Path))
+		return s.work.SyncDir(path.Dir(a.Path))
 	}
-	if err := s.work.mkdirs(path.Dir(a.Path)); err != nil {
+	if err := s.work.Mkdirs(path.Dir(a.Path)); err != nil {
 		return err
 	}
-	return durable.WriteFileRoot(s.work.root, a.Path, data, 0o666)
+	return durable.WriteFileRoot(s.work.Root, a.Path, data, 0o666)
 }
 
 // acceptWorking records the working files whatever the recorded run says. What

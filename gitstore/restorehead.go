@@ -9,7 +9,7 @@ import (
 
 // ReadConfig returns the bytes of the project's configuration.
 func (s *Store) ReadConfig() ([]byte, error) {
-	data, err := s.work.root.ReadFile(wire.ConfigPath)
+	data, err := s.work.Root.ReadFile(wire.ConfigPath)
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}

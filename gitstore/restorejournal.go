@@ -268,14 +268,14 @@ func (s *Store) endRestore(j *restoreJournal) error {
 // sweepRestore removes the staged files, and the directory unless displaced files
 // are kept in it.
 func (s *Store) sweepRestore(j *restoreJournal) error {
-	if err := s.work.root.RemoveAll(j.staged()); err != nil {
+	if err := s.work.Root.RemoveAll(j.staged()); err != nil {
 		return err
 	}
 	if !s.exists(j.kept()) {
-		if err := s.work.root.RemoveAll(j.Dir); err != nil {
+		if err := s.work.Root.RemoveAll(j.Dir); err != nil {
 			return err
 		}
-		s.work.removeEmptyDir(path.Dir(j.Dir))
+		s.work.RemoveEmptyDir(path.Dir(j.Dir))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (c *restoreScan) removals(ctx context.Context, root string) error {
 	if err := c.parent(path.Dir(root)); err != nil {
 		return err
 	}
-	w := c.s.work.root
+	w := c.s.work.Root
 	fi, err := w.Lstat(root)
 	if git.Absent(err) {
 		return nil
@@ -142,7 +142,7 @@ func (c *restoreScan) parent(dir string) error {
 	}
 	err := c.parent(path.Dir(dir))
 	if err == nil {
-		fi, lerr := c.s.work.root.Lstat(dir)
+		fi, lerr := c.s.work.Root.Lstat(dir)
 		switch {
 		case git.Absent(lerr):
 		case lerr != nil:
@@ -164,7 +164,7 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 	if err := c.parent(path.Dir(f.Path)); err != nil {
 		return "", err
 	}
-	fi, err := c.s.work.root.Lstat(f.Path)
+	fi, err := c.s.work.Root.Lstat(f.Path)
 	switch {
 	case git.Absent(err):
 		return "create", nil
@@ -192,7 +192,7 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 
 // vacated makes sure that nothing stays in a directory whose name a file takes.
 func (c *restoreScan) vacated(dir string) error {
-	return fs.WalkDir(c.s.work.root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(c.s.work.Root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", p)
 		}
@@ -205,7 +205,7 @@ func (c *restoreScan) vacated(dir string) error {
 
 // holds reports whether the file has the wanted contents.
 func (c *restoreScan) holds(f IncomingFile) (bool, error) {
-	file, err := c.s.work.root.Open(f.Path)
+	file, err := c.s.work.Root.Open(f.Path)
 	if err != nil {
 		return false, err
 	}
@@ -231,7 +231,7 @@ func (in *Incoming) Brings(name string) bool {
 // one; for a path that does not come in, whether there is none.
 func (in *Incoming) Holds(s *Store, name string) bool {
 	i, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int { return strings.Compare(f.Path, n) })
-	fi, err := s.work.root.Lstat(name)
+	fi, err := s.work.Root.Lstat(name)
 	if !ok {
 		return git.Absent(err)
 	}

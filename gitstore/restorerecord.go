@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -48,7 +49,7 @@ func (s *Store) shadow(in *Incoming) *Store {
 		f, ok := files[name]
 		switch {
 		case ok && f.Size > limit:
-			return nil, git.Stat{}, false, &tooLongError{name, limit}
+			return nil, git.Stat{}, false, &workdir.TooLongError{Path: name, Limit: limit}
 		case ok:
 			r, err := in.Open(name)
 			if err != nil {
@@ -60,9 +61,9 @@ func (s *Store) shadow(in *Incoming) *Store {
 		case slices.ContainsFunc(in.Roots, func(root string) bool { return name == root || len(name) > len(root) && name[:len(root)+1] == root+"/" }):
 			return nil, git.Stat{}, false, nil
 		}
-		return s.work.read(name, limit)
+		return s.work.Read(name, limit)
 	}
-	return &Store{repo: s.repo, objects: s.objects, dir: s.dir, prefix: s.prefix, work: &workDir{dir: s.work.dir, root: s.work.root, source: source}, opts: s.opts}
+	return &Store{repo: s.repo, objects: s.objects, dir: s.dir, prefix: s.prefix, work: &workdir.Dir{Path: s.work.Path, Root: s.work.Root, Source: source}, opts: s.opts}
 }
 
 func unfit(err error, what string) error {
@@ -78,7 +79,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 	x := s.shadow(in)
 	look := &inspection{docs: make(map[wire.Document]document)}
 	for _, d := range wire.Documents() {
-		data, _, ok, err := x.work.read(string(d), maxDocument)
+		data, _, ok, err := x.work.Read(string(d), workdir.MaxDocument)
 		if err != nil {
 			return nil, unreadable(string(d), err)
 		}
@@ -86,7 +87,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 	}
 	r := &restored{flush: flush, relation: RestoreIdle}
 	var err error
-	if look.config, _, _, err = x.work.read(wire.ConfigPath, maxDocument); err != nil {
+	if look.config, _, _, err = x.work.Read(wire.ConfigPath, workdir.MaxDocument); err != nil {
 		return nil, unreadable(wire.ConfigPath, err)
 	}
 	cfg, problems, err := config.Decode(look.config)
@@ -214,7 +215,7 @@ func (r *restored) follows(st *run.State) bool {
 
 // ledger puts one ledger into the tree and says how it stands to the recorded one.
 func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (record.Kind, error) {
-	data, _, there, err := x.work.read(l.Path(), maxLedger)
+	data, _, there, err := x.work.Read(l.Path(), workdir.MaxLedger)
 	if err != nil {
 		return 0, unreadable(l.Path(), err)
 	}

@@ -23,10 +23,10 @@ import (
 // journal's directory. Its own .gitignore keeps the work tree clean of it where the
 // project does not ignore transactions.
 func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJournal, progress func(done, total int)) error {
-	if err := s.work.mkdirs(j.staged()); err != nil {
+	if err := s.work.Mkdirs(j.staged()); err != nil {
 		return unstaged(j.Dir, err)
 	}
-	if err := durable.WriteFileRoot(s.work.root, j.Dir+"/.gitignore", []byte("*\n"), 0o666); err != nil {
+	if err := durable.WriteFileRoot(s.work.Root, j.Dir+"/.gitignore", []byte("*\n"), 0o666); err != nil {
 		return unstaged(j.Dir, err)
 	}
 	wanted := make(map[string]IncomingFile, len(in.Files))
@@ -44,7 +44,7 @@ func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJourna
 		}
 		name := j.staged() + "/" + a.Path
 		if dir := path.Dir(name); !dirs[dir] {
-			if err := s.work.mkdirs(dir); err != nil {
+			if err := s.work.Mkdirs(dir); err != nil {
 				return unstaged(a.Path, err)
 			}
 			dirs[dir] = true
@@ -58,7 +58,7 @@ func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJourna
 		}
 	}
 	for dir := range dirs {
-		if err := s.work.syncDir(dir); err != nil {
+		if err := s.work.SyncDir(dir); err != nil {
 			return unstaged(j.Dir, err)
 		}
 	}
@@ -72,13 +72,13 @@ func unstaged(name string, err error) error {
 // stageFile writes one file; one that takes the place of another has its mode.
 func (s *Store) stageFile(in *Incoming, f IncomingFile, name string, buf []byte) (err error) {
 	perm := cmp.Or(f.Perm, fs.FileMode(0o666))
-	fi, serr := s.work.root.Lstat(f.Path)
+	fi, serr := s.work.Root.Lstat(f.Path)
 	replaces := serr == nil && fi.Mode().IsRegular()
 	src, err := in.Open(f.Path)
 	if err != nil {
 		return err
 	}
-	out, err := s.work.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	out, err := s.work.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -48,7 +49,7 @@ func (s *Store) finishRestore(j *restoreJournal) error {
 	}
 	faults.Point("restore.after-state")
 	for _, dir := range j.Empty {
-		s.work.removeEmptyDir(dir)
+		s.work.RemoveEmptyDir(dir)
 	}
 	if err := s.sweepRestore(j); err != nil {
 		return err
@@ -59,13 +60,13 @@ func (s *Store) finishRestore(j *restoreJournal) error {
 
 // restoreSwitch exchanges files by renaming them.
 type restoreSwitch struct {
-	w    *workDir
+	w    *workdir.Dir
 	j    *restoreJournal
 	dirs map[string]bool // with names that are not durable yet
 }
 
 func (sw *restoreSwitch) has(name string) bool {
-	_, err := sw.w.root.Lstat(name)
+	_, err := sw.w.Root.Lstat(name)
 	return err == nil
 }
 
@@ -73,7 +74,7 @@ func (sw *restoreSwitch) has(name string) bool {
 func (sw *restoreSwitch) keep(name string) (string, error) {
 	kept := sw.j.kept() + "/" + name
 	sw.dirs[path.Dir(kept)] = true
-	return kept, sw.w.mkdirs(path.Dir(kept))
+	return kept, sw.w.Mkdirs(path.Dir(kept))
 }
 
 // remove moves a file aside.
@@ -85,7 +86,7 @@ func (sw *restoreSwitch) remove(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := sw.w.root.Rename(name, kept); err != nil {
+	if err := sw.w.Root.Rename(name, kept); err != nil {
 		return err
 	}
 	sw.dirs[path.Dir(name)] = true
@@ -99,7 +100,7 @@ func (sw *restoreSwitch) place(name string) error {
 	if !sw.has(staged) {
 		return nil // it is in its place
 	}
-	if fi, err := sw.w.root.Lstat(name); err == nil && fi.IsDir() {
+	if fi, err := sw.w.Root.Lstat(name); err == nil && fi.IsDir() {
 		if err := sw.clearDirs(name); err != nil {
 			return err
 		}
@@ -108,22 +109,22 @@ func (sw *restoreSwitch) place(name string) error {
 		if err != nil {
 			return err
 		}
-		if err := sw.w.root.Link(name, kept); err != nil {
-			if err := sw.w.root.Rename(name, kept); err != nil {
+		if err := sw.w.Root.Link(name, kept); err != nil {
+			if err := sw.w.Root.Rename(name, kept); err != nil {
 				return err
 			}
 		}
 	}
-	if err := sw.w.mkdirs(path.Dir(name)); err != nil {
+	if err := sw.w.Mkdirs(path.Dir(name)); err != nil {
 		return err
 	}
 	sw.dirs[path.Dir(name)] = true
-	return sw.w.root.Rename(staged, name)
+	return sw.w.Root.Rename(staged, name)
 }
 
 // clearDirs removes a directory that holds nothing but directories.
 func (sw *restoreSwitch) clearDirs(dir string) error {
-	list, err := fs.ReadDir(sw.w.root.FS(), dir)
+	list, err := fs.ReadDir(sw.w.Root.FS(), dir)
 	if err != nil {
 		return err
 	}
@@ -134,13 +135,13 @@ func (sw *restoreSwitch) clearDirs(dir string) error {
 			}
 		}
 	}
-	return sw.w.root.Remove(dir)
+	return sw.w.Root.Remove(dir)
 }
 
 // settle makes the names given so far durable.
 func (sw *restoreSwitch) settle() error {
 	for dir := range sw.dirs {
-		if err := sw.w.syncDir(dir); err != nil && !git.Absent(err) {
+		if err := sw.w.SyncDir(dir); err != nil && !git.Absent(err) {
 			return err
 		}
 	}

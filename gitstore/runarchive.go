@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -312,7 +313,7 @@ func (s *Store) runsInUse(ctx context.Context) (map[string]string, error) {
 			continue
 		}
 		file := filepath.Join(filepath.FromSlash(dir), filepath.FromSlash(s.prefix), filepath.FromSlash(string(wire.DocState)))
-		data, err := git.ReadBounded(file, maxDocument)
+		data, err := git.ReadBounded(file, workdir.MaxDocument)
 		if err != nil {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -27,7 +28,7 @@ type Sibling struct {
 	Dir   string // the project directory without links
 	store *Store // over the clone; its Repository has no GitDir when there is none
 
-	git *workDir // the common git directory; nil when the project is in no repository
+	git *workdir.Dir // the common git directory; nil when the project is in no repository
 }
 
 // OpenSibling opens the project at dir. It may lie below the root of its work tree,
@@ -49,7 +50,7 @@ func OpenSibling(ctx context.Context, dir string, trust *Trust) (*Sibling, error
 	}
 	// A stray use of git would fail, not run.
 	repo := &git.Repository{ProjectDir: abs, Git: &git.Git{BinErr: errors.New("another clone is only read")}, ObjectFormat: git.FormatSHA1, RefFormat: "files"}
-	x := &Sibling{Dir: abs, store: &Store{repo: repo, dir: abs, work: &workDir{dir: abs, root: root}}}
+	x := &Sibling{Dir: abs, store: &Store{repo: repo, dir: abs, work: &workdir.Dir{Path: abs, Root: root}}}
 	if err := x.locate(ctx, trust); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
@@ -58,9 +59,9 @@ func OpenSibling(ctx context.Context, dir string, trust *Trust) (*Sibling, error
 
 // Close releases the files.
 func (x *Sibling) Close() error {
-	err := x.store.work.root.Close()
+	err := x.store.work.Root.Close()
 	if x.git != nil {
-		err = errors.Join(err, x.git.root.Close(), x.store.repo.Close())
+		err = errors.Join(err, x.git.Root.Close(), x.store.repo.Close())
 	}
 	return err
 }
@@ -116,7 +117,7 @@ func (x *Sibling) enter(ctx context.Context, trust *Trust, top string, fi fs.Fil
 	if err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "the repository of %s cannot be entered", x.Dir)
 	}
-	x.git = &workDir{dir: common, root: root}
+	x.git = &workdir.Dir{Path: common, Root: root}
 	cfg, err := x.config("config")
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func (x *Sibling) enter(ctx context.Context, trust *Trust, top string, fi fs.Fil
 
 // config reads a configuration file of the repository; an absent one is empty.
 func (x *Sibling) config(name string) (gitConfig, error) {
-	data, _, _, err := x.git.read(name, git.MaxGitConfig)
+	data, _, _, err := x.git.Read(name, git.MaxGitConfig)
 	if err == nil {
 		var cfg gitConfig
 		if cfg, err = parseGitConfig(data); err == nil {
@@ -170,11 +171,11 @@ func (x *Sibling) config(name string) (gitConfig, error) {
 // open opens a file or directory of the repository by its absolute path, never one
 // outside of it.
 func (x *Sibling) open(name string) (*os.File, error) {
-	rel, err := filepath.Rel(x.git.dir, name)
+	rel, err := filepath.Rel(x.git.Path, name)
 	if err != nil {
 		return nil, err
 	}
-	f, err := x.git.root.OpenFile(rel, os.O_RDONLY|git.OpenNonblock, 0)
+	f, err := x.git.Root.OpenFile(rel, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func pointer(dir, name, prefix string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = root.Close() }()
-	data, _, ok, err := (&workDir{dir: dir, root: root}).read(name, git.MaxPointer)
+	data, _, ok, err := (&workdir.Dir{Path: dir, Root: root}).Read(name, git.MaxPointer)
 	if err != nil || !ok {
 		return "", errors.Join(err, fs.ErrNotExist)
 	}
@@ -211,7 +212,7 @@ func pointer(dir, name, prefix string) (string, error) {
 // Config returns the bytes of the project's configuration. Like the store it
 // follows a link, but only inside of the project.
 func (x *Sibling) Config() ([]byte, error) {
-	f, err := x.store.work.root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
+	f, err := x.store.work.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}

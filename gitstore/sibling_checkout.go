@@ -40,7 +40,7 @@ func (x *Sibling) Checkout(ctx context.Context, run string, op git.OID) *Checkou
 	if x.git == nil {
 		return c
 	}
-	if fi, err := x.git.root.Lstat("shallow"); err == nil && fi.Size() > 0 {
+	if fi, err := x.git.Root.Lstat("shallow"); err == nil && fi.Size() > 0 {
 		c.Shallow = true
 	}
 	head, err := x.head()
@@ -80,11 +80,11 @@ func (x *Sibling) Checkout(ctx context.Context, run string, op git.OID) *Checkou
 
 // head is the text of the work tree's HEAD.
 func (x *Sibling) head() (string, error) {
-	rel, err := filepath.Rel(x.git.dir, filepath.Join(x.store.repo.GitDir, "HEAD"))
+	rel, err := filepath.Rel(x.git.Path, filepath.Join(x.store.repo.GitDir, "HEAD"))
 	if err != nil {
 		return "", err
 	}
-	data, _, ok, err := x.git.read(rel, git.MaxPointer)
+	data, _, ok, err := x.git.Read(rel, git.MaxPointer)
 	if err == nil && !ok {
 		err = os.ErrNotExist
 	}

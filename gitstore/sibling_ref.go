@@ -33,7 +33,7 @@ func (x *Sibling) refNamed(ctx context.Context, name string) (git.OID, error) {
 	if x.store.repo.RefFormat == "reftable" {
 		return x.reftable(ctx, name)
 	}
-	fi, err := x.git.root.Lstat(name)
+	fi, err := x.git.Root.Lstat(name)
 	switch {
 	case err == nil && fi.Mode()&fs.ModeSymlink != 0:
 		return "", git.Symbolic(name, "a symbolic link")
@@ -42,7 +42,7 @@ func (x *Sibling) refNamed(ctx context.Context, name string) (git.OID, error) {
 	case err != nil:
 		return "", git.Errorf(git.CodeRefBroken, err, "the ref %s cannot be read", name)
 	}
-	data, _, ok, err := x.git.read(name, git.MaxPointer)
+	data, _, ok, err := x.git.Read(name, git.MaxPointer)
 	switch {
 	case err != nil:
 		return "", git.Errorf(git.CodeRefBroken, err, "the ref %s cannot be read", name)
@@ -63,7 +63,7 @@ func (x *Sibling) oid(name, s string) (git.OID, error) {
 }
 
 func (x *Sibling) packedRef(name string) (git.OID, error) {
-	data, _, ok, err := x.git.read("packed-refs", maxSiblingRefs)
+	data, _, ok, err := x.git.Read("packed-refs", maxSiblingRefs)
 	if err != nil {
 		return "", git.Errorf(git.CodeRefBroken, err, "packed-refs cannot be read")
 	}
@@ -82,7 +82,7 @@ func (x *Sibling) packedRef(name string) (git.OID, error) {
 // that shares nothing with the sibling but the tables: no configuration of the
 // sibling is read and no object of it is looked for.
 func (x *Sibling) reftable(ctx context.Context, name string) (git.OID, error) {
-	fi, err := x.git.root.Lstat("reftable")
+	fi, err := x.git.Root.Lstat("reftable")
 	if err != nil || !fi.IsDir() {
 		return "", git.Errorf(git.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
 	}
@@ -94,7 +94,7 @@ func (x *Sibling) reftable(ctx context.Context, name string) (git.OID, error) {
 	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.store.repo.ObjectFormat)
 	err = errors.Join(os.Mkdir(filepath.Join(tmp, "objects"), 0o700), os.Mkdir(filepath.Join(tmp, "refs"), 0o700),
 		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600), os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
-		os.Symlink(filepath.Join(x.git.dir, "reftable"), filepath.Join(tmp, "reftable")))
+		os.Symlink(filepath.Join(x.git.Path, "reftable"), filepath.Join(tmp, "reftable")))
 	if err != nil {
 		return "", git.Errorf(git.CodeUnreadable, err, "a temporary repository cannot be made")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -49,7 +50,7 @@ type SiblingRun struct {
 // chain_broken.
 func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 	s := x.store
-	data, _, ok, err := s.work.read(string(wire.DocState), maxSiblingDocument)
+	data, _, ok, err := s.work.Read(string(wire.DocState), maxSiblingDocument)
 	if err != nil {
 		return nil, unreadable(string(wire.DocState), err)
 	}
@@ -102,7 +103,7 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 		return err
 	}
 	for _, d := range wire.Documents() {
-		data, _, ok, err := s.work.read(string(d), maxSiblingDocument)
+		data, _, ok, err := s.work.Read(string(d), maxSiblingDocument)
 		if err != nil {
 			return unreadable(string(d), err)
 		}
@@ -112,8 +113,8 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 		return git.Errorf(CodeStateMoved, nil, "%s changed while it was being read", wire.DocState)
 	}
 	for _, l := range wire.Ledgers() {
-		if st, ok, err := s.work.stat(l.Path()); err != nil || ok && st.Size > maxSiblingLedger {
-			return unreadable(l.Path(), errors.Join(err, &tooLongError{l.Path(), maxSiblingLedger}))
+		if st, ok, err := s.work.Stat(l.Path()); err != nil || ok && st.Size > maxSiblingLedger {
+			return unreadable(l.Path(), errors.Join(err, &workdir.TooLongError{Path: l.Path(), Limit: maxSiblingLedger}))
 		}
 	}
 	if _, err := s.diffAll(in); err != nil {
@@ -266,14 +267,14 @@ func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) ite
 // Working yields the rows of a working ledger like Rows, whether or not they count. An absent ledger has none; unreadable_file is the last thing yielded.
 func (out *SiblingRun) Working(ctx context.Context, l wire.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
 	return func(yield func(*ojson.Object, error) bool) {
-		f, st, err := out.x.store.work.open(l.Path())
+		f, st, err := out.x.store.work.Open(l.Path())
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
 		if err == nil {
 			defer func() { _ = f.Close() }()
 			if st.Size > maxSiblingLedger {
-				err = &tooLongError{l.Path(), maxSiblingLedger}
+				err = &workdir.TooLongError{Path: l.Path(), Limit: maxSiblingLedger}
 			}
 		}
 		if err != nil {

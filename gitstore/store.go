@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
@@ -48,7 +49,7 @@ type Store struct {
 	objects git.Objects
 	dir     string // project directory, absolute
 	prefix  string // project directory below the work tree's root, "" or ending in "/"
-	work    *workDir
+	work    *workdir.Dir
 	opts    Options
 	held    *lockfile.Lock // taken by Hold, nil for none
 
@@ -69,8 +70,8 @@ func (s *Store) Close() error {
 	if s.held != nil {
 		_ = s.Unhold(s.held) // one that was lost is somebody else's to give back
 	}
-	if s.work != nil && s.work.root != nil {
-		if cerr := s.work.root.Close(); err == nil {
+	if s.work != nil && s.work.Root != nil {
+		if cerr := s.work.Root.Close(); err == nil {
 			err = cerr
 		}
 	}
@@ -86,7 +87,7 @@ func newStore(repo *git.Repository, opts Options) (*Store, error) {
 		opts.Now = time.Now
 	}
 	s := &Store{repo: repo, objects: repo.Objects(), dir: repo.ProjectDir, prefix: repo.Prefix,
-		work: &workDir{dir: repo.ProjectDir, root: root}, opts: opts}
+		work: &workdir.Dir{Path: repo.ProjectDir, Root: root}, opts: opts}
 	if err := s.refuseLinks(); err != nil {
 		return nil, errorsJoin(err, s.Close())
 	}

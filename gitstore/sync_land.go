@@ -135,7 +135,7 @@ func (l *landing) regain(ctx context.Context) error {
 	if err := l.look(ctx); err != nil || l.there[name] == "" {
 		return err
 	}
-	if data, err := s.work.root.ReadFile(wire.ConfigPath); err == nil {
+	if data, err := s.work.Root.ReadFile(wire.ConfigPath); err == nil {
 		if cfg, _, err := config.Decode(data); err == nil {
 			l.mine = cfg.Project.ID
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -46,7 +47,7 @@ type Tx struct {
 // the lock. What beside names runs at the same time as the recovery, once the lock
 // is held, and is over when Begin returns. Errors: locked, and those of View.
 func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, beside ...func()) (*Tx, error) {
-	if err := s.work.mkdirs(path.Dir(wire.LockPath)); err != nil {
+	if err := s.work.Mkdirs(path.Dir(wire.LockPath)); err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "cannot make the directory of the lock")
 	}
 	lock, borrowed, err := s.lockOf(ctx, purpose, wait)
@@ -224,7 +225,7 @@ func (in *inspection) marksAt() map[wire.Ledger]record.LedgerMark {
 func (s *Store) workingMarks() (map[wire.Ledger]record.LedgerMark, error) {
 	marks := make(map[wire.Ledger]record.LedgerMark)
 	for _, l := range wire.Ledgers() {
-		st, ok, err := s.work.stat(l.Path())
+		st, ok, err := s.work.Stat(l.Path())
 		if err != nil {
 			return nil, unreadable(l.Path(), err)
 		}
@@ -245,7 +246,7 @@ func (tx *Tx) Reread(ctx context.Context) error {
 	s := tx.store
 	var rec *recorded
 	for _, l := range wire.Ledgers() {
-		st, ok, err := s.work.stat(l.Path())
+		st, ok, err := s.work.Stat(l.Path())
 		if err != nil {
 			return unreadable(l.Path(), err)
 		}
@@ -271,14 +272,14 @@ func (tx *Tx) Reread(ctx context.Context) error {
 
 // rollForward completes the working files and moves the cache along.
 func (s *Store) rollForward(in *inspection) error {
-	s.work.removeTemps()
+	s.work.RemoveTemps()
 	// Whoever moved the ref may not have lived to make that durable.
 	if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
 		return err
 	}
 	// From here to the end the files are between two operations; the cache keeps
 	// naming the older one until they have arrived.
-	if err := s.work.apply(in.forward); err != nil {
+	if err := s.work.Apply(in.forward); err != nil {
 		return git.Errorf(git.CodeWorkBehind, err, "the working files could not be brought up to operation %s", in.tip.op.Short()).
 			WithHint("remove the cause and run the command again")
 	}
@@ -316,12 +317,12 @@ func (tx *Tx) View() *View {
 // advance moves the transaction on to the operation just recorded. What the next
 // operation sees is decoded from the recorded bytes, exactly as replay will
 // decode them, and only when it is asked for.
-func (tx *Tx) advance(done *recorded, work *workPlan, state *run.State) {
+func (tx *Tx) advance(done *recorded, work *workdir.Plan, state *run.State) {
 	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*record.LedgerDiff), docs: make(map[wire.Document]document)}
 	for d, doc := range tx.in.docs {
 		in.docs[d] = doc
 	}
-	for d, data := range work.docs {
+	for d, data := range work.Docs {
 		in.docs[d] = document{data, true}
 	}
 	tx.rec, tx.marks, tx.in = done, done.marks, in

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -223,7 +224,7 @@ func (s *Store) repoDecisions(in *inspection) ([]run.Line, error) {
 		data = diff.Data
 	} else {
 		var err error
-		if data, _, _, err = s.work.read(wire.LedgerRepoDecisions.Path(), maxLedger); err != nil {
+		if data, _, _, err = s.work.Read(wire.LedgerRepoDecisions.Path(), workdir.MaxLedger); err != nil {
 			return nil, unreadable(wire.LedgerRepoDecisions.Path(), err)
 		}
 	}

@@ -1,6 +1,6 @@
 // The governed working files: reading them safely and bringing them up to date.
 
-package gitstore
+package workdir
 
 import (
 	"errors"
@@ -16,41 +16,41 @@ import (
 
 // Limits on what is read into memory, in bytes.
 const (
-	maxDocument = 64 << 20
-	maxLedger   = 2 << 30
+	MaxDocument = 64 << 20
+	MaxLedger   = 2 << 30
 )
 
-// tooLongError says that a governed file is larger than the store reads.
-type tooLongError struct {
+// TooLongError says that a governed file is larger than the store reads.
+type TooLongError struct {
 	Path  string
 	Limit int64
 }
 
-func (e *tooLongError) Error() string { return e.Path + " is larger than any governed file may be" }
+func (e *TooLongError) Error() string { return e.Path + " is larger than any governed file may be" }
 
-// workDir is the project directory. All access goes through an os.Root, so that
+// Dir is the project directory. All access goes through an os.Root, so that
 // a symbolic link planted below .agentxchain cannot make us read or write
 // outside of the project.
-type workDir struct {
-	dir  string
-	root *os.Root
+type Dir struct {
+	Path string
+	Root *os.Root
 
 	// source, when set, answers read: files that are not in place yet.
-	source func(name string, limit int64) ([]byte, git.Stat, bool, error)
+	Source func(name string, limit int64) ([]byte, git.Stat, bool, error)
 }
 
-// stat describes the file at name; false when there is none.
-func (w *workDir) stat(name string) (git.Stat, bool, error) { return git.StatIn(w.root, name) }
+// Stat describes the file at name; false when there is none.
+func (w *Dir) Stat(name string) (git.Stat, bool, error) { return git.StatIn(w.Root, name) }
 
-// open opens the regular file at name for reading.
-func (w *workDir) open(name string) (*os.File, git.Stat, error) { return git.OpenIn(w.root, name) }
+// Open opens the regular file at name for reading.
+func (w *Dir) Open(name string) (*os.File, git.Stat, error) { return git.OpenIn(w.Root, name) }
 
-// read returns the file at name and its stat data; false when there is none.
-func (w *workDir) read(name string, limit int64) ([]byte, git.Stat, bool, error) {
-	if w.source != nil {
-		return w.source(name, limit)
+// Read returns the file at name and its stat data; false when there is none.
+func (w *Dir) Read(name string, limit int64) ([]byte, git.Stat, bool, error) {
+	if w.Source != nil {
+		return w.Source(name, limit)
 	}
-	f, st, err := w.open(name)
+	f, st, err := w.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, git.Stat{}, false, nil
 	}
@@ -60,17 +60,17 @@ func (w *workDir) read(name string, limit int64) ([]byte, git.Stat, bool, error)
 	defer func() { _ = f.Close() }()
 	data, err := git.ReadLimited(f, st.Size, limit)
 	if errors.Is(err, git.ErrTooLong) {
-		err = &tooLongError{name, limit}
+		err = &TooLongError{name, limit}
 	}
 	return data, st, err == nil, err
 }
 
-// readTail returns the n bytes before offset size.
-func (w *workDir) readTail(name string, size int64, n int) ([]byte, error) {
+// ReadTail returns the n bytes before offset size.
+func (w *Dir) ReadTail(name string, size int64, n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	f, _, err := w.open(name)
+	f, _, err := w.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -80,19 +80,13 @@ func (w *workDir) readTail(name string, size int64, n int) ([]byte, error) {
 	return data, err
 }
 
-// document is a governed document as found.
-type document struct {
-	data   []byte
-	exists bool
-}
-
-// removeFile removes a regular file; what is absent or something else stays so.
-func (w *workDir) removeFile(name string) error {
-	fi, err := w.root.Lstat(name)
+// RemoveFile removes a regular file; what is absent or something else stays so.
+func (w *Dir) RemoveFile(name string) error {
+	fi, err := w.Root.Lstat(name)
 	if err != nil || !fi.Mode().IsRegular() {
 		return nil
 	}
-	if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.Root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -100,11 +94,11 @@ func (w *workDir) removeFile(name string) error {
 
 // clearDir removes the named regular files of dir, in order, and then dir itself if
 // it is empty. The directory is listed once instead of asking for each name.
-func (w *workDir) clearDir(dir string, names []string) error {
-	if fi, err := w.root.Lstat(dir); err != nil || !fi.IsDir() {
+func (w *Dir) clearDir(dir string, names []string) error {
+	if fi, err := w.Root.Lstat(dir); err != nil || !fi.IsDir() {
 		return nil
 	}
-	d, err := w.root.OpenRoot(dir)
+	d, err := w.Root.OpenRoot(dir)
 	if err != nil {
 		return nil
 	}
@@ -124,21 +118,21 @@ func (w *workDir) clearDir(dir string, names []string) error {
 		list = slices.Delete(list, i, i+1)
 	}
 	if len(list) == 0 {
-		w.removeEmptyDir(dir)
+		w.RemoveEmptyDir(dir)
 	}
 	return nil
 }
 
-// removeEmptyDir removes dir when nothing is left in it.
-func (w *workDir) removeEmptyDir(dir string) {
-	if fi, err := w.root.Lstat(dir); err == nil && fi.IsDir() {
-		_ = w.root.Remove(dir) // fails when it is not empty, as it should
+// RemoveEmptyDir removes dir when nothing is left in it.
+func (w *Dir) RemoveEmptyDir(dir string) {
+	if fi, err := w.Root.Lstat(dir); err == nil && fi.IsDir() {
+		_ = w.Root.Remove(dir) // fails when it is not empty, as it should
 	}
 }
 
-// removeTemps removes what an interrupted write of ours left beside a governed
+// RemoveTemps removes what an interrupted write of ours left beside a governed
 // file: ".<name><digits>". Only safe while the lock is held.
-func (w *workDir) removeTemps() []string {
+func (w *Dir) RemoveTemps() []string {
 	var removed []string
 	names := make(map[string][]string) // directory -> base names
 	add := func(p string) { names[path.Dir(p)] = append(names[path.Dir(p)], path.Base(p)) }
@@ -149,8 +143,8 @@ func (w *workDir) removeTemps() []string {
 		add(l.Path())
 	}
 	for dir, bases := range names {
-		for _, found := range w.tempsIn(dir, bases) {
-			if w.removeFile(found) == nil {
+		for _, found := range w.TempsIn(dir, bases) {
+			if w.RemoveFile(found) == nil {
 				removed = append(removed, found)
 			}
 		}
@@ -158,9 +152,9 @@ func (w *workDir) removeTemps() []string {
 	return removed
 }
 
-// tempsIn lists leftovers of interrupted writes of the named files in dir.
-func (w *workDir) tempsIn(dir string, bases []string) []string {
-	d, err := w.root.Open(dir)
+// TempsIn lists leftovers of interrupted writes of the named files in dir.
+func (w *Dir) TempsIn(dir string, bases []string) []string {
+	d, err := w.Root.Open(dir)
 	if err != nil {
 		return nil
 	}

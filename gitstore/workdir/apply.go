@@ -1,6 +1,6 @@
 // Bringing the working files up to date, durably and with few waits for the disk.
 
-package gitstore
+package workdir
 
 import (
 	"errors"
@@ -15,23 +15,23 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// apply carries the plan out durably: ledgers and documents other than the
+// Apply carries the plan out durably: ledgers and documents other than the
 // state, bundles, files, then state.json, which is what other tools look at and
 // so must not name what is not there yet, and only then removals.
 //
 // Every file waits for the disk, so the data of all is written side by side
 // first; afterwards the new files only take their names, in that order.
-func (w *workDir) apply(p *workPlan) error {
+func (w *Dir) Apply(p *Plan) error {
 	s := &staging{w: w}
 	defer s.discard()
 	for _, d := range wire.Documents() {
-		if data, ok := p.docs[d]; ok {
+		if data, ok := p.Docs[d]; ok {
 			if err := s.add(string(d), data); err != nil {
 				return err
 			}
 		}
 	}
-	for turn, files := range p.bundles {
+	for turn, files := range p.Bundles {
 		if err := w.openBundle(turn, files); err != nil {
 			return err
 		}
@@ -44,11 +44,11 @@ func (w *workDir) apply(p *workPlan) error {
 			}
 		}
 	}
-	err := git.Parallel(len(p.ledgers)+len(s.files), func(i int) error {
-		if i < len(p.ledgers) {
-			return w.writeLedger(p.ledgers[i])
+	err := git.Parallel(len(p.Ledgers)+len(s.files), func(i int) error {
+		if i < len(p.Ledgers) {
+			return w.WriteLedger(p.Ledgers[i])
 		}
-		return s.prepare(i - len(p.ledgers))
+		return s.prepare(i - len(p.Ledgers))
 	})
 	if err != nil {
 		return err
@@ -60,20 +60,20 @@ func (w *workDir) apply(p *workPlan) error {
 			}
 		}
 	}
-	for _, name := range p.remove {
-		if err := w.removeFile(name); err != nil {
+	for _, name := range p.Remove {
+		if err := w.RemoveFile(name); err != nil {
 			return err
 		}
 	}
 	faults.Point("commit.after-documents")
-	for turn, files := range p.bundles {
+	for turn, files := range p.Bundles {
 		if err := s.closeBundle(turn, files); err != nil {
 			return err
 		}
 	}
 	faults.Point("commit.after-bundles")
-	for _, f := range p.files {
-		if err := w.write(f.Path, f.Data); err != nil {
+	for _, f := range p.Files {
+		if err := w.Write(f.Path, f.Data); err != nil {
 			return err
 		}
 	}
@@ -85,13 +85,13 @@ func (w *workDir) apply(p *workPlan) error {
 		return err
 	}
 	faults.Point("commit.after-state")
-	for _, turn := range p.unstage {
-		if err := w.unstageTurn(turn, p.proof); err != nil {
+	for _, turn := range p.Unstage {
+		if err := w.unstageTurn(turn, p.Proof); err != nil {
 			return err
 		}
 	}
-	for _, turn := range p.drops {
-		if err := w.dropTurn(turn, p); err != nil {
+	for _, turn := range p.Drops {
+		if err := w.DropTurn(turn, p); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (w *workDir) apply(p *workPlan) error {
 
 // staging holds the new contents of files on their way to their names.
 type staging struct {
-	w     *workDir
+	w     *Dir
 	files []*stagedFile
 	dirs  []string // hold names that are not durable yet
 }
@@ -114,13 +114,13 @@ type stagedFile struct {
 // add announces a file and makes its directory.
 func (s *staging) add(name string, data []byte) error {
 	s.files = append(s.files, &stagedFile{name: name, data: data})
-	return s.w.mkdirs(path.Dir(name))
+	return s.w.Mkdirs(path.Dir(name))
 }
 
 // prepare writes the contents of file i. It may run beside itself.
 func (s *staging) prepare(i int) (err error) {
 	f := s.files[i]
-	f.pending, err = durable.PrepareRoot(s.w.root, f.name, f.data, 0o666)
+	f.pending, err = durable.PrepareRoot(s.w.Root, f.name, f.data, 0o666)
 	return err
 }
 
@@ -139,7 +139,7 @@ func (s *staging) publish(name string) error {
 
 // settle makes the names given since the last call durable.
 func (s *staging) settle() error {
-	err := git.Parallel(len(s.dirs), func(i int) error { return s.w.syncDir(s.dirs[i]) })
+	err := git.Parallel(len(s.dirs), func(i int) error { return s.w.SyncDir(s.dirs[i]) })
 	s.dirs = nil
 	faults.Point("durable.write.after")
 	return err
@@ -155,25 +155,25 @@ func (s *staging) discard() {
 
 // openBundle prepares a bundle's directory. An old seal is removed first: a
 // bundle is complete exactly when it has its seal.
-func (w *workDir) openBundle(turn string, files map[string][]byte) error {
+func (w *Dir) openBundle(turn string, files map[string][]byte) error {
 	dir := wire.BundleDir(turn)
-	if err := w.mkdirs(dir); err != nil {
+	if err := w.Mkdirs(dir); err != nil {
 		return err
 	}
-	if err := w.removeFile(dir + "/" + record.BundleSeal); err != nil {
+	if err := w.RemoveFile(dir + "/" + record.BundleSeal); err != nil {
 		return err
 	}
 	for _, name := range record.BundleFiles() {
 		if _, ok := files[name]; !ok {
-			if err := w.removeFile(dir + "/" + name); err != nil {
+			if err := w.RemoveFile(dir + "/" + name); err != nil {
 				return err
 			}
 		}
 	}
 	// What a killed command was writing here is in no manifest: the bundle would not
 	// be the one that was sealed.
-	for _, left := range w.tempsIn(dir, record.BundleFiles()) {
-		if err := w.removeFile(left); err != nil {
+	for _, left := range w.TempsIn(dir, record.BundleFiles()) {
+		if err := w.RemoveFile(left); err != nil {
 			return err
 		}
 	}
@@ -197,46 +197,48 @@ func (s *staging) closeBundle(turn string, files map[string][]byte) error {
 	return s.publish(dir + "/" + record.BundleSeal)
 }
 
-func (w *workDir) writeLedger(l ledgerWrite) error {
-	name := l.ledger.Path()
+// WriteLedger carries one change of a ledger out.
+func (w *Dir) WriteLedger(l LedgerWrite) error {
+	name := l.Ledger.Path()
 	var err error
 	switch {
-	case l.replace:
-		err = w.write(name, l.data)
-	case len(l.old) > 0:
-		err = durable.OverwriteRoot(w.root, name, l.offset, l.old, l.data)
+	case l.Replace:
+		err = w.Write(name, l.Data)
+	case len(l.Old) > 0:
+		err = durable.OverwriteRoot(w.Root, name, l.Offset, l.Old, l.Data)
 	default:
-		if err = w.mkdirs(path.Dir(name)); err == nil {
-			err = durable.AppendRoot(w.root, name, l.offset, l.data, 0o666)
+		if err = w.Mkdirs(path.Dir(name)); err == nil {
+			err = durable.AppendRoot(w.Root, name, l.Offset, l.Data, 0o666)
 		}
 	}
-	faults.Point("commit.after-ledger-" + string(l.ledger))
+	faults.Point("commit.after-ledger-" + string(l.Ledger))
 	return err
 }
 
-// write replaces one file below the project directory.
-func (w *workDir) write(name string, data []byte) error {
-	if err := w.mkdirs(path.Dir(name)); err != nil {
+// Write replaces one file below the project directory.
+func (w *Dir) Write(name string, data []byte) error {
+	if err := w.Mkdirs(path.Dir(name)); err != nil {
 		return err
 	}
-	return durable.WriteFileRoot(w.root, name, data, 0o666)
+	return durable.WriteFileRoot(w.Root, name, data, 0o666)
 }
 
-// mkdirs makes dir and its parents, durably where they are new.
-func (w *workDir) mkdirs(dir string) error {
+// Mkdirs makes dir and its parents, durably where they are new.
+func (w *Dir) Mkdirs(dir string) error {
 	if dir == "." {
 		return nil
 	}
-	if fi, err := w.root.Stat(dir); err == nil && fi.IsDir() {
+	if fi, err := w.Root.Stat(dir); err == nil && fi.IsDir() {
 		return nil
 	}
-	if err := w.mkdirs(path.Dir(dir)); err != nil {
+	if err := w.Mkdirs(path.Dir(dir)); err != nil {
 		return err
 	}
-	if err := w.root.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := w.Root.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return w.syncDir(path.Dir(dir))
+	return w.SyncDir(path.Dir(dir))
 }
 
-func (w *workDir) syncDir(dir string) error { return durable.SyncDirRoot(w.root, dir) }
+// SyncDir makes the names in dir durable.
+func (w *Dir) SyncDir(dir string) error { return durable.SyncDirRoot(w.Root, dir) }

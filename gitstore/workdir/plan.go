@@ -1,6 +1,6 @@
 // What brings the working files from one recorded operation to a later one, and the removals in it.
 
-package gitstore
+package workdir
 
 import (
 	"slices"
@@ -11,41 +11,41 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// workPlan is everything that brings the working files from one operation to a
+// Plan is everything that brings the working files from one operation to a
 // later one.
-type workPlan struct {
-	ledgers []ledgerWrite // in Ledgers order
-	docs    map[wire.Document][]byte
-	bundles map[string]map[string][]byte // turn -> file -> bytes
-	files   []protocol.FileWrite
-	drops   []string                      // turns whose bundle and staged result go
-	unstage []string                      // turns whose staged result alone goes
-	remove  []string                      // documents an operation no longer has
-	proof   func(data []byte) bool        // whether these bytes are kept by a recorded operation
+type Plan struct {
+	Ledgers []LedgerWrite // in Ledgers order
+	Docs    map[wire.Document][]byte
+	Bundles map[string]map[string][]byte // turn -> file -> bytes
+	Files   []protocol.FileWrite
+	Drops   []string                      // turns whose bundle and staged result go
+	Unstage []string                      // turns whose staged result alone goes
+	Remove  []string                      // documents an operation no longer has
+	Proof   func(data []byte) bool        // whether these bytes are kept by a recorded operation
 	added   map[string]map[string]git.OID // turn -> supplements of its recorded bundle
 	format  string                        // of the ids in added
 }
 
-// ledgerWrite appends data at offset, or replaces what follows offset, or the
+// LedgerWrite appends data at offset, or replaces what follows offset, or the
 // whole file.
-type ledgerWrite struct {
-	ledger  wire.Ledger
-	offset  int64
-	data    []byte
-	old     []byte // all that follows offset, when that is replaced
-	replace bool
+type LedgerWrite struct {
+	Ledger  wire.Ledger
+	Offset  int64
+	Data    []byte
+	Old     []byte // all that follows offset, when that is replaced
+	Replace bool
 }
 
-// dropTurn removes what belongs to a turn that has ended: bundle files, adapter
+// DropTurn removes what belongs to a turn that has ended: bundle files, adapter
 // by-products, and the staged result if its bytes are kept in the run. Any other
 // file is somebody's and stays, and with it its directory. When the turn was
 // dispatched again its new bundle stays.
-func (w *workDir) dropTurn(turn string, p *workPlan) error {
+func (w *Dir) DropTurn(turn string, p *Plan) error {
 	if !record.SafeName(turn) {
 		return nil
 	}
-	_, renewed := p.bundles[turn]
-	if err := w.unstageTurn(turn, p.proof); err != nil || renewed {
+	_, renewed := p.Bundles[turn]
+	if err := w.unstageTurn(turn, p.Proof); err != nil || renewed {
 		return err
 	}
 	if err := w.removeSupplements(p, turn, nil); err != nil {
@@ -59,17 +59,17 @@ func (w *workDir) dropTurn(turn string, p *workPlan) error {
 
 // unstageTurn removes a turn's staged result, if its bytes are kept in the run,
 // and what adapters left beside it.
-func (w *workDir) unstageTurn(turn string, proof func([]byte) bool) error {
+func (w *Dir) unstageTurn(turn string, proof func([]byte) bool) error {
 	if !record.SafeName(turn) {
 		return nil
 	}
 	for _, name := range []string{wire.StagingPath(turn), wire.FlatStagingPath} {
-		data, _, ok, err := w.read(name, maxDocument)
+		data, _, ok, err := w.Read(name, MaxDocument)
 		// An unreadable or replaced file is not the one we recorded: it stays.
 		if err != nil || !ok || proof == nil || !proof(data) {
 			continue
 		}
-		if err := w.removeFile(name); err != nil {
+		if err := w.RemoveFile(name); err != nil {
 			return err
 		}
 	}

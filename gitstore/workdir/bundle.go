@@ -1,0 +1,156 @@
+// The files of a dispatch bundle in its place: put there as recorded, and taken away.
+
+package workdir
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Supplements notes which of the recorded files of a turn's bundle only its record
+// names: what hooks and the coordinator added to it (docs/bundles.md). format is of
+// the ids.
+func (p *Plan) Supplements(turn string, files map[string]git.OID, format string) {
+	for _, name := range record.BundleFiles() {
+		delete(files, name)
+	}
+	if len(files) == 0 {
+		return
+	}
+	if p.added == nil {
+		p.added = make(map[string]map[string]git.OID)
+	}
+	if p.added[turn] == nil {
+		p.added[turn] = make(map[string]git.OID)
+	}
+	for name, oid := range files {
+		p.added[turn][name] = oid
+	}
+	p.format = format
+}
+
+// removeSupplements removes what an earlier bundle of the turn held beside the
+// files of every bundle, unless keep names it. One that is not as it was recorded
+// is somebody's and stays.
+func (w *Dir) removeSupplements(p *Plan, turn string, keep map[string][]byte) error {
+	dir := wire.BundleDir(turn)
+	for name, oid := range p.added[turn] {
+		if _, ok := keep[name]; ok {
+			continue
+		}
+		data, _, ok, err := w.Read(dir+"/"+name, MaxDocument)
+		if err != nil || !ok || git.HashObject(p.format, git.KindBlob, data) != oid {
+			continue
+		}
+		if err := w.RemoveFile(dir + "/" + name); err != nil {
+			return err
+		}
+		for at := path.Dir(name); at != "."; at = path.Dir(at) {
+			w.RemoveEmptyDir(dir + "/" + at)
+		}
+	}
+	return nil
+}
+
+// maxOpenFiles bounds what is noted and looked at of one bundle.
+const maxOpenFiles = 10000
+
+// DropUnrecorded removes what came into a bundle directory and was not recorded.
+// The log of an actor that may still be at work stays: it is part of no bundle.
+func (w *Dir) DropUnrecorded(dir string, before []string, recorded map[string]git.OID) (changed bool, err error) {
+	found, err := w.BundleFiles(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, f := range found {
+		if _, ok := recorded[f.Name]; ok && f.regular || slices.Contains(before, f.Name) && !slices.Contains(record.BundleFiles(), f.Name) || f.regular && f.Name == actorLog {
+			continue
+		}
+		if err := w.Root.RemoveAll(dir + "/" + f.Name); err != nil {
+			return changed, err
+		}
+		changed = true
+		for at := path.Dir(f.Name); at != "."; at = path.Dir(at) {
+			w.RemoveEmptyDir(dir + "/" + at)
+		}
+	}
+	if len(recorded) == 0 {
+		w.RemoveEmptyDir(dir)
+	}
+	return changed, nil
+}
+
+// PutRecorded writes the recorded files that are not as recorded, the seal last.
+func (w *Dir) PutRecorded(r *record.Reader, dir string, recorded map[string]git.OID) (changed bool, err error) {
+	names := make([]string, 0, len(recorded))
+	for name := range recorded {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if (a == record.BundleSeal) != (b == record.BundleSeal) {
+			if a == record.BundleSeal {
+				return 1
+			}
+			return -1
+		}
+		return slices.Compare([]byte(a), []byte(b))
+	})
+	for _, name := range names {
+		data, _, ok, err := w.Read(dir+"/"+name, MaxDocument)
+		if err == nil && ok && r.BlobID(data) == recorded[name] {
+			continue
+		}
+		if data, err = r.Blob(recorded[name]); err != nil {
+			return changed, err
+		}
+		if err := w.Write(dir+"/"+name, data); err != nil {
+			return changed, err
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// actorLog is what an actor prints, written into its bundle directory after the
+// seal (docs/bundles.md#where).
+const actorLog = "stdout.log"
+
+// BundleFile is anything but a directory that can be looked into, below a bundle
+// directory.
+type BundleFile struct {
+	Name    string
+	regular bool
+}
+
+// BundleFiles lists what lies below a bundle directory, without following
+// links; nothing when it is no directory.
+func (w *Dir) BundleFiles(dir string) ([]BundleFile, error) {
+	if fi, err := w.Root.Lstat(dir); err != nil || !fi.IsDir() {
+		return nil, nil
+	}
+	d, err := w.Root.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	var out []BundleFile
+	err = fs.WalkDir(d.FS(), ".", func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && p == ".":
+			return err
+		case err == nil && e.IsDir():
+			return nil
+		case len(out) == maxOpenFiles:
+			return fs.SkipAll
+		}
+		// A directory that cannot be looked into is one thing.
+		out = append(out, BundleFile{p, err == nil && e.Type().IsRegular()})
+		return nil
+	})
+	return out, err
+}
