@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -28,7 +28,7 @@ type Participant struct {
 	// them have moved, or an error when none will. Act runs beside the Acts of the
 	// other participants. An Act that ends without having moved anything is a
 	// refusal when it returns an error, and no part of the decision otherwise.
-	Act func(ctx context.Context, publish gitstore.Publish) error
+	Act func(ctx context.Context, publish decision.Publish) error
 
 	// Ops are the wire names of the operations that are the decision; by default
 	// approve_transition and approve_completion.
@@ -37,11 +37,11 @@ type Participant struct {
 
 // MoveRef is a participant that moves one prepared ref, such as that of the
 // coordinator's own record (gitstore.PrepareInitiative).
-func MoveRef(repo string, r *git.Repository, m gitstore.Move) Participant {
+func MoveRef(repo string, r *git.Repository, m decision.Move) Participant {
 	return Participant{
 		Repo: repo,
 		Ops:  []string{m.Op},
-		Act:  func(ctx context.Context, publish gitstore.Publish) error { return publish(ctx, r, m) },
+		Act:  func(ctx context.Context, publish decision.Publish) error { return publish(ctx, r, m) },
 	}
 }
 
@@ -82,7 +82,7 @@ func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Particip
 	if err != nil {
 		return nil, r.undo(err)
 	}
-	d := gitstore.NewDecision(initiative.Schema, tx.store.dir)
+	d := decision.NewDecision(initiative.Schema, tx.store.dir)
 	steps := tx.Docs.steps(c)
 	for i := range steps {
 		d.Steps = append(d.Steps, ojson.Marshal(&steps[i]))
@@ -113,7 +113,7 @@ type move struct {
 	index int
 	repo  string
 	store *git.Repository
-	gitstore.Move
+	decision.Move
 }
 
 // round is one decision: the Acts and where they wait.
@@ -152,13 +152,13 @@ func newRound(ctx context.Context, parts []Participant) *round {
 }
 
 // publish is where the Act of a participant comes to its operation.
-func (r *round) publish(i int) gitstore.Publish {
+func (r *round) publish(i int) decision.Publish {
 	ops := r.parts[i].Ops
 	if ops == nil {
 		ops = []string{"approve_transition", "approve_completion"}
 	}
 	var once sync.Once
-	return func(ctx context.Context, repo *git.Repository, m gitstore.Move) error {
+	return func(ctx context.Context, repo *git.Repository, m decision.Move) error {
 		first := false
 		if slices.Contains(ops, m.Op) {
 			once.Do(func() { first = true })
@@ -211,7 +211,7 @@ func (r *round) refused(i int, err error) error {
 // undo tells the Acts that nothing moves and waits for them to end.
 func (r *round) undo(cause error) error {
 	e := &git.Error{
-		Code:    gitstore.CodeDecisionUndone,
+		Code:    decision.CodeDecisionUndone,
 		Message: "nothing was decided, because not all repositories could move",
 		Err:     cause,
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -50,11 +50,11 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := clones(t)
 			clone, evil := filepath.Join(dir, "repos", "api"), filepath.Join(dir, "repos", "api", "w")
-			d := gitstore.NewDecision(initiative.Schema, evil)
-			d.Outcome, d.BegunAt = gitstore.OutcomeMove, "2020-01-01T00:00:00Z"
-			part := func(dir, ref string) gitstore.Participant {
+			d := decision.NewDecision(initiative.Schema, evil)
+			d.Outcome, d.BegunAt = decision.OutcomeMove, "2020-01-01T00:00:00Z"
+			part := func(dir, ref string) decision.Participant {
 				at := gitOut(t, dir, "rev-parse", ref)
-				return gitstore.Participant{
+				return decision.Participant{
 					Repo:    "x",
 					GitDir:  filepath.Join(dir, ".git"),
 					Ref:     ref,
@@ -81,7 +81,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 			}
 			lock := filepath.Join(victim, ".git", filepath.FromSlash(c.ref)+".lock")
 			for name, data := range map[string][]byte{
-				filepath.Join(evil, filepath.FromSlash(gitstore.DecisionFile)): ojson.Pretty(ojson.Marshal(d)),
+				filepath.Join(evil, filepath.FromSlash(decision.DecisionFile)): ojson.Pretty(ojson.Marshal(d)),
 				filepath.Join(notes, hex.EncodeToString(sum[:8])):              []byte(evil),
 				lock: []byte(p.New + "\n"),
 			} {

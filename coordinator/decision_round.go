@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -17,17 +17,17 @@ import (
 )
 
 // afterStep is told of each step of a decision by tests that kill what takes part.
-var afterStep = func(string, []*gitstore.Pending) {}
+var afterStep = func(string, []*decision.Pending) {}
 
-func reached(name string, pending []*gitstore.Pending) {
+func reached(name string, pending []*decision.Pending) {
 	afterStep(name, pending)
 	faults.Point(name)
 }
 
 // start starts a git for every move.
-func (r *round) start(moves []move) (pending []*gitstore.Pending, err error) {
+func (r *round) start(moves []move) (pending []*decision.Pending, err error) {
 	for _, m := range moves {
-		p, err := gitstore.StartMove(r.ctx, m.store, m.Move)
+		p, err := decision.StartMove(r.ctx, m.store, m.Move)
 		if err != nil {
 			for _, p := range pending {
 				p.Abort()
@@ -42,7 +42,7 @@ func (r *round) start(moves []move) (pending []*gitstore.Pending, err error) {
 
 // prepare writes down what is to move, locks every ref and writes the outcome.
 // When it returns nil the decision is made.
-func (r *round) prepare(tx *Tx, c *initiative.Change, d *gitstore.Decision, pending []*gitstore.Pending) error {
+func (r *round) prepare(tx *Tx, c *initiative.Change, d *decision.Decision, pending []*decision.Pending) error {
 	if err := tx.held.Check(); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (r *round) prepare(tx *Tx, c *initiative.Change, d *gitstore.Decision, pend
 	if err := r.ctx.Err(); err != nil {
 		return context.Cause(r.ctx)
 	}
-	d.Outcome = gitstore.OutcomeMove
+	d.Outcome = decision.OutcomeMove
 	if err := d.Write(); err != nil {
 		d.Outcome = ""
 		return unwritten(err)
@@ -80,8 +80,8 @@ func (r *round) prepare(tx *Tx, c *initiative.Change, d *gitstore.Decision, pend
 }
 
 // carryOut moves the refs and the coordinator's files and lets the Acts go on.
-func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []move,
-	pending []*gitstore.Pending) (*Decided, error) {
+func (r *round) carryOut(tx *Tx, d *decision.Decision, steps []step, moves []move,
+	pending []*decision.Pending) (*Decided, error) {
 	failed := make([]error, len(pending))
 	var wg sync.WaitGroup
 	for i, p := range pending {
@@ -107,7 +107,7 @@ func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []mov
 		}
 	case err == nil:
 		err = errors.Join(&git.Error{
-			Code:    gitstore.CodeDecisionUndone,
+			Code:    decision.CodeDecisionUndone,
 			Message: "nothing was decided, because another program has moved a repository",
 		}, d.Remove())
 	}
@@ -127,7 +127,7 @@ func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []mov
 // settleDecision finishes or undoes the decision that a command which was ended
 // left behind. The lock must be held.
 func (s *Store) settleDecision(ctx context.Context) (wire.Problems, error) {
-	d, err := gitstore.ReadDecision(s.dir)
+	d, err := decision.ReadDecision(s.dir)
 	if err != nil || d == nil {
 		return nil, err
 	}
@@ -144,13 +144,13 @@ func (s *Store) settleDecision(ctx context.Context) (wire.Problems, error) {
 	faults.Point("decision.settled")
 	report := wire.Problems{{
 		Code:    "decision_taken_back",
-		Field:   gitstore.DecisionFile,
+		Field:   decision.DecisionFile,
 		Message: "a decision that was interrupted before it was made was taken back; no repository has moved",
 	}}
 	if moved {
 		report = wire.Problems{{
 			Code:    "decision_finished",
-			Field:   gitstore.DecisionFile,
+			Field:   decision.DecisionFile,
 			Message: "a decision that was interrupted was finished in all of its repositories",
 		}}
 		steps := make([]step, len(d.Steps))

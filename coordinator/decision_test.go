@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -32,7 +33,7 @@ const childConfig = `{"schema_version":"1.0","project":{"id":"demo","name":"Demo
 `
 
 // operate runs one operation in the repository at dir.
-func operate(ctx context.Context, dir string, publish gitstore.Publish, seed string,
+func operate(ctx context.Context, dir string, publish decision.Publish, seed string,
 	op func(*gitstore.View) protocol.Operation) error {
 	s, err := gitstore.OpenForeign(ctx, dir,
 		gitstore.Options{Publish: publish, Actor: &evidence.Actor{Name: "Ada", Email: "ada@example.org"}})
@@ -139,7 +140,7 @@ func decideAll(dir string) (*Decided, error) {
 		parts = append(parts, Participant{
 			Repo: repo,
 			Ops:  []string{"assign_turn"},
-			Act: func(ctx context.Context, publish gitstore.Publish) error {
+			Act: func(ctx context.Context, publish decision.Publish) error {
 				return operate(ctx, path, publish, "assign-"+repo, giveTurn)
 			},
 		})
@@ -196,7 +197,7 @@ func settledAll(t testing.TB, dir string) (moved bool) {
 			t.Fatalf("a note is left in %s", repo)
 		}
 	}
-	for _, name := range []string{gitstore.DecisionFile, pendingPath} {
+	for _, name := range []string{decision.DecisionFile, pendingPath} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			t.Fatalf("%s is left", name)
 		}
@@ -222,7 +223,7 @@ func TestDecideUndoesWhenOneRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := decideAll(dir)
-	if code(err) != gitstore.CodeDecisionUndone || !strings.Contains(err.Error(), "repository api") {
+	if code(err) != decision.CodeDecisionUndone || !strings.Contains(err.Error(), "repository api") {
 		t.Fatal(err)
 	}
 	if moved, blocked := where(t, dir); len(moved) != 1 || moved[0] != "api" || blocked {
@@ -242,7 +243,7 @@ func TestDecideUndoesWhenOneRefIsLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = decideAll(dir)
-	if code(err) != gitstore.CodeDecisionUndone {
+	if code(err) != decision.CodeDecisionUndone {
 		t.Fatal(err)
 	}
 	// The lock is not ours. It stays, and so does everything else.
@@ -281,7 +282,7 @@ func TestDecideHelper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		afterStep = func(name string, pending []*gitstore.Pending) {
+		afterStep = func(name string, pending []*decision.Pending) {
 			if name != step {
 				return
 			}

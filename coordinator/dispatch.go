@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -131,7 +132,7 @@ func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiat
 
 // childRunner opens the project of a repository for an operation of its own.
 // Nothing of the repository this process was started in counts there.
-func (c *Coordinator) childRunner(ctx context.Context, dir string, publish gitstore.Publish) (*runner.Runner, error) {
+func (c *Coordinator) childRunner(ctx context.Context, dir string, publish decision.Publish) (*runner.Runner, error) {
 	s, err := gitstore.OpenForeign(ctx, dir, gitstore.Options{Now: c.opt.Now, Publish: publish})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -210,7 +211,7 @@ func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string,
 		in.State = in.Files[initiative.StatePath]
 		var up git.RefUpdate
 		if up, err = gitstore.PrepareInitiative(ctx, home.Repository(), in); err == nil {
-			p := MoveRef("", home.Repository(), gitstore.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
+			p := MoveRef("", home.Repository(), decision.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
 			return &p
 		}
 	}
@@ -228,7 +229,7 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 		if !ok || !s.waitsToComplete(repo) {
 			continue
 		}
-		out = append(out, Participant{Repo: repo, Act: func(ctx context.Context, publish gitstore.Publish) error {
+		out = append(out, Participant{Repo: repo, Act: func(ctx context.Context, publish decision.Publish) error {
 			r, err := c.childRunner(ctx, dir, publish)
 			if err != nil {
 				return inRepo(repo, dir, err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -367,9 +368,9 @@ type commitPlan struct {
 	state    []byte
 	drops    []string
 	unstage  []string
-	note     *entering // left before the ref of a new run is created
-	origin   git.OID   // the operation that was decided again, "" for none
-	publish  Publish   // nil: move the ref at once
+	note     *entering        // left before the ref of a new run is created
+	origin   git.OID          // the operation that was decided again, "" for none
+	publish  decision.Publish // nil: move the ref at once
 	also     []git.RefUpdate
 }
 
@@ -394,7 +395,7 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 		faults.Point("commit.after-note")
 	}
 	if p.publish == nil {
-		p.publish = publishAlone
+		p.publish = decision.Alone
 	}
 	moves := append([]git.RefUpdate{ref}, p.also...)
 	// Before the ref moves: a guard that judges the move finds the operation known.
@@ -406,7 +407,7 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 		noteOwn(s.repo, p, done.op)
 	}
 	faults.Point("commit.before-ref")
-	err = p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})
+	err = p.publish(ctx, s.repo, decision.Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})
 	if err != nil && !s.isAt(ctx, ref) {
 		s.repo.Abandon(moves...)
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
@@ -53,8 +54,8 @@ func TestNotesStayInside(t *testing.T) {
 	if err := NoteInitiativeTurn(r, "srun_1", "turn_a"); err == nil {
 		t.Error("a turn was noted outside")
 	}
-	dec := NewDecision("0.1", "/w")
-	dec.Participants = []Participant{{GitDir: r.CommonDir}}
+	dec := decision.NewDecision("0.1", "/w")
+	dec.Participants = []decision.Participant{{GitDir: r.CommonDir}}
 	if err := dec.Note(); err == nil {
 		t.Error("a decision was noted outside")
 	}
@@ -65,10 +66,10 @@ func TestNotesStayInside(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(outside, "decisions"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(outside, "decisions", noteName("/w")), []byte("/w"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(outside, "decisions", decision.NoteName("/w")), []byte("/w"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if dec.Participants[0].noted("/w") {
+	if dec.Participants[0].Noted("/w") {
 		t.Error("a note outside counts")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -55,12 +56,12 @@ func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
 					r := testrepo.New(t, testrepo.Options{ObjectFormat: format, LinkedWorktree: linked})
 					d := scaffold(t, r.Dir)
 					ran := 0
-					d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m Move) error {
+					d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m decision.Move) error {
 						for _, args := range commands {
 							gitIn(t, r.Dir, args...)
 						}
 						ran++
-						return publishAlone(ctx, repo, m)
+						return decision.Alone(ctx, repo, m)
 					}
 					d.must(initOp(false))
 					d.turns(2)
@@ -121,7 +122,7 @@ func TestPackRemovedBeforeTheRefMoves(t *testing.T) {
 	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		d := scaffold(t, r.Dir)
-		d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m Move) error {
+		d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m decision.Move) error {
 			// Only the ones on their way: git asks for the commit that a ref is to be at.
 			for _, keep := range keeps(t, d) {
 				for _, ext := range []string{".pack", ".idx", git.KeepExt} {
@@ -145,7 +146,7 @@ func TestPackRemovedBeforeTheRefMoves(t *testing.T) {
 func TestLeftoverIsNotReliedOn(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	d := scaffold(t, r.Dir)
-	d.store.opts.Publish = func(context.Context, *git.Repository, Move) error {
+	d.store.opts.Publish = func(context.Context, *git.Repository, decision.Move) error {
 		return git.Errorf(git.CodeRefMoved, nil, "another was faster")
 	}
 	if _, _, err := d.try(initOp(false)); git.CodeOf(err) != git.CodeRefMoved {
@@ -153,10 +154,10 @@ func TestLeftoverIsNotReliedOn(t *testing.T) {
 	}
 	noKeeps(t, d)
 	d.n = 0 // the very same operation once more
-	d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m Move) error {
+	d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m decision.Move) error {
 		gitIn(t, r.Dir, "repack", "-adq")
 		gitIn(t, r.Dir, "prune", "--expire=now")
-		return publishAlone(ctx, repo, m)
+		return decision.Alone(ctx, repo, m)
 	}
 	d.must(initOp(false))
 	d.clean()
@@ -180,12 +181,12 @@ func TestHoldOfAKilledCommand(t *testing.T) {
 		t.Fatalf("%v", stale)
 	}
 	at := 0
-	e.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m Move) error {
+	e.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m decision.Move) error {
 		at = len(keeps(t, e))
 		if stale := repo.StaleHolds(true); len(stale) > 0 {
 			t.Errorf("%v of a command at work", stale)
 		}
-		return publishAlone(ctx, repo, m)
+		return decision.Alone(ctx, repo, m)
 	}
 	e.must(e.acceptOp)
 	if at != 1 {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -214,7 +215,7 @@ func (s *Store) preferAuto(ctx context.Context, remote string) error {
 // PublishStrict moves the ref of an operation on the remote first, by compare-and-swap,
 // and here when the remote has taken it. A remote that has moved is ref_moved: the
 // operation has to be decided again on what is there now.
-func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch bool) error {
+func (s *Store) PublishStrict(ctx context.Context, remote string, m decision.Move, branch bool) error {
 	p := transport.RefPush{Name: m.Ref.Name, New: m.Ref.New, Old: m.Ref.Old}
 	said, err := transport.Push(ctx, s.repo, remote, []transport.RefPush{p}, s.branchAlong(ctx, remote, branch)...)
 	a, err := s.settlePush(ctx, remote, p, said[p.Name], err)
@@ -229,7 +230,7 @@ func (s *Store) PublishStrict(ctx context.Context, remote string, m Move, branch
 		return git.Errorf(transport.CodeRemoteRefused, nil, "%s does not take %s: %s", remote, p.Name, a.Why).
 			WithHint("ask the administrator of the server to allow pushes to refs/agentxchain/*; nothing was recorded")
 	}
-	if err := publishAlone(ctx, s.repo, m); err != nil {
+	if err := decision.Alone(ctx, s.repo, m); err != nil {
 		return err
 	}
 	run := strings.TrimPrefix(m.Ref.Name, git.RunRefPrefix)

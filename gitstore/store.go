@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -36,7 +37,7 @@ type Options struct {
 	// Publish moves the run's ref for an operation of Tx.Commit; default
 	// Repository.UpdateRefs. A decision over several repositories puts its own
 	// here, which waits until all of them can move (see Prepare).
-	Publish Publish
+	Publish decision.Publish
 	// AtWork tells of agents at work; default none. It is asked only when the
 	// working files of the record were changed by something else than an operation.
 	AtWork func() AtWork

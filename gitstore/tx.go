@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -90,7 +91,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 	s := tx.store
 	s.repo.DropStaleMidx()
 	swept := s.repo.SweepLocks(ctx)
-	decided, err := s.settleDecisions(ctx)
+	decided, err := decision.SettleNoted(ctx, s.repo)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
@@ -412,7 +413,7 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			// A second lease document that took the turn over without this process
 			// knowing: only the lease's ref moves, the run stays where it is.
 			taken := lease.Restore("s2", 2, now, 0, now.Add(time.Hour))
-			store, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{Publish: func(ctx context.Context, r *git.Repository, m gitstore.Move) error {
+			store, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{Publish: func(ctx context.Context, r *git.Repository, m decision.Move) error {
 				side, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{})
 				if err != nil {
 					return err

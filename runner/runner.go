@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -68,7 +69,7 @@ func Open(ctx context.Context, dir string, opt Options) (*Runner, error) {
 	var r *Runner
 	s, err := gitstore.Open(ctx, dir, gitstore.Options{
 		AtWork:  func() gitstore.AtWork { return r.atWork() },
-		Publish: func(ctx context.Context, _ *git.Repository, m gitstore.Move) error { return r.publish(ctx, m) },
+		Publish: func(ctx context.Context, _ *git.Repository, m decision.Move) error { return r.publish(ctx, m) },
 	})
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -142,7 +143,7 @@ func (r *Runner) Follow(ctx context.Context) error {
 }
 
 // publish moves the ref of an operation: here, or in strict mode on the remote first.
-func (r *Runner) publish(ctx context.Context, m gitstore.Move) error {
+func (r *Runner) publish(ctx context.Context, m decision.Move) error {
 	repo := r.Store.Repository()
 	decides, branch := r.strict(ctx)
 	if !decides {

@@ -1,7 +1,7 @@
 // The record of a decision that moves refs of several repositories, from which
 // anybody can finish or undo it (docs/siblings.md#deciding).
 
-package gitstore
+package decision
 
 import (
 	"context"
@@ -156,7 +156,7 @@ func (d *Decision) Settle(ctx context.Context) (moved bool, err error) {
 		if at[i], err = d.look(ctx, p); err != nil {
 			return false, err
 		}
-		if noted[i] = p.noted(d.Workspace); !noted[i] && at[i] == placeOld {
+		if noted[i] = p.Noted(d.Workspace); !noted[i] && at[i] == placeOld {
 			at[i] = placeOther
 		}
 	}

@@ -1,6 +1,6 @@
 // Locks of refs that a killed git has left behind, removed only when that is proven.
 
-package gitstore
+package decision
 
 import (
 	"bytes"

@@ -1,7 +1,7 @@
 // A command in a repository that takes part in a decision somebody did not live to
 // finish settles the decision first, as far as this repository goes.
 
-package gitstore
+package decision
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 // decides. It holds the project's lock meanwhile, which that one may be waiting for.
 const decisionWait = 500 * time.Millisecond
 
-// settleDecisions looks for notes of decisions and returns what was done about
+// SettleNoted looks for the notes of decisions in a repository and returns what was done about
 // them, for the person at the terminal. The project's lock must be held. The error
 // is locked while the command that decides is at work.
-func (s *Store) settleDecisions(ctx context.Context) (notices []string, err error) {
-	dir := filepath.Join(s.repo.CommonDir, filepath.FromSlash(notesDir))
+func SettleNoted(ctx context.Context, r *git.Repository) (notices []string, err error) {
+	dir := filepath.Join(r.CommonDir, filepath.FromSlash(notesDir))
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil // the usual case: there is none
@@ -29,10 +29,10 @@ func (s *Store) settleDecisions(ctx context.Context) (notices []string, err erro
 	for _, e := range list {
 		name := filepath.Join(dir, e.Name())
 		data, err := git.ReadBounded(name, git.MaxPointer)
-		if err != nil || !filepath.IsAbs(string(data)) || noteName(string(data)) != e.Name() {
+		if err != nil || !filepath.IsAbs(string(data)) || NoteName(string(data)) != e.Name() {
 			continue // no note of ours
 		}
-		notice, err := s.settleNote(ctx, string(data), name)
+		notice, err := settleNote(ctx, r, string(data), name)
 		if err != nil {
 			return notices, err
 		}
@@ -43,7 +43,7 @@ func (s *Store) settleDecisions(ctx context.Context) (notices []string, err erro
 	return notices, nil
 }
 
-func (s *Store) settleNote(ctx context.Context, workspace, note string) (string, error) {
+func settleNote(ctx context.Context, r *git.Repository, workspace, note string) (string, error) {
 	// A process that holds the workspace's lock has settled what it found when it took it. Of a new decision it
 	// leaves word when the transaction here, which is a part of it, is past this point.
 	within := func() bool {
@@ -63,7 +63,7 @@ func (s *Store) settleNote(ctx context.Context, workspace, note string) (string,
 	}
 	notice := ""
 	if d != nil && d.Workspace == workspace {
-		if notice, err = s.settleOwn(ctx, d); err != nil {
+		if notice, err = settleOwn(ctx, r, d); err != nil {
 			return "", err
 		}
 	}
@@ -75,12 +75,12 @@ func (s *Store) settleNote(ctx context.Context, workspace, note string) (string,
 // settleOwn settles a decision in all of its repositories. That something is in the
 // way in another one keeps nobody from working here, once it is known where this
 // one stands.
-func (s *Store) settleOwn(ctx context.Context, d *Decision) (notice string, err error) {
+func settleOwn(ctx context.Context, r *git.Repository, d *Decision) (notice string, err error) {
 	var own []*Participant
 	late := false
 	for i := range d.Participants {
 		p := &d.Participants[i]
-		if !git.SameFile(p.GitDir, s.repo.CommonDir) {
+		if !git.SameFile(p.GitDir, r.CommonDir) {
 			continue
 		}
 		at, err := d.look(ctx, p)

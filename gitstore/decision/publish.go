@@ -1,6 +1,6 @@
 // How the ref of a run is moved for an operation: alone, or with others.
 
-package gitstore
+package decision
 
 import (
 	"context"
@@ -20,6 +20,6 @@ type Move struct {
 // has moved, an error that it has not and will not. It may wait.
 type Publish func(ctx context.Context, r *git.Repository, m Move) error
 
-func publishAlone(ctx context.Context, r *git.Repository, m Move) error {
+func Alone(ctx context.Context, r *git.Repository, m Move) error {
 	return r.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
 }

@@ -1,7 +1,7 @@
 // Notes that repositories keep of the decisions they take part in: word for the next
 // command there, and what makes a record speak for them.
 
-package gitstore
+package decision
 
 import (
 	"crypto/sha256"
@@ -18,7 +18,7 @@ import (
 // git directory.
 const notesDir = "agentxchain/decisions"
 
-func noteName(workspace string) string {
+func NoteName(workspace string) string {
 	sum := sha256.Sum256([]byte(workspace))
 	return hex.EncodeToString(sum[:8])
 }
@@ -39,7 +39,7 @@ func (d *Decision) note(p *Participant) error {
 		if err := root.MkdirAll(notesDir, 0o777); err != nil {
 			return err
 		}
-		return durable.WriteFileRoot(root, notesDir+"/"+noteName(d.Workspace), []byte(d.Workspace), 0o666)
+		return durable.WriteFileRoot(root, notesDir+"/"+NoteName(d.Workspace), []byte(d.Workspace), 0o666)
 	})
 }
 
@@ -53,12 +53,12 @@ func (p *Participant) inside(f func(*os.Root) error) error {
 	return f(root)
 }
 
-// noted reports whether the participant itself says that it takes part in a
+// Noted reports whether the participant itself says that it takes part in a
 // decision of the workspace. A record is a file that anybody may have put where it
 // is found; only a repository's own note makes it speak for that repository.
-func (p *Participant) noted(workspace string) (yes bool) {
+func (p *Participant) Noted(workspace string) (yes bool) {
 	_ = p.inside(func(root *os.Root) error {
-		data, _, ok, err := (&workdir.Dir{Path: p.GitDir, Root: root}).Read(notesDir+"/"+noteName(workspace), git.MaxPointer)
+		data, _, ok, err := (&workdir.Dir{Path: p.GitDir, Root: root}).Read(notesDir+"/"+NoteName(workspace), git.MaxPointer)
 		yes = err == nil && ok && string(data) == workspace
 		return nil
 	})
@@ -81,9 +81,9 @@ func (d *Decision) Relocate(workspace string) error {
 			moved.GitDir = filepath.Join(workspace, rel)
 		}
 		switch {
-		case err == nil && moved.noted(from):
+		case err == nil && moved.Noted(from):
 			p.GitDir = moved.GitDir
-		case copied || !p.noted(from):
+		case copied || !p.Noted(from):
 			continue // the original's, which settles it, or settled already
 		}
 		if err := d.note(p); err != nil {
@@ -98,7 +98,7 @@ func (d *Decision) Relocate(workspace string) error {
 // record, and the next command there removes it.
 func (p *Participant) forget(workspace string) {
 	_ = p.inside(func(root *os.Root) error {
-		_ = root.Remove(notesDir + "/" + noteName(workspace))
+		_ = root.Remove(notesDir + "/" + NoteName(workspace))
 		return root.Remove(notesDir) // when it was the last
 	})
 }

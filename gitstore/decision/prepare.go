@@ -1,8 +1,7 @@
 // One ref, locked at its old place and ready to move: git update-ref held between
-// prepare and commit, so that refs of several repositories move together
-//.
+// prepare and commit, so that refs of several repositories move together.
 
-package gitstore
+package decision
 
 import (
 	"bufio"
