@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -73,7 +74,7 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		return out, nil
 	}
 	if why := initiative.Unfounded(files, st.SuperRunID); why != "" {
-		out.State, out.Code, out.Why = gitstore.RunDamaged, gitstore.CodeUnproven, why
+		out.State, out.Code, out.Why = gitstore.RunDamaged, record.CodeUnproven, why
 		return out, nil
 	}
 	out.Here = chain[0].Op
@@ -109,7 +110,7 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		return nil, err
 	}
 	if base == len(chain) {
-		out.State, out.Code, out.Why = gitstore.RunDamaged, gitstore.CodeForeignRun,
+		out.State, out.Code, out.Why = gitstore.RunDamaged, record.CodeForeignRun,
 			"the history of the export shares nothing with the record here"
 		return out, nil
 	}

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -210,7 +210,7 @@ func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string,
 		}
 		in.State = in.Files[initiative.StatePath]
 		var up git.RefUpdate
-		if up, err = gitstore.PrepareInitiative(ctx, home.Repository(), in); err == nil {
+		if up, err = record.PrepareInitiative(ctx, home.Repository(), in); err == nil {
 			p := MoveRef("", home.Repository(), decision.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
 			return &p
 		}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -133,7 +133,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 		if d.State != nil && d.State.SuperRunID == t.Name {
 			continue
 		}
-		files, err := gitstore.InitiativeFiles(ctx, home.Repository(), t.Op)
+		files, err := record.InitiativeFiles(ctx, home.Repository(), t.Op)
 		if err != nil {
 			continue // what cannot be read cannot be gone on with either
 		}

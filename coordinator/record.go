@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
@@ -24,7 +24,7 @@ func (c *Coordinator) record(ctx context.Context, d *Documents, op, subject stri
 	in, err := c.initiative(ctx, d, op, subject)
 	var up git.RefUpdate
 	if err == nil {
-		up, err = gitstore.RecordInitiative(context.WithoutCancel(ctx), home.Repository(), in)
+		up, err = record.RecordInitiative(context.WithoutCancel(ctx), home.Repository(), in)
 	}
 	if err != nil {
 		c.note("the initiative could not be recorded in git: " + err.Error())
@@ -35,8 +35,8 @@ func (c *Coordinator) record(ctx context.Context, d *Documents, op, subject stri
 
 // initiative gathers what is recorded: the documents and ledgers, contexts and
 // reports, but nothing that belongs to this machine alone.
-func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject string) (gitstore.Initiative, error) {
-	in := gitstore.Initiative{
+func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject string) (record.Initiative, error) {
+	in := record.Initiative{
 		Run:     d.State.SuperRunID,
 		Op:      op,
 		Subject: subject,

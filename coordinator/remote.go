@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -100,7 +101,7 @@ func (r *childReader) remote(id, address string) (out childRead) {
 	child.Remote, out.child = true, child
 	if state.Run() != name {
 		child.State = nil
-		out.problem(gitstore.CodeForeignRun, "what was fetched as run %s is another one", ojson.Shown(name))
+		out.problem(record.CodeForeignRun, "what was fetched as run %s is another one", ojson.Shown(name))
 	}
 	return out
 }

@@ -109,10 +109,10 @@ func (r *restoring) record(ctx context.Context) error {
 		return err
 	}
 	repo, project := r.home.Repository(), r.tx.Docs.Config.ProjectID
-	if err := gitstore.VerifyInitiative(ctx, repo, tip.Name, tip.Op, "", project); err != nil {
+	if err := record.VerifyInitiative(ctx, repo, tip.Name, tip.Op, "", project); err != nil {
 		return err
 	}
-	files, err := gitstore.InitiativeFiles(ctx, repo, tip.Op)
+	files, err := record.InitiativeFiles(ctx, repo, tip.Op)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (r *restoring) choose(ctx context.Context) (gitstore.InitiativeTip, error) 
 			}
 			continue
 		}
-		files, err := gitstore.InitiativeFiles(ctx, r.home.Repository(), t.Op)
+		files, err := record.InitiativeFiles(ctx, r.home.Repository(), t.Op)
 		if err != nil {
 			continue
 		}
@@ -216,7 +216,7 @@ func (r *restoring) theirs(ctx context.Context) error {
 	op, err := repo.ReadRef(ctx, transport.TrackingInitiatives(r.opt.Theirs)+name)
 	if err == nil && op != "" {
 		var files map[string][]byte
-		if files, err = gitstore.InitiativeFiles(ctx, repo, op); err == nil {
+		if files, err = record.InitiativeFiles(ctx, repo, op); err == nil {
 			err = r.describe(files, "what was fetched of "+r.opt.Theirs)
 		}
 	}
@@ -247,7 +247,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 	}
 	if cfg.ProjectID != r.tx.Docs.Config.ProjectID {
 		return &wire.Error{
-			Code:  gitstore.CodeForeignRun,
+			Code:  record.CodeForeignRun,
 			Field: "project.id",
 			Message: fmt.Sprintf("The artifact is of project %s, this workspace of %s.", ojson.Shown(cfg.ProjectID),
 				ojson.Shown(r.tx.Docs.Config.ProjectID)),
@@ -256,7 +256,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 	}
 	if why := initiative.Unfounded(files, r.out.Name); why != "" {
 		return &wire.Error{
-			Code:    gitstore.CodeUnproven,
+			Code:    record.CodeUnproven,
 			Field:   "input",
 			Message: "The artifact is not believed: " + why + ".",
 			Hint:    "export the initiative again where it is",
@@ -268,7 +268,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 	}
 	var before []byte
 	if tip != "" {
-		recorded, err := gitstore.InitiativeFiles(ctx, r.home.Repository(), tip)
+		recorded, err := record.InitiativeFiles(ctx, r.home.Repository(), tip)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -138,8 +139,8 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 	if err == nil {
 		var tip git.OID
 		var late bool
-		if tip, late, err = gitstore.InitiativeLate(ctx, home.Repository(), in); err == nil && late {
-			if err := gitstore.VerifyInitiative(ctx, home.Repository(), in.Run, tip, "",
+		if tip, late, err = record.InitiativeLate(ctx, home.Repository(), in); err == nil && late {
+			if err := record.VerifyInitiative(ctx, home.Repository(), in.Run, tip, "",
 				tx.Docs.Config.ProjectID); err != nil {
 				return err
 			}
@@ -166,7 +167,7 @@ func (c *Coordinator) goesOn(ctx context.Context, home *gitstore.Store) (string,
 		if t.Remote != "" {
 			continue
 		}
-		files, err := gitstore.InitiativeFiles(ctx, home.Repository(), t.Op)
+		files, err := record.InitiativeFiles(ctx, home.Repository(), t.Op)
 		if err != nil {
 			return "", "", err
 		}
@@ -199,13 +200,13 @@ func stateOf(files map[string][]byte) (*initiative.State, error) {
 // authority on what they accepted.
 func (c *Coordinator) vouched(ctx context.Context, tx *Tx, from, to git.OID) error {
 	repo := c.repository(ctx).Repository()
-	files, err := gitstore.InitiativeFiles(ctx, repo, to)
+	files, err := record.InitiativeFiles(ctx, repo, to)
 	if err != nil {
 		return err
 	}
 	var before []byte
 	if from != "" {
-		was, err := gitstore.InitiativeFiles(ctx, repo, from)
+		was, err := record.InitiativeFiles(ctx, repo, from)
 		if err != nil {
 			return err
 		}
@@ -307,7 +308,7 @@ func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string)
 // enterRepos brings the working files of repositories that have the run of an initiative in
 // their record alone.
 func (c *Coordinator) enterRepos(ctx context.Context, tx *Tx, op git.OID) error {
-	files, err := gitstore.InitiativeFiles(ctx, c.repository(ctx).Repository(), op)
+	files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), op)
 	if err != nil {
 		return err
 	}
@@ -340,7 +341,7 @@ func (c *Coordinator) enterRepos(ctx context.Context, tx *Tx, op git.OID) error 
 // place makes the coordinator's files those of a recorded change, and reads them again. It
 // returns where the files are that were displaced, "" when they only went on.
 func (c *Coordinator) place(ctx context.Context, tx *Tx, op git.OID) (kept string, err error) {
-	files, err := gitstore.InitiativeFiles(ctx, c.repository(ctx).Repository(), op)
+	files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), op)
 	if err != nil {
 		return "", err
 	}

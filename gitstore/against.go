@@ -228,7 +228,7 @@ func (c *against) all(ctx context.Context, only string, sides ...map[string]git.
 		r := &AgainstRun{Run: name, Here: c.here[name], There: c.there[name], Seen: c.seen[name]}
 		c.out.Runs = append(c.out.Runs, r)
 		if git.BadRunID(name) != "" {
-			r.damage(CodeForeignRun, "the name is not that of a run")
+			r.damage(record.CodeForeignRun, "the name is not that of a run")
 			continue
 		}
 		if err := c.compare(ctx, r); err != nil {
@@ -270,7 +270,7 @@ func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 		case r.Here:
 			r.State = RunBehind
 		case "":
-			r.damage(CodeForeignRun, "the run there shares no operation with the one here")
+			r.damage(record.CodeForeignRun, "the run there shares no operation with the one here")
 			return nil
 		default:
 			r.State = RunDiverged
@@ -291,7 +291,7 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 		if err != nil && ctx.Err() == nil {
 			code := git.CodeOf(err)
 			if code == "" {
-				code = CodeUnproven
+				code = record.CodeUnproven
 			}
 			r.damage(code, text.OneLine(err.Error()))
 			err = nil
@@ -299,7 +299,7 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 		return err
 	}
 	if id, err := projectAt(ctx, c.q.repo, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
-		r.damage(CodeForeignRun, "the run there belongs to project "+text.OneLine(id)+", this is "+text.OneLine(c.mine))
+		r.damage(record.CodeForeignRun, "the run there belongs to project "+text.OneLine(id)+", this is "+text.OneLine(c.mine))
 		return nil
 	}
 	v, err := c.q.Verify(ctx, r.Run, r.There)
@@ -307,10 +307,10 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		r.damage(CodeUnproven, text.OneLine(err.Error()))
+		r.damage(record.CodeUnproven, text.OneLine(err.Error()))
 	case !v.Sound():
 		f := v.Findings[0]
-		r.damage(CodeUnproven, "operation "+f.Op.Short()+" there is not believed: "+text.OneLine(f.Message))
+		r.damage(record.CodeUnproven, "operation "+f.Op.Short()+" there is not believed: "+text.OneLine(f.Message))
 	}
 	return nil
 }

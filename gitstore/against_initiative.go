@@ -31,7 +31,7 @@ func (s *Store) AgainstInitiatives(ctx context.Context, remote, name, project st
 	c := &against{out: &Against{Kind: AgainstRemote, Name: f.remote}, q: &Store{repo: q, objects: q.Objects()},
 		there: f.tips}
 	c.trust = func(ctx context.Context, r *AgainstRun) error {
-		return VerifyInitiative(ctx, q, r.Run, r.There, r.Base, project)
+		return record.VerifyInitiative(ctx, q, r.Run, r.There, r.Base, project)
 	}
 	if c.here, err = s.tips(ctx, record.InitiativeRefPrefix); err != nil {
 		return nil, err

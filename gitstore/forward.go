@@ -117,7 +117,7 @@ func (p *past) remember(rec *recorded) error {
 
 // passed notes the effects of an operation the files may lack.
 func (p *past) passed(rec *recorded, c *git.Commit) error {
-	if turns := trailer(c.Message, record.TrailerDropped); turns != "" {
+	if turns := record.Trailer(c.Message, record.TrailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
 		for _, turn := range strings.Fields(turns) {
 			if len(c.Parents) > 0 {
@@ -125,7 +125,7 @@ func (p *past) passed(rec *recorded, c *git.Commit) error {
 			}
 		}
 	}
-	if turns := trailer(c.Message, record.TrailerUnstaged); turns != "" {
+	if turns := record.Trailer(c.Message, record.TrailerUnstaged); turns != "" {
 		p.unstage = append(p.unstage, strings.Fields(turns)...)
 	}
 	list, err := rec.r.List(rec.root, record.DirEvidence)
@@ -361,17 +361,6 @@ func (s *Store) forwardFiles(tip *recorded, p *past, plan *workdir.Plan) error {
 		}
 	}
 	return nil
-}
-
-// trailer returns the value of the last trailer with the given key.
-func trailer(message, key string) string {
-	value := ""
-	for line := range strings.SplitSeq(message, "\n") {
-		if v, ok := strings.CutPrefix(line, key+": "); ok {
-			value = v
-		}
-	}
-	return value
 }
 
 // lineCount returns how many recorded lines precede what diff says was appended.

@@ -241,7 +241,7 @@ func (f *fsck) kept(have []git.Ref) (map[git.OID]bool, error) {
 				continue // what cannot be read is among the findings
 			}
 			out[op] = true
-			if origin := trailer(c.Message, record.TrailerOrigin); origin != "" {
+			if origin := record.Trailer(c.Message, record.TrailerOrigin); origin != "" {
 				origins[git.OID(origin)] = true
 			}
 			if !ends[op] {

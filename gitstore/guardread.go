@@ -123,7 +123,7 @@ func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 		if err != nil {
 			return nil, err
 		}
-		use := ConfigUse{Op: trailer(c.Message, record.TrailerOp), Content: e.OID, First: len(c.Parents) == 0, After: trailer(c.Message, record.TrailerPrevious)}
+		use := ConfigUse{Op: record.Trailer(c.Message, record.TrailerOp), Content: e.OID, First: len(c.Parents) == 0, After: record.Trailer(c.Message, record.TrailerPrevious)}
 		if n := len(out); n > 0 && out[n-1].Content == use.Content {
 			out[n-1] = use
 		} else {
@@ -135,33 +135,3 @@ func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 	}
 	return out, nil
 }
-
-// InitiativeHolds reports whether an initiative of this repository recorded the
-// file with this content. known reports that there are initiatives at all.
-func InitiativeHolds(ctx context.Context, r *git.Repository, name string, content git.OID) (held, known bool, err error) {
-	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname)", record.InitiativeRefPrefix)
-	if err != nil {
-		return false, false, err
-	}
-	t := record.NewReader(ctx, r)
-	for line := range strings.Lines(string(out)) {
-		known = true
-		for op, left := git.OID(strings.TrimSpace(line)), maxInitiativeSteps; op != "" && left > 0; left-- {
-			c, err := t.Commit(op)
-			if err != nil {
-				return false, true, err
-			}
-			e, ok, err := t.Lookup(c.Tree, name)
-			if err != nil || ok && e.OID == content {
-				return ok, true, err
-			}
-			if op = ""; len(c.Parents) > 0 {
-				op = c.Parents[0]
-			}
-		}
-	}
-	return false, known, nil
-}
-
-// maxInitiativeSteps bounds how far back an initiative's files are looked for.
-const maxInitiativeSteps = 5000

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // initiativesDir holds a file for each initiative, named by its super run: a turn id
@@ -24,7 +25,7 @@ const (
 
 // NoteInitiativeTurn notes that a turn was given out by a super run.
 func NoteInitiativeTurn(r *git.Repository, superRun, turn string) error {
-	if !fileSafe(superRun) || !fileSafe(turn) {
+	if !record.FileSafe(superRun) || !record.FileSafe(turn) {
 		return git.Errorf(git.CodeBadRefName, nil, "%q or %q is no id", superRun, turn)
 	}
 	root, err := os.OpenRoot(r.CommonDir)
@@ -41,13 +42,6 @@ func NoteInitiativeTurn(r *git.Repository, superRun, turn string) error {
 	}
 	_, err = f.WriteString(turn + "\n")
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// fileSafe reports an id that can name a file.
-func fileSafe(id string) bool {
-	return id != "" && len(id) <= 200 && id[0] != '.' && !strings.ContainsFunc(id, func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.')
-	})
 }
 
 // InitiativeTurns returns the turns that initiatives have given out here, each with

@@ -16,10 +16,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeForeignRun means that a run elsewhere has the name of one here and shares no
-// operation with it.
-const CodeForeignRun = "run_foreign"
-
 // Reindex returns dispatch/index.json after an operation, nil when it stays as it is.
 // was is the document before, nil for none.
 type Reindex func(cfg *config.Config, before *run.State, after *protocol.Transition, was []byte, now string) []byte
@@ -99,7 +95,7 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 }
 
 func foreignRun(name string, tip git.OID) *git.Error {
-	return git.Errorf(CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here", name, tip.Short()).
+	return git.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here", name, tip.Short()).
 		WithHint("it is another run under the same name: ask the person who pushed it")
 }
 

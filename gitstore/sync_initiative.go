@@ -153,7 +153,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 			return nil
 		}
 	}
-	if err := VerifyInitiative(ctx, s.repo, r.Run, there, base, l.opt.Project); err != nil {
+	if err := record.VerifyInitiative(ctx, s.repo, r.Run, there, base, l.opt.Project); err != nil {
 		return l.believeNot(ctx, r, err)
 	}
 	l.remember(r, there, seen)
@@ -179,7 +179,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 // apart says that both sides went on.
 func (l *initiativeLanding) apart(ctx context.Context, r *SyncedRun, base git.OID) error {
 	if base == "" {
-		return l.refuse(ctx, r, CodeForeignRun, "the initiative there shares no change with the one here",
+		return l.refuse(ctx, r, record.CodeForeignRun, "the initiative there shares no change with the one here",
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	ours, err := l.s.countOps(ctx, base, r.Tip)
@@ -204,7 +204,7 @@ func (l *initiativeLanding) believeNot(ctx context.Context, r *SyncedRun, err er
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	code, hint := CodeUnproven, ""
+	code, hint := record.CodeUnproven, ""
 	var e interface{ ErrorCode() string }
 	if errors.As(err, &e) {
 		code = e.ErrorCode()
@@ -313,7 +313,7 @@ func (s *Store) TakeTheirs(ctx context.Context, name, remote, project string,
 			return "", "", err
 		}
 	}
-	if err := VerifyInitiative(ctx, s.repo, name, to, base, project); err != nil {
+	if err := record.VerifyInitiative(ctx, s.repo, name, to, base, project); err != nil {
 		return "", "", err
 	}
 	if err := judge(ctx, name, base, to); err != nil {

@@ -309,10 +309,10 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 	}
 	id, err := projectAt(ctx, l.s.repo, there)
 	if err != nil {
-		return refuse(CodeUnproven, "the remote's operation "+there.Short()+" cannot be read", "git agentxchain fsck --replay")
+		return refuse(record.CodeUnproven, "the remote's operation "+there.Short()+" cannot be read", "git agentxchain fsck --replay")
 	}
 	if id != "" && l.mine != "" && id != l.mine {
-		return refuse(CodeForeignRun, "the run belongs to project "+text.OneLine(id)+", this is "+text.OneLine(l.mine),
+		return refuse(record.CodeForeignRun, "the run belongs to project "+text.OneLine(id)+", this is "+text.OneLine(l.mine),
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	if here := l.here[r.Run]; here != "" {
@@ -322,7 +322,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 		}
 		if base == "" {
 			e := foreignRun(r.Run, there)
-			return refuse(CodeForeignRun, e.Message, e.Hint)
+			return refuse(record.CodeForeignRun, e.Message, e.Hint)
 		}
 	}
 	v, err := l.s.Verify(ctx, r.Run, there)
@@ -330,11 +330,11 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 		if ctx.Err() != nil {
 			return false, err
 		}
-		return refuse(CodeUnproven, text.OneLine(err.Error()), "git agentxchain fsck --replay")
+		return refuse(record.CodeUnproven, text.OneLine(err.Error()), "git agentxchain fsck --replay")
 	}
 	if !v.Sound() {
 		f := v.Findings[0]
-		return refuse(CodeUnproven, "operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message),
+		return refuse(record.CodeUnproven, "operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message),
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	l.y.Notices = append(l.y.Notices, arrivalNotices(v.Arrived)...)
@@ -378,7 +378,7 @@ func (s *Store) codeHead(ctx context.Context, op git.OID) git.OID {
 	if err != nil {
 		return ""
 	}
-	head := git.OID(trailer(c.Message, record.TrailerHead))
+	head := git.OID(record.Trailer(c.Message, record.TrailerHead))
 	if !head.Valid(s.repo.ObjectFormat) {
 		return ""
 	}
@@ -470,7 +470,7 @@ func (l *landing) join(ctx context.Context, r *SyncedRun, here, there git.OID, c
 		return nil
 	}
 	if err := s.believe(ctx, r.Run, here); err != nil {
-		r.State, r.Code, r.Why = SyncRefused, CodeUnproven, text.OneLine(err.Error())
+		r.State, r.Code, r.Why = SyncRefused, record.CodeUnproven, text.OneLine(err.Error())
 		return nil
 	}
 	j, err := s.joinRun(ctx, r.Run, here, there, l.opt.Reindex)

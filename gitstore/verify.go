@@ -14,10 +14,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
-// CodeUnproven means that a run's ref leads to operations that do not follow from
-// the ones before them.
-const CodeUnproven = "record_unproven"
-
 // Verdict is what is known of a run's chain of operations up to one of them.
 type Verdict struct {
 	Run string
@@ -66,7 +62,7 @@ func (v *Verdict) Err() error {
 		return nil
 	}
 	f := v.Findings[0]
-	e := git.Errorf(CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run, f.Message)
+	e := git.Errorf(record.CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run, f.Message)
 	if v.Good == "" {
 		return e.WithHint("look at it with git agentxchain fsck --replay --run %s; no operation of the run holds: fetch its ref from a clone you trust", v.Run)
 	}

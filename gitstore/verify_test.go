@@ -169,7 +169,7 @@ func TestVerify(t *testing.T) {
 				}
 				return
 			}
-			if got.Sound() || got.Good != v.Op || git.CodeOf(got.Err()) != CodeUnproven {
+			if got.Sound() || got.Good != v.Op || git.CodeOf(got.Err()) != record.CodeUnproven {
 				t.Fatalf("%+v %v", got, got.Err())
 			}
 			if c.says != "" && !strings.Contains(got.Findings[0].Message, c.says) {

@@ -23,18 +23,18 @@ func TestRecordInitiative(t *testing.T) {
 		}
 		defer func() { _ = repo.Close() }()
 		const state, history = ".agentxchain/multirepo/state.json", ".agentxchain/multirepo/history.jsonl"
-		in := Initiative{Run: "srun_1", Op: "init", Subject: "Started\nAgentxchain-Run: forged", State: []byte("{}"),
+		in := record.Initiative{Run: "srun_1", Op: "init", Subject: "Started\nAgentxchain-Run: forged", State: []byte("{}"),
 			Files: map[string][]byte{state: []byte("{}"), history: []byte("{}\n")},
 			Env:   protocol.Env{Now: time.Unix(1e9, 0), Actor: evidence.Actor{Name: "Ada", Email: "ada@example.org"}}}
-		first, err := RecordInitiative(ctx, repo, in)
+		first, err := record.RecordInitiative(ctx, repo, in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := RecordInitiative(ctx, repo, in); err != nil || again.New != first.New {
+		if again, err := record.RecordInitiative(ctx, repo, in); err != nil || again.New != first.New {
 			t.Fatalf("the same files were recorded twice: %s, %v", again.New, err)
 		}
 		in.Op, in.Files[history] = "step", []byte("{}\n{}\n")
-		second, err := RecordInitiative(ctx, repo, in)
+		second, err := record.RecordInitiative(ctx, repo, in)
 		if err != nil || second.New == first.New {
 			t.Fatalf("%s, %v", second.New, err)
 		}
@@ -53,7 +53,7 @@ func TestRecordInitiative(t *testing.T) {
 		}
 		// What is prepared and not published moves nothing.
 		in.Files[history] = []byte("{}\n{}\n{}\n")
-		up, err := PrepareInitiative(ctx, repo, in)
+		up, err := record.PrepareInitiative(ctx, repo, in)
 		if err != nil || up.Old != second.New || up.New == second.New {
 			t.Fatalf("%+v, %v", up, err)
 		}
@@ -72,7 +72,7 @@ func TestRecordInitiativeRefusesNames(t *testing.T) {
 	}
 	defer func() { _ = repo.Close() }()
 	for _, run := range []string{"", "../heads/main", "a..b", "x.lock", "-x"} {
-		if _, err := RecordInitiative(context.Background(), repo, Initiative{Run: run}); git.CodeOf(err) != git.CodeBadRefName {
+		if _, err := record.RecordInitiative(context.Background(), repo, record.Initiative{Run: run}); git.CodeOf(err) != git.CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
 		if _, err := initiativeFile(context.Background(), repo, run, "x"); git.CodeOf(err) != git.CodeBadRefName {

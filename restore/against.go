@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -246,7 +247,7 @@ func (x *placing) beyond(ctx context.Context, ops []gitstore.OpInfo, digest stri
 		}
 	}
 	if lo == 0 {
-		out.State, out.Code, out.Why = gitstore.RunDamaged, gitstore.CodeForeignRun, "the ledgers of the export share no operation with the run here"
+		out.State, out.Code, out.Why = gitstore.RunDamaged, record.CodeForeignRun, "the ledgers of the export share no operation with the run here"
 		return nil
 	}
 	base := ops[lo-1]

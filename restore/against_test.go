@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -126,7 +127,7 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 		{"where it was made", s.dir, artifact, gitstore.RunEqual, "", 0, 0},
 		{"an older one", s.dir, older, gitstore.RunAhead, "", 2, 0},
 		{"where another went on", s.clone, artifact, gitstore.RunDiverged, "", 2, 2},
-		{"a forged operation", s.dir, carrying(forged), gitstore.RunDamaged, gitstore.CodeUnproven, 0, 0},
+		{"a forged operation", s.dir, carrying(forged), gitstore.RunDamaged, record.CodeUnproven, 0, 0},
 		{"the record of an older one", s.dir, carrying(tip + "~1"), gitstore.RunDamaged, gitstore.CodeExportDiffers, 1, 0},
 		{"a state that it did not record", s.dir, ojson.Compact(changed), gitstore.RunDamaged, gitstore.CodeExportDiffers, 0, 0},
 	} {

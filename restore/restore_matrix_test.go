@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"pgregory.net/rapid"
 )
 
 func TestRestoreInEveryKindOfRepository(t *testing.T) {
@@ -133,8 +133,8 @@ func TestRestoreLosesARace(t *testing.T) {
 		},
 	})
 	// Nothing is built on a commit that is not an operation.
-	if codeIn(err) != gitstore.CodeUnproven {
-		t.Fatalf("%v (%s), want %s", err, codeIn(err), gitstore.CodeUnproven)
+	if codeIn(err) != record.CodeUnproven {
+		t.Fatalf("%v (%s), want %s", err, codeIn(err), record.CodeUnproven)
 	}
 	if after := governedBytes(t, s.clone); !maps.Equal(before, after) {
 		t.Errorf("changed: %v", changedNames(before, after))

@@ -269,7 +269,7 @@ func (f *strictField) act(machine, n int, kind, fault string) {
 		}
 	}
 	switch a.Code {
-	case "", wire.CodeInvalidState, record.CodeStateTampered, gitstore.CodeUnproven, git.CodeWorkBehind,
+	case "", wire.CodeInvalidState, record.CodeStateTampered, record.CodeUnproven, git.CodeWorkBehind,
 		git.CodeGitFailed, transport.CodeRemoteBack, transport.CodeRemoteForked, gitstore.CodeNoRun:
 		if fault == "" {
 			f.t.Errorf("%s %s: %s%s", a.Who, kind, out, detail)

@@ -299,7 +299,7 @@ func (j *journey) answer(m *traveller, what string, err error) bool {
 	j.did[what+" "+code]++
 	switch code {
 	case "", wire.CodeInvalidState, wire.CodeImmutableField, git.CodeWorkBehind, git.CodeGitFailed,
-		record.CodeStateTampered, record.CodeLedgerTampered, gitstore.CodeUnproven, gitstore.CodeForeignRun,
+		record.CodeStateTampered, record.CodeLedgerTampered, record.CodeUnproven, record.CodeForeignRun,
 		transport.CodeRemoteBack, transport.CodeRemoteForked, transport.CodeBranchApart:
 		j.fail("%s: %s: %v", m.name, what, err)
 	}
@@ -661,7 +661,7 @@ func (j *journey) kill(m *traveller) {
 	}
 	j.did["process "+what+" "+end]++
 	j.log(m, "%s, dying at %s: %v %s", what, fault, err, strings.TrimSpace(string(out)))
-	for _, bad := range []string{record.CodeStateTampered, gitstore.CodeUnproven, git.CodeWorkBehind,
+	for _, bad := range []string{record.CodeStateTampered, record.CodeUnproven, git.CodeWorkBehind,
 		transport.CodeRemoteBack, transport.CodeRemoteForked} {
 		if strings.HasPrefix(string(out), bad) {
 			j.fail("%s: %s", m.name, out)

@@ -16,6 +16,14 @@ const (
 	CodeChainBroken    = "chain_broken"
 )
 
+// CodeForeignRun means that a run elsewhere has the name of one here and shares no
+// operation with it.
+const CodeForeignRun = "run_foreign"
+
+// CodeUnproven means that a run's ref leads to operations that do not follow from
+// the ones before them.
+const CodeUnproven = "record_unproven"
+
 // RepairHint names the ways out of working files that differ from the record.
 const RepairHint = "see what changed with git agentxchain fsck, then run git agentxchain repair --from-ref to go back to the recorded run, or git agentxchain repair --accept-working --reason TEXT to record the files as they are"
 

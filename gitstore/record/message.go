@@ -59,3 +59,14 @@ func StateDigest(state []byte) string {
 func Signature(env *protocol.Env) git.Signature {
 	return git.Signature{Name: cmp.Or(env.Actor.Name, "agentxchain"), Email: cmp.Or(env.Actor.Email, "agentxchain@localhost"), When: env.Now.UTC()}
 }
+
+// Trailer returns the value of the last trailer with the given key.
+func Trailer(message, key string) string {
+	value := ""
+	for line := range strings.SplitSeq(message, "\n") {
+		if v, ok := strings.CutPrefix(line, key+": "); ok {
+			value = v
+		}
+	}
+	return value
+}

@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"golang.org/x/text/unicode/norm"
 )
 
 // judge holds the changes of one commit of one project against what governs it and
@@ -315,7 +314,7 @@ const multirepoDir = ".agentxchain/multirepo/"
 // are those an initiative recorded.
 func (j *judge) own(e edit, path string, say sayer) error {
 	if strings.HasPrefix(path, multirepoDir) {
-		held, known, err := gitstore.InitiativeHolds(j.ctx, j.repo, path, e.NewOID)
+		held, known, err := record.InitiativeHolds(j.ctx, j.repo, path, e.NewOID)
 		if err != nil || held {
 			return err
 		}

@@ -1,7 +1,7 @@
 // The record of an initiative as it came from elsewhere: what makes it believable, and its
 // files (docs/coordinator.md#on-another-machine).
 
-package gitstore
+package record
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -37,14 +36,14 @@ func ofInitiative(name string) bool {
 	}
 	parts := strings.Split(rest, "/")
 	return ok && len(parts) <= 2 && !slices.ContainsFunc(parts, func(p string) bool {
-		return !fileSafe(p) || strings.HasSuffix(p, ".") || git.DeviceName(p)
+		return !FileSafe(p) || strings.HasSuffix(p, ".") || git.DeviceName(p)
 	})
 }
 
 // InitiativeFiles are the files that a record of an initiative holds, by their paths in the
 // workspace.
 func InitiativeFiles(ctx context.Context, r *git.Repository, op git.OID) (map[string][]byte, error) {
-	t := record.NewReader(ctx, r)
+	t := NewReader(ctx, r)
 	c, err := t.Commit(op)
 	if err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func InitiativeFiles(ctx context.Context, r *git.Repository, op git.OID) (map[st
 }
 
 // initiativeTree lists the files of a record; anything else in it is refused.
-func initiativeTree(r *record.Reader, tree git.OID) (map[string]git.OID, error) {
+func initiativeTree(r *Reader, tree git.OID) (map[string]git.OID, error) {
 	files := make(map[string]git.OID)
 	var walk func(tree git.OID, dir string) error
 	walk = func(tree git.OID, dir string) error {
@@ -76,15 +75,15 @@ func initiativeTree(r *record.Reader, tree git.OID) (map[string]git.OID, error) 
 			switch {
 			case e.IsTree():
 				if strings.Count(name, "/") > 3 {
-					return record.Malformed(tree, "%s is no directory of an initiative", text.OneLine(name))
+					return Malformed(tree, "%s is no directory of an initiative", text.OneLine(name))
 				}
 				if err := walk(e.OID, name); err != nil {
 					return err
 				}
 			case e.Mode != git.ModeFile || !ofInitiative(name):
-				return record.Malformed(tree, "%s is no file of an initiative", text.OneLine(name))
+				return Malformed(tree, "%s is no file of an initiative", text.OneLine(name))
 			case len(files) == maxInitiativeFiles:
-				return record.Malformed(tree, "it holds more than %d files", maxInitiativeFiles)
+				return Malformed(tree, "it holds more than %d files", maxInitiativeFiles)
 			default:
 				files[name] = e.OID
 			}
@@ -101,7 +100,7 @@ func initiativeTree(r *record.Reader, tree git.OID) (map[string]git.OID, error) 
 //
 // Errors: record_unproven, run_foreign, and those of reading objects.
 func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, since git.OID, project string) error {
-	v := &initiativeCheck{r: record.NewReader(ctx, r), name: name, project: project, ends: r.ShallowCommits()}
+	v := &initiativeCheck{r: NewReader(ctx, r), name: name, project: project, ends: r.ShallowCommits()}
 	c, err := v.change(op)
 	if err != nil {
 		return err
@@ -122,7 +121,7 @@ func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, s
 
 // initiativeCheck is a verification under way.
 type initiativeCheck struct {
-	r             *record.Reader
+	r             *Reader
 	name, project string
 	ends          map[git.OID]bool // where a shallow clone ends
 }
@@ -163,9 +162,9 @@ func (v *initiativeCheck) step(c *initiativeChange) (*initiativeChange, error) {
 	}
 	o, err := ojson.DecodeObject(state)
 	switch {
-	case trailer(c.Message, record.TrailerRun) != v.name:
+	case Trailer(c.Message, TrailerRun) != v.name:
 		return nil, v.refuse(c.op, "it does not name the initiative")
-	case state == nil || trailer(c.Message, record.TrailerState) != record.StateDigest(state):
+	case state == nil || Trailer(c.Message, TrailerState) != StateDigest(state):
 		return nil, v.refuse(c.op, "its state is not the one it was made with")
 	case err != nil || o.String("super_run_id") != v.name:
 		return nil, v.refuse(c.op, "its state belongs to another initiative")
@@ -248,7 +247,7 @@ func (v *initiativeCheck) tip(c *initiativeChange) (err error) {
 // the newest one, which it returns: they are late, not changed. Its documents and ledgers tell;
 // contexts and reports that lie there as well are what a command that was killed had begun with.
 func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.OID, bool, error) {
-	tip, err := r.ReadRef(ctx, record.InitiativeRefPrefix+in.Run)
+	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+in.Run)
 	if err != nil || tip == "" {
 		return "", false, err
 	}
@@ -259,7 +258,7 @@ func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.
 			have[name] = git.HashObject(r.ObjectFormat, git.KindBlob, data)
 		}
 	}
-	t := record.NewReader(ctx, r)
+	t := NewReader(ctx, r)
 	for op, left := tip, maxInitiativeSteps; op != "" && left > 0; left-- {
 		c, err := t.Commit(op)
 		if err != nil {
@@ -283,4 +282,41 @@ func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.
 		}
 	}
 	return tip, false, nil
+}
+
+// InitiativeHolds reports whether an initiative of this repository recorded the
+// file with this content. known reports that there are initiatives at all.
+func InitiativeHolds(ctx context.Context, r *git.Repository, name string, content git.OID) (held, known bool, err error) {
+	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname)", InitiativeRefPrefix)
+	if err != nil {
+		return false, false, err
+	}
+	t := NewReader(ctx, r)
+	for line := range strings.Lines(string(out)) {
+		known = true
+		for op, left := git.OID(strings.TrimSpace(line)), maxInitiativeSteps; op != "" && left > 0; left-- {
+			c, err := t.Commit(op)
+			if err != nil {
+				return false, true, err
+			}
+			e, ok, err := t.Lookup(c.Tree, name)
+			if err != nil || ok && e.OID == content {
+				return ok, true, err
+			}
+			if op = ""; len(c.Parents) > 0 {
+				op = c.Parents[0]
+			}
+		}
+	}
+	return false, known, nil
+}
+
+// maxInitiativeSteps bounds how far back an initiative's files are looked for.
+const maxInitiativeSteps = 5000
+
+// FileSafe reports an id that can name a file.
+func FileSafe(id string) bool {
+	return id != "" && len(id) <= 200 && id[0] != '.' && !strings.ContainsFunc(id, func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.')
+	})
 }

@@ -1,4 +1,4 @@
-package gitstore
+package record
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -55,7 +54,7 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		return up.New
 	}
 	first := commit(func(*Initiative) {})
-	r.Git("update-ref", record.InitiativeRefPrefix+"srun_1", string(first))
+	r.Git("update-ref", InitiativeRefPrefix+"srun_1", string(first))
 	if err := VerifyInitiative(ctx, repo, "srun_1", first, "", "shop"); err != nil {
 		t.Fatal(err)
 	}

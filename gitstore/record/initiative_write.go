@@ -1,0 +1,86 @@
+// Writing a change of an initiative down.
+
+package record
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Initiative is what a change has made of a super run.
+type Initiative struct {
+	Run     string            // the super run
+	Op      string            // what was done, one word
+	Subject string            // the same for people
+	State   []byte            // state.json, for the digest in the commit
+	Files   map[string][]byte // all files of the record, by workspace-relative path
+	Env     protocol.Env      // who and when
+}
+
+// PrepareInitiative writes the objects of a record and returns the update of its
+// ref that makes it count, for a caller that moves several refs together. The
+// update changes nothing (New equals Old) when the record holds these files
+// already. Errors: bad_ref_name, those of reading the ref and of writing objects.
+func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (git.RefUpdate, error) {
+	if _, err := git.RunRef(in.Run); err != nil {
+		return git.RefUpdate{}, err
+	}
+	up := git.RefUpdate{Name: InitiativeRefPrefix + in.Run}
+	tip, err := r.ReadRef(ctx, up.Name)
+	if err != nil {
+		return up, err
+	}
+	up.Old, up.New = tip, tip
+	read := NewReader(ctx, r)
+	before := git.OID("")
+	if tip != "" {
+		c, err := read.Commit(tip)
+		if err != nil {
+			return up, err
+		}
+		before = c.Tree
+	}
+	edit, err := read.Edit("")
+	if err != nil {
+		return up, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Files)) {
+		if err := edit.Put(name, in.Files[name]); err != nil {
+			return up, git.Errorf(git.CodeObjectInvalid, err, "%s cannot be part of a record", name)
+		}
+	}
+	tree := edit.Finish()
+	if tip != "" && tree == before {
+		return up, nil
+	}
+	sig := Signature(&in.Env)
+	c := &git.Commit{Tree: tree, Author: sig, Committer: sig,
+		Message: Message(cmp.Or(in.Subject, in.Op), TrailerRun, in.Run, TrailerOp, in.Op, TrailerState, StateDigest(in.State))}
+	if tip != "" {
+		c.Parents = []git.OID{tip}
+	}
+	data, err := git.EncodeCommit(r.ObjectFormat, c)
+	if err != nil {
+		return up, git.Errorf(git.CodeObjectInvalid, err, "the record cannot be written as a commit")
+	}
+	up.New = edit.Queue(git.KindCommit, data)
+	return up, r.Objects().Write(ctx, edit.Objects)
+}
+
+// RecordInitiative is PrepareInitiative and the update, which it returns.
+func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (git.RefUpdate, error) {
+	up, err := PrepareInitiative(ctx, r, in)
+	if err != nil || up.New == up.Old {
+		return up, err
+	}
+	err = r.UpdateRefs(ctx, []git.RefUpdate{up}, "agentxchain: "+in.Op)
+	if err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+		r.Abandon(up)
+	}
+	return up, err
+}
