@@ -80,3 +80,18 @@ func (s *Store) exists(name string) bool {
 	_, err := s.work.Root.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)
 }
+
+// OpenForeign is OpenAt for the project of another repository than the one this
+// process was started in: programs that its configuration would start are switched
+// off (see discoverSibling).
+func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) {
+	repo, err := discoverSibling(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if !hasConfig(repo.ProjectDir) {
+		_ = repo.Close()
+		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s", wire.ConfigPath, dir).WithHint("git agentxchain init")
+	}
+	return newStore(repo, opts)
+}

@@ -1,4 +1,5 @@
-// Writing a change of an initiative down.
+// The record of an initiative in the coordinator's own repository: one ref a super run, one commit a change
+// (docs/coordinator.md#files-and-refs).
 
 package record
 
