@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -188,19 +187,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 // which are ignored by git and never taken for an actor's work.
 func (s *Store) keepDir() (string, error) { return s.keepDirFor("repair-") }
 
-func (s *Store) keepDirFor(what string) (string, error) {
-	base := record.ProjectDir + "/transactions/" + what + s.opts.Now().UTC().Format("20060102T150405.000Z")
-	for n := range 100 {
-		dir := base
-		if n > 0 {
-			dir += "-" + strconv.Itoa(n)
-		}
-		if !s.exists(dir) {
-			return dir, nil
-		}
-	}
-	return "", git.Errorf(CodeFileExists, nil, "%s is already there", base)
-}
+func (s *Store) keepDirFor(what string) (string, error) { return s.work.KeepDir(what, s.opts.Now()) }
 
 // governed lists the paths a repair looks at, state.json last: the ledgers and
 // documents, whether recorded or not, and what else the operation recorded.

@@ -6,6 +6,7 @@ package gitstore
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -23,7 +25,7 @@ const (
 	CodeNotProject = "not_a_project"
 	CodeNoRun      = "no_run"
 	CodeStateMoved = "state_moved"
-	CodeFileExists = "file_exists"
+	CodeFileExists = workdir.CodeFileExists
 )
 
 // Options of Open.
@@ -63,6 +65,11 @@ func (s *Store) Repository() *git.Repository { return s.repo }
 
 // Dir returns the absolute project directory.
 func (s *Store) Dir() string { return s.dir }
+
+// Watch looks at what git is told while agents are at work in this project.
+func (s *Store) Watch() *tamper.Watch {
+	return tamper.NewWatch(s.repo, s.work, filepath.Join(s.cacheDir(), "dispatched"), s.opts.Now)
+}
 
 // Close ends helper processes, closes the project directory and gives a held lock
 // back.

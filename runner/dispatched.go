@@ -9,61 +9,61 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // BlockedOnGit is what a run is blocked on when an agent has changed what git is told.
-const BlockedOnGit = "dispatch:" + gitstore.CodeGitTampered
+const BlockedOnGit = "dispatch:" + tamper.CodeGitTampered
 
 // BeginDispatch notes what git is told when a turn is handed to its agent. left says
 // that the process which had the turn before was killed: what it noted is concluded
 // first, and that nothing is there to be concluded is no good sign either
 // (git_tampered).
-func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*gitstore.Dispatched, error) {
+func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*tamper.Note, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	before, err := r.Store.LeftDispatched(turnID)
+	before, err := r.Store.Watch().Left(turnID)
 	if err != nil {
 		return nil, err
 	}
-	if before == nil && left && !r.Store.Settled(turnID) {
+	if before == nil && left && !r.Store.Watch().Settled(turnID) {
 		return nil, tampered(turnID, "what was noted of it when it was handed out is gone", "")
 	}
 	if before != nil {
-		t, err := r.Store.PutBack(ctx, before)
+		t, err := r.Store.Watch().PutBack(ctx, before)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.Store.Forget(before); err != nil {
+		if err := r.Store.Watch().Forget(before); err != nil {
 			return nil, err
 		}
 		if len(t.Changes) > 0 {
 			return nil, tampered(turnID, t.String(), t.Kept)
 		}
 	}
-	d, err := r.Store.NoteDispatched(ctx, turnID)
+	d, err := r.Store.Watch().Take(ctx, turnID)
 	if err == nil {
-		r.Store.TakeSettled(turnID) // from here on a note that is gone is a sign
+		r.Store.Watch().TakeSettled(turnID) // from here on a note that is gone is a sign
 	}
 	return d, err
 }
 
 // EndDispatch holds what git is told against what BeginDispatch has noted, and puts back
 // what an agent must not change (git_tampered). The notes tell what else has changed.
-func (r *Runner) EndDispatch(ctx context.Context, d *gitstore.Dispatched) (notes []string, err error) {
+func (r *Runner) EndDispatch(ctx context.Context, d *tamper.Note) (notes []string, err error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	t, err := r.Store.PutBack(ctx, d)
+	t, err := r.Store.Watch().PutBack(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	// Settled, not forgotten: a driver that is killed before it lets go of the turn's
 	// lock has left nothing to be concluded.
-	if err := r.Store.Settle(d); err != nil {
+	if err := r.Store.Watch().Settle(d); err != nil {
 		return t.Notes, err
 	}
 	if len(t.Changes) > 0 {
@@ -74,7 +74,7 @@ func (r *Runner) EndDispatch(ctx context.Context, d *gitstore.Dispatched) (notes
 
 func tampered(turnID, what, kept string) *wire.Error {
 	e := &wire.Error{
-		Code:    gitstore.CodeGitTampered,
+		Code:    tamper.CodeGitTampered,
 		Field:   "turn_id",
 		Message: fmt.Sprintf("While the agent of turn %s was at work what git is told was changed: %s.", turnID, what),
 		Hint:    "look at what the agent did, then: git agentxchain unblock",
@@ -92,14 +92,14 @@ type settling struct{}
 // changed. When their agents have changed what git is told, it is put back, the run
 // is blocked, and the command that found it is refused.
 func (r *Runner) settleLeft(ctx context.Context) error {
-	left, err := r.Store.LeftTurns()
+	left, err := r.Store.Watch().AllLeft()
 	if err != nil || len(left) == 0 || ctx.Value(settling{}) != nil || r.insideTurn() != "" {
 		return err
 	}
 	ctx = context.WithValue(ctx, settling{}, true)
 	for _, d := range left {
 		r.serial.Lock()
-		t, err := r.Store.PutBack(ctx, d)
+		t, err := r.Store.Watch().PutBack(ctx, d)
 		r.serial.Unlock()
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 				return err // to be found again; a run that is over or blocked already is none to block
 			}
 		}
-		if err := r.Store.Settle(d); err != nil {
+		if err := r.Store.Watch().Settle(d); err != nil {
 			return err
 		}
 		if refusal != nil {
@@ -132,7 +132,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 
 // leftNotices say what the next changing command will put back.
 func (r *Runner) leftNotices() []string {
-	found, err := r.Store.PeekLeft()
+	found, err := r.Store.Watch().Peek()
 	if err != nil {
 		return []string{"what git was told when a turn was handed out cannot be compared: " + err.Error()}
 	}

@@ -8,9 +8,12 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -175,4 +178,24 @@ func (w *Dir) TempsIn(dir string, bases []string) []string {
 		}
 	}
 	return out
+}
+
+// CodeFileExists means that something is where a new file or directory has to be.
+const CodeFileExists = "file_exists"
+
+// KeepDir names a new directory for what a command puts aside at some time: below
+// transactions, which git ignores and which is never taken for an actor's work. what
+// is the beginning of its name.
+func (w *Dir) KeepDir(what string, at time.Time) (string, error) {
+	base := record.ProjectDir + "/transactions/" + what + at.UTC().Format("20060102T150405.000Z")
+	for n := range 100 {
+		dir := base
+		if n > 0 {
+			dir += "-" + strconv.Itoa(n)
+		}
+		if _, err := w.Root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			return dir, nil
+		}
+	}
+	return "", git.Errorf(CodeFileExists, nil, "%s is already there", base)
 }

@@ -72,7 +72,7 @@ func TestEveryCodeHasAnExitStatus(t *testing.T) {
 	}
 	for _, room := range []string{
 		"protocol", "protocol/wire", "protocol/config", "protocol/run", "protocol/result", "protocol/initiative",
-		"gitstore", "gitstore/git", "gitstore/record", "gitstore/transport", "dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "restore",
+		"gitstore", "gitstore/git", "gitstore/record", "gitstore/transport", "gitstore/decision", "gitstore/tamper", "gitstore/workdir", "dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "restore",
 	} {
 		files, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
 		if err != nil || len(files) == 0 {

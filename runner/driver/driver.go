@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
@@ -243,7 +244,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 		return refuse(runtimes.Aborted, err)
 	}
 	if _, err := root.Lstat(turnmark.Path(req.TurnID)); errors.Is(err, fs.ErrNotExist) {
-		if err := d.r.Store.Announce(req.TurnID); err != nil {
+		if err := d.r.Store.Watch().Announce(req.TurnID); err != nil {
 			return refuse(runtimes.Aborted, err)
 		}
 	}
@@ -251,7 +252,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	if err != nil {
 		return refuse(runtimes.Aborted, err)
 	}
-	defer d.r.Store.TakeSettled(req.TurnID)
+	defer d.r.Store.Watch().TakeSettled(req.TurnID)
 	defer mark.Release()
 	if d.opt.Sole {
 		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // without it the marks have to do
@@ -259,7 +260,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	noted, err := d.r.BeginDispatch(ctx, req.TurnID, mark.Found)
 	switch {
 	case err == nil:
-	case runner.ErrorCode(err) == gitstore.CodeGitTampered:
+	case runner.ErrorCode(err) == tamper.CodeGitTampered:
 		return refuse(runtimes.Blocked, err)
 	default:
 		return refuse(runtimes.Aborted, err)

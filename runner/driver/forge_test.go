@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -84,7 +85,7 @@ func TestForgeryAfterAKill(t *testing.T) {
 	_, err = p.r.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{})
 	p.must(err)
 	// What the killed driver noted of git is not there either: see TestNoteRemoved.
-	if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Class != gitstore.CodeGitTampered {
+	if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Class != tamper.CodeGitTampered {
 		t.Errorf("%+v", out)
 	}
 	if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {

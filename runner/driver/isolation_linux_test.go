@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -182,7 +182,7 @@ func TestTheAttemptsSucceedWithout(t *testing.T) {
 			turn := p.assign()
 			before := fingerprint(t, filepath.Join(p.dir, ".git"))
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(30 * time.Second)})
-			putBack := out.Kind == runtimes.Blocked && out.Class == gitstore.CodeGitTampered
+			putBack := out.Kind == runtimes.Blocked && out.Class == tamper.CodeGitTampered
 			if !putBack && p.exists(".git") && fingerprint(t, filepath.Join(p.dir, ".git")) == before {
 				t.Error("nothing was changed")
 			}

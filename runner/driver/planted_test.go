@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -63,7 +63,7 @@ func TestPlantedProgramsNeverRun(t *testing.T) {
 			turn := p.assign()
 			config, refs := p.read(".git/config"), p.refs()
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID})
-			if out.Kind != runtimes.Blocked || out.Class != gitstore.CodeGitTampered || !strings.Contains(out.Reason, c[1]) || !strings.Contains(out.Recovery, "git agentxchain unblock") {
+			if out.Kind != runtimes.Blocked || out.Class != tamper.CodeGitTampered || !strings.Contains(out.Reason, c[1]) || !strings.Contains(out.Recovery, "git agentxchain unblock") {
 				t.Fatalf("%+v", out)
 			}
 			if got := p.read(".git/config"); got != config {
@@ -119,7 +119,7 @@ func TestOrdinaryWorkIsNoTampering(t *testing.T) {
 func TestHarmlessSettingsSurvive(t *testing.T) {
 	p := newProject(t, shell(`git config branch.main.remote "a \"b"; git config core.fsmonitor /bin/false; `+stage), runner.Options{Trust: true})
 	turn := p.assign()
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Class != gitstore.CodeGitTampered {
+	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Class != tamper.CodeGitTampered {
 		t.Fatalf("%+v", out)
 	}
 	cmd := exec.Command("git", "config", "branch.main.remote")
@@ -147,7 +147,7 @@ func TestPlantedBeforeAKill(t *testing.T) {
 	if len(v.Notices) != 1 || !strings.Contains(v.Notices[0], "core.fsmonitor") {
 		t.Errorf("%q", v.Notices)
 	}
-	if _, err := p.r.ReactivateRun(ctx, runner.ReactivateOptions{}); runner.ErrorCode(err) != gitstore.CodeGitTampered {
+	if _, err := p.r.ReactivateRun(ctx, runner.ReactivateOptions{}); runner.ErrorCode(err) != tamper.CodeGitTampered {
 		t.Errorf("%v", err)
 	}
 	v, err = p.r.View(ctx)
@@ -170,7 +170,7 @@ func TestNothingPlantedBeforeAKill(t *testing.T) {
 		t.Fatalf("%s %v", out, err)
 	}
 	ctx := context.Background()
-	if _, err := p.r.Checkpoint(ctx, ""); runner.ErrorCode(err) == gitstore.CodeGitTampered {
+	if _, err := p.r.Checkpoint(ctx, ""); runner.ErrorCode(err) == tamper.CodeGitTampered {
 		t.Errorf("a command that changes something: %v", err)
 	}
 	if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
@@ -183,7 +183,7 @@ func TestNoteRemoved(t *testing.T) {
 	p := newProject(t, shell(stage), runner.Options{Trust: true})
 	turn := p.assign()
 	p.write(turnmark.Path(turn.TurnID), "")
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Blocked || out.Class != gitstore.CodeGitTampered {
+	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Blocked || out.Class != tamper.CodeGitTampered {
 		t.Fatalf("%+v", out)
 	}
 	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {

@@ -1,7 +1,7 @@
 // What git is told in a repository while an agent is at work: noted when its turn
 // begins, held against what is there when it has ended.
 
-package gitstore
+package tamper
 
 import (
 	"context"
@@ -13,9 +13,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
@@ -25,8 +27,22 @@ import (
 // agent was at work.
 const CodeGitTampered = "git_tampered"
 
-// Dispatched is what git was told when a turn was handed to its agent.
-type Dispatched struct {
+// Watch looks at what git is told in one work tree, for turns that are in hand there.
+type Watch struct {
+	repo *git.Repository
+	work *workdir.Dir
+	dir  string // holds the notes of turns in hand
+	now  func() time.Time
+}
+
+// NewWatch returns the watch over a repository and the working files in it. Its notes
+// lie in dir, in the git directory of the work tree.
+func NewWatch(r *git.Repository, work *workdir.Dir, dir string, now func() time.Time) *Watch {
+	return &Watch{repo: r, work: work, dir: dir, now: now}
+}
+
+// Note is what git was told when a turn was handed to its agent.
+type Note struct {
 	Turn string
 
 	owner  git.LockOwner
@@ -51,30 +67,27 @@ const (
 	maxWatchedTotal = 64 << 20
 	maxWatchedFiles = 5000
 	maxWatchedDepth = 8
-	maxDispatched   = 128 << 20
+	maxNote         = 128 << 20
 )
 
-// dispatchedDir holds the notes of turns in hand, in the git directory of the work tree.
-func (s *Store) dispatchedDir() string { return filepath.Join(s.cacheDir(), "dispatched") }
-
-func (s *Store) dispatchedPath(turn string) string {
-	return filepath.Join(s.dispatchedDir(), turn+".json")
+func (s *Watch) path(turn string) string {
+	return filepath.Join(s.dir, turn+".json")
 }
 
-// NoteDispatched notes what git is told now and keeps it durably, until Forget. What
+// Take notes what git is told now and keeps it durably, until Forget. What
 // other turns in hand found must still hold (git_tampered): the agent that is at work
 // already must not have it taken for what was always there.
-func (s *Store) NoteDispatched(ctx context.Context, turn string) (*Dispatched, error) {
+func (s *Watch) Take(ctx context.Context, turn string) (*Note, error) {
 	if !record.SafeName(turn) {
 		return nil, git.Errorf(git.CodeGitFailed, nil, "%q cannot be part of a file name", turn)
 	}
-	d, err := s.lookDispatched(ctx)
+	d, err := s.look(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d.Turn, d.owner = turn, git.NewOwner("dispatch")
-	d.owner.Acquired = s.opts.Now()
-	others, err := s.dispatched()
+	d.owner.Acquired = s.now()
+	others, err := s.notes()
 	if err != nil {
 		return nil, err
 	}
@@ -84,19 +97,19 @@ func (s *Store) NoteDispatched(ctx context.Context, turn string) (*Dispatched, e
 				WithHint("end that turn; what was changed is then put back")
 		}
 	}
-	if err := os.MkdirAll(s.dispatchedDir(), 0o700); err != nil {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
-	if err := durable.WriteFile(s.dispatchedDir(), turn+".json", d.encode(), 0o600); err != nil {
+	if err := durable.WriteFile(s.dir, turn+".json", d.encode(), 0o600); err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return d, nil
 }
 
-// LeftDispatched returns what was noted for a turn whose process was killed before it
+// Left returns what was noted for a turn whose process was killed before it
 // had concluded it; nil when there is nothing.
-func (s *Store) LeftDispatched(turn string) (*Dispatched, error) {
-	all, err := s.dispatched()
+func (s *Watch) Left(turn string) (*Note, error) {
+	all, err := s.notes()
 	for _, d := range all {
 		if d.Turn == turn {
 			return d, err
@@ -105,26 +118,26 @@ func (s *Store) LeftDispatched(turn string) (*Dispatched, error) {
 	return nil, err
 }
 
-// dispatched reads all notes of this work tree.
-func (s *Store) dispatched() ([]*Dispatched, error) {
-	list, err := os.ReadDir(s.dispatchedDir())
+// notes reads all notes of this work tree.
+func (s *Watch) notes() ([]*Note, error) {
+	list, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be read")
 	}
-	var out []*Dispatched
+	var out []*Note
 	for _, e := range list {
 		turn, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok || !record.SafeName(turn) {
 			continue
 		}
-		data, err := git.ReadBounded(filepath.Join(s.dispatchedDir(), e.Name()), maxDispatched)
+		data, err := git.ReadBounded(filepath.Join(s.dir, e.Name()), maxNote)
 		if err != nil {
 			return nil, git.Errorf(CodeGitTampered, err, "what was noted for turn %s cannot be read", turn)
 		}
-		d, ok := decodeDispatched(data)
+		d, ok := decodeNote(data)
 		if !ok || d.Turn != turn {
 			return nil, git.Errorf(CodeGitTampered, nil, "what was noted for turn %s is not what this program wrote", turn)
 		}
@@ -133,8 +146,8 @@ func (s *Store) dispatched() ([]*Dispatched, error) {
 	return out, nil
 }
 
-// lookDispatched looks at what git is told now.
-func (s *Store) lookDispatched(ctx context.Context) (*Dispatched, error) {
+// look looks at what git is told now.
+func (s *Watch) look(ctx context.Context) (*Note, error) {
 	hooks, err := s.repo.HooksDir(ctx)
 	if err != nil {
 		return nil, err
@@ -147,8 +160,8 @@ func (s *Store) lookDispatched(ctx context.Context) (*Dispatched, error) {
 }
 
 // lookFiles is the part of it for which no git is asked.
-func (s *Store) lookFiles(hooks string) (*Dispatched, error) {
-	d := &Dispatched{files: make(map[string]watched), hidden: make(map[string]string), hooks: hooks}
+func (s *Watch) lookFiles(hooks string) (*Note, error) {
+	d := &Note{files: make(map[string]watched), hidden: make(map[string]string), hooks: hooks}
 	r := s.repo
 	scope := &git.LocalScope{GitDir: r.GitDir, CommonDir: r.CommonDir}
 	reader := git.ConfigReader{Left: git.MaxConfigFiles}
@@ -182,12 +195,12 @@ func (s *Store) lookFiles(hooks string) (*Dispatched, error) {
 
 // ownHooks reports that hooks are files of the project: an agent may change them as
 // it changes everything else in the work tree, and is judged for it.
-func (s *Store) ownHooks(hooks string) bool {
+func (s *Watch) ownHooks(hooks string) bool {
 	return git.Inside(s.repo.TopLevel, hooks) && !git.Inside(s.repo.CommonDir, hooks)
 }
 
 // lookRefs asks git about refs and the index.
-func (s *Store) lookRefs(ctx context.Context, d *Dispatched) error {
+func (s *Watch) lookRefs(ctx context.Context, d *Note) error {
 	refs, err := s.repo.ListRefs(ctx, "refs/")
 	if err != nil {
 		return err
@@ -286,7 +299,7 @@ func lookAt(name string) (watched, error) {
 	return e, err
 }
 
-func (d *Dispatched) encode() []byte {
+func (d *Note) encode() []byte {
 	files := ojson.NewObject()
 	for _, name := range slices.Sorted(maps.Keys(d.files)) {
 		e := d.files[name]
@@ -303,12 +316,12 @@ func (d *Dispatched) encode() []byte {
 		"files", files, "refs", refs, "hidden", hidden))
 }
 
-func decodeDispatched(data []byte) (*Dispatched, bool) {
+func decodeNote(data []byte) (*Note, bool) {
 	o, err := ojson.DecodeObject(data)
 	if err != nil {
 		return nil, false
 	}
-	d := &Dispatched{
+	d := &Note{
 		Turn:   o.String("turn_id"),
 		branch: o.String("branch"),
 		hooks:  o.String("hooks"),
@@ -345,7 +358,7 @@ func decodeDispatched(data []byte) (*Dispatched, bool) {
 }
 
 // alive reports that the process which noted it may still conclude it.
-func (d *Dispatched) alive() bool {
+func (d *Note) alive() bool {
 	o := d.owner
 	if o.Host != git.HostName() || o.Space != process.Space() {
 		return true // its process numbers mean nothing here

@@ -1,6 +1,6 @@
 // What an agent has changed of what git is told, and putting it back.
 
-package gitstore
+package tamper
 
 import (
 	"bytes"
@@ -47,8 +47,8 @@ func (t *Tampering) note(format string, args ...any) {
 }
 
 // Forget ends the watch over a turn.
-func (s *Store) Forget(d *Dispatched) error {
-	if err := os.Remove(s.dispatchedPath(d.Turn)); err != nil && !git.Absent(err) {
+func (s *Watch) Forget(d *Note) error {
+	if err := os.Remove(s.path(d.Turn)); err != nil && !git.Absent(err) {
 		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
@@ -56,8 +56,8 @@ func (s *Store) Forget(d *Dispatched) error {
 
 // Settle is Forget for a turn whose process was killed: the next one to carry it out
 // is told that it was looked at.
-func (s *Store) Settle(d *Dispatched) error {
-	name := s.dispatchedPath(d.Turn)
+func (s *Watch) Settle(d *Note) error {
+	name := s.path(d.Turn)
 	if err := os.Rename(name, name+settledSuffix); err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
@@ -68,11 +68,11 @@ const settledSuffix = ".settled"
 
 // Announce says that a turn is about to be handed out for the first time: a driver
 // that is killed before it has noted what git is told has had no agent yet.
-func (s *Store) Announce(turn string) error {
+func (s *Watch) Announce(turn string) error {
 	if !record.SafeName(turn) {
 		return nil
 	}
-	name := s.dispatchedPath(turn) + settledSuffix
+	name := s.path(turn) + settledSuffix
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
@@ -89,30 +89,30 @@ func (s *Store) Announce(turn string) error {
 }
 
 // Settled reports that nothing of a turn is to be concluded.
-func (s *Store) Settled(turn string) bool {
+func (s *Watch) Settled(turn string) bool {
 	if !record.SafeName(turn) {
 		return false
 	}
-	fi, err := os.Lstat(s.dispatchedPath(turn) + settledSuffix)
+	fi, err := os.Lstat(s.path(turn) + settledSuffix)
 	return err == nil && fi.Mode().IsRegular()
 }
 
 // TakeSettled reports, once, that a turn was settled.
-func (s *Store) TakeSettled(turn string) bool {
-	return record.SafeName(turn) && os.Remove(s.dispatchedPath(turn)+settledSuffix) == nil
+func (s *Watch) TakeSettled(turn string) bool {
+	return record.SafeName(turn) && os.Remove(s.path(turn)+settledSuffix) == nil
 }
 
 // PutBack holds what git is told now against what was noted, and puts back what an
 // agent must not change. What was there is kept. The configuration and the hooks are
 // looked at before git is asked anything.
-func (s *Store) PutBack(ctx context.Context, d *Dispatched) (*Tampering, error) {
+func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
 	now, err := s.lookFiles(d.hooks)
 	if err != nil {
 		return nil, git.Errorf(CodeGitTampered, err, "what git is told cannot be compared with what it was when turn %s began", d.Turn)
 	}
 	t := d.compareFiles(now)
 	if len(t.files) > 0 {
-		if t.Kept, err = s.keepDirFor("git-"); err != nil {
+		if t.Kept, err = s.work.KeepDir("git-", s.now()); err != nil {
 			return nil, err
 		}
 	}
@@ -130,10 +130,10 @@ func (s *Store) PutBack(ctx context.Context, d *Dispatched) (*Tampering, error) 
 	return t, s.putBackFlags(ctx, d, now, t)
 }
 
-// PeekLeft compares the notes whose processes are gone, and changes nothing: the turns
+// Peek compares the notes whose processes are gone, and changes nothing: the turns
 // with what was found.
-func (s *Store) PeekLeft() (map[string]*Tampering, error) {
-	all, err := s.dispatched()
+func (s *Watch) Peek() (map[string]*Tampering, error) {
+	all, err := s.notes()
 	out := make(map[string]*Tampering)
 	for _, d := range all {
 		if d.alive() {
@@ -148,15 +148,15 @@ func (s *Store) PeekLeft() (map[string]*Tampering, error) {
 	return out, err
 }
 
-// LeftTurns returns what was noted for turns whose processes were killed before they
+// AllLeft returns what was noted for turns whose processes were killed before they
 // had concluded them.
-func (s *Store) LeftTurns() ([]*Dispatched, error) {
-	all, err := s.dispatched()
-	return slices.DeleteFunc(all, (*Dispatched).alive), err
+func (s *Watch) AllLeft() ([]*Note, error) {
+	all, err := s.notes()
+	return slices.DeleteFunc(all, (*Note).alive), err
 }
 
 // compareFiles holds configuration, hooks and the files of info against what they were.
-func (d *Dispatched) compareFiles(now *Dispatched) *Tampering {
+func (d *Note) compareFiles(now *Note) *Tampering {
 	t := &Tampering{}
 	names := maps.Clone(d.files)
 	for _, name := range slices.Sorted(maps.Keys(now.files)) {
@@ -201,7 +201,7 @@ func (d *Dispatched) compareFiles(now *Dispatched) *Tampering {
 }
 
 // file is a file as it was; one that was not noted was not there.
-func (d *Dispatched) file(name string) watched {
+func (d *Note) file(name string) watched {
 	if e, ok := d.files[name]; ok {
 		return e
 	}
@@ -271,7 +271,7 @@ func harmlessRemote(key string, before, after map[string][]string) bool {
 }
 
 // putBackFile brings one file back, after a copy of what is there was made.
-func (s *Store) putBackFile(name string, was, is watched, keep string) error {
+func (s *Watch) putBackFile(name string, was, is watched, keep string) error {
 	rel := "other/" + strings.TrimLeft(filepath.ToSlash(name), "/")
 	if r, err := filepath.Rel(s.repo.GitDir, name); err == nil && filepath.IsLocal(r) {
 		rel = filepath.ToSlash(r)
@@ -391,7 +391,7 @@ const keptRefs = "refs/agentxchain-kept/"
 // putBackRefs judges refs. Forward by commits is how work is done, and a rebase that kept
 // all commits of the branch that was checked out; that branch and the runs may not go back
 // or vanish; everything else is only noted.
-func (s *Store) putBackRefs(ctx context.Context, d, now *Dispatched, t *Tampering) error {
+func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) error {
 	if now.branch != d.branch {
 		t.note("HEAD is %s, it was %s", now.branch, d.branch)
 	}
@@ -450,7 +450,7 @@ func (s *Store) putBackRefs(ctx context.Context, d, now *Dispatched, t *Tamperin
 }
 
 // putBackFlags takes flags off that hide changes from git.
-func (s *Store) putBackFlags(ctx context.Context, d, now *Dispatched, t *Tampering) error {
+func (s *Watch) putBackFlags(ctx context.Context, d, now *Note, t *Tampering) error {
 	var paths []string
 	for name, flag := range now.hidden {
 		if d.hidden[name] != flag {
