@@ -87,7 +87,7 @@ var childTemplate = sync.OnceValues(func() (string, error) {
 	defer func() { _ = s.Close() }()
 	if err := s.WriteNew([]gitstore.NewFile{
 		{Path: wire.ConfigPath, Data: []byte(childConfig)},
-		{Path: string(wire.DocState), Data: protocol.FreshState(cfg, "").Encode()},
+		{Path: string(wire.DocState), Data: run.FreshState(cfg, "").Encode()},
 		{Path: wire.LedgerHistory.Path()},
 		{Path: wire.LedgerDecisions.Path()},
 		{Path: wire.LedgerTalk.Path(), Data: []byte("# Talk\n")},

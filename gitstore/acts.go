@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -174,7 +175,7 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 }
 
 // claims are those of an operation by another tool.
-func (r *actReader) claims(a *protocol.Act, op OpInfo, before git.OID, after *run.State) ([]protocol.Claim, error) {
+func (r *actReader) claims(a *protocol.Act, op OpInfo, before git.OID, after *run.State) ([]external.Claim, error) {
 	out, err := rulesClaim(r.r, a.Record, before, op.Tree)
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func (r *actReader) claims(a *protocol.Act, op OpInfo, before git.OID, after *ru
 		was, _ = run.RepairState(st, a.Config)
 	}
 	now, _ := run.RepairState(after, a.Config)
-	return append(out, protocol.Claims(a.Config, was, now)...), nil
+	return append(out, external.Claims(a.Config, was, now)...), nil
 }
 
 // VerifyApprovals judges what was said in the run again, with what the repository knows

@@ -53,7 +53,7 @@ func (d *driver) chained(n int) []git.RefUpdate {
 		cfg:   cfg,
 		r:     d.store.reader(context.Background()),
 		seen:  make(map[git.OID][]byte),
-		state: protocol.FreshState(cfg, "").Encode(),
+		state: run.FreshState(cfg, "").Encode(),
 		marks: make(map[wire.Ledger]record.LedgerMark),
 	}
 	for i := range n {

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -250,7 +251,7 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 		t.Fatalf("a run on top of what nobody confirmed: %v", err)
 	}
 	d.must(func(v *View) protocol.Operation {
-		return &protocol.Confirm{Upto: string(v.Op), State: record.StateDigest(v.StateBytes), Claims: []protocol.Claim{v.Open[0].Claim}}
+		return &protocol.Confirm{Upto: string(v.Op), State: record.StateDigest(v.StateBytes), Claims: []external.Claim{v.Open[0].Claim}}
 	})
 	out, _ := d.must(initOp(true))
 	if out.Run == first || d.read(wire.LedgerHistory.Path()) != history {

@@ -140,7 +140,7 @@ func scaffold(t testing.TB, dir string) *driver {
 	}
 	err = s.WriteNew([]NewFile{
 		{Path: wire.ConfigPath, Data: []byte(testConfig)},
-		{Path: string(wire.DocState), Data: protocol.FreshState(cfg, "").Encode()},
+		{Path: string(wire.DocState), Data: run.FreshState(cfg, "").Encode()},
 		{Path: wire.LedgerHistory.Path()},
 		{Path: wire.LedgerDecisions.Path()},
 		{Path: wire.LedgerTalk.Path(), Data: []byte("# Talk\n")},

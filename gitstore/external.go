@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -62,7 +63,7 @@ func (s *Store) checkExternal(in *inspection) error {
 		return record.TamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
 	was, is := repaired(before, in.rules()), repaired(after, in.rules())
-	if err := protocol.CheckExternal(was, is, func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(in.diffs[l].Appended) }); err != nil {
+	if err := external.Check(was, is, func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(in.diffs[l].Appended) }); err != nil {
 		return record.TamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
 	if p := run.CheckState(is); len(p) > 0 {

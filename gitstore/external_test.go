@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -283,7 +284,7 @@ func TestAdoptedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := tx.Open()
-	if len(open) == 0 || open[0].Kind != protocol.ClaimBegun || open[0].To != run {
+	if len(open) == 0 || open[0].Kind != external.ClaimBegun || open[0].To != run {
 		t.Errorf("claims %v", open)
 	}
 	_ = tx.Close()

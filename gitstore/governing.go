@@ -6,7 +6,6 @@ package gitstore
 import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
@@ -27,7 +26,7 @@ func (s *Store) govern(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	if st, perr := run.DecodeState(data); perr == nil && !protocol.RulesInForce(st.Status) {
+	if st, perr := run.DecodeState(data); perr == nil && !run.RulesInForce(st.Status) {
 		return nil
 	}
 	recorded, err := in.tip.r.Blob(e.OID)

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -39,7 +40,7 @@ func (tx *Tx) Open() []Claim { return tx.open }
 // Unconfirmed is the refusal to build on open claims.
 func Unconfirmed(run string, open []Claim) *wire.Error {
 	rows := make([]*ojson.Object, len(open))
-	claims := make([]protocol.Claim, len(open))
+	claims := make([]external.Claim, len(open))
 	for i, c := range open {
 		claims[i] = c.Claim
 		rows[i] = ojson.Marshal(&c.Claim)
@@ -48,7 +49,7 @@ func Unconfirmed(run string, open []Claim) *wire.Error {
 	return &wire.Error{
 		Code:    protocol.CodeConfirmationRequired,
 		Field:   "run_id",
-		Message: fmt.Sprintf("Run %s was carried on by another tool or from elsewhere, and no person has confirmed it here: %s.", run, protocol.ClaimsInWords(claims)),
+		Message: fmt.Sprintf("Run %s was carried on by another tool or from elsewhere, and no person has confirmed it here: %s.", run, external.ClaimsInWords(claims)),
 		Hint:    "a person runs git agentxchain confirm, which shows what it is about first",
 		Details: ojson.NewObject("claims", rows),
 	}
@@ -87,9 +88,9 @@ func (in *inspection) pending(v *View) []Claim {
 	}
 	var out []Claim
 	if in.sit == sitAdopt {
-		out = append(out, Claim{Claim: protocol.Claim{Kind: protocol.ClaimBegun, To: in.run}})
+		out = append(out, Claim{Claim: external.Claim{Kind: external.ClaimBegun, To: in.run}})
 	}
-	for _, c := range protocol.Claims(v.Config, before, v.State) {
+	for _, c := range external.Claims(v.Config, before, v.State) {
 		out = append(out, Claim{Claim: c})
 	}
 	return out
@@ -107,7 +108,7 @@ func (s *Store) checkAdopted(in *inspection) error {
 		return err
 	}
 	repaired, _ := run.RepairState(after, cfg)
-	if e := protocol.CheckAdopted(cfg, repaired, s.workingRows()); e != nil {
+	if e := external.CheckAdopted(cfg, repaired, s.workingRows()); e != nil {
 		return record.TamperedDoc(string(wire.DocState), "%s", e.Message)
 	}
 	return nil
@@ -140,6 +141,6 @@ func (rec *recorded) unfinished() bool {
 }
 
 // Accounts lists what the run in the working files claims, each with its row.
-func (s *Store) Accounts(v *View) []protocol.Account {
-	return protocol.Accounts(v.State, s.workingRows())
+func (s *Store) Accounts(v *View) []external.Account {
+	return external.Accounts(v.State, s.workingRows())
 }

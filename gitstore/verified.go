@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 )
 
 // keptVerified is how many of the newest operations a note names: one would do but
@@ -93,7 +94,7 @@ func readVerified(r *git.Repository, run string) *verified {
 		o := verifiedOp{op: git.OID(d.bytes())}
 		for range d.count() {
 			at := git.OID(d.bytes())
-			var c protocol.Claim
+			var c external.Claim
 			if row, err := ojson.DecodeObject(d.bytes()); err != nil || len(ojson.Unmarshal(row, &c)) > 0 {
 				return out
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 )
 
 // Verdict is what is known of a run's chain of operations up to one of them.
@@ -39,7 +40,7 @@ type Verdict struct {
 
 // Claim is an unconfirmed claim and the operation that makes it.
 type Claim struct {
-	protocol.Claim
+	external.Claim
 	Op git.OID // "" for what the working files claim and no operation has recorded yet
 }
 

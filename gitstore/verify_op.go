@@ -14,13 +14,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // seenOp is what a chain is judged by beside its findings.
 type seenOp struct {
-	claims   []protocol.Claim // what has to be confirmed
+	claims   []external.Claim // what has to be confirmed
 	confirms bool             // a person's confirmation of everything before it
 	decision *Arrival         // a person's decision
 }
@@ -37,7 +38,7 @@ func (f *fsck) saw(op git.OID, what seenOp) {
 // replayed judges an operation that was applied again with the recorded outcome. tr
 // is the outcome, nil for the first operation of a run; claims are those that applying
 // does not settle.
-func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition, claims []protocol.Claim, say sayFunc) {
+func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition, claims []external.Claim, say sayFunc) {
 	agree(op, rec, tr, say)
 	what := seenOp{claims: claims}
 	if name := rec.Name; name == "approve_transition" || name == "approve_completion" || name == "reactivate" || name == protocol.OpConfirm {
@@ -126,9 +127,9 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git
 	}
 	repaired, _ := run.RepairState(after, cfg)
 	if before == nil && rec.Name == protocol.OpExternal && acceptedBy(rec) == nil {
-		claims = append(claims, protocol.Claim{Kind: protocol.ClaimBegun, To: op.Run})
+		claims = append(claims, external.Claim{Kind: external.ClaimBegun, To: op.Run})
 	}
-	claims = append(claims, protocol.Claims(cfg, before, repaired)...)
+	claims = append(claims, external.Claims(cfg, before, repaired)...)
 	if err := f.rowsFrom(r, prev, op.Tree); err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git
 			return err
 		}
 		if !sound {
-			claims = append(claims, protocol.Claim{Kind: protocol.ClaimIndex})
+			claims = append(claims, external.Claim{Kind: external.ClaimIndex})
 		}
 	}
 	agree(op, rec, nil, say)
@@ -151,7 +152,7 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git
 
 // rulesClaim says whether an operation took up other rules on its own. A restore and
 // working files a person answered for are that person's act.
-func rulesClaim(r *record.Reader, rec *protocol.Record, before, after git.OID) ([]protocol.Claim, error) {
+func rulesClaim(r *record.Reader, rec *protocol.Record, before, after git.OID) ([]external.Claim, error) {
 	if before == "" || acceptedBy(rec) != nil {
 		return nil, nil
 	}
@@ -215,7 +216,7 @@ func (f *fsck) foreign(r *record.Reader, op OpInfo, rec *protocol.Record, prev g
 	}
 	if e := protocol.LegalTransition(before, after, protocol.OpExternal); e != nil {
 		say(record.CodeStateTampered, record.FileState, "%s", e.Message)
-	} else if e := protocol.CheckExternal(before, after, rows); e != nil {
+	} else if e := external.Check(before, after, rows); e != nil {
 		say(record.CodeStateTampered, record.FileState, "%s", e.Message)
 	} else if f.strict {
 		return f.borneOut(r, op, prev, rows)

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -156,11 +157,11 @@ func TestVerify(t *testing.T) {
 			v := d.view()
 			forgeCommit(t, d, v.Run, c.op, func(e *record.Edit) { c.edit(t, d, e, v.Run) })
 			got := d.verdict(v.Run)
-			var open []protocol.Claim
+			var open []external.Claim
 			for _, x := range got.Open {
 				open = append(open, x.Claim)
 			}
-			if words := protocol.ClaimsInWords(open); c.open != "" && words != c.open {
+			if words := external.ClaimsInWords(open); c.open != "" && words != c.open {
 				t.Errorf("open: %q, want %q", words, c.open)
 			}
 			if c.open != "" {

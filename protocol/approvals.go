@@ -11,18 +11,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Act is an operation of a run that may decide something, as it is recorded.
 type Act struct {
-	Op            string          // commit id
-	Record        *Record         // with evidence, for approvals
-	Config        *config.Config  // that was recorded with it
-	AuthorityBase string          // of the state after it, "" for none
-	Rows          []*ojson.Object // it added to the decision ledger
-	Claims        []Claim         // of another tool's step
+	Op            string           // commit id
+	Record        *Record          // with evidence, for approvals
+	Config        *config.Config   // that was recorded with it
+	AuthorityBase string           // of the state after it, "" for none
+	Rows          []*ojson.Object  // it added to the decision ledger
+	Claims        []external.Claim // of another tool's step
 }
 
 // Decides reports whether operations of that name are acts.
@@ -159,15 +160,15 @@ func (a *Act) overrules() (attest.Decision, *Consent) {
 	return "", nil
 }
 
-func claimedDecision(c Claim) string {
+func claimedDecision(c external.Claim) string {
 	switch c.Kind {
-	case ClaimGate, ClaimApproval, ClaimPhase, ClaimCompleted:
+	case external.ClaimGate, external.ClaimApproval, external.ClaimPhase, external.ClaimCompleted:
 		return "approve"
-	case ClaimActive:
+	case external.ClaimActive:
 		return "unblock"
-	case ClaimAbandoned:
+	case external.ClaimAbandoned:
 		return "abandon"
-	case ClaimRules:
+	case external.ClaimRules:
 		return "adopt_config"
 	}
 	return c.Kind

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 )
 
 // What no proof goes with is told, and what contradicts itself is found.
@@ -21,7 +22,7 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 		By:     "m",
 		Signed: true,
 	})
-	act := func(op, name string, row *ojson.Object, claims ...Claim) *Act {
+	act := func(op, name string, row *ojson.Object, claims ...external.Claim) *Act {
 		a := &Act{
 			Op: op,
 			Record: &Record{
@@ -48,7 +49,7 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 	report := VerifyApprovals("run_1", []*Act{
 		act("a", "approve_transition", passed),
 		act("b", OpAccept, policy),
-		act("c", OpExternal, nil, Claim{Kind: ClaimGate, Gate: "g"}),
+		act("c", OpExternal, nil, external.Claim{Kind: external.ClaimGate, Gate: "g"}),
 	}, map[string]ChainOp{"a": {Index: 1}, "b": {Index: 2}, "c": {Index: 3}}, BaseFacts{})
 	var codes, stands []string
 	for _, f := range report.Findings {

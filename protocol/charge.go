@@ -31,7 +31,7 @@ func (t *transition) charge(usd float64) {
 	b := &t.s.BudgetStatus
 	b.SpentUSD = min(b.SpentUSD+run.Sane(usd), run.MaxSpentUSD)
 	b.RemainingUSD = nil
-	if limit := freshBudget(t.cfg).RemainingUSD; limit != nil {
+	if limit := run.FreshBudget(t.cfg).RemainingUSD; limit != nil {
 		b.RemainingUSD = new(*limit - b.SpentUSD)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -47,19 +48,9 @@ func (op *AdoptConfig) Blobs() []*evidence.Blob {
 // AdoptResult is the outcome of AdoptConfig.
 type AdoptResult struct{ Changes []AdoptedChange }
 
-// RulesInForce reports whether a run of this status is judged by adopted rules: from
-// its beginning until it is over.
-func RulesInForce(s wire.Status) bool {
-	switch s {
-	case wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed, "":
-		return false
-	}
-	return true
-}
-
 func (op *AdoptConfig) apply(t *transition) *wire.Error {
 	s := t.s
-	if s.Run() == "" || !RulesInForce(s.Status) {
+	if s.Run() == "" || !run.RulesInForce(s.Status) {
 		return &wire.Error{
 			Code:    wire.CodeInvalidStateTransition,
 			Field:   "status",
@@ -179,4 +170,18 @@ func (op *AdoptConfig) agreed(t *transition) *wire.Error {
 		t.s.AuthorityBase = new(t.env.Git.Head)
 	}
 	return nil
+}
+
+// RulesClaim returns what an operation claims by recording the configuration now, when
+// the one before it recorded was and left the run in the given status. A run under way
+// keeps its rules until config_adopt; one that is over, or was none, takes what is there.
+func RulesClaim(op string, status wire.Status, was, now []byte) []external.Claim {
+	if op == (*AdoptConfig)(nil).Name() || op == (*InitRun)(nil).Name() || !run.RulesInForce(status) {
+		return nil
+	}
+	before := config.DecodeGoverning(was)
+	if before == nil || len(config.Weakening(config.RuleChanges(before, config.DecodeGoverning(now)))) == 0 {
+		return nil
+	}
+	return []external.Claim{{Kind: external.ClaimRules}}
 }

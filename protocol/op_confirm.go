@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -27,10 +28,10 @@ const OpConfirm = "confirm"
 // but the decision ledger, where a row says who confirmed what. Whoever verifies the
 // record holds Upto and State against the operation's parent.
 type Confirm struct {
-	Upto   string  `json:"upto"`         // the operation that was newest when the person looked
-	State  string  `json:"state_digest"` // sha256:<hex> of state.json as it recorded it
-	Claims []Claim `json:"claims"`       // what was shown
-	Reason string  `json:"reason,omitempty"`
+	Upto   string           `json:"upto"`         // the operation that was newest when the person looked
+	State  string           `json:"state_digest"` // sha256:<hex> of state.json as it recorded it
+	Claims []external.Claim `json:"claims"`       // what was shown
+	Reason string           `json:"reason,omitempty"`
 
 	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
@@ -42,7 +43,7 @@ func (*Confirm) Name() string               { return OpConfirm }
 func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.blobs() }
 
 // ConfirmResult is the outcome of Confirm.
-type ConfirmResult struct{ Claims []Claim }
+type ConfirmResult struct{ Claims []external.Claim }
 
 func (op *Confirm) apply(t *transition) *wire.Error {
 	if err := CheckConfirmable(t.s, t.env.Actor); err != nil {
@@ -60,17 +61,17 @@ func (op *Confirm) apply(t *transition) *wire.Error {
 		return err
 	}
 	t.append(wire.LedgerDecisions, NewConfirmationEntry(t.s.Run(), t.s.Phase, op, t.env.Actor, t.env.Time()))
-	t.subject = "confirm: " + ClaimsInWords(op.Claims)
+	t.subject = "confirm: " + external.ClaimsInWords(op.Claims)
 	t.result = &ConfirmResult{Claims: op.Claims}
 	return nil
 }
 
 // ConfirmationRules are the rules a confirmation has to hold: those of acts, and those of
 // every gate that was passed without us.
-func ConfirmationRules(cfg *config.Config, c *Consent, claims []Claim) []*config.GateRule {
+func ConfirmationRules(cfg *config.Config, c *Consent, claims []external.Claim) []*config.GateRule {
 	out := ActRules(cfg, c)
 	for _, claim := range claims {
-		if claim.Kind == ClaimGate || claim.Kind == ClaimApproval {
+		if claim.Kind == external.ClaimGate || claim.Kind == external.ClaimApproval {
 			out = append(out, GateRules(cfg, c, claim.Gate)...)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -52,7 +51,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 				return err
 			}
 		}
-		t.s = FreshState(t.cfg, s.ProjectID)
+		t.s = run.FreshState(t.cfg, s.ProjectID)
 		s = t.s
 	case s.Status == wire.StatusCompleted, s.Status == wire.StatusFailed:
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
@@ -73,7 +72,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 	s.CreatedAt, s.PhaseEnteredAt = new(now), new(now)
 	s.CompletedAt = nil
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
-	s.BudgetStatus = freshBudget(t.cfg)
+	s.BudgetStatus = run.FreshBudget(t.cfg)
 	s.Provenance = prov
 	s.InheritedContext = nil
 	if op.InheritContext && op.ParentRun != "" {
@@ -124,7 +123,7 @@ func (op *InitRun) close(t *transition, run string) {
 // it and however the routing has changed since: the first phase, its gates
 // pending, nothing left to do. Members it does not know stay.
 func (t *transition) idle() {
-	s, fresh := t.s, FreshState(t.cfg, t.s.ProjectID)
+	s, fresh := t.s, run.FreshState(t.cfg, t.s.ProjectID)
 	if t.cfg.Routing.Len() > 0 {
 		s.Phase = fresh.Phase
 	}
@@ -138,26 +137,4 @@ func (t *transition) idle() {
 	s.CharterQueue, s.CharterPlans = nil, nil
 	t.archiveIntents()
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
-}
-
-// FreshState is the idle state of a project before its first run (docs/spec/state.md#the-state).
-func FreshState(c *config.Config, projectID string) *run.State {
-	if projectID == "" {
-		projectID = c.Project.ID
-	}
-	s := &run.State{SchemaVersion: "1.1", ProjectID: projectID, Status: wire.StatusIdle, Phase: c.FirstPhase(), BudgetStatus: freshBudget(c)}
-	for _, r := range c.Routing.All() {
-		if r.ExitGate != "" {
-			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
-		}
-	}
-	return s
-}
-
-func freshBudget(c *config.Config) run.BudgetStatus {
-	b := run.BudgetStatus{}
-	if c.Budget != nil && c.Budget.PerRunMaxUSD != nil {
-		b.RemainingUSD = new(*c.Budget.PerRunMaxUSD)
-	}
-	return b
 }

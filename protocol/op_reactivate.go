@@ -132,7 +132,7 @@ func (t *transition) causeGone() *wire.Error {
 	if s.BlockedReason == nil || s.BlockedReason.Category != "budget_exhausted" {
 		return nil
 	}
-	limit := freshBudget(t.cfg).RemainingUSD
+	limit := run.FreshBudget(t.cfg).RemainingUSD
 	if limit != nil && *limit <= s.BudgetStatus.SpentUSD && t.cfg.Budget.OnExceed != "warn" {
 		return &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_run_max_usd",
 			Message: fmt.Sprintf("The budget is still used up: $%.2f spent of $%.2f.", s.BudgetStatus.SpentUSD, *limit),

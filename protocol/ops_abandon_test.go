@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -120,11 +121,11 @@ func TestAbandonedClaims(t *testing.T) {
 		from, to wire.Status
 		want     string
 	}{
-		{wire.StatusFailed, wire.StatusActive, ClaimReopened}, {wire.StatusFailed, wire.StatusCompleted, ClaimReopened},
-		{wire.StatusActive, wire.StatusFailed, ClaimAbandoned}, {wire.StatusBlocked, wire.StatusFailed, ClaimAbandoned}, {wire.StatusFailed, wire.StatusFailed, ""},
+		{wire.StatusFailed, wire.StatusActive, external.ClaimReopened}, {wire.StatusFailed, wire.StatusCompleted, external.ClaimReopened},
+		{wire.StatusActive, wire.StatusFailed, external.ClaimAbandoned}, {wire.StatusBlocked, wire.StatusFailed, external.ClaimAbandoned}, {wire.StatusFailed, wire.StatusFailed, ""},
 	} {
 		got := ""
-		for _, c := range Claims(cfg, inStatus(tc.from), inStatus(tc.to)) {
+		for _, c := range external.Claims(cfg, inStatus(tc.from), inStatus(tc.to)) {
 			got += c.Kind
 			if c.String() == c.Kind {
 				t.Errorf("%s has no words", c.Kind)

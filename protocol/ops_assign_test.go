@@ -42,7 +42,7 @@ func TestAssignTurnGuards(t *testing.T) {
 		role  string
 		code  string
 	}{
-		"idle":         {setup: func(w *opsWorld) { w.edit(func(s *run.State) { *s = *FreshState(w.cfg, "") }) }, code: wire.CodeInvalidStateTransition},
+		"idle":         {setup: func(w *opsWorld) { w.edit(func(s *run.State) { *s = *run.FreshState(w.cfg, "") }) }, code: wire.CodeInvalidStateTransition},
 		"blocked":      {setup: func(w *opsWorld) { w.must(&Escalate{Reason: "x"}) }, code: wire.CodeRunBlocked},
 		"unknown role": {role: "nobody", code: wire.CodeUnknownRole},
 		"sequential":   {edit: sequential, setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: wire.CodeTurnActive},

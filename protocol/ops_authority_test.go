@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"pgregory.net/rapid"
 )
 
 func people(text string) func(*ojson.Object) { return sets("authority", obj(text)) }
@@ -229,10 +229,10 @@ func TestAuthorityClaims(t *testing.T) {
 	w.actor = evidence.Actor{Name: "A", Email: "a@x"}
 	before := w.state.Copy(run.SharedObjects)
 	w.must(w.approval())
-	if got := Claims(w.cfg, before, w.state); !slices.Contains(got, Claim{Kind: ClaimAuthority}) {
+	if got := external.Claims(w.cfg, before, w.state); !slices.Contains(got, external.Claim{Kind: external.ClaimAuthority}) {
 		t.Errorf("claims %v", got)
 	}
-	if got := Claims(w.cfg, w.state, w.state.Copy(run.SharedObjects)); len(got) > 0 {
+	if got := external.Claims(w.cfg, w.state, w.state.Copy(run.SharedObjects)); len(got) > 0 {
 		t.Errorf("claims %v", got)
 	}
 }

@@ -236,7 +236,7 @@ func FuzzDecodeRecord(f *testing.F) {
 		}
 		// Whatever it asks for, the engine answers.
 		cfg := opsConfig(t, nil)
-		s := FreshState(cfg, "")
+		s := run.FreshState(cfg, "")
 		if tr, err := Apply(&Snapshot{Config: cfg, State: s, Index: &run.Index{}}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
 			t.Fatal("neither an outcome nor a refusal")
 		}

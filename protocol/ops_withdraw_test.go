@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -146,7 +147,7 @@ func TestLastApprovalClaims(t *testing.T) {
 		after := w.state.Clone()
 		change(after)
 		out := ""
-		for _, c := range Claims(w.cfg, w.state, w.reread(after)) {
+		for _, c := range external.Claims(w.cfg, w.state, w.reread(after)) {
 			out += c.Kind + " " + c.Gate
 		}
 		return out

@@ -134,7 +134,7 @@ func newOpsWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 	w := &opsWorld{t: t, cfg: opsConfig(t, edit), ledgers: make(map[wire.Ledger][]byte), files: make(map[string][]byte), work: make(map[string]string),
 		staged: make(map[string]*ojson.Object), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), step: time.Second, checks: true,
 		actor: evidence.Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
-	w.state = w.reread(FreshState(w.cfg, ""))
+	w.state = w.reread(run.FreshState(w.cfg, ""))
 	w.index = &run.Index{}
 	w.work["README.md"] = "readme"
 	w.commit()

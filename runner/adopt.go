@@ -7,13 +7,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Adoption is a run that another tool began and no person has taken up.
 type Adoption struct {
 	View     *View
-	Accounts []protocol.Account // what it claims, each with its row
+	Accounts []external.Account // what it claims, each with its row
 	Leaves   string             // the run this work tree was in, where that is not over; "" for none
 }
 

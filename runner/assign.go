@@ -156,7 +156,7 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 	if _, err := c.look(ctx); err != nil {
 		return nil, err
 	}
-	if opt.Restart && protocol.RulesInForce(c.view.State.Status) {
+	if opt.Restart && run.RulesInForce(c.view.State.Status) {
 		if err := c.useWorkingConfig(); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -39,7 +40,7 @@ func (r *Runner) ConfigState(ctx context.Context) (*ConfigState, error) {
 		Changes:  v.RuleChanges,
 		Notices:  v.Notices,
 	}
-	if v.State != nil && protocol.RulesInForce(v.State.Status) {
+	if v.State != nil && run.RulesInForce(v.State.Status) {
 		out.Run = v.Run
 	}
 	return out, nil
@@ -64,7 +65,7 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 			return nil, err
 		}
 		changes := c.view.RuleChanges
-		if len(changes) == 0 && protocol.RulesInForce(c.view.State.Status) {
+		if len(changes) == 0 && run.RulesInForce(c.view.State.Status) {
 			return nil, nil
 		}
 		was := c.view.Config

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -64,7 +65,7 @@ func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions
 		op := &protocol.Confirm{
 			Upto:   string(out.Upto),
 			State:  "sha256:" + hex.EncodeToString(sum[:]),
-			Claims: make([]protocol.Claim, len(out.Claims)),
+			Claims: make([]external.Claim, len(out.Claims)),
 			Reason: opt.Reason,
 		}
 		for i, x := range out.Claims {

@@ -12,7 +12,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -100,7 +99,7 @@ func LookFiles(dir string, opt Options) (*Sight, error) {
 		return nil, err
 	}
 	if v.StateBytes == nil {
-		v.StateBytes = protocol.FreshState(v.Config, "").Encode()
+		v.StateBytes = run.FreshState(v.Config, "").Encode()
 	}
 	raw, perr := run.DecodeState(v.StateBytes)
 	if perr != nil {

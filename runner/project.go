@@ -152,7 +152,7 @@ func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.New
 				return nil, config.Refusal(problems)
 			}
 			p.Config = cfg
-			state := protocol.FreshState(cfg, "").Encode()
+			state := run.FreshState(cfg, "").Encode()
 			if err := add(gitstore.NewFile{Path: string(wire.DocState), Data: state}); err != nil {
 				return nil, err
 			}

@@ -77,7 +77,7 @@ func (r *Runner) waitingProposals(ctx context.Context, v *gitstore.View) ([]*Pro
 	for _, role := range v.Config.Roles.All() {
 		proposes = proposes || role != nil && role.WriteAuthority == wire.Proposed
 	}
-	if !proposes || r.Store == nil || v.Run == "" || !protocol.RulesInForce(v.State.Status) {
+	if !proposes || r.Store == nil || v.Run == "" || !run.RulesInForce(v.State.Status) {
 		return nil, nil // reading the history is for runs that may have one
 	}
 	all, err := proposals(ctx, r.Store, v.Run, "")

@@ -335,7 +335,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 	}
 	// Read back as if it had been on disk: what an operation records of it and what
 	// a replay makes of that record must not differ in so much as a member's order.
-	st, err := run.DecodeState(protocol.FreshState(v.Config, "").Encode())
+	st, err := run.DecodeState(run.FreshState(v.Config, "").Encode())
 	if err != nil {
 		return err
 	}

@@ -308,7 +308,7 @@ func (r *Runner) dirtyFor(st *Standing, def *config.Role, tree *git.WorktreeStat
 func nextRole(v *gitstore.View) (string, *config.Role) {
 	s := v.State
 	if s.Status == wire.StatusIdle {
-		s = protocol.FreshState(v.Config, "") // what the run will begin as
+		s = run.FreshState(v.Config, "") // what the run will begin as
 	}
 	role, _, refusal := protocol.ResolveRole(v.Config, s, "")
 	if refusal != nil {

@@ -246,7 +246,7 @@ func idle(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return s.Replace(string(wire.DocState), protocol.FreshState(cfg, "").Encode())
+	return s.Replace(string(wire.DocState), run.FreshState(cfg, "").Encode())
 }
 
 // RemoveWorkspace removes the work tree of a run that is over, when nothing is in it

@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"golang.org/x/text/unicode/norm"
 )
@@ -294,7 +294,7 @@ func (j *judge) isFresh(data []byte) bool {
 	if err != nil {
 		return false
 	}
-	want, err := ojson.DecodeObject(protocol.FreshState(j.config, "").Encode())
+	want, err := ojson.DecodeObject(run.FreshState(j.config, "").Encode())
 	return err == nil && ojson.Equal(have, want)
 }
 

@@ -71,8 +71,9 @@ func TestEveryCodeHasAnExitStatus(t *testing.T) {
 		}
 	}
 	for _, room := range []string{
-		"protocol", "protocol/wire", "protocol/config", "protocol/run", "protocol/result", "protocol/initiative",
-		"gitstore", "gitstore/git", "gitstore/record", "gitstore/transport", "gitstore/decision", "gitstore/tamper", "gitstore/workdir", "dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "restore",
+		"protocol", "protocol/wire", "protocol/config", "protocol/run", "protocol/result", "protocol/external", "protocol/initiative",
+		"gitstore", "gitstore/git", "gitstore/record", "gitstore/transport", "gitstore/decision", "gitstore/tamper", "gitstore/workdir",
+		"dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "restore",
 	} {
 		files, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
 		if err != nil || len(files) == 0 {

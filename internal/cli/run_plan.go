@@ -40,7 +40,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	}
 	s, cfg := v.State, v.Config
 	if s.Status == wire.StatusIdle || (s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed) && o.NewRun {
-		s = protocol.FreshState(cfg, "")
+		s = run.FreshState(cfg, "")
 	}
 	trust, err := r.TrustState(ctx)
 	if err != nil {

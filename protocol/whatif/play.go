@@ -42,7 +42,7 @@ var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // NewPlay begins a run in the first phase.
 func NewPlay(cfg *config.Config, files map[string][]byte) (*Play, *protocol.Decided) {
-	p := &Play{Config: cfg, State: protocol.FreshState(cfg, ""), Index: &run.Index{}, Files: files, Now: began}
+	p := &Play{Config: cfg, State: run.FreshState(cfg, ""), Index: &run.Index{}, Files: files, Now: began}
 	d := p.Do(&protocol.InitRun{Prior: evidence.NewBlob(p.State.Encode()), Documents: p.documents()})
 	return p, d
 }

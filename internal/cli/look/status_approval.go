@@ -9,8 +9,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -58,7 +58,7 @@ type lackingApproval struct {
 func lackingApprovals(cfg *config.Config, open []runner.Claim) []lackingApproval {
 	var out []lackingApproval
 	for _, c := range open {
-		if c.Kind != protocol.ClaimApproval && c.Kind != protocol.ClaimGate {
+		if c.Kind != external.ClaimApproval && c.Kind != external.ClaimGate {
 			continue
 		}
 		seen := slices.ContainsFunc(out, func(l lackingApproval) bool { return l.gate == c.Gate })

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	ucli "github.com/urfave/cli/v2"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -19,8 +17,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	ucli "github.com/urfave/cli/v2"
 )
 
 type monarchicImportOptions struct {
@@ -196,7 +196,7 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 	}
 	s := v.State
 	if s.Status == wire.StatusIdle || s.Status == wire.StatusCompleted && o.NewRun {
-		s = protocol.FreshState(v.Config, "")
+		s = run.FreshState(v.Config, "")
 		s.Status = wire.StatusActive
 	}
 	if refusal := protocol.TakesCharters(s); refusal != nil {

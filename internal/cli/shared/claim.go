@@ -7,7 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -34,7 +34,7 @@ func ClaimObjects(claims []runner.Claim) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, c := range claims {
 		o := ojson.Marshal(&c.Claim)
-		o.Set("text", protocol.Claim.String(c.Claim))
+		o.Set("text", external.Claim.String(c.Claim))
 		o.Set("op", ojson.OrNull(string(c.Op)))
 		out = append(out, o)
 	}

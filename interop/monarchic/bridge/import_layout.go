@@ -105,7 +105,7 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 	if err != nil {
 		return nil, err
 	}
-	return im, im.admit(cfg, protocol.FreshState(cfg, ""))
+	return im, im.admit(cfg, run.FreshState(cfg, ""))
 }
 
 // admit asks the engine whether a run in state s would take the charters, so that

@@ -9,14 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"pgregory.net/rapid"
 )
 
 const diamond = "../../../examples/monarchic-plan/plan.json"
@@ -197,7 +196,7 @@ func TestFittingAProject(t *testing.T) {
 	if derr != nil || len(problems) > 0 {
 		t.Fatal(derr, problems)
 	}
-	state := protocol.FreshState(cfg, "")
+	state := run.FreshState(cfg, "")
 	fit := func(doc string, change func(*run.State)) (*bridge.Import, *wire.Error) {
 		t.Helper()
 		p, err := bridge.ReadPlan([]byte(doc), nil)
@@ -305,7 +304,7 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 				}
 			}
 		}
-		s := protocol.FreshState(cfg, "")
+		s := run.FreshState(cfg, "")
 		s.Status = wire.StatusActive
 		runID := "run_0000000000000001"
 		s.RunID = &runID

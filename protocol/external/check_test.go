@@ -1,8 +1,11 @@
-package protocol
+// What another tool wrote is held against its rows, member by member.
+
+package external
 
 import (
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,7 +104,7 @@ func TestCheckExternal(t *testing.T) {
 			if c.after != nil {
 				c.after(after)
 			}
-			err := CheckExternal(before, after, func(l wire.Ledger) iter.Seq[run.Line] {
+			err := Check(before, after, func(l wire.Ledger) iter.Seq[run.Line] {
 				return func(yield func(run.Line) bool) {
 					for _, r := range c.rows[l] {
 						if !yield(run.Line{Row: r}) {
@@ -118,6 +121,30 @@ func TestCheckExternal(t *testing.T) {
 			}
 		})
 	}
+}
+
+// threePhases is a configuration with a gate at the end of each phase.
+func threePhases(t *testing.T) *config.Config {
+	t.Helper()
+	cfg, problems, err := config.Decode([]byte(`{
+  "schema_version": "1.0",
+  "project": {"id": "p", "name": "P"},
+  "roles": {
+    "pm":  {"title": "PM", "mandate": "plan", "write_authority": "review_only", "runtime": "man"},
+    "dev": {"title": "Dev", "mandate": "build", "write_authority": "authoritative", "runtime": "man"}
+  },
+  "runtimes": {"man": {"type": "manual"}},
+  "routing": {
+    "planning": {"entry_role": "pm", "allowed_next_roles": ["pm", "dev", "human"], "exit_gate": "plan_ok"},
+    "build":    {"entry_role": "dev", "allowed_next_roles": ["pm", "dev", "human"], "exit_gate": "build_ok"},
+    "ship":     {"entry_role": "pm", "allowed_next_roles": ["pm", "dev", "human"], "exit_gate": "ship_ok"}
+  },
+  "gates": {"plan_ok": {}, "build_ok": {}, "ship_ok": {}}
+}`))
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("config: %v %v", err, problems)
+	}
+	return cfg
 }
 
 func editTurn(s *run.State, edit func(*run.Turn)) {
@@ -144,7 +171,7 @@ func TestEveryMemberIsAccountedFor(t *testing.T) {
 	for name := range members {
 		t.Errorf("%s is a member of the state and nothing says what accounts for it", name)
 	}
-	cfg := opsConfig(t, nil)
+	cfg := threePhases(t)
 	for f := range structFields(reflect.TypeFor[run.State]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "run_id" { // another run is judged by CheckAdopted
@@ -153,7 +180,7 @@ func TestEveryMemberIsAccountedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, after := stateAtWork(cfg), stateAtWork(cfg)
 			change(t, reflect.ValueOf(after).Elem().FieldByName(f.Name))
-			err := CheckExternal(before, after, func(wire.Ledger) iter.Seq[run.Line] { return linesOf(nil) })
+			err := Check(before, after, func(wire.Ledger) iter.Seq[run.Line] { return slices.Values([]run.Line(nil)) })
 			want := name
 			if name == "pending_phase_transition" || name == "pending_run_completion" {
 				want = ""
@@ -176,7 +203,7 @@ func structFields(of reflect.Type) iter.Seq[reflect.StructField] {
 }
 
 func stateAtWork(cfg *config.Config) *run.State {
-	s := FreshState(cfg, "")
+	s := run.FreshState(cfg, "")
 	s.RunID, s.Status = new("run_1"), wire.StatusActive
 	s.ActiveTurns.Set("turn_a", &run.Turn{TurnID: "turn_a", AssignedRole: "dev", Status: wire.TurnRunning, Attempt: 1, AssignedSequence: 1})
 	return s
@@ -233,7 +260,7 @@ func change(t *testing.T, v reflect.Value) {
 }
 
 func TestCheckAdopted(t *testing.T) {
-	cfg := opsConfig(t, nil)
+	cfg := threePhases(t)
 	phases := cfg.Phases()
 	gate := ""
 	for _, r := range cfg.Routing.All() {
@@ -246,7 +273,7 @@ func TestCheckAdopted(t *testing.T) {
 		"payload", ojson.NewObject("from", phases[0], "to", phases[1], "gate_id", gate))
 	row := ojson.NewObject("run_id", "run_1", "turn_id", "turn_1", "status", "completed", "phase", phases[0])
 	base := func() *run.State {
-		s := FreshState(cfg, "")
+		s := run.FreshState(cfg, "")
 		s.RunID, s.Status, s.CreatedAt, s.PhaseEnteredAt = new("run_1"), wire.StatusActive, new(at), new(at)
 		return s
 	}

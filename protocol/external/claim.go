@@ -1,6 +1,6 @@
 // What another tool's step claims to have had the authority for.
 
-package protocol
+package external
 
 import (
 	"bytes"
@@ -84,7 +84,7 @@ func ClaimsInWords(claims []Claim) string {
 // a run of which nothing was recorded before: it began idle in the first phase.
 func Claims(c *config.Config, before, after *run.State) []Claim {
 	if before == nil {
-		before = FreshState(c, after.ProjectID)
+		before = run.FreshState(c, after.ProjectID)
 	}
 	var out []Claim
 	for gate, status := range after.PhaseGateStatus.All() {
@@ -147,18 +147,4 @@ func sameAuthority(a, b *run.State) bool {
 		return true
 	}
 	return bytes.Equal(ojson.Compact(view(a)), ojson.Compact(view(b)))
-}
-
-// RulesClaim returns what an operation claims by recording the configuration now, when
-// the one before it recorded was and left the run in the given status. A run under way
-// keeps its rules until config_adopt; one that is over, or was none, takes what is there.
-func RulesClaim(op string, status wire.Status, was, now []byte) []Claim {
-	if op == (*AdoptConfig)(nil).Name() || op == (*InitRun)(nil).Name() || !RulesInForce(status) {
-		return nil
-	}
-	before := config.DecodeGoverning(was)
-	if before == nil || len(config.Weakening(config.RuleChanges(before, config.DecodeGoverning(now)))) == 0 {
-		return nil
-	}
-	return []Claim{{Kind: ClaimRules}}
 }

@@ -1,7 +1,7 @@
 // What a run claims, each with the row that accounts for it: shown to the person who is
 // asked to take up what another tool began.
 
-package protocol
+package external
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
 // What has to account for a change of each member of the state, when another tool
 // made it. A test holds the table against the type.
 
-package protocol
+package external
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 // A state written by another tool, held against the ledger rows that came with it.
 
-package protocol
+package external
 
 import (
 	"bytes"
@@ -16,14 +16,14 @@ import (
 // CodeStateTampered: the state says something that no record stands behind.
 const CodeStateTampered = "state_tampered"
 
-// CheckExternal says whether a state that another tool wrote is accounted for by
+// Check says whether a state that another tool wrote is accounted for by
 // the rows it appended since before (docs/compatibility.md#what-accounts-for-a-state).
 // Another runner that moves a run says so in the event log and in history; an edit of
 // state.json alone, which would open a gate, lift a block, drop a turn or set a clock
 // back without a word, is refused. Each member of the state has a rule of its own. The
 // order of what happened in between is not known, so only what must leave a trace is
 // asked for. Both states belong to the same run and are repaired.
-func CheckExternal(before, after *run.State, appended run.LedgerReader) *wire.Error {
+func Check(before, after *run.State, appended run.LedgerReader) *wire.Error {
 	if before.Run() != after.Run() || before.Run() == "" {
 		return nil
 	}
@@ -178,10 +178,10 @@ func CheckAdopted(c *config.Config, after *run.State, ledgers run.LedgerReader) 
 	if !w.told(run.EventRunStarted) {
 		return refuse("is in phase %q, and no event says that it began.", after.Phase)
 	}
-	before := FreshState(c, after.ProjectID)
+	before := run.FreshState(c, after.ProjectID)
 	before.RunID = after.RunID
 	before, _ = run.RepairState(before, c)
-	if err := CheckExternal(before, after, own); err != nil {
+	if err := Check(before, after, own); err != nil {
 		return err
 	}
 	if len(w.history) == 0 && after.Phase != before.Phase && len(w.skips) == 0 {
