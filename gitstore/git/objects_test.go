@@ -697,6 +697,54 @@ func TestCompactInOrder(t *testing.T) {
 	}
 }
 
+// foldChild names the repository that a child of TestFoldIsHeld folds packs in.
+const foldChild = "AGENTXCHAIN_TEST_FOLD"
+
+// TestFoldIsHeld kills a process between the two halves of a fold: the new pack is held there, because git's
+// multi-pack-index may find all that is in it in the packs that are about to go, and expire it.
+func TestFoldIsHeld(t *testing.T) {
+	ctx := context.Background()
+	if dir := os.Getenv(foldChild); dir != "" {
+		repo, err := Discover(ctx, dir)
+		if err == nil {
+			err = repo.Compact(ctx)
+		}
+		t.Fatalf("the fold was not ended: %v", err)
+	}
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	var commits []OID
+	for i := range compactFanIn {
+		objs := aCommit(t, FormatSHA1, fmt.Sprint("c", i), 4)
+		commits = append(commits, objs[len(objs)-1].OID)
+		if err := repo.Objects().Write(ctx, objs); err != nil {
+			t.Fatal(err)
+		}
+		if err := objectFilesOf(repo).reached(commitsIn(objs)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestFoldIsHeld$")
+	child.Env = append(os.Environ(), foldChild+"="+r.Dir, faults.Env+"=fold.copied")
+	if out, err := child.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if n := len(glob(t, repo, "*.pack")); n != compactFanIn+1 {
+		t.Fatalf("%d packs, want %d and what they were folded into", n, compactFanIn)
+	}
+	if n := len(glob(t, repo, "*"+KeepExt)); n != 1 {
+		t.Errorf("%d packs are held, want the new one", n)
+	}
+	r.Git("multi-pack-index", "write")
+	r.Git("multi-pack-index", "expire")
+	if stale := repo.StaleHolds(true); len(stale) != 1 {
+		t.Errorf("held by those who are gone: %v", stale)
+	}
+	for _, c := range commits {
+		r.Git("cat-file", "-e", string(c)+"^{tree}")
+	}
+}
+
 func TestCompact(t *testing.T) {
 	for _, format := range []string{FormatSHA1, FormatSHA256} {
 		t.Run(format, func(t *testing.T) {

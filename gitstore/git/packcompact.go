@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
 const (
@@ -119,10 +121,8 @@ func (s *ObjectFiles) fold(paths []string) error {
 		if err != nil {
 			return fmt.Errorf("fold packs: %w", err)
 		}
-		// Everything in it is in the packs it is made of until they are removed, and
-		// what of that a ref reaches is reached in it: it needs no hold.
-		folded.Release()
 		s.mark(folded.path)
+		faults.Point("fold.copied")
 		for _, p := range paths {
 			// The index first: without it nobody starts to use the pack.
 			_ = os.Remove(p + ".idx")
@@ -130,6 +130,9 @@ func (s *ObjectFiles) fold(paths []string) error {
 			_ = os.Remove(p + ".pack")
 			_ = os.Remove(filepath.Join(s.marks(), filepath.Base(p)))
 		}
+		// Not before: git multi-pack-index expire takes a pack away of which its index finds every object in another
+		// one, and these others are what was just removed.
+		folded.Release()
 		return nil
 	}
 	return nil
