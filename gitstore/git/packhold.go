@@ -310,8 +310,8 @@ func (r *Repository) holdsNothing(path string) bool {
 // number and start time.
 func (l *FileLock) gone() bool { return l.owner().Dead() }
 
-func (l *LockOwner) owner() Owner {
-	return Owner{PID: l.PID, Started: l.Started, Host: l.Host, Space: l.Space}
+func (o *LockOwner) owner() Owner {
+	return Owner{PID: o.PID, Started: o.Started, Host: o.Host, Space: o.Space}
 }
 
 // outlived reports whether a git that the owner started may still be at work. It can be about to move a ref to what
