@@ -200,7 +200,7 @@ func bounded(row *ojson.Object) *ojson.Object {
 }
 
 func (r *Runner) hookRunner(ctx context.Context, tx *gitstore.Tx) (*hooks.Runner, error) {
-	values, err := r.Store.Settings(ctx, hookEnvKey)
+	values, err := r.Store.Repository().Settings(ctx, hookEnvKey)
 	if err != nil {
 		return nil, err
 	}

@@ -56,11 +56,11 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 		return &wire.Error{Code: git.CodeNotRepository, Field: "hooks", Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
 			Hint: "give it to each command: --trust, or " + TrustEnv + "=" + digest}
 	}
-	have, err := h.Store.LocalSettings(ctx, trustKey)
+	have, err := h.Store.Repository().LocalSettings(ctx, trustKey)
 	if err != nil || slices.Contains(have, digest) {
 		return err
 	}
-	return h.Store.AddLocalSetting(ctx, trustKey, digest)
+	return h.Store.Repository().AddLocalSetting(ctx, trustKey, digest)
 }
 
 // Untrusted is the refusal to run hooks of the given phases.

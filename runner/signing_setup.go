@@ -98,10 +98,10 @@ func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDo
 	}
 	out.Listed = refusal == nil
 	for _, set := range [][2]string{{"gpg.format", attest.FormatSSH}, {"user.signingKey", key.Name}} {
-		if err := r.Store.DropLocalSetting(ctx, set[0]); err != nil {
+		if err := r.Store.Repository().DropLocalSetting(ctx, set[0]); err != nil {
 			return nil, err
 		}
-		if err := r.Store.AddLocalSetting(ctx, set[0], set[1]); err != nil {
+		if err := r.Store.Repository().AddLocalSetting(ctx, set[0], set[1]); err != nil {
 			return nil, err
 		}
 	}

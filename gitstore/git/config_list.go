@@ -82,13 +82,3 @@ func (g *Git) askConfig(ctx context.Context) (ConfigList, error) {
 	}
 	return list, nil
 }
-
-// Setting is the value of a key, "" when it is not set or the configuration cannot be read.
-func (r *Repository) Setting(ctx context.Context, key string) string {
-	list, err := r.Config(ctx)
-	if err != nil {
-		return ""
-	}
-	value, _ := list.Last(key)
-	return strings.TrimSpace(value)
-}

@@ -194,7 +194,7 @@ func ours(source any) *ojson.Object {
 // origin is the URL of the remote origin without what it may hold of secrets, ""
 // when there is none or it is a path of this machine.
 func origin(ctx context.Context, r *runner.Runner) string {
-	urls, err := r.Store.LocalSettings(ctx, "remote.origin.url")
+	urls, err := r.Record().Repository().LocalSettings(ctx, "remote.origin.url")
 	if err != nil || len(urls) == 0 {
 		return ""
 	}

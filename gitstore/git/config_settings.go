@@ -1,0 +1,64 @@
+// Settings of this program in git's configuration: one value, or a list of them.
+
+package git
+
+import (
+	"context"
+	"strings"
+)
+
+// Setting is the value of a key, "" when it is not set or the configuration cannot be read.
+func (r *Repository) Setting(ctx context.Context, key string) string {
+	list, err := r.Config(ctx)
+	if err != nil {
+		return ""
+	}
+	value, _ := list.Last(key)
+	return strings.TrimSpace(value)
+}
+
+// Settings returns every value git has for a key, from all its configuration
+// files; none when it is unset.
+func (r *Repository) Settings(ctx context.Context, key string) ([]string, error) {
+	list, err := r.Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return list.All(key), nil
+}
+
+// LocalSettings is Settings for the repository's own configuration alone, which
+// is shared by its linked work trees and never cloned.
+func (r *Repository) LocalSettings(ctx context.Context, key string) ([]string, error) {
+	out, err := r.Git.Run(ctx, nil, "config", "--local", "-z", "--get-all", key)
+	if ExitCode(err) == 1 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
+// AddLocalSetting adds a value to a key of the repository's own configuration.
+func (r *Repository) AddLocalSetting(ctx context.Context, key, value string) error {
+	return unwritable(r.Configure(ctx, "--add", key, value))
+}
+
+// DropLocalSetting removes every value of a key from the repository's own
+// configuration; that there is none is no error.
+func (r *Repository) DropLocalSetting(ctx context.Context, key string) error {
+	err := r.Configure(ctx, "--unset-all", key)
+	if ExitCode(err) == 5 {
+		return nil
+	}
+	return unwritable(err)
+}
+
+// unwritable says that git did not take a setting; nil for nil.
+func unwritable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Errorf(CodeGitFailed, err, "git's configuration of this repository cannot be written")
+}
