@@ -89,7 +89,7 @@ func BenchmarkLines(b *testing.B) {
 		for what, ranges := range map[string][]git.LineRange{"whole file": nil, "one line": {{From: 2500, To: 2500}}} {
 			b.Run(name+"/"+what, func(b *testing.B) {
 				for b.Loop() {
-					if _, err := attribution.Lines(w.ctx, w.r.Store.Repository(),
+					if _, err := attribution.Lines(w.ctx, w.r.Record().Repository(),
 						attribution.Query{Path: "big.x9", Ranges: ranges, ProjectID: "proj"}); err != nil {
 						b.Fatal(err)
 					}

@@ -28,7 +28,7 @@ func (w *world) write(name, text string) {
 // answers is one word a line: the kind, and with a turn the evidence.
 func (w *world) answers(name string, ranges ...git.LineRange) string {
 	w.t.Helper()
-	report, err := attribution.Lines(w.ctx, w.r.Store.Repository(), attribution.Query{
+	report, err := attribution.Lines(w.ctx, w.r.Record().Repository(), attribution.Query{
 		Path:      name,
 		Ranges:    ranges,
 		ProjectID: "proj",

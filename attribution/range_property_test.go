@@ -33,7 +33,7 @@ func (w *world) added(commit, file string) []string {
 // another's, and counts the commits that hold nothing but the lines of turns.
 func (w *world) judge(base string) {
 	w.t.Helper()
-	r, err := attribution.Commits(w.ctx, w.r.Store.Repository(), base, "HEAD")
+	r, err := attribution.Commits(w.ctx, w.r.Record().Repository(), base, "HEAD")
 	w.must(err)
 	for _, c := range r.Commits {
 		if len(c.Parents) != 1 {

@@ -81,7 +81,7 @@ func (c *Coordinator) settle(ctx context.Context, repo, dir, turn string) {
 // noteFound is noteTurn for a turn that was found.
 func (c *Coordinator) noteFound(ctx context.Context, s *Seen, repo, dir, turn string) {
 	if r, err := c.childRunner(ctx, dir, nil); err == nil {
-		c.noteTurn(r.Store.Repository(), s, repo, turn)
+		c.noteTurn(r.Record().Repository(), s, repo, turn)
 		_ = r.Close()
 	}
 }

@@ -88,7 +88,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 		c.note(a.Repo + ": " + err.Error())
 	}
 	faults.Point("coordinator.dispatch.assigned")
-	c.noteTurn(r.Store.Repository(), s, a.Repo, out.Turn.TurnID)
+	c.noteTurn(r.Record().Repository(), s, a.Repo, out.Turn.TurnID)
 	g := &Given{
 		Assignment: *a,
 		RunID:      out.Run,

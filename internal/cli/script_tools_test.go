@@ -195,7 +195,7 @@ func scriptStage(args []string) error {
 		doc.Set("proposed_next_role", someNextRole(v, turn))
 	}
 	if out == "" {
-		out = filepath.Join(r.Store.Dir(), filepath.FromSlash(wire.StagingPath(turn)))
+		out = filepath.Join(r.Record().Dir(), filepath.FromSlash(wire.StagingPath(turn)))
 	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return err

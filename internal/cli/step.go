@@ -130,7 +130,7 @@ func (o *stepOptions) awaitPerson(ctx context.Context, d *drive, turn *run.Turn)
 		return false, nil
 	}
 	d.view.line(fmt.Sprintf("Turn %s is for a person; waiting for its result at %s", turn.TurnID, wire.StagingPath(turn.TurnID)))
-	out := manual.Wait(ctx, d.r.Store.Dir(), turn.TurnID, o.Poll, o.Timeout)
+	out := manual.Wait(ctx, d.r.Record().Dir(), turn.TurnID, o.Poll, o.Timeout)
 	if out.Kind == runtimes.Aborted {
 		return false, context.Cause(ctx)
 	}

@@ -25,12 +25,12 @@ func (d *Driver) confine(req *runtimes.Request) error {
 		}
 		req.Writable = append(req.Writable, d.path(dir))
 	}
-	repo := d.r.Store.Repository()
+	repo := d.r.Record().Repository()
 	req.Protected = runtimes.Protected(req.Root, repo.TopLevel, repo.CommonDir, repo.GitDir, repo.ObjectsDir)
 	_, _, err := req.Confined([]string{"sh"}, req.Root, req.Environ)
 	return err
 }
 
 func (d *Driver) path(name string) string {
-	return filepath.Join(d.r.Store.Dir(), filepath.FromSlash(name))
+	return filepath.Join(d.r.Record().Dir(), filepath.FromSlash(name))
 }

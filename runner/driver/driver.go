@@ -118,7 +118,7 @@ func (d *Driver) Dispatch(ctx context.Context, job Job) *runtimes.Outcome {
 	case err != nil:
 		return refuse(runtimes.Blocked, err)
 	}
-	root, err := os.OpenRoot(d.r.Store.Dir())
+	root, err := os.OpenRoot(d.r.Record().Dir())
 	if err != nil {
 		return refuse(runtimes.Aborted, err)
 	}
@@ -178,7 +178,7 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *run.Tur
 
 // request is what the runtime is given.
 func (d *Driver) request(v *gitstore.View, turn *run.Turn, rt *config.Runtime, b *dispatch.Verified) *runtimes.Request {
-	req := &runtimes.Request{Root: d.r.Store.Dir(), RunID: v.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole, Phase: v.State.Phase, Attempt: turn.Attempt,
+	req := &runtimes.Request{Root: d.r.Record().Dir(), RunID: v.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole, Phase: v.State.Phase, Attempt: turn.Attempt,
 		Runtime: rt, Config: v.Config, BundleDir: dispatch.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID),
 		Log: discard{}, Activity: func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) }, Getenv: d.opt.Getenv}
 	if role := v.Config.Role(turn.AssignedRole); role != nil {

@@ -204,7 +204,7 @@ func TestDeadlineIsArmed(t *testing.T) {
 			if res.StopReason != loop.Blocked || s.BlockedOn == nil || *s.BlockedOn != "timeout:turn" || s.BlockedReason.Recovery.Owner != agentrun.OwnerOperator || !slices.Contains(types, "blocked") {
 				t.Fatalf("%+v %v", res, s.BlockedReason)
 			}
-			lines, err := p.r.Store.TailRows(context.Background(), wire.LedgerDecisions, 0, func(o *ojson.Object) bool { return o.String("type") == "timeout" })
+			lines, err := p.r.Record().TailRows(context.Background(), wire.LedgerDecisions, 0, func(o *ojson.Object) bool { return o.String("type") == "timeout" })
 			p.must(err)
 			if len(lines) != 1 {
 				t.Fatalf("%d timeout entries in the ledger", len(lines))
@@ -322,7 +322,7 @@ func TestConfigMended(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
 	p.must(err)
 	p.write(wire.ConfigPath, string(data)+"\n")
-	_, err = p.r.Store.Repository().CommitPaths(context.Background(), []string{wire.ConfigPath}, "mend")
+	_, err = p.r.Record().Repository().CommitPaths(context.Background(), []string{wire.ConfigPath}, "mend")
 	p.must(err)
 	look, err := p.r.TurnCommits(context.Background(), id)
 	p.must(err)

@@ -97,7 +97,7 @@ func (p *project) state() *agentrun.State {
 
 func (p *project) fsck() {
 	p.t.Helper()
-	report, err := p.r.Store.Fsck(context.Background(), gitstore.FsckOptions{Replay: true})
+	report, err := p.r.Record().Fsck(context.Background(), gitstore.FsckOptions{Replay: true})
 	p.must(err)
 	if !report.Clean() {
 		p.t.Fatalf("fsck: %+v", report.Findings)
@@ -107,7 +107,7 @@ func (p *project) fsck() {
 // history returns the accepted rows of the run.
 func (p *project) history() []*ojson.Object {
 	p.t.Helper()
-	lines, err := p.r.Store.TailRows(context.Background(), wire.LedgerHistory, 0, nil)
+	lines, err := p.r.Record().TailRows(context.Background(), wire.LedgerHistory, 0, nil)
 	p.must(err)
 	var out []*ojson.Object
 	for _, l := range lines {

@@ -103,4 +103,4 @@ func (l *loop) checkpoint(turnID string) bool {
 }
 
 // root is the project's directory.
-func root(r *runner.Runner) string { return r.Store.Dir() }
+func root(r *runner.Runner) string { return r.Record().Dir() }

@@ -190,7 +190,7 @@ func earlier(a, b string) bool {
 // operations reads from the chain what the newest one no longer has: the bundles and
 // results of turns that have ended.
 func (f *facts) operations(ctx context.Context, r *runner.Runner) error {
-	ops, err := r.Store.Log(ctx, f.rec.Run, 0)
+	ops, err := r.Record().Log(ctx, f.rec.Run, 0)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func TestRunWithAModel(t *testing.T) {
 	if *asked != 2 || !sealed || len(res.Errors) > 0 {
 		t.Fatalf("asked %d times: %+v", *asked, res)
 	}
-	row, err := r.Store.LastRow(context.Background(), wire.LedgerHistory, "role", "qa")
+	row, err := r.Record().LastRow(context.Background(), wire.LedgerHistory, "role", "qa")
 	if err != nil || row == nil {
 		t.Fatalf("history: %v %+v", err, res)
 	}
