@@ -17,8 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/netutil"
-
+	"github.com/git-agentxchain/git-agentxchain/internal/crowd"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -124,7 +123,7 @@ func (s *Server) Listen(port int) (net.Listener, error) {
 		}
 	}
 	s.port = l.Addr().(*net.TCPAddr).Port
-	return netutil.LimitListener(l, maxConnections), nil
+	return l, nil
 }
 
 func reason(err error) string {
@@ -164,6 +163,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer stop()
 	var watching sync.WaitGroup
 	watching.Go(func() { s.model.watch(ctx) })
+	limited := crowd.Limit(l, maxConnections)
 	web := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: readWait,
@@ -171,10 +171,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleWait,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(logWriter{s.opt.Log}, "", 0),
+		ConnState:         limited.State,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(l) }()
+	go func() { failed <- web.Serve(limited) }()
 	var err error
 	select {
 	case <-ctx.Done():

@@ -5,6 +5,7 @@ package server
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/crowd"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
@@ -94,13 +96,27 @@ const (
 	maxRequests = 256  // answered from memory, or taken in
 	maxWaiting  = 2048 // solves that are waited for
 	maxStreams  = 1024 // event streams
+	maxBodies   = 1024 // solves of which the body is still to come
+
+	maxConnections = 4608     // all of these, and some that are idle
+	maxBodyBytes   = 64 << 20 // of all the bodies that are not there to their end
 )
 
 // limits counts what is under way.
-type limits struct{ requests, waits, streams chan struct{} }
+type limits struct {
+	requests, waits, streams, bodies chan struct{}
+
+	bytes *crowd.Bodies
+}
 
 func newLimits() limits {
-	return limits{make(chan struct{}, maxRequests), make(chan struct{}, maxWaiting), make(chan struct{}, maxStreams)}
+	return limits{
+		requests: make(chan struct{}, maxRequests),
+		waits:    make(chan struct{}, maxWaiting),
+		streams:  make(chan struct{}, maxStreams),
+		bodies:   make(chan struct{}, maxBodies),
+		bytes:    crowd.NewBodies(maxBodyBytes, errBodies),
+	}
 }
 
 // take takes one of a limit; release gives it back.
@@ -112,6 +128,9 @@ func take(limit chan struct{}) (release func(), ok bool) {
 		return nil, false
 	}
 }
+
+// errBodies is the error of reading one more byte when all bodies together are as large as they may be.
+var errBodies = errors.New("the bodies of all requests are as large as they may be")
 
 func tooMany() *alx.Error {
 	return alx.Errorf(alx.CodeTooManyRequests, "As much is under way as may be; come again.")

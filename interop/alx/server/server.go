@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/crowd"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -204,18 +205,20 @@ func (s *Server) shownWorkspace(rec *record) string {
 // the runs for the next server to continue.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.host.listen(l.Addr())
+	limited := crowd.Limit(enveloped{l}, maxConnections)
 	h := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnState:         limited.State,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	s.jobs.Go(s.watch)
 	s.jobs.Go(s.tidy)
 	s.schedule()
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(enveloped{l}) }()
+	go func() { failed <- h.Serve(limited) }()
 	var err error
 	select {
 	case <-ctx.Done():

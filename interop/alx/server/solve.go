@@ -21,7 +21,7 @@ func (s *Server) solve(c *call) *alx.Error {
 	if why := c.wantsJSON(); why != nil {
 		return why
 	}
-	req, why := c.request()
+	req, why := s.request(c)
 	if why != nil {
 		return why
 	}
@@ -104,8 +104,9 @@ func (s *Server) sendSolve(c *call, x *session, cached bool) {
 	c.send(status, alx.Encode(answer))
 }
 
-// request reads and judges the body.
-func (c *call) request() (*alx.SolveRequest, *alx.Error) {
+// request reads and judges the body. While it is on its way the request holds none of the places of those that are
+// being answered: clients that send slowly keep only each other waiting.
+func (s *Server) request(c *call) (*alx.SolveRequest, *alx.Error) {
 	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err != nil || media != alx.MediaJSON {
 		return nil, alx.Errorf(alx.CodeUnsupportedMediaType, "The body must be %s.", alx.MediaJSON)
@@ -117,17 +118,30 @@ func (c *call) request() (*alx.SolveRequest, *alx.Error) {
 		return nil, tooLarge()
 	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(bodyTime))
-	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, alx.MaxBodyBytes))
+	arriving, ok := take(s.busyIO.bodies)
+	if !ok {
+		return nil, tooMany()
+	}
+	c.free()
+	body, done := s.busyIO.bytes.Read(c.w, c.r.Body, alx.MaxBodyBytes)
+	data, err := io.ReadAll(body)
+	arriving()
+	defer done()
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return nil, tooLarge()
+	case errors.Is(err, errBodies):
+		return nil, tooMany()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, alx.Errorf(alx.CodeRequestTimeout, "The body did not arrive in time.")
 	case err != nil:
 		return nil, alx.Errorf(alx.CodeInvalidRequest, "The body could not be read to its end.")
 	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+	if c.release, ok = take(s.busyIO.requests); !ok {
+		return nil, tooMany()
+	}
 	req, why := alx.DecodeSolveRequest(data)
 	if why != nil {
 		return nil, why

@@ -18,6 +18,9 @@ const (
 	serviceUnknown = 3
 )
 
+// healthPath is where its methods are.
+const healthPath = "/grpc.health.v1.Health/"
+
 // health tells whether a service is served. Its messages are
 //
 //	message HealthCheckRequest { string service = 1; }
@@ -28,6 +31,7 @@ type health struct {
 	service string
 	over    chan struct{}
 	end     func()
+	watches chan struct{} // one for each that goes on
 }
 
 func newHealth(service string) *health {
@@ -36,6 +40,7 @@ func newHealth(service string) *health {
 		service: service,
 		over:    over,
 		end:     sync.OnceFunc(func() { close(over) }),
+		watches: make(chan struct{}, maxWatches),
 	}
 }
 
@@ -43,7 +48,7 @@ func newHealth(service string) *health {
 func (h *health) shutdown() { h.end() }
 
 func (h *health) register(mux *http.ServeMux, options connect.HandlerOption) {
-	const check, watch = "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"
+	const check, watch = healthPath + "Check", healthPath + "Watch"
 	mux.Handle(check, connect.NewUnaryHandlerSimple(check, h.check, options))
 	mux.Handle(watch, connect.NewServerStreamHandlerSimple(watch, h.watch, options))
 }
@@ -73,6 +78,12 @@ func (h *health) check(_ context.Context, req *wrapperspb.StringValue) (*wrapper
 func (h *health) watch(
 	ctx context.Context, req *wrapperspb.StringValue, to *connect.ServerStream[wrapperspb.Int32Value],
 ) error {
+	select {
+	case h.watches <- struct{}{}:
+		defer func() { <-h.watches }()
+	default:
+		return refuse(connect.CodeResourceExhausted, "too many watch already; ask with Check")
+	}
 	if err := to.Send(wrapperspb.Int32(h.status(req.GetValue()))); err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/crowd"
 )
 
 // serviceName is the service as its .proto names it.
@@ -26,12 +28,14 @@ const serviceName = "monarchic.agent_protocol.v1.RunnerControlService"
 // way. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	health := newHealth(serviceName)
+	limited := crowd.Limit(l, maxConnections)
 	h := &http.Server{
 		Handler:           s.handler(health),
 		Protocols:         new(http.Protocols),
 		ReadHeaderTimeout: 20 * time.Second, // of the TLS handshake too
 		IdleTimeout:       idleConnection,
 		MaxHeaderBytes:    32 << 10,
+		ConnState:         limited.State,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams,
 			SendPingTimeout:      time.Minute,
@@ -43,10 +47,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	if s.opt.TLS != nil {
 		h.Protocols.SetHTTP2(true)
 		h.TLSConfig = s.opt.TLS.Clone()
-		go func() { ended <- h.ServeTLS(l, "", "") }()
+		go func() { ended <- h.ServeTLS(limited, "", "") }()
 	} else {
 		h.Protocols.SetUnencryptedHTTP2(true)
-		go func() { ended <- h.Serve(l) }()
+		go func() { ended <- h.Serve(limited) }()
 	}
 	select {
 	case err := <-ended:
@@ -89,6 +93,8 @@ func (s *Server) handler(health *health) http.Handler {
 	method(mux, "ReportStepOutcome", s.ReportStepOutcome, ours)
 	method(mux, "AckCancellation", s.AckCancellation, ours)
 	registerReflection(mux, limits, connect.WithRequestGate(s.gate))
+	bodies := crowd.NewBodies(maxBodyBytes,
+		refuse(connect.CodeResourceExhausted, "the messages of all calls are as large as they may be; try again"))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// gRPC and nothing else: web pages can send neither this type nor HTTP/2 without TLS.
 		if kind := r.Header.Get("Content-Type"); kind != "application/grpc" && kind != "application/grpc+proto" {
@@ -96,7 +102,14 @@ func (s *Server) handler(health *health) http.Handler {
 			return
 		}
 		// A request is there in time; Watch of the health service only writes after it.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(callLimit))
+		limit := callLimit
+		if strings.HasPrefix(r.URL.Path, healthPath) {
+			limit = watchLimit
+		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limit))
+		body, done := bodies.Read(w, r.Body, maxMessage+1024)
+		defer done()
+		r.Body = body
 		mux.ServeHTTP(w, r)
 	})
 }

@@ -27,7 +27,10 @@ const (
 	maxMessage     = 16 << 20
 	maxStreams     = 64 // calls at a time on one connection
 	maxConnections = 256
-	maxCalls       = 64 // at a time, of all connections
+	maxWatches     = 128              // of the health service: half of the connections stay for calls
+	maxBodyBytes   = 128 << 20        // of all messages that are not there to their end
+	watchLimit     = 10 * time.Second // for the request of who needs no token
+	maxCalls       = 64               // at a time, of all connections
 	callLimit      = 2 * time.Minute
 	callTooLong    = 10 * time.Minute // what a client may ask for at most
 	idleConnection = 30 * time.Minute
@@ -179,37 +182,5 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 		_ = l.Close()
 		return nil, err
 	}
-	return &limited{Listener: l, slots: make(chan struct{}, maxConnections)}, nil
-}
-
-// limited bounds the connections that are open at a time.
-type limited struct {
-	net.Listener
-	slots chan struct{}
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.slots <- struct{}{}:
-			return &limitedConn{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
-		default:
-			_ = c.Close()
-		}
-	}
-}
-
-type limitedConn struct {
-	net.Conn
-	free func()
-}
-
-func (c *limitedConn) Close() error {
-	err := c.Conn.Close()
-	c.free()
-	return err
+	return l, nil
 }
