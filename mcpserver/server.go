@@ -65,18 +65,34 @@ Approving gates and lifting blocks is for people. When a gate or a block waits f
 // maxLine is the longest message a client may send: a turn result and what is around it.
 const maxLine = 12 << 20
 
+// lastAnswers is how long answers under way are waited for when ctx ends: a write to a client that does not read
+// never returns, and cannot be called back.
+const lastAnswers = 2 * time.Second
+
 // Serve answers a client over in and out until in ends or ctx does. What is no
 // message is answered with an error and otherwise ignored. It returns nil when the
 // client has gone.
 func Serve(ctx context.Context, opt Options, in io.Reader, out io.Writer) error {
-	err := New(opt).Run(ctx, &mcpwire.Stream{
-		In:     in,
-		Out:    out,
-		Line:   maxLine,
-		InTurn: "tools/call",
-		Drain:  true,
-		Odd:    refuseLine,
-	})
+	over := make(chan error, 1)
+	go func() {
+		over <- New(opt).Run(ctx, &mcpwire.Stream{
+			In:     in,
+			Out:    out,
+			Line:   maxLine,
+			InTurn: "tools/call",
+			Drain:  true,
+			Odd:    refuseLine,
+		})
+	}()
+	var err error
+	select {
+	case err = <-over:
+	case <-ctx.Done():
+		select {
+		case err = <-over:
+		case <-time.After(lastAnswers):
+		}
+	}
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
 	}
