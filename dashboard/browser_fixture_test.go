@@ -9,12 +9,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -27,12 +30,18 @@ var workshop = sync.OnceValues(func() (dir string, err error) {
 	return made, err
 })
 
-func TestMain(m *testing.M) {
-	code := m.Run()
+// TestMain looks for goroutines that the tests left.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	code := t.M.Run()
+	http.DefaultClient.CloseIdleConnections()
 	if made != "" {
 		_ = os.RemoveAll(made)
 	}
-	os.Exit(code)
+	return code
 }
 
 // program is git-agentxchain: the one AGENTXCHAIN_TEST_PROGRAM names, or one that

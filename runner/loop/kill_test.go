@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"go.uber.org/goleak"
 )
 
 // childEnv makes the test binary a process that does nothing but drive the loop of
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		os.Exit(driveChild(dir))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m) // no test leaves a goroutine
 }
 
 // driveChild runs loops until the project has its turns: 0 then, 1 when a loop

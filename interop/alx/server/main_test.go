@@ -26,6 +26,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"go.uber.org/goleak"
 )
 
 // TestMain is also the server of the tests that kill it.
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	testrepo.Isolate()
 	_ = os.Unsetenv(runner.TurnMarker)
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m) // no test leaves a goroutine
 }
 
 func serve(dir string) int {

@@ -36,6 +36,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"go.uber.org/goleak"
 )
 
 // What a child process of the test is, and what it is told.
@@ -57,7 +58,7 @@ func TestMain(m *testing.M) {
 	case "runner":
 		os.Exit(runnerChild())
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m) // no test leaves a goroutine
 }
 
 // serverChild serves the project until it is killed.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 )
 
 const modeVariable = "MCP_TEST_SERVER"
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 		serveMode(mode)
 		return
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m) // no test leaves a goroutine
 }
 
 func serveMode(mode string) {
