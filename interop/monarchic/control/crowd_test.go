@@ -4,10 +4,13 @@ import (
 	"context"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -97,4 +100,51 @@ func TestLargeMessagesAreBounded(t *testing.T) {
 	if refused == 0 {
 		t.Error("all are taken in at once")
 	}
+}
+
+// Of a connection whose streams were all cancelled, and of requests that were not begun when it ended, nothing stays.
+func TestCancelledStreamsLeaveNothing(t *testing.T) {
+	s := serve(t, nil)
+	var head strings.Builder
+	encoder := hpack.NewEncoder(&head)
+	flood := func(connections int) {
+		for range connections {
+			c, err := net.Dial("tcp", s.addr)
+			must(t, err)
+			_, err = io.WriteString(c, http2.ClientPreface)
+			must(t, err)
+			framer := http2.NewFramer(c, c)
+			must(t, framer.WriteSettings())
+			for id := uint32(1); id < 1001; id += 2 {
+				head.Reset()
+				for _, kv := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":authority", s.addr},
+					{":path", pbgrpc.RunnerControlService_AcquireLease_FullMethodName}, {"content-type", "application/grpc"}} {
+					must(t, encoder.WriteField(hpack.HeaderField{Name: kv[0], Value: kv[1], Sensitive: true}))
+				}
+				if framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(head.String()), EndHeaders: true}) != nil ||
+					framer.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
+					break // it has seen enough
+				}
+			}
+			must(t, c.Close())
+		}
+	}
+	held := func() int {
+		var m runtime.MemStats
+		for range 3 { // pools are emptied by the second one
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	flood(5)
+	before := held()
+	flood(100)
+	after := 0
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if after = held(); after < before+(4<<20) {
+			return
+		}
+	}
+	t.Errorf("%d KiB more are held", (after-before)>>10)
 }

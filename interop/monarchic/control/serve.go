@@ -29,11 +29,13 @@ const serviceName = "monarchic.agent_protocol.v1.RunnerControlService"
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	health := newHealth(serviceName)
 	limited := crowd.Limit(l, maxConnections)
+	// There is no IdleTimeout. The library starts its timer again for each stream that is closed with its connection,
+	// and that timer keeps the whole connection in memory until it ends. Connections whose other end is gone
+	// are found by pings, and those that only stay make room for others.
 	h := &http.Server{
 		Handler:           s.handler(health),
 		Protocols:         new(http.Protocols),
 		ReadHeaderTimeout: 20 * time.Second, // of the TLS handshake too
-		IdleTimeout:       idleConnection,
 		MaxHeaderBytes:    32 << 10,
 		ConnState:         limited.State,
 		HTTP2: &http.HTTP2Config{
@@ -106,8 +108,11 @@ func (s *Server) handler(health *health) http.Handler {
 		if strings.HasPrefix(r.URL.Path, healthPath) {
 			limit = watchLimit
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limit))
-		body, done := bodies.Read(w, r.Body, maxMessage+1024)
+		// (A deadline of the stream would outlive one that is cancelled, and hold its connection.)
+		unread := r.Body
+		late := time.AfterFunc(limit, func() { _ = unread.Close() })
+		defer late.Stop()
+		body, done := bodies.Read(w, unread, maxMessage+1024)
 		defer done()
 		r.Body = body
 		mux.ServeHTTP(w, r)

@@ -33,8 +33,7 @@ const (
 	maxCalls       = 64               // at a time, of all connections
 	callLimit      = 2 * time.Minute
 	callTooLong    = 10 * time.Minute // what a client may ask for at most
-	idleConnection = 30 * time.Minute
-	minToken       = 16 // characters, where other machines can try
+	minToken       = 16               // characters, where other machines can try
 )
 
 // Options configures a Server. Runner is required.
