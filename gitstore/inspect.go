@@ -151,10 +151,8 @@ func (s *Store) readDocs() (config []byte, docs map[wire.Document]document, err 
 		}
 		docs[d] = document{data, ok}
 	}
-	// The configuration may be a link: it is the project's file, not ours.
-	config, err = s.work.Root.ReadFile(wire.ConfigPath)
-	if err != nil {
-		return nil, nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+	if config, err = s.ReadConfig(); err != nil {
+		return nil, nil, err
 	}
 	return config, docs, nil
 }

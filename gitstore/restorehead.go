@@ -3,13 +3,35 @@
 package gitstore
 
 import (
+	"errors"
+	"os"
+
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ReadConfig returns the bytes of the project's configuration.
+// maxConfig bounds the configuration, which every command decodes, in bytes.
+const maxConfig = 4 << 20
+
+// ReadConfig returns the bytes of the project's configuration. It may be a link inside of the project: it is the
+// project's file, not ours.
 func (s *Store) ReadConfig() ([]byte, error) {
-	data, err := s.work.Root.ReadFile(wire.ConfigPath)
+	f, err := s.work.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
+	if err != nil {
+		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+	}
+	defer func() { _ = f.Close() }()
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = &git.NotRegularError{Path: wire.ConfigPath, Mode: fi.Mode()}
+	}
+	var data []byte
+	if err == nil {
+		data, err = git.ReadLimited(f, fi.Size(), maxConfig)
+	}
+	if errors.Is(err, git.ErrTooLong) {
+		return nil, git.Errorf(git.CodeUnreadable, nil, "%s is larger than the %d MiB a configuration may have", wire.ConfigPath, maxConfig>>20)
+	}
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeGitDirElsewhere means that a clone's .git leads to a repository that does not
@@ -212,21 +211,5 @@ func pointer(dir, name, prefix string) (string, error) {
 // Config returns the bytes of the project's configuration. Like the store it
 // follows a link, but only inside of the project.
 func (x *Sibling) Config() ([]byte, error) {
-	f, err := x.store.work.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
-	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
-	}
-	defer func() { _ = f.Close() }()
-	fi, err := f.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
-		err = &git.NotRegularError{Path: wire.ConfigPath, Mode: fi.Mode()}
-	}
-	var data []byte
-	if err == nil {
-		data, err = git.ReadLimited(f, fi.Size(), git.MaxGitConfig)
-	}
-	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
-	}
-	return data, nil
+	return x.store.ReadConfig()
 }

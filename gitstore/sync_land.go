@@ -16,7 +16,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // landing is what landAll knows of both sides.
@@ -135,7 +134,7 @@ func (l *landing) regain(ctx context.Context) error {
 	if err := l.look(ctx); err != nil || l.there[name] == "" {
 		return err
 	}
-	if data, err := s.work.Root.ReadFile(wire.ConfigPath); err == nil {
+	if data, err := s.ReadConfig(); err == nil {
 		if cfg, _, err := config.Decode(data); err == nil {
 			l.mine = cfg.Project.ID
 		}
