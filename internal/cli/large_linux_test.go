@@ -98,6 +98,7 @@ func measured(t *testing.T, dir string, args ...string) used {
 
 // TestSurviveLargeInput has each command read files that are too large, too deep, or have very long lines.
 func TestSurviveLargeInput(t *testing.T) {
+	testrepo.Thorough(t)
 	testrepo.InMemory()
 	const (
 		mostMemory   = 640 << 20 // of a document or an artifact of any size
