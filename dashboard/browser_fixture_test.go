@@ -17,8 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/git-agentxchain/git-agentxchain/internal/testleak"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -31,7 +30,7 @@ var workshop = sync.OnceValues(func() (dir string, err error) {
 })
 
 // TestMain looks for goroutines that the tests left.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+func TestMain(m *testing.M) { testleak.Main(tests{m}) }
 
 type tests struct{ *testing.M }
 

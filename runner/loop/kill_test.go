@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testleak"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
-	"go.uber.org/goleak"
 )
 
 // childEnv makes the test binary a process that does nothing but drive the loop of
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		os.Exit(driveChild(dir))
 	}
-	goleak.VerifyTestMain(m) // no test leaves a goroutine
+	testleak.Main(m) // no test leaves a goroutine
 }
 
 // driveChild runs loops until the project has its turns: 0 then, 1 when a loop

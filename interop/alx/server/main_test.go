@@ -20,13 +20,13 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testleak"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
-	"go.uber.org/goleak"
 )
 
 // TestMain is also the server of the tests that kill it.
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	testrepo.Isolate()
 	_ = os.Unsetenv(runner.TurnMarker)
-	goleak.VerifyTestMain(m) // no test leaves a goroutine
+	testleak.Main(m) // no test leaves a goroutine
 }
 
 func serve(dir string) int {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testleak"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
@@ -36,7 +37,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
-	"go.uber.org/goleak"
 )
 
 // What a child process of the test is, and what it is told.
@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	case "runner":
 		os.Exit(runnerChild())
 	}
-	goleak.VerifyTestMain(m) // no test leaves a goroutine
+	testleak.Main(m) // no test leaves a goroutine
 }
 
 // serverChild serves the project until it is killed.

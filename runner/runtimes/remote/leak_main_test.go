@@ -3,8 +3,8 @@ package remote_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/git-agentxchain/git-agentxchain/internal/testleak"
 )
 
 // TestMain looks for goroutines that the tests left.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testleak.Main(m) }

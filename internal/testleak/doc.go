@@ -1,0 +1,2 @@
+// Package testleak fails the tests of a package that leave a goroutine behind.
+package testleak
