@@ -17,12 +17,12 @@ func TestWhatStartsGoroutinesIsRaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := regexp.MustCompile(`(?m)\bgo test -race (.*)$`).FindStringSubmatch(strings.ReplaceAll(string(script), "\\\n", ""))
-	if step == nil {
-		t.Fatal(".ci/run runs no go test -race")
+	list := regexp.MustCompile(`(?ms)^raced=\($(.*?)^\)$`).FindStringSubmatch(string(script))
+	if list == nil || !strings.Contains(string(script), "go test -race ") {
+		t.Fatal(".ci/run runs no go test -race of what raced=( ) lists")
 	}
 	var trees, dirs []string
-	for word := range strings.FieldsSeq(step[1]) {
+	for word := range strings.FieldsSeq(strings.ReplaceAll(list[1], `"`, " ")) {
 		dir, ok := strings.CutPrefix(word, "./")
 		if tree, whole := strings.CutSuffix(dir, "/..."); whole {
 			trees = append(trees, tree)
