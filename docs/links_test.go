@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
+
+	"github.com/git-agentxchain/git-agentxchain/docs/anchor"
 )
 
 var (
@@ -47,20 +48,6 @@ func pages(t *testing.T) map[string]string {
 	return out
 }
 
-// anchor is the fragment that a heading gets where repositories are shown.
-func anchor(heading string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {
-		switch {
-		case unicode.IsLetter(r), unicode.IsDigit(r), r == '_', r == '-':
-			b.WriteRune(r)
-		case r == ' ':
-			b.WriteByte('-')
-		}
-	}
-	return b.String()
-}
-
 func anchors(page string) map[string]bool {
 	out := make(map[string]bool)
 	fenced := false
@@ -69,7 +56,7 @@ func anchors(page string) map[string]bool {
 			fenced = !fenced
 		}
 		if text := strings.TrimLeft(line, "#"); !fenced && text != line && strings.HasPrefix(text, " ") {
-			out[anchor(text)] = true
+			out[anchor.Of(text)] = true
 		}
 	}
 	return out

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/docs/anchor"
 )
 
 // addManual adds the manual pages of a directory, and a list of them.
@@ -104,7 +106,7 @@ func (r *roff) section(title string) {
 	r.close()
 	r.endList()
 	r.flush()
-	id := anchor(title)
+	id := anchor.Of(title)
 	r.at = entry{Page: r.page.Path, Anchor: id, Title: r.page.Title + " " + title}
 	r.page.Heads = append(r.page.Heads, heading{id, title})
 	fmt.Fprintf(&r.out, "<h2 id=\"%s\">%s</h2>\n", id, html.EscapeString(title))

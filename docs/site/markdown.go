@@ -9,13 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"github.com/git-agentxchain/git-agentxchain/docs/anchor"
 )
 
 // markdown reads what the documentation is written in: CommonMark with tables.
@@ -49,7 +50,7 @@ func (s *site) render(p *page) error {
 		case *ast.Heading:
 			flush()
 			title := plain(n, source)
-			id := anchor(title)
+			id := anchor.Of(title)
 			if seen[id]++; seen[id] > 1 {
 				id = fmt.Sprintf("%s-%d", id, seen[id]-1)
 			}
@@ -132,19 +133,5 @@ func plain(n ast.Node, source []byte) string {
 		}
 		return ast.WalkContinue, nil
 	})
-	return b.String()
-}
-
-// anchor is the fragment that a heading gets where repositories are shown, which the pages' links use.
-func anchor(heading string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {
-		switch {
-		case unicode.IsLetter(r), unicode.IsDigit(r), r == '_', r == '-':
-			b.WriteRune(r)
-		case r == ' ':
-			b.WriteByte('-')
-		}
-	}
 	return b.String()
 }
