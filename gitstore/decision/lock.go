@@ -22,8 +22,8 @@ func (p *Participant) lockPath() string {
 
 // unlock removes the lock of the git process that the decision recorded for the
 // participant: the process is over, the lock is not older than the decision, and it
-// holds the very object id it was to write, or nothing at all and nobody has it
-// open. Any other lock is somebody's and stays. The error is ref_locked while the
+// holds the very object id it was to write, or nothing at all and no process has it
+// open. Any other lock may be a person's and stays. The error is ref_locked while the
 // process may be alive.
 func (p *Participant) unlock(ctx context.Context, since time.Time) error {
 	path := p.lockPath()

@@ -19,7 +19,7 @@ type heldRefs struct {
 
 // HoldRefs has ListRefs below the prefixes answer from one listing, until release is called. It is
 // made when it is first needed, and again after ForgetRefs: every move of refs through r calls it,
-// and whoever starts a git that moves refs by itself, or needs what other processes did, has to.
+// and a caller that starts a git which moves refs by itself, or needs what other processes did, has to.
 func (r *Repository) HoldRefs(prefixes ...string) (release func()) {
 	h := &r.held
 	h.mu.Lock()

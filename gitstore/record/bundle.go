@@ -35,7 +35,7 @@ func (r *Reader) BundleFiles(tree git.OID) (map[string]git.OID, error) {
 }
 
 // ByProducts are the files adapters leave in a turn's staging directory
-// (docs/bundles.md#where). They go with the turn; anything else there is somebody's.
+// (docs/bundles.md#where). They go with the turn; every other file there stays.
 func ByProducts() []string {
 	return []string{"provider-response.json", "api-error.json", "retry-trace.json"}
 }

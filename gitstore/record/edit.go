@@ -1,4 +1,4 @@
-// TODO: subject.
+// Deriving the tree of an operation from a recorded one, so that only what differs is written.
 
 package record
 

@@ -34,7 +34,7 @@ type LedgerDiff struct {
 	Why      string         // Foreign: what is wrong with it
 }
 
-// CompareSegments walks data along the recorded segments. Segments nobody
+// CompareSegments walks data along the recorded segments. Segments that were not
 // amended are recognised by hash without reading them.
 func CompareSegments(r *Reader, l wire.Ledger, segs []git.OID, data []byte) (*LedgerDiff, error) {
 	d := &LedgerDiff{Mark: LedgerMark{Segments: len(segs)}}

@@ -36,7 +36,7 @@ func (p *Plan) Supplements(turn string, files map[string]git.OID, format string)
 
 // removeSupplements removes what an earlier bundle of the turn held beside the
 // files of every bundle, unless keep names it. One that is not as it was recorded
-// is somebody's and stays.
+// may be a person's and stays.
 func (w *Dir) removeSupplements(p *Plan, turn string, keep map[string][]byte) error {
 	dir := wire.BundleDir(turn)
 	for name, oid := range p.added[turn] {

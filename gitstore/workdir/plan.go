@@ -38,7 +38,7 @@ type LedgerWrite struct {
 
 // DropTurn removes what belongs to a turn that has ended: bundle files, adapter
 // by-products, and the staged result if its bytes are kept in the run. Any other
-// file is somebody's and stays, and with it its directory. When the turn was
+// file may be a person's and stays, and with it its directory. When the turn was
 // dispatched again its new bundle stays.
 func (w *Dir) DropTurn(turn string, p *Plan) error {
 	if !record.SafeName(turn) {
