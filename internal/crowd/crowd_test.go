@@ -31,7 +31,14 @@ func TestTheQuietMakeRoom(t *testing.T) {
 	}
 	l := Limit(inner, 3)
 	hold, held := make(chan struct{}), make(chan struct{}, 10)
-	srv := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: l.State, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	quiet := make(chan struct{}, 10)
+	state := func(c net.Conn, s http.ConnState) {
+		l.State(c, s)
+		if s == http.StateIdle {
+			quiet <- struct{}{}
+		}
+	}
+	srv := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: state, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hold" {
 			held <- struct{}{}
 			<-hold
@@ -66,19 +73,23 @@ func TestTheQuietMakeRoom(t *testing.T) {
 	<-held
 	idle := dial("/")
 	answered(idle)
+	<-quiet // the answer arrives before the server calls the connection idle
 	silent := dial("")
-	third := dial("/") // idle has asked before silent came
+	third := dial("/")
 	answered(third)
+	<-quiet
 	if !ended(t, idle) {
 		t.Error("the connection that was idle longest is still there")
 	}
 	answered(dial("/"))
+	<-quiet
 	if !ended(t, silent) {
 		t.Error("the silent connection is still there")
 	}
 	// All are being answered: the next one waits for one of them.
-	others := []net.Conn{dial("/hold"), dial("/hold")}
+	others := []net.Conn{dial("/hold")}
 	<-held
+	others = append(others, dial("/hold"))
 	<-held
 	waiting := dial("/")
 	close(hold)
