@@ -39,9 +39,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 		MaxHeaderBytes:    32 << 10,
 		ConnState:         limited.State,
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: maxStreams,
-			SendPingTimeout:      time.Minute,
-			PingTimeout:          20 * time.Second,
+			MaxConcurrentStreams:          maxStreams,
+			MaxReceiveBufferPerConnection: maxUnread,
+			MaxReceiveBufferPerStream:     maxUnread / 2,
+			SendPingTimeout:               time.Minute,
+			PingTimeout:                   20 * time.Second,
 		},
 		ErrorLog: log.New(io.Discard, "", 0),
 	}

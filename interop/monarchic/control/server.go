@@ -28,7 +28,8 @@ const (
 	maxStreams     = 64 // calls at a time on one connection
 	maxConnections = 256
 	maxWatches     = 128              // of the health service: half of the connections stay for calls
-	maxBodyBytes   = 128 << 20        // of all messages that are not there to their end
+	maxBodyBytes   = 64 << 20         // of all messages that are not there to their end
+	maxUnread      = 256 << 10        // that the library keeps of one connection for calls that have not read it
 	watchLimit     = 10 * time.Second // for the request of who needs no token
 	maxCalls       = 64               // at a time, of all connections
 	callLimit      = 2 * time.Minute
