@@ -119,7 +119,7 @@ func (s *Store) AgainstRemote(ctx context.Context, remote, run string) (*Against
 	if err != nil {
 		return nil, err
 	}
-	if c.seen, err = s.tips(ctx, record.SeenRefPrefix+f.remote+"/"); err != nil {
+	if c.seen, err = s.repo.Tips(ctx, record.SeenRefPrefix+f.remote+"/"); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(c.seen, func(name string, _ git.OID) bool { return git.BadRunID(name) != "" }) // of the archive
@@ -171,7 +171,7 @@ func (s *Store) AgainstOpened(ctx context.Context, kind, name string, repo *git.
 	if err != nil {
 		return nil, err
 	}
-	if c.there, err = c.q.tips(ctx, git.RunRefPrefix); err != nil {
+	if c.there, err = c.q.repo.Tips(ctx, git.RunRefPrefix); err != nil {
 		return nil, err
 	}
 	if len(c.there) == 0 {
@@ -185,15 +185,15 @@ func (s *Store) AgainstOpened(ctx context.Context, kind, name string, repo *git.
 
 func (s *Store) newAgainst(ctx context.Context, kind, name string, q *git.Repository) (*against, error) {
 	c := &against{out: &Against{Kind: kind, Name: name}, q: &Store{repo: q, objects: q.Objects()}, mine: s.projectID(ctx)}
-	list, err := s.ArchiveList(ctx)
+	list, err := archive.ReadAll(ctx, s.repo, archive.ListPrefix)
 	if err != nil {
 		return nil, err
 	}
-	past, err := s.PastRuns(ctx)
+	past, err := s.repo.Tips(ctx, archive.PastPrefix)
 	if err != nil {
 		return nil, err
 	}
-	if c.here, err = s.tips(ctx, git.RunRefPrefix); err != nil {
+	if c.here, err = s.repo.Tips(ctx, git.RunRefPrefix); err != nil {
 		return nil, err
 	}
 	for name := range list {
@@ -401,7 +401,7 @@ func (f *remoteLook) lacking(ctx context.Context) (func(git.OID) bool, error) {
 		return func(tip git.OID) bool { return !f.s.repo.HasCommit(ctx, tip) }, nil
 	}
 	// To ask for a commit would fetch it, and nothing of what it leads to.
-	refs, err := f.s.tips(ctx, "refs/")
+	refs, err := f.s.repo.Tips(ctx, "refs/")
 	if err != nil {
 		return nil, err
 	}

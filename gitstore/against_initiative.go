@@ -33,10 +33,10 @@ func (s *Store) AgainstInitiatives(ctx context.Context, remote, name, project st
 	c.trust = func(ctx context.Context, r *AgainstRun) error {
 		return record.VerifyInitiative(ctx, q, r.Run, r.There, r.Base, project)
 	}
-	if c.here, err = s.tips(ctx, record.InitiativeRefPrefix); err != nil {
+	if c.here, err = s.repo.Tips(ctx, record.InitiativeRefPrefix); err != nil {
 		return nil, err
 	}
-	if c.seen, err = s.tips(ctx, record.SeenRefPrefix+f.remote+"/"+record.InitiativeNames); err != nil {
+	if c.seen, err = s.repo.Tips(ctx, record.SeenRefPrefix+f.remote+"/"+record.InitiativeNames); err != nil {
 		return nil, err
 	}
 	if name != "" && c.here[name] == "" && c.there[name] == "" && c.seen[name] == "" {

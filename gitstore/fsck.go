@@ -224,7 +224,7 @@ func (f *fsck) blame(err error) (*git.Error, error) {
 
 // past are the archived runs that are here, under the names of runs.
 func (f *fsck) past() ([]git.Ref, error) {
-	tips, err := f.s.tips(f.ctx, archive.PastPrefix)
+	tips, err := f.s.repo.Tips(f.ctx, archive.PastPrefix)
 	if err == nil && f.bare() {
 		err = f.withKept(tips)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -64,15 +65,15 @@ func (f *fsck) goneWitnessed() error {
 	if len(tips) == 0 {
 		return nil
 	}
-	here, err := f.s.tips(f.ctx, git.RunRefPrefix)
+	here, err := f.s.repo.Tips(f.ctx, git.RunRefPrefix)
 	if err != nil {
 		return f.fault("", "", err)
 	}
-	past, err := f.s.PastRuns(f.ctx)
+	past, err := f.s.repo.Tips(f.ctx, archive.PastPrefix)
 	if err != nil {
 		return f.fault("", "", err)
 	}
-	list, err := f.s.ArchiveList(f.ctx)
+	list, err := archive.ReadAll(f.ctx, f.s.repo, archive.ListPrefix)
 	if err != nil {
 		return f.fault("", "", err)
 	}

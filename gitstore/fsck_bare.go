@@ -91,7 +91,7 @@ func (f *fsck) withKept(past map[string]git.OID) error {
 	if err != nil {
 		return f.fault("", "", err)
 	}
-	live, err := f.s.tips(f.ctx, git.RunRefPrefix)
+	live, err := f.s.repo.Tips(f.ctx, git.RunRefPrefix)
 	if err != nil {
 		return err
 	}

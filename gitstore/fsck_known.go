@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -85,7 +86,7 @@ func (f *fsck) known() error {
 	have = append(have, past...)
 	// An operation that lost when two sides were joined, or that both sides had, is kept by its
 	// conflict.
-	lost, err := f.s.tips(f.ctx, record.ConflictRefPrefix)
+	lost, err := f.s.repo.Tips(f.ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (f *fsck) missing(have []git.Ref) error {
 		delete(known, strings.TrimPrefix(ref.Name, git.RunRefPrefix))
 	}
 	// An archived run is where the list says; a command that names it fetches it.
-	archived, err := s.ArchiveList(f.ctx)
+	archived, err := archive.ReadAll(f.ctx, s.repo, archive.ListPrefix)
 	if err != nil {
 		return err
 	}
@@ -281,7 +282,7 @@ func (f *fsck) namedInCommits(note func(run, where string)) error {
 
 // namedAsSeen notes the runs that this clone has seen on remotes.
 func (f *fsck) namedAsSeen(note func(run, where string)) error {
-	seen, err := f.s.tips(f.ctx, record.SeenRefPrefix)
+	seen, err := f.s.repo.Tips(f.ctx, record.SeenRefPrefix)
 	for name := range seen {
 		remote, run := path.Split(name)
 		if dir := path.Base(remote); dir != "archive" && dir != "archive-list" {

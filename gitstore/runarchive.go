@@ -49,18 +49,13 @@ type ArchiveDone struct {
 	Notices  []string
 }
 
-// ArchiveList returns what is known here of archived runs, of all years.
-func (s *Store) ArchiveList(ctx context.Context) (archive.List, error) {
-	return archive.ReadAll(ctx, s.repo, archive.ListPrefix)
-}
-
 // beginArchive takes the lock and reads the list.
 func (s *Store) beginArchive(ctx context.Context, wait time.Duration) (*Tx, archive.List, error) {
 	tx, err := s.Begin(ctx, "archive", wait)
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := s.ArchiveList(ctx)
+	list, err := archive.ReadAll(ctx, s.repo, archive.ListPrefix)
 	if err != nil {
 		_ = tx.Close()
 		return nil, nil, err
@@ -83,7 +78,7 @@ func (s *Store) Archive(ctx context.Context, opt ArchiveOptions) (*ArchiveDone, 
 	if err != nil {
 		return nil, err
 	}
-	tips, err := s.tips(ctx, git.RunRefPrefix)
+	tips, err := s.repo.Tips(ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -380,7 +375,7 @@ func (s *Store) archivedTip(ctx context.Context, run string) (git.OID, error) {
 	if err != nil || tip != "" {
 		return tip, err
 	}
-	list, err := s.ArchiveList(ctx)
+	list, err := archive.ReadAll(ctx, s.repo, archive.ListPrefix)
 	if err != nil {
 		return "", err
 	}
@@ -486,7 +481,7 @@ func (s *Store) Prune(ctx context.Context, opt PruneOptions) (*PruneDone, error)
 		return nil, err
 	}
 	defer func() { _ = tx.Close() }()
-	past, err := s.tips(ctx, archive.PastPrefix)
+	past, err := s.repo.Tips(ctx, archive.PastPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -609,11 +604,3 @@ func (s *Store) forgetKept(ctx context.Context) error {
 	}
 	return s.repo.UpdateRefs(ctx, gone, "agentxchain: pruned")
 }
-
-// PastRuns are the archived runs whose operations are here.
-func (s *Store) PastRuns(ctx context.Context) (map[string]git.OID, error) {
-	return s.tips(ctx, archive.PastPrefix)
-}
-
-// Setting is a value of git's configuration, "" when there is none.
-func (s *Store) Setting(ctx context.Context, key string) string { return s.repo.Setting(ctx, key) }

@@ -24,7 +24,7 @@ func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused [
 	if !git.SafeRefName(prefix+"x") || strings.HasPrefix(address, "-") || strings.Contains(address, "::") {
 		return nil, git.Errorf(git.CodeBadRefName, nil, "%q or its address %q cannot be used", id, text.OneLine(address))
 	}
-	kept, err := s.tips(ctx, prefix)
+	kept, err := s.repo.Tips(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}

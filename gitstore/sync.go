@@ -151,21 +151,6 @@ func (s *Store) syncRounds(ctx context.Context, remote string, wait time.Duratio
 	}
 }
 
-// tips reads refs below a prefix: name after it -> object.
-func (s *Store) tips(ctx context.Context, prefix string) (map[string]git.OID, error) {
-	refs, err := s.repo.ListRefs(ctx, prefix)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]git.OID, len(refs))
-	for _, ref := range refs {
-		if ref.OID != "" && ref.Target == "" && !ref.Broken {
-			out[strings.TrimPrefix(ref.Name, prefix)] = ref.OID
-		}
-	}
-	return out, nil
-}
-
 // enter brings the newest unfinished run that came into a work tree that has none, the
 // newest of all when every one has ended.
 func (s *Store) enter(ctx context.Context, y *Synced) error {
@@ -209,11 +194,11 @@ func (s *Store) enter(ctx context.Context, y *Synced) error {
 // takeConflicts takes over conflicts of the remote: new ones, and what became of known
 // ones. Two settlements of one conflict do not exclude each other; the remote's stays.
 func (s *Store) takeConflicts(ctx context.Context, remote string) error {
-	there, err := s.tips(ctx, transport.TrackingConflicts(remote))
+	there, err := s.repo.Tips(ctx, transport.TrackingConflicts(remote))
 	if err != nil {
 		return err
 	}
-	here, err := s.tips(ctx, record.ConflictRefPrefix)
+	here, err := s.repo.Tips(ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return err
 	}

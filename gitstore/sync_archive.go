@@ -69,13 +69,13 @@ func (l *landing) archives(ctx context.Context) error {
 	if err := s.repo.UpdateRefs(ctx, moves, "agentxchain: archived runs of "+text.OneLine(remote)); err != nil {
 		return err
 	}
-	if l.list, err = s.ArchiveList(ctx); err != nil {
+	if l.list, err = archive.ReadAll(ctx, s.repo, archive.ListPrefix); err != nil {
 		return err
 	}
 	if l.theirs, err = archive.ReadAll(ctx, s.repo, transport.TrackingArchive(remote)); err != nil {
 		return err
 	}
-	l.past, err = s.tips(ctx, archive.PastPrefix)
+	l.past, err = s.repo.Tips(ctx, archive.PastPrefix)
 	return err
 }
 

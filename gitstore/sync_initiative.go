@@ -93,15 +93,15 @@ func (l *initiativeLanding) seenRef(name string) string {
 // all takes over what the remote has.
 func (l *initiativeLanding) all(ctx context.Context) error {
 	s, names := l.s, make(map[string]bool)
-	here, err := s.tips(ctx, record.InitiativeRefPrefix)
+	here, err := s.repo.Tips(ctx, record.InitiativeRefPrefix)
 	if err != nil {
 		return err
 	}
-	there, err := s.tips(ctx, transport.TrackingInitiatives(l.y.Remote))
+	there, err := s.repo.Tips(ctx, transport.TrackingInitiatives(l.y.Remote))
 	if err != nil {
 		return err
 	}
-	if l.seen, err = s.tips(ctx, l.seenRef("")); err != nil {
+	if l.seen, err = s.repo.Tips(ctx, l.seenRef("")); err != nil {
 		return err
 	}
 	for _, m := range []map[string]git.OID{here, there, l.seen} {
@@ -263,7 +263,7 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	known, err := l.s.tips(ctx, l.seenRef(""))
+	known, err := l.s.repo.Tips(ctx, l.seenRef(""))
 	if err != nil {
 		return false, err
 	}

@@ -110,13 +110,13 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 
 // look reads where the runs are on both sides.
 func (l *landing) look(ctx context.Context) (err error) {
-	if l.here, err = l.s.tips(ctx, git.RunRefPrefix); err != nil {
+	if l.here, err = l.s.repo.Tips(ctx, git.RunRefPrefix); err != nil {
 		return err
 	}
-	if l.there, err = l.s.tips(ctx, transport.TrackingPrefix(l.y.Remote)); err != nil {
+	if l.there, err = l.s.repo.Tips(ctx, transport.TrackingPrefix(l.y.Remote)); err != nil {
 		return err
 	}
-	l.seen, err = l.s.tips(ctx, record.SeenRefPrefix+l.y.Remote+"/")
+	l.seen, err = l.s.repo.Tips(ctx, record.SeenRefPrefix+l.y.Remote+"/")
 	return err
 }
 

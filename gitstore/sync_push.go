@@ -63,7 +63,7 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 	if err != nil {
 		return false, err
 	}
-	known, err := s.tips(ctx, record.SeenRefPrefix+y.Remote+"/")
+	known, err := s.repo.Tips(ctx, record.SeenRefPrefix+y.Remote+"/")
 	if err != nil {
 		return false, err
 	}
@@ -152,11 +152,11 @@ func (s *Store) FollowBranch(ctx context.Context, remote string) error {
 
 // lackingRefs are the refs below a prefix that the remote lacks.
 func (s *Store) lackingRefs(ctx context.Context, prefix, tracking string) ([]transport.RefPush, error) {
-	here, err := s.tips(ctx, prefix)
+	here, err := s.repo.Tips(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.tips(ctx, tracking)
+	there, err := s.repo.Tips(ctx, tracking)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (c *remoteCommits) has(ctx context.Context, commit git.OID) (bool, error) {
 		}
 	}
 	if c.branches == nil {
-		tips, err := s.tips(ctx, transport.TrackingRefs+c.remote+"/")
+		tips, err := s.repo.Tips(ctx, transport.TrackingRefs+c.remote+"/")
 		if err != nil {
 			return false, err
 		}

@@ -118,11 +118,11 @@ func (s *Store) takeWitnesses(ctx context.Context, remote string, list archive.L
 	if err != nil {
 		return err
 	}
-	there, err := s.tips(ctx, transport.TrackingWitnesses(remote))
+	there, err := s.repo.Tips(ctx, transport.TrackingWitnesses(remote))
 	if err != nil {
 		return err
 	}
-	here, err := s.tips(ctx, record.WitnessRefPrefix)
+	here, err := s.repo.Tips(ctx, record.WitnessRefPrefix)
 	if err != nil {
 		return err
 	}

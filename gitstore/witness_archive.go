@@ -33,7 +33,7 @@ func (s *Store) spokenOf(ctx context.Context, run string) (map[string]*spoken, e
 	if run != "" {
 		prefix += run + "/"
 	}
-	tips, err := s.tips(ctx, prefix)
+	tips, err := s.repo.Tips(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote 
 	if err != nil {
 		return nil, err
 	}
-	here, err := s.tips(ctx, record.WitnessRefPrefix)
+	here, err := s.repo.Tips(ctx, record.WitnessRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote 
 		}
 	}
 	if remote != "" {
-		there, err := s.tips(ctx, transport.TrackingWitnesses(remote))
+		there, err := s.repo.Tips(ctx, transport.TrackingWitnesses(remote))
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (s *Store) addSaid(ctx context.Context, list archive.List, said map[string]
 
 // archivedOnly tells runs that are in the archive and not among the runs here.
 func (s *Store) archivedOnly(ctx context.Context, list archive.List) (func(run string) bool, error) {
-	live, err := s.tips(ctx, git.RunRefPrefix)
+	live, err := s.repo.Tips(ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (s *Store) bringWitnesses(ctx context.Context, run string) error {
 	if err != nil || all[run] == nil || len(all[run].kept) == 0 {
 		return err
 	}
-	list, err := s.ArchiveList(ctx)
+	list, err := archive.ReadAll(ctx, s.repo, archive.ListPrefix)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -188,7 +189,7 @@ func (x *placing) place(ctx context.Context) error {
 		return err
 	}
 	if tip == "" {
-		past, err := x.store.PastRuns(ctx)
+		past, err := x.store.Repository().Tips(ctx, archive.PastPrefix)
 		if err != nil {
 			return err
 		}

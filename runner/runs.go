@@ -55,7 +55,7 @@ func (r *Runner) CurrentRun() string { return r.Store.CurrentRun() }
 // RunList lists the runs of the repository, the one that moved last first: live ones,
 // archived ones or both, at most limit (0: all).
 func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([]RunRow, error) {
-	list, err := r.Store.ArchiveList(ctx)
+	list, err := archive.ReadAll(ctx, r.Store.Repository(), archive.ListPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 		}
 	}
 	if archived {
-		past, err := r.Store.PastRuns(ctx)
+		past, err := r.Store.Repository().Tips(ctx, archive.PastPrefix)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func archivedRow(e *ArchiveEntry, past OpID) (RunRow, bool) {
 // RunNamed is one run of the repository. The operations of an archived run that are not
 // here are fetched. Codes: no_run, run_removed.
 func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
-	list, err := r.Store.ArchiveList(ctx)
+	list, err := archive.ReadAll(ctx, r.Store.Repository(), archive.ListPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 		return nil, err
 	}
 	row.Status = string(st.Status)
-	past, err := r.Store.PastRuns(ctx)
+	past, err := r.Store.Repository().Tips(ctx, archive.PastPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ const keyArchiveAfter = "agentxchain.archiveAfter"
 
 // archiveOld archives what agentxchain.archiveAfter says.
 func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
-	value := r.Store.Setting(ctx, keyArchiveAfter)
+	value := r.Store.Repository().Setting(ctx, keyArchiveAfter)
 	if value == "" || value == "never" {
 		return nil
 	}

@@ -201,6 +201,21 @@ func Broken(name string) error {
 		WithHint("run git fsck; git reflog %s shows where it was", name)
 }
 
+// Tips are the refs below prefix that hold an object id: name after the prefix -> object.
+func (r *Repository) Tips(ctx context.Context, prefix string) (map[string]OID, error) {
+	refs, err := r.ListRefs(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]OID, len(refs))
+	for _, ref := range refs {
+		if ref.OID != "" && ref.Target == "" && !ref.Broken {
+			out[strings.TrimPrefix(ref.Name, prefix)] = ref.OID
+		}
+	}
+	return out, nil
+}
+
 // ListRefs returns the refs below prefix (which ends in "/") sorted by name.
 // Symbolic and broken ones are listed as such: git's own listing leaves broken
 // refs out, and a run must not vanish because its ref was damaged.
