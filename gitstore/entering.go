@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -26,57 +27,57 @@ type entering struct {
 const enteringName = "entering"
 
 func (n *entering) encode() []byte {
-	b := putBytes(nil, []byte(n.Run))
-	b = putBytes(b, []byte(n.Op))
-	b = putBytes(b, []byte(n.From))
+	b := private.PutBytes(nil, []byte(n.Run))
+	b = private.PutBytes(b, []byte(n.Op))
+	b = private.PutBytes(b, []byte(n.From))
 	b = binary.AppendUvarint(b, uint64(len(n.Ledgers)))
 	for _, l := range wire.Ledgers() {
 		if size, ok := n.Ledgers[l]; ok {
-			b = putBytes(b, []byte(l))
+			b = private.PutBytes(b, []byte(l))
 			b = binary.AppendVarint(b, size)
 		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(n.Docs)))
 	for _, d := range wire.Documents() {
 		if oid, ok := n.Docs[d]; ok {
-			b = putBytes(b, []byte(d))
-			b = putBytes(b, []byte(oid))
+			b = private.PutBytes(b, []byte(d))
+			b = private.PutBytes(b, []byte(oid))
 		}
 	}
-	return sealCache(b)
+	return private.Seal(b)
 }
 
 func decodeEntering(data []byte) (*entering, error) {
-	d, err := unsealCache(data)
+	d, err := private.Unseal(data)
 	if err != nil {
 		return nil, err
 	}
 	e := &entering{Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]git.OID)}
-	e.Run, e.Op, e.From = string(d.bytes()), git.OID(d.bytes()), git.OID(d.bytes())
-	for range d.count() {
-		l := wire.Ledger(d.bytes())
-		size := d.int()
+	e.Run, e.Op, e.From = string(d.Bytes()), git.OID(d.Bytes()), git.OID(d.Bytes())
+	for range d.Count() {
+		l := wire.Ledger(d.Bytes())
+		size := d.Int()
 		if l.Path() == "" || size < 0 {
-			return nil, errCache // it would not survive being written again
+			return nil, private.ErrDamaged // it would not survive being written again
 		}
 		e.Ledgers[l] = size
 	}
-	for range d.count() {
-		doc := wire.Document(d.bytes())
-		oid := git.OID(d.bytes())
+	for range d.Count() {
+		doc := wire.Document(d.Bytes())
+		oid := git.OID(d.Bytes())
 		if record.DocumentFile(doc) == "" {
-			return nil, errCache
+			return nil, private.ErrDamaged
 		}
 		e.Docs[doc] = oid
 	}
-	if d.bad || len(d.b) != 0 {
-		return nil, errCache
+	if !d.Done() {
+		return nil, private.ErrDamaged
 	}
 	return e, nil
 }
 
 func (s *Store) readEntering() *entering {
-	data, err := s.readPrivate(enteringName, maxCache)
+	data, err := private.Read(s.repo, enteringName, maxCache)
 	if err != nil {
 		return nil
 	}
@@ -88,10 +89,10 @@ func (s *Store) readEntering() *entering {
 }
 
 func (s *Store) writeEntering(n *entering) error {
-	return s.writePrivate(enteringName, n.encode())
+	return private.Write(s.repo, enteringName, n.encode())
 }
 
 func (s *Store) clearEntering() {
 	// A note that stays is harmless: it names a run whose state is already here.
-	_ = s.removePrivate(enteringName)
+	_ = private.Remove(s.repo, enteringName)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -324,7 +325,7 @@ func TestRefRolledBack(t *testing.T) {
 
 func TestCacheIsOnlyACache(t *testing.T) {
 	d := started(t)
-	name := filepath.Join(d.store.cacheDir(), "cache")
+	name := filepath.Join(private.Dir(d.store.repo), "cache")
 	good, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -177,7 +177,3 @@ func (s *Store) MoveLease(ctx context.Context, updates []git.RefUpdate, reflog s
 	_ = s.repo.Compact(context.WithoutCancel(ctx)) // renewals are many small packs
 	return nil
 }
-
-// PrivateDir is the directory of this project in the git directory of this work tree:
-// for what belongs to the machine and not to the run. It need not exist.
-func (s *Store) PrivateDir() string { return s.cacheDir() }

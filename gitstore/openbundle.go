@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -23,26 +24,26 @@ type openBundle struct {
 const openBundleName = "open-bundle"
 
 func (n *openBundle) encode() []byte {
-	b := putBytes(nil, []byte(n.Run))
-	b = putBytes(b, []byte(n.Turn))
+	b := private.PutBytes(nil, []byte(n.Run))
+	b = private.PutBytes(b, []byte(n.Turn))
 	b = binary.AppendUvarint(b, uint64(len(n.Files)))
 	for _, f := range n.Files {
-		b = putBytes(b, []byte(f))
+		b = private.PutBytes(b, []byte(f))
 	}
-	return sealCache(b)
+	return private.Seal(b)
 }
 
 func decodeOpenBundle(data []byte) (*openBundle, error) {
-	d, err := unsealCache(data)
+	d, err := private.Unseal(data)
 	if err != nil {
 		return nil, err
 	}
-	n := &openBundle{Run: string(d.bytes()), Turn: string(d.bytes())}
-	for range d.count() {
-		n.Files = append(n.Files, string(d.bytes()))
+	n := &openBundle{Run: string(d.Bytes()), Turn: string(d.Bytes())}
+	for range d.Count() {
+		n.Files = append(n.Files, string(d.Bytes()))
 	}
-	if d.bad || len(d.b) != 0 || !record.SafeName(n.Turn) {
-		return nil, errCache
+	if !d.Done() || !record.SafeName(n.Turn) {
+		return nil, private.ErrDamaged
 	}
 	return n, nil
 }
@@ -69,7 +70,7 @@ func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	for _, f := range found {
 		n.Files = append(n.Files, f.Name)
 	}
-	if err := s.writePrivate(openBundleName, n.encode()); err != nil {
+	if err := private.Write(s.repo, openBundleName, n.encode()); err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	tx.opened = n
@@ -96,13 +97,13 @@ func (tx *Tx) settleLeft(ctx context.Context) (turn string, err error) {
 	if !tx.lock.Inherited {
 		return "", nil
 	}
-	data, err := tx.store.readPrivate(openBundleName, maxCache)
+	data, err := private.Read(tx.store.repo, openBundleName, maxCache)
 	if err != nil {
 		return "", nil // there is none
 	}
 	n, err := decodeOpenBundle(data)
 	if err != nil {
-		_ = tx.store.removePrivate(openBundleName)
+		_ = private.Remove(tx.store.repo, openBundleName)
 		return "", nil
 	}
 	changed, err := tx.settle(ctx, n)
@@ -137,7 +138,7 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 	if err != nil {
 		return changed, git.Errorf(git.CodeWorkBehind, err, "%s could not be brought to what is recorded", dir).WithHint("remove the cause and run the command again")
 	}
-	if err := s.removePrivate(openBundleName); err != nil {
+	if err := private.Remove(s.repo, openBundleName); err != nil {
 		return changed, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return changed, nil

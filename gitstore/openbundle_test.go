@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -74,7 +75,7 @@ func TestOpenBundleIsSettled(t *testing.T) {
 				t.Errorf("%s is still there", name)
 			}
 		}
-		if _, err := os.Lstat(filepath.Join(d.store.cacheDir(), openBundleName)); err == nil {
+		if _, err := os.Lstat(filepath.Join(private.Dir(d.store.repo), openBundleName)); err == nil {
 			t.Error("the note is still there")
 		}
 		_ = tx.Close()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -167,7 +168,7 @@ func FuzzCache(f *testing.F) {
 	f.Add([]byte(cacheMagic), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal {
-			data = sealCache(data)
+			data = private.Seal(data)
 		}
 		if c, err := decodeCache(data); err == nil {
 			again, err := decodeCache(c.encode())
@@ -209,7 +210,7 @@ func TestEnteringNoteOfOtherRunIsIgnored(t *testing.T) {
 	if v := d.view(); len(v.Notices) > 0 {
 		t.Error(v.Notices)
 	}
-	if err := os.WriteFile(filepath.Join(d.store.cacheDir(), "entering"), []byte("junk"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(private.Dir(d.store.repo), "entering"), []byte("junk"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	d.must(d.acceptOp)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 )
@@ -30,7 +31,7 @@ func (s *Store) NoteRefusal(c *verdict.Chain) error {
 	if !refusalCode(c.Code) || len(data) > maxRefusal {
 		return nil
 	}
-	return s.writePrivate(refusalName(c.Code), data)
+	return private.Write(s.repo, refusalName(c.Code), data)
 }
 
 // Refusal is the newest note of a refusal with the code, nil without one.
@@ -38,7 +39,7 @@ func (s *Store) Refusal(code string) (*verdict.Chain, error) {
 	if !refusalCode(code) {
 		return nil, nil
 	}
-	data, err := s.readPrivate(refusalName(code), maxRefusal)
+	data, err := private.Read(s.repo, refusalName(code), maxRefusal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -62,7 +63,7 @@ func FuzzRestoreJournal(f *testing.F) {
 	f.Add((&restoreJournal{Dir: record.ProjectDir + "/transactions/restore-x", Actions: []RestoreAction{{"TALK.md", "create"}}}).encode())
 	f.Add([]byte(`{"dir":".agentxchain/transactions/restore-x","actions":[["create","../x"]]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, framed := range [][]byte{data, sealCache(data)} {
+		for _, framed := range [][]byte{data, private.Seal(data)} {
 			j, err := decodeRestoreJournal(framed)
 			if err != nil {
 				continue

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -53,7 +54,7 @@ const maxRestoreJournal = 1 << 30
 
 const restoreJournalName = "restore"
 
-func (s *Store) restoreJournalPath() string { return filepath.Join(s.cacheDir(), restoreJournalName) }
+func (s *Store) restoreJournalPath() string { return filepath.Join(private.Dir(s.repo), restoreJournalName) }
 
 func (j *restoreJournal) encode() []byte {
 	actions := make([]any, len(j.Actions))
@@ -64,17 +65,17 @@ func (j *restoreJournal) encode() []byte {
 	for _, u := range j.Refs {
 		refs = append(refs, []any{u.Name, string(u.Old), string(u.New)})
 	}
-	return sealCache(ojson.Compact(ojson.NewObject("ready", j.Ready, "dir", j.Dir, "run", j.Run, "refs", refs, "actions", actions, "empty", append([]string{}, j.Empty...))))
+	return private.Seal(ojson.Compact(ojson.NewObject("ready", j.Ready, "dir", j.Dir, "run", j.Run, "refs", refs, "actions", actions, "empty", append([]string{}, j.Empty...))))
 }
 
 var errRestoreJournal = errors.New("it is not what a restore writes")
 
 func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
-	d, err := unsealCache(data)
+	d, err := private.Unseal(data)
 	if err != nil {
 		return nil, errRestoreJournal
 	}
-	v, err := ojson.DecodeLimited(d.b, ojson.Limits{Bytes: maxRestoreJournal, Depth: 8})
+	v, err := ojson.DecodeLimited(d.Rest(), ojson.Limits{Bytes: maxRestoreJournal, Depth: 8})
 	o, ok := v.(*ojson.Object)
 	if err != nil || !ok {
 		return nil, errRestoreJournal
@@ -109,7 +110,7 @@ func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
 }
 
 func (s *Store) writeRestoreJournal(j *restoreJournal) error {
-	if err := s.writePrivate(restoreJournalName, j.encode()); err != nil {
+	if err := private.Write(s.repo, restoreJournalName, j.encode()); err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
@@ -117,7 +118,7 @@ func (s *Store) writeRestoreJournal(j *restoreJournal) error {
 
 // readRestoreJournal returns nil when no restore is under way.
 func (s *Store) readRestoreJournal() (*restoreJournal, error) {
-	data, err := s.readPrivate(restoreJournalName, maxRestoreJournal)
+	data, err := private.Read(s.repo, restoreJournalName, maxRestoreJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -133,10 +134,10 @@ func (s *Store) readRestoreJournal() (*restoreJournal, error) {
 }
 
 func (s *Store) forgetRestore() error {
-	if err := s.removePrivate(restoreJournalName); err != nil {
+	if err := private.Remove(s.repo, restoreJournalName); err != nil {
 		return err
 	}
-	return durable.SyncDir(s.cacheDir())
+	return durable.SyncDir(private.Dir(s.repo))
 }
 
 // SettleRestore completes or undoes a restore that was interrupted; notice says

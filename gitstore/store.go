@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -68,7 +69,7 @@ func (s *Store) Dir() string { return s.dir }
 
 // Watch looks at what git is told while agents are at work in this project.
 func (s *Store) Watch() *tamper.Watch {
-	return tamper.NewWatch(s.repo, s.work, filepath.Join(s.cacheDir(), "dispatched"), s.opts.Now)
+	return tamper.NewWatch(s.repo, s.work, filepath.Join(private.Dir(s.repo), "dispatched"), s.opts.Now)
 }
 
 // Close ends helper processes, closes the project directory and gives a held lock
@@ -96,7 +97,7 @@ func newStore(repo *git.Repository, opts Options) (*Store, error) {
 	}
 	s := &Store{repo: repo, objects: repo.Objects(), dir: repo.ProjectDir, prefix: repo.Prefix,
 		work: &workdir.Dir{Path: repo.ProjectDir, Root: root}, opts: opts}
-	if err := s.refuseLinks(); err != nil {
+	if err := private.RefuseLinks(s.repo); err != nil {
 		return nil, errorsJoin(err, s.Close())
 	}
 	return s, nil

@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -68,8 +69,8 @@ func verifiedPath(r *git.Repository, run string) string {
 // verifiedBound is what a note of the run is bound to: the rules, the run, and where
 // the repository is.
 func verifiedBound(r *git.Repository, run string) (sum [sha256.Size]byte) {
-	b := putBytes([]byte("verified"), []byte(run))
-	b = putBytes(b, []byte(r.CommonDir))
+	b := private.PutBytes([]byte("verified"), []byte(run))
+	b = private.PutBytes(b, []byte(r.CommonDir))
 	b = binary.AppendVarint(b, int64(protocol.RuleSet))
 	b = binary.AppendVarint(b, int64(os.Getuid()))
 	if fi, err := os.Lstat(r.CommonDir); err == nil {
@@ -85,17 +86,17 @@ func readVerified(r *git.Repository, run string) *verified {
 	if err != nil {
 		return out
 	}
-	d, err := unsealCache(data)
-	if err != nil || string(d.bytes()) != string(out.bound[:]) {
+	d, err := private.Unseal(data)
+	if err != nil || string(d.Bytes()) != string(out.bound[:]) {
 		return out
 	}
 	var ops []verifiedOp
-	for range d.count() {
-		o := verifiedOp{op: git.OID(d.bytes())}
-		for range d.count() {
-			at := git.OID(d.bytes())
+	for range d.Count() {
+		o := verifiedOp{op: git.OID(d.Bytes())}
+		for range d.Count() {
+			at := git.OID(d.Bytes())
 			var c external.Claim
-			if row, err := ojson.DecodeObject(d.bytes()); err != nil || len(ojson.Unmarshal(row, &c)) > 0 {
+			if row, err := ojson.DecodeObject(d.Bytes()); err != nil || len(ojson.Unmarshal(row, &c)) > 0 {
 				return out
 			}
 			o.open = append(o.open, Claim{Claim: c, Op: at})
@@ -103,10 +104,10 @@ func readVerified(r *git.Repository, run string) *verified {
 		ops = append(ops, o)
 	}
 	var arrived []Arrival
-	for range d.count() {
+	for range d.Count() {
 		var v [6][]byte
 		for i := range v {
-			v[i] = d.bytes()
+			v[i] = d.Bytes()
 		}
 		arrived = append(arrived, Arrival{
 			Op:    git.OID(v[0]),
@@ -116,7 +117,7 @@ func readVerified(r *git.Repository, run string) *verified {
 			At:    string(v[5]),
 		})
 	}
-	if d.bad || len(d.b) != 0 {
+	if !d.Done() {
 		return out
 	}
 	out.ops, out.arrived = ops, arrived
@@ -160,23 +161,23 @@ func noteOwn(r *git.Repository, p commitPlan, op git.OID) {
 }
 
 func writeVerified(r *git.Repository, n *verified) {
-	b := putBytes(nil, n.bound[:])
+	b := private.PutBytes(nil, n.bound[:])
 	b = binary.AppendUvarint(b, uint64(len(n.ops)))
 	for _, o := range n.ops {
-		b = putBytes(b, []byte(o.op))
+		b = private.PutBytes(b, []byte(o.op))
 		b = binary.AppendUvarint(b, uint64(len(o.open)))
 		for _, c := range o.open {
-			b = putBytes(b, []byte(c.Op))
-			b = putBytes(b, ojson.Compact(ojson.Marshal(&c.Claim)))
+			b = private.PutBytes(b, []byte(c.Op))
+			b = private.PutBytes(b, ojson.Compact(ojson.Marshal(&c.Claim)))
 		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(n.arrived)))
 	for _, a := range n.arrived {
 		for _, s := range []string{string(a.Op), a.Name, a.Gate, a.Actor.Name, a.Actor.Email, a.At} {
-			b = putBytes(b, []byte(s))
+			b = private.PutBytes(b, []byte(s))
 		}
 	}
-	data := sealCache(b)
+	data := private.Seal(b)
 	if len(data) > maxVerifiedNote {
 		return
 	}

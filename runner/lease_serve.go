@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 )
 
 // serveLock names the process that hands out leases of this work tree.
@@ -28,4 +29,4 @@ func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
 
 // PrivateDir is where this machine keeps what belongs to the project and not to its
 // run: a directory below the git directory that need not exist.
-func (r *Runner) PrivateDir() string { return r.Store.PrivateDir() }
+func (r *Runner) PrivateDir() string { return private.Dir(r.Store.Repository()) }

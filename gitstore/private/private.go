@@ -2,9 +2,11 @@
 // stand for one of them or for a file in one: whoever can put a link there would have
 // us read or write somewhere else.
 
-package gitstore
+package private
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,12 +17,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// refuseLinks refuses links, and what is no directory, in place of our directories of this work tree
+// RefuseLinks refuses links, and what is no directory, in place of our directories of this work tree
 // and of those all work trees share, and links in place of the files in them.
-func (s *Store) refuseLinks() error {
-	dirs := []string{filepath.Join(s.repo.GitDir, git.PrivateName), s.cacheDir()}
-	if s.repo.CommonDir != s.repo.GitDir {
-		dirs = append(dirs, filepath.Join(s.repo.CommonDir, git.PrivateName))
+func RefuseLinks(repo *git.Repository) error {
+	dirs := []string{filepath.Join(repo.GitDir, git.PrivateName), Dir(repo)}
+	if repo.CommonDir != repo.GitDir {
+		dirs = append(dirs, filepath.Join(repo.CommonDir, git.PrivateName))
 	}
 	for _, dir := range dirs {
 		fi, err := os.Lstat(dir)
@@ -46,28 +48,28 @@ func (s *Store) refuseLinks() error {
 	return nil
 }
 
-// private is this work tree's own directory for this project, see cacheDir.
-func (s *Store) private(create bool) (*os.Root, error) {
-	return git.OpenPrivate(s.repo.GitDir, filepath.Base(s.cacheDir()), create)
+// Open opens the directory, see Dir.
+func Open(repo *git.Repository, create bool) (*os.Root, error) {
+	return git.OpenPrivate(repo.GitDir, filepath.Base(Dir(repo)), create)
 }
 
-// readPrivate reads a file of ours there.
-func (s *Store) readPrivate(name string, limit int64) ([]byte, error) {
-	root, err := s.private(false)
+// Read reads a file of ours there.
+func Read(repo *git.Repository, name string, limit int64) ([]byte, error) {
+	root, err := Open(repo, false)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	data, _, ok, err := (&workdir.Dir{Path: s.cacheDir(), Root: root}).Read(name, limit)
+	data, _, ok, err := (&workdir.Dir{Path: Dir(repo), Root: root}).Read(name, limit)
 	if err == nil && !ok {
 		err = fs.ErrNotExist
 	}
 	return data, err
 }
 
-// writePrivate writes one so that it survives a power cut.
-func (s *Store) writePrivate(name string, data []byte) error {
-	root, err := s.private(true)
+// Write writes one so that it survives a power cut.
+func Write(repo *git.Repository, name string, data []byte) error {
+	root, err := Open(repo, true)
 	if err != nil {
 		return err
 	}
@@ -75,9 +77,9 @@ func (s *Store) writePrivate(name string, data []byte) error {
 	return durable.WriteFileRoot(root, name, data, 0o666)
 }
 
-// removePrivate removes one; that it is not there is no error.
-func (s *Store) removePrivate(name string) error {
-	root, err := s.private(false)
+// Remove removes one; that it is not there is no error.
+func Remove(repo *git.Repository, name string) error {
+	root, err := Open(repo, false)
 	if err == nil {
 		defer func() { _ = root.Close() }()
 		err = root.Remove(name)
@@ -86,4 +88,12 @@ func (s *Store) removePrivate(name string) error {
 		return nil
 	}
 	return err
+}
+
+// Dir is this work tree's own directory for this project. Linked work
+// trees share run refs but each has its own .agentxchain, so each has its own
+// cache; two projects in one repository have two.
+func Dir(repo *git.Repository) string {
+	sum := sha256.Sum256([]byte(repo.Prefix))
+	return filepath.Join(repo.GitDir, git.PrivateName, hex.EncodeToString(sum[:6]))
 }
