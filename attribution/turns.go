@@ -152,7 +152,7 @@ func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[str
 	b := &book{byID: make(map[string]*Turn), byRun: make(map[string][]*Turn)}
 	seen, foreign := make(map[string]bool), make(map[string]bool)
 	for _, rec := range records[:min(len(records), maxRuns)] {
-		if err := rec.Believe(); err != nil {
+		if err := gitstore.Believe(ctx, repo, rec.Run, rec.Op); err != nil {
 			return nil, err
 		}
 		state, err := rec.State(nil)

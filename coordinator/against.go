@@ -22,7 +22,7 @@ func (c *Coordinator) Against(ctx context.Context, remote, name string) (*gitsto
 	if err != nil {
 		return nil, err
 	}
-	return home.AgainstInitiatives(ctx, remote, name, cfg.ProjectID)
+	return gitstore.AgainstInitiatives(ctx, home.Repository(), remote, name, cfg.ProjectID)
 }
 
 // AgainstKind says what a name given to fsck --against means: a remote, else a file that is to
@@ -32,7 +32,7 @@ func (c *Coordinator) AgainstKind(ctx context.Context, name, file string) (strin
 	if err != nil {
 		return "", err
 	}
-	return home.AgainstKind(ctx, name, file)
+	return gitstore.AgainstKind(ctx, home.Repository(), name, file)
 }
 
 func (c *Coordinator) recorded(ctx context.Context) (*gitstore.Store, *initiative.Config, error) {
@@ -64,7 +64,7 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		return nil, err
 	}
 	out := &gitstore.AgainstRun{Run: st.SuperRunID}
-	chain, err := home.InitiativeChain(ctx, st.SuperRunID)
+	chain, err := gitstore.InitiativeChain(ctx, home.Repository(), st.SuperRunID)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 		return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 	}
 	defer func() { _ = store.Close() }()
-	tips, err := store.RunTips(ctx, 0)
+	tips, err := gitstore.RunTips(ctx, store.Repository(), 0)
 	if err != nil {
 		return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 	}
@@ -89,7 +89,7 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 		}
 		return best, state, nil
 	}
-	there, remote, err := store.Elsewhere(ctx)
+	there, remote, err := gitstore.Elsewhere(ctx, store.Repository())
 	if err != nil {
 		return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 	}

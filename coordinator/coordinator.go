@@ -228,7 +228,7 @@ func (c *Coordinator) pushLater(ctx context.Context, in *gitstore.Store, dir str
 	if c.opt.Background == nil {
 		return
 	}
-	if remote := in.BackgroundRemote(context.WithoutCancel(ctx)); remote != "" {
+	if remote := gitstore.BackgroundRemote(context.WithoutCancel(ctx), in.Repository()); remote != "" {
 		c.opt.Background(dir, remote)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -125,7 +126,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 	if home == nil {
 		return nil
 	}
-	tips, err := home.InitiativeTips(ctx)
+	tips, err := gitstore.InitiativeTips(ctx, home.Repository())
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func (r *childReader) read(id, path string) (out childRead) {
 		return out
 	}
 	out.child.Config = cfg
-	its, err := x.ReadRun(r.ctx)
+	its, err := gitstore.ReadSibling(r.ctx, x)
 	if r.opt.Checkouts != nil {
 		run, op := "", git.OID("")
 		if err == nil {

@@ -44,7 +44,7 @@ func (c *Coordinator) fetchRemotes(ctx context.Context, d *Documents, home *gits
 		if address == "" {
 			continue
 		}
-		refused, err := home.FetchSibling(ctx, id, address)
+		refused, err := gitstore.FetchSibling(ctx, home.Repository(), id, address)
 		if err != nil {
 			c.note("repository " + id + ": " + err.Error())
 		}

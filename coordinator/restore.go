@@ -134,7 +134,7 @@ func (r *restoring) record(ctx context.Context) error {
 		return nil
 	}
 	if tip.Remote != "" {
-		if _, _, err := r.home.TakeTheirs(ctx, tip.Name, tip.Remote, project, r.judge); err != nil {
+		if _, _, err := gitstore.TakeTheirs(ctx, r.home.Repository(), tip.Name, tip.Remote, project, r.judge); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (r *restoring) place(ctx context.Context, op git.OID) (err error) {
 
 // choose finds the record that is meant.
 func (r *restoring) choose(ctx context.Context) (gitstore.InitiativeTip, error) {
-	tips, err := r.home.InitiativeTips(ctx)
+	tips, err := gitstore.InitiativeTips(ctx, r.home.Repository())
 	if err != nil {
 		return gitstore.InitiativeTip{}, err
 	}
@@ -226,7 +226,7 @@ func (r *restoring) theirs(ctx context.Context) error {
 	if r.out.Op = op; r.opt.DryRun && op != "" {
 		return nil
 	}
-	to, lost, err := r.home.TakeTheirs(ctx, name, r.opt.Theirs, r.tx.Docs.Config.ProjectID, r.judge)
+	to, lost, err := gitstore.TakeTheirs(ctx, r.home.Repository(), name, r.opt.Theirs, r.tx.Docs.Config.ProjectID, r.judge)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 		}
 	}
 	if home := c.repository(ctx); home != nil {
-		if s.Remotes, err = home.InitiativeStandings(ctx, d.State.SuperRunID); err != nil {
+		if s.Remotes, err = gitstore.InitiativeStandings(ctx, home.Repository(), d.State.SuperRunID); err != nil {
 			c.note("how the record stands to its remotes cannot be told: " + err.Error())
 		}
 	}

@@ -43,7 +43,7 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*gitstore.Sync
 	}
 	tx.Close() // a server may take its time, and other commands need not wait for it
 	c.fetchRemotes(ctx, tx.Docs, home)
-	y, err := home.SyncInitiatives(ctx, gitstore.InitiativeSync{
+	y, err := gitstore.SyncInitiatives(ctx, home.Repository(), gitstore.InitiativeSync{
 		Remote:  opt.Remote,
 		Project: tx.Docs.Config.ProjectID,
 		Forget:  opt.Forget,
@@ -158,7 +158,7 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 
 // goesOn is the newest initiative that is recorded here and has not ended, else the newest.
 func (c *Coordinator) goesOn(ctx context.Context, home *gitstore.Store) (string, git.OID, error) {
-	tips, err := home.InitiativeTips(ctx)
+	tips, err := gitstore.InitiativeTips(ctx, home.Repository())
 	if err != nil {
 		return "", "", err
 	}
@@ -282,7 +282,7 @@ func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string)
 		return runs
 	}
 	defer func() { _ = store.Close() }()
-	tips, err := store.RunTips(ctx, 0)
+	tips, err := gitstore.RunTips(ctx, store.Repository(), 0)
 	if err != nil {
 		return runs
 	}

@@ -21,6 +21,7 @@ import (
 // Acts are the operations of a run that may decide something, oldest first.
 type Acts struct {
 	Run   string
+	Tip   git.OID // the newest operation
 	Acts  []*protocol.Act
 	Chain map[string]protocol.ChainOp // every operation of the run, by commit id
 }
@@ -31,28 +32,27 @@ type Acts struct {
 //
 // Errors: no_run, record_invalid, and those of damaged objects.
 func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, error) {
-	s := &Store{
-		repo:    repo,
-		objects: repo.Objects(),
-	}
-	tip, err := s.newest(ctx, runID)
+	tip, err := newest(ctx, repo, runID)
 	if err != nil {
 		return nil, err
 	}
-	ops, err := s.logFrom(ctx, tip, 0)
+	ops, err := logFrom(ctx, repo, tip, 0)
 	if err != nil {
 		return nil, err
 	}
 	slices.Reverse(ops)
-	return s.acts(ctx, runID, ops)
+	return acts(ctx, repo, runID, ops)
 }
 
-func (s *Store) acts(ctx context.Context, runID string, ops []OpInfo) (*Acts, error) {
+func acts(ctx context.Context, repo *git.Repository, runID string, ops []OpInfo) (*Acts, error) {
 	out := &Acts{
 		Run:   runID,
 		Chain: make(map[string]protocol.ChainOp, len(ops)),
 	}
-	r := &actReader{replayer: &replayer{r: s.reader(ctx)}}
+	if len(ops) > 0 {
+		out.Tip = ops[len(ops)-1].Op
+	}
+	r := &actReader{replayer: &replayer{r: record.NewReader(ctx, repo)}}
 	r.r.RememberBlobs()
 	for i, op := range ops {
 		if err := ctx.Err(); err != nil {
@@ -236,5 +236,9 @@ func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, a
 
 // Witnesses judges what witnesses said of the run; here is asked who may sign.
 func (a *Acts) Witnesses(ctx context.Context, repo, here *git.Repository) ([]*protocol.Witnessed, error) {
-	return VerifyWitnesses(ctx, repo, here, a.Run, a.Chain)
+	all, err := spokenOf(ctx, repo, a.Run)
+	if err != nil {
+		return nil, err
+	}
+	return (&witnessJudge{Repo: repo, Here: here, Run: a.Run, Tip: a.Tip}).Judge(ctx, all[a.Run], a.Chain)
 }

@@ -93,7 +93,7 @@ func (r *AgainstRun) damage(code, why string) { r.State, r.Code, r.Why = RunDama
 // against holds two sides against each other. q reads the objects of both.
 type against struct {
 	out  *Against
-	q    *Store
+	q    *git.Repository
 	mine string // project id
 
 	// trust judges what is new there, where it is not of runs.
@@ -102,12 +102,12 @@ type against struct {
 	here, there, seen map[string]git.OID
 }
 
-// AgainstRemote compares the runs here with those of a remote, only the named one when run is
+// CompareRemote compares the runs here with those of a remote, only the named one when run is
 // not "". What has to be fetched goes into a place of its own, which is removed.
 //
 // Errors: no_remote, remote_failed.
-func (s *Store) AgainstRemote(ctx context.Context, remote, run string) (*Against, error) {
-	f, err := s.lookAt(ctx, remote)
+func CompareRemote(ctx context.Context, s *Store, remote, run string) (*Against, error) {
+	f, err := lookAt(ctx, s.repo, remote)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *Store) AgainstRemote(ctx context.Context, remote, run string) (*Against
 	if err := f.ask(ctx); err != nil {
 		return nil, err
 	}
-	c, err := s.newAgainst(ctx, AgainstRemote, f.remote, f.quarantine.Repo)
+	c, err := newAgainst(ctx, s, AgainstRemote, f.remote, f.quarantine.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -132,46 +132,46 @@ func (s *Store) AgainstRemote(ctx context.Context, remote, run string) (*Against
 
 // lookAt prepares a look at a remote, "" for the one that PickRemote picks. The caller closes its
 // quarantine.
-func (s *Store) lookAt(ctx context.Context, remote string) (*remoteLook, error) {
-	remote, err := transport.PickRemote(ctx, s.repo, remote)
+func lookAt(ctx context.Context, repo *git.Repository, remote string) (*remoteLook, error) {
+	remote, err := transport.PickRemote(ctx, repo, remote)
 	if err != nil {
 		return nil, err
 	}
 	if err := transport.ValidName(remote); err != nil {
 		return nil, err
 	}
-	quarantine, err := s.repo.Quarantine(ctx)
+	quarantine, err := repo.Quarantine(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &remoteLook{s: s, remote: remote, quarantine: quarantine}, nil
+	return &remoteLook{repo: repo, remote: remote, quarantine: quarantine}, nil
 }
 
-// AgainstBundle compares the runs of a git bundle with those here.
+// CompareBundle compares the runs of a git bundle with those here.
 //
 // Errors: history_invalid for a file that is no whole bundle of runs; no_run.
-func (s *Store) AgainstBundle(ctx context.Context, file, run string) (*Against, error) {
+func CompareBundle(ctx context.Context, s *Store, file, run string) (*Against, error) {
 	repo, done, err := OpenBundle(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	return s.AgainstOpened(ctx, AgainstBundle, file, repo, run)
+	return CompareOpened(ctx, s, AgainstBundle, file, repo, run)
 }
 
-// AgainstOpened is AgainstBundle for a bundle that OpenBundle took apart; kind says what it came in.
-func (s *Store) AgainstOpened(ctx context.Context, kind, name string, repo *git.Repository, run string) (*Against, error) {
+// CompareOpened is CompareBundle for a bundle that OpenBundle took apart; kind says what it came in.
+func CompareOpened(ctx context.Context, s *Store, kind, name string, repo *git.Repository, run string) (*Against, error) {
 	if repo.ObjectFormat != s.repo.ObjectFormat {
 		return nil, badBundle(nil, "the bundle has %s objects, this repository %s", repo.ObjectFormat, s.repo.ObjectFormat)
 	}
 	if err := s.repo.LendObjects(repo.ObjectsDir); err != nil { // it was whole without them
 		return nil, err
 	}
-	c, err := s.newAgainst(ctx, kind, name, repo)
+	c, err := newAgainst(ctx, s, kind, name, repo)
 	if err != nil {
 		return nil, err
 	}
-	if c.there, err = c.q.repo.Tips(ctx, git.RunRefPrefix); err != nil {
+	if c.there, err = c.q.Tips(ctx, git.RunRefPrefix); err != nil {
 		return nil, err
 	}
 	if len(c.there) == 0 {
@@ -183,8 +183,8 @@ func (s *Store) AgainstOpened(ctx context.Context, kind, name string, repo *git.
 	return c.out, c.all(ctx, run, c.there)
 }
 
-func (s *Store) newAgainst(ctx context.Context, kind, name string, q *git.Repository) (*against, error) {
-	c := &against{out: &Against{Kind: kind, Name: name}, q: &Store{repo: q, objects: q.Objects()}, mine: s.projectID(ctx)}
+func newAgainst(ctx context.Context, s *Store, kind, name string, q *git.Repository) (*against, error) {
+	c := &against{out: &Against{Kind: kind, Name: name}, q: q, mine: s.projectID(ctx)}
 	list, err := archive.ReadAll(ctx, s.repo, archive.ListPrefix)
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (c *against) all(ctx context.Context, only string, sides ...map[string]git.
 // compare says how one run stands; count counts.
 func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 	side := "the " + c.out.Kind
-	back, err := c.q.setBack(ctx, side, r.There, r.Seen)
+	back, err := setBack(ctx, c.q, side, r.There, r.Seen)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 	case r.Here == "":
 		r.State = RunMissingHere
 	default:
-		if r.Base, err = c.q.repo.MergeBase(ctx, r.Here, r.There); err != nil {
+		if r.Base, err = c.q.MergeBase(ctx, r.Here, r.There); err != nil {
 			return err
 		}
 		switch r.Base {
@@ -274,7 +274,7 @@ func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 			return nil
 		default:
 			r.State = RunDiverged
-			b, err := c.q.reader(ctx).Commit(r.Base)
+			b, err := record.NewReader(ctx, c.q).Commit(r.Base)
 			if err != nil {
 				return err
 			}
@@ -298,11 +298,11 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 		}
 		return err
 	}
-	if id, err := projectAt(ctx, c.q.repo, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
+	if id, err := projectAt(ctx, c.q, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
 		r.damage(record.CodeForeignRun, "the run there belongs to project "+text.OneLine(id)+", this is "+text.OneLine(c.mine))
 		return nil
 	}
-	v, err := c.q.Verify(ctx, r.Run, r.There)
+	v, err := VerifyRun(ctx, c.q, r.Run, r.There)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -322,18 +322,18 @@ func (c *against) count(ctx context.Context) error {
 		if r.State == RunDamaged {
 			continue
 		}
-		if r.Here != "" && r.Here != r.Base && c.q.repo.HasCommit(ctx, r.Here) {
+		if r.Here != "" && r.Here != r.Base && c.q.HasCommit(ctx, r.Here) {
 			ours = append(ours, opRange{r.Run, r.Base, r.Here})
 		}
 		if r.There != "" && r.There != r.Base {
 			theirs = append(theirs, opRange{r.Run, r.Base, r.There})
 		}
 	}
-	ahead, err := c.q.rangesOf(ctx, ours)
+	ahead, err := rangesOf(ctx, c.q, ours)
 	if err != nil {
 		return err
 	}
-	behind, err := c.q.rangesOf(ctx, theirs)
+	behind, err := rangesOf(ctx, c.q, theirs)
 	if err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func (c *against) count(ctx context.Context) error {
 
 // remoteLook asks a remote where its runs are, and fetches what is needed to compare.
 type remoteLook struct {
-	s          *Store
+	repo       *git.Repository
 	remote     string
 	quarantine *git.Quarantine
 	partial    bool // this clone leaves objects on the remote
@@ -387,7 +387,7 @@ func (f *remoteLook) ask(ctx context.Context) error {
 
 // listed are the refs of the remote below the prefixes.
 func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref, error) {
-	refs, err := transport.List(ctx, f.quarantine.Transport(f.s.repo), f.s.repo.ObjectFormat, f.remote, prefixes...)
+	refs, err := transport.List(ctx, f.quarantine.Transport(f.repo), f.repo.ObjectFormat, f.remote, prefixes...)
 	if err != nil {
 		return nil, f.failed(ctx, err)
 	}
@@ -396,12 +396,12 @@ func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref,
 
 // lacking tells which commits are not here. It finds out whether the clone is partial.
 func (f *remoteLook) lacking(ctx context.Context) (func(git.OID) bool, error) {
-	f.partial = f.s.repo.Setting(ctx, "remote."+f.remote+".promisor") == "true"
+	f.partial = f.repo.Setting(ctx, "remote."+f.remote+".promisor") == "true"
 	if !f.partial {
-		return func(tip git.OID) bool { return !f.s.repo.HasCommit(ctx, tip) }, nil
+		return func(tip git.OID) bool { return !f.repo.HasCommit(ctx, tip) }, nil
 	}
 	// To ask for a commit would fetch it, and nothing of what it leads to.
-	refs, err := f.s.repo.Tips(ctx, "refs/")
+	refs, err := f.repo.Tips(ctx, "refs/")
 	if err != nil {
 		return nil, err
 	}
@@ -425,7 +425,7 @@ func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 		// Objects that are not here cannot be asked for later: all of what is compared comes.
 		args = append(args, "--no-filter", "--refetch")
 	}
-	if _, err := f.quarantine.Transport(f.s.repo).Run(ctx, []byte(strings.Join(want, "\n")+"\n"), append(args, "--", f.remote)...); err != nil {
+	if _, err := f.quarantine.Transport(f.repo).Run(ctx, []byte(strings.Join(want, "\n")+"\n"), append(args, "--", f.remote)...); err != nil {
 		return f.failed(ctx, err)
 	}
 	return nil
@@ -442,14 +442,14 @@ func (f *remoteLook) failed(ctx context.Context, err error) error {
 // archived adds the runs that are in the archive of the remote, and holds its lists against
 // those that were seen there.
 func (f *remoteLook) archived(ctx context.Context, c *against) error {
-	seen, err := archive.Years(ctx, f.s.repo, record.SeenRefPrefix+f.remote+"/archive-list/")
+	seen, err := archive.Years(ctx, f.repo, record.SeenRefPrefix+f.remote+"/archive-list/")
 	if err != nil {
 		return err
 	}
 	for _, year := range slices.Sorted(maps.Keys(seen)) {
 		on := seen[year] == f.lists[year]
 		if !on && f.lists[year] != "" {
-			if on, err = c.q.repo.Ancestor(ctx, seen[year], f.lists[year]); err != nil {
+			if on, err = c.q.Ancestor(ctx, seen[year], f.lists[year]); err != nil {
 				return err
 			}
 		}
@@ -458,7 +458,7 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 		}
 	}
 	for _, year := range slices.Sorted(maps.Keys(f.lists)) {
-		list, err := archive.Read(ctx, c.q.repo, f.lists[year])
+		list, err := archive.Read(ctx, c.q, f.lists[year])
 		if err != nil {
 			return err
 		}
@@ -471,7 +471,7 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 			f.tips[name] = op
 			if f.kept[year] == "" {
 				c.out.Lost = append(c.out.Lost, "run "+name+" is in the list of "+year+", and "+archive.KeepPrefix+year+", which keeps its operations, is gone")
-			} else if op != c.here[name] && !c.q.repo.HasCommit(ctx, op) {
+			} else if op != c.here[name] && !c.q.HasCommit(ctx, op) {
 				if err := f.fetch(ctx, []string{e.Op}); err != nil && f.fetch(ctx, []string{archive.KeepPrefix + year}) != nil {
 					return err
 				}
@@ -485,8 +485,8 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 // that is then to be an export.
 //
 // Errors: not_found for a name that is neither a remote nor a file.
-func (s *Store) AgainstKind(ctx context.Context, name, file string) (string, error) {
-	all, err := transport.Remotes(ctx, s.repo)
+func AgainstKind(ctx context.Context, repo *git.Repository, name, file string) (string, error) {
+	all, err := transport.Remotes(ctx, repo)
 	if err != nil {
 		return "", err
 	}

@@ -18,8 +18,8 @@ import (
 // removed. project is the id they must have.
 //
 // Errors: no_remote, remote_failed, no_initiative.
-func (s *Store) AgainstInitiatives(ctx context.Context, remote, name, project string) (*Against, error) {
-	f, err := s.lookAt(ctx, remote)
+func AgainstInitiatives(ctx context.Context, repo *git.Repository, remote, name, project string) (*Against, error) {
+	f, err := lookAt(ctx, repo, remote)
 	if err != nil {
 		return nil, err
 	}
@@ -28,15 +28,15 @@ func (s *Store) AgainstInitiatives(ctx context.Context, remote, name, project st
 		return nil, err
 	}
 	q := f.quarantine.Repo
-	c := &against{out: &Against{Kind: AgainstRemote, Name: f.remote}, q: &Store{repo: q, objects: q.Objects()},
+	c := &against{out: &Against{Kind: AgainstRemote, Name: f.remote}, q: q,
 		there: f.tips}
 	c.trust = func(ctx context.Context, r *AgainstRun) error {
 		return record.VerifyInitiative(ctx, q, r.Run, r.There, r.Base, project)
 	}
-	if c.here, err = s.repo.Tips(ctx, record.InitiativeRefPrefix); err != nil {
+	if c.here, err = repo.Tips(ctx, record.InitiativeRefPrefix); err != nil {
 		return nil, err
 	}
-	if c.seen, err = s.repo.Tips(ctx, record.SeenRefPrefix+f.remote+"/"+record.InitiativeNames); err != nil {
+	if c.seen, err = repo.Tips(ctx, record.SeenRefPrefix+f.remote+"/"+record.InitiativeNames); err != nil {
 		return nil, err
 	}
 	if name != "" && c.here[name] == "" && c.there[name] == "" && c.seen[name] == "" {
@@ -75,17 +75,17 @@ type InitiativeChange struct {
 
 // InitiativeChain lists the recorded changes of an initiative, newest first, none when it has no
 // record here. No file is read.
-func (s *Store) InitiativeChain(ctx context.Context, name string) ([]InitiativeChange, error) {
-	tip, err := s.repo.ReadRef(ctx, record.InitiativeRefPrefix+name)
+func InitiativeChain(ctx context.Context, repo *git.Repository, name string) ([]InitiativeChange, error) {
+	tip, err := repo.ReadRef(ctx, record.InitiativeRefPrefix+name)
 	if err != nil || tip == "" {
 		return nil, err
 	}
-	ops, err := s.logFrom(ctx, tip, 0)
+	ops, err := logFrom(ctx, repo, tip, 0)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]InitiativeChange, len(ops))
-	r := s.reader(ctx)
+	r := record.NewReader(ctx, repo)
 	for i, op := range ops {
 		out[i].OpInfo = op
 		c, err := r.Commit(op.Op)

@@ -77,7 +77,7 @@ func (l *layout) lay(op string) (*AsOf, error) {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	detail, err := s.Show(l.ctx, op)
+	detail, err := Show(l.ctx, s.repo, op)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (l *layout) evidence(s *Store, ops []OpInfo, head string, documents []strin
 		if at := ops[i].CodeHead; at != "" && at != head {
 			break
 		}
-		err := s.EachOp(l.ctx, ops, i, i+1, func(_ int, op *RecordedOp) (*protocol.Transition, error) {
+		err := EachOp(l.ctx, s.repo, ops, i, i+1, func(_ int, op *RecordedOp) (*protocol.Transition, error) {
 			for _, f := range protocol.GateEvidence(op.Record.Op) {
 				if !want[f.Path] {
 					continue

@@ -68,7 +68,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	data, err := rec.r.Blob(oid)
+	data, err := rec.Reader.Blob(oid)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (x *RunRecord) TurnBefore(turn string, limit int) (*run.Turn, error) {
 	name := record.TrailerOp + ": " + (*protocol.AcceptTurn)(nil).Name() + "\n"
 	id := record.TrailerTurn + ": " + turn + "\n"
 	for op := x.Op; limit > 0; limit-- {
-		c, err := x.rec.r.Commit(op)
+		c, err := x.rec.Reader.Commit(op)
 		if err != nil {
 			return nil, err
 		}
@@ -25,7 +25,7 @@ func (x *RunRecord) TurnBefore(turn string, limit int) (*run.Turn, error) {
 			return nil, nil
 		}
 		if strings.Contains(c.Message, name) && strings.Contains(c.Message, id) {
-			s, err := (&RunRecord{Run: x.Run, Op: c.Parents[0], rec: &recorded{run: x.Run, op: c.Parents[0], r: x.rec.r}}).State(nil)
+			s, err := (&RunRecord{Run: x.Run, Op: c.Parents[0], rec: &RecordedRun{Run: x.Run, Op: c.Parents[0], Reader: x.rec.Reader}}).State(nil)
 			if err != nil {
 				return nil, err
 			}

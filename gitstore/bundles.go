@@ -22,37 +22,27 @@ const (
 	maxCapturedBytes = 64 << 20
 )
 
-// bundleFilesAt lists the files of a turn's recorded bundle by their path below
-// the bundle directory.
-func (rec *recorded) bundleFilesAt(turn string) (map[string]git.OID, error) {
-	e, ok, err := rec.r.Lookup(rec.root, record.DirBundles+"/"+turn)
-	if err != nil || !ok || !e.IsTree() {
-		return nil, err
-	}
-	return rec.r.BundleFiles(e.OID)
-}
-
 // RecordedSeal returns the MANIFEST.json of a turn's bundle as operation op of run
 // recorded it; false when the operation has no bundle of that turn.
 func (s *Store) RecordedSeal(ctx context.Context, run string, op git.OID, turn string) ([]byte, bool, error) {
 	if !record.SafeName(turn) {
 		return nil, false, nil
 	}
-	rec, err := s.recordedAt(s.reader(ctx), run, op)
+	rec, err := recordedAt(s.reader(ctx), run, op)
 	if err != nil {
 		return nil, false, err
 	}
-	return rec.r.File(rec.root, record.DirBundles+"/"+turn+"/"+record.BundleSeal)
+	return rec.Reader.File(rec.Root, record.DirBundles+"/"+turn+"/"+record.BundleSeal)
 }
 
 // supplements notes those of a turn's recorded bundle for the removals of a plan.
-func (rec *recorded) supplements(p *workdir.Plan, turn string) error {
+func supplements(rec *RecordedRun, p *workdir.Plan, turn string) error {
 	if rec == nil || !record.SafeName(turn) {
 		return nil
 	}
 	files, err := rec.bundleFilesAt(turn)
 	if err == nil {
-		p.Supplements(turn, files, rec.r.Format)
+		p.Supplements(turn, files, rec.Reader.Format)
 	}
 	return err
 }

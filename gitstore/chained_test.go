@@ -33,7 +33,7 @@ type chaining struct {
 	state   []byte
 	session []byte
 	index   *run.Index
-	at      *recorded // the newest operation
+	at      *RecordedRun // the newest operation
 	marks   map[wire.Ledger]record.LedgerMark
 
 	queued []git.Object
@@ -63,7 +63,7 @@ func (d *driver) chained(n int) []git.RefUpdate {
 			Baseline: &run.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"},
 		})
 		c.op(&protocol.AbandonRun{Reason: "one of many"})
-		c.tips = append(c.tips, git.RefUpdate{Name: git.RunRefPrefix + c.at.run, New: c.at.op})
+		c.tips = append(c.tips, git.RefUpdate{Name: git.RunRefPrefix + c.at.Run, New: c.at.Op})
 		if i%100 == 99 {
 			c.write()
 		}
@@ -101,7 +101,7 @@ func (c *chaining) env() protocol.Env {
 func (c *chaining) begin(again bool) {
 	c.session, c.index = nil, &run.Index{}
 	if c.at != nil {
-		c.index.Run = c.at.run
+		c.index.Run = c.at.Run
 	}
 	c.op(&protocol.InitRun{Prior: evidence.NewBlob(c.state), Restart: again})
 }
@@ -126,7 +126,7 @@ func (c *chaining) op(op protocol.Operation) {
 	}
 	d := &record.Derivation{Marks: c.marks, Tail: func(_ wire.Ledger, oid git.OID) []byte { return c.seen[oid] }}
 	if c.at != nil {
-		d.Root = c.at.root
+		d.Root = c.at.Root
 	}
 	var err error
 	if d.Edit, err = c.r.Edit(d.Root); err != nil {
@@ -143,10 +143,10 @@ func (c *chaining) op(op protocol.Operation) {
 	plan := commitPlan{run: tr.State.Run(), record: protocol.NewRecord(op, env), subject: tr.Subject, turn: tr.Turn,
 		role: tr.Role, state: tr.State.Encode(), drops: tr.DropTurns, unstage: tr.Unstage}
 	switch {
-	case c.at != nil && c.at.run == plan.run:
+	case c.at != nil && c.at.Run == plan.run:
 		plan.parent = c.at
 	case c.at != nil:
-		plan.previous = c.at.op
+		plan.previous = c.at.Op
 	}
 	if err := d.Apply(tr, plan.state); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func (c *chaining) op(op protocol.Operation) {
 	if data, ok := tr.Documents[wire.DocSession]; ok {
 		c.session = data
 	}
-	c.r.KeepRightEdge(at.root)
+	c.r.KeepRightEdge(at.Root)
 }
 
 // past is what other tools had put into the ledgers before the first run.

@@ -23,25 +23,25 @@ const (
 
 // CloneID is the id of this clone, "" until MakeCloneID made it. It depends on where the
 // clone lies too, so that a copy of the directory is another clone.
-func (s *Store) CloneID() string {
-	secret, err := os.ReadFile(filepath.Join(s.repo.CommonDir, filepath.FromSlash(cloneFile)))
+func CloneID(repo *git.Repository) string {
+	secret, err := os.ReadFile(filepath.Join(repo.CommonDir, filepath.FromSlash(cloneFile)))
 	if err != nil || len(secret) == 0 {
 		return ""
 	}
-	sum := sha256.Sum256(append(secret, s.repo.CommonDir...))
+	sum := sha256.Sum256(append(secret, repo.CommonDir...))
 	return hex.EncodeToString(sum[:8])
 }
 
 // MakeCloneID gives this clone an id unless it has one.
-func (s *Store) MakeCloneID() error {
-	if s.CloneID() != "" {
+func MakeCloneID(repo *git.Repository) error {
+	if CloneID(repo) != "" {
 		return nil
 	}
-	return s.writeShared(cloneFile, []byte(rand.Text()+"\n"))
+	return writeShared(repo, cloneFile, []byte(rand.Text()+"\n"))
 }
 
-func (s *Store) writeShared(name string, data []byte) error {
-	path := filepath.Join(s.repo.CommonDir, filepath.FromSlash(name))
+func writeShared(repo *git.Repository, name string, data []byte) error {
+	path := filepath.Join(repo.CommonDir, filepath.FromSlash(name))
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {
 		err = durable.WriteFile(filepath.Dir(path), filepath.Base(path), data, 0o666)
@@ -61,9 +61,9 @@ type seenClaim struct {
 // ClaimsSeen returns since when this clone has seen the claims of a run: claims has a
 // text for each turn that changes with its claim. What is new counts from now. The times
 // are kept if keep is set; losing them only makes this clone wait longer.
-func (s *Store) ClaimsSeen(run string, claims map[string]string, now time.Time, keep bool) map[string]time.Time {
+func ClaimsSeen(repo *git.Repository, run string, claims map[string]string, now time.Time, keep bool) map[string]time.Time {
 	all := make(map[string]map[string]seenClaim)
-	if data, err := os.ReadFile(filepath.Join(s.repo.CommonDir, filepath.FromSlash(seenFile))); err == nil {
+	if data, err := os.ReadFile(filepath.Join(repo.CommonDir, filepath.FromSlash(seenFile))); err == nil {
 		_ = json.Unmarshal(data, &all) // a broken file is one that has seen nothing
 	}
 	was, next, out := all[run], make(map[string]seenClaim), make(map[string]time.Time)
@@ -82,7 +82,7 @@ func (s *Store) ClaimsSeen(run string, claims map[string]string, now time.Time, 
 		delete(all, run)
 	}
 	if data, err := json.Marshal(all); err == nil {
-		_ = s.writeShared(seenFile, data)
+		_ = writeShared(repo, seenFile, data)
 	}
 	return out
 }

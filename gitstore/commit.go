@@ -91,11 +91,11 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if tx.rec != nil && tx.rec.run == run {
+	if tx.rec != nil && tx.rec.Run == run {
 		plan.parent = tx.rec
 	} else {
 		if tx.rec != nil {
-			plan.previous = tx.rec.op
+			plan.previous = tx.rec.Op
 		}
 		plan.note = tx.enteringNote(run)
 	}
@@ -107,8 +107,8 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	if ch.Record.Name == protocol.OpConfirm {
 		tx.open = nil
 	}
-	done.marks, done.index = d.Marks, d.Index
-	out := &Committed{Op: done.op, Run: run}
+	done.Marks, done.Index = d.Marks, d.Index
+	out := &Committed{Op: done.Op, Run: run}
 	if err != nil {
 		tx.broken = true
 		return out, err
@@ -123,7 +123,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 }
 
 // arrive brings the working files and the cache to an operation just recorded.
-func (tx *Tx) arrive(done *recorded, work *workdir.Plan) error {
+func (tx *Tx) arrive(done *RecordedRun, work *workdir.Plan) error {
 	s := tx.store
 	if err := s.work.Apply(work); err != nil {
 		return err
@@ -134,12 +134,12 @@ func (tx *Tx) arrive(done *recorded, work *workdir.Plan) error {
 		if err != nil {
 			return err
 		}
-		m := done.marks[l]
+		m := done.Marks[l]
 		if !ok || st.Size != m.Size {
 			return errors.New(l.Path() + " was changed by another program at the same time")
 		}
 		m.Stat = st
-		done.marks[l] = m
+		done.Marks[l] = m
 	}
 	faults.Point("commit.before-cache")
 	if err := s.saveCache(done); err != nil {
@@ -150,8 +150,8 @@ func (tx *Tx) arrive(done *recorded, work *workdir.Plan) error {
 	return nil
 }
 
-func behind(done *recorded, err error) *git.Error {
-	return git.Errorf(git.CodeWorkBehind, err, "operation %s is recorded, but the working files could not be brought up to date", done.op.Short()).
+func behind(done *RecordedRun, err error) *git.Error {
+	return git.Errorf(git.CodeWorkBehind, err, "operation %s is recorded, but the working files could not be brought up to date", done.Op.Short()).
 		WithHint("remove the cause and run any git agentxchain command: it completes them")
 }
 
@@ -236,22 +236,6 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 // held is in the operation's evidence, or in the state.
 func sharedFile(name string) bool { return strings.HasPrefix(name, record.ProjectDir+"/intake/") }
 
-// keeps reports whether data was recorded as the file at path.
-func (rec *recorded) keeps(name string, data []byte) bool {
-	oid := rec.r.BlobID(data)
-	groups, err := rec.r.Slots(rec.root, record.DirFiles, true)
-	if err != nil {
-		return false
-	}
-	for _, g := range groups {
-		e, ok, err := rec.r.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
-		if err == nil && ok && e.OID == oid {
-			return true
-		}
-	}
-	return false
-}
-
 // planWork turns what was derived into writes to the working files.
 func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence map[string][]byte) (*workdir.Plan, error) {
 	t := ch.Transition
@@ -265,12 +249,12 @@ func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence m
 		return slices.ContainsFunc(t.Files, func(f protocol.FileWrite) bool { return bytes.Equal(f.Data, data) })
 	}
 	for _, turn := range t.DropTurns {
-		if err := tx.rec.supplements(plan, turn); err != nil {
+		if err := supplements(tx.rec, plan, turn); err != nil {
 			return nil, err
 		}
 	}
 	for turn := range ch.Bundles {
-		if err := tx.rec.supplements(plan, turn); err != nil {
+		if err := supplements(tx.rec, plan, turn); err != nil {
 			return nil, err
 		}
 	}
@@ -319,14 +303,14 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 	}}
 	var err error
 	if tx.rec != nil {
-		d.Root = tx.rec.root
-		if d.Edit, err = tx.rec.r.Edit(tx.rec.root); err != nil {
+		d.Root = tx.rec.Root
+		if d.Edit, err = tx.rec.Reader.Edit(tx.rec.Root); err != nil {
 			return nil, err
 		}
 		for l, m := range tx.marks {
 			d.Marks[l] = m
 		}
-		if tx.rec.run != run {
+		if tx.rec.Run != run {
 			// Bundles are of the run before.
 			if err := d.Edit.Remove(record.DirBundles); err != nil {
 				return nil, err
@@ -357,8 +341,8 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 // commitPlan is what commitTree needs beside the tree.
 type commitPlan struct {
 	run      string
-	parent   *recorded // nil for a run's first commit
-	previous git.OID   // last operation of the run before, for a first commit
+	parent   *RecordedRun // nil for a run's first commit
+	previous git.OID      // last operation of the run before, for a first commit
 	record   *protocol.Record
 	doc      []byte // the encoded record; nil to encode it here
 	evidence map[string][]byte
@@ -377,7 +361,7 @@ type commitPlan struct {
 // commitTree writes the objects and moves the run's ref. Without a result nothing was
 // changed. With one the operation is recorded, and an error, of code
 // working_files_behind, says what is left for the next command.
-func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan) (*recorded, error) {
+func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan) (*RecordedRun, error) {
 	done, ref, err := s.buildCommit(edit, p)
 	if err != nil {
 		return nil, err
@@ -400,11 +384,15 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 	moves := append([]git.RefUpdate{ref}, p.also...)
 	// Before the ref moves: a guard that judges the move finds the operation known.
 	if p.record.Name == protocol.OpExternal {
-		if err := s.admit(ctx, p.run, done.op); err != nil {
+		if err := s.admit(ctx, p.run, done.Op); err != nil {
 			return nil, err
 		}
 	} else {
-		noteOwn(s.repo, p, done.op)
+		parent := git.OID("")
+		if p.parent != nil {
+			parent = p.parent.Op
+		}
+		noteOwn(s.repo, p.run, p.record.Name, parent, done.Op)
 	}
 	faults.Point("commit.before-ref")
 	err = p.publish(ctx, s.repo, decision.Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})
@@ -446,7 +434,7 @@ func (s *Store) finishMoves(ctx context.Context, updates []git.RefUpdate) error 
 
 // buildCommit finishes the tree and queues the commit: what is recorded once the
 // objects are written and the ref is moved.
-func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*recorded, git.RefUpdate, error) {
+func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*RecordedRun, git.RefUpdate, error) {
 	if p.doc == nil {
 		p.doc, p.evidence = p.record.Encode()
 	}
@@ -466,7 +454,7 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*recorded, git.Ref
 	c := &git.Commit{Tree: root, Author: sig, Committer: sig}
 	ref := git.RefUpdate{Name: git.RunRefPrefix + p.run}
 	if p.parent != nil {
-		c.Parents, ref.Old = []git.OID{p.parent.op}, p.parent.op
+		c.Parents, ref.Old = []git.OID{p.parent.Op}, p.parent.Op
 	}
 	c.Message = record.Message(cmp.Or(p.subject, p.record.Name), record.TrailerRun, p.run, record.TrailerOp, p.record.Name, record.TrailerTurn, p.turn, record.TrailerRole, p.role,
 		record.TrailerState, record.StateDigest(p.state), record.TrailerHead, p.record.Env.Git.Head, record.TrailerDropped, strings.Join(p.drops, " "), record.TrailerUnstaged, strings.Join(p.unstage, " "), record.TrailerPrevious, string(p.previous), record.TrailerOrigin, string(p.origin))
@@ -475,10 +463,10 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*recorded, git.Ref
 		return nil, git.RefUpdate{}, git.Errorf(git.CodeObjectInvalid, err, "the operation cannot be written as a commit")
 	}
 	ref.New = edit.Queue(git.KindCommit, data)
-	return &recorded{run: p.run, op: ref.New, root: root, r: edit.Reader}, ref, nil
+	return &RecordedRun{Run: p.run, Op: ref.New, Root: root, Reader: edit.Reader}, ref, nil
 }
 
 // saveCache notes that the working files are at rec.
-func (s *Store) saveCache(rec *recorded) error {
-	return s.writeCache(&statCache{Run: rec.run, Op: rec.op, Root: rec.root, Ledgers: rec.marks, Trees: rec.r.RightEdge(rec.root), Index: rec.index})
+func (s *Store) saveCache(rec *RecordedRun) error {
+	return s.writeCache(&statCache{Run: rec.Run, Op: rec.Op, Root: rec.Root, Ledgers: rec.Marks, Trees: rec.Reader.RightEdge(rec.Root), Index: rec.Index})
 }

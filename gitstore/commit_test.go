@@ -46,7 +46,11 @@ func roundTrip(t *testing.T, d *driver) {
 	if n := strings.Count(d.read(wire.LedgerHistory.Path()), "\n"); n != 3 {
 		t.Errorf("%d history rows", n)
 	}
-	rf, err := d.store.Materialize(context.Background(), v.Run, "")
+	rec, err := d.store.OpenRun(context.Background(), v.Run, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rf, err := rec.Files()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +279,7 @@ func TestShowAndLog(t *testing.T) {
 	d.must(assignOp)
 	out, tr := d.must(d.acceptOp)
 	ctx := context.Background()
-	det, err := d.store.Show(ctx, string(out.Op[:12]))
+	det, err := Show(ctx, d.store.repo, string(out.Op[:12]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +295,7 @@ func TestShowAndLog(t *testing.T) {
 		t.Errorf("ledgers %s", got)
 	}
 	for _, bad := range []string{"", "-x", "nothing", "HEAD"} {
-		if _, err := d.store.Show(ctx, bad); git.CodeOf(err) != wire.CodeNotFound {
+		if _, err := Show(ctx, d.store.repo, bad); git.CodeOf(err) != wire.CodeNotFound {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

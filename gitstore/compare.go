@@ -11,43 +11,24 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// recorded is a run as one operation left it.
-type recorded struct {
-	run   string
-	op    git.OID
-	root  git.OID
-	r     *record.Reader
-	marks map[wire.Ledger]record.LedgerMark // nil without a stat cache for op
-	index []byte                            // index.json, nil when not read yet
-}
-
-// recordedAt loads what operation op of run recorded.
-func (s *Store) recordedAt(r *record.Reader, run string, op git.OID) (*recorded, error) {
-	c, err := r.Commit(op)
-	if err != nil {
-		return nil, err
-	}
-	return &recorded{run: run, op: op, root: c.Tree, r: r}, nil
-}
-
 // recordedFrom is recordedAt for the operation the cache is about, without
 // reading an object.
-func (s *Store) recordedFrom(r *record.Reader, c *statCache) *recorded {
+func (s *Store) recordedFrom(r *record.Reader, c *statCache) *RecordedRun {
 	r.Seed(c.Trees)
-	return &recorded{run: c.Run, op: c.Op, root: c.Root, r: r, marks: c.Ledgers, index: c.Index}
+	return &RecordedRun{Run: c.Run, Op: c.Op, Root: c.Root, Reader: r, Marks: c.Ledgers, Index: c.Index}
 }
 
 // compare relates the working file of l to the recorded one. With a stat cache
 // an untouched file is not read.
-func (s *Store) compare(rec *recorded, l wire.Ledger) (*record.LedgerDiff, error) {
+func (s *Store) compare(rec *RecordedRun, l wire.Ledger) (*record.LedgerDiff, error) {
 	st, exists, err := s.work.Stat(l.Path())
 	if err != nil {
 		return nil, unreadable(l.Path(), err)
 	}
-	if mark, ok := rec.marks[l]; ok && rec.marks != nil && exists == (mark.Segments > 0) && (!exists || mark.Stat == st) {
+	if mark, ok := rec.Marks[l]; ok && rec.Marks != nil && exists == (mark.Segments > 0) && (!exists || mark.Stat == st) {
 		return &record.LedgerDiff{Mark: mark}, nil
 	}
-	segs, err := rec.r.Slots(rec.root, record.LedgerDir(l), false)
+	segs, err := rec.Reader.Slots(rec.Root, record.LedgerDir(l), false)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +45,7 @@ func (s *Store) compare(rec *recorded, l wire.Ledger) (*record.LedgerDiff, error
 	if err != nil {
 		return nil, unreadable(l.Path(), err)
 	}
-	d, err := record.CompareSegments(rec.r, l, segs, data)
+	d, err := record.CompareSegments(rec.Reader, l, segs, data)
 	if err != nil {
 		return nil, err
 	}

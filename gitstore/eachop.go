@@ -28,22 +28,8 @@ type RecordedOp struct {
 }
 
 // ConfigBytes reads a configuration that an operation was decided under.
-func (s *Store) ConfigBytes(ctx context.Context, id git.OID) ([]byte, error) {
-	return s.reader(ctx).Blob(id)
-}
-
-// Chain lists the operations of a run from the first to op, its newest when op is "".
-// An empty run is the one of this work tree.
-func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, error) {
-	if op == "" {
-		var err error
-		if _, op, err = s.newestOf(ctx, run); err != nil {
-			return nil, err
-		}
-	}
-	ops, err := s.logFrom(ctx, op, 0)
-	slices.Reverse(ops)
-	return ops, err
+func ConfigBytes(ctx context.Context, repo *git.Repository, id git.OID) ([]byte, error) {
+	return record.NewReader(ctx, repo).Blob(id)
 }
 
 // EachOp hands the operations ops[from:to] to visit, with their index. ops is a chain
@@ -53,27 +39,23 @@ func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, er
 // which saves reading what it recorded.
 //
 // Nothing is written, and no lock taken.
-func (s *Store) EachOp(
-	ctx context.Context, ops []OpInfo, from, to int, visit func(i int, op *RecordedOp) (*protocol.Transition, error),
+func EachOp(
+	ctx context.Context, repo *git.Repository, ops []OpInfo, from, to int, visit func(i int, op *RecordedOp) (*protocol.Transition, error),
 ) error {
 	work := make(chan opSpan, (to-from)/spanOps+1)
 	for i := from; i < to; i += spanOps {
 		work <- opSpan{ops, i, min(i+spanOps, to), visit}
 	}
 	close(work)
-	return s.visitSpans(ctx, work)
+	return visitSpans(ctx, repo, work)
 }
 
-// EachOpBack is EachOp over the whole chain of a run, begun while it is still listed; an
-// empty run is the one of this work tree. Operations are counted from the newest, which
-// is 0. It returns the chain from its first operation.
-func (s *Store) EachOpBack(
-	ctx context.Context, run string, visit func(back int, op *RecordedOp) (*protocol.Transition, error),
+// EachOpBack is EachOp over the whole chain that ends with tip, begun while it is still listed.
+// Operations are counted from the newest, which is 0. It returns the chain from its first
+// operation.
+func EachOpBack(
+	ctx context.Context, repo *git.Repository, tip git.OID, visit func(back int, op *RecordedOp) (*protocol.Transition, error),
 ) ([]OpInfo, error) {
-	_, tip, err := s.newestOf(ctx, run)
-	if err != nil {
-		return nil, err
-	}
 	work := make(chan opSpan)
 	var ops []OpInfo // newest first
 	sent := 0        // how many of them
@@ -89,7 +71,7 @@ func (s *Store) EachOpBack(
 	listed := make(chan error, 1)
 	go func() {
 		defer close(work)
-		err := s.walk(ctx, tip, func(op OpInfo) {
+		err := walk(ctx, repo, tip, func(op OpInfo) {
 			if ops = append(ops, op); len(ops)-sent > spanOps {
 				send(spanOps) // with the one before them
 			}
@@ -99,7 +81,7 @@ func (s *Store) EachOpBack(
 		}
 		listed <- err
 	}()
-	err = s.visitSpans(ctx, work)
+	err := visitSpans(ctx, repo, work)
 	if lerr := <-listed; lerr != nil {
 		return nil, lerr
 	}
@@ -119,12 +101,12 @@ type opSpan struct {
 }
 
 // visitSpans visits until there is no more work. After an error the rest is taken and left.
-func (s *Store) visitSpans(ctx context.Context, work <-chan opSpan) error {
+func visitSpans(ctx context.Context, repo *git.Repository, work <-chan opSpan) error {
 	errs := make([]error, min(runtime.GOMAXPROCS(0), 8))
 	var wg sync.WaitGroup
 	for w := range errs {
 		wg.Go(func() {
-			p := &opReader{r: s.reader(ctx), ctx: ctx}
+			p := &opReader{r: record.NewReader(ctx, repo), ctx: ctx}
 			p.r.RememberBlobs()
 			for c := range work {
 				if errs[w] == nil {
@@ -345,4 +327,12 @@ func (p *opReader) repoAt(tree git.OID) (git.OID, error) {
 	}
 	p.repo, p.repoOID = slices.Collect(record.RowsOf(data)), e.OID
 	return e.OID, nil
+}
+
+// CodeRecordInvalid means that the record of an operation is no record.
+const CodeRecordInvalid = "record_invalid"
+
+// unreadableRecord says that the record of an operation is no record.
+func unreadableRecord(op git.OID, cause error) *git.Error {
+	return git.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read", op.Short()).WithHint("git agentxchain fsck --replay")
 }

@@ -42,7 +42,7 @@ func equalConfig(t testing.TB, s *Store, run string) (judged int, err error) {
 	}
 	var n atomic.Int64
 	var made sync.Map // of configurations, by id
-	err = s.EachOp(ctx, ops, 0, len(ops), func(_ int, op *RecordedOp) (*protocol.Transition, error) {
+	err = EachOp(ctx, s.repo, ops, 0, len(ops), func(_ int, op *RecordedOp) (*protocol.Transition, error) {
 		same, ok := made.Load(op.ConfigID)
 		if !ok {
 			cfg, _, err := config.Decode(ojson.Pretty(op.Config.Raw))
@@ -80,7 +80,7 @@ func judgedAgain(t testing.TB, d *driver) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	refs, err := d.store.Runs(ctx)
+	refs, err := Runs(ctx, d.store.repo)
 	if err != nil || t.Failed() {
 		return
 	}
@@ -113,7 +113,7 @@ func TestJudgingAgainWritesNothing(t *testing.T) {
 	d := newDriver(t)
 	d.must(initOp(false))
 	d.turns(3)
-	refs, err := d.store.Runs(t.Context())
+	refs, err := Runs(t.Context(), d.store.repo)
 	if err != nil || len(refs) != 1 {
 		t.Fatalf("%v, %v", refs, err)
 	}
@@ -145,7 +145,7 @@ func TestEachOpHandsOutRecordedStates(t *testing.T) {
 	}
 	before := func(wrong func(i int) bool) (states []string) {
 		states = make([]string, len(ops))
-		err := d.store.EachOp(t.Context(), ops, 0, len(ops), func(i int, op *RecordedOp) (*protocol.Transition, error) {
+		err := EachOp(t.Context(), d.store.repo, ops, 0, len(ops), func(i int, op *RecordedOp) (*protocol.Transition, error) {
 			states[i] = string(op.Before.State.Encode())
 			if wrong == nil {
 				return nil, nil
@@ -177,7 +177,7 @@ func BenchmarkJudgeAgain(b *testing.B) {
 	d := newDriver(b)
 	d.must(initOp(false))
 	d.turns(100)
-	refs, err := d.store.Runs(b.Context())
+	refs, err := Runs(b.Context(), d.store.repo)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -215,10 +215,10 @@ func TestEachOpBack(t *testing.T) {
 			}
 		}
 		want, got := make(map[int]seen), make(map[int]seen)
-		if err := d.store.EachOp(ctx, ops, 0, len(ops), visited(want)); err != nil {
+		if err := EachOp(ctx, d.store.repo, ops, 0, len(ops), visited(want)); err != nil {
 			t.Fatal(err)
 		}
-		listed, err := d.store.EachOpBack(ctx, "", func(back int, op *RecordedOp) (*protocol.Transition, error) {
+		listed, err := EachOpBack(ctx, d.store.repo, ops[len(ops)-1].Op, func(back int, op *RecordedOp) (*protocol.Transition, error) {
 			return visited(got)(len(ops)-1-back, op)
 		})
 		if err != nil || !reflect.DeepEqual(listed, ops) || len(want) != len(ops) || !maps.Equal(got, want) {
@@ -226,7 +226,11 @@ func TestEachOpBack(t *testing.T) {
 		}
 	}
 	stop := errors.New("stop")
-	if _, err := d.store.EachOpBack(ctx, "", func(back int, _ *RecordedOp) (*protocol.Transition, error) {
+	_, tip, err := d.store.Newest(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := EachOpBack(ctx, d.store.repo, tip, func(back int, _ *RecordedOp) (*protocol.Transition, error) {
 		if back == 70 {
 			return nil, stop
 		}
@@ -234,7 +238,7 @@ func TestEachOpBack(t *testing.T) {
 	}); !errors.Is(err, stop) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := d.store.EachOpBack(ctx, "run_0000000000000000", nil); git.CodeOf(err) != "no_run" {
+	if _, _, err := d.store.Newest(ctx, "run_0000000000000000"); git.CodeOf(err) != "no_run" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -250,7 +254,7 @@ func TestWalkAsGitLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		var walked []OpInfo
-		if err := d.store.walk(ctx, ops[0].Op, func(op OpInfo) { walked = append(walked, op) }); err != nil {
+		if err := walk(ctx, d.store.repo, ops[0].Op, func(op OpInfo) { walked = append(walked, op) }); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(ops, walked); diff != "" {

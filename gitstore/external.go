@@ -51,7 +51,7 @@ func (s *Store) checkExternal(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	data, err := in.tip.r.Blob(want)
+	data, err := in.tip.Reader.Blob(want)
 	if err != nil {
 		return err
 	}
@@ -140,13 +140,13 @@ func (in *inspection) oidOf(d wire.Document) git.OID {
 	if !in.docs[d].exists {
 		return ""
 	}
-	return in.tip.r.BlobID(in.docs[d].data)
+	return in.tip.Reader.BlobID(in.docs[d].data)
 }
 
 // absorb records the working files as an external operation on in.tip and
 // returns what it recorded.
-func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object) (*recorded, error) {
-	edit, err := in.tip.r.Edit(in.tip.root)
+func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object) (*RecordedRun, error) {
+	edit, err := in.tip.Reader.Edit(in.tip.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object
 		if diff.Kind == record.Same {
 			continue
 		}
-		mark, err := in.tip.r.AbsorbLedger(edit, in.tip.root, l, diff)
+		mark, err := in.tip.Reader.AbsorbLedger(edit, in.tip.Root, l, diff)
 		if err != nil {
 			return nil, err
 		}
@@ -202,7 +202,7 @@ func (s *Store) absorbDocs(edit *record.Edit, in *inspection) (changed []string,
 }
 
 // adopt records a run that another tool started, with everything it has so far.
-func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object) (*recorded, error) {
+func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object) (*RecordedRun, error) {
 	r := s.reader(ctx)
 	edit, marks, err := s.editFromFiles(r, in)
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *Store) editFromFiles(r *record.Reader, in *inspection) (*record.Edit, m
 }
 
 // recordExternal finishes an external record: index, bundles, record, commit, cache.
-func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *record.Edit, parent *recorded, marks map[wire.Ledger]record.LedgerMark, detail *ojson.Object, subject string) (*recorded, error) {
+func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *record.Edit, parent *RecordedRun, marks map[wire.Ledger]record.LedgerMark, detail *ojson.Object, subject string) (*RecordedRun, error) {
 	state, err := decodeWorkingState(in.docs[wire.DocState])
 	if err != nil {
 		return nil, err
@@ -269,16 +269,16 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *record
 	if err := s.captureBundles(edit, state); err != nil {
 		return nil, err
 	}
-	rec := &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: s.env(ctx), Detail: detail}
+	rec := &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: s.Env(ctx), Detail: detail}
 	c := commitPlan{run: in.run, parent: parent, record: rec, subject: subject, state: in.docs[wire.DocState].data}
-	if in.before != nil && in.before.run != in.run {
-		c.previous = in.before.op
+	if in.before != nil && in.before.Run != in.run {
+		c.previous = in.before.Op
 	}
 	done, err := s.commitTree(ctx, edit, c)
 	if err != nil {
 		return nil, err
 	}
-	done.marks, done.index = marks, index
+	done.Marks, done.Index = marks, index
 	return done, s.saveCache(done)
 }
 

@@ -22,7 +22,7 @@ const maxPast = 10000
 
 // past is what is known of the operations between the working files and the tip.
 type past struct {
-	at      *recorded                          // oldest operation considered; nil for a run being entered
+	at      *RecordedRun                       // oldest operation considered; nil for a run being entered
 	steps   int                                // operations after at
 	docs    map[wire.Document]map[git.OID]bool // versions from at on, without the tip's
 	states  map[git.OID]bool
@@ -43,36 +43,36 @@ func newPast() *past {
 
 // pastOf walks back from the tip to at, or without a cache to the newest
 // operation that recorded the working state.json.
-func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
+func (s *Store) pastOf(in *inspection, at *RecordedRun) (*past, error) {
 	p := newPast()
 	state := s.docOID(in.docs[wire.DocState])
-	r := in.tip.r
-	op, tree := in.tip.op, in.tip.root
+	r := in.tip.Reader
+	op, tree := in.tip.Op, in.tip.Root
 	for p.steps = 0; ; p.steps++ {
 		c, err := r.Commit(op)
 		if err != nil {
 			return nil, err
 		}
-		rec := &recorded{run: in.run, op: op, root: tree, r: r}
+		rec := &RecordedRun{Run: in.run, Op: op, Root: tree, Reader: r}
 		if p.steps > 0 {
 			if err := p.remember(rec); err != nil {
 				return nil, err
 			}
 		}
 		last := len(c.Parents) == 0
-		var parent *recorded
+		var parent *RecordedRun
 		if !last {
-			if parent, err = s.recordedAt(r, in.run, c.Parents[0]); err != nil {
+			if parent, err = recordedAt(r, in.run, c.Parents[0]); err != nil {
 				return nil, err
 			}
 		}
 		if at != nil {
-			if op == at.op {
+			if op == at.Op {
 				p.at = at
 				return p, nil
 			}
 			if last {
-				return nil, git.Errorf(record.CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.op.Short(), in.tip.op.Short()).
+				return nil, git.Errorf(record.CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.Op.Short(), in.tip.Op.Short()).
 					WithHint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
 			}
 		} else {
@@ -96,12 +96,12 @@ func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 		if err := p.passed(rec, c); err != nil {
 			return nil, err
 		}
-		op, tree = parent.op, parent.root
+		op, tree = parent.Op, parent.Root
 	}
 }
 
 // remember notes the documents of an operation the files may still be at.
-func (p *past) remember(rec *recorded) error {
+func (p *past) remember(rec *RecordedRun) error {
 	for _, d := range wire.Documents() {
 		oid, err := rec.docOID(d)
 		if err != nil {
@@ -116,7 +116,7 @@ func (p *past) remember(rec *recorded) error {
 }
 
 // passed notes the effects of an operation the files may lack.
-func (p *past) passed(rec *recorded, c *git.Commit) error {
+func (p *past) passed(rec *RecordedRun, c *git.Commit) error {
 	if turns := record.Trailer(c.Message, record.TrailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
 		for _, turn := range strings.Fields(turns) {
@@ -128,7 +128,7 @@ func (p *past) passed(rec *recorded, c *git.Commit) error {
 	if turns := record.Trailer(c.Message, record.TrailerUnstaged); turns != "" {
 		p.unstage = append(p.unstage, strings.Fields(turns)...)
 	}
-	list, err := rec.r.List(rec.root, record.DirEvidence)
+	list, err := rec.Reader.List(rec.Root, record.DirEvidence)
 	for _, e := range list {
 		p.kept[e.Name] = true
 	}
@@ -138,11 +138,11 @@ func (p *past) passed(rec *recorded, c *git.Commit) error {
 // inspectEntering settles a crash around the creation of a run's ref. found is
 // false when the note does not matter any more.
 func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering) (found bool, err error) {
-	tip, err := s.readRun(r.Context(), note.Run)
+	tip, err := Tip(r.Context(), s.repo, note.Run)
 	if err != nil || tip == "" {
 		return false, nil // the crash came before the ref: nothing happened
 	}
-	rec, err := s.recordedAt(r, note.Run, tip)
+	rec, err := recordedAt(r, note.Run, tip)
 	if err != nil {
 		return false, err
 	}
@@ -166,7 +166,7 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 			return false, err
 		}
 		p.steps++
-		if err := p.passed(&recorded{run: note.Run, op: op, root: c.Tree, r: r}, c); err != nil {
+		if err := p.passed(&RecordedRun{Run: note.Run, Op: op, Root: c.Tree, Reader: r}, c); err != nil {
 			return false, err
 		}
 		if op == note.Op {
@@ -175,7 +175,7 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 		if len(c.Parents) == 0 {
 			return false, nil // another work tree's run of the same name
 		}
-		if err := p.remember(&recorded{run: note.Run, op: op, root: c.Tree, r: r}); err != nil {
+		if err := p.remember(&RecordedRun{Run: note.Run, Op: op, Root: c.Tree, Reader: r}); err != nil {
 			return false, err
 		}
 		op = c.Parents[0]
@@ -204,11 +204,11 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 		return p.kept[hex.EncodeToString(sum[:])]
 	}
 	for turn, op := range p.ended {
-		c, err := in.tip.r.Commit(op)
+		c, err := in.tip.Reader.Commit(op)
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := (&recorded{run: in.run, op: op, root: c.Tree, r: in.tip.r}).supplements(plan, turn); err != nil {
+		if err := supplements(&RecordedRun{Run: in.run, Op: op, Root: c.Tree, Reader: in.tip.Reader}, plan, turn); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -221,11 +221,11 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 		switch {
 		case have == want:
 		case have != "" && !p.docs[d][have]:
-			return nil, record.TamperedDoc(string(d), "it was changed while the run went on to operation %s", in.tip.op.Short()), nil
+			return nil, record.TamperedDoc(string(d), "it was changed while the run went on to operation %s", in.tip.Op.Short()), nil
 		case want == "":
 			plan.Remove = append(plan.Remove, string(d))
 		default:
-			if plan.Docs[d], err = in.tip.r.Blob(want); err != nil {
+			if plan.Docs[d], err = in.tip.Reader.Blob(want); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -247,7 +247,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 
 // forwardLedger returns the write that completes a ledger, nil when it is
 // complete.
-func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*workdir.LedgerWrite, *git.Error, error) {
+func (s *Store) forwardLedger(tip *RecordedRun, p *past, l wire.Ledger) (*workdir.LedgerWrite, *git.Error, error) {
 	diff, err := s.compare(tip, l)
 	if err != nil {
 		return nil, nil, err
@@ -269,7 +269,7 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*workdir.L
 	// An operation in between may have amended a line: the old file is then no
 	// prefix of the new one, but it is exactly an older one.
 	if diff.Kind == record.Shorter || old != nil && old.Kind == record.Same {
-		full, err := tip.r.Ledger(tip.root, l)
+		full, err := tip.Reader.Ledger(tip.Root, l)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -280,11 +280,11 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*workdir.L
 	}
 	// A line is amended in place where that is cheap (amendTail).
 	if old != nil && diff.Data != nil {
-		was, err := p.at.r.Ledger(p.at.root, l)
+		was, err := p.at.Reader.Ledger(p.at.Root, l)
 		if err != nil {
 			return nil, nil, err
 		}
-		full, err := tip.r.Ledger(tip.root, l)
+		full, err := tip.Reader.Ledger(tip.Root, l)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -294,14 +294,14 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*workdir.L
 	}
 	why := diff.Why
 	if diff.Kind == record.Extended || why == "" {
-		why = "it was changed while the run went on to operation " + tip.op.Short()
+		why = "it was changed while the run went on to operation " + tip.Op.Short()
 	}
 	return nil, record.Tampered(l, diff.Line, "%s", why), nil
 }
 
 // forwardBundles adds the bundles of active turns that are not in place.
-func (s *Store) forwardBundles(tip *recorded, plan *workdir.Plan) error {
-	turns, err := tip.r.List(tip.root, record.DirBundles)
+func (s *Store) forwardBundles(tip *RecordedRun, plan *workdir.Plan) error {
+	turns, err := tip.Reader.List(tip.Root, record.DirBundles)
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (s *Store) forwardBundles(tip *recorded, plan *workdir.Plan) error {
 		if !t.IsTree() || !record.SafeName(t.Name) {
 			continue
 		}
-		files, err := tip.r.BundleFiles(t.OID)
+		files, err := tip.Reader.BundleFiles(t.OID)
 		if err != nil {
 			return err
 		}
@@ -319,13 +319,13 @@ func (s *Store) forwardBundles(tip *recorded, plan *workdir.Plan) error {
 		}
 		if ok {
 			seal, _, ok, err := s.work.Read(wire.BundleDir(t.Name)+"/"+record.BundleSeal, workdir.MaxDocument)
-			if err == nil && ok && tip.r.BlobID(seal) == sealed {
+			if err == nil && ok && tip.Reader.BlobID(seal) == sealed {
 				continue
 			}
 		}
 		bundle := make(map[string][]byte)
 		for name, oid := range files {
-			if bundle[name], err = tip.r.Blob(oid); err != nil {
+			if bundle[name], err = tip.Reader.Blob(oid); err != nil {
 				return err
 			}
 		}
@@ -336,23 +336,23 @@ func (s *Store) forwardBundles(tip *recorded, plan *workdir.Plan) error {
 
 // forwardFiles adds files written by the operations in between that are absent.
 // One that is there, whatever it holds, is left alone.
-func (s *Store) forwardFiles(tip *recorded, p *past, plan *workdir.Plan) error {
-	groups, err := tip.r.Slots(tip.root, record.DirFiles, true)
+func (s *Store) forwardFiles(tip *RecordedRun, p *past, plan *workdir.Plan) error {
+	groups, err := tip.Reader.Slots(tip.Root, record.DirFiles, true)
 	if err != nil {
 		return err
 	}
 	from := max(0, len(groups)-p.steps)
 	if p.at != nil {
-		if from, _, err = tip.r.LastSlot(p.at.root, record.DirFiles); err != nil {
+		if from, _, err = tip.Reader.LastSlot(p.at.Root, record.DirFiles); err != nil {
 			return err
 		}
 	}
 	for _, g := range groups[min(from, len(groups)):] {
-		err := tip.r.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
+		err := tip.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
 			if !record.SafeFile(name) || s.exists(name) && !sharedFile(name) {
 				return nil
 			}
-			data, err := tip.r.Blob(oid)
+			data, err := tip.Reader.Blob(oid)
 			plan.Files = append(plan.Files, protocol.FileWrite{Path: name, Data: data})
 			return err
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -33,7 +34,7 @@ type FsckOptions struct {
 
 // Finding codes of Fsck, beside the store's error codes.
 const (
-	FindRecord   = "record_invalid"  // an operation's record, evidence, index or message is wrong
+	FindRecord   = CodeRecordInvalid // an operation's record, evidence, index or message is wrong
 	FindReplay   = "replay_mismatch" // an operation does not yield what was recorded
 	FindRules    = "rules_earlier"   // an operation of another rule set is compared only
 	FindWork     = "working_files"   // working files differ from the recorded run
@@ -67,22 +68,27 @@ func (r *FsckReport) Clean() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Note })
 }
 
-// What mends what is found.
-const (
-	repairFromRef = "git agentxchain repair --from-ref"
-	fetchRun      = "fetch the run from another clone"
-)
+// fetchRun mends a run that does not hold here.
+const fetchRun = "fetch the run from another clone"
 
-// Fsck checks without changing anything. What is wrong with the repository or
-// the project is in the report; an error means the check could not be made.
-func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) {
-	if s.work != nil {
-		if _, err := s.SettleRestore(ctx); err != nil {
-			return nil, err
-		}
-	}
-	defer s.repo.HoldRefs(git.RefSpace)() // each run asks for its leases, conflicts, witnesses
-	f := &fsck{s: s, ctx: ctx, opt: opt, report: &FsckReport{}}
+// WorkTree is the work tree of the project whose runs are checked, as the store sees it.
+type WorkTree interface {
+	// CurrentRun is the run that state.json names, else the one this work tree was in.
+	CurrentRun() string
+	// SeenRun is the run that state.json names, "" unless this work tree was in it before.
+	SeenRun() string
+	Work() *workdir.Dir
+	// CheckWork holds the working files against the record. run is that of FsckOptions,
+	// found what was found before.
+	CheckWork(ctx context.Context, run string, found []Finding) ([]Finding, error)
+}
+
+// Fsck checks the runs of a repository without changing anything; tree is nil where there is
+// no work tree. What is wrong with the repository or the project is in the report; an error
+// means the check could not be made.
+func Fsck(ctx context.Context, repo *git.Repository, tree WorkTree, opt FsckOptions) (*FsckReport, error) {
+	defer repo.HoldRefs(git.RefSpace)() // each run asks for its leases, conflicts, witnesses
+	f := &fsck{repo: repo, tree: tree, ctx: ctx, opt: opt, report: &FsckReport{}}
 	runs, err := f.runs()
 	if err != nil {
 		return nil, err
@@ -110,8 +116,12 @@ func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) 
 		}
 	}
 	if !f.bare() {
-		if err := f.work(); err != nil {
+		found, err := tree.CheckWork(ctx, opt.Run, f.report.Findings)
+		if err != nil {
 			return nil, err
+		}
+		for _, v := range found {
+			f.find(v)
 		}
 	}
 	slices.SortStableFunc(f.report.Findings, func(a, b Finding) int { return strings.Compare(a.Run, b.Run) })
@@ -119,7 +129,8 @@ func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) 
 }
 
 type fsck struct {
-	s      *Store
+	repo   *git.Repository
+	tree   WorkTree // nil without a work tree
 	ctx    context.Context
 	opt    FsckOptions
 	mu     sync.Mutex
@@ -203,19 +214,19 @@ func (f *fsck) fault(run string, op git.OID, err error) error {
 	if err == nil {
 		return nil
 	}
-	e, err := f.blame(err)
+	e, err := Blame(f.ctx, err)
 	if e != nil {
 		f.find(Finding{Code: e.Code, Run: run, Op: op, Message: e.Error(), Repair: e.Hint})
 	}
 	return err
 }
 
-// blame tells what an error says of the repository from what ends the check.
-func (f *fsck) blame(err error) (*git.Error, error) {
+// Blame tells what an error says of the repository from what ends the check.
+func Blame(ctx context.Context, err error) (*git.Error, error) {
 	var e *git.Error
 	switch {
-	case f.ctx.Err() != nil:
-		return nil, context.Cause(f.ctx)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	case !errors.As(err, &e), e.Code == git.CodeGitFailed, e.Code == git.CodeGitMissing:
 		return nil, err
 	}
@@ -224,7 +235,7 @@ func (f *fsck) blame(err error) (*git.Error, error) {
 
 // past are the archived runs that are here, under the names of runs.
 func (f *fsck) past() ([]git.Ref, error) {
-	tips, err := f.s.repo.Tips(f.ctx, archive.PastPrefix)
+	tips, err := f.repo.Tips(f.ctx, archive.PastPrefix)
 	if err == nil && f.bare() {
 		err = f.withKept(tips)
 	}
@@ -241,7 +252,7 @@ func (f *fsck) past() ([]git.Ref, error) {
 // archivedTip is the newest operation of an archived run, "" for none.
 func (f *fsck) archivedTip(run string) (git.OID, error) {
 	if !f.bare() {
-		return f.s.archivedTip(f.ctx, run)
+		return archivedTip(f.ctx, f.repo, run)
 	}
 	past, err := f.past()
 	for _, ref := range past {
@@ -257,12 +268,12 @@ func (f *fsck) runs() ([]git.Ref, error) {
 	if f.opt.Run != "*" {
 		run := f.opt.Run
 		if run == "" {
-			run = f.s.CurrentRun()
+			run = f.tree.CurrentRun()
 		}
 		if run == "" {
 			return nil, nil
 		}
-		tip, err := f.s.readRun(f.ctx, run)
+		tip, err := Tip(f.ctx, f.repo, run)
 		if err == nil && tip == "" && f.opt.Run != "" {
 			tip, err = f.archivedTip(run)
 		}
@@ -277,7 +288,7 @@ func (f *fsck) runs() ([]git.Ref, error) {
 		}
 		return []git.Ref{{Name: git.RunRefPrefix + run, OID: tip}}, nil
 	}
-	refs, err := f.s.repo.ListRefs(f.ctx, git.RunRefPrefix)
+	refs, err := f.repo.ListRefs(f.ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -328,9 +339,9 @@ const fsckChunk = 64
 // against what the one before recorded, so the order of checking is free.
 func (f *fsck) operations(run string, tip git.OID) error {
 	var ops []OpInfo
-	if err := f.s.walk(f.ctx, tip, func(op OpInfo) { ops = append(ops, op) }); err != nil {
+	if err := walk(f.ctx, f.repo, tip, func(op OpInfo) { ops = append(ops, op) }); err != nil {
 		// A damaged commit ends the log: objects names it.
-		if _, err := f.blame(err); err != nil {
+		if _, err := Blame(f.ctx, err); err != nil {
 			return err
 		}
 		f.find(Finding{
@@ -357,7 +368,7 @@ func (f *fsck) operations(run string, tip git.OID) error {
 		return err
 	}
 	if len(ops) > 0 {
-		return f.fault(run, ops[0].Op, f.heritage(f.s.reader(f.ctx), ops[0]))
+		return f.fault(run, ops[0].Op, f.heritage(record.NewReader(f.ctx, f.repo), ops[0]))
 	}
 	return nil
 }

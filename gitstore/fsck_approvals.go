@@ -21,14 +21,14 @@ func (f *fsck) approvals(run string, ops []OpInfo) error {
 		return nil
 	}
 	before := f.found()
-	acts, err := f.s.acts(f.ctx, run, ops)
+	acts, err := acts(f.ctx, f.repo, run, ops)
 	if err != nil {
 		if before > 0 {
 			return nil // what cannot be read is among the findings
 		}
 		return f.fault(run, "", err)
 	}
-	report, err := VerifyApprovals(f.ctx, f.s.repo, f.s.repo.Prefix, acts)
+	report, err := VerifyApprovals(f.ctx, f.repo, f.repo.Prefix, acts)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (f *fsck) approvals(run string, ops []OpInfo) error {
 // witnessed lists what witnesses said, of all runs at once: there may be thousands.
 func (f *fsck) witnessed() (said map[string]*spoken, err error) {
 	if f.spoken == nil {
-		f.spoken, err = f.s.spokenOf(f.ctx, "")
+		f.spoken, err = spokenOf(f.ctx, f.repo, "")
 	}
 	return f.spoken, err
 }
@@ -65,15 +65,15 @@ func (f *fsck) goneWitnessed() error {
 	if len(tips) == 0 {
 		return nil
 	}
-	here, err := f.s.repo.Tips(f.ctx, git.RunRefPrefix)
+	here, err := f.repo.Tips(f.ctx, git.RunRefPrefix)
 	if err != nil {
 		return f.fault("", "", err)
 	}
-	past, err := f.s.repo.Tips(f.ctx, archive.PastPrefix)
+	past, err := f.repo.Tips(f.ctx, archive.PastPrefix)
 	if err != nil {
 		return f.fault("", "", err)
 	}
-	list, err := archive.ReadAll(f.ctx, f.s.repo, archive.ListPrefix)
+	list, err := archive.ReadAll(f.ctx, f.repo, archive.ListPrefix)
 	if err != nil {
 		return f.fault("", "", err)
 	}
@@ -81,7 +81,7 @@ func (f *fsck) goneWitnessed() error {
 		if here[run] != "" || past[run] != "" || list[run] != nil {
 			continue
 		}
-		said, err := f.s.judgeWitnesses(f.ctx, f.s.repo, run, tips[run], nil)
+		said, err := f.judge(run, "").Judge(f.ctx, tips[run], nil)
 		if err != nil {
 			return f.fault(run, "", err)
 		}
@@ -109,10 +109,11 @@ func (f *fsck) witnesses(run string, ops []OpInfo) error {
 		return nil
 	}
 	chain := make(map[string]protocol.ChainOp, len(ops))
+	tip := git.OID("")
 	for i, op := range ops {
-		chain[string(op.Op)] = protocol.ChainOp{Index: i}
+		chain[string(op.Op)], tip = protocol.ChainOp{Index: i}, op.Op
 	}
-	list, err := f.s.judgeWitnesses(f.ctx, f.s.repo, run, tips[run], chain)
+	list, err := f.judge(run, tip).Judge(f.ctx, tips[run], chain)
 	if err != nil {
 		return f.fault(run, "", err)
 	}
@@ -127,4 +128,13 @@ func (f *fsck) witnesses(run string, ops []OpInfo) error {
 		}
 	}
 	return nil
+}
+
+// judge is who judges what was said of a run with its newest operation at tip, "" for one that is gone.
+func (f *fsck) judge(run string, tip git.OID) *witnessJudge {
+	j := &witnessJudge{Repo: f.repo, Here: f.repo, Run: run, Tip: tip}
+	if tip == "" && f.tree != nil {
+		j.Project, _ = f.tree.Work().Config()
+	}
+	return j
 }

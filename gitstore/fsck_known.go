@@ -75,7 +75,7 @@ const maxTrailerCommits = 20000
 // by the runs that were checked, so with a single run only what it and the commits
 // say counts.
 func (f *fsck) known() error {
-	have, err := f.s.Runs(f.ctx)
+	have, err := Runs(f.ctx, f.repo)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (f *fsck) known() error {
 	have = append(have, past...)
 	// An operation that lost when two sides were joined, or that both sides had, is kept by its
 	// conflict.
-	lost, err := f.s.repo.Tips(f.ctx, record.ConflictRefPrefix)
+	lost, err := f.repo.Tips(f.ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,8 @@ func (f *fsck) missing(have []git.Ref) error {
 			known[run] = where
 		}
 	}
-	s := f.s
 	if !f.bare() {
-		f.namedInState(note)
+		note(f.tree.SeenRun(), string(wire.DocState)) // one that another tool began is recorded by the next command
 	}
 	if err := f.namedInCommits(note); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (f *fsck) missing(have []git.Ref) error {
 		delete(known, strings.TrimPrefix(ref.Name, git.RunRefPrefix))
 	}
 	// An archived run is where the list says; a command that names it fetches it.
-	archived, err := archive.ReadAll(f.ctx, s.repo, archive.ListPrefix)
+	archived, err := archive.ReadAll(f.ctx, f.repo, archive.ListPrefix)
 	if err != nil {
 		return err
 	}
@@ -162,20 +161,6 @@ func (f *fsck) missing(have []git.Ref) error {
 	return nil
 }
 
-// namedInState notes the run of the work tree. One that another tool began is recorded by the next
-// command.
-func (f *fsck) namedInState(note func(run, where string)) {
-	data, _, ok, err := f.s.work.Read(string(wire.DocState), workdir.MaxDocument)
-	if err != nil {
-		return
-	}
-	if run, err := runOf(document{data, ok}); err == nil && run != "" {
-		if c := f.s.readCache(); c != nil && c.Run == run {
-			note(run, string(wire.DocState))
-		}
-	}
-}
-
 func (f *fsck) absent(run, message string) {
 	switch {
 	case f.bring != "":
@@ -183,9 +168,9 @@ func (f *fsck) absent(run, message string) {
 		f.bring = "git agentxchain sync --forget RUN in a clone that has it; git agentxchain fsck --against there names what is lost"
 	default:
 		f.bring = "git fetch REMOTE '" + git.RunRefPrefix + "*:" + git.RunRefPrefix + "*', from a clone or server that has it"
-		if out, err := f.s.repo.Git.Run(f.ctx, nil, "remote"); err == nil {
+		if out, err := f.repo.Git.Run(f.ctx, nil, "remote"); err == nil {
 			if name, _, _ := strings.Cut(string(out), "\n"); name != "" {
-				f.bring = "git agentxchain sync " + quote(name) + ", or another remote that has it"
+				f.bring = "git agentxchain sync " + wire.ShellWord(name) + ", or another remote that has it"
 			}
 		}
 	}
@@ -203,7 +188,7 @@ func (f *fsck) unfetched() error {
 	if f.bare() {
 		return nil // which of its remotes' refs a mirror takes is its own affair
 	}
-	run, remote, err := f.s.Elsewhere(f.ctx)
+	run, remote, err := Elsewhere(f.ctx, f.repo)
 	if err != nil || remote == "" {
 		return err
 	}
@@ -211,7 +196,7 @@ func (f *fsck) unfetched() error {
 		Code:    FindMissing,
 		Run:     run,
 		Message: text.OneLine(remote) + " has run " + run + ", and there is no record of any run in this clone",
-		Repair:  "git agentxchain sync " + quote(remote),
+		Repair:  "git agentxchain sync " + wire.ShellWord(remote),
 	}
 	if run == "" {
 		v.Code, v.Note = FindUnfetched, !f.opt.Replay
@@ -224,8 +209,8 @@ func (f *fsck) unfetched() error {
 // kept are the operations that refs lead to, and those that were decided again when two sides of a run
 // were joined: each is held by what it became. Each is read once, however many refs lead to it.
 func (f *fsck) kept(have []git.Ref) (map[git.OID]bool, error) {
-	r := f.s.reader(f.ctx)
-	ends := f.s.repo.ShallowCommits()
+	r := record.NewReader(f.ctx, f.repo)
+	ends := f.repo.ShallowCommits()
 	out, origins := make(map[git.OID]bool), make(map[git.OID]bool)
 	for _, ref := range have {
 		for todo := []git.OID{ref.OID}; len(todo) > 0; {
@@ -236,7 +221,7 @@ func (f *fsck) kept(have []git.Ref) (map[git.OID]bool, error) {
 			}
 			c, err := r.Commit(op)
 			if err != nil {
-				if _, err := f.blame(err); err != nil {
+				if _, err := Blame(f.ctx, err); err != nil {
 					return nil, err
 				}
 				continue // what cannot be read is among the findings
@@ -260,7 +245,7 @@ func (f *fsck) namedInCommits(note func(run, where string)) error {
 	if f.bare() {
 		from = "--branches" // HEAD may lead nowhere on a server
 	}
-	out, err := f.s.repo.Git.Run(f.ctx, nil, "log", "-z", "--no-show-signature", "--no-color", "--no-decorate",
+	out, err := f.repo.Git.Run(f.ctx, nil, "log", "-z", "--no-show-signature", "--no-color", "--no-decorate",
 		fmt.Sprintf("--max-count=%d", maxTrailerCommits), "--grep=^"+record.TrailerRun+": ",
 		"--format=tformat:%h%x1f%(trailers:key="+record.TrailerRun+",valueonly,separator=%x1f)", from, "--")
 	if err != nil {
@@ -282,7 +267,7 @@ func (f *fsck) namedInCommits(note func(run, where string)) error {
 
 // namedAsSeen notes the runs that this clone has seen on remotes.
 func (f *fsck) namedAsSeen(note func(run, where string)) error {
-	seen, err := f.s.repo.Tips(f.ctx, record.SeenRefPrefix)
+	seen, err := f.repo.Tips(f.ctx, record.SeenRefPrefix)
 	for name := range seen {
 		remote, run := path.Split(name)
 		if dir := path.Base(remote); dir != "archive" && dir != "archive-list" {
@@ -302,16 +287,16 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 			}
 		}
 	}
-	repo := f.s.repo
+	repo := f.repo
 	head, err := repo.Git.Run(f.ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		if !f.bare() {
-			if data, _, ok, err := f.s.work.Read(l.Path(), workdir.MaxLedger); err == nil && ok {
+			if data, _, ok, err := f.tree.Work().Read(l.Path(), workdir.MaxLedger); err == nil && ok {
 				rows(data, l.Path())
 			}
 		}
 		if err == nil {
-			if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.s.prefix+l.Path()); err == nil {
+			if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.repo.Prefix+l.Path()); err == nil {
 				rows(data, "the committed "+l.Path())
 			}
 		}
@@ -319,7 +304,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 	if err != nil {
 		return
 	}
-	if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.s.prefix+string(wire.DocState)); err == nil && data != nil {
+	if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.repo.Prefix+string(wire.DocState)); err == nil && data != nil {
 		if o, err := ojson.DecodeObject(data); err == nil {
 			note(o.String("run_id"), "the committed "+string(wire.DocState))
 		}

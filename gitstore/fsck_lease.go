@@ -22,7 +22,7 @@ const maxLeaseChain = 1000
 // leases checks the refs of a run's leases. They decide who may act on a turn, so
 // one that cannot be read is a finding, never an absent lease.
 func (f *fsck) leases(run string) error {
-	list, problems, err := f.s.Leases(f.ctx, run)
+	list, problems, err := Leases(f.ctx, f.repo, run)
 	if err != nil {
 		return f.fault(run, "", err)
 	}
@@ -54,7 +54,7 @@ func (f *fsck) setBack(runID string, list []LeaseRecord) error {
 	if len(open) == 0 {
 		return nil
 	}
-	rec, err := f.s.OpenRun(f.ctx, runID, "")
+	rec, err := OpenNewest(f.ctx, f.repo, runID)
 	if err != nil {
 		if f.ctx.Err() != nil {
 			return context.Cause(f.ctx)
@@ -87,7 +87,7 @@ func (f *fsck) lease(rec *LeaseRecord) error {
 	bad := func(message string) {
 		f.find(Finding{Code: FindLease, Run: rec.Run, Op: rec.Op, Path: rec.Ref, Message: rec.Ref + ": " + message, Repair: "git update-ref -d " + rec.Ref + " gives the turn free"})
 	}
-	chain, err := f.s.LeaseHistory(f.ctx, rec, maxLeaseChain)
+	chain, err := LeaseHistory(f.ctx, f.repo, rec, maxLeaseChain)
 	if err != nil {
 		if f.ctx.Err() != nil {
 			return context.Cause(f.ctx)

@@ -20,7 +20,7 @@ func (f *fsck) objects(refs []git.Ref) error {
 		return err
 	}
 	// Git says that something is wrong, not reliably what: read one by one.
-	w := &objectWalk{f: f, r: f.s.reader(f.ctx), sound: make(map[git.OID]bool)}
+	w := &objectWalk{f: f, r: record.NewReader(f.ctx, f.repo), sound: make(map[git.OID]bool)}
 	var whole []git.Ref
 	for _, ref := range refs {
 		before := w.found
@@ -44,7 +44,7 @@ func (f *fsck) verifyObjects(refs []git.Ref) (complaint string, err error) {
 		tips.WriteString(string(ref.OID) + "\n")
 	}
 	args := []string{"rev-list", "--objects", "--verify-objects", "--quiet", "--stdin"}
-	cmd, err := f.s.repo.Git.Command(f.ctx, args)
+	cmd, err := f.repo.Git.Command(f.ctx, args)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (f *fsck) verifyObjects(refs []git.Ref) (complaint string, err error) {
 		}
 		return complaint, nil
 	}
-	if err = f.s.repo.Git.Failure(args, err, complaint); git.ExitCode(err) < 0 {
+	if err = f.repo.Git.Failure(args, err, complaint); git.ExitCode(err) < 0 {
 		return "", err
 	}
 	if complaint == "" {

@@ -18,7 +18,7 @@ import (
 
 // check checks operations from..to-1 of a run.
 func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
-	p := &replayer{r: f.s.reader(f.ctx)}
+	p := &replayer{r: record.NewReader(f.ctx, f.repo)}
 	p.r.RememberBlobs()
 	based := false
 	for i := from; i < to; i++ {

@@ -1,35 +1,86 @@
-// Fsck of the work tree: governed files, lock, leftovers.
+// What a check finds in the work tree: governed files, lock, leftovers.
 
 package gitstore
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// work checks what lies in the work tree, reading every governed file: a stat
-// cache is not asked.
-func (f *fsck) work() error {
-	current := f.s.CurrentRun()
-	if f.opt.Run == "" || f.opt.Run == "*" || f.opt.Run == current {
+// repairFromRef mends working files that differ from the recorded run.
+const repairFromRef = "git agentxchain repair --from-ref"
+
+// workCheck is a check of the work tree.
+type workCheck struct {
+	*Store
+	ctx    context.Context
+	before []Finding // in the record
+	found  []Finding
+}
+
+func (f *workCheck) find(v Finding) { f.found = append(f.found, v) }
+
+// fault turns an error met while checking into a finding.
+func (f *workCheck) fault(run string, op git.OID, err error) error {
+	if err == nil {
+		return nil
+	}
+	e, err := Blame(f.ctx, err)
+	if e != nil {
+		f.find(Finding{Code: e.Code, Run: run, Op: op, Message: e.Error(), Repair: e.Hint})
+	}
+	return err
+}
+
+// Fsck checks the runs of the repository and the working files without changing anything.
+func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) {
+	if s.work == nil {
+		return Fsck(ctx, s.repo, nil, opt)
+	}
+	if _, err := s.SettleRestore(ctx); err != nil {
+		return nil, err
+	}
+	return Fsck(ctx, s.repo, s, opt)
+}
+
+// SeenRun is the run that state.json names, "" unless this work tree was in it before.
+func (s *Store) SeenRun() string {
+	data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument)
+	if err != nil {
+		return ""
+	}
+	run, err := runOf(document{data, ok})
+	if c := s.readCache(); err != nil || c == nil || c.Run != run {
+		return ""
+	}
+	return run
+}
+
+// CheckWork checks what lies in the work tree, reading every governed file: a stat
+// cache is not asked. run is that of FsckOptions, before what was found in the record.
+func (s *Store) CheckWork(ctx context.Context, run string, before []Finding) ([]Finding, error) {
+	f := &workCheck{Store: s, ctx: ctx, before: before}
+	if current := s.CurrentRun(); run == "" || run == "*" || run == current {
 		if err := f.workFiles(current); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	f.lock()
 	f.leftovers()
-	return nil
+	return f.found, nil
 }
 
-func (f *fsck) workFiles(run string) error {
-	s := f.s
+func (f *workCheck) workFiles(run string) error {
+	s := f.Store
 	_, docs, err := s.readDocs()
 	if err != nil {
 		return f.fault(run, "", err)
@@ -41,7 +92,7 @@ func (f *fsck) workFiles(run string) error {
 		f.plain(run, string(wire.DocState), err)
 		return nil
 	}
-	tip, err := s.readRun(f.ctx, run)
+	tip, err := Tip(f.ctx, s.repo, run)
 	if err != nil {
 		return f.fault(run, "", err)
 	}
@@ -59,10 +110,10 @@ func (f *fsck) workFiles(run string) error {
 		return nil
 	}
 	// Files are not held against a record that does not hold itself.
-	if err := s.believe(f.ctx, run, tip); err != nil {
+	if err := Believe(f.ctx, s.repo, run, tip); err != nil {
 		return f.fault(run, "", err)
 	}
-	rec, err := s.recordedAt(s.reader(f.ctx), run, tip)
+	rec, err := recordedAt(s.reader(f.ctx), run, tip)
 	if err != nil {
 		return f.fault(run, tip, err)
 	}
@@ -102,8 +153,8 @@ func (f *fsck) workFiles(run string) error {
 
 // explainWork says what the next command would make of files that differ from
 // the recorded run.
-func (f *fsck) explainWork(run string) error {
-	in, err := f.s.inspect(f.ctx)
+func (f *workCheck) explainWork(run string) error {
+	in, err := f.inspect(f.ctx)
 	if err == nil {
 		if n := in.notice(); n != "" {
 			f.find(Finding{Code: FindWork, Run: run, Op: in.seen(), Message: n, Note: true})
@@ -131,19 +182,13 @@ func (f *fsck) explainWork(run string) error {
 	return f.fault(run, "", err)
 }
 
-func (f *fsck) reported(message string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, v := range f.report.Findings {
-		if v.Message == message {
-			return true
-		}
-	}
-	return false
+func (f *workCheck) reported(message string) bool {
+	same := func(v Finding) bool { return v.Message == message }
+	return slices.ContainsFunc(f.before, same) || slices.ContainsFunc(f.found, same)
 }
 
 // plain reports an error about a working file that no run recorded.
-func (f *fsck) plain(run, name string, err error) {
+func (f *workCheck) plain(run, name string, err error) {
 	var pe *wire.Error
 	var e *git.Error
 	switch {
@@ -155,8 +200,8 @@ func (f *fsck) plain(run, name string, err error) {
 }
 
 // lock says who holds the lock, or that somebody left it behind.
-func (f *fsck) lock() {
-	l, err := git.ReadLock(f.s.lockPath())
+func (f *workCheck) lock() {
+	l, err := git.ReadLock(f.lockPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -176,8 +221,8 @@ func (f *fsck) lock() {
 
 // leftovers lists what interrupted commands left: the next command that has to
 // complete working files removes it.
-func (f *fsck) leftovers() {
-	w := f.s.work
+func (f *workCheck) leftovers() {
+	w := f.work
 	seen := make(map[string][]string)
 	for _, d := range wire.Documents() {
 		seen[path.Dir(string(d))] = append(seen[path.Dir(string(d))], path.Base(string(d)))
@@ -187,20 +232,12 @@ func (f *fsck) leftovers() {
 	}
 	for dir, bases := range seen {
 		for _, name := range w.TempsIn(dir, bases) {
-			f.find(Finding{Code: FindLeftover, Path: name, Note: true, Message: "an interrupted command left " + name, Repair: "rm " + quote(name)})
+			f.find(Finding{Code: FindLeftover, Path: name, Note: true, Message: "an interrupted command left " + name, Repair: "rm " + wire.ShellWord(name)})
 		}
 	}
-	if journals, err := f.s.readJournals(); err == nil {
+	if journals, err := f.readJournals(); err == nil {
 		for _, j := range journals {
 			f.find(Finding{Code: FindLeftover, Path: j.path, Note: true, Message: "another tool prepared the acceptance of " + j.turn + " and did not finish; the next command completes it"})
 		}
 	}
-}
-
-// quote makes name one word for a shell.
-func quote(name string) string {
-	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") == "" {
-		return name
-	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }

@@ -18,18 +18,18 @@ func (s *Store) govern(in *inspection) error {
 	if in.tip == nil {
 		return nil
 	}
-	e, ok, err := in.tip.r.Lookup(in.tip.root, record.FileConfig)
+	e, ok, err := in.tip.Reader.Lookup(in.tip.Root, record.FileConfig)
 	if err != nil || !ok || e.IsTree() || e.OID == git.HashObject(s.repo.ObjectFormat, git.KindBlob, in.config) {
 		return err
 	}
-	data, _, err := in.tip.r.File(in.tip.root, record.FileState)
+	data, _, err := in.tip.Reader.File(in.tip.Root, record.FileState)
 	if err != nil {
 		return err
 	}
 	if st, perr := run.DecodeState(data); perr == nil && !run.RulesInForce(st.Status) {
 		return nil
 	}
-	recorded, err := in.tip.r.Blob(e.OID)
+	recorded, err := in.tip.Reader.Blob(e.OID)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (v *View) setConfig(in *inspection) error {
 	}
 	cfg, _, err := config.Decode(in.governs)
 	if err != nil {
-		return record.Malformed(in.tip.root, "%s: %v", record.FileConfig, err)
+		return record.Malformed(in.tip.Root, "%s: %v", record.FileConfig, err)
 	}
 	v.Config = cfg
 	working := v.Working

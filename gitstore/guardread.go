@@ -46,11 +46,11 @@ func (x *RunRecord) Versions(d wire.Document, limit int) ([]git.OID, error) {
 	var out []git.OID
 	seen := make(map[git.OID]bool)
 	for op := x.Op; op != "" && limit > 0; limit-- {
-		c, err := x.rec.r.Commit(op)
+		c, err := x.rec.Reader.Commit(op)
 		if err != nil {
 			return nil, err
 		}
-		e, ok, err := x.rec.r.Lookup(c.Tree, record.DocumentFile(d))
+		e, ok, err := x.rec.Reader.Lookup(c.Tree, record.DocumentFile(d))
 		if err != nil {
 			return nil, err
 		}
@@ -75,12 +75,12 @@ func (x *RunRecord) HoldsFile(name string, content git.OID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	groups, err := x.rec.r.Slots(root, record.DirFiles, true)
+	groups, err := x.rec.Reader.Slots(root, record.DirFiles, true)
 	if err != nil {
 		return false, err
 	}
 	for _, g := range groups {
-		e, ok, err := x.rec.r.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
+		e, ok, err := x.rec.Reader.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
 		if err != nil || ok && e.OID == content {
 			return ok, err
 		}
@@ -94,11 +94,11 @@ func (x *RunRecord) Config() (data []byte, content git.OID, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	e, ok, err := x.rec.r.Lookup(root, record.FileConfig)
+	e, ok, err := x.rec.Reader.Lookup(root, record.FileConfig)
 	if err != nil || !ok || e.IsTree() {
 		return nil, "", err
 	}
-	data, err = x.rec.r.Blob(e.OID)
+	data, err = x.rec.Reader.Blob(e.OID)
 	return data, e.OID, err
 }
 
@@ -115,11 +115,11 @@ type ConfigUse struct {
 func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 	var out []ConfigUse
 	for op := x.Op; op != "" && limit > 0; limit-- {
-		c, err := x.rec.r.Commit(op)
+		c, err := x.rec.Reader.Commit(op)
 		if err != nil {
 			return nil, err
 		}
-		e, _, err := x.rec.r.Lookup(c.Tree, record.FileConfig)
+		e, _, err := x.rec.Reader.Lookup(c.Tree, record.FileConfig)
 		if err != nil {
 			return nil, err
 		}

@@ -34,11 +34,11 @@ type inspection struct {
 	docs    map[wire.Document]document
 	diffs   map[wire.Ledger]*record.LedgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
-	tip     *recorded     // what the run's ref holds; nil for sitIdle, sitAdopt
+	tip     *RecordedRun  // what the run's ref holds; nil for sitIdle, sitAdopt
 	open    []Claim       // claims of tip's chain that no person has confirmed
 	arrived []Arrival     // decisions of people that came with the chain just now
 	past    []Arrival     // and before, the newest few
-	before  *recorded     // the run this work tree was in before sitIdle or sitAdopt, or nil
+	before  *RecordedRun  // the run this work tree was in before sitIdle or sitAdopt, or nil
 	lost    *LostRun      // sitAdopt: the run was on record, and its ref is gone; nil where it was not
 	forward *workdir.Plan // sitBehind: what brings the files to tip
 	steps   int           // sitBehind: operations between the files and tip, 0 when unknown
@@ -59,7 +59,7 @@ func (s *Store) inspect(ctx context.Context) (*inspection, error) {
 		if ref == "" {
 			return in, err
 		}
-		now, rerr := s.readRun(ctx, in.run)
+		now, rerr := Tip(ctx, s.repo, in.run)
 		if rerr != nil || now == in.seen() {
 			return in, err
 		}
@@ -71,21 +71,7 @@ func (in *inspection) seen() git.OID {
 	if in == nil || in.tip == nil {
 		return ""
 	}
-	return in.tip.op
-}
-
-// readRun returns the tip of a run, "" when it has no ref. One that is in the archive has
-// its ref there.
-func (s *Store) readRun(ctx context.Context, run string) (git.OID, error) {
-	ref, err := git.RunRef(run)
-	if err != nil {
-		return "", err
-	}
-	tip, err := s.repo.ReadRef(ctx, ref)
-	if err != nil || tip != "" {
-		return tip, err
-	}
-	return s.pastTip(ctx, run)
+	return in.tip.Op
 }
 
 // inspectOnce is one look. ref is the name of the ref it depended on, if any; in
@@ -115,13 +101,13 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 		in.before = s.recordedFrom(r, cache)
 	}
 	if in.before != nil && !in.docs[wire.DocState].exists {
-		return nil, "", record.TamperedDoc(string(wire.DocState), "it is gone; run %s is recorded", in.before.run)
+		return nil, "", record.TamperedDoc(string(wire.DocState), "it is gone; run %s is recorded", in.before.Run)
 	}
 	if run == "" {
 		in.sit = sitIdle
 		return in, "", s.checkContinuity(in)
 	}
-	tip, err := s.readRun(ctx, run)
+	tip, err := Tip(ctx, s.repo, run)
 	if err != nil {
 		return nil, "", err
 	}
@@ -151,7 +137,7 @@ func (s *Store) readDocs() (config []byte, docs map[wire.Document]document, err 
 		}
 		docs[d] = document{data, ok}
 	}
-	if config, err = s.ReadConfig(); err != nil {
+	if config, err = s.work.Config(); err != nil {
 		return nil, nil, err
 	}
 	return config, docs, nil
@@ -185,11 +171,11 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 	if err := s.pass(ctx, in, in.run, tip); err != nil {
 		return err
 	}
-	var at *recorded // what the cache says the files are at
+	var at *RecordedRun // what the cache says the files are at
 	if cache != nil && cache.Run == in.run {
 		at = s.recordedFrom(r, cache)
 	}
-	if at != nil && at.op == tip {
+	if at != nil && at.Op == tip {
 		in.tip = at
 		same, err := s.diffAll(in)
 		if err != nil || same {
@@ -200,7 +186,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 		return s.checkExternal(in)
 	}
 	var err error
-	if in.tip, err = s.recordedAt(r, in.run, tip); err != nil {
+	if in.tip, err = recordedAt(r, in.run, tip); err != nil {
 		return err
 	}
 	if at == nil {
@@ -247,7 +233,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 
 // pass holds the operations up to tip against the one door and notes what is open.
 func (s *Store) pass(ctx context.Context, in *inspection, run string, tip git.OID) error {
-	v, err := s.Verify(ctx, run, tip)
+	v, err := VerifyRun(ctx, s.repo, run, tip)
 	if err != nil {
 		return err
 	}
@@ -285,18 +271,6 @@ func (s *Store) diffAll(in *inspection) (same bool, err error) {
 	return same, nil
 }
 
-// docOID returns the recorded blob of a document, "" when it was absent.
-func (rec *recorded) docOID(d wire.Document) (git.OID, error) {
-	e, ok, err := rec.r.Lookup(rec.root, record.DocumentFile(d))
-	if err != nil || !ok {
-		return "", err
-	}
-	if e.IsTree() {
-		return "", record.Malformed(rec.root, "%s is a directory", record.DocumentFile(d))
-	}
-	return e.OID, nil
-}
-
 // checkContinuity makes sure that ledgers, which outlive runs, still begin with
 // what the last run this work tree knows recorded: a run id taken out of
 // state.json must not be a way around the ledgers' protection.
@@ -314,7 +288,7 @@ func (s *Store) checkContinuity(in *inspection) error {
 		case record.Foreign:
 			return record.Tampered(l, diff.Line, "%s", diff.Why)
 		case record.Shorter:
-			return record.Tampered(l, 0, "rows that run %s recorded are gone", in.before.run)
+			return record.Tampered(l, 0, "rows that run %s recorded are gone", in.before.Run)
 		case record.Extended, record.Amended:
 			if err := record.CheckAppended(l, lineCount(diff), diff.Appended); err != nil {
 				return err

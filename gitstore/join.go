@@ -69,7 +69,7 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 		return nil, err
 	}
 	r := s.reader(ctx)
-	cur, err := s.recordedAt(r, name, theirs)
+	cur, err := recordedAt(r, name, theirs)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 		case next != nil:
 			cur = next
 		case o.info.Op == ours && len(j.Same) > same:
-			err = s.keepSame(ctx, j, cur.op, o)
+			err = keepSame(ctx, s.repo, j, cur.Op, o)
 		}
 		return err
 	})
@@ -90,7 +90,7 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 		s.abandonJoin(j)
 		return nil, err
 	}
-	j.Tip = cur.op
+	j.Tip = cur.Op
 	return j, nil
 }
 
@@ -104,7 +104,7 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 	if base == tip {
 		return nil
 	}
-	ops, err := s.logFrom(ctx, git.OID(string(base)+".."+string(tip)), 0)
+	ops, err := logFrom(ctx, s.repo, git.OID(string(base)+".."+string(tip)), 0)
 	if err != nil {
 		return err
 	}
@@ -157,20 +157,20 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 
 // joinOp decides on one operation of ours and records what came of it. The result is
 // the operation made, nil when there is none.
-func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, their *protocol.TheirOps,
-	lost map[string]bool, reindex Reindex) (*recorded, error) {
-	p := &replayer{r: cur.r}
-	if err := p.rebase(cur.root); err != nil {
+func (s *Store) joinOp(ctx context.Context, j *Joined, cur *RecordedRun, o sideOp, their *protocol.TheirOps,
+	lost map[string]bool, reindex Reindex) (*RecordedRun, error) {
+	p := &replayer{r: cur.Reader}
+	if err := p.rebase(cur.Root); err != nil {
 		return nil, err
 	}
-	root, err := cur.r.Entries(cur.root)
+	root, err := cur.Reader.Entries(cur.Root)
 	if err != nil {
 		return nil, err
 	}
-	cfgTree := cur.root
+	cfgTree := cur.Root
 	if _, adopts := o.rec.Op.(*protocol.AdoptConfig); adopts {
 		cfgTree = o.info.Tree
-		if root, err = cur.r.Entries(cfgTree); err != nil {
+		if root, err = cur.Reader.Entries(cfgTree); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 		return nil, err
 	}
 	as := JoinedOp{Origin: o.info.Op, Name: o.info.Name, Turn: o.info.Turn}
-	rec, there, refusal, err := onRowThere(cur.r, cur.root, o.rec, lost)
+	rec, there, refusal, err := onRowThere(cur.Reader, cur.Root, o.rec, lost)
 	if err != nil {
 		return nil, err
 	}
@@ -200,14 +200,14 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 		if o.info.Turn != "" {
 			lost[o.info.Turn] = true
 		}
-		return nil, s.conflict(ctx, j, cur.op, o, refusal)
+		return nil, conflict(ctx, s.repo, j, cur.Op, o, refusal)
 	case tr == nil:
 		j.Same = append(j.Same, as)
 		return nil, nil
 	}
 	made, err := s.landOp(ctx, j, cur, o, tr, snap, cfgTree, reindex)
 	if git.CodeOf(err) == record.CodeLedgerTampered && len(tr.Amends) > 0 {
-		return nil, s.conflict(ctx, j, cur.op, o, &protocol.JoinRefusal{
+		return nil, conflict(ctx, s.repo, j, cur.Op, o, &protocol.JoinRefusal{
 			Reason:  protocol.JoinRefused,
 			Message: "it changes a row of a ledger that is another one there",
 			Ways:    []string{protocol.WayReissue, protocol.WayDrop},
@@ -216,25 +216,25 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 	if err != nil {
 		return nil, err
 	}
-	as.Op = made.op
+	as.Op = made.Op
 	j.Landed = append(j.Landed, as)
 	return made, nil
 }
 
 // landOp writes an operation that holds on top of cur.
-func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, tr *protocol.Transition,
-	snap *protocol.Snapshot, cfgTree git.OID, reindex Reindex) (*recorded, error) {
+func (s *Store) landOp(ctx context.Context, j *Joined, cur *RecordedRun, o sideOp, tr *protocol.Transition,
+	snap *protocol.Snapshot, cfgTree git.OID, reindex Reindex) (*RecordedRun, error) {
 	_, back, err := checkState(tr.State)
 	if err != nil {
 		return nil, err
 	}
 	state := back.Encode()
-	d := &record.Derivation{Root: cur.root, Marks: make(map[wire.Ledger]record.LedgerMark)}
-	if d.Edit, err = cur.r.Edit(cur.root); err != nil {
+	d := &record.Derivation{Root: cur.Root, Marks: make(map[wire.Ledger]record.LedgerMark)}
+	if d.Edit, err = cur.Reader.Edit(cur.Root); err != nil {
 		return nil, err
 	}
 	if reindex != nil {
-		was, had, err := cur.r.File(cur.root, record.FileBundleIndex)
+		was, had, err := cur.Reader.File(cur.Root, record.FileBundleIndex)
 		if err != nil {
 			return nil, err
 		}
@@ -248,8 +248,8 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 	if err := d.Apply(tr, state); err != nil {
 		return nil, err
 	}
-	if cfgTree != cur.root {
-		root, err := cur.r.Entries(cfgTree)
+	if cfgTree != cur.Root {
+		root, err := cur.Reader.Entries(cfgTree)
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +257,7 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 			return nil, err
 		}
 	}
-	if err := s.carryBundles(cur.r, d.Edit, o); err != nil {
+	if err := s.carryBundles(cur.Reader, d.Edit, o); err != nil {
 		return nil, err
 	}
 	origin := o.info.Origin
@@ -284,7 +284,7 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *recorded, o sideOp, 
 		return nil, err
 	}
 	j.tips = append(j.tips, ref.New)
-	noteOwn(s.repo, plan, made.op)
+	noteOwn(s.repo, j.Run, o.rec.Name, cur.Op, made.Op)
 	return made, nil
 }
 
@@ -363,7 +363,7 @@ func (s *Store) settleJoin(ctx context.Context) (string, error) {
 	if c == nil || c.Run == "" {
 		return "", nil
 	}
-	tip, err := s.readRun(ctx, c.Run)
+	tip, err := Tip(ctx, s.repo, c.Run)
 	if err != nil || tip == "" || tip == c.Op {
 		return "", nil // whoever looks next says it
 	}
@@ -374,7 +374,7 @@ func (s *Store) settleJoin(ctx context.Context) (string, error) {
 	if in, err := s.repo.Ancestor(ctx, c.Op, tip); err != nil || in {
 		return "", err
 	}
-	if err := s.believe(ctx, c.Run, tip); err != nil {
+	if err := Believe(ctx, s.repo, c.Run, tip); err != nil {
 		return "", err
 	}
 	plan, err := s.repairFromRef(ctx, RepairOptions{Run: c.Run})

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 const (
@@ -47,21 +48,21 @@ type LeaseRecord struct {
 
 // ReadLease reads the lease of a turn; nil when there is none. Errors: bad_ref_name,
 // ref_is_symbolic, ref_broken, object_missing, object_corrupt.
-func (s *Store) ReadLease(ctx context.Context, run, turn string) (*LeaseRecord, error) {
+func ReadLease(ctx context.Context, repo *git.Repository, run, turn string) (*LeaseRecord, error) {
 	ref, err := LeaseRef(run, turn)
 	if err != nil {
 		return nil, err
 	}
-	oid, err := s.repo.ReadRef(ctx, ref)
+	oid, err := repo.ReadRef(ctx, ref)
 	if err != nil || oid == "" {
 		return nil, err
 	}
-	return s.readLeaseAt(ctx, run, turn, oid)
+	return readLeaseAt(ctx, repo, run, turn, oid)
 }
 
-func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid git.OID) (*LeaseRecord, error) {
+func readLeaseAt(ctx context.Context, repo *git.Repository, run, turn string, oid git.OID) (*LeaseRecord, error) {
 	ref := record.LeaseRefPrefix + run + "/" + turn
-	r := s.reader(ctx)
+	r := record.NewReader(ctx, repo)
 	c, err := r.Commit(oid)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid git.OID) 
 
 // Leases lists the leases of a run, of all runs for "", by the name of their refs.
 // One that cannot be read comes with no Data, and its error among problems.
-func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, problems []error, err error) {
+func Leases(ctx context.Context, repo *git.Repository, run string) (list []LeaseRecord, problems []error, err error) {
 	prefix := record.LeaseRefPrefix
 	if run != "" {
 		if why := git.BadRunID(run); why != "" {
@@ -92,7 +93,7 @@ func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, pro
 		}
 		prefix += run + "/"
 	}
-	refs, err := s.repo.ListRefs(ctx, prefix)
+	refs, err := repo.ListRefs(ctx, prefix)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +109,7 @@ func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, pro
 		case ref.Broken:
 			problems = append(problems, git.Broken(ref.Name))
 		default:
-			rec, err := s.readLeaseAt(ctx, owner, turn, ref.OID)
+			rec, err := readLeaseAt(ctx, repo, owner, turn, ref.OID)
 			if err != nil {
 				if ctx.Err() != nil {
 					return nil, nil, context.Cause(ctx)
@@ -123,10 +124,10 @@ func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, pro
 }
 
 // LeaseHistory lists what the lease of a turn has been, newest first, at most limit.
-func (s *Store) LeaseHistory(ctx context.Context, rec *LeaseRecord, limit int) ([]LeaseRecord, error) {
+func LeaseHistory(ctx context.Context, repo *git.Repository, rec *LeaseRecord, limit int) ([]LeaseRecord, error) {
 	out := []LeaseRecord{*rec}
 	for len(out) < limit && out[len(out)-1].Parent != "" {
-		next, err := s.readLeaseAt(ctx, rec.Run, rec.Turn, out[len(out)-1].Parent)
+		next, err := readLeaseAt(ctx, repo, rec.Run, rec.Turn, out[len(out)-1].Parent)
 		if err != nil {
 			return out, err
 		}
@@ -138,16 +139,15 @@ func (s *Store) LeaseHistory(ctx context.Context, rec *LeaseRecord, limit int) (
 // WriteLease stores a document as the next commit after parent ("" for the first)
 // and returns its id. No ref is moved: that is for MoveLease, or for a Change that
 // has to happen together with it.
-func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) (git.OID, error) {
+func WriteLease(ctx context.Context, repo *git.Repository, rec LeaseRecord, by evidence.Actor, status string) (git.OID, error) {
 	if len(rec.Data) == 0 || len(rec.Data) > maxLeaseBytes {
 		return "", git.Errorf(git.CodeObjectTooLarge, nil, "a lease document has at most %d bytes", maxLeaseBytes)
 	}
-	format := s.repo.ObjectFormat
+	format := repo.ObjectFormat
 	blob := git.Object{OID: git.HashObject(format, git.KindBlob, rec.Data), Kind: git.KindBlob, Data: rec.Data}
 	entries := git.EncodeTree([]git.TreeEntry{{Mode: git.ModeFile, Name: leaseFile, OID: blob.OID}})
 	tree := git.Object{OID: git.HashObject(format, git.KindTree, entries), Kind: git.KindTree, Data: entries}
-	name, email := s.Identity(ctx)
-	sig := git.Signature{Name: name, Email: email, When: rec.At.UTC()}
+	sig := git.Signature{Name: by.Name, Email: by.Email, When: rec.At.UTC()}
 	c := &git.Commit{Tree: tree.OID, Author: sig, Committer: sig, Message: record.Message(rec.Subject, record.TrailerRun, rec.Run, record.TrailerTurn, rec.Turn, trailerStatus, status)}
 	if rec.Parent != "" {
 		c.Parents = []git.OID{rec.Parent}
@@ -157,7 +157,7 @@ func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) 
 		return "", git.Errorf(git.CodeObjectInvalid, err, "the lease cannot be written as a commit")
 	}
 	commit := git.Object{OID: git.HashObject(format, git.KindCommit, data), Kind: git.KindCommit, Data: data}
-	if err := s.objects.Write(ctx, []git.Object{blob, tree, commit}); err != nil {
+	if err := repo.Objects().Write(ctx, []git.Object{blob, tree, commit}); err != nil {
 		return "", err
 	}
 	faults.Point("lease.after-objects")
@@ -166,14 +166,14 @@ func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) 
 
 // MoveLease moves the refs of leases alone, all or none of them. Errors: ref_moved
 // when one is not where it was seen, ref_locked.
-func (s *Store) MoveLease(ctx context.Context, updates []git.RefUpdate, reflog string) error {
-	if err := s.repo.UpdateRefs(ctx, updates, reflog); err != nil {
+func MoveLease(ctx context.Context, repo *git.Repository, updates []git.RefUpdate, reflog string) error {
+	if err := repo.UpdateRefs(ctx, updates, reflog); err != nil {
 		if git.CodeOf(err) != git.CodeWorkBehind {
-			s.repo.Abandon(updates...)
+			repo.Abandon(updates...)
 		}
 		return err
 	}
 	faults.Point("lease.after-ref")
-	_ = s.repo.Compact(context.WithoutCancel(ctx)) // renewals are many small packs
+	_ = repo.Compact(context.WithoutCancel(ctx)) // renewals are many small packs
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -42,12 +43,12 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		if rec, err := s.ReadLease(ctx, "run_1", "turn_1"); rec != nil || err != nil {
+		if rec, err := ReadLease(ctx, s.repo, "run_1", "turn_1"); rec != nil || err != nil {
 			t.Fatalf("a lease nobody made: %v %v", rec, err)
 		}
 		now := time.Unix(1700000000, 0)
 		write := func(l *run.Lease, parent git.OID) git.OID {
-			oid, err := s.WriteLease(ctx, LeaseRecord{Run: l.RunID, Turn: l.StepID, Parent: parent, Data: l.Encode(), At: now, Subject: "lease " + l.Status}, l.Status)
+			oid, err := WriteLease(ctx, s.repo, LeaseRecord{Run: l.RunID, Turn: l.StepID, Parent: parent, Data: l.Encode(), At: now, Subject: "lease " + l.Status}, evidence.Actor{Name: "a", Email: "a@example.com"}, l.Status)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,41 +57,41 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 		first := run.NewLease("run_1", "turn_1", "a", "s1", 1, now, 0, now.Add(time.Minute))
 		ref, _ := LeaseRef("run_1", "turn_1")
 		a := write(first, "")
-		if err := s.MoveLease(ctx, []git.RefUpdate{{Name: ref, New: a}}, "issued"); err != nil {
+		if err := MoveLease(ctx, s.repo, []git.RefUpdate{{Name: ref, New: a}}, "issued"); err != nil {
 			t.Fatal(err)
 		}
 		b, c := write(first.With(run.LeaseActive), a), write(first.With(run.LeaseCancelled), a)
-		if err := s.MoveLease(ctx, []git.RefUpdate{{Name: ref, New: b, Old: a}}, "active"); err != nil {
+		if err := MoveLease(ctx, s.repo, []git.RefUpdate{{Name: ref, New: b, Old: a}}, "active"); err != nil {
 			t.Fatal(err)
 		}
-		err = s.MoveLease(ctx, []git.RefUpdate{{Name: ref, New: c, Old: a}}, "cancelled")
+		err = MoveLease(ctx, s.repo, []git.RefUpdate{{Name: ref, New: c, Old: a}}, "cancelled")
 		var moved *git.RefMovedError
 		if !errors.As(err, &moved) || moved.Name != ref || moved.Have != b {
 			t.Fatalf("a stale move: %v", err)
 		}
-		rec, err := s.ReadLease(ctx, "run_1", "turn_1")
+		rec, err := ReadLease(ctx, s.repo, "run_1", "turn_1")
 		if err != nil || rec.Op != b || rec.Parent != a {
 			t.Fatalf("%+v, %v", rec, err)
 		}
-		past, err := s.LeaseHistory(ctx, rec, 10)
+		past, err := LeaseHistory(ctx, s.repo, rec, 10)
 		if err != nil || len(past) != 2 || past[1].Op != a {
 			t.Fatalf("history %+v, %v", past, err)
 		}
 		// All or none: one of two is not where it was seen.
 		other, _ := LeaseRef("run_1", "turn_2")
 		d := write(run.NewLease("run_1", "turn_2", "a", "s1", 1, now, 0, now.Add(time.Minute)), "")
-		err = s.MoveLease(ctx, []git.RefUpdate{{Name: other, New: d}, {Name: ref, New: a, Old: a}}, "both")
+		err = MoveLease(ctx, s.repo, []git.RefUpdate{{Name: other, New: d}, {Name: ref, New: a, Old: a}}, "both")
 		if git.CodeOf(err) != git.CodeRefMoved {
 			t.Fatalf("both: %v", err)
 		}
-		list, problems, err := s.Leases(ctx, "run_1")
+		list, problems, err := Leases(ctx, s.repo, "run_1")
 		if err != nil || len(problems) > 0 || len(list) != 1 {
 			t.Fatalf("%d leases, %v, %v", len(list), problems, err)
 		}
-		if err := s.MoveLease(ctx, []git.RefUpdate{{Name: ref, Old: b}}, "pruned"); err != nil {
+		if err := MoveLease(ctx, s.repo, []git.RefUpdate{{Name: ref, Old: b}}, "pruned"); err != nil {
 			t.Fatal(err)
 		}
-		if rec, err := s.ReadLease(ctx, "run_1", "turn_1"); rec != nil || err != nil {
+		if rec, err := ReadLease(ctx, s.repo, "run_1", "turn_1"); rec != nil || err != nil {
 			t.Fatalf("after pruning: %v %v", rec, err)
 		}
 	})
@@ -113,9 +114,9 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 		ref, _ := LeaseRef("run_1", turn)
 		var at git.OID
 		for _, l := range leases {
-			oid, err := s.WriteLease(ctx, LeaseRecord{Run: "run_1", Turn: turn, Parent: at, Data: l.Encode(), At: now, Subject: "x"}, l.Status)
+			oid, err := WriteLease(ctx, s.repo, LeaseRecord{Run: "run_1", Turn: turn, Parent: at, Data: l.Encode(), At: now, Subject: "x"}, evidence.Actor{Name: "a", Email: "a@example.com"}, l.Status)
 			if err == nil {
-				err = s.MoveLease(ctx, []git.RefUpdate{{Name: ref, New: oid, Old: at}}, "x")
+				err = MoveLease(ctx, s.repo, []git.RefUpdate{{Name: ref, New: oid, Old: at}}, "x")
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -137,10 +138,10 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	tree := strings.TrimSpace(r.GitInput("", "mktree"))
 	r.Git("update-ref", ref, strings.TrimSpace(r.Git("commit-tree", "-m", "x", tree)))
 	var refused *git.Error
-	if _, err := s.ReadLease(ctx, "run_1", "odd"); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "git update-ref -d "+ref) {
+	if _, err := ReadLease(ctx, s.repo, "run_1", "odd"); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "git update-ref -d "+ref) {
 		t.Errorf("a commit that is no lease: %v", err)
 	}
-	f := &fsck{s: s, ctx: ctx, report: &FsckReport{}}
+	f := &fsck{repo: s.repo, ctx: ctx, report: &FsckReport{}}
 	if err := f.leases("run_1"); err != nil {
 		t.Fatal(err)
 	}

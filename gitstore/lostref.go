@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // LostRun is what is known of the record of a run that has no ref here any more.
@@ -51,7 +52,7 @@ func (l *LostRun) message(run string) string {
 // Command is what a person does next.
 func (l *LostRun) Command() string {
 	if l.Remote != "" {
-		return "git agentxchain sync " + quote(l.Remote)
+		return "git agentxchain sync " + wire.ShellWord(l.Remote)
 	}
 	return "git agentxchain fsck"
 }

@@ -3,7 +3,6 @@
 package gitstore
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -33,25 +32,8 @@ func (f *RunFiles) Paths() []string {
 	return out
 }
 
-// Materialize reads the governed files as operation op of run recorded them; an
-// empty op means the newest. Nothing is written.
-func (s *Store) Materialize(ctx context.Context, run string, op git.OID) (*RunFiles, error) {
-	if op == "" {
-		tip, err := s.newest(ctx, run)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.believe(ctx, run, tip); err != nil {
-			return nil, err
-		}
-		op = tip
-	}
-	rec, err := s.recordedAt(s.reader(ctx), run, op)
-	if err != nil {
-		return nil, err
-	}
-	return rec.materialize()
-}
+// CodeNoRun means that a run has no record here.
+const CodeNoRun = "no_run"
 
 func noRun(run string) *git.Error {
 	if run == "" {
@@ -61,15 +43,16 @@ func noRun(run string) *git.Error {
 		WithHint("git agentxchain runs list --all shows what is here; or fetch the run from another clone")
 }
 
-func (rec *recorded) materialize() (*RunFiles, error) {
-	f := &RunFiles{Run: rec.run, Op: rec.op, Files: make(map[string][]byte), Ledgers: make(map[string]bool)}
+// Files reads all governed files as the operation recorded them.
+func (rec *RecordedRun) Files() (*RunFiles, error) {
+	f := &RunFiles{Run: rec.Run, Op: rec.Op, Files: make(map[string][]byte), Ledgers: make(map[string]bool)}
 	var ok bool
 	var err error
-	if f.Config, _, err = rec.r.File(rec.root, record.FileConfig); err != nil {
+	if f.Config, _, err = rec.Reader.File(rec.Root, record.FileConfig); err != nil {
 		return nil, err
 	}
 	for _, d := range wire.Documents() {
-		data, found, err := rec.r.File(rec.root, record.DocumentFile(d))
+		data, found, err := rec.Reader.File(rec.Root, record.DocumentFile(d))
 		if err != nil {
 			return nil, err
 		}
@@ -78,10 +61,10 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 		}
 	}
 	if f.State, ok = f.Files[string(wire.DocState)]; !ok {
-		return nil, record.Malformed(rec.root, "there is no %s", record.FileState)
+		return nil, record.Malformed(rec.Root, "there is no %s", record.FileState)
 	}
 	for _, l := range wire.Ledgers() {
-		data, err := rec.r.Ledger(rec.root, l)
+		data, err := rec.Reader.Ledger(rec.Root, l)
 		if err != nil {
 			return nil, err
 		}
@@ -90,20 +73,20 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 			f.Ledgers[l.Path()] = true
 		}
 	}
-	groups, err := rec.r.Slots(rec.root, record.DirFiles, true)
+	groups, err := rec.Reader.Slots(rec.Root, record.DirFiles, true)
 	if err != nil {
 		return nil, err
 	}
 	add := func(name string, oid git.OID) error {
-		data, err := rec.r.Blob(oid)
+		data, err := rec.Reader.Blob(oid)
 		f.Files[name] = data
 		return err
 	}
 	for _, g := range groups {
 		// A later operation's file takes the place of an earlier one's.
-		err := rec.r.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
+		err := rec.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
 			if !record.SafeFile(name) {
-				return record.Malformed(rec.root, "it holds the file %q, which no operation may write", name)
+				return record.Malformed(rec.Root, "it holds the file %q, which no operation may write", name)
 			}
 			return add(name, oid)
 		})
@@ -111,17 +94,17 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 			return nil, err
 		}
 	}
-	turns, err := rec.r.List(rec.root, record.DirBundles)
+	turns, err := rec.Reader.List(rec.Root, record.DirBundles)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range turns {
 		if !t.IsTree() || !record.SafeName(t.Name) {
-			return nil, record.Malformed(rec.root, "%s/%s is not a bundle", record.DirBundles, t.Name)
+			return nil, record.Malformed(rec.Root, "%s/%s is not a bundle", record.DirBundles, t.Name)
 		}
-		err := rec.r.WalkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid git.OID) error {
+		err := rec.Reader.WalkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid git.OID) error {
 			if !record.SafeBundleName(strings.TrimPrefix(name, wire.BundleDir(t.Name)+"/")) {
-				return record.Malformed(rec.root, "%q is not a file of a bundle", name)
+				return record.Malformed(rec.Root, "%q is not a file of a bundle", name)
 			}
 			return add(name, oid)
 		})

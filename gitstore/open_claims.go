@@ -58,7 +58,7 @@ func Unconfirmed(run string, open []Claim) *wire.Error {
 // admit refuses to record an operation of another tool that the door would not let
 // in: the run could never be read again.
 func (s *Store) admit(ctx context.Context, run string, op git.OID) error {
-	v, err := s.Verify(ctx, run, op)
+	v, err := VerifyRun(ctx, s.repo, run, op)
 	if err != nil || v.Sound() {
 		return err
 	}
@@ -74,7 +74,7 @@ func (in *inspection) pending(v *View) []Claim {
 	switch in.sit {
 	case sitAdopt:
 	case sitExternal:
-		data, _, err := in.tip.r.File(in.tip.root, record.FileState)
+		data, _, err := in.tip.Reader.File(in.tip.Root, record.FileState)
 		if err != nil {
 			return nil
 		}
@@ -128,11 +128,11 @@ func (in *inspection) unadopted() error {
 }
 
 // unfinished reports a recorded run that is neither idle nor over.
-func (rec *recorded) unfinished() bool {
+func unfinished(rec *RecordedRun) bool {
 	if rec == nil {
 		return false
 	}
-	data, _, err := rec.r.File(rec.root, record.FileState)
+	data, _, err := rec.Reader.File(rec.Root, record.FileState)
 	if err != nil {
 		return false
 	}

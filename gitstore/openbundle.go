@@ -61,7 +61,7 @@ func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	s := tx.store
 	n := &openBundle{Turn: turn}
 	if tx.rec != nil {
-		n.Run = tx.rec.run
+		n.Run = tx.rec.Run
 	}
 	found, err := s.work.BundleFiles(wire.BundleDir(turn))
 	if err != nil {
@@ -118,9 +118,9 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 	s := tx.store
 	recorded := make(map[string]git.OID)
 	var r *record.Reader
-	if tx.rec != nil && tx.rec.run == n.Run {
+	if tx.rec != nil && tx.rec.Run == n.Run {
 		r = s.reader(ctx)
-		rec, err := s.recordedAt(r, tx.rec.run, tx.rec.op)
+		rec, err := recordedAt(r, tx.rec.Run, tx.rec.Op)
 		if err != nil {
 			return false, err
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -39,54 +38,14 @@ type OpInfo struct {
 	Origin      git.OID // the operation it was before it was decided again, "" for none
 }
 
-// Runs lists the recorded runs of the repository in ref order. Refs that cannot
-// be a run are left out; fsck names them.
-func (s *Store) Runs(ctx context.Context) ([]git.Ref, error) {
-	refs, err := s.repo.ListRefs(ctx, git.RunRefPrefix)
-	if err != nil {
-		return nil, err
-	}
-	out := refs[:0]
-	for _, r := range refs {
-		if r.OID != "" && r.Target == "" && !r.Broken {
-			out = append(out, r)
-		}
-	}
-	return out, nil
-}
-
-// CurrentRun returns the run of this work tree: the one state.json names, else
-// the one the cache remembers.
-func (s *Store) CurrentRun() string {
-	if data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument); err == nil {
-		if run, err := runOf(document{data, ok}); err == nil && run != "" {
-			return run
-		}
-	}
-	if c := s.readCache(); c != nil {
-		return c.Run
-	}
-	return ""
-}
-
-// Log returns the operations of a run, newest first, at most limit (0: all). An
-// empty run is the current one. One git process reads the commits.
-func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error) {
-	_, tip, err := s.newestOf(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	return s.logFrom(ctx, tip, limit)
-}
-
 const logFields = 7
 
-func (s *Store) logFrom(ctx context.Context, tip git.OID, limit int) ([]OpInfo, error) {
+func logFrom(ctx context.Context, repo *git.Repository, tip git.OID, limit int) ([]OpInfo, error) {
 	args := []string{"--first-parent"}
 	if limit > 0 {
 		args = append(args, "--max-count="+strconv.Itoa(limit))
 	}
-	return s.readOps(ctx, nil, append(args, string(tip), "--")...)
+	return readOps(ctx, repo, nil, append(args, string(tip), "--")...)
 }
 
 // logArgs ask git log for operations in the form that opInfo reads.
@@ -98,8 +57,8 @@ func logArgs(which ...string) []string {
 var errLogForm = git.Errorf(git.CodeGitFailed, nil, "git log answered in a form that is not understood")
 
 // readOps reads the operations that git log is asked for.
-func (s *Store) readOps(ctx context.Context, stdin []byte, which ...string) ([]OpInfo, error) {
-	out, err := s.repo.Git.Run(ctx, stdin, logArgs(which...)...)
+func readOps(ctx context.Context, repo *git.Repository, stdin []byte, which ...string) ([]OpInfo, error) {
+	out, err := repo.Git.Run(ctx, stdin, logArgs(which...)...)
 	if err != nil || len(out) == 0 {
 		return nil, err
 	}
@@ -116,9 +75,9 @@ func (s *Store) readOps(ctx context.Context, stdin []byte, which ...string) ([]O
 
 // walk hands the operations from tip back to take, in this process: git log takes longer, and what it
 // prints is to be read.
-func (s *Store) walk(ctx context.Context, tip git.OID, take func(OpInfo)) error {
-	r := s.reader(ctx)
-	ends := s.repo.ShallowCommits()
+func walk(ctx context.Context, repo *git.Repository, tip git.OID, take func(OpInfo)) error {
+	r := record.NewReader(ctx, repo)
+	ends := repo.ShallowCommits()
 	for id := tip; ; {
 		c, err := r.Commit(id)
 		if err != nil {
@@ -211,29 +170,29 @@ type OpDetail struct {
 
 // Show returns one operation. name is a commit of a run's chain, abbreviated or
 // any other way git knows.
-func (s *Store) Show(ctx context.Context, name string) (*OpDetail, error) {
+func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, error) {
 	if name == "" || strings.HasPrefix(name, "-") {
 		return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name)
 	}
-	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	if err != nil {
 		if git.ExitCode(err) >= 0 {
 			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name).WithHint("git agentxchain log")
 		}
 		return nil, err
 	}
-	ops, err := s.logFrom(ctx, git.OID(bytes.TrimSpace(out)), 1)
+	ops, err := logFrom(ctx, repo, git.OID(bytes.TrimSpace(out)), 1)
 	if err != nil {
 		return nil, err
 	}
 	if len(ops) != 1 || ops[0].Name == "" || ops[0].Run == "" {
 		return nil, git.Errorf(wire.CodeNotFound, nil, "%s is a commit, but not an operation of a run", name).WithHint("git agentxchain log")
 	}
-	return s.detail(ctx, ops[0])
+	return detail(ctx, repo, ops[0])
 }
 
-func (s *Store) detail(ctx context.Context, op OpInfo) (*OpDetail, error) {
-	r := s.reader(ctx)
+func detail(ctx context.Context, repo *git.Repository, op OpInfo) (*OpDetail, error) {
+	r := record.NewReader(ctx, repo)
 	d := &OpDetail{OpInfo: op, Evidence: make(map[string]int)}
 	before := git.OID("")
 	if len(op.Parents) > 0 {

@@ -78,7 +78,11 @@ func TestLedgerModel(t *testing.T) {
 		}
 		op, run := tx.View().Op, tx.View().Run
 		_ = tx.Close()
-		rf, err := d.store.Materialize(context.Background(), run, op)
+		rec, err := d.store.OpenRun(context.Background(), run, op)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		rf, err := rec.Files()
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -165,7 +169,7 @@ func FuzzCache(f *testing.F) {
 	f.Add(c.encode()[:40], true)
 	f.Add((&entering{Run: "r", Docs: map[wire.Document]git.OID{wire.DocState: "x"}, Ledgers: map[wire.Ledger]int64{wire.LedgerTalk: 3}}).encode(), false)
 	f.Add((&openBundle{Run: "r", Turn: "turn_1", Files: []string{"a", "b/c"}}).encode(), false)
-	f.Add([]byte(cacheMagic), false)
+	f.Add(private.Seal(nil)[:5], false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal {
 			data = private.Seal(data)

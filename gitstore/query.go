@@ -89,7 +89,7 @@ func (s *Store) ViewRows(ctx context.Context, v *View, l wire.Ledger, n int, kee
 		return s.TailRows(ctx, l, n, keep)
 	}
 	var out []run.Line
-	for line, err := range (&RecordedRun{Run: v.Run, Op: v.Op, rec: v.behind}).Rows(l) {
+	for line, err := range v.behind.Rows(l) {
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -15,5 +15,5 @@ func (x *RecordedRun) Evidence(sha256 string) ([]byte, bool, error) {
 	if _, err := hex.DecodeString(sha256); err != nil || len(sha256) != 64 || strings.ToLower(sha256) != sha256 {
 		return nil, false, nil
 	}
-	return x.rec.r.File(x.rec.root, record.DirEvidence+"/"+sha256)
+	return x.Reader.File(x.Root, record.DirEvidence+"/"+sha256)
 }

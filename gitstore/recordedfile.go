@@ -30,18 +30,18 @@ func (tx *Tx) Recorded(ctx context.Context, name string) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	r := tx.store.reader(ctx)
-	rec, err := tx.store.recordedAt(r, tx.rec.run, tx.rec.op)
+	rec, err := recordedAt(r, tx.rec.Run, tx.rec.Op)
 	if err != nil {
 		return nil, err
 	}
 	if l != "" {
-		data, err := r.Ledger(rec.root, l)
+		data, err := r.Ledger(rec.Root, l)
 		if err == nil && data == nil {
 			err = fs.ErrNotExist
 		}
 		return data, err
 	}
-	data, ok, err := r.File(rec.root, tree)
+	data, ok, err := r.File(rec.Root, tree)
 	if err == nil && !ok {
 		err = fs.ErrNotExist
 	}

@@ -84,7 +84,7 @@ func TestOpenRun(t *testing.T) {
 	if _, err := d.store.OpenRun(ctx, "../x", ""); err == nil {
 		t.Error("a name that leaves its folder was taken")
 	}
-	if tip, err := d.store.RunTip(ctx, run); err != nil || tip != late.Op {
+	if tip, err := Tip(ctx, d.store.repo, run); err != nil || tip != late.Op {
 		t.Errorf("%s %v", tip, err)
 	}
 }

@@ -86,7 +86,7 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	if run != "" {
 		// state.json may name a run that was never recorded, in the place of one that was.
 		if c := s.readCache(); c != nil && c.Run != "" && c.Run != run {
-			tip, err := s.readRun(ctx, run)
+			tip, err := Tip(ctx, s.repo, run)
 			if err != nil {
 				return "", err
 			}
@@ -96,7 +96,7 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 		}
 		return run, nil
 	}
-	runs, err := s.Runs(ctx)
+	runs, err := Runs(ctx, s.repo)
 	if err != nil {
 		return "", err
 	}
@@ -124,7 +124,11 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 			return nil, err
 		}
 	}
-	want, err := s.Materialize(ctx, run, back)
+	rec, err := s.OpenRun(ctx, run, back)
+	if err != nil {
+		return nil, err
+	}
+	want, err := rec.Files()
 	if err != nil {
 		return nil, err
 	}
@@ -258,14 +262,14 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	if p := run.CheckState(repaired(state, config)); len(p) > 0 {
 		return nil, run.StateError(p)
 	}
-	tip, err := s.readRun(ctx, in.run)
+	tip, err := Tip(ctx, s.repo, in.run)
 	if err != nil {
 		return nil, err
 	}
 	r := s.reader(ctx)
-	var parent *recorded
+	var parent *RecordedRun
 	if tip != "" {
-		if parent, err = s.recordedAt(r, in.run, tip); err != nil {
+		if parent, err = recordedAt(r, in.run, tip); err != nil {
 			return nil, err
 		}
 		in.tip = parent
@@ -285,7 +289,7 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	if parent != nil {
 		// The operations' files and bundles stay on record.
-		root, err := r.Entries(parent.root)
+		root, err := r.Entries(parent.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +310,7 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	if err != nil {
 		return nil, err
 	}
-	plan.Op, plan.Done = done.op, true
+	plan.Op, plan.Done = done.Op, true
 	s.clearEntering()
 	return plan, nil
 }

@@ -15,7 +15,7 @@ import (
 // planBack finds the operation to go back to and how refs move. Only a chain that
 // does not hold is cut, and only where it last holds.
 func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (git.OID, []git.RefUpdate, error) {
-	tip, err := s.readRun(ctx, plan.Run)
+	tip, err := Tip(ctx, s.repo, plan.Run)
 	if err != nil {
 		return "", nil, err
 	}
@@ -30,7 +30,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 		return "", nil, err
 	}
 	op := git.OID(bytes.TrimSpace(out))
-	v, err := s.Verify(ctx, plan.Run, tip)
+	v, err := VerifyRun(ctx, s.repo, plan.Run, tip)
 	if err != nil {
 		return "", nil, err
 	}

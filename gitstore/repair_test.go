@@ -116,7 +116,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 	if now := snapshotFiles(t, d.Dir); !maps.Equal(disk, now) {
 		t.Error("accepting changed the work tree")
 	}
-	det, err := d.store.Show(context.Background(), string(plan.Op))
+	det, err := Show(context.Background(), d.store.repo, string(plan.Op))
 	if err != nil || len(det.Ledgers) != 1 || det.Ledgers[0].Rewritten == "" {
 		t.Errorf("%+v %v", det, err)
 	}

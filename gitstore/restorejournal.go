@@ -54,7 +54,9 @@ const maxRestoreJournal = 1 << 30
 
 const restoreJournalName = "restore"
 
-func (s *Store) restoreJournalPath() string { return filepath.Join(private.Dir(s.repo), restoreJournalName) }
+func (s *Store) restoreJournalPath() string {
+	return filepath.Join(private.Dir(s.repo), restoreJournalName)
+}
 
 func (j *restoreJournal) encode() []byte {
 	actions := make([]any, len(j.Actions))

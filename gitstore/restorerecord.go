@@ -22,7 +22,7 @@ import (
 // restored is the record of a restore in the making.
 type restored struct {
 	run      string
-	parent   *recorded
+	parent   *RecordedRun
 	old      git.OID // where the run's ref is
 	edit     *record.Edit
 	state    []byte
@@ -129,7 +129,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 
 // findParent finds the newest operation of the run, here or in the bundle.
 func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error {
-	tip, err := s.readRun(ctx, r.run)
+	tip, err := Tip(ctx, s.repo, r.run)
 	if err != nil {
 		return err
 	}
@@ -148,10 +148,10 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 		r.edit, err = reader.Edit("")
 		return err
 	}
-	if r.parent, err = s.recordedAt(reader, r.run, tip); err != nil {
+	if r.parent, err = recordedAt(reader, r.run, tip); err != nil {
 		return err
 	}
-	r.edit, err = reader.Edit(r.parent.root)
+	r.edit, err = reader.Edit(r.parent.Root)
 	return err
 }
 
@@ -205,7 +205,7 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *ru
 
 // follows reports whether the protocol knows a way from the recorded state to st.
 func (r *restored) follows(st *run.State) bool {
-	data, _, err := r.parent.r.File(r.parent.root, record.FileState)
+	data, _, err := r.parent.Reader.File(r.parent.Root, record.FileState)
 	if err != nil {
 		return false
 	}
@@ -225,7 +225,7 @@ func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (record.
 	}
 	diff, root := &record.LedgerDiff{Kind: record.Extended, Appended: data}, git.OID("")
 	if r.parent != nil {
-		segs, err := r.parent.r.Slots(r.parent.root, record.LedgerDir(l), false)
+		segs, err := r.parent.Reader.Slots(r.parent.Root, record.LedgerDir(l), false)
 		switch {
 		case err != nil:
 			return 0, err
@@ -234,10 +234,10 @@ func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (record.
 		case !there:
 			return record.Shorter, r.edit.Remove(record.LedgerDir(l))
 		}
-		if diff, err = record.CompareSegments(r.parent.r, l, segs, data); err != nil {
+		if diff, err = record.CompareSegments(r.parent.Reader, l, segs, data); err != nil {
 			return 0, err
 		}
-		root = r.parent.root
+		root = r.parent.Root
 		if diff.Kind == record.Foreign || diff.Kind == record.Shorter {
 			if err := r.edit.Remove(record.LedgerDir(l)); err != nil {
 				return 0, err
@@ -282,12 +282,12 @@ func (r *restored) commit(ctx context.Context, s *Store, in *Incoming) error {
 		return nil
 	}
 	if r.relation == RestoreSame {
-		r.new = r.parent.op
+		r.new = r.parent.Op
 	} else {
 		actor := s.actor(ctx)
 		detail := ojson.NewObject("restored", in.Detail, "accepted_by", ojson.NewObject("name", actor.Name, "email", actor.Email), "reason", in.Reason, "files", r.changed)
 		p := commitPlan{run: r.run, parent: r.parent, state: r.state, subject: "restore the run from " + in.Reason,
-			record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: s.env(ctx), Detail: detail}}
+			record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: s.Env(ctx), Detail: detail}}
 		if c := s.readCache(); r.parent == nil && c != nil && c.Run != r.run {
 			p.previous = c.Op
 		}
@@ -298,7 +298,7 @@ func (r *restored) commit(ctx context.Context, s *Store, in *Incoming) error {
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
-		r.new = done.op
+		r.new = done.Op
 		if err := s.admit(ctx, r.run, r.new); err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // Codes of bundles of a run's refs.
@@ -212,8 +211,7 @@ func (b *RunBundle) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &Store{repo: b.repo, objects: b.repo.Objects()}
-	f := &fsck{s: s, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}}
+	f := &fsck{repo: b.repo, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}}
 	var runs []git.Ref
 	for _, ref := range refs {
 		if ref.OID == "" || ref.Broken || ref.Target != "" {
@@ -288,7 +286,7 @@ func (b *RunBundle) joinWitnesses(ctx context.Context, s *Store) error {
 			continue
 		}
 		run, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, record.WitnessRefPrefix), "/")
-		oid, err := s.joinWitnesses(ctx, run, ref.Here, ref.OID)
+		oid, err := joinWitnesses(ctx, s.repo, run, ref.Here, ref.OID)
 		if err != nil {
 			return err
 		}
@@ -391,7 +389,7 @@ func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&recorded{run: b.Run, op: ref.OID, root: c.Tree, r: r}).materialize()
+	return (&RecordedRun{Run: b.Run, Op: ref.OID, Root: c.Tree, Reader: r}).Files()
 }
 
 // Project returns the project id the newest operation of a run in the bundle was
@@ -406,18 +404,4 @@ func (b *RunBundle) Project(ctx context.Context, run string) (string, error) {
 		return "", badBundle(err, "%s is no operation of a run", ref.Name)
 	}
 	return id, nil
-}
-
-// projectAt is the project id an operation was decided under, "" when its configuration
-// cannot be understood.
-func projectAt(ctx context.Context, r *git.Repository, op git.OID) (string, error) {
-	data, _, err := FileAt(ctx, r, op, record.FileConfig)
-	if err != nil {
-		return "", err
-	}
-	cfg, _, err := config.Decode(data)
-	if err != nil || cfg == nil {
-		return "", nil
-	}
-	return cfg.Project.ID, nil
 }

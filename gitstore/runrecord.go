@@ -22,19 +22,9 @@ import (
 type RunRecord struct {
 	Run string
 	Op  git.OID
-	rec *recorded
+	rec *RecordedRun
 
 	repo *git.Repository
-}
-
-// Believe refuses a run whose operations do not hold (record_unproven). Whoever
-// builds on what a record says asks this first.
-func (x *RunRecord) Believe() error {
-	v, err := VerifyRun(x.rec.r.Context(), x.repo, x.Run, x.Op)
-	if err != nil {
-		return err
-	}
-	return v.Err()
 }
 
 // RunRecords returns the runs of the repository, archived ones that are here too, the one
@@ -108,19 +98,19 @@ func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, erro
 
 // RunRecordAt is a run as one operation recorded it.
 func RunRecordAt(ctx context.Context, r *git.Repository, run string, op git.OID) *RunRecord {
-	return &RunRecord{Run: run, Op: op, rec: &recorded{run: run, op: op, r: record.NewReader(ctx, r)}, repo: r}
+	return &RunRecord{Run: run, Op: op, rec: &RecordedRun{Run: run, Op: op, Reader: record.NewReader(ctx, r)}, repo: r}
 }
 
 // root loads the tree of the operation once.
 func (x *RunRecord) root() (git.OID, error) {
-	if x.rec.root == "" {
-		c, err := x.rec.r.Commit(x.Op)
+	if x.rec.Root == "" {
+		c, err := x.rec.Reader.Commit(x.Op)
 		if err != nil {
 			return "", err
 		}
-		x.rec.root = c.Tree
+		x.rec.Root = c.Tree
 	}
-	return x.rec.root, nil
+	return x.rec.Root, nil
 }
 
 // State returns the recorded state, repaired as the engine reads it.
@@ -143,7 +133,7 @@ func (x *RunRecord) Document(d wire.Document) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := x.rec.r.File(root, record.DocumentFile(d))
+	data, _, err := x.rec.Reader.File(root, record.DocumentFile(d))
 	return data, err
 }
 
@@ -161,7 +151,7 @@ func (x *RunRecord) Ledger(l wire.Ledger) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.rec.r.Ledger(root, l)
+	return x.rec.Reader.Ledger(root, l)
 }
 
 // CheckChain checks the operations from the run's tip back to since ("" is the
@@ -170,7 +160,7 @@ func (x *RunRecord) Ledger(l wire.Ledger) ([]byte, error) {
 // fsck does that. A finding is an *Error with code ledger_tampered or
 // object_corrupt; since must be met unless it is "" or the limit ends the walk.
 func (x *RunRecord) CheckChain(since git.OID, limit int) error {
-	r := x.rec.r
+	r := x.rec.Reader
 	for op := x.Op; op != since; limit-- {
 		if limit == 0 {
 			return nil
@@ -237,4 +227,27 @@ func Parents(ctx context.Context, r *git.Repository, commit git.OID) ([]git.OID,
 		return nil, err
 	}
 	return c.Parents, nil
+}
+
+// StateAt is state.json as an operation recorded it.
+func StateAt(ctx context.Context, repo *git.Repository, op git.OID) (*run.State, error) {
+	data, _, err := FileAt(ctx, repo, op, record.FileState)
+	if err != nil {
+		return nil, err
+	}
+	return decodeState(data)
+}
+
+// projectAt is the project id an operation was decided under, "" when its configuration
+// cannot be understood.
+func projectAt(ctx context.Context, r *git.Repository, op git.OID) (string, error) {
+	data, _, err := FileAt(ctx, r, op, record.FileConfig)
+	if err != nil {
+		return "", err
+	}
+	cfg, _, err := config.Decode(data)
+	if err != nil || cfg == nil {
+		return "", nil
+	}
+	return cfg.Project.ID, nil
 }

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // RunTip is a recorded run with its newest operation.
@@ -20,12 +22,12 @@ type RunTip struct {
 
 // RunTips lists recorded runs by the time of their newest operation, newest first, at most
 // limit (0: all).
-func (s *Store) RunTips(ctx context.Context, limit int) ([]RunTip, error) {
+func RunTips(ctx context.Context, repo *git.Repository, limit int) ([]RunTip, error) {
 	args := []string{"for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)"}
 	if limit > 0 {
 		args = append(args, "--count="+strconv.Itoa(limit))
 	}
-	out, err := s.repo.Git.Run(ctx, nil, append(args, git.RunRefPrefix)...)
+	out, err := repo.Git.Run(ctx, nil, append(args, git.RunRefPrefix)...)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func (s *Store) RunTips(ctx context.Context, limit int) ([]RunTip, error) {
 	if len(tips) == 0 {
 		return nil, nil
 	}
-	ops, err := s.readOps(ctx, []byte(oids.String()), "--no-walk=unsorted", "--stdin")
+	ops, err := readOps(ctx, repo, []byte(oids.String()), "--no-walk=unsorted", "--stdin")
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +60,8 @@ func (s *Store) RunTips(ctx context.Context, limit int) ([]RunTip, error) {
 }
 
 // BrokenRuns are the runs whose refs hold no object id, or are symbolic: RunTips has none of them.
-func (s *Store) BrokenRuns(ctx context.Context) ([]string, error) {
-	refs, err := s.repo.ListRefs(ctx, git.RunRefPrefix)
+func BrokenRuns(ctx context.Context, repo *git.Repository) ([]string, error) {
+	refs, err := repo.ListRefs(ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -71,4 +73,54 @@ func (s *Store) BrokenRuns(ctx context.Context) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// Runs lists the recorded runs of the repository in ref order. Refs that cannot
+// be a run are left out; fsck names them.
+func Runs(ctx context.Context, repo *git.Repository) ([]git.Ref, error) {
+	refs, err := repo.ListRefs(ctx, git.RunRefPrefix)
+	if err != nil {
+		return nil, err
+	}
+	out := refs[:0]
+	for _, r := range refs {
+		if r.OID != "" && r.Target == "" && !r.Broken {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// Tip returns the tip of a run, "" when it has no ref. One that is in the archive has
+// its ref there.
+func Tip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+	ref, err := git.RunRef(run)
+	if err != nil {
+		return "", err
+	}
+	tip, err := repo.ReadRef(ctx, ref)
+	if err != nil || tip != "" {
+		return tip, err
+	}
+	return pastTip(ctx, repo, run)
+}
+
+// pastTip is where an archived run is kept here, "" when it is not.
+func pastTip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+	return repo.ReadRef(ctx, archive.PastPrefix+run)
+}
+
+// operationOf refuses what a run's ref leads to and is no operation of the run. Git would list the
+// commits of another history as operations, and of a tree or a blob none.
+func operationOf(ctx context.Context, repo *git.Repository, run string, op git.OID) error {
+	c, err := record.NewReader(ctx, repo).Commit(op)
+	if err != nil {
+		return err
+	}
+	var info OpInfo
+	if info.readMessage(c.Message); info.Name == "" || info.Run != run {
+		return git.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it", run, op.Short()).
+			WithHint("git agentxchain fsck --run %s, then fetch the run's ref from another clone", run)
+	}
+	return nil
 }

@@ -20,18 +20,18 @@ type SetBack struct {
 
 // setBack holds where a side is, "" when it has the run no more, against where it was seen.
 // It is nil when nothing that was seen is gone.
-func (s *Store) setBack(ctx context.Context, side string, there, seen git.OID) (*SetBack, error) {
+func setBack(ctx context.Context, repo *git.Repository, side string, there, seen git.OID) (*SetBack, error) {
 	if seen == "" || there == seen {
 		return nil, nil
 	}
 	b := &SetBack{Code: transport.CodeRemoteBack}
 	var err error
 	if there != "" {
-		if b.Base, err = s.repo.MergeBase(ctx, seen, there); err != nil || b.Base == seen {
+		if b.Base, err = repo.MergeBase(ctx, seen, there); err != nil || b.Base == seen {
 			return nil, err
 		}
 	}
-	if b.Lost, err = s.rangeOf(ctx, b.Base, seen); err != nil {
+	if b.Lost, err = rangeOf(ctx, repo, b.Base, seen); err != nil {
 		return nil, err
 	}
 	lost := text.Count(len(b.Lost), "operation", "operations") + " up to " + seen.Short()

@@ -24,8 +24,9 @@ const CodeGitDirElsewhere = "git_dir_elsewhere"
 // and none of its hooks, filters, monitors, helpers, includes, replacements or
 // alternates counts. It is not safe for concurrent use.
 type Sibling struct {
-	Dir   string // the project directory without links
-	store *Store // over the clone; its Repository has no GitDir when there is none
+	Dir  string          // the project directory without links
+	Repo *git.Repository // without a GitDir when the project is in none; its objects are read by their files
+	Work *workdir.Dir    // the working files
 
 	git *workdir.Dir // the common git directory; nil when the project is in no repository
 }
@@ -49,7 +50,7 @@ func OpenSibling(ctx context.Context, dir string, trust *Trust) (*Sibling, error
 	}
 	// A stray use of git would fail, not run.
 	repo := &git.Repository{ProjectDir: abs, Git: &git.Git{BinErr: errors.New("another clone is only read")}, ObjectFormat: git.FormatSHA1, RefFormat: "files"}
-	x := &Sibling{Dir: abs, store: &Store{repo: repo, dir: abs, work: &workdir.Dir{Path: abs, Root: root}}}
+	x := &Sibling{Dir: abs, Repo: repo, Work: &workdir.Dir{Path: abs, Root: root}}
 	if err := x.locate(ctx, trust); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
@@ -58,9 +59,9 @@ func OpenSibling(ctx context.Context, dir string, trust *Trust) (*Sibling, error
 
 // Close releases the files.
 func (x *Sibling) Close() error {
-	err := x.store.work.Root.Close()
+	err := x.Work.Root.Close()
 	if x.git != nil {
-		err = errors.Join(err, x.git.Root.Close(), x.store.repo.Close())
+		err = errors.Join(err, x.git.Root.Close(), x.Repo.Close())
 	}
 	return err
 }
@@ -144,14 +145,13 @@ func (x *Sibling) enter(ctx context.Context, trust *Trust, top string, fi fs.Fil
 	if err != nil {
 		return git.Errorf(git.CodeUnsupportedFormat, err, "the repository of %s has a format that is not known", x.Dir)
 	}
-	r := x.store.repo
+	r := x.Repo
 	r.TopLevel, r.GitDir, r.CommonDir, r.ObjectsDir = top, gitDir, common, filepath.Join(common, "objects")
 	r.ObjectFormat, r.RefFormat = object, ref
 	if rel, err := filepath.Rel(top, x.Dir); err == nil && rel != "." {
 		r.Prefix = filepath.ToSlash(rel) + "/"
 	}
 	r.ObjectsOnce.Do(func() { r.ObjectStore = git.NewSiblingObjects(object, r.ObjectsDir, x.open) })
-	x.store.objects, x.store.prefix = r.ObjectStore, r.Prefix
 	return nil
 }
 
@@ -211,5 +211,5 @@ func pointer(dir, name, prefix string) (string, error) {
 // Config returns the bytes of the project's configuration. Like the store it
 // follows a link, but only inside of the project.
 func (x *Sibling) Config() ([]byte, error) {
-	return x.store.ReadConfig()
+	return x.Work.Config()
 }

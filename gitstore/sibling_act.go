@@ -17,7 +17,7 @@ func discoverSibling(ctx context.Context, dir string) (*git.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := x.store.repo.GitDir
+	own := x.Repo.GitDir
 	_ = x.Close()
 	r, err := git.DiscoverForeign(ctx, dir)
 	if err != nil {

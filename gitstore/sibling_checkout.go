@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
@@ -80,7 +81,7 @@ func (x *Sibling) Checkout(ctx context.Context, run string, op git.OID) *Checkou
 
 // head is the text of the work tree's HEAD.
 func (x *Sibling) head() (string, error) {
-	rel, err := filepath.Rel(x.git.Path, filepath.Join(x.store.repo.GitDir, "HEAD"))
+	rel, err := filepath.Rel(x.git.Path, filepath.Join(x.Repo.GitDir, "HEAD"))
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +145,7 @@ func (x *Sibling) apart(ctx context.Context, left, right git.OID, shallow bool) 
 	if left == right {
 		return 0, 0
 	}
-	r := x.store.reader(ctx)
+	r := record.NewReader(ctx, x.Repo)
 	known := make(map[git.OID]*painted)
 	var queue byDate
 	parents := make(map[git.OID][]git.OID)

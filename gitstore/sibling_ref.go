@@ -18,9 +18,9 @@ import (
 // maxSiblingRefs bounds a packed-refs file, in bytes.
 const maxSiblingRefs = 64 << 20
 
-// ref returns where the ref of a run is, "" when there is none. Codes:
+// Ref returns where the ref of a run is, "" when there is none. Codes:
 // bad_ref_name, ref_is_symbolic, ref_broken.
-func (x *Sibling) ref(ctx context.Context, run string) (git.OID, error) {
+func (x *Sibling) Ref(ctx context.Context, run string) (git.OID, error) {
 	name, err := git.RunRef(run)
 	if err != nil || x.git == nil {
 		return "", err
@@ -30,7 +30,7 @@ func (x *Sibling) ref(ctx context.Context, run string) (git.OID, error) {
 
 // refNamed is ref for any name.
 func (x *Sibling) refNamed(ctx context.Context, name string) (git.OID, error) {
-	if x.store.repo.RefFormat == "reftable" {
+	if x.Repo.RefFormat == "reftable" {
 		return x.reftable(ctx, name)
 	}
 	fi, err := x.git.Root.Lstat(name)
@@ -56,7 +56,7 @@ func (x *Sibling) refNamed(ctx context.Context, name string) (git.OID, error) {
 }
 
 func (x *Sibling) oid(name, s string) (git.OID, error) {
-	if oid := git.OID(s); oid.Valid(x.store.repo.ObjectFormat) && !oid.IsZero() {
+	if oid := git.OID(s); oid.Valid(x.Repo.ObjectFormat) && !oid.IsZero() {
 		return oid, nil
 	}
 	return "", git.Broken(name)
@@ -91,7 +91,7 @@ func (x *Sibling) reftable(ctx context.Context, name string) (git.OID, error) {
 		return "", git.Errorf(git.CodeUnreadable, err, "no temporary directory can be made")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.store.repo.ObjectFormat)
+	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.Repo.ObjectFormat)
 	err = errors.Join(os.Mkdir(filepath.Join(tmp, "objects"), 0o700), os.Mkdir(filepath.Join(tmp, "refs"), 0o700),
 		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600), os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
 		os.Symlink(filepath.Join(x.git.Path, "reftable"), filepath.Join(tmp, "reftable")))

@@ -19,21 +19,21 @@ import (
 // refused, in words.
 //
 // Errors: remote_failed, bad_ref_name.
-func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused []string, err error) {
+func FetchSibling(ctx context.Context, repo *git.Repository, id, address string) (refused []string, err error) {
 	prefix := record.SiblingRefPrefix + id + "/"
 	if !git.SafeRefName(prefix+"x") || strings.HasPrefix(address, "-") || strings.Contains(address, "::") {
 		return nil, git.Errorf(git.CodeBadRefName, nil, "%q or its address %q cannot be used", id, text.OneLine(address))
 	}
-	kept, err := s.repo.Tips(ctx, prefix)
+	kept, err := repo.Tips(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	q, err := s.repo.Quarantine(ctx)
+	q, err := repo.Quarantine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer q.Close()
-	f := &remoteLook{s: s, remote: address, quarantine: q}
+	f := &remoteLook{repo: repo, remote: address, quarantine: q}
 	refs, err := f.listed(ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
@@ -45,20 +45,19 @@ func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused [
 		if git.BadRunID(run) != "" {
 			continue
 		}
-		if there[run] = ref.OID; kept[run] != ref.OID && !s.repo.HasCommit(ctx, ref.OID) {
+		if there[run] = ref.OID; kept[run] != ref.OID && !repo.HasCommit(ctx, ref.OID) {
 			want = append(want, ref.Name)
 		}
 	}
 	if err := f.fetch(ctx, want); err != nil {
 		return nil, err
 	}
-	look := &Store{repo: q.Repo, objects: q.Repo.Objects()}
 	var hold, moves []git.RefUpdate
 	for name, tip := range there {
 		if kept[name] == tip {
 			continue
 		}
-		back, err := look.setBack(ctx, "the server", tip, kept[name])
+		back, err := setBack(ctx, q.Repo, "the server", tip, kept[name])
 		if err != nil {
 			return refused, err
 		}
@@ -91,7 +90,7 @@ func (s *Store) FetchSibling(ctx context.Context, id, address string) (refused [
 	for i, m := range moves {
 		args = append(args, "+"+hold[i].Name+":"+m.Name)
 	}
-	_, err = s.repo.Git.Run(ctx, nil, args...)
+	_, err = repo.Git.Run(ctx, nil, args...)
 	return refused, err
 }
 

@@ -37,24 +37,24 @@ type SiblingRun struct {
 	// when they do or do not differ.
 	Refused error
 
-	x    *Sibling
-	tip  *recorded
+	s    *Store // over the clone
+	tip  *RecordedRun
 	more map[wire.Ledger][]byte // Ahead: rows beyond the record
 }
 
-// ReadRun reads where the run of the sibling stands. Ledgers are not read unless
+// ReadSibling reads where the run of the sibling stands. Ledgers are not read unless
 // the working files differ from the record.
 //
 // Errors: unreadable_file, state_tampered (no regular file), invalid_state,
 // ref_is_symbolic, ref_broken, object_missing, object_corrupt, object_too_large,
 // chain_broken.
-func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
-	s := x.store
+func ReadSibling(ctx context.Context, x *Sibling) (*SiblingRun, error) {
+	s := &Store{repo: x.Repo, objects: x.Repo.ObjectStore, dir: x.Dir, prefix: x.Repo.Prefix, work: x.Work}
 	data, _, ok, err := s.work.Read(string(wire.DocState), maxSiblingDocument)
 	if err != nil {
 		return nil, unreadable(string(wire.DocState), err)
 	}
-	out := &SiblingRun{x: x}
+	out := &SiblingRun{s: s}
 	if !ok {
 		return out, nil
 	}
@@ -65,10 +65,10 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 	if out.Run == "" {
 		return out, nil
 	}
-	if out.Op, err = x.ref(ctx, out.Run); err != nil || out.Op == "" {
+	if out.Op, err = x.Ref(ctx, out.Run); err != nil || out.Op == "" {
 		return out, err
 	}
-	if out.tip, err = s.recordedAt(s.reader(ctx), out.Run, out.Op); err != nil {
+	if out.tip, err = recordedAt(s.reader(ctx), out.Run, out.Op); err != nil {
 		return nil, err
 	}
 	recorded, err := out.tip.docOID(wire.DocState)
@@ -83,7 +83,7 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 		out.Ahead = true
 		return out, nil
 	}
-	if out.State, _, err = out.tip.r.File(out.tip.root, record.FileState); err != nil {
+	if out.State, _, err = out.tip.Reader.File(out.tip.Root, record.FileState); err != nil {
 		return nil, err
 	}
 	behind, err := out.behind(git.HashObject(s.repo.ObjectFormat, git.KindBlob, data))
@@ -96,10 +96,10 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 // carriedOn refuses working files that the store would not record as the work of
 // another implementation.
 func (out *SiblingRun) carriedOn(state []byte) error {
-	s := out.x.store
+	s := out.s
 	in := &inspection{run: out.Run, tip: out.tip, docs: make(map[wire.Document]document), diffs: make(map[wire.Ledger]*record.LedgerDiff)}
 	var err error
-	if in.config, err = out.x.Config(); err != nil {
+	if in.config, err = s.work.Config(); err != nil {
 		return err
 	}
 	for _, d := range wire.Documents() {
@@ -127,7 +127,7 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	for l, d := range in.diffs {
 		more[l] = d.Appended
 	}
-	was, _, err := out.tip.r.File(out.tip.root, record.FileState)
+	was, _, err := out.tip.Reader.File(out.tip.Root, record.FileState)
 	if err == nil {
 		err = borneOut(was, state, func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(more[l]) })
 	}
@@ -200,11 +200,11 @@ func (out *SiblingRun) Unrecorded() map[string]bool {
 func (out *SiblingRun) behind(state git.OID) (bool, error) {
 	op := out.Op
 	for range maxSiblingPast {
-		c, err := out.tip.r.Commit(op)
+		c, err := out.tip.Reader.Commit(op)
 		if err != nil {
 			return false, err
 		}
-		at := &recorded{root: c.Tree, r: out.tip.r}
+		at := &RecordedRun{Root: c.Tree, Reader: out.tip.Reader}
 		if oid, err := at.docOID(wire.DocState); err != nil || oid == state {
 			return oid == state, err
 		}
@@ -224,7 +224,7 @@ func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) ite
 		return out.Working(ctx, l, mark)
 	}
 	return func(yield func(*ojson.Object, error) bool) {
-		segs, err := out.tip.r.Slots(out.tip.root, record.LedgerDir(l), false)
+		segs, err := out.tip.Reader.Slots(out.tip.Root, record.LedgerDir(l), false)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -238,7 +238,7 @@ func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) ite
 					yield(nil, err)
 					return
 				}
-				if data, err := out.tip.r.Blob(oid); !yield(data, err) || err != nil {
+				if data, err := out.tip.Reader.Blob(oid); !yield(data, err) || err != nil {
 					return
 				}
 			}
@@ -267,7 +267,7 @@ func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) ite
 // Working yields the rows of a working ledger like Rows, whether or not they count. An absent ledger has none; unreadable_file is the last thing yielded.
 func (out *SiblingRun) Working(ctx context.Context, l wire.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
 	return func(yield func(*ojson.Object, error) bool) {
-		f, st, err := out.x.store.work.Open(l.Path())
+		f, st, err := out.s.work.Open(l.Path())
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}

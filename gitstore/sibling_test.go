@@ -26,7 +26,7 @@ func sibling(t testing.TB, dir string) (*Sibling, *SiblingRun, error) {
 		return nil, nil, err
 	}
 	t.Cleanup(func() { _ = x.Close() })
-	run, err := x.ReadRun(context.Background())
+	run, err := ReadSibling(context.Background(), x)
 	return x, run, err
 }
 
@@ -260,7 +260,7 @@ func TestSiblingForgedAcceptance(t *testing.T) {
 func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *record.Edit)) {
 	t.Helper()
 	r := d.store.reader(context.Background())
-	tip, err := d.store.readRun(context.Background(), run)
+	tip, err := Tip(context.Background(), d.store.repo, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestSiblingForgedRecord(t *testing.T) {
 
 func mustTree(t testing.TB, r *record.Reader, run string, d *driver) git.OID {
 	t.Helper()
-	tip, err := d.store.readRun(context.Background(), run)
+	tip, err := Tip(context.Background(), d.store.repo, run)
 	if err != nil {
 		t.Fatal(err)
 	}

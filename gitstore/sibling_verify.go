@@ -19,9 +19,9 @@ func (out *SiblingRun) Verify(ctx context.Context, since git.OID) (*Verdict, err
 	if out.tip == nil || out.Op == since {
 		return &Verdict{Run: out.Run, Op: out.Op}, nil
 	}
-	f := &fsck{s: out.x.store, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, strict: true}
+	f := &fsck{repo: out.s.repo, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, strict: true}
 	met := false
-	v, err := f.verify(out.tip.r, out.Run, out.Op, func(op git.OID) ([]Claim, bool) {
+	v, err := f.verify(out.tip.Reader, out.Run, out.Op, func(op git.OID) ([]Claim, bool) {
 		met = met || op == since
 		return nil, op == since
 	})

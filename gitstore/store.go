@@ -24,7 +24,6 @@ import (
 // Codes of the run store, beside those of the git layer.
 const (
 	CodeNotProject = "not_a_project"
-	CodeNoRun      = "no_run"
 	CodeStateMoved = "state_moved"
 	CodeFileExists = workdir.CodeFileExists
 )
@@ -66,6 +65,9 @@ func (s *Store) Repository() *git.Repository { return s.repo }
 
 // Dir returns the absolute project directory.
 func (s *Store) Dir() string { return s.dir }
+
+// Work returns the project's working files, nil in a repository without a work tree.
+func (s *Store) Work() *workdir.Dir { return s.work }
 
 // Watch looks at what git is told while agents are at work in this project.
 func (s *Store) Watch() *tamper.Watch {
@@ -114,12 +116,7 @@ func (s *Store) actor(ctx context.Context) evidence.Actor {
 	return *s.opts.Actor
 }
 
-// env is the environment of the store's own records.
-func (s *Store) env(ctx context.Context) protocol.Env {
+// Env is the environment of the store's own records.
+func (s *Store) Env(ctx context.Context) protocol.Env {
 	return protocol.Env{Now: s.opts.Now().UTC().Truncate(time.Millisecond), Actor: s.actor(ctx)}
-}
-
-// unreadableRecord says that the record of an operation is no record.
-func unreadableRecord(op git.OID, cause error) *git.Error {
-	return git.Errorf(FindRecord, cause, "operation %s cannot be read", op.Short()).WithHint("git agentxchain fsck --replay")
 }

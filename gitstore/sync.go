@@ -5,10 +5,8 @@
 package gitstore
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -94,17 +92,17 @@ func (y *Synced) run(name string) *SyncedRun {
 // Sync brings runs and conflicts of this repository and of a remote together. What is
 // wrong with one run is said in its entry and does not stop the others. Errors:
 // no_remote, remote_failed, remote_contended, locked, and those of Begin.
-func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
-	return s.syncRounds(ctx, opt.Remote, max(opt.Wait, syncPatience), func(y *Synced) (again bool, err error) {
-		if err := s.landAll(ctx, y, opt); err != nil || opt.NoPush {
+func Sync(ctx context.Context, s *Store, opt SyncOptions) (*Synced, error) {
+	return syncRounds(ctx, s.repo, opt.Remote, max(opt.Wait, syncPatience), func(y *Synced) (again bool, err error) {
+		if err := landAll(ctx, s, y, opt); err != nil || opt.NoPush {
 			return false, err
 		}
-		again, err = s.pushAll(ctx, y, opt)
+		again, err = pushAll(ctx, s.repo, y, opt)
 		if err == nil && !again {
-			again, err = s.pushArchive(ctx, y)
+			again, err = pushArchive(ctx, s.repo, s.Env(ctx), y)
 		}
 		if err == nil && y.Pushed {
-			err = s.preferAuto(ctx, y.Remote)
+			err = preferAuto(ctx, s.repo, y.Remote)
 		}
 		return again, err
 	})
@@ -112,9 +110,9 @@ func (s *Store) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 
 // syncRounds fetches and lets round do its part, until it need not be done again because another
 // machine pushed first.
-func (s *Store) syncRounds(ctx context.Context, remote string, wait time.Duration, round func(*Synced) (again bool, err error),
+func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait time.Duration, round func(*Synced) (again bool, err error),
 ) (*Synced, error) {
-	remote, err := transport.PickRemote(ctx, s.repo, remote)
+	remote, err := transport.PickRemote(ctx, repo, remote)
 	if err != nil {
 		return nil, err
 	}
@@ -122,20 +120,20 @@ func (s *Store) syncRounds(ctx context.Context, remote string, wait time.Duratio
 	if err := transport.ValidName(remote); err != nil {
 		return y, err
 	}
-	unlock, err := s.lockSync(ctx, wait)
+	unlock, err := lockSync(ctx, repo, wait)
 	if err != nil {
 		return y, err
 	}
 	defer unlock()
 	// The first thing to be written may be the configuration.
-	y.Notices = append(y.Notices, s.repo.SweepLocks(ctx)...)
+	y.Notices = append(y.Notices, repo.SweepLocks(ctx)...)
 	var others []string
-	if y.Tracking, others, err = transport.TrackRuns(ctx, s.repo, remote); err != nil {
+	if y.Tracking, others, err = transport.TrackRuns(ctx, repo, remote); err != nil {
 		return y, err
 	}
-	defer s.repo.HoldRefs(git.RefSpace, transport.TrackingSpace(remote))()
+	defer repo.HoldRefs(git.RefSpace, transport.TrackingSpace(remote))()
 	for y.Tries = 1; ; y.Tries++ {
-		if err := transport.FetchRuns(ctx, s.repo, remote, others); err != nil {
+		if err := transport.FetchRuns(ctx, repo, remote, others); err != nil {
 			return y, err
 		}
 		again, err := round(y)
@@ -153,7 +151,7 @@ func (s *Store) syncRounds(ctx context.Context, remote string, wait time.Duratio
 
 // enter brings the newest unfinished run that came into a work tree that has none, the
 // newest of all when every one has ended.
-func (s *Store) enter(ctx context.Context, y *Synced) error {
+func enter(ctx context.Context, s *Store, y *Synced) error {
 	type arrived struct {
 		*SyncedRun
 		when time.Time
@@ -193,23 +191,23 @@ func (s *Store) enter(ctx context.Context, y *Synced) error {
 
 // takeConflicts takes over conflicts of the remote: new ones, and what became of known
 // ones. Two settlements of one conflict do not exclude each other; the remote's stays.
-func (s *Store) takeConflicts(ctx context.Context, remote string) error {
-	there, err := s.repo.Tips(ctx, transport.TrackingConflicts(remote))
+func takeConflicts(ctx context.Context, repo *git.Repository, remote string) error {
+	there, err := repo.Tips(ctx, transport.TrackingConflicts(remote))
 	if err != nil {
 		return err
 	}
-	here, err := s.repo.Tips(ctx, record.ConflictRefPrefix)
+	here, err := repo.Tips(ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return err
 	}
 	var moves []git.RefUpdate
 	for name, oid := range there {
 		ref := record.ConflictRefPrefix + name
-		if here[name] == oid || s.conflictAt(ctx, ref, oid) == nil {
+		if here[name] == oid || conflictAt(ctx, repo, ref, oid) == nil {
 			continue
 		}
 		if here[name] != "" {
-			behind, err := s.repo.Ancestor(ctx, oid, here[name])
+			behind, err := repo.Ancestor(ctx, oid, here[name])
 			if err != nil {
 				return err
 			}
@@ -219,8 +217,8 @@ func (s *Store) takeConflicts(ctx context.Context, remote string) error {
 		}
 		moves = append(moves, git.RefUpdate{Name: ref, New: oid, Old: here[name]})
 	}
-	slices.SortFunc(moves, byName)
-	return s.repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+text.OneLine(remote))
+	slices.SortFunc(moves, git.ByName)
+	return repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+text.OneLine(remote))
 }
 
 // OpenConflicts counts those that wait for a person.
@@ -233,5 +231,3 @@ func OpenConflicts(list []*protocol.Conflict) int {
 	}
 	return n
 }
-
-func byName(a, b git.RefUpdate) int { return cmp.Compare(a.Name, b.Name) }

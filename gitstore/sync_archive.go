@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
 // seenListRef is where the list of a year is remembered that a remote last showed.
@@ -41,7 +42,7 @@ func (l *landing) archives(ctx context.Context) error {
 	var moves []git.RefUpdate
 	for _, year := range slices.Sorted(maps.Keys(there)) {
 		if here[year] != there[year] {
-			to, err := s.joinLists(ctx, year, here[year], there[year])
+			to, err := joinLists(ctx, s.repo, s.Env(ctx), year, here[year], there[year])
 			if err != nil {
 				return err
 			}
@@ -65,7 +66,7 @@ func (l *landing) archives(ctx context.Context) error {
 			moves = append(moves, git.RefUpdate{Name: seenListRef(remote, year), New: oid, Old: seen[year]})
 		}
 	}
-	slices.SortFunc(moves, byName)
+	slices.SortFunc(moves, git.ByName)
 	if err := s.repo.UpdateRefs(ctx, moves, "agentxchain: archived runs of "+text.OneLine(remote)); err != nil {
 		return err
 	}
@@ -81,25 +82,25 @@ func (l *landing) archives(ctx context.Context) error {
 
 // joinLists returns a commit that holds the entries of both: one of the two where it has
 // them all.
-func (s *Store) joinLists(ctx context.Context, year string, here, there git.OID) (git.OID, error) {
-	ours, err := archive.Read(ctx, s.repo, here)
+func joinLists(ctx context.Context, repo *git.Repository, env protocol.Env, year string, here, there git.OID) (git.OID, error) {
+	ours, err := archive.Read(ctx, repo, here)
 	if err != nil {
 		return "", err
 	}
-	theirs, err := archive.Read(ctx, s.repo, there)
+	theirs, err := archive.Read(ctx, repo, there)
 	if err != nil {
 		return "", err
 	}
 	both := ours.Merge(theirs)
-	saidHere, err := archive.SaidAt(ctx, s.repo, here)
+	saidHere, err := archive.SaidAt(ctx, repo, here)
 	if err != nil {
 		return "", err
 	}
-	saidThere, err := archive.SaidAt(ctx, s.repo, there)
+	saidThere, err := archive.SaidAt(ctx, repo, there)
 	if err != nil {
 		return "", err
 	}
-	said, err := archive.JoinSaid(ctx, s.repo, saidHere, saidThere)
+	said, err := archive.JoinSaid(ctx, repo, saidHere, saidThere)
 	if err != nil {
 		return "", err
 	}
@@ -107,12 +108,11 @@ func (s *Store) joinLists(ctx context.Context, year string, here, there git.OID)
 		return there, nil
 	}
 	if both.Equal(ours) && said == saidHere {
-		if on, err := s.repo.Ancestor(ctx, there, here); err != nil || on {
+		if on, err := repo.Ancestor(ctx, there, here); err != nil || on {
 			return here, err
 		}
 	}
-	env := s.env(ctx)
-	return archive.Write(ctx, s.repo, both, said, record.Signature(&env), "archive: the list of "+year+", joined", there, here)
+	return archive.Write(ctx, repo, both, said, record.Signature(&env), "archive: the list of "+year+", joined", there, here)
 }
 
 // stray are runs that lie in the archive here while the list says otherwise: they come back.
@@ -185,14 +185,14 @@ func (l *landing) unobtained(e *archive.Entry, err error) {
 func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
 	op := git.OID(e.Op)
 	if !l.s.repo.HasCommit(ctx, op) {
-		if err := l.s.fetchArchived(ctx, l.y.Remote, e); err != nil {
+		if err := fetchArchived(ctx, l.s.repo, l.y.Remote, e); err != nil {
 			return git.Errorf(transport.CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not give: %s", e.Run, op.Short(), l.y.Remote, transport.Complaint(err))
 		}
 		if !l.s.repo.HasCommit(ctx, op) {
 			return git.Errorf(transport.CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not have", e.Run, op.Short(), l.y.Remote)
 		}
 	}
-	return l.s.believe(ctx, e.Run, op)
+	return Believe(ctx, l.s.repo, e.Run, op)
 }
 
 // retire takes a run out of the run refs here. One that a work tree is in stays until that
@@ -266,7 +266,7 @@ func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op git.OID) (
 		return false, err
 	}
 	for _, year := range slices.Compact([]string{e.Year(), c.Author.When.UTC().Format("2006")}) {
-		if err := l.s.fetchKept(ctx, l.y.Remote, year); err != nil {
+		if err := fetchKept(ctx, l.s.repo, l.y.Remote, year); err != nil {
 			return false, err
 		}
 		kept, err := l.s.repo.ReadRef(ctx, keptRef(l.y.Remote, year))
@@ -295,7 +295,7 @@ func (l *landing) bringBack(ctx context.Context, name string, past git.OID) erro
 		l.here[name] = past
 	}
 	delete(l.past, name)
-	if err := l.s.bringWitnesses(ctx, name); err != nil {
+	if err := bringWitnesses(ctx, l.s.repo, name); err != nil {
 		return err
 	}
 	return l.s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + name, Old: past}}, "agentxchain: out of the archive")
@@ -304,12 +304,12 @@ func (l *landing) bringBack(ctx context.Context, name string, past git.OID) erro
 // pushArchive brings the archive to the remote: the operations, then the list that names
 // them, then the run refs that are not needed any more. Each step alone leaves every
 // operation reachable there. again says that the remote has moved meanwhile.
-func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err error) {
-	here, err := archive.Years(ctx, s.repo, archive.ListPrefix)
+func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced) (again bool, err error) {
+	here, err := archive.Years(ctx, repo, archive.ListPrefix)
 	if err != nil {
 		return false, err
 	}
-	there, err := archive.Years(ctx, s.repo, transport.TrackingArchive(y.Remote))
+	there, err := archive.Years(ctx, repo, transport.TrackingArchive(y.Remote))
 	if err != nil {
 		return false, err
 	}
@@ -317,7 +317,7 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 		if here[year] == there[year] {
 			continue
 		}
-		switch more, ok, err := s.pushYear(ctx, y, year, here[year], there[year]); {
+		switch more, ok, err := pushYear(ctx, repo, env, y, year, here[year], there[year]); {
 		case err != nil || more:
 			return more, err
 		case !ok:
@@ -327,7 +327,7 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 	if len(y.retire) == 0 {
 		return false, nil
 	}
-	said, err := transport.Push(ctx, s.repo, y.Remote, y.retire)
+	said, err := transport.Push(ctx, repo, y.Remote, y.retire)
 	if err != nil {
 		return false, err
 	}
@@ -352,12 +352,12 @@ func (s *Store) pushArchive(ctx context.Context, y *Synced) (again bool, err err
 }
 
 // pushYear pushes what a year's list names and the list. ok says that the remote has both.
-func (s *Store) pushYear(ctx context.Context, y *Synced, year string, here, there git.OID) (again, ok bool, err error) {
-	ours, err := archive.Read(ctx, s.repo, here)
+func pushYear(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, here, there git.OID) (again, ok bool, err error) {
+	ours, err := archive.Read(ctx, repo, here)
 	if err != nil {
 		return false, false, err
 	}
-	theirs, err := archive.Read(ctx, s.repo, there)
+	theirs, err := archive.Read(ctx, repo, there)
 	if err != nil {
 		return false, false, err
 	}
@@ -369,51 +369,50 @@ func (s *Store) pushYear(ctx context.Context, y *Synced, year string, here, ther
 	}
 	if len(lacking) > 0 {
 		for run, e := range lacking {
-			if !s.repo.HasCommit(ctx, git.OID(e.Op)) {
+			if !repo.HasCommit(ctx, git.OID(e.Op)) {
 				y.Notices = append(y.Notices, "run "+run+" is archived, "+y.Remote+" does not list it, and its operations are not here: sync in the clone that archived it")
 				return false, false, nil
 			}
 		}
-		if again, ok, err = s.pushKept(ctx, y, year, lacking); err != nil || again || !ok {
+		if again, ok, err = pushKept(ctx, repo, env, y, year, lacking); err != nil || again || !ok {
 			return again, ok, err
 		}
 	}
-	again, ok, err = s.pushOne(ctx, y, transport.RefPush{Name: archive.ListPrefix + year, New: here, Old: there})
+	again, ok, err = pushOne(ctx, repo, y, transport.RefPush{Name: archive.ListPrefix + year, New: here, Old: there})
 	if err != nil || !ok {
 		return again, ok, err
 	}
 	seen := git.RefUpdate{Name: seenListRef(y.Remote, year), New: here}
-	if seen.Old, err = s.repo.ReadRef(ctx, seen.Name); err != nil {
+	if seen.Old, err = repo.ReadRef(ctx, seen.Name); err != nil {
 		return false, false, err
 	}
-	return false, true, s.repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+text.OneLine(y.Remote))
+	return false, true, repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+text.OneLine(y.Remote))
 }
 
 // pushKept adds operations to what the remote keeps of a year.
-func (s *Store) pushKept(ctx context.Context, y *Synced, year string, l archive.List) (again, ok bool, err error) {
-	if err := s.fetchKept(ctx, y.Remote, year); err != nil {
+func pushKept(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, l archive.List) (again, ok bool, err error) {
+	if err := fetchKept(ctx, repo, y.Remote, year); err != nil {
 		return false, false, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked what it keeps of %s: %s", y.Remote, year, transport.Complaint(err)).
 			WithHint("git agentxchain sync %s", y.Remote)
 	}
-	had, err := s.repo.ReadRef(ctx, keptRef(y.Remote, year))
+	had, err := repo.ReadRef(ctx, keptRef(y.Remote, year))
 	if err != nil {
 		return false, false, err
 	}
-	env := s.env(ctx)
-	to, err := archive.Join(ctx, s.repo, had, l, record.Signature(&env))
+	to, err := archive.Join(ctx, repo, had, l, record.Signature(&env))
 	if err != nil || to == had {
 		return false, err == nil, err
 	}
-	again, ok, err = s.pushOne(ctx, y, transport.RefPush{Name: archive.KeepPrefix + year, New: to, Old: had})
+	again, ok, err = pushOne(ctx, repo, y, transport.RefPush{Name: archive.KeepPrefix + year, New: to, Old: had})
 	if err != nil || !ok {
 		return again, ok, err
 	}
-	return false, true, s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: keptRef(y.Remote, year), New: to, Old: had}}, "agentxchain: pushed to "+text.OneLine(y.Remote))
+	return false, true, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: keptRef(y.Remote, year), New: to, Old: had}}, "agentxchain: pushed to "+text.OneLine(y.Remote))
 }
 
 // pushOne pushes one ref of the archive.
-func (s *Store) pushOne(ctx context.Context, y *Synced, p transport.RefPush) (again, ok bool, err error) {
-	said, err := transport.Push(ctx, s.repo, y.Remote, []transport.RefPush{p})
+func pushOne(ctx context.Context, repo *git.Repository, y *Synced, p transport.RefPush) (again, ok bool, err error) {
+	said, err := transport.Push(ctx, repo, y.Remote, []transport.RefPush{p})
 	if err != nil {
 		return false, false, err
 	}

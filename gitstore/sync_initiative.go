@@ -45,26 +45,26 @@ type InitiativeSync struct {
 // the person who made them. What is wrong with one does not stop the others.
 //
 // Errors: no_remote, remote_failed, remote_contended, locked.
-func (s *Store) SyncInitiatives(ctx context.Context, opt InitiativeSync) (*Synced, error) {
-	return s.syncRounds(ctx, opt.Remote, syncPatience, func(y *Synced) (again bool, err error) {
-		l := &initiativeLanding{s: s, y: y, opt: opt}
+func SyncInitiatives(ctx context.Context, repo *git.Repository, opt InitiativeSync) (*Synced, error) {
+	return syncRounds(ctx, repo, opt.Remote, syncPatience, func(y *Synced) (again bool, err error) {
+		l := &initiativeLanding{repo: repo, y: y, opt: opt}
 		if err := opt.Exclusive(ctx, l.all); err != nil || opt.NoPush {
 			return false, err
 		}
 		again, err = l.push(ctx)
 		if err == nil && y.Pushed {
-			err = s.preferAuto(ctx, y.Remote)
+			err = preferAuto(ctx, repo, y.Remote)
 		}
 		return again, err
 	})
 }
 
 // lockSync keeps two gits that fetch in one clone out of each other's way.
-func (s *Store) lockSync(ctx context.Context, wait time.Duration) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Join(s.repo.CommonDir, "agentxchain"), 0o777); err != nil {
+func lockSync(ctx context.Context, repo *git.Repository, wait time.Duration) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Join(repo.CommonDir, "agentxchain"), 0o777); err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
-	lock, err := lockfile.Acquire(ctx, filepath.Join(s.repo.CommonDir, "agentxchain", "sync.lock"), "sync", wait)
+	lock, err := lockfile.Acquire(ctx, filepath.Join(repo.CommonDir, "agentxchain", "sync.lock"), "sync", wait)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,9 @@ func contended(remote string, tries int) error {
 
 // initiativeLanding is one round of a sync.
 type initiativeLanding struct {
-	s   *Store
-	y   *Synced
-	opt InitiativeSync
+	repo *git.Repository
+	y    *Synced
+	opt  InitiativeSync
 
 	seen  map[string]git.OID
 	moves []git.RefUpdate // of remembered tips
@@ -92,16 +92,16 @@ func (l *initiativeLanding) seenRef(name string) string {
 
 // all takes over what the remote has.
 func (l *initiativeLanding) all(ctx context.Context) error {
-	s, names := l.s, make(map[string]bool)
-	here, err := s.repo.Tips(ctx, record.InitiativeRefPrefix)
+	repo, names := l.repo, make(map[string]bool)
+	here, err := repo.Tips(ctx, record.InitiativeRefPrefix)
 	if err != nil {
 		return err
 	}
-	there, err := s.repo.Tips(ctx, transport.TrackingInitiatives(l.y.Remote))
+	there, err := repo.Tips(ctx, transport.TrackingInitiatives(l.y.Remote))
 	if err != nil {
 		return err
 	}
-	if l.seen, err = s.repo.Tips(ctx, l.seenRef("")); err != nil {
+	if l.seen, err = repo.Tips(ctx, l.seenRef("")); err != nil {
 		return err
 	}
 	for _, m := range []map[string]git.OID{here, there, l.seen} {
@@ -119,17 +119,17 @@ func (l *initiativeLanding) all(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+text.OneLine(l.y.Remote))
+	return repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+text.OneLine(l.y.Remote))
 }
 
 // land takes over one initiative.
 func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
-	s, here, there, seen := l.s, r.Tip, r.There, l.seen[r.Run]
+	repo, here, there, seen := l.repo, r.Tip, r.There, l.seen[r.Run]
 	if seen != "" && slices.Contains(l.opt.Forget, r.Run) {
 		l.moves = append(l.moves, git.RefUpdate{Name: l.seenRef(r.Run), Old: seen})
 		seen = ""
 	}
-	b, err := s.setBack(ctx, "the remote", there, seen)
+	b, err := setBack(ctx, repo, "the remote", there, seen)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	}
 	base := git.OID("")
 	if here != "" {
-		if base, err = s.repo.MergeBase(ctx, here, there); err != nil {
+		if base, err = repo.MergeBase(ctx, here, there); err != nil {
 			return err
 		}
 		if base == there {
@@ -153,7 +153,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 			return nil
 		}
 	}
-	if err := record.VerifyInitiative(ctx, s.repo, r.Run, there, base, l.opt.Project); err != nil {
+	if err := record.VerifyInitiative(ctx, repo, r.Run, there, base, l.opt.Project); err != nil {
 		return l.believeNot(ctx, r, err)
 	}
 	l.remember(r, there, seen)
@@ -163,11 +163,11 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	if err := l.opt.Judge(ctx, r.Run, here, there); err != nil {
 		return l.believeNot(ctx, r, err)
 	}
-	ops, err := s.rangeOf(ctx, here, there)
+	ops, err := rangeOf(ctx, repo, here, there)
 	if err != nil {
 		return err
 	}
-	if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: record.InitiativeRefPrefix + r.Run, New: there, Old: here}},
+	if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: record.InitiativeRefPrefix + r.Run, New: there, Old: here}},
 		"agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
 		return err
 	}
@@ -182,11 +182,11 @@ func (l *initiativeLanding) apart(ctx context.Context, r *SyncedRun, base git.OI
 		return l.refuse(ctx, r, record.CodeForeignRun, "the initiative there shares no change with the one here",
 			"ask the person who pushed it; nothing of it was taken")
 	}
-	ours, err := l.s.countOps(ctx, base, r.Tip)
+	ours, err := countOps(ctx, l.repo, base, r.Tip)
 	if err != nil {
 		return err
 	}
-	theirs, err := l.s.countOps(ctx, base, r.There)
+	theirs, err := countOps(ctx, l.repo, base, r.There)
 	if err != nil {
 		return err
 	}
@@ -225,11 +225,11 @@ func (l *initiativeLanding) refuse(ctx context.Context, r *SyncedRun, code, why,
 		return nil
 	}
 	r.Aside = record.AsideRefPrefix + l.y.Remote + "/" + record.InitiativeNames + r.Run + "/" + string(r.There)
-	have, err := l.s.repo.ReadRef(ctx, r.Aside)
+	have, err := l.repo.ReadRef(ctx, r.Aside)
 	if err != nil || have != "" {
 		return err
 	}
-	return l.s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: r.Aside, New: r.There}}, "agentxchain: refused")
+	return l.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: r.Aside, New: r.There}}, "agentxchain: refused")
 }
 
 // remember notes what was believed of the remote.
@@ -249,7 +249,7 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 		if r.Tip == "" || r.Tip == r.from || r.State == SyncRefused {
 			continue
 		}
-		ops, err := l.s.rangeOf(ctx, r.from, r.Tip)
+		ops, err := rangeOf(ctx, l.repo, r.from, r.Tip)
 		if err != nil {
 			return false, err
 		}
@@ -259,11 +259,11 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 	if len(refs) == 0 {
 		return false, nil
 	}
-	said, err := transport.Push(ctx, l.s.repo, l.y.Remote, refs)
+	said, err := transport.Push(ctx, l.repo, l.y.Remote, refs)
 	if err != nil {
 		return false, err
 	}
-	known, err := l.s.repo.Tips(ctx, l.seenRef(""))
+	known, err := l.repo.Tips(ctx, l.seenRef(""))
 	if err != nil {
 		return false, err
 	}
@@ -285,21 +285,21 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 				"* there; the changes stay here"
 		}
 	}
-	return again, l.s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(l.y.Remote))
+	return again, l.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(l.y.Remote))
 }
 
 // TakeTheirs makes the initiative here the one that was last fetched from a remote. The changes
 // that were here stay under a ref of their own, which is returned, "" when there are none.
 //
 // Errors: not_found, record_unproven, run_foreign, and those of judge.
-func (s *Store) TakeTheirs(ctx context.Context, name, remote, project string,
+func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project string,
 	judge func(ctx context.Context, name string, from, to git.OID) error) (to git.OID, lost string, err error) {
 	ref := record.InitiativeRefPrefix + name
-	here, err := s.repo.ReadRef(ctx, ref)
+	here, err := repo.ReadRef(ctx, ref)
 	if err != nil {
 		return "", "", err
 	}
-	if to, err = s.repo.ReadRef(ctx, transport.TrackingInitiatives(remote)+name); err != nil {
+	if to, err = repo.ReadRef(ctx, transport.TrackingInitiatives(remote)+name); err != nil {
 		return "", "", err
 	}
 	if to == "" {
@@ -309,11 +309,11 @@ func (s *Store) TakeTheirs(ctx context.Context, name, remote, project string,
 	}
 	base := git.OID("")
 	if here != "" {
-		if base, err = s.repo.MergeBase(ctx, here, to); err != nil {
+		if base, err = repo.MergeBase(ctx, here, to); err != nil {
 			return "", "", err
 		}
 	}
-	if err := record.VerifyInitiative(ctx, s.repo, name, to, base, project); err != nil {
+	if err := record.VerifyInitiative(ctx, repo, name, to, base, project); err != nil {
 		return "", "", err
 	}
 	if err := judge(ctx, name, base, to); err != nil {
@@ -324,16 +324,16 @@ func (s *Store) TakeTheirs(ctx context.Context, name, remote, project string,
 	}
 	if here != "" && base != here {
 		lost = record.LostRefPrefix + record.InitiativeNames + name + "/" + string(here)
-		if have, err := s.repo.ReadRef(ctx, lost); err != nil {
+		if have, err := repo.ReadRef(ctx, lost); err != nil {
 			return "", "", err
 		} else if have == "" {
-			if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: lost, New: here}},
+			if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: lost, New: here}},
 				"agentxchain: given up"); err != nil {
 				return "", "", err
 			}
 		}
 	}
-	return to, lost, s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: ref, New: to, Old: here}},
+	return to, lost, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: ref, New: to, Old: here}},
 		"agentxchain: taken from "+text.OneLine(remote))
 }
 
@@ -349,8 +349,8 @@ type InitiativeTip struct {
 
 // InitiativeTips lists them by the time of their newest change, newest first; one that is
 // recorded here is not named again for remotes.
-func (s *Store) InitiativeTips(ctx context.Context) ([]InitiativeTip, error) {
-	out, err := s.repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate",
+func InitiativeTips(ctx context.Context, repo *git.Repository) ([]InitiativeTip, error) {
+	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate",
 		"--format=%(objectname) %(objecttype) %(refname)",
 		record.InitiativeRefPrefix, transport.TrackingRefs+"*/agentxchain/"+record.InitiativeNames+"*")
 	if err != nil {

@@ -39,7 +39,7 @@ type landing struct {
 }
 
 // landAll takes over what the remote has, under the lock.
-func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
+func landAll(ctx context.Context, s *Store, y *Synced, opt SyncOptions) error {
 	l := &landing{s: s, y: y, opt: opt, held: s.atWork().Held, heads: make(map[git.OID]bool)}
 	if err := l.regain(ctx); err != nil {
 		return err
@@ -81,13 +81,13 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 	if err := l.begin(ctx); err != nil {
 		return err
 	}
-	if err := s.takeConflicts(ctx, y.Remote); err != nil {
+	if err := takeConflicts(ctx, s.repo, y.Remote); err != nil {
 		return err
 	}
-	if err := s.takeWitnesses(ctx, y.Remote, l.list); err != nil {
+	if err := takeWitnesses(ctx, s.repo, y.Remote, l.list); err != nil {
 		return err
 	}
-	said, err := s.archiveWitnesses(ctx, l.list, y.Remote)
+	said, err := archiveWitnesses(ctx, s.repo, s.Env(ctx), l.list, y.Remote)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *Store) landAll(ctx context.Context, y *Synced, opt SyncOptions) error {
 		if err := l.unseen(ctx); err != nil {
 			return err
 		}
-		if err := s.enter(ctx, y); err != nil {
+		if err := enter(ctx, s, y); err != nil {
 			return err
 		}
 	}
@@ -128,13 +128,13 @@ func (l *landing) regain(ctx context.Context) error {
 	if git.BadRunID(name) != "" {
 		return nil
 	}
-	if tip, err := s.readRun(ctx, name); err != nil || tip != "" {
+	if tip, err := Tip(ctx, s.repo, name); err != nil || tip != "" {
 		return err
 	}
 	if err := l.look(ctx); err != nil || l.there[name] == "" {
 		return err
 	}
-	if data, err := s.ReadConfig(); err == nil {
+	if data, err := s.work.Config(); err == nil {
 		if cfg, _, err := config.Decode(data); err == nil {
 			l.mine = cfg.Project.ID
 		}
@@ -161,7 +161,7 @@ func (l *landing) regain(ctx context.Context) error {
 // of them yet.
 func (l *landing) withdrawConflicts(ctx context.Context) error {
 	s := l.s
-	lacking, err := s.lackingRefs(ctx, record.ConflictRefPrefix, transport.TrackingConflicts(l.y.Remote))
+	lacking, err := lackingRefs(ctx, s.repo, record.ConflictRefPrefix, transport.TrackingConflicts(l.y.Remote))
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (r *SyncedRun) resettle(state string) {
 // wentBack reports a remote that has lost operations it once showed, or tells another
 // story: it is not followed.
 func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen git.OID) (bool, error) {
-	b, err := l.s.setBack(ctx, "the remote", there, seen)
+	b, err := setBack(ctx, l.s.repo, "the remote", there, seen)
 	if b == nil || err != nil {
 		return false, err
 	}
@@ -324,7 +324,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 			return refuse(record.CodeForeignRun, e.Message, e.Hint)
 		}
 	}
-	v, err := l.s.Verify(ctx, r.Run, there)
+	v, err := VerifyRun(ctx, l.s.repo, r.Run, there)
 	if err != nil {
 		if ctx.Err() != nil {
 			return false, err
@@ -355,7 +355,7 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool,
 	if l.opt.WithoutCommits || len(l.s.repo.ShallowCommits()) > 0 {
 		return false, nil
 	}
-	head := l.s.codeHead(ctx, there)
+	head := codeHead(ctx, l.s.repo, there)
 	if head == "" {
 		return false, nil
 	}
@@ -372,13 +372,13 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool,
 }
 
 // codeHead is the commit of the project an operation was made at, "" for none.
-func (s *Store) codeHead(ctx context.Context, op git.OID) git.OID {
-	c, err := s.reader(ctx).Commit(op)
+func codeHead(ctx context.Context, repo *git.Repository, op git.OID) git.OID {
+	c, err := record.NewReader(ctx, repo).Commit(op)
 	if err != nil {
 		return ""
 	}
 	head := git.OID(record.Trailer(c.Message, record.TrailerHead))
-	if !head.Valid(s.repo.ObjectFormat) {
+	if !head.Valid(repo.ObjectFormat) {
 		return ""
 	}
 	return head
@@ -388,11 +388,11 @@ func (s *Store) codeHead(ctx context.Context, op git.OID) git.OID {
 // begin.
 func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID, current string) error {
 	if here == "" && r.Run != current {
-		l.begun = append(l.begun, opRange{run: r.Run, to: there})
+		l.begun = append(l.begun, opRange{Run: r.Run, To: there})
 		return nil
 	}
 	s := l.s
-	ops, err := s.rangeOf(ctx, here, there)
+	ops, err := rangeOf(ctx, s.repo, here, there)
 	if err != nil {
 		return err
 	}
@@ -409,21 +409,21 @@ func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID
 // begin takes over the runs that are new here, all at once: a clone of a repository of
 // many runs begins with all of them.
 func (l *landing) begin(ctx context.Context) error {
-	ops, err := l.s.rangesOf(ctx, l.begun)
+	ops, err := rangesOf(ctx, l.s.repo, l.begun)
 	if err != nil {
 		return err
 	}
 	var moves []git.RefUpdate
 	for _, b := range l.begun {
-		moves = append(moves, git.RefUpdate{Name: git.RunRefPrefix + b.run, New: b.to})
+		moves = append(moves, git.RefUpdate{Name: git.RunRefPrefix + b.Run, New: b.To})
 	}
 	if err := l.s.repo.UpdateRefs(ctx, moves, "agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
 		return err
 	}
 	for _, b := range l.begun {
-		r := l.y.run(b.run)
+		r := l.y.run(b.Run)
 		r.Began = true
-		r.came(b.to, len(ops[b.run]))
+		r.came(b.To, len(ops[b.Run]))
 	}
 	return nil
 }
@@ -468,7 +468,7 @@ func (l *landing) join(ctx context.Context, r *SyncedRun, here, there git.OID, c
 		r.Hint = "git agentxchain sync " + l.y.Remote + ", when it has ended"
 		return nil
 	}
-	if err := s.believe(ctx, r.Run, here); err != nil {
+	if err := Believe(ctx, s.repo, r.Run, here); err != nil {
 		r.State, r.Code, r.Why = SyncRefused, record.CodeUnproven, text.OneLine(err.Error())
 		return nil
 	}
@@ -476,7 +476,7 @@ func (l *landing) join(ctx context.Context, r *SyncedRun, here, there git.OID, c
 	if err != nil {
 		return err
 	}
-	n, err := s.countOps(ctx, j.Base, there)
+	n, err := countOps(ctx, s.repo, j.Base, there)
 	if err != nil {
 		return err
 	}
@@ -502,8 +502,8 @@ func (j *Joined) with(next *Joined) *Joined {
 }
 
 // countOps counts the operations after base up to tip.
-func (s *Store) countOps(ctx context.Context, base, tip git.OID) (int, error) {
-	out, err := s.repo.Git.Run(ctx, nil, "rev-list", "--count", string(base)+".."+string(tip), "--")
+func countOps(ctx context.Context, repo *git.Repository, base, tip git.OID) (int, error) {
+	out, err := repo.Git.Run(ctx, nil, "rev-list", "--count", string(base)+".."+string(tip), "--")
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -17,7 +16,7 @@ import (
 )
 
 // pushAll pushes what the remote lacks. again says that the remote has moved meanwhile.
-func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again bool, err error) {
+func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptions) (again bool, err error) {
 	var ahead []*SyncedRun
 	var lacks []opRange
 	for _, r := range y.Runs {
@@ -25,13 +24,13 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 			ahead, lacks = append(ahead, r), append(lacks, opRange{r.Run, r.from, r.Tip})
 		}
 	}
-	lacking, err := s.rangesOf(ctx, lacks)
+	lacking, err := rangesOf(ctx, repo, lacks)
 	if err != nil {
 		return false, err
 	}
 	var refs []transport.RefPush
 	runs := make(map[string]*SyncedRun)
-	had := &remoteCommits{s: s, remote: y.Remote, branch: opt.Branch, known: make(map[string]bool)}
+	had := &remoteCommits{repo: repo, remote: y.Remote, branch: opt.Branch, known: make(map[string]bool)}
 	for _, r := range ahead {
 		ops := lacking[r.Run]
 		if !opt.WithoutCommits {
@@ -49,21 +48,21 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 		record.ConflictRefPrefix: transport.TrackingConflicts(y.Remote),
 		record.WitnessRefPrefix:  transport.TrackingWitnesses(y.Remote),
 	} {
-		more, err := s.lackingRefs(ctx, prefix, tracking)
+		more, err := lackingRefs(ctx, repo, prefix, tracking)
 		if err != nil {
 			return false, err
 		}
 		refs = append(refs, more...)
 	}
-	extra := s.branchAlong(ctx, y.Remote, opt.Branch)
+	extra := branchAlong(ctx, repo, y.Remote, opt.Branch)
 	if len(refs) == 0 && len(extra) == 0 {
 		return false, nil
 	}
-	said, err := transport.Push(ctx, s.repo, y.Remote, refs, extra...)
+	said, err := transport.Push(ctx, repo, y.Remote, refs, extra...)
 	if err != nil {
 		return false, err
 	}
-	known, err := s.repo.Tips(ctx, record.SeenRefPrefix+y.Remote+"/")
+	known, err := repo.Tips(ctx, record.SeenRefPrefix+y.Remote+"/")
 	if err != nil {
 		return false, err
 	}
@@ -92,26 +91,26 @@ func (s *Store) pushAll(ctx context.Context, y *Synced, opt SyncOptions) (again 
 			r.Hint = "ask the administrator of the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the operations stay here"
 		}
 	}
-	return again, s.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(y.Remote))
+	return again, repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(y.Remote))
 }
 
 // branchAlong is the branch that is checked out, if it is to be pushed along and has commits that
 // the remote was not seen to have. One that is only behind is not pushed: it would be refused, and
 // the operation with it, though nothing has gone apart.
-func (s *Store) branchAlong(ctx context.Context, remote string, along bool) []string {
+func branchAlong(ctx context.Context, repo *git.Repository, remote string, along bool) []string {
 	if !along {
 		return nil
 	}
-	branch := s.branch(ctx)
+	branch := branch(ctx, repo)
 	if branch == "" {
 		return nil
 	}
-	if there, err := s.repo.ReadRef(ctx, trackingBranch(remote, branch)); err == nil && there != "" {
-		here, err := s.repo.ReadRef(ctx, branch)
+	if there, err := repo.ReadRef(ctx, trackingBranch(remote, branch)); err == nil && there != "" {
+		here, err := repo.ReadRef(ctx, branch)
 		if err != nil || here == "" {
 			return nil // no commit yet
 		}
-		if behind, err := s.repo.Ancestor(ctx, here, there); err == nil && behind {
+		if behind, err := repo.Ancestor(ctx, here, there); err == nil && behind {
 			return nil
 		}
 	}
@@ -119,8 +118,8 @@ func (s *Store) branchAlong(ctx context.Context, remote string, along bool) []st
 }
 
 // branch is the branch that is checked out, "" for a detached HEAD.
-func (s *Store) branch(ctx context.Context) string {
-	head, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
+func branch(ctx context.Context, repo *git.Repository) string {
+	head, err := repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil {
 		return ""
 	}
@@ -135,28 +134,28 @@ func trackingBranch(remote, branch string) string {
 // FollowBranch takes over the commits that the remote's branch of the same name has in
 // addition, with the files of the work tree, as git merge --ff-only does. What git would
 // refuse there stays as it is: the branches went apart, or a changed file is in the way.
-func (s *Store) FollowBranch(ctx context.Context, remote string) error {
-	branch := s.branch(ctx)
+func FollowBranch(ctx context.Context, repo *git.Repository, remote string) error {
+	branch := branch(ctx, repo)
 	if branch == "" {
 		return nil
 	}
 	there := trackingBranch(remote, branch)
-	if oid, err := s.repo.ReadRef(ctx, there); err != nil || oid == "" {
+	if oid, err := repo.ReadRef(ctx, there); err != nil || oid == "" {
 		return err
 	}
-	if _, err := s.repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil && git.ExitCode(err) < 0 {
+	if _, err := repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil && git.ExitCode(err) < 0 {
 		return err
 	}
 	return nil
 }
 
 // lackingRefs are the refs below a prefix that the remote lacks.
-func (s *Store) lackingRefs(ctx context.Context, prefix, tracking string) ([]transport.RefPush, error) {
-	here, err := s.repo.Tips(ctx, prefix)
+func lackingRefs(ctx context.Context, repo *git.Repository, prefix, tracking string) ([]transport.RefPush, error) {
+	here, err := repo.Tips(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.repo.Tips(ctx, tracking)
+	there, err := repo.Tips(ctx, tracking)
 	if err != nil {
 		return nil, err
 	}
@@ -170,59 +169,10 @@ func (s *Store) lackingRefs(ctx context.Context, prefix, tracking string) ([]tra
 	return out, nil
 }
 
-// opRange are the operations of a run after one, up to another; all when after is "".
-type opRange struct {
-	run       string
-	after, to git.OID
-}
-
-// rangeOf reads the operations after one, up to another, oldest first.
-func (s *Store) rangeOf(ctx context.Context, after, to git.OID) ([]OpInfo, error) {
-	ops, err := s.rangesOf(ctx, []opRange{{after: after, to: to}})
-	return ops[""], err
-}
-
-// rangesOf reads the operations of ranges, oldest first, by run. One git reads those of all
-// runs: a repository may have thousands.
-func (s *Store) rangesOf(ctx context.Context, runs []opRange) (map[string][]OpInfo, error) {
-	out := make(map[string][]OpInfo, len(runs))
-	if len(runs) == 0 {
-		return out, nil
-	}
-	var which bytes.Buffer
-	for _, r := range runs {
-		which.WriteString(string(r.to) + "\n")
-		if r.after != "" {
-			which.WriteString("^" + string(r.after) + "\n")
-		}
-	}
-	ops, err := s.readOps(ctx, which.Bytes(), "--first-parent", "--stdin")
-	if err != nil {
-		return nil, err
-	}
-	byID := make(map[git.OID]*OpInfo, len(ops))
-	for i := range ops {
-		byID[ops[i].Op] = &ops[i]
-	}
-	for _, r := range runs {
-		var chain []OpInfo
-		for op := byID[r.to]; op != nil && op.Op != r.after; {
-			chain = append(chain, *op)
-			if len(op.Parents) == 0 {
-				break
-			}
-			op = byID[op.Parents[0]]
-		}
-		slices.Reverse(chain)
-		out[r.run] = chain
-	}
-	return out, nil
-}
-
 // remoteCommits knows which commits of the project a remote has, as far as can be told
 // here: those that its branches lead to.
 type remoteCommits struct {
-	s        *Store
+	repo     *git.Repository
 	remote   string
 	branch   bool // the branch that is checked out goes along
 	branches []byte
@@ -256,19 +206,18 @@ func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []OpInfo) ([
 }
 
 func (c *remoteCommits) has(ctx context.Context, commit git.OID) (bool, error) {
-	s := c.s
-	if !commit.Valid(s.repo.ObjectFormat) || !s.repo.HasCommit(ctx, commit) {
+	if !commit.Valid(c.repo.ObjectFormat) || !c.repo.HasCommit(ctx, commit) {
 		return true, nil // it is not ours to push
 	}
 	if c.branch {
-		if on, err := s.HeadCommit(ctx); err == nil && on != "" {
-			if in, err := s.repo.Ancestor(ctx, commit, on); err != nil || in {
+		if on, err := HeadCommit(ctx, c.repo); err == nil && on != "" {
+			if in, err := c.repo.Ancestor(ctx, commit, on); err != nil || in {
 				return in, err
 			}
 		}
 	}
 	if c.branches == nil {
-		tips, err := s.repo.Tips(ctx, transport.TrackingRefs+c.remote+"/")
+		tips, err := c.repo.Tips(ctx, transport.TrackingRefs+c.remote+"/")
 		if err != nil {
 			return false, err
 		}
@@ -280,6 +229,6 @@ func (c *remoteCommits) has(ctx context.Context, commit git.OID) (bool, error) {
 		}
 	}
 	// What no branch leads to is left.
-	out, err := s.repo.Git.Run(ctx, append([]byte(commit+"\n"), c.branches...), "rev-list", "--max-count=1", "--stdin")
+	out, err := c.repo.Git.Run(ctx, append([]byte(commit+"\n"), c.branches...), "rev-list", "--max-count=1", "--stdin")
 	return len(out) == 0, err
 }

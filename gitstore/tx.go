@@ -26,7 +26,7 @@ type Tx struct {
 	view     *View
 	lock     *lockfile.Lock
 	in       *inspection
-	rec      *recorded // newest recorded operation the files are at; nil for none
+	rec      *RecordedRun // newest recorded operation the files are at; nil for none
 	marks    map[wire.Ledger]record.LedgerMark
 	open     []Claim // claims of the recorded run that no person has confirmed
 	borrowed bool    // the lock is held beyond this transaction
@@ -131,7 +131,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 		if err := s.rollForward(in); err != nil {
 			return err
 		}
-		notices = append(notices, "completed the working files of run "+in.run+" up to operation "+in.tip.op.Short())
+		notices = append(notices, "completed the working files of run "+in.run+" up to operation "+in.tip.Op.Short())
 		notices = append(notices, arrivalNotices(in.arrived)...)
 		if in, err = s.inspect(ctx); err != nil {
 			return err
@@ -144,9 +144,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 		tx.rec, tx.marks = in.tip, in.marksAt()
 		// A full check, for want of a cache or because files were copied or touched,
 		// need not be made again.
-		if in.tip.marks == nil || in.reread() {
-			in.tip.marks = tx.marks
-			if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
+		if in.tip.Marks == nil || in.reread() {
+			in.tip.Marks = tx.marks
+			if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
 				return err
 			}
 			if _, err := in.tip.readIndex(); err != nil {
@@ -162,9 +162,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		notices = append(notices, describeExternal(files, rec.op))
-		tx.rec, tx.marks = rec, rec.marks
-		if err := s.pass(ctx, in, in.run, rec.op); err != nil {
+		notices = append(notices, describeExternal(files, rec.Op))
+		tx.rec, tx.marks = rec, rec.Marks
+		if err := s.pass(ctx, in, in.run, rec.Op); err != nil {
 			return err
 		}
 	case sitAdopt:
@@ -175,9 +175,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		notices = append(notices, "recorded run "+in.run+", which another tool started (operation "+rec.op.Short()+")")
-		tx.rec, tx.marks = rec, rec.marks
-		if err := s.pass(ctx, in, in.run, rec.op); err != nil {
+		notices = append(notices, "recorded run "+in.run+", which another tool started (operation "+rec.Op.Short()+")")
+		tx.rec, tx.marks = rec, rec.Marks
+		if err := s.pass(ctx, in, in.run, rec.Op); err != nil {
 			return err
 		}
 	case sitIdle:
@@ -245,7 +245,7 @@ func (tx *Tx) Reread(ctx context.Context) error {
 		return nil
 	}
 	s := tx.store
-	var rec *recorded
+	var rec *RecordedRun
 	for _, l := range wire.Ledgers() {
 		st, ok, err := s.work.Stat(l.Path())
 		if err != nil {
@@ -256,7 +256,7 @@ func (tx *Tx) Reread(ctx context.Context) error {
 			continue
 		}
 		if rec == nil {
-			if rec, err = s.recordedAt(s.reader(ctx), tx.rec.run, tx.rec.op); err != nil {
+			if rec, err = recordedAt(s.reader(ctx), tx.rec.Run, tx.rec.Op); err != nil {
 				return err
 			}
 		}
@@ -275,16 +275,16 @@ func (tx *Tx) Reread(ctx context.Context) error {
 func (s *Store) rollForward(in *inspection) error {
 	s.work.RemoveTemps()
 	// Whoever moved the ref may not have lived to make that durable.
-	if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
+	if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
 		return err
 	}
 	// From here to the end the files are between two operations; the cache keeps
 	// naming the older one until they have arrived.
 	if err := s.work.Apply(in.forward); err != nil {
-		return git.Errorf(git.CodeWorkBehind, err, "the working files could not be brought up to operation %s", in.tip.op.Short()).
+		return git.Errorf(git.CodeWorkBehind, err, "the working files could not be brought up to operation %s", in.tip.Op.Short()).
 			WithHint("remove the cause and run the command again")
 	}
-	in.tip.marks = nil
+	in.tip.Marks = nil
 	if err := s.dropCache(); err != nil {
 		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
@@ -296,7 +296,7 @@ func (s *Store) rollForward(in *inspection) error {
 func (tx *Tx) enteringNote(run string) *entering {
 	n := &entering{Run: run, Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]git.OID)}
 	if tx.rec != nil {
-		n.From = tx.rec.op
+		n.From = tx.rec.Op
 	}
 	for l, m := range tx.marks {
 		n.Ledgers[l] = m.Stat.Size
@@ -318,15 +318,15 @@ func (tx *Tx) View() *View {
 // advance moves the transaction on to the operation just recorded. What the next
 // operation sees is decoded from the recorded bytes, exactly as replay will
 // decode them, and only when it is asked for.
-func (tx *Tx) advance(done *recorded, work *workdir.Plan, state *run.State) {
-	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*record.LedgerDiff), docs: make(map[wire.Document]document)}
+func (tx *Tx) advance(done *RecordedRun, work *workdir.Plan, state *run.State) {
+	in := &inspection{sit: sitClean, run: done.Run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*record.LedgerDiff), docs: make(map[wire.Document]document)}
 	for d, doc := range tx.in.docs {
 		in.docs[d] = doc
 	}
 	for d, data := range work.Docs {
 		in.docs[d] = document{data, true}
 	}
-	tx.rec, tx.marks, tx.in = done, done.marks, in
+	tx.rec, tx.marks, tx.in = done, done.Marks, in
 	tx.last, tx.state, tx.view = tx.View(), state, nil
 }
 
@@ -335,7 +335,7 @@ func (tx *Tx) renewed() *View {
 	in, was := tx.in, tx.last
 	v := &View{
 		Run:            in.run,
-		Op:             in.tip.op,
+		Op:             in.tip.Op,
 		Config:         was.Config,
 		ConfigProblems: was.ConfigProblems,
 		Working:        was.Working,

@@ -33,21 +33,21 @@ type Upstream struct {
 // pulled could not be told from one that was made here.
 //
 // Errors: remote_failed.
-func (s *Store) Upstreams(ctx context.Context, branch string, base, head git.OID) (list []Upstream, made map[git.OID]bool, err error) {
-	remote, err := transport.PickRemote(ctx, s.repo, "")
+func Upstreams(ctx context.Context, repo *git.Repository, branch string, base, head git.OID) (list []Upstream, made map[git.OID]bool, err error) {
+	remote, err := transport.PickRemote(ctx, repo, "")
 	if git.CodeOf(err) == transport.CodeNoRemote {
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	names, made, err := s.followed(ctx, remote, branch, base, head)
+	names, made, err := followed(ctx, repo, remote, branch, base, head)
 	if len(names) == 0 || err != nil {
 		return nil, nil, err
 	}
 	ask, stop := context.WithTimeoutCause(ctx, askLimit, errors.New("it took too long"))
 	defer stop()
-	there, err := transport.Heads(ask, s.repo, remote, names...)
+	there, err := transport.Heads(ask, repo, remote, names...)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, err
@@ -60,12 +60,12 @@ func (s *Store) Upstreams(ctx context.Context, branch string, base, head git.OID
 		if tip == "" {
 			continue
 		}
-		if !s.repo.HasCommit(ctx, tip) { // it has gone on since the pull
-			if err := transport.Fetch(ask, s.repo, remote, "--refmap=", name); err != nil || !s.repo.HasCommit(ctx, tip) {
+		if !repo.HasCommit(ctx, tip) { // it has gone on since the pull
+			if err := transport.Fetch(ask, repo, remote, "--refmap=", name); err != nil || !repo.HasCommit(ctx, tip) {
 				continue
 			}
 		}
-		commit, err := s.broughtBy(ctx, tip, base, head)
+		commit, err := broughtBy(ctx, repo, tip, base, head)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -73,34 +73,34 @@ func (s *Store) Upstreams(ctx context.Context, branch string, base, head git.OID
 			list = append(list, Upstream{Remote: remote, Branch: strings.TrimPrefix(name, "refs/heads/"), Commit: commit})
 		}
 	}
-	list, err = s.outermost(ctx, list)
+	list, err = outermost(ctx, repo, list)
 	return list, made, err
 }
 
 // followed names the refs of the remote that seem to have brought something, and lists the
 // commits that were made here if it needed to know them.
-func (s *Store) followed(ctx context.Context, remote, branch string, base, head git.OID) (seem []string, made map[git.OID]bool, err error) {
+func followed(ctx context.Context, repo *git.Repository, remote, branch string, base, head git.OID) (seem []string, made map[git.OID]bool, err error) {
 	tracking := transport.TrackingRefs + remote + "/"
 	var names []string
-	if branch != "" && s.repo.Setting(ctx, "branch."+branch+".remote") == remote {
-		if up, ok := strings.CutPrefix(s.repo.Setting(ctx, "branch."+branch+".merge"), "refs/heads/"); ok {
+	if branch != "" && repo.Setting(ctx, "branch."+branch+".remote") == remote {
+		if up, ok := strings.CutPrefix(repo.Setting(ctx, "branch."+branch+".merge"), "refs/heads/"); ok {
 			names = append(names, up)
 		}
 	}
-	if out, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", tracking+"HEAD"); err == nil {
+	if out, err := repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", tracking+"HEAD"); err == nil {
 		if def, ok := strings.CutPrefix(strings.TrimSpace(string(out)), tracking); ok && (len(names) == 0 || names[0] != def) {
 			names = append(names, def)
 		}
 	}
 	for _, name := range names {
-		tip, err := s.repo.ReadRef(ctx, tracking+name)
+		tip, err := repo.ReadRef(ctx, tracking+name)
 		if err != nil {
 			return nil, nil, err
 		}
 		if tip == "" {
 			continue
 		}
-		commit, err := s.broughtBy(ctx, tip, base, head)
+		commit, err := broughtBy(ctx, repo, tip, base, head)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -109,11 +109,11 @@ func (s *Store) followed(ctx context.Context, remote, branch string, base, head 
 		}
 		if made == nil { // the reflogs are long, and read only when they decide something
 			var known bool
-			if made, known, err = s.repo.CommitsMadeHere(ctx, head); err != nil || !known {
+			if made, known, err = repo.CommitsMadeHere(ctx, head); err != nil || !known {
 				return nil, nil, err
 			}
 		}
-		out, err := s.repo.Git.Run(ctx, nil, "rev-list", string(commit), "^"+string(base))
+		out, err := repo.Git.Run(ctx, nil, "rev-list", string(commit), "^"+string(base))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -125,12 +125,12 @@ func (s *Store) followed(ctx context.Context, remote, branch string, base, head 
 }
 
 // broughtBy is the newest commit of a branch that head has, "" when base has it too.
-func (s *Store) broughtBy(ctx context.Context, tip, base, head git.OID) (git.OID, error) {
-	commit, err := s.repo.MergeBase(ctx, tip, head)
+func broughtBy(ctx context.Context, repo *git.Repository, tip, base, head git.OID) (git.OID, error) {
+	commit, err := repo.MergeBase(ctx, tip, head)
 	if commit == "" || err != nil {
 		return "", err
 	}
-	old, err := s.repo.Ancestor(ctx, commit, base)
+	old, err := repo.Ancestor(ctx, commit, base)
 	if old || err != nil {
 		return "", err
 	}
@@ -138,12 +138,12 @@ func (s *Store) broughtBy(ctx context.Context, tip, base, head git.OID) (git.OID
 }
 
 // outermost leaves out what another one goes back to.
-func (s *Store) outermost(ctx context.Context, list []Upstream) ([]Upstream, error) {
+func outermost(ctx context.Context, repo *git.Repository, list []Upstream) ([]Upstream, error) {
 	if len(list) != 2 {
 		return list, nil
 	}
 	for i, u := range list {
-		inner, err := s.repo.Ancestor(ctx, u.Commit, list[1-i].Commit)
+		inner, err := repo.Ancestor(ctx, u.Commit, list[1-i].Commit)
 		if err != nil {
 			return nil, err
 		}

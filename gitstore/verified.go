@@ -141,19 +141,19 @@ func noteVerified(r *git.Repository, n *verified, v *Verdict) {
 // noteOwn notes an operation that this process has derived from one that is known to
 // be sound. Where nothing is noted of that one nothing is noted of this one; nor is
 // it of what cannot be derived, which the verifier looks at like everybody else's.
-func noteOwn(r *git.Repository, p commitPlan, op git.OID) {
-	if p.record.Name == protocol.OpExternal {
+func noteOwn(r *git.Repository, run, name string, parent, op git.OID) {
+	if name == protocol.OpExternal {
 		return
 	}
-	n := readVerified(r, p.run)
+	n := readVerified(r, run)
 	var open []Claim
-	if p.parent != nil {
+	if parent != "" {
 		var ok bool
-		if open, ok = n.find(p.parent.op); !ok {
+		if open, ok = n.find(parent); !ok {
 			return
 		}
 	}
-	if p.record.Name == protocol.OpConfirm {
+	if name == protocol.OpConfirm {
 		open = nil
 	}
 	n.add(op, open)

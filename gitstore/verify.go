@@ -70,33 +70,20 @@ func (v *Verdict) Err() error {
 	return e.WithHint("look at it with git agentxchain fsck --replay --run %s; git agentxchain repair --from-op %s --run %s goes back to the last operation that holds and keeps what it drops", v.Run, v.Good.Short(), v.Run)
 }
 
-// Verify checks the chain of a run from the newest operation that is known to be
+// VerifyRun checks the chain of a run from the newest operation that is known to be
 // sound up to op, "" for the tip of the run's ref. What was found sound is noted in
 // the git directory (see verified); a note saves time and is no proof, and fsck does
 // not look at it.
 //
 // A chain that does not hold is a Verdict with Findings, not an error. Errors say
 // that the check could not be made: no_run, git's own, a cancelled context.
-func (s *Store) Verify(ctx context.Context, run string, op git.OID) (*Verdict, error) {
-	return VerifyRun(ctx, s.repo, run, op)
-}
-
-// believe refuses a chain that does not hold.
-func (s *Store) believe(ctx context.Context, run string, op git.OID) error {
-	v, err := s.Verify(ctx, run, op)
-	if err != nil {
-		return err
-	}
-	return v.Err()
-}
-
-// VerifyRun is Store.Verify for callers without a project: guards, also on a server.
+//
 // The repository may be bare, and op may lie in the quarantine of a push that is
 // being received.
 func VerifyRun(ctx context.Context, r *git.Repository, run string, op git.OID) (*Verdict, error) {
 	if op == "" {
 		var err error
-		if op, err = (&Store{repo: r}).readRun(ctx, run); err != nil {
+		if op, err = Tip(ctx, r, run); err != nil {
 			return nil, err
 		}
 		if op == "" {
@@ -110,7 +97,7 @@ func VerifyRun(ctx context.Context, r *git.Repository, run string, op git.OID) (
 	if v, _ := r.Unsound.Load().(*Verdict); v != nil && v.Run == run && v.Op == op {
 		return v, nil
 	}
-	f := &fsck{s: &Store{repo: r, objects: r.Objects()}, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, first: true}
+	f := &fsck{repo: r, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, first: true}
 	v, err := f.verify(record.NewReader(ctx, r), run, op, notes.find)
 	if err != nil {
 		return nil, err
@@ -125,6 +112,15 @@ func VerifyRun(ctx context.Context, r *git.Repository, run string, op git.OID) (
 	noteVerified(r, notes, v)
 	v.past = notes.arrived
 	return v, nil
+}
+
+// Believe refuses a chain that does not hold.
+func Believe(ctx context.Context, repo *git.Repository, run string, op git.OID) error {
+	v, err := VerifyRun(ctx, repo, run, op)
+	if err != nil {
+		return err
+	}
+	return v.Err()
 }
 
 // maxVerified bounds the operations of one run that are checked at once.

@@ -50,7 +50,7 @@ type View struct {
 	// recorded run, changes of another tool, what a transaction put right.
 	Notices []string
 
-	behind *recorded // the recorded run that the working files are behind; nil when they are not
+	behind *RecordedRun // the recorded run that the working files are behind; nil when they are not
 }
 
 // Begun reports a run that another tool began and no person has taken up.
@@ -110,7 +110,7 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 		return nil, err
 	}
 	if in.tip != nil {
-		v.Op = in.tip.op
+		v.Op = in.tip.Op
 	}
 	v.Open, v.Arrived = in.open, in.past
 	if in.sit == sitBehind {
@@ -136,8 +136,8 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 		v.Index = run.BuildIndex(v.Config, v.State, s.workingRows())
 		v.Open = append(v.Open, in.pending(v)...)
 		v.Lost = in.lost
-		if in.sit == sitAdopt && in.before.unfinished() {
-			v.Leaves = in.before.run
+		if in.sit == sitAdopt && unfinished(in.before) {
+			v.Leaves = in.before.Run
 		}
 	}
 	return v, err
@@ -174,10 +174,10 @@ func (v *View) setState(data []byte) error {
 }
 
 // viewRecorded fills a view from what an operation recorded.
-func (s *Store) viewRecorded(v *View, rec *recorded) error {
+func (s *Store) viewRecorded(v *View, rec *RecordedRun) error {
 	docs := make(map[wire.Document]document)
 	for _, d := range wire.Documents() {
-		data, ok, err := rec.r.File(rec.root, record.DocumentFile(d))
+		data, ok, err := rec.Reader.File(rec.Root, record.DocumentFile(d))
 		if err != nil {
 			return err
 		}
@@ -187,34 +187,13 @@ func (s *Store) viewRecorded(v *View, rec *recorded) error {
 	if err := v.setState(v.StateBytes); err != nil {
 		return err
 	}
-	data, err := rec.r.Ledger(rec.root, wire.LedgerRepoDecisions)
+	data, err := rec.Reader.Ledger(rec.Root, wire.LedgerRepoDecisions)
 	if err != nil {
 		return err
 	}
 	v.RepoDecisions = slices.Collect(record.RowsOf(data))
 	v.Index, err = rec.readIndex()
 	return err
-}
-
-// readIndex returns the index an operation recorded.
-func (rec *recorded) readIndex() (*run.Index, error) {
-	e, ok, err := rec.r.Lookup(rec.root, record.FileIndex)
-	if err != nil {
-		return nil, err
-	}
-	if !ok || e.IsTree() {
-		return nil, record.Malformed(rec.root, "there is no %s", record.FileIndex)
-	}
-	if rec.index == nil || rec.r.BlobID(rec.index) != e.OID {
-		if rec.index, err = rec.r.Blob(e.OID); err != nil {
-			return nil, err
-		}
-	}
-	x, err := run.DecodeIndex(rec.index)
-	if err != nil {
-		return nil, record.Malformed(rec.root, "%s: %v", record.FileIndex, err)
-	}
-	return x, nil
 }
 
 // repoDecisions reads the rows the rules need whole.

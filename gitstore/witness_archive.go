@@ -28,12 +28,12 @@ type spoken struct {
 }
 
 // spokenOf finds what witnesses said, by run; of every run when run is "".
-func (s *Store) spokenOf(ctx context.Context, run string) (map[string]*spoken, error) {
+func spokenOf(ctx context.Context, repo *git.Repository, run string) (map[string]*spoken, error) {
 	prefix := record.WitnessRefPrefix
 	if run != "" {
 		prefix += run + "/"
 	}
-	tips, err := s.repo.Tips(ctx, prefix)
+	tips, err := repo.Tips(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -51,16 +51,16 @@ func (s *Store) spokenOf(ctx context.Context, run string) (map[string]*spoken, e
 		}
 		at(of).tips = append(at(of).tips, tips[name])
 	}
-	years, err := archive.Years(ctx, s.repo, archive.ListPrefix)
+	years, err := archive.Years(ctx, repo, archive.ListPrefix)
 	if err != nil {
 		return nil, err
 	}
 	for _, year := range slices.Sorted(maps.Keys(years)) {
-		said, err := archive.SaidAt(ctx, s.repo, years[year])
+		said, err := archive.SaidAt(ctx, repo, years[year])
 		if err != nil {
 			return nil, err
 		}
-		of, err := archive.SaidOf(ctx, s.repo, said)
+		of, err := archive.SaidOf(ctx, repo, said)
 		if err != nil {
 			return nil, err
 		}
@@ -74,11 +74,11 @@ func (s *Store) spokenOf(ctx context.Context, run string) (map[string]*spoken, e
 }
 
 // statements reads the envelopes, each once: those of refs, oldest first, then those of the archive.
-func (s *Store) statements(ctx context.Context, of *spoken) ([][]byte, error) {
+func statements(ctx context.Context, repo *git.Repository, of *spoken) ([][]byte, error) {
 	if of == nil {
 		return nil, nil
 	}
-	all, err := s.readWitnesses(ctx, of.tips)
+	all, err := readWitnesses(ctx, repo, of.tips)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Store) statements(ctx context.Context, of *spoken) ([][]byte, error) {
 		known[string(data)] = true
 	}
 	for _, tree := range of.kept {
-		list, err := archive.Statements(ctx, s.repo, tree)
+		list, err := archive.Statements(ctx, repo, tree)
 		if err != nil {
 			return nil, err
 		}
@@ -104,12 +104,12 @@ func (s *Store) statements(ctx context.Context, of *spoken) ([][]byte, error) {
 // archiveWitnesses moves what witnesses said of archived runs beside the list, from here and, when remote
 // is not "", from what was fetched of it. It returns the refs that the remote needs no more, once it has
 // the list.
-func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote string) (retire []transport.RefPush, err error) {
-	over, err := s.archivedOnly(ctx, list)
+func archiveWitnesses(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, remote string) (retire []transport.RefPush, err error) {
+	over, err := archivedOnly(ctx, repo, list)
 	if err != nil {
 		return nil, err
 	}
-	here, err := s.repo.Tips(ctx, record.WitnessRefPrefix)
+	here, err := repo.Tips(ctx, record.WitnessRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote 
 		}
 	}
 	if remote != "" {
-		there, err := s.repo.Tips(ctx, transport.TrackingWitnesses(remote))
+		there, err := repo.Tips(ctx, transport.TrackingWitnesses(remote))
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote 
 	}
 	said := make(map[string]map[string][][]byte) // by year and run
 	for run, of := range tips {
-		all, err := s.readWitnesses(ctx, of)
+		all, err := readWitnesses(ctx, repo, of)
 		if err != nil {
 			return nil, err
 		}
@@ -152,47 +152,46 @@ func (s *Store) archiveWitnesses(ctx context.Context, list archive.List, remote 
 			}
 		}
 	}
-	if err := s.addSaid(ctx, list, said); err != nil {
+	if err := addSaid(ctx, repo, env, list, said); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(gone, byName)
+	slices.SortFunc(gone, git.ByName)
 	slices.SortFunc(retire, func(a, b transport.RefPush) int { return strings.Compare(a.Name, b.Name) })
-	return retire, s.repo.UpdateRefs(ctx, gone, "agentxchain: archive")
+	return retire, repo.UpdateRefs(ctx, gone, "agentxchain: archive")
 }
 
 // addSaid adds statements to the lists, by year and run.
-func (s *Store) addSaid(ctx context.Context, list archive.List, said map[string]map[string][][]byte) error {
-	years, err := archive.Years(ctx, s.repo, archive.ListPrefix)
+func addSaid(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, said map[string]map[string][][]byte) error {
+	years, err := archive.Years(ctx, repo, archive.ListPrefix)
 	if err != nil {
 		return err
 	}
-	env := s.env(ctx)
 	var moves []git.RefUpdate
 	for _, year := range slices.Sorted(maps.Keys(said)) {
-		had, err := archive.SaidAt(ctx, s.repo, years[year])
+		had, err := archive.SaidAt(ctx, repo, years[year])
 		if err != nil {
 			return err
 		}
-		to, err := archive.AddSaid(ctx, s.repo, had, said[year])
+		to, err := archive.AddSaid(ctx, repo, had, said[year])
 		if err != nil {
 			return err
 		}
 		if to == had {
 			continue
 		}
-		oid, err := archive.Write(ctx, s.repo, list.Year(year), to, record.Signature(&env),
+		oid, err := archive.Write(ctx, repo, list.Year(year), to, record.Signature(&env),
 			"archive: what witnesses signed of runs of "+year, years[year])
 		if err != nil {
 			return err
 		}
 		moves = append(moves, git.RefUpdate{Name: archive.ListPrefix + year, New: oid, Old: years[year]})
 	}
-	return s.repo.UpdateRefs(ctx, moves, "agentxchain: archive")
+	return repo.UpdateRefs(ctx, moves, "agentxchain: archive")
 }
 
 // archivedOnly tells runs that are in the archive and not among the runs here.
-func (s *Store) archivedOnly(ctx context.Context, list archive.List) (func(run string) bool, error) {
-	live, err := s.repo.Tips(ctx, git.RunRefPrefix)
+func archivedOnly(ctx context.Context, repo *git.Repository, list archive.List) (func(run string) bool, error) {
+	live, err := repo.Tips(ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -201,12 +200,12 @@ func (s *Store) archivedOnly(ctx context.Context, list archive.List) (func(run s
 
 // bringWitnesses lays what witnesses signed of a run that left the archive below refs again, where exports
 // and syncs find it. Every clone makes the same commits of it.
-func (s *Store) bringWitnesses(ctx context.Context, run string) error {
-	all, err := s.spokenOf(ctx, run)
+func bringWitnesses(ctx context.Context, repo *git.Repository, run string) error {
+	all, err := spokenOf(ctx, repo, run)
 	if err != nil || all[run] == nil || len(all[run].kept) == 0 {
 		return err
 	}
-	list, err := archive.ReadAll(ctx, s.repo, archive.ListPrefix)
+	list, err := archive.ReadAll(ctx, repo, archive.ListPrefix)
 	if err != nil {
 		return err
 	}
@@ -216,7 +215,7 @@ func (s *Store) bringWitnesses(ctx context.Context, run string) error {
 			by.When = at
 		}
 	}
-	have, err := s.readWitnesses(ctx, all[run].tips)
+	have, err := readWitnesses(ctx, repo, all[run].tips)
 	if err != nil {
 		return err
 	}
@@ -224,7 +223,7 @@ func (s *Store) bringWitnesses(ctx context.Context, run string) error {
 	for _, data := range have {
 		here[string(data)] = true
 	}
-	statements, err := s.statements(ctx, all[run])
+	statements, err := statements(ctx, repo, all[run])
 	if err != nil {
 		return err
 	}
@@ -238,7 +237,7 @@ func (s *Store) bringWitnesses(ctx context.Context, run string) error {
 		m, begun := moves[name]
 		if !begun {
 			m.Name = name
-			if m.Old, err = s.repo.ReadRef(ctx, name); err != nil {
+			if m.Old, err = repo.ReadRef(ctx, name); err != nil {
 				return err
 			}
 			m.New = m.Old
@@ -247,13 +246,13 @@ func (s *Store) bringWitnesses(ctx context.Context, run string) error {
 		if m.New != "" {
 			parents = append(parents, m.New)
 		}
-		if m.New, err = s.writeWitness(ctx, run, data, parents, by); err != nil {
+		if m.New, err = writeWitness(ctx, repo, run, data, parents, by); err != nil {
 			return err
 		}
 		moves[name] = m
 	}
-	updates := slices.SortedFunc(maps.Values(moves), byName)
-	return s.repo.UpdateRefs(ctx, updates, "agentxchain: out of the archive")
+	updates := slices.SortedFunc(maps.Values(moves), git.ByName)
+	return repo.UpdateRefs(ctx, updates, "agentxchain: out of the archive")
 }
 
 // witnessRef is where the statements of a key about a run are kept.

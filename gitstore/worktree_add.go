@@ -11,8 +11,8 @@ import (
 )
 
 // HeadCommit returns the commit that is checked out, "" while the branch has none.
-func (s *Store) HeadCommit(ctx context.Context) (git.OID, error) {
-	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+func HeadCommit(ctx context.Context, repo *git.Repository) (git.OID, error) {
+	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
 	if git.ExitCode(err) == 1 {
 		return "", nil
 	}
@@ -20,7 +20,7 @@ func (s *Store) HeadCommit(ctx context.Context) (git.OID, error) {
 		return "", err
 	}
 	oid := git.OID(strings.TrimSpace(string(out)))
-	if !oid.Valid(s.repo.ObjectFormat) {
+	if !oid.Valid(repo.ObjectFormat) {
 		return "", git.Errorf(git.CodeGitFailed, nil, "git names HEAD as %q", oid)
 	}
 	return oid, nil

@@ -10,11 +10,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 var oddNames = []string{

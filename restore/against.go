@@ -69,7 +69,7 @@ func (x *placing) recorded(ctx context.Context) (*gitstore.Against, error) {
 	}
 	defer done()
 	run := x.out.Run
-	a, err := x.store.AgainstOpened(ctx, gitstore.AgainstExport, "", repo, run)
+	a, err := gitstore.CompareOpened(ctx, x.store, gitstore.AgainstExport, "", repo, run)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (x *placing) stands(ctx context.Context, op git.OID) (ledgerPlace, error) {
 // one that they go on from.
 func (x *placing) place(ctx context.Context) error {
 	out := x.out
-	tip, err := x.store.RunTip(ctx, out.Run)
+	tip, err := gitstore.Tip(ctx, x.store.Repository(), out.Run)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 		return nil, err
 	}
 	if opt.Bundle == "" && e.Record == nil && view.Run != "" {
-		if n, err := store.Witnesses(ctx, view.Run); err == nil && n > 0 {
+		if n, err := gitstore.Witnesses(ctx, store.Repository(), view.Run); err == nil && n > 0 {
 			e.Notices = append(e.Notices, "What "+text.Count(n, "witness",
 				"witnesses")+" signed of the run is not in the artifact; --bundle FILE carries it")
 		}

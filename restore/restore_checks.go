@@ -55,7 +55,7 @@ func named(id string) string {
 // projectHere is the id of the target. Only the id is needed: a configuration that
 // is wrong otherwise may be what the restore puts right.
 func (t *restoring) projectHere() (string, error) {
-	data, err := t.store.ReadConfig()
+	data, err := t.store.Work().Config()
 	if err != nil {
 		return "", err
 	}

@@ -24,7 +24,7 @@ func (r *Runner) actor(ctx context.Context) evidence.Actor {
 		Terminal:   r.opt.Terminal,
 		InsideTurn: in.Turn,
 		InsideWhy:  in.Why,
-		Clone:      r.Store.CloneID(),
+		Clone:      gitstore.CloneID(r.Store.Repository()),
 	}
 }
 

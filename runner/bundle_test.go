@@ -85,7 +85,9 @@ func TestBundleSupplementsSurviveARejection(t *testing.T) {
 
 	// A damaged bundle comes back whole from the record.
 	p.must(os.RemoveAll(filepath.Join(p.dir, dir)))
-	f, err := p.r.Store.Materialize(p.ctx, p.state().Run(), "")
+	rec, err := p.r.Store.OpenRun(p.ctx, p.state().Run(), "")
+	p.must(err)
+	f, err := rec.Files()
 	p.must(err)
 	if string(f.Files[dir+"hook/notes.txt"]) != "from a hook" {
 		t.Error("the supplement is not on record")

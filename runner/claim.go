@@ -45,7 +45,7 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	if _, err := transport.PickRemote(ctx, r.Store.Repository(), ""); err != nil {
 		return out, out.settle(err)
 	}
-	if err := r.Store.MakeCloneID(); err != nil {
+	if err := gitstore.MakeCloneID(r.Store.Repository()); err != nil {
 		return out, out.settle(err)
 	}
 	_, branch := r.strict(ctx)
@@ -130,7 +130,7 @@ func (c *change) claim(turn string, opt ClaimOptions) *protocol.ClaimTurn {
 
 // claimsSeen is since when this clone has seen the claims of other clones.
 func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[string]time.Time {
-	here, claims := r.Store.CloneID(), make(map[string]string)
+	here, claims := gitstore.CloneID(r.Store.Repository()), make(map[string]string)
 	for id, turn := range v.State.ActiveTurns.All() {
 		if c := run.ClaimOf(turn); c.Held() && c.Clone != here {
 			claims[id] = fmt.Sprint(c.Number, " ", c.At)
@@ -139,7 +139,7 @@ func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[stri
 	if len(claims) == 0 && !keep {
 		return nil
 	}
-	return r.Store.ClaimsSeen(v.State.Run(), claims, now, keep)
+	return gitstore.ClaimsSeen(r.Store.Repository(), v.State.Run(), claims, now, keep)
 }
 
 // noteClaims remembers since when this clone has seen the claims that came.
@@ -171,7 +171,7 @@ func (r *Runner) holds(v *gitstore.View, now time.Time) map[string]*TurnHold {
 	if r.Store == nil {
 		return nil
 	}
-	here, since, out := r.Store.CloneID(), r.claimsSeen(v, now, false), make(map[string]*TurnHold)
+	here, since, out := gitstore.CloneID(r.Store.Repository()), r.claimsSeen(v, now, false), make(map[string]*TurnHold)
 	for id, turn := range v.State.ActiveTurns.All() {
 		c := run.ClaimOf(turn)
 		if !c.Held() {

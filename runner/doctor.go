@@ -221,7 +221,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 
 // fresh is a project without a state: a new clone, most likely.
 func (d *doctor) fresh(ctx context.Context) {
-	refs, err := d.r.Store.Runs(ctx)
+	refs, err := gitstore.Runs(ctx, d.r.Store.Repository())
 	if err != nil {
 		d.failed("state", err, "git fsck")
 		return

@@ -153,12 +153,12 @@ func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanati
 // a chain from its beginning (gitstore.Store.Chain).
 func (r *Runner) ChainAt(ctx context.Context, ops []OpInfo, i int) (*verdict.Chain, error) {
 	var out *verdict.Chain
-	err := r.Store.EachOp(ctx, ops, i, i+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+	err := gitstore.EachOp(ctx, r.Store.Repository(), ops, i, i+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
 		d := past(op).Explain()
 		if d == nil {
 			return nil, nil
 		}
-		data, err := r.Store.ConfigBytes(ctx, op.ConfigID)
+		data, err := gitstore.ConfigBytes(ctx, r.Store.Repository(), op.ConfigID)
 		if err != nil {
 			return nil, err
 		}

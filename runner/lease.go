@@ -44,7 +44,7 @@ type seenLease struct {
 // lookLease reads the lease of a turn; nil when there is none. A document that is no
 // lease is an error: nobody may act on a turn whose holder is not known.
 func (r *Runner) lookLease(ctx context.Context, runID, turn string) (*seenLease, error) {
-	rec, err := r.Store.ReadLease(ctx, runID, turn)
+	rec, err := gitstore.ReadLease(ctx, r.Store.Repository(), runID, turn)
 	if err != nil || rec == nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (r *Runner) ended(ctx context.Context, s *State, id string) (string, error)
 		return run.RejectTerminal, nil
 	}
 	// A turn that was given up without a row of its own still had its lease.
-	if rec, err := r.Store.ReadLease(ctx, s.Run(), id); err == nil && rec != nil {
+	if rec, err := gitstore.ReadLease(ctx, r.Store.Repository(), s.Run(), id); err == nil && rec != nil {
 		return run.RejectTerminal, nil
 	}
 	return run.RejectUnknown, nil
@@ -288,7 +288,7 @@ func (r *Runner) Leases(ctx context.Context, runID string) (list []LeaseInfo, pr
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	recs, problems, err := r.Store.Leases(ctx, runID)
+	recs, problems, err := gitstore.Leases(ctx, r.Store.Repository(), runID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -314,11 +314,11 @@ func (r *Runner) Leases(ctx context.Context, runID string) (list []LeaseInfo, pr
 func (r *Runner) LeaseHistory(ctx context.Context, runID, turn string, limit int) ([]LeaseInfo, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	rec, err := r.Store.ReadLease(ctx, runID, turn)
+	rec, err := gitstore.ReadLease(ctx, r.Store.Repository(), runID, turn)
 	if err != nil || rec == nil {
 		return nil, err
 	}
-	recs, err := r.Store.LeaseHistory(ctx, rec, limit)
+	recs, err := gitstore.LeaseHistory(ctx, r.Store.Repository(), rec, limit)
 	if err != nil {
 		return nil, err
 	}

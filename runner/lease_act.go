@@ -251,7 +251,7 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 	if err == nil && !recorded {
 		var oid git.OID
 		if oid, err = r.writeLease(ctx, seen.rec, next, nil); err == nil {
-			err = r.Store.MoveLease(ctx, []git.RefUpdate{{Name: seen.rec.Ref, Old: seen.rec.Op, New: oid}}, "agentxchain: lease renewed")
+			err = gitstore.MoveLease(ctx, r.Store.Repository(), []git.RefUpdate{{Name: seen.rec.Ref, Old: seen.rec.Op, New: oid}}, "agentxchain: lease renewed")
 		}
 		if err == nil {
 			out.Lease, out.State, out.Run = next, v.State, v.Run
@@ -426,7 +426,7 @@ func (r *Runner) pruneLeases(ctx context.Context) {
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	all, _, err := r.Store.Leases(ctx, "")
+	all, _, err := gitstore.Leases(ctx, r.Store.Repository(), "")
 	if err != nil {
 		return
 	}
@@ -445,5 +445,5 @@ func (r *Runner) pruneLeases(ctx context.Context) {
 	for _, rec := range over[keptLeases:] {
 		gone = append(gone, git.RefUpdate{Name: rec.Ref, Old: rec.Op})
 	}
-	_ = r.Store.MoveLease(ctx, gone, "agentxchain: leases of finished turns pruned")
+	_ = gitstore.MoveLease(ctx, r.Store.Repository(), gone, "agentxchain: leases of finished turns pruned")
 }

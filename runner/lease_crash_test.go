@@ -124,12 +124,12 @@ func leaseKilled(t *testing.T, act, point string) {
 // none only while it lives).
 func TestLeaseRefsBehindTheRun(t *testing.T) {
 	back := func(l *leasing, turn string, to git.OID) {
-		rec, err := l.r.Store.ReadLease(l.ctx, l.state().Run(), turn)
+		rec, err := gitstore.ReadLease(l.ctx, l.r.Store.Repository(), l.state().Run(), turn)
 		l.must(err)
-		l.must(l.r.Store.MoveLease(l.ctx, []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
+		l.must(gitstore.MoveLease(l.ctx, l.r.Store.Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
 	}
 	at := func(l *leasing, turn string) git.OID {
-		rec, err := l.r.Store.ReadLease(l.ctx, l.state().Run(), turn)
+		rec, err := gitstore.ReadLease(l.ctx, l.r.Store.Repository(), l.state().Run(), turn)
 		l.must(err)
 		return rec.Op
 	}

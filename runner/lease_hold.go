@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -132,7 +133,8 @@ func (r *Runner) writeLease(ctx context.Context, base *gitstore.LeaseRecord, l *
 			rec.Parent = base.Parent
 		}
 	}
-	return r.Store.WriteLease(ctx, rec, l.Status)
+	name, email := r.Store.Identity(ctx)
+	return gitstore.WriteLease(ctx, r.Store.Repository(), rec, evidence.Actor{Name: name, Email: email}, l.Status)
 }
 
 const renewalSubject = "lease renewed: "

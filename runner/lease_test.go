@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -419,15 +420,15 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 					return err
 				}
 				defer func() { _ = side.Close() }()
-				rec, err := side.ReadLease(ctx, lease.RunID, turn.TurnID)
+				rec, err := gitstore.ReadLease(ctx, side.Repository(), lease.RunID, turn.TurnID)
 				if err != nil {
 					return err
 				}
-				oid, err := side.WriteLease(ctx, gitstore.LeaseRecord{Run: rec.Run, Turn: rec.Turn, Parent: rec.Op, Data: taken.Encode(), At: now, Subject: "taken"}, taken.Status)
+				oid, err := gitstore.WriteLease(ctx, side.Repository(), gitstore.LeaseRecord{Run: rec.Run, Turn: rec.Turn, Parent: rec.Op, Data: taken.Encode(), At: now, Subject: "taken"}, evidence.Actor{Name: "side", Email: "side@example.com"}, taken.Status)
 				if err != nil {
 					return err
 				}
-				if err := side.MoveLease(ctx, []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: oid}}, "taken"); err != nil {
+				if err := gitstore.MoveLease(ctx, side.Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: oid}}, "taken"); err != nil {
 					return err
 				}
 				return r.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)

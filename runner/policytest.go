@@ -136,7 +136,7 @@ func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (file s
 	if name == "" {
 		name = turn
 	}
-	err = r.Store.EachOp(ctx, ops, at, at+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+	err = gitstore.EachOp(ctx, r.Store.Repository(), ops, at, at+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
 		var err error
 		c, err = whatif.RecordCase(name, past(op))
 		if err != nil {

@@ -66,7 +66,7 @@ func (c *change) pulled(ctx context.Context, turn *run.Turn, base *run.Baseline,
 
 func (c *change) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st *git.WorktreeStatus) (*pulled, error) {
 	p := &pulled{there: make(map[string]bool)}
-	ups, made, err := c.r.Store.Upstreams(ctx, st.Branch, from, st.Head)
+	ups, made, err := gitstore.Upstreams(ctx, c.r.Store.Repository(), st.Branch, from, st.Head)
 	if git.CodeOf(err) == transport.CodeRemoteFailed {
 		c.view.Notices = append(c.view.Notices, "what was pulled during the turn counts as the turn's: "+err.Error())
 		return p, nil

@@ -100,7 +100,32 @@ type Checks interface {
 }
 
 // Record is the read side of this project.
-func (r *Runner) Record() Record { return r.Store }
+func (r *Runner) Record() Record { return recorded{r.Store} }
+
+// recorded is the store as a reader sees it.
+type recorded struct{ *gitstore.Store }
+
+func (r recorded) AgainstKind(ctx context.Context, name, file string) (string, error) {
+	return gitstore.AgainstKind(ctx, r.Repository(), name, file)
+}
+
+func (r recorded) AgainstRemote(ctx context.Context, remote, run string) (*Against, error) {
+	return gitstore.CompareRemote(ctx, r.Store, remote, run)
+}
+
+func (r recorded) AgainstBundle(ctx context.Context, file, run string) (*Against, error) {
+	return gitstore.CompareBundle(ctx, r.Store, file, run)
+}
+
+func (r recorded) Runs(ctx context.Context) ([]Ref, error) { return gitstore.Runs(ctx, r.Repository()) }
+
+func (r recorded) RunTips(ctx context.Context, limit int) ([]RunTip, error) {
+	return gitstore.RunTips(ctx, r.Repository(), limit)
+}
+
+func (r recorded) Show(ctx context.Context, name string) (*OpDetail, error) {
+	return gitstore.Show(ctx, r.Repository(), name)
+}
 
 // DiscoverRepository opens the git repository around dir, governed or not, bare or
 // not; the caller closes it.
@@ -118,7 +143,13 @@ type BareRuns interface {
 }
 
 // OpenBare opens the runs of the repository around dir.
-func OpenBare(ctx context.Context, dir string) (BareRuns, error) { return gitstore.OpenBare(ctx, dir) }
+func OpenBare(ctx context.Context, dir string) (BareRuns, error) {
+	s, err := gitstore.OpenBare(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return recorded{s}, nil
+}
 
 // LeaveRepository makes this process forget the repository its environment names
 // (GIT_DIR and the like), for commands that work in another one.

@@ -24,5 +24,5 @@ func (r *Runner) OpenRun(ctx context.Context, run string, op OpID) (*RecordedRun
 
 // RunTip returns the newest operation of a run, "" when it has no record here.
 func (r *Runner) RunTip(ctx context.Context, run string) (OpID, error) {
-	return r.Store.RunTip(ctx, run)
+	return gitstore.Tip(ctx, r.Store.Repository(), run)
 }

@@ -312,7 +312,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 		return nil
 	}
 	if !fresh {
-		refs, err := r.Store.Runs(ctx)
+		refs, err := gitstore.Runs(ctx, r.Store.Repository())
 		if err != nil {
 			return err
 		}
@@ -322,7 +322,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 		}
 		if len(runs) > 0 {
 			newest := runs[0]
-			if tips, err := r.Store.RunTips(ctx, 1); err == nil && len(tips) > 0 {
+			if tips, err := gitstore.RunTips(ctx, r.Store.Repository(), 1); err == nil && len(tips) > 0 {
 				newest = tips[0].Run
 			}
 			return &wire.Error{Code: gitstore.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),

@@ -61,7 +61,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 	}
 	var out []RunRow
 	if live {
-		tips, err := r.Store.RunTips(ctx, limit)
+		tips, err := gitstore.RunTips(ctx, r.Store.Repository(), limit)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 			row := RunRow{Run: t.Run, Place: PlaceLive, Op: t.Ref.OID, At: t.Last.Time, Last: t.Last.Name}
 			// The others are listed all the same.
 			row.Status = StatusUnreadable
-			if st, err := r.Store.StateAt(ctx, t.Ref.OID); err == nil {
+			if st, err := gitstore.StateAt(ctx, r.Store.Repository(), t.Ref.OID); err == nil {
 				row.Status = string(st.Status)
 			}
 			out = append(out, row)
@@ -77,7 +77,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 	}
 	if live {
 		// They come first: what is damaged has to be seen.
-		broken, err := r.Store.BrokenRuns(ctx)
+		broken, err := gitstore.BrokenRuns(ctx, r.Store.Repository())
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 		return nil, err
 	}
 	row := &RunRow{Run: ops[0].Run, Place: PlaceLive, Op: ops[0].Op, At: ops[0].Time, Last: ops[0].Name}
-	st, err := r.Store.StateAt(ctx, row.Op)
+	st, err := gitstore.StateAt(ctx, r.Store.Repository(), row.Op)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 	if past[row.Run] == row.Op {
 		row.Place, row.Archive = PlacePast, list.Archived(row.Run)
 	}
-	row.Witnesses, err = r.Store.Witnesses(ctx, row.Run)
+	row.Witnesses, err = gitstore.Witnesses(ctx, r.Store.Repository(), row.Run)
 	return row, err
 }
 
@@ -161,7 +161,7 @@ func (r *Runner) ArchiveRuns(ctx context.Context, opt ArchiveOptions) (*ArchiveD
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	opt.Wait = max(0, r.opt.LockWait)
-	return r.Store.Archive(ctx, opt)
+	return gitstore.Archive(ctx, r.Store, opt)
 }
 
 // UnarchiveRuns makes archived runs runs again.
@@ -171,7 +171,7 @@ func (r *Runner) UnarchiveRuns(ctx context.Context, runs []string) ([]*ArchiveEn
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return r.Store.Unarchive(ctx, runs, max(0, r.opt.LockWait))
+	return gitstore.Unarchive(ctx, r.Store, runs, max(0, r.opt.LockWait))
 }
 
 // PruneRuns lets the operations of archived runs go from this clone.
@@ -182,7 +182,7 @@ func (r *Runner) PruneRuns(ctx context.Context, opt PruneOptions) (*PruneDone, e
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	opt.Wait = max(0, r.opt.LockWait)
-	return r.Store.Prune(ctx, opt)
+	return gitstore.Prune(ctx, r.Store, opt)
 }
 
 // keyArchiveAfter has a sync archive runs that ended longer ago than it says. It is a
@@ -201,7 +201,7 @@ func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: keyArchiveAfter, Message: keyArchiveAfter + ": " + err.Error(),
 			Hint: "git config " + keyArchiveAfter + " 90d"}
 	}
-	_, err = r.Store.Archive(ctx, ArchiveOptions{Before: r.now().Add(-age), Wait: wait})
+	_, err = gitstore.Archive(ctx, r.Store, ArchiveOptions{Before: r.now().Add(-age), Wait: wait})
 	return err
 }
 

@@ -81,12 +81,12 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 	}
 	r.lost(st)
 	if v.Run != "" && v.Op != "" {
-		if st.Remotes, err = r.Store.RemoteStandings(ctx, v.Run, v.Op); err != nil {
+		if st.Remotes, err = gitstore.RemoteStandings(ctx, r.Store.Repository(), v.Run, v.Op); err != nil {
 			return nil, err
 		}
 	}
 	if len(st.Remotes) > 0 {
-		all, err := r.Store.Conflicts(ctx)
+		all, err := gitstore.Conflicts(ctx, r.Store.Repository())
 		if err != nil {
 			return nil, err
 		}

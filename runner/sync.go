@@ -57,7 +57,7 @@ func (r *Runner) sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	if err := r.archiveOld(ctx, opt.Wait); err != nil {
 		return nil, err
 	}
-	y, err := r.Store.Sync(ctx, opt)
+	y, err := gitstore.Sync(ctx, r.Store, opt)
 	if err == nil {
 		r.noteClaims(ctx)
 	}
@@ -80,7 +80,9 @@ func OnRemote(ctx context.Context) context.Context {
 }
 
 // RemoteDecides reports whether this repository has agentxchain.sync=strict.
-func (r *Runner) RemoteDecides() bool { return r.Store.SyncMode() == gitstore.SyncStrict }
+func (r *Runner) RemoteDecides() bool {
+	return gitstore.SyncMode(r.Store.Repository()) == gitstore.SyncStrict
+}
 
 // strict reports whether the remote decides, and whether the branch goes along.
 func (r *Runner) strict(ctx context.Context) (remote, branch bool) {
@@ -139,7 +141,7 @@ func (r *Runner) Follow(ctx context.Context) error {
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return r.Store.FollowBranch(ctx, remote)
+	return gitstore.FollowBranch(ctx, r.Store.Repository(), remote)
 }
 
 // publish moves the ref of an operation: here, or in strict mode on the remote first.
@@ -153,7 +155,7 @@ func (r *Runner) publish(ctx context.Context, m decision.Move) error {
 	if err != nil {
 		return err
 	}
-	return r.Store.PublishStrict(ctx, remote, m, branch)
+	return gitstore.PublishStrict(ctx, r.Store.Repository(), remote, m, branch)
 }
 
 // pushAfter has what was recorded pushed in the background (agentxchain.sync=auto). It
@@ -162,7 +164,7 @@ func (r *Runner) pushAfter(ctx context.Context, done *Done) {
 	if remote, _ := r.strict(ctx); remote || r.opt.Background == nil || len(done.made) == 0 {
 		return
 	}
-	if remote := r.Store.BackgroundRemote(ctx); remote != "" {
+	if remote := gitstore.BackgroundRemote(ctx, r.Store.Repository()); remote != "" {
 		r.opt.Background(r.Store.Dir(), remote)
 	}
 }
@@ -170,7 +172,7 @@ func (r *Runner) pushAfter(ctx context.Context, done *Done) {
 // elsewhere refuses to take a clone for one without a run when a remote is known to have
 // one, and says so when no remote was asked.
 func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
-	run, remote, err := r.Store.Elsewhere(ctx)
+	run, remote, err := gitstore.Elsewhere(ctx, r.Store.Repository())
 	if err != nil {
 		return err
 	}
@@ -194,11 +196,13 @@ func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, 
 }
 
 // Conflicts lists what did not hold when two sides of a run were joined.
-func (r *Runner) Conflicts(ctx context.Context) ([]*Conflict, error) { return r.Store.Conflicts(ctx) }
+func (r *Runner) Conflicts(ctx context.Context) ([]*Conflict, error) {
+	return gitstore.Conflicts(ctx, r.Store.Repository())
+}
 
 // Conflict returns the one an operation id or its beginning names. Errors: not_found.
 func (r *Runner) Conflict(ctx context.Context, name string) (*Conflict, error) {
-	return r.Store.FindConflict(ctx, name)
+	return gitstore.FindConflict(ctx, r.Store.Repository(), name)
 }
 
 // Ways out of a conflict.
@@ -221,7 +225,7 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 	if err := r.personOnly("settle a conflict", "git agentxchain conflicts"); err != nil {
 		return nil, "", err
 	}
-	c, err := r.Store.FindConflict(ctx, name)
+	c, err := gitstore.FindConflict(ctx, r.Store.Repository(), name)
 	if err != nil {
 		return nil, "", err
 	}
@@ -241,13 +245,13 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 			return c, "", err
 		}
 	}
-	return c, file, r.Store.SettleConflict(ctx, c, how, because)
+	return c, file, gitstore.SettleConflict(ctx, r.Store.Repository(), r.Store.Env(ctx), c, how, because)
 }
 
 // layOut puts the losing result where it can be used: in the staging place of its turn,
 // or among the kept files.
 func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, error) {
-	data, err := r.Store.LosingResult(ctx, c)
+	data, err := gitstore.LosingResult(ctx, r.Store.Repository(), c)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -18,7 +19,7 @@ import (
 // archive puts a run that is over into the archive, takes one out, or lets the operations of archived
 // runs go from a machine.
 func (j *journey) archive(m *traveller) {
-	list, err := m.r.Store.ArchiveList(j.ctx)
+	list, err := archive.ReadAll(j.ctx, m.r.Store.Repository(), archive.ListPrefix)
 	j.must(err)
 	var in []string
 	for run := range list {
@@ -33,7 +34,7 @@ func (j *journey) archive(m *traveller) {
 		j.must(err)
 		var over []string
 		for _, t := range tips {
-			if st, err := m.r.Store.StateAt(j.ctx, t.Ref.OID); err == nil && st.Status.Ended() {
+			if st, err := gitstore.StateAt(j.ctx, m.r.Store.Repository(), t.Ref.OID); err == nil && st.Status.Ended() {
 				over = append(over, t.Run)
 			}
 		}

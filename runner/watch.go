@@ -100,7 +100,7 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTur
 		if seen, err := r.leased(context.Background(), s.Run(), turn); err == nil && seen != nil && seen.lease.Live(r.now()) {
 			w.Driven = true // a runner elsewhere answers for it, until its lease ends
 		}
-		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != r.Store.CloneID() {
+		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != gitstore.CloneID(r.Store.Repository()) {
 			w.Driven = true // another clone answers for it, until its claim is taken over
 		}
 		out = append(out, w)

@@ -113,7 +113,7 @@ func (o *others) of(op *gitstore.RecordedOp) *otherConfig {
 	}
 	out := &otherConfig{was: op.Config}
 	var recorded []byte
-	if recorded, out.err = o.r.Store.ConfigBytes(o.ctx, op.ConfigID); out.err == nil {
+	if recorded, out.err = gitstore.ConfigBytes(o.ctx, o.r.Store.Repository(), op.ConfigID); out.err == nil {
 		out.cfg, out.data, out.err = o.opt.Over(recorded)
 	}
 	if out.err == nil {
@@ -135,7 +135,11 @@ func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*wha
 	}
 	var mu sync.Mutex
 	var back []judged // newest first
-	ops, err := r.Store.EachOpBack(ctx, run, func(i int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+	_, tip, err := r.Store.Newest(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	ops, err := gitstore.EachOpBack(ctx, r.Store.Repository(), tip, func(i int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
 		other := o.of(op)
 		if other.err != nil {
 			return nil, other.err
@@ -186,7 +190,7 @@ func past(op *gitstore.RecordedOp) *whatif.Past {
 
 // RunIDs lists the recorded runs of the repository.
 func (r *Runner) RunIDs(ctx context.Context) ([]string, error) {
-	refs, err := r.Store.Runs(ctx)
+	refs, err := gitstore.Runs(ctx, r.Store.Repository())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 )
@@ -36,5 +37,5 @@ func (r *Runner) Witness(ctx context.Context, run string) (*attest.Statement, er
 	if err != nil {
 		return nil, err
 	}
-	return st, r.Store.AddWitness(ctx, st.Run, envelope)
+	return st, gitstore.AddWitness(ctx, r.Store.Repository(), r.Store.Env(ctx), st.Run, envelope)
 }

@@ -65,7 +65,7 @@ func (r *Runner) Base(ctx context.Context, commit OpID) (*Base, error) {
 	head := commit
 	if head == "" {
 		var err error
-		if head, err = r.Store.HeadCommit(ctx); err != nil {
+		if head, err = gitstore.HeadCommit(ctx, r.Store.Repository()); err != nil {
 			return nil, err
 		}
 	}

@@ -108,7 +108,11 @@ func (c *change) recordedSupplements(ctx context.Context, turn *run.Turn) (map[s
 	if c.view.Op == "" {
 		return nil, nil
 	}
-	all, err := c.r.Store.Materialize(ctx, c.view.Run, c.view.Op)
+	rec, err := c.r.Store.OpenRun(ctx, c.view.Run, c.view.Op)
+	if err != nil {
+		return nil, err
+	}
+	all, err := rec.Files()
 	if err != nil {
 		return nil, err
 	}

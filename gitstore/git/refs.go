@@ -34,6 +34,9 @@ type RefUpdate struct {
 	Old  OID // "" or zeros: the ref must not exist
 }
 
+// ByName orders updates by the names of their refs.
+func ByName(a, b RefUpdate) int { return strings.Compare(a.Name, b.Name) }
+
 // RefMovedError is the cause of a ref_moved error.
 type RefMovedError struct {
 	Name string

@@ -1,6 +1,6 @@
-// How commits stand to each other.
+// The project's configuration.
 
-package gitstore
+package workdir
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 // maxConfig bounds the configuration, which every command decodes, in bytes.
 const maxConfig = 4 << 20
 
-// ReadConfig returns the bytes of the project's configuration. It may be a link inside of the project: it is the
+// Config returns the bytes of the project's configuration. It may be a link inside of the project: it is the
 // project's file, not ours.
-func (s *Store) ReadConfig() ([]byte, error) {
-	f, err := s.work.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
+func (d *Dir) Config() ([]byte, error) {
+	f, err := d.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}

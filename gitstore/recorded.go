@@ -1,0 +1,92 @@
+// A run as one operation recorded it, and all its governed files.
+
+package gitstore
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// RecordedRun is a run as one operation recorded it: whatever is read of it is of
+// that moment, and nothing of the working files. It takes no lock and starts no
+// process once it is open. Not for use by several goroutines at once.
+type RecordedRun struct {
+	Run    string
+	Op     git.OID // the operation it is read at
+	Root   git.OID // its tree
+	Reader *record.Reader
+	Marks  map[wire.Ledger]record.LedgerMark // nil without a stat cache for op
+	Index  []byte                            // index.json, nil when not read yet
+}
+
+// recordedAt loads what operation op of run recorded.
+func recordedAt(r *record.Reader, run string, op git.OID) (*RecordedRun, error) {
+	c, err := r.Commit(op)
+	if err != nil {
+		return nil, err
+	}
+	return &RecordedRun{Run: run, Op: op, Root: c.Tree, Reader: r}, nil
+}
+
+// docOID returns the recorded blob of a document, "" when it was absent.
+func (rec *RecordedRun) docOID(d wire.Document) (git.OID, error) {
+	e, ok, err := rec.Reader.Lookup(rec.Root, record.DocumentFile(d))
+	if err != nil || !ok {
+		return "", err
+	}
+	if e.IsTree() {
+		return "", record.Malformed(rec.Root, "%s is a directory", record.DocumentFile(d))
+	}
+	return e.OID, nil
+}
+
+// readIndex returns the index an operation recorded.
+func (rec *RecordedRun) readIndex() (*run.Index, error) {
+	e, ok, err := rec.Reader.Lookup(rec.Root, record.FileIndex)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || e.IsTree() {
+		return nil, record.Malformed(rec.Root, "there is no %s", record.FileIndex)
+	}
+	if rec.Index == nil || rec.Reader.BlobID(rec.Index) != e.OID {
+		if rec.Index, err = rec.Reader.Blob(e.OID); err != nil {
+			return nil, err
+		}
+	}
+	x, err := run.DecodeIndex(rec.Index)
+	if err != nil {
+		return nil, record.Malformed(rec.Root, "%s: %v", record.FileIndex, err)
+	}
+	return x, nil
+}
+
+// bundleFilesAt lists the files of a turn's recorded bundle by their path below
+// the bundle directory.
+func (rec *RecordedRun) bundleFilesAt(turn string) (map[string]git.OID, error) {
+	e, ok, err := rec.Reader.Lookup(rec.Root, record.DirBundles+"/"+turn)
+	if err != nil || !ok || !e.IsTree() {
+		return nil, err
+	}
+	return rec.Reader.BundleFiles(e.OID)
+}
+
+// keeps reports whether data was recorded as the file at path.
+func (rec *RecordedRun) keeps(name string, data []byte) bool {
+	oid := rec.Reader.BlobID(data)
+	groups, err := rec.Reader.Slots(rec.Root, record.DirFiles, true)
+	if err != nil {
+		return false
+	}
+	for _, g := range groups {
+		e, ok, err := rec.Reader.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
+		if err == nil && ok && e.OID == oid {
+			return true
+		}
+	}
+	return false
+}

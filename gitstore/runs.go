@@ -1,0 +1,132 @@
+// Which run is meant: the one of this work tree, or one that is named.
+
+package gitstore
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// CurrentRun returns the run of this work tree: the one state.json names, else
+// the one the cache remembers.
+func (s *Store) CurrentRun() string {
+	if data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument); err == nil {
+		if run, err := runOf(document{data, ok}); err == nil && run != "" {
+			return run
+		}
+	}
+	if c := s.readCache(); c != nil {
+		return c.Run
+	}
+	return ""
+}
+
+// Log returns the operations of a run, newest first, at most limit (0: all). An
+// empty run is the current one. One git process reads the commits.
+func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error) {
+	_, tip, err := s.Newest(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return logFrom(ctx, s.repo, tip, limit)
+}
+
+// OpenRun opens a run at operation op, the newest one when op is "". An empty run is
+// the one of this work tree.
+//
+// Errors: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
+// object_corrupt; record_unproven for the newest operation of a chain that does not
+// hold.
+func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*RecordedRun, error) {
+	run, err := s.orCurrent(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if op == "" {
+		return OpenNewest(ctx, s.repo, run)
+	}
+	return recordedAt(s.reader(ctx), run, op)
+}
+
+// Newest is newest of a run, or of the one of this work tree when run is "", which it
+// returns too.
+func (s *Store) Newest(ctx context.Context, run string) (string, git.OID, error) {
+	run, err := s.orCurrent(ctx, run)
+	if err != nil {
+		return "", "", err
+	}
+	op, err := newest(ctx, s.repo, run)
+	return run, op, err
+}
+
+// orCurrent is a run, or the one of this work tree when run is "".
+func (s *Store) orCurrent(ctx context.Context, run string) (string, error) {
+	if run == "" {
+		run = s.CurrentRun()
+	}
+	if run == "" {
+		return "", s.noRunHere(ctx)
+	}
+	return run, nil
+}
+
+// noRunHere refuses to guess which of the recorded runs is meant.
+func (s *Store) noRunHere(ctx context.Context) error {
+	refs, err := Runs(ctx, s.repo)
+	if err != nil {
+		return err
+	}
+	if len(refs) == 0 {
+		return noRun("")
+	}
+	one := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
+	return git.Errorf(CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s", len(refs), one).
+		WithHint("say which one, such as --run %s; git for-each-ref %s lists them", one, strings.TrimSuffix(git.RunRefPrefix, "/"))
+}
+
+// Chain lists the operations of a run from the first to op, its newest when op is "".
+// An empty run is the one of this work tree.
+func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, error) {
+	if op == "" {
+		var err error
+		if _, op, err = s.Newest(ctx, run); err != nil {
+			return nil, err
+		}
+	}
+	ops, err := logFrom(ctx, s.repo, op, 0)
+	slices.Reverse(ops)
+	return ops, err
+}
+
+// runsInUse are the runs that work trees of this repository are in, each with one of them.
+func (s *Store) runsInUse(ctx context.Context) (map[string]string, error) {
+	out := make(map[string]string)
+	if name := s.CurrentRun(); name != "" {
+		out[name] = s.dir
+	}
+	list, err := s.repo.Git.Run(ctx, nil, "worktree", "list", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(list)) {
+		dir, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "worktree ")
+		if !ok {
+			continue
+		}
+		file := filepath.Join(filepath.FromSlash(dir), filepath.FromSlash(s.prefix), filepath.FromSlash(string(wire.DocState)))
+		data, err := git.ReadBounded(file, workdir.MaxDocument)
+		if err != nil {
+			continue
+		}
+		if name, err := runOf(document{data, true}); err == nil && name != "" && out[name] == "" {
+			out[name] = dir
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,56 @@
+// What a witness of a run would sign now.
+
+package gitstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+)
+
+// WitnessStatement is what a witness of a run would sign now: its newest operation, which
+// holds, and which a remote has where the run is shared. Only issuer, nonce and times are
+// for the caller to set.
+//
+// Errors: no_run, record_unproven, run_not_elsewhere.
+func (s *Store) WitnessStatement(ctx context.Context, run string) (*attest.Statement, error) {
+	run, tip, err := s.Newest(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if err := Believe(ctx, s.repo, run, tip); err != nil {
+		return nil, err
+	}
+	// What no remote has may be decided again, under another id, by the next sync.
+	if there, err := RemoteStandings(ctx, s.repo, run, tip); err != nil {
+		return nil, err
+	} else if len(there) > 0 && !slices.ContainsFunc(there, func(r RemoteStanding) bool { return r.Ahead == 0 }) {
+		return nil, git.Errorf(CodeNotElsewhere, nil, "operation %s of run %s is on no remote yet, so the next sync may give it another id", tip.Short(), run).
+			WithHint("git agentxchain sync %s", there[0].Remote)
+	}
+	ops, err := s.Chain(ctx, run, tip)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.OpenRun(ctx, run, tip)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := rec.Config()
+	if err != nil {
+		return nil, err
+	}
+	return &attest.Statement{
+		Decision:  attest.Witness,
+		Run:       run,
+		Project:   cfg.Project.ID,
+		Operation: string(tip),
+		Config:    config.RulesDigest(cfg),
+		Commit:    string(tip),
+		Sequence:  len(ops),
+		Principal: s.actor(ctx).Email,
+	}, nil
+}
