@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -38,7 +38,7 @@ func Bring(ctx context.Context, repo *git.Repository, base, head string) (git.OI
 	if err := transport.FetchRecord(ctx, repo, remote); err != nil {
 		return "", "", err
 	}
-	runs, err := gitstore.RunRecords(ctx, repo)
+	runs, err := chain.RunRecords(ctx, repo)
 	if err != nil {
 		return "", "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -236,7 +237,7 @@ func (c *composite) turns() []*Turn {
 // root: their fingerprints are on record with each approval.
 func (j *judge) readApproved() error {
 	j.approved = make(map[string][]string)
-	read := make(map[*gitstore.RunRecord]bool)
+	read := make(map[*chain.RunRecord]bool)
 	for _, t := range j.book.turns {
 		if read[t.Record] {
 			continue

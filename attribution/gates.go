@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -71,7 +71,7 @@ func Gates(t *Turn) ([]Gate, error) {
 }
 
 // eachRow hands the rows of a recorded ledger on, oldest first.
-func eachRow(r *gitstore.RunRecord, l wire.Ledger, f func(*ojson.Object)) error {
+func eachRow(r *chain.RunRecord, l wire.Ledger, f func(*ojson.Object)) error {
 	data, err := r.Ledger(l)
 	if err != nil {
 		return err

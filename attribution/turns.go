@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -24,7 +25,7 @@ const maxRuns = 500
 type Turn struct {
 	Run, ID, Role, Runtime, Phase string
 	Row                           *ojson.Object // of history.jsonl; nil for an active turn
-	Record                        *gitstore.RunRecord
+	Record                        *chain.RunRecord
 
 	files      []string           // declared, from the root of the work tree
 	marks      *ojson.Object      // fingerprints at acceptance by path in the project; nil in old rows
@@ -145,7 +146,7 @@ type book struct {
 // readBook reads the turns of the recorded runs. A run that cannot be read is an
 // error: leaving it out could turn a turn's line into a person's.
 func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[string]bool) (*book, error) {
-	records, err := gitstore.EveryRunRecord(ctx, repo)
+	records, err := chain.EveryRunRecord(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (b *book) add(t *Turn) {
 	b.byRun[t.Run] = append(b.byRun[t.Run], t)
 }
 
-func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]bool) error {
+func (b *book) readRows(rec *chain.RunRecord, prefix string, seen map[string]bool) error {
 	data, err := rec.Ledger(wire.LedgerHistory)
 	if err != nil {
 		return err
@@ -221,7 +222,7 @@ func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]
 
 // readProposals gives turns that proposed what they could not write the files that people
 // applied, and the commits they did it in (docs/spec/observation.md#a-proposal-is-decided).
-func (b *book) readProposals(rec *gitstore.RunRecord, prefix string) error {
+func (b *book) readProposals(rec *chain.RunRecord, prefix string) error {
 	return eachRow(rec, wire.LedgerDecisions, func(row *ojson.Object) {
 		t := b.byID[row.String("turn_id")]
 		if t == nil || t.Record != rec || row.String("category") != "proposal" || row.String("action") != "applied" {
@@ -259,7 +260,7 @@ func (t *Turn) tookOver(prefix string, files []string, from *Turn) {
 // for none.
 func (t *Turn) ProposedBy(path string) *Turn { return t.took[path] }
 
-func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Turn {
+func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, prefix string) *Turn {
 	seen := row.Object("observed_artifact")
 	t := &Turn{
 		Run:        row.String("run_id"),
@@ -294,7 +295,7 @@ func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Tu
 	return t
 }
 
-func activeTurn(rec *gitstore.RunRecord, state *run.State, id string, a *run.Turn, prefix string,
+func activeTurn(rec *chain.RunRecord, state *run.State, id string, a *run.Turn, prefix string,
 	staged func(string) ([]string, bool)) *Turn {
 	t := &Turn{
 		Run:      rec.Run,

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -64,11 +65,11 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		return nil, err
 	}
 	out := &gitstore.AgainstRun{Run: st.SuperRunID}
-	chain, err := gitstore.InitiativeChain(ctx, home.Repository(), st.SuperRunID)
+	changes, err := gitstore.InitiativeChain(ctx, home.Repository(), st.SuperRunID)
 	if err != nil {
 		return nil, err
 	}
-	if len(chain) == 0 {
+	if len(changes) == 0 {
 		out.State, out.Why = gitstore.RunMissingHere,
 			"an export holds no changes, so that nothing more can be said of it"
 		return out, nil
@@ -77,7 +78,7 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		out.State, out.Code, out.Why = gitstore.RunDamaged, record.CodeUnproven, why
 		return out, nil
 	}
-	out.Here = chain[0].Op
+	out.Here = changes[0].Op
 	repo, rows := home.Repository(), files[initiative.HistoryPath]
 	id := func(name string) git.OID {
 		data, there := files[name]
@@ -87,7 +88,7 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		return git.HashObject(repo.ObjectFormat, git.KindBlob, data)
 	}
 	history, state := id(initiative.HistoryPath), id(initiative.StatePath)
-	for i, op := range chain {
+	for i, op := range changes {
 		if op.History != history || op.State != state {
 			continue
 		}
@@ -98,8 +99,8 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		return out, nil
 	}
 	// Histories only grow, so that the place can be halved: the last yes is the newest change.
-	base := sort.Search(len(chain), func(i int) bool {
-		was, _, ferr := gitstore.FileAt(ctx, repo, chain[i].Op, initiative.HistoryPath)
+	base := sort.Search(len(changes), func(i int) bool {
+		was, _, ferr := chain.FileAt(ctx, repo, changes[i].Op, initiative.HistoryPath)
 		if err = cmp.Or(err, ferr); !bytes.HasPrefix(rows, was) {
 			return false
 		}
@@ -109,14 +110,14 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 	if err != nil {
 		return nil, err
 	}
-	if base == len(chain) {
+	if base == len(changes) {
 		out.State, out.Code, out.Why = gitstore.RunDamaged, record.CodeForeignRun,
 			"the history of the export shares nothing with the record here"
 		return out, nil
 	}
-	out.Base, out.Ahead = chain[base].Op, base
+	out.Base, out.Ahead = changes[base].Op, base
 	if out.State = gitstore.RunBehind; base > 0 || out.Behind == 0 {
-		out.State, out.Since = gitstore.RunDiverged, chain[base].Time
+		out.State, out.Since = gitstore.RunDiverged, changes[base].Time
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -62,7 +63,7 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 		return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 	}
 	defer func() { _ = store.Close() }()
-	tips, err := gitstore.RunTips(ctx, store.Repository(), 0)
+	tips, err := chain.RunTips(ctx, store.Repository(), 0)
 	if err != nil {
 		return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -106,7 +107,7 @@ func (r *childReader) remote(id, address string) (out childRead) {
 	return out
 }
 
-func remoteState(rec *gitstore.RunRecord, cfg *config.Config) (*run.State, error) {
+func remoteState(rec *chain.RunRecord, cfg *config.Config) (*run.State, error) {
 	state, err := rec.State(cfg)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func remoteState(rec *gitstore.RunRecord, cfg *config.Config) (*run.State, error
 }
 
 // recordedRows are the rows of a recorded ledger; what is no row is left out.
-func recordedRows(rec *gitstore.RunRecord, l wire.Ledger) ([]*ojson.Object, error) {
+func recordedRows(rec *chain.RunRecord, l wire.Ledger) ([]*ojson.Object, error) {
 	data, err := rec.Ledger(l)
 	if err != nil {
 		return nil, err

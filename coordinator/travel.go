@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -282,7 +283,7 @@ func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string)
 		return runs
 	}
 	defer func() { _ = store.Close() }()
-	tips, err := gitstore.RunTips(ctx, store.Repository(), 0)
+	tips, err := chain.RunTips(ctx, store.Repository(), 0)
 	if err != nil {
 		return runs
 	}

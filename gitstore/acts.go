@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -36,7 +37,7 @@ func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, e
 	if err != nil {
 		return nil, err
 	}
-	ops, err := logFrom(ctx, repo, tip, 0)
+	ops, err := chain.Log(ctx, repo, tip, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, e
 	return acts(ctx, repo, runID, ops)
 }
 
-func acts(ctx context.Context, repo *git.Repository, runID string, ops []OpInfo) (*Acts, error) {
+func acts(ctx context.Context, repo *git.Repository, runID string, ops []chain.OpInfo) (*Acts, error) {
 	out := &Acts{
 		Run:   runID,
 		Chain: make(map[string]protocol.ChainOp, len(ops)),
@@ -96,7 +97,7 @@ type actReader struct {
 
 // begin reads the state where an operation can have moved authority_base: a state holds
 // the whole run, and most operations leave that member alone.
-func (r *actReader) begin(i int, op OpInfo) error {
+func (r *actReader) begin(i int, op chain.OpInfo) error {
 	r.state = nil
 	switch {
 	case i == 0, op.Name == protocol.OpExternal, op.Name == (*protocol.AdoptConfig)(nil).Name():
@@ -116,7 +117,7 @@ func (r *actReader) begin(i int, op OpInfo) error {
 }
 
 // act reads one operation, nil for the acceptance of a turn in which nothing was decided.
-func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
+func (r *actReader) act(op chain.OpInfo, before git.OID) (*protocol.Act, error) {
 	a := &protocol.Act{Op: string(op.Op)}
 	// Ledgers outlive runs: what a run's first operation finds there is not its own.
 	if before != "" {
@@ -159,7 +160,7 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 		}
 	}
 	if a.Record, err = protocol.DecodeRecord(doc, evidence); err != nil {
-		return nil, unreadableRecord(op.Op, err)
+		return nil, chain.UnreadableRecord(op.Op, err)
 	}
 	if byRules {
 		return a, nil
@@ -175,7 +176,7 @@ func (r *actReader) act(op OpInfo, before git.OID) (*protocol.Act, error) {
 }
 
 // claims are those of an operation by another tool.
-func (r *actReader) claims(a *protocol.Act, op OpInfo, before git.OID, after *run.State) ([]external.Claim, error) {
+func (r *actReader) claims(a *protocol.Act, op chain.OpInfo, before git.OID, after *run.State) ([]external.Claim, error) {
 	out, err := rulesClaim(r.r, a.Record, before, op.Tree)
 	if err != nil {
 		return nil, err

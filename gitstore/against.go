@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -73,7 +74,7 @@ type AgainstRun struct {
 	Since  time.Time // of Base, when both went on
 	Code   string    // of damage
 	Why    string
-	Lost   []OpInfo // operations that were seen there and are gone, oldest first
+	Lost   []chain.OpInfo // operations that were seen there and are gone, oldest first
 }
 
 // LostTurns are the turns whose acceptance is among what was lost.
@@ -178,7 +179,7 @@ func CompareOpened(ctx context.Context, s *Store, kind, name string, repo *git.R
 		return nil, badBundle(nil, "the bundle holds no run")
 	}
 	if run != "" && c.there[run] == "" {
-		return nil, git.Errorf(CodeNoRun, nil, "the bundle does not hold run %s", run)
+		return nil, git.Errorf(chain.CodeNoRun, nil, "the bundle does not hold run %s", run)
 	}
 	return c.out, c.all(ctx, run, c.there)
 }
@@ -220,7 +221,7 @@ func (c *against) all(ctx context.Context, only string, sides ...map[string]git.
 	names = slices.Compact(names)
 	if only != "" {
 		if !slices.Contains(names, only) {
-			return noRun(only)
+			return chain.NoRun(only)
 		}
 		names = []string{only}
 	}
@@ -298,7 +299,7 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 		}
 		return err
 	}
-	if id, err := projectAt(ctx, c.q, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
+	if id, err := chain.ProjectAt(ctx, c.q, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
 		r.damage(record.CodeForeignRun, "the run there belongs to project "+text.OneLine(id)+", this is "+text.OneLine(c.mine))
 		return nil
 	}
@@ -317,23 +318,23 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 
 // count counts the operations that one side has, of all runs with one git for each direction.
 func (c *against) count(ctx context.Context) error {
-	var ours, theirs []opRange
+	var ours, theirs []chain.Range
 	for _, r := range c.out.Runs {
 		if r.State == RunDamaged {
 			continue
 		}
 		if r.Here != "" && r.Here != r.Base && c.q.HasCommit(ctx, r.Here) {
-			ours = append(ours, opRange{r.Run, r.Base, r.Here})
+			ours = append(ours, chain.Range{Run: r.Run, After: r.Base, To: r.Here})
 		}
 		if r.There != "" && r.There != r.Base {
-			theirs = append(theirs, opRange{r.Run, r.Base, r.There})
+			theirs = append(theirs, chain.Range{Run: r.Run, After: r.Base, To: r.There})
 		}
 	}
-	ahead, err := rangesOf(ctx, c.q, ours)
+	ahead, err := chain.Ranges(ctx, c.q, ours)
 	if err != nil {
 		return err
 	}
-	behind, err := rangesOf(ctx, c.q, theirs)
+	behind, err := chain.Ranges(ctx, c.q, theirs)
 	if err != nil {
 		return err
 	}

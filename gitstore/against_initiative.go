@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -68,7 +69,7 @@ func (f *remoteLook) askInitiatives(ctx context.Context) error {
 
 // InitiativeChange is a recorded change of an initiative, with the ids of what tells where it stands.
 type InitiativeChange struct {
-	OpInfo
+	chain.OpInfo
 
 	State, History git.OID // of the files' contents, "" for one that it does not have
 }
@@ -80,7 +81,7 @@ func InitiativeChain(ctx context.Context, repo *git.Repository, name string) ([]
 	if err != nil || tip == "" {
 		return nil, err
 	}
-	ops, err := logFrom(ctx, repo, tip, 0)
+	ops, err := chain.Log(ctx, repo, tip, 0)
 	if err != nil {
 		return nil, err
 	}

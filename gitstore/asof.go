@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -20,7 +21,7 @@ import (
 
 // AsOf is a layout of a run as of an operation.
 type AsOf struct {
-	OpInfo
+	chain.OpInfo
 	Dir string    // the project in the scratch work tree
 	At  time.Time // of the operation, milliseconds
 }
@@ -77,7 +78,7 @@ func (l *layout) lay(op string) (*AsOf, error) {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	detail, err := Show(l.ctx, s.repo, op)
+	detail, err := chain.Show(l.ctx, s.repo, op)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func (l *layout) write(name string, data []byte) error {
 
 // evidence writes the gate documents that an operation of ops on the commit head of the code
 // has read: they were not committed yet.
-func (l *layout) evidence(s *Store, ops []OpInfo, head string, documents []string) error {
+func (l *layout) evidence(s *Store, ops []chain.OpInfo, head string, documents []string) error {
 	want := make(map[string]bool)
 	for _, d := range documents {
 		want[d] = true
@@ -192,7 +193,7 @@ func (l *layout) evidence(s *Store, ops []OpInfo, head string, documents []strin
 		if at := ops[i].CodeHead; at != "" && at != head {
 			break
 		}
-		err := EachOp(l.ctx, s.repo, ops, i, i+1, func(_ int, op *RecordedOp) (*protocol.Transition, error) {
+		err := chain.EachOp(l.ctx, s.repo, ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 			for _, f := range protocol.GateEvidence(op.Record.Op) {
 				if !want[f.Path] {
 					continue

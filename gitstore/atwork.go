@@ -64,7 +64,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 	if rec == nil {
 		rec = in.before
 	}
-	oid, err := rec.docOID(wire.DocState)
+	oid, err := rec.DocOID(wire.DocState)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (in *inspection) touched() []string {
 		}
 		names = append(names, string(wire.DocState))
 	case sitExternal:
-		if oid, err := in.tip.docOID(wire.DocState); err != nil || oid != in.oidOf(wire.DocState) {
+		if oid, err := in.tip.DocOID(wire.DocState); err != nil || oid != in.oidOf(wire.DocState) {
 			names = append(names, string(wire.DocState))
 		}
 	default:

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -28,7 +29,7 @@ func (s *Store) RecordedSeal(ctx context.Context, run string, op git.OID, turn s
 	if !record.SafeName(turn) {
 		return nil, false, nil
 	}
-	rec, err := recordedAt(s.reader(ctx), run, op)
+	rec, err := chain.At(s.reader(ctx), run, op)
 	if err != nil {
 		return nil, false, err
 	}
@@ -36,11 +37,11 @@ func (s *Store) RecordedSeal(ctx context.Context, run string, op git.OID, turn s
 }
 
 // supplements notes those of a turn's recorded bundle for the removals of a plan.
-func supplements(rec *RecordedRun, p *workdir.Plan, turn string) error {
+func supplements(rec *chain.RecordedRun, p *workdir.Plan, turn string) error {
 	if rec == nil || !record.SafeName(turn) {
 		return nil
 	}
-	files, err := rec.bundleFilesAt(turn)
+	files, err := rec.BundleFilesAt(turn)
 	if err == nil {
 		p.Supplements(turn, files, rec.Reader.Format)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -33,7 +34,7 @@ type chaining struct {
 	state   []byte
 	session []byte
 	index   *run.Index
-	at      *RecordedRun // the newest operation
+	at      *chain.RecordedRun // the newest operation
 	marks   map[wire.Ledger]record.LedgerMark
 
 	queued []git.Object

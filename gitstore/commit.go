@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -123,7 +124,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 }
 
 // arrive brings the working files and the cache to an operation just recorded.
-func (tx *Tx) arrive(done *RecordedRun, work *workdir.Plan) error {
+func (tx *Tx) arrive(done *chain.RecordedRun, work *workdir.Plan) error {
 	s := tx.store
 	if err := s.work.Apply(work); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (tx *Tx) arrive(done *RecordedRun, work *workdir.Plan) error {
 	return nil
 }
 
-func behind(done *RecordedRun, err error) *git.Error {
+func behind(done *chain.RecordedRun, err error) *git.Error {
 	return git.Errorf(git.CodeWorkBehind, err, "operation %s is recorded, but the working files could not be brought up to date", done.Op.Short()).
 		WithHint("remove the cause and run any git agentxchain command: it completes them")
 }
@@ -217,7 +218,7 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 		if err != nil {
 			return unreadable(f.Path, err)
 		}
-		if !ok || sharedFile(f.Path) || bytes.Equal(data, f.Data) || tx.rec != nil && tx.rec.keeps(f.Path, data) {
+		if !ok || sharedFile(f.Path) || bytes.Equal(data, f.Data) || tx.rec != nil && tx.rec.Keeps(f.Path, data) {
 			continue
 		}
 		return git.Errorf(CodeFileExists, nil, "%s is already there and no operation wrote it", f.Path).WithHint("move the file away and run the command again")
@@ -341,8 +342,8 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 // commitPlan is what commitTree needs beside the tree.
 type commitPlan struct {
 	run      string
-	parent   *RecordedRun // nil for a run's first commit
-	previous git.OID      // last operation of the run before, for a first commit
+	parent   *chain.RecordedRun // nil for a run's first commit
+	previous git.OID            // last operation of the run before, for a first commit
 	record   *protocol.Record
 	doc      []byte // the encoded record; nil to encode it here
 	evidence map[string][]byte
@@ -361,7 +362,7 @@ type commitPlan struct {
 // commitTree writes the objects and moves the run's ref. Without a result nothing was
 // changed. With one the operation is recorded, and an error, of code
 // working_files_behind, says what is left for the next command.
-func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan) (*RecordedRun, error) {
+func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan) (*chain.RecordedRun, error) {
 	done, ref, err := s.buildCommit(edit, p)
 	if err != nil {
 		return nil, err
@@ -434,7 +435,7 @@ func (s *Store) finishMoves(ctx context.Context, updates []git.RefUpdate) error 
 
 // buildCommit finishes the tree and queues the commit: what is recorded once the
 // objects are written and the ref is moved.
-func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*RecordedRun, git.RefUpdate, error) {
+func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*chain.RecordedRun, git.RefUpdate, error) {
 	if p.doc == nil {
 		p.doc, p.evidence = p.record.Encode()
 	}
@@ -463,10 +464,10 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*RecordedRun, git.
 		return nil, git.RefUpdate{}, git.Errorf(git.CodeObjectInvalid, err, "the operation cannot be written as a commit")
 	}
 	ref.New = edit.Queue(git.KindCommit, data)
-	return &RecordedRun{Run: p.run, Op: ref.New, Root: root, Reader: edit.Reader}, ref, nil
+	return &chain.RecordedRun{Run: p.run, Op: ref.New, Root: root, Reader: edit.Reader}, ref, nil
 }
 
 // saveCache notes that the working files are at rec.
-func (s *Store) saveCache(rec *RecordedRun) error {
+func (s *Store) saveCache(rec *chain.RecordedRun) error {
 	return s.writeCache(&statCache{Run: rec.Run, Op: rec.Op, Root: rec.Root, Ledgers: rec.Marks, Trees: rec.Reader.RightEdge(rec.Root), Index: rec.Index})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -220,8 +221,8 @@ func TestForeignStagedFileStays(t *testing.T) {
 
 func TestMessageCannotBeForged(t *testing.T) {
 	m := record.Message("ok\nAgentxchain-Run: other", record.TrailerTurn, "t\nAgentxchain-Op: forged", record.TrailerRole, "a\u2028b\x00c")
-	op := OpInfo{}
-	op.readMessage(m)
+	op := chain.OpInfo{}
+	op.ReadMessage(m)
 	if op.Run != "" || op.Name != "" || op.Turn != "t Agentxchain-Op: forged" || op.Role != "a b^@c" || op.Subject != "ok Agentxchain-Run: other" {
 		t.Errorf("%q -> %+v", m, op)
 	}
@@ -279,7 +280,7 @@ func TestShowAndLog(t *testing.T) {
 	d.must(assignOp)
 	out, tr := d.must(d.acceptOp)
 	ctx := context.Background()
-	det, err := Show(ctx, d.store.repo, string(out.Op[:12]))
+	det, err := chain.Show(ctx, d.store.repo, string(out.Op[:12]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +296,7 @@ func TestShowAndLog(t *testing.T) {
 		t.Errorf("ledgers %s", got)
 	}
 	for _, bad := range []string{"", "-x", "nothing", "HEAD"} {
-		if _, err := Show(ctx, d.store.repo, bad); git.CodeOf(err) != wire.CodeNotFound {
+		if _, err := chain.Show(ctx, d.store.repo, bad); git.CodeOf(err) != wire.CodeNotFound {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -5,6 +5,7 @@ package gitstore
 import (
 	"errors"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -13,14 +14,14 @@ import (
 
 // recordedFrom is recordedAt for the operation the cache is about, without
 // reading an object.
-func (s *Store) recordedFrom(r *record.Reader, c *statCache) *RecordedRun {
+func (s *Store) recordedFrom(r *record.Reader, c *statCache) *chain.RecordedRun {
 	r.Seed(c.Trees)
-	return &RecordedRun{Run: c.Run, Op: c.Op, Root: c.Root, Reader: r, Marks: c.Ledgers, Index: c.Index}
+	return &chain.RecordedRun{Run: c.Run, Op: c.Op, Root: c.Root, Reader: r, Marks: c.Ledgers, Index: c.Index}
 }
 
 // compare relates the working file of l to the recorded one. With a stat cache
 // an untouched file is not read.
-func (s *Store) compare(rec *RecordedRun, l wire.Ledger) (*record.LedgerDiff, error) {
+func (s *Store) compare(rec *chain.RecordedRun, l wire.Ledger) (*record.LedgerDiff, error) {
 	st, exists, err := s.work.Stat(l.Path())
 	if err != nil {
 		return nil, unreadable(l.Path(), err)

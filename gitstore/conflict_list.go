@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -69,7 +70,7 @@ func conflictAt(ctx context.Context, repo *git.Repository, name string, oid git.
 	if oid == "" {
 		return nil
 	}
-	data, _, err := FileAt(ctx, repo, oid, conflictFile)
+	data, _, err := chain.FileAt(ctx, repo, oid, conflictFile)
 	if err != nil || len(data) > maxConflict {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -31,6 +32,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// stretch is how many operations package chain holds against the record at once.
+const stretch = 16
+
 // equalConfig judges a run again under the configuration it was decided under, decoded
 // anew, and returns how many operations were judged.
 func equalConfig(t testing.TB, s *Store, run string) (judged int, err error) {
@@ -42,7 +46,7 @@ func equalConfig(t testing.TB, s *Store, run string) (judged int, err error) {
 	}
 	var n atomic.Int64
 	var made sync.Map // of configurations, by id
-	err = EachOp(ctx, s.repo, ops, 0, len(ops), func(_ int, op *RecordedOp) (*protocol.Transition, error) {
+	err = chain.EachOp(ctx, s.repo, ops, 0, len(ops), func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		same, ok := made.Load(op.ConfigID)
 		if !ok {
 			cfg, _, err := config.Decode(ojson.Pretty(op.Config.Raw))
@@ -80,7 +84,7 @@ func judgedAgain(t testing.TB, d *driver) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	refs, err := Runs(ctx, d.store.repo)
+	refs, err := chain.Runs(ctx, d.store.repo)
 	if err != nil || t.Failed() {
 		return
 	}
@@ -113,7 +117,7 @@ func TestJudgingAgainWritesNothing(t *testing.T) {
 	d := newDriver(t)
 	d.must(initOp(false))
 	d.turns(3)
-	refs, err := Runs(t.Context(), d.store.repo)
+	refs, err := chain.Runs(t.Context(), d.store.repo)
 	if err != nil || len(refs) != 1 {
 		t.Fatalf("%v, %v", refs, err)
 	}
@@ -145,7 +149,7 @@ func TestEachOpHandsOutRecordedStates(t *testing.T) {
 	}
 	before := func(wrong func(i int) bool) (states []string) {
 		states = make([]string, len(ops))
-		err := EachOp(t.Context(), d.store.repo, ops, 0, len(ops), func(i int, op *RecordedOp) (*protocol.Transition, error) {
+		err := chain.EachOp(t.Context(), d.store.repo, ops, 0, len(ops), func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
 			states[i] = string(op.Before.State.Encode())
 			if wrong == nil {
 				return nil, nil
@@ -177,7 +181,7 @@ func BenchmarkJudgeAgain(b *testing.B) {
 	d := newDriver(b)
 	d.must(initOp(false))
 	d.turns(100)
-	refs, err := Runs(b.Context(), d.store.repo)
+	refs, err := chain.Runs(b.Context(), d.store.repo)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -206,8 +210,8 @@ func TestEachOpBack(t *testing.T) {
 			state string
 		}
 		var mu sync.Mutex
-		visited := func(into map[int]seen) visitor {
-			return func(i int, op *RecordedOp) (*protocol.Transition, error) {
+		visited := func(into map[int]seen) func(int, *chain.RecordedOp) (*protocol.Transition, error) {
+			return func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				into[i] = seen{op.Op, string(op.Before.State.Encode())}
@@ -215,10 +219,10 @@ func TestEachOpBack(t *testing.T) {
 			}
 		}
 		want, got := make(map[int]seen), make(map[int]seen)
-		if err := EachOp(ctx, d.store.repo, ops, 0, len(ops), visited(want)); err != nil {
+		if err := chain.EachOp(ctx, d.store.repo, ops, 0, len(ops), visited(want)); err != nil {
 			t.Fatal(err)
 		}
-		listed, err := EachOpBack(ctx, d.store.repo, ops[len(ops)-1].Op, func(back int, op *RecordedOp) (*protocol.Transition, error) {
+		listed, err := chain.EachOpBack(ctx, d.store.repo, ops[len(ops)-1].Op, func(back int, op *chain.RecordedOp) (*protocol.Transition, error) {
 			return visited(got)(len(ops)-1-back, op)
 		})
 		if err != nil || !reflect.DeepEqual(listed, ops) || len(want) != len(ops) || !maps.Equal(got, want) {
@@ -230,7 +234,7 @@ func TestEachOpBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := EachOpBack(ctx, d.store.repo, tip, func(back int, _ *RecordedOp) (*protocol.Transition, error) {
+	if _, err := chain.EachOpBack(ctx, d.store.repo, tip, func(back int, _ *chain.RecordedOp) (*protocol.Transition, error) {
 		if back == 70 {
 			return nil, stop
 		}
@@ -253,8 +257,8 @@ func TestWalkAsGitLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var walked []OpInfo
-		if err := walk(ctx, d.store.repo, ops[0].Op, func(op OpInfo) { walked = append(walked, op) }); err != nil {
+		var walked []chain.OpInfo
+		if err := chain.Walk(ctx, d.store.repo, ops[0].Op, func(op chain.OpInfo) { walked = append(walked, op) }); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(ops, walked); diff != "" {
@@ -327,9 +331,7 @@ func TestRepoDecisionsOfASpan(t *testing.T) {
 	}
 	for from := range ops {
 		for to := from + 1; to <= len(ops); to++ {
-			p := &opReader{r: d.store.reader(ctx), ctx: ctx}
-			p.r.RememberBlobs()
-			err := p.span(ops, from, to, func(i int, op *RecordedOp) (*protocol.Transition, error) {
+			err := chain.EachOp(ctx, d.store.repo, ops, from, to, func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
 				var got strings.Builder
 				for _, row := range op.Before.RepoDecisions {
 					got.Write(row.Raw)

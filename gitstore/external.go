@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -43,7 +44,7 @@ func (s *Store) checkExternal(in *inspection) error {
 	if err := s.checkLanguage(in); err != nil {
 		return err
 	}
-	want, err := in.tip.docOID(wire.DocState)
+	want, err := in.tip.DocOID(wire.DocState)
 	if err != nil || want == s.docOID(in.docs[wire.DocState]) {
 		return err
 	}
@@ -79,7 +80,7 @@ func (s *Store) checkLanguage(in *inspection) error {
 		if !in.docs[d].exists || in.tip == nil {
 			continue
 		}
-		if want, err := in.tip.docOID(d); err != nil || want == in.oidOf(d) {
+		if want, err := in.tip.DocOID(d); err != nil || want == in.oidOf(d) {
 			continue
 		}
 		if _, err := ojson.DecodeObject(in.docs[d].data); err != nil {
@@ -123,7 +124,7 @@ func repaired(st *run.State, conf []byte) *run.State {
 func (in *inspection) changedFiles() string {
 	var names []string
 	for _, d := range wire.Documents() {
-		oid, err := in.tip.docOID(d)
+		oid, err := in.tip.DocOID(d)
 		if err != nil || oid != in.oidOf(d) {
 			names = append(names, string(d))
 		}
@@ -145,7 +146,7 @@ func (in *inspection) oidOf(d wire.Document) git.OID {
 
 // absorb records the working files as an external operation on in.tip and
 // returns what it recorded.
-func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object) (*RecordedRun, error) {
+func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object) (*chain.RecordedRun, error) {
 	edit, err := in.tip.Reader.Edit(in.tip.Root)
 	if err != nil {
 		return nil, err
@@ -180,7 +181,7 @@ func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object
 func (s *Store) absorbDocs(edit *record.Edit, in *inspection) (changed []string, err error) {
 	for _, d := range wire.Documents() {
 		if in.tip != nil {
-			oid, err := in.tip.docOID(d)
+			oid, err := in.tip.DocOID(d)
 			if err != nil {
 				return nil, err
 			}
@@ -202,7 +203,7 @@ func (s *Store) absorbDocs(edit *record.Edit, in *inspection) (changed []string,
 }
 
 // adopt records a run that another tool started, with everything it has so far.
-func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object) (*RecordedRun, error) {
+func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object) (*chain.RecordedRun, error) {
 	r := s.reader(ctx)
 	edit, marks, err := s.editFromFiles(r, in)
 	if err != nil {
@@ -251,7 +252,7 @@ func (s *Store) editFromFiles(r *record.Reader, in *inspection) (*record.Edit, m
 }
 
 // recordExternal finishes an external record: index, bundles, record, commit, cache.
-func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *record.Edit, parent *RecordedRun, marks map[wire.Ledger]record.LedgerMark, detail *ojson.Object, subject string) (*RecordedRun, error) {
+func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *record.Edit, parent *chain.RecordedRun, marks map[wire.Ledger]record.LedgerMark, detail *ojson.Object, subject string) (*chain.RecordedRun, error) {
 	state, err := decodeWorkingState(in.docs[wire.DocState])
 	if err != nil {
 		return nil, err

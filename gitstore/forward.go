@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -22,7 +23,7 @@ const maxPast = 10000
 
 // past is what is known of the operations between the working files and the tip.
 type past struct {
-	at      *RecordedRun                       // oldest operation considered; nil for a run being entered
+	at      *chain.RecordedRun                 // oldest operation considered; nil for a run being entered
 	steps   int                                // operations after at
 	docs    map[wire.Document]map[git.OID]bool // versions from at on, without the tip's
 	states  map[git.OID]bool
@@ -43,7 +44,7 @@ func newPast() *past {
 
 // pastOf walks back from the tip to at, or without a cache to the newest
 // operation that recorded the working state.json.
-func (s *Store) pastOf(in *inspection, at *RecordedRun) (*past, error) {
+func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 	p := newPast()
 	state := s.docOID(in.docs[wire.DocState])
 	r := in.tip.Reader
@@ -53,16 +54,16 @@ func (s *Store) pastOf(in *inspection, at *RecordedRun) (*past, error) {
 		if err != nil {
 			return nil, err
 		}
-		rec := &RecordedRun{Run: in.run, Op: op, Root: tree, Reader: r}
+		rec := &chain.RecordedRun{Run: in.run, Op: op, Root: tree, Reader: r}
 		if p.steps > 0 {
 			if err := p.remember(rec); err != nil {
 				return nil, err
 			}
 		}
 		last := len(c.Parents) == 0
-		var parent *RecordedRun
+		var parent *chain.RecordedRun
 		if !last {
-			if parent, err = recordedAt(r, in.run, c.Parents[0]); err != nil {
+			if parent, err = chain.At(r, in.run, c.Parents[0]); err != nil {
 				return nil, err
 			}
 		}
@@ -78,13 +79,13 @@ func (s *Store) pastOf(in *inspection, at *RecordedRun) (*past, error) {
 		} else {
 			// state.json is written last: the files are at least at the operation that
 			// first recorded the state they hold.
-			mine, err := rec.docOID(wire.DocState)
+			mine, err := rec.DocOID(wire.DocState)
 			if err != nil {
 				return nil, err
 			}
 			before := git.OID("")
 			if parent != nil {
-				if before, err = parent.docOID(wire.DocState); err != nil {
+				if before, err = parent.DocOID(wire.DocState); err != nil {
 					return nil, err
 				}
 			}
@@ -101,9 +102,9 @@ func (s *Store) pastOf(in *inspection, at *RecordedRun) (*past, error) {
 }
 
 // remember notes the documents of an operation the files may still be at.
-func (p *past) remember(rec *RecordedRun) error {
+func (p *past) remember(rec *chain.RecordedRun) error {
 	for _, d := range wire.Documents() {
-		oid, err := rec.docOID(d)
+		oid, err := rec.DocOID(d)
 		if err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (p *past) remember(rec *RecordedRun) error {
 }
 
 // passed notes the effects of an operation the files may lack.
-func (p *past) passed(rec *RecordedRun, c *git.Commit) error {
+func (p *past) passed(rec *chain.RecordedRun, c *git.Commit) error {
 	if turns := record.Trailer(c.Message, record.TrailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
 		for _, turn := range strings.Fields(turns) {
@@ -138,15 +139,15 @@ func (p *past) passed(rec *RecordedRun, c *git.Commit) error {
 // inspectEntering settles a crash around the creation of a run's ref. found is
 // false when the note does not matter any more.
 func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering) (found bool, err error) {
-	tip, err := Tip(r.Context(), s.repo, note.Run)
+	tip, err := chain.Tip(r.Context(), s.repo, note.Run)
 	if err != nil || tip == "" {
 		return false, nil // the crash came before the ref: nothing happened
 	}
-	rec, err := recordedAt(r, note.Run, tip)
+	rec, err := chain.At(r, note.Run, tip)
 	if err != nil {
 		return false, err
 	}
-	tipState, err := rec.docOID(wire.DocState)
+	tipState, err := rec.DocOID(wire.DocState)
 	if err != nil {
 		return false, err
 	}
@@ -166,7 +167,7 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 			return false, err
 		}
 		p.steps++
-		if err := p.passed(&RecordedRun{Run: note.Run, Op: op, Root: c.Tree, Reader: r}, c); err != nil {
+		if err := p.passed(&chain.RecordedRun{Run: note.Run, Op: op, Root: c.Tree, Reader: r}, c); err != nil {
 			return false, err
 		}
 		if op == note.Op {
@@ -175,7 +176,7 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 		if len(c.Parents) == 0 {
 			return false, nil // another work tree's run of the same name
 		}
-		if err := p.remember(&RecordedRun{Run: note.Run, Op: op, Root: c.Tree, Reader: r}); err != nil {
+		if err := p.remember(&chain.RecordedRun{Run: note.Run, Op: op, Root: c.Tree, Reader: r}); err != nil {
 			return false, err
 		}
 		op = c.Parents[0]
@@ -208,12 +209,12 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := supplements(&RecordedRun{Run: in.run, Op: op, Root: c.Tree, Reader: in.tip.Reader}, plan, turn); err != nil {
+		if err := supplements(&chain.RecordedRun{Run: in.run, Op: op, Root: c.Tree, Reader: in.tip.Reader}, plan, turn); err != nil {
 			return nil, nil, err
 		}
 	}
 	for _, d := range wire.Documents() {
-		want, err := in.tip.docOID(d)
+		want, err := in.tip.DocOID(d)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -247,7 +248,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 
 // forwardLedger returns the write that completes a ledger, nil when it is
 // complete.
-func (s *Store) forwardLedger(tip *RecordedRun, p *past, l wire.Ledger) (*workdir.LedgerWrite, *git.Error, error) {
+func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*workdir.LedgerWrite, *git.Error, error) {
 	diff, err := s.compare(tip, l)
 	if err != nil {
 		return nil, nil, err
@@ -300,7 +301,7 @@ func (s *Store) forwardLedger(tip *RecordedRun, p *past, l wire.Ledger) (*workdi
 }
 
 // forwardBundles adds the bundles of active turns that are not in place.
-func (s *Store) forwardBundles(tip *RecordedRun, plan *workdir.Plan) error {
+func (s *Store) forwardBundles(tip *chain.RecordedRun, plan *workdir.Plan) error {
 	turns, err := tip.Reader.List(tip.Root, record.DirBundles)
 	if err != nil {
 		return err
@@ -336,7 +337,7 @@ func (s *Store) forwardBundles(tip *RecordedRun, plan *workdir.Plan) error {
 
 // forwardFiles adds files written by the operations in between that are absent.
 // One that is there, whatever it holds, is left alone.
-func (s *Store) forwardFiles(tip *RecordedRun, p *past, plan *workdir.Plan) error {
+func (s *Store) forwardFiles(tip *chain.RecordedRun, p *past, plan *workdir.Plan) error {
 	groups, err := tip.Reader.Slots(tip.Root, record.DirFiles, true)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -34,13 +35,13 @@ type FsckOptions struct {
 
 // Finding codes of Fsck, beside the store's error codes.
 const (
-	FindRecord   = CodeRecordInvalid // an operation's record, evidence, index or message is wrong
-	FindReplay   = "replay_mismatch" // an operation does not yield what was recorded
-	FindRules    = "rules_earlier"   // an operation of another rule set is compared only
-	FindWork     = "working_files"   // working files differ from the recorded run
-	FindLeftover = "leftover"        // a file an interrupted command left behind
-	FindLock     = "lock"            // the lock is held, or was left behind
-	FindLease    = "lease_invalid"   // a ref of a lease holds no lease of that turn, or its tokens went back
+	FindRecord   = chain.CodeRecordInvalid // an operation's record, evidence, index or message is wrong
+	FindReplay   = "replay_mismatch"       // an operation does not yield what was recorded
+	FindRules    = "rules_earlier"         // an operation of another rule set is compared only
+	FindWork     = "working_files"         // working files differ from the recorded run
+	FindLeftover = "leftover"              // a file an interrupted command left behind
+	FindLock     = "lock"                  // the lock is held, or was left behind
+	FindLease    = "lease_invalid"         // a ref of a lease holds no lease of that turn, or its tokens went back
 )
 
 // Finding is one thing that is not as it should be.
@@ -273,7 +274,7 @@ func (f *fsck) runs() ([]git.Ref, error) {
 		if run == "" {
 			return nil, nil
 		}
-		tip, err := Tip(f.ctx, f.repo, run)
+		tip, err := chain.Tip(f.ctx, f.repo, run)
 		if err == nil && tip == "" && f.opt.Run != "" {
 			tip, err = f.archivedTip(run)
 		}
@@ -282,7 +283,7 @@ func (f *fsck) runs() ([]git.Ref, error) {
 		}
 		if tip == "" {
 			if f.opt.Run != "" {
-				return nil, noRun(run)
+				return nil, chain.NoRun(run)
 			}
 			return nil, nil // adopted by the next command; work says so
 		}
@@ -338,8 +339,8 @@ const fsckChunk = 64
 // operations checks the chain in chunks side by side: each operation is checked
 // against what the one before recorded, so the order of checking is free.
 func (f *fsck) operations(run string, tip git.OID) error {
-	var ops []OpInfo
-	if err := walk(f.ctx, f.repo, tip, func(op OpInfo) { ops = append(ops, op) }); err != nil {
+	var ops []chain.OpInfo
+	if err := chain.Walk(f.ctx, f.repo, tip, func(op chain.OpInfo) { ops = append(ops, op) }); err != nil {
 		// A damaged commit ends the log: objects names it.
 		if _, err := Blame(f.ctx, err); err != nil {
 			return err
@@ -374,7 +375,7 @@ func (f *fsck) operations(run string, tip git.OID) error {
 }
 
 // span checks the operations of ops beginning with from.
-func (f *fsck) span(run string, ops []OpInfo, from int) error {
+func (f *fsck) span(run string, ops []chain.OpInfo, from int) error {
 	f.mu.Lock()
 	f.total += len(ops) - from
 	before := len(f.report.Findings)
@@ -405,7 +406,7 @@ func (f *fsck) span(run string, ops []OpInfo, from int) error {
 
 // shape checks that the chain is a line that begins as a run may begin. The
 // operations before from are known.
-func (f *fsck) shape(run string, ops []OpInfo, from int) {
+func (f *fsck) shape(run string, ops []chain.OpInfo, from int) {
 	for i, op := range ops {
 		switch {
 		case i < from:

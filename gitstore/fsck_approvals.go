@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -14,8 +15,8 @@ import (
 // approvals holds the signed statements of a run against what no rule can see: the chain,
 // and the commits they name. What a rule can see is what replay is for, and what another
 // tool did is judged elsewhere.
-func (f *fsck) approvals(run string, ops []OpInfo) error {
-	if !slices.ContainsFunc(ops, func(op OpInfo) bool {
+func (f *fsck) approvals(run string, ops []chain.OpInfo) error {
+	if !slices.ContainsFunc(ops, func(op chain.OpInfo) bool {
 		return op.Name == "approve_transition" || op.Name == "approve_completion"
 	}) {
 		return nil
@@ -100,7 +101,7 @@ func (f *fsck) goneWitnessed() error {
 }
 
 // witnesses finds operations that a witness saw and the run does not hold any more.
-func (f *fsck) witnesses(run string, ops []OpInfo) error {
+func (f *fsck) witnesses(run string, ops []chain.OpInfo) error {
 	tips, err := f.witnessed()
 	if err != nil {
 		return f.fault(run, "", err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -29,7 +30,7 @@ const (
 )
 
 // conclude judges a chain as a whole once its operations are checked.
-func (f *fsck) conclude(run string, ops []OpInfo) {
+func (f *fsck) conclude(run string, ops []chain.OpInfo) {
 	open := f.fold(ops, nil)
 	for _, c := range open {
 		f.find(Finding{
@@ -75,7 +76,7 @@ const maxTrailerCommits = 20000
 // by the runs that were checked, so with a single run only what it and the commits
 // say counts.
 func (f *fsck) known() error {
-	have, err := Runs(f.ctx, f.repo)
+	have, err := chain.Runs(f.ctx, f.repo)
 	if err != nil {
 		return err
 	}
@@ -296,7 +297,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 			}
 		}
 		if err == nil {
-			if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.repo.Prefix+l.Path()); err == nil {
+			if data, _, err := chain.FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.repo.Prefix+l.Path()); err == nil {
 				rows(data, "the committed "+l.Path())
 			}
 		}
@@ -304,7 +305,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 	if err != nil {
 		return
 	}
-	if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.repo.Prefix+string(wire.DocState)); err == nil && data != nil {
+	if data, _, err := chain.FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.repo.Prefix+string(wire.DocState)); err == nil && data != nil {
 		if o, err := ojson.DecodeObject(data); err == nil {
 			note(o.String("run_id"), "the committed "+string(wire.DocState))
 		}
@@ -327,7 +328,7 @@ func (f *fsck) heardOf(rows []byte) {
 }
 
 // heritage notes what a run's first operation says of the runs before it.
-func (f *fsck) heritage(r *record.Reader, op OpInfo) error {
+func (f *fsck) heritage(r *record.Reader, op chain.OpInfo) error {
 	if op.Previous != "" {
 		f.mu.Lock()
 		if f.previous == nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -17,7 +18,7 @@ import (
 )
 
 // check checks operations from..to-1 of a run.
-func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
+func (f *fsck) check(run string, ops []chain.OpInfo, from, to int) error {
 	p := &replayer{r: record.NewReader(f.ctx, f.repo)}
 	p.r.RememberBlobs()
 	based := false
@@ -49,7 +50,7 @@ func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 
 // operation checks one operation. based tells whether the replayer stands on
 // its tree afterwards.
-func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newest bool) (based, replayed, skipped bool, err error) {
+func (f *fsck) operation(p *replayer, run string, op chain.OpInfo, prev git.OID, newest bool) (based, replayed, skipped bool, err error) {
 	say := func(code, path, format string, args ...any) {
 		f.find(Finding{Code: code, Run: run, Op: op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
@@ -139,7 +140,7 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newes
 
 // evidence reads the operation's evidence and checks each name against its
 // contents.
-func (f *fsck) evidence(r *record.Reader, op OpInfo, root []git.TreeEntry, say func(code, path, format string, args ...any)) (map[string][]byte, error) {
+func (f *fsck) evidence(r *record.Reader, op chain.OpInfo, root []git.TreeEntry, say func(code, path, format string, args ...any)) (map[string][]byte, error) {
 	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.DirEvidence })
 	if i < 0 {
 		return nil, nil
@@ -167,7 +168,7 @@ func (f *fsck) evidence(r *record.Reader, op OpInfo, root []git.TreeEntry, say f
 }
 
 // structure checks what can be checked without applying the operation.
-func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev git.OID, newest bool, say func(code, path, format string, args ...any)) error {
+func (f *fsck) structure(p *replayer, op chain.OpInfo, rec *protocol.Record, prev git.OID, newest bool, say func(code, path, format string, args ...any)) error {
 	r := p.r
 	state, ok, err := r.File(op.Tree, record.FileState)
 	if err != nil {
@@ -234,7 +235,7 @@ func (f *fsck) rowsHold(r *record.Reader, tree git.OID, l wire.Ledger) (bool, er
 	})
 }
 
-func (f *fsck) checkState(p *replayer, op OpInfo, data []byte, say func(code, path, format string, args ...any)) {
+func (f *fsck) checkState(p *replayer, op chain.OpInfo, data []byte, say func(code, path, format string, args ...any)) {
 	st, perr := run.DecodeState(data)
 	if perr != nil {
 		say(perr.Code, record.FileState, "%s", perr.Message)

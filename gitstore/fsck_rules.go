@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
@@ -25,7 +26,7 @@ type otherOps struct {
 }
 
 // compareOnly notes an operation that is checked and not replayed.
-func (f *fsck) compareOnly(op OpInfo, rules int, why string) {
+func (f *fsck) compareOnly(op chain.OpInfo, rules int, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.others == nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -92,7 +93,7 @@ func (f *workCheck) workFiles(run string) error {
 		f.plain(run, string(wire.DocState), err)
 		return nil
 	}
-	tip, err := Tip(f.ctx, s.repo, run)
+	tip, err := chain.Tip(f.ctx, s.repo, run)
 	if err != nil {
 		return f.fault(run, "", err)
 	}
@@ -113,7 +114,7 @@ func (f *workCheck) workFiles(run string) error {
 	if err := Believe(f.ctx, s.repo, run, tip); err != nil {
 		return f.fault(run, "", err)
 	}
-	rec, err := recordedAt(s.reader(f.ctx), run, tip)
+	rec, err := chain.At(s.reader(f.ctx), run, tip)
 	if err != nil {
 		return f.fault(run, tip, err)
 	}
@@ -123,7 +124,7 @@ func (f *workCheck) workFiles(run string) error {
 	}
 	differs := false
 	for _, d := range wire.Documents() {
-		want, err := rec.docOID(d)
+		want, err := rec.DocOID(d)
 		if err != nil {
 			return f.fault(run, tip, err)
 		}

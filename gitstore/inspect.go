@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -34,14 +35,14 @@ type inspection struct {
 	docs    map[wire.Document]document
 	diffs   map[wire.Ledger]*record.LedgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
-	tip     *RecordedRun  // what the run's ref holds; nil for sitIdle, sitAdopt
-	open    []Claim       // claims of tip's chain that no person has confirmed
-	arrived []Arrival     // decisions of people that came with the chain just now
-	past    []Arrival     // and before, the newest few
-	before  *RecordedRun  // the run this work tree was in before sitIdle or sitAdopt, or nil
-	lost    *LostRun      // sitAdopt: the run was on record, and its ref is gone; nil where it was not
-	forward *workdir.Plan // sitBehind: what brings the files to tip
-	steps   int           // sitBehind: operations between the files and tip, 0 when unknown
+	tip     *chain.RecordedRun // what the run's ref holds; nil for sitIdle, sitAdopt
+	open    []Claim            // claims of tip's chain that no person has confirmed
+	arrived []Arrival          // decisions of people that came with the chain just now
+	past    []Arrival          // and before, the newest few
+	before  *chain.RecordedRun // the run this work tree was in before sitIdle or sitAdopt, or nil
+	lost    *LostRun           // sitAdopt: the run was on record, and its ref is gone; nil where it was not
+	forward *workdir.Plan      // sitBehind: what brings the files to tip
+	steps   int                // sitBehind: operations between the files and tip, 0 when unknown
 }
 
 // inspect looks without locking or writing. When another process commits in
@@ -59,7 +60,7 @@ func (s *Store) inspect(ctx context.Context) (*inspection, error) {
 		if ref == "" {
 			return in, err
 		}
-		now, rerr := Tip(ctx, s.repo, in.run)
+		now, rerr := chain.Tip(ctx, s.repo, in.run)
 		if rerr != nil || now == in.seen() {
 			return in, err
 		}
@@ -107,7 +108,7 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 		in.sit = sitIdle
 		return in, "", s.checkContinuity(in)
 	}
-	tip, err := Tip(ctx, s.repo, run)
+	tip, err := chain.Tip(ctx, s.repo, run)
 	if err != nil {
 		return nil, "", err
 	}
@@ -171,7 +172,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 	if err := s.pass(ctx, in, in.run, tip); err != nil {
 		return err
 	}
-	var at *RecordedRun // what the cache says the files are at
+	var at *chain.RecordedRun // what the cache says the files are at
 	if cache != nil && cache.Run == in.run {
 		at = s.recordedFrom(r, cache)
 	}
@@ -186,7 +187,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 		return s.checkExternal(in)
 	}
 	var err error
-	if in.tip, err = recordedAt(r, in.run, tip); err != nil {
+	if in.tip, err = chain.At(r, in.run, tip); err != nil {
 		return err
 	}
 	if at == nil {
@@ -215,7 +216,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 	// The files may as well have arrived at the tip, with the cache lost or not
 	// renewed, and been changed by another tool since. Only an older state says
 	// for sure that they had not.
-	tipState, err := in.tip.docOID(wire.DocState)
+	tipState, err := in.tip.DocOID(wire.DocState)
 	if err != nil {
 		return err
 	}
@@ -254,7 +255,7 @@ func (s *Store) docOID(d document) git.OID {
 func (s *Store) diffAll(in *inspection) (same bool, err error) {
 	same = true
 	for _, d := range wire.Documents() {
-		oid, err := in.tip.docOID(d)
+		oid, err := in.tip.DocOID(d)
 		if err != nil {
 			return false, err
 		}

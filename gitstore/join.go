@@ -8,6 +8,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -44,7 +45,7 @@ type JoinedOp struct {
 
 // sideOp is an operation of one side, replayed where it was recorded.
 type sideOp struct {
-	info   OpInfo
+	info   chain.OpInfo
 	rec    *protocol.Record
 	before *run.State
 	was    *protocol.Transition // nil for one that cannot be replayed
@@ -69,7 +70,7 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 		return nil, err
 	}
 	r := s.reader(ctx)
-	cur, err := recordedAt(r, name, theirs)
+	cur, err := chain.At(r, name, theirs)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 	if base == tip {
 		return nil
 	}
-	ops, err := logFrom(ctx, s.repo, git.OID(string(base)+".."+string(tip)), 0)
+	ops, err := chain.Log(ctx, s.repo, git.OID(string(base)+".."+string(tip)), 0)
 	if err != nil {
 		return err
 	}
@@ -157,8 +158,8 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 
 // joinOp decides on one operation of ours and records what came of it. The result is
 // the operation made, nil when there is none.
-func (s *Store) joinOp(ctx context.Context, j *Joined, cur *RecordedRun, o sideOp, their *protocol.TheirOps,
-	lost map[string]bool, reindex Reindex) (*RecordedRun, error) {
+func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o sideOp, their *protocol.TheirOps,
+	lost map[string]bool, reindex Reindex) (*chain.RecordedRun, error) {
 	p := &replayer{r: cur.Reader}
 	if err := p.rebase(cur.Root); err != nil {
 		return nil, err
@@ -222,8 +223,8 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *RecordedRun, o sideO
 }
 
 // landOp writes an operation that holds on top of cur.
-func (s *Store) landOp(ctx context.Context, j *Joined, cur *RecordedRun, o sideOp, tr *protocol.Transition,
-	snap *protocol.Snapshot, cfgTree git.OID, reindex Reindex) (*RecordedRun, error) {
+func (s *Store) landOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o sideOp, tr *protocol.Transition,
+	snap *protocol.Snapshot, cfgTree git.OID, reindex Reindex) (*chain.RecordedRun, error) {
 	_, back, err := checkState(tr.State)
 	if err != nil {
 		return nil, err
@@ -363,7 +364,7 @@ func (s *Store) settleJoin(ctx context.Context) (string, error) {
 	if c == nil || c.Run == "" {
 		return "", nil
 	}
-	tip, err := Tip(ctx, s.repo, c.Run)
+	tip, err := chain.Tip(ctx, s.repo, c.Run)
 	if err != nil || tip == "" || tip == c.Op {
 		return "", nil // whoever looks next says it
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -21,21 +22,21 @@ const (
 // newest is RunTip of a run that has to have a record; without one the error is no_run. An
 // archived run whose operations are not here is fetched.
 func newest(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
-	op, err := Tip(ctx, repo, run)
+	op, err := chain.Tip(ctx, repo, run)
 	if err == nil && op == "" {
 		op, err = archivedTip(ctx, repo, run)
 	}
 	if err == nil && op == "" {
-		err = noRun(run)
+		err = chain.NoRun(run)
 	}
 	if err != nil {
 		return "", err
 	}
-	return op, operationOf(ctx, repo, run, op)
+	return op, chain.OperationOf(ctx, repo, run, op)
 }
 
 // OpenNewest opens a run at its newest operation, which holds.
-func OpenNewest(ctx context.Context, repo *git.Repository, run string) (*RecordedRun, error) {
+func OpenNewest(ctx context.Context, repo *git.Repository, run string) (*chain.RecordedRun, error) {
 	op, err := newest(ctx, repo, run)
 	if err != nil {
 		return nil, err
@@ -43,13 +44,13 @@ func OpenNewest(ctx context.Context, repo *git.Repository, run string) (*Recorde
 	if err := Believe(ctx, repo, run, op); err != nil {
 		return nil, err
 	}
-	return recordedAt(record.NewReader(ctx, repo), run, op)
+	return chain.At(record.NewReader(ctx, repo), run, op)
 }
 
 // archivedTip returns the newest operation of an archived run, "" when the archive does
 // not know it. Operations that are not here are fetched.
 func archivedTip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
-	tip, err := pastTip(ctx, repo, run)
+	tip, err := chain.PastTip(ctx, repo, run)
 	if err != nil || tip != "" {
 		return tip, err
 	}
@@ -84,7 +85,7 @@ func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (git
 			}
 		}
 		if !repo.HasCommit(ctx, op) {
-			err := git.Errorf(CodeNoRun, last, "run %s is archived at operation %s, and its operations are not here", e.Run, op.Short())
+			err := git.Errorf(chain.CodeNoRun, last, "run %s is archived at operation %s, and its operations are not here", e.Run, op.Short())
 			if len(all) == 0 {
 				return "", err.WithHint("add the remote that keeps it: git remote add origin URL")
 			}

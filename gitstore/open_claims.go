@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -128,7 +129,7 @@ func (in *inspection) unadopted() error {
 }
 
 // unfinished reports a recorded run that is neither idle nor over.
-func unfinished(rec *RecordedRun) bool {
+func unfinished(rec *chain.RecordedRun) bool {
 	if rec == nil {
 		return false
 	}

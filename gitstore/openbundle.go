@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -120,11 +121,11 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 	var r *record.Reader
 	if tx.rec != nil && tx.rec.Run == n.Run {
 		r = s.reader(ctx)
-		rec, err := recordedAt(r, tx.rec.Run, tx.rec.Op)
+		rec, err := chain.At(r, tx.rec.Run, tx.rec.Op)
 		if err != nil {
 			return false, err
 		}
-		if recorded, err = rec.bundleFilesAt(n.Turn); err != nil {
+		if recorded, err = rec.BundleFilesAt(n.Turn); err != nil {
 			return false, err
 		}
 	}

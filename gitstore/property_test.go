@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -198,8 +199,8 @@ func FuzzMessage(f *testing.F) {
 	f.Add("subject", "turn_1")
 	f.Add("a\nAgentxchain-Run: x", "b\r\nAgentxchain-Op: y")
 	f.Fuzz(func(t *testing.T, subject, turn string) {
-		var op OpInfo
-		op.readMessage(record.Message(subject, record.TrailerTurn, turn, record.TrailerRun, "run_1"))
+		var op chain.OpInfo
+		op.ReadMessage(record.Message(subject, record.TrailerTurn, turn, record.TrailerRun, "run_1"))
 		if op.Run != "run_1" || op.Name != "" || op.Turn != text.OneLine(turn) {
 			t.Fatalf("%+v", op)
 		}

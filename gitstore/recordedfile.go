@@ -6,6 +6,7 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -30,7 +31,7 @@ func (tx *Tx) Recorded(ctx context.Context, name string) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	r := tx.store.reader(ctx)
-	rec, err := recordedAt(r, tx.rec.Run, tx.rec.Op)
+	rec, err := chain.At(r, tx.rec.Run, tx.rec.Op)
 	if err != nil {
 		return nil, err
 	}

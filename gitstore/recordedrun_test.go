@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -14,7 +15,7 @@ import (
 func TestOpenRun(t *testing.T) {
 	d := newDriver(t)
 	ctx := context.Background()
-	if _, err := d.store.OpenRun(ctx, "", ""); git.CodeOf(err) != CodeNoRun {
+	if _, err := d.store.OpenRun(ctx, "", ""); git.CodeOf(err) != chain.CodeNoRun {
 		t.Fatalf("%v", err)
 	}
 	d.must(initOp(false))
@@ -78,13 +79,13 @@ func TestOpenRun(t *testing.T) {
 			t.Errorf("%q: %q %v %v", none, data, ok, err)
 		}
 	}
-	if _, err := d.store.OpenRun(ctx, "run_of_nobody", ""); git.CodeOf(err) != CodeNoRun {
+	if _, err := d.store.OpenRun(ctx, "run_of_nobody", ""); git.CodeOf(err) != chain.CodeNoRun {
 		t.Errorf("%v", err)
 	}
 	if _, err := d.store.OpenRun(ctx, "../x", ""); err == nil {
 		t.Error("a name that leaves its folder was taken")
 	}
-	if tip, err := Tip(ctx, d.store.repo, run); err != nil || tip != late.Op {
+	if tip, err := chain.Tip(ctx, d.store.repo, run); err != nil || tip != late.Op {
 		t.Errorf("%s %v", tip, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -86,7 +87,7 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	if run != "" {
 		// state.json may name a run that was never recorded, in the place of one that was.
 		if c := s.readCache(); c != nil && c.Run != "" && c.Run != run {
-			tip, err := Tip(ctx, s.repo, run)
+			tip, err := chain.Tip(ctx, s.repo, run)
 			if err != nil {
 				return "", err
 			}
@@ -96,13 +97,13 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 		}
 		return run, nil
 	}
-	runs, err := Runs(ctx, s.repo)
+	runs, err := chain.Runs(ctx, s.repo)
 	if err != nil {
 		return "", err
 	}
 	switch len(runs) {
 	case 0:
-		return "", noRun("")
+		return "", chain.NoRun("")
 	case 1:
 		return runs[0].Name[len(git.RunRefPrefix):], nil
 	}
@@ -195,7 +196,7 @@ func (s *Store) keepDirFor(what string) (string, error) { return s.work.KeepDir(
 
 // governed lists the paths a repair looks at, state.json last: the ledgers and
 // documents, whether recorded or not, and what else the operation recorded.
-func (s *Store) governed(want *RunFiles) []string {
+func (s *Store) governed(want *chain.RunFiles) []string {
 	var names []string
 	for _, l := range wire.Ledgers() {
 		names = append(names, l.Path())
@@ -262,14 +263,14 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	if p := run.CheckState(repaired(state, config)); len(p) > 0 {
 		return nil, run.StateError(p)
 	}
-	tip, err := Tip(ctx, s.repo, in.run)
+	tip, err := chain.Tip(ctx, s.repo, in.run)
 	if err != nil {
 		return nil, err
 	}
 	r := s.reader(ctx)
-	var parent *RecordedRun
+	var parent *chain.RecordedRun
 	if tip != "" {
-		if parent, err = recordedAt(r, in.run, tip); err != nil {
+		if parent, err = chain.At(r, in.run, tip); err != nil {
 			return nil, err
 		}
 		in.tip = parent
@@ -326,7 +327,7 @@ func (s *Store) acceptActions(in *inspection) []RepairAction {
 	for _, d := range wire.Documents() {
 		recorded := git.OID("")
 		if in.tip != nil {
-			recorded, _ = in.tip.docOID(d)
+			recorded, _ = in.tip.DocOID(d)
 		}
 		if recorded != s.docOID(in.docs[d]) {
 			out = append(out, RepairAction{Path: string(d), Action: "record"})

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -15,12 +16,12 @@ import (
 // planBack finds the operation to go back to and how refs move. Only a chain that
 // does not hold is cut, and only where it last holds.
 func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (git.OID, []git.RefUpdate, error) {
-	tip, err := Tip(ctx, s.repo, plan.Run)
+	tip, err := chain.Tip(ctx, s.repo, plan.Run)
 	if err != nil {
 		return "", nil, err
 	}
 	if tip == "" {
-		return "", nil, noRun(plan.Run)
+		return "", nil, chain.NoRun(plan.Run)
 	}
 	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
@@ -44,7 +45,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 			WithHint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
 	}
 	for at := tip; at != op && plan.Dropped < maxVerified; plan.Dropped++ {
-		ps, err := Parents(ctx, s.repo, at)
+		ps, err := chain.Parents(ctx, s.repo, at)
 		if err != nil || len(ps) == 0 {
 			return "", nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -116,7 +117,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 	if now := snapshotFiles(t, d.Dir); !maps.Equal(disk, now) {
 		t.Error("accepting changed the work tree")
 	}
-	det, err := Show(context.Background(), d.store.repo, string(plan.Op))
+	det, err := chain.Show(context.Background(), d.store.repo, string(plan.Op))
 	if err != nil || len(det.Ledgers) != 1 || det.Ledgers[0].Rewritten == "" {
 		t.Errorf("%+v %v", det, err)
 	}
@@ -137,7 +138,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 
 func TestRepairWithoutRun(t *testing.T) {
 	d := newDriver(t)
-	if _, err := d.store.Repair(context.Background(), FromRef, RepairOptions{}); git.CodeOf(err) != CodeNoRun {
+	if _, err := d.store.Repair(context.Background(), FromRef, RepairOptions{}); git.CodeOf(err) != chain.CodeNoRun {
 		t.Error(err)
 	}
 	if p := d.repair(AcceptWorking, RepairOptions{}); !p.Done {

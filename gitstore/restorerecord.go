@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -22,7 +23,7 @@ import (
 // restored is the record of a restore in the making.
 type restored struct {
 	run      string
-	parent   *RecordedRun
+	parent   *chain.RecordedRun
 	old      git.OID // where the run's ref is
 	edit     *record.Edit
 	state    []byte
@@ -129,7 +130,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 
 // findParent finds the newest operation of the run, here or in the bundle.
 func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error {
-	tip, err := Tip(ctx, s.repo, r.run)
+	tip, err := chain.Tip(ctx, s.repo, r.run)
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 		r.edit, err = reader.Edit("")
 		return err
 	}
-	if r.parent, err = recordedAt(reader, r.run, tip); err != nil {
+	if r.parent, err = chain.At(reader, r.run, tip); err != nil {
 		return err
 	}
 	r.edit, err = reader.Edit(r.parent.Root)
@@ -174,7 +175,7 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *ru
 		have := git.OID("")
 		if r.parent != nil {
 			var err error
-			if have, err = r.parent.docOID(d); err != nil {
+			if have, err = r.parent.DocOID(d); err != nil {
 				return err
 			}
 		}

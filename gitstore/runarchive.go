@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -92,7 +93,7 @@ func Archive(ctx context.Context, s *Store, opt ArchiveOptions) (*ArchiveDone, e
 			done.Already = append(done.Already, name)
 			continue
 		case tip == "":
-			return nil, noRun(name)
+			return nil, chain.NoRun(name)
 		case where != "" && len(opt.Runs) == 0:
 			done.InUse[name] = where
 			continue
@@ -123,7 +124,7 @@ func Archive(ctx context.Context, s *Store, opt ArchiveOptions) (*ArchiveDone, e
 // endedBefore lists the runs that are over and had their newest operation before a time,
 // newest first, with their states.
 func endedBefore(ctx context.Context, repo *git.Repository, before time.Time) (names []string, states map[string]*run.State, err error) {
-	all, err := RunTips(ctx, repo, 0)
+	all, err := chain.RunTips(ctx, repo, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,7 +133,7 @@ func endedBefore(ctx context.Context, repo *git.Repository, before time.Time) (n
 		if !t.Last.Time.Before(before) {
 			continue
 		}
-		if st, err := StateAt(ctx, repo, t.Ref.OID); err == nil && st.Status.Ended() {
+		if st, err := chain.StateAt(ctx, repo, t.Ref.OID); err == nil && st.Status.Ended() {
 			names, states[t.Run] = append(names, t.Run), st
 		}
 	}
@@ -147,7 +148,7 @@ func archiveEntry(ctx context.Context, repo *git.Repository, name string, tip gi
 	}
 	if st == nil {
 		var err error
-		if st, err = StateAt(ctx, repo, tip); err != nil {
+		if st, err = chain.StateAt(ctx, repo, tip); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
@@ -71,7 +72,7 @@ func WriteRunBundle(ctx context.Context, r *git.Repository, run, path string) ([
 		return nil, err
 	}
 	if !slices.ContainsFunc(refs, func(ref git.Ref) bool { return ref.Name == git.RunRefPrefix+run }) {
-		return nil, noRun(run)
+		return nil, chain.NoRun(run)
 	}
 	args := []string{"bundle", "create", "--quiet", path}
 	for _, ref := range refs {
@@ -379,7 +380,7 @@ func dropIncoming(ctx context.Context, r *git.Repository, key string) error {
 
 // Files are the governed files as the newest operation of the bundle's only run
 // recorded them, and its configuration.
-func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
+func (b *RunBundle) Files(ctx context.Context) (*chain.RunFiles, error) {
 	ref := b.ofRun(b.Run)
 	if b.Run == "" || ref == nil {
 		return nil, badBundle(nil, "the bundle holds several runs")
@@ -389,7 +390,7 @@ func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&RecordedRun{Run: b.Run, Op: ref.OID, Root: c.Tree, Reader: r}).Files()
+	return (&chain.RecordedRun{Run: b.Run, Op: ref.OID, Root: c.Tree, Reader: r}).Files()
 }
 
 // Project returns the project id the newest operation of a run in the bundle was
@@ -399,7 +400,7 @@ func (b *RunBundle) Project(ctx context.Context, run string) (string, error) {
 	if ref == nil {
 		return "", nil
 	}
-	id, err := projectAt(ctx, b.repo, ref.OID)
+	id, err := chain.ProjectAt(ctx, b.repo, ref.OID)
 	if err != nil {
 		return "", badBundle(err, "%s is no operation of a run", ref.Name)
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
@@ -99,8 +100,8 @@ func CarriedTip(refs []git.Ref, run string) (git.OID, error) {
 func (b *RunBundle) State(ctx context.Context, run string) ([]byte, error) {
 	ref := b.ofRun(run)
 	if ref == nil {
-		return nil, noRun(run)
+		return nil, chain.NoRun(run)
 	}
-	data, _, err := FileAt(ctx, b.repo, ref.OID, record.FileState)
+	data, _, err := chain.FileAt(ctx, b.repo, ref.OID, record.FileState)
 	return data, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -29,12 +30,12 @@ func (s *Store) CurrentRun() string {
 
 // Log returns the operations of a run, newest first, at most limit (0: all). An
 // empty run is the current one. One git process reads the commits.
-func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error) {
+func (s *Store) Log(ctx context.Context, run string, limit int) ([]chain.OpInfo, error) {
 	_, tip, err := s.Newest(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	return logFrom(ctx, s.repo, tip, limit)
+	return chain.Log(ctx, s.repo, tip, limit)
 }
 
 // OpenRun opens a run at operation op, the newest one when op is "". An empty run is
@@ -43,7 +44,7 @@ func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error
 // Errors: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
 // object_corrupt; record_unproven for the newest operation of a chain that does not
 // hold.
-func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*RecordedRun, error) {
+func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*chain.RecordedRun, error) {
 	run, err := s.orCurrent(ctx, run)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*RecordedR
 	if op == "" {
 		return OpenNewest(ctx, s.repo, run)
 	}
-	return recordedAt(s.reader(ctx), run, op)
+	return chain.At(s.reader(ctx), run, op)
 }
 
 // Newest is newest of a run, or of the one of this work tree when run is "", which it
@@ -78,28 +79,28 @@ func (s *Store) orCurrent(ctx context.Context, run string) (string, error) {
 
 // noRunHere refuses to guess which of the recorded runs is meant.
 func (s *Store) noRunHere(ctx context.Context) error {
-	refs, err := Runs(ctx, s.repo)
+	refs, err := chain.Runs(ctx, s.repo)
 	if err != nil {
 		return err
 	}
 	if len(refs) == 0 {
-		return noRun("")
+		return chain.NoRun("")
 	}
 	one := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
-	return git.Errorf(CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s", len(refs), one).
+	return git.Errorf(chain.CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s", len(refs), one).
 		WithHint("say which one, such as --run %s; git for-each-ref %s lists them", one, strings.TrimSuffix(git.RunRefPrefix, "/"))
 }
 
 // Chain lists the operations of a run from the first to op, its newest when op is "".
 // An empty run is the one of this work tree.
-func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]OpInfo, error) {
+func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]chain.OpInfo, error) {
 	if op == "" {
 		var err error
 		if _, op, err = s.Newest(ctx, run); err != nil {
 			return nil, err
 		}
 	}
-	ops, err := logFrom(ctx, s.repo, op, 0)
+	ops, err := chain.Log(ctx, s.repo, op, 0)
 	slices.Reverse(ops)
 	return ops, err
 }

@@ -5,6 +5,7 @@ package gitstore
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -12,9 +13,9 @@ import (
 
 // SetBack says that a side lost operations it once showed.
 type SetBack struct {
-	Code string   // remote_rewound: they are gone; remote_forked: others are in their place
-	Base git.OID  // newest operation that is left of those seen, "" for none
-	Lost []OpInfo // oldest first
+	Code string         // remote_rewound: they are gone; remote_forked: others are in their place
+	Base git.OID        // newest operation that is left of those seen, "" for none
+	Lost []chain.OpInfo // oldest first
 	Why  string
 }
 
@@ -31,7 +32,7 @@ func setBack(ctx context.Context, repo *git.Repository, side string, there, seen
 			return nil, err
 		}
 	}
-	if b.Lost, err = rangeOf(ctx, repo, b.Base, seen); err != nil {
+	if b.Lost, err = chain.Since(ctx, repo, b.Base, seen); err != nil {
 		return nil, err
 	}
 	lost := text.Count(len(b.Lost), "operation", "operations") + " up to " + seen.Short()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -96,25 +97,25 @@ func FetchSibling(ctx context.Context, repo *git.Repository, id, address string)
 
 // FetchedRun is a run of a repository that is only on its server, as it was last fetched: the
 // named one, else the newest that has not ended, else the newest. It is nil when none was.
-func FetchedRun(ctx context.Context, r *git.Repository, id, name string) (string, *RunRecord, error) {
+func FetchedRun(ctx context.Context, r *git.Repository, id, name string) (string, *chain.RunRecord, error) {
 	prefix := record.SiblingRefPrefix + id + "/"
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)",
 		prefix)
 	if err != nil {
 		return "", nil, err
 	}
-	best := (*RunRecord)(nil)
+	best := (*chain.RunRecord)(nil)
 	for line := range strings.Lines(string(out)) {
 		oid, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
 		found := strings.TrimPrefix(ref, prefix)
-		rec := RunRecordAt(ctx, r, found, git.OID(oid))
+		rec := chain.RunRecordAt(ctx, r, found, git.OID(oid))
 		if name != "" {
 			if found == name {
 				return found, rec, nil
 			}
 			continue
 		}
-		data, _, err := FileAt(ctx, r, rec.Op, record.FileState)
+		data, _, err := chain.FileAt(ctx, r, rec.Op, record.FileState)
 		if err != nil {
 			return "", nil, err
 		}

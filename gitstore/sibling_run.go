@@ -11,6 +11,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -38,7 +39,7 @@ type SiblingRun struct {
 	Refused error
 
 	s    *Store // over the clone
-	tip  *RecordedRun
+	tip  *chain.RecordedRun
 	more map[wire.Ledger][]byte // Ahead: rows beyond the record
 }
 
@@ -68,10 +69,10 @@ func ReadSibling(ctx context.Context, x *Sibling) (*SiblingRun, error) {
 	if out.Op, err = x.Ref(ctx, out.Run); err != nil || out.Op == "" {
 		return out, err
 	}
-	if out.tip, err = recordedAt(s.reader(ctx), out.Run, out.Op); err != nil {
+	if out.tip, err = chain.At(s.reader(ctx), out.Run, out.Op); err != nil {
 		return nil, err
 	}
-	recorded, err := out.tip.docOID(wire.DocState)
+	recorded, err := out.tip.DocOID(wire.DocState)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +205,8 @@ func (out *SiblingRun) behind(state git.OID) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		at := &RecordedRun{Root: c.Tree, Reader: out.tip.Reader}
-		if oid, err := at.docOID(wire.DocState); err != nil || oid == state {
+		at := &chain.RecordedRun{Root: c.Tree, Reader: out.tip.Reader}
+		if oid, err := at.DocOID(wire.DocState); err != nil || oid == state {
 			return oid == state, err
 		}
 		if len(c.Parents) == 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -260,7 +261,7 @@ func TestSiblingForgedAcceptance(t *testing.T) {
 func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *record.Edit)) {
 	t.Helper()
 	r := d.store.reader(context.Background())
-	tip, err := Tip(context.Background(), d.store.repo, run)
+	tip, err := chain.Tip(context.Background(), d.store.repo, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +360,7 @@ func TestSiblingForgedRecord(t *testing.T) {
 
 func mustTree(t testing.TB, r *record.Reader, run string, d *driver) git.OID {
 	t.Helper()
-	tip, err := Tip(context.Background(), d.store.repo, run)
+	tip, err := chain.Tip(context.Background(), d.store.repo, run)
 	if err != nil {
 		t.Fatal(err)
 	}

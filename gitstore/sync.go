@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -173,7 +174,7 @@ func enter(ctx context.Context, s *Store, y *Synced) error {
 	slices.SortStableFunc(all, func(a, b arrived) int { return b.when.Compare(a.when) })
 	best := all[0].Run
 	for _, r := range all {
-		data, _, err := FileAt(ctx, s.repo, r.Tip, record.FileState)
+		data, _, err := chain.FileAt(ctx, s.repo, r.Tip, record.FileState)
 		if err != nil {
 			return err
 		}

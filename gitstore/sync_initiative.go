@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -163,7 +164,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	if err := l.opt.Judge(ctx, r.Run, here, there); err != nil {
 		return l.believeNot(ctx, r, err)
 	}
-	ops, err := rangeOf(ctx, repo, here, there)
+	ops, err := chain.Since(ctx, repo, here, there)
 	if err != nil {
 		return err
 	}
@@ -249,7 +250,7 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 		if r.Tip == "" || r.Tip == r.from || r.State == SyncRefused {
 			continue
 		}
-		ops, err := rangeOf(ctx, l.repo, r.from, r.Tip)
+		ops, err := chain.Since(ctx, l.repo, r.from, r.Tip)
 		if err != nil {
 			return false, err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -28,7 +29,7 @@ type landing struct {
 	seen  map[string]git.OID
 	mine  string // project id
 	held  []string
-	begun []opRange        // runs that are new here, with the remote's tip
+	begun []chain.Range    // runs that are new here, with the remote's tip
 	moves []git.RefUpdate  // of remembered tips
 	heads map[git.OID]bool // commits of the project that were looked for: is it here?
 
@@ -128,7 +129,7 @@ func (l *landing) regain(ctx context.Context) error {
 	if git.BadRunID(name) != "" {
 		return nil
 	}
-	if tip, err := Tip(ctx, s.repo, name); err != nil || tip != "" {
+	if tip, err := chain.Tip(ctx, s.repo, name); err != nil || tip != "" {
 		return err
 	}
 	if err := l.look(ctx); err != nil || l.there[name] == "" {
@@ -306,7 +307,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 		r.State, r.Code, r.Why, r.Hint = SyncRefused, code, why, hint
 		return false, l.aside(ctx, r, there)
 	}
-	id, err := projectAt(ctx, l.s.repo, there)
+	id, err := chain.ProjectAt(ctx, l.s.repo, there)
 	if err != nil {
 		return refuse(record.CodeUnproven, "the remote's operation "+there.Short()+" cannot be read", "git agentxchain fsck --replay")
 	}
@@ -388,11 +389,11 @@ func codeHead(ctx context.Context, repo *git.Repository, op git.OID) git.OID {
 // begin.
 func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID, current string) error {
 	if here == "" && r.Run != current {
-		l.begun = append(l.begun, opRange{Run: r.Run, To: there})
+		l.begun = append(l.begun, chain.Range{Run: r.Run, To: there})
 		return nil
 	}
 	s := l.s
-	ops, err := rangeOf(ctx, s.repo, here, there)
+	ops, err := chain.Since(ctx, s.repo, here, there)
 	if err != nil {
 		return err
 	}
@@ -409,7 +410,7 @@ func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID
 // begin takes over the runs that are new here, all at once: a clone of a repository of
 // many runs begins with all of them.
 func (l *landing) begin(ctx context.Context) error {
-	ops, err := rangesOf(ctx, l.s.repo, l.begun)
+	ops, err := chain.Ranges(ctx, l.s.repo, l.begun)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -18,13 +19,13 @@ import (
 // pushAll pushes what the remote lacks. again says that the remote has moved meanwhile.
 func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptions) (again bool, err error) {
 	var ahead []*SyncedRun
-	var lacks []opRange
+	var lacks []chain.Range
 	for _, r := range y.Runs {
 		if r.Tip != "" && r.Tip != r.from && r.State != SyncRefused && r.State != SyncWaits {
-			ahead, lacks = append(ahead, r), append(lacks, opRange{r.Run, r.from, r.Tip})
+			ahead, lacks = append(ahead, r), append(lacks, chain.Range{Run: r.Run, After: r.from, To: r.Tip})
 		}
 	}
-	lacking, err := rangesOf(ctx, repo, lacks)
+	lacking, err := chain.Ranges(ctx, repo, lacks)
 	if err != nil {
 		return false, err
 	}
@@ -181,7 +182,7 @@ type remoteCommits struct {
 
 // upTo cuts operations before the first whose commit the remote lacks, so that no record
 // gets there before what it names, and says so.
-func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []OpInfo) ([]OpInfo, error) {
+func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpInfo) ([]chain.OpInfo, error) {
 	for i, op := range ops {
 		if op.CodeHead == "" {
 			continue

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
@@ -26,7 +27,7 @@ type Tx struct {
 	view     *View
 	lock     *lockfile.Lock
 	in       *inspection
-	rec      *RecordedRun // newest recorded operation the files are at; nil for none
+	rec      *chain.RecordedRun // newest recorded operation the files are at; nil for none
 	marks    map[wire.Ledger]record.LedgerMark
 	open     []Claim // claims of the recorded run that no person has confirmed
 	borrowed bool    // the lock is held beyond this transaction
@@ -149,7 +150,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 			if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
 				return err
 			}
-			if _, err := in.tip.readIndex(); err != nil {
+			if _, err := in.tip.ReadIndex(); err != nil {
 				return err
 			}
 			if err := s.saveCache(in.tip); err != nil {
@@ -245,7 +246,7 @@ func (tx *Tx) Reread(ctx context.Context) error {
 		return nil
 	}
 	s := tx.store
-	var rec *RecordedRun
+	var rec *chain.RecordedRun
 	for _, l := range wire.Ledgers() {
 		st, ok, err := s.work.Stat(l.Path())
 		if err != nil {
@@ -256,7 +257,7 @@ func (tx *Tx) Reread(ctx context.Context) error {
 			continue
 		}
 		if rec == nil {
-			if rec, err = recordedAt(s.reader(ctx), tx.rec.Run, tx.rec.Op); err != nil {
+			if rec, err = chain.At(s.reader(ctx), tx.rec.Run, tx.rec.Op); err != nil {
 				return err
 			}
 		}
@@ -318,7 +319,7 @@ func (tx *Tx) View() *View {
 // advance moves the transaction on to the operation just recorded. What the next
 // operation sees is decoded from the recorded bytes, exactly as replay will
 // decode them, and only when it is asked for.
-func (tx *Tx) advance(done *RecordedRun, work *workdir.Plan, state *run.State) {
+func (tx *Tx) advance(done *chain.RecordedRun, work *workdir.Plan, state *run.State) {
 	in := &inspection{sit: sitClean, run: done.Run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*record.LedgerDiff), docs: make(map[wire.Document]document)}
 	for d, doc := range tx.in.docs {
 		in.docs[d] = doc
@@ -349,7 +350,7 @@ func (tx *Tx) renewed() *View {
 	v.State, v.StateNotes = run.RepairState(v.RawState, v.Config)
 	// Both were written by this process a moment ago; should the disk fail now,
 	// the next commit notices.
-	v.Index, _ = in.tip.readIndex()
+	v.Index, _ = in.tip.ReadIndex()
 	v.RepoDecisions, _ = tx.store.repoDecisions(in)
 	return v
 }

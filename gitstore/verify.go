@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -83,11 +84,11 @@ func (v *Verdict) Err() error {
 func VerifyRun(ctx context.Context, r *git.Repository, run string, op git.OID) (*Verdict, error) {
 	if op == "" {
 		var err error
-		if op, err = Tip(ctx, r, run); err != nil {
+		if op, err = chain.Tip(ctx, r, run); err != nil {
 			return nil, err
 		}
 		if op == "" {
-			return nil, noRun(run)
+			return nil, chain.NoRun(run)
 		}
 	}
 	notes := readVerified(r, run)
@@ -162,7 +163,7 @@ func (f *fsck) verify(r *record.Reader, run string, tip git.OID, known func(git.
 
 // sortFindings puts the findings into the order of the chain and names the newest
 // operation before the first of them.
-func (v *Verdict) sortFindings(list []OpInfo) {
+func (v *Verdict) sortFindings(list []chain.OpInfo) {
 	if len(v.Findings) == 0 {
 		return
 	}
@@ -179,7 +180,7 @@ func (v *Verdict) sortFindings(list []OpInfo) {
 // chainTo lists the operations up to tip, oldest first: from the first one, or from
 // the newest for which stop says so, which met reports. What cannot be read is a
 // finding, and the list then begins after it.
-func (f *fsck) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.OID) bool) (list []OpInfo, met bool, err error) {
+func (f *fsck) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.OID) bool) (list []chain.OpInfo, met bool, err error) {
 	for op := tip; op != "" && !met; {
 		if f.ctx.Err() != nil {
 			return nil, false, context.Cause(f.ctx)
@@ -195,8 +196,8 @@ func (f *fsck) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.
 			}
 			break
 		}
-		info := OpInfo{Op: op, Parents: c.Parents, Tree: c.Tree, Actor: c.Author.Name, Email: c.Author.Email, Time: c.Author.When.UTC()}
-		info.readMessage(c.Message)
+		info := chain.OpInfo{Op: op, Parents: c.Parents, Tree: c.Tree, Actor: c.Author.Name, Email: c.Author.Email, Time: c.Author.When.UTC()}
+		info.ReadMessage(c.Message)
 		list = append(list, info)
 		if op = ""; len(c.Parents) > 0 {
 			op = c.Parents[0]
@@ -208,7 +209,7 @@ func (f *fsck) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.
 
 // fold returns the claims that are open after the operations of list, when before
 // are those that are open in front of it.
-func (f *fsck) fold(list []OpInfo, before []Claim) []Claim {
+func (f *fsck) fold(list []chain.OpInfo, before []Claim) []Claim {
 	open := slices.Clip(before)
 	for _, op := range list {
 		f.mu.Lock()
@@ -226,7 +227,7 @@ func (f *fsck) fold(list []OpInfo, before []Claim) []Claim {
 }
 
 // arrivals are the decisions of people in the operations of list.
-func (f *fsck) arrivals(list []OpInfo) []Arrival {
+func (f *fsck) arrivals(list []chain.OpInfo) []Arrival {
 	var out []Arrival
 	for _, op := range list {
 		f.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -38,7 +39,7 @@ func (f *fsck) saw(op git.OID, what seenOp) {
 // replayed judges an operation that was applied again with the recorded outcome. tr
 // is the outcome, nil for the first operation of a run; claims are those that applying
 // does not settle.
-func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition, claims []external.Claim, say sayFunc) {
+func (f *fsck) replayed(op chain.OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition, claims []external.Claim, say sayFunc) {
 	agree(op, rec, tr, say)
 	what := seenOp{claims: claims}
 	if name := rec.Name; name == "approve_transition" || name == "approve_completion" || name == "reactivate" || name == protocol.OpConfirm {
@@ -65,7 +66,7 @@ func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *prot
 
 // agree holds the message of an operation against its record: what the log shows,
 // and what completing the working files goes by.
-func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc) {
+func agree(op chain.OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc) {
 	if by := record.Signature(&rec.Env); op.Actor != "" && (git.Identity(by.Name) != op.Actor && git.Identity(by.Name) != "" || git.Identity(by.Email) != op.Email) {
 		say(FindRecord, "", "its author is %s <%s>, the record says %s <%s>", op.Actor, op.Email, by.Name, by.Email)
 	}
@@ -92,7 +93,7 @@ func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc
 // unreplayed judges an operation that cannot be applied again: another tool's work,
 // a restore, working files a person took up, or the work of another rule set. It
 // notes what it claims, and finds what such an operation may not be.
-func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git.OID, say sayFunc) error {
+func (f *fsck) unreplayed(p *replayer, op chain.OpInfo, rec *protocol.Record, prev git.OID, say sayFunc) error {
 	r := p.r
 	claims, err := rulesClaim(r, rec, prev, op.Tree)
 	if err != nil {
@@ -185,7 +186,7 @@ func rulesClaim(r *record.Reader, rec *protocol.Record, before, after git.OID) (
 
 // foreign finds what an operation of another tool may not hold, and steps that its
 // own rows do not account for unless a person has answered for it.
-func (f *fsck) foreign(r *record.Reader, op OpInfo, rec *protocol.Record, prev git.OID, before, after *run.State, say sayFunc) error {
+func (f *fsck) foreign(r *record.Reader, op chain.OpInfo, rec *protocol.Record, prev git.OID, before, after *run.State, say sayFunc) error {
 	if len(op.Dropped)+len(op.Unstaged) > 0 || op.Turn != "" {
 		say(FindRecord, "", "changes of another tool end no turn by their message")
 	}
@@ -240,7 +241,7 @@ func (f *fsck) rowsFrom(r *record.Reader, before, after git.OID) error {
 }
 
 // borneOut is what is asked beyond that of a clone that is only read.
-func (f *fsck) borneOut(r *record.Reader, op OpInfo, prev git.OID, rows run.LedgerReader) error {
+func (f *fsck) borneOut(r *record.Reader, op chain.OpInfo, prev git.OID, rows run.LedgerReader) error {
 	was, _, err := r.File(prev, record.FileState)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -50,7 +51,7 @@ type View struct {
 	// recorded run, changes of another tool, what a transaction put right.
 	Notices []string
 
-	behind *RecordedRun // the recorded run that the working files are behind; nil when they are not
+	behind *chain.RecordedRun // the recorded run that the working files are behind; nil when they are not
 }
 
 // Begun reports a run that another tool began and no person has taken up.
@@ -131,7 +132,7 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 	}
 	switch in.sit {
 	case sitClean:
-		v.Index, err = in.tip.readIndex()
+		v.Index, err = in.tip.ReadIndex()
 	default:
 		v.Index = run.BuildIndex(v.Config, v.State, s.workingRows())
 		v.Open = append(v.Open, in.pending(v)...)
@@ -174,7 +175,7 @@ func (v *View) setState(data []byte) error {
 }
 
 // viewRecorded fills a view from what an operation recorded.
-func (s *Store) viewRecorded(v *View, rec *RecordedRun) error {
+func (s *Store) viewRecorded(v *View, rec *chain.RecordedRun) error {
 	docs := make(map[wire.Document]document)
 	for _, d := range wire.Documents() {
 		data, ok, err := rec.Reader.File(rec.Root, record.DocumentFile(d))
@@ -192,7 +193,7 @@ func (s *Store) viewRecorded(v *View, rec *RecordedRun) error {
 		return err
 	}
 	v.RepoDecisions = slices.Collect(record.RowsOf(data))
-	v.Index, err = rec.readIndex()
+	v.Index, err = rec.ReadIndex()
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -114,7 +115,7 @@ func joinWitnesses(ctx context.Context, repo *git.Repository, run string, a, b g
 	if err != nil {
 		return "", err
 	}
-	data, _, err := FileAt(ctx, repo, parents[0], witnessFile)
+	data, _, err := chain.FileAt(ctx, repo, parents[0], witnessFile)
 	if err != nil {
 		return "", err
 	}
@@ -153,7 +154,7 @@ func readWitnesses(ctx context.Context, repo *git.Repository, tips []git.OID) ([
 	var all [][]byte
 	known := make(map[string]bool)
 	for op := range strings.FieldsSeq(string(out)) {
-		data, _, err := FileAt(ctx, repo, git.OID(op), witnessFile)
+		data, _, err := chain.FileAt(ctx, repo, git.OID(op), witnessFile)
 		if err != nil || data == nil || known[string(data)] {
 			continue // what came from elsewhere is not trusted to be a statement
 		}
@@ -189,10 +190,10 @@ func (j *witnessJudge) Judge(ctx context.Context, said *spoken, chain map[string
 // signers reads the files of signers, nil when they are not here.
 func (j *witnessJudge) signers(ctx context.Context) (*attest.Signers, error) {
 	here, data := j.Here, j.Project
-	var rec *RunRecord
+	var rec *chain.RunRecord
 	var err error
 	if j.Tip != "" {
-		rec = RunRecordAt(ctx, j.Repo, j.Run, j.Tip)
+		rec = chain.RunRecordAt(ctx, j.Repo, j.Run, j.Tip)
 		if data, _, err = rec.Config(); err != nil {
 			return nil, err
 		}

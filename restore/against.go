@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -81,7 +82,7 @@ func (x *placing) recorded(ctx context.Context) (*gitstore.Against, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := gitstore.RunRecordAt(ctx, repo, run, x.out.There).Document(wire.DocState)
+	state, err := chain.RunRecordAt(ctx, repo, run, x.out.There).Document(wire.DocState)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ const (
 )
 
 func (x *placing) stands(ctx context.Context, op git.OID) (ledgerPlace, error) {
-	rec := gitstore.RunRecordAt(ctx, x.repo, x.out.Run, op)
+	rec := chain.RunRecordAt(ctx, x.repo, x.out.Run, op)
 	at := placeSame
 	for _, l := range exportLedgers {
 		data, err := rec.Ledger(l)
@@ -184,7 +185,7 @@ func (x *placing) stands(ctx context.Context, op git.OID) (ledgerPlace, error) {
 // one that they go on from.
 func (x *placing) place(ctx context.Context) error {
 	out := x.out
-	tip, err := gitstore.Tip(ctx, x.store.Repository(), out.Run)
+	tip, err := chain.Tip(ctx, x.store.Repository(), out.Run)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (x *placing) place(ctx context.Context) error {
 }
 
 // found notes the operation.
-func (x *placing) found(ops []gitstore.OpInfo, i int) {
+func (x *placing) found(ops []chain.OpInfo, i int) {
 	x.out.State, x.out.There, x.out.Base = gitstore.RunEqual, ops[i].Op, ops[i].Op
 	if x.out.Ahead = len(ops) - 1 - i; x.out.Ahead > 0 {
 		x.out.State = gitstore.RunAhead
@@ -230,7 +231,7 @@ func (x *placing) found(ops []gitstore.OpInfo, i int) {
 }
 
 // beyond places an artifact that no operation here recorded.
-func (x *placing) beyond(ctx context.Context, ops []gitstore.OpInfo, digest string) error {
+func (x *placing) beyond(ctx context.Context, ops []chain.OpInfo, digest string) error {
 	out := x.out
 	// The ledgers of a later operation go on from those of an earlier one, so the place can
 	// be halved.
@@ -253,7 +254,7 @@ func (x *placing) beyond(ctx context.Context, ops []gitstore.OpInfo, digest stri
 	}
 	base := ops[lo-1]
 	out.Base, out.Ahead = base.Op, len(ops)-lo
-	rec := gitstore.RunRecordAt(ctx, x.repo, out.Run, base.Op)
+	rec := chain.RunRecordAt(ctx, x.repo, out.Run, base.Op)
 	for _, l := range exportLedgers {
 		data, err := rec.Ledger(l)
 		if err != nil {
@@ -261,7 +262,7 @@ func (x *placing) beyond(ctx context.Context, ops []gitstore.OpInfo, digest stri
 		}
 		out.Behind += bytes.Count(x.rows[l][len(data):], []byte("\n"))
 	}
-	was := func(op gitstore.OpInfo) bool { return op.StateDigest == digest }
+	was := func(op chain.OpInfo) bool { return op.StateDigest == digest }
 	after := slices.IndexFunc(ops[lo:], was)
 	switch {
 	case after >= 0 && !slices.ContainsFunc(ops[:lo], was):

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -21,7 +22,7 @@ type ExportedBundle struct {
 func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOptions) (*ExportedBundle, error) {
 	if run == "" {
 		return nil, &wire.Error{
-			Code:    gitstore.CodeNoRun,
+			Code:    chain.CodeNoRun,
 			Field:   "bundle",
 			Message: "There is no run whose history could be bundled.",
 			Hint:    "start one with git agentxchain assign, or export without --bundle",

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
@@ -93,7 +94,7 @@ func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, ti
 	if tip, err = gitstore.CarriedTip(refs, run); err != nil {
 		return nil, "", "", err
 	}
-	state, err := gitstore.RunRecordAt(ctx, repo, run, tip).Document(wire.DocState)
+	state, err := chain.RunRecordAt(ctx, repo, run, tip).Document(wire.DocState)
 	if err != nil {
 		return nil, "", "", err
 	}

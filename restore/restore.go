@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -252,7 +253,7 @@ func (t *restoring) configIsNew(ctx context.Context) bool {
 		return false
 	}
 	repo := t.store.Repository()
-	committed, _, err := gitstore.FileAt(ctx, repo, t.head, repo.Prefix+wire.ConfigPath)
+	committed, _, err := chain.FileAt(ctx, repo, t.head, repo.Prefix+wire.ConfigPath)
 	return err != nil || !slices.ContainsFunc(t.in.Files, func(f gitstore.IncomingFile) bool {
 		return f.Path == wire.ConfigPath && f.SHA256 == digestOf(committed)
 	})

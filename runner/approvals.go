@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -85,7 +86,7 @@ func OnlyRun(runs []string) (string, error) {
 		return runs[0], nil
 	}
 	e := &wire.Error{
-		Code:    gitstore.CodeNoRun,
+		Code:    chain.CodeNoRun,
 		Message: "There is no record of a run here.",
 		Hint:    "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'",
 	}

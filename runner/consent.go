@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -138,7 +138,7 @@ func (c *change) sign(ctx context.Context, a asking, out *protocol.Consent, opt 
 
 // acceptedIn finds the operation that accepted a turn of the run, nil when there is none.
 // A gate that waits was asked for a few operations ago.
-func (c *change) acceptedIn(ctx context.Context, turn string) (*gitstore.OpInfo, error) {
+func (c *change) acceptedIn(ctx context.Context, turn string) (*chain.OpInfo, error) {
 	if turn == "" {
 		return nil, nil
 	}

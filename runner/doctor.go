@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -221,7 +222,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 
 // fresh is a project without a state: a new clone, most likely.
 func (d *doctor) fresh(ctx context.Context) {
-	refs, err := gitstore.Runs(ctx, d.r.Store.Repository())
+	refs, err := chain.Runs(ctx, d.r.Store.Repository())
 	if err != nil {
 		d.failed("state", err, "git fsck")
 		return

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
@@ -153,12 +153,12 @@ func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanati
 // a chain from its beginning (gitstore.Store.Chain).
 func (r *Runner) ChainAt(ctx context.Context, ops []OpInfo, i int) (*verdict.Chain, error) {
 	var out *verdict.Chain
-	err := gitstore.EachOp(ctx, r.Store.Repository(), ops, i, i+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+	err := chain.EachOp(ctx, r.Store.Repository(), ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		d := past(op).Explain()
 		if d == nil {
 			return nil, nil
 		}
-		data, err := gitstore.ConfigBytes(ctx, r.Store.Repository(), op.ConfigID)
+		data, err := chain.ConfigBytes(ctx, r.Store.Repository(), op.ConfigID)
 		if err != nil {
 			return nil, err
 		}

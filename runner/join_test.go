@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -220,7 +221,7 @@ func TestNewestRunIsNamedWhereThereIsNone(t *testing.T) {
 	a.p.must(os.Remove(filepath.Join(a.p.dir, filepath.FromSlash(string(wire.DocState)))))
 	a.p.must(os.RemoveAll(filepath.Join(a.p.dir, ".git", "agentxchain")))
 	_, err := a.p.r.View(a.p.ctx)
-	if e := wantCode(t, err, gitstore.CodeNoRun); !strings.Contains(e.Hint, "--from-ref "+newest+" ") {
+	if e := wantCode(t, err, chain.CodeNoRun); !strings.Contains(e.Hint, "--from-ref "+newest+" ") {
 		t.Errorf("the hint is %q, the newest run %s", e.Hint, newest)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/yamljson"
@@ -136,7 +136,7 @@ func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (file s
 	if name == "" {
 		name = turn
 	}
-	err = gitstore.EachOp(ctx, r.Store.Repository(), ops, at, at+1, func(_ int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+	err = chain.EachOp(ctx, r.Store.Repository(), ops, at, at+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		var err error
 		c, err = whatif.RecordCase(name, past(op))
 		if err != nil {

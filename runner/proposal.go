@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -259,7 +260,7 @@ func proposals(ctx context.Context, s *gitstore.Store, runID, prefix string) ([]
 
 // takenOver says by proposal and file which turn applied it as its own work: one that is active, or that was
 // accepted as completed and declared the file. What another turn applied waits again.
-func takenOver(rec *gitstore.RecordedRun, declared map[string][]string) (map[string]map[string]string, error) {
+func takenOver(rec *chain.RecordedRun, declared map[string][]string) (map[string]map[string]string, error) {
 	state, err := rec.State()
 	if err != nil {
 		return nil, err
@@ -289,7 +290,7 @@ func takenOver(rec *gitstore.RecordedRun, declared map[string][]string) (map[str
 	return out, nil
 }
 
-func (p *Proposal) read(rec *gitstore.RecordedRun, taken map[string]string) error {
+func (p *Proposal) read(rec *chain.RecordedRun, taken map[string]string) error {
 	doc := func(name string) (*ojson.Object, error) {
 		data, ok, err := rec.File(protocol.ProposalDir(p.Turn) + "/" + name)
 		if err != nil || !ok {

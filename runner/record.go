@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -17,10 +18,10 @@ import (
 
 // What the record is made of (docs/storage.md).
 type (
-	OpInfo       = gitstore.OpInfo       // one operation of a run's chain
-	RunTip       = gitstore.RunTip       // a run with its newest operation
-	OpDetail     = gitstore.OpDetail     // with what it recorded
-	LedgerChange = gitstore.LedgerChange // what one operation made of a ledger
+	OpInfo       = chain.OpInfo       // one operation of a run's chain
+	RunTip       = chain.RunTip       // a run with its newest operation
+	OpDetail     = chain.OpDetail     // with what it recorded
+	LedgerChange = chain.LedgerChange // what one operation made of a ledger
 	Ref          = git.Ref
 	Repository   = git.Repository
 	LineRange    = git.LineRange // of a file; zero bounds are open
@@ -117,14 +118,14 @@ func (r recorded) AgainstBundle(ctx context.Context, file, run string) (*Against
 	return gitstore.CompareBundle(ctx, r.Store, file, run)
 }
 
-func (r recorded) Runs(ctx context.Context) ([]Ref, error) { return gitstore.Runs(ctx, r.Repository()) }
+func (r recorded) Runs(ctx context.Context) ([]Ref, error) { return chain.Runs(ctx, r.Repository()) }
 
 func (r recorded) RunTips(ctx context.Context, limit int) ([]RunTip, error) {
-	return gitstore.RunTips(ctx, r.Repository(), limit)
+	return chain.RunTips(ctx, r.Repository(), limit)
 }
 
 func (r recorded) Show(ctx context.Context, name string) (*OpDetail, error) {
-	return gitstore.Show(ctx, r.Repository(), name)
+	return chain.Show(ctx, r.Repository(), name)
 }
 
 // DiscoverRepository opens the git repository around dir, governed or not, bare or

@@ -5,12 +5,12 @@ package runner
 import (
 	"context"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 )
 
 // RecordedRun is a run as one operation recorded it (docs/storage.md): the present
 // one, one of before, or one that came here by a push.
-type RecordedRun = gitstore.RecordedRun
+type RecordedRun = chain.RecordedRun
 
 // OpenRun reads a run at its newest operation, or at op when it is not "". An empty
 // run is the one of this work tree. Nothing is locked and no working file is looked
@@ -24,5 +24,5 @@ func (r *Runner) OpenRun(ctx context.Context, run string, op OpID) (*RecordedRun
 
 // RunTip returns the newest operation of a run, "" when it has no record here.
 func (r *Runner) RunTip(ctx context.Context, run string) (OpID, error) {
-	return gitstore.Tip(ctx, r.Store.Repository(), run)
+	return chain.Tip(ctx, r.Store.Repository(), run)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -312,7 +313,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 		return nil
 	}
 	if !fresh {
-		refs, err := gitstore.Runs(ctx, r.Store.Repository())
+		refs, err := chain.Runs(ctx, r.Store.Repository())
 		if err != nil {
 			return err
 		}
@@ -322,10 +323,10 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 		}
 		if len(runs) > 0 {
 			newest := runs[0]
-			if tips, err := gitstore.RunTips(ctx, r.Store.Repository(), 1); err == nil && len(tips) > 0 {
+			if tips, err := chain.RunTips(ctx, r.Store.Repository(), 1); err == nil && len(tips) > 0 {
 				newest = tips[0].Run
 			}
-			return &wire.Error{Code: gitstore.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),
+			return &wire.Error{Code: chain.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),
 				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", someOf(runs)),
 				Hint:    "git agentxchain repair --from-ref " + newest + " brings it here; git agentxchain assign --new-run starts another"}
 		}

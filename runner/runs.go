@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -61,7 +62,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 	}
 	var out []RunRow
 	if live {
-		tips, err := gitstore.RunTips(ctx, r.Store.Repository(), limit)
+		tips, err := chain.RunTips(ctx, r.Store.Repository(), limit)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +70,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 			row := RunRow{Run: t.Run, Place: PlaceLive, Op: t.Ref.OID, At: t.Last.Time, Last: t.Last.Name}
 			// The others are listed all the same.
 			row.Status = StatusUnreadable
-			if st, err := gitstore.StateAt(ctx, r.Store.Repository(), t.Ref.OID); err == nil {
+			if st, err := chain.StateAt(ctx, r.Store.Repository(), t.Ref.OID); err == nil {
 				row.Status = string(st.Status)
 			}
 			out = append(out, row)
@@ -77,7 +78,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 	}
 	if live {
 		// They come first: what is damaged has to be seen.
-		broken, err := gitstore.BrokenRuns(ctx, r.Store.Repository())
+		broken, err := chain.BrokenRuns(ctx, r.Store.Repository())
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +137,7 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 		return nil, err
 	}
 	row := &RunRow{Run: ops[0].Run, Place: PlaceLive, Op: ops[0].Op, At: ops[0].Time, Last: ops[0].Name}
-	st, err := gitstore.StateAt(ctx, r.Store.Repository(), row.Op)
+	st, err := chain.StateAt(ctx, r.Store.Repository(), row.Op)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -177,7 +178,7 @@ func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
 		return err
 	}
 	if run != "" {
-		return &wire.Error{Code: gitstore.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", []string{run}, "remote", remote),
+		return &wire.Error{Code: chain.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", []string{run}, "remote", remote),
 			Message: "This clone holds no run; " + remote + " has " + run + ".",
 			Hint:    "git agentxchain sync " + remote + " brings it here; git agentxchain assign --new-run starts another"}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -34,7 +34,7 @@ func (j *journey) archive(m *traveller) {
 		j.must(err)
 		var over []string
 		for _, t := range tips {
-			if st, err := gitstore.StateAt(j.ctx, m.r.Store.Repository(), t.Ref.OID); err == nil && st.Status.Ended() {
+			if st, err := chain.StateAt(j.ctx, m.r.Store.Repository(), t.Ref.OID); err == nil && st.Status.Ended() {
 				over = append(over, t.Run)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -310,7 +311,7 @@ func (j *journey) answer(m *traveller, what string, err error) bool {
 // noted takes down what a machine has just recorded.
 func (j *journey) noted(m *traveller, kind, summary string) {
 	v, err := m.r.View(j.ctx)
-	if runner.ErrorCode(err) == gitstore.CodeNoRun {
+	if runner.ErrorCode(err) == chain.CodeNoRun {
 		return
 	}
 	j.must(err)
@@ -334,7 +335,7 @@ func (j *journey) operate(m *traveller) {
 	v, err := m.r.View(j.ctx)
 	if err != nil {
 		j.answer(m, "look", err)
-		if runner.ErrorCode(err) == gitstore.CodeNoRun && j.one(2) {
+		if runner.ErrorCode(err) == chain.CodeNoRun && j.one(2) {
 			j.sync(m)
 		}
 		return

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -105,7 +105,7 @@ type otherConfig struct {
 	err    error
 }
 
-func (o *others) of(op *gitstore.RecordedOp) *otherConfig {
+func (o *others) of(op *chain.RecordedOp) *otherConfig {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if have := o.made[op.ConfigID]; have != nil {
@@ -113,7 +113,7 @@ func (o *others) of(op *gitstore.RecordedOp) *otherConfig {
 	}
 	out := &otherConfig{was: op.Config}
 	var recorded []byte
-	if recorded, out.err = gitstore.ConfigBytes(o.ctx, o.r.Store.Repository(), op.ConfigID); out.err == nil {
+	if recorded, out.err = chain.ConfigBytes(o.ctx, o.r.Store.Repository(), op.ConfigID); out.err == nil {
 		out.cfg, out.data, out.err = o.opt.Over(recorded)
 	}
 	if out.err == nil {
@@ -139,7 +139,7 @@ func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*wha
 	if err != nil {
 		return nil, err
 	}
-	ops, err := gitstore.EachOpBack(ctx, r.Store.Repository(), tip, func(i int, op *gitstore.RecordedOp) (*protocol.Transition, error) {
+	ops, err := chain.EachOpBack(ctx, r.Store.Repository(), tip, func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		other := o.of(op)
 		if other.err != nil {
 			return nil, other.err
@@ -184,13 +184,13 @@ func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*wha
 	return report, nil
 }
 
-func past(op *gitstore.RecordedOp) *whatif.Past {
+func past(op *chain.RecordedOp) *whatif.Past {
 	return &whatif.Past{Op: string(op.Op), Record: op.Record, Before: op.Before}
 }
 
 // RunIDs lists the recorded runs of the repository.
 func (r *Runner) RunIDs(ctx context.Context) ([]string, error) {
-	refs, err := gitstore.Runs(ctx, r.Store.Repository())
+	refs, err := chain.Runs(ctx, r.Store.Repository())
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
@@ -19,7 +19,7 @@ const TraceVersion = "0.1.0"
 type Tracer struct {
 	Program Program
 
-	configs map[*gitstore.RunRecord]*config.Config
+	configs map[*chain.RunRecord]*config.Config
 }
 
 // Record is the Agent Trace record of a commit. Its id is made of the commit and the
@@ -77,7 +77,7 @@ func (x *Tracer) contributor(turns []*attribution.Turn) (*ojson.Object, error) {
 			}
 			c = config.DecodeGoverning(data)
 			if x.configs == nil {
-				x.configs = make(map[*gitstore.RunRecord]*config.Config)
+				x.configs = make(map[*chain.RunRecord]*config.Config)
 			}
 			x.configs[t.Record] = c
 		}

@@ -5,7 +5,7 @@ package githooks
 import (
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -75,7 +75,7 @@ func (g *guarded) branch(m move, pushed bool, w *witness) error {
 // gained lists the commits a ref gains that no branch holds yet, parents first.
 func (c *course) gained() (more bool, err error) {
 	g, m := c.g, c.move
-	ps, message, err := gitstore.CommitAlone(g.ctx, g.repo, m.new)
+	ps, message, err := chain.CommitAlone(g.ctx, g.repo, m.new)
 	if err == nil && len(ps) == 1 && ps[0] == m.old {
 		// An ordinary commit: nothing to ask git about.
 		one := git.NewCommit{OID: m.new, Parents: ps}
@@ -87,7 +87,7 @@ func (c *course) gained() (more bool, err error) {
 		c.list = []git.NewCommit{one}
 		return false, nil
 	}
-	c.list, more, err = g.repo.CommitsBeyond(g.ctx, m.new, gitstore.MaxNewCommits, "--branches")
+	c.list, more, err = g.repo.CommitsBeyond(g.ctx, m.new, chain.MaxNewCommits, "--branches")
 	return more, err
 }
 
@@ -116,7 +116,7 @@ func (c *course) some(list []git.NewCommit) error {
 // commit judges one commit of one project.
 func (c *course) commit(j *judge, v *governance, n git.NewCommit, against []git.CommitChange) error {
 	one := newCommit{oid: n.OID, parents: n.Parents, ignores: func() ([]byte, error) {
-		data, _, err := gitstore.FileAt(c.g.ctx, c.g.repo, n.OID, j.prefix+".gitignore")
+		data, _, err := chain.FileAt(c.g.ctx, c.g.repo, n.OID, j.prefix+".gitignore")
 		return data, err
 	}}
 	var err error

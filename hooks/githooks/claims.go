@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -33,7 +33,7 @@ func (j *judge) claims(n git.NewCommit) error {
 	if err != nil || len(known) == 0 && !j.strict {
 		return err // a clone that has fetched no run cannot tell
 	}
-	var runs []*gitstore.RunRecord
+	var runs []*chain.RunRecord
 	for r, err := range j.witness.proven() {
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func (c *course) claimsWanted() error {
 				except = []string{string(c.move.old)}
 			}
 			var more bool
-			if list, more, err = c.g.repo.CommitsBeyond(c.g.ctx, c.move.new, gitstore.MaxNewCommits,
+			if list, more, err = c.g.repo.CommitsBeyond(c.g.ctx, c.move.new, chain.MaxNewCommits,
 				except...); err != nil {
 				return err
 			}

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -57,7 +57,7 @@ func (v *governance) entry(commit git.OID) (entry, error) {
 		return e, nil
 	}
 	var err error
-	if e.oid, e.mode, err = gitstore.EntryAt(v.ctx, v.repo, commit, v.path); err != nil {
+	if e.oid, e.mode, err = chain.EntryAt(v.ctx, v.repo, commit, v.path); err != nil {
 		return e, err
 	}
 	v.entries[commit] = e
@@ -121,7 +121,7 @@ func (v *governance) lastValid(commit git.OID, e entry) (*governor, error) {
 		return nil, err
 	}
 	for _, c := range list {
-		parents, _, err := gitstore.CommitAlone(v.ctx, v.repo, c)
+		parents, _, err := chain.CommitAlone(v.ctx, v.repo, c)
 		if err != nil {
 			return nil, err
 		}

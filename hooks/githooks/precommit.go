@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -29,11 +29,11 @@ func (g *guarded) preCommit() error {
 	// The index takes git longest; what else will be asked for is asked beside it.
 	var head git.OID
 	var others []git.OID
-	var runs []*gitstore.RunRecord
+	var runs []*chain.RunRecord
 	var errHead, errRuns error
 	var beside sync.WaitGroup
 	beside.Go(func() { head, others, errHead = g.parentsToBe() })
-	beside.Go(func() { runs, errRuns = gitstore.RunRecords(g.ctx, g.repo) })
+	beside.Go(func() { runs, errRuns = chain.RunRecords(g.ctx, g.repo) })
 	changes, err := g.repo.StagedChanges(g.ctx, "HEAD")
 	beside.Wait()
 	if errHead == nil && head == "" {
@@ -82,7 +82,7 @@ func (g *guarded) staged(j *judge, changes []git.TreeChange, head git.OID, other
 		}
 		e := edit{TreeChange: ch}
 		for _, o := range others {
-			oid, _, err := gitstore.EntryAt(g.ctx, g.repo, o, ch.Path)
+			oid, _, err := chain.EntryAt(g.ctx, g.repo, o, ch.Path)
 			if err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func (g *guarded) stagedFile(changes []git.TreeChange, head git.OID, path string
 	if head == "" {
 		return nil, nil
 	}
-	data, _, err := gitstore.FileAt(g.ctx, g.repo, head, path)
+	data, _, err := chain.FileAt(g.ctx, g.repo, head, path)
 	return data, err
 }
 

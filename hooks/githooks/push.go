@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -106,18 +106,18 @@ func (g *guarded) preReceive() error {
 	if err != nil {
 		return err
 	}
-	runs, err := gitstore.RunRecords(g.ctx, g.repo)
+	runs, err := chain.RunRecords(g.ctx, g.repo)
 	if err != nil {
 		return err
 	}
-	past, err := gitstore.ArchivedRecords(g.ctx, g.repo)
+	past, err := chain.ArchivedRecords(g.ctx, g.repo)
 	if err != nil {
 		return err
 	}
 	runs = append(runs, past...)
 	// Runs that come with the push confirm the records that come with it.
 	w := &witness{g: g}
-	var pushed []*gitstore.RunRecord
+	var pushed []*chain.RunRecord
 	for _, m := range moves {
 		run, ok := strings.CutPrefix(m.ref, git.RunRefPrefix)
 		if !ok {
@@ -130,8 +130,8 @@ func (g *guarded) preReceive() error {
 			return err
 		}
 		if m.new != "" {
-			pushed = append(pushed, gitstore.RunRecordAt(g.ctx, g.repo, run, m.new))
-			runs = slices.DeleteFunc(runs, func(r *gitstore.RunRecord) bool { return r.Run == run })
+			pushed = append(pushed, chain.RunRecordAt(g.ctx, g.repo, run, m.new))
+			runs = slices.DeleteFunc(runs, func(r *chain.RunRecord) bool { return r.Run == run })
 		}
 	}
 	if len(g.findings) > 0 {
@@ -208,7 +208,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 	if !protected {
 		return nil
 	}
-	ps, err := gitstore.Parents(g.ctx, g.repo, m.new)
+	ps, err := chain.Parents(g.ctx, g.repo, m.new)
 	if err == nil && slices.Contains(ps, m.old) {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
@@ -41,7 +41,7 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 	if err != nil || wanted == pushRunsNot {
 		return err
 	}
-	runs, err := gitstore.RunRecords(g.ctx, g.repo)
+	runs, err := chain.RunRecords(g.ctx, g.repo)
 	if err != nil || len(runs) == 0 {
 		return err
 	}

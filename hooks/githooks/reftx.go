@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -132,7 +133,7 @@ func (g *guarded) runMoved(run string, m move, w *witness) error {
 	if cut, err := gitstore.CutBack(g.ctx, g.repo, run, m.old, m.new); err != nil || cut {
 		return err
 	}
-	r := gitstore.RunRecordAt(g.ctx, g.repo, run, m.new)
+	r := chain.RunRecordAt(g.ctx, g.repo, run, m.new)
 	if err := r.CheckChain(m.old, maxOps); err != nil {
 		if g.ctx.Err() != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -148,7 +148,7 @@ func (g *guarded) owner() (*owner, error) {
 }
 
 // acceptedOwner returns the one accepted turn all paths wait for.
-func (g *guarded) acceptedOwner(r *gitstore.RunRecord, paths []string) (*owner, error) {
+func (g *guarded) acceptedOwner(r *chain.RunRecord, paths []string) (*owner, error) {
 	x, err := r.Index()
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (g *guarded) acceptedOwner(r *gitstore.RunRecord, paths []string) (*owner, 
 }
 
 // acceptedRow finds the history row of an accepted turn in a run, nil for none.
-func acceptedRow(r *gitstore.RunRecord, turn string) (*ojson.Object, error) {
+func acceptedRow(r *chain.RunRecord, turn string) (*ojson.Object, error) {
 	data, err := r.Ledger(wire.LedgerHistory)
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (g *guarded) commitMsg() error {
 	if len(bad) > 0 || t.empty() {
 		return nil
 	}
-	var runs []*gitstore.RunRecord
+	var runs []*chain.RunRecord
 	for r, err := range (&witness{g: g}).proven() {
 		if err != nil {
 			return err
@@ -277,7 +277,7 @@ const trailerHint = "leave the trailer out; the hook adds what is true, and git 
 
 // checkTrailers holds the trailers against the runs. A message may name several
 // turns, as that of a squash does.
-func checkTrailers(t trailers, runs []*gitstore.RunRecord) (found []Finding, err error) {
+func checkTrailers(t trailers, runs []*chain.RunRecord) (found []Finding, err error) {
 	forged := func(key, format string, args ...any) {
 		found = append(found, Finding{
 			Rule:    RuleForgedTrailer,
@@ -327,9 +327,9 @@ func checkTrailers(t trailers, runs []*gitstore.RunRecord) (found []Finding, err
 
 // findTurn looks for a turn among the active ones and in history, first in the
 // runs that are named.
-func findTurn(turn string, named []string, runs []*gitstore.RunRecord) (*owner, error) {
+func findTurn(turn string, named []string, runs []*chain.RunRecord) (*owner, error) {
 	ordered := slices.Clone(runs)
-	slices.SortStableFunc(ordered, func(a, b *gitstore.RunRecord) int {
+	slices.SortStableFunc(ordered, func(a, b *chain.RunRecord) int {
 		return boolInt(slices.Contains(named, b.Run)) - boolInt(slices.Contains(named, a.Run))
 	})
 	for _, r := range ordered[:min(len(ordered), maxRuns)] {

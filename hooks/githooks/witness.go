@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -26,7 +27,7 @@ const maxRuns = 64
 // remote-tracking branch and a remote can all be made by hand.
 type witness struct {
 	g    *guarded
-	runs []*gitstore.RunRecord
+	runs []*chain.RunRecord
 	read bool
 
 	proofs  map[git.OID]string // operation -> why it is not believed, "" for a proven one
@@ -45,9 +46,9 @@ type confirmed struct {
 
 // list returns the runs of the repository, the one that moved last first, proven or
 // not.
-func (w *witness) list() ([]*gitstore.RunRecord, error) {
+func (w *witness) list() ([]*chain.RunRecord, error) {
 	if !w.read {
-		runs, err := gitstore.RunRecords(w.g.ctx, w.g.repo)
+		runs, err := chain.RunRecords(w.g.ctx, w.g.repo)
 		if err != nil {
 			return nil, err
 		}
@@ -56,13 +57,13 @@ func (w *witness) list() ([]*gitstore.RunRecord, error) {
 	return w.runs, nil
 }
 
-func (w *witness) see(runs []*gitstore.RunRecord) {
+func (w *witness) see(runs []*chain.RunRecord) {
 	w.runs, w.read = runs[:min(len(runs), maxRuns)], true
 }
 
 // proven yields the runs that passed the door.
-func (w *witness) proven() iter.Seq2[*gitstore.RunRecord, error] {
-	return func(yield func(*gitstore.RunRecord, error) bool) {
+func (w *witness) proven() iter.Seq2[*chain.RunRecord, error] {
+	return func(yield func(*chain.RunRecord, error) bool) {
 		runs, err := w.list()
 		if err != nil {
 			yield(nil, err)
@@ -82,7 +83,7 @@ func (w *witness) proven() iter.Seq2[*gitstore.RunRecord, error] {
 }
 
 // prove returns why a run is not believed, "" when it is.
-func (w *witness) prove(r *gitstore.RunRecord) (string, error) {
+func (w *witness) prove(r *chain.RunRecord) (string, error) {
 	if why, known := w.proofs[r.Op]; known {
 		return why, nil
 	}
@@ -304,7 +305,7 @@ func (w *witness) protects(committed git.OID) ([]string, error) {
 // throughDoor returns why a run is not believed, "" when every operation of it
 // follows from the one before by the rules, and a person has confirmed what cannot
 // be told from them.
-func (g *guarded) throughDoor(r *gitstore.RunRecord) (string, error) {
+func (g *guarded) throughDoor(r *chain.RunRecord) (string, error) {
 	v, err := gitstore.VerifyRun(g.ctx, g.repo, r.Run, r.Op)
 	if err != nil {
 		return "", err

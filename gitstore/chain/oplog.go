@@ -1,6 +1,6 @@
 // The operation chain of a run as a log, and one operation in detail.
 
-package gitstore
+package chain
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ type OpInfo struct {
 
 const logFields = 7
 
-func logFrom(ctx context.Context, repo *git.Repository, tip git.OID, limit int) ([]OpInfo, error) {
+func Log(ctx context.Context, repo *git.Repository, tip git.OID, limit int) ([]OpInfo, error) {
 	args := []string{"--first-parent"}
 	if limit > 0 {
 		args = append(args, "--max-count="+strconv.Itoa(limit))
@@ -73,9 +73,9 @@ func readOps(ctx context.Context, repo *git.Repository, stdin []byte, which ...s
 	return ops, nil
 }
 
-// walk hands the operations from tip back to take, in this process: git log takes longer, and what it
+// Walk hands the operations from tip back to take, in this process: git log takes longer, and what it
 // prints is to be read.
-func walk(ctx context.Context, repo *git.Repository, tip git.OID, take func(OpInfo)) error {
+func Walk(ctx context.Context, repo *git.Repository, tip git.OID, take func(OpInfo)) error {
 	r := record.NewReader(ctx, repo)
 	ends := repo.ShallowCommits()
 	for id := tip; ; {
@@ -94,7 +94,7 @@ func walk(ctx context.Context, repo *git.Repository, tip git.OID, take func(OpIn
 		if ends[id] {
 			op.Parents = nil
 		}
-		op.readMessage(c.Message)
+		op.ReadMessage(c.Message)
 		take(op)
 		if len(op.Parents) == 0 {
 			return nil
@@ -109,12 +109,12 @@ func opInfo(f [][]byte) OpInfo {
 	for p := range strings.FieldsSeq(string(f[1])) {
 		op.Parents = append(op.Parents, git.OID(p))
 	}
-	op.readMessage(string(f[6]))
+	op.ReadMessage(string(f[6]))
 	return op
 }
 
-// readMessage takes the subject and the trailers, which message wrote.
-func (op *OpInfo) readMessage(msg string) {
+// ReadMessage takes the subject and the trailers, which message wrote.
+func (op *OpInfo) ReadMessage(msg string) {
 	var rest string
 	op.Subject, rest, _ = strings.Cut(msg, "\n")
 	for line := range strings.SplitSeq(rest, "\n") {
@@ -181,7 +181,7 @@ func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, er
 		}
 		return nil, err
 	}
-	ops, err := logFrom(ctx, repo, git.OID(bytes.TrimSpace(out)), 1)
+	ops, err := Log(ctx, repo, git.OID(bytes.TrimSpace(out)), 1)
 	if err != nil {
 		return nil, err
 	}

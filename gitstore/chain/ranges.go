@@ -1,6 +1,6 @@
 // Operations that one side has and another has not.
 
-package gitstore
+package chain
 
 import (
 	"bytes"
@@ -10,21 +10,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
-// opRange are the operations of a run after one, up to another; all when after is "".
-type opRange struct {
+// Range are the operations of a run after one, up to another; all when after is "".
+type Range struct {
 	Run       string
 	After, To git.OID
 }
 
-// rangeOf reads the operations after one, up to another, oldest first.
-func rangeOf(ctx context.Context, repo *git.Repository, after, to git.OID) ([]OpInfo, error) {
-	ops, err := rangesOf(ctx, repo, []opRange{{After: after, To: to}})
+// Since reads the operations after one, up to another, oldest first.
+func Since(ctx context.Context, repo *git.Repository, after, to git.OID) ([]OpInfo, error) {
+	ops, err := Ranges(ctx, repo, []Range{{After: after, To: to}})
 	return ops[""], err
 }
 
-// rangesOf reads the operations of ranges, oldest first, by run. One git reads those of all
+// Ranges reads the operations of ranges, oldest first, by run. One git reads those of all
 // runs: a repository may have thousands.
-func rangesOf(ctx context.Context, repo *git.Repository, runs []opRange) (map[string][]OpInfo, error) {
+func Ranges(ctx context.Context, repo *git.Repository, runs []Range) (map[string][]OpInfo, error) {
 	out := make(map[string][]OpInfo, len(runs))
 	if len(runs) == 0 {
 		return out, nil

@@ -1,6 +1,6 @@
 // A turn as it was recorded just before its acceptance.
 
-package gitstore
+package chain
 
 import (
 	"strings"

@@ -1,7 +1,7 @@
 // Runs as their refs hold them, without a project directory: for hooks, which
 // must not believe working files, and for bare repositories, which have none.
 
-package gitstore
+package chain
 
 import (
 	"cmp"
@@ -142,7 +142,7 @@ func (x *RunRecord) Index() (*run.Index, error) {
 	if _, err := x.root(); err != nil {
 		return nil, err
 	}
-	return x.rec.readIndex()
+	return x.rec.ReadIndex()
 }
 
 // Ledger returns the bytes of a recorded ledger, nil when it is empty.
@@ -238,9 +238,9 @@ func StateAt(ctx context.Context, repo *git.Repository, op git.OID) (*run.State,
 	return decodeState(data)
 }
 
-// projectAt is the project id an operation was decided under, "" when its configuration
+// ProjectAt is the project id an operation was decided under, "" when its configuration
 // cannot be understood.
-func projectAt(ctx context.Context, r *git.Repository, op git.OID) (string, error) {
+func ProjectAt(ctx context.Context, r *git.Repository, op git.OID) (string, error) {
 	data, _, err := FileAt(ctx, r, op, record.FileConfig)
 	if err != nil {
 		return "", err

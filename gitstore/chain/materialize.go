@@ -1,6 +1,6 @@
 // Reading back all governed files of a run as one operation recorded them.
 
-package gitstore
+package chain
 
 import (
 	"slices"
@@ -35,7 +35,7 @@ func (f *RunFiles) Paths() []string {
 // CodeNoRun means that a run has no record here.
 const CodeNoRun = "no_run"
 
-func noRun(run string) *git.Error {
+func NoRun(run string) *git.Error {
 	if run == "" {
 		return git.Errorf(CodeNoRun, nil, "no run has been recorded here").WithHint("start one with git agentxchain assign, or fetch refs/agentxchain/runs/* from another clone")
 	}

@@ -1,7 +1,7 @@
 // What guards ask of a repository beside its runs: new commits with what they
 // claim, the history of one file, and what runs hold of single files.
 
-package gitstore
+package chain
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 // Reading a run as it is recorded at its ref, whether or not it is the one of this
 // work tree.
 
-package gitstore
+package chain
 
 import (
 	"iter"

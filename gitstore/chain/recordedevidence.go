@@ -1,6 +1,6 @@
 // What an operation was decided on, read back from its record.
 
-package gitstore
+package chain
 
 import (
 	"encoding/hex"

@@ -1,7 +1,7 @@
 // The newest runs of a repository, each with its newest operation: two git processes,
 // however many runs there are.
 
-package gitstore
+package chain
 
 import (
 	"context"
@@ -102,23 +102,23 @@ func Tip(ctx context.Context, repo *git.Repository, run string) (git.OID, error)
 	if err != nil || tip != "" {
 		return tip, err
 	}
-	return pastTip(ctx, repo, run)
+	return PastTip(ctx, repo, run)
 }
 
-// pastTip is where an archived run is kept here, "" when it is not.
-func pastTip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+// PastTip is where an archived run is kept here, "" when it is not.
+func PastTip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
 	return repo.ReadRef(ctx, archive.PastPrefix+run)
 }
 
-// operationOf refuses what a run's ref leads to and is no operation of the run. Git would list the
+// OperationOf refuses what a run's ref leads to and is no operation of the run. Git would list the
 // commits of another history as operations, and of a tree or a blob none.
-func operationOf(ctx context.Context, repo *git.Repository, run string, op git.OID) error {
+func OperationOf(ctx context.Context, repo *git.Repository, run string, op git.OID) error {
 	c, err := record.NewReader(ctx, repo).Commit(op)
 	if err != nil {
 		return err
 	}
 	var info OpInfo
-	if info.readMessage(c.Message); info.Name == "" || info.Run != run {
+	if info.ReadMessage(c.Message); info.Name == "" || info.Run != run {
 		return git.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it", run, op.Short()).
 			WithHint("git agentxchain fsck --run %s, then fetch the run's ref from another clone", run)
 	}

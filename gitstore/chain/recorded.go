@@ -1,6 +1,6 @@
 // A run as one operation recorded it, and all its governed files.
 
-package gitstore
+package chain
 
 import (
 	"strings"
@@ -23,8 +23,8 @@ type RecordedRun struct {
 	Index  []byte                            // index.json, nil when not read yet
 }
 
-// recordedAt loads what operation op of run recorded.
-func recordedAt(r *record.Reader, run string, op git.OID) (*RecordedRun, error) {
+// At loads what operation op of run recorded.
+func At(r *record.Reader, run string, op git.OID) (*RecordedRun, error) {
 	c, err := r.Commit(op)
 	if err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func recordedAt(r *record.Reader, run string, op git.OID) (*RecordedRun, error) 
 	return &RecordedRun{Run: run, Op: op, Root: c.Tree, Reader: r}, nil
 }
 
-// docOID returns the recorded blob of a document, "" when it was absent.
-func (rec *RecordedRun) docOID(d wire.Document) (git.OID, error) {
+// DocOID returns the recorded blob of a document, "" when it was absent.
+func (rec *RecordedRun) DocOID(d wire.Document) (git.OID, error) {
 	e, ok, err := rec.Reader.Lookup(rec.Root, record.DocumentFile(d))
 	if err != nil || !ok {
 		return "", err
@@ -44,8 +44,8 @@ func (rec *RecordedRun) docOID(d wire.Document) (git.OID, error) {
 	return e.OID, nil
 }
 
-// readIndex returns the index an operation recorded.
-func (rec *RecordedRun) readIndex() (*run.Index, error) {
+// ReadIndex returns the index an operation recorded.
+func (rec *RecordedRun) ReadIndex() (*run.Index, error) {
 	e, ok, err := rec.Reader.Lookup(rec.Root, record.FileIndex)
 	if err != nil {
 		return nil, err
@@ -65,9 +65,9 @@ func (rec *RecordedRun) readIndex() (*run.Index, error) {
 	return x, nil
 }
 
-// bundleFilesAt lists the files of a turn's recorded bundle by their path below
+// BundleFilesAt lists the files of a turn's recorded bundle by their path below
 // the bundle directory.
-func (rec *RecordedRun) bundleFilesAt(turn string) (map[string]git.OID, error) {
+func (rec *RecordedRun) BundleFilesAt(turn string) (map[string]git.OID, error) {
 	e, ok, err := rec.Reader.Lookup(rec.Root, record.DirBundles+"/"+turn)
 	if err != nil || !ok || !e.IsTree() {
 		return nil, err
@@ -75,8 +75,8 @@ func (rec *RecordedRun) bundleFilesAt(turn string) (map[string]git.OID, error) {
 	return rec.Reader.BundleFiles(e.OID)
 }
 
-// keeps reports whether data was recorded as the file at path.
-func (rec *RecordedRun) keeps(name string, data []byte) bool {
+// Keeps reports whether data was recorded as the file at path.
+func (rec *RecordedRun) Keeps(name string, data []byte) bool {
 	oid := rec.Reader.BlobID(data)
 	groups, err := rec.Reader.Slots(rec.Root, record.DirFiles, true)
 	if err != nil {

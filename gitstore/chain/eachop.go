@@ -1,6 +1,6 @@
 // The operations of a run one by one, each with what it was decided on.
 
-package gitstore
+package chain
 
 import (
 	"context"
@@ -71,7 +71,7 @@ func EachOpBack(
 	listed := make(chan error, 1)
 	go func() {
 		defer close(work)
-		err := walk(ctx, repo, tip, func(op OpInfo) {
+		err := Walk(ctx, repo, tip, func(op OpInfo) {
 			if ops = append(ops, op); len(ops)-sent > spanOps {
 				send(spanOps) // with the one before them
 			}
@@ -223,7 +223,7 @@ func (p *opReader) read(info OpInfo, prev git.OID) (*RecordedOp, error) {
 		return data, err
 	})
 	if err != nil {
-		return nil, unreadableRecord(info.Op, err)
+		return nil, UnreadableRecord(info.Op, err)
 	}
 	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.FileConfig })
 	if i < 0 {
@@ -332,7 +332,7 @@ func (p *opReader) repoAt(tree git.OID) (git.OID, error) {
 // CodeRecordInvalid means that the record of an operation is no record.
 const CodeRecordInvalid = "record_invalid"
 
-// unreadableRecord says that the record of an operation is no record.
-func unreadableRecord(op git.OID, cause error) *git.Error {
+// UnreadableRecord says that the record of an operation is no record.
+func UnreadableRecord(op git.OID, cause error) *git.Error {
 	return git.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read", op.Short()).WithHint("git agentxchain fsck --replay")
 }
