@@ -148,13 +148,7 @@ func (p *Plan) asUser(o *order, c Command) (Command, error) {
 		}
 	}
 	for _, dir := range p.Writable {
-		err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			return os.Lchown(name, o.UID, o.GID)
-		})
-		if err != nil {
+		if err := own(dir, o.UID, o.GID); err != nil {
 			return c, unavailable(User, hint, "%v", err)
 		}
 	}
