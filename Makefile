@@ -9,7 +9,7 @@ SURVIVE  = Survive|Damage|Crash|Kill|Storm|Maintenance|Synced|LocksStay|PackRemo
 # only this tag leaves the Markdown renderer for that out of the program.
 TAGS    ?= urfave_cli_no_docs
 
-.PHONY: build test race lint fmt fuzz mutation systems gittests snapshot bench bench-peers survive vulncheck screenshots site demo ci
+.PHONY: build test race lint fmt fuzz mutation systems gittests snapshot bench bench-peers survive audit screenshots site demo ci
 
 # One static binary.
 build:
@@ -63,9 +63,11 @@ bench-peers:
 survive:
 	AGENTXCHAIN_LONG_TESTS=1 $(GO) test -count=1 -timeout 24h -v -run '$(SURVIVE)' ./...
 
-# Known weaknesses of what is linked. Needs the network: the database is at vuln.go.dev.
-vulncheck:
+# Weaknesses: modules that are not what go.sum says, what gosec finds beside the rules that .golangci.yml judges, and
+# those of what is linked that are known. The last needs the network: the database is at vuln.go.dev.
+audit:
 	$(GO) mod verify
+	$(GO) tool -modfile=tools/go.mod golangci-lint run --allow-parallel-runners --enable-only gosec --tests=false
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 # The pictures of docs/dashboard.md, from projects made for them. Needs Chromium.

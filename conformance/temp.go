@@ -5,7 +5,6 @@ package conformance
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -40,12 +39,16 @@ func removeTemp(dir string) {
 		if os.RemoveAll(dir) == nil {
 			return
 		}
-		_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, _ error) error {
-			if d != nil && d.IsDir() {
-				_ = os.Chmod(p, 0o700)
-			}
-			return nil
-		})
+		_ = os.Chmod(dir, 0o700)
+		if root, err := os.OpenRoot(dir); err == nil {
+			_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, _ error) error {
+				if d != nil && d.IsDir() {
+					_ = root.Chmod(name, 0o700)
+				}
+				return nil
+			})
+			_ = root.Close()
+		}
 		time.Sleep(time.Duration(try) * 50 * time.Millisecond)
 	}
 	_ = os.RemoveAll(dir)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -128,16 +127,21 @@ func failed(err error) error {
 // seal removes the right to write. The files are a record: an editor or a command that
 // runs there by habit should fail instead of changing it.
 func (w *Workspace) seal(ctx context.Context) error {
-	return failed(filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
+	root, err := os.OpenRoot(w.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = root.Close() }()
+	return failed(fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case d.IsDir():
-			return os.Chmod(path, 0o500)
+			return root.Chmod(name, 0o500)
 		}
-		return os.Chmod(path, 0o400)
+		return root.Chmod(name, 0o400)
 	}))
 }
 
