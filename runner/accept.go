@@ -75,7 +75,7 @@ func (r *Runner) forget(res *protocol.AcceptResult) {
 	if res == nil || res.Entry == nil || res.Turn == nil {
 		return
 	}
-	if root, err := os.OpenRoot(r.Store.Dir()); err == nil {
+	if root, err := os.OpenRoot(r.store.Dir()); err == nil {
 		_ = root.Remove(runtimes.ProgressPath(res.Turn.TurnID))
 		_ = root.Close()
 	}
@@ -137,7 +137,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if op.Proposed, err = c.proposed(s); err != nil {
 		return nil, err
 	}
-	if op.IdleSidecar, err = idleSidecar(c.r.Store.Dir(), turn); err != nil {
+	if op.IdleSidecar, err = idleSidecar(c.r.store.Dir(), turn); err != nil {
 		return nil, err
 	}
 	if err := c.intakeOf(op, turn); err != nil {

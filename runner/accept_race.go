@@ -16,7 +16,7 @@ import (
 // when there is none or they cannot be read. It is read before the lock is
 // waited for: whoever accepts "the turn" means the one that is active now.
 func (r *Runner) onlyTurnNow() string {
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return ""
 	}
@@ -59,7 +59,7 @@ func (c *change) overtaken(ctx context.Context, meant string) (bool, error) {
 
 // inHistory reports whether history holds an acceptance of the turn.
 func (c *change) inHistory(ctx context.Context, turn string) (bool, error) {
-	row, err := c.r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", turn)
+	row, err := c.r.store.LastRow(ctx, wire.LedgerHistory, "turn_id", turn)
 	if err != nil {
 		return false, err
 	}

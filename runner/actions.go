@@ -34,7 +34,7 @@ func (c *change) runActions(ctx context.Context, ac actionContext, actions []con
 		}
 		limit := time.Duration(timeout) * time.Millisecond
 		res := process.Run(ctx, process.Spec{
-			Argv: []string{"/bin/sh", "-lc", a.Run}, Dir: c.r.Store.Dir(), Timeout: limit, Limit: maxActionOutput, KeepTail: true,
+			Argv: []string{"/bin/sh", "-lc", a.Run}, Dir: c.r.store.Dir(), Timeout: limit, Limit: maxActionOutput, KeepTail: true,
 			Env: append(os.Environ(), "AGENTXCHAIN_GATE_ID="+ac.gate, "AGENTXCHAIN_GATE_TYPE="+ac.kind, "AGENTXCHAIN_PHASE="+ac.phase,
 				"AGENTXCHAIN_REQUESTED_BY_TURN="+ac.by, "AGENTXCHAIN_TRIGGER_COMMAND="+ac.trigger),
 			KeepDetached: true, // a deployment may start a daemon

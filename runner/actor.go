@@ -16,7 +16,7 @@ import (
 const TurnMarker = turnmark.Variable
 
 func (r *Runner) actor(ctx context.Context) evidence.Actor {
-	name, email := r.Store.Identity(ctx)
+	name, email := r.store.Identity(ctx)
 	in := r.asker()
 	return evidence.Actor{
 		Name:       name,
@@ -24,7 +24,7 @@ func (r *Runner) actor(ctx context.Context) evidence.Actor {
 		Terminal:   r.opt.Terminal,
 		InsideTurn: in.Turn,
 		InsideWhy:  in.Why,
-		Clone:      gitstore.CloneID(r.Store.Repository()),
+		Clone:      gitstore.CloneID(r.store.Repository()),
 	}
 }
 
@@ -40,10 +40,10 @@ func (r *Runner) insideTurn() string { return r.asker().Turn }
 // asker looks for the marks of a turn, and whether a turn of this project is carried
 // out where its process cannot be seen from here.
 func (r *Runner) asker() turnmark.Verdict {
-	if r.Store == nil {
+	if r.store == nil {
 		return turnmark.Look(r.opt.Getenv, nil)
 	}
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return turnmark.Look(r.opt.Getenv, nil)
 	}
@@ -54,7 +54,7 @@ func (r *Runner) asker() turnmark.Verdict {
 // atWork names the turns agents are at work on in this project.
 func (r *Runner) atWork() gitstore.AtWork {
 	var w gitstore.AtWork
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		if id := turnmark.Inside(r.opt.Getenv); id != "" {
 			w.Held = append(w.Held, id)
@@ -78,5 +78,5 @@ func (r *Runner) atWork() gitstore.AtWork {
 func (r *Runner) RestoreRecord(ctx context.Context) (*gitstore.RepairPlan, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return r.Store.RestoreTouched(ctx)
+	return r.store.RestoreTouched(ctx)
 }

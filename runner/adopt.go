@@ -34,7 +34,7 @@ func (r *Runner) Adoptable(ctx context.Context) (*Adoption, error) {
 			Hint:    "git agentxchain status",
 		}
 	}
-	return &Adoption{View: v, Accounts: r.Store.Accounts(v), Leaves: v.Leaves}, nil
+	return &Adoption{View: v, Accounts: r.store.Accounts(v), Leaves: v.Leaves}, nil
 }
 
 // Adopt takes up a run that another tool began: it is recorded as it is, and the same

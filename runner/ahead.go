@@ -36,7 +36,7 @@ func (r *Runner) begin(ctx context.Context, purpose string) (*gitstore.Tx, *ahea
 			beside = append(beside, func() { a.hidden, a.hiddenErr = r.hidden(ctx) })
 		}
 	}
-	tx, err := r.Store.Begin(ctx, purpose, max(0, r.opt.LockWait), beside...)
+	tx, err := r.store.Begin(ctx, purpose, max(0, r.opt.LockWait), beside...)
 	if err == nil && len(tx.View().Notices) > 0 {
 		a.asked = false // the recovery wrote files meanwhile
 	}
@@ -63,11 +63,11 @@ func (a *ahead) take() (tree *git.WorktreeStatus, hidden *git.Hidden, ok bool, e
 }
 
 func (r *Runner) worktree(ctx context.Context) (*git.WorktreeStatus, error) {
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	return repo.Status(ctx, repo.Prefix)
 }
 
 func (r *Runner) hidden(ctx context.Context) (*git.Hidden, error) {
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	return repo.Hidden(ctx, repo.Prefix)
 }

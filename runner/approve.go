@@ -154,7 +154,7 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 	if passes, err := a.preview(c); err != nil || !passes {
 		return a.op([]protocol.ActionRun{}), err
 	}
-	if len(out.Actions) > 0 && !a.opt.AllowActions && !c.r.Store.SettingBool(ctx, "agentxchain.allowGateActions") &&
+	if len(out.Actions) > 0 && !a.opt.AllowActions && !c.r.store.SettingBool(ctx, "agentxchain.allowGateActions") &&
 		!c.r.trusted(ctx, c.view.Config) {
 		return nil, actionsRefused(res.Gate, out.Actions)
 	}

@@ -174,7 +174,7 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 		}
 	}
 	if opt.ParentRun != "" {
-		row, err := c.r.Store.LastRow(ctx, wire.LedgerRunHistory, "run_id", opt.ParentRun)
+		row, err := c.r.store.LastRow(ctx, wire.LedgerRunHistory, "run_id", opt.ParentRun)
 		if err != nil {
 			return nil, err
 		}

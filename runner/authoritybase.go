@@ -17,7 +17,7 @@ import (
 // where that is known. Without one, or when the run's own work goes to that very branch,
 // the commit counts at which the run began (docs/spec/approvals.md#signers).
 func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree string, err error) {
-	repo := c.r.Store.Repository()
+	repo := c.r.store.Repository()
 	sources, err := c.protectedSources(ctx)
 	if err != nil {
 		return nil, "", err
@@ -69,7 +69,7 @@ func (c *change) protectedSources(ctx context.Context) ([]string, error) {
 	if branch == "" {
 		return nil, nil
 	}
-	out, err := c.r.Store.Repository().Git.Run(ctx, nil, "for-each-ref", "--format=%(upstream)", "refs/heads/"+branch)
+	out, err := c.r.store.Repository().Git.Run(ctx, nil, "for-each-ref", "--format=%(upstream)", "refs/heads/"+branch)
 	if err != nil {
 		return nil, err
 	}

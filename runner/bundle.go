@@ -82,7 +82,7 @@ func (r *Runner) survivors(turn *run.Turn, files map[string][]byte) error {
 	if dir == "" {
 		return nil // Build has refused it already
 	}
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return unreadable(".", err)
 	}
@@ -141,7 +141,7 @@ func turnsMoved(before, after *run.State) bool {
 
 // indexNow is dispatch/index.json as it is, nil when there is none to be read.
 func (r *Runner) indexNow() []byte {
-	data, err := readProjectFile(r.Store.Dir(), string(wire.DocDispatchIndex), maxGateFile)
+	data, err := readProjectFile(r.store.Dir(), string(wire.DocDispatchIndex), maxGateFile)
 	if err != nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (r *Runner) promptText(path string) (text, problem string) {
 	if why != "" {
 		return "", "it does not name a file inside the project"
 	}
-	data, err := readProjectFile(r.Store.Dir(), clean, maxPrompt)
+	data, err := readProjectFile(r.store.Dir(), clean, maxPrompt)
 	switch {
 	case err != nil:
 		return "", strings.TrimSuffix(err.Error(), ".")
@@ -192,7 +192,7 @@ func (r *Runner) promptText(path string) (text, problem string) {
 // isFile reports whether a path of the project is a regular file, also through a
 // link that stays in the project.
 func (r *Runner) isFile(path string) bool {
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return false
 	}
@@ -212,7 +212,7 @@ func (r *Runner) readStart(path string, limit int) ([]byte, bool) {
 // readPart reads the first or the last limit bytes of a regular file that no link
 // leads to.
 func (r *Runner) readPart(path string, limit int64, end bool) ([]byte, error) {
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -278,6 +278,6 @@ func (r *Runner) lastLog(in dispatch.Input) []byte {
 // with it. A log that cannot be kept is no reason to refuse the turn.
 func (c *change) keepLog(turn *run.Turn) {
 	if dir := dispatch.BundleDir(turn.TurnID); dir != "" {
-		_ = c.r.Store.KeepLog(dir+"/"+dispatch.LogFile, dispatch.AuditDir(turn.TurnID)+"/"+dispatch.LogFile)
+		_ = c.r.store.KeepLog(dir+"/"+dispatch.LogFile, dispatch.AuditDir(turn.TurnID)+"/"+dispatch.LogFile)
 	}
 }

@@ -54,7 +54,7 @@ func (r *Runner) checkBundle(run string, t *run.Turn, recorded []byte) *Bundle {
 		return b
 	}
 	b.Path = dir
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
 		var report *dispatch.Report
@@ -96,7 +96,7 @@ func (r *Runner) verifyBundle(ctx context.Context, v *gitstore.View, t *run.Turn
 func (r *Runner) compareBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (b *Bundle, sealed bool, err error) {
 	var recorded []byte
 	if v.Op != "" {
-		if recorded, sealed, err = r.Store.RecordedSeal(ctx, v.Run, v.Op, t.TurnID); err != nil {
+		if recorded, sealed, err = r.store.RecordedSeal(ctx, v.Run, v.Op, t.TurnID); err != nil {
 			return nil, false, err
 		}
 	}
@@ -132,7 +132,7 @@ func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *run.Turn) 
 	if dir == "" {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + t.TurnID + " cannot be part of a path."}
 	}
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return nil, unreadable(".", err)
 	}
@@ -141,7 +141,7 @@ func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *run.Turn) 
 	if err != nil || v.Op == "" {
 		return b, err
 	}
-	seal, ok, err := r.Store.RecordedSeal(ctx, v.Run, v.Op, t.TurnID)
+	seal, ok, err := r.store.RecordedSeal(ctx, v.Run, v.Op, t.TurnID)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ type StagedResult struct {
 
 // Staged reads the staged result of a turn as it is.
 func (r *Runner) Staged(turnID string) (StagedResult, error) {
-	s, err := readStaged(r.Store.Dir(), turnID)
+	s, err := readStaged(r.store.Dir(), turnID)
 	if err == nil && s.data != nil && !protocol.StagedProof(s.data) {
 		s.data = nil // a file that was only cleared counts as nothing
 	}
@@ -173,5 +173,5 @@ func (r *Runner) ReadFile(name string) ([]byte, error) {
 	if problem != "" {
 		return nil, unreadable(name, errors.New("it is no path of the project"))
 	}
-	return readProjectFile(r.Store.Dir(), clean, maxProjectFile)
+	return readProjectFile(r.store.Dir(), clean, maxProjectFile)
 }

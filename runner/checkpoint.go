@@ -68,7 +68,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 		}
 		sha := string(st.Head)
 		if len(out.Files) > 0 {
-			oid, err := r.Store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), git.CommitAs{
+			oid, err := r.store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), git.CommitAs{
 				// What the person's hooks start may be the turn's work: it is no person.
 				Environ: []string{TurnMarker + "=" + out.Turn},
 				Status:  st,
@@ -84,7 +84,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 		} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
 			out.Skipped = "none of its files differs from HEAD"
 			return nil, nil
-		} else if err := r.Store.Repository().SyncCommit(ctx, st.Head); err != nil {
+		} else if err := r.store.Repository().SyncCommit(ctx, st.Head); err != nil {
 			return nil, err // somebody else made it, perhaps a checkpoint that was ended
 		}
 		out.Commit, c.still = sha, c.hooks == nil
@@ -114,7 +114,7 @@ func (c *change) lastAwaiting(ctx context.Context) (string, error) {
 // work tree, clean: then HEAD holds what the turn did (the actor committed it).
 func allPresent(c *change, files []string) bool {
 	for _, p := range files {
-		if c.r.Store.Fingerprint(p) == "deleted" {
+		if c.r.store.Fingerprint(p) == "deleted" {
 			return false
 		}
 	}
@@ -130,14 +130,14 @@ func (c *change) acceptedRow(ctx context.Context, ref string) (*run.Line, error)
 		}
 	}
 	// A whole id is near the end of the ledger; only a prefix needs all of it.
-	exact, err := c.r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", ref)
+	exact, err := c.r.store.LastRow(ctx, wire.LedgerHistory, "turn_id", ref)
 	if err != nil {
 		return nil, err
 	}
 	if exact != nil && exact.Row.String("status") != "reissued" {
 		return exact, nil
 	}
-	found, err := c.r.Store.TailRows(ctx, wire.LedgerHistory, 0, func(row *ojson.Object) bool {
+	found, err := c.r.store.TailRows(ctx, wire.LedgerHistory, 0, func(row *ojson.Object) bool {
 		return row.String("status") != "reissued" && strings.HasPrefix(row.String("turn_id"), ref)
 	})
 	if err != nil {

@@ -42,10 +42,10 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	if err := r.personOnly("claim a turn", "git agentxchain claim"); err != nil {
 		return out, out.settle(err)
 	}
-	if _, err := transport.PickRemote(ctx, r.Store.Repository(), ""); err != nil {
+	if _, err := transport.PickRemote(ctx, r.store.Repository(), ""); err != nil {
 		return out, out.settle(err)
 	}
-	if err := gitstore.MakeCloneID(r.Store.Repository()); err != nil {
+	if err := gitstore.MakeCloneID(r.store.Repository()); err != nil {
 		return out, out.settle(err)
 	}
 	_, branch := r.strict(ctx)
@@ -130,7 +130,7 @@ func (c *change) claim(turn string, opt ClaimOptions) *protocol.ClaimTurn {
 
 // claimsSeen is since when this clone has seen the claims of other clones.
 func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[string]time.Time {
-	here, claims := gitstore.CloneID(r.Store.Repository()), make(map[string]string)
+	here, claims := gitstore.CloneID(r.store.Repository()), make(map[string]string)
 	for id, turn := range v.State.ActiveTurns.All() {
 		if c := run.ClaimOf(turn); c.Held() && c.Clone != here {
 			claims[id] = fmt.Sprint(c.Number, " ", c.At)
@@ -139,12 +139,12 @@ func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[stri
 	if len(claims) == 0 && !keep {
 		return nil
 	}
-	return gitstore.ClaimsSeen(r.Store.Repository(), v.State.Run(), claims, now, keep)
+	return gitstore.ClaimsSeen(r.store.Repository(), v.State.Run(), claims, now, keep)
 }
 
 // noteClaims remembers since when this clone has seen the claims that came.
 func (r *Runner) noteClaims(ctx context.Context) {
-	if v, err := r.Store.View(ctx); err == nil && v.State != nil {
+	if v, err := r.store.View(ctx); err == nil && v.State != nil {
 		r.claimsSeen(v, r.now(), true)
 	}
 }
@@ -168,10 +168,10 @@ func (h *TurnHold) Who() string {
 
 // holds are the claims of the active turns.
 func (r *Runner) holds(v *gitstore.View, now time.Time) map[string]*TurnHold {
-	if r.Store == nil {
+	if r.store == nil {
 		return nil
 	}
-	here, since, out := gitstore.CloneID(r.Store.Repository()), r.claimsSeen(v, now, false), make(map[string]*TurnHold)
+	here, since, out := gitstore.CloneID(r.store.Repository()), r.claimsSeen(v, now, false), make(map[string]*TurnHold)
 	for id, turn := range v.State.ActiveTurns.All() {
 		c := run.ClaimOf(turn)
 		if !c.Held() {

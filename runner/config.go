@@ -92,7 +92,7 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 		if _, err := c.look(ctx); err != nil {
 			return nil, err
 		}
-		op.Mark = c.r.Store.Fingerprint(wire.ConfigPath)
+		op.Mark = c.r.store.Fingerprint(wire.ConfigPath)
 		var err error
 		op.Consent, err = c.consent(ctx, asking{
 			decision: attest.AdoptConfig,

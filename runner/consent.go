@@ -133,7 +133,7 @@ func (c *change) sign(ctx context.Context, a asking, out *protocol.Consent, opt 
 	if refusal != nil {
 		return nil, refusal
 	}
-	return signPayload(ctx, c.r.Store.Dir(), payload)
+	return signPayload(ctx, c.r.store.Dir(), payload)
 }
 
 // acceptedIn finds the operation that accepted a turn of the run, nil when there is none.
@@ -143,7 +143,7 @@ func (c *change) acceptedIn(ctx context.Context, turn string) (*chain.OpInfo, er
 		return nil, nil
 	}
 	for _, limit := range []int{20, 0} {
-		ops, err := c.r.Store.Log(ctx, c.view.Run, limit)
+		ops, err := c.r.store.Log(ctx, c.view.Run, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ func (c *change) authors(ctx context.Context, turn string) ([]string, error) {
 	if p := c.view.State.AuthorityBase; p != nil {
 		base = *p
 	}
-	commits, more, err := c.r.Store.Repository().CommitsSince(ctx, git.OID(base), git.OID(c.env.Git.Head), maxAuthors)
+	commits, more, err := c.r.store.Repository().CommitsSince(ctx, git.OID(base), git.OID(c.env.Git.Head), maxAuthors)
 	if err != nil {
 		return nil, err
 	}

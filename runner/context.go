@@ -27,7 +27,7 @@ type Context struct {
 // hold is an error (invalid_config) and returned all the same, with every problem.
 // It needs no run and no lock.
 func (r *Runner) LoadContext(context.Context) (*Context, error) {
-	out := &Context{Root: r.Store.Dir(), Version: protocolVersion}
+	out := &Context{Root: r.store.Dir(), Version: protocolVersion}
 	docs := r.CheckDocuments()
 	if docs.ConfigErr != nil {
 		return out, out.settle(docs.ConfigErr)

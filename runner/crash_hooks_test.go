@@ -78,7 +78,7 @@ func (p *project) sound() {
 		}
 	}
 	for _, l := range []wire.Ledger{wire.LedgerHookAudit, wire.LedgerEvents, wire.LedgerHistory} {
-		rows, err := p.r.Store.TailRows(p.ctx, l, 0, nil)
+		rows, err := p.r.Store().TailRows(p.ctx, l, 0, nil)
 		p.must(err)
 		seen := map[string]bool{}
 		for _, r := range rows {
@@ -93,7 +93,7 @@ func (p *project) sound() {
 // replays is the part of sound that must hold right after a kill.
 func (p *project) replays() {
 	p.t.Helper()
-	report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+	report, err := p.r.Store().Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
 	p.must(err)
 	if !report.Clean() {
 		p.t.Errorf("fsck: %+v", report.Findings)

@@ -28,7 +28,7 @@ func (c *change) crossFiles(turn *run.Turn) (map[string][]byte, error) {
 	if x := c.cross; x != nil {
 		return map[string][]byte{dispatch.CoordinatorJSON: x.JSON, dispatch.CoordinatorText: x.Text}, nil
 	}
-	root, err := os.OpenRoot(c.r.Store.Dir())
+	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
 		return nil, unreadable(".", err)
 	}
@@ -44,7 +44,7 @@ func (c *change) crossFiles(turn *run.Turn) (map[string][]byte, error) {
 			if err != nil || !info.Mode().IsRegular() {
 				continue // what is odd there is the bundle's own finding
 			}
-			data, err := readProjectFile(c.r.Store.Dir(), dir+"/"+name, maxCrossRepo)
+			data, err := readProjectFile(c.r.store.Dir(), dir+"/"+name, maxCrossRepo)
 			if err != nil {
 				return nil, err
 			}

@@ -26,28 +26,28 @@ const BlockedOnGit = "dispatch:" + tamper.CodeGitTampered
 func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*tamper.Note, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	before, err := r.Store.Watch().Left(turnID)
+	before, err := r.store.Watch().Left(turnID)
 	if err != nil {
 		return nil, err
 	}
-	if before == nil && left && !r.Store.Watch().Settled(turnID) {
+	if before == nil && left && !r.store.Watch().Settled(turnID) {
 		return nil, tampered(turnID, "what was noted of it when it was handed out is gone", "")
 	}
 	if before != nil {
-		t, err := r.Store.Watch().PutBack(ctx, before)
+		t, err := r.store.Watch().PutBack(ctx, before)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.Store.Watch().Forget(before); err != nil {
+		if err := r.store.Watch().Forget(before); err != nil {
 			return nil, err
 		}
 		if len(t.Changes) > 0 {
 			return nil, tampered(turnID, t.String(), t.Kept)
 		}
 	}
-	d, err := r.Store.Watch().Take(ctx, turnID)
+	d, err := r.store.Watch().Take(ctx, turnID)
 	if err == nil {
-		r.Store.Watch().TakeSettled(turnID) // from here on a note that is gone is a sign
+		r.store.Watch().TakeSettled(turnID) // from here on a note that is gone is a sign
 	}
 	return d, err
 }
@@ -57,13 +57,13 @@ func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*
 func (r *Runner) EndDispatch(ctx context.Context, d *tamper.Note) (notes []string, err error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	t, err := r.Store.Watch().PutBack(ctx, d)
+	t, err := r.store.Watch().PutBack(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	// Settled, not forgotten: a driver that is killed before it lets go of the turn's
 	// lock has left nothing to be concluded.
-	if err := r.Store.Watch().Settle(d); err != nil {
+	if err := r.store.Watch().Settle(d); err != nil {
 		return t.Notes, err
 	}
 	if len(t.Changes) > 0 {
@@ -92,14 +92,14 @@ type settling struct{}
 // changed. When their agents have changed what git is told, it is put back, the run
 // is blocked, and the command that found it is refused.
 func (r *Runner) settleLeft(ctx context.Context) error {
-	left, err := r.Store.Watch().AllLeft()
+	left, err := r.store.Watch().AllLeft()
 	if err != nil || len(left) == 0 || ctx.Value(settling{}) != nil || r.insideTurn() != "" {
 		return err
 	}
 	ctx = context.WithValue(ctx, settling{}, true)
 	for _, d := range left {
 		r.serial.Lock()
-		t, err := r.Store.Watch().PutBack(ctx, d)
+		t, err := r.store.Watch().PutBack(ctx, d)
 		r.serial.Unlock()
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 				return err // to be found again; a run that is over or blocked already is none to block
 			}
 		}
-		if err := r.Store.Watch().Settle(d); err != nil {
+		if err := r.store.Watch().Settle(d); err != nil {
 			return err
 		}
 		if refusal != nil {
@@ -132,7 +132,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 
 // leftNotices say what the next changing command will put back.
 func (r *Runner) leftNotices() []string {
-	found, err := r.Store.Watch().Peek()
+	found, err := r.store.Watch().Peek()
 	if err != nil {
 		return []string{"what git was told when a turn was handed out cannot be compared: " + err.Error()}
 	}

@@ -154,13 +154,13 @@ func (d *doctor) run(ctx context.Context) {
 	if d.bad {
 		return
 	}
-	v, err := d.r.Store.View(ctx)
+	v, err := d.r.store.View(ctx)
 	if err != nil {
 		d.failed("state", err, "git agentxchain fsck")
 		return
 	}
 	if (len(v.Notices) > 0 || len(d.journals()) > 0) && d.mendFiles(ctx, v) {
-		if v, err = d.r.Store.View(ctx); err != nil {
+		if v, err = d.r.store.View(ctx); err != nil {
 			d.failed("state", err, "git agentxchain fsck")
 			return
 		}
@@ -201,7 +201,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 		return false
 	}
 	prepared := len(d.journals())
-	tx, err := d.r.Store.Begin(ctx, "doctor", max(0, d.r.opt.LockWait))
+	tx, err := d.r.store.Begin(ctx, "doctor", max(0, d.r.opt.LockWait))
 	if err != nil {
 		d.failed("state", err, "git agentxchain fsck")
 		return false
@@ -222,7 +222,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 
 // fresh is a project without a state: a new clone, most likely.
 func (d *doctor) fresh(ctx context.Context) {
-	refs, err := chain.Runs(ctx, d.r.Store.Repository())
+	refs, err := chain.Runs(ctx, d.r.store.Repository())
 	if err != nil {
 		d.failed("state", err, "git fsck")
 		return

@@ -23,7 +23,7 @@ import (
 // that, by the very rules every command follows (docs/spec/lifecycle.md#accepting-a-turn): so that is what
 // --fix does, and it lets go at once.
 func (d *doctor) lock(ctx context.Context) {
-	data, err := readProjectFile(d.r.Store.Dir(), wire.LockPath, 64<<10)
+	data, err := readProjectFile(d.r.store.Dir(), wire.LockPath, 64<<10)
 	if err != nil {
 		d.failed("lock", err, "look at "+wire.LockPath+" and move it away when no command is running")
 		return
@@ -41,7 +41,7 @@ func (d *doctor) lock(ctx context.Context) {
 		}
 		return
 	}
-	path := filepath.Join(d.r.Store.Dir(), filepath.FromSlash(wire.LockPath))
+	path := filepath.Join(d.r.store.Dir(), filepath.FromSlash(wire.LockPath))
 	l, err := lockfile.Acquire(ctx, path, "doctor", 0)
 	var held *git.LockedError
 	switch {
@@ -139,7 +139,7 @@ func (d *doctor) journals() []string {
 }
 
 func (d *doctor) list(dir string) []fs.DirEntry {
-	list, err := os.ReadDir(filepath.Join(d.r.Store.Dir(), filepath.FromSlash(dir)))
+	list, err := os.ReadDir(filepath.Join(d.r.store.Dir(), filepath.FromSlash(dir)))
 	if err != nil {
 		return nil // absent, or no directory: then nothing was left in it
 	}

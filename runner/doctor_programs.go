@@ -18,7 +18,7 @@ func (d *doctor) hooks(c *config.Config) {
 	if found == 0 {
 		return
 	}
-	problems := hooks.Problems(c, d.r.Store.Dir(), d.lookup)
+	problems := hooks.Problems(c, d.r.store.Dir(), d.lookup)
 	for _, p := range problems {
 		level := LevelWarning
 		if p.Blocking {
@@ -45,7 +45,7 @@ func (d *doctor) prompts(c *config.Config) {
 		if problem != "" {
 			continue // the configuration's own finding
 		}
-		data, err := readProjectFile(d.r.Store.Dir(), clean, maxPrompt)
+		data, err := readProjectFile(d.r.store.Dir(), clean, maxPrompt)
 		switch {
 		case err != nil:
 			d.failed("config", err, fix)

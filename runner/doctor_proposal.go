@@ -48,7 +48,7 @@ func (d *doctor) proposals(ctx context.Context) {
 			continue
 		}
 		d.add("proposal", LevelWarning, "recorded as applied at "+out.Commit[:12], "%s: an apply was ended before it was recorded", what).Mended = true
-		if fresh, err := d.r.Store.View(ctx); err == nil {
+		if fresh, err := d.r.store.View(ctx); err == nil {
 			d.out.View = fresh
 		}
 	}

@@ -36,7 +36,7 @@ func (d *Documents) Valid() bool {
 // nothing with the record; that is what View does.
 func (r *Runner) CheckDocuments() *Documents {
 	d := &Documents{}
-	data, err := readProjectFile(r.Store.Dir(), wire.ConfigPath, maxDocumentBytes)
+	data, err := readProjectFile(r.store.Dir(), wire.ConfigPath, maxDocumentBytes)
 	switch {
 	case err != nil:
 		d.ConfigErr = err
@@ -51,7 +51,7 @@ func (r *Runner) CheckDocuments() *Documents {
 		d.Admission = config.Admission(d.Config)
 		d.ConfigWarnings = config.NotificationWarnings(d.Config)
 	}
-	data, err = readProjectFile(r.Store.Dir(), string(wire.DocState), maxDocumentBytes)
+	data, err = readProjectFile(r.store.Dir(), string(wire.DocState), maxDocumentBytes)
 	if err != nil {
 		d.StateErr = err
 		return d

@@ -41,9 +41,9 @@ func (e *Explanation) Object() *ojson.Object {
 //
 // Errors: not_found when the run knows nothing of the name; no_run; those of the record.
 func (r *Runner) Explain(ctx context.Context, run, of string) (*Explanation, error) {
-	ops, err := r.Store.Chain(ctx, run, "")
+	ops, err := r.store.Chain(ctx, run, "")
 	if err != nil {
-		if chain, nerr := r.Store.Refusal(of); nerr == nil && chain != nil {
+		if chain, nerr := r.store.Refusal(of); nerr == nil && chain != nil {
 			return &Explanation{Kind: "refusal", Of: of, Run: chain.Run, Chains: []*verdict.Chain{chain}}, nil
 		}
 		return nil, err
@@ -77,7 +77,7 @@ func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Expla
 			break
 		}
 	}
-	noted, err := r.Store.Refusal(of)
+	noted, err := r.store.Refusal(of)
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +153,12 @@ func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanati
 // a chain from its beginning (gitstore.Store.Chain).
 func (r *Runner) ChainAt(ctx context.Context, ops []OpInfo, i int) (*verdict.Chain, error) {
 	var out *verdict.Chain
-	err := chain.EachOp(ctx, r.Store.Repository(), ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
+	err := chain.EachOp(ctx, r.store.Repository(), ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		d := past(op).Explain()
 		if d == nil {
 			return nil, nil
 		}
-		data, err := chain.ConfigBytes(ctx, r.Store.Repository(), op.ConfigID)
+		data, err := chain.ConfigBytes(ctx, r.store.Repository(), op.ConfigID)
 		if err != nil {
 			return nil, err
 		}

@@ -123,7 +123,7 @@ func TestReviewTurnIsAcceptedAndRecorded(t *testing.T) {
 	if s := p.state(); s.ActiveTurns.Len() != 0 || *s.LastCompletedTurnID != a.Turn.TurnID || s.Status != wire.StatusActive {
 		t.Fatalf("unexpected state after acceptance: %s", s.Encode())
 	}
-	row, err := p.r.Store.LastRow(p.ctx, wire.LedgerHistory, "turn_id", a.Turn.TurnID)
+	row, err := p.r.Store().LastRow(p.ctx, wire.LedgerHistory, "turn_id", a.Turn.TurnID)
 	p.must(err)
 	if row == nil || !ojson.Equal(row.Row, out.Result.Entry) {
 		t.Fatalf("history does not hold the entry: %v", row)

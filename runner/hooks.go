@@ -200,7 +200,7 @@ func bounded(row *ojson.Object) *ojson.Object {
 }
 
 func (r *Runner) hookRunner(ctx context.Context, tx *gitstore.Tx) (*hooks.Runner, error) {
-	values, err := r.Store.Repository().Settings(ctx, hookEnvKey)
+	values, err := r.store.Repository().Settings(ctx, hookEnvKey)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (r *Runner) hookRunner(ctx context.Context, tx *gitstore.Tx) (*hooks.Runner
 		names = append(names, strings.FieldsFunc(v, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' })...)
 	}
 	// Without its lock the command could not record what the hook has done.
-	return &hooks.Runner{Root: r.Store.Dir(), Now: r.opt.Now, ExtraEnvNames: names, Correlation: r.opt.Correlation, Kept: []string{wire.LockPath}, Restorable: tx.Records,
+	return &hooks.Runner{Root: r.store.Dir(), Now: r.opt.Now, ExtraEnvNames: names, Correlation: r.opt.Correlation, Kept: []string{wire.LockPath}, Restorable: tx.Records,
 		// Also when the person has just interrupted: what a hook did is undone first.
 		Restore: func(name string) ([]byte, error) { return tx.Recorded(context.WithoutCancel(ctx), name) }}, nil
 }

@@ -151,7 +151,7 @@ func (c *change) classify(ctx context.Context, turn *run.Turn, seen *result.Obse
 	since := make(map[string]byte)
 	base := turn.Baseline
 	if base != nil && base.HeadRef != nil && *base.HeadRef != "" {
-		changes, err := c.r.Store.Repository().DiffChanges(ctx, git.OID(*base.HeadRef))
+		changes, err := c.r.store.Repository().DiffChanges(ctx, git.OID(*base.HeadRef))
 		if err != nil {
 			return nil, err
 		}

@@ -76,7 +76,7 @@ func (c *change) fresh(ctx context.Context, op protocol.Operation) error {
 
 // historyLength counts the rows of history.jsonl.
 func (r *Runner) historyLength() (int, error) {
-	f, err := os.Open(filepath.Join(r.Store.Dir(), filepath.FromSlash(wire.LedgerHistory.Path())))
+	f, err := os.Open(filepath.Join(r.store.Dir(), filepath.FromSlash(wire.LedgerHistory.Path())))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}

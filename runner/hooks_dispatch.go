@@ -35,7 +35,7 @@ func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[stri
 	if dir == "" {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
 	}
-	root, err := os.OpenRoot(c.r.Store.Dir())
+	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
 		return nil, unreadable(".", err)
 	}
@@ -48,13 +48,13 @@ func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[stri
 		return nil, err
 	}
 	faults.Point("hooks.bundle.noted")
-	if err := c.r.Store.MakeDir(dir); err != nil {
+	if err := c.r.store.MakeDir(dir); err != nil {
 		return nil, err
 	}
 	names := slices.Sorted(maps.Keys(core))
 	protected := []string{dir + "/" + effectiveContext, dir + "/" + dispatch.ManifestFile}
 	for _, name := range names {
-		if err := c.r.Store.Replace(dir+"/"+name, core[name]); err != nil {
+		if err := c.r.store.Replace(dir+"/"+name, core[name]); err != nil {
 			return nil, err
 		}
 		protected = append(protected, dir+"/"+name)

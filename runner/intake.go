@@ -78,13 +78,13 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 		r.clearMarker(v.State)
 		var files []gitstore.NewFile
 		for _, f := range protocol.IntentFiles(intent, event, env.Time()) {
-			if data, err := readProjectFile(r.Store.Dir(), f.Path, protocol.MaxIntentBytes); f.Path == protocol.PriorityMarker && (err != nil || data != nil) {
+			if data, err := readProjectFile(r.store.Dir(), f.Path, protocol.MaxIntentBytes); f.Path == protocol.PriorityMarker && (err != nil || data != nil) {
 				continue // another urgent one is marked
 			}
 			files = append(files, gitstore.NewFile{Path: f.Path, Data: f.Data})
 		}
 		out.Intent = intent
-		return out, r.Store.WriteNew(files)
+		return out, r.store.WriteNew(files)
 	}
 	done, err := r.do(ctx, "inject", func(context.Context, *change) (protocol.Operation, error) {
 		return &protocol.InjectIntent{Spec: *spec}, nil
@@ -160,10 +160,10 @@ func (r *Runner) intents(v *View) ([]*Intent, error) {
 // intentFiles reads the files of intents. One that cannot be read is as one that is not
 // there.
 func (r *Runner) intentFiles() ([]protocol.FileWrite, error) {
-	if r.Store == nil { // the files of an artifact: what they hold of intents is in the state
+	if r.store == nil { // the files of an artifact: what they hold of intents is in the state
 		return nil, nil
 	}
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (r *Runner) intentFiles() ([]protocol.FileWrite, error) {
 		if !ok || !protocol.IntentID(id) {
 			continue
 		}
-		data, err := readProjectFile(r.Store.Dir(), protocol.IntentPath(id), protocol.MaxIntentBytes)
+		data, err := readProjectFile(r.store.Dir(), protocol.IntentPath(id), protocol.MaxIntentBytes)
 		if err == nil && data != nil {
 			out = append(out, protocol.FileWrite{Path: protocol.IntentPath(id), Data: data})
 		}
@@ -195,10 +195,10 @@ func (r *Runner) intakeEvent(id string) *ojson.Object {
 	if clean, problem := wire.CleanPath(file); problem != "" || clean != file || path.Dir(file) != protocol.IntakeEventsDir {
 		return nil
 	}
-	if r.Store == nil {
+	if r.store == nil {
 		return nil
 	}
-	data, err := readProjectFile(r.Store.Dir(), file, protocol.MaxIntentBytes)
+	data, err := readProjectFile(r.store.Dir(), file, protocol.MaxIntentBytes)
 	if err != nil || data == nil {
 		return nil
 	}
@@ -277,7 +277,7 @@ func (r *Runner) clearMarker(s *run.State) {
 			return
 		}
 	}
-	if root, err := os.OpenRoot(r.Store.Dir()); err == nil {
+	if root, err := os.OpenRoot(r.store.Dir()); err == nil {
 		_ = root.Remove(protocol.PriorityMarker)
 		_ = root.Close()
 	}

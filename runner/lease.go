@@ -44,7 +44,7 @@ type seenLease struct {
 // lookLease reads the lease of a turn; nil when there is none. A document that is no
 // lease is an error: nobody may act on a turn whose holder is not known.
 func (r *Runner) lookLease(ctx context.Context, runID, turn string) (*seenLease, error) {
-	rec, err := gitstore.ReadLease(ctx, r.Store.Repository(), runID, turn)
+	rec, err := gitstore.ReadLease(ctx, r.store.Repository(), runID, turn)
 	if err != nil || rec == nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (r *Runner) inTheRun(ctx context.Context, l *Lease) (*Lease, error) {
 	if !l.Open() {
 		return l, nil
 	}
-	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
+	rows, err := r.store.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
 		return row.String("run_id") == l.RunID && protocol.LeaseRow(row, l.StepID)
 	})
 	if err != nil || len(rows) == 0 {
@@ -83,7 +83,7 @@ func (r *Runner) inTheRun(ctx context.Context, l *Lease) (*Lease, error) {
 // leased returns the lease of an active turn, nil when it was never leased: the turn
 // itself says so, nothing is read then.
 func (r *Runner) leased(ctx context.Context, runID string, turn *run.Turn) (*seenLease, error) {
-	if turn == nil || r.Store == nil || run.TurnLease(turn) == nil {
+	if turn == nil || r.store == nil || run.TurnLease(turn) == nil {
 		return nil, nil
 	}
 	return r.lookLease(ctx, runID, turn.TurnID)
@@ -248,7 +248,7 @@ func (r *Runner) ended(ctx context.Context, s *State, id string) (string, error)
 	if id == "" {
 		return run.RejectUnknown, nil
 	}
-	row, err := r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", id)
+	row, err := r.store.LastRow(ctx, wire.LedgerHistory, "turn_id", id)
 	if err != nil {
 		return "", err
 	}
@@ -256,7 +256,7 @@ func (r *Runner) ended(ctx context.Context, s *State, id string) (string, error)
 		return run.RejectTerminal, nil
 	}
 	// A turn that was given up without a row of its own still had its lease.
-	if rec, err := gitstore.ReadLease(ctx, r.Store.Repository(), s.Run(), id); err == nil && rec != nil {
+	if rec, err := gitstore.ReadLease(ctx, r.store.Repository(), s.Run(), id); err == nil && rec != nil {
 		return run.RejectTerminal, nil
 	}
 	return run.RejectUnknown, nil
@@ -288,7 +288,7 @@ func (r *Runner) Leases(ctx context.Context, runID string) (list []LeaseInfo, pr
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	recs, problems, err := gitstore.Leases(ctx, r.Store.Repository(), runID)
+	recs, problems, err := gitstore.Leases(ctx, r.store.Repository(), runID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -314,11 +314,11 @@ func (r *Runner) Leases(ctx context.Context, runID string) (list []LeaseInfo, pr
 func (r *Runner) LeaseHistory(ctx context.Context, runID, turn string, limit int) ([]LeaseInfo, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	rec, err := gitstore.ReadLease(ctx, r.Store.Repository(), runID, turn)
+	rec, err := gitstore.ReadLease(ctx, r.store.Repository(), runID, turn)
 	if err != nil || rec == nil {
 		return nil, err
 	}
-	recs, err := gitstore.LeaseHistory(ctx, r.Store.Repository(), rec, limit)
+	recs, err := gitstore.LeaseHistory(ctx, r.store.Repository(), rec, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (c *change) admitAcceptance(ctx context.Context, opt AcceptOptions) error {
 	if clean, problem := wire.CleanPath(path); problem != "" || clean != path {
 		return &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
 	}
-	if err := c.r.Store.Replace(path, opt.Result); err != nil {
+	if err := c.r.store.Replace(path, opt.Result); err != nil {
 		return err
 	}
 	c.given = &staged{path: path, data: opt.Result}

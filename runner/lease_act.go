@@ -126,7 +126,7 @@ func (c *change) free(ctx context.Context, turnID string) (*seenLease, error) {
 	if seen != nil && seen.lease.Live(c.env.Now) {
 		return nil, underLease(seen.lease)
 	}
-	if root, err := os.OpenRoot(c.r.Store.Dir()); err == nil {
+	if root, err := os.OpenRoot(c.r.store.Dir()); err == nil {
 		held, _ := turnmark.List(root)
 		_ = root.Close()
 		if slices.Contains(held, turnID) {
@@ -251,7 +251,7 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 	if err == nil && !recorded {
 		var oid git.OID
 		if oid, err = r.writeLease(ctx, seen.rec, next, nil); err == nil {
-			err = gitstore.MoveLease(ctx, r.Store.Repository(), []git.RefUpdate{{Name: seen.rec.Ref, Old: seen.rec.Op, New: oid}}, "agentxchain: lease renewed")
+			err = gitstore.MoveLease(ctx, r.store.Repository(), []git.RefUpdate{{Name: seen.rec.Ref, Old: seen.rec.Op, New: oid}}, "agentxchain: lease renewed")
 		}
 		if err == nil {
 			out.Lease, out.State, out.Run = next, v.State, v.Run
@@ -426,7 +426,7 @@ func (r *Runner) pruneLeases(ctx context.Context) {
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	all, _, err := gitstore.Leases(ctx, r.Store.Repository(), "")
+	all, _, err := gitstore.Leases(ctx, r.store.Repository(), "")
 	if err != nil {
 		return
 	}
@@ -445,5 +445,5 @@ func (r *Runner) pruneLeases(ctx context.Context) {
 	for _, rec := range over[keptLeases:] {
 		gone = append(gone, git.RefUpdate{Name: rec.Ref, Old: rec.Op})
 	}
-	_ = gitstore.MoveLease(ctx, r.Store.Repository(), gone, "agentxchain: leases of finished turns pruned")
+	_ = gitstore.MoveLease(ctx, r.store.Repository(), gone, "agentxchain: leases of finished turns pruned")
 }

@@ -112,7 +112,7 @@ func leaseKilled(t *testing.T, act, point string) {
 			l.must(err)
 		}
 	}
-	report, err := l.r.Store.Fsck(l.ctx, gitstore.FsckOptions{Replay: true})
+	report, err := l.r.Store().Fsck(l.ctx, gitstore.FsckOptions{Replay: true})
 	l.must(err)
 	if !report.Clean() {
 		t.Fatalf("fsck: %+v", report.Findings)
@@ -124,12 +124,12 @@ func leaseKilled(t *testing.T, act, point string) {
 // none only while it lives).
 func TestLeaseRefsBehindTheRun(t *testing.T) {
 	back := func(l *leasing, turn string, to git.OID) {
-		rec, err := gitstore.ReadLease(l.ctx, l.r.Store.Repository(), l.state().Run(), turn)
+		rec, err := gitstore.ReadLease(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
 		l.must(err)
-		l.must(gitstore.MoveLease(l.ctx, l.r.Store.Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
+		l.must(gitstore.MoveLease(l.ctx, l.r.Store().Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
 	}
 	at := func(l *leasing, turn string) git.OID {
-		rec, err := gitstore.ReadLease(l.ctx, l.r.Store.Repository(), l.state().Run(), turn)
+		rec, err := gitstore.ReadLease(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
 		l.must(err)
 		return rec.Op
 	}
@@ -171,7 +171,7 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		wantReason(t, err, run.RejectStaleToken)
 		_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
 		wantReason(t, err, run.RejectStaleToken)
-		report, err := l.r.Store.Fsck(l.ctx, gitstore.FsckOptions{Replay: true})
+		report, err := l.r.Store().Fsck(l.ctx, gitstore.FsckOptions{Replay: true})
 		l.must(err)
 		if len(report.Findings) != 1 || report.Findings[0].Code != gitstore.FindLease {
 			t.Fatalf("fsck: %+v", report.Findings)

@@ -133,8 +133,8 @@ func (r *Runner) writeLease(ctx context.Context, base *gitstore.LeaseRecord, l *
 			rec.Parent = base.Parent
 		}
 	}
-	name, email := r.Store.Identity(ctx)
-	return gitstore.WriteLease(ctx, r.Store.Repository(), rec, evidence.Actor{Name: name, Email: email}, l.Status)
+	name, email := r.store.Identity(ctx)
+	return gitstore.WriteLease(ctx, r.store.Repository(), rec, evidence.Actor{Name: name, Email: email}, l.Status)
 }
 
 const renewalSubject = "lease renewed: "

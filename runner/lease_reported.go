@@ -34,7 +34,7 @@ func (r *Runner) Reported(ctx context.Context, h LeaseHolder) (Reported, error) 
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
+	rows, err := r.store.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
 		p := row.Object("payload")
 		l := p.Object("lease")
 		switch p.String("action") {

@@ -17,10 +17,10 @@ const serveLock = ".agentxchain/locks/runner-control.lock"
 // release is called or the process ends, however it ends. The error has the code
 // locked and names the other server.
 func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
-	if err := r.Store.MakeDir(filepath.ToSlash(filepath.Dir(serveLock))); err != nil {
+	if err := r.store.MakeDir(filepath.ToSlash(filepath.Dir(serveLock))); err != nil {
 		return nil, err
 	}
-	l, err := lockfile.Acquire(ctx, filepath.Join(r.Store.Dir(), filepath.FromSlash(serveLock)), "monarchic serve", 0)
+	l, err := lockfile.Acquire(ctx, filepath.Join(r.store.Dir(), filepath.FromSlash(serveLock)), "monarchic serve", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -29,4 +29,4 @@ func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
 
 // PrivateDir is where this machine keeps what belongs to the project and not to its
 // run: a directory below the git directory that need not exist.
-func (r *Runner) PrivateDir() string { return private.Dir(r.Store.Repository()) }
+func (r *Runner) PrivateDir() string { return private.Dir(r.store.Repository()) }

@@ -328,7 +328,7 @@ func TestLeaseRenewAndResume(t *testing.T) {
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &fresh, Result: l.result(turn)})
 	l.must(err)
 	l.replays()
-	rows, err := l.r.Store.TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == run.EventLease })
+	rows, err := l.r.Store().TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == run.EventLease })
 	l.must(err)
 	var acts []string
 	for _, row := range rows {
@@ -445,7 +445,7 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			fresh := holderOf(taken)
 			_, err = p.r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &fresh, Result: data})
 			p.must(err)
-			if report, err := p.r.Store.Fsck(ctx, gitstore.FsckOptions{Replay: true}); err != nil || !report.Clean() {
+			if report, err := p.r.Store().Fsck(ctx, gitstore.FsckOptions{Replay: true}); err != nil || !report.Clean() {
 				t.Fatalf("fsck: %v %+v", err, report)
 			}
 			repo.Fsck()
@@ -536,7 +536,7 @@ func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
 			if again := name != "revoked"; len(list) != 1 || list[0].Live != again || again && list[0].Lease.RunnerID != "other" {
 				t.Errorf("listed as %+v", list)
 			}
-			report, err := l.r.Store.Fsck(l.ctx, gitstore.FsckOptions{})
+			report, err := l.r.Store().Fsck(l.ctx, gitstore.FsckOptions{})
 			l.must(err)
 			if len(report.Findings) != 1 || report.Findings[0].Code != gitstore.FindLease ||
 				!strings.Contains(report.Findings[0].Message, "set back") {

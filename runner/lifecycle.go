@@ -51,12 +51,12 @@ type StagedFacts struct {
 // LookStaged reads what is staged for a turn at its own path. Blank and {} count
 // as nothing (docs/spec/state.md#files).
 func (r *Runner) LookStaged(turnID string) (StagedFacts, error) {
-	s, err := readStaged(r.Store.Dir(), turnID)
+	s, err := readStaged(r.store.Dir(), turnID)
 	if err != nil || s.data == nil || s.path == wire.FlatStagingPath || !protocol.StagedProof(s.data) {
 		return StagedFacts{}, err
 	}
 	out := StagedFacts{Data: s.data}
-	if info, err := os.Lstat(filepath.Join(r.Store.Dir(), filepath.FromSlash(s.path))); err == nil {
+	if info, err := os.Lstat(filepath.Join(r.store.Dir(), filepath.FromSlash(s.path))); err == nil {
 		out.ModTime = info.ModTime()
 	}
 	return out, nil
@@ -69,10 +69,10 @@ const loopLock = ".agentxchain/locks/run-loop.lock"
 // called or the process ends, however it ends. The error has the code locked and
 // names the other loop.
 func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
-	if err := r.Store.MakeDir(filepath.ToSlash(filepath.Dir(loopLock))); err != nil {
+	if err := r.store.MakeDir(filepath.ToSlash(filepath.Dir(loopLock))); err != nil {
 		return nil, err
 	}
-	l, err := lockfile.Acquire(ctx, filepath.Join(r.Store.Dir(), filepath.FromSlash(loopLock)), "run", 0)
+	l, err := lockfile.Acquire(ctx, filepath.Join(r.store.Dir(), filepath.FromSlash(loopLock)), "run", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (p *PriorityIntent) For(run string) bool {
 // that cannot be read says nothing.
 func (r *Runner) PriorityIntent() *PriorityIntent {
 	read := func(path string) *ojson.Object {
-		data, err := readProjectFile(r.Store.Dir(), path, 1<<20)
+		data, err := readProjectFile(r.store.Dir(), path, 1<<20)
 		if err != nil || data == nil {
 			return nil
 		}

@@ -33,7 +33,7 @@ func (h *Held) Lost() <-chan struct{} { return h.lock.Lost() }
 func (r *Runner) AcquireLock(ctx context.Context, purpose string) (*Held, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	l, err := r.Store.Hold(ctx, purpose, max(0, r.opt.LockWait))
+	l, err := r.store.Hold(ctx, purpose, max(0, r.opt.LockWait))
 	if err != nil {
 		return &Held{Outcome: OutcomeOf(err)}, err
 	}
@@ -48,5 +48,5 @@ func (r *Runner) ReleaseLock(h *Held) error {
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return r.Store.Unhold(h.lock)
+	return r.store.Unhold(h.lock)
 }

@@ -41,7 +41,7 @@ func (r *Runner) Look(ctx context.Context) (*Sight, error) {
 	if v.Config.Hooks.Len() > 0 || automatic(v.Config) {
 		s.Untrusted = !r.trusted(ctx, v.Config)
 	}
-	if head, branch, err := r.Store.Repository().Checkout(ctx); err == nil {
+	if head, branch, err := r.store.Repository().Checkout(ctx); err == nil {
 		s.Head, s.Branch = string(head), branch
 	}
 	r.lost(&s.Standing)
@@ -51,7 +51,7 @@ func (r *Runner) Look(ctx context.Context) (*Sight, error) {
 func (r *Runner) look(ctx context.Context) (*gitstore.View, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	v, err := r.Store.Look(ctx)
+	v, err := r.store.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,21 +150,21 @@ const maxRow = 16 << 20
 
 // dir is the project's directory.
 func (r *Runner) dir() string {
-	if r.Store == nil {
+	if r.store == nil {
 		return r.opt.at
 	}
-	return r.Store.Dir()
+	return r.store.Dir()
 }
 
 // CommitDiff returns what a commit of the project's own history changed: the files,
 // and the patch unless it is longer than limit bytes; then cut is true. No program
 // of the repository's configuration is run for it. Errors: not_found, git_failed.
 func (r *Runner) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte, cut bool, err error) {
-	return r.Store.Repository().CommitDiff(ctx, commit, limit)
+	return r.store.Repository().CommitDiff(ctx, commit, limit)
 }
 
 // WorkDiff is CommitDiff of the named project-relative files as they are in the work
 // tree, against a commit; files git does not know are not among them.
 func (r *Runner) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat, patch []byte, cut bool, err error) {
-	return r.Store.Repository().WorkDiff(ctx, commit, names, limit)
+	return r.store.Repository().WorkDiff(ctx, commit, names, limit)
 }

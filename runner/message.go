@@ -69,7 +69,7 @@ func (r *Runner) finished(ctx context.Context, err error, to string) error {
 	if !errors.As(err, &refusal) || refusal.Code != wire.CodeTurnNotActive || refusal.Field != "to" {
 		return err
 	}
-	row, lookup := r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", to)
+	row, lookup := r.store.LastRow(ctx, wire.LedgerHistory, "turn_id", to)
 	if lookup != nil || row == nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (r *Runner) mailOf(ctx context.Context, runID, id string) (mailRows, error)
 	if runID == "" || id == "" {
 		return found, nil
 	}
-	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, 0, func(row *ojson.Object) bool {
+	rows, err := r.store.TailRows(ctx, wire.LedgerEvents, 0, func(row *ojson.Object) bool {
 		if row.String("run_id") != runID || !run.MailEvent(row.String("event_type")) {
 			return false
 		}
@@ -159,7 +159,7 @@ func (r *Runner) messagesFor(ctx context.Context, x *run.Index, turnID string) (
 	if len(events) == 0 {
 		return nil, nil
 	}
-	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, len(events), func(row *ojson.Object) bool { return events[row.String("event_id")] })
+	rows, err := r.store.TailRows(ctx, wire.LedgerEvents, len(events), func(row *ojson.Object) bool { return events[row.String("event_id")] })
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ type delivering struct {
 func (r *Runner) delivering(ctx context.Context, cfg *config.Config, config notify.Config, total time.Duration) *delivering {
 	own, cancel := context.WithTimeout(ctx, total)
 	d := &delivering{r: r, ctx: own, cancel: cancel, cfg: cfg}
-	d.sender = notify.Sender{Config: config, Project: notify.ProjectOf(cfg, r.Store.Dir()), Now: r.opt.Now, Lookup: func(name string) (string, bool) {
+	d.sender = notify.Sender{Config: config, Project: notify.ProjectOf(cfg, r.store.Dir()), Now: r.opt.Now, Lookup: func(name string) (string, bool) {
 		v := r.opt.Getenv(name) // a secret that is set to nothing is not set
 		return v, v != ""
 	}}
@@ -211,7 +211,7 @@ func (d *delivering) remind(s *run.State) {
 	if s == nil || !d.sender.Config.Reminding() {
 		return
 	}
-	root, err := os.OpenRoot(d.r.Store.Dir())
+	root, err := os.OpenRoot(d.r.store.Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
 		err = notify.Remind(root, d.sender.Config, s, d.r.now(), func(e notify.Event) ([]notify.Result, bool) {

@@ -282,7 +282,7 @@ func (r *Runner) bases(ctx context.Context, v *gitstore.View) (began, phase, las
 	if v.Op == "" {
 		return began, phase, last, nil
 	}
-	ops, err := r.Store.Log(ctx, v.State.Run(), maxShownOps)
+	ops, err := r.store.Log(ctx, v.State.Run(), maxShownOps)
 	if err != nil {
 		return began, phase, last, err
 	}
@@ -333,7 +333,7 @@ func (r *Runner) changedSince(
 	if err != nil {
 		return nil, err
 	}
-	known, err := r.Store.Repository().FilesAt(ctx, commit, names)
+	known, err := r.store.Repository().FilesAt(ctx, commit, names)
 	if err != nil {
 		return nil, err
 	}

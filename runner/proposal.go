@@ -69,7 +69,7 @@ func (r *Runner) Proposals(ctx context.Context) ([]*Proposal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return proposals(ctx, r.Store, v.Run, "")
+	return proposals(ctx, r.store, v.Run, "")
 }
 
 // waitingProposals are those of the run that are neither applied nor rejected.
@@ -78,10 +78,10 @@ func (r *Runner) waitingProposals(ctx context.Context, v *gitstore.View) ([]*Pro
 	for _, role := range v.Config.Roles.All() {
 		proposes = proposes || role != nil && role.WriteAuthority == wire.Proposed
 	}
-	if !proposes || r.Store == nil || v.Run == "" || !run.RulesInForce(v.State.Status) {
+	if !proposes || r.store == nil || v.Run == "" || !run.RulesInForce(v.State.Status) {
 		return nil, nil // reading the history is for runs that may have one
 	}
-	all, err := proposals(ctx, r.Store, v.Run, "")
+	all, err := proposals(ctx, r.store, v.Run, "")
 	return slices.DeleteFunc(all, func(p *Proposal) bool { return !p.waits() }), err
 }
 
@@ -141,7 +141,7 @@ func (r *Runner) Proposal(ctx context.Context, turn string) (*Proposal, error) {
 }
 
 func (r *Runner) proposal(ctx context.Context, runID, turn string) (*Proposal, error) {
-	all, err := proposals(ctx, r.Store, runID, turn)
+	all, err := proposals(ctx, r.store, runID, turn)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (r *Runner) proposal(ctx context.Context, runID, turn string) (*Proposal, e
 		}
 	}
 	p := all[0]
-	rec, err := r.Store.OpenRun(ctx, runID, "")
+	rec, err := r.store.OpenRun(ctx, runID, "")
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (r *Runner) proposal(ctx context.Context, runID, turn string) (*Proposal, e
 			}
 			f.After = append([]byte{}, data...)
 		}
-		if f.Before, err = readProjectFile(r.Store.Dir(), f.Path, maxGateFile); err != nil {
+		if f.Before, err = readProjectFile(r.store.Dir(), f.Path, maxGateFile); err != nil {
 			return nil, err
 		}
 	}
@@ -412,7 +412,7 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string,
 		}
 		commit := st.Head
 		if len(dirty) > 0 {
-			commit, err = r.Store.Repository().CommitPathsAs(ctx, dirty, proposalMessage(p), git.CommitAs{Status: st})
+			commit, err = r.store.Repository().CommitPathsAs(ctx, dirty, proposalMessage(p), git.CommitAs{Status: st})
 			if err != nil {
 				return nil, err
 			}
@@ -508,7 +508,7 @@ func (p *Proposal) choose(names []string) ([]ProposedFile, error) {
 func (r *Runner) mergeProposal(ctx context.Context, p *Proposal) error {
 	ref := p.line.Row.Object("observed_artifact").String("baseline_ref")
 	base := git.OID(strings.TrimPrefix(ref, "git:"))
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	if !base.Valid(repo.ObjectFormat) || !repo.HasCommit(ctx, base) {
 		return nil
 	}
@@ -552,7 +552,7 @@ func (c *change) applicable(ctx context.Context, p *Proposal, files []ProposedFi
 	if err := unmerged(st); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(c.r.Store.Dir())
+	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
 		return err
 	}
@@ -624,7 +624,7 @@ func unsafeProposal(name string) error {
 }
 
 func (c *change) writeProposal(files []ProposedFile) error {
-	root, err := os.OpenRoot(c.r.Store.Dir())
+	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
 		return err
 	}
@@ -642,7 +642,7 @@ func (c *change) writeProposal(files []ProposedFile) error {
 		mode := os.FileMode(0o644)
 		if info, err := root.Lstat(f.Path); err == nil {
 			mode = info.Mode().Perm()
-		} else if err := c.r.Store.MakeDir(path.Dir(f.Path)); err != nil {
+		} else if err := c.r.store.MakeDir(path.Dir(f.Path)); err != nil {
 			return err
 		}
 		durable.RemoveUnfinished(root, f.Path, f.After)

@@ -66,7 +66,7 @@ func (c *change) pulled(ctx context.Context, turn *run.Turn, base *run.Baseline,
 
 func (c *change) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st *git.WorktreeStatus) (*pulled, error) {
 	p := &pulled{there: make(map[string]bool)}
-	ups, made, err := gitstore.Upstreams(ctx, c.r.Store.Repository(), st.Branch, from, st.Head)
+	ups, made, err := gitstore.Upstreams(ctx, c.r.store.Repository(), st.Branch, from, st.Head)
 	if git.CodeOf(err) == transport.CodeRemoteFailed {
 		c.view.Notices = append(c.view.Notices, "what was pulled during the turn counts as the turn's: "+err.Error())
 		return p, nil
@@ -105,7 +105,7 @@ func (c *change) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, s
 // there are such commits; so do those of commits without a turn where git_hooks.require_turn
 // wants one, and files that no turn may change.
 func (c *change) side(ctx context.Context, turn *run.Turn, up gitstore.Upstream, from, head git.OID, made map[git.OID]bool) (b *brought, own bool, err error) {
-	repo := c.r.Store.Repository()
+	repo := c.r.store.Repository()
 	list, more, err := repo.CommitsBeyond(ctx, up.Commit, maxPulled, string(from))
 	if err != nil {
 		return nil, false, err
@@ -196,7 +196,7 @@ type merge struct {
 // asMerged decides for each file whether HEAD has what git makes of both sides. What git
 // would call a conflict it does not, nor a file too large to merge here.
 func (r *Runner) asMerged(ctx context.Context, p *pulled, merges []merge) error {
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	var read []merge // by content
 	var names []string
 	for _, m := range merges {
@@ -266,7 +266,7 @@ func (c *change) recordSide(ctx context.Context, p *pulled, b *brought, from git
 		return nil
 	}
 	slices.Sort(files)
-	commits, more, err := c.r.Store.Repository().CommitsSince(ctx, from, b.up.Commit, maxTurnCommits)
+	commits, more, err := c.r.store.Repository().CommitsSince(ctx, from, b.up.Commit, maxTurnCommits)
 	if err != nil {
 		return err
 	}

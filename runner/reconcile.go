@@ -50,7 +50,7 @@ func (r *Runner) Unreconciled(ctx context.Context) (*Unreconciled, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, _, err := r.Store.Repository().Checkout(ctx)
+	head, _, err := r.store.Repository().Checkout(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 // reconciliation gathers what there is to take in.
 func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.OID) (*protocol.ReconcileCommits, error) {
 	op := &protocol.ReconcileCommits{Head: string(head), Commits: []protocol.TakenCommit{}, Turns: []protocol.ReconciledTurn{}}
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	for id, turn := range v.State.ActiveTurns.All() {
 		base := headOf(turn.Baseline)
 		if base == "" || base == head {
@@ -176,7 +176,7 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.
 
 // commitsTo lists the commits from base to head, the newest first.
 func (r *Runner) commitsTo(ctx context.Context, base, head git.OID) ([]git.TurnCommit, error) {
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	ok, err := repo.Ancestor(ctx, base, head)
 	if err != nil {
 		return nil, err

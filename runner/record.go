@@ -101,7 +101,7 @@ type Checks interface {
 }
 
 // Record is the read side of this project.
-func (r *Runner) Record() Record { return recorded{r.Store} }
+func (r *Runner) Record() Record { return recorded{r.store} }
 
 // recorded is the store as a reader sees it.
 type recorded struct{ *gitstore.Store }

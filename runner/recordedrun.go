@@ -19,10 +19,10 @@ type RecordedRun = chain.RecordedRun
 // Codes: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
 // object_corrupt.
 func (r *Runner) OpenRun(ctx context.Context, run string, op OpID) (*RecordedRun, error) {
-	return r.Store.OpenRun(ctx, run, op)
+	return r.store.OpenRun(ctx, run, op)
 }
 
 // RunTip returns the newest operation of a run, "" when it has no record here.
 func (r *Runner) RunTip(ctx context.Context, run string) (OpID, error) {
-	return chain.Tip(ctx, r.Store.Repository(), run)
+	return chain.Tip(ctx, r.store.Repository(), run)
 }

@@ -20,7 +20,7 @@ func (c *change) decide(snap *protocol.Snapshot, op protocol.Operation) (*protoc
 		chain := protocol.Judge(snap, op, c.env).Chain
 		whatif.Locate(chain, ojson.Pretty(snap.Config.Raw))
 		// It is a help and no record: that it cannot be written changes no answer.
-		_ = c.r.Store.NoteRefusal(chain)
+		_ = c.r.store.NoteRefusal(chain)
 	}
 	return t, refusal
 }

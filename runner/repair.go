@@ -31,5 +31,5 @@ func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode, opt gitst
 	if opt.Wait == 0 {
 		opt.Wait = max(0, r.opt.LockWait)
 	}
-	return r.Store.Repair(ctx, mode, opt)
+	return r.store.Repair(ctx, mode, opt)
 }

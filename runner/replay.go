@@ -35,7 +35,7 @@ func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s staged) 
 	if refusal != nil {
 		return nil, nil // the engine refuses it with the same words
 	}
-	return c.r.replay(ctx, doc.Object("verification"), ReplayOptions{Execute: c.r.Store.SettingBool(ctx, "agentxchain.replayVerification")})
+	return c.r.replay(ctx, doc.Object("verification"), ReplayOptions{Execute: c.r.store.SettingBool(ctx, "agentxchain.replayVerification")})
 }
 
 // ReplayOptions says how to replay.
@@ -104,7 +104,7 @@ func (r *Runner) replayOne(ctx context.Context, i int, e *ojson.Object, timeout 
 		row.Set("error", "the entry names no command that can be run")
 		return row, false
 	}
-	res := process.Run(ctx, process.Spec{Argv: argv, Dir: r.Store.Dir(), Env: replayEnv(), Timeout: timeout, Limit: replayOutput, KeepTail: true})
+	res := process.Run(ctx, process.Spec{Argv: argv, Dir: r.store.Dir(), Env: replayEnv(), Timeout: timeout, Limit: replayOutput, KeepTail: true})
 	row.Set("executed", res.Exit != nil && !res.TimedOut || res.Signal != "")
 	row.Set("timed_out", res.TimedOut)
 	if res.Signal != "" {
@@ -142,13 +142,13 @@ func replayEnv() []string {
 
 // treePrint is the fingerprint of every dirty project file.
 func (r *Runner) treePrint(ctx context.Context) (map[string]string, error) {
-	st, err := r.Store.Repository().Status(ctx, r.Store.Repository().Prefix)
+	st, err := r.store.Repository().Status(ctx, r.store.Repository().Prefix)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]string)
 	for _, p := range dirtyPaths(st) {
-		out[p] = r.Store.Fingerprint(p)
+		out[p] = r.store.Fingerprint(p)
 	}
 	return out, nil
 }

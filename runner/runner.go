@@ -53,7 +53,7 @@ type Options struct {
 // from several goroutines, as a run loop and its dispatches do; they are carried
 // out one after another.
 type Runner struct {
-	Store *gitstore.Store
+	store *gitstore.Store
 
 	serial *sync.Mutex // the store is not safe for concurrent use
 
@@ -93,11 +93,17 @@ func New(s *gitstore.Store, opt Options) *Runner {
 	if opt.LockWait == 0 {
 		opt.LockWait = 10 * time.Second
 	}
-	return &Runner{Store: s, opt: opt, serial: new(sync.Mutex)}
+	return &Runner{store: s, opt: opt, serial: new(sync.Mutex)}
 }
 
+// Store is the run store this runner drives. It is for what looks at a run or brings it here without being one of
+// its operations: the rooms below runner/, the coordinator, which decides for several repositories at once, restore,
+// which puts a run into a store before there is one to drive, and tests. Commands and servers ask the Runner (a test
+// in internal/cli sees to it): what is done to the store itself waits for no operation that is under way here.
+func (r *Runner) Store() *gitstore.Store { return r.store }
+
 // Close releases what the runner has opened.
-func (r *Runner) Close() error { return r.Store.Close() }
+func (r *Runner) Close() error { return r.store.Close() }
 
 func randomSeed() string {
 	var b [16]byte
@@ -250,7 +256,7 @@ func (c *change) carryOut(ctx context.Context, op protocol.Operation, done *Done
 	if id := turnOf(t); id != "" && c.bundles != nil && t.Failure == nil {
 		// So that a person can save the result where the prompt says without making
 		// directories first. The turn is dispatched; failing here would say otherwise.
-		_ = r.Store.MakeDir(path.Dir(wire.StagingPath(id)))
+		_ = r.store.MakeDir(path.Dir(wire.StagingPath(id)))
 	}
 	if c.hooks != nil && c.stop == nil {
 		c.afterCommit(ctx, t, done)
@@ -293,7 +299,7 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	v, err := r.Store.View(ctx)
+	v, err := r.store.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +319,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 		return nil
 	}
 	if !fresh {
-		refs, err := chain.Runs(ctx, r.Store.Repository())
+		refs, err := chain.Runs(ctx, r.store.Repository())
 		if err != nil {
 			return err
 		}
@@ -323,7 +329,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 		}
 		if len(runs) > 0 {
 			newest := runs[0]
-			if tips, err := chain.RunTips(ctx, r.Store.Repository(), 1); err == nil && len(tips) > 0 {
+			if tips, err := chain.RunTips(ctx, r.store.Repository(), 1); err == nil && len(tips) > 0 {
 				newest = tips[0].Run
 			}
 			return &wire.Error{Code: chain.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),

@@ -51,18 +51,18 @@ type RunRow struct {
 }
 
 // CurrentRun is the run that the work tree is in, "" when it is in none.
-func (r *Runner) CurrentRun() string { return r.Store.CurrentRun() }
+func (r *Runner) CurrentRun() string { return r.store.CurrentRun() }
 
 // RunList lists the runs of the repository, the one that moved last first: live ones,
 // archived ones or both, at most limit (0: all).
 func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([]RunRow, error) {
-	list, err := archive.ReadAll(ctx, r.Store.Repository(), archive.ListPrefix)
+	list, err := archive.ReadAll(ctx, r.store.Repository(), archive.ListPrefix)
 	if err != nil {
 		return nil, err
 	}
 	var out []RunRow
 	if live {
-		tips, err := chain.RunTips(ctx, r.Store.Repository(), limit)
+		tips, err := chain.RunTips(ctx, r.store.Repository(), limit)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 			row := RunRow{Run: t.Run, Place: PlaceLive, Op: t.Ref.OID, At: t.Last.Time, Last: t.Last.Name}
 			// The others are listed all the same.
 			row.Status = StatusUnreadable
-			if st, err := chain.StateAt(ctx, r.Store.Repository(), t.Ref.OID); err == nil {
+			if st, err := chain.StateAt(ctx, r.store.Repository(), t.Ref.OID); err == nil {
 				row.Status = string(st.Status)
 			}
 			out = append(out, row)
@@ -78,7 +78,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 	}
 	if live {
 		// They come first: what is damaged has to be seen.
-		broken, err := chain.BrokenRuns(ctx, r.Store.Repository())
+		broken, err := chain.BrokenRuns(ctx, r.store.Repository())
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 		}
 	}
 	if archived {
-		past, err := r.Store.Repository().Tips(ctx, archive.PastPrefix)
+		past, err := r.store.Repository().Tips(ctx, archive.PastPrefix)
 		if err != nil {
 			return nil, err
 		}
@@ -128,28 +128,28 @@ func archivedRow(e *ArchiveEntry, past OpID) (RunRow, bool) {
 // RunNamed is one run of the repository. The operations of an archived run that are not
 // here are fetched. Codes: no_run, run_removed.
 func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
-	list, err := archive.ReadAll(ctx, r.Store.Repository(), archive.ListPrefix)
+	list, err := archive.ReadAll(ctx, r.store.Repository(), archive.ListPrefix)
 	if err != nil {
 		return nil, err
 	}
-	ops, err := r.Store.Log(ctx, name, 1)
+	ops, err := r.store.Log(ctx, name, 1)
 	if err != nil {
 		return nil, err
 	}
 	row := &RunRow{Run: ops[0].Run, Place: PlaceLive, Op: ops[0].Op, At: ops[0].Time, Last: ops[0].Name}
-	st, err := chain.StateAt(ctx, r.Store.Repository(), row.Op)
+	st, err := chain.StateAt(ctx, r.store.Repository(), row.Op)
 	if err != nil {
 		return nil, err
 	}
 	row.Status = string(st.Status)
-	past, err := r.Store.Repository().Tips(ctx, archive.PastPrefix)
+	past, err := r.store.Repository().Tips(ctx, archive.PastPrefix)
 	if err != nil {
 		return nil, err
 	}
 	if past[row.Run] == row.Op {
 		row.Place, row.Archive = PlacePast, list.Archived(row.Run)
 	}
-	row.Witnesses, err = gitstore.Witnesses(ctx, r.Store.Repository(), row.Run)
+	row.Witnesses, err = gitstore.Witnesses(ctx, r.store.Repository(), row.Run)
 	return row, err
 }
 
@@ -162,7 +162,7 @@ func (r *Runner) ArchiveRuns(ctx context.Context, opt ArchiveOptions) (*ArchiveD
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	opt.Wait = max(0, r.opt.LockWait)
-	return gitstore.Archive(ctx, r.Store, opt)
+	return gitstore.Archive(ctx, r.store, opt)
 }
 
 // UnarchiveRuns makes archived runs runs again.
@@ -172,7 +172,7 @@ func (r *Runner) UnarchiveRuns(ctx context.Context, runs []string) ([]*ArchiveEn
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return gitstore.Unarchive(ctx, r.Store, runs, max(0, r.opt.LockWait))
+	return gitstore.Unarchive(ctx, r.store, runs, max(0, r.opt.LockWait))
 }
 
 // PruneRuns lets the operations of archived runs go from this clone.
@@ -183,7 +183,7 @@ func (r *Runner) PruneRuns(ctx context.Context, opt PruneOptions) (*PruneDone, e
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	opt.Wait = max(0, r.opt.LockWait)
-	return gitstore.Prune(ctx, r.Store, opt)
+	return gitstore.Prune(ctx, r.store, opt)
 }
 
 // keyArchiveAfter has a sync archive runs that ended longer ago than it says. It is a
@@ -193,7 +193,7 @@ const keyArchiveAfter = "agentxchain.archiveAfter"
 
 // archiveOld archives what agentxchain.archiveAfter says.
 func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
-	value := r.Store.Repository().Setting(ctx, keyArchiveAfter)
+	value := r.store.Repository().Setting(ctx, keyArchiveAfter)
 	if value == "" || value == "never" {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: keyArchiveAfter, Message: keyArchiveAfter + ": " + err.Error(),
 			Hint: "git config " + keyArchiveAfter + " 90d"}
 	}
-	_, err = gitstore.Archive(ctx, r.Store, ArchiveOptions{Before: r.now().Add(-age), Wait: wait})
+	_, err = gitstore.Archive(ctx, r.store, ArchiveOptions{Before: r.now().Add(-age), Wait: wait})
 	return err
 }
 

@@ -98,10 +98,10 @@ func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDo
 	}
 	out.Listed = refusal == nil
 	for _, set := range [][2]string{{"gpg.format", attest.FormatSSH}, {"user.signingKey", key.Name}} {
-		if err := r.Store.Repository().DropLocalSetting(ctx, set[0]); err != nil {
+		if err := r.store.Repository().DropLocalSetting(ctx, set[0]); err != nil {
 			return nil, err
 		}
-		if err := r.Store.Repository().AddLocalSetting(ctx, set[0], set[1]); err != nil {
+		if err := r.store.Repository().AddLocalSetting(ctx, set[0], set[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +114,7 @@ func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDo
 // signerEmail is the address a statement of the person's names. It becomes a pattern of
 // the file of signers, so it may hold nothing that means more there than itself.
 func (r *Runner) signerEmail(ctx context.Context) (string, error) {
-	_, email := r.Store.Identity(ctx)
+	_, email := r.store.Identity(ctx)
 	plain := !strings.ContainsFunc(email, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`*?!,"'\#`, c)
 	})

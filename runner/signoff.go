@@ -29,7 +29,7 @@ func (c *change) writeSignoffs(
 	paths []string,
 	gate string,
 ) (git.OID, error) {
-	root, err := os.OpenRoot(c.r.Store.Dir())
+	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +67,7 @@ func (c *change) writeSignoffs(
 	message := fmt.Sprintf("sign off: gate %s\n\nRun: %s\nGate: %s\nApproved-By: %s <%s>\n",
 		text.OneLine(gate), c.view.Run, text.OneLine(gate),
 		text.OneLine(c.env.Actor.Name), text.OneLine(c.env.Actor.Email))
-	return c.r.Store.Repository().CommitPathsAs(ctx, tracked, message, git.CommitAs{})
+	return c.r.store.Repository().CommitPathsAs(ctx, tracked, message, git.CommitAs{})
 }
 
 // unsigned lists the sign-off documents that carry a person's yes on record and not in

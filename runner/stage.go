@@ -59,7 +59,7 @@ func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error 
 	if !protocol.StagedProof(data) {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_result", Message: "An empty object says nothing; it would count as no result at all."}
 	}
-	if err := r.Store.Replace(path, data); err != nil {
+	if err := r.store.Replace(path, data); err != nil {
 		return err
 	}
 	out.Path, out.Size = path, len(data)

@@ -25,7 +25,7 @@ func (c *change) staged(turnID string) (staged, error) {
 	if c.given != nil && c.given.path == wire.StagingPath(turnID) && !c.hooks.has("before_validation") {
 		return *c.given, nil
 	}
-	return readStaged(c.r.Store.Dir(), turnID)
+	return readStaged(c.r.store.Dir(), turnID)
 }
 
 // refused reads the staged result of a turn that is sent back or begun anew. What
@@ -44,7 +44,7 @@ func (c *change) refused(turnID string) (staged, error) {
 func (c *change) keepAttempt(turn *run.Turn) {
 	bundle, kept := dispatch.BundleDir(turn.TurnID), dispatch.AttemptLog(turn.TurnID, turn.Attempt)
 	if bundle != "" && kept != "" {
-		_ = c.r.Store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
+		_ = c.r.store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
 	}
 }
 

@@ -81,12 +81,12 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 	}
 	r.lost(st)
 	if v.Run != "" && v.Op != "" {
-		if st.Remotes, err = gitstore.RemoteStandings(ctx, r.Store.Repository(), v.Run, v.Op); err != nil {
+		if st.Remotes, err = gitstore.RemoteStandings(ctx, r.store.Repository(), v.Run, v.Op); err != nil {
 			return nil, err
 		}
 	}
 	if len(st.Remotes) > 0 {
-		all, err := gitstore.Conflicts(ctx, r.Store.Repository())
+		all, err := gitstore.Conflicts(ctx, r.store.Repository())
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standi
 		}
 		if s, err := readStaged(r.dir(), id); err == nil && s.data != nil && protocol.StagedProof(s.data) {
 			ts.Staged = s.path
-			if r.Store != nil && v.Config.StrictResults() {
+			if r.store != nil && v.Config.StrictResults() {
 				ts.Bundle, _ = r.bundleChanges(context.Background(), v, t)
 			}
 		}
@@ -292,7 +292,7 @@ func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus)
 // checkpoint would commit them, or of nobody where def, the role of the next turn, writes files.
 // tree is the state of the work tree, nil when it is to be looked at.
 func (r *Runner) dirtyFor(st *Standing, def *config.Role, tree *git.WorktreeStatus) []string {
-	if r.Store == nil || len(st.Uncommitted) == 0 && (def == nil || def.WriteAuthority == wire.ReviewOnly) {
+	if r.store == nil || len(st.Uncommitted) == 0 && (def == nil || def.WriteAuthority == wire.ReviewOnly) {
 		return nil
 	}
 	if tree == nil {

@@ -58,7 +58,7 @@ func (r *Runner) sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	if err := r.archiveOld(ctx, opt.Wait); err != nil {
 		return nil, err
 	}
-	y, err := gitstore.Sync(ctx, r.Store, opt)
+	y, err := gitstore.Sync(ctx, r.store, opt)
 	if err == nil {
 		r.noteClaims(ctx)
 	}
@@ -82,7 +82,7 @@ func OnRemote(ctx context.Context) context.Context {
 
 // RemoteDecides reports whether this repository has agentxchain.sync=strict.
 func (r *Runner) RemoteDecides() bool {
-	return gitstore.SyncMode(r.Store.Repository()) == gitstore.SyncStrict
+	return gitstore.SyncMode(r.store.Repository()) == gitstore.SyncStrict
 }
 
 // strict reports whether the remote decides, and whether the branch goes along.
@@ -136,18 +136,18 @@ func (r *Runner) Follow(ctx context.Context) error {
 	if err := r.upToDate(ctx, true); err != nil {
 		return err
 	}
-	remote, err := transport.PickRemote(ctx, r.Store.Repository(), "")
+	remote, err := transport.PickRemote(ctx, r.store.Repository(), "")
 	if err != nil {
 		return err
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return gitstore.FollowBranch(ctx, r.Store.Repository(), remote)
+	return gitstore.FollowBranch(ctx, r.store.Repository(), remote)
 }
 
 // publish moves the ref of an operation: here, or in strict mode on the remote first.
 func (r *Runner) publish(ctx context.Context, m decision.Move) error {
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	decides, branch := r.strict(ctx)
 	if !decides {
 		return repo.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
@@ -156,7 +156,7 @@ func (r *Runner) publish(ctx context.Context, m decision.Move) error {
 	if err != nil {
 		return err
 	}
-	return gitstore.PublishStrict(ctx, r.Store.Repository(), remote, m, branch)
+	return gitstore.PublishStrict(ctx, r.store.Repository(), remote, m, branch)
 }
 
 // pushAfter has what was recorded pushed in the background (agentxchain.sync=auto). It
@@ -165,15 +165,15 @@ func (r *Runner) pushAfter(ctx context.Context, done *Done) {
 	if remote, _ := r.strict(ctx); remote || r.opt.Background == nil || len(done.made) == 0 {
 		return
 	}
-	if remote := gitstore.BackgroundRemote(ctx, r.Store.Repository()); remote != "" {
-		r.opt.Background(r.Store.Dir(), remote)
+	if remote := gitstore.BackgroundRemote(ctx, r.store.Repository()); remote != "" {
+		r.opt.Background(r.store.Dir(), remote)
 	}
 }
 
 // elsewhere refuses to take a clone for one without a run when a remote is known to have
 // one, and says so when no remote was asked.
 func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
-	run, remote, err := gitstore.Elsewhere(ctx, r.Store.Repository())
+	run, remote, err := gitstore.Elsewhere(ctx, r.store.Repository())
 	if err != nil {
 		return err
 	}
@@ -198,12 +198,12 @@ func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, 
 
 // Conflicts lists what did not hold when two sides of a run were joined.
 func (r *Runner) Conflicts(ctx context.Context) ([]*Conflict, error) {
-	return gitstore.Conflicts(ctx, r.Store.Repository())
+	return gitstore.Conflicts(ctx, r.store.Repository())
 }
 
 // Conflict returns the one an operation id or its beginning names. Errors: not_found.
 func (r *Runner) Conflict(ctx context.Context, name string) (*Conflict, error) {
-	return gitstore.FindConflict(ctx, r.Store.Repository(), name)
+	return gitstore.FindConflict(ctx, r.store.Repository(), name)
 }
 
 // Ways out of a conflict.
@@ -226,7 +226,7 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 	if err := r.personOnly("settle a conflict", "git agentxchain conflicts"); err != nil {
 		return nil, "", err
 	}
-	c, err := gitstore.FindConflict(ctx, r.Store.Repository(), name)
+	c, err := gitstore.FindConflict(ctx, r.store.Repository(), name)
 	if err != nil {
 		return nil, "", err
 	}
@@ -246,13 +246,13 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 			return c, "", err
 		}
 	}
-	return c, file, gitstore.SettleConflict(ctx, r.Store.Repository(), r.Store.Env(ctx), c, how, because)
+	return c, file, gitstore.SettleConflict(ctx, r.store.Repository(), r.store.Env(ctx), c, how, because)
 }
 
 // layOut puts the losing result where it can be used: in the staging place of its turn,
 // or among the kept files.
 func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, error) {
-	data, err := gitstore.LosingResult(ctx, r.Store.Repository(), c)
+	data, err := gitstore.LosingResult(ctx, r.store.Repository(), c)
 	if err != nil {
 		return "", err
 	}
@@ -277,10 +277,10 @@ func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, e
 		}
 		file = wire.StagingPath(c.Turn)
 	}
-	if err := r.Store.MakeDir(path.Dir(file)); err != nil {
+	if err := r.store.MakeDir(path.Dir(file)); err != nil {
 		return "", err
 	}
-	return file, r.Store.WriteNew([]gitstore.NewFile{{Path: file, Data: data}})
+	return file, r.store.WriteNew([]gitstore.NewFile{{Path: file, Data: data}})
 }
 
 // TrackRuns has a plain git fetch of every remote bring the records of runs.

@@ -116,11 +116,11 @@ func (r *Runner) Trust(ctx context.Context, digest string) error {
 		return &wire.Error{Code: gitstore.CodeStateMoved, Field: wire.ConfigPath,
 			Message: "What would be run has changed since it was shown.", Hint: "git agentxchain hooks trust"}
 	}
-	have, err := r.Store.Repository().LocalSettings(ctx, trustKey)
+	have, err := r.store.Repository().LocalSettings(ctx, trustKey)
 	if err != nil || slices.Contains(have, digest) {
 		return err
 	}
-	return r.Store.Repository().AddLocalSetting(ctx, trustKey, digest)
+	return r.store.Repository().AddLocalSetting(ctx, trustKey, digest)
 }
 
 // Revoke takes back every trust given in this repository.
@@ -128,7 +128,7 @@ func (r *Runner) Revoke(ctx context.Context) error {
 	if err := r.personOnly("change what is trusted", "git agentxchain hooks trust --revoke"); err != nil {
 		return err
 	}
-	return r.Store.Repository().DropLocalSetting(ctx, trustKey)
+	return r.store.Repository().DropLocalSetting(ctx, trustKey)
 }
 
 // personOnly refuses what an agent inside a dispatched turn may not decide.
@@ -157,8 +157,8 @@ func (r *Runner) trusted(ctx context.Context, cfg *config.Config) bool {
 // along counts only outside of dispatched turns: an agent may not speak for the
 // person it works for. Without a repository nothing is stored.
 func (r *Runner) trustedBy(ctx context.Context, digest string) (string, error) {
-	if r.Store != nil {
-		have, err := r.Store.Repository().LocalSettings(ctx, trustKey)
+	if r.store != nil {
+		have, err := r.store.Repository().LocalSettings(ctx, trustKey)
 		if err != nil {
 			return "", err
 		}
@@ -181,7 +181,7 @@ func (r *Runner) trustedBy(ctx context.Context, digest string) (string, error) {
 
 // trustScope gathers what a configuration runs and contacts.
 func (r *Runner) trustScope(cfg *config.Config) (*TrustScope, error) {
-	return scopeOf(r.Store.Dir(), cfg)
+	return scopeOf(r.store.Dir(), cfg)
 }
 
 func scopeOf(dir string, cfg *config.Config) (*TrustScope, error) {

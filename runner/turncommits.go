@@ -37,7 +37,7 @@ func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, 
 		return nil, refusal
 	}
 	out := &TurnCommits{Turn: turn}
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	if out.Head, _, err = repo.Checkout(ctx); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 			Hint:    "git agentxchain reissue " + old.TurnID + " --take-commits",
 		}
 	}
-	commits, more, err := c.r.Store.Repository().CommitsSince(ctx, headOf(old.Baseline), headOf(now), maxTurnCommits)
+	commits, more, err := c.r.store.Repository().CommitsSince(ctx, headOf(old.Baseline), headOf(now), maxTurnCommits)
 	if err != nil {
 		return err
 	}

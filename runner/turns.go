@@ -307,7 +307,7 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 	if refusal != nil {
 		return nil, nil, nil, refusal
 	}
-	s, err := readStaged(r.Store.Dir(), turn.TurnID)
+	s, err := readStaged(r.store.Dir(), turn.TurnID)
 	if err != nil {
 		return turn, nil, nil, err
 	}
@@ -320,7 +320,7 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 		return turn, nil, nil, refusal
 	}
 	opt := protocol.JudgeOptions{}
-	if opt.IdleSidecar, err = idleSidecar(r.Store.Dir(), turn); err != nil {
+	if opt.IdleSidecar, err = idleSidecar(r.store.Dir(), turn); err != nil {
 		return turn, nil, doc, err
 	}
 	out := protocol.JudgeResult(v.Snapshot(), turn, doc, opt)

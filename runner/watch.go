@@ -77,7 +77,7 @@ func (r *Runner) watch(ctx context.Context, failed *protocol.WatchedTurn) (*Watc
 // staged, the progress file, and whether a process looks after them or did until
 // it was interrupted.
 func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTurn {
-	root, err := os.OpenRoot(r.Store.Dir())
+	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTur
 		if seen, err := r.leased(context.Background(), s.Run(), turn); err == nil && seen != nil && seen.lease.Live(r.now()) {
 			w.Driven = true // a runner elsewhere answers for it, until its lease ends
 		}
-		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != gitstore.CloneID(r.Store.Repository()) {
+		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != gitstore.CloneID(r.store.Repository()) {
 			w.Driven = true // another clone answers for it, until its claim is taken over
 		}
 		out = append(out, w)

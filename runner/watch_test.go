@@ -72,7 +72,7 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 	if s := p.state(); s.Status != wire.StatusActive {
 		t.Fatalf("the run is %s", s.Status)
 	}
-	report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+	report, err := p.r.Store().Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
 	p.must(err)
 	if !report.Clean() {
 		t.Fatalf("fsck: %+v", report.Findings)

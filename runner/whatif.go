@@ -113,7 +113,7 @@ func (o *others) of(op *chain.RecordedOp) *otherConfig {
 	}
 	out := &otherConfig{was: op.Config}
 	var recorded []byte
-	if recorded, out.err = chain.ConfigBytes(o.ctx, o.r.Store.Repository(), op.ConfigID); out.err == nil {
+	if recorded, out.err = chain.ConfigBytes(o.ctx, o.r.store.Repository(), op.ConfigID); out.err == nil {
 		out.cfg, out.data, out.err = o.opt.Over(recorded)
 	}
 	if out.err == nil {
@@ -135,11 +135,11 @@ func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*wha
 	}
 	var mu sync.Mutex
 	var back []judged // newest first
-	_, tip, err := r.Store.Newest(ctx, run)
+	_, tip, err := r.store.Newest(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	ops, err := chain.EachOpBack(ctx, r.Store.Repository(), tip, func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
+	ops, err := chain.EachOpBack(ctx, r.store.Repository(), tip, func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		other := o.of(op)
 		if other.err != nil {
 			return nil, other.err
@@ -190,7 +190,7 @@ func past(op *chain.RecordedOp) *whatif.Past {
 
 // RunIDs lists the recorded runs of the repository.
 func (r *Runner) RunIDs(ctx context.Context) ([]string, error) {
-	refs, err := chain.Runs(ctx, r.Store.Repository())
+	refs, err := chain.Runs(ctx, r.store.Repository())
 	if err != nil {
 		return nil, err
 	}

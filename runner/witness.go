@@ -23,7 +23,7 @@ func (r *Runner) Witness(ctx context.Context, run string) (*attest.Statement, er
 	if err := r.personOnly("witness a run", "git agentxchain witness"); err != nil {
 		return nil, err
 	}
-	st, err := r.Store.WitnessStatement(ctx, run)
+	st, err := r.store.WitnessStatement(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +33,9 @@ func (r *Runner) Witness(ctx context.Context, run string) (*attest.Statement, er
 	if refusal != nil {
 		return nil, refusal
 	}
-	envelope, err := signPayload(ctx, r.Store.Dir(), payload)
+	envelope, err := signPayload(ctx, r.store.Dir(), payload)
 	if err != nil {
 		return nil, err
 	}
-	return st, gitstore.AddWitness(ctx, r.Store.Repository(), r.Store.Env(ctx), st.Run, envelope)
+	return st, gitstore.AddWitness(ctx, r.store.Repository(), r.store.Env(ctx), st.Run, envelope)
 }

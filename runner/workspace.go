@@ -65,7 +65,7 @@ func (r *Runner) Base(ctx context.Context, commit OpID) (*Base, error) {
 	head := commit
 	if head == "" {
 		var err error
-		if head, err = gitstore.HeadCommit(ctx, r.Store.Repository()); err != nil {
+		if head, err = gitstore.HeadCommit(ctx, r.store.Repository()); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +73,7 @@ func (r *Runner) Base(ctx context.Context, commit OpID) (*Base, error) {
 	if head == "" {
 		return nil, &wire.Error{Code: CodeNoBase, Field: wire.ConfigPath, Message: "The branch has no commit yet; a run needs one to begin from.", Hint: hint}
 	}
-	raw, ok, err := r.Store.CommittedFile(ctx, head, wire.ConfigPath)
+	raw, ok, err := r.store.CommittedFile(ctx, head, wire.ConfigPath)
 	if err != nil {
 		return nil, err
 	}
@@ -127,16 +127,16 @@ type WorkspaceOptions struct {
 func (r *Runner) AddWorkspace(ctx context.Context, opt WorkspaceOptions) (string, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	tip, err := repo.ReadRef(ctx, "refs/heads/"+opt.Branch)
 	if err != nil {
 		return "", err
 	}
 	if tip == "" {
-		if _, err := r.Store.MakeBranch(ctx, opt.Branch, opt.From, opt.Files, opt.Message); err != nil {
+		if _, err := r.store.MakeBranch(ctx, opt.Branch, opt.From, opt.Files, opt.Message); err != nil {
 			return "", err
 		}
-	} else if made, err := r.Store.MadeBranch(ctx, tip, opt.From, opt.Files, opt.Message); err != nil {
+	} else if made, err := r.store.MadeBranch(ctx, tip, opt.From, opt.Files, opt.Message); err != nil {
 		return "", err
 	} else if !made {
 		return "", &wire.Error{Code: gitstore.CodeFileExists, Field: "refs/heads/" + opt.Branch,
@@ -166,7 +166,7 @@ const (
 // making it. The git that process had started may still be at work: it is waited for,
 // since it would take away what it believes to be its own.
 func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
-	repo := r.Store.Repository()
+	repo := r.store.Repository()
 	if fi, err := os.Lstat(dir); err == nil {
 		if fi.IsDir() {
 			if err := unused(filepath.Join(dir, filepath.FromSlash(repo.Prefix))); err != nil {
@@ -179,7 +179,7 @@ func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
 				break
 			}
 		}
-		if err := r.Store.DiscardWorktree(ctx, dir, branch); err != nil {
+		if err := r.store.DiscardWorktree(ctx, dir, branch); err != nil {
 			return err
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -188,7 +188,7 @@ func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return err
 	}
-	return r.Store.AddWorktree(ctx, dir, branch)
+	return r.store.AddWorktree(ctx, dir, branch)
 }
 
 // unused refuses a directory in which a run has begun: somebody's work may be there,
@@ -211,16 +211,16 @@ func unused(dir string) error {
 func (r *Runner) RestoreWorkspace(ctx context.Context, dir, branch, run string) (string, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	if err := r.Store.DiscardWorktree(ctx, dir, branch); err != nil {
+	if err := r.store.DiscardWorktree(ctx, dir, branch); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return "", err
 	}
-	if err := r.Store.AddWorktree(ctx, dir, branch); err != nil {
+	if err := r.store.AddWorktree(ctx, dir, branch); err != nil {
 		return "", err
 	}
-	project := filepath.Join(dir, filepath.FromSlash(r.Store.Repository().Prefix))
+	project := filepath.Join(dir, filepath.FromSlash(r.store.Repository().Prefix))
 	s, err := gitstore.Open(ctx, project, gitstore.Options{})
 	if err != nil {
 		return "", err
@@ -257,7 +257,7 @@ func idle(ctx context.Context, dir string) error {
 func (r *Runner) RemoveWorkspace(ctx context.Context, dir, keep string) (why string, err error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	project := filepath.Join(dir, filepath.FromSlash(r.Store.Repository().Prefix))
+	project := filepath.Join(dir, filepath.FromSlash(r.store.Repository().Prefix))
 	s, err := gitstore.Open(ctx, project, gitstore.Options{})
 	if err != nil {
 		return "", err
@@ -294,7 +294,7 @@ func (r *Runner) RemoveWorkspace(ctx context.Context, dir, keep string) (why str
 			return "its logs cannot be kept elsewhere: " + err.Error(), nil
 		}
 	}
-	return "", r.Store.RemoveWorktree(ctx, dir)
+	return "", r.store.RemoveWorktree(ctx, dir)
 }
 
 // moveAway moves a directory to where nothing is; one that is not there is no error.
@@ -325,23 +325,23 @@ func (r *Runner) StartRun(ctx context.Context, seed string, opt InitRunOptions) 
 func (r *Runner) CommitFile(ctx context.Context, name string, data []byte, message string) error {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	have, err := readProjectFile(r.Store.Dir(), name, maxGateFile)
+	have, err := readProjectFile(r.store.Dir(), name, maxGateFile)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(have, data) {
-		if err := r.Store.Replace(name, data); err != nil {
+		if err := r.store.Replace(name, data); err != nil {
 			return err
 		}
 	}
-	st, err := r.Store.Repository().Status(ctx, r.Store.Repository().Prefix)
+	st, err := r.store.Repository().Status(ctx, r.store.Repository().Prefix)
 	if err != nil {
 		return err
 	}
 	if _, dirty := st.Dirty[name]; !dirty {
 		return nil
 	}
-	_, err = r.Store.Repository().CommitPaths(ctx, []string{name}, message)
+	_, err = r.store.Repository().CommitPaths(ctx, []string{name}, message)
 	return err
 }
 

@@ -123,7 +123,7 @@ func (c *change) baseline(ctx context.Context) (*run.Baseline, error) {
 	paths := append(dirtyPaths(st), h.Flagged...)
 	slices.Sort(paths)
 	for _, p := range slices.Compact(paths) {
-		b.DirtySnapshot.Set(p, c.r.Store.Fingerprint(p))
+		b.DirtySnapshot.Set(p, c.r.store.Fingerprint(p))
 	}
 	return b, nil
 }
@@ -184,7 +184,7 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 		if wire.Operational(p) || !wire.Observable(p) {
 			continue
 		}
-		mark := c.r.Store.Fingerprint(p)
+		mark := c.r.store.Fingerprint(p)
 		if was, ok := base.DirtySnapshot.Get(p); ok && was == mark {
 			if _, isDirty := st.Dirty[p]; isDirty {
 				o.UnchangedDirt = append(o.UnchangedDirt, p)
@@ -236,7 +236,7 @@ func (c *change) unseen(ctx context.Context, base *run.Baseline, st *git.Worktre
 	if h.Rules == base.IgnoreRules {
 		return h.Flagged, nil
 	}
-	repo := c.r.Store.Repository()
+	repo := c.r.store.Repository()
 	all, err := repo.Unignored(ctx, repo.Prefix)
 	if err != nil {
 		return nil, err
@@ -257,7 +257,7 @@ func (c *change) unseen(ctx context.Context, base *run.Baseline, st *git.Worktre
 // since lists what differs between the baseline commit and the work tree. The
 // dirty set covers it when HEAD has not moved.
 func (c *change) since(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
-	repo := c.r.Store.Repository()
+	repo := c.r.store.Repository()
 	from := headOf(base)
 	switch {
 	case from == st.Head:
@@ -275,7 +275,7 @@ func (c *change) since(ctx context.Context, base *run.Baseline, st *git.Worktree
 // committed lists what differs between the baseline commit and HEAD: what commits made
 // during the turn changed, whoever's name they carry.
 func (c *change) committed(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
-	repo := c.r.Store.Repository()
+	repo := c.r.store.Repository()
 	from := headOf(base)
 	if st.Head == "" || from == st.Head || base.Kind == "no_git" {
 		return nil, nil
@@ -329,7 +329,7 @@ func summarise(st *git.WorktreeStatus, files []string) string {
 // readFile reads a project file for the rules: a regular file of bounded size,
 // never through a link out of the project. A missing one is nil without error.
 func (c *change) readFile(path string, limit int64) ([]byte, error) {
-	return readProjectFile(c.r.Store.Dir(), path, limit)
+	return readProjectFile(c.r.store.Dir(), path, limit)
 }
 
 func readProjectFile(root, path string, limit int64) ([]byte, error) {

@@ -108,7 +108,7 @@ func (c *change) recordedSupplements(ctx context.Context, turn *run.Turn) (map[s
 	if c.view.Op == "" {
 		return nil, nil
 	}
-	rec, err := c.r.Store.OpenRun(ctx, c.view.Run, c.view.Op)
+	rec, err := c.r.store.OpenRun(ctx, c.view.Run, c.view.Op)
 	if err != nil {
 		return nil, err
 	}

@@ -202,7 +202,7 @@ func (p *play) audit() (*Outcome, error) {
 	if v.State.Status != wire.StatusCompleted {
 		return nil, fmt.Errorf("the demo ended with the run %s", v.State.Status)
 	}
-	report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+	report, err := p.r.Record().Fsck(p.ctx, runner.FsckOptions{Replay: true})
 	if err != nil {
 		return nil, err
 	}

@@ -235,7 +235,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 		return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: "The time of turn " + req.TurnID + " was up before it was handed to its runtime."}
 	}
 	for _, dir := range []string{path.Dir(turnmark.Path(req.TurnID)), path.Dir(req.StagingPath)} {
-		if err := d.r.Store.MakeDir(dir); err != nil {
+		if err := d.r.Store().MakeDir(dir); err != nil {
 			return refuse(runtimes.Aborted, err)
 		}
 	}
@@ -244,7 +244,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 		return refuse(runtimes.Aborted, err)
 	}
 	if _, err := root.Lstat(turnmark.Path(req.TurnID)); errors.Is(err, fs.ErrNotExist) {
-		if err := d.r.Store.Watch().Announce(req.TurnID); err != nil {
+		if err := d.r.Store().Watch().Announce(req.TurnID); err != nil {
 			return refuse(runtimes.Aborted, err)
 		}
 	}
@@ -252,7 +252,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	if err != nil {
 		return refuse(runtimes.Aborted, err)
 	}
-	defer d.r.Store.Watch().TakeSettled(req.TurnID)
+	defer d.r.Store().Watch().TakeSettled(req.TurnID)
 	defer mark.Release()
 	if d.opt.Sole {
 		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // without it the marks have to do
@@ -337,7 +337,7 @@ func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
 // by its acceptance.
 func (d *Driver) archive(turnID string, attempt int) {
 	if bundle, kept := dispatch.BundleDir(turnID), dispatch.AttemptLog(turnID, attempt); bundle != "" && kept != "" {
-		_ = d.r.Store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
+		_ = d.r.Store().KeepLog(path.Join(bundle, dispatch.LogFile), kept)
 	}
 }
 

@@ -120,7 +120,7 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 			if r, err = shared.Open(ctx, f); err != nil {
 				return nil, err
 			}
-			return r.Store, mayRestore(r, o)
+			return r.Store(), mayRestore(r, o)
 		},
 		Repo: o.Repo, Bundle: bundle, NoRecord: o.NoRec, Onto: o.Onto, DryRun: o.DryRun || o.Plan, Plan: o.Plan, GiveUp: giveUp(ctx, f, o),
 		Work: takeWork(ctx, f, o), LockWait: 10 * time.Second,
