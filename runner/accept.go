@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -156,7 +157,7 @@ func idleSidecar(dir string, turn *run.Turn) (*evidence.Blob, error) {
 	if turn.IntakeContext.String("source") != "vision_idle_expansion" {
 		return nil, nil
 	}
-	data, err := readProjectFile(dir, wire.StagingDir+"/"+turn.TurnID+"/idle-expansion-result.json", protocol.MaxStagedBytes)
+	data, err := projectfile.Read(dir, wire.StagingDir+"/"+turn.TurnID+"/idle-expansion-result.json", protocol.MaxStagedBytes)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (c *change) proposed(s staged) ([]evidence.FileBlob, error) {
 		if problem != "" {
 			continue
 		}
-		data, err := c.readFile(clean, maxGateFile)
+		data, err := c.readFile(clean, projectfile.MaxGate)
 		if err != nil {
 			return nil, err
 		}

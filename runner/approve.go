@@ -242,7 +242,7 @@ func (a *approving) signOff(ctx context.Context, c *change) (protocol.Operation,
 	commit, err := c.writeSignoffs(ctx, a.read, a.signed, a.changed, res.Gate)
 	if err != nil {
 		c.view.Notices = append(c.view.Notices, fmt.Sprintf("the approval is recorded, but %s could not be signed: %v "+
-			"(git agentxchain doctor --fix)", firstOf(a.changed), err))
+			"(git agentxchain doctor --fix)", wire.ListSome(a.changed, 1), err))
 		return nil, nil
 	}
 	a.out.Signed, a.out.Commit = a.changed, string(commit)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -51,7 +52,7 @@ func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree s
 					base.Ref = sources[source]
 				}
 			}
-		case source != found || !o.Found || o.Kind != "blob" || len(o.Data) > maxGateFile:
+		case source != found || !o.Found || o.Kind != "blob" || len(o.Data) > projectfile.MaxGate:
 		case paths[n-1] != wire.ConfigPath:
 			base.Signers = append(base.Signers, evidence.FileBlob{Path: paths[n-1], Blob: evidence.NewBlob(o.Data)})
 		case base.Ref != "":

@@ -18,6 +18,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -84,7 +85,7 @@ func (r *Runner) survivors(turn *run.Turn, files map[string][]byte) error {
 	}
 	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
-		return unreadable(".", err)
+		return projectfile.Unreadable(".", err)
 	}
 	defer func() { _ = root.Close() }()
 	before, err := bundleContents(root, dir)
@@ -141,7 +142,7 @@ func turnsMoved(before, after *run.State) bool {
 
 // indexNow is dispatch/index.json as it is, nil when there is none to be read.
 func (r *Runner) indexNow() []byte {
-	data, err := readProjectFile(r.store.Dir(), string(wire.DocDispatchIndex), maxGateFile)
+	data, err := projectfile.Read(r.store.Dir(), string(wire.DocDispatchIndex), projectfile.MaxGate)
 	if err != nil {
 		return nil
 	}
@@ -177,7 +178,7 @@ func (r *Runner) promptText(path string) (text, problem string) {
 	if why != "" {
 		return "", "it does not name a file inside the project"
 	}
-	data, err := readProjectFile(r.store.Dir(), clean, maxPrompt)
+	data, err := projectfile.Read(r.store.Dir(), clean, maxPrompt)
 	switch {
 	case err != nil:
 		return "", strings.TrimSuffix(err.Error(), ".")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -134,7 +135,7 @@ func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *run.Turn) 
 	}
 	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
-		return nil, unreadable(".", err)
+		return nil, projectfile.Unreadable(".", err)
 	}
 	defer func() { _ = root.Close() }()
 	b, err := dispatch.OpenVerified(root, dir, dispatch.Identity{RunID: v.State.Run(), TurnID: t.TurnID, Role: t.AssignedRole})
@@ -171,7 +172,7 @@ func (r *Runner) Staged(turnID string) (StagedResult, error) {
 func (r *Runner) ReadFile(name string) ([]byte, error) {
 	clean, problem := wire.CleanPath(name)
 	if problem != "" {
-		return nil, unreadable(name, errors.New("it is no path of the project"))
+		return nil, projectfile.Unreadable(name, errors.New("it is no path of the project"))
 	}
-	return readProjectFile(r.store.Dir(), clean, maxProjectFile)
+	return projectfile.Read(r.store.Dir(), clean, maxProjectFile)
 }

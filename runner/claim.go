@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -88,14 +89,14 @@ func (r *Runner) claimTarget(ctx context.Context, opt ClaimOptions, branch bool,
 		return "", &wire.Error{
 			Code:    wire.CodeNotFound,
 			Field:   "turn_id",
-			Message: fmt.Sprintf("%s is neither an active turn nor a role.", oneLine(opt.Target, 80)),
+			Message: fmt.Sprintf("%s is neither an active turn nor a role.", text.Brief(opt.Target, 80)),
 			Hint:    "git agentxchain status",
 		}
 	case opt.Action != protocol.ClaimTake:
 		return "", &wire.Error{
 			Code:    wire.CodeTurnNotActive,
 			Field:   "turn_id",
-			Message: "Role " + oneLine(opt.Target, 80) + " has no active turn.",
+			Message: "Role " + text.Brief(opt.Target, 80) + " has no active turn.",
 			Hint:    "git agentxchain status",
 		}
 	}
@@ -159,9 +160,9 @@ type TurnHold struct {
 
 // Who names the person and the machine.
 func (h *TurnHold) Who() string {
-	who := oneLine(cmp.Or(h.Person, h.Email, "a person"), 60)
+	who := text.Brief(cmp.Or(h.Person, h.Email, "a person"), 60)
 	if h.Machine != "" {
-		who += " on " + oneLine(h.Machine, 60)
+		who += " on " + text.Brief(h.Machine, 60)
 	}
 	return who
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -30,7 +31,7 @@ func (c *change) crossFiles(turn *run.Turn) (map[string][]byte, error) {
 	}
 	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
-		return nil, unreadable(".", err)
+		return nil, projectfile.Unreadable(".", err)
 	}
 	defer func() { _ = root.Close() }()
 	for _, id := range []string{turn.TurnID, turn.ReissuedFrom} {
@@ -44,7 +45,7 @@ func (c *change) crossFiles(turn *run.Turn) (map[string][]byte, error) {
 			if err != nil || !info.Mode().IsRegular() {
 				continue // what is odd there is the bundle's own finding
 			}
-			data, err := readProjectFile(c.r.store.Dir(), dir+"/"+name, maxCrossRepo)
+			data, err := projectfile.Read(c.r.store.Dir(), dir+"/"+name, maxCrossRepo)
 			if err != nil {
 				return nil, err
 			}

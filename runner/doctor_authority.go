@@ -99,7 +99,7 @@ func (d *doctor) signedOff(ctx context.Context) {
 	}
 	d.add("leftover", LevelError, "git agentxchain doctor --fix",
 		"a person has approved %s, and the document does not say so: the approval was ended before it wrote there",
-		firstOf(paths))
+		wire.ListSome(paths, 1))
 	if !d.fix {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -84,7 +85,7 @@ func (d *doctor) worktree(ctx context.Context) {
 		return
 	}
 	if len(st.Unmerged) > 0 {
-		d.add("repository", LevelError, "resolve it (git status shows how): no turn can be assigned or accepted before", "a merge is unresolved in the work tree (%s)", firstOf(st.Unmerged))
+		d.add("repository", LevelError, "resolve it (git status shows how): no turn can be assigned or accepted before", "a merge is unresolved in the work tree (%s)", wire.ListSome(st.Unmerged, 1))
 	}
 	switch {
 	case st.Head == "":
@@ -120,17 +121,17 @@ func (d *doctor) ignored(ctx context.Context) {
 		d.ok("ignore", "git ignores the working files of runs")
 		return
 	}
-	have, err := readProjectFile(d.r.store.Dir(), ".gitignore", maxGateFile)
+	have, err := projectfile.Read(d.r.store.Dir(), ".gitignore", projectfile.MaxGate)
 	if err != nil {
 		d.failed("ignore", err, "make .gitignore a plain file")
 		return
 	}
 	merged := scaffold.MergeIgnore(have)
 	if bytes.Equal(have, merged) {
-		d.add("ignore", LevelNote, "", "your own ignore rules let git see %s", firstOf(open))
+		d.add("ignore", LevelNote, "", "your own ignore rules let git see %s", wire.ListSome(open, 1))
 		return
 	}
-	f := d.add("ignore", LevelWarning, "git agentxchain doctor --fix adds the missing lines to .gitignore", "git does not ignore %s: an agent that commits everything would commit the run's state", firstOf(open))
+	f := d.add("ignore", LevelWarning, "git agentxchain doctor --fix adds the missing lines to .gitignore", "git does not ignore %s: an agent that commits everything would commit the run's state", wire.ListSome(open, 1))
 	if !d.fix {
 		return
 	}
@@ -187,7 +188,7 @@ func (d *doctor) tracked(ctx context.Context) {
 	if len(found) > 1 {
 		fix += ", and so on for each"
 	}
-	d.add("ignore", LevelWarning, fix+" (the files stay on disk)", "git tracks %s: a checkout or merge would rewrite the run's files", firstOf(found))
+	d.add("ignore", LevelWarning, fix+" (the files stay on disk)", "git tracks %s: a checkout or merge would rewrite the run's files", wire.ListSome(found, 1))
 }
 
 // runFile reports whether a path is part of a run's state, not of the project.

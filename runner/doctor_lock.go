@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +24,7 @@ import (
 // that, by the very rules every command follows (docs/spec/lifecycle.md#accepting-a-turn): so that is what
 // --fix does, and it lets go at once.
 func (d *doctor) lock(ctx context.Context) {
-	data, err := readProjectFile(d.r.store.Dir(), wire.LockPath, 64<<10)
+	data, err := projectfile.Read(d.r.store.Dir(), wire.LockPath, 64<<10)
 	if err != nil {
 		d.failed("lock", err, "look at "+wire.LockPath+" and move it away when no command is running")
 		return

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -45,7 +46,7 @@ func (d *doctor) prompts(c *config.Config) {
 		if problem != "" {
 			continue // the configuration's own finding
 		}
-		data, err := readProjectFile(d.r.store.Dir(), clean, maxPrompt)
+		data, err := projectfile.Read(d.r.store.Dir(), clean, maxPrompt)
 		switch {
 		case err != nil:
 			d.failed("config", err, fix)

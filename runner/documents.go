@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -36,7 +37,7 @@ func (d *Documents) Valid() bool {
 // nothing with the record; that is what View does.
 func (r *Runner) CheckDocuments() *Documents {
 	d := &Documents{}
-	data, err := readProjectFile(r.store.Dir(), wire.ConfigPath, maxDocumentBytes)
+	data, err := projectfile.Read(r.store.Dir(), wire.ConfigPath, maxDocumentBytes)
 	switch {
 	case err != nil:
 		d.ConfigErr = err
@@ -51,7 +52,7 @@ func (r *Runner) CheckDocuments() *Documents {
 		d.Admission = config.Admission(d.Config)
 		d.ConfigWarnings = config.NotificationWarnings(d.Config)
 	}
-	data, err = readProjectFile(r.store.Dir(), string(wire.DocState), maxDocumentBytes)
+	data, err = projectfile.Read(r.store.Dir(), string(wire.DocState), maxDocumentBytes)
 	if err != nil {
 		d.StateErr = err
 		return d

@@ -253,7 +253,7 @@ func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 	detail = hookSaid(phase, name, detail)
 	e := &wire.Error{Code: wire.CodeHookBlocked, Field: "hooks." + phase,
 		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", ojson.OrNull(verdict), "hook_message", detail, "error_code", wire.CodeHookBlocked)}
-	said := fmt.Sprintf("hook %q: %s", name, strings.TrimSuffix(oneLine(detail, 500), "."))
+	said := fmt.Sprintf("hook %q: %s", name, strings.TrimSuffix(text.Brief(detail, 500), "."))
 	if tamper == "" && phase == "before_assignment" {
 		e.Message = "The assignment is refused by " + said + "."
 		e.Hint = hookAsks + run.CmdAssign
@@ -312,13 +312,4 @@ func (c *change) asItIs(turn, phase, content string) func(hook, message string) 
 		}
 		return o != nil
 	}
-}
-
-// oneLine is a text on one line, cut to n bytes.
-func oneLine(s string, n int) string {
-	s = text.OneLine(s)
-	if short := text.Cut(s, n); len(short) < len(s) {
-		return short + "..."
-	}
-	return s
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -81,7 +82,7 @@ func (r *Runner) historyLength() (int, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, unreadable(wire.LedgerHistory.Path(), err)
+		return 0, projectfile.Unreadable(wire.LedgerHistory.Path(), err)
 	}
 	defer func() { _ = f.Close() }()
 	n, buf := 0, make([]byte, 64<<10)
@@ -92,7 +93,7 @@ func (r *Runner) historyLength() (int, error) {
 			return n, nil
 		}
 		if err != nil {
-			return 0, unreadable(wire.LedgerHistory.Path(), err)
+			return 0, projectfile.Unreadable(wire.LedgerHistory.Path(), err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -37,7 +38,7 @@ func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[stri
 	}
 	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
-		return nil, unreadable(".", err)
+		return nil, projectfile.Unreadable(".", err)
 	}
 	defer func() { _ = root.Close() }()
 	before, err := bundleContents(root, dir)

@@ -191,11 +191,3 @@ func TestBounded(t *testing.T) {
 		}
 	}
 }
-
-func TestOneLine(t *testing.T) {
-	for in, want := range map[string]string{"": "", " a\n\tb ": "a b", "abcdefgh": "abcde...", "äöü": "äö..."} {
-		if got := oneLine(in, 5); got != want {
-			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

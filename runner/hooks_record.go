@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -189,6 +190,6 @@ func (c *change) escalation(ctx context.Context, s *run.State) {
 		"blocked_reason", r.Category, "recovery_action", r.Recovery.RecoveryAction, "failed_turn_id", turnID, "failed_role", role,
 		"attempt_count", attempt, "last_error", detail, "run_id", s.Run())})
 	if err != nil {
-		c.hooks.notice = "hooks of on_escalation could not be run: " + oneLine(err.Error(), 300)
+		c.hooks.notice = "hooks of on_escalation could not be run: " + text.Brief(err.Error(), 300)
 	}
 }

@@ -10,7 +10,6 @@ import (
 )
 
 func TestHostileRunes(t *testing.T) {
-	texttest.Passes(t, "oneLine", func(s string) string { return oneLine(s, 200) })
 	texttest.Passes(t, "checkpointMessage", func(s string) string {
 		return checkpointMessage(ojson.NewObject("turn_id", s, "role", s, "phase", s, "runtime_id", s, "summary", s, "intent_id", s, "run_id", s))
 	})

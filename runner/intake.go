@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -78,7 +79,7 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 		r.clearMarker(v.State)
 		var files []gitstore.NewFile
 		for _, f := range protocol.IntentFiles(intent, event, env.Time()) {
-			if data, err := readProjectFile(r.store.Dir(), f.Path, protocol.MaxIntentBytes); f.Path == protocol.PriorityMarker && (err != nil || data != nil) {
+			if data, err := projectfile.Read(r.store.Dir(), f.Path, protocol.MaxIntentBytes); f.Path == protocol.PriorityMarker && (err != nil || data != nil) {
 				continue // another urgent one is marked
 			}
 			files = append(files, gitstore.NewFile{Path: f.Path, Data: f.Data})
@@ -173,7 +174,7 @@ func (r *Runner) intentFiles() ([]protocol.FileWrite, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, unreadable(protocol.IntentsDir, err)
+		return nil, projectfile.Unreadable(protocol.IntentsDir, err)
 	}
 	var out []protocol.FileWrite
 	for _, e := range list[:min(len(list), maxIntentFiles)] {
@@ -181,7 +182,7 @@ func (r *Runner) intentFiles() ([]protocol.FileWrite, error) {
 		if !ok || !protocol.IntentID(id) {
 			continue
 		}
-		data, err := readProjectFile(r.store.Dir(), protocol.IntentPath(id), protocol.MaxIntentBytes)
+		data, err := projectfile.Read(r.store.Dir(), protocol.IntentPath(id), protocol.MaxIntentBytes)
 		if err == nil && data != nil {
 			out = append(out, protocol.FileWrite{Path: protocol.IntentPath(id), Data: data})
 		}
@@ -198,7 +199,7 @@ func (r *Runner) intakeEvent(id string) *ojson.Object {
 	if r.store == nil {
 		return nil
 	}
-	data, err := readProjectFile(r.store.Dir(), file, protocol.MaxIntentBytes)
+	data, err := projectfile.Read(r.store.Dir(), file, protocol.MaxIntentBytes)
 	if err != nil || data == nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -121,7 +122,7 @@ func leaseDetails(l *Lease, reason string) *ojson.Object {
 
 // shown makes a name of a runner fit for a sentence.
 func shown(name string) string {
-	name = oneLine(name, 80)
+	name = text.Brief(name, 80)
 	if name == "" {
 		return "(unnamed)"
 	}

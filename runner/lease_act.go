@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -60,7 +61,7 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 		}
 		turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
 		if !ok {
-			return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + oneLine(opt.TurnID, 80) + " is not active.", Hint: "git agentxchain status"}
+			return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + text.Brief(opt.TurnID, 80) + " is not active.", Hint: "git agentxchain status"}
 		}
 		c.lease = &leaseHold{holder: h, turn: opt.TurnID}
 		epoch, after := nextEpoch(turn), lastIssued(turn)
@@ -310,7 +311,7 @@ func (r *Runner) AckCancel(ctx context.Context, h LeaseHolder, status, message s
 				Message: fmt.Sprintf("No cancellation of lease %s was requested.", shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
 		}
 		next := l.With(run.LeaseReleased)
-		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAcked, Lease: next, Details: ojson.NewObject("status", oneLine(status, 200), "message", oneLine(message, 1000))}, nil
+		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAcked, Lease: next, Details: ojson.NewObject("status", text.Brief(status, 200), "message", text.Brief(message, 1000))}, nil
 	})
 }
 
@@ -330,7 +331,7 @@ func (r *Runner) RecordRefusal(ctx context.Context, h LeaseHolder, current *Leas
 			return nil, nil
 		}
 		return &protocol.RecordLease{Action: protocol.LeaseActRefused, Lease: current, Rejection: reason,
-			Details: ojson.NewObject("refused_runner_id", oneLine(h.RunnerID, 200), "refused_token", oneLine(h.Ref.FencingToken, 200), "asked_for", asked)}, nil
+			Details: ojson.NewObject("refused_runner_id", text.Brief(h.RunnerID, 200), "refused_token", text.Brief(h.Ref.FencingToken, 200), "asked_for", asked)}, nil
 	})
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -97,7 +98,7 @@ func (p *PriorityIntent) For(run string) bool {
 // that cannot be read says nothing.
 func (r *Runner) PriorityIntent() *PriorityIntent {
 	read := func(path string) *ojson.Object {
-		data, err := readProjectFile(r.store.Dir(), path, 1<<20)
+		data, err := projectfile.Read(r.store.Dir(), path, 1<<20)
 		if err != nil || data == nil {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -84,7 +85,7 @@ func (r *Runner) sight(v *gitstore.View) (*Sight, error) {
 func LookFiles(dir string, opt Options) (*Sight, error) {
 	opt.at = dir
 	r := New(nil, opt)
-	cfg, err := readProjectFile(dir, wire.ConfigPath, maxDocumentBytes)
+	cfg, err := projectfile.Read(dir, wire.ConfigPath, maxDocumentBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func LookFiles(dir string, opt Options) (*Sight, error) {
 	if v.Config, v.ConfigProblems, err = config.Decode(cfg); err != nil {
 		return nil, err
 	}
-	if v.StateBytes, err = readProjectFile(dir, string(wire.DocState), maxDocumentBytes); err != nil {
+	if v.StateBytes, err = projectfile.Read(dir, string(wire.DocState), maxDocumentBytes); err != nil {
 		return nil, err
 	}
 	if v.StateBytes == nil {

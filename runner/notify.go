@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -198,7 +199,7 @@ func (d *delivering) send(e notify.Event, run notify.Run) (notify.Emission, erro
 	for _, res := range out.Results {
 		d.rows = append(d.rows, protocol.AuditRow{Ledger: wire.LedgerNotifications, Row: res.Row})
 		if !res.Delivered {
-			key := res.Webhook + ": " + oneLine(res.Row.String("message"), 200)
+			key := res.Webhook + ": " + text.Brief(res.Row.String("message"), 200)
 			events, _ := d.missed.Get(key)
 			d.missed.Set(key, append(events, e.Type))
 		}
@@ -236,7 +237,7 @@ func (d *delivering) finish(s *run.State) []string {
 		notices = append(notices, fmt.Sprintf("webhook %s (%s)", why, strings.Join(events, ", ")))
 	}
 	if d.trouble != "" {
-		notices = append(notices, "approval reminders could not be evaluated: "+oneLine(d.trouble, 300))
+		notices = append(notices, "approval reminders could not be evaluated: "+text.Brief(d.trouble, 300))
 	}
 	if len(d.rows) == 0 || s.Run() == "" {
 		return notices
@@ -248,7 +249,7 @@ func (d *delivering) finish(s *run.State) []string {
 		return &protocol.Audit{Rows: d.rows}, nil
 	})
 	if err != nil {
-		notices = append(notices, "what became of the notifications could not be recorded: "+oneLine(err.Error(), 300))
+		notices = append(notices, "what became of the notifications could not be recorded: "+text.Brief(err.Error(), 300))
 	}
 	return notices
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -208,7 +209,7 @@ func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate
 		if problem != "" {
 			continue
 		}
-		data, err := readProjectFile(r.dir(), clean, maxGateFile)
+		data, err := projectfile.Read(r.dir(), clean, projectfile.MaxGate)
 		if err != nil {
 			return err
 		}

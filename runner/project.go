@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -131,7 +132,7 @@ func approver(ctx context.Context, s *gitstore.Store) string {
 func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.NewFile, error) {
 	var fresh []gitstore.NewFile
 	add := func(f gitstore.NewFile) error {
-		have, err := readProjectFile(s.Dir(), f.Path, maxGateFile)
+		have, err := projectfile.Read(s.Dir(), f.Path, projectfile.MaxGate)
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.New
 
 // merge combines a scaffold file with the user's own; false when there is none.
 func (p *Project) merge(s *gitstore.Store, f scaffold.File) (bool, error) {
-	have, err := readProjectFile(s.Dir(), f.Path, maxGateFile)
+	have, err := projectfile.Read(s.Dir(), f.Path, projectfile.MaxGate)
 	if err != nil || have == nil {
 		return false, err
 	}
@@ -192,7 +193,7 @@ func (p *Project) merge(s *gitstore.Store, f scaffold.File) (bool, error) {
 const CodeProjectExists = "project_exists"
 
 func refuseExisting(s *gitstore.Store) error {
-	data, err := readProjectFile(s.Dir(), string(wire.DocState), protocol.MaxStagedBytes)
+	data, err := projectfile.Read(s.Dir(), string(wire.DocState), protocol.MaxStagedBytes)
 	if err != nil {
 		return err
 	}
@@ -209,12 +210,12 @@ func refuseExisting(s *gitstore.Store) error {
 		}
 	}
 	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerDecisions} {
-		if data, err := readProjectFile(s.Dir(), l.Path(), 1<<40); err != nil || len(data) > 0 {
+		if data, err := projectfile.Read(s.Dir(), l.Path(), 1<<40); err != nil || len(data) > 0 {
 			return &wire.Error{Code: wire.CodeRunExists, Field: l.Path(),
 				Message: fmt.Sprintf("%s already holds records; init would lose them.", l.Path()), Hint: "git agentxchain status"}
 		}
 	}
-	if data, err := readProjectFile(s.Dir(), wire.ConfigPath, maxGateFile); err != nil || data != nil {
+	if data, err := projectfile.Read(s.Dir(), wire.ConfigPath, projectfile.MaxGate); err != nil || data != nil {
 		return errors.Join(&wire.Error{Code: CodeProjectExists, Field: wire.ConfigPath,
 			Message: "This directory is already a governed project: agentxchain.json is there.", Hint: "git agentxchain status"}, err)
 	}

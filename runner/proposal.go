@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -201,7 +202,7 @@ func (r *Runner) proposal(ctx context.Context, runID, turn string) (*Proposal, e
 			}
 			f.After = append([]byte{}, data...)
 		}
-		if f.Before, err = readProjectFile(r.store.Dir(), f.Path, maxGateFile); err != nil {
+		if f.Before, err = projectfile.Read(r.store.Dir(), f.Path, projectfile.MaxGate); err != nil {
 			return nil, err
 		}
 	}

@@ -333,7 +333,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 				newest = tips[0].Run
 			}
 			return &wire.Error{Code: chain.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),
-				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", someOf(runs)),
+				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", wire.ListSome(runs, 3)),
 				Hint:    "git agentxchain repair --from-ref " + newest + " brings it here; git agentxchain assign --new-run starts another"}
 		}
 		if err := r.elsewhere(ctx, v); err != nil {

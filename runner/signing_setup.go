@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/signing"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -133,7 +134,7 @@ func (r *Runner) signerEmail(ctx context.Context) (string, error) {
 func (r *Runner) signerFiles() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, p := range wire.SignerFiles() {
-		data, err := readProjectFile(r.dir(), p, maxGateFile)
+		data, err := projectfile.Read(r.dir(), p, projectfile.MaxGate)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +179,7 @@ func (r *Runner) writeSigners(data []byte) error {
 	}
 	defer func() { _ = root.Close() }()
 	if info, err := root.Lstat(attest.AllowedSignersPath); err == nil && !info.Mode().IsRegular() {
-		return unreadable(attest.AllowedSignersPath, errors.New("not a regular file"))
+		return projectfile.Unreadable(attest.AllowedSignersPath, errors.New("not a regular file"))
 	}
 	if err := root.MkdirAll(path.Dir(attest.AllowedSignersPath), 0o777); err != nil {
 		return err
@@ -215,7 +216,7 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	}
 	for _, lack := range d.r.signingSettings(ctx).Setup().Missing {
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lack.Command,
-			"authority wants signatures (%s), and %s", firstOf(wanted), lack.What)
+			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lack.What)
 		return
 	}
 	files, err := d.r.signerFiles()
@@ -224,13 +225,13 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 		d.failed("signing", err, "correct "+attest.AllowedSignersPath)
 	case len(files) == 0:
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing",
-			"authority wants signatures (%s), and no file says whose count (%s)", firstOf(wanted), attest.AllowedSignersPath)
+			"authority wants signatures (%s), and no file says whose count (%s)", wire.ListSome(wanted, 1), attest.AllowedSignersPath)
 	default:
 		if _, problems := attest.ParseSigners(files); len(problems) > 0 {
 			d.add("signing", LevelWarning, "correct "+problems[0].Field,
 				"a file of signers cannot be understood: %s", strings.TrimSuffix(problems[0].Message, "."))
 			return
 		}
-		d.ok("signing", "git is set up to sign, for %s", firstOf(wanted))
+		d.ok("signing", "git is set up to sign, for %s", wire.ListSome(wanted, 1))
 	}
 }

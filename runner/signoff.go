@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -41,11 +42,11 @@ func (c *change) writeSignoffs(
 		mode := os.FileMode(0o644)
 		if info, err := root.Lstat(f.Path); err == nil {
 			if !info.Mode().IsRegular() {
-				return "", unreadable(f.Path, fmt.Errorf("not a regular file"))
+				return "", projectfile.Unreadable(f.Path, fmt.Errorf("not a regular file"))
 			}
 			mode = info.Mode().Perm()
 		}
-		data, err := c.readFile(f.Path, maxGateFile)
+		data, err := c.readFile(f.Path, projectfile.MaxGate)
 		if err != nil {
 			return "", err
 		}
@@ -80,7 +81,7 @@ func (r *Runner) unsigned(v *View) ([]string, error) {
 		if !ok || !m.Signed || v.State.ActiveTurns.Len() > 0 || !gates.SignoffDocument(v.Config, p) {
 			continue
 		}
-		data, err := readProjectFile(r.dir(), p, maxGateFile)
+		data, err := projectfile.Read(r.dir(), p, projectfile.MaxGate)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +101,7 @@ func (r *Runner) signAgain(ctx context.Context) error {
 		}
 		var files []evidence.FileBlob
 		for _, p := range paths {
-			data, err := c.readFile(p, maxGateFile)
+			data, err := c.readFile(p, projectfile.MaxGate)
 			if err != nil {
 				return nil, err
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -33,7 +34,7 @@ func (c *change) staged(turnID string) (staged, error) {
 // must not keep the turn either.
 func (c *change) refused(turnID string) (staged, error) {
 	s, err := c.staged(turnID)
-	if ErrorCode(err) == CodeUnreadable {
+	if ErrorCode(err) == projectfile.CodeUnreadable {
 		return staged{path: s.path}, nil
 	}
 	return s, err
@@ -54,12 +55,12 @@ func readStaged(root, turnID string) (staged, error) {
 		// A turn id made by another tool could name any file.
 		return s, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turnID + " cannot be part of a path."}
 	}
-	data, err := readProjectFile(root, s.path, protocol.MaxStagedBytes)
+	data, err := projectfile.Read(root, s.path, protocol.MaxStagedBytes)
 	if err != nil {
 		return s, err
 	}
 	if data == nil {
-		flat, err := readProjectFile(root, wire.FlatStagingPath, protocol.MaxStagedBytes)
+		flat, err := projectfile.Read(root, wire.FlatStagingPath, protocol.MaxStagedBytes)
 		if err != nil {
 			return s, err
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -204,7 +206,7 @@ func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus)
 	if p := st.View.ConfigProblems; len(p) > 0 {
 		return &protocol.NextAction{
 			Command: "git agentxchain validate",
-			Reason:  "Correct " + wire.ConfigPath + " first, no operation goes on with it: " + oneLine(p[0].Message, 200),
+			Reason:  "Correct " + wire.ConfigPath + " first, no operation goes on with it: " + text.Brief(p[0].Message, 200),
 		}
 	}
 	if lost := st.View.Lost; lost != nil {
@@ -224,7 +226,7 @@ func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus)
 	}
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
 	if n == nil {
-		return &protocol.NextAction{Command: "git agentxchain assign --new-run", Reason: "Run " + oneLine(st.View.State.Run(), 60) + " is over; another one starts only on purpose."}
+		return &protocol.NextAction{Command: "git agentxchain assign --new-run", Reason: "Run " + text.Brief(st.View.State.Run(), 60) + " is over; another one starts only on purpose."}
 	}
 	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)
@@ -244,10 +246,10 @@ func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus)
 		}
 		if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
 			return &protocol.NextAction{Command: "git status",
-				Reason: "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn, and " + oneLine(role, 60) + " starts from a clean work tree. Then: " + n.Command}
+				Reason: "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn, and " + text.Brief(role, 60) + " starts from a clean work tree. Then: " + n.Command}
 		}
 		if rt := automaticRuntime(st.View, def); rt != "" {
-			return &protocol.NextAction{Command: "git agentxchain run", Reason: n.Reason + " Next is " + oneLine(role, 60) + ", through runtime " + oneLine(rt, 60) + "; git agentxchain step does one turn only."}
+			return &protocol.NextAction{Command: "git agentxchain run", Reason: n.Reason + " Next is " + text.Brief(role, 60) + ", through runtime " + text.Brief(rt, 60) + "; git agentxchain step does one turn only."}
 		}
 	}
 	for _, t := range st.Turns {
@@ -279,7 +281,7 @@ func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus)
 		if t.Staged == "" && (t.Turn.Status == wire.TurnDispatched || t.Turn.Status == wire.TurnAssigned || t.Turn.Status == wire.TurnRetrying || t.Turn.Status == wire.TurnRunning) {
 			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil && rt.Type != config.RuntimeManual {
 				return &protocol.NextAction{Command: "git agentxchain step " + t.Turn.TurnID,
-					Reason: "Has runtime " + oneLine(t.Turn.RuntimeID, 60) + " carry the turn out; git agentxchain run goes on after it."}
+					Reason: "Has runtime " + text.Brief(t.Turn.RuntimeID, 60) + " carry the turn out; git agentxchain run goes on after it."}
 			}
 			return &protocol.NextAction{Command: "git agentxchain accept " + t.Turn.TurnID,
 				Reason: "Do the work of " + wire.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " + wire.StagingPath(t.Turn.TurnID) + " first."}
@@ -380,7 +382,7 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 	for _, p := range gates.Files(v.Config, phase) {
 		f := evidence.FileFact{Path: p}
 		if clean, problem := wire.CleanPath(p); problem == "" {
-			data, err := readProjectFile(r.dir(), clean, maxGateFile)
+			data, err := projectfile.Read(r.dir(), clean, projectfile.MaxGate)
 			if err != nil {
 				return nil, err
 			}

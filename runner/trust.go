@@ -276,7 +276,7 @@ func (r *Runner) RuntimeTrusted(ctx context.Context, cfg *config.Config, ids ...
 		return err
 	}
 	return &wire.Error{Code: CodeHooksUntrusted, Field: "runtimes", Details: ojson.NewObject("runtimes", ids, "digest", scope.Digest),
-		Message: fmt.Sprintf("agentxchain.json names runtimes that this machine has not been told to trust (%s); nothing was started and nothing was sent.", someOf(names)),
+		Message: fmt.Sprintf("agentxchain.json names runtimes that this machine has not been told to trust (%s); nothing was started and nothing was sent.", wire.ListSome(names, 3)),
 		Hint:    "git agentxchain hooks trust"}
 }
 
@@ -288,6 +288,6 @@ func untrusted(s *TrustScope, phases []string) *wire.Error {
 		}
 	}
 	return &wire.Error{Code: CodeHooksUntrusted, Field: "hooks", Details: ojson.NewObject("hooks", names, "digest", s.Digest),
-		Message: fmt.Sprintf("agentxchain.json names hooks that this machine has not been told to trust (%s); nothing was run and nothing was changed.", someOf(names)),
+		Message: fmt.Sprintf("agentxchain.json names hooks that this machine has not been told to trust (%s); nothing was run and nothing was changed.", wire.ListSome(names, 3)),
 		Hint:    "git agentxchain hooks trust"}
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -24,7 +25,7 @@ import (
 func (s *TrustScope) namedFiles(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return unreadable(".", err)
+		return projectfile.Unreadable(".", err)
 	}
 	defer func() { _ = root.Close() }()
 	seen := make(map[string]bool)
@@ -97,13 +98,13 @@ func digestFile(root *os.Root, name string) (*TrustedFile, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, unreadable(name, err)
+		return nil, projectfile.Unreadable(name, err)
 	}
 	defer func() { _ = f.Close() }()
 	h := sha256.New()
 	n, err := io.Copy(h, f)
 	if err != nil {
-		return nil, unreadable(name, err)
+		return nil, projectfile.Unreadable(name, err)
 	}
 	return &TrustedFile{Path: name, SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -194,7 +195,7 @@ func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
 // unused refuses a directory in which a run has begun: somebody's work may be there,
 // whatever has become of the run's record.
 func unused(dir string) error {
-	data, err := readProjectFile(dir, string(wire.DocState), protocol.MaxStagedBytes)
+	data, err := projectfile.Read(dir, string(wire.DocState), protocol.MaxStagedBytes)
 	if err != nil || data == nil {
 		return err
 	}
@@ -238,7 +239,7 @@ func idle(ctx context.Context, dir string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	raw, err := readProjectFile(dir, wire.ConfigPath, maxGateFile)
+	raw, err := projectfile.Read(dir, wire.ConfigPath, projectfile.MaxGate)
 	if err != nil {
 		return err
 	}
@@ -325,7 +326,7 @@ func (r *Runner) StartRun(ctx context.Context, seed string, opt InitRunOptions) 
 func (r *Runner) CommitFile(ctx context.Context, name string, data []byte, message string) error {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	have, err := readProjectFile(r.store.Dir(), name, maxGateFile)
+	have, err := projectfile.Read(r.store.Dir(), name, projectfile.MaxGate)
 	if err != nil {
 		return err
 	}

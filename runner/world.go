@@ -5,25 +5,18 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// maxGateFile bounds a document a gate reads; a larger one is no gate document.
-const maxGateFile = 4 << 20
 
 // look asks git for the state of the work tree once per operation and notes the
 // checkout in the operation's environment.
@@ -80,25 +73,9 @@ func unmerged(st *git.WorktreeStatus) error {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
-		Message: fmt.Sprintf("A merge is unresolved in the work tree (%s).", firstOf(st.Unmerged)),
+		Message: fmt.Sprintf("A merge is unresolved in the work tree (%s).", wire.ListSome(st.Unmerged, 1)),
 		Hint:    "resolve it (git status shows how), then try again",
 		Details: ojson.NewObject("files", st.Unmerged)}
-}
-
-// someOf lists the first three of many.
-func someOf(list []string) string {
-	text := strings.Join(list[:min(3, len(list))], ", ")
-	if n := len(list) - 3; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
-}
-
-func firstOf(paths []string) string {
-	if len(paths) == 1 {
-		return paths[0]
-	}
-	return fmt.Sprintf("%s and %d more", paths[0], len(paths)-1)
 }
 
 // baseline captures the work tree for a new attempt.
@@ -249,7 +226,7 @@ func (c *change) unseen(ctx context.Context, base *run.Baseline, st *git.Worktre
 	}
 	if behind := found[len(h.Flagged):]; len(behind) > 0 {
 		c.view.Notices = append(c.view.Notices, fmt.Sprintf(
-			"the rules by which git ignores files (.git/info/exclude, core.excludesFile) changed during the turn; what they hide counts as changed: %s", someOf(behind)))
+			"the rules by which git ignores files (.git/info/exclude, core.excludesFile) changed during the turn; what they hide counts as changed: %s", wire.ListSome(behind, 3)))
 	}
 	return found, nil
 }
@@ -329,49 +306,7 @@ func summarise(st *git.WorktreeStatus, files []string) string {
 // readFile reads a project file for the rules: a regular file of bounded size,
 // never through a link out of the project. A missing one is nil without error.
 func (c *change) readFile(path string, limit int64) ([]byte, error) {
-	return readProjectFile(c.r.store.Dir(), path, limit)
-}
-
-func readProjectFile(root, path string, limit int64) ([]byte, error) {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = dir.Close() }()
-	info, err := dir.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, unreadable(path, errors.New("not a regular file"))
-	}
-	f, err := dir.Open(path)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if int64(len(data)) > limit {
-		return nil, unreadable(path, fmt.Errorf("larger than %d bytes", limit))
-	}
-	return data, nil
-}
-
-// CodeUnreadable means that a file the operation needs cannot be read.
-const CodeUnreadable = "unreadable_input"
-
-func unreadable(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return &wire.Error{Code: CodeUnreadable, Field: path, Message: fmt.Sprintf("%s cannot be read: %v.", path, err)}
+	return projectfile.Read(c.r.store.Dir(), path, limit)
 }
 
 // gateFiles reads what the current phase's gate and its last failure look at.
@@ -388,7 +323,7 @@ func (c *change) gateFiles() ([]evidence.FileBlob, error) {
 	for _, p := range paths {
 		fb := evidence.FileBlob{Path: p}
 		if clean, problem := wire.CleanPath(p); problem == "" {
-			data, err := c.readFile(clean, maxGateFile)
+			data, err := c.readFile(clean, projectfile.MaxGate)
 			if err != nil {
 				return nil, err
 			}
@@ -408,7 +343,7 @@ func (c *change) gateDocuments() ([]gates.DocumentFact, error) {
 		var data []byte
 		if clean, problem := wire.CleanPath(p); problem == "" {
 			var err error
-			if data, err = c.readFile(clean, maxGateFile); err != nil {
+			if data, err = c.readFile(clean, projectfile.MaxGate); err != nil {
 				return nil, err
 			}
 		}

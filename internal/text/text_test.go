@@ -18,6 +18,7 @@ var forms = map[string]func(string) string{
 	"Visible": text.Visible,
 	"Lines":   text.Lines,
 	"OneLine": text.OneLine,
+	"Brief":   func(s string) string { return text.Brief(s, 1<<20) },
 	"JSON": func(s string) string {
 		doc, _ := json.Marshal(s) // escapes C0, U+2028 and U+2029 by itself
 		return string(text.JSON(doc))
@@ -62,7 +63,7 @@ func TestNoRuneOfTheTablePasses(t *testing.T) {
 					t.Errorf("%s(%q) = %q: %U (%s) stands there %d times, want %d at most", name, in, out, r, what,
 						got, most)
 				}
-				if out == "" && name != "OneLine" && name != "Writer" {
+				if out == "" && name != "OneLine" && name != "Brief" && name != "Writer" {
 					t.Errorf("%s(%q) is empty: what is hidden must be shown", name, in)
 				}
 			}
@@ -197,5 +198,13 @@ func BenchmarkVisible(b *testing.B) {
 				text.Visible(s)
 			}
 		})
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for in, want := range map[string]string{"": "", " a\n\tb ": "a b", "abcdefgh": "abcde...", "äöü": "äö..."} {
+		if got := text.Brief(in, 5); got != want {
+			t.Errorf("Brief(%q) = %q, want %q", in, got, want)
+		}
 	}
 }

@@ -68,6 +68,15 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u
 // is one space, and none is left at the ends.
 func OneLine(s string) string { return Visible(strings.Join(strings.Fields(s), " ")) }
 
+// Brief is OneLine, n bytes at most; three dots stand for what was cut.
+func Brief(s string, n int) string {
+	s = OneLine(s)
+	if short := Cut(s, n); len(short) < len(s) {
+		return short + "..."
+	}
+	return s
+}
+
 // JSON spells the hostile runes of a JSON text out, as JSON does: the text says
 // the same. They are in its strings only.
 func JSON(doc []byte) []byte {

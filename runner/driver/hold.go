@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -33,7 +34,7 @@ func (d *Driver) hold(ctx context.Context, root *os.Root, turnID string) (*turnm
 	for start := time.Now(); ; {
 		mark, err := turnmark.Hold(root, turnID)
 		if err != nil && !errors.Is(err, turnmark.ErrHeld) {
-			return nil, &wire.Error{Code: runner.CodeUnreadable, Field: turnmark.Path(turnID), Message: "The lock of turn " + turnID + " cannot be taken: " + err.Error() + "."}
+			return nil, &wire.Error{Code: projectfile.CodeUnreadable, Field: turnmark.Path(turnID), Message: "The lock of turn " + turnID + " cannot be taken: " + err.Error() + "."}
 		}
 		if mark != nil && !mark.Found && !left {
 			return mark, nil

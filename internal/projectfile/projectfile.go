@@ -1,0 +1,60 @@
+// Reading one file, and the refusal of one that cannot be read.
+
+package projectfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// MaxGate bounds a document a gate reads; a larger one is no gate document.
+const MaxGate = 4 << 20
+
+// CodeUnreadable means that a file the operation needs cannot be read.
+const CodeUnreadable = "unreadable_input"
+
+// Read reads a file below the directory root, at most limit bytes. A missing one is nil without error.
+func Read(root, path string, limit int64) ([]byte, error) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	info, err := dir.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, Unreadable(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, Unreadable(path, errors.New("not a regular file"))
+	}
+	f, err := dir.Open(path)
+	if err != nil {
+		return nil, Unreadable(path, err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, Unreadable(path, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, Unreadable(path, fmt.Errorf("larger than %d bytes", limit))
+	}
+	return data, nil
+}
+
+// Unreadable is the refusal of a file that cannot be read.
+func Unreadable(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return &wire.Error{Code: CodeUnreadable, Field: path, Message: fmt.Sprintf("%s cannot be read: %v.", path, err)}
+}
