@@ -68,10 +68,7 @@ func (c *Coordinator) settle(ctx context.Context, repo, dir, turn string) {
 	r, err := c.childRunner(ctx, dir, nil)
 	if err == nil {
 		defer func() { _ = r.Close() }()
-		tx, terr := r.Store().Begin(ctx, "coordinator", c.wait())
-		if err = terr; err == nil {
-			err = tx.Close()
-		}
+		_, err = r.CompleteFiles(ctx, "coordinator")
 	}
 	if err != nil {
 		c.note(inRepo(repo, dir, err).Error())

@@ -32,7 +32,7 @@ type Abandoned struct {
 // turn runs, lease_held while a runner has one, and those of every change.
 func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error) {
 	out := &Abandoned{}
-	in := r.asker()
+	in := r.Asker()
 	if in.Turn != "" {
 		// An isolated agent cannot even take the lock; it is told why it may not before that.
 		refusal := protocol.CheckAbandonable(&run.State{}, evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})

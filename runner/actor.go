@@ -17,7 +17,7 @@ const TurnMarker = turnmark.Variable
 
 func (r *Runner) actor(ctx context.Context) evidence.Actor {
 	name, email := r.store.Identity(ctx)
-	in := r.asker()
+	in := r.Asker()
 	return evidence.Actor{
 		Name:       name,
 		Email:      email,
@@ -28,18 +28,14 @@ func (r *Runner) actor(ctx context.Context) evidence.Actor {
 	}
 }
 
-// InsideTurn returns the dispatched turn this process runs inside of, or "". What
-// only a person may do is refused there.
-func (r *Runner) InsideTurn() string { return r.insideTurn() }
+// InsideTurn returns the turn whose dispatched process this one is or descends
+// from, or "". What only a person may do is refused there. The environment alone is
+// not enough: a shell can unset a variable for its child.
+func (r *Runner) InsideTurn() string { return r.Asker().Turn }
 
-// insideTurn returns the turn whose dispatched process this one is or descends
-// from, or "". The environment alone is not enough: a shell can unset a variable
-// for its child.
-func (r *Runner) insideTurn() string { return r.asker().Turn }
-
-// asker looks for the marks of a turn, and whether a turn of this project is carried
+// Asker looks for the marks of a turn, and whether a turn of this project is carried
 // out where its process cannot be seen from here.
-func (r *Runner) asker() turnmark.Verdict {
+func (r *Runner) Asker() turnmark.Verdict {
 	if r.store == nil {
 		return turnmark.Look(r.opt.Getenv, nil)
 	}
@@ -50,6 +46,9 @@ func (r *Runner) asker() turnmark.Verdict {
 	defer func() { _ = root.Close() }()
 	return turnmark.Look(r.opt.Getenv, root)
 }
+
+// Getenv looks a variable up in the environment this runner was given.
+func (r *Runner) Getenv(name string) string { return r.opt.Getenv(name) }
 
 // atWork names the turns agents are at work on in this project.
 func (r *Runner) atWork() gitstore.AtWork {

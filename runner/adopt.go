@@ -43,7 +43,7 @@ func (r *Runner) Adoptable(ctx context.Context) (*Adoption, error) {
 //
 // Errors: those of Adoptable and Confirm.
 func (r *Runner) Adopt(ctx context.Context, opt ConfirmOptions) (*Confirmed, error) {
-	if id := r.insideTurn(); id != "" {
+	if id := r.InsideTurn(); id != "" {
 		return &Confirmed{}, &wire.Error{
 			Code:    wire.CodeInsideTurn,
 			Field:   "turn_id",

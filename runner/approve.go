@@ -50,7 +50,7 @@ type Approved struct {
 // dispatched turn.
 func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, error) {
 	out := &Approved{DryRun: opt.DryRun}
-	in := r.asker()
+	in := r.Asker()
 	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal

@@ -152,7 +152,7 @@ func (r *Runner) indexNow() []byte {
 // dispatchInput gathers what the bundle of a turn is made from.
 func (r *Runner) dispatchInput(v *gitstore.View, s *run.State, x *run.Index, turn *run.Turn) dispatch.Input {
 	in := dispatch.Input{Config: v.Config, State: s, Index: x, Turn: turn, LastRow: x.LastRow, OpenObjections: x.OpenObjections,
-		Prompts: make(map[string]string), Now: wire.FormatTime(r.now()), Exists: r.isFile, Read: r.readStart}
+		Prompts: make(map[string]string), Now: wire.FormatTime(r.Now()), Exists: r.isFile, Read: r.readStart}
 	for _, l := range v.RepoDecisions {
 		in.RepoDecisions = append(in.RepoDecisions, l.Row)
 	}
@@ -167,8 +167,8 @@ func (r *Runner) dispatchInput(v *gitstore.View, s *run.State, x *run.Index, tur
 	return in
 }
 
-// maxPrompt bounds a role's prompt template, in bytes.
-const maxPrompt = 256 << 10
+// MaxPrompt bounds a role's prompt template, in bytes.
+const MaxPrompt = 256 << 10
 
 // promptText reads a role's own instructions. A path that leads out of the
 // project, by its spelling or through a link, is not followed; problem says why
@@ -178,7 +178,7 @@ func (r *Runner) promptText(path string) (text, problem string) {
 	if why != "" {
 		return "", "it does not name a file inside the project"
 	}
-	data, err := projectfile.Read(r.store.Dir(), clean, maxPrompt)
+	data, err := projectfile.Read(r.store.Dir(), clean, MaxPrompt)
 	switch {
 	case err != nil:
 		return "", strings.TrimSuffix(err.Error(), ".")

@@ -146,7 +146,7 @@ func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[stri
 // noteClaims remembers since when this clone has seen the claims that came.
 func (r *Runner) noteClaims(ctx context.Context) {
 	if v, err := r.store.View(ctx); err == nil && v.State != nil {
-		r.claimsSeen(v, r.now(), true)
+		r.claimsSeen(v, r.Now(), true)
 	}
 }
 
@@ -189,4 +189,4 @@ func (r *Runner) holds(v *gitstore.View, now time.Time) map[string]*TurnHold {
 }
 
 // Holds are the claims of the active turns of v, by turn.
-func (r *Runner) Holds(v *View) map[string]*TurnHold { return r.holds(v, r.now()) }
+func (r *Runner) Holds(v *View) map[string]*TurnHold { return r.holds(v, r.Now()) }

@@ -120,9 +120,9 @@ func (c *change) useWorkingConfig() error {
 	return c.r.ready(context.Background(), v, c.r.opt.fresh)
 }
 
-// rulesNotice says that the working configuration has rules that are not in force, ""
+// RulesNotice says that the working configuration has rules that are not in force, ""
 // when it has none.
-func rulesNotice(v *gitstore.View) string {
+func RulesNotice(v *View) string {
 	if len(v.RuleChanges) == 0 {
 		return ""
 	}

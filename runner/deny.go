@@ -22,7 +22,7 @@ type Denied struct {
 // run_blocked, reason_required, invalid_argument, and those of every change.
 func (r *Runner) Deny(ctx context.Context, reason string) (*Denied, error) {
 	out := &Denied{}
-	in := r.asker()
+	in := r.Asker()
 	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal

@@ -93,7 +93,7 @@ type settling struct{}
 // is blocked, and the command that found it is refused.
 func (r *Runner) settleLeft(ctx context.Context) error {
 	left, err := r.store.Watch().AllLeft()
-	if err != nil || len(left) == 0 || ctx.Value(settling{}) != nil || r.insideTurn() != "" {
+	if err != nil || len(left) == 0 || ctx.Value(settling{}) != nil || r.InsideTurn() != "" {
 		return err
 	}
 	ctx = context.WithValue(ctx, settling{}, true)
@@ -130,8 +130,8 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 	return nil
 }
 
-// leftNotices say what the next changing command will put back.
-func (r *Runner) leftNotices() []string {
+// TamperNotices say what the next changing command will put back.
+func (r *Runner) TamperNotices() []string {
 	found, err := r.store.Watch().Peek()
 	if err != nil {
 		return []string{"what git was told when a turn was handed out cannot be compared: " + err.Error()}

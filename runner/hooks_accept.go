@@ -40,7 +40,7 @@ func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (proto
 		if err := c.hook(ctx, c.mayTake(beforeValidation(turn, op), op)); err != nil {
 			return nil, err
 		}
-		c.tree, c.env.Now = nil, c.r.now()
+		c.tree, c.env.Now = nil, c.r.Now()
 		if op, err = c.acceptance(ctx, opt); err != nil {
 			return nil, err
 		}
@@ -182,7 +182,7 @@ func (c *change) classify(ctx context.Context, turn *run.Turn, seen *result.Obse
 // drifted looks at the work tree once more: the result was judged on one that no
 // hook may have changed since.
 func (c *change) drifted(ctx context.Context, turn *run.Turn, op *protocol.AcceptTurn) error {
-	c.tree, c.env.Now = nil, c.r.now()
+	c.tree, c.env.Now = nil, c.r.Now()
 	now, err := c.observe(ctx, turn)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func (c *change) beforeAssignment(ctx context.Context, op protocol.Operation) er
 // fresh looks at the work tree once more: the hooks may have changed it, and took
 // their time.
 func (c *change) fresh(ctx context.Context, op protocol.Operation) error {
-	c.tree, c.env.Now = nil, c.r.now()
+	c.tree, c.env.Now = nil, c.r.Now()
 	base, err := c.baseline(ctx)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (c *change) beforeGate(ctx context.Context, completion bool) error {
 	if err != nil {
 		return err
 	}
-	c.tree, c.env.Now = nil, c.r.now()
+	c.tree, c.env.Now = nil, c.r.Now()
 	_, err = c.look(ctx)
 	return err
 }

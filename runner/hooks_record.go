@@ -40,7 +40,7 @@ func (c *change) keep(ctx context.Context, done *Done) error {
 // where the run is then.
 func (c *change) extra(ctx context.Context, op protocol.Operation, done *Done) error {
 	c.view = c.tx.View()
-	env := protocol.Env{Now: c.r.now(), Seed: c.r.opt.Seed(), Actor: c.env.Actor, Git: c.env.Git}
+	env := protocol.Env{Now: c.r.Now(), Seed: c.r.opt.Seed(), Actor: c.env.Actor, Git: c.env.Git}
 	t, refusal := protocol.Apply(c.view.Snapshot(), op, env)
 	if refusal != nil {
 		return refusal

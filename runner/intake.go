@@ -74,7 +74,7 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 		}
 	}
 	if v.State.Run() == "" || v.State.Status.Ended() {
-		env := protocol.Env{Now: r.now(), Seed: r.opt.Seed()}
+		env := protocol.Env{Now: r.Now(), Seed: r.opt.Seed()}
 		intent, event := protocol.NewIntent(spec, &env, "")
 		r.clearMarker(v.State)
 		var files []gitstore.NewFile

@@ -90,11 +90,20 @@ func (r *Runner) leased(ctx context.Context, runID string, turn *run.Turn) (*see
 	return r.lookLease(ctx, runID, turn.TurnID)
 }
 
+// LeaseOf is the lease of an active turn, nil when it was never leased.
+func (r *Runner) LeaseOf(ctx context.Context, v *View, turn *Turn) (*Lease, error) {
+	seen, err := r.leased(ctx, v.State.Run(), turn)
+	if err != nil || seen == nil {
+		return nil, err
+	}
+	return seen.lease, nil
+}
+
 // Unleased refuses, with lease_refused, to act on a turn that is under somebody's
 // lease.
 func (r *Runner) Unleased(ctx context.Context, v *View, turn *Turn) error {
 	seen, err := r.leased(ctx, v.State.Run(), turn)
-	if err != nil || seen == nil || !seen.lease.Live(r.now()) {
+	if err != nil || seen == nil || !seen.lease.Live(r.Now()) {
 		return err
 	}
 	return underLease(seen.lease)
@@ -293,7 +302,7 @@ func (r *Runner) Leases(ctx context.Context, runID string) (list []LeaseInfo, pr
 	if err != nil {
 		return nil, nil, err
 	}
-	now := r.now()
+	now := r.Now()
 	for i := range recs {
 		l, err := run.DecodeLease(recs[i].Data)
 		if err != nil {

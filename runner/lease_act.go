@@ -193,7 +193,7 @@ func (r *Runner) CheckLease(ctx context.Context, h LeaseHolder) (*Leased, error)
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	seen, err := r.judge(ctx, v.State, h, judgeAll, r.now())
+	seen, err := r.judge(ctx, v.State, h, judgeAll, r.Now())
 	if seen != nil {
 		out.Lease = seen.lease
 	}
@@ -239,7 +239,7 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 		return &next, perr != nil || next.ExpiresAt().After(at), nil
 	}
 	r.serial.Lock()
-	now := r.now()
+	now := r.Now()
 	seen, err := r.judge(ctx, v.State, h, judgeAll, now)
 	var next *Lease
 	var recorded bool
@@ -356,7 +356,7 @@ func (r *Runner) RecordServing(ctx context.Context, found int) error {
 // a dispatched turn. What the holder still sends is refused from then on.
 func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Leased, error) {
 	out := &Leased{}
-	if in := r.insideTurn(); in != "" {
+	if in := r.InsideTurn(); in != "" {
 		err := &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id", Message: "Only a person may revoke a lease; this command runs inside turn " + in + ".", Hint: "run it outside of any agent"}
 		return out, out.settle(err)
 	}
@@ -393,7 +393,7 @@ func (r *Runner) ExpireLeases(ctx context.Context) ([]*Lease, error) {
 		if err != nil {
 			return out, err
 		}
-		if seen == nil || !seen.lease.Open() || seen.lease.Live(r.now()) {
+		if seen == nil || !seen.lease.Open() || seen.lease.Live(r.Now()) {
 			continue
 		}
 		var ended *Lease

@@ -122,7 +122,7 @@ func (h *leaseHold) update(ctx context.Context, c *change, t *protocol.Transitio
 // the place of the renewal before it: the chain tells who had the turn, not how
 // often they said so.
 func (r *Runner) writeLease(ctx context.Context, base *gitstore.LeaseRecord, l *Lease, c *change) (git.OID, error) {
-	at := r.now()
+	at := r.Now()
 	if c != nil {
 		at = c.env.Now
 	}
@@ -162,7 +162,7 @@ func (c *change) leaseLost(ctx context.Context, err error) error {
 		return errors.Join(err, lerr)
 	}
 	if c.lease == nil || c.lease.turn != turn {
-		if seen != nil && seen.lease.Live(c.r.now()) {
+		if seen != nil && seen.lease.Live(c.r.Now()) {
 			return underLease(seen.lease)
 		}
 		return err // another command has seen to the lease; this one may try again
@@ -179,7 +179,7 @@ func (c *change) leaseLost(ctx context.Context, err error) error {
 		reason = run.RejectSession
 	case l.Status == run.LeaseExpired:
 		reason = run.RejectExpired
-	case l.Live(c.r.now()):
+	case l.Live(c.r.Now()):
 		return err // renewed by the holder itself meanwhile; it may try again
 	}
 	return refuseLease(l, h, reason)

@@ -22,6 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/doctor"
 )
 
 // leasing is a project with a clock of its own.
@@ -105,11 +106,11 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 			t.Errorf("%s: refused with %q, %q", what, e.Message, e.Hint)
 		}
 	}
-	health, err := l.r.Examine(l.ctx, false)
+	health, err := doctor.Examine(l.ctx, l.r, doctor.Options{})
 	l.must(err)
 	said := false
 	for _, f := range health.Findings {
-		said = said || f.Area == "lease" && f.Level == runner.LevelNote && strings.Contains(f.Message, "local")
+		said = said || f.Area == "lease" && f.Level == doctor.LevelNote && strings.Contains(f.Message, "local")
 	}
 	if !said {
 		t.Errorf("doctor says nothing of the lease: %+v", health.Findings)

@@ -215,7 +215,7 @@ func (d *delivering) remind(s *run.State) {
 	root, err := os.OpenRoot(d.r.store.Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
-		err = notify.Remind(root, d.sender.Config, s, d.r.now(), func(e notify.Event) ([]notify.Result, bool) {
+		err = notify.Remind(root, d.sender.Config, s, d.r.Now(), func(e notify.Event) ([]notify.Result, bool) {
 			out, err := d.send(e, notify.RunOf(s))
 			return out.Results, err == nil
 		})

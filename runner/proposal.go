@@ -73,8 +73,8 @@ func (r *Runner) Proposals(ctx context.Context) ([]*Proposal, error) {
 	return proposals(ctx, r.store, v.Run, "")
 }
 
-// waitingProposals are those of the run that are neither applied nor rejected.
-func (r *Runner) waitingProposals(ctx context.Context, v *gitstore.View) ([]*Proposal, error) {
+// WaitingProposals are those of the run that are neither applied nor rejected.
+func (r *Runner) WaitingProposals(ctx context.Context, v *gitstore.View) ([]*Proposal, error) {
 	proposes := false
 	for _, role := range v.Config.Roles.All() {
 		proposes = proposes || role != nil && role.WriteAuthority == wire.Proposed
@@ -88,7 +88,7 @@ func (r *Runner) waitingProposals(ctx context.Context, v *gitstore.View) ([]*Pro
 
 // WaitingProposal is the oldest proposal that waits for a person, nil for none.
 func (r *Runner) WaitingProposal(ctx context.Context, v *gitstore.View) (*Proposal, error) {
-	all, err := r.waitingProposals(ctx, v)
+	all, err := r.WaitingProposals(ctx, v)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (r *Runner) proposalsFor(ctx context.Context, v *gitstore.View, turn *run.T
 	if role := v.Config.Role(turn.AssignedRole); role == nil || role.WriteAuthority != wire.Authoritative {
 		return nil, nil
 	}
-	all, err := r.waitingProposals(ctx, v)
+	all, err := r.WaitingProposals(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -335,6 +335,21 @@ func (p *Proposal) read(rec *chain.RecordedRun, taken map[string]string) error {
 		p.Status = ProposalPartial
 	}
 	return nil
+}
+
+// Written lists the files that are as proposed, were not when the proposal was made, and are not recorded as applied.
+func (p *Proposal) Written() []string {
+	var out []string
+	for _, f := range p.Files {
+		proposed := ""
+		if f.After != nil {
+			proposed = "sha256:" + evidence.NewBlob(f.After).Digest
+		}
+		if !f.Applied && f.source != proposed && (f.Before == nil) == (f.After == nil) && bytes.Equal(f.Before, f.After) {
+			out = append(out, f.Path)
+		}
+	}
+	return out
 }
 
 // Decided is the outcome of ApplyProposal and RejectProposal.

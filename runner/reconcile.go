@@ -62,7 +62,7 @@ func (r *Runner) Unreconciled(ctx context.Context) (*Unreconciled, error) {
 	for _, t := range op.Turns {
 		out.Turns = append(out.Turns, t.TurnID)
 	}
-	env := protocol.Env{Now: r.now(), Git: evidence.GitFacts{Head: string(head)}}
+	env := protocol.Env{Now: r.Now(), Git: evidence.GitFacts{Head: string(head)}}
 	if _, refusal := protocol.Apply(v.Snapshot(), op, env); refusal != nil && len(op.Commits) > 0 && unsafeCommit(refusal.Code) {
 		out.Unsafe = refusal
 	}

@@ -15,14 +15,14 @@ import (
 // inside_dispatched_turn), whose agent may be the one who changed them.
 func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode, opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) {
 	if opt.FromOp != "" && !opt.DryRun {
-		if id := r.insideTurn(); id != "" {
+		if id := r.InsideTurn(); id != "" {
 			return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id",
 				Message: "Turn " + id + " cannot drop recorded operations: this process was dispatched for it.",
 				Hint:    "a person runs git agentxchain repair --from-op outside of the turn"}
 		}
 	}
 	if mode == gitstore.AcceptWorking && !opt.DryRun {
-		if id := r.insideTurn(); id != "" {
+		if id := r.InsideTurn(); id != "" {
 			return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id",
 				Message: "Turn " + id + " cannot declare the working files right: this process was dispatched for it.",
 				Hint:    "a person runs git agentxchain repair --accept-working --reason TEXT outside of the turn"}
@@ -32,4 +32,16 @@ func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode, opt gitst
 		opt.Wait = max(0, r.opt.LockWait)
 	}
 	return r.store.Repair(ctx, mode, opt)
+}
+
+// CompleteFiles does what every changing command begins with, and nothing more: working files that are behind the
+// recorded run are completed, permitted changes of another tool recorded. The notices say what was done.
+func (r *Runner) CompleteFiles(ctx context.Context, purpose string) ([]string, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	tx, err := r.store.Begin(ctx, purpose, max(0, r.opt.LockWait))
+	if err != nil {
+		return nil, err
+	}
+	return tx.View().Notices, tx.Close()
 }

@@ -53,7 +53,7 @@ func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt Rep
 	if opt.Timeout <= 0 {
 		opt.Timeout = replayTimeout
 	}
-	out := &result.ReplayOutcome{VerifiedAt: wire.FormatTime(r.now()), TimeoutMS: int(opt.Timeout.Milliseconds())}
+	out := &result.ReplayOutcome{VerifiedAt: wire.FormatTime(r.Now()), TimeoutMS: int(opt.Timeout.Milliseconds())}
 	evidence := verification.Objects("machine_evidence")
 	switch {
 	case len(evidence) == 0:

@@ -111,9 +111,9 @@ func randomSeed() string {
 	return hex.EncodeToString(b[:])
 }
 
-// now is the operation's time, cut to the precision of the wire so that a
+// Now is the operation's time, cut to the precision of the wire so that a
 // replayed record has the very same one.
-func (r *Runner) now() time.Time { return r.opt.Now().UTC().Truncate(time.Millisecond) }
+func (r *Runner) Now() time.Time { return r.opt.Now().UTC().Truncate(time.Millisecond) }
 
 // Done is what a change to a run led to.
 type Done struct {
@@ -186,7 +186,7 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 	r.after, r.afterTree = nil, nil
 	var h *hooking
 	for _, s := range steps {
-		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.now(), Seed: r.opt.Seed(), Actor: pre.actor}, pre: pre}
+		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.Now(), Seed: r.opt.Seed(), Actor: pre.actor}, pre: pre}
 		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
 			return err
 		}
@@ -303,13 +303,13 @@ func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Notices = append(v.Notices, r.leftNotices()...)
+	v.Notices = append(v.Notices, r.TamperNotices()...)
 	return v, r.ready(ctx, v, false)
 }
 
 // ready gives a view without a state the idle one it stands for.
 func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error {
-	if n := rulesNotice(v); n != "" && !slices.Contains(v.Notices, n) {
+	if n := RulesNotice(v); n != "" && !slices.Contains(v.Notices, n) {
 		v.Notices = append(v.Notices, n)
 	}
 	if v.State != nil {

@@ -84,7 +84,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 		}
 		for _, name := range broken {
 			out = slices.DeleteFunc(out, func(row RunRow) bool { return row.Run == name })
-			out = append(out, RunRow{Run: name, Place: PlaceLive, Status: StatusUnreadable, At: r.now()})
+			out = append(out, RunRow{Run: name, Place: PlaceLive, Status: StatusUnreadable, At: r.Now()})
 		}
 	}
 	if archived {
@@ -202,7 +202,7 @@ func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: keyArchiveAfter, Message: keyArchiveAfter + ": " + err.Error(),
 			Hint: "git config " + keyArchiveAfter + " 90d"}
 	}
-	_, err = gitstore.Archive(ctx, r.store, ArchiveOptions{Before: r.now().Add(-age), Wait: wait})
+	_, err = gitstore.Archive(ctx, r.store, ArchiveOptions{Before: r.Now().Add(-age), Wait: wait})
 	return err
 }
 

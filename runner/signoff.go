@@ -71,10 +71,10 @@ func (c *change) writeSignoffs(
 	return c.r.store.Repository().CommitPathsAs(ctx, tracked, message, git.CommitAs{})
 }
 
-// unsigned lists the sign-off documents that carry a person's yes on record and not in
+// UnsignedDocuments lists the sign-off documents that carry a person's yes on record and not in
 // the work tree. The record stands until the next turn begins, which takes the documents
 // for what they are.
-func (r *Runner) unsigned(v *View) ([]string, error) {
+func (r *Runner) UnsignedDocuments(v *View) ([]string, error) {
 	var out []string
 	for _, p := range gates.Documents(v.Config) {
 		m, ok := v.State.GateDocuments.Get(p)
@@ -92,10 +92,10 @@ func (r *Runner) unsigned(v *View) ([]string, error) {
 	return out, nil
 }
 
-// signAgain writes what unsigned lists.
-func (r *Runner) signAgain(ctx context.Context) error {
+// SignDocuments writes and commits the yes that UnsignedDocuments misses.
+func (r *Runner) SignDocuments(ctx context.Context) error {
 	_, err := r.do(ctx, "sign-off", func(ctx context.Context, c *change) (protocol.Operation, error) {
-		paths, err := r.unsigned(c.view)
+		paths, err := r.UnsignedDocuments(c.view)
 		if err != nil || len(paths) == 0 {
 			return nil, err
 		}

@@ -133,7 +133,7 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) { return r.standi
 // standingIn is standing with the state of the work tree; nil has it looked at where it matters.
 func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standing, error) {
 	st := &Standing{View: v}
-	now := r.now()
+	now := r.Now()
 	holds := r.holds(v, now)
 	for id, t := range v.State.ActiveTurns.All() {
 		ts := TurnStanding{Turn: t, Claim: holds[id]}
@@ -176,7 +176,7 @@ func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standi
 			st.Intents = append(st.Intents, x)
 		}
 	}
-	if st.Proposals, err = r.waitingProposals(context.Background(), v); err != nil {
+	if st.Proposals, err = r.WaitingProposals(context.Background(), v); err != nil {
 		return nil, err
 	}
 	st.Next = r.next(st, escalation, tree)

@@ -133,7 +133,7 @@ func (r *Runner) Revoke(ctx context.Context) error {
 
 // personOnly refuses what an agent inside a dispatched turn may not decide.
 func (r *Runner) personOnly(what, command string) error {
-	in := r.asker()
+	in := r.Asker()
 	if in.Turn == "" {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (r *Runner) trustedBy(ctx context.Context, digest string) (string, error) {
 		}
 	}
 	env := r.opt.Getenv(TrustEnv)
-	if !r.opt.Trust && env == "" || r.insideTurn() != "" {
+	if !r.opt.Trust && env == "" || r.InsideTurn() != "" {
 		return "", nil
 	}
 	switch {

@@ -30,7 +30,7 @@ func (r *Runner) Health(v *gitstore.View) []protocol.TurnHealth {
 	if v == nil || v.State == nil || v.Config == nil {
 		return nil
 	}
-	return protocol.WatchTurns(v.Config, v.State, r.watched(v.Config, v.State), r.now())
+	return protocol.WatchTurns(v.Config, v.State, r.watched(v.Config, v.State), r.Now())
 }
 
 // Watchdog marks such turns failed_start or stalled, gives their reservations back
@@ -97,7 +97,7 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTur
 			// next run goes on with the attempt, however long that takes to come.
 			w.Driven = p.DriverPID > 0 && turn != nil && p.Attempt == turn.Attempt
 		}
-		if seen, err := r.leased(context.Background(), s.Run(), turn); err == nil && seen != nil && seen.lease.Live(r.now()) {
+		if seen, err := r.leased(context.Background(), s.Run(), turn); err == nil && seen != nil && seen.lease.Live(r.Now()) {
 			w.Driven = true // a runner elsewhere answers for it, until its lease ends
 		}
 		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != gitstore.CloneID(r.store.Repository()) {
@@ -105,7 +105,7 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTur
 		}
 		out = append(out, w)
 	}
-	for _, h := range protocol.WatchTurns(cfg, s, out, r.now()) {
+	for _, h := range protocol.WatchTurns(cfg, s, out, r.Now()) {
 		// Who has a turn in hand is asked for the few that look lost: it takes a look at
 		// every process. Elsewhere than on Linux nobody is seen.
 		for i := range out {

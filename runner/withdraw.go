@@ -25,7 +25,7 @@ type Withdrawn struct {
 // turn_at_work while the process of a turn runs, and those of every change.
 func (r *Runner) Withdraw(ctx context.Context, reason string) (*Withdrawn, error) {
 	out := &Withdrawn{}
-	if in := r.asker(); in.Turn != "" {
+	if in := r.Asker(); in.Turn != "" {
 		refusal := protocol.CheckWithdrawable(&run.State{}, evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal

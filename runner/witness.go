@@ -27,7 +27,7 @@ func (r *Runner) Witness(ctx context.Context, run string) (*attest.Statement, er
 	if err != nil {
 		return nil, err
 	}
-	st.Nonce, st.IssuedAt, st.Asked = randomSeed(), r.now(), attest.AskedAutomation
+	st.Nonce, st.IssuedAt, st.Asked = randomSeed(), r.Now(), attest.AskedAutomation
 	st.ExpiresAt = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) // what was seen stays seen
 	payload, refusal := st.Encode()
 	if refusal != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/restore"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/doctor"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
 )
 
@@ -45,18 +45,18 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 			if c.IsSet("key") || c.IsSet("add-signer") {
 				return term.UsageErrorf("--key and --add-signer belong to --signing")
 			}
-			return runDoctor(c.Context, f, runner.ExamineOptions{Fix: c.Bool("fix"), Online: c.Bool("online"), Runtime: builtin.New})
+			return runDoctor(c.Context, f, doctor.Options{Fix: c.Bool("fix"), Online: c.Bool("online"), Runtime: builtin.New})
 		},
 	}
 }
 
-func runDoctor(ctx context.Context, f *term.Factory, opt runner.ExamineOptions) error {
+func runDoctor(ctx context.Context, f *term.Factory, opt doctor.Options) error {
 	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	ex, err := r.ExamineWith(ctx, opt)
+	ex, err := doctor.Examine(ctx, r, opt)
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,14 @@ func runDoctor(ctx context.Context, f *term.Factory, opt runner.ExamineOptions) 
 			count[d.Level]++
 		}
 	}
-	payload := ojson.NewObject("directory", r.Record().Dir(), "worst", ex.Worst(), "errors", count[runner.LevelError], "warnings", count[runner.LevelWarning], "findings", rows)
+	payload := ojson.NewObject("directory", r.Record().Dir(), "worst", ex.Worst(), "errors", count[doctor.LevelError], "warnings", count[doctor.LevelWarning], "findings", rows)
 	session := restore.DashboardSession(r.Record().Dir())
 	payload.Set("dashboard_session", session)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		printExamination(p, ex, count)
 		printDashboardSession(p, session)
 	})
-	if ex.Worst() == runner.LevelError {
+	if ex.Worst() == doctor.LevelError {
 		return term.ErrFindings()
 	}
 	return nil
@@ -101,17 +101,17 @@ func printDashboardSession(p *term.Printer, s *ojson.Object) {
 	p.Field("Dashboard", "%s%s", status, detail)
 }
 
-func printExamination(p *term.Printer, ex *runner.Examination, count map[string]int) {
+func printExamination(p *term.Printer, ex *doctor.Examination, count map[string]int) {
 	for _, d := range ex.Findings {
 		mark, style := "ok", p.Green
 		switch {
 		case d.Mended:
 			mark = "mended"
-		case d.Level == runner.LevelNote:
+		case d.Level == doctor.LevelNote:
 			mark, style = "note", p.Cyan
-		case d.Level == runner.LevelWarning:
+		case d.Level == doctor.LevelWarning:
 			mark, style = "warning", p.Yellow
-		case d.Level == runner.LevelError:
+		case d.Level == doctor.LevelError:
 			mark, style = "error", p.Red
 		}
 		p.Printf("%s %s %s\n", style(term.Pad(mark, 8)), p.Dim(term.Pad(d.Area, 11)), term.OneLine(d.Message))
@@ -124,7 +124,7 @@ func printExamination(p *term.Printer, ex *runner.Examination, count map[string]
 		}
 	}
 	p.Println()
-	switch e, w := count[runner.LevelError], count[runner.LevelWarning]; {
+	switch e, w := count[doctor.LevelError], count[doctor.LevelWarning]; {
 	case e > 0:
 		p.Printf("%s, %s: a run cannot go on like this.\n", p.Red(term.Counted(e, "error")), term.Counted(w, "warning"))
 	case w > 0:

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/doctor"
 )
 
 type signingOptions struct {
@@ -29,7 +30,7 @@ func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) 
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	setup := runner.SigningSetup{
+	setup := doctor.SigningSetup{
 		Key:       opt.key,
 		Dir:       dir,
 		AddSigner: opt.addSigner,
@@ -46,7 +47,7 @@ func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) 
 			return err
 		}
 	}
-	done, err := r.SetUpSigning(ctx, setup)
+	done, err := doctor.SetUpSigning(ctx, r, setup)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func askKey(ctx context.Context, f *term.Factory, r *runner.Runner) (string, err
 			WithHint("git agentxchain doctor --signing --key FILE, or by hand: " +
 				"git config gpg.format ssh && git config user.signingKey ~/.ssh/id_ed25519.pub")
 	}
-	keys := r.SigningKeys(ctx)
+	keys := doctor.SigningKeys(ctx, r)
 	for i, k := range keys {
 		f.Out.Notice("  %d  %s", i+1, term.OneLine(k.Name+"  "+k.Comment))
 	}
@@ -96,7 +97,7 @@ func askKey(ctx context.Context, f *term.Factory, r *runner.Runner) (string, err
 	}
 }
 
-func printSigning(p *term.Printer, done *runner.SigningDone) {
+func printSigning(p *term.Printer, done *doctor.SigningDone) {
 	p.Printf("%s\n", p.Green("A test signature holds; git signs with this key here."))
 	p.Field("Key", "%s", term.OneLine(done.Key.Name))
 	p.Field("Known as", "%s", term.OneLine(done.KeyID))

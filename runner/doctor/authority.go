@@ -1,6 +1,6 @@
-// Doctor: who may approve here, and whether what a person signed stands in the documents.
+// Who may approve here, and whether what a person signed stands in the documents.
 
-package runner
+package doctor
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func (d *doctor) signedOff(ctx context.Context) {
 	if v == nil || v.Config == nil || v.State == nil || !v.Config.PersonSigns() {
 		return
 	}
-	paths, err := d.r.unsigned(v)
+	paths, err := d.r.UnsignedDocuments(v)
 	switch {
 	case err != nil:
 		d.failed("config", err, "git agentxchain doctor")
@@ -103,7 +103,7 @@ func (d *doctor) signedOff(ctx context.Context) {
 	if !d.fix {
 		return
 	}
-	if err := d.r.signAgain(ctx); err != nil {
+	if err := d.r.SignDocuments(ctx); err != nil {
 		d.failed("leftover", err, "git agentxchain approve --show")
 		return
 	}

@@ -1,23 +1,25 @@
-// Doctor: what git is told in this repository.
+// What git is told in this repository.
 
-package runner
+package doctor
 
 import (
 	"context"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // told reports what agents have changed of what git is told, and programs of the
 // repository's own configuration that this program's git leaves alone.
 func (d *doctor) told(ctx context.Context) {
-	for _, n := range d.r.leftNotices() {
+	for _, n := range d.r.TamperNotices() {
 		d.add("git", LevelError, "git agentxchain unblock, twice: the first puts it back", "%s", n)
 	}
-	if v := d.out.View; v != nil && v.State != nil && v.State.BlockedOn != nil && *v.State.BlockedOn == BlockedOnGit {
+	if v := d.out.View; v != nil && v.State != nil && v.State.BlockedOn != nil && *v.State.BlockedOn == runner.BlockedOnGit {
 		d.add("git", LevelWarning, "look at what the agent did, then: git agentxchain unblock",
 			"an agent has changed what git is told; it was put back, copies are in .agentxchain/transactions/git-*")
 	}
-	switch keys, err := d.r.store.Repository().UnusedPrograms(ctx); {
+	switch keys, err := d.store.Repository().UnusedPrograms(ctx); {
 	case err != nil:
 		d.failed("git", err, "git config --list --show-origin")
 	case len(keys) > 0:

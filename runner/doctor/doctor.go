@@ -1,6 +1,6 @@
-// Doctor: whether this machine, this repository and this checkout let a run go on.
+// Whether this machine, this repository and this checkout let a run go on.
 
-package runner
+package doctor
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -56,15 +57,16 @@ func (e *Examination) Worst() string {
 
 // doctor carries one examination.
 type doctor struct {
-	r   *Runner
-	fix bool
-	opt ExamineOptions
-	out Examination
-	bad bool // agentxchain.json cannot be read: nothing can be said about the run
+	r     *runner.Runner
+	store *gitstore.Store // behind r
+	fix   bool
+	opt   Options
+	out   Examination
+	bad   bool // agentxchain.json cannot be read: nothing can be said about the run
 }
 
-// ExamineOptions says how far an examination goes.
-type ExamineOptions struct {
+// Options says how far an examination goes.
+type Options struct {
 	Fix bool // mend what cannot cost anybody anything
 
 	// Runtime makes the runtimes that are probed (builtin.New); without it only
@@ -73,19 +75,14 @@ type ExamineOptions struct {
 	Online  bool // probes may contact servers and start the programs of trusted runtimes
 }
 
-// Examine is ExamineWith of the configuration alone.
-func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
-	return r.ExamineWith(ctx, ExamineOptions{Fix: fix})
-}
-
-// ExamineWith looks at everything a run depends on. It changes nothing unless fix is
+// Examine looks at everything a run depends on. It changes nothing unless fix is
 // set, and then only what cannot cost anybody anything: a lock (of ours, or of a git of ours) whose owner is
 // proven dead, missing lines in .gitignore, and what every changing command does
 // first: working files that are behind the recorded run are completed, permitted
 // changes of another tool recorded. Findings are in a fixed order; the error is
 // only for an interruption.
-func (r *Runner) ExamineWith(ctx context.Context, opt ExamineOptions) (*Examination, error) {
-	d := &doctor{r: r, fix: opt.Fix, opt: opt}
+func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, error) {
+	d := &doctor{r: r, store: r.Store(), fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
 		d.git, d.identity, d.worktree, d.config, d.lock, d.gitLocks, d.run, d.guards, d.told, d.ignored, d.tracked, d.leftovers, d.proposals, d.signedOff, d.caller,
 	} {
@@ -144,7 +141,7 @@ func (d *doctor) config(ctx context.Context) {
 	d.prompts(docs.Config)
 	d.hooks(docs.Config)
 	d.webhooks(docs.Config)
-	d.trust(ctx, docs.Config)
+	d.trust(ctx)
 	d.runtimes(ctx, docs.Config)
 	d.isolation(ctx, docs.Config)
 }
@@ -154,13 +151,13 @@ func (d *doctor) run(ctx context.Context) {
 	if d.bad {
 		return
 	}
-	v, err := d.r.store.View(ctx)
+	v, err := d.store.View(ctx)
 	if err != nil {
 		d.failed("state", err, "git agentxchain fsck")
 		return
 	}
 	if (len(v.Notices) > 0 || len(d.journals()) > 0) && d.mendFiles(ctx, v) {
-		if v, err = d.r.store.View(ctx); err != nil {
+		if v, err = d.store.View(ctx); err != nil {
 			d.failed("state", err, "git agentxchain fsck")
 			return
 		}
@@ -169,7 +166,7 @@ func (d *doctor) run(ctx context.Context) {
 	for _, n := range v.Notices {
 		d.add("state", LevelNote, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
 	}
-	if n := rulesNotice(v); n != "" {
+	if n := runner.RulesNotice(v); n != "" {
 		d.add("config", LevelWarning, "git agentxchain config adopt, or undo the change of "+wire.ConfigPath, "%s", n)
 	}
 	for _, n := range v.StateNotes {
@@ -201,13 +198,8 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 		return false
 	}
 	prepared := len(d.journals())
-	tx, err := d.r.store.Begin(ctx, "doctor", max(0, d.r.opt.LockWait))
+	done, err := d.r.CompleteFiles(ctx, "doctor")
 	if err != nil {
-		d.failed("state", err, "git agentxchain fsck")
-		return false
-	}
-	done := tx.View().Notices
-	if err := tx.Close(); err != nil {
 		d.failed("state", err, "git agentxchain fsck")
 		return false
 	}
@@ -222,7 +214,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 
 // fresh is a project without a state: a new clone, most likely.
 func (d *doctor) fresh(ctx context.Context) {
-	refs, err := chain.Runs(ctx, d.r.store.Repository())
+	refs, err := chain.Runs(ctx, d.store.Repository())
 	if err != nil {
 		d.failed("state", err, "git fsck")
 		return
@@ -266,7 +258,7 @@ func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *run.Turn) {
 
 // caller warns an agent that looks around from inside its turn.
 func (d *doctor) caller(context.Context) {
-	switch in := d.r.asker(); {
+	switch in := d.r.Asker(); {
 	case in.Why != "":
 		d.add("identity", LevelNote, "", "this process counts as inside the dispatched turn %s, because %s: approvals and unblocking are refused here", in.Turn, in.Why)
 	case in.Turn != "":

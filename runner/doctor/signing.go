@@ -1,6 +1,6 @@
 // Setting up signing: which key, and the line that lets it speak for the person.
 
-package runner
+package doctor
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // SigningKey is an SSH key to sign with.
@@ -43,13 +44,13 @@ type SigningDone struct {
 }
 
 // SigningKeys lists the keys that the person can sign with, the best first.
-func (r *Runner) SigningKeys(ctx context.Context) []SigningKey {
-	return signing.Keys(ctx, r.signingSettings(ctx))
+func SigningKeys(ctx context.Context, r *runner.Runner) []SigningKey {
+	return signing.Keys(ctx, signingSettings(ctx, r))
 }
 
-func (r *Runner) signingSettings(ctx context.Context) signing.Settings {
-	s := signing.From(GitConfig(ctx, r.dir(), signing.Pattern))
-	s.Dir = r.dir()
+func signingSettings(ctx context.Context, r *runner.Runner) signing.Settings {
+	s := signing.From(runner.GitConfig(ctx, r.Store().Dir(), signing.Pattern))
+	s.Dir = r.Store().Dir()
 	return s
 }
 
@@ -59,12 +60,12 @@ func (r *Runner) signingSettings(ctx context.Context) signing.Settings {
 //
 // Errors: inside_dispatched_turn, signing_not_configured, signing_failed, those of a
 // signature that does not count, signers_invalid, invalid_argument.
-func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDone, error) {
-	in := r.asker()
+func SetUpSigning(ctx context.Context, r *runner.Runner, opt SigningSetup) (*SigningDone, error) {
+	in := r.Asker()
 	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		return nil, refusal
 	}
-	s := r.signingSettings(ctx)
+	s := signingSettings(ctx, r)
 	from := s
 	from.Dir = opt.Dir
 	key, err := from.ReadKey(opt.Key)
@@ -72,7 +73,7 @@ func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDo
 		return nil, err
 	}
 	out := &SigningDone{Key: key}
-	if out.Email, err = r.signerEmail(ctx); err != nil {
+	if out.Email, err = signerEmail(ctx, r); err != nil {
 		return nil, err
 	}
 	s.Format, s.Key = attest.FormatSSH, key.Name
@@ -82,27 +83,27 @@ func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDo
 		return nil, err
 	}
 	out.KeyID = env.KeyID
-	files, err := r.signerFiles()
+	files, err := signerFiles(r)
 	if err != nil {
 		return nil, err
 	}
-	refusal := speaks(files, env, out.Email, r.now())
+	refusal := speaks(files, env, out.Email, r.Now())
 	if refusal != nil && opt.AddSigner {
 		files[attest.AllowedSignersPath] = listSigner(files[attest.AllowedSignersPath], out.Email, key.Public)
-		if refusal := speaks(files, env, out.Email, r.now()); refusal != nil {
+		if refusal := speaks(files, env, out.Email, r.Now()); refusal != nil {
 			return nil, refusal
 		}
-		if err := r.writeSigners(files[attest.AllowedSignersPath]); err != nil {
+		if err := writeSigners(r, files[attest.AllowedSignersPath]); err != nil {
 			return nil, err
 		}
 		out.Added, refusal = true, nil
 	}
 	out.Listed = refusal == nil
 	for _, set := range [][2]string{{"gpg.format", attest.FormatSSH}, {"user.signingKey", key.Name}} {
-		if err := r.store.Repository().DropLocalSetting(ctx, set[0]); err != nil {
+		if err := r.Store().Repository().DropLocalSetting(ctx, set[0]); err != nil {
 			return nil, err
 		}
-		if err := r.store.Repository().AddLocalSetting(ctx, set[0], set[1]); err != nil {
+		if err := r.Store().Repository().AddLocalSetting(ctx, set[0], set[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -114,8 +115,8 @@ func (r *Runner) SetUpSigning(ctx context.Context, opt SigningSetup) (*SigningDo
 
 // signerEmail is the address a statement of the person's names. It becomes a pattern of
 // the file of signers, so it may hold nothing that means more there than itself.
-func (r *Runner) signerEmail(ctx context.Context) (string, error) {
-	_, email := r.store.Identity(ctx)
+func signerEmail(ctx context.Context, r *runner.Runner) (string, error) {
+	_, email := r.Store().Identity(ctx)
 	plain := !strings.ContainsFunc(email, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`*?!,"'\#`, c)
 	})
@@ -131,10 +132,10 @@ func (r *Runner) signerEmail(ctx context.Context) (string, error) {
 }
 
 // signerFiles reads the files of signers of the work tree.
-func (r *Runner) signerFiles() (map[string][]byte, error) {
+func signerFiles(r *runner.Runner) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, p := range wire.SignerFiles() {
-		data, err := projectfile.Read(r.dir(), p, projectfile.MaxGate)
+		data, err := projectfile.Read(r.Store().Dir(), p, projectfile.MaxGate)
 		if err != nil {
 			return nil, err
 		}
@@ -172,8 +173,8 @@ func listSigner(data []byte, email, public string) []byte {
 	return fmt.Appendf(data, "%s namespaces=%q %s\n", email, attest.Namespace, public)
 }
 
-func (r *Runner) writeSigners(data []byte) error {
-	root, err := os.OpenRoot(r.dir())
+func writeSigners(r *runner.Runner, data []byte) error {
+	root, err := os.OpenRoot(r.Store().Dir())
 	if err != nil {
 		return err
 	}
@@ -214,12 +215,12 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if len(wanted) == 0 {
 		return
 	}
-	for _, lack := range d.r.signingSettings(ctx).Setup().Missing {
+	for _, lack := range signingSettings(ctx, d.r).Setup().Missing {
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lack.Command,
 			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lack.What)
 		return
 	}
-	files, err := d.r.signerFiles()
+	files, err := signerFiles(d.r)
 	switch {
 	case err != nil:
 		d.failed("signing", err, "correct "+attest.AllowedSignersPath)

@@ -1,6 +1,6 @@
-// Doctor: whether the runtimes that roles are bound to could be used (docs/runtimes.md).
+// Whether the runtimes that roles are bound to could be used (docs/runtimes.md).
 
-package runner
+package doctor
 
 import (
 	"cmp"
@@ -97,7 +97,7 @@ func (d *doctor) probe(ctx context.Context, c *config.Config, rt *config.Runtime
 		return answer(runtimes.Finding{Message: "it is not trusted on this machine, so it was not tried", Hint: "git agentxchain hooks trust"})
 	}
 	req := &runtimes.ProbeRequest{
-		Root: d.r.store.Dir(), Runtime: rt, Config: c, Getenv: d.r.opt.Getenv, Environ: os.Environ(), Online: d.opt.Online, Trusted: trusted,
+		Root: d.store.Dir(), Runtime: rt, Config: c, Getenv: d.r.Getenv, Environ: os.Environ(), Online: d.opt.Online, Trusted: trusted,
 	}
 	return func(ctx context.Context) []runtimes.Finding { return impl.Probe(ctx, req) }
 }
@@ -108,13 +108,13 @@ func (d *doctor) runtimeProblem(rt *config.Runtime) string {
 	switch rt.Type {
 	case "local_cli", "mcp":
 		if words := runtimes.Command(rt.Raw); len(words) > 0 && !strings.Contains(words[0], "{") {
-			if p := hooks.ProgramProblem(words[0], filepath.Join(d.r.store.Dir(), filepath.FromSlash(rt.Raw.String("cwd")))); p != "" {
+			if p := hooks.ProgramProblem(words[0], filepath.Join(d.store.Dir(), filepath.FromSlash(rt.Raw.String("cwd")))); p != "" {
 				return p
 			}
 		}
 		return d.unset(rt.Raw.Object("headers"))
 	case "api_proxy":
-		if name := rt.Raw.String("auth_env"); name != "" && d.r.opt.Getenv(name) == "" {
+		if name := rt.Raw.String("auth_env"); name != "" && d.r.Getenv(name) == "" {
 			return "the environment variable " + name + " is not set"
 		}
 	case "remote_agent":

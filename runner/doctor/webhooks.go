@@ -1,6 +1,6 @@
 // What the webhooks of a configuration need on this machine (docs/notifications.md#webhooks).
 
-package runner
+package doctor
 
 import (
 	"strings"

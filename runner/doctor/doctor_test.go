@@ -1,6 +1,6 @@
-// Tests of the doctor's judgements: documents, programs, locks, bundles.
+// Tests of the doctor's judgements: the kinds of repositories, programs, locks.
 
-package runner
+package doctor
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func examine(t *testing.T, r *Runner, fix bool) *Examination {
+func examine(t *testing.T, r *runner.Runner, fix bool) *Examination {
 	t.Helper()
-	ex, err := r.Examine(context.Background(), fix)
+	ex, err := Examine(context.Background(), r, Options{Fix: fix})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestExamineIsQuietOnEveryKindOfRepository(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
 			r, _ := doctorProject(t, o)
 			ctx := context.Background()
-			if _, err := r.AssignTurn(ctx, AssignOptions{Role: "pm"}); err != nil {
+			if _, err := r.AssignTurn(ctx, runner.AssignOptions{Role: "pm"}); err != nil {
 				t.Fatal(err)
 			}
 			ex := examine(t, r, false)
@@ -121,7 +121,7 @@ func snapshotDir(t *testing.T, dir string) string {
 
 func TestExamineSeesAnotherToolsChange(t *testing.T) {
 	r, repo := doctorProject(t, doctorKind{})
-	if _, err := r.AssignTurn(context.Background(), AssignOptions{Role: "pm"}); err != nil {
+	if _, err := r.AssignTurn(context.Background(), runner.AssignOptions{Role: "pm"}); err != nil {
 		t.Fatal(err)
 	}
 	events := repo.Path(wire.LedgerEvents.Path())
@@ -151,95 +151,6 @@ func TestExamineSeesAnotherToolsChange(t *testing.T) {
 	}
 }
 
-func TestCheckBundle(t *testing.T) {
-	r, repo := doctorProject(t, doctorKind{})
-	a, err := r.AssignTurn(context.Background(), AssignOptions{Role: "pm"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := wire.BundleDir(a.Turn.TurnID)
-	check := func(want ...string) {
-		t.Helper()
-		b := r.CheckBundle(a.Run, a.Turn)
-		var got []string
-		for _, p := range b.Problems {
-			got = append(got, p.Type+" "+p.Path)
-		}
-		if strings.Join(got, ",") != strings.Join(want, ",") {
-			t.Errorf("problems %q, want %q", got, want)
-		}
-	}
-	check()
-	repo.Write(dir+"/stdout.log", "output of the adapter")
-	check()
-	repo.Write(dir+"/extra.md", "more orders")
-	check("unexpected_file extra.md")
-	repo.Remove(dir + "/extra.md")
-	repo.Remove(dir + "/PROMPT.md")
-	check("missing_file PROMPT.md")
-	if err := os.Symlink(repo.Path("agentxchain.json"), repo.Path(dir+"/PROMPT.md")); err != nil {
-		t.Skip("no symbolic links here")
-	}
-	check("invalid_manifest PROMPT.md")
-	if err := os.RemoveAll(repo.Path(dir)); err != nil {
-		t.Fatal(err)
-	}
-	check("missing_manifest ")
-	hostile := *a.Turn
-	hostile.TurnID = "../../.."
-	if b := r.CheckBundle(a.Run, &hostile); len(b.Problems) != 1 || len(b.Files) != 0 {
-		t.Errorf("a turn id that leaves the project was followed: %+v", b)
-	}
-}
-
-func TestCheckDocuments(t *testing.T) {
-	r, repo := doctorProject(t, doctorKind{})
-	if _, err := r.AssignTurn(context.Background(), AssignOptions{Role: "pm"}); err != nil {
-		t.Fatal(err)
-	}
-	good, err := os.ReadFile(repo.Path(wire.ConfigPath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := r.CheckDocuments(); !d.Valid() || d.State == nil || len(d.Admission) > 0 {
-		t.Errorf("good documents: %+v", d)
-	}
-	// The configuration changed under a run: its names are gone.
-	repo.Write(wire.ConfigPath, strings.ReplaceAll(strings.ReplaceAll(string(good), `"pm"`, `"owner"`), `"planning"`, `"shaping"`))
-	d := r.CheckDocuments()
-	var fields []string
-	for _, p := range d.StateProblems {
-		fields = append(fields, p.Field[:min(len(p.Field), 12)])
-	}
-	if len(d.ConfigProblems) > 0 || strings.Join(fields, ",") != "phase,active_turns" {
-		t.Errorf("config %q, state %q", d.ConfigProblems.Messages(), d.StateProblems.Messages())
-	}
-	repo.Write(wire.ConfigPath, "{")
-	repo.Write(string(wire.DocState), "[")
-	if d := r.CheckDocuments(); d.Valid() || d.ConfigErr == nil || d.StateErr == nil {
-		t.Errorf("both broken: %+v", d)
-	}
-	repo.Remove(wire.ConfigPath)
-	repo.Remove(string(wire.DocState))
-	if d := r.CheckDocuments(); d.ConfigErr == nil || d.StateErr != nil || d.State != nil {
-		t.Errorf("both gone: %+v", d)
-	}
-}
-
-func TestRepairAcceptWorkingIsNotForAgents(t *testing.T) {
-	r, _ := doctorProject(t, doctorKind{})
-	r.opt.Getenv = func(k string) string {
-		if k == TurnMarker {
-			return "turn_9"
-		}
-		return ""
-	}
-	_, err := r.Repair(context.Background(), gitstore.AcceptWorking, gitstore.RepairOptions{Reason: "x"})
-	if ErrorCode(err) != wire.CodeInsideTurn {
-		t.Errorf("err = %v", err)
-	}
-}
-
 func TestDoctorPrograms(t *testing.T) {
 	r, repo := doctorProject(t, doctorKind{})
 	repo.Write("tools/plain.sh", "#!/bin/sh\n")
@@ -247,7 +158,7 @@ func TestDoctorPrograms(t *testing.T) {
 	if err := os.Chmod(repo.Path("tools/run.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	d := &doctor{r: r}
+	d := &doctor{r: r, store: r.Store()}
 	for _, tt := range []struct{ word, cwd, want string }{
 		{"git", "", ""},
 		{"agentxchain-no-such-program", "", "agentxchain-no-such-program is not on PATH"},
@@ -264,7 +175,7 @@ func TestDoctorPrograms(t *testing.T) {
 			t.Errorf("%q in %q: %q, want %q", tt.word, tt.cwd, got, tt.want)
 		}
 	}
-	r.opt.Getenv = func(k string) string { return map[string]string{"SET": "1"}[k] }
+	d.r = runner.New(r.Store(), runner.Options{Getenv: func(k string) string { return map[string]string{"SET": "1"}[k] }})
 	for value, want := range map[string]string{
 		"plain": "", "Bearer ${SET}": "", "${A}": "the environment variable A is not set",
 		"${A}-${SET}-${B}": "the environment variables A, B are not set", "${open": "", "${A}${A}": "the environment variable A is not set",

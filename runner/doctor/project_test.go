@@ -1,6 +1,6 @@
 // A governed project in a real repository, for the doctor's tests.
 
-package runner
+package doctor
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // doctorRepo is the repository of a project under test.
@@ -55,10 +57,10 @@ type doctorKind struct {
 }
 
 // doctorProject makes a governed project in a repository of the given kind.
-func doctorProject(t *testing.T, k doctorKind) (*Runner, *doctorRepo) {
+func doctorProject(t *testing.T, k doctorKind) (*runner.Runner, *doctorRepo) {
 	t.Helper()
 	for key, v := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
-		"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org", TurnMarker: ""} {
+		"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org", runner.TurnMarker: ""} {
 		t.Setenv(key, v)
 	}
 	p := &doctorRepo{t: t, top: t.TempDir()}
@@ -76,14 +78,14 @@ func doctorProject(t *testing.T, k doctorKind) (*Runner, *doctorRepo) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err := InitProject(ctx, p.dir, ProjectOptions{ID: "doc", Name: "Doc"}); err != nil {
+	if _, err := runner.InitProject(ctx, p.dir, runner.ProjectOptions{ID: "doc", Name: "Doc"}); err != nil {
 		t.Fatal(err)
 	}
 	if !k.unborn {
 		p.git("add", "-A", ".")
 		p.git("commit", "-q", "-m", "governed")
 	}
-	r, err := Open(ctx, p.dir, Options{Getenv: func(string) string { return "" }})
+	r, err := runner.Open(ctx, p.dir, runner.Options{Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,25 +1,26 @@
-// Doctor: whether what agentxchain.json would run may run on this machine.
+// Whether what agentxchain.json would run may run on this machine.
 
-package runner
+package doctor
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // trust reports hooks, webhooks and runtimes that nobody has agreed to here.
 // Commands that run hooks or dispatch turns stop until somebody has; webhooks are
 // merely not sent. Gate actions
 // alone are asked about when a gate is approved.
-func (d *doctor) trust(ctx context.Context, c *config.Config) {
-	scope, err := d.r.trustScope(c)
+func (d *doctor) trust(ctx context.Context) {
+	state, err := d.r.TrustState(ctx)
 	if err != nil {
 		d.failed("hooks", err, "git agentxchain hooks show")
 		return
 	}
+	scope := state.Scope
 	if len(scope.Hooks)+len(scope.Webhooks)+len(scope.Runtimes) == 0 {
 		return
 	}
@@ -30,11 +31,8 @@ func (d *doctor) trust(ctx context.Context, c *config.Config) {
 	case n > 0:
 		what = fmt.Sprintf("%d hooks, %d webhooks and %d runtimes", len(scope.Hooks), len(scope.Webhooks), n)
 	}
-	how, err := d.r.trustedBy(ctx, scope.Digest)
-	switch {
-	case err != nil:
-		d.failed("hooks", err, "git agentxchain hooks show")
-	case how == TrustStored:
+	switch how := state.How; {
+	case how == runner.TrustStored:
 		d.ok("hooks", "%s are trusted on this machine", what)
 	case how != "":
 		d.ok("hooks", "%s are trusted for this command (%s)", what, how)

@@ -1,12 +1,13 @@
-// Doctor: what agentxchain.json names on this machine, hooks and prompts.
+// What agentxchain.json names on this machine, hooks and prompts.
 
-package runner
+package doctor
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // hooks checks that the programs of lifecycle hooks can be started (docs/hooks.md#fields).
@@ -19,7 +20,7 @@ func (d *doctor) hooks(c *config.Config) {
 	if found == 0 {
 		return
 	}
-	problems := hooks.Problems(c, d.r.store.Dir(), d.lookup)
+	problems := hooks.Problems(c, d.store.Dir(), d.lookup)
 	for _, p := range problems {
 		level := LevelWarning
 		if p.Blocking {
@@ -34,7 +35,7 @@ func (d *doctor) hooks(c *config.Config) {
 
 // lookup finds an environment variable; an empty one counts as not set.
 func (d *doctor) lookup(name string) (string, bool) {
-	v := d.r.opt.Getenv(name)
+	v := d.r.Getenv(name)
 	return v, v != ""
 }
 
@@ -46,7 +47,7 @@ func (d *doctor) prompts(c *config.Config) {
 		if problem != "" {
 			continue // the configuration's own finding
 		}
-		data, err := projectfile.Read(d.r.store.Dir(), clean, maxPrompt)
+		data, err := projectfile.Read(d.store.Dir(), clean, runner.MaxPrompt)
 		switch {
 		case err != nil:
 			d.failed("config", err, fix)

@@ -1,13 +1,11 @@
 // What the doctor says of an apply of a proposal that was ended (docs/spec/observation.md#a-proposal-is-decided).
 
-package runner
+package doctor
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,18 +16,18 @@ func (d *doctor) proposals(ctx context.Context) {
 	if v == nil || v.State == nil || v.State.Status != wire.StatusActive || v.State.ActiveTurns.Len() > 0 {
 		return // what a turn at work writes is its own
 	}
-	waiting, err := d.r.waitingProposals(ctx, v)
+	waiting, err := d.r.WaitingProposals(ctx, v)
 	if err != nil {
 		d.failed("proposal", err, "git agentxchain fsck")
 		return
 	}
 	for _, w := range waiting {
-		p, err := d.r.proposal(ctx, v.Run, w.Turn)
+		p, err := d.r.Proposal(ctx, w.Turn)
 		if err != nil {
 			d.failed("proposal", err, "git agentxchain fsck")
 			continue
 		}
-		written := p.written()
+		written := p.Written()
 		if len(written) == 0 {
 			continue
 		}
@@ -48,23 +46,8 @@ func (d *doctor) proposals(ctx context.Context) {
 			continue
 		}
 		d.add("proposal", LevelWarning, "recorded as applied at "+out.Commit[:12], "%s: an apply was ended before it was recorded", what).Mended = true
-		if fresh, err := d.r.store.View(ctx); err == nil {
+		if fresh, err := d.store.View(ctx); err == nil {
 			d.out.View = fresh
 		}
 	}
-}
-
-// written lists the files that are as proposed, were not when the proposal was made, and are not recorded as applied.
-func (p *Proposal) written() []string {
-	var out []string
-	for _, f := range p.Files {
-		proposed := ""
-		if f.After != nil {
-			proposed = "sha256:" + evidence.NewBlob(f.After).Digest
-		}
-		if !f.Applied && f.source != proposed && (f.Before == nil) == (f.After == nil) && bytes.Equal(f.Before, f.After) {
-			out = append(out, f.Path)
-		}
-	}
-	return out
 }

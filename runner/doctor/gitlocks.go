@@ -1,6 +1,6 @@
-// Doctor: lock files of git's, and packs that a killed command held.
+// Lock files of git's, and packs that a killed command held.
 
-package runner
+package doctor
 
 import (
 	"context"
@@ -19,9 +19,9 @@ const lockPatience = 10 * time.Second
 // proven to be of a git that git agentxchain had started and that was killed; any
 // other may be somebody's, and the person is told how to judge it.
 func (d *doctor) gitLocks(ctx context.Context) {
-	repo := d.r.store.Repository()
+	repo := d.store.Repository()
 	if d.fix {
-		done, err := d.r.store.SweepLocks(ctx, 0)
+		done, err := d.store.SweepLocks(ctx, 0)
 		if err != nil && git.CodeOf(err) != git.CodeLocked { // who holds it was said
 			d.failed("lock", err, "git agentxchain doctor --fix")
 		}
@@ -61,7 +61,7 @@ func (d *doctor) gitLocks(ctx context.Context) {
 
 // nameFile names a file of the repository as a person would look for it.
 func (d *doctor) nameFile(name string) string {
-	rel, err := filepath.Rel(d.r.store.Repository().TopLevel, name)
+	rel, err := filepath.Rel(d.store.Repository().TopLevel, name)
 	if err != nil || strings.HasPrefix(rel, "..") {
 		return name
 	}

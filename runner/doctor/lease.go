@@ -1,0 +1,28 @@
+// Who holds the active turns.
+
+package doctor
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// lease tells of the lease of an active turn. One that cannot be read keeps
+// everybody from the turn.
+func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *run.Turn) {
+	l, err := d.r.LeaseOf(ctx, v, t)
+	switch {
+	case err != nil:
+		d.failed("lease", err, "git agentxchain fsck")
+	case l == nil || !l.Open():
+	case l.Live(d.r.Now()):
+		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, cmp.Or(text.Brief(l.RunnerID, 80), "(unnamed)"), wire.FormatTime(l.ExpiresAt()))
+	default:
+		d.add("lease", LevelNote, "", "the lease of turn %s has ended without a result of runner %s; any runner may carry out the turn", t.TurnID, cmp.Or(text.Brief(l.RunnerID, 80), "(unnamed)"))
+	}
+}
