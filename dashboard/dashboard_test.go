@@ -23,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 // served is a dashboard that runs.
@@ -232,7 +233,7 @@ func TestPagesShowWhatExplainPrints(t *testing.T) {
 		"/gates/planning_signoff":                   "planning_signoff",
 		"/ops/" + string(v.s.model.now().Ops[3].Op): string(v.s.model.now().Ops[3].Op),
 	} {
-		e, err := r.Explain(t.Context(), "", of)
+		e, err := lookback.Explain(t.Context(), r, "", of)
 		if err != nil || len(e.Chains) == 0 {
 			t.Fatalf("%s: %v", of, err)
 		}

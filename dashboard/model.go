@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 // snapshot is what was seen at one moment. It is never changed.
@@ -52,7 +53,7 @@ type source interface {
 	operation(ctx context.Context, id string) (*runner.OpDetail, error)
 	// explain judges what a turn, a gate or an operation came to again; ops is the
 	// record from its beginning. errNoRecord in a replay.
-	explain(ctx context.Context, ops []runner.OpInfo, of string) (*runner.Explanation, error)
+	explain(ctx context.Context, ops []runner.OpInfo, of string) (*lookback.Explanation, error)
 	// diff reads what a commit changed; errNoRecord in a replay.
 	diff(ctx context.Context, commit string) ([]runner.FileStat, []byte, bool, error)
 	// work reads how files differ now from a commit; errNoRecord in a replay.

@@ -16,6 +16,7 @@ import (
 	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 const (
@@ -91,7 +92,7 @@ func (v *view) why(of string) (block, error) {
 }
 
 // explained decides again what led to a turn, a gate, an operation or a refusal.
-func (s *Server) explained(r *http.Request, at *snapshot, of string) (*runner.Explanation, error) {
+func (s *Server) explained(r *http.Request, at *snapshot, of string) (*lookback.Explanation, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
 	release, ok := s.slot(ctx)

@@ -13,6 +13,7 @@ import (
 	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 // maxPatch bounds the patch of a turn that is shown, in bytes.
@@ -117,13 +118,13 @@ func (s *live) operation(ctx context.Context, id string) (*runner.OpDetail, erro
 	return s.r.Record().Show(ctx, id)
 }
 
-func (s *live) explain(ctx context.Context, ops []runner.OpInfo, of string) (*runner.Explanation, error) {
+func (s *live) explain(ctx context.Context, ops []runner.OpInfo, of string) (*lookback.Explanation, error) {
 	if s.r == nil || len(ops) == 0 {
 		return nil, errNoRecord
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.r.ExplainIn(ctx, ops, of)
+	return lookback.ExplainIn(ctx, s.r, ops, of)
 }
 
 func (s *live) diff(ctx context.Context, commit string) ([]runner.FileStat, []byte, bool, error) {
@@ -201,7 +202,7 @@ func (s *replayed) operation(context.Context, string) (*runner.OpDetail, error) 
 	return nil, errNoRecord
 }
 
-func (s *replayed) explain(context.Context, []runner.OpInfo, string) (*runner.Explanation, error) {
+func (s *replayed) explain(context.Context, []runner.OpInfo, string) (*lookback.Explanation, error) {
 	return nil, errNoRecord
 }
 

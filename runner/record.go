@@ -6,6 +6,7 @@ package runner
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
@@ -126,6 +127,19 @@ func (r recorded) RunTips(ctx context.Context, limit int) ([]RunTip, error) {
 
 func (r recorded) Show(ctx context.Context, name string) (*OpDetail, error) {
 	return chain.Show(ctx, r.Repository(), name)
+}
+
+// RunIDs lists the recorded runs of the repository.
+func (r *Runner) RunIDs(ctx context.Context) ([]string, error) {
+	refs, err := chain.Runs(ctx, r.store.Repository())
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(refs))
+	for i, ref := range refs {
+		out[i] = strings.TrimPrefix(ref.Name, git.RunRefPrefix)
+	}
+	return out, nil
 }
 
 // DiscoverRepository opens the git repository around dir, governed or not, bare or

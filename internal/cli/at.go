@@ -12,7 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 func newAtCommand(f *term.Factory) *ucli.Command {
@@ -94,7 +94,7 @@ func runAt(ctx context.Context, f *term.Factory, op string, words []string) erro
 	if err != nil {
 		return err
 	}
-	at, err := runner.OpenAsOf(ctx, dir, op)
+	at, err := lookback.OpenAsOf(ctx, dir, op)
 	if err != nil {
 		return err
 	}

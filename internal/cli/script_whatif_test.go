@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 // judgeScripts is of how many scripts one is looked at, all in the long form.
@@ -58,7 +59,7 @@ func judgedIn(env *testscript.Env, dir string) (judged int) {
 	defer func() { _ = r.Close() }()
 	runs, _ := r.RunIDs(ctx)
 	for _, run := range runs {
-		report, err := r.WhatIf(ctx, run, &runner.OtherConfig{})
+		report, err := lookback.WhatIf(ctx, r, run, &lookback.OtherConfig{})
 		if err != nil {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/ci"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 // policySections are the suites of ci-report about the configuration, and the same as
@@ -28,7 +28,7 @@ func policySections(ctx context.Context, f *term.Factory) ([]ci.Suite, *ojson.Ob
 	}
 	defer func() { _ = r.Close() }()
 	var suites []ci.Suite
-	if results, err := whatif.PolicyTests(ctx, r, &runner.OtherConfig{}, nil); err == nil && len(results) > 0 {
+	if results, err := whatif.PolicyTests(ctx, r, &lookback.OtherConfig{}, nil); err == nil && len(results) > 0 {
 		suite, list, failed := whatif.CaseSuite(results)
 		suites = append(suites, suite)
 		data.Set("policy_tests", ojson.NewObject("cases", list, "failed", failed))
@@ -44,7 +44,7 @@ func policySections(ctx context.Context, f *term.Factory) ([]ci.Suite, *ojson.Ob
 	suite := ci.Suite{Name: "What if", Class: "agentxchain.whatif"}
 	list := []*ojson.Object{}
 	for _, run := range runs {
-		report, err := r.WhatIf(ctx, run, &runner.OtherConfig{Document: document})
+		report, err := lookback.WhatIf(ctx, r, run, &lookback.OtherConfig{Document: document})
 		c := ci.Case{Name: "run " + term.OneLine(run) + " under " + wire.ConfigPath, Outcome: ci.Passed, File: wire.ConfigPath}
 		switch {
 		case err != nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 func NewBisectCommand(f *term.Factory) *ucli.Command {
@@ -29,19 +29,19 @@ func NewBisectCommand(f *term.Factory) *ucli.Command {
 				return err
 			}
 			of := c.Args().First()
-			return runBisect(c.Context, f, &runner.BisectOptions{Of: of, IsCode: codeMeaning(of) != nil, Run: c.String("run"),
+			return runBisect(c.Context, f, &lookback.BisectOptions{Of: of, IsCode: codeMeaning(of) != nil, Run: c.String("run"),
 				Good: c.String("good"), Bad: c.String("bad"), Other: *other})
 		},
 	}
 }
 
-func runBisect(ctx context.Context, f *term.Factory, o *runner.BisectOptions) error {
+func runBisect(ctx context.Context, f *term.Factory, o *lookback.BisectOptions) error {
 	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	res, err := r.Bisect(ctx, o)
+	res, err := lookback.Bisect(ctx, r, o)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func chainOp(found bool, c *verdict.Chain) any {
 	return c.Op
 }
 
-func goodOp(res *runner.BisectResult) any {
+func goodOp(res *lookback.BisectResult) any {
 	switch {
 	case !res.Found:
 		return nil

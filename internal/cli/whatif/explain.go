@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 type explainOptions struct {
@@ -88,13 +88,13 @@ func printDo(p *term.Printer, code *term.ExitCode) {
 	p.Field("What to do", "%s", strings.ReplaceAll(code.Do, "`", ""))
 }
 
-func explanation(ctx context.Context, f *term.Factory, o *explainOptions) (*runner.Explanation, error) {
+func explanation(ctx context.Context, f *term.Factory, o *explainOptions) (*lookback.Explanation, error) {
 	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	return r.Explain(ctx, o.Run, o.Of)
+	return lookback.Explain(ctx, r, o.Run, o.Of)
 }
 
 // codeMeaning looks a code up in the table of exit statuses.
@@ -166,7 +166,7 @@ func shownSteps(steps []*verdict.Step, gate string, all bool) []*verdict.Step {
 // bearsOn reports whether a step or one inside of it is about the gate.
 func bearsOn(s *verdict.Step, gate string) bool {
 	c := verdict.Chain{Steps: []*verdict.Step{s}}
-	return runner.JudgesGate(&c, gate)
+	return lookback.JudgesGate(&c, gate)
 }
 
 func printSteps(p *term.Printer, steps []*verdict.Step, indent, gate string, all bool) {

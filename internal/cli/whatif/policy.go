@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/ci"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 type policyTestOptions struct {
@@ -24,14 +25,14 @@ type policyTestOptions struct {
 	Name   string
 	Run    string
 	Format string
-	Other  runner.OtherConfig
+	Other  lookback.OtherConfig
 }
 
 func NewPolicyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "policy", Category: shared.CategoryProve, Usage: "cases that say what the configuration is to decide",
 		Subcommands: []*ucli.Command{{
-			Name: "test", ArgsUsage: "[FILE...]", Usage: "hold the cases below " + runner.PolicyTestsDir + " against the engine",
+			Name: "test", ArgsUsage: "[FILE...]", Usage: "hold the cases below " + lookback.PolicyTestsDir + " against the engine",
 			Description: "A case is a JSON or YAML document: what is given, a turn's result, and what is expected of it (docs/whatif.md). Every case is " +
 				"decided by the engine under the agentxchain.json of the work tree. Exit status 1 when one comes otherwise.",
 			Flags: append(otherConfigFlags()[:2],
@@ -105,7 +106,7 @@ func runPolicyTest(ctx context.Context, f *term.Factory, o *policyTestOptions) e
 }
 
 // PolicyTests runs cases under the configuration of the work tree, or another.
-func PolicyTests(ctx context.Context, r *runner.Runner, other *runner.OtherConfig, files []string) ([]*runner.CaseResult, error) {
+func PolicyTests(ctx context.Context, r *runner.Runner, other *lookback.OtherConfig, files []string) ([]*lookback.CaseResult, error) {
 	data, err := os.ReadFile(filepath.Join(r.Record().Dir(), wire.ConfigPath))
 	if err != nil {
 		return nil, term.Errorf("unreadable_file", "%s cannot be read: %w", wire.ConfigPath, err)
@@ -114,7 +115,7 @@ func PolicyTests(ctx context.Context, r *runner.Runner, other *runner.OtherConfi
 	if err != nil {
 		return nil, err
 	}
-	return r.PolicyTests(ctx, cfg, files)
+	return lookback.PolicyTests(ctx, r, cfg, files)
 }
 
 // caseFiles makes the named files project-relative; nil when none are named.
@@ -134,7 +135,7 @@ func caseFiles(f *term.Factory, r *runner.Runner, names []string) ([]string, err
 	return out, nil
 }
 
-func CaseSuite(results []*runner.CaseResult) (suite ci.Suite, list []*ojson.Object, failed int) {
+func CaseSuite(results []*lookback.CaseResult) (suite ci.Suite, list []*ojson.Object, failed int) {
 	suite = ci.Suite{Name: "Policy tests", Class: "agentxchain.policy"}
 	list = []*ojson.Object{}
 	for _, c := range results {
@@ -157,9 +158,9 @@ func CaseSuite(results []*runner.CaseResult) (suite ci.Suite, list []*ojson.Obje
 	return suite, list, failed
 }
 
-func printCases(p *term.Printer, results []*runner.CaseResult, failed int) {
+func printCases(p *term.Printer, results []*lookback.CaseResult, failed int) {
 	if len(results) == 0 {
-		p.Printf("There are no cases below %s; git agentxchain policy test --record TURN makes one.\n", runner.PolicyTestsDir)
+		p.Printf("There are no cases below %s; git agentxchain policy test --record TURN makes one.\n", lookback.PolicyTestsDir)
 		return
 	}
 	for _, c := range results {
@@ -182,7 +183,7 @@ func recordCase(ctx context.Context, f *term.Factory, r *runner.Runner, o *polic
 	if o.Name == "" && !caseName(o.Record) {
 		return term.UsageErrorf("%q cannot be a file name; give the case one with --name", term.OneLine(o.Record))
 	}
-	file, c, texts, err := r.RecordCase(ctx, o.Run, o.Record, o.Name)
+	file, c, texts, err := lookback.RecordCase(ctx, r, o.Run, o.Record, o.Name)
 	if err != nil {
 		return err
 	}

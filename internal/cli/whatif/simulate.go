@@ -20,11 +20,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 type simulateOptions struct {
-	Other  runner.OtherConfig
+	Other  lookback.OtherConfig
 	Script string // file of events; "" for none
 	Seed   uint64
 	Random bool

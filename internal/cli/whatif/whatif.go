@@ -14,13 +14,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 type whatifOptions struct {
 	Runs  []string
 	All   bool
-	Other runner.OtherConfig
+	Other lookback.OtherConfig
 }
 
 func NewWhatifCommand(f *term.Factory) *ucli.Command {
@@ -64,8 +64,8 @@ func otherConfigFlags() []ucli.Flag {
 // maxConfigBytes bounds a configuration that is read as an input.
 const maxConfigBytes = 8 << 20
 
-func otherConfigFrom(f *term.Factory, c *ucli.Context) (*runner.OtherConfig, error) {
-	o := &runner.OtherConfig{NoHooks: c.String("hooks") == "none"}
+func otherConfigFrom(f *term.Factory, c *ucli.Context) (*lookback.OtherConfig, error) {
+	o := &lookback.OtherConfig{NoHooks: c.String("hooks") == "none"}
 	if name := c.String("config"); name != "" {
 		data, err := shared.ReadInput(f, "the configuration", name, maxConfigBytes)
 		if err != nil {
@@ -82,7 +82,7 @@ func otherConfigFrom(f *term.Factory, c *ucli.Context) (*runner.OtherConfig, err
 		if v, err := ojson.Decode([]byte(text)); err == nil {
 			value = v
 		}
-		o.Set = append(o.Set, runner.SetMember{Path: path, Value: value})
+		o.Set = append(o.Set, lookback.SetMember{Path: path, Value: value})
 	}
 	return o, nil
 }
@@ -106,7 +106,7 @@ func runWhatif(ctx context.Context, f *term.Factory, o *whatifOptions) error {
 	var reports []*whatif.Report
 	list, refused, differ := []*ojson.Object{}, 0, 0
 	for _, run := range runs {
-		report, err := r.WhatIf(ctx, run, &o.Other)
+		report, err := lookback.WhatIf(ctx, r, run, &o.Other)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 // A gate that needs a person stops the session; the server never approves. Once a
@@ -102,7 +103,7 @@ func TestBlockedRun(t *testing.T) {
 	}
 	head := strings.TrimSpace(repo.Git("-C", dir, "rev-parse", "HEAD"))
 	turn := st.State.ActiveTurns.Keys()[0]
-	e, err := person.Explain(context.Background(), "", turn)
+	e, err := lookback.Explain(context.Background(), person, "", turn)
 	in, ok := strings.CutSuffix(strings.TrimPrefix(more, "git -C "), " agentxchain explain "+turn)
 	if err != nil || len(e.Chains) == 0 || !ok || filepath.Join(repo.Top, in) != dir {
 		t.Errorf("%q leads to %v %v", more, e, err)

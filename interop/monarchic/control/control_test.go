@@ -40,6 +40,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
 // makeProject sets up a project whose planning phase two reviewing roles share, turn
@@ -366,7 +367,7 @@ func TestAnInvalidResultIsSentBack(t *testing.T) {
 	}
 	more := res.Failure.GetDetails().GetFields()["explain"].GetStringValue()
 	of, ok := strings.CutPrefix(more, "git agentxchain explain ")
-	if e, err := s.r.Explain(t.Context(), "", of); !ok || err != nil || e.Chains[len(e.Chains)-1].Outcome == "" {
+	if e, err := lookback.Explain(t.Context(), s.r, "", of); !ok || err != nil || e.Chains[len(e.Chains)-1].Outcome == "" {
 		t.Errorf("%q leads to %v %v", more, e, err)
 	}
 	// The same turn, another attempt, another token.

@@ -1,6 +1,6 @@
 // A run as of an earlier operation (docs/whatif.md#as-of-an-operation).
 
-package runner
+package lookback
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // AsOf is a scratch work tree that shows a run as of one operation.
@@ -27,7 +28,7 @@ func OpenAsOf(ctx context.Context, dir, op string) (*AsOf, error) {
 		return nil, err
 	}
 	defer func() { _ = repo.Close() }()
-	if err := LeaveRepository(); err != nil {
+	if err := runner.LeaveRepository(); err != nil {
 		return nil, err
 	}
 	d, err := scratch.New("agentxchain-at-")

@@ -1,7 +1,7 @@
 // Recorded operations judged again: why they came to what they did, and what another
 // configuration would have changed (docs/whatif.md).
 
-package runner
+package lookback
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // OtherConfig says which configuration recorded operations are judged by.
@@ -90,7 +91,7 @@ func (o *OtherConfig) blame(err error) error {
 
 // others makes the other configuration once for each recorded one.
 type others struct {
-	r    *Runner
+	r    *runner.Runner
 	ctx  context.Context
 	opt  *OtherConfig
 	mu   sync.Mutex
@@ -113,7 +114,7 @@ func (o *others) of(op *chain.RecordedOp) *otherConfig {
 	}
 	out := &otherConfig{was: op.Config}
 	var recorded []byte
-	if recorded, out.err = chain.ConfigBytes(o.ctx, o.r.store.Repository(), op.ConfigID); out.err == nil {
+	if recorded, out.err = chain.ConfigBytes(o.ctx, o.r.Store().Repository(), op.ConfigID); out.err == nil {
 		out.cfg, out.data, out.err = o.opt.Over(recorded)
 	}
 	if out.err == nil {
@@ -127,7 +128,7 @@ func (o *others) of(op *chain.RecordedOp) *otherConfig {
 // recorded state before it; run "" is the one of this work tree. Nothing is written.
 //
 // Errors: those of OtherConfig.Over; no_run; object_missing and others of the record.
-func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*whatif.Report, error) {
+func WhatIf(ctx context.Context, r *runner.Runner, run string, opt *OtherConfig) (*whatif.Report, error) {
 	o := &others{r: r, ctx: ctx, opt: opt, made: make(map[git.OID]*otherConfig)}
 	type judged struct {
 		*whatif.Compared
@@ -135,11 +136,11 @@ func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*wha
 	}
 	var mu sync.Mutex
 	var back []judged // newest first
-	_, tip, err := r.store.Newest(ctx, run)
+	_, tip, err := r.Store().Newest(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	ops, err := chain.EachOpBack(ctx, r.store.Repository(), tip, func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
+	ops, err := chain.EachOpBack(ctx, r.Store().Repository(), tip, func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		other := o.of(op)
 		if other.err != nil {
 			return nil, other.err
@@ -186,17 +187,4 @@ func (r *Runner) WhatIf(ctx context.Context, run string, opt *OtherConfig) (*wha
 
 func past(op *chain.RecordedOp) *whatif.Past {
 	return &whatif.Past{Op: string(op.Op), Record: op.Record, Before: op.Before}
-}
-
-// RunIDs lists the recorded runs of the repository.
-func (r *Runner) RunIDs(ctx context.Context) ([]string, error) {
-	refs, err := chain.Runs(ctx, r.store.Repository())
-	if err != nil {
-		return nil, err
-	}
-	out := make([]string, len(refs))
-	for i, ref := range refs {
-		out[i] = strings.TrimPrefix(ref.Name, git.RunRefPrefix)
-	}
-	return out, nil
 }

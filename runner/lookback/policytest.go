@@ -1,6 +1,6 @@
 // Cases of the project held against the engine, and cases made from its history.
 
-package runner
+package lookback
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // PolicyTestsDir holds the cases of a project, one JSON or YAML document each.
@@ -42,10 +43,10 @@ func (c *CaseResult) Passed() bool { return c.Err == "" && len(c.Problems) == 0 
 
 // PolicyTests runs cases under a configuration: those in the files, project-relative, or
 // all below PolicyTestsDir. A project without any has none.
-func (r *Runner) PolicyTests(ctx context.Context, cfg *config.Config, files []string) ([]*CaseResult, error) {
-	root, err := os.OpenRoot(r.store.Dir())
+func PolicyTests(ctx context.Context, r *runner.Runner, cfg *config.Config, files []string) ([]*CaseResult, error) {
+	root, err := os.OpenRoot(r.Store().Dir())
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", r.store.Dir())
+		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", r.Store().Dir())
 	}
 	defer func() { _ = root.Close() }()
 	if files == nil {
@@ -118,8 +119,8 @@ func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 //
 // Errors: not_found when no recorded operation decided on the turn; secret_found when a
 // secret cannot be replaced.
-func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (file string, c *whatif.Case, texts int, err error) {
-	ops, err := r.store.Chain(ctx, run, "")
+func RecordCase(ctx context.Context, r *runner.Runner, run, turn, name string) (file string, c *whatif.Case, texts int, err error) {
+	ops, err := r.Store().Chain(ctx, run, "")
 	if err != nil {
 		return "", nil, 0, err
 	}
@@ -136,7 +137,7 @@ func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (file s
 	if name == "" {
 		name = turn
 	}
-	err = chain.EachOp(ctx, r.store.Repository(), ops, at, at+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
+	err = chain.EachOp(ctx, r.Store().Repository(), ops, at, at+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		var err error
 		c, err = whatif.RecordCase(name, past(op))
 		if err != nil {
@@ -152,7 +153,7 @@ func (r *Runner) RecordCase(ctx context.Context, run, turn, name string) (file s
 			WithHint("write the case by hand (docs/whatif.md#cases)")
 	}
 	file = path.Join(PolicyTestsDir, name+".json")
-	root, err := os.OpenRoot(r.store.Dir())
+	root, err := os.OpenRoot(r.Store().Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
 		err = root.MkdirAll(PolicyTestsDir, 0o777)

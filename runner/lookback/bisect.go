@@ -1,6 +1,6 @@
 // The operation at which a verdict turned, found among recorded ones.
 
-package runner
+package lookback
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // BisectOptions say what is looked for, and where.
@@ -44,12 +46,12 @@ type BisectResult struct {
 //
 // Errors: not_found when no operation judges it, or a bound is no operation of the run;
 // those of OtherConfig.Over and of the record.
-func (r *Runner) Bisect(ctx context.Context, opt *BisectOptions) (*BisectResult, error) {
-	ops, err := r.store.Chain(ctx, opt.Run, "")
+func Bisect(ctx context.Context, r *runner.Runner, opt *BisectOptions) (*BisectResult, error) {
+	ops, err := r.Store().Chain(ctx, opt.Run, "")
 	if err != nil {
 		return nil, err
 	}
-	b := &bisecting{r: r, ctx: ctx, ops: ops, opt: opt, others: &others{r: r, ctx: ctx, opt: &opt.Other, made: make(map[OpID]*otherConfig)},
+	b := &bisecting{r: r, ctx: ctx, ops: ops, opt: opt, others: &others{r: r, ctx: ctx, opt: &opt.Other, made: make(map[git.OID]*otherConfig)},
 		probes: make(map[int]*probe)}
 	for i, op := range ops {
 		if judgesKind(opt, op.Name) {
@@ -97,9 +99,9 @@ func (b *bisecting) unjudged() error {
 }
 
 type bisecting struct {
-	r      *Runner
+	r      *runner.Runner
 	ctx    context.Context
-	ops    []OpInfo
+	ops    []chain.OpInfo
 	at     []int // operations that could judge it
 	opt    *BisectOptions
 	others *others
@@ -130,10 +132,10 @@ func judgesKind(opt *BisectOptions, kind string) bool {
 
 // position is the last candidate at or before the named operation.
 func (b *bisecting) position(name string) (int, error) {
-	i := slices.IndexFunc(b.ops, func(op OpInfo) bool { return called(&op, name) })
+	i := slices.IndexFunc(b.ops, func(op chain.OpInfo) bool { return called(&op, name) })
 	if i < 0 {
 		hint := "git agentxchain log"
-		if op, err := chain.Show(b.ctx, b.r.store.Repository(), name); err == nil {
+		if op, err := chain.Show(b.ctx, b.r.Store().Repository(), name); err == nil {
 			hint = "it is one of run " + op.Run + ", which is searched with --run " + wire.ShellWord(op.Run)
 		}
 		return 0, &wire.Error{
@@ -153,7 +155,7 @@ func (b *bisecting) position(name string) (int, error) {
 func (b *bisecting) ask(position int) (whatif.Standing, error) {
 	i := b.at[position]
 	p := &probe{evidence: make(map[string]string)}
-	err := chain.EachOp(b.ctx, b.r.store.Repository(), b.ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
+	err := chain.EachOp(b.ctx, b.r.Store().Repository(), b.ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		other := b.others.of(op)
 		if other.err != nil {
 			return nil, other.err

@@ -1,6 +1,6 @@
 // Why recorded operations came to what they did (docs/whatif.md#explain).
 
-package runner
+package lookback
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // Explanation is what is known of a turn, a gate, an operation or a refusal.
@@ -40,30 +41,30 @@ func (e *Explanation) Object() *ojson.Object {
 // this work tree. Nothing is written.
 //
 // Errors: not_found when the run knows nothing of the name; no_run; those of the record.
-func (r *Runner) Explain(ctx context.Context, run, of string) (*Explanation, error) {
-	ops, err := r.store.Chain(ctx, run, "")
+func Explain(ctx context.Context, r *runner.Runner, run, of string) (*Explanation, error) {
+	ops, err := r.Store().Chain(ctx, run, "")
 	if err != nil {
-		if chain, nerr := r.store.Refusal(of); nerr == nil && chain != nil {
+		if chain, nerr := r.Store().Refusal(of); nerr == nil && chain != nil {
 			return &Explanation{Kind: "refusal", Of: of, Run: chain.Run, Chains: []*verdict.Chain{chain}}, nil
 		}
 		return nil, err
 	}
-	return r.ExplainIn(ctx, ops, of)
+	return ExplainIn(ctx, r, ops, of)
 }
 
 // ExplainIn is Explain in a chain that has been read (gitstore.Store.Chain).
-func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Explanation, error) {
+func ExplainIn(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, of string) (*Explanation, error) {
 	out := &Explanation{Of: of, Run: ops[0].Run}
 	switch {
-	case slices.ContainsFunc(ops, func(op OpInfo) bool { return op.Turn == of }):
+	case slices.ContainsFunc(ops, func(op chain.OpInfo) bool { return op.Turn == of }):
 		out.Kind = "turn"
-		return out, r.explainAll(ctx, ops, out, func(op *OpInfo) bool { return op.Turn == of })
-	case slices.ContainsFunc(ops, func(op OpInfo) bool { return called(&op, of) }):
+		return out, explainAll(ctx, r, ops, out, func(op *chain.OpInfo) bool { return op.Turn == of })
+	case slices.ContainsFunc(ops, func(op chain.OpInfo) bool { return called(&op, of) }):
 		out.Kind = "operation"
-		return out, r.explainAll(ctx, ops, out, func(op *OpInfo) bool { return called(op, of) })
+		return out, explainAll(ctx, r, ops, out, func(op *chain.OpInfo) bool { return called(op, of) })
 	}
 	for _, kind := range []string{"gate", "refusal"} {
-		err := r.explainNewest(ctx, ops, out, func(c *verdict.Chain) bool {
+		err := explainNewest(ctx, r, ops, out, func(c *verdict.Chain) bool {
 			if kind == "gate" {
 				return JudgesGate(c, of)
 			}
@@ -77,7 +78,7 @@ func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Expla
 			break
 		}
 	}
-	noted, err := r.store.Refusal(of)
+	noted, err := r.Store().Refusal(of)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (r *Runner) ExplainIn(ctx context.Context, ops []OpInfo, of string) (*Expla
 }
 
 // called reports whether the operation's commit is name or, as log prints it, begins with it.
-func called(op *OpInfo, name string) bool {
+func called(op *chain.OpInfo, name string) bool {
 	return len(name) >= 4 && strings.HasPrefix(string(op.Op), name)
 }
 
@@ -111,12 +112,12 @@ func JudgesGate(c *verdict.Chain, gate string) bool {
 }
 
 // explainAll judges the operations that want lists.
-func (r *Runner) explainAll(ctx context.Context, ops []OpInfo, out *Explanation, want func(*OpInfo) bool) error {
+func explainAll(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, out *Explanation, want func(*chain.OpInfo) bool) error {
 	for i := range ops {
 		if !want(&ops[i]) {
 			continue
 		}
-		chain, err := r.ChainAt(ctx, ops, i)
+		chain, err := chainAt(ctx, r, ops, i)
 		if err != nil {
 			return err
 		}
@@ -130,14 +131,14 @@ func (r *Runner) explainAll(ctx context.Context, ops []OpInfo, out *Explanation,
 }
 
 // explainNewest finds the newest operation whose chain is wanted.
-func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanation, want func(*verdict.Chain) bool) error {
+func explainNewest(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, out *Explanation, want func(*verdict.Chain) bool) error {
 	for i := len(ops) - 1; i >= 0; i-- {
 		switch ops[i].Name {
 		case protocol.OpAccept, "approve_transition", "approve_completion", "deny_gate", "reject_turn", "block", "escalate":
 		default:
 			continue // no gate is judged there, and no refusal recorded
 		}
-		chain, err := r.ChainAt(ctx, ops, i)
+		chain, err := chainAt(ctx, r, ops, i)
 		if err != nil {
 			return err
 		}
@@ -149,16 +150,16 @@ func (r *Runner) explainNewest(ctx context.Context, ops []OpInfo, out *Explanati
 	return nil
 }
 
-// ChainAt judges ops[i] as it was judged; nil for one that cannot be applied again. ops is
+// chainAt judges ops[i] as it was judged; nil for one that cannot be applied again. ops is
 // a chain from its beginning (gitstore.Store.Chain).
-func (r *Runner) ChainAt(ctx context.Context, ops []OpInfo, i int) (*verdict.Chain, error) {
+func chainAt(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, i int) (*verdict.Chain, error) {
 	var out *verdict.Chain
-	err := chain.EachOp(ctx, r.store.Repository(), ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
+	err := chain.EachOp(ctx, r.Store().Repository(), ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 		d := past(op).Explain()
 		if d == nil {
 			return nil, nil
 		}
-		data, err := chain.ConfigBytes(ctx, r.store.Repository(), op.ConfigID)
+		data, err := chain.ConfigBytes(ctx, r.Store().Repository(), op.ConfigID)
 		if err != nil {
 			return nil, err
 		}
