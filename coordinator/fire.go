@@ -18,9 +18,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // Phases of coordinator hooks.
@@ -36,7 +38,7 @@ const TrustCommand = Program + " multi hooks --trust"
 
 // Hooks returns the hooks of the workspace for looking at them and for trusting
 // them. Errors: those of reading the configuration.
-func (c *Coordinator) Hooks(ctx context.Context) (*runner.OtherHooks, error) {
+func (c *Coordinator) Hooks(ctx context.Context) (*trust.OtherHooks, error) {
 	data, err := readRegular(c.store.root, initiative.ConfigFile, initiative.MaxConfigBytes)
 	if err != nil {
 		return nil, failed(initiative.ConfigFile, err)
@@ -55,13 +57,18 @@ func (c *Coordinator) Hooks(ctx context.Context) (*runner.OtherHooks, error) {
 	return &h, nil
 }
 
-func (c *Coordinator) hooksOf(ctx context.Context, cfg *initiative.Config) runner.OtherHooks {
-	return runner.OtherHooks{
-		Dir:   c.store.Dir(),
-		Hooks: cfg.Hooks,
-		Store: c.repository(ctx),
-		Opt:   runner.Options{Getenv: c.opt.Getenv, Trust: c.opt.Trust},
+func (c *Coordinator) hooksOf(ctx context.Context, cfg *initiative.Config) trust.OtherHooks {
+	by := trust.Asker{Getenv: c.opt.Getenv, Trust: c.opt.Trust}
+	var dirs []string
+	if home := c.repository(ctx); home != nil {
+		by.Repo = home.Repository()
+		dirs = append(dirs, home.Dir())
 	}
+	by.Inside = func() (in turnmark.Verdict) {
+		in.Turn, in.Why = runner.InsideTurnOf(c.opt.Getenv, dirs...)
+		return in
+	}
+	return trust.OtherHooks{Dir: c.store.Dir(), Hooks: cfg.Hooks, By: by}
 }
 
 // willRun refuses a command, before anything of it has happened, when it would

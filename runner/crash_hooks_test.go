@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // addingHook counts its calls, adds to the bundles and, when told to, kills the
@@ -37,7 +38,7 @@ func hookedProject(t *testing.T, phases ...string) *project {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("the hooks of this test are shell scripts")
 	}
-	t.Setenv(runner.TrustEnv, "1")
+	t.Setenv(trust.Env, "1")
 	p := newProject(t, func(cfg *ojson.Object) {
 		onePhase(cfg)
 		all := &ojson.Object{}

@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // Codes of operations that hooks stopped beside hook_blocked (the operation was
@@ -114,16 +115,16 @@ func (c *change) willRun(ctx context.Context, phases ...string) error {
 	if !h.has(phases...) || h.digest != "" {
 		return nil
 	}
-	scope, err := h.r.trustScope(h.cfg)
+	scope, err := trust.Of(h.r.store.Dir(), h.cfg)
 	if err != nil {
 		return err
 	}
-	how, err := h.r.trustedBy(ctx, scope.Digest)
+	how, err := h.r.trust().By(ctx, scope.Digest)
 	if err != nil {
 		return err
 	}
 	if how == "" {
-		return untrusted(scope, phases)
+		return trust.Untrusted(scope, phases)
 	}
 	h.digest = scope.Digest
 	return nil
@@ -137,12 +138,12 @@ func (h *hooking) call(ctx context.Context, call hooks.Call) (*hooks.Outcome, er
 	}
 	// What was trusted when the command began must still be what runs: a process
 	// that works beside us may have changed a script meanwhile.
-	scope, err := h.r.trustScope(h.cfg)
+	scope, err := trust.Of(h.r.store.Dir(), h.cfg)
 	if err != nil {
 		return nil, err
 	}
 	if scope.Digest != h.digest {
-		e := untrusted(scope, []string{call.Phase})
+		e := trust.Untrusted(scope, []string{call.Phase})
 		e.Message = fmt.Sprintf("What the hooks are made of has changed since this command began; those of %s were not run and it goes no further.", call.Phase)
 		return nil, e
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // told returns the payloads the hooks of a phase were given, in order.
@@ -84,8 +85,8 @@ func TestRunHooks(t *testing.T) {
 		t.Errorf("rows %v", rows)
 	}
 	p.sound()
-	t.Setenv(runner.TrustEnv, "")
-	if _, err := p.r.RunHooks(p.ctx, hooks.Call{Phase: "before_gate"}); runner.ErrorCode(err) != runner.CodeHooksUntrusted {
+	t.Setenv(trust.Env, "")
+	if _, err := p.r.RunHooks(p.ctx, hooks.Call{Phase: "before_gate"}); runner.ErrorCode(err) != trust.CodeHooksUntrusted {
 		t.Errorf("untrusted: %v", err)
 	}
 }

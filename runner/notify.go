@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // news is what a command has to tell when it is done.
@@ -192,7 +193,7 @@ func (d *delivering) send(e notify.Event, run notify.Run) (notify.Emission, erro
 		d.asked, d.trusted = true, d.r.trusted(context.WithoutCancel(d.ctx), d.cfg)
 	}
 	if !d.trusted {
-		return notify.Emission{}, &wire.Error{Code: CodeHooksUntrusted, Field: "notifications.webhooks",
+		return notify.Emission{}, &wire.Error{Code: trust.CodeHooksUntrusted, Field: "notifications.webhooks",
 			Message: "agentxchain.json names webhooks that this machine has not been told to trust; nothing was sent.", Hint: "git agentxchain hooks trust"}
 	}
 	out, err := d.sender.Emit(d.ctx, e, run)

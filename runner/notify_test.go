@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // listener is a webhook that keeps what it is told.
@@ -222,7 +223,7 @@ func TestUntrustedWebhooksAreNotTold(t *testing.T) {
 		t.Errorf("%q", out.Notices)
 	}
 	_, err = p.r.EmitNotifications(p.ctx, notify.RunBlocked, nil, nil)
-	wantCode(t, err, runner.CodeHooksUntrusted)
+	wantCode(t, err, trust.CodeHooksUntrusted)
 }
 
 func TestWebhookThatRefusesIsRecordedOnly(t *testing.T) {

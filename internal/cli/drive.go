@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // drive is one use of the loop by a command.
@@ -57,7 +58,7 @@ func (d *drive) loop(ctx context.Context, opt loop.Options, runtimesUsed func(*c
 		d.view.start()
 		defer d.view.stop()
 		res = loop.Run(ctx, d.r, opt)
-		if runner.ErrorCode(res.Err) == runner.CodeHooksUntrusted {
+		if runner.ErrorCode(res.Err) == trust.CodeHooksUntrusted {
 			return res.Err
 		}
 		return nil

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // trust reports hooks, webhooks and runtimes that nobody has agreed to here.
@@ -32,7 +32,7 @@ func (d *doctor) trust(ctx context.Context) {
 		what = fmt.Sprintf("%d hooks, %d webhooks and %d runtimes", len(scope.Hooks), len(scope.Webhooks), n)
 	}
 	switch how := state.How; {
-	case how == runner.TrustStored:
+	case how == trust.Stored:
 		d.ok("hooks", "%s are trusted on this machine", what)
 	case how != "":
 		d.ok("hooks", "%s are trusted for this command (%s)", what, how)

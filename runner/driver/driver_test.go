@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 func TestDispatchStagesAndCleansUp(t *testing.T) {
@@ -71,7 +72,7 @@ func TestDispatchRefusals(t *testing.T) {
 		p := newProject(t, shell("touch ran; "+stage), runner.Options{Getenv: func(string) string { return "" }})
 		turn := p.assign()
 		out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID})
-		if out.Kind != runtimes.Aborted || out.Class != runner.CodeHooksUntrusted || p.exists("ran") {
+		if out.Kind != runtimes.Aborted || out.Class != trust.CodeHooksUntrusted || p.exists("ran") {
 			t.Errorf("%+v", out)
 		}
 		st, err := p.r.TrustState(ctx)

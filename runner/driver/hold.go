@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 const (
@@ -96,7 +97,7 @@ func environ(env []string, turnID string) []string {
 	out := make([]string, 0, len(env)+1)
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
-		if name != runner.TurnMarker && name != runner.TrustEnv {
+		if name != runner.TurnMarker && name != trust.Env {
 			out = append(out, kv)
 		}
 	}

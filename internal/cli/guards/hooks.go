@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 func NewHooksCommand(f *term.Factory) *ucli.Command {
@@ -69,7 +69,7 @@ func runHooksShow(ctx context.Context, f *term.Factory) error {
 		case "":
 			p.Field("Trusted", "%s", p.Yellow("no"))
 			p.Field("Next", "%s", p.Bold("git agentxchain hooks trust"))
-		case runner.TrustStored:
+		case trust.Stored:
 			p.Field("Trusted", "%s", p.Green("yes, in this repository"))
 		default:
 			p.Field("Trusted", "%s", p.Green("for this command ("+t.How+")"))
@@ -97,7 +97,7 @@ func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error
 	if err != nil {
 		return err
 	}
-	if !t.Scope.Empty() && t.How != runner.TrustStored {
+	if !t.Scope.Empty() && t.How != trust.Stored {
 		if !yes {
 			for _, line := range shared.TrustLines(t.Scope) {
 				f.Out.Notice("%s", line)
@@ -107,13 +107,13 @@ func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error
 				return err
 			}
 			if !agreed {
-				return term.Errorf(runner.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain hooks show")
+				return term.Errorf(trust.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain hooks show")
 			}
 		}
 		if err := r.Trust(ctx, t.Scope.Digest); err != nil {
 			return err
 		}
-		t.How = runner.TrustStored
+		t.How = trust.Stored
 	}
 	f.Out.Emit(shared.TrustObject(t), func(p *term.Printer) {
 		if t.Scope.Empty() {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 func newMultiHooksCommand(f *term.Factory) *ucli.Command {
@@ -30,7 +30,7 @@ func newMultiHooksCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, trust, yes bool) error {
+func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, agree, yes bool) error {
 	h, err := co.Hooks(ctx)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordin
 	if err != nil {
 		return err
 	}
-	if trust && !t.Scope.Empty() && t.How != runner.TrustStored {
+	if agree && !t.Scope.Empty() && t.How != trust.Stored {
 		if !yes {
 			for _, line := range shared.TrustLines(t.Scope) {
 				f.Out.Notice("%s", line)
@@ -49,13 +49,13 @@ func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordin
 				return err
 			}
 			if !agreed {
-				return term.Errorf(runner.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain multi hooks")
+				return term.Errorf(trust.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain multi hooks")
 			}
 		}
 		if err := h.Trust(ctx, t.Scope.Digest, coordinator.TrustCommand); err != nil {
 			return err
 		}
-		t.How = runner.TrustStored
+		t.How = trust.Stored
 	}
 	f.Out.Emit(shared.TrustObject(t), func(p *term.Printer) {
 		if t.Scope.Empty() {

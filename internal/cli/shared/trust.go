@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // Trusting runs a command that may need hooks. Where a person can be asked they
@@ -22,7 +23,7 @@ import (
 func Trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command func() error) error {
 	err := command()
 	var refusal *wire.Error
-	if !errors.As(err, &refusal) || refusal.Code != runner.CodeHooksUntrusted || !f.Interactive() {
+	if !errors.As(err, &refusal) || refusal.Code != trust.CodeHooksUntrusted || !f.Interactive() {
 		return err
 	}
 	t, terr := r.TrustState(ctx)
@@ -48,7 +49,7 @@ func Trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command fu
 
 // TrustObject is a scope and its standing in --json. Of headers and variables it
 // carries the names; their values may hold what is nobody's business.
-func TrustObject(t *runner.Trust) *ojson.Object {
+func TrustObject(t *trust.State) *ojson.Object {
 	s := t.Scope
 	list, hooksOf, actions, rts, files := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
 	for _, h := range s.Hooks {
@@ -81,7 +82,7 @@ func TrustObject(t *runner.Trust) *ojson.Object {
 
 // TrustLines shows a scope to a person. Every word comes from a file that
 // somebody else may have written, so none can move the cursor or pose as another.
-func TrustLines(s *runner.TrustScope) []string {
+func TrustLines(s *trust.Scope) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, h := range s.Hooks {

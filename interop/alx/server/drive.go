@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // correlationEnv hands the correlation id on to what agents start.
@@ -325,7 +326,7 @@ func failure(err error) *alx.Error {
 	}
 	code := runner.ErrorCode(err)
 	switch code {
-	case runner.CodeHooksUntrusted:
+	case trust.CodeHooksUntrusted:
 		e.Code = alx.CodeRuntimeUntrusted
 	case runner.CodeRuntimeManual:
 		e.Code = alx.CodeRuntimeNotAutomatic

@@ -1,6 +1,6 @@
 // Trust in hooks that another document than agentxchain.json names, such as the coordinator's (docs/coordinator.md#hooks).
 
-package runner
+package trust
 
 import (
 	"context"
@@ -15,35 +15,21 @@ import (
 
 // OtherHooks are the hooks of a document beside agentxchain.json.
 type OtherHooks struct {
-	Dir   string          // where their commands start
-	Hooks *ojson.Object   // phase -> list of hooks, as in agentxchain.json
-	Store *gitstore.Store // keeps what is trusted; nil where there is no repository
-	Opt   Options         // Getenv and Trust count
-}
-
-func (h OtherHooks) runner() *Runner {
-	r := New(h.Store, h.Opt)
-	return r
+	Dir   string        // where their commands start
+	Hooks *ojson.Object // phase -> list of hooks, as in agentxchain.json
+	By    Asker         // who asks, and where the answer is kept
 }
 
 // State says what the hooks would run and whether that is trusted.
-func (h OtherHooks) State(ctx context.Context) (*Trust, error) {
-	scope, err := scopeOf(h.Dir, &config.Config{Hooks: h.Hooks})
-	if err != nil {
-		return nil, err
-	}
-	t := &Trust{Scope: scope}
-	if !scope.Empty() {
-		t.How, err = h.runner().trustedBy(ctx, scope.Digest)
-	}
-	return t, err
+func (h OtherHooks) State(ctx context.Context) (*State, error) {
+	return h.By.State(ctx, h.Dir, &config.Config{Hooks: h.Hooks})
 }
 
-// Trust agrees to exactly what was shown, as Runner.Trust. command is what a
+// Trust agrees to exactly what was shown, as runner.Runner.Trust. command is what a
 // person runs instead of an agent. Errors: inside_dispatched_turn, state_moved,
 // and not_a_git_repository where nothing can be kept.
 func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
-	if err := h.runner().personOnly("trust hooks", command); err != nil {
+	if err := PersonOnly(h.By.Inside(), "trust hooks", command); err != nil {
 		return err
 	}
 	t, err := h.State(ctx)
@@ -52,20 +38,16 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 		return err
 	case t.Scope.Digest != digest:
 		return &wire.Error{Code: gitstore.CodeStateMoved, Field: "hooks", Message: "What would be run has changed since it was shown.", Hint: command}
-	case h.Store == nil:
+	case h.By.Repo == nil:
 		return &wire.Error{Code: git.CodeNotRepository, Field: "hooks", Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
-			Hint: "give it to each command: --trust, or " + TrustEnv + "=" + digest}
+			Hint: "give it to each command: --trust, or " + Env + "=" + digest}
 	}
-	have, err := h.Store.Repository().LocalSettings(ctx, trustKey)
-	if err != nil || slices.Contains(have, digest) {
-		return err
-	}
-	return h.Store.Repository().AddLocalSetting(ctx, trustKey, digest)
+	return h.By.Keep(ctx, digest)
 }
 
 // Untrusted is the refusal to run hooks of the given phases.
-func (h OtherHooks) Untrusted(t *Trust, file, command string, phases []string) *wire.Error {
-	e := untrusted(t.Scope, phases)
+func (h OtherHooks) Untrusted(t *State, file, command string, phases []string) *wire.Error {
+	e := Untrusted(t.Scope, phases)
 	var names []string
 	for _, k := range t.Scope.Hooks {
 		if slices.Contains(phases, k.Phase) {

@@ -1,6 +1,6 @@
 // The project files that trusted commands name: what they hold is part of what is trusted.
 
-package runner
+package trust
 
 import (
 	"crypto/sha256"
@@ -22,7 +22,7 @@ import (
 // namedFiles adds the project files that words of commands name: a program or a
 // script somebody can edit is as good as the command itself. What the run itself
 // writes is left out; it changes all the time and is no program.
-func (s *TrustScope) namedFiles(dir string) error {
+func (s *Scope) namedFiles(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return projectfile.Unreadable(".", err)
@@ -39,13 +39,13 @@ func (s *TrustScope) namedFiles(dir string) error {
 			return err
 		}
 	}
-	slices.SortFunc(s.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return nil
 }
 
 // wordFiles adds the files that the words of one command name, which runs in cwd
 // below the project directory dir.
-func (s *TrustScope) wordFiles(root *os.Root, seen map[string]bool, words []string, dir, cwd string) error {
+func (s *Scope) wordFiles(root *os.Root, seen map[string]bool, words []string, dir, cwd string) error {
 	for _, word := range words {
 		_, value, _ := strings.Cut(word, "=") // --config=FILE
 		for _, w := range []string{word, value} {
@@ -88,7 +88,7 @@ func inProject(dir, word string) (string, bool) {
 // digestFile describes a regular file, nil when there is none. A link that leads
 // out of the project is not followed: what it names is this machine's, not a
 // committed file's.
-func digestFile(root *os.Root, name string) (*TrustedFile, error) {
+func digestFile(root *os.Root, name string) (*File, error) {
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, nil
@@ -106,5 +106,5 @@ func digestFile(root *os.Root, name string) (*TrustedFile, error) {
 	if err != nil {
 		return nil, projectfile.Unreadable(name, err)
 	}
-	return &TrustedFile{Path: name, SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}, nil
+	return &File{Path: name, SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}, nil
 }
