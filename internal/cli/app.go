@@ -19,6 +19,7 @@ import (
 // process that was started to become an isolated agent.
 func Main(args []string, env term.Env) int {
 	runner.AgentHelper(args)
+	collectLater()
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
 	// The first signal asks the command to end cleanly; once it is on its way

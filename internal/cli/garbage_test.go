@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// After the first collection garbage is collected as usual; a command that has set something else keeps it.
+func TestCollectLater(t *testing.T) {
+	t.Setenv("GOGC", "")
+	usual := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(usual)
+	percent := func() int {
+		now := debug.SetGCPercent(50)
+		debug.SetGCPercent(now)
+		return now
+	}
+	collected := func(until int) int {
+		for end := time.Now().Add(10 * time.Second); percent() != until && time.Now().Before(end); {
+			runtime.GC()
+		}
+		return percent()
+	}
+	collectLater()
+	if got := percent(); got != firstCollection {
+		t.Errorf("before the first collection: %d", got)
+	}
+	if got := collected(100); got != 100 {
+		t.Errorf("after it: %d", got)
+	}
+	collectLater()
+	debug.SetGCPercent(20)
+	for range 20 {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if got := percent(); got != 20 {
+		t.Errorf("a command's own setting became %d", got)
+	}
+	t.Setenv("GOGC", "77")
+	collectLater()
+	if got := percent(); got != 20 {
+		t.Errorf("GOGC is set, and the percentage became %d", got)
+	}
+}
