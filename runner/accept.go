@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -29,7 +30,7 @@ type AcceptOptions struct {
 
 	// Lease says who asks, when the turn is carried out under a lease; Result is then
 	// the turn's result, staged and judged in one go.
-	Lease  *LeaseHolder
+	Lease  *lease.Holder
 	Result []byte
 
 	meant string // the only active turn before the lock was waited for
@@ -109,7 +110,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	}
 	op.Claim = run.ClaimOf(turn).Number
 	if c.lease != nil {
-		op.Lease = c.lease.lease.With(run.LeaseReleased)
+		op.Lease = c.lease.Lease.With(run.LeaseReleased)
 	}
 	s, err := c.staged(turn.TurnID)
 	if err != nil {

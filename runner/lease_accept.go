@@ -26,7 +26,7 @@ func (c *change) admitAcceptance(ctx context.Context, opt AcceptOptions) error {
 		if res, ok := t.Result.(*protocol.AcceptResult); !ok || res.Entry == nil || t.Failure != nil {
 			return nil // an operation beside the acceptance, or a result that was refused
 		}
-		return c.lease.lease.With(run.LeaseReleased)
+		return c.lease.Lease.With(run.LeaseReleased)
 	}); err != nil {
 		return err
 	}
@@ -53,5 +53,5 @@ func (c *change) rejectedLease(t *protocol.Transition) *Lease {
 	if _, ok := t.Result.(*protocol.RejectResult); !ok {
 		return nil
 	}
-	return c.lease.lease.With(run.LeaseRejected)
+	return c.lease.Lease.With(run.LeaseRejected)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // Leased is the outcome of everything that happens to a lease. Lease is the newest
@@ -46,13 +47,13 @@ const CodeTurnBusy = "turn_busy"
 func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, error) {
 	out := &Leased{}
 	var issued *Lease
-	h := LeaseHolder{RunnerID: opt.RunnerID, SessionID: opt.SessionID, Ref: LeaseRef{StepID: opt.TurnID}}
+	h := lease.Holder{RunnerID: opt.RunnerID, SessionID: opt.SessionID, Ref: lease.Ref{StepID: opt.TurnID}}
 	expire := func(ctx context.Context, c *change) (protocol.Operation, error) {
 		seen, err := c.free(ctx, opt.TurnID)
-		if err != nil || seen == nil || !seen.lease.Open() {
+		if err != nil || seen == nil || !seen.Lease.Open() {
 			return nil, err
 		}
-		return c.ends(seen, seen.lease.With(run.LeaseExpired), &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
+		return c.ends(seen, seen.Lease.With(run.LeaseExpired), &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
 	}
 	issue := func(ctx context.Context, c *change) (protocol.Operation, error) {
 		seen, err := c.free(ctx, opt.TurnID)
@@ -63,16 +64,16 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 		if !ok {
 			return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + text.Brief(opt.TurnID, 80) + " is not active.", Hint: "git agentxchain status"}
 		}
-		c.lease = &leaseHold{holder: h, turn: opt.TurnID}
+		c.lease = &lease.Hold{Holder: h, Turn: opt.TurnID}
 		epoch, after := nextEpoch(turn), lastIssued(turn)
 		if seen != nil {
-			c.lease.rec, c.lease.lease = seen.rec, seen.lease
-			epoch, after = max(epoch, seen.lease.Epoch()+1), max(after, seen.lease.FencingToken.IssuedAtMS)
+			c.lease.Rec, c.lease.Lease = seen.Rec, seen.Lease
+			epoch, after = max(epoch, seen.Lease.Epoch()+1), max(after, seen.Lease.FencingToken.IssuedAtMS)
 		}
 		now := c.env.Now
 		issued = run.NewLease(c.view.State.Run(), opt.TurnID, opt.RunnerID, opt.SessionID, epoch, now, after, protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, opt.TTL))
-		c.lease.holder.Ref = RefOf(issued)
-		c.lease.next = func(t *protocol.Transition) *Lease { return leaseIf(t, issued) }
+		c.lease.Holder.Ref = lease.RefOf(issued)
+		c.lease.Next = func(t *protocol.Transition) *Lease { return leaseIf(t, issued) }
 		return &protocol.RecordLease{Action: protocol.LeaseActIssued, Lease: issued}, nil
 	}
 	done, err := r.do(ctx, "lease", expire, issue)
@@ -115,17 +116,17 @@ func lastIssued(turn *run.Turn) int64 {
 
 // free returns the last lease of a turn nobody holds; a refusal when somebody does,
 // or when a process of this machine carries the turn out.
-func (c *change) free(ctx context.Context, turnID string) (*seenLease, error) {
+func (c *change) free(ctx context.Context, turnID string) (*lease.Seen, error) {
 	if !c.view.State.ActiveTurns.Has(turnID) {
 		return nil, nil
 	}
 	// The ref counts, not what the turn says of it.
-	seen, err := c.r.lookLease(ctx, c.view.State.Run(), turnID)
+	seen, err := lease.Look(ctx, c.r.store, c.view.State.Run(), turnID)
 	if err != nil {
 		return nil, err
 	}
-	if seen != nil && seen.lease.Live(c.env.Now) {
-		return nil, underLease(seen.lease)
+	if seen != nil && seen.Lease.Live(c.env.Now) {
+		return nil, lease.RefuseOthers(seen.Lease)
 	}
 	if root, err := os.OpenRoot(c.r.store.Dir()); err == nil {
 		held, _ := turnmark.List(root)
@@ -138,35 +139,35 @@ func (c *change) free(ctx context.Context, turnID string) (*seenLease, error) {
 }
 
 // ends moves a lease to its end together with the record of it.
-func (c *change) ends(seen *seenLease, next *Lease, op *protocol.RecordLease) protocol.Operation {
-	c.lease = &leaseHold{holder: LeaseHolder{Ref: RefOf(seen.lease), RunnerID: seen.lease.RunnerID, SessionID: seen.lease.SessionID},
-		turn: seen.lease.StepID, rec: seen.rec, lease: seen.lease, next: func(t *protocol.Transition) *Lease { return leaseIf(t, next) }}
+func (c *change) ends(seen *lease.Seen, next *Lease, op *protocol.RecordLease) protocol.Operation {
+	c.lease = &lease.Hold{Holder: lease.Holder{Ref: lease.RefOf(seen.Lease), RunnerID: seen.Lease.RunnerID, SessionID: seen.Lease.SessionID},
+		Turn: seen.Lease.StepID, Rec: seen.Rec, Lease: seen.Lease, Next: func(t *protocol.Transition) *Lease { return leaseIf(t, next) }}
 	op.Lease = next
 	return op
 }
 
 // under runs one operation under a held lease. make gets the lease and returns the
 // lease after it (nil: unchanged) and the operation.
-func (r *Runner) under(ctx context.Context, purpose string, h LeaseHolder, how judgement, make func(c *change, l *Lease) (*Lease, protocol.Operation, error)) (*Leased, error) {
+func (r *Runner) under(ctx context.Context, purpose string, h lease.Holder, how lease.Judgement, make func(c *change, l *Lease) (*Lease, protocol.Operation, error)) (*Leased, error) {
 	out := &Leased{}
 	var after *Lease
 	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (protocol.Operation, error) {
-		seen, err := r.judge(ctx, c.view.State, h, how, c.env.Now)
+		seen, err := lease.Judge(ctx, r.store, c.view.State, h, how, c.env.Now)
 		if seen != nil {
-			out.Lease = seen.lease
+			out.Lease = seen.Lease
 		}
 		if err != nil {
 			return nil, err
 		}
-		next, op, err := make(c, seen.lease)
+		next, op, err := make(c, seen.Lease)
 		if err != nil {
 			return nil, err
 		}
-		after = seen.lease
-		c.lease = &leaseHold{holder: h, turn: h.Ref.StepID, rec: seen.rec, lease: seen.lease}
+		after = seen.Lease
+		c.lease = &lease.Hold{Holder: h, Turn: h.Ref.StepID, Rec: seen.Rec, Lease: seen.Lease}
 		if next != nil {
 			after = next
-			c.lease.next = func(t *protocol.Transition) *Lease {
+			c.lease.Next = func(t *protocol.Transition) *Lease {
 				switch t.Result.(type) {
 				case *protocol.LeaseResult, *protocol.AdvanceResult:
 					return next
@@ -185,7 +186,7 @@ func (r *Runner) under(ctx context.Context, purpose string, h LeaseHolder, how j
 }
 
 // CheckLease judges a lease without changing anything.
-func (r *Runner) CheckLease(ctx context.Context, h LeaseHolder) (*Leased, error) {
+func (r *Runner) CheckLease(ctx context.Context, h lease.Holder) (*Leased, error) {
 	out := &Leased{}
 	v, err := r.View(ctx)
 	if err != nil {
@@ -193,9 +194,9 @@ func (r *Runner) CheckLease(ctx context.Context, h LeaseHolder) (*Leased, error)
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	seen, err := r.judge(ctx, v.State, h, judgeAll, r.Now())
+	seen, err := lease.Judge(ctx, r.store, v.State, h, lease.JudgeAll, r.Now())
 	if seen != nil {
-		out.Lease = seen.lease
+		out.Lease = seen.Lease
 	}
 	out.Turn, _ = v.State.ActiveTurns.Get(h.Ref.StepID)
 	out.State, out.Run = v.State, v.Run
@@ -204,8 +205,8 @@ func (r *Runner) CheckLease(ctx context.Context, h LeaseHolder) (*Leased, error)
 
 // ActivateLease records that the holder has begun: the lease is active, the turn
 // runs. Asked twice it does nothing the second time.
-func (r *Runner) ActivateLease(ctx context.Context, h LeaseHolder) (*Leased, error) {
-	return r.under(ctx, "lease", h, judgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+func (r *Runner) ActivateLease(ctx context.Context, h lease.Holder) (*Leased, error) {
+	return r.under(ctx, "lease", h, lease.JudgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
 		if l.Status == run.LeaseActive && turn != nil && turn.Status == wire.TurnRunning {
 			return nil, nil, nil
@@ -217,7 +218,7 @@ func (r *Runner) ActivateLease(ctx context.Context, h LeaseHolder) (*Leased, err
 // RenewLease gives the holder more time: ttl from now, as long as it was given at
 // first when ttl is 0, never beyond the time of the run and never less than it has.
 // The turn's deadline moves along when the lease would outlive it.
-func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duration) (*Leased, error) {
+func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Duration) (*Leased, error) {
 	out := &Leased{}
 	v, err := r.View(ctx)
 	if err != nil {
@@ -231,7 +232,7 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 		}
 		until := protocol.LeaseEnd(cfg, s, turn, now, grant)
 		if !until.After(now) {
-			return nil, false, refuseLease(l, h, run.RejectExpired)
+			return nil, false, lease.Refuse(l, h, run.RejectExpired)
 		}
 		next := *l
 		next.ExpiresAtMS = max(l.ExpiresAtMS, until.UnixMilli())
@@ -240,19 +241,19 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 	}
 	r.serial.Lock()
 	now := r.Now()
-	seen, err := r.judge(ctx, v.State, h, judgeAll, now)
+	seen, err := lease.Judge(ctx, r.store, v.State, h, lease.JudgeAll, now)
 	var next *Lease
 	var recorded bool
 	if err == nil {
-		out.Lease = seen.lease
-		next, recorded, err = longer(v.Config, v.State, seen.lease, now)
+		out.Lease = seen.Lease
+		next, recorded, err = longer(v.Config, v.State, seen.Lease, now)
 	} else if seen != nil {
-		out.Lease = seen.lease
+		out.Lease = seen.Lease
 	}
 	if err == nil && !recorded {
 		var oid git.OID
-		if oid, err = r.writeLease(ctx, seen.rec, next, nil); err == nil {
-			err = gitstore.MoveLease(ctx, r.store.Repository(), []git.RefUpdate{{Name: seen.rec.Ref, Old: seen.rec.Op, New: oid}}, "agentxchain: lease renewed")
+		if oid, err = lease.Write(ctx, r.store, seen.Rec, next, r.Now()); err == nil {
+			err = gitstore.MoveLease(ctx, r.store.Repository(), []git.RefUpdate{{Name: seen.Rec.Ref, Old: seen.Rec.Op, New: oid}}, "agentxchain: lease renewed")
 		}
 		if err == nil {
 			out.Lease, out.State, out.Run = next, v.State, v.Run
@@ -262,7 +263,7 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 	if err != nil || !recorded {
 		return out, out.settle(err)
 	}
-	return r.under(ctx, "lease", h, judgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+	return r.under(ctx, "lease", h, lease.JudgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next, _, err := longer(c.view.Config, c.view.State, l, c.env.Now)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActRenewed, Lease: next}, err
 	})
@@ -271,13 +272,13 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 // ResumeLease gives the turn to another session of the same runner, with a new
 // fencing token: what the former session still sends is refused from then on.
 // session "" keeps the session of the holder.
-func (r *Runner) ResumeLease(ctx context.Context, h LeaseHolder, session string, ttl time.Duration) (*Leased, error) {
-	return r.under(ctx, "lease", h, judgeResume, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+func (r *Runner) ResumeLease(ctx context.Context, h lease.Holder, session string, ttl time.Duration) (*Leased, error) {
+	return r.under(ctx, "lease", h, lease.JudgeResume, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
 		now := c.env.Now
 		until := protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, ttl)
 		if !until.After(now) {
-			return nil, nil, refuseLease(l, h, run.RejectExpired)
+			return nil, nil, lease.Refuse(l, h, run.RejectExpired)
 		}
 		next := l.Restore(session, max(nextEpoch(turn), l.Epoch()+1), now, lastIssued(turn), until)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActRestored, Lease: next}, nil
@@ -285,16 +286,16 @@ func (r *Runner) ResumeLease(ctx context.Context, h LeaseHolder, session string,
 }
 
 // ReleaseLease gives the turn back without a result; it may be acquired again.
-func (r *Runner) ReleaseLease(ctx context.Context, h LeaseHolder, reason string) (*Leased, error) {
-	return r.under(ctx, "lease", h, judgeStopped, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
+func (r *Runner) ReleaseLease(ctx context.Context, h lease.Holder, reason string) (*Leased, error) {
+	return r.under(ctx, "lease", h, lease.JudgeStopped, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next := l.With(run.LeaseReleased)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActReleased, Lease: next, Reason: reason}, nil
 	})
 }
 
 // AskCancel records that a holder was asked to give its lease up.
-func (r *Runner) AskCancel(ctx context.Context, h LeaseHolder, reason string, force bool) (*Leased, error) {
-	return r.under(ctx, "lease", h, judgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+func (r *Runner) AskCancel(ctx context.Context, h lease.Holder, reason string, force bool) (*Leased, error) {
+	return r.under(ctx, "lease", h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next := l.Cancelling(reason, c.env.Now)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAsked, Lease: next, Reason: reason,
 			Details: ojson.NewObject("force", force, "requested_at_ms", int(c.env.Now.UnixMilli()))}, nil
@@ -304,11 +305,11 @@ func (r *Runner) AskCancel(ctx context.Context, h LeaseHolder, reason string, fo
 // AckCancel takes the holder's word that it has stopped: the lease is released, the
 // turn stays with the run. Refused with invalid_state_transition when nobody asked
 // it to stop.
-func (r *Runner) AckCancel(ctx context.Context, h LeaseHolder, status, message string) (*Leased, error) {
-	return r.under(ctx, "lease", h, judgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+func (r *Runner) AckCancel(ctx context.Context, h lease.Holder, status, message string) (*Leased, error) {
+	return r.under(ctx, "lease", h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		if _, at := l.Cancellation(); at == 0 && c.view.State.Status == StatusActive {
 			return nil, nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "lease",
-				Message: fmt.Sprintf("No cancellation of lease %s was requested.", shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
+				Message: fmt.Sprintf("No cancellation of lease %s was requested.", lease.Shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
 		}
 		next := l.With(run.LeaseReleased)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAcked, Lease: next, Details: ojson.NewObject("status", text.Brief(status, 200), "message", text.Brief(message, 1000))}, nil
@@ -317,15 +318,15 @@ func (r *Runner) AckCancel(ctx context.Context, h LeaseHolder, status, message s
 
 // ReportProgress records what a holder tells of its work, as an event
 // dispatch_progress with the given payload (at most 256 KiB).
-func (r *Runner) ReportProgress(ctx context.Context, h LeaseHolder, payload *ojson.Object) (*Leased, error) {
-	return r.under(ctx, "lease", h, judgeAll, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
+func (r *Runner) ReportProgress(ctx context.Context, h lease.Holder, payload *ojson.Object) (*Leased, error) {
+	return r.under(ctx, "lease", h, lease.JudgeAll, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
 		return nil, &protocol.RecordLease{Action: protocol.LeaseActProgress, Lease: l, Progress: payload}, nil
 	})
 }
 
 // RecordRefusal puts on record that something was asked for under a lease that does
 // not hold, with the reason of the refusal.
-func (r *Runner) RecordRefusal(ctx context.Context, h LeaseHolder, current *Lease, reason, asked string) error {
+func (r *Runner) RecordRefusal(ctx context.Context, h lease.Holder, current *Lease, reason, asked string) error {
 	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (protocol.Operation, error) {
 		if current == nil || current.RunID != c.view.State.Run() {
 			return nil, nil
@@ -366,14 +367,14 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 		if refusal != nil {
 			return nil, refusal
 		}
-		seen, err := r.lookLease(ctx, c.view.State.Run(), turn.TurnID)
+		seen, err := lease.Look(ctx, r.store, c.view.State.Run(), turn.TurnID)
 		if err != nil {
 			return nil, err
 		}
-		if seen == nil || !seen.lease.Open() {
+		if seen == nil || !seen.Lease.Open() {
 			return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "Turn " + turn.TurnID + " is under no lease.", Hint: "git agentxchain monarchic lease list"}
 		}
-		after = seen.lease.With(run.LeaseCancelled)
+		after = seen.Lease.With(run.LeaseCancelled)
 		return c.ends(seen, after, &protocol.RecordLease{Action: protocol.LeaseActCancelled, Reason: reason}), nil
 	})
 	out.take(done, after, err)
@@ -389,20 +390,20 @@ func (r *Runner) ExpireLeases(ctx context.Context) ([]*Lease, error) {
 	}
 	var out []*Lease
 	for id, turn := range v.State.ActiveTurns.All() {
-		seen, err := r.leased(ctx, v.State.Run(), turn)
+		seen, err := lease.Of(ctx, r.store, v.State.Run(), turn)
 		if err != nil {
 			return out, err
 		}
-		if seen == nil || !seen.lease.Open() || seen.lease.Live(r.Now()) {
+		if seen == nil || !seen.Lease.Open() || seen.Lease.Live(r.Now()) {
 			continue
 		}
 		var ended *Lease
 		_, err = r.do(ctx, "lease", func(ctx context.Context, c *change) (protocol.Operation, error) {
-			seen, err := r.lookLease(ctx, c.view.State.Run(), id)
-			if err != nil || seen == nil || !seen.lease.Open() || seen.lease.Live(c.env.Now) {
+			seen, err := lease.Look(ctx, r.store, c.view.State.Run(), id)
+			if err != nil || seen == nil || !seen.Lease.Open() || seen.Lease.Live(c.env.Now) {
 				return nil, err
 			}
-			ended = seen.lease.With(run.LeaseExpired)
+			ended = seen.Lease.With(run.LeaseExpired)
 			return c.ends(seen, ended, &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
 		})
 		if err != nil {
@@ -415,11 +416,7 @@ func (r *Runner) ExpireLeases(ctx context.Context) ([]*Lease, error) {
 	return out, nil
 }
 
-// keptLeases is how many refs of leases of finished turns a run keeps.
-const keptLeases = 16
-
-// pruneLeases removes the oldest refs of leases whose turns are over: they are on
-// record in the run. Nothing depends on it.
+// pruneLeases removes the oldest refs of leases whose turns are over.
 func (r *Runner) pruneLeases(ctx context.Context) {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -427,24 +424,5 @@ func (r *Runner) pruneLeases(ctx context.Context) {
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	all, _, err := gitstore.Leases(ctx, r.store.Repository(), "")
-	if err != nil {
-		return
-	}
-	var over []gitstore.LeaseRecord
-	for _, rec := range all {
-		if l, err := run.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
-			continue
-		}
-		over = append(over, rec)
-	}
-	slices.SortFunc(over, func(a, b gitstore.LeaseRecord) int { return b.At.Compare(a.At) })
-	if len(over) <= keptLeases {
-		return
-	}
-	var gone []git.RefUpdate
-	for _, rec := range over[keptLeases:] {
-		gone = append(gone, git.RefUpdate{Name: rec.Ref, Old: rec.Op})
-	}
-	_ = gitstore.MoveLease(ctx, r.store.Repository(), gone, "agentxchain: leases of finished turns pruned")
+	lease.Prune(ctx, r.store, v)
 }

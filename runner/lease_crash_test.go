@@ -17,12 +17,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // leaseJob is what a child process does with a lease.
 type leaseJob struct {
 	Act    string // issue, activate, resume, accept
-	Holder runner.LeaseHolder
+	Holder lease.Holder
 	Result []byte
 }
 

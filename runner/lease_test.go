@@ -23,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/doctor"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // leasing is a project with a clock of its own.
@@ -56,8 +57,8 @@ func (l *leasing) issue(turn, name, session string, ttl time.Duration) *runner.L
 	return out
 }
 
-func holderOf(l *runner.Lease) runner.LeaseHolder {
-	return runner.LeaseHolder{Ref: runner.RefOf(l), RunnerID: l.RunnerID, SessionID: l.SessionID}
+func holderOf(l *runner.Lease) lease.Holder {
+	return lease.Holder{Ref: lease.RefOf(l), RunnerID: l.RunnerID, SessionID: l.SessionID}
 }
 
 // result is a valid result of a turn, as bytes.
@@ -75,7 +76,7 @@ func (l *leasing) result(turn *run.Turn) []byte {
 
 func wantReason(t *testing.T, err error, reason string) *wire.Error {
 	t.Helper()
-	if got := runner.LeaseRefusal(err); got != reason {
+	if got := lease.Refusal(err); got != reason {
 		t.Fatalf("refused with reason %q (%v), want %s", got, err, reason)
 	}
 	return wantCode(t, err, run.CodeLeaseRefused)
@@ -153,24 +154,24 @@ func second[T any](_ T, err error) error { return err }
 
 // TestLeaseRejectionReasons shows every reason once.
 func TestLeaseRejectionReasons(t *testing.T) {
-	check := func(r *runner.Runner, h runner.LeaseHolder) error {
+	check := func(r *runner.Runner, h lease.Holder) error {
 		_, err := r.CheckLease(context.Background(), h)
 		return err
 	}
 	for name, c := range map[string]struct {
 		reason string
-		make   func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder
+		make   func(l *leasing, turn *run.Turn, lease *runner.Lease) lease.Holder
 	}{
-		"an older token": {run.RejectStaleToken, func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"an older token": {run.RejectStaleToken, func(l *leasing, turn *run.Turn, lease *runner.Lease) lease.Holder {
 			l.now = l.now.Add(2 * time.Minute)
 			l.issue(turn.TurnID, "other", "s9", time.Minute)
 			return holderOf(lease)
 		}},
-		"the time is up": {run.RejectExpired, func(l *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"the time is up": {run.RejectExpired, func(l *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			l.now = l.now.Add(time.Minute)
 			return holderOf(lease)
 		}},
-		"put on record as expired": {run.RejectExpired, func(l *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"put on record as expired": {run.RejectExpired, func(l *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			l.now = l.now.Add(time.Minute)
 			if ended, err := l.r.ExpireLeases(l.ctx); err != nil || len(ended) != 1 {
 				l.t.Fatalf("expired %v: %v", ended, err)
@@ -178,55 +179,55 @@ func TestLeaseRejectionReasons(t *testing.T) {
 			l.now = l.now.Add(-time.Minute)
 			return holderOf(lease)
 		}},
-		"another session": {run.RejectSession, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"another session": {run.RejectSession, func(_ *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
 			h.SessionID = "s2"
 			return h
 		}},
-		"another runner": {run.RejectSession, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"another runner": {run.RejectSession, func(_ *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
 			h.RunnerID = "other"
 			return h
 		}},
-		"no such turn": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"no such turn": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
 			h.Ref.StepID, h.Ref.TaskID = "turn_none", "turn_none"
 			return h
 		}},
-		"an invented token": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"an invented token": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
 			h.Ref.FencingToken = "fence-of-my-own"
 			return h
 		}},
-		"another lease id": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"another lease id": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
 			h.Ref.LeaseID += "0"
 			return h
 		}},
-		"another run": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"another run": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
 			h.Ref.RunID = "run_other"
 			return h
 		}},
-		"accepted": {run.RejectTerminal, func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"accepted": {run.RejectTerminal, func(l *leasing, turn *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
 			_, err := l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
 			l.must(err)
 			return h
 		}},
-		"revoked": {run.RejectSuperseded, func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"revoked": {run.RejectSuperseded, func(l *leasing, turn *run.Turn, lease *runner.Lease) lease.Holder {
 			_, err := l.r.RevokeLease(l.ctx, turn.TurnID, "wanted back")
 			l.must(err)
 			return holderOf(lease)
 		}},
-		"reissued": {run.RejectSuperseded, func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"reissued": {run.RejectSuperseded, func(l *leasing, turn *run.Turn, lease *runner.Lease) lease.Holder {
 			_, err := l.r.RevokeLease(l.ctx, turn.TurnID, "")
 			l.must(err)
 			_, err = l.r.ReissueTurn(l.ctx, runner.ReissueOptions{TurnID: turn.TurnID, Reason: "anew"})
 			l.must(err)
 			return holderOf(lease)
 		}},
-		"the run is blocked": {run.RejectNotExecutable, func(l *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"the run is blocked": {run.RejectNotExecutable, func(l *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			_, err := l.r.Escalate(l.ctx, runner.Escalation{Reason: "stop"})
 			l.must(err)
 			return holderOf(lease)
@@ -235,10 +236,10 @@ func TestLeaseRejectionReasons(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLeasing(t, nil)
 			turn := l.assign("pm").Turn
-			lease := l.issue(turn.TurnID, "local", "s1", time.Minute).Lease
-			l.must(check(l.r, holderOf(lease)))
-			h := c.make(l, turn, lease)
-			if got := runner.LeaseRefusal(check(l.r, h)); got != c.reason {
+			held := l.issue(turn.TurnID, "local", "s1", time.Minute).Lease
+			l.must(check(l.r, holderOf(held)))
+			h := c.make(l, turn, held)
+			if got := lease.Refusal(check(l.r, h)); got != c.reason {
 				t.Fatalf("judged %q, want %s", got, c.reason)
 			}
 			before := l.op()
@@ -248,7 +249,7 @@ func TestLeaseRejectionReasons(t *testing.T) {
 				"renew":    second(l.r.RenewLease(l.ctx, h, time.Minute)),
 				"progress": second(l.r.ReportProgress(l.ctx, h, ojson.NewObject("events", []any{"x"}))),
 			} {
-				if got := runner.LeaseRefusal(err); got != c.reason {
+				if got := lease.Refusal(err); got != c.reason {
 					t.Errorf("%s: %q (%v), want %s", what, got, err, c.reason)
 				}
 			}
@@ -514,9 +515,9 @@ func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLeasing(t, nil)
 			turn := l.assign("pm").Turn
-			lease := l.issue(turn.TurnID, "local", "s1", time.Hour).Lease
-			h := holderOf(lease)
-			ref := filepath.Join(l.dir, ".git", "refs", "agentxchain", "leases", lease.RunID, turn.TurnID)
+			held := l.issue(turn.TurnID, "local", "s1", time.Hour).Lease
+			h := holderOf(held)
+			ref := filepath.Join(l.dir, ".git", "refs", "agentxchain", "leases", held.RunID, turn.TurnID)
 			was, err := os.ReadFile(ref)
 			l.must(err)
 			after(l, turn.TurnID)
@@ -528,7 +529,7 @@ func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
 				"resume": second(l.r.ResumeLease(l.ctx, h, "s3", time.Minute)),
 				"accept": second(l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})),
 			} {
-				if got := runner.LeaseRefusal(err); got != reasons[name] {
+				if got := lease.Refusal(err); got != reasons[name] {
 					t.Errorf("%s: %q (%v)", what, got, err)
 				}
 			}

@@ -23,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // InterfaceVersion is the version of the declared runner interface
@@ -153,8 +154,8 @@ type change struct {
 	stop    *stop                            // what a hook that said no leads to
 	hold    func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
 	cross   *CrossRepo
-	lease   *leaseHold // the lease the change is made under; nil for none
-	given   *staged    // a result that came with the request, for the turn of the lease
+	lease   *lease.Hold // the lease the change is made under; nil for none
+	given   *staged     // a result that came with the request, for the turn of the lease
 
 	asIs      []protocol.Overruling // hooks whose no a person has overruled
 	resealing bool                  // the bundle of a dispatched turn is made anew; its hooks were asked then
@@ -273,14 +274,14 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 	c.pre.asked = false
 	t := ch.Transition
 	var err error
-	if ch.Refs, err = c.leaseRefs(ctx, t); err != nil {
+	if ch.Refs, err = c.lease.Refs(ctx, c.r.store, c.view.State, t, c.env.Now); err != nil {
 		return err
 	}
 	out, err := c.tx.Commit(ctx, ch)
 	if err != nil {
-		return c.leaseLost(ctx, err)
+		return c.lease.Lost(ctx, c.r.store, c.r.Now(), err)
 	}
-	c.lease.moved(ch.Refs)
+	c.lease.Moved(ch.Refs)
 	done.Op, done.Run, done.State = out.Op, out.Run, t.State
 	done.made = append(done.made, t)
 	c.tell(t, done)

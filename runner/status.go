@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // Standing is everything a person wants to know of a run at a glance.
@@ -149,8 +150,8 @@ func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standi
 				ts.Bundle, _ = r.bundleChanges(context.Background(), v, t)
 			}
 		}
-		if seen, err := r.leased(context.Background(), v.State.Run(), t); err == nil && seen != nil && seen.lease.Live(now) {
-			ts.Lease = seen.lease
+		if seen, err := lease.Of(context.Background(), r.store, v.State.Run(), t); err == nil && seen != nil && seen.Lease.Live(now) {
+			ts.Lease = seen.Lease
 		}
 		st.Turns = append(st.Turns, ts)
 	}
@@ -267,7 +268,7 @@ func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus)
 		}
 		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
 			return &protocol.NextAction{Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
-				Reason: "Runner " + shown(l.RunnerID) + " carries the turn out, until " + wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}
+				Reason: "Runner " + lease.Shown(l.RunnerID) + " carries the turn out, until " + wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}
 		}
 		if len(t.Bundle) > 0 && n.Command == "git agentxchain accept "+t.Turn.TurnID {
 			return &protocol.NextAction{Command: "git agentxchain reissue " + t.Turn.TurnID,

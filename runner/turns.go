@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // RejectOptions says which turn to send back and why.
@@ -26,7 +27,7 @@ type RejectOptions struct {
 	Reassign bool
 	CostUSD  float64 // what the attempt cost, when its result does not say
 
-	Lease *LeaseHolder // who asks, when the turn is carried out under a lease
+	Lease *lease.Holder // who asks, when the turn is carried out under a lease
 }
 
 // Rejected is the outcome of RejectTurn.
@@ -52,7 +53,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 			return nil, err
 		}
 		if c.lease != nil {
-			op.Lease = c.lease.lease.With(run.LeaseRejected)
+			op.Lease = c.lease.Lease.With(run.LeaseRejected)
 		}
 		base, err := c.baseline(ctx)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -97,7 +98,7 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTur
 			// next run goes on with the attempt, however long that takes to come.
 			w.Driven = p.DriverPID > 0 && turn != nil && p.Attempt == turn.Attempt
 		}
-		if seen, err := r.leased(context.Background(), s.Run(), turn); err == nil && seen != nil && seen.lease.Live(r.Now()) {
+		if seen, err := lease.Of(context.Background(), r.store, s.Run(), turn); err == nil && seen != nil && seen.Lease.Live(r.Now()) {
 			w.Driven = true // a runner elsewhere answers for it, until its lease ends
 		}
 		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != gitstore.CloneID(r.store.Repository()) {

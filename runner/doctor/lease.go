@@ -3,13 +3,12 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // lease tells of the lease of an active turn. One that cannot be read keeps
@@ -21,8 +20,8 @@ func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *run.Turn) {
 		d.failed("lease", err, "git agentxchain fsck")
 	case l == nil || !l.Open():
 	case l.Live(d.r.Now()):
-		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, cmp.Or(text.Brief(l.RunnerID, 80), "(unnamed)"), wire.FormatTime(l.ExpiresAt()))
+		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, lease.Shown(l.RunnerID), wire.FormatTime(l.ExpiresAt()))
 	default:
-		d.add("lease", LevelNote, "", "the lease of turn %s has ended without a result of runner %s; any runner may carry out the turn", t.TurnID, cmp.Or(text.Brief(l.RunnerID, 80), "(unnamed)"))
+		d.add("lease", LevelNote, "", "the lease of turn %s has ended without a result of runner %s; any runner may carry out the turn", t.TurnID, lease.Shown(l.RunnerID))
 	}
 }

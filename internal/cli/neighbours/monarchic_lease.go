@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 const leaseHistoryRows = 50
@@ -80,7 +80,7 @@ func runLeaseList(ctx context.Context, f *term.Factory, run string, all bool) er
 		return err
 	}
 	list := []*ojson.Object{}
-	shown := []runner.LeaseInfo{}
+	shown := []lease.Info{}
 	for _, l := range leases {
 		if all || l.Turn && l.Lease.Open() {
 			shown = append(shown, l)
@@ -110,14 +110,14 @@ func runLeaseList(ctx context.Context, f *term.Factory, run string, all bool) er
 
 // leaseStatus is the status as it stands now: one that nobody has put on record as
 // expired may be past its time.
-func leaseStatus(l runner.LeaseInfo) string {
+func leaseStatus(l lease.Info) string {
 	if l.Turn && l.Lease.Open() && !l.Live {
 		return run.LeaseExpired
 	}
 	return l.Lease.Status
 }
 
-func leaseObject(l runner.LeaseInfo) *ojson.Object {
+func leaseObject(l lease.Info) *ojson.Object {
 	o := ojson.NewObject("turn_id", l.Lease.StepID, "runner_id", l.Lease.RunnerID, "status", leaseStatus(l), "held", l.Live, "turn_active", l.Turn,
 		"expires_at", wire.FormatTime(l.Lease.ExpiresAt()), "ref", l.Ref, "commit", string(l.Op), "changed_at", wire.FormatTime(l.At.UTC()))
 	o.Set("lease", l.Lease.Object())
@@ -134,7 +134,7 @@ func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error 
 	if err != nil {
 		return err
 	}
-	var found *runner.LeaseInfo
+	var found *lease.Info
 	for i := range leases {
 		if leases[i].Lease.StepID == turn || turn == "" && leases[i].Turn {
 			if found != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
 
@@ -95,14 +96,14 @@ func (s *Server) assign(ctx context.Context, who *session, known []string) (*pb.
 			"report their outcomes first")
 	}
 	a := &assigning{s: s, ctx: ctx, who: who, tried: make(map[string]bool), checkpointed: make(map[string]bool)}
-	lease, err := a.next()
+	given, err := a.next()
 	if err != nil {
 		return nil, err
 	}
-	if lease == nil {
+	if given == nil {
 		return nil, cmp.Or[error](a.last, a.none)
 	}
-	return s.assignment(ctx, lease)
+	return s.assignment(ctx, given)
 }
 
 // assigning looks for a turn for one runner.
@@ -323,6 +324,6 @@ func (s *Server) assignment(ctx context.Context, l *runner.Lease) (*pb.LeaseAssi
 		"expires_at_ms": float64(l.ExpiresAtMS),
 		"fencing_scope": l.FencingToken.Scope,
 	}})
-	return &pb.LeaseAssignment{Lease: refMessage(runner.RefOf(l)), Task: task, IssuedAtMs: uint64(l.IssuedAtMS),
+	return &pb.LeaseAssignment{Lease: refMessage(lease.RefOf(l)), Task: task, IssuedAtMs: uint64(l.IssuedAtMS),
 		LeaseTtlMs: uint64(max(1, l.ExpiresAtMS-l.IssuedAtMS)), Extensions: own}, nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // maxTold bounds how many answers are remembered; older ones come from the record.
@@ -21,19 +21,19 @@ const maxTold = 1024
 // told are the answers that ended leases.
 type told struct {
 	mu   sync.Mutex
-	byID map[runner.LeaseHolder]*pb.ReportStepOutcomeResponse
+	byID map[lease.Holder]*pb.ReportStepOutcomeResponse
 }
 
-func (t *told) put(h runner.LeaseHolder, out *pb.ReportStepOutcomeResponse) {
+func (t *told) put(h lease.Holder, out *pb.ReportStepOutcomeResponse) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byID == nil || len(t.byID) >= maxTold {
-		t.byID = make(map[runner.LeaseHolder]*pb.ReportStepOutcomeResponse)
+		t.byID = make(map[lease.Holder]*pb.ReportStepOutcomeResponse)
 	}
 	t.byID[h] = proto.CloneOf(out)
 }
 
-func (t *told) get(h runner.LeaseHolder) *pb.ReportStepOutcomeResponse {
+func (t *told) get(h lease.Holder) *pb.ReportStepOutcomeResponse {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if out := t.byID[h]; out != nil {
@@ -44,7 +44,7 @@ func (t *told) get(h runner.LeaseHolder) *pb.ReportStepOutcomeResponse {
 
 // answered is the answer that ended the lease of h: remembered, else what the record
 // says of it. nil when the lease did not end by a report.
-func (s *Server) answered(ctx context.Context, h runner.LeaseHolder) *pb.ReportStepOutcomeResponse {
+func (s *Server) answered(ctx context.Context, h lease.Holder) *pb.ReportStepOutcomeResponse {
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
 		return nil
 	}
@@ -57,12 +57,12 @@ func (s *Server) answered(ctx context.Context, h runner.LeaseHolder) *pb.ReportS
 	}
 	out := s.newOutcomeResponse()
 	switch how {
-	case runner.ReportAccepted, runner.ReportGivenBack:
+	case lease.ReportAccepted, lease.ReportGivenBack:
 		out.Accepted = true
 		if v, err := s.r.View(ctx); err == nil {
 			out.Extensions = ext("turn_id", h.Ref.StepID, "run_status", string(v.State.Status), "phase", v.State.Phase)
 		}
-	case runner.ReportRefused:
+	case lease.ReportRefused:
 		out.Failure = failure("validation", wire.CodeValidationFailed,
 			"The result that was reported under this lease was refused; the turn has another attempt.", nil)
 		if v, err := s.r.View(ctx); err == nil {

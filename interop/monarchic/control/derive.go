@@ -14,11 +14,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // derive makes the turn's result of a report that has none. It claims nothing that the
 // report does not: what is missing is found by the rules that judge every result.
-func (s *Server) derive(ctx context.Context, req *pb.ReportStepOutcomeRequest, h runner.LeaseHolder) ([]byte, error) {
+func (s *Server) derive(ctx context.Context, req *pb.ReportStepOutcomeRequest, h lease.Holder) ([]byte, error) {
 	v, err := s.r.View(ctx)
 	if err != nil {
 		return nil, err

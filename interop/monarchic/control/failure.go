@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // rejectionReason is the wire value of a reason.
@@ -53,7 +54,7 @@ func reasonToken(reason pb.LeaseRejectionReason) string {
 
 // refused turns a refusal into what the answer carries; a failure of the server
 // itself stays an error of the call. A refused lease is put on record.
-func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string,
+func (s *Server) refused(ctx context.Context, h lease.Holder, asked string,
 	err error) (*pb.FailureDetail, error) {
 	if err == nil {
 		return nil, nil
@@ -66,7 +67,7 @@ func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string
 	if command := refusal.ExplainCommand(); command != "" {
 		details.Set("explain", command)
 	}
-	if reason := runner.LeaseRefusal(err); reason != "" {
+	if reason := lease.Refusal(err); reason != "" {
 		s.recordRefusal(ctx, h, reason, asked)
 		return failure("policy", reason, refusal.Message, details), nil
 	}
@@ -166,7 +167,7 @@ func (f *refusals) first(key string, now time.Time) bool {
 }
 
 // recordRefusal keeps the refusal of a lease of a turn that is active, once.
-func (s *Server) recordRefusal(ctx context.Context, h runner.LeaseHolder, reason, asked string) {
+func (s *Server) recordRefusal(ctx context.Context, h lease.Holder, reason, asked string) {
 	if reason == run.RejectUnknown ||
 		!s.refusals.first(h.Ref.LeaseID+"\x00"+h.Ref.FencingToken+"\x00"+h.SessionID+"\x00"+reason, s.opt.Now()) {
 		return

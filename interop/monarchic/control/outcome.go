@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // Codes of outcomes that are refused before anything is judged.
@@ -41,7 +42,7 @@ func (s *Server) ReportStepOutcome(ctx context.Context,
 	if err == nil {
 		_, err = s.r.CheckLease(ctx, h)
 	}
-	switch runner.LeaseRefusal(err) {
+	switch lease.Refusal(err) {
 	case run.RejectTerminal, run.RejectSuperseded: // but not of a turn that has changed hands since
 		if before := s.answered(ctx, h); before != nil {
 			return before, nil
@@ -69,7 +70,7 @@ func (s *Server) newOutcomeResponse() *pb.ReportStepOutcomeResponse {
 
 // outcome is a report that may be judged.
 type outcome struct {
-	h       runner.LeaseHolder
+	h       lease.Holder
 	given   []byte // the turn's result; nil gives the turn back
 	reason  string // why it is given back
 	payload *ojson.Object
@@ -77,7 +78,7 @@ type outcome struct {
 
 // read judges a report without its result.
 func (s *Server) read(ctx context.Context, req *pb.ReportStepOutcomeRequest,
-	h runner.LeaseHolder) (*outcome, *pb.FailureDetail, error) {
+	h lease.Holder) (*outcome, *pb.FailureDetail, error) {
 	if bad := inadmissible(req); bad != nil {
 		return nil, bad, nil
 	}
@@ -261,7 +262,7 @@ type sentBack struct{ again bool } // another attempt follows
 
 // sendBack has another attempt made of a turn whose result was refused; nil when the
 // refusal leaves the turn with its holder.
-func (s *Server) sendBack(ctx context.Context, h runner.LeaseHolder, refusal error) *sentBack {
+func (s *Server) sendBack(ctx context.Context, h lease.Holder, refusal error) *sentBack {
 	v, err := s.r.View(ctx)
 	if err != nil {
 		return nil

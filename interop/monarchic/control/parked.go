@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 // parkedLook is how often a report that waits in its call for turns beside it looks.
@@ -82,7 +83,7 @@ func (s *Server) acceptInTime(ctx context.Context, o *outcome) (*runner.Accepted
 // turn. A turn nobody holds is waited for in vain.
 func (s *Server) heldBeside(ctx context.Context, turn string) bool {
 	list, _, err := s.r.Leases(ctx, "")
-	return err == nil && slices.ContainsFunc(list, func(l runner.LeaseInfo) bool {
+	return err == nil && slices.ContainsFunc(list, func(l lease.Info) bool {
 		return l.Live && l.Lease.StepID != turn && !s.parked.has(l.Lease.FencingToken.Token)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
 const (
@@ -253,8 +254,8 @@ type leaseAsk interface {
 
 // holder is who asks, and under which lease. An unregistered session is refused as one
 // that does not hold the lease.
-func (s *Server) holder(req leaseAsk) (runner.LeaseHolder, error) {
-	h := runner.LeaseHolder{Ref: refOf(req.GetLease()), RunnerID: req.GetRunnerId(), SessionID: req.GetSessionId()}
+func (s *Server) holder(req leaseAsk) (lease.Holder, error) {
+	h := lease.Holder{Ref: refOf(req.GetLease()), RunnerID: req.GetRunnerId(), SessionID: req.GetSessionId()}
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
 		return h, &wire.Error{
 			Code:    run.CodeLeaseRefused,
@@ -281,7 +282,7 @@ func (s *Server) cancellations(ctx context.Context, who *session,
 	}
 	var out []*pb.CancellationIntent
 	told := make(map[string]bool)
-	tell := func(ref runner.LeaseRef, reason string, at int64, force bool) {
+	tell := func(ref lease.Ref, reason string, at int64, force bool) {
 		if !told[ref.LeaseID+ref.FencingToken] {
 			told[ref.LeaseID+ref.FencingToken] = true
 			out = append(out, &pb.CancellationIntent{
@@ -299,7 +300,7 @@ func (s *Server) cancellations(ctx context.Context, who *session,
 		reason, at := l.Lease.Cancellation()
 		if at == 0 && v.State.Status != runner.StatusActive {
 			reason = stopReason(v.State)
-			h := runner.LeaseHolder{Ref: runner.RefOf(l.Lease), RunnerID: who.Runner, SessionID: who.ID}
+			h := lease.Holder{Ref: lease.RefOf(l.Lease), RunnerID: who.Runner, SessionID: who.ID}
 			if err := s.patiently(ctx,
 				func() error { _, err := s.r.AskCancel(ctx, h, reason, false); return err }); err != nil {
 				return out, err
@@ -307,13 +308,13 @@ func (s *Server) cancellations(ctx context.Context, who *session,
 			at = s.opt.Now().UnixMilli()
 		}
 		if at != 0 {
-			tell(runner.RefOf(l.Lease), reason, at, false)
+			tell(lease.RefOf(l.Lease), reason, at, false)
 		}
 	}
 	for _, ref := range refs {
-		h := runner.LeaseHolder{Ref: refOf(ref), RunnerID: who.Runner, SessionID: who.ID}
+		h := lease.Holder{Ref: refOf(ref), RunnerID: who.Runner, SessionID: who.ID}
 		if _, err := s.r.CheckLease(ctx, h); err != nil {
-			switch reason := runner.LeaseRefusal(err); reason {
+			switch reason := lease.Refusal(err); reason {
 			case "":
 				return out, err
 			case run.RejectNotExecutable, run.RejectDependency, run.RejectTerminal:

@@ -20,10 +20,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
-func refOf(r *pb.LeaseRef) runner.LeaseRef {
-	return runner.LeaseRef{
+func refOf(r *pb.LeaseRef) lease.Ref {
+	return lease.Ref{
 		LeaseID:      r.GetLeaseId(),
 		FencingToken: r.GetFencingToken(),
 		RunID:        r.GetRunId(),
@@ -33,7 +34,7 @@ func refOf(r *pb.LeaseRef) runner.LeaseRef {
 	}
 }
 
-func refMessage(r runner.LeaseRef) *pb.LeaseRef {
+func refMessage(r lease.Ref) *pb.LeaseRef {
 	return &pb.LeaseRef{
 		LeaseId:      r.LeaseID,
 		FencingToken: r.FencingToken,

@@ -1,10 +1,11 @@
 // What became of a report under a lease that has ended (docs/leases.md#the-calls).
 
-package runner
+package lease
 
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -21,20 +22,14 @@ const (
 	ReportGivenBack Reported = "given_back" // the holder gave the turn back without a result
 )
 
-// Reported says what the record has of the end of a lease: "" when it did not end by a
+// EndOf says what the record of the run runID has of the end of a lease: "" when it did not end by a
 // report of this holder. Only the token that was the turn's last one answers for
 // an acceptance.
-func (r *Runner) Reported(ctx context.Context, h LeaseHolder) (Reported, error) {
-	v, err := r.View(ctx)
-	if err != nil {
-		return "", err
-	}
-	if v.State.Run() == "" || h.Ref.RunID != v.State.Run() || h.Ref.StepID == "" {
+func EndOf(ctx context.Context, s *gitstore.Store, runID string, h Holder) (Reported, error) {
+	if runID == "" || h.Ref.RunID != runID || h.Ref.StepID == "" {
 		return "", nil
 	}
-	r.serial.Lock()
-	defer r.serial.Unlock()
-	rows, err := r.store.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
+	rows, err := s.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
 		p := row.Object("payload")
 		l := p.Object("lease")
 		switch p.String("action") {

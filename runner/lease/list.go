@@ -1,0 +1,103 @@
+// The leases of a run, and what one has been.
+
+package lease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+)
+
+// Info is a lease for people and lists.
+type Info struct {
+	Lease   *run.Lease
+	Ref     string
+	Op      git.OID
+	At      time.Time // of its last change
+	Subject string
+	Live    bool // held at this moment
+	Turn    bool // of a turn that is active
+}
+
+// List lists the leases of the run runID; v is the run of the work tree. problems are refs that
+// are no leases.
+func List(ctx context.Context, s *gitstore.Store, v *gitstore.View, runID string, now time.Time) (list []Info, problems []error, err error) {
+	recs, problems, err := gitstore.Leases(ctx, s.Repository(), runID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range recs {
+		l, err := run.DecodeLease(recs[i].Data)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", recs[i].Ref, err))
+			continue
+		}
+		_, active := v.State.ActiveTurns.Get(l.StepID)
+		if active = active && runID == v.State.Run(); active {
+			if l, err = inTheRun(ctx, s, l); err != nil {
+				return nil, nil, err
+			}
+		}
+		list = append(list, infoOf(&recs[i], l))
+		list[len(list)-1].Live, list[len(list)-1].Turn = active && l.Live(now), active
+	}
+	return list, problems, nil
+}
+
+func infoOf(rec *gitstore.LeaseRecord, l *run.Lease) Info {
+	return Info{Lease: l, Ref: rec.Ref, Op: rec.Op, At: rec.At, Subject: rec.Subject}
+}
+
+// History is what the lease of a turn has been, newest first, at most limit.
+func History(ctx context.Context, s *gitstore.Store, runID, turn string, limit int) ([]Info, error) {
+	rec, err := gitstore.ReadLease(ctx, s.Repository(), runID, turn)
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	recs, err := gitstore.LeaseHistory(ctx, s.Repository(), rec, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Info, 0, len(recs))
+	for i := range recs {
+		l, err := run.DecodeLease(recs[i].Data)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, infoOf(&recs[i], l))
+	}
+	return out, nil
+}
+
+// kept is how many refs of leases of finished turns a run keeps.
+const kept = 16
+
+// Prune removes the oldest refs of leases whose turns are over: they are on
+// record in the run. Nothing depends on it.
+func Prune(ctx context.Context, s *gitstore.Store, v *gitstore.View) {
+	all, _, err := gitstore.Leases(ctx, s.Repository(), "")
+	if err != nil {
+		return
+	}
+	var over []gitstore.LeaseRecord
+	for _, rec := range all {
+		if l, err := run.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
+			continue
+		}
+		over = append(over, rec)
+	}
+	slices.SortFunc(over, func(a, b gitstore.LeaseRecord) int { return b.At.Compare(a.At) })
+	if len(over) <= kept {
+		return
+	}
+	var gone []git.RefUpdate
+	for _, rec := range over[kept:] {
+		gone = append(gone, git.RefUpdate{Name: rec.Ref, Old: rec.Op})
+	}
+	_ = gitstore.MoveLease(ctx, s.Repository(), gone, "agentxchain: leases of finished turns pruned")
+}
