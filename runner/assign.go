@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 // AssignOptions says whom to give a turn.
@@ -112,7 +113,7 @@ func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignT
 		Role:      role,
 		Intake:    intake,
 		Baseline:  base,
-		Dirty:     projectDirty(c.tree),
+		Dirty:     observe.ProjectDirty(c.tree),
 		Documents: documents,
 	}, nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 // dispatchBundles builds and seals the bundle of the turn a transition dispatches.
@@ -106,7 +107,7 @@ func (c *change) newDirt(turn *run.Turn) []dispatch.Warning {
 	if c.tree == nil || turn.Baseline == nil {
 		return nil
 	}
-	paths := slices.DeleteFunc(projectDirty(c.tree), func(p string) bool { return turn.Baseline.DirtySnapshot.Has(p) })
+	paths := slices.DeleteFunc(observe.ProjectDirty(c.tree), func(p string) bool { return turn.Baseline.DirtySnapshot.Has(p) })
 	if len(paths) == 0 {
 		return nil
 	}

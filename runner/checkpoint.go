@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 // Checkpointed is the outcome of Checkpoint.
@@ -58,7 +59,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 		if err != nil {
 			return nil, err
 		}
-		if err := unmerged(st); err != nil {
+		if err := observe.RefuseUnmerged(st); err != nil {
 			return nil, err
 		}
 		for _, p := range row.Strings("files_changed") {
@@ -104,7 +105,7 @@ func (c *change) lastAwaiting(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if turns := c.view.Index.Awaiting(projectDirty(st)); len(turns) > 0 {
+	if turns := c.view.Index.Awaiting(observe.ProjectDirty(st)); len(turns) > 0 {
 		return turns[len(turns)-1], nil
 	}
 	return "", nil

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 // beforeAssignment runs the hooks for a turn that op would begin. They are not
@@ -68,7 +69,7 @@ func (c *change) fresh(ctx context.Context, op protocol.Operation) error {
 	}
 	switch op := op.(type) {
 	case *protocol.AssignTurn:
-		op.Baseline, op.Dirty = base, projectDirty(c.tree)
+		op.Baseline, op.Dirty = base, observe.ProjectDirty(c.tree)
 	case *protocol.ReissueTurn:
 		op.Baseline = base
 	}

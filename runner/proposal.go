@@ -27,6 +27,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 // Codes of proposals.
@@ -565,7 +566,7 @@ func (c *change) applicable(ctx context.Context, p *Proposal, files []ProposedFi
 	if err != nil {
 		return err
 	}
-	if err := unmerged(st); err != nil {
+	if err := observe.RefuseUnmerged(st); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(c.r.store.Dir())

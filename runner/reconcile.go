@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 // maxReconciled is how many commits one reconciliation takes.
@@ -122,7 +123,7 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.
 	op := &protocol.ReconcileCommits{Head: string(head), Commits: []protocol.TakenCommit{}, Turns: []protocol.ReconciledTurn{}}
 	repo := r.store.Repository()
 	for id, turn := range v.State.ActiveTurns.All() {
-		base := headOf(turn.Baseline)
+		base := observe.HeadOf(turn.Baseline)
 		if base == "" || base == head {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 const (
@@ -147,7 +148,7 @@ func (r *Runner) treePrint(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	out := make(map[string]string)
-	for _, p := range dirtyPaths(st) {
+	for _, p := range observe.DirtyPaths(st) {
 		out[p] = r.store.Fingerprint(p)
 	}
 	return out, nil

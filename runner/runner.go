@@ -24,6 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 // InterfaceVersion is the version of the declared runner interface
@@ -143,11 +144,9 @@ type change struct {
 	// still says that nothing but the run's own files changes between the look at the work
 	// tree and the end of the operation: no program is started that may write others.
 	still bool
-	hid   *git.Hidden // likewise
-	// brought is what was pulled into the commit broughtTo; nil until looked for.
-	brought   *pulled
-	broughtTo git.OID
-	pre       *ahead // what git was asked before there was a change
+	hid   *git.Hidden   // likewise
+	pulls observe.Pulls // what was pulled, once it was looked for
+	pre   *ahead        // what git was asked before there was a change
 	// bundles builds the dispatch bundles to commit with the transition.
 	bundles func(context.Context, *protocol.Transition) (map[string]map[string][]byte, error)
 	hooks   *hooking                         // nil when no lifecycle hooks are configured

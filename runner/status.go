@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
 // Standing is everything a person wants to know of a run at a glance.
@@ -304,7 +305,7 @@ func (r *Runner) dirtyFor(st *Standing, def *config.Role, tree *git.WorktreeStat
 			return nil
 		}
 	}
-	return projectDirty(tree)
+	return observe.ProjectDirty(tree)
 }
 
 // nextRole is the role that would get the next turn, nil when none can be told.

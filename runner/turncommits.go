@@ -12,10 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
-
-// maxTurnCommits is how many commits of a turn are shown and recorded.
-const maxTurnCommits = 200
 
 // TurnCommits are the commits made during an active turn.
 type TurnCommits struct {
@@ -41,14 +39,14 @@ func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, 
 	if out.Head, _, err = repo.Checkout(ctx); err != nil {
 		return nil, err
 	}
-	out.Commits, out.More, err = repo.CommitsSince(ctx, headOf(turn.Baseline), out.Head, maxTurnCommits)
+	out.Commits, out.More, err = repo.CommitsSince(ctx, observe.HeadOf(turn.Baseline), out.Head, observe.MaxCommits)
 	return out, err
 }
 
 // rebase chooses the baseline of a reissued turn. The work tree of now is one when no
 // commit was made since the old turn began, or when a person takes the commits out.
 func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.Turn, now *run.Baseline, opt ReissueOptions) error {
-	moved := old.Baseline != nil && headOf(old.Baseline) != headOf(now)
+	moved := old.Baseline != nil && observe.HeadOf(old.Baseline) != observe.HeadOf(now)
 	if !moved {
 		op.Baseline = now
 		return nil
@@ -60,7 +58,7 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 	if err := c.r.personOnly("take commits out of a turn", "git agentxchain reissue "+old.TurnID+" --take-commits"); err != nil {
 		return err
 	}
-	if opt.Head != headOf(now) {
+	if opt.Head != observe.HeadOf(now) {
 		return &wire.Error{
 			Code:    gitstore.CodeStateMoved,
 			Field:   "head",
@@ -68,7 +66,7 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 			Hint:    "git agentxchain reissue " + old.TurnID + " --take-commits",
 		}
 	}
-	commits, more, err := c.r.store.Repository().CommitsSince(ctx, headOf(old.Baseline), headOf(now), maxTurnCommits)
+	commits, more, err := c.r.store.Repository().CommitsSince(ctx, observe.HeadOf(old.Baseline), observe.HeadOf(now), observe.MaxCommits)
 	if err != nil {
 		return err
 	}
@@ -76,7 +74,7 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "head",
-			Message: fmt.Sprintf("More than %d commits were made since turn %s began.", maxTurnCommits, old.TurnID),
+			Message: fmt.Sprintf("More than %d commits were made since turn %s began.", observe.MaxCommits, old.TurnID),
 			Hint:    "git agentxchain reject " + old.TurnID + " --reason TEXT, or go back to the branch the turn began on",
 		}
 	}

@@ -1,7 +1,7 @@
 // Commits that were pulled during a turn: what the branches of the remote brought is not
 // the turn's (docs/spec/observation.md#commits-that-were-pulled).
 
-package runner
+package observe
 
 import (
 	"bytes"
@@ -19,6 +19,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
+
+// MaxCommits is how many commits of a turn, or of a branch that was pulled, are shown and recorded.
+const MaxCommits = 200
 
 const (
 	maxPulled       = 20000   // commits that one turn may have pulled
@@ -46,29 +49,35 @@ type brought struct {
 	other  changes // from it to HEAD
 }
 
+// Pulls are what was pulled until a commit, so that it is looked for once an operation.
+type Pulls struct {
+	found *pulled
+	to    git.OID
+}
+
 // pulled looks for them, once an operation. A remote that cannot be asked brings nothing,
 // and a notice says so.
-func (c *change) pulled(ctx context.Context, turn *run.Turn, base *run.Baseline, st *git.WorktreeStatus) (*pulled, error) {
-	from := headOf(base)
+func (w *Work) pulled(ctx context.Context, turn *run.Turn, base *run.Baseline, st *git.WorktreeStatus) (*pulled, error) {
+	from := HeadOf(base)
 	if from == "" || st.Head == "" || from == st.Head {
 		return &pulled{}, nil
 	}
-	if c.brought != nil && c.broughtTo == st.Head {
-		return c.brought, nil
+	if w.Pulls.found != nil && w.Pulls.to == st.Head {
+		return w.Pulls.found, nil
 	}
-	p, err := c.lookPulled(ctx, turn, from, st)
+	p, err := w.lookPulled(ctx, turn, from, st)
 	if err != nil {
 		return nil, err
 	}
-	c.brought, c.broughtTo = p, st.Head
+	*w.Pulls = Pulls{p, st.Head}
 	return p, nil
 }
 
-func (c *change) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st *git.WorktreeStatus) (*pulled, error) {
+func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st *git.WorktreeStatus) (*pulled, error) {
 	p := &pulled{there: make(map[string]bool)}
-	ups, made, err := gitstore.Upstreams(ctx, c.r.store.Repository(), st.Branch, from, st.Head)
+	ups, made, err := gitstore.Upstreams(ctx, w.Store.Repository(), st.Branch, from, st.Head)
 	if git.CodeOf(err) == transport.CodeRemoteFailed {
-		c.view.Notices = append(c.view.Notices, "what was pulled during the turn counts as the turn's: "+err.Error())
+		w.Note("what was pulled during the turn counts as the turn's: " + err.Error())
 		return p, nil
 	}
 	if len(ups) == 0 || err != nil {
@@ -76,7 +85,7 @@ func (c *change) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, s
 	}
 	var sides []*brought
 	for _, up := range ups {
-		b, own, err := c.side(ctx, turn, up, from, st.Head, made)
+		b, own, err := w.side(ctx, turn, up, from, st.Head, made)
 		if err != nil {
 			return nil, err
 		}
@@ -88,11 +97,11 @@ func (c *change) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, s
 			p.base = string(up.Commit)
 		}
 	}
-	if err := c.compareSides(ctx, p, sides, from, st.Head); err != nil {
+	if err := w.compareSides(ctx, p, sides, from, st.Head); err != nil {
 		return nil, err
 	}
 	for _, b := range sides {
-		if err := c.recordSide(ctx, p, b, from); err != nil {
+		if err := w.recordSide(ctx, p, b, from); err != nil {
 			return nil, err
 		}
 	}
@@ -104,17 +113,17 @@ func (c *change) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, s
 // commits that were made in this clone or name the turn stay the turn's, and own says that
 // there are such commits; so do those of commits without a turn where git_hooks.require_turn
 // wants one, and files that no turn may change.
-func (c *change) side(ctx context.Context, turn *run.Turn, up gitstore.Upstream, from, head git.OID, made map[git.OID]bool) (b *brought, own bool, err error) {
-	repo := c.r.store.Repository()
+func (w *Work) side(ctx context.Context, turn *run.Turn, up gitstore.Upstream, from, head git.OID, made map[git.OID]bool) (b *brought, own bool, err error) {
+	repo := w.Store.Repository()
 	list, more, err := repo.CommitsBeyond(ctx, up.Commit, maxPulled, string(from))
 	if err != nil {
 		return nil, false, err
 	}
 	if more {
-		c.view.Notices = append(c.view.Notices, fmt.Sprintf("%s/%s brought more than %d commits, so they count as the turn's", up.Remote, up.Branch, maxPulled))
+		w.Note(fmt.Sprintf("%s/%s brought more than %d commits, so they count as the turn's", up.Remote, up.Branch, maxPulled))
 		return nil, false, nil
 	}
-	ofTurns := slices.ContainsFunc(c.view.Config.RequireTurn, func(p string) bool { return wire.MatchPath(p, up.Branch) })
+	ofTurns := slices.ContainsFunc(w.Config.RequireTurn, func(p string) bool { return wire.MatchPath(p, up.Branch) })
 	var ours []git.OID
 	for _, k := range list {
 		if made[k.OID] || strings.Contains(k.Trailers, turn.TurnID) || ofTurns && !strings.Contains(k.Trailers, githooks.TrailerTurn+": ") {
@@ -146,7 +155,7 @@ func (c *change) side(ctx context.Context, turn *run.Turn, up gitstore.Upstream,
 		delete(b.files, f)
 	}
 	for f := range b.files {
-		if protocol.KeptPath(c.view.Config, f) || strings.HasPrefix(wire.FoldPath(f), ".agentxchain/") {
+		if protocol.KeptPath(w.Config, f) || strings.HasPrefix(wire.FoldPath(f), ".agentxchain/") {
 			delete(b.files, f)
 		}
 	}
@@ -155,7 +164,7 @@ func (c *change) side(ctx context.Context, turn *run.Turn, up gitstore.Upstream,
 
 // compareSides decides for each path that was brought whether HEAD has it as it was brought:
 // as in the branch or, where the turn's own commit had changed it too, as git merges both.
-func (c *change) compareSides(ctx context.Context, p *pulled, sides []*brought, from, head git.OID) error {
+func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought, from, head git.OID) error {
 	var merges []merge
 	for _, b := range sides {
 		for f, theirs := range b.files {
@@ -178,7 +187,7 @@ func (c *change) compareSides(ctx context.Context, p *pulled, sides []*brought, 
 			}
 		}
 	}
-	return c.r.asMerged(ctx, p, merges)
+	return w.asMerged(ctx, p, merges)
 }
 
 // blob is a file as a tree has it, the zero value where it has none.
@@ -195,8 +204,8 @@ type merge struct {
 
 // asMerged decides for each file whether HEAD has what git makes of both sides. What git
 // would call a conflict it does not, nor a file too large to merge here.
-func (r *Runner) asMerged(ctx context.Context, p *pulled, merges []merge) error {
-	repo := r.store.Repository()
+func (w *Work) asMerged(ctx context.Context, p *pulled, merges []merge) error {
+	repo := w.Store.Repository()
 	var read []merge // by content
 	var names []string
 	for _, m := range merges {
@@ -255,7 +264,7 @@ func threeWay[T comparable](base, ours, theirs T) (merged T, ok bool) {
 }
 
 // recordSide notes what was left to a branch.
-func (c *change) recordSide(ctx context.Context, p *pulled, b *brought, from git.OID) error {
+func (w *Work) recordSide(ctx context.Context, p *pulled, b *brought, from git.OID) error {
 	var files []string
 	for f := range b.files {
 		if p.there[f] {
@@ -266,7 +275,7 @@ func (c *change) recordSide(ctx context.Context, p *pulled, b *brought, from git
 		return nil
 	}
 	slices.Sort(files)
-	commits, more, err := c.r.store.Repository().CommitsSince(ctx, from, b.up.Commit, maxTurnCommits)
+	commits, more, err := w.Store.Repository().CommitsSince(ctx, from, b.up.Commit, MaxCommits)
 	if err != nil {
 		return err
 	}

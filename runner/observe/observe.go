@@ -1,0 +1,275 @@
+// The baseline of a turn, and what changed since (docs/spec/observation.md).
+
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Work is a work tree at one moment, as git tells of it.
+type Work struct {
+	Store  *gitstore.Store
+	Config *config.Config
+	Status *git.WorktreeStatus
+	Hidden func(context.Context) (*git.Hidden, error) // what Status does not show
+	Note   func(notice string)                        // is told what the person has to know
+	Pulls  *Pulls                                     // looked for already
+}
+
+// DirtyPaths returns every dirty path that is not operational, sorted.
+func DirtyPaths(st *git.WorktreeStatus) []string {
+	var out []string
+	for p := range st.Dirty {
+		if !wire.Operational(p) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ProjectDirty returns the dirty paths an actor can own, sorted.
+func ProjectDirty(st *git.WorktreeStatus) []string {
+	return slices.DeleteFunc(DirtyPaths(st), func(p string) bool { return !wire.ProjectOwned(p) })
+}
+
+// RefuseUnmerged refuses to look at a work tree in the middle of a merge: what changed
+// there is nobody's turn yet.
+func RefuseUnmerged(st *git.WorktreeStatus) error {
+	if len(st.Unmerged) == 0 {
+		return nil
+	}
+	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
+		Message: fmt.Sprintf("A merge is unresolved in the work tree (%s).", wire.ListSome(st.Unmerged, 1)),
+		Hint:    "resolve it (git status shows how), then try again",
+		Details: ojson.NewObject("files", st.Unmerged)}
+}
+
+// Baseline captures the work tree for a new attempt.
+func (w *Work) Baseline(ctx context.Context, at string) (*run.Baseline, error) {
+	st := w.Status
+	if err := RefuseUnmerged(st); err != nil {
+		return nil, err
+	}
+	b := &run.Baseline{Kind: "git_worktree", Clean: len(ProjectDirty(st)) == 0, CapturedAt: at}
+	if st.Head != "" {
+		head := string(st.Head)
+		b.HeadRef = &head
+	}
+	h, err := w.Hidden(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.IgnoreRules = h.Rules
+	paths := append(DirtyPaths(st), h.Flagged...)
+	slices.Sort(paths)
+	for _, p := range slices.Compact(paths) {
+		b.DirtySnapshot.Set(p, w.Store.Fingerprint(p))
+	}
+	return b, nil
+}
+
+// Observe compares the work tree with a turn's baseline (docs/spec/observation.md#what-is-observed).
+func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation, error) {
+	var o result.Observation
+	st := w.Status
+	if err := RefuseUnmerged(st); err != nil {
+		return o, err
+	}
+	changed := map[string]bool{}
+	dirty := DirtyPaths(st)
+	for _, p := range dirty {
+		changed[p] = true
+	}
+	base := turn.Baseline
+	if base == nil {
+		base = &run.Baseline{Kind: "git_worktree"}
+	}
+	if names, err := w.since(ctx, base, st); err != nil {
+		return o, err
+	} else {
+		for _, p := range names {
+			changed[p] = true
+		}
+	}
+	unseen, err := w.unseen(ctx, base, st)
+	if err != nil {
+		return o, err
+	}
+	pulled, err := w.pulled(ctx, turn, base, st)
+	if err != nil {
+		return o, err
+	}
+	for p := range changed {
+		if _, isDirty := st.Dirty[p]; pulled.there[p] && !isDirty {
+			delete(changed, p)
+		}
+	}
+	for _, p := range pulled.lost {
+		changed[p] = true
+	}
+	for _, p := range unseen {
+		changed[p] = true
+	}
+	// A file that was dirty at the start and has since been committed or reverted
+	// is in neither list; its fingerprint tells (docs/compatibility.md#where-we-differ-on-purpose).
+	for _, p := range base.DirtySnapshot.Keys() {
+		if _, isDirty := st.Dirty[p]; isDirty || !pulled.there[p] { // else it holds what was pulled
+			changed[p] = true
+		}
+	}
+	for p := range changed {
+		if wire.Operational(p) || !wire.Observable(p) {
+			continue
+		}
+		mark := w.Store.Fingerprint(p)
+		if was, ok := base.DirtySnapshot.Get(p); ok && was == mark {
+			if _, isDirty := st.Dirty[p]; isDirty {
+				o.UnchangedDirt = append(o.UnchangedDirt, p)
+			}
+			continue
+		}
+		o.FilesChanged = append(o.FilesChanged, p)
+		o.Markers.Set(p, mark)
+	}
+	if turn.Attempt > 1 {
+		o.Since = base.CapturedAt
+	}
+	if o.Committed, err = w.committed(ctx, base, st); err != nil {
+		return o, err
+	}
+	o.Committed = slices.DeleteFunc(o.Committed, func(p string) bool { return pulled.there[p] })
+	o.Pulled, o.ComparedWith = pulled.record, pulled.base
+	slices.Sort(o.FilesChanged)
+	slices.Sort(o.UnchangedDirt)
+	var markers ojson.Map[string]
+	for _, p := range o.FilesChanged {
+		m, _ := o.Markers.Get(p)
+		markers.Set(p, m)
+	}
+	o.Markers = markers
+	o.Available = true
+	if st.Head != "" {
+		head := string(st.Head)
+		o.HeadRef = &head
+	}
+	o.Dirty = ProjectDirty(st)
+	summary := summarise(st, o.FilesChanged)
+	o.DiffSummary = &summary
+	return o, nil
+}
+
+// unseen lists what git status was told not to show, as far as it was told so during
+// the turn: files behind flags of the index, and untracked files behind ignore rules
+// that are not the project's own and have changed. A person's rules that were there
+// before hide what they always hid.
+func (w *Work) unseen(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
+	if base.IgnoreRules == "" {
+		return nil, nil // not looked for when the turn began: what was hidden then is unknown
+	}
+	h, err := w.Hidden(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.Rules == base.IgnoreRules {
+		return h.Flagged, nil
+	}
+	repo := w.Store.Repository()
+	all, err := repo.Unignored(ctx, repo.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	found := h.Flagged
+	for _, p := range all {
+		if !st.Dirty[p].Untracked && !wire.Operational(p) {
+			found = append(found, p)
+		}
+	}
+	if behind := found[len(h.Flagged):]; len(behind) > 0 {
+		w.Note(fmt.Sprintf(
+			"the rules by which git ignores files (.git/info/exclude, core.excludesFile) changed during the turn; what they hide counts as changed: %s", wire.ListSome(behind, 3)))
+	}
+	return found, nil
+}
+
+// since lists what differs between the baseline commit and the work tree. The
+// dirty set covers it when HEAD has not moved.
+func (w *Work) since(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
+	repo := w.Store.Repository()
+	from := HeadOf(base)
+	switch {
+	case from == st.Head:
+		return nil, nil
+	case from == "":
+		if base.Kind == "no_git" {
+			return nil, nil
+		}
+		// The branch was unborn when the turn began: everything is new.
+		return repo.TrackedFiles(ctx)
+	}
+	return repo.DiffNames(ctx, from)
+}
+
+// committed lists what differs between the baseline commit and HEAD: what commits made
+// during the turn changed, whoever's name they carry.
+func (w *Work) committed(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
+	repo := w.Store.Repository()
+	from := HeadOf(base)
+	if st.Head == "" || from == st.Head || base.Kind == "no_git" {
+		return nil, nil
+	}
+	if from == "" {
+		from = git.EmptyTree(repo.ObjectFormat)
+	}
+	names, err := repo.ChangedBetween(ctx, from, st.Head)
+	slices.Sort(names)
+	return slices.DeleteFunc(names, func(p string) bool { return !wire.Observable(p) }), err
+}
+
+// HeadOf is the commit a baseline was taken at, "" for none.
+func HeadOf(b *run.Baseline) git.OID {
+	if b == nil || b.HeadRef == nil {
+		return ""
+	}
+	return git.OID(*b.HeadRef)
+}
+
+// summarise lists the changes the way the reference's diff_summary does: tracked
+// paths as " path | what", then the untracked ones.
+func summarise(st *git.WorktreeStatus, files []string) string {
+	var tracked, untracked []byte
+	for _, p := range files {
+		d, dirty := st.Dirty[p]
+		switch {
+		case dirty && d.Untracked:
+			untracked = fmt.Appendf(untracked, "\n  - %s", p)
+		case dirty && d.Deleted:
+			tracked = fmt.Appendf(tracked, "\n %s | deleted", p)
+		case dirty:
+			tracked = fmt.Appendf(tracked, "\n %s | modified", p)
+		default:
+			tracked = fmt.Appendf(tracked, "\n %s | committed", p)
+		}
+	}
+	out := ""
+	if len(tracked) > 0 {
+		out = string(tracked[1:])
+	}
+	if len(untracked) > 0 {
+		if out != "" {
+			out += "\n"
+		}
+		out += "Untracked files:" + string(untracked)
+	}
+	return out
+}
