@@ -22,6 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
+	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
 // Standing is everything a person wants to know of a run at a glance.
@@ -38,7 +39,7 @@ type Standing struct {
 	Branch      string
 	Uncommitted []string              // files of accepted turns that are not checkpointed
 	Untrusted   bool                  // hooks or runtimes are configured that this machine does not trust
-	Proposals   []*Proposal           // that wait to be applied or rejected, oldest first
+	Proposals   []*proposal.Proposal  // that wait to be applied or rejected, oldest first
 	Lost        []protocol.TurnHealth // turns whose agent never started or has fallen silent
 
 	Remotes   []gitstore.RemoteStanding // how the run stands to what was last seen of it elsewhere
@@ -184,7 +185,7 @@ func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standi
 	st.Next = r.next(st, escalation, tree)
 	if len(st.Proposals) > 0 && v.State.Status == wire.StatusActive && v.State.ActiveTurns.Len() == 0 {
 		p := st.Proposals[0]
-		st.Next = &protocol.NextAction{Command: "git agentxchain proposal show " + wire.ShellWord(p.Turn), Reason: p.waitsText()}
+		st.Next = &protocol.NextAction{Command: "git agentxchain proposal show " + wire.ShellWord(p.Turn), Reason: p.WaitsText()}
 	}
 	return st, nil
 }

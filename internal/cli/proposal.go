@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
 func newProposalCommand(f *term.Factory) *ucli.Command {
@@ -144,7 +145,7 @@ func showProposal(ctx context.Context, f *term.Factory, r *runner.Runner, turn s
 			}
 			p.Printf("  %-6s  %s%s\n", term.OneLine(file.Action), term.OneLine(file.Path), done)
 		}
-		if one.Status == runner.ProposalPending || one.Status == runner.ProposalPartial {
+		if one.Status == proposal.Pending || one.Status == proposal.Partial {
 			p.Printf("\nLook:   git agentxchain proposal diff %[1]s\nApply:  git agentxchain proposal apply %[1]s\n", one.Turn)
 		}
 	})
@@ -153,7 +154,7 @@ func showProposal(ctx context.Context, f *term.Factory, r *runner.Runner, turn s
 
 // proposedPatch is the change of one file as a patch of one hunk: all between the lines
 // that both begin with and those that both end with.
-func proposedPatch(file *runner.ProposedFile) string {
+func proposedPatch(file *proposal.File) string {
 	before, after := bytes.SplitAfter(file.Before, []byte("\n")), bytes.SplitAfter(file.After, []byte("\n"))
 	trim := func(l [][]byte) [][]byte {
 		if len(l[len(l)-1]) == 0 {

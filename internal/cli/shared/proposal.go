@@ -4,11 +4,11 @@ package shared
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
 // ProposalObject is a proposal in --json.
-func ProposalObject(p *runner.Proposal) *ojson.Object {
+func ProposalObject(p *proposal.Proposal) *ojson.Object {
 	files := []*ojson.Object{}
 	for _, file := range p.Files {
 		files = append(files, ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied,
