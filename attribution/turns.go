@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -153,7 +153,7 @@ func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[str
 	b := &book{byID: make(map[string]*Turn), byRun: make(map[string][]*Turn)}
 	seen, foreign := make(map[string]bool), make(map[string]bool)
 	for _, rec := range records[:min(len(records), maxRuns)] {
-		if err := gitstore.Believe(ctx, repo, rec.Run, rec.Op); err != nil {
+		if err := proof.Believe(ctx, repo, rec.Run, rec.Op); err != nil {
 			return nil, err
 		}
 		state, err := rec.State(nil)

@@ -12,18 +12,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Against compares the initiatives recorded here with those of a remote, only the named one when
 // name is not "". Errors: those of gitstore.AgainstInitiatives, not_a_git_repository.
-func (c *Coordinator) Against(ctx context.Context, remote, name string) (*gitstore.Against, error) {
+func (c *Coordinator) Against(ctx context.Context, remote, name string) (*travel.Against, error) {
 	home, cfg, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return gitstore.AgainstInitiatives(ctx, home.Repository(), remote, name, cfg.ProjectID)
+	return travel.AgainstInitiatives(ctx, home.Repository(), remote, name, cfg.ProjectID)
 }
 
 // AgainstKind says what a name given to fsck --against means: a remote, else a file that is to
@@ -33,7 +34,7 @@ func (c *Coordinator) AgainstKind(ctx context.Context, name, file string) (strin
 	if err != nil {
 		return "", err
 	}
-	return gitstore.AgainstKind(ctx, home.Repository(), name, file)
+	return travel.AgainstKind(ctx, home.Repository(), name, file)
 }
 
 func (c *Coordinator) recorded(ctx context.Context) (*gitstore.Store, *initiative.Config, error) {
@@ -55,7 +56,7 @@ func (c *Coordinator) recorded(ctx context.Context) (*gitstore.Store, *initiativ
 
 // AgainstFiles places the files of an export artifact, which holds no changes, in the record of
 // its initiative: the change that left them like that, else the newest that they go on from.
-func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte) (*gitstore.AgainstRun, error) {
+func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte) (*travel.AgainstRun, error) {
 	home, _, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
@@ -64,18 +65,18 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 	if err != nil {
 		return nil, err
 	}
-	out := &gitstore.AgainstRun{Run: st.SuperRunID}
-	changes, err := gitstore.InitiativeChain(ctx, home.Repository(), st.SuperRunID)
+	out := &travel.AgainstRun{Run: st.SuperRunID}
+	changes, err := travel.InitiativeChain(ctx, home.Repository(), st.SuperRunID)
 	if err != nil {
 		return nil, err
 	}
 	if len(changes) == 0 {
-		out.State, out.Why = gitstore.RunMissingHere,
+		out.State, out.Why = travel.RunMissingHere,
 			"an export holds no changes, so that nothing more can be said of it"
 		return out, nil
 	}
 	if why := initiative.Unfounded(files, st.SuperRunID); why != "" {
-		out.State, out.Code, out.Why = gitstore.RunDamaged, record.CodeUnproven, why
+		out.State, out.Code, out.Why = travel.RunDamaged, record.CodeUnproven, why
 		return out, nil
 	}
 	out.Here = changes[0].Op
@@ -92,9 +93,9 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		if op.History != history || op.State != state {
 			continue
 		}
-		out.State, out.There, out.Base, out.Ahead = gitstore.RunEqual, op.Op, op.Op, i
+		out.State, out.There, out.Base, out.Ahead = travel.RunEqual, op.Op, op.Op, i
 		if i > 0 {
-			out.State = gitstore.RunAhead
+			out.State = travel.RunAhead
 		}
 		return out, nil
 	}
@@ -111,13 +112,13 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		return nil, err
 	}
 	if base == len(changes) {
-		out.State, out.Code, out.Why = gitstore.RunDamaged, record.CodeForeignRun,
+		out.State, out.Code, out.Why = travel.RunDamaged, record.CodeForeignRun,
 			"the history of the export shares nothing with the record here"
 		return out, nil
 	}
 	out.Base, out.Ahead = changes[base].Op, base
-	if out.State = gitstore.RunBehind; base > 0 || out.Behind == 0 {
-		out.State, out.Since = gitstore.RunDiverged, changes[base].Time
+	if out.State = travel.RunBehind; base > 0 || out.Behind == 0 {
+		out.State, out.Since = travel.RunDiverged, changes[base].Time
 	}
 	return out, nil
 }

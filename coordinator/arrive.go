@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -90,7 +91,7 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 		}
 		return best, state, nil
 	}
-	there, remote, err := gitstore.Elsewhere(ctx, store.Repository())
+	there, remote, err := transport.Elsewhere(ctx, store.Repository())
 	if err != nil {
 		return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -147,8 +149,8 @@ func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 type Seen struct {
 	*Documents
 	Children  initiative.Children
-	Refused   wire.Problems                 // what was refused of the repositories, and why
-	Checkouts map[string]*gitstore.Checkout // where their work trees stand; Status alone asks
+	Refused   wire.Problems                // what was refused of the repositories, and why
+	Checkouts map[string]*sibling.Checkout // where their work trees stand; Status alone asks
 }
 
 // see reads the repositories of a workspace. With all, every accepted turn of them is
@@ -158,7 +160,7 @@ func (c *Coordinator) see(ctx context.Context, d *Documents, all bool) *Seen {
 }
 
 // look is see that also fills checkouts, when that is not nil.
-func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, checkouts map[string]*gitstore.Checkout) *Seen {
+func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, checkouts map[string]*sibling.Checkout) *Seen {
 	opt := ReadOptions{Untouched: c.opt.Untouched, Checkouts: checkouts}
 	if d.State != nil {
 		turns := make(map[string][]string)
@@ -228,7 +230,7 @@ func (c *Coordinator) pushLater(ctx context.Context, in *gitstore.Store, dir str
 	if c.opt.Background == nil {
 		return
 	}
-	if remote := gitstore.BackgroundRemote(context.WithoutCancel(ctx), in.Repository()); remote != "" {
+	if remote := transport.BackgroundRemote(context.WithoutCancel(ctx), in.Repository()); remote != "" {
 		c.opt.Background(dir, remote)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -109,7 +110,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 
 // noteTurn tells the repository which initiative gave the turn out.
 func (c *Coordinator) noteTurn(in *git.Repository, s *Seen, repo, turn string) {
-	if err := gitstore.NoteInitiativeTurn(in, s.State.SuperRunID, turn); err != nil {
+	if err := sibling.NoteTurn(in, s.State.SuperRunID, turn); err != nil {
 		c.note(repo + ": it could not be noted there which initiative gave the turn out: " + err.Error())
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -126,7 +126,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 	if home == nil {
 		return nil
 	}
-	tips, err := gitstore.InitiativeTips(ctx, home.Repository())
+	tips, err := travel.InitiativeTips(ctx, home.Repository())
 	if err != nil {
 		return err
 	}

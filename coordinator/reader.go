@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -37,7 +38,7 @@ type ReadOptions struct {
 	Cache string
 	// Checkouts is filled with where the work tree of each repository stands, when it is not
 	// nil.
-	Checkouts map[string]*gitstore.Checkout
+	Checkouts map[string]*sibling.Checkout
 	// Home is the repository that keeps what was fetched of repositories that are only on their
 	// server, and Runs the run that is meant of each; nil for none.
 	Home *git.Repository
@@ -103,7 +104,7 @@ func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
 type childReader struct {
 	ctx     context.Context
 	opt     ReadOptions
-	trust   gitstore.Trust
+	trust   sibling.Trust
 	configs sync.Map // sha256 -> *config.Config
 }
 
@@ -111,7 +112,7 @@ type childReader struct {
 type childRead struct {
 	child    *initiative.Child
 	problems wire.Problems
-	checkout *gitstore.Checkout
+	checkout *sibling.Checkout
 }
 
 func (c *childRead) problem(code, format string, args ...any) {
@@ -133,7 +134,7 @@ func (c *childRead) refuse(err error) {
 
 func (r *childReader) read(id, path string) (out childRead) {
 	out.child = initiative.NewChild(id, path, nil, nil, nil, nil)
-	x, err := gitstore.OpenSibling(r.ctx, path, &r.trust)
+	x, err := sibling.Open(r.ctx, path, &r.trust)
 	if err != nil {
 		out.refuse(err)
 		return out

@@ -12,7 +12,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -245,7 +247,7 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 			old := git("", "log", "-1", "--format=%B", ref)
 			git("", "update-ref", ref, git(strings.ReplaceAll(old, "assign_turn", "accept_turn"), "commit-tree",
 				git("", "write-tree"), "-p", ref))
-		}, gitstore.FindReplay, true},
+		}, proof.FindReplay, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := clones(t)
@@ -291,7 +293,7 @@ func TestReadChildrenNamesWhatItRefuses(t *testing.T) {
 		}, "repo_not_governed"},
 		"git dir is gone": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, ".git/commondir"), []byte("../../web/.git\n"), 0o666)
-		}, gitstore.CodeGitDirElsewhere},
+		}, sibling.CodeGitDirElsewhere},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := clones(t)

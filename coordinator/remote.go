@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -45,7 +46,7 @@ func (c *Coordinator) fetchRemotes(ctx context.Context, d *Documents, home *gits
 		if address == "" {
 			continue
 		}
-		refused, err := gitstore.FetchSibling(ctx, home.Repository(), id, address)
+		refused, err := travel.FetchSibling(ctx, home.Repository(), id, address)
 		if err != nil {
 			c.note("repository " + id + ": " + err.Error())
 		}
@@ -64,7 +65,7 @@ func (r *childReader) remote(id, address string) (out childRead) {
 			"it is only on its server, and the workspace is in no git repository that could keep its runs")
 		return out
 	}
-	name, rec, err := gitstore.FetchedRun(r.ctx, r.opt.Home, id, r.opt.Runs[id])
+	name, rec, err := travel.FetchedRun(r.ctx, r.opt.Home, id, r.opt.Runs[id])
 	if err != nil {
 		out.refuse(err)
 		return out

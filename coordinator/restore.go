@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -134,7 +135,7 @@ func (r *restoring) record(ctx context.Context) error {
 		return nil
 	}
 	if tip.Remote != "" {
-		if _, _, err := gitstore.TakeTheirs(ctx, r.home.Repository(), tip.Name, tip.Remote, project, r.judge); err != nil {
+		if _, _, err := travel.TakeTheirs(ctx, r.home.Repository(), tip.Name, tip.Remote, project, r.judge); err != nil {
 			return err
 		}
 	}
@@ -154,12 +155,12 @@ func (r *restoring) place(ctx context.Context, op git.OID) (err error) {
 }
 
 // choose finds the record that is meant.
-func (r *restoring) choose(ctx context.Context) (gitstore.InitiativeTip, error) {
-	tips, err := gitstore.InitiativeTips(ctx, r.home.Repository())
+func (r *restoring) choose(ctx context.Context) (travel.InitiativeTip, error) {
+	tips, err := travel.InitiativeTips(ctx, r.home.Repository())
 	if err != nil {
-		return gitstore.InitiativeTip{}, err
+		return travel.InitiativeTip{}, err
 	}
-	var best *gitstore.InitiativeTip
+	var best *travel.InitiativeTip
 	for i, t := range tips {
 		if r.opt.Name != "" {
 			if t.Name == r.opt.Name {
@@ -186,7 +187,7 @@ func (r *restoring) choose(ctx context.Context) (gitstore.InitiativeTip, error) 
 		return *best, nil
 	}
 	e := &wire.Error{
-		Code:    gitstore.CodeNoInitiative,
+		Code:    travel.CodeNoInitiative,
 		Field:   "super_run_id",
 		Message: "No initiative is recorded in this workspace's repository, and none was fetched.",
 		Hint:    Program + " sync brings those of a remote; " + Program + " multi init starts one",
@@ -195,7 +196,7 @@ func (r *restoring) choose(ctx context.Context) (gitstore.InitiativeTip, error) 
 		e.Message = fmt.Sprintf("There is no record of initiative %s here, and none was fetched.",
 			ojson.Shown(r.opt.Name))
 	}
-	return gitstore.InitiativeTip{}, e
+	return travel.InitiativeTip{}, e
 }
 
 // theirs goes on from the remote's record where both sides went on.
@@ -226,7 +227,7 @@ func (r *restoring) theirs(ctx context.Context) error {
 	if r.out.Op = op; r.opt.DryRun && op != "" {
 		return nil
 	}
-	to, lost, err := gitstore.TakeTheirs(ctx, r.home.Repository(), name, r.opt.Theirs, r.tx.Docs.Config.ProjectID, r.judge)
+	to, lost, err := travel.TakeTheirs(ctx, r.home.Repository(), name, r.opt.Theirs, r.tx.Docs.Config.ProjectID, r.judge)
 	if err != nil {
 		return err
 	}
@@ -305,7 +306,7 @@ func goesOnFrom(recorded, files map[string][]byte) error {
 			older = true
 		default:
 			return &wire.Error{
-				Code:    gitstore.CodeInitiativeApart,
+				Code:    travel.CodeInitiativeApart,
 				Field:   name,
 				Message: path.Base(name) + " of the artifact does not go on from the record here: both sides went on.",
 				Hint:    "bring the two records together over a remote: " + Program + " sync",
@@ -314,7 +315,7 @@ func goesOnFrom(recorded, files map[string][]byte) error {
 	}
 	if older {
 		return &wire.Error{
-			Code:    gitstore.CodeInitiativeApart,
+			Code:    travel.CodeInitiativeApart,
 			Field:   initiative.HistoryPath,
 			Message: "The artifact is older than the record here.",
 			Hint:    Program + " multi restore brings the files that are recorded",

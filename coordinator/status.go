@@ -8,7 +8,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -24,7 +25,7 @@ type Standing struct {
 	// Uncounted are acceptances of the repositories that do not count yet.
 	Uncounted []initiative.Mismatch
 	// Remotes is how the record stands to what was last seen of it on remotes.
-	Remotes []gitstore.RemoteStanding
+	Remotes []transport.Standing
 	// Unread says why the configuration cannot be used; nil when it can. The record is
 	// still shown, without the repositories (docs/commands.md).
 	Unread *wire.Error
@@ -44,7 +45,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 			return nil, err
 		}
 	}
-	s := &Standing{Seen: c.look(ctx, d, false, make(map[string]*gitstore.Checkout)), Unread: unread}
+	s := &Standing{Seen: c.look(ctx, d, false, make(map[string]*sibling.Checkout)), Unread: unread}
 	s.Next = initiative.NextActions(&s.Workspace, s.Children)
 	if e := s.unusable(); e != nil && len(s.Next) > 0 && s.Next[0].Code == initiative.NextStep {
 		s.Next[0].Reason = "Once this is put right: " + e.Message
@@ -56,7 +57,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 		}
 	}
 	if home := c.repository(ctx); home != nil {
-		if s.Remotes, err = gitstore.InitiativeStandings(ctx, home.Repository(), d.State.SuperRunID); err != nil {
+		if s.Remotes, err = transport.InitiativeStandings(ctx, home.Repository(), d.State.SuperRunID); err != nil {
 			c.note("how the record stands to its remotes cannot be told: " + err.Error())
 		}
 	}
@@ -177,7 +178,7 @@ func (s *Standing) Repos() []*ojson.Object {
 }
 
 // checkoutObject is a checkout for --json, null where none was read.
-func checkoutObject(c *gitstore.Checkout) any {
+func checkoutObject(c *sibling.Checkout) any {
 	if c == nil {
 		return nil
 	}

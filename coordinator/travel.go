@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -37,14 +38,14 @@ type SyncOptions struct {
 //
 // Errors: those of gitstore.SyncInitiatives; not_a_git_repository where nothing is recorded in
 // git; inside_dispatched_turn.
-func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*gitstore.Synced, error) {
+func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced, error) {
 	tx, home, err := c.travelling(ctx, "sync")
 	if err != nil {
 		return nil, err
 	}
 	tx.Close() // a server may take its time, and other commands need not wait for it
 	c.fetchRemotes(ctx, tx.Docs, home)
-	y, err := gitstore.SyncInitiatives(ctx, home.Repository(), gitstore.InitiativeSync{
+	y, err := travel.SyncInitiatives(ctx, home.Repository(), travel.InitiativeSync{
 		Remote:  opt.Remote,
 		Project: tx.Docs.Config.ProjectID,
 		Forget:  opt.Forget,
@@ -74,7 +75,7 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*gitstore.Sync
 }
 
 // takeUp goes on with the newest initiative in a workspace that has none, or one that has ended.
-func (c *Coordinator) takeUp(ctx context.Context, y *gitstore.Synced) error {
+func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	tx, home, err := c.travelling(ctx, "sync")
 	if err != nil {
 		return err
@@ -159,7 +160,7 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 
 // goesOn is the newest initiative that is recorded here and has not ended, else the newest.
 func (c *Coordinator) goesOn(ctx context.Context, home *gitstore.Store) (string, git.OID, error) {
-	tips, err := gitstore.InitiativeTips(ctx, home.Repository())
+	tips, err := travel.InitiativeTips(ctx, home.Repository())
 	if err != nil {
 		return "", "", err
 	}

@@ -25,7 +25,8 @@ type AtWork struct {
 	Left []string // turns whose carrying out was cut off: its process was killed
 }
 
-func (s *Store) atWork() AtWork {
+// AgentsAtWork tells of them.
+func (s *Store) AgentsAtWork() AtWork {
 	if s.opts.AtWork == nil {
 		return AtWork{}
 	}
@@ -39,7 +40,7 @@ func (s *Store) refuseJournals() error {
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	if w := s.atWork(); len(w.Held) > 0 {
+	if w := s.AgentsAtWork(); len(w.Held) > 0 {
 		return touched(w.Held[0], entries[0].path)
 	}
 	return nil
@@ -53,7 +54,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 	if len(files) == 0 {
 		return nil
 	}
-	w := s.atWork()
+	w := s.AgentsAtWork()
 	if len(w.Held) > 0 {
 		return touched(w.Held[0], files...)
 	}

@@ -34,9 +34,9 @@ func OpenChecked(ctx context.Context, dir string) (*Store, error) {
 	return s, err
 }
 
-// projectID is the id that the configuration names, "" when it cannot be told. Without a work tree it is
+// ProjectID is the id that the configuration names, "" when it cannot be told. Without a work tree it is
 // that of the commit that is checked out in clones.
-func (s *Store) projectID(ctx context.Context) string {
+func (s *Store) ProjectID(ctx context.Context) string {
 	var data []byte
 	if s.work != nil {
 		data, _ = s.work.Config()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -191,9 +192,9 @@ func BenchmarkFsckRuns(b *testing.B) {
 				d := newDriver(b)
 				d.chained(n)
 				for b.Loop() {
-					r, err := d.store.Fsck(context.Background(), FsckOptions{Run: "*", Replay: replay})
+					r, err := d.store.Fsck(context.Background(), proof.Options{Run: "*", Replay: replay})
 					if err != nil || !r.Clean() || r.Runs != n || r.Ops != 3*n {
-						b.Fatalf("%v %s", err, r)
+						b.Fatalf("%v %s", err, checked{r})
 					}
 				}
 			})

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -393,7 +394,7 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 		if p.parent != nil {
 			parent = p.parent.Op
 		}
-		noteOwn(s.repo, p.run, p.record.Name, parent, done.Op)
+		proof.NoteOwn(s.repo, p.run, p.record.Name, parent, done.Op)
 	}
 	faults.Point("commit.before-ref")
 	err = p.publish(ctx, s.repo, decision.Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -178,7 +179,7 @@ func crashOnce(t *testing.T, d *driver, op, point string) bool {
 	if v := e.view(); len(v.Notices) > 0 {
 		t.Errorf("%s at %s: still to do: %v", op, point, v.Notices)
 	}
-	if r := e.fsck("*"); !r.Clean() || hasLeftover(r) {
+	if r := e.fsck("*"); !r.Clean() || hasLeftover(r.Report) {
 		t.Fatalf("%s at %s:\n%s", op, point, r)
 	}
 	files := governedFiles(t, e)
@@ -202,8 +203,8 @@ func crashOnce(t *testing.T, d *driver, op, point string) bool {
 	return true
 }
 
-func hasLeftover(r *FsckReport) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == FindLeftover })
+func hasLeftover(r *proof.Report) bool {
+	return slices.ContainsFunc(r.Findings, func(f proof.Finding) bool { return f.Code == proof.FindLeftover })
 }
 
 func newState(op string, v *View) bool {

@@ -36,7 +36,7 @@ func (s *Store) checkExternal(in *inspection) error {
 		case record.Shorter:
 			return record.Tampered(l, 0, "rows that were recorded are gone")
 		case record.Extended, record.Amended:
-			if err := record.CheckAppended(l, lineCount(diff), diff.Appended); err != nil {
+			if err := diff.CheckAppended(l); err != nil {
 				return err
 			}
 		}

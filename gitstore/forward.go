@@ -4,7 +4,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -362,9 +361,4 @@ func (s *Store) forwardFiles(tip *chain.RecordedRun, p *past, plan *workdir.Plan
 		}
 	}
 	return nil
-}
-
-// lineCount returns how many recorded lines precede what diff says was appended.
-func lineCount(diff *record.LedgerDiff) int {
-	return bytes.Count(diff.Data, []byte("\n")) - bytes.Count(diff.Appended, []byte("\n"))
 }

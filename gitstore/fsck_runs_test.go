@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -55,14 +56,14 @@ func TestFsckReadsWhatRunsShareOnce(t *testing.T) {
 			}
 			shared = append(shared, segs[:len(segs)-1]...)
 		}
-		check := func(name string, opt FsckOptions, missing int) {
+		check := func(name string, opt proof.Options, missing int) {
 			if err := os.WriteFile(trace, nil, 0o666); err != nil {
 				t.Fatal(err)
 			}
 			counted.reads = make(map[git.OID]int)
 			r, err := d.store.Fsck(t.Context(), opt)
 			if err != nil || r.Runs != n-missing || r.Ops != 3*r.Runs || len(r.Findings) != missing {
-				t.Fatalf("%s of %d runs: %v %s", name, n, err, r)
+				t.Fatalf("%s of %d runs: %v %s", name, n, err, checked{r})
 			}
 			data, err := os.ReadFile(trace)
 			if err != nil {
@@ -77,10 +78,10 @@ func TestFsckReadsWhatRunsShareOnce(t *testing.T) {
 			}
 			costs[name][n] = c
 		}
-		check("plain", FsckOptions{Run: "*"}, 0)
-		check("replay", FsckOptions{Run: "*", Replay: true}, 0)
+		check("plain", proof.Options{Run: "*"}, 0)
+		check("replay", proof.Options{Run: "*", Replay: true}, 0)
 		gitIn(t, d.Dir, "update-ref", "-d", refs[1].Name)
-		check("replay without a run", FsckOptions{Run: "*", Replay: true}, 1)
+		check("replay without a run", proof.Options{Run: "*", Replay: true}, 1)
 	}
 	for name, c := range maps.All(costs) {
 		if c[3] != c[9] || c[3].processes == 0 {
@@ -102,7 +103,7 @@ func TestFsckNamesDamageOfEachRun(t *testing.T) {
 		}
 	}
 	e := openDriver(t, d.Dir)
-	r, err := e.store.Fsck(t.Context(), FsckOptions{Run: "*"})
+	r, err := e.store.Fsck(t.Context(), proof.Options{Run: "*"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestFsckNamesDamageOfEachRun(t *testing.T) {
 	}
 	for i, want := range []int{1, 1, 2} {
 		if got := missing[strings.TrimPrefix(refs[i].Name, git.RunRefPrefix)]; len(got) != want {
-			t.Errorf("run %d: %d objects are missing, want %d\n%s", i, len(got), want, r)
+			t.Errorf("run %d: %d objects are missing, want %d\n%s", i, len(got), want, checked{r})
 		}
 	}
 }

@@ -5,19 +5,24 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 )
 
+// checked is a report that prints all that it found.
+type checked struct{ *proof.Report }
+
 // fsck runs a check with replay.
-func (d *driver) fsck(run string) *FsckReport {
+func (d *driver) fsck(run string) checked {
 	d.t.Helper()
-	r, err := d.store.Fsck(context.Background(), FsckOptions{Run: run, Replay: true})
+	r, err := d.store.Fsck(context.Background(), proof.Options{Run: run, Replay: true})
 	if err != nil {
 		d.t.Fatalf("%+v", err)
 	}
-	return r
+	return checked{r}
 }
 
-func (r *FsckReport) String() string {
+func (r checked) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "runs %d ops %d replayed %d skipped %d\n", r.Runs, r.Ops, r.Replayed, r.Skipped)
 	for _, f := range r.Findings {

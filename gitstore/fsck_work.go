@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -24,33 +25,33 @@ const repairFromRef = "git agentxchain repair --from-ref"
 type workCheck struct {
 	*Store
 	ctx    context.Context
-	before []Finding // in the record
-	found  []Finding
+	before []proof.Finding // in the record
+	found  []proof.Finding
 }
 
-func (f *workCheck) find(v Finding) { f.found = append(f.found, v) }
+func (f *workCheck) find(v proof.Finding) { f.found = append(f.found, v) }
 
 // fault turns an error met while checking into a finding.
 func (f *workCheck) fault(run string, op git.OID, err error) error {
 	if err == nil {
 		return nil
 	}
-	e, err := Blame(f.ctx, err)
+	e, err := proof.Blame(f.ctx, err)
 	if e != nil {
-		f.find(Finding{Code: e.Code, Run: run, Op: op, Message: e.Error(), Repair: e.Hint})
+		f.find(proof.Finding{Code: e.Code, Run: run, Op: op, Message: e.Error(), Repair: e.Hint})
 	}
 	return err
 }
 
 // Fsck checks the runs of the repository and the working files without changing anything.
-func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) {
+func (s *Store) Fsck(ctx context.Context, opt proof.Options) (*proof.Report, error) {
 	if s.work == nil {
-		return Fsck(ctx, s.repo, nil, opt)
+		return proof.Check(ctx, s.repo, nil, opt)
 	}
 	if _, err := s.SettleRestore(ctx); err != nil {
 		return nil, err
 	}
-	return Fsck(ctx, s.repo, s, opt)
+	return proof.Check(ctx, s.repo, s, opt)
 }
 
 // SeenRun is the run that state.json names, "" unless this work tree was in it before.
@@ -68,7 +69,7 @@ func (s *Store) SeenRun() string {
 
 // CheckWork checks what lies in the work tree, reading every governed file: a stat
 // cache is not asked. run is that of FsckOptions, before what was found in the record.
-func (s *Store) CheckWork(ctx context.Context, run string, before []Finding) ([]Finding, error) {
+func (s *Store) CheckWork(ctx context.Context, run string, before []proof.Finding) ([]proof.Finding, error) {
 	f := &workCheck{Store: s, ctx: ctx, before: before}
 	if current := s.CurrentRun(); run == "" || run == "*" || run == current {
 		if err := f.workFiles(current); err != nil {
@@ -106,12 +107,12 @@ func (f *workCheck) workFiles(run string) error {
 		if in.lost != nil {
 			return nil // known names it
 		}
-		f.find(Finding{Code: FindWork, Run: run, Path: string(wire.DocState), Note: true,
+		f.find(proof.Finding{Code: proof.FindWork, Run: run, Path: string(wire.DocState), Note: true,
 			Message: "another tool began the run, and its rows account for it; a person takes it up with git agentxchain repair --adopt"})
 		return nil
 	}
 	// Files are not held against a record that does not hold itself.
-	if err := Believe(f.ctx, s.repo, run, tip); err != nil {
+	if err := proof.Believe(f.ctx, s.repo, run, tip); err != nil {
 		return f.fault(run, "", err)
 	}
 	rec, err := chain.At(s.reader(f.ctx), run, tip)
@@ -119,7 +120,7 @@ func (f *workCheck) workFiles(run string) error {
 		return f.fault(run, tip, err)
 	}
 	if !docs[wire.DocState].exists && !s.exists(record.ProjectDir) {
-		f.find(Finding{Code: FindWork, Run: run, Path: record.ProjectDir, Message: "the run is recorded, but this work tree has no governed files", Repair: repairFromRef})
+		f.find(proof.Finding{Code: proof.FindWork, Run: run, Path: record.ProjectDir, Message: "the run is recorded, but this work tree has no governed files", Repair: repairFromRef})
 		return nil
 	}
 	differs := false
@@ -143,7 +144,7 @@ func (f *workCheck) workFiles(run string) error {
 		differs = differs || diff.Kind != record.Same
 		if diff.Kind == record.Foreign {
 			e := record.Tampered(l, diff.Line, "%s", diff.Why)
-			f.find(Finding{Code: e.Code, Run: run, Op: tip, Path: l.Path(), Message: e.Message, Repair: repairFromRef})
+			f.find(proof.Finding{Code: e.Code, Run: run, Op: tip, Path: l.Path(), Message: e.Message, Repair: repairFromRef})
 		}
 	}
 	if differs {
@@ -158,12 +159,12 @@ func (f *workCheck) explainWork(run string) error {
 	in, err := f.inspect(f.ctx)
 	if err == nil {
 		if n := in.notice(); n != "" {
-			f.find(Finding{Code: FindWork, Run: run, Op: in.seen(), Message: n, Note: true})
+			f.find(proof.Finding{Code: proof.FindWork, Run: run, Op: in.seen(), Message: n, Note: true})
 			return nil
 		}
 		if in.sit == sitClean {
 			// The stat cache did not see what a full read sees.
-			f.find(Finding{Code: FindWork, Run: run, Op: in.seen(), Message: "governed files changed although their size and times did not", Repair: repairFromRef})
+			f.find(proof.Finding{Code: proof.FindWork, Run: run, Op: in.seen(), Message: "governed files changed although their size and times did not", Repair: repairFromRef})
 		}
 		return nil
 	}
@@ -173,18 +174,18 @@ func (f *workCheck) explainWork(run string) error {
 	}
 	var pe *wire.Error
 	if errors.As(err, &pe) {
-		f.find(Finding{Code: pe.Code, Run: run, Path: string(wire.DocState), Message: pe.Message, Repair: repairFromRef})
+		f.find(proof.Finding{Code: pe.Code, Run: run, Path: string(wire.DocState), Message: pe.Message, Repair: repairFromRef})
 		return nil
 	}
 	if errors.As(err, &e) && (e.Code == record.CodeLedgerTampered || e.Code == record.CodeStateTampered || e.Code == wire.CodeInvalidState) {
-		f.find(Finding{Code: e.Code, Run: run, Message: e.Error(), Repair: repairFromRef})
+		f.find(proof.Finding{Code: e.Code, Run: run, Message: e.Error(), Repair: repairFromRef})
 		return nil
 	}
 	return f.fault(run, "", err)
 }
 
 func (f *workCheck) reported(message string) bool {
-	same := func(v Finding) bool { return v.Message == message }
+	same := func(v proof.Finding) bool { return v.Message == message }
 	return slices.ContainsFunc(f.before, same) || slices.ContainsFunc(f.found, same)
 }
 
@@ -194,9 +195,9 @@ func (f *workCheck) plain(run, name string, err error) {
 	var e *git.Error
 	switch {
 	case errors.As(err, &pe):
-		f.find(Finding{Code: pe.Code, Run: run, Path: name, Message: pe.Message})
+		f.find(proof.Finding{Code: pe.Code, Run: run, Path: name, Message: pe.Message})
 	case errors.As(err, &e):
-		f.find(Finding{Code: e.Code, Run: run, Path: name, Message: e.Error(), Repair: e.Hint})
+		f.find(proof.Finding{Code: e.Code, Run: run, Path: name, Message: e.Error(), Repair: e.Hint})
 	}
 }
 
@@ -206,7 +207,7 @@ func (f *workCheck) lock() {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	v := Finding{Code: FindLock, Path: wire.LockPath, Note: true}
+	v := proof.Finding{Code: proof.FindLock, Path: wire.LockPath, Note: true}
 	switch {
 	case err != nil:
 		v.Note, v.Message = false, "the lock cannot be read: "+err.Error()
@@ -233,12 +234,12 @@ func (f *workCheck) leftovers() {
 	}
 	for dir, bases := range seen {
 		for _, name := range w.TempsIn(dir, bases) {
-			f.find(Finding{Code: FindLeftover, Path: name, Note: true, Message: "an interrupted command left " + name, Repair: "rm " + wire.ShellWord(name)})
+			f.find(proof.Finding{Code: proof.FindLeftover, Path: name, Note: true, Message: "an interrupted command left " + name, Repair: "rm " + wire.ShellWord(name)})
 		}
 	}
 	if journals, err := f.readJournals(); err == nil {
 		for _, j := range journals {
-			f.find(Finding{Code: FindLeftover, Path: j.path, Note: true, Message: "another tool prepared the acceptance of " + j.turn + " and did not finish; the next command completes it"})
+			f.find(proof.Finding{Code: proof.FindLeftover, Path: j.path, Note: true, Message: "another tool prepared the acceptance of " + j.turn + " and did not finish; the next command completes it"})
 		}
 	}
 }

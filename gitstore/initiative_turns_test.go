@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 )
 
 func TestInitiativeTurns(t *testing.T) {
@@ -18,16 +19,16 @@ func TestInitiativeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range [][2]string{{"srun_1", "turn_a"}, {"srun_2", "turn_b"}, {"srun_1", "turn_c"}} {
-		if err := NoteInitiativeTurn(r, n[0], n[1]); err != nil {
+		if err := sibling.NoteTurn(r, n[0], n[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, bad := range []string{"", "..", "a/b", "a\nb", strings.Repeat("x", 300)} {
-		if NoteInitiativeTurn(r, bad, "turn_a") == nil || NoteInitiativeTurn(r, "srun_1", bad) == nil {
+		if sibling.NoteTurn(r, bad, "turn_a") == nil || sibling.NoteTurn(r, "srun_1", bad) == nil {
 			t.Errorf("%q was noted", bad)
 		}
 	}
-	x, err := OpenSibling(context.Background(), d.Dir, &Trust{})
+	x, err := sibling.Open(context.Background(), d.Dir, &sibling.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestNotesStayInside(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(r.CommonDir, "agentxchain")); err != nil {
 		t.Skip(err)
 	}
-	if err := NoteInitiativeTurn(r, "srun_1", "turn_a"); err == nil {
+	if err := sibling.NoteTurn(r, "srun_1", "turn_a"); err == nil {
 		t.Error("a turn was noted outside")
 	}
 	dec := decision.NewDecision("0.1", "/w")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -36,9 +37,9 @@ type inspection struct {
 	diffs   map[wire.Ledger]*record.LedgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
 	tip     *chain.RecordedRun // what the run's ref holds; nil for sitIdle, sitAdopt
-	open    []Claim            // claims of tip's chain that no person has confirmed
-	arrived []Arrival          // decisions of people that came with the chain just now
-	past    []Arrival          // and before, the newest few
+	open    []proof.Claim      // claims of tip's chain that no person has confirmed
+	arrived []proof.Arrival    // decisions of people that came with the chain just now
+	past    []proof.Arrival    // and before, the newest few
 	before  *chain.RecordedRun // the run this work tree was in before sitIdle or sitAdopt, or nil
 	lost    *LostRun           // sitAdopt: the run was on record, and its ref is gone; nil where it was not
 	forward *workdir.Plan      // sitBehind: what brings the files to tip
@@ -234,11 +235,11 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 
 // pass holds the operations up to tip against the one door and notes what is open.
 func (s *Store) pass(ctx context.Context, in *inspection, run string, tip git.OID) error {
-	v, err := VerifyRun(ctx, s.repo, run, tip)
+	v, err := proof.Verify(ctx, s.repo, run, tip)
 	if err != nil {
 		return err
 	}
-	in.open, in.arrived, in.past = v.Open, v.Arrived, v.past
+	in.open, in.arrived, in.past = v.Open, v.Arrived, v.Past
 	return v.Err()
 }
 
@@ -291,7 +292,7 @@ func (s *Store) checkContinuity(in *inspection) error {
 		case record.Shorter:
 			return record.Tampered(l, 0, "rows that run %s recorded are gone", in.before.Run)
 		case record.Extended, record.Amended:
-			if err := record.CheckAppended(l, lineCount(diff), diff.Appended); err != nil {
+			if err := diff.CheckAppended(l); err != nil {
 				return err
 			}
 		}

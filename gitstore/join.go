@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -51,15 +52,15 @@ type sideOp struct {
 	was    *protocol.Transition // nil for one that cannot be replayed
 }
 
-// joinRun computes the join of a run and writes its objects; no ref moves. The caller
+// JoinRun computes the join of a run and writes its objects; no ref moves. The caller
 // holds the lock, and has believed both tips.
-func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, reindex Reindex) (*Joined, error) {
+func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs git.OID, reindex Reindex) (*Joined, error) {
 	base, err := s.repo.MergeBase(ctx, ours, theirs)
 	if err != nil {
 		return nil, err
 	}
 	if base == "" {
-		return nil, foreignRun(name, theirs)
+		return nil, ForeignRun(name, theirs)
 	}
 	j := &Joined{Run: name, Base: base, Lost: record.LostRefPrefix + name + "/" + string(ours)}
 	their := protocol.NewTheirOps()
@@ -95,7 +96,7 @@ func (s *Store) joinRun(ctx context.Context, name string, ours, theirs git.OID, 
 	return j, nil
 }
 
-func foreignRun(name string, tip git.OID) *git.Error {
+func ForeignRun(name string, tip git.OID) *git.Error {
 	return git.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here", name, tip.Short()).
 		WithHint("it is another run under the same name: ask the person who pushed it")
 }
@@ -110,42 +111,42 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 		return err
 	}
 	slices.Reverse(ops)
-	p := &replayer{r: s.reader(ctx)}
-	c, err := p.r.Commit(base)
+	p := &proof.Replayer{Reader: s.reader(ctx)}
+	c, err := p.Reader.Commit(base)
 	if err != nil {
 		return err
 	}
 	prev := c.Tree
 	for _, info := range ops {
-		if p.prev != prev {
-			if err := p.rebase(prev); err != nil {
+		if p.Prev != prev {
+			if err := p.Rebase(prev); err != nil {
 				return err
 			}
 		}
 		o := sideOp{info: info}
-		if o.rec, err = p.r.Record(info.Tree); err != nil {
+		if o.rec, err = p.Reader.Record(info.Tree); err != nil {
 			return err
 		}
-		st, perr := run.DecodeState(p.state)
+		st, perr := run.DecodeState(p.State)
 		if perr != nil {
 			return perr
 		}
-		root, err := p.r.Entries(info.Tree)
+		root, err := p.Reader.Entries(info.Tree)
 		if err != nil {
 			return err
 		}
-		cfg, err := p.configOf(root, info.Tree)
+		cfg, err := p.ConfigOf(root, info.Tree)
 		if err != nil {
 			return err
 		}
 		o.before, _ = run.RepairState(st, cfg)
 		if o.rec.Op != nil {
-			diffs, err := p.replay(info.Tree, o.rec)
+			diffs, err := p.Replay(info.Tree, o.rec)
 			if err != nil {
 				return err
 			}
 			if len(diffs) == 0 {
-				o.was = p.last
+				o.was = p.Last
 			}
 		}
 		if err := f(o); err != nil {
@@ -160,8 +161,8 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 // the operation made, nil when there is none.
 func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o sideOp, their *protocol.TheirOps,
 	lost map[string]bool, reindex Reindex) (*chain.RecordedRun, error) {
-	p := &replayer{r: cur.Reader}
-	if err := p.rebase(cur.Root); err != nil {
+	p := &proof.Replayer{Reader: cur.Reader}
+	if err := p.Rebase(cur.Root); err != nil {
 		return nil, err
 	}
 	root, err := cur.Reader.Entries(cur.Root)
@@ -175,11 +176,11 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 			return nil, err
 		}
 	}
-	cfg, err := p.configOf(root, cfgTree)
+	cfg, err := p.ConfigOf(root, cfgTree)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := p.snapshot(cfg)
+	snap, err := p.Snapshot(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -201,14 +202,14 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 		if o.info.Turn != "" {
 			lost[o.info.Turn] = true
 		}
-		return nil, conflict(ctx, s.repo, j, cur.Op, o, refusal)
+		return nil, addConflict(ctx, s.repo, j, cur.Op, o, refusal)
 	case tr == nil:
 		j.Same = append(j.Same, as)
 		return nil, nil
 	}
 	made, err := s.landOp(ctx, j, cur, o, tr, snap, cfgTree, reindex)
 	if git.CodeOf(err) == record.CodeLedgerTampered && len(tr.Amends) > 0 {
-		return nil, conflict(ctx, s.repo, j, cur.Op, o, &protocol.JoinRefusal{
+		return nil, addConflict(ctx, s.repo, j, cur.Op, o, &protocol.JoinRefusal{
 			Reason:  protocol.JoinRefused,
 			Message: "it changes a row of a ledger that is another one there",
 			Ways:    []string{protocol.WayReissue, protocol.WayDrop},
@@ -285,7 +286,7 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 		return nil, err
 	}
 	j.tips = append(j.tips, ref.New)
-	noteOwn(s.repo, j.Run, o.rec.Name, cur.Op, made.Op)
+	proof.NoteOwn(s.repo, j.Run, o.rec.Name, cur.Op, made.Op)
 	return made, nil
 }
 
@@ -317,9 +318,9 @@ func (s *Store) carryBundles(r *record.Reader, edit *record.Edit, o sideOp) erro
 	return nil
 }
 
-// commitJoin moves the refs: what is kept first, the run last. An interruption in
+// CommitJoin moves the refs: what is kept first, the run last. An interruption in
 // between leaves the run where it was, and the same join made again finds the same ids.
-func (s *Store) commitJoin(ctx context.Context, j *Joined, ours git.OID) error {
+func (s *Store) CommitJoin(ctx context.Context, j *Joined, ours git.OID) error {
 	kept := append(slices.Clip(j.refs), git.RefUpdate{Name: j.Lost, New: ours})
 	var fresh []git.RefUpdate
 	for _, u := range kept {
@@ -356,10 +357,10 @@ func (s *Store) abandonJoin(j *Joined) {
 	}
 }
 
-// settleJoin brings the working files over to a run that was joined while they were at
+// SettleJoin brings the working files over to a run that was joined while they were at
 // an operation of the side that was decided again: by a sync that was ended too soon, or
 // in another work tree. The caller holds the lock. What the files held is kept.
-func (s *Store) settleJoin(ctx context.Context) (string, error) {
+func (s *Store) SettleJoin(ctx context.Context) (string, error) {
 	c := s.readCache()
 	if c == nil || c.Run == "" {
 		return "", nil
@@ -375,7 +376,7 @@ func (s *Store) settleJoin(ctx context.Context) (string, error) {
 	if in, err := s.repo.Ancestor(ctx, c.Op, tip); err != nil || in {
 		return "", err
 	}
-	if err := Believe(ctx, s.repo, c.Run, tip); err != nil {
+	if err := proof.Believe(ctx, s.repo, c.Run, tip); err != nil {
 		return "", err
 	}
 	plan, err := s.repairFromRef(ctx, RepairOptions{Run: c.Run})
@@ -383,4 +384,14 @@ func (s *Store) settleJoin(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return "brought the working files to operation " + plan.Op.Short() + " of run " + c.Run + ", which was joined with another machine", nil
+}
+
+// With adds the outcome of a further try.
+func (j *Joined) With(next *Joined) *Joined {
+	if j == nil {
+		return next
+	}
+	next.Conflicts = append(slices.Clip(j.Conflicts), next.Conflicts...)
+	next.Same = append(slices.Clip(j.Same), next.Same...)
+	return next
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -85,7 +86,7 @@ func (s *Store) exists(name string) bool {
 // process was started in: programs that its configuration would start are switched
 // off (see discoverSibling).
 func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) {
-	repo, err := discoverSibling(ctx, dir)
+	repo, err := sibling.Discover(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

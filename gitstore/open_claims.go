@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -36,10 +37,10 @@ func (tx *Tx) MayBuild(operation string) error {
 }
 
 // Open are the claims of the run that no person has confirmed.
-func (tx *Tx) Open() []Claim { return tx.open }
+func (tx *Tx) Open() []proof.Claim { return tx.open }
 
 // Unconfirmed is the refusal to build on open claims.
-func Unconfirmed(run string, open []Claim) *wire.Error {
+func Unconfirmed(run string, open []proof.Claim) *wire.Error {
 	rows := make([]*ojson.Object, len(open))
 	claims := make([]external.Claim, len(open))
 	for i, c := range open {
@@ -59,7 +60,7 @@ func Unconfirmed(run string, open []Claim) *wire.Error {
 // admit refuses to record an operation of another tool that the door would not let
 // in: the run could never be read again.
 func (s *Store) admit(ctx context.Context, run string, op git.OID) error {
-	v, err := VerifyRun(ctx, s.repo, run, op)
+	v, err := proof.Verify(ctx, s.repo, run, op)
 	if err != nil || v.Sound() {
 		return err
 	}
@@ -70,7 +71,7 @@ func (s *Store) admit(ctx context.Context, run string, op git.OID) error {
 }
 
 // pending are the claims that working files make beyond the record.
-func (in *inspection) pending(v *View) []Claim {
+func (in *inspection) pending(v *View) []proof.Claim {
 	var before *run.State
 	switch in.sit {
 	case sitAdopt:
@@ -87,12 +88,12 @@ func (in *inspection) pending(v *View) []Claim {
 	default:
 		return nil
 	}
-	var out []Claim
+	var out []proof.Claim
 	if in.sit == sitAdopt {
-		out = append(out, Claim{Claim: external.Claim{Kind: external.ClaimBegun, To: in.run}})
+		out = append(out, proof.Claim{Claim: external.Claim{Kind: external.ClaimBegun, To: in.run}})
 	}
 	for _, c := range external.Claims(v.Config, before, v.State) {
-		out = append(out, Claim{Claim: c})
+		out = append(out, proof.Claim{Claim: c})
 	}
 	return out
 }
@@ -122,7 +123,7 @@ const PurposeAdopt = "adopt"
 // has taken up.
 func (in *inspection) unadopted() error {
 	if in.lost != nil {
-		return git.Errorf(FindMissing, nil, "%s", in.lost.message(in.run)).WithHint("%s", in.lost.hint())
+		return git.Errorf(proof.FindMissing, nil, "%s", in.lost.message(in.run)).WithHint("%s", in.lost.hint())
 	}
 	return git.Errorf(protocol.CodeConfirmationRequired, nil, "another tool began run %s; nothing of it is on record here, and no person has taken it up", in.run).
 		WithHint("a person runs git agentxchain repair --adopt, which shows the run and the rows that account for it first")

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -95,9 +96,9 @@ func TestLedgerModel(t *testing.T) {
 				rt.Errorf("%s on record: %d bytes, want %d", l.Path(), len(got), len(want))
 			}
 		}
-		r, err := d.store.Fsck(context.Background(), FsckOptions{Replay: true})
+		r, err := d.store.Fsck(context.Background(), proof.Options{Replay: true})
 		if err != nil || !r.Clean() {
-			rt.Fatalf("%v %s", err, r)
+			rt.Fatalf("%v %s", err, checked{r})
 		}
 	})
 }

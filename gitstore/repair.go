@@ -79,6 +79,12 @@ func (s *Store) Repair(ctx context.Context, mode RepairMode, opt RepairOptions) 
 	return s.repairFromRef(ctx, opt)
 }
 
+// Enter brings a recorded run into this work tree. The caller holds the lock.
+func (s *Store) Enter(ctx context.Context, run string) error {
+	_, err := s.repairFromRef(ctx, RepairOptions{Run: run})
+	return err
+}
+
 // repairRun finds the run to restore.
 func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	if run == "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -31,7 +32,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 		return "", nil, err
 	}
 	op := git.OID(bytes.TrimSpace(out))
-	v, err := VerifyRun(ctx, s.repo, plan.Run, tip)
+	v, err := proof.Verify(ctx, s.repo, plan.Run, tip)
 	if err != nil {
 		return "", nil, err
 	}
@@ -44,7 +45,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil, "the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
 			WithHint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
 	}
-	for at := tip; at != op && plan.Dropped < maxVerified; plan.Dropped++ {
+	for at := tip; at != op && plan.Dropped < proof.MaxVerified; plan.Dropped++ {
 		ps, err := chain.Parents(ctx, s.repo, at)
 		if err != nil || len(ps) == 0 {
 			return "", nil, err
@@ -84,7 +85,7 @@ func CutBack(ctx context.Context, r *git.Repository, run string, old, back git.O
 	if err != nil || kept != old {
 		return false, err
 	}
-	v, err := VerifyRun(ctx, r, run, old)
+	v, err := proof.Verify(ctx, r, run, old)
 	if err != nil {
 		return false, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -173,12 +174,12 @@ func TestFsckFindsDamage(t *testing.T) {
 		damage func(d *driver)
 		code   string
 	}{
-		{"state swapped", replaceFile("state.json", "{}\n"), FindReplay},
+		{"state swapped", replaceFile("state.json", "{}\n"), proof.FindReplay},
 		{"history swapped", replaceFile("ledger/history/000000/00", "{}\n"), record.CodeLedgerTampered},
 		{"gap in a ledger", replaceFile("ledger/history/000000/05", "{}\n"), record.CodeChainBroken},
-		{"index swapped", replaceFile("index.json", "{}\n"), FindReplay},
-		{"record swapped", replaceFile("op.json", "{}\n"), FindRecord},
-		{"unknown entry", replaceFile("surplus", "x"), FindReplay},
+		{"index swapped", replaceFile("index.json", "{}\n"), proof.FindReplay},
+		{"record swapped", replaceFile("op.json", "{}\n"), proof.FindRecord},
+		{"unknown entry", replaceFile("surplus", "x"), proof.FindReplay},
 		{"merge in the chain", func(d *driver) {
 			run := d.view().Run
 			tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", git.RunRefPrefix+run))
@@ -191,7 +192,7 @@ func TestFsckFindsDamage(t *testing.T) {
 			tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", git.RunRefPrefix+run))
 			c := strings.TrimSpace(gitIn(d.t, d.Dir, "commit-tree", "HEAD^{tree}", "-p", tip, "-m", "hello"))
 			gitIn(d.t, d.Dir, "update-ref", git.RunRefPrefix+run, c)
-		}, FindRecord},
+		}, proof.FindRecord},
 		{"symbolic ref", func(d *driver) { gitIn(d.t, d.Dir, "symbolic-ref", git.RunRefPrefix+"run_x", "refs/heads/main") }, git.CodeRefSymbolic},
 		{"stat restored", func(d *driver) {
 			name := d.path(wire.LedgerHistory.Path())

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -34,9 +35,9 @@ type Incoming struct {
 	Roots []string
 	Spare func(path string) bool
 
-	Detail *ojson.Object // where the files come from; recorded
-	Reason string        // recorded
-	Bundle *RunBundle    // history of the run, to be taken along; may be nil
+	Detail *ojson.Object  // where the files come from; recorded
+	Reason string         // recorded
+	Bundle *bundle.Bundle // history of the run, to be taken along; may be nil
 }
 
 // IncomingFile is one of them.
@@ -176,10 +177,10 @@ func (s *Store) prepareRestore(ctx context.Context, in *Incoming, opt RestoreOpt
 		return err
 	}
 	if in.Bundle != nil {
-		if err := in.Bundle.transfer(ctx, s.repo, j.key()); err != nil {
+		if err := in.Bundle.Transfer(ctx, s.repo, j.key()); err != nil {
 			return err
 		}
-		if err := in.Bundle.joinWitnesses(ctx, s); err != nil {
+		if err := in.Bundle.JoinWitnesses(ctx, s.repo); err != nil {
 			return err
 		}
 	}

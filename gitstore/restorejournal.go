@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
@@ -262,7 +263,7 @@ func (s *Store) undoRestore(j *restoreJournal) error {
 
 // endRestore gives free what was held for the restore and forgets it.
 func (s *Store) endRestore(j *restoreJournal) error {
-	if err := dropIncoming(context.Background(), s.repo, j.key()); err != nil {
+	if err := bundle.DropIncoming(context.Background(), s.repo, j.key()); err != nil {
 		return err
 	}
 	return s.forgetRestore()

@@ -102,7 +102,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 		return nil, unfit(err, string(wire.DocState))
 	}
 	if in.Bundle != nil {
-		r.refs = in.Bundle.updates(r.run)
+		r.refs = in.Bundle.Updates(r.run)
 	}
 	if r.run == "" {
 		return r, nil
@@ -137,11 +137,11 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 	r.old = tip
 	reader := s.reader(ctx)
 	if in.Bundle != nil {
-		if op := in.Bundle.newest(r.run); op != "" {
+		if op := in.Bundle.Newest(r.run); op != "" {
 			// Until its objects are brought over they are read where they are.
 			tip = op
 			if !s.objects.Has(ctx, op) {
-				reader = record.NewReader(ctx, in.Bundle.repo)
+				reader = record.NewReader(ctx, in.Bundle.Repo)
 			}
 		}
 	}

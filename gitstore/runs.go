@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -50,7 +51,7 @@ func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*chain.Rec
 		return nil, err
 	}
 	if op == "" {
-		return OpenNewest(ctx, s.repo, run)
+		return proof.OpenNewest(ctx, s.repo, run)
 	}
 	return chain.At(s.reader(ctx), run, op)
 }
@@ -62,7 +63,7 @@ func (s *Store) Newest(ctx context.Context, run string) (string, git.OID, error)
 	if err != nil {
 		return "", "", err
 	}
-	op, err := newest(ctx, s.repo, run)
+	op, err := proof.Newest(ctx, s.repo, run)
 	return run, op, err
 }
 
@@ -105,8 +106,8 @@ func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]chain.OpIn
 	return ops, err
 }
 
-// runsInUse are the runs that work trees of this repository are in, each with one of them.
-func (s *Store) runsInUse(ctx context.Context) (map[string]string, error) {
+// RunsInUse are the runs that work trees of this repository are in, each with one of them.
+func (s *Store) RunsInUse(ctx context.Context) (map[string]string, error) {
 	out := make(map[string]string)
 	if name := s.CurrentRun(); name != "" {
 		out[name] = s.dir

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 )
 
 // TestActingInATrap runs an operation in a clone whose own configuration would run
@@ -67,7 +68,7 @@ func TestActingIsRefusedInAClonesDisguise(t *testing.T) {
 	p := newTrap(t)
 	p.move(p.path(".git"), filepath.Join(p.outside, "git"))
 	p.file(p.path(".git"), "gitdir: "+filepath.Join(p.outside, "git")+"\n")
-	if _, err := OpenForeign(context.Background(), p.Dir, testOptions()); git.CodeOf(err) != CodeGitDirElsewhere {
+	if _, err := OpenForeign(context.Background(), p.Dir, testOptions()); git.CodeOf(err) != sibling.CodeGitDirElsewhere {
 		t.Fatal(err)
 	}
 	if _, err := OpenForeign(context.Background(), t.TempDir(), testOptions()); git.CodeOf(err) != git.CodeNotRepository {

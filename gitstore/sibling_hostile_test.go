@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -123,25 +124,25 @@ func TestSiblingHostile(t *testing.T) {
 			p.git("config", "extensions.worktreeConfig", "true")
 			p.file(p.path(".git/config.worktree"), "[core]\n\tfsmonitor = "+p.script+"\n")
 		}, ""},
-		"work tree elsewhere": {func(p *trap) { p.git("config", "core.worktree", p.outside) }, CodeGitDirElsewhere},
+		"work tree elsewhere": {func(p *trap) { p.git("config", "core.worktree", p.outside) }, sibling.CodeGitDirElsewhere},
 		"work tree elsewhere by its own config": {func(p *trap) {
 			p.git("config", "core.repositoryformatversion", "1")
 			p.git("config", "extensions.worktreeConfig", "true")
 			p.file(p.path(".git/config.worktree"), "[core]\n\tworktree = "+p.outside+"\n")
-		}, CodeGitDirElsewhere},
+		}, sibling.CodeGitDirElsewhere},
 		"git directory is a link": {func(p *trap) {
 			p.move(p.path(".git"), filepath.Join(p.outside, "git"))
 			p.link(filepath.Join(p.outside, "git"), p.path(".git"))
-		}, CodeGitDirElsewhere},
+		}, sibling.CodeGitDirElsewhere},
 		"git file leads elsewhere": {func(p *trap) {
 			p.move(p.path(".git"), filepath.Join(p.outside, "git"))
 			p.file(p.path(".git"), "gitdir: "+filepath.Join(p.outside, "git")+"\n")
-		}, CodeGitDirElsewhere},
+		}, sibling.CodeGitDirElsewhere},
 		"common directory elsewhere": {func(p *trap) {
 			gitIn(p.t, p.outside, "init", "-q", ".")
 			p.file(p.path(".git/commondir"), filepath.Join(p.outside, ".git")+"\n")
-		}, CodeGitDirElsewhere},
-		"git file is a pipe":      {func(p *trap) { p.move(p.path(".git"), p.outside+"/g"); mkfifo(p.t, p.path(".git")) }, CodeGitDirElsewhere},
+		}, sibling.CodeGitDirElsewhere},
+		"git file is a pipe":      {func(p *trap) { p.move(p.path(".git"), p.outside+"/g"); mkfifo(p.t, p.path(".git")) }, sibling.CodeGitDirElsewhere},
 		"configuration is a pipe": {func(p *trap) { _ = os.Remove(p.path(".git/config")); mkfifo(p.t, p.path(".git/config")) }, git.CodeUnsupportedFormat},
 		"configuration is broken": {func(p *trap) { p.file(p.path(".git/config"), "[core\n") }, git.CodeUnsupportedFormat},
 		"unknown format":          {func(p *trap) { p.git("config", "core.repositoryformatversion", "7") }, git.CodeUnsupportedFormat},
@@ -200,7 +201,7 @@ func TestSiblingHostile(t *testing.T) {
 			noGit(t)
 			_ = os.Remove(p.canary) // setting the trap may have sprung it
 			start := time.Now()
-			_, run, err := sibling(t, p.Dir)
+			_, run, err := openSibling(t, p.Dir)
 			if time.Since(start) > 20*time.Second {
 				t.Fatal("it took for ever")
 			}
@@ -249,7 +250,7 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 	if out, err := exec.Command("chown", "-R", "12345", d.Dir).CombinedOutput(); err != nil {
 		t.Skipf("%v: %s", err, out)
 	}
-	if _, _, err := sibling(t, d.Dir); git.CodeOf(err) != git.CodeDubiousOwnership {
+	if _, _, err := openSibling(t, d.Dir); git.CodeOf(err) != git.CodeDubiousOwnership {
 		t.Fatal(err)
 	}
 	testrepo.Isolate()
@@ -259,7 +260,7 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 		if err := os.WriteFile(global, []byte("[safe]\n\tdirectory = "+dir+"\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := sibling(t, d.Dir); (err == nil) != ok {
+		if _, _, err := openSibling(t, d.Dir); (err == nil) != ok {
 			t.Errorf("safe.directory = %s: %v", dir, err)
 		}
 	}
@@ -268,7 +269,7 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.appendTo(".git/config", "[safe]\n\tdirectory = *\n")
-	if _, _, err := sibling(t, d.Dir); git.CodeOf(err) != git.CodeDubiousOwnership {
+	if _, _, err := openSibling(t, d.Dir); git.CodeOf(err) != git.CodeDubiousOwnership {
 		t.Fatal(err)
 	}
 }
@@ -298,7 +299,7 @@ func TestSiblingDamagedObjects(t *testing.T) {
 			}
 			op := string(p.view0().Op)
 			damage(p, p.path(".git/objects/"+op[:2]+"/"+op[2:]))
-			if _, _, err := sibling(t, p.Dir); git.CodeOf(err) != git.CodeObjectCorrupt && git.CodeOf(err) != git.CodeObjectMissing {
+			if _, _, err := openSibling(t, p.Dir); git.CodeOf(err) != git.CodeObjectCorrupt && git.CodeOf(err) != git.CodeObjectMissing {
 				t.Fatal(err)
 			}
 		})

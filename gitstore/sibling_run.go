@@ -13,7 +13,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -49,7 +51,7 @@ type SiblingRun struct {
 // Errors: unreadable_file, state_tampered (no regular file), invalid_state,
 // ref_is_symbolic, ref_broken, object_missing, object_corrupt, object_too_large,
 // chain_broken.
-func ReadSibling(ctx context.Context, x *Sibling) (*SiblingRun, error) {
+func ReadSibling(ctx context.Context, x *sibling.Clone) (*SiblingRun, error) {
 	s := &Store{repo: x.Repo, objects: x.Repo.ObjectStore, dir: x.Dir, prefix: x.Repo.Prefix, work: x.Work}
 	data, _, ok, err := s.work.Read(string(wire.DocState), maxSiblingDocument)
 	if err != nil {
@@ -130,57 +132,12 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	}
 	was, _, err := out.tip.Reader.File(out.tip.Root, record.FileState)
 	if err == nil {
-		err = borneOut(was, state, func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(more[l]) })
+		err = proof.BorneOut(was, state, func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(more[l]) })
 	}
 	if err != nil {
 		return err
 	}
 	out.more = more
-	return nil
-}
-
-// borneOut refuses accepted rows that nothing but themselves speaks for: the turn
-// must be over in the state, and an event of the same change must tell of its
-// acceptance, as every implementation writes one; its role is the one that was
-// assigned in the recorded state was, and its decisions are in the ledger of them.
-func borneOut(was, state []byte, added run.LedgerReader) error {
-	st, perr := run.DecodeState(state)
-	if perr != nil {
-		return perr
-	}
-	recorded, perr := run.DecodeState(was)
-	if perr != nil {
-		return perr
-	}
-	told, decided := make(map[string]bool), make(map[string]bool)
-	for l := range added(wire.LedgerDecisions) {
-		decided[l.Row.String("id")] = true
-	}
-	for l := range added(wire.LedgerEvents) {
-		if l.Row.String("event_type") == run.EventTurnAccepted {
-			told[l.Row.Object("turn").String("turn_id")] = true
-		}
-	}
-	for l := range added(wire.LedgerHistory) {
-		turn := l.Row.String("turn_id")
-		if !run.SaysAccepted(l.Row) {
-			continue
-		}
-		switch {
-		case st.ActiveTurns.Has(turn):
-			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", git.ClipBytes([]byte(turn)))
-		case !told[turn]:
-			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", git.ClipBytes([]byte(turn)))
-		}
-		if t, ok := recorded.ActiveTurns.Get(turn); ok && t != nil && t.AssignedRole != l.Row.String("role") {
-			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", git.ClipBytes([]byte(turn)))
-		}
-		for _, d := range l.Row.Objects("decisions") {
-			if id := d.String("id"); id != "" && !decided[id] {
-				return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", git.ClipBytes([]byte(turn)), git.ClipBytes([]byte(id)))
-			}
-		}
-	}
 	return nil
 }
 

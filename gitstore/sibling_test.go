@@ -11,7 +11,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -20,9 +22,9 @@ import (
 )
 
 // sibling opens a directory as a sibling and reads its run.
-func sibling(t testing.TB, dir string) (*Sibling, *SiblingRun, error) {
+func openSibling(t testing.TB, dir string) (*sibling.Clone, *SiblingRun, error) {
 	t.Helper()
-	x, err := OpenSibling(context.Background(), dir, &Trust{})
+	x, err := sibling.Open(context.Background(), dir, &sibling.Trust{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,7 +35,7 @@ func sibling(t testing.TB, dir string) (*Sibling, *SiblingRun, error) {
 
 func mustSibling(t testing.TB, dir string) *SiblingRun {
 	t.Helper()
-	_, run, err := sibling(t, dir)
+	_, run, err := openSibling(t, dir)
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}
@@ -338,7 +340,7 @@ func TestSiblingForgedRecord(t *testing.T) {
 			}
 		})
 		verdict, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
-		if err != nil || !slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Code == record.CodeLedgerTampered }) {
+		if err != nil || !slices.ContainsFunc(verdict.Findings, func(f proof.Finding) bool { return f.Code == record.CodeLedgerTampered }) {
 			t.Fatalf("%v %+v", verdict.Findings, err)
 		}
 	})
@@ -346,7 +348,7 @@ func TestSiblingForgedRecord(t *testing.T) {
 		d := started(t)
 		v := d.view()
 		gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+v.Run, string(v.Op)+"~3")
-		x, run, err := sibling(t, d.Dir)
+		x, run, err := openSibling(t, d.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 )
 
 // Verify checks the operations of a recorded run after since, "" for all of them,
@@ -15,18 +15,9 @@ import (
 // applied again. Beyond fsck, what another implementation did is held to the rules
 // of absorbing it, its rows to bearing each other out. A run that does not contain
 // since is a finding. since must be an operation after which no claim was open.
-func (out *SiblingRun) Verify(ctx context.Context, since git.OID) (*Verdict, error) {
+func (out *SiblingRun) Verify(ctx context.Context, since git.OID) (*proof.Verdict, error) {
 	if out.tip == nil || out.Op == since {
-		return &Verdict{Run: out.Run, Op: out.Op}, nil
+		return &proof.Verdict{Run: out.Run, Op: out.Op}, nil
 	}
-	f := &fsck{repo: out.s.repo, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, strict: true}
-	met := false
-	v, err := f.verify(out.tip.Reader, out.Run, out.Op, func(op git.OID) ([]Claim, bool) {
-		met = met || op == since
-		return nil, op == since
-	})
-	if err == nil && since != "" && !met {
-		v.Findings = append(v.Findings, Finding{Code: record.CodeChainBroken, Run: out.Run, Op: out.Op, Message: "the run no longer contains operation " + since.Short() + ", which it had"})
-	}
-	return v, err
+	return proof.VerifyStrictly(out.tip.Reader, out.s.repo, out.Run, out.Op, since)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -29,10 +30,10 @@ type Tx struct {
 	in       *inspection
 	rec      *chain.RecordedRun // newest recorded operation the files are at; nil for none
 	marks    map[wire.Ledger]record.LedgerMark
-	open     []Claim // claims of the recorded run that no person has confirmed
-	borrowed bool    // the lock is held beyond this transaction
-	adopts   bool    // a run another tool began is taken up
-	broken   bool    // the files could not be brought to what was recorded
+	open     []proof.Claim // claims of the recorded run that no person has confirmed
+	borrowed bool          // the lock is held beyond this transaction
+	adopts   bool          // a run another tool began is taken up
+	broken   bool          // the files could not be brought to what was recorded
 
 	opened  *openBundle // the bundle that hooks are looking at
 	commits int
@@ -109,7 +110,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	joined, err := s.settleJoin(ctx)
+	joined, err := s.SettleJoin(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 			return err
 		}
 		notices = append(notices, "completed the working files of run "+in.run+" up to operation "+in.tip.Op.Short())
-		notices = append(notices, arrivalNotices(in.arrived)...)
+		notices = append(notices, proof.ArrivalNotices(in.arrived)...)
 		if in, err = s.inspect(ctx); err != nil {
 			return err
 		}
@@ -361,4 +362,17 @@ func (s *Store) lockPath() string { return filepath.Join(s.dir, filepath.FromSla
 func (s *Store) locked() bool {
 	l, err := git.ReadLock(s.lockPath())
 	return err == nil && l.Held(time.Now()) != nil
+}
+
+// CatchUp brings the working files along after the run of this work tree has moved. The caller
+// holds the lock.
+func (s *Store) CatchUp(ctx context.Context) error {
+	in, err := s.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	if in.sit == sitBehind {
+		return s.rollForward(in)
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -17,9 +18,9 @@ import (
 )
 
 // verdict asks the door about the run's tip.
-func (d *driver) verdict(run string) *Verdict {
+func (d *driver) verdict(run string) *proof.Verdict {
 	d.t.Helper()
-	v, err := VerifyRun(context.Background(), d.store.repo, run, "")
+	v, err := proof.Verify(context.Background(), d.store.repo, run, "")
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestVerify(t *testing.T) {
 		if v = d.verdict(run); v.Checked != 0 {
 			t.Fatalf("checked again: %+v", v)
 		}
-		fi, err := os.Stat(verifiedPath(d.store.repo, run))
+		fi, err := os.Stat(noteOf(t, d.store.repo))
 		if err != nil || fi.Mode().Perm()&0o077 != 0 {
 			t.Fatalf("the note can be read by others: %v %v", fi, err)
 		}
@@ -101,7 +102,7 @@ func TestVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = r.Close() }()
-		v, err := VerifyRun(context.Background(), r, run, "")
+		v, err := proof.Verify(context.Background(), r, run, "")
 		if err != nil || v.Checked == 0 || !v.Sound() {
 			t.Fatalf("%+v %v", v, err)
 		}
@@ -192,7 +193,7 @@ func TestVerifyOnAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	got, err := VerifyRun(context.Background(), r, v.Run, "")
+	got, err := proof.Verify(context.Background(), r, v.Run, "")
 	if err != nil || !got.Sound() || got.Checked == 0 {
 		t.Fatalf("%+v %v", got, err)
 	}
@@ -200,7 +201,17 @@ func TestVerifyOnAServer(t *testing.T) {
 		recordedState(t, d, e, v.Run, func(o *ojson.Object) { o.Set("phase", "elsewhere") })
 	})
 	gitIn(t, d.Dir, "push", "-q", bare, git.RunRefPrefix+v.Run)
-	if got, err = VerifyRun(context.Background(), r, v.Run, ""); err != nil || got.Sound() || got.Checked != 1 {
+	if got, err = proof.Verify(context.Background(), r, v.Run, ""); err != nil || got.Sound() || got.Checked != 1 {
 		t.Fatalf("%+v %v", got, err)
 	}
+}
+
+// noteOf is the only note of what was found sound in a repository.
+func noteOf(t *testing.T, r *git.Repository) string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(r.CommonDir, "agentxchain", "verified", "*"))
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v %v", list, err)
+	}
+	return list[0]
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -37,7 +38,7 @@ type View struct {
 
 	// Open are claims of other tools' work, in the record or in the working files, that
 	// no person has confirmed: what was passed so is not passed here. See Confirm.
-	Open []Claim
+	Open []proof.Claim
 	// Lost says of a run that is not on record here that it was, nil of any other.
 	Lost *LostRun
 	// Leaves is the run this work tree was in before, where another tool began another
@@ -45,7 +46,7 @@ type View struct {
 	Leaves string
 	// Arrived are decisions of people that came with the run's ref and were not seen
 	// being made in this clone, oldest first.
-	Arrived []Arrival
+	Arrived []proof.Arrival
 
 	// Notices are sentences for the person at the terminal: files behind the
 	// recorded run, changes of another tool, what a transaction put right.

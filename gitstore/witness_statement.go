@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
@@ -21,14 +23,14 @@ func (s *Store) WitnessStatement(ctx context.Context, run string) (*attest.State
 	if err != nil {
 		return nil, err
 	}
-	if err := Believe(ctx, s.repo, run, tip); err != nil {
+	if err := proof.Believe(ctx, s.repo, run, tip); err != nil {
 		return nil, err
 	}
 	// What no remote has may be decided again, under another id, by the next sync.
-	if there, err := RemoteStandings(ctx, s.repo, run, tip); err != nil {
+	if there, err := transport.Standings(ctx, s.repo, run, tip); err != nil {
 		return nil, err
-	} else if len(there) > 0 && !slices.ContainsFunc(there, func(r RemoteStanding) bool { return r.Ahead == 0 }) {
-		return nil, git.Errorf(CodeNotElsewhere, nil, "operation %s of run %s is on no remote yet, so the next sync may give it another id", tip.Short(), run).
+	} else if len(there) > 0 && !slices.ContainsFunc(there, func(r transport.Standing) bool { return r.Ahead == 0 }) {
+		return nil, git.Errorf(proof.CodeNotElsewhere, nil, "operation %s of run %s is on no remote yet, so the next sync may give it another id", tip.Short(), run).
 			WithHint("git agentxchain sync %s", there[0].Remote)
 	}
 	ops, err := s.Chain(ctx, run, tip)

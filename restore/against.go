@@ -15,9 +15,11 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -32,7 +34,7 @@ var exportLedgers = []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents}
 // Errors: artifact_unreadable, artifact_unverified, history_invalid for a record that is not whole;
 // invalid_argument for an initiative, for another run, and for an artifact that leaves out what is
 // compared.
-func Against(ctx context.Context, dir string, r io.Reader, run string) (*gitstore.Against, error) {
+func Against(ctx context.Context, dir string, r io.Reader, run string) (*travel.Against, error) {
 	in, err := receive(ctx, r, "", VerifyOptions{})
 	if err != nil {
 		return nil, err
@@ -43,7 +45,7 @@ func Against(ctx context.Context, dir string, r io.Reader, run string) (*gitstor
 		return nil, err
 	}
 	defer func() { _ = store.Close() }()
-	x := &placing{in: in, store: store, repo: store.Repository(), out: &gitstore.AgainstRun{Run: in.run()}}
+	x := &placing{in: in, store: store, repo: store.Repository(), out: &travel.AgainstRun{Run: in.run()}}
 	if err := x.comparable(run); err != nil {
 		return nil, err
 	}
@@ -53,29 +55,29 @@ func Against(ctx context.Context, dir string, r io.Reader, run string) (*gitstor
 	if err := x.place(ctx); err != nil {
 		return nil, err
 	}
-	return &gitstore.Against{Kind: gitstore.AgainstExport, Files: true, Runs: []*gitstore.AgainstRun{x.out}}, nil
+	return &travel.Against{Kind: travel.AgainstExport, Files: true, Runs: []*travel.AgainstRun{x.out}}, nil
 }
 
 // recorded compares the record that the artifact carries, whose newest operation has to have left
 // the files as they are beside it.
-func (x *placing) recorded(ctx context.Context) (*gitstore.Against, error) {
+func (x *placing) recorded(ctx context.Context) (*travel.Against, error) {
 	file, remove, err := x.in.recordFile()
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	repo, done, err := gitstore.OpenBundle(ctx, file)
+	repo, done, err := bundle.Open(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	run := x.out.Run
-	a, err := gitstore.CompareOpened(ctx, x.store, gitstore.AgainstExport, "", repo, run)
+	a, err := travel.CompareOpened(ctx, x.store, travel.AgainstExport, "", repo, run)
 	if err != nil {
 		return nil, err
 	}
 	x.repo, x.out = repo, a.Runs[0]
-	if x.out.State == gitstore.RunDamaged {
+	if x.out.State == travel.RunDamaged {
 		return a, nil
 	}
 	at, err := x.stands(ctx, x.out.There)
@@ -87,7 +89,7 @@ func (x *placing) recorded(ctx context.Context) (*gitstore.Against, error) {
 		return nil, err
 	}
 	if at != placeSame || !bytes.Equal(state, x.state) {
-		x.out.State, x.out.Code = gitstore.RunDamaged, gitstore.CodeExportDiffers
+		x.out.State, x.out.Code = travel.RunDamaged, travel.CodeExportDiffers
 		x.out.Why = "its files are not those that operation " + x.out.There.Short() + ", the newest of its record, left"
 	}
 	return a, nil
@@ -98,7 +100,7 @@ type placing struct {
 	in    *incoming
 	store *gitstore.Store
 	repo  *git.Repository // whose operations the files are held against
-	out   *gitstore.AgainstRun
+	out   *travel.AgainstRun
 	state []byte
 	rows  map[wire.Ledger][]byte
 }
@@ -195,7 +197,7 @@ func (x *placing) place(ctx context.Context) error {
 			return err
 		}
 		if tip = past[out.Run]; tip == "" {
-			out.State, out.Why = gitstore.RunMissingHere, "the files of an export say no more"
+			out.State, out.Why = travel.RunMissingHere, "the files of an export say no more"
 			return nil
 		}
 	}
@@ -224,9 +226,9 @@ func (x *placing) place(ctx context.Context) error {
 
 // found notes the operation.
 func (x *placing) found(ops []chain.OpInfo, i int) {
-	x.out.State, x.out.There, x.out.Base = gitstore.RunEqual, ops[i].Op, ops[i].Op
+	x.out.State, x.out.There, x.out.Base = travel.RunEqual, ops[i].Op, ops[i].Op
 	if x.out.Ahead = len(ops) - 1 - i; x.out.Ahead > 0 {
-		x.out.State = gitstore.RunAhead
+		x.out.State = travel.RunAhead
 	}
 }
 
@@ -249,7 +251,7 @@ func (x *placing) beyond(ctx context.Context, ops []chain.OpInfo, digest string)
 		}
 	}
 	if lo == 0 {
-		out.State, out.Code, out.Why = gitstore.RunDamaged, record.CodeForeignRun, "the ledgers of the export share no operation with the run here"
+		out.State, out.Code, out.Why = travel.RunDamaged, record.CodeForeignRun, "the ledgers of the export share no operation with the run here"
 		return nil
 	}
 	base := ops[lo-1]
@@ -266,17 +268,17 @@ func (x *placing) beyond(ctx context.Context, ops []chain.OpInfo, digest string)
 	after := slices.IndexFunc(ops[lo:], was)
 	switch {
 	case after >= 0 && !slices.ContainsFunc(ops[:lo], was):
-		out.State, out.Code = gitstore.RunDamaged, gitstore.CodeExportDiffers
+		out.State, out.Code = travel.RunDamaged, travel.CodeExportDiffers
 		out.Why = "its state is that of operation " + ops[lo+after].Op.Short() + ", and its history and events are those recorded only until operation " +
 			base.Op.Short() + ": rows are gone or were changed"
 	case out.Behind == 0:
-		out.State, out.Since = gitstore.RunDiverged, base.Time
+		out.State, out.Since = travel.RunDiverged, base.Time
 		out.Why = "its history and events end as those of operation " + base.Op.Short() +
 			", and no operation here recorded its state: it was made after an operation that is not here and wrote no row, or was changed"
 	case out.Ahead == 0:
-		out.State = gitstore.RunBehind
+		out.State = travel.RunBehind
 	default:
-		out.State, out.Since = gitstore.RunDiverged, base.Time
+		out.State, out.Since = travel.RunDiverged, base.Time
 	}
 	return nil
 }

@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -48,19 +49,19 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 		state, code  string
 		ahead, after int // after: 1 when rows are only in the artifact
 	}{
-		{name: "as recorded now", artifact: second, state: gitstore.RunEqual},
-		{name: "as recorded before", artifact: first, state: gitstore.RunAhead, ahead: 2},
+		{name: "as recorded now", artifact: second, state: travel.RunEqual},
+		{name: "as recorded before", artifact: first, state: travel.RunAhead, ahead: 2},
 		{name: "the last event is gone", artifact: second, change: events(func(b []byte) []byte {
 			return b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1]
-		}), state: gitstore.RunDamaged, code: gitstore.CodeExportDiffers, ahead: 1},
+		}), state: travel.RunDamaged, code: travel.CodeExportDiffers, ahead: 1},
 		{name: "an event is changed", artifact: second, change: events(func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"pm"`), []byte(`"qa"`), 1)
-		}), state: gitstore.RunDamaged, code: gitstore.CodeExportDiffers, ahead: 3},
-		{name: "a state nobody recorded", artifact: second, change: state, state: gitstore.RunDiverged},
+		}), state: travel.RunDamaged, code: travel.CodeExportDiffers, ahead: 3},
+		{name: "a state nobody recorded", artifact: second, change: state, state: travel.RunDiverged},
 		{name: "rows and state from elsewhere", artifact: second, change: func(o *ojson.Object) {
 			state(o)
 			events(func(b []byte) []byte { return append(bytes.Clone(b), b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:]...) })(o)
-		}, state: gitstore.RunBehind, after: 1},
+		}, state: travel.RunBehind, after: 1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			artifact := x.artifact
@@ -102,13 +103,13 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 		testGit(t, s.dir, "update-ref", ref, op)
 		testGit(t, s.dir, "bundle", "create", "-q", file, ref)
 		testGit(t, s.dir, "update-ref", ref, tip)
-		bundle, err := os.ReadFile(file)
+		carried, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := parsed(t, artifact)
-		o.Set("record", ojson.NewObject("format", recordFormat, "tip", op, "bytes", len(bundle),
-			"sha256", digestOf(bundle), "content_base64", base64.StdEncoding.EncodeToString(bundle)))
+		o.Set("record", ojson.NewObject("format", recordFormat, "tip", op, "bytes", len(carried),
+			"sha256", digestOf(carried), "content_base64", base64.StdEncoding.EncodeToString(carried)))
 		return ojson.Compact(o)
 	}
 	forged := testGit(t, s.dir, "commit-tree", "-p", tip, "-m", testGit(t, s.dir, "log", "-1", "--format=%B", tip), tip+"^{tree}")
@@ -124,12 +125,12 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 		state, code   string
 		ahead, behind int
 	}{
-		{"where it was made", s.dir, artifact, gitstore.RunEqual, "", 0, 0},
-		{"an older one", s.dir, older, gitstore.RunAhead, "", 2, 0},
-		{"where another went on", s.clone, artifact, gitstore.RunDiverged, "", 2, 2},
-		{"a forged operation", s.dir, carrying(forged), gitstore.RunDamaged, record.CodeUnproven, 0, 0},
-		{"the record of an older one", s.dir, carrying(tip + "~1"), gitstore.RunDamaged, gitstore.CodeExportDiffers, 1, 0},
-		{"a state that it did not record", s.dir, ojson.Compact(changed), gitstore.RunDamaged, gitstore.CodeExportDiffers, 0, 0},
+		{"where it was made", s.dir, artifact, travel.RunEqual, "", 0, 0},
+		{"an older one", s.dir, older, travel.RunAhead, "", 2, 0},
+		{"where another went on", s.clone, artifact, travel.RunDiverged, "", 2, 2},
+		{"a forged operation", s.dir, carrying(forged), travel.RunDamaged, record.CodeUnproven, 0, 0},
+		{"the record of an older one", s.dir, carrying(tip + "~1"), travel.RunDamaged, travel.CodeExportDiffers, 1, 0},
+		{"a state that it did not record", s.dir, ojson.Compact(changed), travel.RunDamaged, travel.CodeExportDiffers, 0, 0},
 	} {
 		a, err := Against(t.Context(), x.dir, bytes.NewReader(x.artifact), "")
 		if err != nil {
@@ -143,13 +144,13 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 		}
 	}
 	half := parsed(t, artifact)
-	bundle, _ := base64.StdEncoding.DecodeString(half.Object("record").String("content_base64"))
-	bundle = bundle[:len(bundle)/2]
-	half.Object("record").Set("bytes", len(bundle))
-	half.Object("record").Set("sha256", digestOf(bundle))
-	half.Object("record").Set("content_base64", base64.StdEncoding.EncodeToString(bundle))
-	if _, err := Against(t.Context(), s.dir, bytes.NewReader(ojson.Compact(half)), ""); codeIn(err) != gitstore.CodeHistoryInvalid {
-		t.Errorf("half of a record: %v; want %s", err, gitstore.CodeHistoryInvalid)
+	carried, _ := base64.StdEncoding.DecodeString(half.Object("record").String("content_base64"))
+	carried = carried[:len(carried)/2]
+	half.Object("record").Set("bytes", len(carried))
+	half.Object("record").Set("sha256", digestOf(carried))
+	half.Object("record").Set("content_base64", base64.StdEncoding.EncodeToString(carried))
+	if _, err := Against(t.Context(), s.dir, bytes.NewReader(ojson.Compact(half)), ""); codeIn(err) != bundle.CodeHistoryInvalid {
+		t.Errorf("half of a record: %v; want %s", err, bundle.CodeHistoryInvalid)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -17,9 +18,9 @@ type ExportedBundle struct {
 	Bytes int64
 }
 
-// bundle writes the refs of the run in the artifact to the new file at path. The
+// bundleOf writes the refs of the run in the artifact to the new file at path. The
 // run's lock is held, so it is the history of the very state in the artifact.
-func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOptions) (*ExportedBundle, error) {
+func bundleOf(ctx context.Context, store *gitstore.Store, run string, opt ExportOptions) (*ExportedBundle, error) {
 	if run == "" {
 		return nil, &wire.Error{
 			Code:    chain.CodeNoRun,
@@ -29,7 +30,7 @@ func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOp
 		}
 	}
 	path := opt.Bundle
-	refs, err := gitstore.RunRefs(ctx, store.Repository(), run)
+	refs, err := bundle.Refs(ctx, store.Repository(), run)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOp
 	if err := found.refusal(); err != nil {
 		return nil, err
 	}
-	refs, err = gitstore.WriteRunBundle(ctx, store.Repository(), run, path)
+	refs, err = bundle.Write(ctx, store.Repository(), run, path)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -62,7 +63,7 @@ func TestBundleBringsTheHistory(t *testing.T) {
 	tip := testGit(t, s.clone, "rev-parse", ref)
 	newer, ahead := bundled(t, s.clone)
 	if out, err := into(t, s.clone, bytes.NewReader(newer), Options{Bundle: file}); err != nil ||
-		out.Bundle.Refs[0].Relation == gitstore.BundleForward {
+		out.Bundle.Refs[0].Relation == bundle.Forward {
 		t.Errorf("%v", err)
 	}
 	if now := testGit(t, s.clone, "rev-parse", ref); now != tip {
@@ -91,7 +92,7 @@ func TestDivergedHistoryIsKept(t *testing.T) {
 		} else {
 			_, err = into(t, s.clone, nil, opt)
 		}
-		if codeIn(err) != gitstore.CodeHistoryDiverged {
+		if codeIn(err) != bundle.CodeHistoryDiverged {
 			t.Errorf("%v (%s)", err, codeIn(err))
 		}
 	}
@@ -179,7 +180,7 @@ func TestHostileBundlesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := into(t, s.clone, bytes.NewReader(artifact), Options{Bundle: p})
-		if codeIn(err) != gitstore.CodeHistoryInvalid {
+		if codeIn(err) != bundle.CodeHistoryInvalid {
 			t.Errorf("%s: %v (%s)", name, err, codeIn(err))
 		}
 		if now := digestTree(t, s.clone); !maps.Equal(before, now) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -61,7 +62,7 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 	}
 	switch {
 	case opt.Bundle != "":
-		e.Bundle, err = bundle(ctx, store, view.Run, opt)
+		e.Bundle, err = bundleOf(ctx, store, view.Run, opt)
 	case !opt.Record || view.Run == "":
 	case len(e.Cut) > 0:
 		e.Cut = append(e.Cut, "the record of the run")
@@ -72,7 +73,7 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 		return nil, err
 	}
 	if opt.Bundle == "" && e.Record == nil && view.Run != "" {
-		if n, err := gitstore.Witnesses(ctx, store.Repository(), view.Run); err == nil && n > 0 {
+		if n, err := witness.Count(ctx, store.Repository(), view.Run); err == nil && n > 0 {
 			e.Notices = append(e.Notices, "What "+text.Count(n, "witness",
 				"witnesses")+" signed of the run is not in the artifact; --bundle FILE carries it")
 		}

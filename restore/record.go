@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -65,12 +66,12 @@ func (r *runExport) record(ctx context.Context, run string) error {
 // All of it is empty when nothing is recorded.
 func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, tip git.OID, why string, err error) {
 	repo := r.store.Repository()
-	refs, err := gitstore.CarriedRefs(ctx, repo, run)
+	refs, err := bundle.CarriedRefs(ctx, repo, run)
 	if err != nil || len(refs) == 0 {
 		return nil, "", "", err
 	}
 	most := cmp.Or(r.opt.MaxRecord, maxRecord)
-	data, fits, err := gitstore.PackRefs(ctx, repo, refs, most)
+	data, fits, err := bundle.PackRefs(ctx, repo, refs, most)
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -88,10 +89,10 @@ func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, ti
 		return nil, "", why, nil
 	}
 	// The refs as they were packed.
-	if refs, err = gitstore.BundleRefs(bytes.NewReader(data)); err != nil {
+	if refs, err = bundle.Head(bytes.NewReader(data)); err != nil {
 		return nil, "", "", err
 	}
-	if tip, err = gitstore.CarriedTip(refs, run); err != nil {
+	if tip, err = bundle.CarriedTip(refs, run); err != nil {
 		return nil, "", "", err
 	}
 	state, err := chain.RunRecordAt(ctx, repo, run, tip).Document(wire.DocState)
@@ -173,7 +174,7 @@ func (v *verifier) record(a *artifact, keep func(content []byte) error) error {
 	}
 	digest := <-x.hashed
 	x.digest = hex.EncodeToString(digest[:])
-	x.refs, x.head = gitstore.BundleRefs(bytes.NewReader(v.content))
+	x.refs, x.head = bundle.Head(bytes.NewReader(v.content))
 	if keep == nil {
 		return nil
 	}
@@ -207,7 +208,7 @@ func (x *recordRead) judge(run any) []Finding {
 		return x.list
 	}
 	id, _ := run.(string)
-	tip, err := gitstore.CarriedTip(x.refs, id)
+	tip, err := bundle.CarriedTip(x.refs, id)
 	switch {
 	case err != nil:
 		x.add("the bundle is not that of the artifact's run: %s", err)
@@ -261,7 +262,7 @@ func (t *restoring) openHistory(ctx context.Context) (done func(), err error) {
 	if file == "" {
 		return remove, nil
 	}
-	b, err := t.store.OpenRunBundle(ctx, file)
+	b, err := bundle.Judge(ctx, t.store.Repository(), file)
 	if err != nil {
 		remove()
 		return nil, t.insideHint(err)
@@ -277,10 +278,10 @@ func (t *restoring) insideHint(err error) error {
 		return err
 	}
 	switch e.Code {
-	case gitstore.CodeHistoryDiverged:
+	case bundle.CodeHistoryDiverged:
 		_ = e.WithHint("both sides went on by themselves: git agentxchain sync joins them over a server; " +
 			"restore --no-record records the artifact's files on top of what is here and overwrites nothing")
-	case gitstore.CodeHistoryInvalid:
+	case bundle.CodeHistoryInvalid:
 		_ = e.WithHint("export it again where it was made; restore --no-record takes its files without the record")
 	}
 	return err
@@ -302,7 +303,7 @@ func (t *restoring) agrees(ctx context.Context) error {
 		return nil
 	}
 	return &wire.Error{
-		Code:    gitstore.CodeHistoryInvalid,
+		Code:    bundle.CodeHistoryInvalid,
 		Field:   recordMember,
 		Message: "The record in the artifact is not that of its files: its newest operation recorded another state.",
 		Hint:    "export it again where it was made; restore --no-record takes its files without the record",

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -60,7 +61,7 @@ func TestRecordInTheArtifact(t *testing.T) {
 	goOn(t, s.clone)
 	_, newer := exported(t, s.dir, ExportOptions{Record: true})
 	before := digestTree(t, s.clone)
-	if _, err := into(t, s.clone, bytes.NewReader(newer), Options{}); codeIn(err) != gitstore.CodeHistoryDiverged {
+	if _, err := into(t, s.clone, bytes.NewReader(newer), Options{}); codeIn(err) != bundle.CodeHistoryDiverged {
 		t.Errorf("%v", err)
 	}
 	if now := digestTree(t, s.clone); !maps.Equal(before, now) {
@@ -201,10 +202,10 @@ func TestHostileRecordsAreRefused(t *testing.T) {
 		{"notes beside", CodeUnverified, honest(made(ref, "refs/notes/agentxchain"), tip)},
 		{"a branch beside", CodeUnverified, honest(made(ref, "main"), tip)},
 		{"too large", CodeInput, set("content_base64", strings.Repeat("A", maxRecord/3*4+64))},
-		{"half", gitstore.CodeHistoryInvalid, honest(good[:len(good)/2], tip)},
-		{"a flipped bit", gitstore.CodeHistoryInvalid, honest(flipped, tip)},
-		{"the record of an older artifact", gitstore.CodeHistoryInvalid, olderRecord},
-		{"no start", gitstore.CodeHistoryInvalid, honest(rootless,
+		{"half", bundle.CodeHistoryInvalid, honest(good[:len(good)/2], tip)},
+		{"a flipped bit", bundle.CodeHistoryInvalid, honest(flipped, tip)},
+		{"the record of an older artifact", bundle.CodeHistoryInvalid, olderRecord},
+		{"no start", bundle.CodeHistoryInvalid, honest(rootless,
 			testGit(t, s.dir, "rev-parse", "refs/agentxchain/runs/run_rootless"))},
 	}
 	before := digestTree(t, s.clone)

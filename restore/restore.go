@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -67,7 +68,7 @@ type Outcome struct {
 	Files     int    // files the artifact brings
 	Plan      *gitstore.RestorePlan
 	Head      *Onto
-	Bundle    *gitstore.RunBundle // closed; only what it says is of use
+	Bundle    *bundle.Bundle // closed; only what it says is of use
 	Notices   []string
 	Keep      []Kept         // changes of the checkout that stay
 	Obstacles []*wire.Error  // of a plan: what keeps it from being carried out
@@ -174,7 +175,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 		}
 	}
 	return &wire.Error{
-		Code:  gitstore.CodeHistoryInvalid,
+		Code:  bundle.CodeHistoryInvalid,
 		Field: "bundle",
 		Message: fmt.Sprintf("The bundle holds nothing of run %s, which the artifact is about.",
 			or(t.out.Run, "(none)")),
@@ -183,7 +184,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 }
 
 // fromBundle brings in the governed files of the newest operation in a bundle.
-func (t *restoring) fromBundle(ctx context.Context, b *gitstore.RunBundle) error {
+func (t *restoring) fromBundle(ctx context.Context, b *bundle.Bundle) error {
 	files, err := b.Files(ctx)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -84,13 +85,13 @@ func sound(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	report, err := s.Fsck(t.Context(), gitstore.FsckOptions{Run: "*", Replay: true})
+	report, err := s.Fsck(t.Context(), proof.Options{Run: "*", Replay: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range report.Findings {
 		// A clone that was restored into has an origin that was not asked.
-		if !f.Note && f.Code != gitstore.FindUnfetched {
+		if !f.Note && f.Code != proof.FindUnfetched {
 			t.Fatalf("%s: %+v", dir, report.Findings)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
@@ -24,7 +25,7 @@ func (r *Runner) actor(ctx context.Context) evidence.Actor {
 		Terminal:   r.opt.Terminal,
 		InsideTurn: in.Turn,
 		InsideWhy:  in.Why,
-		Clone:      gitstore.CloneID(r.store.Repository()),
+		Clone:      travel.CloneID(r.store.Repository()),
 	}
 }
 

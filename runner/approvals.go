@@ -7,15 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Approvals are what was decided in a run, as its chain of operations records it.
 type Approvals struct {
-	acts *gitstore.Acts
+	acts *proof.Acts
 	repo *Repository
 }
 
@@ -24,7 +25,7 @@ type Approvals struct {
 //
 // Codes: no_run, record_invalid, object_missing, object_corrupt.
 func ReadApprovals(ctx context.Context, repo *Repository, run string) (*Approvals, error) {
-	acts, err := gitstore.ReadActs(ctx, repo, run)
+	acts, err := proof.ReadActs(ctx, repo, run)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (a *Approvals) Envelopes() map[string][]byte {
 // the repository that is asked for the commits approvals speak of, in which the project
 // lies in the directory repo.Prefix.
 func (a *Approvals) Verify(ctx context.Context, here *Repository) (*protocol.ApprovalReport, error) {
-	report, err := gitstore.VerifyApprovals(ctx, here, here.Prefix, a.acts)
+	report, err := proof.VerifyApprovals(ctx, here, here.Prefix, a.acts)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func RecordedRuns(ctx context.Context, repo *Repository) ([]string, error) {
 // OpenBundle takes a git bundle of runs apart in a repository of its own, which done
 // removes. Codes: history_invalid.
 func OpenBundle(ctx context.Context, file string) (repo *Repository, done func(), err error) {
-	return gitstore.OpenBundle(ctx, file)
+	return bundle.Open(ctx, file)
 }
 
 // OnlyRun chooses the run where a command names none: the only one, else the caller has

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -46,7 +47,7 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	if _, err := transport.PickRemote(ctx, r.store.Repository(), ""); err != nil {
 		return out, out.settle(err)
 	}
-	if err := gitstore.MakeCloneID(r.store.Repository()); err != nil {
+	if err := travel.MakeCloneID(r.store.Repository()); err != nil {
 		return out, out.settle(err)
 	}
 	_, branch := r.strict(ctx)
@@ -131,7 +132,7 @@ func (c *change) claim(turn string, opt ClaimOptions) *protocol.ClaimTurn {
 
 // claimsSeen is since when this clone has seen the claims of other clones.
 func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[string]time.Time {
-	here, claims := gitstore.CloneID(r.store.Repository()), make(map[string]string)
+	here, claims := travel.CloneID(r.store.Repository()), make(map[string]string)
 	for id, turn := range v.State.ActiveTurns.All() {
 		if c := run.ClaimOf(turn); c.Held() && c.Clone != here {
 			claims[id] = fmt.Sprint(c.Number, " ", c.At)
@@ -140,7 +141,7 @@ func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[stri
 	if len(claims) == 0 && !keep {
 		return nil
 	}
-	return gitstore.ClaimsSeen(r.store.Repository(), v.State.Run(), claims, now, keep)
+	return travel.ClaimsSeen(r.store.Repository(), v.State.Run(), claims, now, keep)
 }
 
 // noteClaims remembers since when this clone has seen the claims that came.
@@ -172,7 +173,7 @@ func (r *Runner) holds(v *gitstore.View, now time.Time) map[string]*TurnHold {
 	if r.store == nil {
 		return nil
 	}
-	here, since, out := gitstore.CloneID(r.store.Repository()), r.claimsSeen(v, now, false), make(map[string]*TurnHold)
+	here, since, out := travel.CloneID(r.store.Repository()), r.claimsSeen(v, now, false), make(map[string]*TurnHold)
 	for id, turn := range v.State.ActiveTurns.All() {
 		c := run.ClaimOf(turn)
 		if !c.Held() {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -17,7 +18,7 @@ import (
 )
 
 // Claim is something the run says was passed, which its record cannot prove.
-type Claim = gitstore.Claim
+type Claim = proof.Claim
 
 // ConfirmOptions says what to confirm.
 type ConfirmOptions struct {

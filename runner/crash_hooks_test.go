@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -94,7 +94,7 @@ func (p *project) sound() {
 // replays is the part of sound that must hold right after a kill.
 func (p *project) replays() {
 	p.t.Helper()
-	report, err := p.r.Store().Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+	report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
 	p.must(err)
 	if !report.Clean() {
 		p.t.Errorf("fsck: %+v", report.Findings)

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -144,7 +144,7 @@ func TestCrashDuringAcceptance(t *testing.T) {
 		if !old {
 			turn = p.assignStaged()
 		}
-		report, err := p.r.Store().Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+		report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
 		p.must(err)
 		if !report.Clean() {
 			t.Fatalf("kill %d: fsck: %+v", n, report.Findings)
@@ -266,7 +266,7 @@ func TestCrashDuringRejection(t *testing.T) {
 			if again, _ := p.state().ActiveTurns.Get(turn.TurnID); again.Attempt != 2 {
 				t.Errorf("attempt %d", again.Attempt)
 			}
-			report, err := p.r.Store().Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+			report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
 			p.must(err)
 			if !report.Clean() {
 				t.Errorf("fsck: %+v", report.Findings)

@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -25,7 +26,7 @@ import (
 // whole fails unless everything this machine has of all runs holds.
 func (m *machine) whole() {
 	m.t.Helper()
-	report, err := m.p.r.Store().Fsck(m.p.ctx, gitstore.FsckOptions{Run: "*", Replay: true})
+	report, err := m.p.r.Store().Fsck(m.p.ctx, proof.Options{Run: "*", Replay: true})
 	m.p.must(err)
 	if !report.Clean() {
 		m.t.Fatalf("fsck: %+v", report.Findings)
@@ -83,7 +84,7 @@ func TestRunAfterOneThatEndedTheSameThere(t *testing.T) {
 	for _, m := range []*machine{a, b} {
 		all, err := m.p.r.Conflicts(m.p.ctx)
 		m.p.must(err)
-		if gitstore.OpenConflicts(all) > 0 {
+		if travel.OpenConflicts(all) > 0 {
 			t.Errorf("a person is asked about what both sides did alike: %+v", all)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	stored "github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
@@ -253,7 +253,7 @@ func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Durati
 	if err == nil && !recorded {
 		var oid git.OID
 		if oid, err = lease.Write(ctx, r.store, seen.Rec, next, r.Now()); err == nil {
-			err = gitstore.MoveLease(ctx, r.store.Repository(), []git.RefUpdate{{Name: seen.Rec.Ref, Old: seen.Rec.Op, New: oid}}, "agentxchain: lease renewed")
+			err = stored.Move(ctx, r.store.Repository(), []git.RefUpdate{{Name: seen.Rec.Ref, Old: seen.Rec.Op, New: oid}}, "agentxchain: lease renewed")
 		}
 		if err == nil {
 			out.Lease, out.State, out.Run = next, v.State, v.Run

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	stored "github.com/git-agentxchain/git-agentxchain/gitstore/lease"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -113,7 +114,7 @@ func leaseKilled(t *testing.T, act, point string) {
 			l.must(err)
 		}
 	}
-	report, err := l.r.Store().Fsck(l.ctx, gitstore.FsckOptions{Replay: true})
+	report, err := l.r.Store().Fsck(l.ctx, proof.Options{Replay: true})
 	l.must(err)
 	if !report.Clean() {
 		t.Fatalf("fsck: %+v", report.Findings)
@@ -125,12 +126,12 @@ func leaseKilled(t *testing.T, act, point string) {
 // none only while it lives).
 func TestLeaseRefsBehindTheRun(t *testing.T) {
 	back := func(l *leasing, turn string, to git.OID) {
-		rec, err := gitstore.ReadLease(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
+		rec, err := stored.Read(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
 		l.must(err)
-		l.must(gitstore.MoveLease(l.ctx, l.r.Store().Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
+		l.must(stored.Move(l.ctx, l.r.Store().Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
 	}
 	at := func(l *leasing, turn string) git.OID {
-		rec, err := gitstore.ReadLease(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
+		rec, err := stored.Read(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
 		l.must(err)
 		return rec.Op
 	}
@@ -172,9 +173,9 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		wantReason(t, err, run.RejectStaleToken)
 		_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
 		wantReason(t, err, run.RejectStaleToken)
-		report, err := l.r.Store().Fsck(l.ctx, gitstore.FsckOptions{Replay: true})
+		report, err := l.r.Store().Fsck(l.ctx, proof.Options{Replay: true})
 		l.must(err)
-		if len(report.Findings) != 1 || report.Findings[0].Code != gitstore.FindLease {
+		if len(report.Findings) != 1 || report.Findings[0].Code != proof.FindLease {
 			t.Fatalf("fsck: %+v", report.Findings)
 		}
 		lostHolder := holderOf(lost.Lease)

@@ -14,6 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	stored "github.com/git-agentxchain/git-agentxchain/gitstore/lease"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -409,28 +411,28 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			t.Cleanup(func() { _ = p.r.Close() })
 			l := &leasing{project: p, now: now}
 			turn := p.assign("pm").Turn
-			lease := l.issue(turn.TurnID, "local", "s1", time.Minute).Lease
-			h := holderOf(lease)
+			held := l.issue(turn.TurnID, "local", "s1", time.Minute).Lease
+			h := holderOf(held)
 			data := l.result(turn)
 
 			// A second lease document that took the turn over without this process
 			// knowing: only the lease's ref moves, the run stays where it is.
-			taken := lease.Restore("s2", 2, now, 0, now.Add(time.Hour))
+			taken := held.Restore("s2", 2, now, 0, now.Add(time.Hour))
 			store, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{Publish: func(ctx context.Context, r *git.Repository, m decision.Move) error {
 				side, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{})
 				if err != nil {
 					return err
 				}
 				defer func() { _ = side.Close() }()
-				rec, err := gitstore.ReadLease(ctx, side.Repository(), lease.RunID, turn.TurnID)
+				rec, err := stored.Read(ctx, side.Repository(), held.RunID, turn.TurnID)
 				if err != nil {
 					return err
 				}
-				oid, err := gitstore.WriteLease(ctx, side.Repository(), gitstore.LeaseRecord{Run: rec.Run, Turn: rec.Turn, Parent: rec.Op, Data: taken.Encode(), At: now, Subject: "taken"}, evidence.Actor{Name: "side", Email: "side@example.com"}, taken.Status)
+				oid, err := stored.Write(ctx, side.Repository(), stored.Record{Run: rec.Run, Turn: rec.Turn, Parent: rec.Op, Data: taken.Encode(), At: now, Subject: "taken"}, evidence.Actor{Name: "side", Email: "side@example.com"}, taken.Status)
 				if err != nil {
 					return err
 				}
-				if err := gitstore.MoveLease(ctx, side.Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: oid}}, "taken"); err != nil {
+				if err := stored.Move(ctx, side.Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: oid}}, "taken"); err != nil {
 					return err
 				}
 				return r.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
@@ -447,7 +449,7 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			fresh := holderOf(taken)
 			_, err = p.r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &fresh, Result: data})
 			p.must(err)
-			if report, err := p.r.Store().Fsck(ctx, gitstore.FsckOptions{Replay: true}); err != nil || !report.Clean() {
+			if report, err := p.r.Store().Fsck(ctx, proof.Options{Replay: true}); err != nil || !report.Clean() {
 				t.Fatalf("fsck: %v %+v", err, report)
 			}
 			repo.Fsck()
@@ -538,9 +540,9 @@ func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
 			if again := name != "revoked"; len(list) != 1 || list[0].Live != again || again && list[0].Lease.RunnerID != "other" {
 				t.Errorf("listed as %+v", list)
 			}
-			report, err := l.r.Store().Fsck(l.ctx, gitstore.FsckOptions{})
+			report, err := l.r.Store().Fsck(l.ctx, proof.Options{})
 			l.must(err)
-			if len(report.Findings) != 1 || report.Findings[0].Code != gitstore.FindLease ||
+			if len(report.Findings) != 1 || report.Findings[0].Code != proof.FindLease ||
 				!strings.Contains(report.Findings[0].Message, "set back") {
 				t.Errorf("fsck: %+v", report.Findings)
 			}

@@ -11,6 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -28,11 +30,11 @@ type (
 	LineRange    = git.LineRange // of a file; zero bounds are open
 	Hook         = hooks.Hook    // a lifecycle hook as configured
 
-	FsckOptions = gitstore.FsckOptions
-	FsckReport  = gitstore.FsckReport
-	FsckFinding = gitstore.Finding
-	Against     = gitstore.Against    // this clone beside another side
-	AgainstRun  = gitstore.AgainstRun // one run of it
+	FsckOptions = proof.Options
+	FsckReport  = proof.Report
+	FsckFinding = proof.Finding
+	Against     = travel.Against    // this clone beside another side
+	AgainstRun  = travel.AgainstRun // one run of it
 
 	RepairMode    = gitstore.RepairMode
 	RepairOptions = gitstore.RepairOptions
@@ -45,20 +47,20 @@ const (
 	FromRef       = gitstore.FromRef       // repair: back to the recorded run
 	AcceptWorking = gitstore.AcceptWorking // repair: the working files are right
 
-	AgainstRemote = gitstore.AgainstRemote // fsck --against: a remote, a bundle, an export
-	AgainstBundle = gitstore.AgainstBundle
-	AgainstExport = gitstore.AgainstExport
+	AgainstRemote = travel.AgainstRemote // fsck --against: a remote, a bundle, an export
+	AgainstBundle = travel.AgainstBundle
+	AgainstExport = travel.AgainstExport
 
-	RunEqual        = gitstore.RunEqual // how a run stands to the other side
-	RunAhead        = gitstore.RunAhead
-	RunBehind       = gitstore.RunBehind
-	RunDiverged     = gitstore.RunDiverged
-	RunMissingHere  = gitstore.RunMissingHere
-	RunMissingThere = gitstore.RunMissingThere
-	RunDamaged      = gitstore.RunDamaged
+	RunEqual        = travel.RunEqual // how a run stands to the other side
+	RunAhead        = travel.RunAhead
+	RunBehind       = travel.RunBehind
+	RunDiverged     = travel.RunDiverged
+	RunMissingHere  = travel.RunMissingHere
+	RunMissingThere = travel.RunMissingThere
+	RunDamaged      = travel.RunDamaged
 
-	FindRecord = gitstore.FindRecord // fsck: an operation's record cannot be read
-	FindReplay = gitstore.FindReplay // fsck: applied again it gives something else
+	FindRecord = proof.FindRecord // fsck: an operation's record cannot be read
+	FindReplay = proof.FindReplay // fsck: applied again it gives something else
 )
 
 // Record is what can be read of the recorded runs. Nothing in it takes the lock or
@@ -108,15 +110,15 @@ func (r *Runner) Record() Record { return recorded{r.store} }
 type recorded struct{ *gitstore.Store }
 
 func (r recorded) AgainstKind(ctx context.Context, name, file string) (string, error) {
-	return gitstore.AgainstKind(ctx, r.Repository(), name, file)
+	return travel.AgainstKind(ctx, r.Repository(), name, file)
 }
 
 func (r recorded) AgainstRemote(ctx context.Context, remote, run string) (*Against, error) {
-	return gitstore.CompareRemote(ctx, r.Store, remote, run)
+	return travel.CompareRemote(ctx, r.Store, remote, run)
 }
 
 func (r recorded) AgainstBundle(ctx context.Context, file, run string) (*Against, error) {
-	return gitstore.CompareBundle(ctx, r.Store, file, run)
+	return travel.CompareBundle(ctx, r.Store, file, run)
 }
 
 func (r recorded) Runs(ctx context.Context) ([]Ref, error) { return chain.Runs(ctx, r.Repository()) }

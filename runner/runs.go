@@ -11,19 +11,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archiving"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Archived runs.
 type (
 	ArchiveEntry   = archive.Entry
-	ArchiveOptions = gitstore.ArchiveOptions
-	ArchiveDone    = gitstore.ArchiveDone
-	PruneOptions   = gitstore.PruneOptions
-	PruneDone      = gitstore.PruneDone
+	ArchiveOptions = archiving.Options
+	ArchiveDone    = archiving.Done
+	PruneOptions   = archiving.PruneOptions
+	PruneDone      = archiving.PruneDone
 )
 
 // Places of a run in this clone.
@@ -149,7 +150,7 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 	if past[row.Run] == row.Op {
 		row.Place, row.Archive = PlacePast, list.Archived(row.Run)
 	}
-	row.Witnesses, err = gitstore.Witnesses(ctx, r.store.Repository(), row.Run)
+	row.Witnesses, err = witness.Count(ctx, r.store.Repository(), row.Run)
 	return row, err
 }
 
@@ -162,7 +163,7 @@ func (r *Runner) ArchiveRuns(ctx context.Context, opt ArchiveOptions) (*ArchiveD
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	opt.Wait = max(0, r.opt.LockWait)
-	return gitstore.Archive(ctx, r.store, opt)
+	return archiving.Archive(ctx, r.store, opt)
 }
 
 // UnarchiveRuns makes archived runs runs again.
@@ -172,7 +173,7 @@ func (r *Runner) UnarchiveRuns(ctx context.Context, runs []string) ([]*ArchiveEn
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return gitstore.Unarchive(ctx, r.store, runs, max(0, r.opt.LockWait))
+	return archiving.Unarchive(ctx, r.store, runs, max(0, r.opt.LockWait))
 }
 
 // PruneRuns lets the operations of archived runs go from this clone.
@@ -183,7 +184,7 @@ func (r *Runner) PruneRuns(ctx context.Context, opt PruneOptions) (*PruneDone, e
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	opt.Wait = max(0, r.opt.LockWait)
-	return gitstore.Prune(ctx, r.store, opt)
+	return archiving.Prune(ctx, r.store, opt)
 }
 
 // keyArchiveAfter has a sync archive runs that ended longer ago than it says. It is a
@@ -202,7 +203,7 @@ func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: keyArchiveAfter, Message: keyArchiveAfter + ": " + err.Error(),
 			Hint: "git config " + keyArchiveAfter + " 90d"}
 	}
-	_, err = gitstore.Archive(ctx, r.store, ArchiveOptions{Before: r.Now().Add(-age), Wait: wait})
+	_, err = archiving.Archive(ctx, r.store, ArchiveOptions{Before: r.Now().Add(-age), Wait: wait})
 	return err
 }
 

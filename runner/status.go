@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -42,8 +45,8 @@ type Standing struct {
 	Proposals   []*proposal.Proposal  // that wait to be applied or rejected, oldest first
 	Lost        []protocol.TurnHealth // turns whose agent never started or has fallen silent
 
-	Remotes   []gitstore.RemoteStanding // how the run stands to what was last seen of it elsewhere
-	Conflicts int                       // that wait for a person
+	Remotes   []transport.Standing // how the run stands to what was last seen of it elsewhere
+	Conflicts int                  // that wait for a person
 }
 
 // GateStanding is a gate held against the files of now.
@@ -86,16 +89,16 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 	}
 	r.lost(st)
 	if v.Run != "" && v.Op != "" {
-		if st.Remotes, err = gitstore.RemoteStandings(ctx, r.store.Repository(), v.Run, v.Op); err != nil {
+		if st.Remotes, err = transport.Standings(ctx, r.store.Repository(), v.Run, v.Op); err != nil {
 			return nil, err
 		}
 	}
 	if len(st.Remotes) > 0 {
-		all, err := gitstore.Conflicts(ctx, r.store.Repository())
+		all, err := conflict.All(ctx, r.store.Repository())
 		if err != nil {
 			return nil, err
 		}
-		st.Conflicts = gitstore.OpenConflicts(all)
+		st.Conflicts = travel.OpenConflicts(all)
 	}
 	return st, nil
 }

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -348,7 +348,7 @@ func (f *strictField) judge() {
 		if err != nil {
 			t.Fatalf("m%d: %v", i, err)
 		}
-		report, err := r.Store().Fsck(ctx, gitstore.FsckOptions{Replay: true, Run: "*"})
+		report, err := r.Store().Fsck(ctx, proof.Options{Replay: true, Run: "*"})
 		if err != nil || !report.Clean() {
 			t.Errorf("m%d: fsck: %v %+v", i, err, report)
 		}

@@ -10,9 +10,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -22,20 +24,20 @@ import (
 
 // What travels (docs/teams.md).
 type (
-	SyncOptions = gitstore.SyncOptions
-	Synced      = gitstore.Synced
-	SyncedRun   = gitstore.SyncedRun
+	SyncOptions = travel.SyncOptions
+	Synced      = travel.Synced
+	SyncedRun   = travel.SyncedRun
 	Conflict    = protocol.Conflict
 	// RemoteStanding is how a run stands to what was last seen of a remote.
-	RemoteStanding = gitstore.RemoteStanding
+	RemoteStanding = transport.Standing
 )
 
 // States of a run after a sync.
 const (
-	SyncSame    = gitstore.SyncSame
-	SyncWaits   = gitstore.SyncWaits
-	SyncRefused = gitstore.SyncRefused
-	SyncArchive = gitstore.SyncArchive
+	SyncSame    = travel.SyncSame
+	SyncWaits   = travel.SyncWaits
+	SyncRefused = travel.SyncRefused
+	SyncArchive = travel.SyncArchive
 )
 
 // Sync brings the runs of this repository and of a remote together. An agent cannot ask
@@ -58,7 +60,7 @@ func (r *Runner) sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	if err := r.archiveOld(ctx, opt.Wait); err != nil {
 		return nil, err
 	}
-	y, err := gitstore.Sync(ctx, r.store, opt)
+	y, err := travel.Sync(ctx, r.store, opt)
 	if err == nil {
 		r.noteClaims(ctx)
 	}
@@ -82,7 +84,7 @@ func OnRemote(ctx context.Context) context.Context {
 
 // RemoteDecides reports whether this repository has agentxchain.sync=strict.
 func (r *Runner) RemoteDecides() bool {
-	return gitstore.SyncMode(r.store.Repository()) == gitstore.SyncStrict
+	return transport.SyncMode(r.store.Repository()) == transport.SyncStrict
 }
 
 // strict reports whether the remote decides, and whether the branch goes along.
@@ -142,7 +144,7 @@ func (r *Runner) Follow(ctx context.Context) error {
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return gitstore.FollowBranch(ctx, r.store.Repository(), remote)
+	return travel.FollowBranch(ctx, r.store.Repository(), remote)
 }
 
 // publish moves the ref of an operation: here, or in strict mode on the remote first.
@@ -156,7 +158,7 @@ func (r *Runner) publish(ctx context.Context, m decision.Move) error {
 	if err != nil {
 		return err
 	}
-	return gitstore.PublishStrict(ctx, r.store.Repository(), remote, m, branch)
+	return travel.PublishStrict(ctx, r.store.Repository(), remote, m, branch)
 }
 
 // pushAfter has what was recorded pushed in the background (agentxchain.sync=auto). It
@@ -165,7 +167,7 @@ func (r *Runner) pushAfter(ctx context.Context, done *Done) {
 	if remote, _ := r.strict(ctx); remote || r.opt.Background == nil || len(done.made) == 0 {
 		return
 	}
-	if remote := gitstore.BackgroundRemote(ctx, r.store.Repository()); remote != "" {
+	if remote := transport.BackgroundRemote(ctx, r.store.Repository()); remote != "" {
 		r.opt.Background(r.store.Dir(), remote)
 	}
 }
@@ -173,7 +175,7 @@ func (r *Runner) pushAfter(ctx context.Context, done *Done) {
 // elsewhere refuses to take a clone for one without a run when a remote is known to have
 // one, and says so when no remote was asked.
 func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
-	run, remote, err := gitstore.Elsewhere(ctx, r.store.Repository())
+	run, remote, err := transport.Elsewhere(ctx, r.store.Repository())
 	if err != nil {
 		return err
 	}
@@ -198,12 +200,12 @@ func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, 
 
 // Conflicts lists what did not hold when two sides of a run were joined.
 func (r *Runner) Conflicts(ctx context.Context) ([]*Conflict, error) {
-	return gitstore.Conflicts(ctx, r.store.Repository())
+	return conflict.All(ctx, r.store.Repository())
 }
 
 // Conflict returns the one an operation id or its beginning names. Errors: not_found.
 func (r *Runner) Conflict(ctx context.Context, name string) (*Conflict, error) {
-	return gitstore.FindConflict(ctx, r.store.Repository(), name)
+	return conflict.Find(ctx, r.store.Repository(), name)
 }
 
 // Ways out of a conflict.
@@ -226,7 +228,7 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 	if err := r.personOnly("settle a conflict", "git agentxchain conflicts"); err != nil {
 		return nil, "", err
 	}
-	c, err := gitstore.FindConflict(ctx, r.store.Repository(), name)
+	c, err := conflict.Find(ctx, r.store.Repository(), name)
 	if err != nil {
 		return nil, "", err
 	}
@@ -246,13 +248,13 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 			return c, "", err
 		}
 	}
-	return c, file, gitstore.SettleConflict(ctx, r.store.Repository(), r.store.Env(ctx), c, how, because)
+	return c, file, conflict.Settle(ctx, r.store.Repository(), r.store.Env(ctx), c, how, because)
 }
 
 // layOut puts the losing result where it can be used: in the staging place of its turn,
 // or among the kept files.
 func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, error) {
-	data, err := gitstore.LosingResult(ctx, r.store.Repository(), c)
+	data, err := conflict.LosingResult(ctx, r.store.Repository(), c)
 	if err != nil {
 		return "", err
 	}

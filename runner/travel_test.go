@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -750,7 +750,7 @@ func (j *journey) arrive() {
 		if got := j.records(m.dir); got != want {
 			j.fail("%s has other records:\n%s\n--- than the server:\n%s", m.name, got, want)
 		}
-		report, err := m.r.Store().Fsck(j.ctx, gitstore.FsckOptions{Replay: true, Run: "*"})
+		report, err := m.r.Store().Fsck(j.ctx, proof.Options{Replay: true, Run: "*"})
 		j.must(err)
 		if !report.Clean() {
 			j.fail("%s: fsck: %+v", m.name, report.Findings)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -101,7 +102,7 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTur
 		if seen, err := lease.Of(context.Background(), r.store, s.Run(), turn); err == nil && seen != nil && seen.Lease.Live(r.Now()) {
 			w.Driven = true // a runner elsewhere answers for it, until its lease ends
 		}
-		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != gitstore.CloneID(r.store.Repository()) {
+		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != travel.CloneID(r.store.Repository()) {
 			w.Driven = true // another clone answers for it, until its claim is taken over
 		}
 		out = append(out, w)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -72,7 +72,7 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 	if s := p.state(); s.Status != wire.StatusActive {
 		t.Fatalf("the run is %s", s.Status)
 	}
-	report, err := p.r.Store().Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+	report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
 	p.must(err)
 	if !report.Clean() {
 		t.Fatalf("fsck: %+v", report.Findings)

@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 )
@@ -37,5 +37,5 @@ func (r *Runner) Witness(ctx context.Context, run string) (*attest.Statement, er
 	if err != nil {
 		return nil, err
 	}
-	return st, gitstore.AddWitness(ctx, r.store.Repository(), r.store.Env(ctx), st.Run, envelope)
+	return st, witness.Add(ctx, r.store.Repository(), r.store.Env(ctx), st.Run, envelope)
 }

@@ -166,6 +166,11 @@ func superset(a, b *ojson.Object, key string) bool {
 	return true
 }
 
+// CheckAppended is CheckAppended of what was appended after the recorded lines.
+func (d *LedgerDiff) CheckAppended(l wire.Ledger) *git.Error {
+	return CheckAppended(l, bytes.Count(d.Data, []byte("\n"))-bytes.Count(d.Appended, []byte("\n")), d.Appended)
+}
+
 // CheckAppended validates lines another tool added after line number before.
 func CheckAppended(l wire.Ledger, before int, data []byte) *git.Error {
 	if !l.JSONL() {

@@ -9,9 +9,9 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -306,7 +306,7 @@ func (w *witness) protects(committed git.OID) ([]string, error) {
 // follows from the one before by the rules, and a person has confirmed what cannot
 // be told from them.
 func (g *guarded) throughDoor(r *chain.RunRecord) (string, error) {
-	v, err := gitstore.VerifyRun(g.ctx, g.repo, r.Run, r.Op)
+	v, err := proof.Verify(g.ctx, g.repo, r.Run, r.Op)
 	if err != nil {
 		return "", err
 	}

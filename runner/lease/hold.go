@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -23,8 +24,8 @@ import (
 type Hold struct {
 	Holder Holder
 	Turn   string
-	Rec    *gitstore.LeaseRecord // nil for a turn that was never leased
-	Lease  *run.Lease            // as Rec has it; nil without one
+	Rec    *lease.Record // nil for a turn that was never leased
+	Lease  *run.Lease    // as Rec has it; nil without one
 	// Next is the lease after a transition, nil when it stays as it is.
 	Next func(*protocol.Transition) *run.Lease
 }
@@ -87,11 +88,11 @@ func (h *Hold) update(ctx context.Context, s *gitstore.Store, t *protocol.Transi
 	}
 	base := h.Rec
 	if base == nil {
-		name, err := gitstore.LeaseRef(next.RunID, next.StepID)
+		name, err := lease.Ref(next.RunID, next.StepID)
 		if err != nil {
 			return u, err
 		}
-		u.Name, base = name, &gitstore.LeaseRecord{Run: next.RunID, Turn: next.StepID, Ref: name}
+		u.Name, base = name, &lease.Record{Run: next.RunID, Turn: next.StepID, Ref: name}
 	}
 	oid, err := Write(ctx, s, base, next, now)
 	u.New = oid
@@ -101,8 +102,8 @@ func (h *Hold) update(ctx context.Context, s *gitstore.Store, t *protocol.Transi
 // Write stores a lease as the successor of what its ref is at. A renewal takes
 // the place of the renewal before it: the chain tells who had the turn, not how
 // often they said so.
-func Write(ctx context.Context, s *gitstore.Store, base *gitstore.LeaseRecord, l *run.Lease, at time.Time) (git.OID, error) {
-	rec := gitstore.LeaseRecord{Run: base.Run, Turn: base.Turn, Parent: base.Op, Data: l.Encode(), At: at, Subject: "lease " + l.Status + ": " + l.RunnerID}
+func Write(ctx context.Context, s *gitstore.Store, base *lease.Record, l *run.Lease, at time.Time) (git.OID, error) {
+	rec := lease.Record{Run: base.Run, Turn: base.Turn, Parent: base.Op, Data: l.Encode(), At: at, Subject: "lease " + l.Status + ": " + l.RunnerID}
 	if was, err := run.DecodeLease(base.Data); base.Op != "" && err == nil && was.FencingToken.Token == l.FencingToken.Token && was.Status == l.Status {
 		rec.Subject = renewalSubject + l.RunnerID
 		if strings.HasPrefix(base.Subject, renewalSubject) {
@@ -110,7 +111,7 @@ func Write(ctx context.Context, s *gitstore.Store, base *gitstore.LeaseRecord, l
 		}
 	}
 	name, email := s.Identity(ctx)
-	return gitstore.WriteLease(ctx, s.Repository(), rec, evidence.Actor{Name: name, Email: email}, l.Status)
+	return lease.Write(ctx, s.Repository(), rec, evidence.Actor{Name: name, Email: email}, l.Status)
 }
 
 const renewalSubject = "lease renewed: "

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -35,14 +36,14 @@ type Holder struct {
 
 // Seen is a lease as its ref held it when it was looked at.
 type Seen struct {
-	Rec   *gitstore.LeaseRecord
+	Rec   *lease.Record
 	Lease *run.Lease
 }
 
 // Look reads the lease of a turn; nil when there is none. A document that is no
 // lease is an error: nobody may act on a turn whose holder is not known.
 func Look(ctx context.Context, s *gitstore.Store, runID, turn string) (*Seen, error) {
-	rec, err := gitstore.ReadLease(ctx, s.Repository(), runID, turn)
+	rec, err := lease.Read(ctx, s.Repository(), runID, turn)
 	if err != nil || rec == nil {
 		return nil, err
 	}
@@ -245,7 +246,7 @@ func ended(ctx context.Context, s *gitstore.Store, state *run.State, id string) 
 		return run.RejectTerminal, nil
 	}
 	// A turn that was given up without a row of its own still had its lease.
-	if rec, err := gitstore.ReadLease(ctx, s.Repository(), state.Run(), id); err == nil && rec != nil {
+	if rec, err := lease.Read(ctx, s.Repository(), state.Run(), id); err == nil && rec != nil {
 		return run.RejectTerminal, nil
 	}
 	return run.RejectUnknown, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -27,7 +28,7 @@ type Info struct {
 // List lists the leases of the run runID; v is the run of the work tree. problems are refs that
 // are no leases.
 func List(ctx context.Context, s *gitstore.Store, v *gitstore.View, runID string, now time.Time) (list []Info, problems []error, err error) {
-	recs, problems, err := gitstore.Leases(ctx, s.Repository(), runID)
+	recs, problems, err := lease.List(ctx, s.Repository(), runID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,17 +50,17 @@ func List(ctx context.Context, s *gitstore.Store, v *gitstore.View, runID string
 	return list, problems, nil
 }
 
-func infoOf(rec *gitstore.LeaseRecord, l *run.Lease) Info {
+func infoOf(rec *lease.Record, l *run.Lease) Info {
 	return Info{Lease: l, Ref: rec.Ref, Op: rec.Op, At: rec.At, Subject: rec.Subject}
 }
 
 // History is what the lease of a turn has been, newest first, at most limit.
 func History(ctx context.Context, s *gitstore.Store, runID, turn string, limit int) ([]Info, error) {
-	rec, err := gitstore.ReadLease(ctx, s.Repository(), runID, turn)
+	rec, err := lease.Read(ctx, s.Repository(), runID, turn)
 	if err != nil || rec == nil {
 		return nil, err
 	}
-	recs, err := gitstore.LeaseHistory(ctx, s.Repository(), rec, limit)
+	recs, err := lease.History(ctx, s.Repository(), rec, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -80,18 +81,18 @@ const kept = 16
 // Prune removes the oldest refs of leases whose turns are over: they are on
 // record in the run. Nothing depends on it.
 func Prune(ctx context.Context, s *gitstore.Store, v *gitstore.View) {
-	all, _, err := gitstore.Leases(ctx, s.Repository(), "")
+	all, _, err := lease.List(ctx, s.Repository(), "")
 	if err != nil {
 		return
 	}
-	var over []gitstore.LeaseRecord
+	var over []lease.Record
 	for _, rec := range all {
 		if l, err := run.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
 			continue
 		}
 		over = append(over, rec)
 	}
-	slices.SortFunc(over, func(a, b gitstore.LeaseRecord) int { return b.At.Compare(a.At) })
+	slices.SortFunc(over, func(a, b lease.Record) int { return b.At.Compare(a.At) })
 	if len(over) <= kept {
 		return
 	}
@@ -99,5 +100,5 @@ func Prune(ctx context.Context, s *gitstore.Store, v *gitstore.View) {
 	for _, rec := range over[kept:] {
 		gone = append(gone, git.RefUpdate{Name: rec.Ref, Old: rec.Op})
 	}
-	_ = gitstore.MoveLease(ctx, s.Repository(), gone, "agentxchain: leases of finished turns pruned")
+	_ = lease.Move(ctx, s.Repository(), gone, "agentxchain: leases of finished turns pruned")
 }

@@ -5,7 +5,7 @@ package lookback
 import (
 	"context"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/asof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -13,7 +13,7 @@ import (
 
 // AsOf is a scratch work tree that shows a run as of one operation.
 type AsOf struct {
-	*gitstore.AsOf
+	*asof.AsOf
 	dir *scratch.Dir
 }
 
@@ -35,7 +35,7 @@ func OpenAsOf(ctx context.Context, dir, op string) (*AsOf, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := gitstore.LayOut(ctx, repo, op, d.Path)
+	out, err := asof.LayOut(ctx, repo, op, d.Path)
 	if err != nil {
 		_ = d.Remove()
 		return nil, err

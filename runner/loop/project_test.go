@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -97,7 +98,7 @@ func (p *project) state() *agentrun.State {
 
 func (p *project) fsck() {
 	p.t.Helper()
-	report, err := p.r.Record().Fsck(context.Background(), gitstore.FsckOptions{Replay: true})
+	report, err := p.r.Record().Fsck(context.Background(), proof.Options{Replay: true})
 	p.must(err)
 	if !report.Clean() {
 		p.t.Fatalf("fsck: %+v", report.Findings)

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -42,7 +42,7 @@ type changes map[string]git.TreeChange
 
 // brought is one branch that brought something, against the commit the turn began at.
 type brought struct {
-	up     gitstore.Upstream
+	up     travel.Upstream
 	from   git.OID // where it and the turn's commit parted
 	files  changes // that it made since
 	before changes // that the turn's commit made since
@@ -75,7 +75,7 @@ func (w *Work) pulled(ctx context.Context, turn *run.Turn, base *run.Baseline, s
 
 func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st *git.WorktreeStatus) (*pulled, error) {
 	p := &pulled{there: make(map[string]bool)}
-	ups, made, err := gitstore.Upstreams(ctx, w.Store.Repository(), st.Branch, from, st.Head)
+	ups, made, err := travel.Upstreams(ctx, w.Store.Repository(), st.Branch, from, st.Head)
 	if git.CodeOf(err) == transport.CodeRemoteFailed {
 		w.Note("what was pulled during the turn counts as the turn's: " + err.Error())
 		return p, nil
@@ -113,7 +113,7 @@ func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st 
 // commits that were made in this clone or name the turn stay the turn's, and own says that
 // there are such commits; so do those of commits without a turn where git_hooks.require_turn
 // wants one, and files that no turn may change.
-func (w *Work) side(ctx context.Context, turn *run.Turn, up gitstore.Upstream, from, head git.OID, made map[git.OID]bool) (b *brought, own bool, err error) {
+func (w *Work) side(ctx context.Context, turn *run.Turn, up travel.Upstream, from, head git.OID, made map[git.OID]bool) (b *brought, own bool, err error) {
 	repo := w.Store.Repository()
 	list, more, err := repo.CommitsBeyond(ctx, up.Commit, maxPulled, string(from))
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testleak"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
@@ -482,7 +482,7 @@ func (f *fight) judge() {
 	if len(accepted) < fightSteps {
 		t.Errorf("only %d steps were completed: the proof says nothing", len(accepted))
 	}
-	report, err := r.Record().Fsck(ctx, gitstore.FsckOptions{Replay: true})
+	report, err := r.Record().Fsck(ctx, proof.Options{Replay: true})
 	must(t, err)
 	if !report.Clean() {
 		t.Errorf("fsck: %+v", report.Findings)

@@ -1,0 +1,478 @@
+// Runs that are over leave the refs that every listing, fetch and push goes through, and
+// stay provable (docs/teams.md#archived-runs).
+
+package archiving
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+)
+
+// Codes of archiving.
+const (
+	CodeRunNotEnded    = "run_not_ended"    // only a run that is over can be archived
+	CodeRunInUse       = "run_in_use"       // a work tree is in the run
+	CodeRunNotArchived = "run_not_archived" // there is nothing to take out, or to prune
+)
+
+// packAfter is how many refs move before git packs them again: each loose one is a file.
+const packAfter = 100
+
+// Options of Archive.
+type Options struct {
+	Runs   []string  // these; none: all that ended before Before
+	Before time.Time // of the newest operation
+	Wait   time.Duration
+	DryRun bool
+}
+
+// Done is the outcome of Archive.
+type Done struct {
+	Archived []*archive.Entry
+	Already  []string          // named, and in the archive before
+	InUse    map[string]string // run -> the work tree that is in it; left where it is
+	Notices  []string
+}
+
+// beginArchive takes the lock and reads the list.
+func beginArchive(ctx context.Context, s *gitstore.Store, wait time.Duration) (*gitstore.Tx, archive.List, error) {
+	tx, err := s.Begin(ctx, "archive", wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := archive.ReadAll(ctx, s.Repository(), archive.ListPrefix)
+	if err != nil {
+		_ = tx.Close()
+		return nil, nil, err
+	}
+	return tx, list, nil
+}
+
+// Archive moves runs that are over into the archive: their refs are no longer run refs, and
+// the list that travels names them. Nothing is removed.
+//
+// Errors: no_run, run_not_ended, run_in_use, record_unproven, and those of Begin.
+func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error) {
+	tx, list, err := beginArchive(ctx, s, opt.Wait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Close() }()
+	done := &Done{Notices: tx.View().Notices, InUse: make(map[string]string)}
+	used, err := s.RunsInUse(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tips, err := s.Repository().Tips(ctx, git.RunRefPrefix)
+	if err != nil {
+		return nil, err
+	}
+	want := opt.Runs
+	var known map[string]*run.State
+	if len(opt.Runs) == 0 {
+		if want, known, err = endedBefore(ctx, s.Repository(), opt.Before); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range want {
+		tip, where := tips[name], used[name]
+		switch {
+		case tip == "" && list.Archived(name) != nil:
+			done.Already = append(done.Already, name)
+			continue
+		case tip == "":
+			return nil, chain.NoRun(name)
+		case where != "" && len(opt.Runs) == 0:
+			done.InUse[name] = where
+			continue
+		case where != "":
+			return nil, git.Errorf(CodeRunInUse, nil, "run %s is the one that the work tree %s is in", name, where).
+				WithHint("archive it when another run has begun there; git agentxchain assign begins one")
+		}
+		e, err := archiveEntry(ctx, s.Repository(), name, tip, known[name], list[name])
+		if err != nil {
+			return nil, err
+		}
+		done.Archived = append(done.Archived, e)
+	}
+	if err := countEntries(ctx, s.Repository(), done.Archived); err != nil {
+		return nil, err
+	}
+	if opt.DryRun || len(done.Archived) == 0 {
+		return done, nil
+	}
+	return done, changeArchive(ctx, s.Repository(), s.Env(ctx), list, done.Archived, func(e *archive.Entry) error {
+		e.State = archive.Archived
+		return nil
+	}, func(e *archive.Entry) []git.RefUpdate {
+		return []git.RefUpdate{{Name: git.RunRefPrefix + e.Run, Old: git.OID(e.Op)}}
+	})
+}
+
+// endedBefore lists the runs that are over and had their newest operation before a time,
+// newest first, with their states.
+func endedBefore(ctx context.Context, repo *git.Repository, before time.Time) (names []string, states map[string]*run.State, err error) {
+	all, err := chain.RunTips(ctx, repo, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	states = make(map[string]*run.State)
+	for _, t := range all {
+		if !t.Last.Time.Before(before) {
+			continue
+		}
+		if st, err := chain.StateAt(ctx, repo, t.Ref.OID); err == nil && st.Status.Ended() {
+			names, states[t.Run] = append(names, t.Run), st
+		}
+	}
+	return names, states, nil
+}
+
+// archiveEntry is the entry of a run that goes into the archive, without the number of its
+// operations. st is its state where that was read before.
+func archiveEntry(ctx context.Context, repo *git.Repository, name string, tip git.OID, st *run.State, before *archive.Entry) (*archive.Entry, error) {
+	if err := proof.Believe(ctx, repo, name, tip); err != nil {
+		return nil, err
+	}
+	if st == nil {
+		var err error
+		if st, err = chain.StateAt(ctx, repo, tip); err != nil {
+			return nil, err
+		}
+	}
+	if !st.Status.Ended() {
+		return nil, git.Errorf(CodeRunNotEnded, nil, "run %s is not over: it is %s", name, st.Status).
+			WithHint("archive it when it is complete; git agentxchain abandon ends it for good")
+	}
+	c, err := record.NewReader(ctx, repo).Commit(tip)
+	if err != nil {
+		return nil, err
+	}
+	e := &archive.Entry{
+		Run:    name,
+		Op:     string(tip),
+		Status: string(st.Status),
+		Ended:  c.Author.When.UTC().Format(time.RFC3339),
+	}
+	if before != nil {
+		e.Change = before.Change
+	}
+	return e, nil
+}
+
+// countEntries counts the operations of runs, with one git for all of them.
+func countEntries(ctx context.Context, repo *git.Repository, entries []*archive.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var tips bytes.Buffer
+	for _, e := range entries {
+		tips.WriteString(e.Op + "\n")
+	}
+	out, err := repo.Git.Run(ctx, tips.Bytes(), "rev-list", "--first-parent", "--parents", "--stdin")
+	if err != nil {
+		return err
+	}
+	before := make(map[string]string)
+	for line := range strings.Lines(string(out)) {
+		op, parent, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		before[op] = parent
+	}
+	for _, e := range entries {
+		for op := e.Op; op != ""; op = before[op] {
+			e.Ops++
+		}
+	}
+	return nil
+}
+
+// changeArchive notes a change of entries in the list and then lets refs go. What is kept
+// is kept first: after a crash in between both are there.
+func changeArchive(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, entries []*archive.Entry,
+	change func(*archive.Entry) error, drop func(*archive.Entry) []git.RefUpdate) error {
+	var keep, gone []git.RefUpdate
+	for _, e := range entries {
+		e.Change++
+		e.By, e.At = env.Actor.Name+" <"+env.Actor.Email+">", env.Time()
+		if err := change(e); err != nil {
+			return err
+		}
+		list = list.Merge(archive.List{e.Run: e})
+		to := git.RunRefPrefix
+		if e.State == archive.Archived {
+			to = archive.PastPrefix
+		}
+		if e.State != archive.Removed {
+			have, err := repo.ReadRef(ctx, to+e.Run)
+			if err != nil {
+				return err
+			}
+			keep = append(keep, git.RefUpdate{Name: to + e.Run, New: git.OID(e.Op), Old: have})
+		}
+		gone = append(gone, drop(e)...)
+	}
+	moves, err := listMoves(ctx, repo, env, list, entries)
+	if err != nil {
+		return err
+	}
+	if err := repo.UpdateRefs(ctx, append(keep, moves...), "agentxchain: archive"); err != nil {
+		return err
+	}
+	if err := repo.UpdateRefs(ctx, gone, "agentxchain: archive"); err != nil {
+		return err
+	}
+	if _, err := witness.Archive(ctx, repo, env, list, ""); err != nil {
+		return err
+	}
+	packRefs(ctx, repo, len(gone))
+	return nil
+}
+
+// listMoves writes the lists of the years that entries belong to.
+func listMoves(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, entries []*archive.Entry) ([]git.RefUpdate, error) {
+	years, err := archive.Years(ctx, repo, archive.ListPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var moves []git.RefUpdate
+	done := make(map[string]bool)
+	for _, e := range entries {
+		year := e.Year()
+		if done[year] {
+			continue
+		}
+		done[year] = true
+		var parents []git.OID
+		if years[year] != "" {
+			parents = append(parents, years[year])
+		}
+		said, err := archive.SaidAt(ctx, repo, years[year])
+		if err != nil {
+			return nil, err
+		}
+		oid, err := archive.Write(ctx, repo, list.Year(year), said, record.Signature(&env), "archive: the list of "+year, parents...)
+		if err != nil {
+			return nil, err
+		}
+		moves = append(moves, git.RefUpdate{Name: archive.ListPrefix + year, New: oid, Old: years[year]})
+	}
+	return moves, nil
+}
+
+// packRefs has git pack the refs when many have moved. Failing to costs time later.
+func packRefs(ctx context.Context, repo *git.Repository, moved int) {
+	if moved >= packAfter {
+		_, _ = repo.Git.Run(ctx, nil, "pack-refs", "--all")
+	}
+}
+
+// Unarchive makes archived runs runs again, as if they had never left.
+//
+// Errors: run_not_archived, and those of fetching a run whose operations are not here.
+func Unarchive(ctx context.Context, s *gitstore.Store, runs []string, wait time.Duration) ([]*archive.Entry, error) {
+	tx, list, err := beginArchive(ctx, s, wait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Close() }()
+	var entries []*archive.Entry
+	for _, name := range runs {
+		e := list.Archived(name)
+		if e == nil {
+			return nil, notArchived(name)
+		}
+		tip, err := proof.ArchivedTip(ctx, s.Repository(), name)
+		if err != nil {
+			return nil, err
+		}
+		out := *e
+		out.Op = string(tip)
+		entries = append(entries, &out)
+	}
+	if err := changeArchive(ctx, s.Repository(), s.Env(ctx), list, entries, func(e *archive.Entry) error {
+		e.State = archive.Live
+		return nil
+	}, func(e *archive.Entry) []git.RefUpdate {
+		return []git.RefUpdate{{Name: archive.PastPrefix + e.Run, Old: git.OID(e.Op)}}
+	}); err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if err := witness.Bring(ctx, s.Repository(), e.Run); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+func notArchived(name string) *git.Error {
+	return git.Errorf(CodeRunNotArchived, nil, "run %s is not in the archive", name).
+		WithHint("git agentxchain runs list --archived")
+}
+
+// PruneOptions of Prune.
+type PruneOptions struct {
+	Runs    []string // these; none: all that ended before Before
+	Before  time.Time
+	Because string // gives up what no remote keeps; for named runs only
+	Wait    time.Duration
+	DryRun  bool
+}
+
+// PruneDone is the outcome of Prune.
+type PruneDone struct {
+	Pruned  []*archive.Entry // a remote keeps them
+	Removed []*archive.Entry // no remote does: they were given up
+	Kept    []string         // no remote is known to keep them
+	Notices []string
+}
+
+// Prune lets the operations of archived runs go from this clone, where a remote keeps them:
+// commands that name such a run fetch it again. What no remote keeps goes only when it is
+// named with a reason, which the list then tells. The space is git gc's to free.
+//
+// Errors: run_not_archived, run_not_elsewhere, and those of Begin.
+func Prune(ctx context.Context, s *gitstore.Store, opt PruneOptions) (*PruneDone, error) {
+	tx, list, err := beginArchive(ctx, s, opt.Wait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Close() }()
+	past, err := s.Repository().Tips(ctx, archive.PastPrefix)
+	if err != nil {
+		return nil, err
+	}
+	want, err := prunable(list, past, opt)
+	if err != nil {
+		return nil, err
+	}
+	done := &PruneDone{}
+	kept, err := keptElsewhere(ctx, s.Repository(), done, list, want)
+	if err != nil {
+		return nil, err
+	}
+	var gone []git.RefUpdate
+	for _, name := range want {
+		e := *list[name]
+		switch {
+		case kept[name]:
+			done.Pruned = append(done.Pruned, &e)
+			gone = append(gone, git.RefUpdate{Name: archive.PastPrefix + name, Old: past[name]})
+		case len(opt.Runs) == 0:
+			done.Kept = append(done.Kept, name)
+		case opt.Because == "":
+			return nil, git.Errorf(proof.CodeNotElsewhere, nil, "no remote is known to keep run %s: this may be its only copy", name).
+				WithHint("git agentxchain sync brings the archive to the remote; to remove the run for good: git agentxchain runs prune %s --because TEXT", name)
+		default:
+			done.Removed = append(done.Removed, &e)
+		}
+	}
+	if opt.DryRun {
+		return done, nil
+	}
+	if err := s.Repository().UpdateRefs(ctx, gone, "agentxchain: pruned"); err != nil {
+		return nil, err
+	}
+	if err := forgetKept(ctx, s.Repository()); err != nil {
+		return nil, err
+	}
+	packRefs(ctx, s.Repository(), len(gone))
+	if len(done.Removed) == 0 {
+		return done, nil
+	}
+	return done, changeArchive(ctx, s.Repository(), s.Env(ctx), list, done.Removed, func(e *archive.Entry) error {
+		e.State, e.Because = archive.Removed, text.OneLine(opt.Because)
+		return nil
+	}, func(e *archive.Entry) []git.RefUpdate {
+		return []git.RefUpdate{{Name: archive.PastPrefix + e.Run, Old: past[e.Run]}}
+	})
+}
+
+// prunable lists the runs that opt means.
+func prunable(list archive.List, past map[string]git.OID, opt PruneOptions) ([]string, error) {
+	if len(opt.Runs) > 0 {
+		for _, name := range opt.Runs {
+			if list.Archived(name) == nil {
+				return nil, notArchived(name)
+			}
+			if past[name] == "" {
+				return nil, git.Errorf(CodeRunNotArchived, nil, "the operations of run %s are not here: it was pruned, or never came", name).
+					WithHint("git agentxchain runs list --archived")
+			}
+		}
+		return opt.Runs, nil
+	}
+	var out []string
+	for name := range past {
+		e := list.Archived(name)
+		if e == nil {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339, e.Ended); err == nil && at.Before(opt.Before) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// keptElsewhere asks the remotes which of the runs they keep. It is proven here: the commit
+// of the year leads to the run's newest operation.
+func keptElsewhere(ctx context.Context, repo *git.Repository, done *PruneDone, list archive.List, runs []string) (map[string]bool, error) {
+	out := make(map[string]bool)
+	all, err := proof.RemotesByChoice(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	years := make(map[string]bool)
+	for _, name := range runs {
+		years[list[name].Year()] = true
+	}
+	for _, remote := range all {
+		for year := range years {
+			if err := proof.FetchKept(ctx, repo, remote, year); err != nil {
+				done.Notices = append(done.Notices, remote+" could not be asked what it keeps: "+transport.Complaint(err))
+				break
+			}
+			// One git tells it for all runs.
+			names, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)", "--merged="+proof.KeptRef(remote, year), archive.PastPrefix)
+			if err != nil {
+				continue // it keeps nothing of that year
+			}
+			for name := range strings.Lines(string(names)) {
+				out[strings.TrimPrefix(strings.TrimSpace(name), archive.PastPrefix)] = true
+			}
+		}
+	}
+	return out, nil
+}
+
+// forgetKept lets go of what was seen of remotes' archives: it would hold every operation.
+func forgetKept(ctx context.Context, repo *git.Repository) error {
+	refs, err := repo.ListRefs(ctx, record.SeenRefPrefix)
+	if err != nil {
+		return err
+	}
+	var gone []git.RefUpdate
+	for _, ref := range refs {
+		if strings.Contains(strings.TrimPrefix(ref.Name, record.SeenRefPrefix), "/archive/") && ref.OID != "" {
+			gone = append(gone, git.RefUpdate{Name: ref.Name, Old: ref.OID})
+		}
+	}
+	return repo.UpdateRefs(ctx, gone, "agentxchain: pruned")
+}

@@ -1,0 +1,146 @@
+// Conflicts: operations that did not hold when two sides of a run were joined, each kept under a ref of its own with the
+// losing operation as its parent.
+
+package conflict
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// file is the only file of a conflict's commit.
+const file = "conflict.json"
+
+func Ref(c *protocol.Conflict) string { return record.ConflictRefPrefix + c.Run + "/" + c.Op }
+
+// Write writes the commit of a conflict.
+func Write(ctx context.Context, repo *git.Repository, c *protocol.Conflict, parent git.OID, by git.Signature) (git.OID, error) {
+	edit, err := record.NewReader(ctx, repo).Edit("")
+	if err != nil {
+		return "", err
+	}
+	if err := edit.Put(file, ojson.Pretty(ojson.Marshal(c))); err != nil {
+		return "", err
+	}
+	commit := &git.Commit{
+		Tree:      edit.Finish(),
+		Parents:   []git.OID{parent},
+		Author:    by,
+		Committer: by,
+		Message: record.Message("conflict: "+c.Name+" of run "+c.Run+" ("+c.Status+")",
+			record.TrailerRun, c.Run, record.TrailerTurn, c.Turn, record.TrailerRole, c.Role, record.TrailerOrigin, c.Op),
+	}
+	data, err := git.EncodeCommit(repo.ObjectFormat, commit)
+	if err != nil {
+		return "", git.Errorf(git.CodeObjectInvalid, err, "the conflict cannot be written as a commit")
+	}
+	oid := edit.Queue(git.KindCommit, data)
+	return oid, repo.Objects().Write(ctx, edit.Objects)
+}
+
+// All lists the conflicts of all runs, open ones first. A ref that holds none is
+// left out: what came from elsewhere is not trusted to be one.
+func All(ctx context.Context, repo *git.Repository) ([]*protocol.Conflict, error) {
+	refs, err := repo.ListRefs(ctx, record.ConflictRefPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var out []*protocol.Conflict
+	for _, ref := range refs {
+		if c := At(ctx, repo, ref.Name, ref.OID); c != nil {
+			out = append(out, c)
+		}
+	}
+	protocol.SortConflicts(out)
+	return out, nil
+}
+
+// maxConflict bounds a conflict that is read, in bytes.
+const maxConflict = 1 << 20
+
+// At reads the conflict a ref leads to, nil when it is none.
+func At(ctx context.Context, repo *git.Repository, name string, oid git.OID) *protocol.Conflict {
+	if oid == "" {
+		return nil
+	}
+	data, _, err := chain.FileAt(ctx, repo, oid, file)
+	if err != nil || len(data) > maxConflict {
+		return nil
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil
+	}
+	c := &protocol.Conflict{}
+	if errs := ojson.Unmarshal(o, c); len(errs) > 0 || Ref(c) != name || !git.OID(c.Op).Valid(repo.ObjectFormat) {
+		return nil
+	}
+	return c
+}
+
+// Find returns the conflict whose losing operation the id or its beginning names.
+func Find(ctx context.Context, repo *git.Repository, name string) (*protocol.Conflict, error) {
+	all, err := All(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	var found *protocol.Conflict
+	for _, c := range all {
+		if len(name) >= 4 && strings.HasPrefix(c.Op, name) {
+			if found != nil {
+				return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%q is the beginning of several conflicts", name).
+					WithHint("git agentxchain conflicts")
+			}
+			found = c
+		}
+	}
+	if found == nil {
+		return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no conflict", name).WithHint("git agentxchain conflicts")
+	}
+	return found, nil
+}
+
+// Settle records what became of a conflict, on top of it.
+func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *protocol.Conflict, how, because string) error {
+	ref := Ref(c)
+	at, err := repo.ReadRef(ctx, ref)
+	if err != nil {
+		return err
+	}
+	c.Status, c.Settled, c.Because, c.By = protocol.ConflictSettled, how, because, env.Actor.Name+" <"+env.Actor.Email+">"
+	oid, err := Write(ctx, repo, c, at, record.Signature(&env))
+	if err != nil {
+		return err
+	}
+	move := git.RefUpdate{Name: ref, New: oid, Old: at}
+	if err := repo.UpdateRefs(ctx, []git.RefUpdate{move}, "agentxchain: conflict settled"); err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+		repo.Abandon(move)
+		return err
+	}
+	return repo.Reached([]git.RefUpdate{move})
+}
+
+// LosingResult returns the staged result of the acceptance that a conflict is about, nil
+// when it is about none.
+func LosingResult(ctx context.Context, repo *git.Repository, c *protocol.Conflict) ([]byte, error) {
+	r := record.NewReader(ctx, repo)
+	commit, err := r.Commit(git.OID(c.Op))
+	if err != nil {
+		return nil, err
+	}
+	rec, err := r.Record(commit.Tree)
+	if err != nil {
+		return nil, err
+	}
+	if op, ok := rec.Op.(*protocol.AcceptTurn); ok && op.Staged != nil {
+		return op.Staged.Data, nil
+	}
+	return nil, nil
+}

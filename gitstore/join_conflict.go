@@ -1,0 +1,60 @@
+// The conflicts of a join: operations that do not hold, and one that the other side has already.
+
+package gitstore
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// addConflict records that an operation does not hold.
+func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp, why *protocol.JoinRefusal) error {
+	c, err := keepConflict(ctx, repo, j, onto, o, why, protocol.ConflictOpen)
+	if err == nil {
+		j.Conflicts = append(j.Conflicts, c)
+	}
+	return err
+}
+
+// keepSame keeps the newest operation of this side when the other side has it already. The run that
+// was begun after it here names it as the one before, wherever that run goes.
+func keepSame(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp) error {
+	_, err := keepConflict(ctx, repo, j, onto, o, protocol.RecordedThere(), protocol.ConflictSettled)
+	return err
+}
+
+// keepConflict writes a conflict. Its time and author are those of the losing operation, so that every
+// machine that makes the same join makes the same record.
+func keepConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp, why *protocol.JoinRefusal,
+	status string) (*protocol.Conflict, error) {
+	c := &protocol.Conflict{
+		Run:     j.Run,
+		Op:      string(o.info.Op),
+		Name:    o.info.Name,
+		Turn:    o.info.Turn,
+		Role:    o.info.Role,
+		Actor:   o.rec.Env.Actor.Name,
+		Email:   o.rec.Env.Actor.Email,
+		At:      o.rec.Env.Time(),
+		Onto:    string(onto),
+		Reason:  why.Reason,
+		Code:    why.Code,
+		Message: why.Message,
+		Ways:    why.Ways,
+		Status:  status,
+	}
+	if status == protocol.ConflictSettled {
+		c.Settled, c.By = why.Reason, c.Actor+" <"+c.Email+">"
+	}
+	oid, err := conflict.Write(ctx, repo, c, o.info.Op, record.Signature(&o.rec.Env))
+	if err != nil {
+		return nil, err
+	}
+	j.tips = append(j.tips, oid)
+	j.refs = append(j.refs, git.RefUpdate{Name: conflict.Ref(c), New: oid})
+	return c, nil
+}

@@ -1,0 +1,179 @@
+// Leases of turns: a ref each, below refs/agentxchain/leases/<run>/<turn>, moved by
+// compare-and-swap only (docs/leases.md).
+
+package lease
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+)
+
+const (
+	leaseFile     = "lease.json" // the only entry of the tree
+	maxLeaseBytes = 64 << 10
+	trailerStatus = "Agentxchain-Lease"
+)
+
+// Ref returns the ref of a turn's lease. Both ids become names of files, so
+// only harmless ones pass (see git.RunRef); the error has the code bad_ref_name.
+func Ref(run, turn string) (string, error) {
+	for _, id := range []string{run, turn} {
+		if why := git.BadRunID(id); why != "" {
+			if len(id) > 60 {
+				id = id[:60] + "..."
+			}
+			return "", git.Errorf(git.CodeBadRefName, nil, "a lease cannot be stored under the id %q: it %s", id, why)
+		}
+	}
+	return record.LeaseRefPrefix + run + "/" + turn, nil
+}
+
+// Record is a lease as its ref holds it.
+type Record struct {
+	Run, Turn string
+	Ref       string
+	Op        git.OID // the commit the ref is at
+	Parent    git.OID // what the lease was before, "" at first
+	Data      []byte  // the document; whoever asks decodes it
+	Subject   string  // of the commit
+	At        time.Time
+}
+
+// Read reads the lease of a turn; nil when there is none. Errors: bad_ref_name,
+// ref_is_symbolic, ref_broken, object_missing, object_corrupt.
+func Read(ctx context.Context, repo *git.Repository, run, turn string) (*Record, error) {
+	ref, err := Ref(run, turn)
+	if err != nil {
+		return nil, err
+	}
+	oid, err := repo.ReadRef(ctx, ref)
+	if err != nil || oid == "" {
+		return nil, err
+	}
+	return readAt(ctx, repo, run, turn, oid)
+}
+
+func readAt(ctx context.Context, repo *git.Repository, run, turn string, oid git.OID) (*Record, error) {
+	ref := record.LeaseRefPrefix + run + "/" + turn
+	r := record.NewReader(ctx, repo)
+	c, err := r.Commit(oid)
+	if err != nil {
+		return nil, err
+	}
+	data, ok, err := r.File(c.Tree, leaseFile)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || len(data) > maxLeaseBytes {
+		return nil, git.Errorf(git.CodeObjectCorrupt, nil, "what %s points at is no lease", ref).
+			WithHint("git log -p %s shows what it is; to give the turn free: git update-ref -d %s", ref, ref)
+	}
+	out := &Record{Run: run, Turn: turn, Ref: ref, Op: oid, Data: data, At: c.Committer.When}
+	out.Subject, _, _ = strings.Cut(c.Message, "\n")
+	if len(c.Parents) > 0 {
+		out.Parent = c.Parents[0]
+	}
+	return out, nil
+}
+
+// List lists the leases of a run, of all runs for "", by the name of their refs.
+// One that cannot be read comes with no Data, and its error among problems.
+func List(ctx context.Context, repo *git.Repository, run string) (list []Record, problems []error, err error) {
+	prefix := record.LeaseRefPrefix
+	if run != "" {
+		if why := git.BadRunID(run); why != "" {
+			return nil, nil, nil
+		}
+		prefix += run + "/"
+	}
+	refs, err := repo.ListRefs(ctx, prefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, ref := range refs {
+		owner, turn, ok := strings.Cut(strings.TrimPrefix(ref.Name, record.LeaseRefPrefix), "/")
+		if _, bad := Ref(owner, turn); !ok || bad != nil {
+			problems = append(problems, git.Errorf(git.CodeBadRefName, nil, "%s is no ref of a lease", ref.Name))
+			continue
+		}
+		switch {
+		case ref.Target != "":
+			problems = append(problems, git.Symbolic(ref.Name, ref.Target))
+		case ref.Broken:
+			problems = append(problems, git.Broken(ref.Name))
+		default:
+			rec, err := readAt(ctx, repo, owner, turn, ref.OID)
+			if err != nil {
+				if ctx.Err() != nil {
+					return nil, nil, context.Cause(ctx)
+				}
+				problems = append(problems, fmt.Errorf("%s: %w", ref.Name, err))
+				continue
+			}
+			list = append(list, *rec)
+		}
+	}
+	return list, problems, nil
+}
+
+// History lists what the lease of a turn has been, newest first, at most limit.
+func History(ctx context.Context, repo *git.Repository, rec *Record, limit int) ([]Record, error) {
+	out := []Record{*rec}
+	for len(out) < limit && out[len(out)-1].Parent != "" {
+		next, err := readAt(ctx, repo, rec.Run, rec.Turn, out[len(out)-1].Parent)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, *next)
+	}
+	return out, nil
+}
+
+// Write stores a document as the next commit after parent ("" for the first)
+// and returns its id. No ref is moved: that is for MoveLease, or for a Change that
+// has to happen together with it.
+func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Actor, status string) (git.OID, error) {
+	if len(rec.Data) == 0 || len(rec.Data) > maxLeaseBytes {
+		return "", git.Errorf(git.CodeObjectTooLarge, nil, "a lease document has at most %d bytes", maxLeaseBytes)
+	}
+	format := repo.ObjectFormat
+	blob := git.Object{OID: git.HashObject(format, git.KindBlob, rec.Data), Kind: git.KindBlob, Data: rec.Data}
+	entries := git.EncodeTree([]git.TreeEntry{{Mode: git.ModeFile, Name: leaseFile, OID: blob.OID}})
+	tree := git.Object{OID: git.HashObject(format, git.KindTree, entries), Kind: git.KindTree, Data: entries}
+	sig := git.Signature{Name: by.Name, Email: by.Email, When: rec.At.UTC()}
+	c := &git.Commit{Tree: tree.OID, Author: sig, Committer: sig, Message: record.Message(rec.Subject, record.TrailerRun, rec.Run, record.TrailerTurn, rec.Turn, trailerStatus, status)}
+	if rec.Parent != "" {
+		c.Parents = []git.OID{rec.Parent}
+	}
+	data, err := git.EncodeCommit(format, c)
+	if err != nil {
+		return "", git.Errorf(git.CodeObjectInvalid, err, "the lease cannot be written as a commit")
+	}
+	commit := git.Object{OID: git.HashObject(format, git.KindCommit, data), Kind: git.KindCommit, Data: data}
+	if err := repo.Objects().Write(ctx, []git.Object{blob, tree, commit}); err != nil {
+		return "", err
+	}
+	faults.Point("lease.after-objects")
+	return commit.OID, nil
+}
+
+// Move moves the refs of leases alone, all or none of them. Errors: ref_moved
+// when one is not where it was seen, ref_locked.
+func Move(ctx context.Context, repo *git.Repository, updates []git.RefUpdate, reflog string) error {
+	if err := repo.UpdateRefs(ctx, updates, reflog); err != nil {
+		if git.CodeOf(err) != git.CodeWorkBehind {
+			repo.Abandon(updates...)
+		}
+		return err
+	}
+	faults.Point("lease.after-ref")
+	_ = repo.Compact(context.WithoutCancel(ctx)) // renewals are many small packs
+	return nil
+}

@@ -1,0 +1,246 @@
+// What was decided in a run, read from its chain in one pass: approvals with the
+// statements and signers they were judged by, and who said what.
+
+package proof
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Acts are the operations of a run that may decide something, oldest first.
+type Acts struct {
+	Run   string
+	Tip   git.OID // the newest operation
+	Acts  []*protocol.Act
+	Chain map[string]protocol.ChainOp // every operation of the run, by commit id
+}
+
+// ReadActs reads the acts of a run from its ref; an empty run is an error. The
+// repository needs nothing but the run's own objects. One git process lists the
+// operations; the others are read as objects.
+//
+// Errors: no_run, record_invalid, and those of damaged objects.
+func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, error) {
+	tip, err := Newest(ctx, repo, runID)
+	if err != nil {
+		return nil, err
+	}
+	ops, err := chain.Log(ctx, repo, tip, 0)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(ops)
+	return acts(ctx, repo, runID, ops)
+}
+
+func acts(ctx context.Context, repo *git.Repository, runID string, ops []chain.OpInfo) (*Acts, error) {
+	out := &Acts{
+		Run:   runID,
+		Chain: make(map[string]protocol.ChainOp, len(ops)),
+	}
+	if len(ops) > 0 {
+		out.Tip = ops[len(ops)-1].Op
+	}
+	r := &actReader{Replayer: &Replayer{Reader: record.NewReader(ctx, repo)}}
+	r.Reader.RememberBlobs()
+	for i, op := range ops {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out.Chain[string(op.Op)] = protocol.ChainOp{
+			Index: i,
+			Name:  op.Name,
+			Turn:  op.Turn,
+		}
+		if err := r.begin(i, op); err != nil {
+			return nil, err
+		}
+		if !protocol.Decides(op.Name) {
+			continue
+		}
+		before := git.OID("")
+		if i > 0 {
+			before = ops[i-1].Tree
+		}
+		a, err := r.act(op, before)
+		if err != nil {
+			return nil, err
+		}
+		if a != nil {
+			out.Acts = append(out.Acts, a)
+		}
+		r.Reader.KeepRightEdge(op.Tree)
+		r.Reader.NextOperation()
+	}
+	return out, nil
+}
+
+// actReader reads acts one after the other.
+type actReader struct {
+	*Replayer // for its configurations; nothing is applied
+
+	base  string     // authority_base as of the operation that is read
+	state *run.State // after that operation, where it may have moved the base; else nil
+}
+
+// begin reads the state where an operation can have moved authority_base: a state holds
+// the whole run, and most operations leave that member alone.
+func (r *actReader) begin(i int, op chain.OpInfo) error {
+	r.state = nil
+	switch {
+	case i == 0, op.Name == protocol.OpExternal, op.Name == (*protocol.AdoptConfig)(nil).Name():
+	default:
+		return nil
+	}
+	data, _, err := r.Reader.File(op.Tree, record.FileState)
+	if err != nil {
+		return err
+	}
+	st, perr := run.DecodeState(data)
+	if perr != nil {
+		return perr
+	}
+	r.state, r.base = st, wire.OrEmpty(st.AuthorityBase)
+	return nil
+}
+
+// act reads one operation, nil for the acceptance of a turn in which nothing was decided.
+func (r *actReader) act(op chain.OpInfo, before git.OID) (*protocol.Act, error) {
+	a := &protocol.Act{Op: string(op.Op)}
+	// Ledgers outlive runs: what a run's first operation finds there is not its own.
+	if before != "" {
+		diff, err := r.Reader.DiffLedger(before, op.Tree, wire.LedgerDecisions)
+		if err != nil {
+			return nil, err
+		}
+		if diff.Kind == record.Extended || diff.Kind == record.Amended {
+			for row := range record.RowsOf(diff.Appended) {
+				a.Rows = append(a.Rows, row.Row)
+			}
+		}
+	}
+	byRules := op.Name == protocol.OpAccept || op.Name == protocol.OpRetry // an approval policy may have decided
+	if byRules && !slices.ContainsFunc(a.Rows, func(row *ojson.Object) bool {
+		return len(protocol.SayingsOf(row, map[string]bool{})) > 0
+	}) {
+		return nil, nil
+	}
+	root, err := r.Reader.Entries(op.Tree)
+	if err != nil {
+		return nil, err
+	}
+	doc, ok, err := r.Reader.File(op.Tree, record.FileRecord)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, record.Malformed(op.Tree, "there is no %s", record.FileRecord)
+	}
+	var evidence func(digest string) ([]byte, error)
+	consents := !byRules && op.Name != protocol.OpExternal
+	if consents {
+		evidence = func(digest string) ([]byte, error) {
+			data, found, err := r.Reader.File(op.Tree, record.DirEvidence+"/"+digest)
+			if err == nil && !found {
+				err = fmt.Errorf("it is not recorded")
+			}
+			return data, err
+		}
+	}
+	if a.Record, err = protocol.DecodeRecord(doc, evidence); err != nil {
+		return nil, chain.UnreadableRecord(op.Op, err)
+	}
+	if byRules {
+		return a, nil
+	}
+	if a.Config, err = r.ConfigOf(root, op.Tree); err != nil {
+		return nil, err
+	}
+	a.AuthorityBase = r.base
+	if op.Name == protocol.OpExternal {
+		a.Claims, err = r.claims(a, op, before, r.state)
+	}
+	return a, err
+}
+
+// claims are those of an operation by another tool.
+func (r *actReader) claims(a *protocol.Act, op chain.OpInfo, before git.OID, after *run.State) ([]external.Claim, error) {
+	out, err := rulesClaim(r.Reader, a.Record, before, op.Tree)
+	if err != nil {
+		return nil, err
+	}
+	var was *run.State
+	if before != "" {
+		data, _, err := r.Reader.File(before, record.FileState)
+		if err != nil {
+			return nil, err
+		}
+		st, perr := run.DecodeState(data)
+		if perr != nil {
+			return nil, perr
+		}
+		was, _ = run.RepairState(st, a.Config)
+	}
+	now, _ := run.RepairState(after, a.Config)
+	return append(out, external.Claims(a.Config, was, now)...), nil
+}
+
+// VerifyApprovals judges what was said in the run again, with what the repository knows
+// of the commits the approvals speak of; one git process reads those. prefix is where
+// the project lies in the repository, "" or ending in a slash.
+func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, acts *Acts) (*protocol.ApprovalReport, error) {
+	bases, approved := protocol.ApprovalCommits(acts.Acts)
+	facts := protocol.BaseFacts{
+		Signers: map[string]map[string]string{},
+		Trees:   map[string]string{},
+	}
+	paths := wire.SignerFiles()
+	var names []string
+	for _, c := range bases {
+		names = append(names, c+"^{commit}")
+		for _, p := range paths {
+			names = append(names, c+":"+prefix+p)
+		}
+	}
+	for _, c := range approved {
+		names = append(names, c+"^{tree}")
+	}
+	per := len(paths) + 1
+	err := repo.ReadNamed(ctx, names, func(i int, o git.Named) {
+		switch {
+		case !o.Found:
+		case i >= len(bases)*per:
+			facts.Trees[approved[i-len(bases)*per]] = string(o.OID)
+		case i%per == 0:
+			facts.Signers[bases[i/per]] = map[string]string{}
+		case o.Kind == "blob" && facts.Signers[bases[i/per]] != nil:
+			facts.Signers[bases[i/per]][paths[i%per-1]] = evidence.NewBlob(o.Data).Digest
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return protocol.VerifyApprovals(acts.Run, acts.Acts, acts.Chain, facts), nil
+}
+
+// Witnesses judges what witnesses said of the run; here is asked who may sign.
+func (a *Acts) Witnesses(ctx context.Context, repo, here *git.Repository) ([]*protocol.Witnessed, error) {
+	all, err := witness.Spoken(ctx, repo, a.Run)
+	if err != nil {
+		return nil, err
+	}
+	return (&witness.Judge{Repo: repo, Here: here, Run: a.Run, Tip: a.Tip}).Judge(ctx, all[a.Run], a.Chain)
+}

@@ -1,0 +1,142 @@
+// Fsck of approvals: what applying an operation again takes as given.
+
+package proof
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// approvals holds the signed statements of a run against what no rule can see: the chain,
+// and the commits they name. What a rule can see is what replay is for, and what another
+// tool did is judged elsewhere.
+func (f *checker) approvals(run string, ops []chain.OpInfo) error {
+	if !slices.ContainsFunc(ops, func(op chain.OpInfo) bool {
+		return op.Name == "approve_transition" || op.Name == "approve_completion"
+	}) {
+		return nil
+	}
+	before := f.found()
+	acts, err := acts(f.ctx, f.repo, run, ops)
+	if err != nil {
+		if before > 0 {
+			return nil // what cannot be read is among the findings
+		}
+		return f.fault(run, "", err)
+	}
+	report, err := VerifyApprovals(f.ctx, f.repo, f.repo.Prefix, acts)
+	if err != nil {
+		return err
+	}
+	for _, v := range report.Findings {
+		if v.Note || v.Code == protocol.FindUnconfirmed {
+			continue
+		}
+		f.find(Finding{
+			Code:    v.Code,
+			Run:     run,
+			Op:      git.OID(v.Op),
+			Message: v.Message,
+			Repair:  f.inClone("git agentxchain verify approvals --run " + run),
+		})
+	}
+	return nil
+}
+
+// witnessed lists what witnesses said, of all runs at once: there may be thousands.
+func (f *checker) witnessed() (said map[string]*witness.Said, err error) {
+	if f.Said == nil {
+		f.Said, err = witness.Spoken(f.ctx, f.repo, "")
+	}
+	return f.Said, err
+}
+
+// goneWitnessed finds runs that an allowed signer saw and that are no longer here: neither among
+// the runs nor in the archive.
+func (f *checker) goneWitnessed() error {
+	tips, err := f.witnessed()
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	if len(tips) == 0 {
+		return nil
+	}
+	here, err := f.repo.Tips(f.ctx, git.RunRefPrefix)
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	past, err := f.repo.Tips(f.ctx, archive.PastPrefix)
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	list, err := archive.ReadAll(f.ctx, f.repo, archive.ListPrefix)
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	for _, run := range slices.Sorted(maps.Keys(tips)) {
+		if here[run] != "" || past[run] != "" || list[run] != nil {
+			continue
+		}
+		said, err := f.judge(run, "").Judge(f.ctx, tips[run], nil)
+		if err != nil {
+			return f.fault(run, "", err)
+		}
+		i := slices.IndexFunc(said, func(w *protocol.Witnessed) bool { return w.Code == protocol.FindWitnessLost })
+		if i < 0 {
+			continue // what others say of runs that were never here is nothing to believe
+		}
+		f.find(Finding{
+			Code:    protocol.FindWitnessLost,
+			Run:     run,
+			Message: said[i].Message + ": the run has no ref here and is not archived",
+			Repair:  f.inClone("git agentxchain sync") + ", or ask for operation " + said[i].Op + " in other clones",
+		})
+	}
+	return nil
+}
+
+// witnesses finds operations that a witness saw and the run does not hold any more.
+func (f *checker) witnesses(run string, ops []chain.OpInfo) error {
+	tips, err := f.witnessed()
+	if err != nil {
+		return f.fault(run, "", err)
+	}
+	if tips[run] == nil {
+		return nil
+	}
+	chain := make(map[string]protocol.ChainOp, len(ops))
+	tip := git.OID("")
+	for i, op := range ops {
+		chain[string(op.Op)], tip = protocol.ChainOp{Index: i}, op.Op
+	}
+	list, err := f.judge(run, tip).Judge(f.ctx, tips[run], chain)
+	if err != nil {
+		return f.fault(run, "", err)
+	}
+	for _, w := range list {
+		if w.Code == protocol.FindWitnessLost {
+			f.find(Finding{
+				Code:    w.Code,
+				Run:     run,
+				Message: w.Message,
+				Repair:  "ask for operation " + w.Op + " in other clones; " + f.inClone("git agentxchain verify approvals --run "+run),
+			})
+		}
+	}
+	return nil
+}
+
+// judge is who judges what was said of a run with its newest operation at tip, "" for one that is gone.
+func (f *checker) judge(run string, tip git.OID) *witness.Judge {
+	j := &witness.Judge{Repo: f.repo, Here: f.repo, Run: run, Tip: tip}
+	if tip == "" && f.tree != nil {
+		j.Project, _ = f.tree.Work().Config()
+	}
+	return j
+}

@@ -1,0 +1,63 @@
+// Fsck of a repository without a work tree: what lies on a server.
+
+package proof
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+)
+
+// bare reports a check without a work tree.
+func (f *checker) bare() bool { return f.tree == nil }
+
+// inClone says of a command that needs a work tree where it is run.
+func (f *checker) inClone(command string) string {
+	if f.bare() {
+		return "in a clone: " + command
+	}
+	return command
+}
+
+// withKept adds the archived runs that a server keeps to those that are here under names of their own.
+func (f *checker) withKept(past map[string]git.OID) error {
+	list, err := archive.ReadAll(f.ctx, f.repo, archive.KeepPrefix)
+	if err != nil {
+		return f.fault("", "", err)
+	}
+	live, err := f.repo.Tips(f.ctx, git.RunRefPrefix)
+	if err != nil {
+		return err
+	}
+	for run, e := range list {
+		if live[run] == "" && past[run] == "" {
+			past[run] = git.OID(e.Op)
+		}
+	}
+	return nil
+}
+
+// unkept finds archived runs that the server lists and does not keep.
+func (f *checker) unkept(list archive.List, have []git.Ref) {
+	here := make(map[string]bool, len(have))
+	for _, ref := range have {
+		here[strings.TrimPrefix(ref.Name, git.RunRefPrefix)] = true
+	}
+	for _, run := range slices.Sorted(maps.Keys(list)) {
+		if e := list.Archived(run); e != nil && !here[run] {
+			f.absent(run, fmt.Sprintf("run %s is archived at operation %s, and this repository does not keep it", run, git.OID(e.Op).Short()))
+		}
+	}
+}
+
+// goBack is the command that takes a run of a server back to the last operation that holds, and keeps
+// what it drops.
+func goBack(run string, good, tip git.OID) string {
+	ref := git.RunRefPrefix + run
+	return "git update-ref " + record.LostRefPrefix + run + "/" + string(tip) + " " + ref + " && git update-ref " + ref + " " + string(good)
+}

@@ -1,0 +1,197 @@
+// What the verifier has found sound, noted so that an operation is checked once.
+//
+// A note is a hint that saves time. It is bound to this repository, this machine's
+// file system and this person, so that one that came along with a copied directory is
+// worth nothing; and fsck never reads it. Who may write to the git directory with the
+// person's rights can forge it, as it can forge the whole record: docs/threat-model.md.
+
+package proof
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
+)
+
+// keptVerified is how many of the newest operations a note names: one would do but
+// for refs that move back and for work trees that differ.
+const keptVerified = 32
+
+// maxVerifiedNote bounds the file; a run with more open claims than fit is checked again.
+const maxVerifiedNote = 1 << 20
+
+// verified are the notes of one run.
+type verified struct {
+	run     string
+	bound   [sha256.Size]byte
+	ops     []verifiedOp // newest last
+	arrived []Arrival    // decisions of people that came from elsewhere, newest last
+}
+
+type verifiedOp struct {
+	op   git.OID
+	open []Claim
+}
+
+func (v *verified) find(op git.OID) ([]Claim, bool) {
+	for i := len(v.ops) - 1; i >= 0; i-- {
+		if v.ops[i].op == op {
+			return v.ops[i].open, true
+		}
+	}
+	return nil, false
+}
+
+// add notes an operation as the newest.
+func (v *verified) add(op git.OID, open []Claim) {
+	v.ops = slices.DeleteFunc(v.ops, func(o verifiedOp) bool { return o.op == op })
+	v.ops = append(v.ops, verifiedOp{op, open})
+	if n := len(v.ops) - keptVerified; n > 0 {
+		v.ops = v.ops[n:]
+	}
+}
+
+func verifiedPath(r *git.Repository, run string) string {
+	sum := sha256.Sum256([]byte(run))
+	return filepath.Join(r.CommonDir, "agentxchain", "verified", hex.EncodeToString(sum[:12]))
+}
+
+// verifiedBound is what a note of the run is bound to: the rules, the run, and where
+// the repository is.
+func verifiedBound(r *git.Repository, run string) (sum [sha256.Size]byte) {
+	b := private.PutBytes([]byte("verified"), []byte(run))
+	b = private.PutBytes(b, []byte(r.CommonDir))
+	b = binary.AppendVarint(b, int64(protocol.RuleSet))
+	b = binary.AppendVarint(b, int64(os.Getuid()))
+	if fi, err := os.Lstat(r.CommonDir); err == nil {
+		b = binary.AppendUvarint(b, git.StatOf(fi).Inode)
+	}
+	return sha256.Sum256(b)
+}
+
+// readVerified reads the notes of a run; none when there is no file that can be used.
+func readVerified(r *git.Repository, run string) *verified {
+	out := &verified{run: run, bound: verifiedBound(r, run)}
+	data, err := git.ReadBounded(verifiedPath(r, run), maxVerifiedNote)
+	if err != nil {
+		return out
+	}
+	d, err := private.Unseal(data)
+	if err != nil || string(d.Bytes()) != string(out.bound[:]) {
+		return out
+	}
+	var ops []verifiedOp
+	for range d.Count() {
+		o := verifiedOp{op: git.OID(d.Bytes())}
+		for range d.Count() {
+			at := git.OID(d.Bytes())
+			var c external.Claim
+			if row, err := ojson.DecodeObject(d.Bytes()); err != nil || len(ojson.Unmarshal(row, &c)) > 0 {
+				return out
+			}
+			o.open = append(o.open, Claim{Claim: c, Op: at})
+		}
+		ops = append(ops, o)
+	}
+	var arrived []Arrival
+	for range d.Count() {
+		var v [6][]byte
+		for i := range v {
+			v[i] = d.Bytes()
+		}
+		arrived = append(arrived, Arrival{
+			Op:    git.OID(v[0]),
+			Name:  string(v[1]),
+			Gate:  string(v[2]),
+			Actor: evidence.Actor{Name: string(v[3]), Email: string(v[4])},
+			At:    string(v[5]),
+		})
+	}
+	if !d.Done() {
+		return out
+	}
+	out.ops, out.arrived = ops, arrived
+	return out
+}
+
+// noteVerified notes what was found sound. Failing to costs time later, nothing else.
+func noteVerified(r *git.Repository, n *verified, v *Verdict) {
+	n.add(v.Op, v.Open)
+	for _, a := range v.Arrived {
+		if !slices.ContainsFunc(n.arrived, func(b Arrival) bool { return a.Op == b.Op }) {
+			n.arrived = append(n.arrived, a)
+		}
+	}
+	if k := len(n.arrived) - keptVerified; k > 0 {
+		n.arrived = n.arrived[k:]
+	}
+	writeVerified(r, n)
+}
+
+// NoteOwn notes an operation that this process has derived from one that is known to
+// be sound. Where nothing is noted of that one nothing is noted of this one; nor is
+// it of what cannot be derived, which the verifier looks at like everybody else's.
+func NoteOwn(r *git.Repository, run, name string, parent, op git.OID) {
+	if name == protocol.OpExternal {
+		return
+	}
+	n := readVerified(r, run)
+	var open []Claim
+	if parent != "" {
+		var ok bool
+		if open, ok = n.find(parent); !ok {
+			return
+		}
+	}
+	if name == protocol.OpConfirm {
+		open = nil
+	}
+	n.add(op, open)
+	writeVerified(r, n)
+}
+
+func writeVerified(r *git.Repository, n *verified) {
+	b := private.PutBytes(nil, n.bound[:])
+	b = binary.AppendUvarint(b, uint64(len(n.ops)))
+	for _, o := range n.ops {
+		b = private.PutBytes(b, []byte(o.op))
+		b = binary.AppendUvarint(b, uint64(len(o.open)))
+		for _, c := range o.open {
+			b = private.PutBytes(b, []byte(c.Op))
+			b = private.PutBytes(b, ojson.Compact(ojson.Marshal(&c.Claim)))
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(n.arrived)))
+	for _, a := range n.arrived {
+		for _, s := range []string{string(a.Op), a.Name, a.Gate, a.Actor.Name, a.Actor.Email, a.At} {
+			b = private.PutBytes(b, []byte(s))
+		}
+	}
+	data := private.Seal(b)
+	if len(data) > maxVerifiedNote {
+		return
+	}
+	name := verifiedPath(r, n.run)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return
+		}
+		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
+			return
+		}
+	}
+	// In place, as the stat cache is: a torn note is no note.
+	_, _ = f.WriteAt(data, 0)
+	_ = f.Close()
+}

@@ -1,0 +1,133 @@
+// The newest operation of a run: where its ref leads, or an archived run's, fetched and believed.
+
+package proof
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+)
+
+// Codes of runs that are not here.
+const (
+	CodeRunRemoved   = "run_removed"       // a person has given its operations up
+	CodeNotElsewhere = "run_not_elsewhere" // no remote is known to keep it
+)
+
+// Newest is RunTip of a run that has to have a record; without one the error is no_run. An
+// archived run whose operations are not here is fetched.
+func Newest(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+	op, err := chain.Tip(ctx, repo, run)
+	if err == nil && op == "" {
+		op, err = ArchivedTip(ctx, repo, run)
+	}
+	if err == nil && op == "" {
+		err = chain.NoRun(run)
+	}
+	if err != nil {
+		return "", err
+	}
+	return op, chain.OperationOf(ctx, repo, run, op)
+}
+
+// OpenNewest opens a run at its newest operation, which holds.
+func OpenNewest(ctx context.Context, repo *git.Repository, run string) (*chain.RecordedRun, error) {
+	op, err := Newest(ctx, repo, run)
+	if err != nil {
+		return nil, err
+	}
+	if err := Believe(ctx, repo, run, op); err != nil {
+		return nil, err
+	}
+	return chain.At(record.NewReader(ctx, repo), run, op)
+}
+
+// ArchivedTip returns the newest operation of an archived run, "" when the archive does
+// not know it. Operations that are not here are fetched.
+func ArchivedTip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+	tip, err := chain.PastTip(ctx, repo, run)
+	if err != nil || tip != "" {
+		return tip, err
+	}
+	list, err := archive.ReadAll(ctx, repo, archive.ListPrefix)
+	if err != nil {
+		return "", err
+	}
+	if e := list[run]; e != nil && e.State == archive.Removed {
+		return "", git.Errorf(CodeRunRemoved, nil, "run %s was removed by %s: %s", run, e.By, e.Because).
+			WithHint("its newest operation was %s; a clone that has pruned nothing may still hold it", e.Op)
+	}
+	e := list.Archived(run)
+	if e == nil {
+		return "", nil
+	}
+	return bringPast(ctx, repo, e)
+}
+
+// bringPast fetches an archived run, from the first remote that has it, and believes it
+// before it is kept.
+func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (git.OID, error) {
+	op := git.OID(e.Op)
+	if !repo.HasCommit(ctx, op) {
+		all, err := RemotesByChoice(ctx, repo)
+		if err != nil {
+			return "", err
+		}
+		var last error
+		for _, remote := range all {
+			if last = FetchArchived(ctx, repo, remote, e); last == nil {
+				break
+			}
+		}
+		if !repo.HasCommit(ctx, op) {
+			err := git.Errorf(chain.CodeNoRun, last, "run %s is archived at operation %s, and its operations are not here", e.Run, op.Short())
+			if len(all) == 0 {
+				return "", err.WithHint("add the remote that keeps it: git remote add origin URL")
+			}
+			return "", err.WithHint("git agentxchain sync %s, when that remote can be reached", all[0])
+		}
+	}
+	if err := Believe(ctx, repo, e.Run, op); err != nil {
+		return "", err
+	}
+	return op, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + e.Run, New: op}}, "agentxchain: an archived run came")
+}
+
+// RemotesByChoice lists the remotes, the one that runs travel over first.
+func RemotesByChoice(ctx context.Context, repo *git.Repository) ([]string, error) {
+	all, err := transport.Remotes(ctx, repo)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	if first, err := transport.PickRemote(ctx, repo, ""); err == nil {
+		all = append([]string{first}, slices.DeleteFunc(all, func(r string) bool { return r == first })...)
+	}
+	return all, nil
+}
+
+// FetchArchived fetches the operations of one archived run: that commit alone where the
+// server gives it, else all of its year.
+func FetchArchived(ctx context.Context, repo *git.Repository, remote string, e *archive.Entry) error {
+	if err := transport.ValidName(remote); err != nil {
+		return err
+	}
+	// Without a ref nothing is believed yet: bringPast makes one.
+	if err := transport.Fetch(ctx, repo, remote, "--no-prune", e.Op); err == nil && repo.HasCommit(ctx, git.OID(e.Op)) {
+		return nil
+	}
+	return FetchKept(ctx, repo, remote, e.Year())
+}
+
+// KeptRef is where the commit is seen that keeps a year's operations on a remote.
+func KeptRef(remote, year string) string { return record.SeenRefPrefix + remote + "/archive/" + year }
+
+// FetchKept fetches what a remote keeps of a year.
+func FetchKept(ctx context.Context, repo *git.Repository, remote, year string) error {
+	// A pattern, so that a remote without the ref is no failure.
+	return transport.Fetch(ctx, repo, remote, "--prune", "+"+archive.KeepPrefix+year+"*:"+record.SeenRefPrefix+remote+"/archive/"+year+"*")
+}

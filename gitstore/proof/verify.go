@@ -1,0 +1,285 @@
+// The one door: operations of a run are believed after this has checked them, and
+// not because a ref leads to them.
+
+package proof
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
+)
+
+// Verdict is what is known of a run's chain of operations up to one of them.
+type Verdict struct {
+	Run string
+	Op  git.OID // the operation that was asked about
+	// Findings say what does not hold; there are none when the chain is sound. They
+	// are those of Fsck with replay: the shape of the chain, messages against
+	// records, evidence, ledgers that only grow, every operation applied again.
+	Findings []Finding
+	// Good is the newest operation before the first that does not hold, "" when
+	// there is none or everything holds.
+	Good git.OID
+	// Open are the claims of operations that cannot be applied again (another tool's
+	// work, a restore, working files a person took up) and that no person has
+	// confirmed since, oldest first. Such a run may be read; nothing is built on it.
+	Open []Claim
+	// Arrived are approvals and confirmations among the operations checked now: the
+	// others were made by this clone, or were checked before.
+	Arrived []Arrival
+	Checked int // operations checked now
+
+	Past []Arrival // those of earlier checks and of this one, the newest few
+}
+
+// Claim is an unconfirmed claim and the operation that makes it.
+type Claim struct {
+	external.Claim
+	Op git.OID // "" for what the working files claim and no operation has recorded yet
+}
+
+// Arrival is a person's decision that reached this clone through the run's ref.
+type Arrival struct {
+	Op    git.OID
+	Name  string // of the operation: approve_transition, approve_completion, reactivate, confirm
+	Gate  string // what was approved, "" when it was no gate
+	Actor evidence.Actor
+	At    string // wire time
+}
+
+// Sound reports whether every operation holds.
+func (v *Verdict) Sound() bool { return len(v.Findings) == 0 }
+
+// Err is nil for a sound chain, else record_unproven: which operation does not hold,
+// why, and the command that leads back to the last one that does.
+func (v *Verdict) Err() error {
+	if v.Sound() {
+		return nil
+	}
+	f := v.Findings[0]
+	e := git.Errorf(record.CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run, f.Message)
+	if v.Good == "" {
+		return e.WithHint("look at it with git agentxchain fsck --replay --run %s; no operation of the run holds: fetch its ref from a clone you trust", v.Run)
+	}
+	return e.WithHint("look at it with git agentxchain fsck --replay --run %s; git agentxchain repair --from-op %s --run %s goes back to the last operation that holds and keeps what it drops", v.Run, v.Good.Short(), v.Run)
+}
+
+// Verify checks the chain of a run from the newest operation that is known to be
+// sound up to op, "" for the tip of the run's ref. What was found sound is noted in
+// the git directory (see verified); a note saves time and is no proof, and fsck does
+// not look at it.
+//
+// A chain that does not hold is a Verdict with Findings, not an error. Errors say
+// that the check could not be made: no_run, git's own, a cancelled context.
+//
+// The repository may be bare, and op may lie in the quarantine of a push that is
+// being received.
+func Verify(ctx context.Context, r *git.Repository, run string, op git.OID) (*Verdict, error) {
+	if op == "" {
+		var err error
+		if op, err = chain.Tip(ctx, r, run); err != nil {
+			return nil, err
+		}
+		if op == "" {
+			return nil, chain.NoRun(run)
+		}
+	}
+	notes := readVerified(r, run)
+	if open, ok := notes.find(op); ok {
+		return &Verdict{Run: run, Op: op, Open: open, Past: notes.arrived}, nil
+	}
+	if v, _ := r.Unsound.Load().(*Verdict); v != nil && v.Run == run && v.Op == op {
+		return v, nil
+	}
+	f := &checker{repo: r, ctx: ctx, opt: Options{Replay: true}, report: &Report{}, first: true}
+	v, err := f.verify(record.NewReader(ctx, r), run, op, notes.find)
+	if err != nil {
+		return nil, err
+	}
+	if !v.Sound() {
+		// What the objects say of themselves stays true; one that is missing can come.
+		if c := v.Findings[0].Code; c == FindRecord || c == record.CodeStateTampered {
+			r.Unsound.Store(v)
+		}
+		return v, nil
+	}
+	noteVerified(r, notes, v)
+	v.Past = notes.arrived
+	return v, nil
+}
+
+// Believe refuses a chain that does not hold.
+func Believe(ctx context.Context, repo *git.Repository, run string, op git.OID) error {
+	v, err := Verify(ctx, repo, run, op)
+	if err != nil {
+		return err
+	}
+	return v.Err()
+}
+
+// VerifyStrictly checks the operations after since, "" for all of them, up to op. What another
+// tool did is held to the rules of absorbing it, its rows to bearing each other out, and a run
+// that does not contain since is a finding. No note is looked at.
+func VerifyStrictly(r *record.Reader, repo *git.Repository, run string, op, since git.OID) (*Verdict, error) {
+	f := &checker{repo: repo, ctx: r.Context(), opt: Options{Replay: true}, report: &Report{}, strict: true}
+	met := false
+	v, err := f.verify(r, run, op, func(at git.OID) ([]Claim, bool) {
+		met = met || at == since
+		return nil, at == since
+	})
+	if err == nil && since != "" && !met {
+		v.Findings = append(v.Findings, Finding{
+			Code:    record.CodeChainBroken,
+			Run:     run,
+			Op:      op,
+			Message: "the run no longer contains operation " + since.Short() + ", which it had",
+		})
+	}
+	return v, err
+}
+
+// MaxVerified bounds the operations of one run that are checked at once.
+const MaxVerified = 200000
+
+// verify checks the operations from the newest one that known knows up to tip. known
+// answers with the claims that are open after an operation.
+func (f *checker) verify(r *record.Reader, run string, tip git.OID, known func(git.OID) ([]Claim, bool)) (*Verdict, error) {
+	v := &Verdict{Run: run, Op: tip}
+	list, met, err := f.chainTo(r, run, tip, func(op git.OID) bool {
+		open, ok := known(op)
+		if ok {
+			v.Open = open
+		}
+		return ok
+	})
+	if err != nil {
+		return nil, err
+	}
+	from := 0
+	if met {
+		from = 1 // the first of the list is known
+	}
+	f.shape(run, list, from)
+	if err := f.span(run, list, from); err != nil {
+		return nil, err
+	}
+	v.Checked = len(list) - from
+	v.Open = f.fold(list[from:], v.Open)
+	v.Arrived = f.arrivals(list[from:])
+	for _, x := range f.report.Findings {
+		if !x.Note {
+			v.Findings = append(v.Findings, x)
+		}
+	}
+	v.sortFindings(list)
+	return v, nil
+}
+
+// sortFindings puts the findings into the order of the chain and names the newest
+// operation before the first of them.
+func (v *Verdict) sortFindings(list []chain.OpInfo) {
+	if len(v.Findings) == 0 {
+		return
+	}
+	at := make(map[git.OID]int, len(list))
+	for i, op := range list {
+		at[op.Op] = i
+	}
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return at[a.Op] - at[b.Op] })
+	if i := at[v.Findings[0].Op]; i > 0 {
+		v.Good = list[i-1].Op
+	}
+}
+
+// chainTo lists the operations up to tip, oldest first: from the first one, or from
+// the newest for which stop says so, which met reports. What cannot be read is a
+// finding, and the list then begins after it.
+func (f *checker) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.OID) bool) (list []chain.OpInfo, met bool, err error) {
+	for op := tip; op != "" && !met; {
+		if f.ctx.Err() != nil {
+			return nil, false, context.Cause(f.ctx)
+		}
+		if len(list) == MaxVerified {
+			return nil, false, git.Errorf(record.CodeChainBroken, nil, "run %s has more than %d operations that were not checked", run, MaxVerified)
+		}
+		met = stop(op)
+		c, err := r.Commit(op)
+		if err != nil {
+			if err := f.fault(run, op, err); err != nil {
+				return nil, false, err
+			}
+			break
+		}
+		info := chain.OpInfo{Op: op, Parents: c.Parents, Tree: c.Tree, Actor: c.Author.Name, Email: c.Author.Email, Time: c.Author.When.UTC()}
+		info.ReadMessage(c.Message)
+		list = append(list, info)
+		if op = ""; len(c.Parents) > 0 {
+			op = c.Parents[0]
+		}
+	}
+	slices.Reverse(list)
+	return list, met, nil
+}
+
+// fold returns the claims that are open after the operations of list, when before
+// are those that are open in front of it.
+func (f *checker) fold(list []chain.OpInfo, before []Claim) []Claim {
+	open := slices.Clip(before)
+	for _, op := range list {
+		f.mu.Lock()
+		seen := f.seen[op.Op]
+		f.mu.Unlock()
+		if seen.confirms {
+			open = nil
+			continue
+		}
+		for _, c := range seen.claims {
+			open = append(open, Claim{Claim: c, Op: op.Op})
+		}
+	}
+	return open
+}
+
+// arrivals are the decisions of people in the operations of list.
+func (f *checker) arrivals(list []chain.OpInfo) []Arrival {
+	var out []Arrival
+	for _, op := range list {
+		f.mu.Lock()
+		seen := f.seen[op.Op]
+		f.mu.Unlock()
+		if seen.decision != nil {
+			out = append(out, *seen.decision)
+		}
+	}
+	return out
+}
+
+// ArrivalNotices says which decisions of people came with a chain.
+func ArrivalNotices(arrived []Arrival) []string {
+	var out []string
+	for _, a := range arrived {
+		out = append(out, a.String()+", which came from elsewhere")
+	}
+	return out
+}
+
+// String says who decided what.
+func (a Arrival) String() string {
+	what := a.Name
+	switch {
+	case a.Gate != "":
+		what = "gate " + a.Gate + " was approved"
+	case a.Name == "reactivate":
+		what = "the run was unblocked"
+	case a.Name == protocol.OpConfirm:
+		what = "another tool's work was confirmed"
+	}
+	return text.OneLine(what + " by " + a.Actor.Name + " <" + a.Actor.Email + "> at " + a.At + " (operation " + a.Op.Short() + ")")
+}

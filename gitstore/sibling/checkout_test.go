@@ -1,0 +1,48 @@
+package sibling
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// TestSiblingCheckoutCountsAsGit holds the distances between commits against git's own count,
+// with merges and with commits of one date.
+func TestSiblingCheckoutCountsAsGit(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	r.Git("commit", "-q", "--allow-empty", "-m", "first")
+	run := func(args ...string) string { return strings.TrimSpace(r.Git(args...)) }
+	tree := run("rev-parse", "HEAD^{tree}")
+	tips := []string{run("rev-parse", "HEAD")}
+	commit := func(parents ...int) {
+		args := []string{"commit-tree", "-m", fmt.Sprint(len(tips)), tree}
+		for _, i := range parents {
+			args = append(args, "-p", tips[i])
+		}
+		tips = append(tips, run(args...))
+	}
+	commit(0)
+	commit(0)
+	commit(1)
+	commit(2, 3)
+	commit(3)
+	commit(5, 4)
+	commit(4)
+	x, err := Open(t.Context(), r.Dir, &Trust{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.Close() })
+	for _, a := range tips {
+		for _, b := range tips {
+			want := run("rev-list", "--left-right", "--count", a+"..."+b)
+			ahead, behind := x.apart(t.Context(), git.OID(a), git.OID(b), false)
+			if got := fmt.Sprintf("%d\t%d", ahead, behind); got != want {
+				t.Errorf("%.7s...%.7s: %s, git says %s", a, b, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,50 @@
+// Git's configuration file as far as it says how a repository is built, read
+// without git: nothing it names is looked up or run.
+
+package sibling
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// gitConfig holds the last value of each key, written section.key or
+// section.sub.key, section and key in lower case. A key without "=" is true.
+type gitConfig map[string]string
+
+// parseGitConfig reads the file format of git-config(1). Like git it refuses a
+// file that is not well formed.
+func parseGitConfig(data []byte) (gitConfig, error) {
+	entries, err := git.ParseConfigEntries(data)
+	if err != nil {
+		return nil, err
+	}
+	cfg := make(gitConfig, len(entries))
+	for _, e := range entries {
+		cfg[e.Key] = e.Value
+	}
+	return cfg, nil
+}
+
+// format says how the repository stores objects and refs.
+func (c gitConfig) format() (object, ref string, err error) {
+	object, ref = git.FormatSHA1, "files"
+	switch v := c["core.repositoryformatversion"]; v {
+	case "", "0":
+		return object, ref, nil // git passes over such extensions then
+	case "1":
+	default:
+		return "", "", fmt.Errorf("its format version is %s", git.ClipBytes([]byte(v)))
+	}
+	if v, ok := c["extensions.objectformat"]; ok {
+		object = v
+	}
+	if v, ok := c["extensions.refstorage"]; ok {
+		ref = v
+	}
+	if git.HexLen(object) == 0 || ref != "files" && ref != "reftable" {
+		return "", "", fmt.Errorf("it stores objects as %s and refs as %s", git.ClipBytes([]byte(object)), git.ClipBytes([]byte(ref)))
+	}
+	return object, ref, nil
+}

@@ -1,0 +1,70 @@
+// Which turns of a repository were given out by an initiative, noted in its git
+// directory, so that another initiative over the same clone does not take them for
+// turns a person has run (docs/siblings.md).
+
+package sibling
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+)
+
+// initiativesDir holds a file for each initiative, named by its super run: a turn id
+// a line.
+const initiativesDir = "agentxchain/initiatives"
+
+// Bounds of what is read of them.
+const (
+	maxInitiatives     = 256
+	maxInitiativeTurns = 1 << 20 // bytes of one file
+)
+
+// NoteTurn notes that a turn was given out by a super run.
+func NoteTurn(r *git.Repository, superRun, turn string) error {
+	if !record.FileSafe(superRun) || !record.FileSafe(turn) {
+		return git.Errorf(git.CodeBadRefName, nil, "%q or %q is no id", superRun, turn)
+	}
+	root, err := os.OpenRoot(r.CommonDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.MkdirAll(initiativesDir, 0o777); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(initiativesDir+"/"+superRun, os.O_WRONLY|os.O_APPEND|os.O_CREATE|git.OpenNonblock, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(turn + "\n")
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// InitiativeTurns returns the turns that initiatives have given out here, each with
+// its super run. What cannot be read is left out.
+func (x *Clone) InitiativeTurns() map[string]string {
+	out := make(map[string]string)
+	if x.git == nil {
+		return out
+	}
+	dir, err := x.git.Root.Open(initiativesDir)
+	if err != nil {
+		return out // the usual case
+	}
+	names, _ := dir.Readdirnames(maxInitiatives)
+	_ = dir.Close()
+	for _, superRun := range names {
+		data, _, ok, err := x.git.Read(initiativesDir+"/"+superRun, maxInitiativeTurns)
+		if err != nil || !ok {
+			continue
+		}
+		for turn := range strings.Lines(string(data)) {
+			out[strings.TrimSuffix(turn, "\n")] = superRun
+		}
+	}
+	return out
+}

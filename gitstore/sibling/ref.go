@@ -1,0 +1,118 @@
+// The run refs of a sibling.
+
+package sibling
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// maxSiblingRefs bounds a packed-refs file, in bytes.
+const maxSiblingRefs = 64 << 20
+
+// Ref returns where the ref of a run is, "" when there is none. Codes:
+// bad_ref_name, ref_is_symbolic, ref_broken.
+func (x *Clone) Ref(ctx context.Context, run string) (git.OID, error) {
+	name, err := git.RunRef(run)
+	if err != nil || x.git == nil {
+		return "", err
+	}
+	return x.refNamed(ctx, name)
+}
+
+// refNamed is ref for any name.
+func (x *Clone) refNamed(ctx context.Context, name string) (git.OID, error) {
+	if x.Repo.RefFormat == "reftable" {
+		return x.reftable(ctx, name)
+	}
+	fi, err := x.git.Root.Lstat(name)
+	switch {
+	case err == nil && fi.Mode()&fs.ModeSymlink != 0:
+		return "", git.Symbolic(name, "a symbolic link")
+	case err == nil && fi.IsDir(), err != nil && git.Absent(err):
+		return x.packedRef(name)
+	case err != nil:
+		return "", git.Errorf(git.CodeRefBroken, err, "the ref %s cannot be read", name)
+	}
+	data, _, ok, err := x.git.Read(name, git.MaxPointer)
+	switch {
+	case err != nil:
+		return "", git.Errorf(git.CodeRefBroken, err, "the ref %s cannot be read", name)
+	case !ok:
+		return x.packedRef(name) // packed in between
+	}
+	if target, ok := bytes.CutPrefix(data, []byte("ref:")); ok {
+		return "", git.Symbolic(name, strings.TrimSpace(string(git.ClipBytes(target))))
+	}
+	return x.oid(name, string(bytes.TrimRight(data, " \t\r\n")))
+}
+
+func (x *Clone) oid(name, s string) (git.OID, error) {
+	if oid := git.OID(s); oid.Valid(x.Repo.ObjectFormat) && !oid.IsZero() {
+		return oid, nil
+	}
+	return "", git.Broken(name)
+}
+
+func (x *Clone) packedRef(name string) (git.OID, error) {
+	data, _, ok, err := x.git.Read("packed-refs", maxSiblingRefs)
+	if err != nil {
+		return "", git.Errorf(git.CodeRefBroken, err, "packed-refs cannot be read")
+	}
+	if !ok {
+		return "", nil
+	}
+	line := []byte(" " + name + "\n")
+	i := bytes.Index(append(data, '\n'), line)
+	if i < 0 {
+		return "", nil
+	}
+	return x.oid(name, string(data[bytes.LastIndexByte(data[:i], '\n')+1:i]))
+}
+
+// reftable asks git, whose format this is, about a repository of our own making
+// that shares nothing with the sibling but the tables: no configuration of the
+// sibling is read and no object of it is looked for.
+func (x *Clone) reftable(ctx context.Context, name string) (git.OID, error) {
+	fi, err := x.git.Root.Lstat("reftable")
+	if err != nil || !fi.IsDir() {
+		return "", git.Errorf(git.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+	}
+	tmp, err := os.MkdirTemp("", "agentxchain-refs-")
+	if err != nil {
+		return "", git.Errorf(git.CodeUnreadable, err, "no temporary directory can be made")
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.Repo.ObjectFormat)
+	err = errors.Join(os.Mkdir(filepath.Join(tmp, "objects"), 0o700), os.Mkdir(filepath.Join(tmp, "refs"), 0o700),
+		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600), os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
+		os.Symlink(filepath.Join(x.git.Path, "reftable"), filepath.Join(tmp, "reftable")))
+	if err != nil {
+		return "", git.Errorf(git.CodeUnreadable, err, "a temporary repository cannot be made")
+	}
+	g := git.NewForeignGit(tmp)
+	g.Env = append(g.Env, "GIT_DIR="+tmp)
+	out, err := g.Run(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname) %(symref)", name)
+	if err != nil {
+		return "", git.Errorf(git.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		switch {
+		case len(f) != 3 || f[0] != name:
+		case f[2] != "":
+			return "", git.Symbolic(name, f[2])
+		default:
+			return x.oid(name, f[1])
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,78 @@
+// Whether a clone that another user owns may be read: git's safe.directory.
+
+package sibling
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// Trust knows which clones of other users the person allows. It asks git at most
+// once, and not at all while every clone is the person's own. It is safe for
+// concurrent use; the zero value is ready.
+type Trust struct {
+	once  sync.Once
+	dirs  []string
+	check error
+}
+
+// allow refuses dir unless the person owns every one of the paths that decide what
+// it is, or safe.directory names it (git-config, safe.directory).
+func (t *Trust) allow(ctx context.Context, dir string, paths ...string) error {
+	ours := true
+	for _, p := range paths {
+		ours = ours && git.OwnedByUs(p)
+	}
+	if ours {
+		return nil
+	}
+	t.once.Do(func() { t.dirs, t.check = safeDirectories(ctx) })
+	if t.check != nil {
+		return t.check
+	}
+	allowed := false
+	for _, v := range t.dirs {
+		switch prefix, under := strings.CutSuffix(v, "/*"); {
+		case v == "":
+			allowed = false // an empty value takes back what came before
+		case v == "*":
+			allowed = true
+		case under:
+			allowed = allowed || strings.HasPrefix(dir, prefix+"/") || strings.HasPrefix(dir, git.RealOr(prefix)+"/")
+		default:
+			v = filepath.Clean(v)
+			allowed = allowed || v == dir || git.RealOr(v) == dir
+		}
+	}
+	if allowed {
+		return nil
+	}
+	return git.Errorf(git.CodeDubiousOwnership, nil, "another user owns the repository at %s", dir).
+		WithHint("if you trust its owner, run: git config --global --add safe.directory %s", dir)
+}
+
+// safeDirectories returns the values of safe.directory in the order they count.
+// Only the person's own and the system's settings are asked: what a repository
+// says of itself is no permission.
+func safeDirectories(ctx context.Context) ([]string, error) {
+	g := git.NewForeignGit(string(filepath.Separator))
+	out, err := g.Run(ctx, nil, "config", "-z", "--show-scope", "--type=path", "--get-all", "safe.directory")
+	if git.ExitCode(err) == 1 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	var dirs []string
+	for i := 0; i+1 < len(f); i += 2 {
+		if f[i] == "system" || f[i] == "global" || f[i] == "command" {
+			dirs = append(dirs, f[i+1])
+		}
+	}
+	return dirs, nil
+}

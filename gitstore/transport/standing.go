@@ -1,0 +1,209 @@
+// How a run here stands to what was last seen of it on remotes. Nothing is fetched.
+
+package transport
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Standing is how a run, or an initiative, stands to a remote.
+type Standing struct {
+	Remote string
+	Ahead  int       // operations that are not there, as far as known here
+	Behind int       // operations there that are not here
+	Since  time.Time // of the newest operation both sides have; set when both went on
+}
+
+// Object is the standing for --json: {remote, ahead, behind, diverged_since}.
+func (m Standing) Object() *ojson.Object {
+	o := ojson.NewObject("remote", m.Remote, "ahead", m.Ahead, "behind", m.Behind, "diverged_since", nil)
+	if !m.Since.IsZero() {
+		o.Set("diverged_since", wire.FormatTime(m.Since))
+	}
+	return o
+}
+
+// Standings tells it for every remote that a record of the run was fetched from. One git
+// process, and one more for each remote that differs.
+func Standings(ctx context.Context, repo *git.Repository, run string, tip git.OID) ([]Standing, error) {
+	return remoteStandings(ctx, repo, TrackingPrefix, run, tip)
+}
+
+// InitiativeStandings tells it for an initiative that is recorded here, nothing for another one.
+func InitiativeStandings(ctx context.Context, repo *git.Repository, name string) ([]Standing, error) {
+	tip, err := repo.ReadRef(ctx, record.InitiativeRefPrefix+name)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	return remoteStandings(ctx, repo, TrackingInitiatives, name, tip)
+}
+
+func remoteStandings(ctx context.Context, repo *git.Repository, space func(remote string) string, run string, tip git.OID,
+) ([]Standing, error) {
+	names := trackingNames(repo, space, run)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	out, err := repo.Git.Run(ctx, nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	var all []Standing
+	for line := range strings.Lines(string(out)) {
+		oid, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok {
+			continue
+		}
+		name = strings.TrimPrefix(name, TrackingRefs)
+		st := Standing{Remote: name[:strings.Index(name, "/agentxchain/")]}
+		if there := git.OID(oid); there != tip {
+			if err := apart(ctx, repo, &st, tip, there); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, st)
+	}
+	return all, nil
+}
+
+// trackingNames are the names under which remotes of this repository would be seen to have a
+// run; space is where those of a remote lie. A pattern over all remotes has git go through the runs of each; remotes are known
+// without starting git, unless the configuration is spread over several files.
+func trackingNames(repo *git.Repository, space func(remote string) string, run string) []string {
+	var names []string
+	for _, e := range localConfig(repo) {
+		if strings.HasPrefix(e.Key, "include") {
+			return []string{space("*") + run}
+		}
+		rest, ok := strings.CutPrefix(e.Key, "remote.")
+		if i := strings.LastIndexByte(rest, '.'); ok && i > 0 {
+			if name := space(rest[:i]) + run; git.SafeRefName(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// localConfig are the entries of this repository's own configuration, none when it cannot be
+// read.
+func localConfig(repo *git.Repository) []git.ConfigEntry {
+	data, err := os.ReadFile(filepath.Join(repo.CommonDir, "config"))
+	if err != nil {
+		return nil
+	}
+	entries, _ := git.ParseConfigEntries(data)
+	return entries
+}
+
+// apart counts the operations of both sides.
+func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there git.OID) error {
+	out, err := repo.Git.Run(ctx, nil, "rev-list", "--left-right", "--count", string(here)+"..."+string(there), "--")
+	if err != nil {
+		return err
+	}
+	f := strings.Fields(string(out))
+	if len(f) != 2 {
+		return git.Errorf(git.CodeGitFailed, nil, "git rev-list answered in a form that is not understood")
+	}
+	st.Ahead, _ = strconv.Atoi(f[0])
+	st.Behind, _ = strconv.Atoi(f[1])
+	if st.Ahead == 0 || st.Behind == 0 {
+		return nil
+	}
+	base, err := repo.MergeBase(ctx, here, there)
+	if err != nil || base == "" {
+		return err
+	}
+	c, err := record.NewReader(ctx, repo).Commit(base)
+	if err == nil {
+		st.Since = c.Author.When
+	}
+	return err
+}
+
+// Elsewhere says what is known of runs on remotes, for a clone that has none: the run
+// of a tracking name and its remote, or a remote whose runs were never asked for.
+func Elsewhere(ctx context.Context, repo *git.Repository) (run, remote string, err error) {
+	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(refname)", TrackingRefs+"*/agentxchain/runs/*")
+	if err != nil {
+		return "", "", err
+	}
+	if name := strings.TrimPrefix(strings.TrimSpace(string(out)), TrackingRefs); name != "" {
+		remote, run, _ = strings.Cut(name, "/agentxchain/runs/")
+		return run, remote, nil
+	}
+	all, err := Remotes(ctx, repo)
+	if err != nil || len(all) == 0 {
+		return "", "", err
+	}
+	for _, remote := range all {
+		specs, _ := repo.Git.Run(ctx, nil, "config", "--get-all", "remote."+remote+".fetch")
+		if slices.Contains(strings.Split(string(specs), "\n"), RunRefspecs(remote)[0]) {
+			return "", "", nil // it was asked, or git fetch asks it
+		}
+	}
+	return "", all[0], nil
+}
+
+// Modes of agentxchain.sync.
+const (
+	SyncManual = "manual" // only git agentxchain sync speaks to the remote
+	SyncAuto   = "auto"   // every operation is pushed in the background
+	SyncStrict = "strict" // the remote decides: an operation is done when it has taken it
+)
+
+// SyncMode reads agentxchain.sync of this repository without starting git: it is asked
+// for at every operation. It is "" when nothing is set; what is not known is manual.
+func SyncMode(repo *git.Repository) string {
+	mode := ""
+	for _, e := range localConfig(repo) {
+		if strings.EqualFold(e.Key, "agentxchain.sync") {
+			mode = strings.ToLower(e.Value)
+		}
+	}
+	switch mode {
+	case "", SyncAuto, SyncStrict:
+		return mode
+	}
+	return SyncManual
+}
+
+// BackgroundRemote is the remote that what was recorded here is pushed to in the background, ""
+// for none. In strict mode only what the remote did not decide is.
+func BackgroundRemote(ctx context.Context, repo *git.Repository) string {
+	if mode := SyncMode(repo); mode != SyncAuto && mode != SyncStrict {
+		return ""
+	}
+	remote, err := PickRemote(ctx, repo, "")
+	if err != nil {
+		return ""
+	}
+	return remote
+}
+
+// PreferAuto sets the mode of a repository whose remote has taken a push, unless the
+// person has chosen one anywhere.
+func PreferAuto(ctx context.Context, repo *git.Repository, remote string) error {
+	if SyncMode(repo) != "" || repo.Setting(ctx, "agentxchain.sync") != "" {
+		return nil
+	}
+	if err := repo.Configure(ctx, "agentxchain.sync", SyncAuto); err != nil {
+		return err
+	}
+	if repo.Setting(ctx, "agentxchain.remote") != "" {
+		return nil
+	}
+	return repo.Configure(ctx, "agentxchain.remote", remote)
+}

@@ -1,0 +1,512 @@
+// Fsck against another side: how the runs here stand to those of a remote or of a bundle.
+// Nothing is taken over and no ref moves (docs/teams.md#look-without-following).
+
+package travel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Kinds of another side.
+const (
+	AgainstRemote = "remote"
+	AgainstBundle = "bundle"
+	AgainstExport = "export"
+)
+
+// How a run here stands to the other side.
+const (
+	RunEqual        = "equal"
+	RunAhead        = "ahead"         // the other side lacks operations
+	RunBehind       = "behind"        // operations are lacking here
+	RunDiverged     = "diverged"      // both went on from Base
+	RunMissingHere  = "missing_here"  // only the other side has the run
+	RunMissingThere = "missing_there" // only this clone has it
+	RunDamaged      = "damaged"       // Code says why: what is there cannot be what it was
+)
+
+// CodeExportDiffers means that an export shows a run as no operation here recorded it.
+const CodeExportDiffers = "export_differs"
+
+// Against is how this clone stands to another side.
+type Against struct {
+	Kind string
+	Name string
+	Runs []*AgainstRun
+	// Files says that the other side has files and no record: an export without one.
+	Files bool
+	// Lost are lists of archived runs that went back, one sentence each.
+	Lost []string
+}
+
+// Damaged reports whether something that was recorded is gone, rewritten or not believed.
+func (a *Against) Damaged() bool {
+	return len(a.Lost) > 0 || slices.ContainsFunc(a.Runs, func(r *AgainstRun) bool { return r.State == RunDamaged })
+}
+
+// AgainstRun is one run of the comparison.
+type AgainstRun struct {
+	Run   string
+	State string
+	Here  git.OID // newest operation, "" for none
+	There git.OID
+	Seen  git.OID // newest operation this clone has seen there
+	Base  git.OID // newest operation both sides have
+	Ahead int     // operations after it here
+	// Behind counts those there; where files are compared, the rows of history and events.
+	Behind int
+	Since  time.Time // of Base, when both went on
+	Code   string    // of damage
+	Why    string
+	Lost   []chain.OpInfo // operations that were seen there and are gone, oldest first
+}
+
+// LostTurns are the turns whose acceptance is among what was lost.
+func (r *AgainstRun) LostTurns() []string {
+	turns := []string{}
+	for _, op := range r.Lost {
+		if op.Name == protocol.OpAccept && op.Turn != "" && !slices.Contains(turns, op.Turn) {
+			turns = append(turns, op.Turn)
+		}
+	}
+	return turns
+}
+
+// damage notes what is wrong.
+func (r *AgainstRun) damage(code, why string) { r.State, r.Code, r.Why = RunDamaged, code, why }
+
+// against holds two sides against each other. q reads the objects of both.
+type against struct {
+	out  *Against
+	q    *git.Repository
+	mine string // project id
+
+	// trust judges what is new there, where it is not of runs.
+	trust func(context.Context, *AgainstRun) error
+
+	here, there, seen map[string]git.OID
+}
+
+// CompareRemote compares the runs here with those of a remote, only the named one when run is
+// not "". What has to be fetched goes into a place of its own, which is removed.
+//
+// Errors: no_remote, remote_failed.
+func CompareRemote(ctx context.Context, s *gitstore.Store, remote, run string) (*Against, error) {
+	f, err := lookAt(ctx, s.Repository(), remote)
+	if err != nil {
+		return nil, err
+	}
+	defer f.quarantine.Close()
+	if err := f.ask(ctx); err != nil {
+		return nil, err
+	}
+	c, err := newAgainst(ctx, s, AgainstRemote, f.remote, f.quarantine.Repo)
+	if err != nil {
+		return nil, err
+	}
+	if c.seen, err = s.Repository().Tips(ctx, record.SeenRefPrefix+f.remote+"/"); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(c.seen, func(name string, _ git.OID) bool { return git.BadRunID(name) != "" }) // of the archive
+	if err := f.archived(ctx, c); err != nil {
+		return nil, err
+	}
+	c.there = f.tips
+	return c.out, c.all(ctx, run, c.here, c.there, c.seen)
+}
+
+// lookAt prepares a look at a remote, "" for the one that PickRemote picks. The caller closes its
+// quarantine.
+func lookAt(ctx context.Context, repo *git.Repository, remote string) (*remoteLook, error) {
+	remote, err := transport.PickRemote(ctx, repo, remote)
+	if err != nil {
+		return nil, err
+	}
+	if err := transport.ValidName(remote); err != nil {
+		return nil, err
+	}
+	quarantine, err := repo.Quarantine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &remoteLook{repo: repo, remote: remote, quarantine: quarantine}, nil
+}
+
+// CompareBundle compares the runs of a git bundle with those here.
+//
+// Errors: history_invalid for a file that is no whole bundle of runs; no_run.
+func CompareBundle(ctx context.Context, s *gitstore.Store, file, run string) (*Against, error) {
+	repo, done, err := bundle.Open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return CompareOpened(ctx, s, AgainstBundle, file, repo, run)
+}
+
+// CompareOpened is CompareBundle for a bundle that OpenBundle took apart; kind says what it came in.
+func CompareOpened(ctx context.Context, s *gitstore.Store, kind, name string, repo *git.Repository, run string) (*Against, error) {
+	if repo.ObjectFormat != s.Repository().ObjectFormat {
+		return nil, bundle.Bad(nil, "the bundle has %s objects, this repository %s", repo.ObjectFormat, s.Repository().ObjectFormat)
+	}
+	if err := s.Repository().LendObjects(repo.ObjectsDir); err != nil { // it was whole without them
+		return nil, err
+	}
+	c, err := newAgainst(ctx, s, kind, name, repo)
+	if err != nil {
+		return nil, err
+	}
+	if c.there, err = c.q.Tips(ctx, git.RunRefPrefix); err != nil {
+		return nil, err
+	}
+	if len(c.there) == 0 {
+		return nil, bundle.Bad(nil, "the bundle holds no run")
+	}
+	if run != "" && c.there[run] == "" {
+		return nil, git.Errorf(chain.CodeNoRun, nil, "the bundle does not hold run %s", run)
+	}
+	return c.out, c.all(ctx, run, c.there)
+}
+
+func newAgainst(ctx context.Context, s *gitstore.Store, kind, name string, q *git.Repository) (*against, error) {
+	c := &against{out: &Against{Kind: kind, Name: name}, q: q, mine: s.ProjectID(ctx)}
+	list, err := archive.ReadAll(ctx, s.Repository(), archive.ListPrefix)
+	if err != nil {
+		return nil, err
+	}
+	past, err := s.Repository().Tips(ctx, archive.PastPrefix)
+	if err != nil {
+		return nil, err
+	}
+	if c.here, err = s.Repository().Tips(ctx, git.RunRefPrefix); err != nil {
+		return nil, err
+	}
+	for name := range list {
+		// A pruned run is here as far as its list goes: by the name of its newest operation.
+		if e := list.Archived(name); e != nil && past[name] == "" {
+			past[name] = git.OID(e.Op)
+		}
+	}
+	for name, op := range past {
+		if c.here[name] == "" {
+			c.here[name] = op
+		}
+	}
+	return c, nil
+}
+
+// all compares every run that one of the sides names, or one of them.
+func (c *against) all(ctx context.Context, only string, sides ...map[string]git.OID) error {
+	names := []string{}
+	for _, m := range sides {
+		names = slices.AppendSeq(names, maps.Keys(m))
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if only != "" {
+		if !slices.Contains(names, only) {
+			return chain.NoRun(only)
+		}
+		names = []string{only}
+	}
+	for _, name := range names {
+		r := &AgainstRun{Run: name, Here: c.here[name], There: c.there[name], Seen: c.seen[name]}
+		c.out.Runs = append(c.out.Runs, r)
+		if git.BadRunID(name) != "" {
+			r.damage(record.CodeForeignRun, "the name is not that of a run")
+			continue
+		}
+		if err := c.compare(ctx, r); err != nil {
+			return err
+		}
+	}
+	return c.count(ctx)
+}
+
+// compare says how one run stands; count counts.
+func (c *against) compare(ctx context.Context, r *AgainstRun) error {
+	side := "the " + c.out.Kind
+	back, err := setBack(ctx, c.q, side, r.There, r.Seen)
+	if err != nil {
+		return err
+	}
+	if back != nil {
+		r.Base, r.Lost = back.Base, back.Lost
+		r.damage(back.Code, back.Why)
+		return nil
+	}
+	switch {
+	case r.Here == r.There:
+		r.State, r.Base = RunEqual, r.Here
+		return nil
+	case r.There == "":
+		r.State = RunMissingThere
+		return nil
+	case r.Here == "":
+		r.State = RunMissingHere
+	default:
+		if r.Base, err = c.q.MergeBase(ctx, r.Here, r.There); err != nil {
+			return err
+		}
+		switch r.Base {
+		case r.There:
+			r.State = RunAhead
+			return nil // it is part of what is here
+		case r.Here:
+			r.State = RunBehind
+		case "":
+			r.damage(record.CodeForeignRun, "the run there shares no operation with the one here")
+			return nil
+		default:
+			r.State = RunDiverged
+			b, err := record.NewReader(ctx, c.q).Commit(r.Base)
+			if err != nil {
+				return err
+			}
+			r.Since = b.Author.When
+		}
+	}
+	return c.believe(ctx, r)
+}
+
+// believe holds what is new there against the rules.
+func (c *against) believe(ctx context.Context, r *AgainstRun) error {
+	if c.trust != nil {
+		err := c.trust(ctx, r)
+		if err != nil && ctx.Err() == nil {
+			code := git.CodeOf(err)
+			if code == "" {
+				code = record.CodeUnproven
+			}
+			r.damage(code, text.OneLine(err.Error()))
+			err = nil
+		}
+		return err
+	}
+	if id, err := chain.ProjectAt(ctx, c.q, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
+		r.damage(record.CodeForeignRun, "the run there belongs to project "+text.OneLine(id)+", this is "+text.OneLine(c.mine))
+		return nil
+	}
+	v, err := proof.Verify(ctx, c.q, r.Run, r.There)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		r.damage(record.CodeUnproven, text.OneLine(err.Error()))
+	case !v.Sound():
+		f := v.Findings[0]
+		r.damage(record.CodeUnproven, "operation "+f.Op.Short()+" there is not believed: "+text.OneLine(f.Message))
+	}
+	return nil
+}
+
+// count counts the operations that one side has, of all runs with one git for each direction.
+func (c *against) count(ctx context.Context) error {
+	var ours, theirs []chain.Range
+	for _, r := range c.out.Runs {
+		if r.State == RunDamaged {
+			continue
+		}
+		if r.Here != "" && r.Here != r.Base && c.q.HasCommit(ctx, r.Here) {
+			ours = append(ours, chain.Range{Run: r.Run, After: r.Base, To: r.Here})
+		}
+		if r.There != "" && r.There != r.Base {
+			theirs = append(theirs, chain.Range{Run: r.Run, After: r.Base, To: r.There})
+		}
+	}
+	ahead, err := chain.Ranges(ctx, c.q, ours)
+	if err != nil {
+		return err
+	}
+	behind, err := chain.Ranges(ctx, c.q, theirs)
+	if err != nil {
+		return err
+	}
+	for _, r := range c.out.Runs {
+		r.Ahead, r.Behind = len(ahead[r.Run]), len(behind[r.Run])
+	}
+	return nil
+}
+
+// remoteLook asks a remote where its runs are, and fetches what is needed to compare.
+type remoteLook struct {
+	repo       *git.Repository
+	remote     string
+	quarantine *git.Quarantine
+	partial    bool // this clone leaves objects on the remote
+
+	tips  map[string]git.OID // run -> newest operation
+	lists map[string]git.OID // year -> list of archived runs
+	kept  map[string]git.OID // year -> what keeps their operations
+}
+
+// ask lists the refs of the remote and fetches those whose objects are not here.
+func (f *remoteLook) ask(ctx context.Context) error {
+	refs, err := f.listed(ctx, git.RunRefPrefix, archive.ListPrefix, archive.KeepPrefix)
+	if err != nil {
+		return err
+	}
+	f.tips, f.lists, f.kept = make(map[string]git.OID), make(map[string]git.OID), make(map[string]git.OID)
+	lacks, err := f.lacking(ctx)
+	if err != nil {
+		return err
+	}
+	var want []string
+	for _, ref := range refs {
+		into := f.tips
+		rest, found := strings.CutPrefix(ref.Name, git.RunRefPrefix)
+		if !found {
+			into = f.lists
+			if rest, found = strings.CutPrefix(ref.Name, archive.ListPrefix); !found {
+				rest, into = strings.TrimPrefix(ref.Name, archive.KeepPrefix), f.kept
+			}
+		}
+		into[rest] = ref.OID
+		// What keeps the archive leads to all of it.
+		if !strings.HasPrefix(ref.Name, archive.KeepPrefix) && lacks(ref.OID) {
+			want = append(want, ref.Name)
+		}
+	}
+	return f.fetch(ctx, want)
+}
+
+// listed are the refs of the remote below the prefixes.
+func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref, error) {
+	refs, err := transport.List(ctx, f.quarantine.Transport(f.repo), f.repo.ObjectFormat, f.remote, prefixes...)
+	if err != nil {
+		return nil, f.failed(ctx, err)
+	}
+	return refs, nil
+}
+
+// lacking tells which commits are not here. It finds out whether the clone is partial.
+func (f *remoteLook) lacking(ctx context.Context) (func(git.OID) bool, error) {
+	f.partial = f.repo.Setting(ctx, "remote."+f.remote+".promisor") == "true"
+	if !f.partial {
+		return func(tip git.OID) bool { return !f.repo.HasCommit(ctx, tip) }, nil
+	}
+	// To ask for a commit would fetch it, and nothing of what it leads to.
+	refs, err := f.repo.Tips(ctx, "refs/")
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[git.OID]bool, len(refs))
+	for _, tip := range refs {
+		have[tip] = true
+	}
+	return func(tip git.OID) bool { return !have[tip] }, nil
+}
+
+// fetch brings what refs or object ids name into the quarantine.
+func (f *remoteLook) fetch(ctx context.Context, want []string) error {
+	if len(want) == 0 {
+		return nil
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, transport.TransferLimit, errors.New("it took too long"))
+	defer stop()
+	// Without --refmap git would move the tracking names along.
+	args := append(transport.FetchArgs(), "--refmap=", "--no-prune", "--stdin")
+	if f.partial {
+		// Objects that are not here cannot be asked for later: all of what is compared comes.
+		args = append(args, "--no-filter", "--refetch")
+	}
+	if _, err := f.quarantine.Transport(f.repo).Run(ctx, []byte(strings.Join(want, "\n")+"\n"), append(args, "--", f.remote)...); err != nil {
+		return f.failed(ctx, err)
+	}
+	return nil
+}
+
+func (f *remoteLook) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil && git.ExitCode(err) < 0 {
+		return err
+	}
+	return git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked: %s", f.remote, transport.Complaint(err)).
+		WithHint("git ls-remote %s shows more", f.remote)
+}
+
+// archived adds the runs that are in the archive of the remote, and holds its lists against
+// those that were seen there.
+func (f *remoteLook) archived(ctx context.Context, c *against) error {
+	seen, err := archive.Years(ctx, f.repo, record.SeenRefPrefix+f.remote+"/archive-list/")
+	if err != nil {
+		return err
+	}
+	for _, year := range slices.Sorted(maps.Keys(seen)) {
+		on := seen[year] == f.lists[year]
+		if !on && f.lists[year] != "" {
+			if on, err = c.q.Ancestor(ctx, seen[year], f.lists[year]); err != nil {
+				return err
+			}
+		}
+		if !on {
+			c.out.Lost = append(c.out.Lost, "the list of archived runs of "+year+" went back or was rewritten; it was at "+seen[year].Short())
+		}
+	}
+	for _, year := range slices.Sorted(maps.Keys(f.lists)) {
+		list, err := archive.Read(ctx, c.q, f.lists[year])
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			e := list.Archived(name)
+			if e == nil || f.tips[name] != "" {
+				continue
+			}
+			op := git.OID(e.Op)
+			f.tips[name] = op
+			if f.kept[year] == "" {
+				c.out.Lost = append(c.out.Lost, "run "+name+" is in the list of "+year+", and "+archive.KeepPrefix+year+", which keeps its operations, is gone")
+			} else if op != c.here[name] && !c.q.HasCommit(ctx, op) {
+				if err := f.fetch(ctx, []string{e.Op}); err != nil && f.fetch(ctx, []string{archive.KeepPrefix + year}) != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// AgainstKind says what a name given to fsck --against means: a remote, a bundle, or a file
+// that is then to be an export.
+//
+// Errors: not_found for a name that is neither a remote nor a file.
+func AgainstKind(ctx context.Context, repo *git.Repository, name, file string) (string, error) {
+	all, err := transport.Remotes(ctx, repo)
+	if err != nil {
+		return "", err
+	}
+	if slices.Contains(all, name) {
+		return AgainstRemote, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", git.Errorf(wire.CodeNotFound, nil, "%q is neither a remote of this repository nor a file that can be read", text.OneLine(name)).
+			WithHint("git remote -v lists the remotes")
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, len("# v2 git bundle"))
+	_, _ = f.Read(head)
+	if bytes.HasPrefix(head, []byte("# v")) && bytes.HasSuffix(head, []byte(" git bundle")) {
+		return AgainstBundle, nil
+	}
+	return AgainstExport, nil
+}

@@ -1,0 +1,432 @@
+// Archived runs in a sync: the list of them travels, and what one side has archived leaves
+// the run refs of the other (docs/teams.md#archived-runs).
+
+package travel
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// seenListRef is where the list of a year is remembered that a remote last showed.
+func seenListRef(remote, year string) string {
+	return record.SeenRefPrefix + remote + "/archive-list/" + year
+}
+
+// archives joins the lists of both sides. Entries are only ever added and replaced by newer
+// ones: a remote whose list goes back is not followed.
+func (l *landing) archives(ctx context.Context) error {
+	s, remote := l.s, l.y.Remote
+	l.y.retire = nil
+	here, err := archive.Years(ctx, s.Repository(), archive.ListPrefix)
+	if err != nil {
+		return err
+	}
+	there, err := archive.Years(ctx, s.Repository(), transport.TrackingArchive(remote))
+	if err != nil {
+		return err
+	}
+	seen, err := archive.Years(ctx, s.Repository(), record.SeenRefPrefix+remote+"/archive-list/")
+	if err != nil {
+		return err
+	}
+	var moves []git.RefUpdate
+	for _, year := range slices.Sorted(maps.Keys(there)) {
+		if here[year] != there[year] {
+			to, err := joinLists(ctx, s.Repository(), s.Env(ctx), year, here[year], there[year])
+			if err != nil {
+				return err
+			}
+			if to != here[year] {
+				moves = append(moves, git.RefUpdate{Name: archive.ListPrefix + year, New: to, Old: here[year]})
+			}
+		}
+	}
+	for _, year := range slices.Sorted(maps.Keys(seen)) {
+		on, err := s.Repository().Ancestor(ctx, seen[year], there[year])
+		if err != nil {
+			return err
+		}
+		if !on && seen[year] != there[year] {
+			l.y.Notices = append(l.y.Notices, "the list of archived runs of "+year+" on "+text.OneLine(remote)+
+				" went back or was rewritten; this clone keeps what it saw ("+seen[year].Short()+") and pushes it again: ask the administrator of the server")
+		}
+	}
+	for year, oid := range there {
+		if seen[year] != oid {
+			moves = append(moves, git.RefUpdate{Name: seenListRef(remote, year), New: oid, Old: seen[year]})
+		}
+	}
+	slices.SortFunc(moves, git.ByName)
+	if err := s.Repository().UpdateRefs(ctx, moves, "agentxchain: archived runs of "+text.OneLine(remote)); err != nil {
+		return err
+	}
+	if l.list, err = archive.ReadAll(ctx, s.Repository(), archive.ListPrefix); err != nil {
+		return err
+	}
+	if l.theirs, err = archive.ReadAll(ctx, s.Repository(), transport.TrackingArchive(remote)); err != nil {
+		return err
+	}
+	l.past, err = s.Repository().Tips(ctx, archive.PastPrefix)
+	return err
+}
+
+// joinLists returns a commit that holds the entries of both: one of the two where it has
+// them all.
+func joinLists(ctx context.Context, repo *git.Repository, env protocol.Env, year string, here, there git.OID) (git.OID, error) {
+	ours, err := archive.Read(ctx, repo, here)
+	if err != nil {
+		return "", err
+	}
+	theirs, err := archive.Read(ctx, repo, there)
+	if err != nil {
+		return "", err
+	}
+	both := ours.Merge(theirs)
+	saidHere, err := archive.SaidAt(ctx, repo, here)
+	if err != nil {
+		return "", err
+	}
+	saidThere, err := archive.SaidAt(ctx, repo, there)
+	if err != nil {
+		return "", err
+	}
+	said, err := archive.JoinSaid(ctx, repo, saidHere, saidThere)
+	if err != nil {
+		return "", err
+	}
+	if both.Equal(theirs) && said == saidThere {
+		return there, nil
+	}
+	if both.Equal(ours) && said == saidHere {
+		if on, err := repo.Ancestor(ctx, there, here); err != nil || on {
+			return here, err
+		}
+	}
+	return archive.Write(ctx, repo, both, said, record.Signature(&env), "archive: the list of "+year+", joined", there, here)
+}
+
+// stray are runs that lie in the archive here while the list says otherwise: they come back.
+func (l *landing) stray() map[string]git.OID {
+	out := make(map[string]git.OID)
+	for name, tip := range l.past {
+		if e := l.list[name]; e == nil || e.State == archive.Live || e.State == archive.Archived && git.OID(e.Op) != tip {
+			out[name] = tip
+		}
+	}
+	return out
+}
+
+// landArchived settles a run of the archive, and reports whether that is all there is to do.
+// A run that went on after it was archived is a run like any other.
+func (l *landing) landArchived(ctx context.Context, name, current string) (bool, error) {
+	e := l.list[name]
+	past := l.past[name]
+	if e != nil && e.State == archive.Removed && l.here[name] == "" && l.there[name] == "" {
+		return true, nil // where its operations are still kept they stay kept
+	}
+	if e = l.list.Archived(name); e == nil {
+		if err := l.bringBack(ctx, name, past); err != nil {
+			return false, err
+		}
+		// It was taken out of the archive here, and the remote does not know yet: what it has in the
+		// archive it has not lost.
+		if e = l.theirs.Archived(name); e == nil || l.there[name] != "" || l.here[name] == "" {
+			return false, nil
+		}
+		if err := l.obtain(ctx, e); err != nil {
+			l.unobtained(e, err)
+			return true, nil
+		}
+		return l.beyond(ctx, e, current)
+	}
+	op := git.OID(e.Op)
+	here, there, seen := l.here[name], l.there[name], l.seen[name]
+	// What is known of the run here has to be part of what was archived.
+	for _, tip := range []git.OID{here, past, there, seen} {
+		if tip == "" || tip == op {
+			continue
+		}
+		if err := l.obtain(ctx, e); err != nil {
+			l.unobtained(e, err)
+			return true, nil
+		}
+		in, err := l.s.Repository().Ancestor(ctx, tip, op)
+		if err != nil {
+			return true, err
+		}
+		if !in {
+			return l.beyond(ctx, e, current)
+		}
+	}
+	if there != "" {
+		l.y.retire = append(l.y.retire, transport.RefPush{Name: git.RunRefPrefix + name, Old: there})
+	}
+	return true, l.retire(ctx, e, here, past, seen)
+}
+
+// unobtained refuses an archived run whose operations cannot be had or believed.
+func (l *landing) unobtained(e *archive.Entry, err error) {
+	r := l.y.run(e.Run)
+	r.Tip, r.State, r.Code = l.here[e.Run], SyncRefused, git.CodeOf(err)
+	r.Why, r.Hint = text.OneLine(err.Error()), "git agentxchain fsck --replay --run "+e.Run
+}
+
+// obtain brings the operations of an archived run, and believes them.
+func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
+	op := git.OID(e.Op)
+	if !l.s.Repository().HasCommit(ctx, op) {
+		if err := proof.FetchArchived(ctx, l.s.Repository(), l.y.Remote, e); err != nil {
+			return git.Errorf(transport.CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not give: %s", e.Run, op.Short(), l.y.Remote, transport.Complaint(err))
+		}
+		if !l.s.Repository().HasCommit(ctx, op) {
+			return git.Errorf(transport.CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not have", e.Run, op.Short(), l.y.Remote)
+		}
+	}
+	return proof.Believe(ctx, l.s.Repository(), e.Run, op)
+}
+
+// retire takes a run out of the run refs here. One that a work tree is in stays until that
+// has begun another.
+func (l *landing) retire(ctx context.Context, e *archive.Entry, here, past, seen git.OID) error {
+	op := git.OID(e.Op)
+	if seen != "" {
+		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + e.Run, Old: seen})
+	}
+	if here == "" {
+		return nil
+	}
+	if l.used == nil {
+		var err error
+		if l.used, err = l.s.RunsInUse(ctx); err != nil {
+			return err
+		}
+	}
+	if l.used[e.Run] != "" {
+		return nil
+	}
+	if past != op {
+		if err := l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + e.Run, New: op, Old: past}}, "agentxchain: archived elsewhere"); err != nil {
+			return err
+		}
+	}
+	r := l.y.run(e.Run)
+	r.State = SyncArchive
+	return l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + e.Run, Old: here}}, "agentxchain: archived elsewhere")
+}
+
+// beyond lands a run that one side has archived and the other has gone on with: the run
+// goes on. What was archived is one of the two sides where the remote no longer has the run.
+func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) (bool, error) {
+	name, op := e.Run, git.OID(e.Op)
+	if err := l.bringBack(ctx, name, l.past[name]); err != nil {
+		return true, err
+	}
+	here, there := l.here[name], l.there[name]
+	if there != "" {
+		return false, nil // the remote's ref tells the rest
+	}
+	if seen := l.seen[name]; seen != "" {
+		in, err := l.s.Repository().Ancestor(ctx, seen, op)
+		if err == nil && !in {
+			in, err = l.keptThere(ctx, e, seen)
+		}
+		if err != nil || !in {
+			return false, err // the remote lost operations: land says so
+		}
+		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
+		delete(l.seen, name)
+	}
+	r := l.y.run(name)
+	r.Tip, r.There, r.from = here, "", ""
+	if here == "" {
+		return true, nil
+	}
+	on, err := l.s.Repository().Ancestor(ctx, op, here)
+	if err != nil || on {
+		return true, err
+	}
+	return true, l.join(ctx, r, here, op, current)
+}
+
+// keptThere reports whether the remote keeps an operation in its archive. Two machines that archived a
+// run at different operations leave one of them there without an entry of its own.
+func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op git.OID) (bool, error) {
+	c, err := record.NewReader(ctx, l.s.Repository()).Commit(op)
+	if err != nil {
+		return false, err
+	}
+	for _, year := range slices.Compact([]string{e.Year(), c.Author.When.UTC().Format("2006")}) {
+		if err := proof.FetchKept(ctx, l.s.Repository(), l.y.Remote, year); err != nil {
+			return false, err
+		}
+		kept, err := l.s.Repository().ReadRef(ctx, proof.KeptRef(l.y.Remote, year))
+		if err != nil {
+			return false, err
+		}
+		if kept == "" {
+			continue
+		}
+		if in, err := l.s.Repository().Ancestor(ctx, op, kept); err != nil || in {
+			return in, err
+		}
+	}
+	return false, nil
+}
+
+// bringBack makes an archived run one of the runs here again.
+func (l *landing) bringBack(ctx context.Context, name string, past git.OID) error {
+	if past == "" {
+		return nil
+	}
+	if l.here[name] == "" {
+		if err := l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + name, New: past}}, "agentxchain: out of the archive"); err != nil {
+			return err
+		}
+		l.here[name] = past
+	}
+	delete(l.past, name)
+	if err := witness.Bring(ctx, l.s.Repository(), name); err != nil {
+		return err
+	}
+	return l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + name, Old: past}}, "agentxchain: out of the archive")
+}
+
+// pushArchive brings the archive to the remote: the operations, then the list that names
+// them, then the run refs that are not needed any more. Each step alone leaves every
+// operation reachable there. again says that the remote has moved meanwhile.
+func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced) (again bool, err error) {
+	here, err := archive.Years(ctx, repo, archive.ListPrefix)
+	if err != nil {
+		return false, err
+	}
+	there, err := archive.Years(ctx, repo, transport.TrackingArchive(y.Remote))
+	if err != nil {
+		return false, err
+	}
+	for _, year := range slices.Sorted(maps.Keys(here)) {
+		if here[year] == there[year] {
+			continue
+		}
+		switch more, ok, err := pushYear(ctx, repo, env, y, year, here[year], there[year]); {
+		case err != nil || more:
+			return more, err
+		case !ok:
+			return false, nil // nothing is retired on the strength of a list that did not go
+		}
+	}
+	if len(y.retire) == 0 {
+		return false, nil
+	}
+	said, err := transport.Push(ctx, repo, y.Remote, y.retire)
+	if err != nil {
+		return false, err
+	}
+	refused := 0
+	why := ""
+	for _, p := range y.retire {
+		ofRun := strings.HasPrefix(p.Name, git.RunRefPrefix)
+		switch a := said[p.Name]; {
+		case a.State == transport.PushStale:
+			again = true
+		case !ofRun: // what a witness signed, which the list there has
+		case a.State == transport.PushOK:
+			y.Retired++
+		default:
+			refused, why = refused+1, a.Why
+		}
+	}
+	if refused > 0 {
+		y.Notices = append(y.Notices, y.Remote+" keeps the refs of "+text.Count(refused, "run", "runs")+" that are in its archive too: "+text.OneLine(why))
+	}
+	return again, nil
+}
+
+// pushYear pushes what a year's list names and the list. ok says that the remote has both.
+func pushYear(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, here, there git.OID) (again, ok bool, err error) {
+	ours, err := archive.Read(ctx, repo, here)
+	if err != nil {
+		return false, false, err
+	}
+	theirs, err := archive.Read(ctx, repo, there)
+	if err != nil {
+		return false, false, err
+	}
+	lacking := make(archive.List)
+	for run, e := range ours {
+		if t := theirs[run]; e.State == archive.Archived && (t == nil || t.Op != e.Op || t.State == archive.Removed) {
+			lacking[run] = e
+		}
+	}
+	if len(lacking) > 0 {
+		for run, e := range lacking {
+			if !repo.HasCommit(ctx, git.OID(e.Op)) {
+				y.Notices = append(y.Notices, "run "+run+" is archived, "+y.Remote+" does not list it, and its operations are not here: sync in the clone that archived it")
+				return false, false, nil
+			}
+		}
+		if again, ok, err = pushKept(ctx, repo, env, y, year, lacking); err != nil || again || !ok {
+			return again, ok, err
+		}
+	}
+	again, ok, err = pushOne(ctx, repo, y, transport.RefPush{Name: archive.ListPrefix + year, New: here, Old: there})
+	if err != nil || !ok {
+		return again, ok, err
+	}
+	seen := git.RefUpdate{Name: seenListRef(y.Remote, year), New: here}
+	if seen.Old, err = repo.ReadRef(ctx, seen.Name); err != nil {
+		return false, false, err
+	}
+	return false, true, repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+text.OneLine(y.Remote))
+}
+
+// pushKept adds operations to what the remote keeps of a year.
+func pushKept(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, l archive.List) (again, ok bool, err error) {
+	if err := proof.FetchKept(ctx, repo, y.Remote, year); err != nil {
+		return false, false, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked what it keeps of %s: %s", y.Remote, year, transport.Complaint(err)).
+			WithHint("git agentxchain sync %s", y.Remote)
+	}
+	had, err := repo.ReadRef(ctx, proof.KeptRef(y.Remote, year))
+	if err != nil {
+		return false, false, err
+	}
+	to, err := archive.Join(ctx, repo, had, l, record.Signature(&env))
+	if err != nil || to == had {
+		return false, err == nil, err
+	}
+	again, ok, err = pushOne(ctx, repo, y, transport.RefPush{Name: archive.KeepPrefix + year, New: to, Old: had})
+	if err != nil || !ok {
+		return again, ok, err
+	}
+	return false, true, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: proof.KeptRef(y.Remote, year), New: to, Old: had}}, "agentxchain: pushed to "+text.OneLine(y.Remote))
+}
+
+// pushOne pushes one ref of the archive.
+func pushOne(ctx context.Context, repo *git.Repository, y *Synced, p transport.RefPush) (again, ok bool, err error) {
+	said, err := transport.Push(ctx, repo, y.Remote, []transport.RefPush{p})
+	if err != nil {
+		return false, false, err
+	}
+	switch a := said[p.Name]; a.State {
+	case transport.PushOK:
+		y.Pushed = true
+		return false, true, nil
+	case transport.PushStale:
+		return true, false, nil
+	default:
+		y.Notices = append(y.Notices, y.Remote+" does not take "+p.Name+": "+a.Why+
+			"; ask the administrator of the server to allow pushes to refs/agentxchain/*. The runs stay archived here")
+		return false, false, nil
+	}
+}

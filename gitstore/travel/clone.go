@@ -1,0 +1,88 @@
+// What tells this clone from others, and since when it has seen the claims of others
+// (docs/teams.md#claims).
+
+package travel
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+const (
+	cloneFile = "agentxchain/clone"       // random, in the git directory all work trees share
+	seenFile  = "agentxchain/claims.json" // claims of other clones, with the time they came
+)
+
+// CloneID is the id of this clone, "" until MakeCloneID made it. It depends on where the
+// clone lies too, so that a copy of the directory is another clone.
+func CloneID(repo *git.Repository) string {
+	secret, err := os.ReadFile(filepath.Join(repo.CommonDir, filepath.FromSlash(cloneFile)))
+	if err != nil || len(secret) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(append(secret, repo.CommonDir...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// MakeCloneID gives this clone an id unless it has one.
+func MakeCloneID(repo *git.Repository) error {
+	if CloneID(repo) != "" {
+		return nil
+	}
+	return writeShared(repo, cloneFile, []byte(rand.Text()+"\n"))
+}
+
+func writeShared(repo *git.Repository, name string, data []byte) error {
+	path := filepath.Join(repo.CommonDir, filepath.FromSlash(name))
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = durable.WriteFile(filepath.Dir(path), filepath.Base(path), data, 0o666)
+	}
+	if err != nil {
+		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	return nil
+}
+
+// seenClaim is since when this clone has seen a claim, by its own clock.
+type seenClaim struct {
+	Claim string    `json:"claim"` // what tells it from the one before
+	Since time.Time `json:"since"`
+}
+
+// ClaimsSeen returns since when this clone has seen the claims of a run: claims has a
+// text for each turn that changes with its claim. What is new counts from now. The times
+// are kept if keep is set; losing them only makes this clone wait longer.
+func ClaimsSeen(repo *git.Repository, run string, claims map[string]string, now time.Time, keep bool) map[string]time.Time {
+	all := make(map[string]map[string]seenClaim)
+	if data, err := os.ReadFile(filepath.Join(repo.CommonDir, filepath.FromSlash(seenFile))); err == nil {
+		_ = json.Unmarshal(data, &all) // a broken file is one that has seen nothing
+	}
+	was, next, out := all[run], make(map[string]seenClaim), make(map[string]time.Time)
+	changed := len(was) != len(claims)
+	for turn, claim := range claims {
+		c := was[turn]
+		if c.Claim != claim || c.Since.After(now) {
+			c, changed = seenClaim{Claim: claim, Since: now}, true
+		}
+		next[turn], out[turn] = c, c.Since
+	}
+	if !keep || !changed {
+		return out
+	}
+	if all[run] = next; len(next) == 0 {
+		delete(all, run)
+	}
+	if data, err := json.Marshal(all); err == nil {
+		_ = writeShared(repo, seenFile, data)
+	}
+	return out
+}

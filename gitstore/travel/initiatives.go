@@ -1,0 +1,383 @@
+// Synchronising the initiatives of a workspace with a remote of its repository: fetch, believe,
+// follow, push, each by the server's compare-and-swap (docs/coordinator.md#on-another-machine).
+
+package travel
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+)
+
+// CodeInitiativeApart means that two machines went on with an initiative from one change.
+const CodeInitiativeApart = "initiative_diverged"
+
+// InitiativeSync are the options of SyncInitiatives.
+type InitiativeSync struct {
+	Remote  string   // "" picks one, see PickRemote
+	Project string   // id of the project; a record of another one is refused
+	Forget  []string // initiatives whose remembered tips are given up
+	NoPush  bool
+
+	// Exclusive runs the taking over of what was fetched while nothing else is at work in the
+	// workspace. Fetching and pushing, which take their time, are not part of it.
+	Exclusive func(ctx context.Context, land func(context.Context) error) error
+	// Judge is asked before an initiative goes on here from one change, "" for none, to
+	// another: whether the repositories bear it out. The error refuses it.
+	Judge func(ctx context.Context, name string, from, to git.OID) error
+	// Follow brings the files of the workspace along, once the ref has moved.
+	Follow func(ctx context.Context, name string, to git.OID) error
+}
+
+// SyncInitiatives brings the initiatives here and on a remote together. Where both sides went
+// on, the initiative is refused: the coordinator's decisions cannot be decided again without
+// the person who made them. What is wrong with one does not stop the others.
+//
+// Errors: no_remote, remote_failed, remote_contended, locked.
+func SyncInitiatives(ctx context.Context, repo *git.Repository, opt InitiativeSync) (*Synced, error) {
+	return syncRounds(ctx, repo, opt.Remote, syncPatience, func(y *Synced) (again bool, err error) {
+		l := &initiativeLanding{repo: repo, y: y, opt: opt}
+		if err := opt.Exclusive(ctx, l.all); err != nil || opt.NoPush {
+			return false, err
+		}
+		again, err = l.push(ctx)
+		if err == nil && y.Pushed {
+			err = transport.PreferAuto(ctx, repo, y.Remote)
+		}
+		return again, err
+	})
+}
+
+// lockSync keeps two gits that fetch in one clone out of each other's way.
+func lockSync(ctx context.Context, repo *git.Repository, wait time.Duration) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Join(repo.CommonDir, "agentxchain"), 0o777); err != nil {
+		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	lock, err := lockfile.Acquire(ctx, filepath.Join(repo.CommonDir, "agentxchain", "sync.lock"), "sync", wait)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = lock.Release() }, nil
+}
+
+func contended(remote string, tries int) error {
+	return git.Errorf(transport.CodeRemoteBusy, nil, "others pushed to %s first, %d times in a row", remote, tries).
+		WithHint("the operations are kept here: git agentxchain sync %s", remote)
+}
+
+// initiativeLanding is one round of a sync.
+type initiativeLanding struct {
+	repo *git.Repository
+	y    *Synced
+	opt  InitiativeSync
+
+	seen  map[string]git.OID
+	moves []git.RefUpdate // of remembered tips
+}
+
+func (l *initiativeLanding) seenRef(name string) string {
+	return record.SeenRefPrefix + l.y.Remote + "/" + record.InitiativeNames + name
+}
+
+// all takes over what the remote has.
+func (l *initiativeLanding) all(ctx context.Context) error {
+	repo, names := l.repo, make(map[string]bool)
+	here, err := repo.Tips(ctx, record.InitiativeRefPrefix)
+	if err != nil {
+		return err
+	}
+	there, err := repo.Tips(ctx, transport.TrackingInitiatives(l.y.Remote))
+	if err != nil {
+		return err
+	}
+	if l.seen, err = repo.Tips(ctx, l.seenRef("")); err != nil {
+		return err
+	}
+	for _, m := range []map[string]git.OID{here, there, l.seen} {
+		for name := range m {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if _, err := git.RunRef(name); err != nil {
+			continue
+		}
+		r := l.y.run(name)
+		r.Tip, r.There, r.from = here[name], there[name], there[name]
+		if err := l.land(ctx, r); err != nil {
+			return err
+		}
+	}
+	return repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+text.OneLine(l.y.Remote))
+}
+
+// land takes over one initiative.
+func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
+	repo, here, there, seen := l.repo, r.Tip, r.There, l.seen[r.Run]
+	if seen != "" && slices.Contains(l.opt.Forget, r.Run) {
+		l.moves = append(l.moves, git.RefUpdate{Name: l.seenRef(r.Run), Old: seen})
+		seen = ""
+	}
+	b, err := setBack(ctx, repo, "the remote", there, seen)
+	if err != nil {
+		return err
+	}
+	if b != nil {
+		return l.refuse(ctx, r, b.Code, b.Why,
+			"nothing was followed, and this clone still has what it saw: ask the administrator of the server. "+
+				"To push it there again and go on: git agentxchain sync "+l.y.Remote+" --forget "+r.Run)
+	}
+	if there == "" || there == here {
+		r.resettle(SyncSame)
+		l.remember(r, there, seen)
+		return nil
+	}
+	base := git.OID("")
+	if here != "" {
+		if base, err = repo.MergeBase(ctx, here, there); err != nil {
+			return err
+		}
+		if base == there {
+			l.remember(r, there, seen) // it is part of what is here
+			return nil
+		}
+	}
+	if err := record.VerifyInitiative(ctx, repo, r.Run, there, base, l.opt.Project); err != nil {
+		return l.believeNot(ctx, r, err)
+	}
+	l.remember(r, there, seen)
+	if base != here {
+		return l.apart(ctx, r, base)
+	}
+	if err := l.opt.Judge(ctx, r.Run, here, there); err != nil {
+		return l.believeNot(ctx, r, err)
+	}
+	ops, err := chain.Since(ctx, repo, here, there)
+	if err != nil {
+		return err
+	}
+	if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: record.InitiativeRefPrefix + r.Run, New: there, Old: here}},
+		"agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
+		return err
+	}
+	r.Began = r.Began || here == ""
+	r.came(there, len(ops))
+	return l.opt.Follow(ctx, r.Run, there)
+}
+
+// apart says that both sides went on.
+func (l *initiativeLanding) apart(ctx context.Context, r *SyncedRun, base git.OID) error {
+	if base == "" {
+		return l.refuse(ctx, r, record.CodeForeignRun, "the initiative there shares no change with the one here",
+			"ask the person who pushed it; nothing of it was taken")
+	}
+	ours, err := countOps(ctx, l.repo, base, r.Tip)
+	if err != nil {
+		return err
+	}
+	theirs, err := countOps(ctx, l.repo, base, r.There)
+	if err != nil {
+		return err
+	}
+	r.State, r.Code = SyncRefused, CodeInitiativeApart
+	r.Why = "both sides went on from change " + base.Short() + ": " + text.Count(ours, "change", "changes") +
+		" here, " +
+		text.Count(theirs, "change", "changes") + " on " + l.y.Remote
+	r.Hint = "git agentxchain multi restore " + r.Run + " --theirs " + l.y.Remote +
+		" goes on from the remote's: what was accepted is counted again, gates decided only here are asked again, and the changes here are kept"
+	return nil
+}
+
+// believeNot keeps what is refused for a look.
+func (l *initiativeLanding) believeNot(ctx context.Context, r *SyncedRun, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	code, hint := record.CodeUnproven, ""
+	var e interface{ ErrorCode() string }
+	if errors.As(err, &e) {
+		code = e.ErrorCode()
+	}
+	var h interface{ ErrorHint() string }
+	if errors.As(err, &h) {
+		hint = h.ErrorHint()
+	}
+	if hint == "" {
+		hint = "ask the person who pushed it; nothing of it was taken"
+	}
+	return l.refuse(ctx, r, code, text.OneLine(err.Error()), hint)
+}
+
+func (l *initiativeLanding) refuse(ctx context.Context, r *SyncedRun, code, why, hint string) error {
+	r.State, r.Code, r.Why, r.Hint = SyncRefused, code, why, hint
+	if r.There == "" {
+		return nil
+	}
+	r.Aside = record.AsideRefPrefix + l.y.Remote + "/" + record.InitiativeNames + r.Run + "/" + string(r.There)
+	have, err := l.repo.ReadRef(ctx, r.Aside)
+	if err != nil || have != "" {
+		return err
+	}
+	return l.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: r.Aside, New: r.There}}, "agentxchain: refused")
+}
+
+// remember notes what was believed of the remote.
+func (l *initiativeLanding) remember(r *SyncedRun, there, seen git.OID) {
+	if there != "" && there != seen {
+		name := l.seenRef(r.Run)
+		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool { return u.Name == name })
+		l.moves = append(l.moves, git.RefUpdate{Name: name, New: there, Old: l.seen[r.Run]})
+	}
+}
+
+// push pushes what the remote lacks. again says that the remote has moved meanwhile.
+func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
+	var refs []transport.RefPush
+	runs := make(map[string]*SyncedRun)
+	for _, r := range l.y.Runs {
+		if r.Tip == "" || r.Tip == r.from || r.State == SyncRefused {
+			continue
+		}
+		ops, err := chain.Since(ctx, l.repo, r.from, r.Tip)
+		if err != nil {
+			return false, err
+		}
+		p := transport.RefPush{Name: record.InitiativeRefPrefix + r.Run, New: r.Tip, Old: r.from, Ops: len(ops)}
+		refs, runs[p.Name] = append(refs, p), r
+	}
+	if len(refs) == 0 {
+		return false, nil
+	}
+	said, err := transport.Push(ctx, l.repo, l.y.Remote, refs)
+	if err != nil {
+		return false, err
+	}
+	known, err := l.repo.Tips(ctx, l.seenRef(""))
+	if err != nil {
+		return false, err
+	}
+	var seen []git.RefUpdate
+	for _, p := range refs {
+		a, r := said[p.Name], runs[p.Name]
+		switch a.State {
+		case transport.PushOK:
+			l.y.Pushed = true
+			r.Went, r.There, r.from = r.Went+p.Ops, p.New, p.New
+			r.resettle(SyncWent)
+			seen = append(seen, git.RefUpdate{Name: l.seenRef(r.Run), New: p.New, Old: known[r.Run]})
+		case transport.PushStale:
+			again = true
+		case transport.PushRefused:
+			r.State, r.Code = SyncRefused, transport.CodeRemoteRefused
+			r.Why = l.y.Remote + " does not take " + p.Name + ": " + a.Why
+			r.Hint = "ask the administrator of the server to allow pushes to " + record.InitiativeRefPrefix +
+				"* there; the changes stay here"
+		}
+	}
+	return again, l.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(l.y.Remote))
+}
+
+// TakeTheirs makes the initiative here the one that was last fetched from a remote. The changes
+// that were here stay under a ref of their own, which is returned, "" when there are none.
+//
+// Errors: not_found, record_unproven, run_foreign, and those of judge.
+func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project string,
+	judge func(ctx context.Context, name string, from, to git.OID) error) (to git.OID, lost string, err error) {
+	ref := record.InitiativeRefPrefix + name
+	here, err := repo.ReadRef(ctx, ref)
+	if err != nil {
+		return "", "", err
+	}
+	if to, err = repo.ReadRef(ctx, transport.TrackingInitiatives(remote)+name); err != nil {
+		return "", "", err
+	}
+	if to == "" {
+		return "", "", git.Errorf(CodeNoInitiative, nil, "%s was not seen to have initiative %s", remote,
+			text.OneLine(name)).
+			WithHint("git agentxchain sync %s", remote)
+	}
+	base := git.OID("")
+	if here != "" {
+		if base, err = repo.MergeBase(ctx, here, to); err != nil {
+			return "", "", err
+		}
+	}
+	if err := record.VerifyInitiative(ctx, repo, name, to, base, project); err != nil {
+		return "", "", err
+	}
+	if err := judge(ctx, name, base, to); err != nil {
+		return "", "", err
+	}
+	if here == to {
+		return to, "", nil
+	}
+	if here != "" && base != here {
+		lost = record.LostRefPrefix + record.InitiativeNames + name + "/" + string(here)
+		if have, err := repo.ReadRef(ctx, lost); err != nil {
+			return "", "", err
+		} else if have == "" {
+			if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: lost, New: here}},
+				"agentxchain: given up"); err != nil {
+				return "", "", err
+			}
+		}
+	}
+	return to, lost, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: ref, New: to, Old: here}},
+		"agentxchain: taken from "+text.OneLine(remote))
+}
+
+// CodeNoInitiative means that there is no record of the initiative.
+const CodeNoInitiative = "no_initiative"
+
+// InitiativeTip is an initiative that is recorded here, or was seen on a remote.
+type InitiativeTip struct {
+	Name   string
+	Op     git.OID
+	Remote string // "" for one that is recorded here
+}
+
+// InitiativeTips lists them by the time of their newest change, newest first; one that is
+// recorded here is not named again for remotes.
+func InitiativeTips(ctx context.Context, repo *git.Repository) ([]InitiativeTip, error) {
+	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate",
+		"--format=%(objectname) %(objecttype) %(refname)",
+		record.InitiativeRefPrefix, transport.TrackingRefs+"*/agentxchain/"+record.InitiativeNames+"*")
+	if err != nil {
+		return nil, err
+	}
+	var here, there []InitiativeTip
+	for line := range strings.Lines(string(out)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		if len(f) != 3 || f[1] != git.KindCommit {
+			continue
+		}
+		t := InitiativeTip{Op: git.OID(f[0])}
+		if name, ok := strings.CutPrefix(f[2], record.InitiativeRefPrefix); ok {
+			t.Name = name
+			here = append(here, t)
+			continue
+		}
+		t.Remote, t.Name, _ = strings.Cut(strings.TrimPrefix(f[2], transport.TrackingRefs), "/agentxchain/"+record.InitiativeNames)
+		if git.BadRunID(t.Name) == "" {
+			there = append(there, t)
+		}
+	}
+	for _, t := range there {
+		if !slices.ContainsFunc(here, func(h InitiativeTip) bool { return h.Name == t.Name }) {
+			here = append(here, t)
+		}
+	}
+	return here, nil
+}

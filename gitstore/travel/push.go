@@ -1,0 +1,236 @@
+// What a sync pushes: each run and conflict with the value the remote is expected to have
+// (docs/teams.md).
+
+package travel
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+)
+
+// pushAll pushes what the remote lacks. again says that the remote has moved meanwhile.
+func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptions) (again bool, err error) {
+	var ahead []*SyncedRun
+	var lacks []chain.Range
+	for _, r := range y.Runs {
+		if r.Tip != "" && r.Tip != r.from && r.State != SyncRefused && r.State != SyncWaits {
+			ahead, lacks = append(ahead, r), append(lacks, chain.Range{Run: r.Run, After: r.from, To: r.Tip})
+		}
+	}
+	lacking, err := chain.Ranges(ctx, repo, lacks)
+	if err != nil {
+		return false, err
+	}
+	var refs []transport.RefPush
+	runs := make(map[string]*SyncedRun)
+	had := &remoteCommits{repo: repo, remote: y.Remote, branch: opt.Branch, known: make(map[string]bool)}
+	for _, r := range ahead {
+		ops := lacking[r.Run]
+		if !opt.WithoutCommits {
+			if ops, err = had.upTo(ctx, r, ops); err != nil {
+				return false, err
+			}
+		}
+		if len(ops) == 0 {
+			continue
+		}
+		p := transport.RefPush{Name: git.RunRefPrefix + r.Run, New: ops[len(ops)-1].Op, Old: r.from, Ops: len(ops)}
+		refs, runs[p.Name] = append(refs, p), r
+	}
+	for prefix, tracking := range map[string]string{
+		record.ConflictRefPrefix: transport.TrackingConflicts(y.Remote),
+		record.WitnessRefPrefix:  transport.TrackingWitnesses(y.Remote),
+	} {
+		more, err := lackingRefs(ctx, repo, prefix, tracking)
+		if err != nil {
+			return false, err
+		}
+		refs = append(refs, more...)
+	}
+	extra := branchAlong(ctx, repo, y.Remote, opt.Branch)
+	if len(refs) == 0 && len(extra) == 0 {
+		return false, nil
+	}
+	said, err := transport.Push(ctx, repo, y.Remote, refs, extra...)
+	if err != nil {
+		return false, err
+	}
+	known, err := repo.Tips(ctx, record.SeenRefPrefix+y.Remote+"/")
+	if err != nil {
+		return false, err
+	}
+	var seen []git.RefUpdate
+	for _, p := range refs {
+		a, r := said[p.Name], runs[p.Name]
+		if a.State == transport.PushStale {
+			again = true
+		}
+		if a.State == transport.PushOK {
+			y.Pushed = true
+		}
+		if r == nil {
+			continue
+		}
+		switch a.State {
+		case transport.PushOK:
+			r.Went, r.There, r.from = r.Went+p.Ops, p.New, p.New
+			if r.State != SyncWaits { // what is left waits for a commit
+				r.resettle(SyncWent)
+			}
+			seen = append(seen, git.RefUpdate{Name: record.SeenRefPrefix + y.Remote + "/" + r.Run, New: p.New, Old: known[r.Run]})
+		case transport.PushRefused:
+			r.State, r.Code = SyncRefused, transport.CodeRemoteRefused
+			r.Why = y.Remote + " does not take " + p.Name + ": " + a.Why
+			r.Hint = "ask the administrator of the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the operations stay here"
+		}
+	}
+	return again, repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(y.Remote))
+}
+
+// branchAlong is the branch that is checked out, if it is to be pushed along and has commits that
+// the remote was not seen to have. One that is only behind is not pushed: it would be refused, and
+// the operation with it, though nothing has gone apart.
+func branchAlong(ctx context.Context, repo *git.Repository, remote string, along bool) []string {
+	if !along {
+		return nil
+	}
+	branch := branch(ctx, repo)
+	if branch == "" {
+		return nil
+	}
+	if there, err := repo.ReadRef(ctx, trackingBranch(remote, branch)); err == nil && there != "" {
+		here, err := repo.ReadRef(ctx, branch)
+		if err != nil || here == "" {
+			return nil // no commit yet
+		}
+		if behind, err := repo.Ancestor(ctx, here, there); err == nil && behind {
+			return nil
+		}
+	}
+	return []string{branch}
+}
+
+// branch is the branch that is checked out, "" for a detached HEAD.
+func branch(ctx context.Context, repo *git.Repository) string {
+	head, err := repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(head))
+}
+
+// trackingBranch is where a branch of a remote is remembered.
+func trackingBranch(remote, branch string) string {
+	return transport.TrackingRefs + remote + "/" + strings.TrimPrefix(branch, "refs/heads/")
+}
+
+// FollowBranch takes over the commits that the remote's branch of the same name has in
+// addition, with the files of the work tree, as git merge --ff-only does. What git would
+// refuse there stays as it is: the branches went apart, or a changed file is in the way.
+func FollowBranch(ctx context.Context, repo *git.Repository, remote string) error {
+	branch := branch(ctx, repo)
+	if branch == "" {
+		return nil
+	}
+	there := trackingBranch(remote, branch)
+	if oid, err := repo.ReadRef(ctx, there); err != nil || oid == "" {
+		return err
+	}
+	if _, err := repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil && git.ExitCode(err) < 0 {
+		return err
+	}
+	return nil
+}
+
+// lackingRefs are the refs below a prefix that the remote lacks.
+func lackingRefs(ctx context.Context, repo *git.Repository, prefix, tracking string) ([]transport.RefPush, error) {
+	here, err := repo.Tips(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	there, err := repo.Tips(ctx, tracking)
+	if err != nil {
+		return nil, err
+	}
+	var out []transport.RefPush
+	for name, oid := range here {
+		if there[name] != oid {
+			out = append(out, transport.RefPush{Name: prefix + name, New: oid, Old: there[name]})
+		}
+	}
+	slices.SortFunc(out, func(a, b transport.RefPush) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// remoteCommits knows which commits of the project a remote has, as far as can be told
+// here: those that its branches lead to.
+type remoteCommits struct {
+	repo     *git.Repository
+	remote   string
+	branch   bool // the branch that is checked out goes along
+	branches []byte
+	known    map[string]bool
+}
+
+// upTo cuts operations before the first whose commit the remote lacks, so that no record
+// gets there before what it names, and says so.
+func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpInfo) ([]chain.OpInfo, error) {
+	for i, op := range ops {
+		if op.CodeHead == "" {
+			continue
+		}
+		had, asked := c.known[op.CodeHead]
+		if !asked {
+			var err error
+			if had, err = c.has(ctx, git.OID(op.CodeHead)); err != nil {
+				return nil, err
+			}
+			c.known[op.CodeHead] = had
+		}
+		if !had {
+			r.resettle(SyncWaits)
+			r.Code = "base_missing"
+			r.Why = text.Count(len(ops)-i, "operation", "operations") + " made at commit " + git.OID(op.CodeHead).Short() + ", which " + c.remote + " does not have"
+			r.Hint = "git push " + c.remote + ", then git agentxchain sync " + c.remote + "; or both at once: git agentxchain sync " + c.remote + " --branch"
+			return ops[:i], nil
+		}
+	}
+	return ops, nil
+}
+
+func (c *remoteCommits) has(ctx context.Context, commit git.OID) (bool, error) {
+	if !commit.Valid(c.repo.ObjectFormat) || !c.repo.HasCommit(ctx, commit) {
+		return true, nil // it is not ours to push
+	}
+	if c.branch {
+		if on, err := gitstore.HeadCommit(ctx, c.repo); err == nil && on != "" {
+			if in, err := c.repo.Ancestor(ctx, commit, on); err != nil || in {
+				return in, err
+			}
+		}
+	}
+	if c.branches == nil {
+		tips, err := c.repo.Tips(ctx, transport.TrackingRefs+c.remote+"/")
+		if err != nil {
+			return false, err
+		}
+		c.branches = []byte{}
+		for name, tip := range tips {
+			if !strings.HasPrefix(name, "agentxchain/") {
+				c.branches = append(c.branches, "^"+tip+"\n"...)
+			}
+		}
+	}
+	// What no branch leads to is left.
+	out, err := c.repo.Git.Run(ctx, append([]byte(commit+"\n"), c.branches...), "rev-list", "--max-count=1", "--stdin")
+	return len(out) == 0, err
+}

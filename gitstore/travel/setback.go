@@ -1,0 +1,52 @@
+// What another side no longer has of a run that was seen there.
+
+package travel
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+)
+
+// SetBack says that a side lost operations it once showed.
+type SetBack struct {
+	Code string         // remote_rewound: they are gone; remote_forked: others are in their place
+	Base git.OID        // newest operation that is left of those seen, "" for none
+	Lost []chain.OpInfo // oldest first
+	Why  string
+}
+
+// setBack holds where a side is, "" when it has the run no more, against where it was seen.
+// It is nil when nothing that was seen is gone.
+func setBack(ctx context.Context, repo *git.Repository, side string, there, seen git.OID) (*SetBack, error) {
+	if seen == "" || there == seen {
+		return nil, nil
+	}
+	b := &SetBack{Code: transport.CodeRemoteBack}
+	var err error
+	if there != "" {
+		if b.Base, err = repo.MergeBase(ctx, seen, there); err != nil || b.Base == seen {
+			return nil, err
+		}
+	}
+	if b.Lost, err = chain.Since(ctx, repo, b.Base, seen); err != nil {
+		return nil, err
+	}
+	lost := text.Count(len(b.Lost), "operation", "operations") + " up to " + seen.Short()
+	switch {
+	case there == "":
+		b.Why = side + " no longer has this run; it was at operation " + seen.Short()
+	case b.Base == "":
+		b.Code = transport.CodeRemoteForked
+		b.Why = side + " has another run under this name; it was at operation " + seen.Short()
+	case b.Base == there:
+		b.Why = side + " went back to operation " + there.Short() + " and lacks " + lost
+	default:
+		b.Code = transport.CodeRemoteForked
+		b.Why = side + " was rewritten: it went back to operation " + b.Base.Short() + ", lacks " + lost + " and went on to " + there.Short()
+	}
+	return b, nil
+}

@@ -1,0 +1,236 @@
+// Synchronising the runs of a repository with a remote: fetch, believe, join, push
+// (docs/teams.md). The server is any git; what decides between machines is its
+// compare-and-swap of a ref.
+
+package travel
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+)
+
+// maxSyncTries bounds how often a sync decides again because another pushed first.
+const maxSyncTries = 8
+
+// syncPatience is how long a sync waits for another one of the same clone.
+const syncPatience = time.Minute
+
+// SyncOptions of Sync.
+type SyncOptions struct {
+	Remote  string        // "" picks one, see PickRemote
+	Wait    time.Duration // for the lock
+	Reindex gitstore.Reindex
+	Branch  bool     // push the branch that is checked out along, never forced
+	Forget  []string // runs whose remembered tips are given up
+	// WithoutCommits also moves operations whose commits of the project one side lacks.
+	WithoutCommits bool
+	NoPush         bool
+}
+
+// States of a run after a sync.
+const (
+	SyncSame    = "same"     // both sides have the same operations
+	SyncCame    = "came"     // operations came from the remote
+	SyncWent    = "went"     // operations went to it
+	SyncJoined  = "joined"   // both went on; ours were decided again after theirs
+	SyncWaits   = "waits"    // something has to come first; Why says what
+	SyncRefused = "refused"  // what the remote has is not believed, or it takes nothing
+	SyncArchive = "archived" // it left the runs here for the archive
+)
+
+// SyncedRun is what a sync did with one run.
+type SyncedRun struct {
+	Run    string
+	State  string
+	Came   int // operations
+	Went   int
+	Tip    git.OID // here
+	There  git.OID // on the remote, as far as known
+	Joined *gitstore.Joined
+	Code   string // of what is wrong, "" when nothing is
+	Why    string
+	Hint   string
+	Aside  string // ref that keeps a refused tip
+	Began  bool   // the run is new here
+
+	from git.OID // where the remote was
+}
+
+// Synced is the outcome of a sync.
+type Synced struct {
+	Remote   string
+	Tracking bool // the refspecs were added just now
+	Runs     []*SyncedRun
+	Tries    int
+	Notices  []string
+	Entered  string // the run that was brought into this work tree
+	Pushed   bool   // the remote has taken something
+	Retired  int    // archived runs that the remote no longer names one by one
+
+	retire []transport.RefPush // run refs of archived runs that the remote still has
+	byName map[string]*SyncedRun
+}
+
+// run returns the entry of a run, a new one when there is none.
+func (y *Synced) run(name string) *SyncedRun {
+	if r := y.byName[name]; r != nil {
+		return r
+	}
+	r := &SyncedRun{Run: name, State: SyncSame}
+	y.Runs, y.byName[name] = append(y.Runs, r), r
+	return r
+}
+
+// Sync brings runs and conflicts of this repository and of a remote together. What is
+// wrong with one run is said in its entry and does not stop the others. Errors:
+// no_remote, remote_failed, remote_contended, locked, and those of Begin.
+func Sync(ctx context.Context, s *gitstore.Store, opt SyncOptions) (*Synced, error) {
+	return syncRounds(ctx, s.Repository(), opt.Remote, max(opt.Wait, syncPatience), func(y *Synced) (again bool, err error) {
+		if err := landAll(ctx, s, y, opt); err != nil || opt.NoPush {
+			return false, err
+		}
+		again, err = pushAll(ctx, s.Repository(), y, opt)
+		if err == nil && !again {
+			again, err = pushArchive(ctx, s.Repository(), s.Env(ctx), y)
+		}
+		if err == nil && y.Pushed {
+			err = transport.PreferAuto(ctx, s.Repository(), y.Remote)
+		}
+		return again, err
+	})
+}
+
+// syncRounds fetches and lets round do its part, until it need not be done again because another
+// machine pushed first.
+func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait time.Duration, round func(*Synced) (again bool, err error),
+) (*Synced, error) {
+	remote, err := transport.PickRemote(ctx, repo, remote)
+	if err != nil {
+		return nil, err
+	}
+	y := &Synced{Remote: remote, byName: make(map[string]*SyncedRun)}
+	if err := transport.ValidName(remote); err != nil {
+		return y, err
+	}
+	unlock, err := lockSync(ctx, repo, wait)
+	if err != nil {
+		return y, err
+	}
+	defer unlock()
+	// The first thing to be written may be the configuration.
+	y.Notices = append(y.Notices, repo.SweepLocks(ctx)...)
+	var others []string
+	if y.Tracking, others, err = transport.TrackRuns(ctx, repo, remote); err != nil {
+		return y, err
+	}
+	defer repo.HoldRefs(git.RefSpace, transport.TrackingSpace(remote))()
+	for y.Tries = 1; ; y.Tries++ {
+		if err := transport.FetchRuns(ctx, repo, remote, others); err != nil {
+			return y, err
+		}
+		again, err := round(y)
+		if err != nil || !again {
+			return y, err
+		}
+		if y.Tries == maxSyncTries {
+			return y, contended(remote, y.Tries)
+		}
+		if err := transport.Backoff(ctx, y.Tries); err != nil {
+			return y, err
+		}
+	}
+}
+
+// enter brings the newest unfinished run that came into a work tree that has none, the
+// newest of all when every one has ended.
+func enter(ctx context.Context, s *gitstore.Store, y *Synced) error {
+	type arrived struct {
+		*SyncedRun
+		when time.Time
+	}
+	var all []arrived
+	for _, r := range y.Runs {
+		if r.Tip == "" || !r.Began {
+			continue
+		}
+		c, err := record.NewReader(ctx, s.Repository()).Commit(r.Tip)
+		if err != nil {
+			return err
+		}
+		all = append(all, arrived{r, c.Author.When})
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b arrived) int { return b.when.Compare(a.when) })
+	best := all[0].Run
+	for _, r := range all {
+		data, _, err := chain.FileAt(ctx, s.Repository(), r.Tip, record.FileState)
+		if err != nil {
+			return err
+		}
+		if state, _ := run.DecodeState(data); state != nil && !state.Status.Ended() {
+			best = r.Run
+			break
+		}
+	}
+	if err := s.Enter(ctx, best); err != nil {
+		return err
+	}
+	y.Entered = best
+	return nil
+}
+
+// takeConflicts takes over conflicts of the remote: new ones, and what became of known
+// ones. Two settlements of one conflict do not exclude each other; the remote's stays.
+func takeConflicts(ctx context.Context, repo *git.Repository, remote string) error {
+	there, err := repo.Tips(ctx, transport.TrackingConflicts(remote))
+	if err != nil {
+		return err
+	}
+	here, err := repo.Tips(ctx, record.ConflictRefPrefix)
+	if err != nil {
+		return err
+	}
+	var moves []git.RefUpdate
+	for name, oid := range there {
+		ref := record.ConflictRefPrefix + name
+		if here[name] == oid || conflict.At(ctx, repo, ref, oid) == nil {
+			continue
+		}
+		if here[name] != "" {
+			behind, err := repo.Ancestor(ctx, oid, here[name])
+			if err != nil {
+				return err
+			}
+			if behind {
+				continue
+			}
+		}
+		moves = append(moves, git.RefUpdate{Name: ref, New: oid, Old: here[name]})
+	}
+	slices.SortFunc(moves, git.ByName)
+	return repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+text.OneLine(remote))
+}
+
+// OpenConflicts counts those that wait for a person.
+func OpenConflicts(list []*protocol.Conflict) int {
+	n := 0
+	for _, c := range list {
+		if c.Status == protocol.ConflictOpen {
+			n++
+		}
+	}
+	return n
+}

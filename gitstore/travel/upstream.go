@@ -1,0 +1,155 @@
+// What a remote's branches brought into the branch that is checked out, by the remote's own
+// word (docs/spec/observation.md#commits-that-were-pulled).
+
+package travel
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+)
+
+// askLimit bounds asking a remote while an operation is decided.
+const askLimit = 30 * time.Second
+
+// Upstream is a branch of a remote as far as the branch that is checked out has it.
+type Upstream struct {
+	Remote string
+	Branch string  // without refs/heads/
+	Commit git.OID // the newest commit of it that HEAD goes back to
+}
+
+// Upstreams lists the branches of the remote that brought head commits which base does not
+// have: the one that the checked-out branch follows, and the remote's default branch. The
+// remote is asked for both, because what it has here in its name anyone can write; it is
+// asked only if that name says that something was brought, and not only commits that were
+// made in this clone, which the second result lists. A branch that another one of the list
+// contains is left out. Without a reflog that leads to head there is none: a commit that was
+// pulled could not be told from one that was made here.
+//
+// Errors: remote_failed.
+func Upstreams(ctx context.Context, repo *git.Repository, branch string, base, head git.OID) (list []Upstream, made map[git.OID]bool, err error) {
+	remote, err := transport.PickRemote(ctx, repo, "")
+	if git.CodeOf(err) == transport.CodeNoRemote {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	names, made, err := followed(ctx, repo, remote, branch, base, head)
+	if len(names) == 0 || err != nil {
+		return nil, nil, err
+	}
+	ask, stop := context.WithTimeoutCause(ctx, askLimit, errors.New("it took too long"))
+	defer stop()
+	there, err := transport.Heads(ask, repo, remote, names...)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, nil, err
+		}
+		return nil, nil, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked for its branches: %s", remote, transport.Complaint(err)).
+			WithHint("git ls-remote %s shows more", remote)
+	}
+	for _, name := range names {
+		tip := there[name]
+		if tip == "" {
+			continue
+		}
+		if !repo.HasCommit(ctx, tip) { // it has gone on since the pull
+			if err := transport.Fetch(ask, repo, remote, "--refmap=", name); err != nil || !repo.HasCommit(ctx, tip) {
+				continue
+			}
+		}
+		commit, err := broughtBy(ctx, repo, tip, base, head)
+		if err != nil {
+			return nil, nil, err
+		}
+		if commit != "" {
+			list = append(list, Upstream{Remote: remote, Branch: strings.TrimPrefix(name, "refs/heads/"), Commit: commit})
+		}
+	}
+	list, err = outermost(ctx, repo, list)
+	return list, made, err
+}
+
+// followed names the refs of the remote that seem to have brought something, and lists the
+// commits that were made here if it needed to know them.
+func followed(ctx context.Context, repo *git.Repository, remote, branch string, base, head git.OID) (seem []string, made map[git.OID]bool, err error) {
+	tracking := transport.TrackingRefs + remote + "/"
+	var names []string
+	if branch != "" && repo.Setting(ctx, "branch."+branch+".remote") == remote {
+		if up, ok := strings.CutPrefix(repo.Setting(ctx, "branch."+branch+".merge"), "refs/heads/"); ok {
+			names = append(names, up)
+		}
+	}
+	if out, err := repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", tracking+"HEAD"); err == nil {
+		if def, ok := strings.CutPrefix(strings.TrimSpace(string(out)), tracking); ok && (len(names) == 0 || names[0] != def) {
+			names = append(names, def)
+		}
+	}
+	for _, name := range names {
+		tip, err := repo.ReadRef(ctx, tracking+name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if tip == "" {
+			continue
+		}
+		commit, err := broughtBy(ctx, repo, tip, base, head)
+		if err != nil {
+			return nil, nil, err
+		}
+		if commit == "" {
+			continue
+		}
+		if made == nil { // the reflogs are long, and read only when they decide something
+			var known bool
+			if made, known, err = repo.CommitsMadeHere(ctx, head); err != nil || !known {
+				return nil, nil, err
+			}
+		}
+		out, err := repo.Git.Run(ctx, nil, "rev-list", string(commit), "^"+string(base))
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.ContainsFunc(strings.Fields(string(out)), func(id string) bool { return !made[git.OID(id)] }) {
+			seem = append(seem, "refs/heads/"+name)
+		}
+	}
+	return seem, made, nil
+}
+
+// broughtBy is the newest commit of a branch that head has, "" when base has it too.
+func broughtBy(ctx context.Context, repo *git.Repository, tip, base, head git.OID) (git.OID, error) {
+	commit, err := repo.MergeBase(ctx, tip, head)
+	if commit == "" || err != nil {
+		return "", err
+	}
+	old, err := repo.Ancestor(ctx, commit, base)
+	if old || err != nil {
+		return "", err
+	}
+	return commit, nil
+}
+
+// outermost leaves out what another one goes back to.
+func outermost(ctx context.Context, repo *git.Repository, list []Upstream) ([]Upstream, error) {
+	if len(list) != 2 {
+		return list, nil
+	}
+	for i, u := range list {
+		inner, err := repo.Ancestor(ctx, u.Commit, list[1-i].Commit)
+		if err != nil {
+			return nil, err
+		}
+		if inner {
+			return list[1-i : 2-i], nil
+		}
+	}
+	return list, nil
+}
