@@ -104,6 +104,13 @@ func New(s *gitstore.Store, opt Options) *Runner {
 // in internal/cli sees to it): what is done to the store itself waits for no operation that is under way here.
 func (r *Runner) Store() *gitstore.Store { return r.store }
 
+// Alone hands the store to f while no operation of this Runner is under way.
+func (r *Runner) Alone(f func(*gitstore.Store) error) error {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	return f(r.store)
+}
+
 // Close releases what the runner has opened.
 func (r *Runner) Close() error { return r.store.Close() }
 

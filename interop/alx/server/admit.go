@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
 // admit finds the session of a request by its idempotency key, or makes one: its record
@@ -84,7 +85,7 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest,
 	return x, false, nil
 }
 
-func (s *Server) newRecord(req *alx.SolveRequest, correlation, digest string, base *runner.Base) *record {
+func (s *Server) newRecord(req *alx.SolveRequest, correlation, digest string, base *workspace.Base) *record {
 	now := s.opt.Now().UTC()
 	rec := &record{
 		Schema:         recordSchema,

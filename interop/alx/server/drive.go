@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
+	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
 // correlationEnv hands the correlation id on to what agents start.
@@ -190,7 +191,7 @@ func (s *Server) workspace(ctx context.Context, rec *record, begun bool) (string
 	dir := filepath.Join(rec.Workspace, filepath.FromSlash(s.home.Record().Repository().Prefix))
 	if begun {
 		if _, err := os.Lstat(rec.Workspace); errors.Is(err, os.ErrNotExist) {
-			return s.home.RestoreWorkspace(ctx, rec.Workspace, rec.Branch, rec.ExecutionID)
+			return workspace.Restore(ctx, s.home, rec.Workspace, rec.Branch, rec.ExecutionID)
 		}
 		return dir, nil
 	}
@@ -198,7 +199,7 @@ func (s *Server) workspace(ctx context.Context, rec *record, begun bool) (string
 	if err != nil {
 		return "", err
 	}
-	return s.home.AddWorkspace(ctx, runner.WorkspaceOptions{
+	return workspace.Add(ctx, s.home, workspace.Options{
 		Dir:    rec.Workspace,
 		Branch: rec.Branch,
 		From:   runner.OpID(rec.Base),
@@ -328,9 +329,9 @@ func failure(err error) *alx.Error {
 	switch code {
 	case trust.CodeHooksUntrusted:
 		e.Code = alx.CodeRuntimeUntrusted
-	case runner.CodeRuntimeManual:
+	case workspace.CodeRuntimeManual:
 		e.Code = alx.CodeRuntimeNotAutomatic
-	case runner.CodeNoBase, "not_a_project", "invalid_config", "invalid_json":
+	case workspace.CodeNoBase, "not_a_project", "invalid_config", "invalid_json":
 		e.Code = alx.CodeProjectNotReady
 	case "file_exists", wire.CodeRunExists:
 		e.Code = alx.CodeRunFailed

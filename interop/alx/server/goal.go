@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
 // maxGoal is how long a project's goal may be, in UTF-16 units (docs/spec/configuration.md).
@@ -22,7 +23,7 @@ const maxGoal = 500
 // for a goal, and the intent in full where a goal cannot hold it. They follow from the
 // record alone, so making them again gives the same bytes.
 func (s *Server) files(ctx context.Context, rec *record) (map[string][]byte, error) {
-	base, err := s.home.Base(ctx, runner.OpID(rec.Base))
+	base, err := workspace.BaseOf(ctx, s.home, runner.OpID(rec.Base))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (s *Server) ownGoal(ctx context.Context, r *runner.Runner, rec *record) err
 	if err != nil || !ok {
 		return err
 	}
-	base, err := s.home.Base(ctx, runner.OpID(rec.Base))
+	base, err := workspace.BaseOf(ctx, s.home, runner.OpID(rec.Base))
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (s *Server) ownGoal(ctx context.Context, r *runner.Runner, rec *record) err
 		!bytes.Equal(now, compact(base.Raw)) {
 		return nil
 	}
-	return r.CommitFile(ctx, wire.ConfigPath, base.Raw,
+	return workspace.CommitFile(ctx, r, wire.ConfigPath, base.Raw,
 		"Solve: the project's own goal again\n\nAlx-Session: "+rec.SessionID+"\n")
 }
 
@@ -167,8 +168,8 @@ func subject(intent string) string {
 
 // ready says whether the project can carry a run out without a person, from the commit
 // at HEAD. The error is an *alx.Error.
-func (s *Server) ready(ctx context.Context) (*runner.Base, error) {
-	base, err := s.home.Base(ctx, "")
+func (s *Server) ready(ctx context.Context) (*workspace.Base, error) {
+	base, err := workspace.BaseOf(ctx, s.home, "")
 	if err != nil {
 		return nil, failure(err)
 	}

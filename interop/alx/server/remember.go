@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
 // rememberFor is how old an answer may be.
@@ -20,7 +20,7 @@ type remembered struct {
 	err error
 }
 
-func (m *remembered) get(ctx context.Context, ask func(context.Context) (*runner.Base, error)) error {
+func (m *remembered) get(ctx context.Context, ask func(context.Context) (*workspace.Base, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if time.Since(m.at) > rememberFor {

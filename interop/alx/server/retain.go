@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
 // tidyEvery is how often finished work trees are looked for.
@@ -47,7 +48,7 @@ func (s *Server) tidyOnce(ctx context.Context, said map[string]string) {
 			continue
 		}
 		if _, err := os.Lstat(rec.Workspace); err == nil {
-			why, err := s.home.RemoveWorkspace(ctx, rec.Workspace,
+			why, err := workspace.Remove(ctx, s.home, rec.Workspace,
 				filepath.Join(filepath.Dir(s.records.dir), "logs", rec.SessionID))
 			if err != nil {
 				why = err.Error()

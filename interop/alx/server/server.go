@@ -23,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
 // Options configures a server. The zero value serves loopback without a token.
@@ -53,7 +54,7 @@ type Server struct {
 	shown    string // the same as a person would type it
 	index    *index
 	log      *slog.Logger
-	lock     *runner.AcceptLock
+	lock     *workspace.AcceptLock
 	host     hosts
 	prepared remembered
 
@@ -122,7 +123,7 @@ func (s *Server) begin(ctx context.Context, dir string) error {
 	sum := sha256.Sum256([]byte(repo.Prefix))
 	own := filepath.Join(repo.CommonDir, "agentxchain", "serve", hex.EncodeToString(sum[:6]))
 	var err error
-	if s.lock, err = runner.LockFile(ctx, filepath.Join(own, "serve.lock"), "serve"); err != nil {
+	if s.lock, err = workspace.LockFile(ctx, filepath.Join(own, "serve.lock"), "serve"); err != nil {
 		return err
 	}
 	s.records = records{filepath.Join(own, "sessions")}

@@ -1,13 +1,12 @@
 // Workspaces: linked work trees with a branch and a run of their own, so that many
 // runs of one repository can be at work at a time.
 
-package runner
+package workspace
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // CodeNoBase means that the project has no commit with agentxchain.json that a
@@ -44,29 +44,29 @@ func LockFile(ctx context.Context, path, purpose string) (*AcceptLock, error) {
 	return lockfile.Acquire(ctx, path, purpose, 0)
 }
 
-// RunIDOf is the id of the run that StartRun begins with a seed of 32 hex digits.
-func RunIDOf(seed string) string {
-	e := protocol.Env{Seed: seed}
-	return e.ID("run")
-}
-
 // Base is the committed project a workspace begins from.
 type Base struct {
-	Commit OpID
+	Commit git.OID
 	Raw    []byte // agentxchain.json as it is committed
 	Config *config.Config
 }
 
-// Base reads the project at a commit, at the one that is checked out when it is "";
+// BaseOf reads the project at a commit, at the one that is checked out when it is "";
 // what is not committed is not in it. Errors: no_committed_project, invalid_config,
 // invalid_json.
-func (r *Runner) Base(ctx context.Context, commit OpID) (*Base, error) {
-	r.serial.Lock()
-	defer r.serial.Unlock()
+func BaseOf(ctx context.Context, r *runner.Runner, commit git.OID) (base *Base, err error) {
+	err = r.Alone(func(s *gitstore.Store) error {
+		base, err = baseOf(ctx, s, commit)
+		return err
+	})
+	return base, err
+}
+
+func baseOf(ctx context.Context, s *gitstore.Store, commit git.OID) (*Base, error) {
 	head := commit
 	if head == "" {
 		var err error
-		if head, err = gitstore.HeadCommit(ctx, r.store.Repository()); err != nil {
+		if head, err = gitstore.HeadCommit(ctx, s.Repository()); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +74,7 @@ func (r *Runner) Base(ctx context.Context, commit OpID) (*Base, error) {
 	if head == "" {
 		return nil, &wire.Error{Code: CodeNoBase, Field: wire.ConfigPath, Message: "The branch has no commit yet; a run needs one to begin from.", Hint: hint}
 	}
-	raw, ok, err := r.store.CommittedFile(ctx, head, wire.ConfigPath)
+	raw, ok, err := s.CommittedFile(ctx, head, wire.ConfigPath)
 	if err != nil {
 		return nil, err
 	}
@@ -112,39 +112,45 @@ func (b *Base) Automatic() ([]string, error) {
 	return out, nil
 }
 
-// WorkspaceOptions says what a workspace is made of.
-type WorkspaceOptions struct {
+// Options says what a workspace is made of.
+type Options struct {
 	Dir     string            // absolute directory that does not exist
 	Branch  string            // short name of a branch that does not exist, or is the workspace's already
-	From    OpID              // commit
+	From    git.OID           // commit
 	Files   map[string][]byte // project-relative; committed first, on top of From
 	Message string            // of that commit
 }
 
-// AddWorkspace makes a linked work tree on a branch of its own with an idle project in
+// Add makes a linked work tree on a branch of its own with an idle project in
 // it, and returns the project's directory there. Called again after a crash it goes on
 // where it was, as long as no run has begun in it. A branch or a directory that is
 // somebody else's is left alone (file_exists).
-func (r *Runner) AddWorkspace(ctx context.Context, opt WorkspaceOptions) (string, error) {
-	r.serial.Lock()
-	defer r.serial.Unlock()
-	repo := r.store.Repository()
+func Add(ctx context.Context, r *runner.Runner, opt Options) (dir string, err error) {
+	err = r.Alone(func(s *gitstore.Store) error {
+		dir, err = add(ctx, s, opt)
+		return err
+	})
+	return dir, err
+}
+
+func add(ctx context.Context, s *gitstore.Store, opt Options) (string, error) {
+	repo := s.Repository()
 	tip, err := repo.ReadRef(ctx, "refs/heads/"+opt.Branch)
 	if err != nil {
 		return "", err
 	}
 	if tip == "" {
-		if _, err := r.store.MakeBranch(ctx, opt.Branch, opt.From, opt.Files, opt.Message); err != nil {
+		if _, err := s.MakeBranch(ctx, opt.Branch, opt.From, opt.Files, opt.Message); err != nil {
 			return "", err
 		}
-	} else if made, err := r.store.MadeBranch(ctx, tip, opt.From, opt.Files, opt.Message); err != nil {
+	} else if made, err := s.MadeBranch(ctx, tip, opt.From, opt.Files, opt.Message); err != nil {
 		return "", err
 	} else if !made {
 		return "", &wire.Error{Code: gitstore.CodeFileExists, Field: "refs/heads/" + opt.Branch,
 			Message: "The branch " + opt.Branch + " exists already; it stays as it is.", Hint: "git log " + opt.Branch}
 	}
 	for n := 0; ; n++ {
-		err := r.checkOut(ctx, opt.Dir, opt.Branch)
+		err := checkOut(ctx, s, opt.Dir, opt.Branch)
 		var git *git.GitError
 		if err == nil {
 			break
@@ -166,8 +172,8 @@ const (
 // checkOut makes the work tree of a workspace, where nothing is or a killed process was
 // making it. The git that process had started may still be at work: it is waited for,
 // since it would take away what it believes to be its own.
-func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
-	repo := r.store.Repository()
+func checkOut(ctx context.Context, s *gitstore.Store, dir, branch string) error {
+	repo := s.Repository()
 	if fi, err := os.Lstat(dir); err == nil {
 		if fi.IsDir() {
 			if err := unused(filepath.Join(dir, filepath.FromSlash(repo.Prefix))); err != nil {
@@ -180,7 +186,7 @@ func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
 				break
 			}
 		}
-		if err := r.store.DiscardWorktree(ctx, dir, branch); err != nil {
+		if err := s.DiscardWorktree(ctx, dir, branch); err != nil {
 			return err
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -189,7 +195,7 @@ func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return err
 	}
-	return r.store.AddWorktree(ctx, dir, branch)
+	return s.AddWorktree(ctx, dir, branch)
 }
 
 // unused refuses a directory in which a run has begun: somebody's work may be there,
@@ -207,27 +213,33 @@ func unused(dir string) error {
 		Hint:    "save what is of use there, then: git worktree remove " + dir}
 }
 
-// RestoreWorkspace checks the branch of a workspace out again whose directory is gone,
+// Restore checks the branch of a workspace out again whose directory is gone,
 // and brings the run back from its record.
-func (r *Runner) RestoreWorkspace(ctx context.Context, dir, branch, run string) (string, error) {
-	r.serial.Lock()
-	defer r.serial.Unlock()
-	if err := r.store.DiscardWorktree(ctx, dir, branch); err != nil {
+func Restore(ctx context.Context, r *runner.Runner, dir, branch, run string) (project string, err error) {
+	err = r.Alone(func(s *gitstore.Store) error {
+		project, err = restore(ctx, s, dir, branch, run)
+		return err
+	})
+	return project, err
+}
+
+func restore(ctx context.Context, s *gitstore.Store, dir, branch, run string) (string, error) {
+	if err := s.DiscardWorktree(ctx, dir, branch); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return "", err
 	}
-	if err := r.store.AddWorktree(ctx, dir, branch); err != nil {
+	if err := s.AddWorktree(ctx, dir, branch); err != nil {
 		return "", err
 	}
-	project := filepath.Join(dir, filepath.FromSlash(r.store.Repository().Prefix))
-	s, err := gitstore.Open(ctx, project, gitstore.Options{})
+	project := filepath.Join(dir, filepath.FromSlash(s.Repository().Prefix))
+	there, err := gitstore.Open(ctx, project, gitstore.Options{})
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = s.Close() }()
-	_, err = s.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{Run: run})
+	defer func() { _ = there.Close() }()
+	_, err = there.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{Run: run})
 	return project, err
 }
 
@@ -250,15 +262,21 @@ func idle(ctx context.Context, dir string) error {
 	return s.Replace(string(wire.DocState), run.FreshState(cfg, "").Encode())
 }
 
-// RemoveWorkspace removes the work tree of a run that is over, when nothing is in it
+// Remove removes the work tree of a run that is over, when nothing is in it
 // that git does not have: everything is committed, the run is recorded, and what is
 // ignored are the run's own working files. The branch and the run's record stay, and
 // what agents said and what was put aside goes to the directory keep. Otherwise the work
 // tree is left alone and why says what keeps it.
-func (r *Runner) RemoveWorkspace(ctx context.Context, dir, keep string) (why string, err error) {
-	r.serial.Lock()
-	defer r.serial.Unlock()
-	project := filepath.Join(dir, filepath.FromSlash(r.store.Repository().Prefix))
+func Remove(ctx context.Context, r *runner.Runner, dir, keep string) (why string, err error) {
+	err = r.Alone(func(s *gitstore.Store) error {
+		why, err = remove(ctx, s, dir, keep)
+		return err
+	})
+	return why, err
+}
+
+func remove(ctx context.Context, home *gitstore.Store, dir, keep string) (why string, err error) {
+	project := filepath.Join(dir, filepath.FromSlash(home.Repository().Prefix))
 	s, err := gitstore.Open(ctx, project, gitstore.Options{})
 	if err != nil {
 		return "", err
@@ -295,7 +313,7 @@ func (r *Runner) RemoveWorkspace(ctx context.Context, dir, keep string) (why str
 			return "its logs cannot be kept elsewhere: " + err.Error(), nil
 		}
 	}
-	return "", r.store.RemoveWorktree(ctx, dir)
+	return "", home.RemoveWorktree(ctx, dir)
 }
 
 // moveAway moves a directory to where nothing is; one that is not there is no error.
@@ -309,40 +327,30 @@ func moveAway(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// StartRun begins the run of a workspace that AddWorkspace has made; its id is
-// RunIDOf(seed).
-func (r *Runner) StartRun(ctx context.Context, seed string, opt InitRunOptions) (*Done, error) {
-	seeded := *r
-	seeded.opt.Seed = func() string { return seed }
-	done, err := seeded.InitRun(ctx, opt)
-	if err == nil && done.Run != RunIDOf(seed) {
-		err = fmt.Errorf("the run that began is %s, not %s", done.Run, RunIDOf(seed))
-	}
-	return done, err
-}
-
 // CommitFile makes one project file what data says and commits it alone. A file that
 // is so already and is committed is left as it is.
-func (r *Runner) CommitFile(ctx context.Context, name string, data []byte, message string) error {
-	r.serial.Lock()
-	defer r.serial.Unlock()
-	have, err := projectfile.Read(r.store.Dir(), name, projectfile.MaxGate)
+func CommitFile(ctx context.Context, r *runner.Runner, name string, data []byte, message string) error {
+	return r.Alone(func(s *gitstore.Store) error { return commitFile(ctx, s, name, data, message) })
+}
+
+func commitFile(ctx context.Context, s *gitstore.Store, name string, data []byte, message string) error {
+	have, err := projectfile.Read(s.Dir(), name, projectfile.MaxGate)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(have, data) {
-		if err := r.store.Replace(name, data); err != nil {
+		if err := s.Replace(name, data); err != nil {
 			return err
 		}
 	}
-	st, err := r.store.Repository().Status(ctx, r.store.Repository().Prefix)
+	st, err := s.Repository().Status(ctx, s.Repository().Prefix)
 	if err != nil {
 		return err
 	}
 	if _, dirty := st.Dirty[name]; !dirty {
 		return nil
 	}
-	_, err = r.store.Repository().CommitPaths(ctx, []string{name}, message)
+	_, err = s.Repository().CommitPaths(ctx, []string{name}, message)
 	return err
 }
 
