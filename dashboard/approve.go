@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 const approvePath = "/approve"
@@ -37,11 +38,11 @@ type looks struct {
 
 // look is a gate as a person saw it.
 type look struct {
-	gate  *runner.PendingGate
+	gate  *gate.Pending
 	until time.Time
 }
 
-func (l *looks) keep(g *runner.PendingGate, now time.Time) string {
+func (l *looks) keep(g *gate.Pending, now time.Time) string {
 	id := newToken()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +63,7 @@ func (l *looks) keep(g *runner.PendingGate, now time.Time) string {
 }
 
 // take returns what was shown, once; nil when it was answered, or is too old.
-func (l *looks) take(id string, now time.Time) *runner.PendingGate {
+func (l *looks) take(id string, now time.Time) *gate.Pending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x, ok := l.open[id]
@@ -147,7 +148,7 @@ func (v *view) askApproval(ctx context.Context, run *runner.Runner, problem stri
 	return nil
 }
 
-func (v *view) pendingFacts(g *runner.PendingGate) block {
+func (v *view) pendingFacts(g *gate.Pending) block {
 	b := block{ID: "gate", Title: "What is asked", Facts: []fact{
 		{"Asked by", turnLink(g.RequestedBy)},
 		{"Role", text(g.Role)},
@@ -177,7 +178,7 @@ func (v *view) pendingFacts(g *runner.PendingGate) block {
 	return b
 }
 
-func gateDocuments(g *runner.PendingGate) block {
+func gateDocuments(g *gate.Pending) block {
 	b := block{ID: "documents", Title: "Documents", Empty: "The gate looks at no document."}
 	t := &table{Head: []string{"Document", "Now", "SHA-256", "Since the phase", "Since the run"}}
 	changed := func(is bool) cell {
@@ -203,7 +204,7 @@ func gateDocuments(g *runner.PendingGate) block {
 	return b
 }
 
-func openObjections(g *runner.PendingGate) block {
+func openObjections(g *gate.Pending) block {
 	b := block{ID: "open-objections", Title: "Open objections", Empty: "None."}
 	t := &table{Head: []string{"Objection", "Role", "Severity", "Statement"}}
 	for i, o := range g.Objections {
@@ -219,7 +220,7 @@ func openObjections(g *runner.PendingGate) block {
 	return b
 }
 
-func gateDiff(g *runner.PendingGate) block {
+func gateDiff(g *gate.Pending) block {
 	b := block{ID: "documents-diff", Title: "How the documents have changed", Empty: "They have not changed since the run began."}
 	if g.Since.What == "approval" {
 		b.Empty = "They have not changed since the last approval."

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 // maxChecks bounds the checklists of gates on the overview, in items.
@@ -85,7 +85,7 @@ func gatePhases(cfg *config.Config) map[string]string {
 
 // checklist is what a gate asks for, and whether it is there. The gate of a later
 // phase is folded: its work has not begun.
-func (v *view) checklist(g runner.GateStanding, phase string) block {
+func (v *view) checklist(g gate.Standing, phase string) block {
 	cfg, st := v.s.Sight.View.Config, v.s.Sight.View.State
 	b := block{ID: "gate-" + g.ID, Title: "What " + plain(g.ID) + " asks for", Folded: phase != st.Phase}
 	add := func(mark cell, what cell) { b.Tree = append(b.Tree, item{Cells: []cell{mark, what}}) }

@@ -16,6 +16,7 @@ import (
 	chains "github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
@@ -32,7 +33,7 @@ func gatePage(v *view) error {
 	if si == nil {
 		return errMissing{"There is no run, and so no gate."}
 	}
-	i := slices.IndexFunc(si.Gates, func(g runner.GateStanding) bool { return g.ID == id })
+	i := slices.IndexFunc(si.Gates, func(g gate.Standing) bool { return g.ID == id })
 	if i < 0 {
 		return errMissing{"There is no gate of this name in the configuration."}
 	}

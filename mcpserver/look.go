@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 // maxAnswer bounds the rows of a listing, in bytes of JSON: an agent reads all of it.
@@ -101,7 +102,7 @@ func pendingGates(s *run.State) []*ojson.Object {
 	return out
 }
 
-func gateObject(g runner.GateStanding) *ojson.Object {
+func gateObject(g gate.Standing) *ojson.Object {
 	o := g.Result.Object(!g.Completion)
 	o.Set("gate_id", g.ID)
 	o.Set("gate_status", ojson.OrNull(g.Status))

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 // CodeActionsNotAllowed means that the gate has actions and the person has not
@@ -29,7 +30,7 @@ type ApproveOptions struct {
 	Consent       ConsentOptions
 	StatementOnly bool // sign the statement with Consent.Sign and decide nothing
 
-	Shown *PendingGate // what the person saw; something else is not approved by their answer. nil: they asked for nothing
+	Shown *gate.Pending // what the person saw; something else is not approved by their answer. nil: they asked for nothing
 }
 
 // Approved is the outcome of Approve. When Result.Passed is false the approval is
@@ -118,7 +119,7 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 	if err := a.look(c); err != nil {
 		return nil, err
 	}
-	if err := a.opt.Shown.still(res.Gate, a.by, a.read); err != nil {
+	if err := a.opt.Shown.Still(res.Gate, a.by, a.read); err != nil {
 		return nil, err
 	}
 	var err error
@@ -268,4 +269,16 @@ func actionsRefused(gate string, actions []config.GateAction) error {
 	return &wire.Error{Code: CodeActionsNotAllowed, Field: "gates." + gate + ".gate_actions", Details: ojson.NewObject("gate_id", gate, "commands", cmds),
 		Message: fmt.Sprintf("Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not agreed to that.", gate, len(actions), cmds[0]),
 		Hint:    "read them, then: git agentxchain approve --allow-actions (or git config agentxchain.allowGateActions true)"}
+}
+
+// PendingGate looks at the gate that waits for a person. It takes no lock and changes
+// nothing, and agents may ask too.
+//
+// Errors: nothing_pending, git_failed, and those of View.
+func (r *Runner) PendingGate(ctx context.Context) (*gate.Pending, error) {
+	v, err := r.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return gate.Show(ctx, r.store, v)
 }

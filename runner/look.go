@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 // FileStat is a file a commit changed.
@@ -24,7 +25,7 @@ type FileStat = git.FileStat
 // Sight is a run as it can be seen from outside: where it stands, and every gate.
 type Sight struct {
 	Standing
-	Gates []GateStanding // in the order of the phases
+	Gates []gate.Standing // in the order of the phases
 }
 
 // Look is Standing for a reader that may not change a byte, with every gate. A
@@ -66,7 +67,7 @@ func (r *Runner) sight(v *gitstore.View) (*Sight, error) {
 	}
 	s := &Sight{Standing: *st}
 	for _, phase := range v.Config.Phases() {
-		g, err := r.gateStanding(v, phase)
+		g, err := gate.Stand(r.dir(), v, phase)
 		if err != nil {
 			return nil, err
 		}

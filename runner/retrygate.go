@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 // RetriedGate is the outcome of RetryGate.
@@ -49,6 +50,6 @@ func (r *Runner) GateMended(v *View) bool {
 	if f.GateType == run.GatePhase && wire.OrEmpty(f.ToPhase) != v.Config.NextPhase(v.State.Phase) {
 		return false // it asked for a phase that does not come next
 	}
-	g, err := r.gateStanding(v, v.State.Phase)
+	g, err := gate.Stand(r.dir(), v, v.State.Phase)
 	return err == nil && g != nil && g.Completion == (f.GateType == run.GateCompletion) && g.Result.Action != gates.ActionGateFailed
 }

@@ -4,7 +4,6 @@ package runner
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,15 +13,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
-	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
@@ -32,7 +29,7 @@ import (
 type Standing struct {
 	Intents     []*Intent // of the run: those that wait and those turns work on
 	View        *gitstore.View
-	Gate        *GateStanding // the current phase's exit gate; nil without one
+	Gate        *gate.Standing // the current phase's exit gate; nil without one
 	Turns       []TurnStanding
 	Recovery    *run.RecoveryView // why the run waits; nil when it does not
 	Escalation  *ojson.Object     // the open record of the current block, or nil
@@ -47,17 +44,6 @@ type Standing struct {
 
 	Remotes   []transport.Standing // how the run stands to what was last seen of it elsewhere
 	Conflicts int                  // that wait for a person
-}
-
-// GateStanding is a gate held against the files of now.
-type GateStanding struct {
-	ID           string
-	Status       string // pending, passed, failed, cleared_by_reconciliation
-	Completion   bool   // the gate of the last phase
-	Result       gates.Result
-	HumanNeeded  bool
-	Credentialed bool
-	Absent       []string // files the gate looks at that do not exist, required or not
 }
 
 // TurnStanding is one active turn.
@@ -161,7 +147,7 @@ func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standi
 		st.Turns = append(st.Turns, ts)
 	}
 	var err error
-	if st.Gate, err = r.gateStanding(v, v.State.Phase); err != nil {
+	if st.Gate, err = gate.Stand(r.dir(), v, v.State.Phase); err != nil {
 		return nil, err
 	}
 	st.Recovery = run.DeriveRecovery(v.State, v.Config)
@@ -350,14 +336,14 @@ func sharpen(n *protocol.NextAction, escalation string) *protocol.NextAction {
 }
 
 // GateStandings holds every gate of the configuration against the files of now.
-func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []GateStanding, error) {
+func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []gate.Standing, error) {
 	v, err := r.View(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	var out []GateStanding
+	var out []gate.Standing
 	for _, phase := range v.Config.Phases() {
-		g, err := r.gateStanding(v, phase)
+		g, err := gate.Stand(r.dir(), v, phase)
 		if err != nil {
 			return v, nil, err
 		}
@@ -366,67 +352,4 @@ func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []GateStand
 		}
 	}
 	return v, out, nil
-}
-
-// gateStanding evaluates a phase's exit gate as if it were asked to open now. A
-// gate's verdict needs a turn's verification; the last accepted one of the
-// phase stands in for it.
-func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, error) {
-	route := v.Config.Route(phase)
-	if route == nil || route.ExitGate == "" {
-		return nil, nil
-	}
-	out := &GateStanding{ID: route.ExitGate, Completion: phase == v.Config.FinalPhase()}
-	out.Status, _ = v.State.PhaseGateStatus.Get(route.ExitGate)
-	if g := v.Config.Gate(route.ExitGate); g != nil {
-		out.HumanNeeded, out.Credentialed = g.RequiresHuman, g.Credentialed
-		if v.Config.GateRule(route.ExitGate) != nil {
-			out.HumanNeeded = true
-		}
-	}
-	var facts []evidence.FileFact
-	for _, p := range gates.Files(v.Config, phase) {
-		f := evidence.FileFact{Path: p}
-		if clean, problem := wire.CleanPath(p); problem == "" {
-			data, err := projectfile.Read(r.dir(), clean, projectfile.MaxGate)
-			if err != nil {
-				return nil, err
-			}
-			f.Exists, f.Data = data != nil, data
-		}
-		if !f.Exists {
-			out.Absent = append(out.Absent, p)
-		}
-		facts = append(facts, f)
-	}
-	in := gates.Input{
-		Config:   v.Config,
-		Phase:    phase,
-		Blocking: v.Index.BlockingObjections(),
-		Files:    evidence.NewFiles(facts),
-		Marks:    protocol.DocumentMarks(v.Config, v.State),
-		Participated: func(p, role string) bool {
-			roles, _ := v.Index.Participants.Get(p)
-			return slices.Contains(roles, role)
-		},
-	}
-	row := v.Index.LastRow
-	if s := v.State; s.PendingPhaseTransition != nil && v.Index.QueuedRow != nil {
-		row = v.Index.QueuedRow // the gate is judged by the turn that asked
-	} else if s.PendingRunCompletion != nil && v.Index.QueuedDone != nil {
-		row = v.Index.QueuedDone
-	}
-	if row.String("phase") == phase {
-		in.VerificationStatus = row.Object("verification").String("status")
-		in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
-	}
-	if out.Completion {
-		in.CompletionRequest = true
-		out.Result = gates.EvaluateRunCompletion(in)
-	} else {
-		next := v.Config.NextPhase(phase)
-		in.TransitionRequest = &next
-		out.Result = gates.EvaluatePhaseExit(in)
-	}
-	return out, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 // gateAnswer is what a person says to a gate.
@@ -26,7 +26,7 @@ const (
 func askPending(
 	ctx context.Context,
 	f *term.Factory,
-	g *runner.PendingGate,
+	g *gate.Pending,
 	reason string,
 ) (gateAnswer, string, error) {
 	const flags = "--yes, or --deny --reason TEXT"

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 func runApproveShow(ctx context.Context, f *term.Factory) error {
@@ -38,7 +38,7 @@ func runApproveShow(ctx context.Context, f *term.Factory) error {
 }
 
 // pendingGateObject is approve --json --show.
-func pendingGateObject(g *runner.PendingGate) *ojson.Object {
+func pendingGateObject(g *gate.Pending) *ojson.Object {
 	docs := []*ojson.Object{}
 	for _, d := range g.Documents {
 		docs = append(docs, ojson.NewObject(
@@ -106,7 +106,7 @@ func nonNilObjects(rows []*ojson.Object) []*ojson.Object {
 
 // printPendingGate is what stands above the question: all but the diff and the words of
 // the objections.
-func printPendingGate(p *term.Printer, g *runner.PendingGate) {
+func printPendingGate(p *term.Printer, g *gate.Pending) {
 	to := "the run completes"
 	if g.To != "" {
 		to = term.OneLine(g.From) + " -> " + term.OneLine(g.To)
@@ -183,7 +183,7 @@ func printPendingGate(p *term.Printer, g *runner.PendingGate) {
 	p.Field("No", "%s", term.OneLine(g.No))
 }
 
-func sinceWord(g *runner.PendingGate) string {
+func sinceWord(g *gate.Pending) string {
 	if g.Since.What == "approval" {
 		return "the last approval"
 	}
@@ -197,7 +197,7 @@ func changed(is bool) string {
 	return "same"
 }
 
-func lineCounts(d *runner.GateDocument) string {
+func lineCounts(d *gate.Document) string {
 	switch {
 	case !d.SinceLast:
 		return "same"
@@ -207,7 +207,7 @@ func lineCounts(d *runner.GateDocument) string {
 	return "+" + strconv.Itoa(d.Added) + " -" + strconv.Itoa(d.Removed)
 }
 
-func printObjections(p *term.Printer, g *runner.PendingGate) {
+func printObjections(p *term.Printer, g *gate.Pending) {
 	if len(g.Objections) == 0 {
 		return
 	}
@@ -219,7 +219,7 @@ func printObjections(p *term.Printer, g *runner.PendingGate) {
 	}
 }
 
-func printGateDiff(p *term.Printer, g *runner.PendingGate) {
+func printGateDiff(p *term.Printer, g *gate.Pending) {
 	p.Println()
 	if g.Diff == "" && g.Cut == "" {
 		when := strings.Replace(sinceWord(g), "the last approval", "a gate was last approved", 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
 
@@ -85,7 +85,7 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 		}
 	}
 	n := d.r.Next(context.WithoutCancel(ctx))
-	var gate *runner.PendingGate
+	var gate *gate.Pending
 	if res.StopReason == loop.GateHeld {
 		gate, _ = d.r.PendingGate(context.WithoutCancel(ctx)) // how the loop ended is told without it
 	}
@@ -115,7 +115,7 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 }
 
 // printReading names what a person reads before they answer: what changed first.
-func printReading(p *term.Printer, g *runner.PendingGate) {
+func printReading(p *term.Printer, g *gate.Pending) {
 	if g == nil {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 func newGateCommand(f *term.Factory) *ucli.Command {
@@ -101,12 +102,12 @@ func runGateRetry(ctx context.Context, f *term.Factory) error {
 type gateRow struct {
 	id, phase string
 	def       *config.Gate // nil: routed but not defined
-	standing  *runner.GateStanding
+	standing  *gate.Standing
 	current   bool
 }
 
 // gateRows lists the exit gates in phase order, then the gates nothing routes to.
-func gateRows(v *runner.View, standings []runner.GateStanding) []gateRow {
+func gateRows(v *runner.View, standings []gate.Standing) []gateRow {
 	var out []gateRow
 	routed := map[string]bool{}
 	for _, phase := range v.Config.Phases() {

@@ -4,11 +4,11 @@ package shared
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 // GateObject is how a gate stands, in --json.
-func GateObject(g *runner.GateStanding) *ojson.Object {
+func GateObject(g *gate.Standing) *ojson.Object {
 	o := g.Result.Object(!g.Completion)
 	o.Set("gate_id", g.ID)
 	o.Set("gate_status", ojson.OrNull(g.Status))

@@ -1,6 +1,6 @@
-// PendingGate: what a person is shown before the question whether a gate opens.
+// What a person is shown before the question whether a gate opens.
 
-package runner
+package gate
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -31,13 +32,13 @@ const (
 	maxShownOps       = 5000 // operations looked through for the last approval
 )
 
-// PendingGate is a gate that waits for a person, with everything the decision is
+// Pending is a gate that waits for a person, with everything the decision is
 // about (docs/spec/gates.md#what-is-shown-before-the-question). It is of now: files may
 // change before the answer, and the approval is judged again.
-type PendingGate struct {
+type Pending struct {
 	Run         string
-	Op          OpID   // the run's newest operation
-	Type        string // phase_transition, run_completion
+	Op          git.OID // the run's newest operation
+	Type        string  // phase_transition, run_completion
 	Gate        string
 	From, To    string // phases; To is "" for a completion
 	RequestedBy string // turn, "" when the state does not say
@@ -48,7 +49,7 @@ type PendingGate struct {
 
 	Result       gates.Result // the predicates, held against the files of now
 	Verification string       // status the requesting turn reported, "" for none
-	Documents    []GateDocument
+	Documents    []Document
 	Since        DiffBase // what Diff and the documents' counts begin from
 	Diff         string   // of the documents, a patch
 	Cut          string   // what Diff leaves out, "" for nothing
@@ -66,8 +67,8 @@ type PendingGate struct {
 	Yes, No string // what follows
 }
 
-// GateDocument is a document the gate looks at.
-type GateDocument struct {
+// Document is a document the gate looks at.
+type Document struct {
 	Path           string
 	Required       bool
 	Owner          string // role, "" when none is asked for
@@ -85,19 +86,14 @@ type GateDocument struct {
 type DiffBase struct {
 	What   string // approval, run, or "" when nothing can be compared
 	Commit string
-	Op     OpID
+	Op     git.OID
 	At     time.Time
 }
 
-// PendingGate looks at the gate that waits for a person. It takes no lock and changes
-// nothing, and agents may ask too.
+// Show is what a person is shown of the gate that waits for them in v.
 //
-// Errors: nothing_pending, git_failed, and those of View.
-func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
-	v, err := r.look(ctx)
-	if err != nil {
-		return nil, err
-	}
+// Errors: nothing_pending, git_failed.
+func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pending, error) {
 	s := v.State
 	if !run.HasPending(s) {
 		return nil, &wire.Error{
@@ -107,7 +103,7 @@ func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
 			Hint:    "git agentxchain status",
 		}
 	}
-	out := &PendingGate{
+	out := &Pending{
 		Run:        s.Run(),
 		Op:         v.Op,
 		Approvals:  s.GateVotes,
@@ -117,7 +113,7 @@ func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
 	if s.Status == wire.StatusBlocked {
 		out.BlockedOn = wire.OrEmpty(s.BlockedOn)
 	}
-	standing, err := r.gateStanding(v, s.Phase)
+	standing, err := Stand(store.Dir(), v, s.Phase)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +124,7 @@ func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
 	if g := v.Config.Gate(out.Gate); g != nil {
 		out.Actions = g.Actions
 		for _, a := range config.GateArtifacts(v.Config, g, s.Phase) {
-			out.Documents = append(out.Documents, GateDocument{Path: a.Path, Required: a.Required, Owner: a.OwnedBy})
+			out.Documents = append(out.Documents, Document{Path: a.Path, Required: a.Required, Owner: a.OwnedBy})
 			if v.Config.PersonSigns() && gates.SignoffDocument(v.Config, a.Path) {
 				out.Signs = append(out.Signs, a.Path)
 			}
@@ -136,12 +132,12 @@ func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
 	}
 	out.turn(row)
 	out.outcomes()
-	return out, r.documents(ctx, v, out)
+	return out, out.documents(ctx, store, v)
 }
 
 // request fills in what is asked for and returns the accepted turn that asked, nil when
 // it is not known.
-func (g *PendingGate) request(v *gitstore.View) *ojson.Object {
+func (g *Pending) request(v *gitstore.View) *ojson.Object {
 	s, row, at := v.State, v.Index.QueuedRow, ""
 	if p := s.PendingPhaseTransition; p != nil {
 		g.Type, g.Gate, g.From, g.To = run.GatePhase, p.Gate, cmp.Or(p.From, s.Phase), p.To
@@ -161,7 +157,7 @@ func (g *PendingGate) request(v *gitstore.View) *ojson.Object {
 	return row
 }
 
-func (g *PendingGate) turn(row *ojson.Object) {
+func (g *Pending) turn(row *ojson.Object) {
 	if row == nil {
 		return
 	}
@@ -177,7 +173,7 @@ func (g *PendingGate) turn(row *ojson.Object) {
 	}
 }
 
-func (g *PendingGate) outcomes() {
+func (g *Pending) outcomes() {
 	g.Yes, g.No = "the run completes", "the run goes on in phase "+g.From+", and the next turn reads your reason"
 	if g.To != "" {
 		g.Yes = "the run enters phase " + g.To
@@ -195,7 +191,7 @@ func (g *PendingGate) outcomes() {
 
 // documents reads the gate's documents and compares them with what was committed when
 // the run began, when the phase began, and at the last approval.
-func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate) error {
+func (g *Pending) documents(ctx context.Context, store *gitstore.Store, v *gitstore.View) error {
 	var names []string
 	added := make(map[string][]byte) // of documents: what git may not know
 	for i := range g.Documents {
@@ -209,7 +205,7 @@ func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate
 		if problem != "" {
 			continue
 		}
-		data, err := projectfile.Read(r.dir(), clean, projectfile.MaxGate)
+		data, err := projectfile.Read(store.Dir(), clean, projectfile.MaxGate)
 		if err != nil {
 			return err
 		}
@@ -220,15 +216,15 @@ func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate
 			added[clean] = data
 		}
 	}
-	runs, phase, last, err := r.bases(ctx, v)
+	runs, phase, last, err := bases(ctx, store, v)
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	since := func(base DiffBase, mark func(*GateDocument, FileStat)) error {
+	since := func(base DiffBase, mark func(*Document, git.FileStat)) error {
 		if base.Commit == "" {
 			return nil
 		}
-		stats, err := r.changedSince(ctx, base.Commit, names, added)
+		stats, err := changedSince(ctx, store, base.Commit, names, added)
 		for i := range g.Documents {
 			for _, f := range stats {
 				if f.Path == g.Documents[i].Path {
@@ -239,23 +235,23 @@ func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate
 		return err
 	}
 	g.Since = last
-	if err := since(runs, func(d *GateDocument, _ FileStat) { d.SinceRun = true }); err != nil {
+	if err := since(runs, func(d *Document, _ git.FileStat) { d.SinceRun = true }); err != nil {
 		return err
 	}
-	if err := since(phase, func(d *GateDocument, _ FileStat) { d.SincePhase = true }); err != nil {
+	if err := since(phase, func(d *Document, _ git.FileStat) { d.SincePhase = true }); err != nil {
 		return err
 	}
 	g.marked(v)
-	counts := func(d *GateDocument, f FileStat) { d.SinceLast, d.Added, d.Removed = true, f.Added, f.Removed }
+	counts := func(d *Document, f git.FileStat) { d.SinceLast, d.Added, d.Removed = true, f.Added, f.Removed }
 	if err := since(last, counts); err != nil {
 		return err
 	}
-	return r.shownDiff(ctx, g, added)
+	return g.shownDiff(ctx, store, added)
 }
 
 // marked takes what the run's record says of the documents, where it says anything, for
 // more than what was committed at the time.
-func (g *PendingGate) marked(v *gitstore.View) {
+func (g *Pending) marked(v *gitstore.View) {
 	marks := protocol.DocumentMarks(v.Config, v.State)
 	if marks == nil {
 		return
@@ -269,7 +265,7 @@ func (g *PendingGate) marked(v *gitstore.View) {
 }
 
 // digest is how the record names the document's bytes.
-func (d *GateDocument) digest() string {
+func (d *Document) digest() string {
 	if !d.Present {
 		return run.DocumentMissing
 	}
@@ -279,11 +275,11 @@ func (d *GateDocument) digest() string {
 // bases are the commits the project stood at when the run began, when its phase began
 // and when a person last approved a gate of it; the last is the first without an
 // approval.
-func (r *Runner) bases(ctx context.Context, v *gitstore.View) (began, phase, last DiffBase, err error) {
+func bases(ctx context.Context, store *gitstore.Store, v *gitstore.View) (began, phase, last DiffBase, err error) {
 	if v.Op == "" {
 		return began, phase, last, nil
 	}
-	ops, err := r.store.Log(ctx, v.State.Run(), maxShownOps)
+	ops, err := store.Log(ctx, v.State.Run(), maxShownOps)
 	if err != nil {
 		return began, phase, last, err
 	}
@@ -324,24 +320,25 @@ func (r *Runner) bases(ctx context.Context, v *gitstore.View) (began, phase, las
 
 // changedSince lists the named files that differ from the commit. What git does not
 // know is all new.
-func (r *Runner) changedSince(
+func changedSince(
 	ctx context.Context,
+	store *gitstore.Store,
 	commit string,
 	names []string,
 	have map[string][]byte,
-) ([]FileStat, error) {
-	stats, _, _, err := r.WorkDiff(ctx, commit, names, 1)
+) ([]git.FileStat, error) {
+	stats, _, _, err := store.Repository().WorkDiff(ctx, commit, names, 1)
 	if err != nil {
 		return nil, err
 	}
-	known, err := r.store.Repository().FilesAt(ctx, commit, names)
+	known, err := store.Repository().FilesAt(ctx, commit, names)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		listed := slices.ContainsFunc(stats, func(f FileStat) bool { return f.Path == name })
+		listed := slices.ContainsFunc(stats, func(f git.FileStat) bool { return f.Path == name })
 		if data, ok := have[name]; ok && !listed && !slices.Contains(known, name) {
-			stats = append(stats, FileStat{Path: name, Added: countLines(data)})
+			stats = append(stats, git.FileStat{Path: name, Added: countLines(data)})
 		}
 	}
 	return stats, nil
@@ -356,7 +353,7 @@ func countLines(data []byte) int {
 }
 
 // shownDiff is the patch of the changed documents, as much as a person may read.
-func (r *Runner) shownDiff(ctx context.Context, g *PendingGate, have map[string][]byte) error {
+func (g *Pending) shownDiff(ctx context.Context, store *gitstore.Store, have map[string][]byte) error {
 	var b strings.Builder
 	lines, left := 0, []string{}
 	for i := range g.Documents {
@@ -364,7 +361,7 @@ func (r *Runner) shownDiff(ctx context.Context, g *PendingGate, have map[string]
 		if !d.SinceLast {
 			continue
 		}
-		_, patch, cut, err := r.WorkDiff(ctx, g.Since.Commit, []string{d.Path}, maxShownDiff)
+		_, patch, cut, err := store.Repository().WorkDiff(ctx, g.Since.Commit, []string{d.Path}, maxShownDiff)
 		if err != nil {
 			return err
 		}
@@ -402,13 +399,13 @@ func newFilePatch(path string, data []byte) []byte {
 }
 
 // Fits reports whether the gate is of the kind that is asked about; nil asks about any.
-func (g *PendingGate) Fits(completion *bool) bool {
+func (g *Pending) Fits(completion *bool) bool {
 	return completion == nil || *completion == (g.Type == run.GateCompletion)
 }
 
-// still refuses to answer for something else than was shown: another request, or
+// Still refuses to answer for something else than was shown: another request, or
 // documents that have changed since.
-func (g *PendingGate) still(gate, by string, files []evidence.FileBlob) error {
+func (g *Pending) Still(gate, by string, files []evidence.FileBlob) error {
 	if g == nil {
 		return nil
 	}
