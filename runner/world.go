@@ -23,7 +23,8 @@ func (c *change) look(ctx context.Context) (*git.WorktreeStatus, error) {
 		return c.tree, nil
 	}
 	st, hidden, ok, err := c.pre.take()
-	if !ok {
+	if !ok || err != nil { // what was seen beside the recovery may be what the recovery has mended
+		hidden = nil
 		st, err = c.r.worktree(ctx)
 	}
 	if err != nil {

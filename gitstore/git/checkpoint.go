@@ -52,14 +52,15 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 	if err != nil {
 		return "", err
 	}
-	mark, done := r.LockingGit("commit", r.commitLocks())
+	before := r.headNow(ctx)
+	mark, done := r.noted(&LockNote{LockOwner: NewOwner("commit"), Locks: r.commitLocks(), Commit: r.underCommit(before, paths)})
 	defer func() { done(err) }()
 	var oid OID
 	for range commitTries {
-		oid, err = r.commitPaths(ctx, mark, committer, paths, message, as.Status)
+		oid, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
 		switch {
 		case oid != "" && CodeOf(err) == CodeObjectMissing:
-			if berr := r.takeBack(ctx, mark(r.Git), oid, paths); berr != nil {
+			if berr := r.takeBack(ctx, mark(r.Git), oid, before, paths); berr != nil {
 				return "", errors.Join(err, berr)
 			}
 		case !prunedWhileWriting(err):
@@ -76,9 +77,8 @@ const commitTries = 20
 // commitPaths makes the commit once. With an id it was made, and the error is what is
 // wrong with it.
 func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, committer *Git,
-	paths []string, message string, seen *WorktreeStatus,
+	before OID, paths []string, message string, seen *WorktreeStatus,
 ) (OID, error) {
-	before := r.headNow(ctx)
 	// A help and no more: what is lost is found out, and committed again.
 	held, release, err := r.holdPaths(ctx, committer, before, paths)
 	if err != nil {
@@ -146,9 +146,12 @@ func (r *Repository) lostHead(ctx context.Context, before OID) OID {
 
 // headNow is the commit that HEAD names, there or not; "" when there is none or it cannot be
 // told.
-func (r *Repository) headNow(ctx context.Context) OID {
+func (r *Repository) headNow(ctx context.Context) OID { return r.headOf(ctx, r.GitDir) }
+
+// headOf is headNow of the work tree with the git directory.
+func (r *Repository) headOf(ctx context.Context, gitDir string) OID {
 	if r.RefFormat == "files" {
-		data, err := os.ReadFile(filepath.Join(r.GitDir, "HEAD"))
+		data, err := ReadBounded(filepath.Join(gitDir, "HEAD"), MaxPointer)
 		if oid := OID(strings.TrimSpace(string(data))); err == nil && oid.Valid(r.ObjectFormat) {
 			return oid
 		}
@@ -157,7 +160,11 @@ func (r *Repository) headNow(ctx context.Context) OID {
 			return oid
 		}
 	}
-	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD")
+	g := r.Git
+	if gitDir != r.GitDir {
+		g = g.In(gitDir)
+	}
+	out, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD")
 	if oid := OID(strings.TrimSpace(string(out))); err == nil && oid.Valid(r.ObjectFormat) {
 		return oid
 	}

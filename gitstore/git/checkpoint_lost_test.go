@@ -3,7 +3,9 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -31,4 +33,125 @@ func TestLostHeadOfOthers(t *testing.T) {
 			t.Errorf("the branch is at %s, expected it where it was, %s", got, lost)
 		}
 	})
+}
+
+// killedCommit has git commit two paths, as a process of ours did that was killed then: its note is still there.
+func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (before, made string) {
+	t.Helper()
+	before = tr.Git("rev-parse", "HEAD")
+	tr.Write("staged.txt", "of the person\n")
+	tr.Git("add", "staged.txt")
+	tr.Write("a.txt", text)
+	tr.Write("new.txt", text)
+	paths := []string{"a.txt", "new.txt"}
+	n := &LockNote{LockOwner: NewOwner("commit"), Locks: r.commitLocks(), Commit: r.underCommit(OID(before), paths), ended: time.Now()}
+	n.Acquired, n.Name = time.Now(), n.Token
+	if err := r.WriteLockNote(n); err != nil {
+		t.Fatal(err)
+	}
+	tr.Git("add", "--intent-to-add", "new.txt")
+	tr.Git("commit", "-q", "--only", "-m", "checkpoint", "--", "a.txt", "new.txt")
+	return before, tr.Git("rev-parse", "HEAD")
+}
+
+// removeLoose removes an object, as git prune does.
+func removeLoose(t *testing.T, r *Repository, oid string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(r.ObjectsDir, oid[:2], oid[2:])); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKilledCommitIsSettled: the commit of a killed command that housekeeping took is taken back, one that is there is
+// packed, and what a person has committed since stays.
+func TestKilledCommitIsSettled(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
+		r, err := Discover(t.Context(), tr.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := func(want int) {
+			t.Helper()
+			if got := len(r.LockNotes()); got != want {
+				t.Errorf("%d notes, expected %d", got, want)
+			}
+		}
+		before, lost := killedCommit(t, tr, r, "first\n")
+		removeLoose(t, r, lost)
+		notices := r.SweepLocks(t.Context())
+		if len(notices) != 1 || !strings.Contains(notices[0], "took commit "+lost[:10]) {
+			t.Errorf("notices: %q", notices)
+		}
+		notes(0)
+		if got := tr.Git("rev-parse", "HEAD"); got != before {
+			t.Errorf("the branch is at %s, expected %s", got, before)
+		}
+		if got := tr.Git("status", "--porcelain"); got != " M a.txt\nA  staged.txt\n?? new.txt" {
+			t.Errorf("status: %q", got)
+		}
+		if got := tr.Git("reflog", "show", "--format=%H %gs"); strings.Contains(got, lost) || strings.Contains(got, "checkpoint") {
+			t.Errorf("reflog: %s", got)
+		}
+		tr.Fsck()
+		tr.Git("reset", "-q")
+
+		_, there := killedCommit(t, tr, r, "second\n")
+		if notices := r.SweepLocks(t.Context()); len(notices) > 0 {
+			t.Errorf("notices of a commit that is there: %q", notices)
+		}
+		notes(0)
+		removeLoose(t, r, there)
+		if got := tr.Git("rev-parse", "HEAD^{commit}"); got != there {
+			t.Errorf("the branch is at %s, expected %s", got, there)
+		}
+		tr.Fsck()
+
+		// A person went on from it: the branch is no longer where the killed git had moved it.
+		_, gone := killedCommit(t, tr, r, "third\n")
+		tr.Write("b.txt", "of a person\n")
+		later := tr.CommitAll("of a person")
+		removeLoose(t, r, gone)
+		if notices := r.SweepLocks(t.Context()); len(notices) > 0 {
+			t.Errorf("notices of a commit that a person has built on: %q", notices)
+		}
+		if got := tr.Git("rev-parse", "HEAD"); got != later {
+			t.Errorf("the branch is at %s, expected it where the person left it, %s", got, later)
+		}
+	})
+}
+
+// TestKilledCommitOfAnotherWorkTree waits for a command over there.
+func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
+	tr := testrepo.New(t, testrepo.Options{})
+	r, err := Discover(t.Context(), tr.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "second")
+	tr.Git("worktree", "add", "-q", "-b", "second", dir)
+	other, err := Discover(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, lost := killedCommit(t, tr, r, "fourth\n")
+	removeLoose(t, r, lost)
+	if notices := other.SweepLocks(t.Context()); len(notices) > 0 || len(r.LockNotes()) != 1 {
+		t.Errorf("from the other work tree: %q, %d notes", notices, len(r.LockNotes()))
+	}
+	if got := tr.Git("rev-parse", "HEAD"); got != lost {
+		t.Errorf("the branch was moved from another work tree, to %s", got)
+	}
+	if notices := r.SweepLocks(t.Context()); len(notices) != 1 || len(r.LockNotes()) != 0 {
+		t.Errorf("from its own: %q, %d notes", notices, len(r.LockNotes()))
+	}
+	if got := tr.Git("rev-parse", "HEAD"); got != before {
+		t.Errorf("the branch is at %s, expected %s", got, before)
+	}
+	// One that is there can be packed from anywhere.
+	_, there := killedCommit(t, tr, r, "fifth\n")
+	if notices := other.SweepLocks(t.Context()); len(notices) > 0 || len(r.LockNotes()) != 0 {
+		t.Errorf("from the other work tree: %q, %d notes", notices, len(r.LockNotes()))
+	}
+	removeLoose(t, r, there)
+	tr.Fsck()
 }

@@ -9,7 +9,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -224,33 +223,6 @@ func copyIndex(from, to string) error {
 		return err
 	}
 	return os.Chtimes(to, is.ModTime(), is.ModTime())
-}
-
-// takeBack undoes the commit at HEAD, of which objects are lost, as if it had not been
-// made: the branch is back where it was, its files are not staged, and the reflogs do
-// not name what is not there.
-func (r *Repository) takeBack(ctx context.Context, g *Git, lost OID, paths []string) error {
-	before, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD@{1}")
-	if err != nil {
-		return err
-	}
-	to := strings.TrimSpace(string(before))
-	back := []string{"update-ref", "-m", "agentxchain: commit again what was lost", "HEAD", to, string(lost)}
-	if _, err := g.Run(ctx, nil, back...); err != nil {
-		return err
-	}
-	logs := []string{"HEAD"}
-	if branch, err := r.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); err == nil {
-		logs = append(logs, strings.TrimSpace(string(branch)))
-	}
-	for _, ref := range logs {
-		// What moved it back and, first as git counts anew after each, what it undid.
-		if _, err := g.Run(ctx, nil, "reflog", "delete", "--rewrite", ref+"@{1}", ref+"@{0}"); err != nil {
-			return fmt.Errorf("the reflog of %s: %w", ref, err)
-		}
-	}
-	_, err = g.Run(ctx, NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
-	return err
 }
 
 // prunedWhileWriting reports that a git failed because a file or directory was gone

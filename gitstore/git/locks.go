@@ -52,6 +52,8 @@ type LockNote struct {
 	Name  string
 	ended time.Time // when the git was killed and its owner saw it; zero while it runs
 	Locks []GitLock
+	// Commit is what the git was to commit, nil of any other.
+	Commit *UnderCommit
 }
 
 func (n *LockNote) encode() []byte {
@@ -67,13 +69,19 @@ func (n *LockNote) encode() []byte {
 		o.Set("ended_at", n.ended.UTC().Format(LockTime))
 	}
 	o.Set("locks", locks)
+	if c := n.Commit; c != nil {
+		o.Set("commit", ojson.NewObject("git_dir", c.GitDir, "before", string(c.Before), "paths", c.Paths))
+	}
 	return ojson.Pretty(o)
 }
 
 // LockingGit notes that git is about to take locks. What mark returns works under the
 // note, and done is told how it ended.
 func (r *Repository) LockingGit(what string, locks []GitLock) (mark func(*Git) *Git, done func(error)) {
-	n := &LockNote{LockOwner: NewOwner(what), Locks: locks}
+	return r.noted(&LockNote{LockOwner: NewOwner(what), Locks: locks})
+}
+
+func (r *Repository) noted(n *LockNote) (mark func(*Git) *Git, done func(error)) {
 	n.Acquired = time.Now()
 	n.Name = n.Token
 	if err := r.WriteLockNote(n); err != nil {
@@ -202,6 +210,12 @@ func (r *Repository) decodeLockNote(name string, data []byte) *LockNote {
 		}
 		n.Locks = append(n.Locks, GitLock{Path: t[0], Wrote: OID(t[1])})
 	}
+	if c := o.Object("commit"); c != nil {
+		n.Commit = &UnderCommit{GitDir: c.String("git_dir"), Before: OID(c.String("before")), Paths: c.Strings("paths")}
+		if !n.Commit.valid(r.ObjectFormat) {
+			return nil
+		}
+	}
 	return n
 }
 
@@ -246,8 +260,8 @@ func (n *LockNote) overWithin(wait time.Duration) bool {
 	}
 }
 
-// SweepLocks removes the locks that killed processes of ours have left behind, and
-// says so. The lock of the project, of the workspace or of sync must be held.
+// SweepLocks removes the locks that killed processes of ours have left behind, sees to the commits that they
+// were making, and says so. The lock of the project, of the workspace or of sync must be held.
 func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
 	for _, n := range r.LockNotes() {
 		if ctx.Err() != nil {
@@ -268,6 +282,11 @@ func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
 			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && n.covers(fi) && !IsOpen(path) {
 				_ = RemoveLock(path, fi)
 			}
+		}
+		if notice, wait := r.settleCommit(ctx, n); notice != "" {
+			notices = append(notices, notice)
+		} else if wait {
+			done = false
 		}
 		if done {
 			r.DropLockNote(n.Name)

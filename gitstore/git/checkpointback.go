@@ -1,0 +1,161 @@
+// Taking back a commit of ours that git's housekeeping has removed.
+//
+// git writes a commit as a loose object and then moves the branch. A prune that had looked at the refs before removes it
+// all the same, and the branch names what is not there. The process that has git commit notices, takes the
+// commit back and makes it again. Where it was killed first, the next command does: the note of that
+// git's locks says what was to be committed on what.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// UnderCommit is a commit that git was told to make.
+type UnderCommit struct {
+	GitDir string   // of the work tree
+	Before OID      // where HEAD was
+	Paths  []string // project-relative, what was to be committed
+}
+
+// maxNotedPaths bounds the paths of a note, in bytes. A commit of more of them is not noted.
+const maxNotedPaths = maxLockNote / 4
+
+func (r *Repository) underCommit(before OID, paths []string) *UnderCommit {
+	size := 0
+	for _, p := range paths {
+		size += len(p)
+	}
+	if before == "" || size > maxNotedPaths {
+		return nil
+	}
+	return &UnderCommit{GitDir: r.GitDir, Before: before, Paths: paths}
+}
+
+func (c *UnderCommit) valid(format string) bool {
+	return filepath.IsAbs(c.GitDir) && c.Before.Valid(format) && len(c.Paths) > 0 &&
+		!slices.ContainsFunc(c.Paths, func(p string) bool { return !filepath.IsLocal(filepath.FromSlash(p)) })
+}
+
+// settleCommit sees to the commit of a git whose process was killed: one that is there is packed and made durable, one
+// that housekeeping took is taken back. wait says that a command of the other work tree has to do it.
+func (r *Repository) settleCommit(ctx context.Context, n *LockNote) (notice string, wait bool) {
+	c := n.Commit
+	if c == nil {
+		return "", false
+	}
+	if !sameDir(c.GitDir, r.GitDir) {
+		return "", r.commitOfOther(ctx, c)
+	}
+	oid := r.headNow(ctx)
+	if oid == "" || oid == c.Before || !r.movedLast(c.Before, oid) {
+		return "", false
+	}
+	err := r.KeepCommit(ctx, oid, nil)
+	if err == nil || CodeOf(err) != CodeObjectMissing {
+		return "", false
+	}
+	if r.whole(ctx, oid) || !r.HasCommit(ctx, c.Before) || ctx.Err() != nil {
+		return "", false
+	}
+	mark, done := r.noted(&LockNote{LockOwner: NewOwner("taking back a commit"), Locks: r.commitLocks(), Commit: c})
+	err = r.takeBack(ctx, mark(r.Git), oid, c.Before, c.Paths)
+	done(err)
+	if err != nil {
+		return "", true
+	}
+	return fmt.Sprintf("took commit %s back, which git's housekeeping had removed when process %d was killed: "+
+		"its files are as they were before it", oid.Short(), n.PID), false
+}
+
+// commitOfOther looks at a commit of another work tree and packs it if it is there. It reports whether a command over
+// there has something to take back.
+func (r *Repository) commitOfOther(ctx context.Context, c *UnderCommit) bool {
+	if fi, err := os.Stat(c.GitDir); err != nil || !fi.IsDir() {
+		return false
+	}
+	oid := r.headOf(ctx, c.GitDir)
+	if oid == c.Before {
+		return false
+	}
+	made, err := r.madeBy(ctx, oid)
+	if err == nil {
+		err = r.packReached(ctx, made)
+	}
+	return err != nil
+}
+
+func sameDir(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// whole reports that git finds the commit and all that it leads to, short of what its parents have.
+func (r *Repository) whole(ctx context.Context, oid OID) bool {
+	_, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--quiet", string(oid), "--not", string(oid)+"^@")
+	return err == nil
+}
+
+// maxReflogTail bounds the end of a reflog that is read for its last row.
+const maxReflogTail = 64 << 10
+
+// movedLast reports that the last move of HEAD was from one commit to another; also where no file tells.
+func (r *Repository) movedLast(from, to OID) bool {
+	f, err := os.Open(filepath.Join(r.GitDir, "logs", "HEAD"))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer func() { _ = f.Close() }()
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() {
+		return false
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, max(0, fi.Size()-maxReflogTail), maxReflogTail))
+	if err != nil {
+		return false
+	}
+	rows := bytes.Split(bytes.TrimRight(data, "\n"), []byte("\n"))
+	return bytes.HasPrefix(rows[len(rows)-1], []byte(string(from)+" "+string(to)+" "))
+}
+
+// takeBack undoes the commit at HEAD, of which objects are lost, as if it had not been
+// made: the branch is back where it was, its files are not staged, and the reflogs do
+// not name what is not there.
+func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before OID, paths []string) error {
+	if before == "" {
+		return Errorf(CodeObjectMissing, nil, "the first commit of the branch, %s, was removed while git made it", lost.Short()).
+			WithHint("git update-ref -d HEAD, and the command again")
+	}
+	back := []string{"update-ref", "-m", "agentxchain: commit again what was lost", "HEAD", string(before), string(lost)}
+	if _, err := g.Run(ctx, nil, back...); err != nil {
+		return err
+	}
+	logs := []string{"HEAD"}
+	if branch, err := r.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		logs = append(logs, strings.TrimSpace(string(branch)))
+	}
+	for _, ref := range logs {
+		if _, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", ref+"@{1}"); err != nil {
+			continue // no log is kept of it
+		}
+		// What moved it back and, first as git counts anew after each, what it undid.
+		if _, err := g.Run(ctx, nil, "reflog", "delete", "--rewrite", ref+"@{1}", ref+"@{0}"); err != nil {
+			return fmt.Errorf("the reflog of %s: %w", ref, err)
+		}
+	}
+	_, err := g.Run(ctx, NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
+}
