@@ -84,7 +84,7 @@ type Options struct {
 func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, error) {
 	d := &doctor{r: r, store: r.Store(), fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
-		d.git, d.identity, d.worktree, d.config, d.lock, d.gitLocks, d.run, d.guards, d.told, d.ignored, d.tracked, d.leftovers, d.proposals, d.signedOff, d.caller,
+		d.git, d.identity, d.lock, d.gitLocks, d.worktree, d.config, d.run, d.guards, d.told, d.ignored, d.tracked, d.leftovers, d.proposals, d.signedOff, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -81,7 +81,11 @@ func (d *doctor) worktree(ctx context.Context) {
 	repo := d.store.Repository()
 	st, err := repo.Status(ctx, repo.Prefix)
 	if err != nil {
-		d.failed("repository", err, "git status")
+		fix := "git status"
+		if len(repo.LockNotes()) > 0 { // a git that was killed may be why
+			fix = "git agentxchain doctor --fix"
+		}
+		d.failed("repository", err, fix)
 		return
 	}
 	if len(st.Unmerged) > 0 {
