@@ -35,7 +35,12 @@ func (r *Runner) Unleased(ctx context.Context, v *View, turn *Turn) error {
 // admitted refuses an operation on a turn that is under a lease: of somebody else
 // when the caller has none, or when the caller's own does not hold. It is asked
 // before hooks are run; lease.Hold.Refs is what decides.
-func (c *change) admitted(ctx context.Context, turn *run.Turn, h *lease.Holder, next func(*protocol.Transition) *Lease) error {
+func (c *change) admitted(
+	ctx context.Context,
+	turn *run.Turn,
+	h *lease.Holder,
+	next func(*protocol.Transition) *Lease,
+) error {
 	if h == nil {
 		return c.r.Unleased(ctx, c.view, turn)
 	}

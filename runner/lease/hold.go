@@ -33,7 +33,13 @@ type Hold struct {
 // Refs are the refs that a transition moves or holds together with the run:
 // the lease it is made under, nil for none, and those of other turns it changes. before is
 // the run until then. It costs nothing for turns that were never leased.
-func (h *Hold) Refs(ctx context.Context, s *gitstore.Store, before *run.State, t *protocol.Transition, now time.Time) ([]git.RefUpdate, error) {
+func (h *Hold) Refs(
+	ctx context.Context,
+	s *gitstore.Store,
+	before *run.State,
+	t *protocol.Transition,
+	now time.Time,
+) ([]git.RefUpdate, error) {
 	var refs []git.RefUpdate
 	if h != nil {
 		u, err := h.update(ctx, s, t, now)
@@ -74,7 +80,12 @@ func unchanged(turn *run.Turn, after *run.State, id string) bool {
 }
 
 // update is what happens to the ref of the lease a change is made under.
-func (h *Hold) update(ctx context.Context, s *gitstore.Store, t *protocol.Transition, now time.Time) (git.RefUpdate, error) {
+func (h *Hold) update(
+	ctx context.Context,
+	s *gitstore.Store,
+	t *protocol.Transition,
+	now time.Time,
+) (git.RefUpdate, error) {
 	var u git.RefUpdate
 	if h.Rec != nil {
 		u = git.RefUpdate{Name: h.Rec.Ref, Old: h.Rec.Op, New: h.Rec.Op}

@@ -176,7 +176,14 @@ const (
 // returned as far as there is one, also with a refusal. Order: what does not exist,
 // what is over, what has changed hands, who asks, what the clock says, what the run
 // says.
-func Judge(ctx context.Context, s *gitstore.Store, state *run.State, h Holder, how Judgement, now time.Time) (*Seen, error) {
+func Judge(
+	ctx context.Context,
+	s *gitstore.Store,
+	state *run.State,
+	h Holder,
+	how Judgement,
+	now time.Time,
+) (*Seen, error) {
 	runID, id := state.Run(), h.Ref.StepID
 	turn, active := state.ActiveTurns.Get(id)
 	if runID == "" || h.Ref.RunID != runID || h.Ref.TaskID != id || h.Ref.PlanID != "" && h.Ref.PlanID != "plan-"+runID {

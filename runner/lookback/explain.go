@@ -112,7 +112,13 @@ func JudgesGate(c *verdict.Chain, gate string) bool {
 }
 
 // explainAll judges the operations that want lists.
-func explainAll(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, out *Explanation, want func(*chain.OpInfo) bool) error {
+func explainAll(
+	ctx context.Context,
+	r *runner.Runner,
+	ops []chain.OpInfo,
+	out *Explanation,
+	want func(*chain.OpInfo) bool,
+) error {
 	for i := range ops {
 		if !want(&ops[i]) {
 			continue
@@ -131,7 +137,13 @@ func explainAll(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, out *
 }
 
 // explainNewest finds the newest operation whose chain is wanted.
-func explainNewest(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, out *Explanation, want func(*verdict.Chain) bool) error {
+func explainNewest(
+	ctx context.Context,
+	r *runner.Runner,
+	ops []chain.OpInfo,
+	out *Explanation,
+	want func(*verdict.Chain) bool,
+) error {
 	for i := len(ops) - 1; i >= 0; i-- {
 		switch ops[i].Name {
 		case protocol.OpAccept, "approve_transition", "approve_completion", "deny_gate", "reject_turn", "block", "escalate":

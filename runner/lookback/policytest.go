@@ -119,7 +119,13 @@ func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 //
 // Errors: not_found when no recorded operation decided on the turn; secret_found when a
 // secret cannot be replaced.
-func RecordCase(ctx context.Context, r *runner.Runner, run, turn, name string) (file string, c *whatif.Case, texts int, err error) {
+func RecordCase(
+	ctx context.Context,
+	r *runner.Runner,
+	run,
+	turn,
+	name string,
+) (file string, c *whatif.Case, texts int, err error) {
 	ops, err := r.Store().Chain(ctx, run, "")
 	if err != nil {
 		return "", nil, 0, err
