@@ -58,7 +58,7 @@ type ReadOptions struct {
 // A repository that cannot be read, or whose record does not hold, is a Child
 // without a State; one without a place is absent. The problems say of every
 // repository what was refused and why: Field is repos.<id>, Value the repository.
-// Codes: those of gitstore.OpenSibling, Sibling.ReadRun and fsck, those of decoding
+// Codes: those of sibling.Open, gitstore.ReadSibling and fsck, those of decoding
 // a state, repo_not_governed, and acceptance_forged.
 func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
 	opt ReadOptions) (initiative.Children, wire.Problems) {

@@ -36,7 +36,7 @@ type SyncOptions struct {
 // Sync brings the initiatives of this workspace and of a remote of its repository together. The
 // files of the workspace follow; where it has no initiative, the newest that goes on is brought.
 //
-// Errors: those of gitstore.SyncInitiatives; not_a_git_repository where nothing is recorded in
+// Errors: those of travel.SyncInitiatives; not_a_git_repository where nothing is recorded in
 // git; inside_dispatched_turn.
 func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced, error) {
 	tx, home, err := c.travelling(ctx, "sync")

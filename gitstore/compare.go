@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// recordedFrom is recordedAt for the operation the cache is about, without
+// recordedFrom is chain.At for the operation the cache is about, without
 // reading an object.
 func (s *Store) recordedFrom(r *record.Reader, c *statCache) *chain.RecordedRun {
 	r.Seed(c.Trees)

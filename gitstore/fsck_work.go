@@ -68,7 +68,7 @@ func (s *Store) SeenRun() string {
 }
 
 // CheckWork checks what lies in the work tree, reading every governed file: a stat
-// cache is not asked. run is that of FsckOptions, before what was found in the record.
+// cache is not asked. run is that of proof.Options, before what was found in the record.
 func (s *Store) CheckWork(ctx context.Context, run string, before []proof.Finding) ([]proof.Finding, error) {
 	f := &workCheck{Store: s, ctx: ctx, before: before}
 	if current := s.CurrentRun(); run == "" || run == "*" || run == current {

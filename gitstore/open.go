@@ -84,7 +84,7 @@ func (s *Store) exists(name string) bool {
 
 // OpenForeign is OpenAt for the project of another repository than the one this
 // process was started in: programs that its configuration would start are switched
-// off (see discoverSibling).
+// off (see sibling.Discover).
 func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) {
 	repo, err := sibling.Discover(ctx, dir)
 	if err != nil {

@@ -339,7 +339,7 @@ func (b *Bundle) Updates(run string) []git.RefUpdate {
 const incomingRefs = git.RefSpace + "incoming/"
 
 // Transfer brings the objects over and holds them by refs below incomingRefs and key
-// (dropIncoming). No other ref moves.
+// (DropIncoming). No other ref moves.
 func (b *Bundle) Transfer(ctx context.Context, to *git.Repository, key string) error {
 	args := []string{
 		"-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1",

@@ -1,5 +1,5 @@
-// Fsck checks everything a run rests on: objects, the chain of operations, the
-// ledgers along it, the working files, and by replay the operations themselves.
+// The check behind fsck of everything a run rests on: objects, the chain of operations,
+// the ledgers along it, and by replay the operations themselves.
 
 package proof
 
@@ -25,7 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Options of Fsck.
+// Options of Check.
 type Options struct {
 	Run    string // "" is the current run, "*" every run of the repository
 	Replay bool   // apply every operation again
@@ -34,7 +34,7 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Finding codes of Fsck, beside the store's error codes.
+// Finding codes of Check, beside the store's error codes.
 const (
 	FindRecord   = chain.CodeRecordInvalid // an operation's record, evidence, index or message is wrong
 	FindReplay   = "replay_mismatch"       // an operation does not yield what was recorded
@@ -80,7 +80,7 @@ type WorkTree interface {
 	// SeenRun is the run that state.json names, "" unless this work tree was in it before.
 	SeenRun() string
 	Work() *workdir.Dir
-	// CheckWork holds the working files against the record. run is that of FsckOptions,
+	// CheckWork holds the working files against the record. run is that of Options,
 	// found what was found before.
 	CheckWork(ctx context.Context, run string, found []Finding) ([]Finding, error)
 }
@@ -316,7 +316,7 @@ func (f *checker) runs() ([]git.Ref, error) {
 	return out, nil
 }
 
-// CheckRuns checks the operations of runs, whose tips are refs, as Fsck does with replay.
+// CheckRuns checks the operations of runs, whose tips are refs, as Check does with replay.
 func CheckRuns(ctx context.Context, repo *git.Repository, refs []git.Ref) (*Report, error) {
 	f := &checker{repo: repo, ctx: ctx, opt: Options{Replay: true}, report: &Report{}}
 	return f.report, f.chains(refs)

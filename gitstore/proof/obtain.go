@@ -19,7 +19,7 @@ const (
 	CodeNotElsewhere = "run_not_elsewhere" // no remote is known to keep it
 )
 
-// Newest is RunTip of a run that has to have a record; without one the error is no_run. An
+// Newest is chain.Tip of a run that has to have a record; without one the error is no_run. An
 // archived run whose operations are not here is fetched.
 func Newest(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
 	op, err := chain.Tip(ctx, repo, run)

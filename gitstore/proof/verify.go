@@ -21,7 +21,7 @@ type Verdict struct {
 	Run string
 	Op  git.OID // the operation that was asked about
 	// Findings say what does not hold; there are none when the chain is sound. They
-	// are those of Fsck with replay: the shape of the chain, messages against
+	// are those of Check with replay: the shape of the chain, messages against
 	// records, evidence, ledgers that only grow, every operation applied again.
 	Findings []Finding
 	// Good is the newest operation before the first that does not hold, "" when

@@ -10,7 +10,7 @@ import (
 )
 
 // Discover is git.DiscoverForeign for a sibling. The clone must be one that
-// OpenSibling reads. As for every git of ours nothing of its own configuration is
+// Open reads. As for every git of ours nothing of its own configuration is
 // started; it is kept from transports and from its submodules besides.
 func Discover(ctx context.Context, dir string) (*git.Repository, error) {
 	x, err := Open(ctx, dir, &Trust{})

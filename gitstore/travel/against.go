@@ -163,7 +163,7 @@ func CompareBundle(ctx context.Context, s *gitstore.Store, file, run string) (*A
 	return CompareOpened(ctx, s, AgainstBundle, file, repo, run)
 }
 
-// CompareOpened is CompareBundle for a bundle that OpenBundle took apart; kind says what it came in.
+// CompareOpened is CompareBundle for a bundle that bundle.Open took apart; kind says what it came in.
 func CompareOpened(ctx context.Context, s *gitstore.Store, kind, name string, repo *git.Repository, run string) (*Against, error) {
 	if repo.ObjectFormat != s.Repository().ObjectFormat {
 		return nil, bundle.Bad(nil, "the bundle has %s objects, this repository %s", repo.ObjectFormat, s.Repository().ObjectFormat)
