@@ -44,15 +44,15 @@ func NoRun(run string) *git.Error {
 }
 
 // Files reads all governed files as the operation recorded them.
-func (rec *RecordedRun) Files() (*RunFiles, error) {
-	f := &RunFiles{Run: rec.Run, Op: rec.Op, Files: make(map[string][]byte), Ledgers: make(map[string]bool)}
+func (x *RecordedRun) Files() (*RunFiles, error) {
+	f := &RunFiles{Run: x.Run, Op: x.Op, Files: make(map[string][]byte), Ledgers: make(map[string]bool)}
 	var ok bool
 	var err error
-	if f.Config, _, err = rec.Reader.File(rec.Root, record.FileConfig); err != nil {
+	if f.Config, _, err = x.Reader.File(x.Root, record.FileConfig); err != nil {
 		return nil, err
 	}
 	for _, d := range wire.Documents() {
-		data, found, err := rec.Reader.File(rec.Root, record.DocumentFile(d))
+		data, found, err := x.Reader.File(x.Root, record.DocumentFile(d))
 		if err != nil {
 			return nil, err
 		}
@@ -61,10 +61,10 @@ func (rec *RecordedRun) Files() (*RunFiles, error) {
 		}
 	}
 	if f.State, ok = f.Files[string(wire.DocState)]; !ok {
-		return nil, record.Malformed(rec.Root, "there is no %s", record.FileState)
+		return nil, record.Malformed(x.Root, "there is no %s", record.FileState)
 	}
 	for _, l := range wire.Ledgers() {
-		data, err := rec.Reader.Ledger(rec.Root, l)
+		data, err := x.Reader.Ledger(x.Root, l)
 		if err != nil {
 			return nil, err
 		}
@@ -73,20 +73,20 @@ func (rec *RecordedRun) Files() (*RunFiles, error) {
 			f.Ledgers[l.Path()] = true
 		}
 	}
-	groups, err := rec.Reader.Slots(rec.Root, record.DirFiles, true)
+	groups, err := x.Reader.Slots(x.Root, record.DirFiles, true)
 	if err != nil {
 		return nil, err
 	}
 	add := func(name string, oid git.OID) error {
-		data, err := rec.Reader.Blob(oid)
+		data, err := x.Reader.Blob(oid)
 		f.Files[name] = data
 		return err
 	}
 	for _, g := range groups {
 		// A later operation's file takes the place of an earlier one's.
-		err := rec.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
+		err := x.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
 			if !record.SafeFile(name) {
-				return record.Malformed(rec.Root, "it holds the file %q, which no operation may write", name)
+				return record.Malformed(x.Root, "it holds the file %q, which no operation may write", name)
 			}
 			return add(name, oid)
 		})
@@ -94,17 +94,17 @@ func (rec *RecordedRun) Files() (*RunFiles, error) {
 			return nil, err
 		}
 	}
-	turns, err := rec.Reader.List(rec.Root, record.DirBundles)
+	turns, err := x.Reader.List(x.Root, record.DirBundles)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range turns {
 		if !t.IsTree() || !record.SafeName(t.Name) {
-			return nil, record.Malformed(rec.Root, "%s/%s is not a bundle", record.DirBundles, t.Name)
+			return nil, record.Malformed(x.Root, "%s/%s is not a bundle", record.DirBundles, t.Name)
 		}
-		err := rec.Reader.WalkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid git.OID) error {
+		err := x.Reader.WalkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid git.OID) error {
 			if !record.SafeBundleName(strings.TrimPrefix(name, wire.BundleDir(t.Name)+"/")) {
-				return record.Malformed(rec.Root, "%q is not a file of a bundle", name)
+				return record.Malformed(x.Root, "%q is not a file of a bundle", name)
 			}
 			return add(name, oid)
 		})

@@ -33,57 +33,57 @@ func At(r *record.Reader, run string, op git.OID) (*RecordedRun, error) {
 }
 
 // DocOID returns the recorded blob of a document, "" when it was absent.
-func (rec *RecordedRun) DocOID(d wire.Document) (git.OID, error) {
-	e, ok, err := rec.Reader.Lookup(rec.Root, record.DocumentFile(d))
+func (x *RecordedRun) DocOID(d wire.Document) (git.OID, error) {
+	e, ok, err := x.Reader.Lookup(x.Root, record.DocumentFile(d))
 	if err != nil || !ok {
 		return "", err
 	}
 	if e.IsTree() {
-		return "", record.Malformed(rec.Root, "%s is a directory", record.DocumentFile(d))
+		return "", record.Malformed(x.Root, "%s is a directory", record.DocumentFile(d))
 	}
 	return e.OID, nil
 }
 
 // ReadIndex returns the index an operation recorded.
-func (rec *RecordedRun) ReadIndex() (*run.Index, error) {
-	e, ok, err := rec.Reader.Lookup(rec.Root, record.FileIndex)
+func (x *RecordedRun) ReadIndex() (*run.Index, error) {
+	e, ok, err := x.Reader.Lookup(x.Root, record.FileIndex)
 	if err != nil {
 		return nil, err
 	}
 	if !ok || e.IsTree() {
-		return nil, record.Malformed(rec.Root, "there is no %s", record.FileIndex)
+		return nil, record.Malformed(x.Root, "there is no %s", record.FileIndex)
 	}
-	if rec.Index == nil || rec.Reader.BlobID(rec.Index) != e.OID {
-		if rec.Index, err = rec.Reader.Blob(e.OID); err != nil {
+	if x.Index == nil || x.Reader.BlobID(x.Index) != e.OID {
+		if x.Index, err = x.Reader.Blob(e.OID); err != nil {
 			return nil, err
 		}
 	}
-	x, err := run.DecodeIndex(rec.Index)
+	index, err := run.DecodeIndex(x.Index)
 	if err != nil {
-		return nil, record.Malformed(rec.Root, "%s: %v", record.FileIndex, err)
+		return nil, record.Malformed(x.Root, "%s: %v", record.FileIndex, err)
 	}
-	return x, nil
+	return index, nil
 }
 
 // BundleFilesAt lists the files of a turn's recorded bundle by their path below
 // the bundle directory.
-func (rec *RecordedRun) BundleFilesAt(turn string) (map[string]git.OID, error) {
-	e, ok, err := rec.Reader.Lookup(rec.Root, record.DirBundles+"/"+turn)
+func (x *RecordedRun) BundleFilesAt(turn string) (map[string]git.OID, error) {
+	e, ok, err := x.Reader.Lookup(x.Root, record.DirBundles+"/"+turn)
 	if err != nil || !ok || !e.IsTree() {
 		return nil, err
 	}
-	return rec.Reader.BundleFiles(e.OID)
+	return x.Reader.BundleFiles(e.OID)
 }
 
 // Keeps reports whether data was recorded as the file at path.
-func (rec *RecordedRun) Keeps(name string, data []byte) bool {
-	oid := rec.Reader.BlobID(data)
-	groups, err := rec.Reader.Slots(rec.Root, record.DirFiles, true)
+func (x *RecordedRun) Keeps(name string, data []byte) bool {
+	oid := x.Reader.BlobID(data)
+	groups, err := x.Reader.Slots(x.Root, record.DirFiles, true)
 	if err != nil {
 		return false
 	}
 	for _, g := range groups {
-		e, ok, err := rec.Reader.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
+		e, ok, err := x.Reader.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
 		if err == nil && ok && e.OID == oid {
 			return true
 		}

@@ -15,8 +15,8 @@ const maxConfig = 4 << 20
 
 // Config returns the bytes of the project's configuration. It may be a link inside of the project: it is the
 // project's file, not ours.
-func (d *Dir) Config() ([]byte, error) {
-	f, err := d.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
+func (w *Dir) Config() ([]byte, error) {
+	f, err := w.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
