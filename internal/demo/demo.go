@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -203,7 +202,7 @@ func (p *play) audit() (*Outcome, error) {
 	if v.State.Status != wire.StatusCompleted {
 		return nil, fmt.Errorf("the demo ended with the run %s", v.State.Status)
 	}
-	report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
+	report, err := p.r.Record().Fsck(p.ctx, runner.FsckOptions{Replay: true})
 	if err != nil {
 		return nil, err
 	}
