@@ -192,6 +192,11 @@ func (s *storm) turn(worker int, dir, role string, assign ...string) error {
 		switch {
 		case err == nil:
 			id = a.Turn
+		case a != nil && a.Error.Code == wire.CodeRoleActive:
+			// The git of a killed command went on, and moved the ref after atWork had looked.
+			if id, err = s.atWork(worker, dir, role); err != nil {
+				return err
+			}
 		case !errors.Is(err, errKilled):
 			return err
 		default:
