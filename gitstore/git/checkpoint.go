@@ -56,7 +56,10 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 	mark, done := r.noted(&LockNote{LockOwner: NewOwner("commit"), Locks: r.commitLocks(), Commit: r.underCommit(before, paths)})
 	defer func() { done(err) }()
 	var oid OID
-	for range commitTries {
+	for try := range commitTries {
+		if try > 0 {
+			before = r.headNow(ctx) // a person may have committed meanwhile
+		}
 		oid, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
 		switch {
 		case oid != "" && CodeOf(err) == CodeObjectMissing:

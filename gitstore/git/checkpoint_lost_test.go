@@ -155,3 +155,28 @@ func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
 	removeLoose(t, r, there)
 	tr.Fsck()
 }
+
+// TestTakenBackWithoutLog: where no reflogs are kept the note says where the branch was.
+func TestTakenBackWithoutLog(t *testing.T) {
+	tr := testrepo.New(t, testrepo.Options{})
+	tr.Git("config", "core.logAllRefUpdates", "false")
+	r, err := Discover(t.Context(), tr.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(r.CommonDir, "logs")); err != nil {
+		t.Fatal(err)
+	}
+	before, lost := killedCommit(t, tr, r, "first\n")
+	removeLoose(t, r, lost)
+	if notices := r.SweepLocks(t.Context()); len(notices) != 1 || len(r.LockNotes()) != 0 {
+		t.Errorf("notices %q, %d notes", notices, len(r.LockNotes()))
+	}
+	if got := tr.Git("rev-parse", "HEAD"); got != before {
+		t.Errorf("the branch is at %s, expected %s", got, before)
+	}
+	if got := tr.Git("status", "--porcelain"); got != " M a.txt\nA  staged.txt\n?? new.txt" {
+		t.Errorf("status: %q", got)
+	}
+	tr.Fsck()
+}

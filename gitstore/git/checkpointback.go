@@ -8,12 +8,9 @@
 package git
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,11 +50,11 @@ func (r *Repository) settleCommit(ctx context.Context, n *LockNote) (notice stri
 	if c == nil {
 		return "", false
 	}
-	if !sameDir(c.GitDir, r.GitDir) {
+	if c.GitDir != r.GitDir && !SameFile(c.GitDir, r.GitDir) {
 		return "", r.commitOfOther(ctx, c)
 	}
 	oid := r.headNow(ctx)
-	if oid == "" || oid == c.Before || !r.movedLast(c.Before, oid) {
+	if oid == "" || oid == c.Before || cmp.Or(r.headWas(ctx), c.Before) != c.Before {
 		return "", false
 	}
 	err := r.KeepCommit(ctx, oid, nil)
@@ -94,47 +91,26 @@ func (r *Repository) commitOfOther(ctx context.Context, c *UnderCommit) bool {
 	return err != nil
 }
 
-func sameDir(a, b string) bool {
-	if a == b {
-		return true
-	}
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
-}
-
 // whole reports that git finds the commit and all that it leads to, short of what its parents have.
 func (r *Repository) whole(ctx context.Context, oid OID) bool {
 	_, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--quiet", string(oid), "--not", string(oid)+"^@")
 	return err == nil
 }
 
-// maxReflogTail bounds the end of a reflog that is read for its last row.
-const maxReflogTail = 64 << 10
-
-// movedLast reports that the last move of HEAD was from one commit to another; also where no file tells.
-func (r *Repository) movedLast(from, to OID) bool {
-	f, err := os.Open(filepath.Join(r.GitDir, "logs", "HEAD"))
+// headWas is where HEAD was before its last move, "" where no log is kept.
+func (r *Repository) headWas(ctx context.Context) OID {
+	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD@{1}")
 	if err != nil {
-		return errors.Is(err, fs.ErrNotExist)
+		return ""
 	}
-	defer func() { _ = f.Close() }()
-	fi, err := f.Stat()
-	if err != nil || !fi.Mode().IsRegular() {
-		return false
-	}
-	data, err := io.ReadAll(io.NewSectionReader(f, max(0, fi.Size()-maxReflogTail), maxReflogTail))
-	if err != nil {
-		return false
-	}
-	rows := bytes.Split(bytes.TrimRight(data, "\n"), []byte("\n"))
-	return bytes.HasPrefix(rows[len(rows)-1], []byte(string(from)+" "+string(to)+" "))
+	return OID(strings.TrimSpace(string(out)))
 }
 
 // takeBack undoes the commit at HEAD, of which objects are lost, as if it had not been
-// made: the branch is back where it was, its files are not staged, and the reflogs do
-// not name what is not there.
+// made: the branch is back where it was (before, where no log tells), its files are not staged, and the
+// reflogs do not name what is not there.
 func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before OID, paths []string) error {
+	before = cmp.Or(r.headWas(ctx), before)
 	if before == "" {
 		return Errorf(CodeObjectMissing, nil, "the first commit of the branch, %s, was removed while git made it", lost.Short()).
 			WithHint("git update-ref -d HEAD, and the command again")
