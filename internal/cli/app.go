@@ -10,6 +10,7 @@ import (
 
 	xterm "golang.org/x/term"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -19,7 +20,7 @@ import (
 // process that was started to become an isolated agent.
 func Main(args []string, env term.Env) int {
 	runner.AgentHelper(args)
-	collectLater()
+	shared.CollectLater()
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
 	// The first signal asks the command to end cleanly; once it is on its way

@@ -1,4 +1,4 @@
-// Files that commands write, and how much memory they may take for it.
+// Files that commands write.
 
 package shared
 
@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -42,20 +41,6 @@ func SaveFile(path string, data []byte, force bool) error {
 		err = term.Errorf("io_failed", "cannot write %s: %w", path, err)
 	}
 	return err
-}
-
-// Frugal keeps garbage small beside the one large file that is held at a time, and
-// returns how to go back. Collecting costs little: that file has no pointers in it.
-func Frugal() func() {
-	before := debug.SetGCPercent(20)
-	return func() { debug.SetGCPercent(before) }
-}
-
-// Roomy lets garbage gather where much is made and little is kept, and returns how to go
-// back: to judge ten thousands of operations again takes a quarter less time.
-func Roomy() func() {
-	before := debug.SetGCPercent(400)
-	return func() { debug.SetGCPercent(before) }
 }
 
 // OutputPlace refuses a place nothing can or should be written to before any work

@@ -1,4 +1,4 @@
-package cli
+package shared
 
 import (
 	"runtime"
@@ -23,24 +23,28 @@ func TestCollectLater(t *testing.T) {
 		}
 		return percent()
 	}
-	collectLater()
+	CollectLater()
 	if got := percent(); got != firstCollection {
 		t.Errorf("before the first collection: %d", got)
 	}
 	if got := collected(100); got != 100 {
 		t.Errorf("after it: %d", got)
 	}
-	collectLater()
+	for want, own := range map[int]func() func(){20: Frugal, 400: Roomy} {
+		CollectLater()
+		back := own()
+		for range 20 {
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+		if got := percent(); got != want {
+			t.Errorf("a command's own setting of %d became %d", want, got)
+		}
+		back()
+	}
 	debug.SetGCPercent(20)
-	for range 20 {
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
-	if got := percent(); got != 20 {
-		t.Errorf("a command's own setting became %d", got)
-	}
 	t.Setenv("GOGC", "77")
-	collectLater()
+	CollectLater()
 	if got := percent(); got != 20 {
 		t.Errorf("GOGC is set, and the percentage became %d", got)
 	}
