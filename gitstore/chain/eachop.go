@@ -124,8 +124,7 @@ type opReader struct {
 	r   *record.Reader
 	ctx context.Context
 
-	config    *config.Config
-	configOID git.OID
+	configs   Configs
 	repo      []run.Line // of the ledger at repoOID
 	repoOID   git.OID
 	repoStays bool                 // the ledger is the same before all operations of the span
@@ -208,10 +207,7 @@ func (p *opReader) read(info OpInfo, prev git.OID) (*RecordedOp, error) {
 		return nil, err
 	}
 	op := &RecordedOp{OpInfo: info}
-	doc, ok, err := p.r.File(info.Tree, record.FileRecord)
-	if err == nil && !ok {
-		err = record.Malformed(info.Tree, "there is no %s", record.FileRecord)
-	}
+	doc, err := p.r.Required(info.Tree, record.FileRecord)
 	if err != nil {
 		return nil, err
 	}
@@ -225,22 +221,9 @@ func (p *opReader) read(info OpInfo, prev git.OID) (*RecordedOp, error) {
 	if err != nil {
 		return nil, UnreadableRecord(info.Op, err)
 	}
-	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.FileConfig })
-	if i < 0 {
-		return nil, record.Malformed(info.Tree, "there is no %s", record.FileConfig)
+	if op.Config, op.ConfigID, err = p.configs.Of(p.r, root, info.Tree); err != nil {
+		return nil, err
 	}
-	if p.config == nil || p.configOID != root[i].OID {
-		data, err := p.r.Blob(root[i].OID)
-		if err != nil {
-			return nil, err
-		}
-		cfg, _, err := config.Decode(data)
-		if err != nil {
-			return nil, record.Malformed(info.Tree, "%s: %v", record.FileConfig, err)
-		}
-		p.config, p.configOID = cfg, root[i].OID
-	}
-	op.Config, op.ConfigID = p.config, p.configOID
 	if op.Record.Op == nil {
 		return op, nil
 	}

@@ -205,12 +205,9 @@ func detail(ctx context.Context, repo *git.Repository, op OpInfo) (*OpDetail, er
 			return nil, err
 		}
 	}
-	doc, ok, err := r.File(op.Tree, record.FileRecord)
+	doc, err := r.Required(op.Tree, record.FileRecord)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, record.Malformed(op.Tree, "there is no %s", record.FileRecord)
 	}
 	if d.Record, err = ojson.DecodeObject(doc); err != nil {
 		return nil, record.Malformed(op.Tree, "%s: %v", record.FileRecord, err)

@@ -4,6 +4,7 @@
 package chain
 
 import (
+	"encoding/hex"
 	"iter"
 	"path"
 	"slices"
@@ -18,11 +19,7 @@ import (
 
 // ConfigBytes are those of the configuration the operation was decided under.
 func (x *RecordedRun) ConfigBytes() ([]byte, error) {
-	data, ok, err := x.Reader.File(x.Root, record.FileConfig)
-	if err == nil && !ok {
-		err = record.Malformed(x.Root, "there is no %s", record.FileConfig)
-	}
-	return data, err
+	return x.Reader.Required(x.Root, record.FileConfig)
 }
 
 // Config is the configuration the operation was decided under.
@@ -37,11 +34,7 @@ func (x *RecordedRun) Config() (*config.Config, error) {
 
 // StateBytes are those of state.json after the operation.
 func (x *RecordedRun) StateBytes() ([]byte, error) {
-	data, ok, err := x.Reader.File(x.Root, record.FileState)
-	if err == nil && !ok {
-		err = record.Malformed(x.Root, "there is no %s", record.FileState)
-	}
-	return data, err
+	return x.Reader.Required(x.Root, record.FileState)
 }
 
 // State is state.json after the operation, as it was written.
@@ -64,14 +57,20 @@ func decodeState(data []byte) (*run.State, error) {
 
 // Record is op.json: what the operation was, its arguments, time and actor.
 func (x *RecordedRun) Record() (*ojson.Object, error) {
-	data, ok, err := x.Reader.File(x.Root, record.FileRecord)
+	data, err := x.Reader.Required(x.Root, record.FileRecord)
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
-		return nil, record.Malformed(x.Root, "there is no %s", record.FileRecord)
-	}
 	return ojson.DecodeObject(data)
+}
+
+// Evidence returns a piece of evidence of the operation by the SHA-256 its record
+// names (64 hex digits), false when the operation has none of it.
+func (x *RecordedRun) Evidence(sha256 string) ([]byte, bool, error) {
+	if _, err := hex.DecodeString(sha256); err != nil || len(sha256) != 64 || strings.ToLower(sha256) != sha256 {
+		return nil, false, nil
+	}
+	return x.Reader.File(x.Root, record.DirEvidence+"/"+sha256)
 }
 
 // Rows yields the rows of a ledger from the first on. Ledgers outlive runs: rows of

@@ -142,12 +142,9 @@ func (r *actReader) act(op chain.OpInfo, before git.OID) (*protocol.Act, error) 
 	if err != nil {
 		return nil, err
 	}
-	doc, ok, err := r.Reader.File(op.Tree, record.FileRecord)
+	doc, err := r.Reader.Required(op.Tree, record.FileRecord)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, record.Malformed(op.Tree, "there is no %s", record.FileRecord)
 	}
 	var evidence func(digest string) ([]byte, error)
 	consents := !byRules && op.Name != protocol.OpExternal

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -35,8 +36,7 @@ type Replayer struct {
 	milder bool
 	rows   []run.Line // of repo; nil when not decoded yet
 
-	config    *config.Config
-	configOID git.OID
+	configs chain.Configs
 }
 
 // Rebase makes tree what the next operation follows from, reading it. After an
@@ -98,25 +98,10 @@ func (p *Replayer) Snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 	return snap, err
 }
 
-// ConfigOf decodes the configuration an operation recorded, which rarely
-// differs from the last one's.
+// ConfigOf decodes the configuration an operation recorded.
 func (p *Replayer) ConfigOf(root []git.TreeEntry, tree git.OID) (*config.Config, error) {
-	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.FileConfig })
-	if i < 0 {
-		return nil, record.Malformed(tree, "there is no %s", record.FileConfig)
-	}
-	if p.config == nil || p.configOID != root[i].OID {
-		data, err := p.Reader.Blob(root[i].OID)
-		if err != nil {
-			return nil, err
-		}
-		cfg, _, err := config.Decode(data)
-		if err != nil {
-			return nil, record.Malformed(tree, "%s: %v", record.FileConfig, err)
-		}
-		p.config, p.configOID = cfg, root[i].OID
-	}
-	return p.config, nil
+	cfg, _, err := p.configs.Of(p.Reader, root, tree)
+	return cfg, err
 }
 
 // Replay applies the operation recorded in tree and returns how the outcome

@@ -158,6 +158,15 @@ func (r *Reader) File(root git.OID, path string) ([]byte, bool, error) {
 	return data, err == nil, err
 }
 
+// Required is File of one that every operation records.
+func (r *Reader) Required(root git.OID, path string) ([]byte, error) {
+	data, ok, err := r.File(root, path)
+	if err == nil && !ok {
+		err = Malformed(root, "there is no %s", path)
+	}
+	return data, err
+}
+
 // List returns the entries of the directory at path, none when it is absent.
 func (r *Reader) List(root git.OID, path string) ([]git.TreeEntry, error) {
 	e, ok, err := r.Lookup(root, path)
@@ -273,12 +282,9 @@ func (r *Reader) WalkFiles(tree git.OID, dir string, f func(name string, oid git
 
 // Record decodes the record of an operation with its evidence.
 func (r *Reader) Record(tree git.OID) (*protocol.Record, error) {
-	doc, ok, err := r.File(tree, FileRecord)
+	doc, err := r.Required(tree, FileRecord)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, Malformed(tree, "there is no %s", FileRecord)
 	}
 	rec, err := protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
 		data, _, err := r.File(tree, DirEvidence+"/"+digest)

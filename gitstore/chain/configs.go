@@ -1,0 +1,37 @@
+// The configurations of operations that are read one after another.
+
+package chain
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+)
+
+// Configs keeps the newest one: it rarely differs from the last operation's.
+type Configs struct {
+	last *config.Config
+	oid  git.OID
+}
+
+// Of decodes the configuration that an operation recorded, with its blob. root are the entries of tree.
+func (c *Configs) Of(r *record.Reader, root []git.TreeEntry, tree git.OID) (*config.Config, git.OID, error) {
+	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.FileConfig })
+	if i < 0 {
+		return nil, "", record.Malformed(tree, "there is no %s", record.FileConfig)
+	}
+	if c.last == nil || c.oid != root[i].OID {
+		data, err := r.Blob(root[i].OID)
+		if err != nil {
+			return nil, "", err
+		}
+		cfg, _, err := config.Decode(data)
+		if err != nil {
+			return nil, "", record.Malformed(tree, "%s: %v", record.FileConfig, err)
+		}
+		c.last, c.oid = cfg, root[i].OID
+	}
+	return c.last, c.oid, nil
+}
