@@ -460,11 +460,11 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*chain.RecordedRun
 	}
 	c.Message = record.Message(cmp.Or(p.subject, p.record.Name), record.TrailerRun, p.run, record.TrailerOp, p.record.Name, record.TrailerTurn, p.turn, record.TrailerRole, p.role,
 		record.TrailerState, record.StateDigest(p.state), record.TrailerHead, p.record.Env.Git.Head, record.TrailerDropped, strings.Join(p.drops, " "), record.TrailerUnstaged, strings.Join(p.unstage, " "), record.TrailerPrevious, string(p.previous), record.TrailerOrigin, string(p.origin))
-	data, err := git.EncodeCommit(s.repo.ObjectFormat, c)
+	oid, err := edit.Commit("the operation", c)
 	if err != nil {
-		return nil, git.RefUpdate{}, git.Errorf(git.CodeObjectInvalid, err, "the operation cannot be written as a commit")
+		return nil, git.RefUpdate{}, err
 	}
-	ref.New = edit.Queue(git.KindCommit, data)
+	ref.New = oid
 	return &chain.RecordedRun{Run: p.run, Op: ref.New, Root: root, Reader: edit.Reader}, ref, nil
 }
 

@@ -29,19 +29,17 @@ func Write(ctx context.Context, repo *git.Repository, c *protocol.Conflict, pare
 	if err := edit.Put(file, ojson.Pretty(ojson.Marshal(c))); err != nil {
 		return "", err
 	}
-	commit := &git.Commit{
+	oid, err := edit.Commit("the conflict", &git.Commit{
 		Tree:      edit.Finish(),
 		Parents:   []git.OID{parent},
 		Author:    by,
 		Committer: by,
 		Message: record.Message("conflict: "+c.Name+" of run "+c.Run+" ("+c.Status+")",
 			record.TrailerRun, c.Run, record.TrailerTurn, c.Turn, record.TrailerRole, c.Role, record.TrailerOrigin, c.Op),
-	}
-	data, err := git.EncodeCommit(repo.ObjectFormat, commit)
+	})
 	if err != nil {
-		return "", git.Errorf(git.CodeObjectInvalid, err, "the conflict cannot be written as a commit")
+		return "", err
 	}
-	oid := edit.Queue(git.KindCommit, data)
 	return oid, repo.Objects().Write(ctx, edit.Objects)
 }
 

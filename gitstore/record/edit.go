@@ -151,6 +151,15 @@ func (e *Edit) Finish() git.OID {
 	return oid
 }
 
+// Commit makes a commit an object of the edit and returns its id. what names it where it cannot be one.
+func (e *Edit) Commit(what string, c *git.Commit) (git.OID, error) {
+	data, err := git.EncodeCommit(e.Reader.Format, c)
+	if err != nil {
+		return "", git.Errorf(git.CodeObjectInvalid, err, "%s cannot be written as a commit", what)
+	}
+	return e.Queue(git.KindCommit, data), nil
+}
+
 func (e *Edit) seal(d *treeDir) (git.OID, int) {
 	list := make([]git.TreeEntry, 0, len(d.items))
 	for _, it := range d.items {

@@ -65,11 +65,11 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	if tip != "" {
 		c.Parents = []git.OID{tip}
 	}
-	data, err := git.EncodeCommit(r.ObjectFormat, c)
+	oid, err := edit.Commit("the record", c)
 	if err != nil {
-		return up, git.Errorf(git.CodeObjectInvalid, err, "the record cannot be written as a commit")
+		return up, err
 	}
-	up.New = edit.Queue(git.KindCommit, data)
+	up.New = oid
 	return up, r.Objects().Write(ctx, edit.Objects)
 }
 

@@ -53,7 +53,7 @@ func write(ctx context.Context, repo *git.Repository, run string, envelope []byt
 	if err := edit.Put(witnessFile, envelope); err != nil {
 		return "", err
 	}
-	data, err := git.EncodeCommit(repo.ObjectFormat, &git.Commit{
+	oid, err := edit.Commit("the statement", &git.Commit{
 		Tree:      edit.Finish(),
 		Parents:   parents,
 		Author:    by,
@@ -61,9 +61,8 @@ func write(ctx context.Context, repo *git.Repository, run string, envelope []byt
 		Message:   record.Message("witness: run "+run, record.TrailerRun, run),
 	})
 	if err != nil {
-		return "", git.Errorf(git.CodeObjectInvalid, err, "the statement cannot be written as a commit")
+		return "", err
 	}
-	oid := edit.Queue(git.KindCommit, data)
 	return oid, repo.Objects().Write(ctx, edit.Objects)
 }
 
