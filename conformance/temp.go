@@ -3,11 +3,12 @@
 package conformance
 
 import (
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	scratchdir "github.com/git-agentxchain/git-agentxchain/internal/scratch"
 )
 
 // ownTemp makes a directory and returns env with it as the place of temporary
@@ -36,20 +37,10 @@ func ownTemp(env []string, names ...string) (dir string, out []string, err error
 // may be on its way.
 func removeTemp(dir string) {
 	for try := range 3 {
-		if os.RemoveAll(dir) == nil {
+		if scratchdir.RemoveAll(dir) == nil {
 			return
-		}
-		_ = os.Chmod(dir, 0o700)
-		if root, err := os.OpenRoot(dir); err == nil {
-			_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, _ error) error {
-				if d != nil && d.IsDir() {
-					_ = root.Chmod(name, 0o700)
-				}
-				return nil
-			})
-			_ = root.Close()
 		}
 		time.Sleep(time.Duration(try) * 50 * time.Millisecond)
 	}
-	_ = os.RemoveAll(dir)
+	_ = scratchdir.RemoveAll(dir)
 }

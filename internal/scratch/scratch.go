@@ -47,7 +47,7 @@ func New(prefix string) (*Dir, error) {
 
 // Remove takes the directory away with everything in it, read-only or not.
 func (d *Dir) Remove() error {
-	err := remove(d.Path)
+	err := RemoveAll(d.Path)
 	d.release()
 	return err
 }
@@ -77,8 +77,8 @@ func (d *Dir) release() {
 	}
 }
 
-// remove opens directories up first; no link is followed.
-func remove(path string) error {
+// RemoveAll removes a directory, its own read-only ones opened up first. No link is followed.
+func RemoveAll(path string) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func sweep(dir, prefix string, before time.Time) {
 			continue
 		}
 		if now, err := f.Stat(); err == nil && os.SameFile(fi, now) && process.TryLock(f) == nil {
-			_ = remove(path)
+			_ = RemoveAll(path)
 		}
 		_ = f.Close()
 	}
