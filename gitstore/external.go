@@ -218,7 +218,9 @@ func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object)
 }
 
 // editFromFiles builds a whole tree from the working files.
-func (s *Store) editFromFiles(r *record.Reader, in *inspection) (*record.Edit, map[wire.Ledger]record.LedgerMark, error) {
+func (s *Store) editFromFiles(
+	r *record.Reader, in *inspection,
+) (*record.Edit, map[wire.Ledger]record.LedgerMark, error) {
 	edit, err := r.Edit("")
 	if err != nil {
 		return nil, nil, err
@@ -252,7 +254,10 @@ func (s *Store) editFromFiles(r *record.Reader, in *inspection) (*record.Edit, m
 }
 
 // recordExternal finishes an external record: index, bundles, record, commit, cache.
-func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *record.Edit, parent *chain.RecordedRun, marks map[wire.Ledger]record.LedgerMark, detail *ojson.Object, subject string) (*chain.RecordedRun, error) {
+func (s *Store) recordExternal(
+	ctx context.Context, in *inspection, edit *record.Edit, parent *chain.RecordedRun,
+	marks map[wire.Ledger]record.LedgerMark, detail *ojson.Object, subject string,
+) (*chain.RecordedRun, error) {
 	state, err := decodeWorkingState(in.docs[wire.DocState])
 	if err != nil {
 		return nil, err

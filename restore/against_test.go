@@ -57,7 +57,7 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 		{name: "an event is changed", artifact: second, change: events(func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"pm"`), []byte(`"qa"`), 1)
 		}), state: travel.RunDamaged, code: travel.CodeExportDiffers, ahead: 3},
-		{name: "a state nobody recorded", artifact: second, change: state, state: travel.RunDiverged},
+		{name: "a state that was never recorded", artifact: second, change: state, state: travel.RunDiverged},
 		{name: "rows and state from elsewhere", artifact: second, change: func(o *ojson.Object) {
 			state(o)
 			events(func(b []byte) []byte { return append(bytes.Clone(b), b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:]...) })(o)

@@ -32,7 +32,7 @@ func (r *Runner) Unleased(ctx context.Context, v *View, turn *Turn) error {
 	return lease.RefuseOthers(seen.Lease)
 }
 
-// admitted refuses an operation on a turn that is under a lease: of somebody else
+// admitted refuses an operation on a turn that is under a lease: of another runner
 // when the caller has none, or when the caller's own does not hold. It is asked
 // before hooks are run; lease.Hold.Refs is what decides.
 func (c *change) admitted(

@@ -148,7 +148,10 @@ func (c *change) ends(seen *lease.Seen, next *Lease, op *protocol.RecordLease) p
 
 // under runs one operation under a held lease. make gets the lease and returns the
 // lease after it (nil: unchanged) and the operation.
-func (r *Runner) under(ctx context.Context, purpose string, h lease.Holder, how lease.Judgement, make func(c *change, l *Lease) (*Lease, protocol.Operation, error)) (*Leased, error) {
+func (r *Runner) under(
+	ctx context.Context, purpose string, h lease.Holder, how lease.Judgement,
+	make func(c *change, l *Lease) (*Lease, protocol.Operation, error),
+) (*Leased, error) {
 	out := &Leased{}
 	var after *Lease
 	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (protocol.Operation, error) {

@@ -126,7 +126,9 @@ func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error)
 
 // endedBefore lists the runs that are over and had their newest operation before a time,
 // newest first, with their states.
-func endedBefore(ctx context.Context, repo *git.Repository, before time.Time) (names []string, states map[string]*run.State, err error) {
+func endedBefore(
+	ctx context.Context, repo *git.Repository, before time.Time,
+) (names []string, states map[string]*run.State, err error) {
 	all, err := chain.RunTips(ctx, repo, 0)
 	if err != nil {
 		return nil, nil, err
@@ -145,7 +147,10 @@ func endedBefore(ctx context.Context, repo *git.Repository, before time.Time) (n
 
 // archiveEntry is the entry of a run that goes into the archive, without the number of its
 // operations. st is its state where that was read before.
-func archiveEntry(ctx context.Context, repo *git.Repository, name string, tip git.OID, st *run.State, before *archive.Entry) (*archive.Entry, error) {
+func archiveEntry(
+	ctx context.Context, repo *git.Repository, name string, tip git.OID, st *run.State,
+	before *archive.Entry,
+) (*archive.Entry, error) {
 	if err := proof.Believe(ctx, repo, name, tip); err != nil {
 		return nil, err
 	}
@@ -244,7 +249,10 @@ func changeArchive(ctx context.Context, repo *git.Repository, env protocol.Env, 
 }
 
 // listMoves writes the lists of the years that entries belong to.
-func listMoves(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, entries []*archive.Entry) ([]git.RefUpdate, error) {
+func listMoves(
+	ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List,
+	entries []*archive.Entry,
+) ([]git.RefUpdate, error) {
 	years, err := archive.Years(ctx, repo, archive.ListPrefix)
 	if err != nil {
 		return nil, err
@@ -433,7 +441,9 @@ func prunable(list archive.List, past map[string]git.OID, opt PruneOptions) ([]s
 
 // keptElsewhere asks the remotes which of the runs they keep. It is proven here: the commit
 // of the year leads to the run's newest operation.
-func keptElsewhere(ctx context.Context, repo *git.Repository, done *PruneDone, list archive.List, runs []string) (map[string]bool, error) {
+func keptElsewhere(
+	ctx context.Context, repo *git.Repository, done *PruneDone, list archive.List, runs []string,
+) (map[string]bool, error) {
 	out := make(map[string]bool)
 	all, err := proof.RemotesByChoice(ctx, repo)
 	if err != nil {

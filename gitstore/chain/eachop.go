@@ -312,10 +312,10 @@ func (p *opReader) repoAt(tree git.OID) (git.OID, error) {
 	return e.OID, nil
 }
 
-// CodeRecordInvalid means that the record of an operation is no record.
+// CodeRecordInvalid means that the record of an operation cannot be decoded.
 const CodeRecordInvalid = "record_invalid"
 
-// UnreadableRecord says that the record of an operation is no record.
+// UnreadableRecord says that the record of an operation cannot be decoded.
 func UnreadableRecord(op git.OID, cause error) *git.Error {
 	return git.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read", op.Short()).WithHint("git agentxchain fsck --replay")
 }

@@ -99,7 +99,7 @@ func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[run.Line, error] {
 }
 
 // Appended returns the rows a ledger has got since an earlier operation of the same
-// run. It reads what differs. ok is false when rows were changed as well: whoever
+// run. It reads what differs. ok is false when rows were changed as well: a caller that
 // keeps them must read them all again.
 func (x *RecordedRun) Appended(l wire.Ledger, since *RecordedRun) (rows []run.Line, ok bool, err error) {
 	diff, err := x.Reader.DiffLedger(since.Root, x.Root, l)

@@ -110,7 +110,7 @@ func PastTip(ctx context.Context, repo *git.Repository, run string) (git.OID, er
 	return repo.ReadRef(ctx, archive.PastPrefix+run)
 }
 
-// OperationOf refuses what a run's ref leads to and is no operation of the run. Git would list the
+// OperationOf refuses what a run's ref leads to unless it is an operation of the run. Git would list the
 // commits of another history as operations, and of a tree or a blob none.
 func OperationOf(ctx context.Context, repo *git.Repository, run string, op git.OID) error {
 	c, err := record.NewReader(ctx, repo).Commit(op)

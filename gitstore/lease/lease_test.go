@@ -38,7 +38,7 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = repo.Close() })
 		if rec, err := Read(ctx, repo, "run_1", "turn_1"); rec != nil || err != nil {
-			t.Fatalf("a lease nobody made: %v %v", rec, err)
+			t.Fatalf("the lease of a turn that has none: %v %v", rec, err)
 		}
 		now := time.Unix(1700000000, 0)
 		write := func(l *run.Lease, parent git.OID) git.OID {

@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// RefuseLinks refuses links, and what is no directory, in place of our directories of this work tree
+// RefuseLinks refuses links, and files, in place of our directories of this work tree
 // and of those all work trees share, and links in place of the files in them.
 func RefuseLinks(repo *git.Repository) error {
 	dirs := []string{filepath.Join(repo.GitDir, git.PrivateName), Dir(repo)}
@@ -77,7 +77,7 @@ func Write(repo *git.Repository, name string, data []byte) error {
 	return durable.WriteFileRoot(root, name, data, 0o666)
 }
 
-// Remove removes one; that it is not there is no error.
+// Remove removes one, if it is there.
 func Remove(repo *git.Repository, name string) error {
 	root, err := Open(repo, false)
 	if err == nil {

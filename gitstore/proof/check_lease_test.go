@@ -49,7 +49,7 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	thief.RunnerID = "b"
 	put("stolen", stolen, &thief)
 	put("other", good)
-	// What is no lease at all keeps everybody away from the turn, and says how to mend it.
+	// A ref that leads to something else keeps everybody away from the turn, and says how to mend it.
 	ref, _ := lease.Ref("run_1", "odd")
 	tree := strings.TrimSpace(r.GitInput("", "mktree"))
 	r.Git("update-ref", ref, strings.TrimSpace(r.Git("commit-tree", "-m", "x", tree)))

@@ -50,7 +50,9 @@ func (f *checker) check(run string, ops []chain.OpInfo, from, to int) error {
 
 // operation checks one operation. based tells whether the replayer stands on
 // its tree afterwards.
-func (f *checker) operation(p *Replayer, run string, op chain.OpInfo, prev git.OID, newest bool) (based, replayed, skipped bool, err error) {
+func (f *checker) operation(
+	p *Replayer, run string, op chain.OpInfo, prev git.OID, newest bool,
+) (based, replayed, skipped bool, err error) {
 	say := func(code, path, format string, args ...any) {
 		f.find(Finding{Code: code, Run: run, Op: op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
@@ -140,7 +142,10 @@ func (f *checker) operation(p *Replayer, run string, op chain.OpInfo, prev git.O
 
 // evidence reads the operation's evidence and checks each name against its
 // contents.
-func (f *checker) evidence(r *record.Reader, op chain.OpInfo, root []git.TreeEntry, say func(code, path, format string, args ...any)) (map[string][]byte, error) {
+func (f *checker) evidence(
+	r *record.Reader, op chain.OpInfo, root []git.TreeEntry,
+	say func(code, path, format string, args ...any),
+) (map[string][]byte, error) {
 	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.DirEvidence })
 	if i < 0 {
 		return nil, nil
@@ -168,7 +173,10 @@ func (f *checker) evidence(r *record.Reader, op chain.OpInfo, root []git.TreeEnt
 }
 
 // structure checks what can be checked without applying the operation.
-func (f *checker) structure(p *Replayer, op chain.OpInfo, rec *protocol.Record, prev git.OID, newest bool, say func(code, path, format string, args ...any)) error {
+func (f *checker) structure(
+	p *Replayer, op chain.OpInfo, rec *protocol.Record, prev git.OID, newest bool,
+	say func(code, path, format string, args ...any),
+) error {
 	r := p.Reader
 	state, ok, err := r.File(op.Tree, record.FileState)
 	if err != nil {
@@ -235,7 +243,9 @@ func (f *checker) rowsHold(r *record.Reader, tree git.OID, l wire.Ledger) (bool,
 	})
 }
 
-func (f *checker) checkState(p *Replayer, op chain.OpInfo, data []byte, say func(code, path, format string, args ...any)) {
+func (f *checker) checkState(
+	p *Replayer, op chain.OpInfo, data []byte, say func(code, path, format string, args ...any),
+) {
 	st, perr := run.DecodeState(data)
 	if perr != nil {
 		say(perr.Code, record.FileState, "%s", perr.Message)

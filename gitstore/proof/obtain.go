@@ -128,6 +128,6 @@ func KeptRef(remote, year string) string { return record.SeenRefPrefix + remote 
 
 // FetchKept fetches what a remote keeps of a year.
 func FetchKept(ctx context.Context, repo *git.Repository, remote, year string) error {
-	// A pattern, so that a remote without the ref is no failure.
+	// A pattern, so that a remote without the ref does not fail.
 	return transport.Fetch(ctx, repo, remote, "--prune", "+"+archive.KeepPrefix+year+"*:"+record.SeenRefPrefix+remote+"/archive/"+year+"*")
 }

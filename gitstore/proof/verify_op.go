@@ -39,7 +39,10 @@ func (f *checker) saw(op git.OID, what seenOp) {
 // replayed judges an operation that was applied again with the recorded outcome. tr
 // is the outcome, nil for the first operation of a run; claims are those that applying
 // does not settle.
-func (f *checker) replayed(op chain.OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition, claims []external.Claim, say sayFunc) {
+func (f *checker) replayed(
+	op chain.OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition,
+	claims []external.Claim, say sayFunc,
+) {
 	agree(op, rec, tr, say)
 	what := seenOp{claims: claims}
 	if name := rec.Name; name == "approve_transition" || name == "approve_completion" || name == "reactivate" || name == protocol.OpConfirm {
@@ -186,7 +189,10 @@ func rulesClaim(r *record.Reader, rec *protocol.Record, before, after git.OID) (
 
 // foreign finds what an operation of another tool may not hold, and steps that its
 // own rows do not account for unless a person has answered for it.
-func (f *checker) foreign(r *record.Reader, op chain.OpInfo, rec *protocol.Record, prev git.OID, before, after *run.State, say sayFunc) error {
+func (f *checker) foreign(
+	r *record.Reader, op chain.OpInfo, rec *protocol.Record, prev git.OID, before, after *run.State,
+	say sayFunc,
+) error {
 	if len(op.Dropped)+len(op.Unstaged) > 0 || op.Turn != "" {
 		say(FindRecord, "", "changes of another tool end no turn by their message")
 	}

@@ -84,7 +84,9 @@ func (l *landing) archives(ctx context.Context) error {
 
 // joinLists returns a commit that holds the entries of both: one of the two where it has
 // them all.
-func joinLists(ctx context.Context, repo *git.Repository, env protocol.Env, year string, here, there git.OID) (git.OID, error) {
+func joinLists(
+	ctx context.Context, repo *git.Repository, env protocol.Env, year string, here, there git.OID,
+) (git.OID, error) {
 	ours, err := archive.Read(ctx, repo, here)
 	if err != nil {
 		return "", err
@@ -354,7 +356,10 @@ func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y 
 }
 
 // pushYear pushes what a year's list names and the list. ok says that the remote has both.
-func pushYear(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, here, there git.OID) (again, ok bool, err error) {
+func pushYear(
+	ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string,
+	here, there git.OID,
+) (again, ok bool, err error) {
 	ours, err := archive.Read(ctx, repo, here)
 	if err != nil {
 		return false, false, err
@@ -392,7 +397,9 @@ func pushYear(ctx context.Context, repo *git.Repository, env protocol.Env, y *Sy
 }
 
 // pushKept adds operations to what the remote keeps of a year.
-func pushKept(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, l archive.List) (again, ok bool, err error) {
+func pushKept(
+	ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, l archive.List,
+) (again, ok bool, err error) {
 	if err := proof.FetchKept(ctx, repo, y.Remote, year); err != nil {
 		return false, false, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked what it keeps of %s: %s", y.Remote, year, transport.Complaint(err)).
 			WithHint("git agentxchain sync %s", y.Remote)

@@ -46,7 +46,10 @@ func PublishStrict(ctx context.Context, repo *git.Repository, remote string, m d
 
 // settlePush asks the remote what became of a push whose answer got lost, or that seems to have come
 // too late: so does one that got there twice.
-func settlePush(ctx context.Context, repo *git.Repository, remote string, p transport.RefPush, a transport.PushResult, err error) (transport.PushResult, error) {
+func settlePush(
+	ctx context.Context, repo *git.Repository, remote string, p transport.RefPush,
+	a transport.PushResult, err error,
+) (transport.PushResult, error) {
 	lost := git.CodeOf(err) == transport.CodeRemoteFailed
 	if !lost && (err != nil || a.State != transport.PushStale) {
 		return a, err

@@ -33,7 +33,9 @@ type Upstream struct {
 // pulled could not be told from one that was made here.
 //
 // Errors: remote_failed.
-func Upstreams(ctx context.Context, repo *git.Repository, branch string, base, head git.OID) (list []Upstream, made map[git.OID]bool, err error) {
+func Upstreams(
+	ctx context.Context, repo *git.Repository, branch string, base, head git.OID,
+) (list []Upstream, made map[git.OID]bool, err error) {
 	remote, err := transport.PickRemote(ctx, repo, "")
 	if git.CodeOf(err) == transport.CodeNoRemote {
 		return nil, nil, nil
@@ -79,7 +81,9 @@ func Upstreams(ctx context.Context, repo *git.Repository, branch string, base, h
 
 // followed names the refs of the remote that seem to have brought something, and lists the
 // commits that were made here if it needed to know them.
-func followed(ctx context.Context, repo *git.Repository, remote, branch string, base, head git.OID) (seem []string, made map[git.OID]bool, err error) {
+func followed(
+	ctx context.Context, repo *git.Repository, remote, branch string, base, head git.OID,
+) (seem []string, made map[git.OID]bool, err error) {
 	tracking := transport.TrackingRefs + remote + "/"
 	var names []string
 	if branch != "" && repo.Setting(ctx, "branch."+branch+".remote") == remote {

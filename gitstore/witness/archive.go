@@ -104,7 +104,9 @@ func statements(ctx context.Context, repo *git.Repository, of *Said) ([][]byte, 
 // Archive moves what witnesses said of archived runs beside the list, from here and, when remote
 // is not "", from what was fetched of it. It returns the refs that the remote needs no more, once it has
 // the list.
-func Archive(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, remote string) (retire []transport.RefPush, err error) {
+func Archive(
+	ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, remote string,
+) (retire []transport.RefPush, err error) {
 	over, err := archivedOnly(ctx, repo, list)
 	if err != nil {
 		return nil, err
@@ -161,7 +163,10 @@ func Archive(ctx context.Context, repo *git.Repository, env protocol.Env, list a
 }
 
 // addSaid adds statements to the lists, by year and run.
-func addSaid(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, said map[string]map[string][][]byte) error {
+func addSaid(
+	ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List,
+	said map[string]map[string][][]byte,
+) error {
 	years, err := archive.Years(ctx, repo, archive.ListPrefix)
 	if err != nil {
 		return err

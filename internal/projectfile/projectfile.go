@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// MaxGate bounds a document a gate reads; a larger one is no gate document.
+// MaxGate bounds a document a gate reads; a larger one is refused.
 const MaxGate = 4 << 20
 
 // CodeUnreadable means that a file the operation needs cannot be read.

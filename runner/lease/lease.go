@@ -40,8 +40,8 @@ type Seen struct {
 	Lease *run.Lease
 }
 
-// Look reads the lease of a turn; nil when there is none. A document that is no
-// lease is an error: nobody may act on a turn whose holder is not known.
+// Look reads the lease of a turn; nil when there is none. A document that cannot
+// be decoded is an error: no runner may act on a turn whose holder is not known.
 func Look(ctx context.Context, s *gitstore.Store, runID, turn string) (*Seen, error) {
 	rec, err := lease.Read(ctx, s.Repository(), runID, turn)
 	if err != nil || rec == nil {
@@ -62,7 +62,7 @@ func Look(ctx context.Context, s *gitstore.Store, runID, turn string) (*Seen, er
 }
 
 // inTheRun is a lease as the run knows it: a ref that was set back to before the end of
-// a lease brings nobody's right back.
+// a lease gives no right back.
 func inTheRun(ctx context.Context, s *gitstore.Store, l *run.Lease) (*run.Lease, error) {
 	if !l.Open() {
 		return l, nil

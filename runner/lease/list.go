@@ -27,7 +27,9 @@ type Info struct {
 
 // List lists the leases of the run runID; v is the run of the work tree. problems are refs that
 // are no leases.
-func List(ctx context.Context, s *gitstore.Store, v *gitstore.View, runID string, now time.Time) (list []Info, problems []error, err error) {
+func List(
+	ctx context.Context, s *gitstore.Store, v *gitstore.View, runID string, now time.Time,
+) (list []Info, problems []error, err error) {
 	recs, problems, err := lease.List(ctx, s.Repository(), runID)
 	if err != nil {
 		return nil, nil, err

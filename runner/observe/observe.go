@@ -44,7 +44,7 @@ func ProjectDirty(st *git.WorktreeStatus) []string {
 }
 
 // RefuseUnmerged refuses to look at a work tree in the middle of a merge: what changed
-// there is nobody's turn yet.
+// there belongs to no turn yet.
 func RefuseUnmerged(st *git.WorktreeStatus) error {
 	if len(st.Unmerged) == 0 {
 		return nil
@@ -221,7 +221,7 @@ func (w *Work) since(ctx context.Context, base *run.Baseline, st *git.WorktreeSt
 }
 
 // committed lists what differs between the baseline commit and HEAD: what commits made
-// during the turn changed, whoever's name they carry.
+// during the turn changed, whatever name they carry.
 func (w *Work) committed(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
 	repo := w.Store.Repository()
 	from := HeadOf(base)

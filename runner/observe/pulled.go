@@ -57,7 +57,9 @@ type Pulls struct {
 
 // pulled looks for them, once an operation. A remote that cannot be asked brings nothing,
 // and a notice says so.
-func (w *Work) pulled(ctx context.Context, turn *run.Turn, base *run.Baseline, st *git.WorktreeStatus) (*pulled, error) {
+func (w *Work) pulled(
+	ctx context.Context, turn *run.Turn, base *run.Baseline, st *git.WorktreeStatus,
+) (*pulled, error) {
 	from := HeadOf(base)
 	if from == "" || st.Head == "" || from == st.Head {
 		return &pulled{}, nil
@@ -113,7 +115,9 @@ func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st 
 // commits that were made in this clone or name the turn stay the turn's, and own says that
 // there are such commits; so do those of commits without a turn where git_hooks.require_turn
 // wants one, and files that no turn may change.
-func (w *Work) side(ctx context.Context, turn *run.Turn, up travel.Upstream, from, head git.OID, made map[git.OID]bool) (b *brought, own bool, err error) {
+func (w *Work) side(
+	ctx context.Context, turn *run.Turn, up travel.Upstream, from, head git.OID, made map[git.OID]bool,
+) (b *brought, own bool, err error) {
 	repo := w.Store.Repository()
 	list, more, err := repo.CommitsBeyond(ctx, up.Commit, maxPulled, string(from))
 	if err != nil {

@@ -191,8 +191,8 @@ func Of(dir string, cfg *config.Config) (*Scope, error) {
 	return s, nil
 }
 
-// canonical orders the members of every object by name, so that writing the same
-// configuration in another order asks nobody anything.
+// canonical orders the members of every object by name, so that the same
+// configuration in another order is trusted already.
 func canonical(v ojson.Value) ojson.Value {
 	switch v := v.(type) {
 	case *ojson.Object:
