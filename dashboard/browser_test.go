@@ -163,6 +163,11 @@ func TestBrowser(t *testing.T) {
 	if !ask1[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded")
 	}
+	// What is read out is that, also when less is new right after it.
+	version := func() string { return ask1[string](ctx, t, `document.body.dataset.version`) }
+	blocked := version()
+	appendFile(t, dir, ".agentxchain/events.jsonl", `{"event_type":"of_another_program"}`+"\n")
+	eventually(t, "the next live update", func() bool { return version() != blocked })
 	if said := ask1[string](ctx, t,
 		`document.getElementById('live').innerText`); !strings.Contains(said, "The run is blocked") {
 		t.Errorf("what is read out: %q", said)

@@ -10,6 +10,9 @@
     return e && /^(INPUT|SELECT|TEXTAREA)$/.test(e.tagName);
   };
 
+  // told is when the lead was announced: the time of an update right after it must not take its place.
+  let told = -Infinity;
+
   // say announces without repeating itself.
   const say = (text) => {
     const s = status();
@@ -53,7 +56,8 @@
       document.body.dataset.version = page.body.dataset.version;
       document.title = page.title;
       const lead = document.getElementById("lead")?.textContent;
-      say(lead && lead !== before ? lead : "Updated at " + new Date().toLocaleTimeString() + ".");
+      if (lead && lead !== before) { say(lead); told = performance.now(); }
+      else if (performance.now() - told > 10_000) say("Updated at " + new Date().toLocaleTimeString() + ".");
     } catch {
       say("The dashboard does not answer; it is tried again.");
     } finally {
