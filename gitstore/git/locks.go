@@ -6,7 +6,9 @@
 // it, when, and which locks it may take. It is removed when that git has ended by
 // itself. A lock is removed only when it is proven to be such a git's: the note names
 // it, its owner and the git are over, the lock is not older than the note, and it
-// holds what that git was to write or lies still while no git is at work here.
+// holds what that git was to write, or at most a beginning of it and lies still while
+// no git is at work here. The note is on the disk before the git starts, so that a
+// power cut cannot leave a lock without it.
 
 package git
 
@@ -22,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
@@ -133,14 +136,15 @@ func (n *LockNote) spares() []string {
 	return nil
 }
 
-// WriteLockNote notes which locks a git that is about to start may leave behind.
+// WriteLockNote notes which locks a git that is about to start may leave behind. The note is durable before that
+// git is started: the name of a lock may outlive a power cut that nothing was synced for.
 func (r *Repository) WriteLockNote(n *LockNote) error {
 	root, err := OpenPrivate(r.CommonDir, lockNotes, true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	return root.WriteFile(n.Name, n.encode(), 0o644) // complete before git is started
+	return durable.WriteFileRoot(root, n.Name, n.encode(), 0o644)
 }
 
 // DropLockNote removes a note whose git has ended.
@@ -307,12 +311,15 @@ func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (rem
 	if err != nil || !judged.Mode().IsRegular() || !n.covers(judged) {
 		return false, false
 	}
-	data, err := ReadBounded(l.Path, MaxPointer)
-	if l.Wrote != "" && (err != nil || len(data) > 0) {
-		if err != nil || string(bytes.TrimRight(data, "\n")) != string(l.Wrote) {
-			return false, false // somebody moves the ref elsewhere
+	if l.Wrote != "" {
+		data, err := ReadBounded(l.Path, MaxPointer)
+		text := string(bytes.TrimRight(data, "\n"))
+		switch {
+		case err != nil || !begunText(text, string(l.Wrote)):
+			return false, false // another process moves the ref elsewhere
+		case text == string(l.Wrote):
+			return RemoveLock(l.Path, judged) == nil, false
 		}
-		return RemoveLock(l.Path, judged) == nil, false
 	}
 	// Nothing in it says whose it is.
 	if still := LockQuiet - time.Since(judged.ModTime()); still > 0 {
@@ -335,6 +342,12 @@ func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (rem
 		return false, true
 	}
 	return RemoveLock(l.Path, judged) == nil, false
+}
+
+// begunText reports whether a power cut may have left this of a text that was written: nothing, its beginning, or
+// zeros.
+func begunText(left, text string) bool {
+	return strings.HasPrefix(text, strings.TrimRight(left, "\x00"))
 }
 
 // foreignGit reports whether a git that is not ours may be at work in the repository.

@@ -7,9 +7,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 )
 
@@ -68,6 +71,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 				if err := image.Write(a.base); err != nil {
 					t.Fatal(err)
 				}
+				a.laterByAMinute()
 				said := &testtrace.Result{Finished: k == disk.Len(), Output: r.Output}
 				verdict := a.judged(said, tried)
 				tried++
@@ -78,17 +82,32 @@ func TestSurvivePowerLoss(t *testing.T) {
 				}
 				log.note("power-"+name, testtrace.Fault{At: k, Kind: "power"}, &testtrace.Call{Name: disk.Step(k)}, verdict)
 			}
-			moments, more, most := 4, 0, 1
+			// Of the short form are the last moment, three by chance, and one in which a git holds a lock.
+			moments, more, most := []int{disk.Len()}, 0, 1
 			if long {
-				moments, more, most = disk.Len()+1, 6, -1
-			}
-			for i := range moments {
-				k := disk.Len() // the last moment is always among them
-				if long {
-					k = i
-				} else if i > 0 {
-					k = draw.IntN(disk.Len())
+				more, most = 6, -1
+				for k := range disk.Len() {
+					moments = append(moments, k)
 				}
+			} else {
+				var locked []int
+				for k := 1; k < disk.Len(); k++ {
+					if step := disk.Step(k - 1); strings.HasPrefix(step, "name ") && strings.HasSuffix(step, ".lock") {
+						locked = append(locked, k)
+					}
+				}
+				if len(locked) == 0 {
+					t.Fatal("no git takes a lock")
+				}
+				k := min(locked[draw.IntN(len(locked))]+draw.IntN(3), disk.Len())
+				for _, image := range disk.Cut(k, more, draw) {
+					try(k, image)
+				}
+				for range 3 {
+					moments = append(moments, draw.IntN(disk.Len()))
+				}
+			}
+			for _, k := range moments {
 				images := disk.Cut(k, more, draw)
 				if !long {
 					draw.Shuffle(len(images), func(i, j int) { images[i], images[j] = images[j], images[i] })
@@ -104,3 +123,39 @@ func TestSurvivePowerLoss(t *testing.T) {
 		})
 	}
 }
+
+// laterByAMinute has the notes of git's locks say what the times of the files say: a minute has passed since.
+func (a *act) laterByAMinute() {
+	a.t.Helper()
+	for _, tree := range a.trees {
+		notes, err := filepath.Glob(filepath.Join(a.base, tree, ".git", "agentxchain", "gitlocks", "*"))
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		for _, name := range notes {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				a.t.Fatal(err)
+			}
+			fi, err := os.Stat(name)
+			if err != nil {
+				a.t.Fatal(err)
+			}
+			data = noteTime.ReplaceAllFunc(data, func(b []byte) []byte {
+				at, err := time.Parse(time.RFC3339, string(b))
+				if err != nil {
+					return b
+				}
+				return []byte(at.Add(-time.Minute).Format(git.LockTime))
+			})
+			if err = os.WriteFile(name, data, 0o600); err == nil {
+				err = os.Chtimes(name, fi.ModTime(), fi.ModTime())
+			}
+			if err != nil {
+				a.t.Fatal(err)
+			}
+		}
+	}
+}
+
+var noteTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z`)
