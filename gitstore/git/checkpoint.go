@@ -176,13 +176,15 @@ func (r *Repository) headOf(ctx context.Context, gitDir string) OID {
 
 // committed reports whether HEAD holds the paths as they are in the work tree.
 func (r *Repository) committed(ctx context.Context, paths []string) bool {
+	g, done := r.besideIndex()
+	defer done()
 	for len(paths) > 0 {
 		args, size, n := []string{"diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--"}, 0, 0
 		for n < len(paths) && (n == 0 || size+len(paths[n]) < argumentBytes) {
 			size += len(paths[n]) + 1
 			n++
 		}
-		if _, err := r.Git.Run(ctx, nil, append(args, paths[:n]...)...); err != nil {
+		if _, err := g.Run(ctx, nil, append(args, paths[:n]...)...); err != nil {
 			return false
 		}
 		paths = paths[n:]

@@ -123,7 +123,7 @@ func (r *Repository) unflaggedIndex(ctx context.Context, paths []string) (name s
 			}
 		}
 	}
-	dir, err := scratch.New("agentxchain-index-")
+	dir, err := scratch.New(scratchIndex)
 	if err != nil {
 		return "", nil, Errorf(CodeUnreadable, err, "there is no place for a second index")
 	}

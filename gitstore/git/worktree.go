@@ -250,7 +250,9 @@ func (r *Repository) diff(ctx context.Context, base OID, format ...string) ([]by
 		rev = string(base)
 	}
 	args := append(append(slices.Clone(diffArgs), r.Git.submodules()), format...)
-	out, err := r.Git.Run(ctx, nil, append(args, rev, "--")...)
+	g, done := r.besideIndex()
+	defer done()
+	out, err := g.Run(ctx, nil, append(args, rev, "--")...)
 	if err == nil || ExitCode(err) < 0 {
 		return out, err
 	}
