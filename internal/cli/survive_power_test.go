@@ -28,7 +28,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 	if long {
 		commands = append(commands, "assign-first", "checkpoint", "approve", "archive", "sync-fetch", "multi-gate")
 	}
-	for _, name := range surviveActs(commands, seed, long, 1) {
+	for _, name := range surviveActs(commands, seed, long, 2) {
 		t.Run(name, func(t *testing.T) {
 			for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"}, {"KEY_1", "core.fsyncMethod"}, {"VALUE_1", "writeout-only"}} {
 				t.Setenv("GIT_CONFIG_"+kv[0], kv[1])
