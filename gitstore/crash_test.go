@@ -319,3 +319,25 @@ func TestOtherWorktreeGoesOn(t *testing.T) {
 	d.clean()
 	checkRows(t, d)
 }
+
+// TestLeftFilesGo: what an interrupted write has left beside a file of ours goes with the next command, also when
+// every file is as it is recorded. A file that is called nearly so stays.
+func TestLeftFilesGo(t *testing.T) {
+	d := oneTurnAndNext.copy(t)
+	left := []string{".agentxchain/.state.json6358468527908967616", ".agentxchain/dispatch/.index.json12", ".TALK.md7"}
+	stay := []string{".agentxchain/.state.json", ".agentxchain/.state.json12.bak", "state.json12"}
+	for _, name := range append(left, stay...) {
+		d.write(name, "{\n")
+	}
+	d.must(d.acceptOp)
+	for _, name := range left {
+		if _, err := os.Lstat(d.path(name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	for _, name := range stay {
+		if got := d.read(name); got != "{\n" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

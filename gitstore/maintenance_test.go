@@ -288,6 +288,48 @@ func TestHoldThatAPowerCutTook(t *testing.T) {
 	}
 }
 
+// TestIndexThatAPowerCutLeft has the unfinished index of a pack whose .keep was lost: it goes when it lies still.
+func TestIndexThatAPowerCutLeft(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	repo := opened(t, r)
+	pack := filepath.Join(repo.ObjectsDir, "pack", "pack-"+strings.Repeat("1", 40))
+	for _, c := range []struct {
+		name, with string
+		age        time.Duration
+		goes       bool
+	}{
+		{"alone", "", time.Minute, true},
+		{"of now", "", 0, false},
+		{"of a pack that is there", ".idx", time.Minute, false},
+		{"of a pack that is held", git.KeepExt, time.Minute, false},
+	} {
+		var made []string
+		for _, ext := range []string{".pack", ".idx.new", c.with} {
+			if ext == "" {
+				continue
+			}
+			made = append(made, pack+ext)
+			if err := os.WriteFile(pack+ext, []byte("of a person\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			at := time.Now().Add(-c.age)
+			if err := os.Chtimes(pack+ext, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if stale := repo.StaleHolds(false); (len(stale) == 1) != c.goes {
+			t.Errorf("%s: %v is stale", c.name, stale)
+		}
+		repo.StaleHolds(true)
+		for _, name := range made {
+			if _, err := os.Lstat(name); (err != nil) != c.goes {
+				t.Errorf("%s: %s: %v", c.name, filepath.Base(name), err)
+			}
+			_ = os.Remove(name)
+		}
+	}
+}
+
 // TestMaintenanceDuringACheckpoint has git's own hooks clean the repository up in the
 // middle of its commit: when the files are stored, and when the commit is, a moment
 // before the branch moves.

@@ -103,6 +103,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 	}
 	// What a command held that was ended: after what it had decided is settled.
 	s.dropStaleHolds()
+	// Also where nothing is left to be completed: a file that was replaced by the same text, or by another work tree's
+	// command. An agent would have to account for it.
+	s.work.RemoveTemps()
 	if err := s.refuseJournals(); err != nil {
 		return err
 	}
@@ -275,7 +278,6 @@ func (tx *Tx) Reread(ctx context.Context) error {
 
 // rollForward completes the working files and moves the cache along.
 func (s *Store) rollForward(in *inspection) error {
-	s.work.RemoveTemps()
 	// Whoever moved the ref may not have lived to make that durable.
 	if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
 		return err

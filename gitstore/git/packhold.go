@@ -245,7 +245,7 @@ func newTips(updates []RefUpdate) []OID {
 
 // StaleHold is a pack that a process which is no more has held.
 type StaleHold struct {
-	Path string // of the .keep file
+	Path string // of the .keep file, of an unfinished index where there is none
 	By   string // who made it
 }
 
@@ -263,16 +263,27 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 	if err != nil {
 		return nil
 	}
+	var stale []StaleHold
+	for _, name := range names {
+		base, ok := strings.CutSuffix(name, ".idx"+newExt)
+		path := filepath.Join(dir, base)
+		if !ok || slices.Contains(names, base+KeepExt) || !r.holdsNothing(path+".idx"+newExt, path) {
+			continue // its writer keeps it
+		}
+		if remove {
+			removeUnfinished(path)
+		}
+		stale = append(stale, StaleHold{Path: path + ".idx" + newExt, By: byPowerCut})
+	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, KeepExt) })
 	if len(names) == 0 {
-		return nil
+		return stale
 	}
 	notes := r.LockNotes()
-	var stale []StaleHold
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		l, err := ReadLock(path)
-		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.gone() || l.outlived(notes)) || l.torn() && !r.holdsNothing(path) {
+		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.gone() || l.outlived(notes)) || l.torn() && !r.holdsNothing(path, strings.TrimSuffix(path, KeepExt)) {
 			continue
 		}
 		if remove {
@@ -283,7 +294,7 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 		}
 		by := fmt.Sprintf("process %d (%s)", l.PID, l.purpose)
 		if l.torn() {
-			by = "a process that a power cut ended"
+			by = byPowerCut
 		}
 		stale = append(stale, StaleHold{Path: path, By: by})
 	}
@@ -295,14 +306,17 @@ func (l *FileLock) torn() bool {
 	return !l.valid && (len(bytes.Trim(l.Raw, "\x00")) == 0 || l.Raw[0] == '{')
 }
 
-// holdsNothing reports that no git sees the pack of a .keep, for want of an index, and
-// none is about to make it one.
-func (r *Repository) holdsNothing(path string) bool {
+// byPowerCut stands for an owner whose name was lost.
+const byPowerCut = "a process that a power cut ended"
+
+// holdsNothing reports that no git sees a pack, for want of an index, and none is about to make it one. path is the
+// file that says that it is being written.
+func (r *Repository) holdsNothing(path, pack string) bool {
 	fi, err := os.Lstat(path)
 	if err != nil || time.Since(fi.ModTime()) < LockQuiet || IsOpen(path) {
 		return false
 	}
-	_, err = os.Lstat(strings.TrimSuffix(path, KeepExt) + ".idx")
+	_, err = os.Lstat(pack + ".idx")
 	return errors.Is(err, fs.ErrNotExist) && !r.foreignGit()
 }
 
