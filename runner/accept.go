@@ -7,12 +7,15 @@ import (
 	"os"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/commands"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -150,6 +153,26 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	}
 	c.still = c.hooks == nil && op.Replay == nil
 	return op, nil
+}
+
+// replayForPolicy replays the staged evidence when a policy that applies to the
+// turn asks for it and the person has agreed to run what agents declare; without
+// that agreement nothing runs and the policy sees a replay that was not executed.
+func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s staged) (*result.ReplayOutcome, error) {
+	if !limits.PoliciesNeedReplay(c.view.Config, c.view.State.Phase, turn.AssignedRole) {
+		return nil, nil
+	}
+	doc, refusal := protocol.DecodeStaged(s.path, s.data)
+	if refusal != nil {
+		return nil, nil // the engine refuses it with the same words
+	}
+	return commands.Replay(ctx, c.r.store, c.r.Now(), doc.Object("verification"),
+		commands.ReplayOptions{Execute: c.r.store.SettingBool(ctx, "agentxchain.replayVerification")})
+}
+
+// ReplayTurn replays the machine evidence of a staged result ("verify turn").
+func (r *Runner) ReplayTurn(ctx context.Context, doc *ojson.Object, opt commands.ReplayOptions) (*result.ReplayOutcome, error) {
+	return commands.Replay(ctx, r.store, r.Now(), doc.Object("verification"), opt)
 }
 
 // idleSidecar reads the document an idle expansion may leave beside its result, nil when

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/commands"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
@@ -174,12 +175,12 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 	if len(out.Actions) == 0 {
 		return a.op([]protocol.ActionRun{}), nil
 	}
-	return a.op(c.runActions(ctx, actionContext{
-		gate:    res.Gate,
-		kind:    res.GateType,
-		phase:   s.Phase,
-		by:      a.by,
-		trigger: a.trigger,
+	return a.op(commands.RunActions(ctx, c.r.store.Dir(), commands.Attempt(c.env.Now, c.env.Seed), commands.Gate{
+		ID:      res.Gate,
+		Kind:    res.GateType,
+		Phase:   s.Phase,
+		By:      a.by,
+		Trigger: a.trigger,
 	}, out.Actions)), nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/commands"
 )
 
 func objection(id, severity, statement string) []*ojson.Object {
@@ -135,7 +136,7 @@ func (p *play) implementation() error {
 	if err != nil {
 		return err
 	}
-	again, err := p.r.ReplayTurn(p.ctx, doc, runner.ReplayOptions{Execute: true})
+	again, err := p.r.ReplayTurn(p.ctx, doc, commands.ReplayOptions{Execute: true})
 	if err != nil {
 		return err
 	}

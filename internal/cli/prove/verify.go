@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/commands"
 )
 
 type VerifyTurnOptions struct {
@@ -106,7 +106,7 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 	if v.Result != nil && v.Result.Raw != nil {
 		doc = v.Result.Raw
 	}
-	replay, err := r.ReplayTurn(ctx, doc, runner.ReplayOptions{Execute: o.Execute, Timeout: o.Timeout})
+	replay, err := r.ReplayTurn(ctx, doc, commands.ReplayOptions{Execute: o.Execute, Timeout: o.Timeout})
 	if err != nil {
 		return err
 	}

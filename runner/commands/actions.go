@@ -1,7 +1,6 @@
-// Running gate actions and verification commands: bounded output, deadlines,
-// whole process groups.
+// Running gate actions: bounded output, deadlines, whole process groups.
 
-package runner
+package commands
 
 import (
 	"context"
@@ -21,11 +20,20 @@ const (
 	tailUnits       = 1200     // UTF-16 code units recorded of a stream (docs/spec/gates.md#gate-actions)
 )
 
-type actionContext struct{ gate, kind, phase, by, trigger string }
+// Gate is the gate whose actions are run, as they are told.
+type Gate struct {
+	ID, Kind, Phase string
+	By              string // the turn that asked
+	Trigger         string // the command that approves
+}
 
-// runActions runs a gate's actions one after another; the first failure stops.
-func (c *change) runActions(ctx context.Context, ac actionContext, actions []config.GateAction) []protocol.ActionRun {
-	attempt := fmt.Sprintf("ga_%d_%.8s", c.env.Now.UnixMilli(), c.env.Seed)
+// Attempt names one run of a gate's actions.
+func Attempt(now time.Time, seed string) string {
+	return fmt.Sprintf("ga_%d_%.8s", now.UnixMilli(), seed)
+}
+
+// RunActions runs a gate's actions in dir one after another; the first failure stops.
+func RunActions(ctx context.Context, dir, attempt string, g Gate, actions []config.GateAction) []protocol.ActionRun {
 	var out []protocol.ActionRun
 	for i, a := range actions {
 		timeout := a.TimeoutMS
@@ -34,9 +42,9 @@ func (c *change) runActions(ctx context.Context, ac actionContext, actions []con
 		}
 		limit := time.Duration(timeout) * time.Millisecond
 		res := process.Run(ctx, process.Spec{
-			Argv: []string{"/bin/sh", "-lc", a.Run}, Dir: c.r.store.Dir(), Timeout: limit, Limit: maxActionOutput, KeepTail: true,
-			Env: append(os.Environ(), "AGENTXCHAIN_GATE_ID="+ac.gate, "AGENTXCHAIN_GATE_TYPE="+ac.kind, "AGENTXCHAIN_PHASE="+ac.phase,
-				"AGENTXCHAIN_REQUESTED_BY_TURN="+ac.by, "AGENTXCHAIN_TRIGGER_COMMAND="+ac.trigger),
+			Argv: []string{"/bin/sh", "-lc", a.Run}, Dir: dir, Timeout: limit, Limit: maxActionOutput, KeepTail: true,
+			Env: append(os.Environ(), "AGENTXCHAIN_GATE_ID="+g.ID, "AGENTXCHAIN_GATE_TYPE="+g.Kind, "AGENTXCHAIN_PHASE="+g.Phase,
+				"AGENTXCHAIN_REQUESTED_BY_TURN="+g.By, "AGENTXCHAIN_TRIGGER_COMMAND="+g.Trigger),
 			KeepDetached: true, // a deployment may start a daemon
 		})
 		run := protocol.ActionRun{AttemptID: attempt, Index: i + 1, Label: a.Label, Command: a.Run, TimeoutMS: timeout, OK: res.OK(), ExitCode: res.Exit,

@@ -1,6 +1,6 @@
 // Verification replay: running a turn's machine evidence again (docs/spec/results.md#verification-replay).
 
-package runner
+package commands
 
 import (
 	"context"
@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
@@ -25,36 +23,18 @@ const (
 	replayOutput  = 1 << 20
 )
 
-// replayForPolicy replays the staged evidence when a policy that applies to the
-// turn asks for it and the person has agreed to run what agents declare; without
-// that agreement nothing runs and the policy sees a replay that was not executed.
-func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s staged) (*result.ReplayOutcome, error) {
-	if !limits.PoliciesNeedReplay(c.view.Config, c.view.State.Phase, turn.AssignedRole) {
-		return nil, nil
-	}
-	doc, refusal := protocol.DecodeStaged(s.path, s.data)
-	if refusal != nil {
-		return nil, nil // the engine refuses it with the same words
-	}
-	return c.r.replay(ctx, doc.Object("verification"), ReplayOptions{Execute: c.r.store.SettingBool(ctx, "agentxchain.replayVerification")})
-}
-
 // ReplayOptions says how to replay.
 type ReplayOptions struct {
 	Execute bool          // run the commands; otherwise only say what would run
 	Timeout time.Duration // per command, 30 s when 0
 }
 
-// ReplayTurn replays the machine evidence of a staged result ("verify turn").
-func (r *Runner) ReplayTurn(ctx context.Context, doc *ojson.Object, opt ReplayOptions) (*result.ReplayOutcome, error) {
-	return r.replay(ctx, doc.Object("verification"), opt)
-}
-
-func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt ReplayOptions) (*result.ReplayOutcome, error) {
+// Replay runs the machine evidence of a staged result again, in the project of s.
+func Replay(ctx context.Context, s *gitstore.Store, now time.Time, verification *ojson.Object, opt ReplayOptions) (*result.ReplayOutcome, error) {
 	if opt.Timeout <= 0 {
 		opt.Timeout = replayTimeout
 	}
-	out := &result.ReplayOutcome{VerifiedAt: wire.FormatTime(r.Now()), TimeoutMS: int(opt.Timeout.Milliseconds())}
+	out := &result.ReplayOutcome{VerifiedAt: wire.FormatTime(now), TimeoutMS: int(opt.Timeout.Milliseconds())}
 	evidence := verification.Objects("machine_evidence")
 	switch {
 	case len(evidence) == 0:
@@ -66,12 +46,12 @@ func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt Rep
 		out.Reason = "declared commands run only with the operator's consent (git config agentxchain.replayVerification true, or --execute)"
 		return out, nil
 	}
-	before, err := r.treePrint(ctx)
+	before, err := treePrint(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	for i, e := range evidence {
-		row, matched := r.replayOne(ctx, i, e, opt.Timeout)
+		row, matched := replayOne(ctx, s.Dir(), i, e, opt.Timeout)
 		out.Commands = append(out.Commands, row)
 		out.ReplayedCommands++
 		if matched {
@@ -82,7 +62,7 @@ func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt Rep
 	if out.MatchedCommands == out.ReplayedCommands {
 		out.Overall = result.ReplayMatch
 	}
-	after, err := r.treePrint(ctx)
+	after, err := treePrint(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +70,7 @@ func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt Rep
 	return out, nil
 }
 
-func (r *Runner) replayOne(ctx context.Context, i int, e *ojson.Object, timeout time.Duration) (*ojson.Object, bool) {
+func replayOne(ctx context.Context, dir string, i int, e *ojson.Object, timeout time.Duration) (*ojson.Object, bool) {
 	declared, hasCode := e.Int("exit_code")
 	row := ojson.NewObject("index", i, "command", e.String("command"), "declared_exit_code", nil, "actual_exit_code", nil,
 		"matched", false, "executed", false, "timed_out", false, "signal", nil, "error", nil)
@@ -99,13 +79,13 @@ func (r *Runner) replayOne(ctx context.Context, i int, e *ojson.Object, timeout 
 	}
 	argv := e.Strings("argv")
 	if len(argv) == 0 || len(argv) != len(e.Array("argv")) {
-		argv = SplitCommand(e.String("command"))
+		argv = splitCommand(e.String("command"))
 	}
 	if len(argv) == 0 || argv[0] == "" {
 		row.Set("error", "the entry names no command that can be run")
 		return row, false
 	}
-	res := process.Run(ctx, process.Spec{Argv: argv, Dir: r.store.Dir(), Env: replayEnv(), Timeout: timeout, Limit: replayOutput, KeepTail: true})
+	res := process.Run(ctx, process.Spec{Argv: argv, Dir: dir, Env: replayEnv(), Timeout: timeout, Limit: replayOutput, KeepTail: true})
 	row.Set("executed", res.Exit != nil && !res.TimedOut || res.Signal != "")
 	row.Set("timed_out", res.TimedOut)
 	if res.Signal != "" {
@@ -142,14 +122,14 @@ func replayEnv() []string {
 }
 
 // treePrint is the fingerprint of every dirty project file.
-func (r *Runner) treePrint(ctx context.Context) (map[string]string, error) {
-	st, err := r.store.Repository().Status(ctx, r.store.Repository().Prefix)
+func treePrint(ctx context.Context, s *gitstore.Store) (map[string]string, error) {
+	st, err := s.Repository().Status(ctx, s.Repository().Prefix)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]string)
 	for _, p := range observe.DirtyPaths(st) {
-		out[p] = r.store.Fingerprint(p)
+		out[p] = s.Fingerprint(p)
 	}
 	return out, nil
 }
@@ -176,10 +156,10 @@ func drift(before, after map[string]string) string {
 	return strings.Join(changed, ", ")
 }
 
-// SplitCommand splits a command line the way the protocol does: no shell, single
+// splitCommand splits a command line the way the protocol does: no shell, single
 // quotes literal, double quotes with backslash before " and \ only, a bare
 // backslash takes the next character; an open quote runs to the end.
-func SplitCommand(s string) []string {
+func splitCommand(s string) []string {
 	var out []string
 	var cur strings.Builder
 	started := false
