@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/commands"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
@@ -124,16 +125,16 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 		return nil, err
 	}
 	var err error
-	a.consent, err = c.consent(ctx, asking{
-		decision: attest.Approve,
-		gate:     res.Gate,
-		gateType: res.GateType,
-		phase:    s.Phase,
-		to:       res.To,
-		by:       a.by,
-		evidence: a.signed,
-		reason:   a.opt.Reason,
-		rules: func(given *protocol.Consent) []*config.GateRule {
+	a.consent, err = c.consent(ctx, consent.Question{
+		Decision: attest.Approve,
+		Gate:     res.Gate,
+		GateType: res.GateType,
+		Phase:    s.Phase,
+		To:       res.To,
+		By:       a.by,
+		Evidence: a.signed,
+		Reason:   a.opt.Reason,
+		Rules: func(given *protocol.Consent) []*config.GateRule {
 			return protocol.GateRules(c.view.Config, given, res.Gate)
 		},
 	}, a.opt.Consent)

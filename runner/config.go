@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 // ConfigState is how the working configuration stands to the one in force.
@@ -94,9 +95,9 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 		}
 		op.Mark = c.r.store.Fingerprint(wire.ConfigPath)
 		var err error
-		op.Consent, err = c.consent(ctx, asking{
-			decision: attest.AdoptConfig,
-			rules: func(given *protocol.Consent) []*config.GateRule {
+		op.Consent, err = c.consent(ctx, consent.Question{
+			Decision: attest.AdoptConfig,
+			Rules: func(given *protocol.Consent) []*config.GateRule {
 				return protocol.AdoptionRules(was, c.view.Config, given)
 			},
 		}, who)

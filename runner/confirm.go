@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 // Claim is something the run says was passed, which its record cannot prove.
@@ -72,16 +73,16 @@ func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions
 		for i, x := range out.Claims {
 			op.Claims[i] = x.Claim
 		}
-		if !opt.Consent.proves() && c.view.Config.Authority == nil && !c.protects() {
+		if !opt.Consent.Needed(c.view.Config) {
 			return op, nil
 		}
 		if _, err := c.look(ctx); err != nil {
 			return nil, err
 		}
 		var err error
-		op.Consent, err = c.consent(ctx, asking{
-			decision: attest.AcceptWorking,
-			rules: func(given *protocol.Consent) []*config.GateRule {
+		op.Consent, err = c.consent(ctx, consent.Question{
+			Decision: attest.AcceptWorking,
+			Rules: func(given *protocol.Consent) []*config.GateRule {
 				return protocol.ConfirmationRules(c.view.Config, given, op.Claims)
 			},
 		}, opt.Consent)

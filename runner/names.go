@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 // Documents of a run (docs/spec/configuration.md).
@@ -31,6 +32,8 @@ type (
 	HookCall    = hooks.Call        // of RunHooks
 	HookOutcome = hooks.Outcome
 	Emission    = notify.Emission // of EmitNotifications
+
+	ConsentOptions = consent.Options // of whatever a person decides
 )
 
 // Statuses of a run.

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
@@ -102,10 +103,10 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 			return nil, err
 		}
 		op.Reason = opt.Reason
-		op.Consent, err = c.consent(ctx, asking{
-			decision: attest.Reconcile,
-			reason:   opt.Reason,
-			rules: func(given *protocol.Consent) []*config.GateRule {
+		op.Consent, err = c.consent(ctx, consent.Question{
+			Decision: attest.Reconcile,
+			Reason:   opt.Reason,
+			Rules: func(given *protocol.Consent) []*config.GateRule {
 				return protocol.ActRules(c.view.Config, given)
 			},
 		}, opt.Consent)

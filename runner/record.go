@@ -172,13 +172,8 @@ func OpenBare(ctx context.Context, dir string) (BareRuns, error) {
 // (GIT_DIR and the like), for commands that work in another one.
 func LeaveRepository() error { return gitstore.LeaveRepository() }
 
-// GitConfig asks git for the variables whose names match a regular expression, as
-// seen from dir: the answer of git config --null, nil when nothing is set or git
-// cannot say.
+// GitConfig is git's own settings whose names match a regular expression, as seen from
+// dir: the answer of git config --null, nil when nothing is set or git cannot say.
 func GitConfig(ctx context.Context, dir, pattern string) []byte {
-	out, err := git.NewGit(dir).Run(ctx, nil, "config", "--null", "--get-regexp", pattern)
-	if err != nil {
-		return nil
-	}
-	return out
+	return git.Variables(ctx, dir, pattern)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
@@ -236,10 +237,10 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 			Via:          opt.Via,
 			Reason:       opt.Reason,
 		}
-		ask := asking{
-			decision: attest.Unblock,
-			reason:   opt.Reason,
-			rules: func(given *protocol.Consent) []*config.GateRule {
+		ask := consent.Question{
+			Decision: attest.Unblock,
+			Reason:   opt.Reason,
+			Rules: func(given *protocol.Consent) []*config.GateRule {
 				return protocol.ActRules(c.view.Config, given)
 			},
 		}
@@ -262,13 +263,13 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 
 // takeAsIs gathers what a person takes as it is: the result whose acceptance was stopped,
 // or the request of the gate.
-func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *asking) error {
+func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *consent.Question) error {
 	o, refusal := protocol.Overruled(c.view.State)
 	if refusal != nil {
 		return refusal
 	}
 	op.AcceptAsIs, op.On = true, o.On
-	ask.decision, ask.gate, ask.gateType, ask.phase = attest.AcceptAsIs, o.On, o.Kind, c.view.State.Phase
+	ask.Decision, ask.Gate, ask.GateType, ask.Phase = attest.AcceptAsIs, o.On, o.Kind, c.view.State.Phase
 	turn := c.target(o.TurnID)
 	if o.TurnID == "" || turn == nil {
 		op.Content = protocol.GateDigest(c.view.State, c.env.Git.Head)
@@ -284,7 +285,7 @@ func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *ask
 	}
 	op.StagedPath, op.Staged = s.path, evidence.NewBlob(s.data)
 	op.Content = protocol.WorkDigest(op.Staged, &seen)
-	ask.evidence = []evidence.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
+	ask.Evidence = []evidence.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
 	return nil
 }
 

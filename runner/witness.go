@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 // Witnessed is what a witness said of a run, and whether it holds.
@@ -33,7 +34,7 @@ func (r *Runner) Witness(ctx context.Context, run string) (*attest.Statement, er
 	if refusal != nil {
 		return nil, refusal
 	}
-	envelope, err := signPayload(ctx, r.store.Dir(), payload)
+	envelope, err := consent.SignPayload(ctx, r.store.Dir(), payload)
 	if err != nil {
 		return nil, err
 	}

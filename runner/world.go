@@ -1,4 +1,4 @@
-// What an operation sees of the work tree, and the files gates read. Nothing here changes a file.
+// What an operation sees of the work tree, the files gates read, and a person's proof. Nothing here changes a file.
 
 package runner
 
@@ -8,11 +8,13 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
@@ -129,4 +131,10 @@ func (c *change) gateDocuments() ([]gates.DocumentFact, error) {
 		out = append(out, gates.LookDocument(c.view.Config, p, data))
 	}
 	return out, nil
+}
+
+// consent gathers the proof of a person who decides.
+func (c *change) consent(ctx context.Context, q consent.Question, opt ConsentOptions) (*protocol.Consent, error) {
+	at := consent.Scene{Store: c.r.store, View: c.view, Env: c.env, Nonce: randomSeed()}
+	return at.Gather(ctx, q, opt)
 }

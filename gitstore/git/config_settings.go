@@ -62,3 +62,13 @@ func unwritable(err error) error {
 	}
 	return Errorf(CodeGitFailed, err, "git's configuration of this repository cannot be written")
 }
+
+// Variables asks git for the variables whose names match a regular expression, as seen
+// from dir: the answer of git config --null, nil when nothing is set or git cannot say.
+func Variables(ctx context.Context, dir, pattern string) []byte {
+	out, err := NewGit(dir).Run(ctx, nil, "config", "--null", "--get-regexp", pattern)
+	if err != nil {
+		return nil
+	}
+	return out
+}

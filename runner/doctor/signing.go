@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 // SigningKey is an SSH key to sign with.
@@ -45,13 +46,7 @@ type SigningDone struct {
 
 // SigningKeys lists the keys that the person can sign with, the best first.
 func SigningKeys(ctx context.Context, r *runner.Runner) []SigningKey {
-	return signing.Keys(ctx, signingSettings(ctx, r))
-}
-
-func signingSettings(ctx context.Context, r *runner.Runner) signing.Settings {
-	s := signing.From(runner.GitConfig(ctx, r.Store().Dir(), signing.Pattern))
-	s.Dir = r.Store().Dir()
-	return s
+	return signing.Keys(ctx, consent.Settings(ctx, r.Store().Dir()))
 }
 
 // SetUpSigning has git sign with an SSH key in this repository, once a test signature
@@ -65,7 +60,7 @@ func SetUpSigning(ctx context.Context, r *runner.Runner, opt SigningSetup) (*Sig
 	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		return nil, refusal
 	}
-	s := signingSettings(ctx, r)
+	s := consent.Settings(ctx, r.Store().Dir())
 	from := s
 	from.Dir = opt.Dir
 	key, err := from.ReadKey(opt.Key)
@@ -215,7 +210,7 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if len(wanted) == 0 {
 		return
 	}
-	for _, lack := range signingSettings(ctx, d.r).Setup().Missing {
+	for _, lack := range consent.Settings(ctx, d.r.Store().Dir()).Setup().Missing {
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lack.Command,
 			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lack.What)
 		return

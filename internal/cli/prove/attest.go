@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 type attestOptions struct {
@@ -203,7 +204,7 @@ func (a *attesting) tell(ctx context.Context, statement *ojson.Object) ([]byte, 
 	data := ojson.Compact(statement)
 	if a.options.Sign {
 		var err error
-		if data, err = runner.SignStatement(ctx, a.dir, a.f.Env.Getenv, data); err != nil {
+		if data, err = consent.SignStatement(ctx, a.dir, a.f.Env.Getenv, data); err != nil {
 			return nil, err
 		}
 	}

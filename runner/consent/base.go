@@ -1,6 +1,6 @@
 // Where the people who may approve are read: a commit that no turn of the run has made.
 
-package runner
+package consent
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 // of HEAD in one git process. The branch is that of git_hooks.protected_branches, as its remote has it
 // where that is known. Without one, or when the run's own work goes to that very branch,
 // the commit counts at which the run began (docs/spec/approvals.md#signers).
-func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree string, err error) {
-	repo := c.r.store.Repository()
+func (c *Scene) authorityBase(ctx context.Context) (base *protocol.Base, tree string, err error) {
+	repo := c.Store.Repository()
 	sources, err := c.protectedSources(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	if p := c.view.State.AuthorityBase; p != nil {
+	if p := c.View.State.AuthorityBase; p != nil {
 		sources = append(sources, *p)
 	}
 	paths := append(wire.SignerFiles(), wire.ConfigPath)
@@ -35,7 +35,7 @@ func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree s
 		}
 	}
 	last := len(names)
-	if head := c.env.Git.Head; head != "" {
+	if head := c.Env.Git.Head; head != "" {
 		names = append(names, head+"^{tree}")
 	}
 	base = &protocol.Base{Signers: []evidence.FileBlob{}}
@@ -48,7 +48,7 @@ func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree s
 		case n == 0:
 			if o.Found && found < 0 {
 				found, base.Commit = source, string(o.OID)
-				if pinned := c.view.State.AuthorityBase; pinned == nil || sources[source] != *pinned {
+				if pinned := c.View.State.AuthorityBase; pinned == nil || sources[source] != *pinned {
 					base.Ref = sources[source]
 				}
 			}
@@ -65,12 +65,12 @@ func (c *change) authorityBase(ctx context.Context) (base *protocol.Base, tree s
 // protectedSources are the refs of the branch that is protected, the most trustworthy
 // first; nil when none is. Git dies of BRANCH@{upstream} where no upstream is set, so
 // that it is asked for its name first.
-func (c *change) protectedSources(ctx context.Context) ([]string, error) {
-	branch := c.view.Config.ProtectedBranch()
+func (c *Scene) protectedSources(ctx context.Context) ([]string, error) {
+	branch := c.View.Config.ProtectedBranch()
 	if branch == "" {
 		return nil, nil
 	}
-	out, err := c.r.store.Repository().Git.Run(ctx, nil, "for-each-ref", "--format=%(upstream)", "refs/heads/"+branch)
+	out, err := c.Store.Repository().Git.Run(ctx, nil, "for-each-ref", "--format=%(upstream)", "refs/heads/"+branch)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +81,8 @@ func (c *change) protectedSources(ctx context.Context) ([]string, error) {
 	if origin := "refs/remotes/origin/" + branch; len(names) == 0 || names[0] != origin {
 		names = append(names, origin)
 	}
-	if c.env.Git.Branch != branch {
+	if c.Env.Git.Branch != branch {
 		names = append(names, "refs/heads/"+branch)
 	}
 	return names, nil
 }
-
-// protects reports whether a branch is protected.
-func (c *change) protects() bool { return c.view.Config.ProtectedBranch() != "" }

@@ -1,6 +1,6 @@
-// Consent: who says yes, with the proof where the configuration or the person asks for it.
+// Who says yes, with the proof where the configuration or the person asks for it.
 
-package runner
+package consent
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -18,58 +19,72 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ConsentOptions says how a person proves who decides. The zero value proves nothing.
-type ConsentOptions struct {
+// Options says how a person proves who decides. The zero value proves nothing.
+type Options struct {
 	Sign       bool          // sign a statement as git signs commits
 	Statements [][]byte      // statements signed before or elsewhere: DSSE envelopes
 	Expires    time.Duration // how long the statement that is signed now counts; a day when 0
 	Asked      attest.Asked  // terminal, automation, mcp, page; derived from Options.Terminal when ""
 }
 
-func (o *ConsentOptions) proves() bool { return o.Sign || len(o.Statements) > 0 }
+// Proves reports whether a statement is handed in or to be signed.
+func (o *Options) Proves() bool { return o.Sign || len(o.Statements) > 0 }
 
-// asking is the decision a consent is gathered for.
-type asking struct {
-	decision attest.Decision
-	gate     string
-	gateType string
-	phase    string
-	to       string
-	by       string // turn that asked, "" for none
-	evidence []evidence.FileBlob
-	reason   string
-	rules    func(*protocol.Consent) []*config.GateRule // that apply, given the protected branch
+// Needed reports whether a decision under cfg asks for more than the word of whoever gives the command.
+func (o *Options) Needed(cfg *config.Config) bool {
+	return o.Proves() || cfg.Authority != nil || cfg.ProtectedBranch() != ""
 }
 
-// consent gathers what the engine judges a person's word by. It asks git only for what a
-// rule or a statement needs.
-func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*protocol.Consent, error) {
+// Question is the decision a consent is gathered for.
+type Question struct {
+	Decision attest.Decision
+	Gate     string
+	GateType string
+	Phase    string
+	To       string
+	By       string // turn that asked, "" for none
+	Evidence []evidence.FileBlob
+	Reason   string
+	Rules    func(*protocol.Consent) []*config.GateRule // that apply, given the protected branch
+}
+
+// Scene is the run that is decided on, and the operation that asks.
+type Scene struct {
+	Store *gitstore.Store
+	View  *gitstore.View
+	Env   protocol.Env
+	Nonce string // of the statement that is signed now
+}
+
+// Gather gathers what the engine judges a person's word by, nil when nothing asks for it. It
+// asks git only for what a rule or a statement needs.
+func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*protocol.Consent, error) {
 	out := &protocol.Consent{}
-	if !opt.proves() && c.view.Config.Authority == nil && !c.protects() {
+	if !opt.Needed(c.View.Config) {
 		return nil, nil
 	}
 	var err error
-	if opt.proves() || c.protects() {
+	if opt.Proves() || c.View.Config.ProtectedBranch() != "" {
 		if out.Base, out.Tree, err = c.authorityBase(ctx); err != nil {
 			return nil, err
 		}
 	}
-	for _, r := range a.rules(out) {
+	for _, r := range q.Rules(out) {
 		if r.NotAuthor {
-			if out.Authors, err = c.authors(ctx, a.by); err != nil {
+			if out.Authors, err = c.authors(ctx, q.By); err != nil {
 				return nil, err
 			}
 			break
 		}
 	}
-	if !opt.proves() {
+	if !opt.Proves() {
 		return out, nil
 	}
-	asked, err := c.acceptedIn(ctx, a.by)
+	asked, err := c.acceptedIn(ctx, q.By)
 	if err != nil {
 		return nil, err
 	}
-	if out.Answers = string(c.view.Op); asked != nil {
+	if out.Answers = string(c.View.Op); asked != nil {
 		out.Answers = string(asked.Op)
 	}
 	for _, s := range opt.Statements {
@@ -86,7 +101,7 @@ func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*pr
 		out.Alone = true
 		return out, nil
 	}
-	signed, err := c.sign(ctx, a, out, opt)
+	signed, err := c.sign(ctx, q, out, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -98,25 +113,25 @@ func (c *change) consent(ctx context.Context, a asking, opt ConsentOptions) (*pr
 const statementLife = 24 * time.Hour
 
 // sign makes the statement of the person who asks and has git's own program sign it.
-func (c *change) sign(ctx context.Context, a asking, out *protocol.Consent, opt ConsentOptions) ([]byte, error) {
+func (c *Scene) sign(ctx context.Context, q Question, out *protocol.Consent, opt Options) ([]byte, error) {
 	st := &attest.Statement{
-		Decision:  a.decision,
-		Run:       c.view.Run,
-		Project:   c.view.Config.Project.ID,
-		Gate:      a.gate,
-		GateType:  a.gateType,
-		Phase:     a.phase,
-		To:        a.to,
+		Decision:  q.Decision,
+		Run:       c.View.Run,
+		Project:   c.View.Config.Project.ID,
+		Gate:      q.Gate,
+		GateType:  q.GateType,
+		Phase:     q.Phase,
+		To:        q.To,
 		Operation: out.Answers,
-		Config:    config.RulesDigest(c.view.Config),
-		Commit:    c.env.Git.Head,
+		Config:    config.RulesDigest(c.View.Config),
+		Commit:    c.Env.Git.Head,
 		Tree:      out.Tree,
-		Principal: c.env.Actor.Email,
-		Reason:    a.reason,
-		Nonce:     randomSeed(),
-		IssuedAt:  c.env.Now,
+		Principal: c.Env.Actor.Email,
+		Reason:    q.Reason,
+		Nonce:     c.Nonce,
+		IssuedAt:  c.Env.Now,
 		Asked:     opt.Asked,
-		Evidence:  protocol.Evidence(a.evidence),
+		Evidence:  protocol.Evidence(q.Evidence),
 	}
 	life := opt.Expires
 	if life <= 0 {
@@ -125,7 +140,7 @@ func (c *change) sign(ctx context.Context, a asking, out *protocol.Consent, opt 
 	st.ExpiresAt = st.IssuedAt.Add(life)
 	if st.Asked == "" {
 		st.Asked = attest.AskedAutomation
-		if c.env.Actor.Terminal {
+		if c.Env.Actor.Terminal {
 			st.Asked = attest.AskedTerminal
 		}
 	}
@@ -133,17 +148,17 @@ func (c *change) sign(ctx context.Context, a asking, out *protocol.Consent, opt 
 	if refusal != nil {
 		return nil, refusal
 	}
-	return signPayload(ctx, c.r.store.Dir(), payload)
+	return SignPayload(ctx, c.Store.Dir(), payload)
 }
 
 // acceptedIn finds the operation that accepted a turn of the run, nil when there is none.
 // A gate that waits was asked for a few operations ago.
-func (c *change) acceptedIn(ctx context.Context, turn string) (*chain.OpInfo, error) {
+func (c *Scene) acceptedIn(ctx context.Context, turn string) (*chain.OpInfo, error) {
 	if turn == "" {
 		return nil, nil
 	}
 	for _, limit := range []int{20, 0} {
-		ops, err := c.r.store.Log(ctx, c.view.Run, limit)
+		ops, err := c.Store.Log(ctx, c.View.Run, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -161,13 +176,13 @@ const maxAuthors = 10_000
 
 // authors are the addresses of everybody who made what is decided on: of the commits
 // since the run began, and of the person who accepted the turn that asks.
-func (c *change) authors(ctx context.Context, turn string) ([]string, error) {
+func (c *Scene) authors(ctx context.Context, turn string) ([]string, error) {
 	out := []string{}
 	base := ""
-	if p := c.view.State.AuthorityBase; p != nil {
+	if p := c.View.State.AuthorityBase; p != nil {
 		base = *p
 	}
-	commits, more, err := c.r.store.Repository().CommitsSince(ctx, git.OID(base), git.OID(c.env.Git.Head), maxAuthors)
+	commits, more, err := c.Store.Repository().CommitsSince(ctx, git.OID(base), git.OID(c.Env.Git.Head), maxAuthors)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,12 @@
 // Signing an in-toto statement with the person's own key.
 
-package runner
+package consent
 
 import (
 	"context"
 	"os"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/signing"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -31,13 +32,19 @@ func SignStatement(ctx context.Context, dir string, getenv func(string) string, 
 			Hint:    "ask a person to run the command in their own terminal",
 		}
 	}
-	return signPayload(ctx, dir, payload)
+	return SignPayload(ctx, dir, payload)
 }
 
-func signPayload(ctx context.Context, dir string, payload []byte) ([]byte, error) {
-	settings := signing.From(GitConfig(ctx, dir, signing.Pattern))
-	settings.Dir = dir
-	env, err := signing.Sign(ctx, settings, payload)
+// Settings are those git signs commits by, seen from dir.
+func Settings(ctx context.Context, dir string) signing.Settings {
+	out := signing.From(git.Variables(ctx, dir, signing.Pattern))
+	out.Dir = dir
+	return out
+}
+
+// SignPayload is SignStatement for an operation that has refused agents already.
+func SignPayload(ctx context.Context, dir string, payload []byte) ([]byte, error) {
+	env, err := signing.Sign(ctx, Settings(ctx, dir), payload)
 	if err != nil {
 		return nil, err
 	}
