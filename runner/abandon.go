@@ -84,8 +84,8 @@ func (c *change) givenUp(ctx context.Context, then string) ([]protocol.StagedTur
 		if err != nil {
 			return nil, err
 		}
-		if s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data) {
-			out = append(out, protocol.StagedTurn{TurnID: id, Result: evidence.NewBlob(s.data)})
+		if s.Path != wire.FlatStagingPath && s.Counts() {
+			out = append(out, protocol.StagedTurn{TurnID: id, Result: evidence.NewBlob(s.Data)})
 		}
 	}
 	return out, nil

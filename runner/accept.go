@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/commands"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // AcceptOptions says which turn to accept and how.
@@ -119,20 +120,20 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if err != nil {
 		return nil, err
 	}
-	op.StagedPath = s.path
-	if s.data == nil {
+	op.StagedPath = s.Path
+	if s.Data == nil {
 		return op, nil
 	}
 	c.keepLog(turn)
-	if op.Bundle, err = c.r.bundleChanges(ctx, c.view, turn); err != nil {
+	if op.Bundle, err = turnfiles.Changes(ctx, c.r.store, c.view, turn); err != nil {
 		return nil, err
 	}
-	op.Staged = evidence.NewBlob(s.data)
+	op.Staged = evidence.NewBlob(s.Data)
 	if op.Seen, err = c.observe(ctx, turn); err != nil {
 		return nil, err
 	}
 	op.Seen.Siblings = c.siblings(turn)
-	op.Protected = protocol.ProtectedPaths(c.view.Config, s.path, s.data, &op.Seen)
+	op.Protected = protocol.ProtectedPaths(c.view.Config, s.Path, s.Data, &op.Seen)
 	if op.Files, err = c.gateFiles(); err != nil {
 		return nil, err
 	}
@@ -158,11 +159,11 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 // replayForPolicy replays the staged evidence when a policy that applies to the
 // turn asks for it and the person has agreed to run what agents declare; without
 // that agreement nothing runs and the policy sees a replay that was not executed.
-func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s staged) (*result.ReplayOutcome, error) {
+func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s turnfiles.Staged) (*result.ReplayOutcome, error) {
 	if !limits.PoliciesNeedReplay(c.view.Config, c.view.State.Phase, turn.AssignedRole) {
 		return nil, nil
 	}
-	doc, refusal := protocol.DecodeStaged(s.path, s.data)
+	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil {
 		return nil, nil // the engine refuses it with the same words
 	}
@@ -189,9 +190,9 @@ func idleSidecar(dir string, turn *run.Turn) (*evidence.Blob, error) {
 }
 
 // proposed reads the present contents of the files a result proposes to change.
-func (c *change) proposed(s staged) ([]evidence.FileBlob, error) {
+func (c *change) proposed(s turnfiles.Staged) ([]evidence.FileBlob, error) {
 	out := []evidence.FileBlob{}
-	doc, refusal := protocol.DecodeStaged(s.path, s.data)
+	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil {
 		return out, nil
 	}

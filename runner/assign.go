@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // AssignOptions says whom to give a turn.
@@ -92,7 +93,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 	r.clearMarker(done.State)
 	out.Left = res.Left
 	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundled...)
-	out.Template = dispatch.Template(r.dispatchInput(view, done.State, done.Transition.Index, res.Turn))
+	out.Template = dispatch.Template(turnfiles.Input(r.store.Dir(), r.Now(), view, done.State, done.Transition.Index, res.Turn))
 	return out, nil
 }
 
@@ -212,5 +213,5 @@ func (r *Runner) Template(ctx context.Context, turnID string) (*ojson.Object, er
 	if !ok {
 		return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + turnID + " is not active.", Hint: "git agentxchain status"}
 	}
-	return dispatch.Template(r.dispatchInput(v, v.State, v.Index, turn)), nil
+	return dispatch.Template(turnfiles.Input(r.store.Dir(), r.Now(), v, v.State, v.Index, turn)), nil
 }

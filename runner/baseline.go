@@ -33,7 +33,7 @@ func (r *Runner) RefreshTurnBaseline(ctx context.Context, turnID string) (*Refre
 		if err != nil {
 			return nil, err
 		}
-		op.Staged = s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data)
+		op.Staged = s.Path != wire.FlatStagingPath && s.Counts()
 		op.Baseline, err = c.baseline(ctx)
 		return op, err
 	})

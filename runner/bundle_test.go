@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 func (p *project) read(path string) string {
@@ -26,7 +27,7 @@ func (p *project) exists(path string) bool {
 }
 
 // verified fails unless the turn's bundle is as sealed and recorded.
-func (p *project) verified(turn *run.Turn) *runner.Bundle {
+func (p *project) verified(turn *run.Turn) *turnfiles.Bundle {
 	p.t.Helper()
 	v, err := p.r.View(p.ctx)
 	p.must(err)

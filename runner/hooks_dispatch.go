@@ -4,11 +4,8 @@
 package runner
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -20,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // effectiveContext is what an adapter makes of the context; for a hook it is part
@@ -41,7 +39,7 @@ func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[stri
 		return nil, projectfile.Unreadable(".", err)
 	}
 	defer func() { _ = root.Close() }()
-	before, err := bundleContents(root, dir)
+	before, err := turnfiles.Contents(root, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -75,31 +73,5 @@ func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[stri
 		c.stop = c.stopped(hooks.Call{Phase: "after_dispatch", TurnID: turn.TurnID}, &hooks.Outcome{Blocked: true, Blocker: &hooks.Blocker{HookName: "unknown", Verdict: hooks.VerdictBlock,
 			Message: fmt.Sprintf("the bundle holds %q, a %s, which cannot be sealed", odd[0].Path, odd[0].Kind)}})
 	}
-	return chosen(core, before, after), nil
-}
-
-// chosen says what is sealed: the core as it was built, what an earlier dispatch
-// of the turn had sealed, and what the hooks have just added or changed. What lay
-// there before and belongs to nobody stays outside.
-func chosen(core map[string][]byte, before, after dispatch.Contents) map[string][]byte {
-	files := maps.Clone(core)
-	kept := before.Supplements()
-	for name, data := range after.Files {
-		if dispatch.Core(name) || slices.Contains(dispatch.AuditFiles(), name) {
-			continue
-		}
-		_, sealed := kept[name]
-		if was, there := before.Files[name]; sealed || !there || !bytes.Equal(was, data) {
-			files[name] = data
-		}
-	}
-	return files
-}
-
-// bundleContents is Collect of a directory that need not be there yet.
-func bundleContents(root *os.Root, dir string) (dispatch.Contents, error) {
-	if _, err := root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return dispatch.Contents{}, nil
-	}
-	return dispatch.Collect(root, dir, dispatch.Limits{})
+	return turnfiles.Chosen(core, before, after), nil
 }

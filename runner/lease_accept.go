@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // admitAcceptance judges who asks for an acceptance, and stages what came with the
@@ -44,7 +45,7 @@ func (c *change) admitAcceptance(ctx context.Context, opt AcceptOptions) error {
 	if err := c.r.store.Replace(path, opt.Result); err != nil {
 		return err
 	}
-	c.given = &staged{path: path, data: opt.Result}
+	c.given = &turnfiles.Staged{Path: path, Data: opt.Result}
 	return nil
 }
 

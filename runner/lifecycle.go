@@ -1,13 +1,11 @@
 // What a run loop needs beside the operations of a person: how far a dispatch has
-// come, its end by timeout, what is staged, and that one loop drives at a time.
+// come, its end by timeout, and that one loop drives at a time.
 
 package runner
 
 import (
 	"context"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
@@ -41,26 +39,6 @@ func (r *Runner) AdvanceTurn(ctx context.Context, op protocol.AdvanceTurn) (*Adv
 // its time (docs/run-loop.md#what-becomes-of-a-turn): timeout:<scope>, owner operator, the turn is kept.
 func (r *Runner) DispatchTimedOut(ctx context.Context, op protocol.DispatchTimeout) (*Blocked, error) {
 	return r.blocked(ctx, "timeout", &op)
-}
-
-// StagedFacts is what lies at the staging path of a turn.
-type StagedFacts struct {
-	Data    []byte    // nil when there is nothing that counts as a result
-	ModTime time.Time // of the file
-}
-
-// LookStaged reads what is staged for a turn at its own path. Blank and {} count
-// as nothing (docs/spec/state.md#files).
-func (r *Runner) LookStaged(turnID string) (StagedFacts, error) {
-	s, err := readStaged(r.store.Dir(), turnID)
-	if err != nil || s.data == nil || s.path == wire.FlatStagingPath || !protocol.StagedProof(s.data) {
-		return StagedFacts{}, err
-	}
-	out := StagedFacts{Data: s.data}
-	if info, err := os.Lstat(filepath.Join(r.store.Dir(), filepath.FromSlash(s.path))); err == nil {
-		out.ModTime = info.ModTime()
-	}
-	return out, nil
 }
 
 // loopLock names the process that drives the run of this work tree.

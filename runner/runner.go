@@ -25,6 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // InterfaceVersion is the version of the declared runner interface
@@ -160,8 +161,8 @@ type change struct {
 	stop    *stop                            // what a hook that said no leads to
 	hold    func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
 	cross   *CrossRepo
-	lease   *lease.Hold // the lease the change is made under; nil for none
-	given   *staged     // a result that came with the request, for the turn of the lease
+	lease   *lease.Hold       // the lease the change is made under; nil for none
+	given   *turnfiles.Staged // a result that came with the request, for the turn of the lease
 
 	asIs      []protocol.Overruling // hooks whose no a person has overruled
 	resealing bool                  // the bundle of a dispatched turn is made anew; its hooks were asked then

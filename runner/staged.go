@@ -12,30 +12,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
-
-// staged is a staged result as found.
-type staged struct {
-	path string
-	data []byte // nil when there is none
-}
 
 // staged reads the turn's staged result: its own path, else the shared one of
 // older runners (docs/spec/state.md#files).
-func (c *change) staged(turnID string) (staged, error) {
-	if c.given != nil && c.given.path == wire.StagingPath(turnID) && !c.hooks.has("before_validation") {
+func (c *change) staged(turnID string) (turnfiles.Staged, error) {
+	if c.given != nil && c.given.Path == wire.StagingPath(turnID) && !c.hooks.has("before_validation") {
 		return *c.given, nil
 	}
-	return readStaged(c.r.store.Dir(), turnID)
+	return turnfiles.ReadStaged(c.r.store.Dir(), turnID)
 }
 
 // refused reads the staged result of a turn that is sent back or begun anew. What
 // cannot be read, a pipe or a file beyond all bounds, is no result to be kept, and
 // must not keep the turn either.
-func (c *change) refused(turnID string) (staged, error) {
+func (c *change) refused(turnID string) (turnfiles.Staged, error) {
 	s, err := c.staged(turnID)
 	if ErrorCode(err) == projectfile.CodeUnreadable {
-		return staged{path: s.path}, nil
+		return turnfiles.Staged{Path: s.Path}, nil
 	}
 	return s, err
 }
@@ -49,29 +44,6 @@ func (c *change) keepAttempt(turn *run.Turn) {
 	}
 }
 
-func readStaged(root, turnID string) (staged, error) {
-	s := staged{path: wire.StagingPath(turnID)}
-	if clean, problem := wire.CleanPath(s.path); problem != "" || clean != s.path {
-		// A turn id made by another tool could name any file.
-		return s, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turnID + " cannot be part of a path."}
-	}
-	data, err := projectfile.Read(root, s.path, protocol.MaxStagedBytes)
-	if err != nil {
-		return s, err
-	}
-	if data == nil {
-		flat, err := projectfile.Read(root, wire.FlatStagingPath, protocol.MaxStagedBytes)
-		if err != nil {
-			return s, err
-		}
-		if flat != nil {
-			s.path, data = wire.FlatStagingPath, flat
-		}
-	}
-	s.data = data
-	return s, nil
-}
-
 // siblings reads what the other active turns that work beside turn have staged.
 func (c *change) siblings(turn *run.Turn) []result.SiblingClaim {
 	var out []result.SiblingClaim
@@ -80,10 +52,10 @@ func (c *change) siblings(turn *run.Turn) []result.SiblingClaim {
 			continue
 		}
 		s, err := c.staged(id)
-		if err != nil || s.data == nil || s.path == wire.FlatStagingPath {
+		if err != nil || s.Data == nil || s.Path == wire.FlatStagingPath {
 			continue // an unreadable sibling claims nothing
 		}
-		doc, refusal := protocol.DecodeStaged(s.path, s.data)
+		doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 		if refusal != nil || doc.String("turn_id") != id {
 			continue
 		}
@@ -92,4 +64,20 @@ func (c *change) siblings(turn *run.Turn) []result.SiblingClaim {
 		}
 	}
 	return out
+}
+
+// Staged reads the staged result of a turn as it is. A file that was only cleared counts
+// as nothing.
+func (r *Runner) Staged(turnID string) (turnfiles.Staged, error) {
+	s, err := turnfiles.ReadStaged(r.store.Dir(), turnID)
+	if err == nil && !s.Counts() {
+		s.Data = nil
+	}
+	return s, err
+}
+
+// LookStaged reads what is staged for a turn at its own path. Blank and {} count
+// as nothing (docs/spec/state.md#files).
+func (r *Runner) LookStaged(turnID string) (turnfiles.Facts, error) {
+	return turnfiles.Look(r.store.Dir(), turnID)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // Standing is everything a person wants to know of a run at a glance.
@@ -135,10 +136,10 @@ func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standi
 		if at, err := wire.ParseTime(t.DeadlineAt); err == nil {
 			ts.Deadline, ts.Overdue = at, now.After(at)
 		}
-		if s, err := readStaged(r.dir(), id); err == nil && s.data != nil && protocol.StagedProof(s.data) {
-			ts.Staged = s.path
+		if s, err := turnfiles.ReadStaged(r.dir(), id); err == nil && s.Counts() {
+			ts.Staged = s.Path
 			if r.store != nil && v.Config.StrictResults() {
-				ts.Bundle, _ = r.bundleChanges(context.Background(), v, t)
+				ts.Bundle, _ = turnfiles.Changes(context.Background(), r.store, v, t)
 			}
 		}
 		if seen, err := lease.Of(context.Background(), r.store, v.State.Run(), t); err == nil && seen != nil && seen.Lease.Live(now) {

@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // What travels (docs/teams.md).
@@ -192,7 +193,7 @@ func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
 
 // reindex makes dispatch/index.json of an operation that is decided again.
 func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, was []byte, now string) []byte {
-	if !turnsMoved(before, after.State) {
+	if !turnfiles.TurnsMoved(before, after.State) {
 		return nil
 	}
 	return dispatch.Index(dispatch.Input{Config: cfg, State: after.State, Index: after.Index, PreviousIndex: was, Now: now})

@@ -3,9 +3,12 @@
 package runner
 
 import (
+	"errors"
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // TurnLog returns the log of a turn and its project-relative path: that of the dispatch
@@ -27,4 +30,17 @@ func (r *Runner) TurnLog(turnID string, attempts int) (name string, data []byte,
 		}
 	}
 	return "", nil, nil
+}
+
+// maxProjectFile bounds a file of the project that is shown to a person.
+const maxProjectFile = 64 << 20
+
+// ReadFile reads a regular file of the project, at most 64 MiB, never through a
+// link out of it; nil without error when it is missing.
+func (r *Runner) ReadFile(name string) ([]byte, error) {
+	clean, problem := wire.CleanPath(name)
+	if problem != "" {
+		return nil, projectfile.Unreadable(name, errors.New("it is no path of the project"))
+	}
+	return projectfile.Read(r.store.Dir(), clean, maxProjectFile)
 }

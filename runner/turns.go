@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // RejectOptions says which turn to send back and why.
@@ -69,8 +70,8 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 		if err != nil {
 			return nil, err
 		}
-		if s.data != nil && protocol.StagedProof(s.data) {
-			op.Staged = evidence.NewBlob(s.data)
+		if s.Counts() {
+			op.Staged = evidence.NewBlob(s.Data)
 			op.Cost = attemptCost(s)
 		}
 		op.Cost = max(op.Cost, opt.CostUSD)
@@ -86,8 +87,8 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 }
 
 // attemptCost is what a refused result says it cost; nonsense costs nothing.
-func attemptCost(s staged) float64 {
-	doc, refusal := protocol.DecodeStaged(s.path, s.data)
+func attemptCost(s turnfiles.Staged) float64 {
+	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil {
 		return 0
 	}
@@ -147,8 +148,8 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		if err != nil {
 			return nil, err
 		}
-		if s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data) {
-			op.Staged = evidence.NewBlob(s.data)
+		if s.Path != wire.FlatStagingPath && s.Counts() {
+			op.Staged = evidence.NewBlob(s.Data)
 		}
 		base, err := c.baseline(ctx)
 		if err != nil {
@@ -276,14 +277,14 @@ func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *con
 		return nil
 	}
 	s, err := c.staged(turn.TurnID)
-	if err != nil || s.data == nil {
+	if err != nil || s.Data == nil {
 		return err
 	}
 	seen, err := c.observe(ctx, turn)
 	if err != nil {
 		return err
 	}
-	op.StagedPath, op.Staged = s.path, evidence.NewBlob(s.data)
+	op.StagedPath, op.Staged = s.Path, evidence.NewBlob(s.Data)
 	op.Content = protocol.WorkDigest(op.Staged, &seen)
 	ask.Evidence = []evidence.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
 	return nil
@@ -309,15 +310,15 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 	if refusal != nil {
 		return nil, nil, nil, refusal
 	}
-	s, err := readStaged(r.store.Dir(), turn.TurnID)
+	s, err := turnfiles.ReadStaged(r.store.Dir(), turn.TurnID)
 	if err != nil {
 		return turn, nil, nil, err
 	}
-	if s.data == nil || !protocol.StagedProof(s.data) {
-		return turn, nil, nil, &wire.Error{Code: wire.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: s.path,
+	if !s.Counts() {
+		return turn, nil, nil, &wire.Error{Code: wire.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: s.Path,
 			Message: "Turn " + turn.TurnID + " has no staged result at " + wire.StagingPath(turn.TurnID) + ".", Hint: "write the turn result there first"}
 	}
-	doc, refusal := protocol.DecodeStaged(s.path, s.data)
+	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil {
 		return turn, nil, nil, refusal
 	}

@@ -3,16 +3,14 @@
 package runner
 
 import (
-	"bytes"
 	"context"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // Written is the outcome of WriteDispatchBundle.
@@ -76,7 +74,7 @@ func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *
 	if refusal != nil {
 		return false, refusal
 	}
-	b, err := c.r.verifyBundle(ctx, c.view, turn)
+	b, _, err := turnfiles.Compare(ctx, c.r.store, c.view, turn)
 	if err != nil {
 		return false, err
 	}
@@ -100,44 +98,4 @@ func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *
 		}
 	}
 	return true, nil
-}
-
-// recordedSupplements are the files beside its core that the record has of a
-// turn's bundle. They come back when somebody has taken them out of the directory.
-func (c *change) recordedSupplements(ctx context.Context, turn *run.Turn) (map[string][]byte, error) {
-	if c.view.Op == "" {
-		return nil, nil
-	}
-	rec, err := c.r.store.OpenRun(ctx, c.view.Run, c.view.Op)
-	if err != nil {
-		return nil, err
-	}
-	all, err := rec.Files()
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string][]byte)
-	prefix := wire.BundleDir(turn.TurnID) + "/"
-	for path, data := range all.Files {
-		if name, ok := strings.CutPrefix(path, prefix); ok && !dispatch.Core(name) && name != dispatch.ManifestFile && !slices.Contains(dispatch.AuditFiles(), name) {
-			out[name] = bytes.Clone(data)
-		}
-	}
-	return out, nil
-}
-
-// resupplied is survivors for a bundle that may have been damaged: what lies there
-// and is sealed, then what the record has.
-func (c *change) resupplied(ctx context.Context, turn *run.Turn, files map[string][]byte) error {
-	recorded, err := c.recordedSupplements(ctx, turn)
-	if err != nil {
-		return err
-	}
-	core := maps.Clone(files)
-	if err := c.r.survivors(turn, files); err != nil {
-		return err
-	}
-	maps.Copy(files, recorded) // whatever was made of them meanwhile
-	maps.Copy(files, core)
-	return nil
 }

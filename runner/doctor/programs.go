@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // hooks checks that the programs of lifecycle hooks can be started (docs/hooks.md#fields).
@@ -47,7 +47,7 @@ func (d *doctor) prompts(c *config.Config) {
 		if problem != "" {
 			continue // the configuration's own finding
 		}
-		data, err := projectfile.Read(d.store.Dir(), clean, runner.MaxPrompt)
+		data, err := projectfile.Read(d.store.Dir(), clean, turnfiles.MaxPrompt)
 		switch {
 		case err != nil:
 			d.failed("config", err, fix)

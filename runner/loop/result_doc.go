@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // envelope says why data is no turn result at all, "" when it may be one.
@@ -31,7 +31,7 @@ func envelope(data []byte) string {
 
 // ofAttempt reports whether a staged result was written for the present attempt of
 // the turn: it names the turn or the run, and it is not older than the dispatch.
-func ofAttempt(turn *run.Turn, st runner.StagedFacts) bool {
+func ofAttempt(turn *run.Turn, st turnfiles.Facts) bool {
 	doc, refusal := protocol.DecodeStaged("the result", st.Data)
 	if refusal != nil {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 func newVerifyBundleCommand(f *term.Factory) *ucli.Command {
@@ -57,7 +57,7 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 	}
 	valid := true
 	rows := make([]*ojson.Object, len(turns))
-	bundles := make([]*runner.Bundle, len(turns))
+	bundles := make([]*turnfiles.Bundle, len(turns))
 	for i, t := range turns {
 		if bundles[i], err = r.VerifyBundle(ctx, v, t); err != nil {
 			return err
@@ -77,7 +77,7 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 }
 
 // bundleObject is the outcome for one turn as data.
-func bundleObject(t *run.Turn, b *runner.Bundle) *ojson.Object {
+func bundleObject(t *run.Turn, b *turnfiles.Bundle) *ojson.Object {
 	problems := make([]*ojson.Object, len(b.Problems))
 	for i, e := range b.Problems {
 		problems[i] = ojson.NewObject("type", e.Type, "path", ojson.OrNull(e.Path), "detail", e.Detail)
@@ -91,7 +91,7 @@ func bundleObject(t *run.Turn, b *runner.Bundle) *ojson.Object {
 	return o
 }
 
-func printBundle(p *term.Printer, t *run.Turn, b *runner.Bundle) {
+func printBundle(p *term.Printer, t *run.Turn, b *turnfiles.Bundle) {
 	if len(b.Problems) == 0 {
 		p.Printf("%s: %s, %s\n", t.TurnID, term.Counted(len(b.Manifest.Files), "file"), p.Green("as sealed"))
 		return

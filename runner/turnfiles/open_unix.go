@@ -2,7 +2,7 @@
 
 // How project files are opened where opening can wait.
 
-package runner
+package turnfiles
 
 import "syscall"
 

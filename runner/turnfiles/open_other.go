@@ -2,6 +2,6 @@
 
 // How project files are opened where opening a file never waits.
 
-package runner
+package turnfiles
 
 const openFlags = 0

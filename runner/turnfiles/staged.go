@@ -1,0 +1,67 @@
+// The result that the actor of a turn has staged.
+
+package turnfiles
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Staged is a staged result as found.
+type Staged struct {
+	Path string
+	Data []byte // nil when there is none
+}
+
+// Counts reports whether it is a result; a file that was only cleared is none.
+func (s Staged) Counts() bool { return s.Data != nil && protocol.StagedProof(s.Data) }
+
+// ReadStaged reads the staged result of a turn: at its own path, else at the shared one of
+// older runners (docs/spec/state.md#files).
+func ReadStaged(root, turnID string) (Staged, error) {
+	s := Staged{Path: wire.StagingPath(turnID)}
+	if clean, problem := wire.CleanPath(s.Path); problem != "" || clean != s.Path {
+		// A turn id made by another tool could name any file.
+		return s, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turnID + " cannot be part of a path."}
+	}
+	data, err := projectfile.Read(root, s.Path, protocol.MaxStagedBytes)
+	if err != nil {
+		return s, err
+	}
+	if data == nil {
+		flat, err := projectfile.Read(root, wire.FlatStagingPath, protocol.MaxStagedBytes)
+		if err != nil {
+			return s, err
+		}
+		if flat != nil {
+			s.Path, data = wire.FlatStagingPath, flat
+		}
+	}
+	s.Data = data
+	return s, nil
+}
+
+// Facts is what lies at the staging path of a turn.
+type Facts struct {
+	Data    []byte    // nil when there is nothing that counts as a result
+	ModTime time.Time // of the file
+}
+
+// Look reads what is staged for a turn at its own path. Blank and {} count
+// as nothing (docs/spec/state.md#files).
+func Look(root, turnID string) (Facts, error) {
+	s, err := ReadStaged(root, turnID)
+	if err != nil || s.Path == wire.FlatStagingPath || !s.Counts() {
+		return Facts{}, err
+	}
+	out := Facts{Data: s.Data}
+	if info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(s.Path))); err == nil {
+		out.ModTime = info.ModTime()
+	}
+	return out, nil
+}
