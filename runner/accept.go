@@ -58,7 +58,7 @@ func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, 
 		if err := c.admitAcceptance(ctx, opt); err != nil {
 			return nil, err
 		}
-		if c.hooks.has(acceptPhases()...) {
+		if c.hooks.Has(acceptPhases()...) {
 			return c.hookedAcceptance(ctx, opt)
 		}
 		op, err := c.acceptance(ctx, opt)

@@ -112,7 +112,7 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 	if a.opt.DryRun {
 		return nil, nil
 	}
-	if err := c.willRun(ctx, "before_gate"); err != nil {
+	if err := c.hooks.WillRun(ctx, "before_gate"); err != nil {
 		return nil, err
 	}
 	if _, err := c.look(ctx); err != nil {
@@ -149,7 +149,7 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 		out.Statement = a.consent.Statements[len(a.consent.Statements)-1].Data
 		return nil, nil
 	}
-	if len(out.Actions) == 0 && !c.hooks.has("before_gate") {
+	if len(out.Actions) == 0 && !c.hooks.Has("before_gate") {
 		return a.op([]protocol.ActionRun{}), nil
 	}
 	// The engine decides first: no action may run for a gate that would be refused, or
@@ -161,7 +161,7 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 		!c.r.trusted(ctx, c.view.Config) {
 		return nil, actionsRefused(res.Gate, out.Actions)
 	}
-	if c.hooks.has("before_gate") {
+	if c.hooks.Has("before_gate") {
 		if err := c.beforeGate(ctx, a.completion); err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		r = &copied
 	}
 	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
-		if err := c.willRun(ctx, "before_assignment", "after_dispatch"); err != nil {
+		if err := c.hooks.WillRun(ctx, "before_assignment", "after_dispatch"); err != nil {
 			return nil, err
 		}
 		s := c.view.State

@@ -50,7 +50,7 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 	switch {
 	case c.resealing:
 		err = turnfiles.Resupply(ctx, c.r.store, c.view, turn, b.Files)
-	case turn.Status == wire.TurnDispatched && c.hooks.has("after_dispatch"):
+	case turn.Status == wire.TurnDispatched && c.hooks.Has("after_dispatch"):
 		b.Files, err = c.supplemented(ctx, turn, b.Files)
 	default:
 		err = turnfiles.Survive(c.r.store.Dir(), turn, b.Files)

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
@@ -70,7 +71,7 @@ func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[stri
 		return nil, err
 	}
 	if odd := after.Odd; len(odd) > 0 && c.stop == nil {
-		c.stop = c.stopped(hooks.Call{Phase: "after_dispatch", TurnID: turn.TurnID}, &hooks.Outcome{Blocked: true, Blocker: &hooks.Blocker{HookName: "unknown", Verdict: hooks.VerdictBlock,
+		c.stop = ophooks.Stopped(c.view.State, hooks.Call{Phase: "after_dispatch", TurnID: turn.TurnID}, &hooks.Outcome{Blocked: true, Blocker: &hooks.Blocker{HookName: "unknown", Verdict: hooks.VerdictBlock,
 			Message: fmt.Sprintf("the bundle holds %q, a %s, which cannot be sealed", odd[0].Path, odd[0].Kind)}})
 	}
 	return turnfiles.Chosen(core, before, after), nil

@@ -11,27 +11,24 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 )
 
 // keep records the answers of the hooks that have run since the last time, in an
 // operation of their own. They are kept whatever becomes of the operation they
 // were asked about, so an interruption does not get in the way either.
 func (c *change) keep(ctx context.Context, done *Done) error {
-	h := c.hooks
-	if h == nil || len(h.rows) == 0 || c.view.State.Run() == "" {
+	if !c.hooks.Waiting() || c.view.State.Run() == "" {
 		return nil
 	}
-	rows := h.rows
-	h.rows = nil
+	turn, rows := c.hooks.Take()
 	faults.Point("hooks.answers.before")
-	err := c.extra(ctx, &protocol.Audit{TurnID: h.turn, Rows: rows}, done)
+	err := c.extra(ctx, &protocol.Audit{TurnID: turn, Rows: rows}, done)
 	faults.Point("hooks.answers.after")
 	return err
 }
@@ -56,7 +53,7 @@ func (c *change) extra(ctx context.Context, op protocol.Operation, done *Done) e
 // again decides once more after the hooks of a dispatch were recorded, from the
 // same environment and so with the same outcome.
 func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.Transition, done *Done) (*protocol.Transition, error) {
-	if c.hooks == nil || len(c.hooks.rows) == 0 {
+	if !c.hooks.Waiting() {
 		return t, nil
 	}
 	if err := c.keep(ctx, done); err != nil {
@@ -86,33 +83,32 @@ func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 		}
 		return errors.Join(err, serr, kerr)
 	}
-	if n := c.hooks.notice; n != "" {
-		done.Notices = append(slices.Clip(done.Notices), n)
-		c.hooks.notice = ""
+	if c.notice != "" {
+		done.Notices = append(slices.Clip(done.Notices), c.notice)
 	}
 	if c.stop == nil {
 		return err
 	}
 	stop := c.stop
 	c.stop = nil
-	if stop.block != nil {
-		if berr := c.extra(ctx, stop.block, done); berr != nil {
+	if stop.Block != nil {
+		if berr := c.extra(ctx, stop.Block, done); berr != nil {
 			var refusal *wire.Error
 			if !errors.As(berr, &refusal) {
-				return errors.Join(stop.err, berr)
+				return errors.Join(stop.Err, berr)
 			}
 			// The run is over, or blocked on something else that a person is asked
 			// about already; what the hook did is in the audit ledger all the same.
-			stop.err.Message = fmt.Sprintf("%s The run stays %s.", stop.err.Message, c.view.State.Status)
+			stop.Err.Message = fmt.Sprintf("%s The run stays %s.", stop.Err.Message, c.view.State.Status)
 		}
 	}
-	return stop.err
+	return stop.Err
 }
 
 // afterCommit runs the hooks of what has just been recorded: after_acceptance,
 // then on_escalation when the operation has blocked the run. Neither can undo it.
 func (c *change) afterCommit(ctx context.Context, t *protocol.Transition, done *Done) {
-	if !c.hooks.has("after_acceptance", "on_escalation") {
+	if !c.hooks.Has("after_acceptance", "on_escalation") {
 		return
 	}
 	before := c.view.State
@@ -120,76 +116,40 @@ func (c *change) afterCommit(ctx context.Context, t *protocol.Transition, done *
 	if res, ok := t.Result.(*protocol.AcceptResult); ok && t.Failure == nil {
 		c.accepted(ctx, res)
 	}
-	if escalated(before, t.State) {
+	if ophooks.Escalated(before, t.State) {
 		c.escalation(ctx, t.State)
 	}
 }
 
 func (c *change) accepted(ctx context.Context, res *protocol.AcceptResult) {
-	s, turn := c.view.State, res.Turn
-	seq, _ := res.Entry.Int("accepted_sequence")
-	err := c.hook(ctx, hooks.Call{Phase: "after_acceptance", TurnID: turn.TurnID, Payload: ojson.NewObject(
-		"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "history_entry_index", seq-1, "accepted_integration_ref", s.AcceptedIntegrationRef,
-		"decisions_count", len(res.Entry.Array("decisions")), "objections_count", len(res.Entry.Array("objections")),
-		"run_status", string(s.Status), "phase", s.Phase)})
+	err := c.hook(ctx, ophooks.AfterAcceptance(c.view.State, res))
 	if err == nil {
 		return
 	}
 	const prefix = "Turn accepted, but post-commit hook handling failed: "
 	if c.stop == nil {
 		// Not the hook's answer but what guards the run's files has failed.
-		c.stop = &stop{err: &wire.Error{Code: CodeHookPostCommit, Field: "hooks.after_acceptance", Message: err.Error(), Hint: "git agentxchain fsck"}}
+		c.stop = &ophooks.Stop{Err: &wire.Error{Code: CodeHookPostCommit, Field: "hooks.after_acceptance", Message: err.Error(), Hint: "git agentxchain fsck"}}
 		if ctx.Err() == nil {
-			c.stop.block = &protocol.Block{BlockedOn: "hook:after_acceptance:unknown", Category: "hook_block", TypedReason: "hook_block", Owner: run.OwnerHuman,
+			c.stop.Block = &protocol.Block{BlockedOn: "hook:after_acceptance:unknown", Category: "hook_block", TypedReason: "hook_block", Owner: run.OwnerHuman,
 				Action: run.RecoveryAction("hook_block", "hook:after_acceptance:unknown", ""), Detail: err.Error()}
 		}
 	}
-	c.stop.err.Message = prefix + c.stop.err.Message
-}
-
-// escalated reports whether an operation has blocked the run on something that
-// on_escalation hooks are told: anything but a hook, or one would call the next.
-func escalated(before, after *run.State) bool {
-	r := after.BlockedReason
-	if after.Status != wire.StatusBlocked || r == nil || r.Category == "hook_block" || r.Category == "hook_tamper" {
-		return false
-	}
-	was := before.BlockedReason
-	return before.Status != wire.StatusBlocked || was == nil || was.BlockedAt != r.BlockedAt || was.Category != r.Category
+	c.stop.Err.Message = prefix + c.stop.Err.Message
 }
 
 // escalation tells the on_escalation hooks. Whatever they answer, the block
 // stands; and where they are not trusted it stands without them.
 func (c *change) escalation(ctx context.Context, s *run.State) {
 	const phase = "on_escalation"
-	if !c.hooks.has(phase) {
+	if !c.hooks.Has(phase) {
 		return
 	}
-	if err := c.willRun(ctx, phase); err != nil {
-		c.hooks.notice = "hooks of on_escalation were not run: they are not trusted on this machine (git agentxchain hooks trust)"
+	if err := c.hooks.WillRun(ctx, phase); err != nil {
+		c.notice = "hooks of on_escalation were not run: they are not trusted on this machine (git agentxchain hooks trust)"
 		return
 	}
-	r := s.BlockedReason
-	var turnID, role any
-	attempt, id := 0, ""
-	if r.TurnID != nil {
-		id = *r.TurnID
-		turnID = id
-		if t, ok := s.ActiveTurns.Get(id); ok {
-			role, attempt = t.AssignedRole, t.Attempt
-		} else if row := c.view.Index.LastRow; row.String("turn_id") == id {
-			role = row.String("role")
-			attempt, _ = row.Int("attempt")
-		}
-	}
-	var detail any
-	if r.Recovery.Detail != nil {
-		detail = *r.Recovery.Detail
-	}
-	_, err := c.hooks.call(ctx, hooks.Call{Phase: phase, RunID: s.Run(), TurnID: id, Payload: ojson.NewObject(
-		"blocked_reason", r.Category, "recovery_action", r.Recovery.RecoveryAction, "failed_turn_id", turnID, "failed_role", role,
-		"attempt_count", attempt, "last_error", detail, "run_id", s.Run())})
-	if err != nil {
-		c.hooks.notice = "hooks of on_escalation could not be run: " + text.Brief(err.Error(), 300)
+	if _, err := c.hooks.Call(ctx, ophooks.OnEscalation(s, c.view.Index)); err != nil {
+		c.notice = "hooks of on_escalation could not be run: " + text.Brief(err.Error(), 300)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
+	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
@@ -157,13 +158,14 @@ type change struct {
 	pre   *ahead        // what git was asked before there was a change
 	// bundles builds the dispatch bundles to commit with the transition.
 	bundles func(context.Context, *protocol.Transition) (map[string]map[string][]byte, error)
-	hooks   *hooking                         // nil when no lifecycle hooks are configured
-	stop    *stop                            // what a hook that said no leads to
+	hooks   *ophooks.Session                 // nil when no lifecycle hooks are configured
+	stop    *ophooks.Stop                    // what a hook that said no leads to
 	hold    func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
 	cross   *CrossRepo
 	lease   *lease.Hold       // the lease the change is made under; nil for none
 	given   *turnfiles.Staged // a result that came with the request, for the turn of the lease
 
+	notice    string                // of hooks that could not be asked, for the person
 	asIs      []protocol.Overruling // hooks whose no a person has overruled
 	resealing bool                  // the bundle of a dispatched turn is made anew; its hooks were asked then
 	warnings  []string              // of the bundle dispatched
@@ -192,7 +194,7 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 	}
 	defer func() { _ = tx.Close() }()
 	r.after, r.afterTree = nil, nil
-	var h *hooking
+	var h *ophooks.Session
 	for _, s := range steps {
 		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.Now(), Seed: r.opt.Seed(), Actor: pre.actor}, pre: pre}
 		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {

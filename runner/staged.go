@@ -18,7 +18,7 @@ import (
 // staged reads the turn's staged result: its own path, else the shared one of
 // older runners (docs/spec/state.md#files).
 func (c *change) staged(turnID string) (turnfiles.Staged, error) {
-	if c.given != nil && c.given.Path == wire.StagingPath(turnID) && !c.hooks.has("before_validation") {
+	if c.given != nil && c.given.Path == wire.StagingPath(turnID) && !c.hooks.Has("before_validation") {
 		return *c.given, nil
 	}
 	return turnfiles.ReadStaged(c.r.store.Dir(), turnID)

@@ -43,7 +43,7 @@ type Rejected struct {
 func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, error) {
 	out := &Rejected{}
 	done, err := r.do(ctx, "reject", func(ctx context.Context, c *change) (protocol.Operation, error) {
-		if err := c.willRun(ctx, "after_dispatch"); err != nil {
+		if err := c.hooks.WillRun(ctx, "after_dispatch"); err != nil {
 			return nil, err
 		}
 		op := &protocol.RejectTurn{TurnID: opt.TurnID, Reason: opt.Reason, Stage: opt.Stage, Errors: opt.Errors, Reassign: opt.Reassign}
@@ -132,7 +132,7 @@ type Reissued struct {
 func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued, error) {
 	out := &Reissued{}
 	done, err := r.do(ctx, "reissue", func(ctx context.Context, c *change) (protocol.Operation, error) {
-		if err := c.willRun(ctx, "before_assignment", "after_dispatch"); err != nil {
+		if err := c.hooks.WillRun(ctx, "before_assignment", "after_dispatch"); err != nil {
 			return nil, err
 		}
 		op := &protocol.ReissueTurn{TurnID: opt.TurnID, Role: opt.Role, Reason: opt.Reason}

@@ -39,7 +39,7 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 		}
 		out.Turn, out.Path = turn, wire.BundleDir(turn.TurnID)
 		if turn.Status == wire.TurnAssigned {
-			if err := c.willRun(ctx, "after_dispatch"); err != nil {
+			if err := c.hooks.WillRun(ctx, "after_dispatch"); err != nil {
 				return nil, err
 			}
 			if _, err := c.look(ctx); err != nil {

@@ -1,6 +1,6 @@
 // What is recorded of what lifecycle hooks say.
 
-package runner
+package ophooks
 
 import (
 	"slices"

@@ -1,0 +1,180 @@
+// Running the hooks of a command, as far as they are trusted, and what is kept of their answers.
+
+package ophooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
+)
+
+// envKey names, in git's configuration, further environment variables that
+// process hooks are handed; values are lists separated by white space or commas.
+const envKey = "agentxchain.hookEnv"
+
+// Session is what one command does with lifecycle hooks. It is nil when none are configured; its
+// methods may be called all the same.
+type Session struct {
+	m      Machine
+	tx     *gitstore.Tx
+	cfg    *config.Config
+	run    *hooks.Runner // made at the first use
+	digest string        // of the trusted scope; "" until trust was looked at
+	rows   []protocol.AuditRow
+	turn   string // turn the rows are about
+}
+
+// Machine is where the hooks of a command run.
+type Machine struct {
+	Store       *gitstore.Store
+	Trust       trust.Asker
+	Now         func() time.Time
+	Correlation string // told to hooks, so that what they do can be found again
+}
+
+// Begin is the hooks of a command under cfg, nil when it has none.
+func Begin(m Machine, tx *gitstore.Tx, cfg *config.Config) *Session {
+	if cfg.Hooks.Len() == 0 {
+		return nil
+	}
+	return &Session{m: m, tx: tx, cfg: cfg}
+}
+
+// Has reports whether hooks are configured for one of the phases.
+func (h *Session) Has(phases ...string) bool {
+	if h == nil {
+		return false
+	}
+	return slices.ContainsFunc(phases, func(p string) bool { return len(h.cfg.Hooks.Array(p)) > 0 })
+}
+
+// Take hands out the rows of the hooks that have run since the last time, and the turn they
+// are about.
+func (h *Session) Take() (turn string, rows []protocol.AuditRow) {
+	if h == nil {
+		return "", nil
+	}
+	rows, h.rows = h.rows, nil
+	return h.turn, rows
+}
+
+// Waiting reports whether there are rows to take.
+func (h *Session) Waiting() bool { return h != nil && len(h.rows) > 0 }
+
+// WillRun refuses the operation, before anything of it has happened, when it would
+// run hooks that are not trusted on this machine.
+func (h *Session) WillRun(ctx context.Context, phases ...string) error {
+	if !h.Has(phases...) || h.digest != "" {
+		return nil
+	}
+	scope, err := trust.Of(h.m.Store.Dir(), h.cfg)
+	if err != nil {
+		return err
+	}
+	how, err := h.m.Trust.By(ctx, scope.Digest)
+	if err != nil {
+		return err
+	}
+	if how == "" {
+		return trust.Untrusted(scope, phases)
+	}
+	h.digest = scope.Digest
+	return nil
+}
+
+// Call runs the hooks of a phase and keeps their rows for the record. The outcome
+// is nil when the phase has none.
+func (h *Session) Call(ctx context.Context, call hooks.Call) (*hooks.Outcome, error) {
+	if !h.Has(call.Phase) {
+		return nil, nil
+	}
+	// What was trusted when the command began must still be what runs: a process
+	// that works beside us may have changed a script meanwhile.
+	scope, err := trust.Of(h.m.Store.Dir(), h.cfg)
+	if err != nil {
+		return nil, err
+	}
+	if scope.Digest != h.digest {
+		e := trust.Untrusted(scope, []string{call.Phase})
+		e.Message = fmt.Sprintf("What the hooks are made of has changed since this command began; those of %s were not run and it goes no further.", call.Phase)
+		return nil, e
+	}
+	if h.run == nil {
+		if h.run, err = h.hookRunner(ctx); err != nil {
+			return nil, err
+		}
+	}
+	faults.Point("hooks.run.before")
+	out, err := h.run.Run(ctx, hooks.FromConfig(h.cfg, call.Phase), call)
+	faults.Point("hooks.run.after")
+	if out != nil {
+		for _, row := range out.Rows() {
+			h.rows = append(h.rows, protocol.AuditRow{Ledger: wire.LedgerHookAudit, Row: bounded(row)})
+		}
+		for _, row := range out.Annotations {
+			h.rows = append(h.rows, protocol.AuditRow{Ledger: wire.LedgerHookAnnotations, Row: row})
+		}
+		if call.TurnID != "" {
+			h.turn = call.TurnID
+		}
+	}
+	if out != nil && out.Tamper != nil {
+		// What was put back is a new file with the old contents.
+		err = errors.Join(err, h.tx.Reread(context.WithoutCancel(ctx)))
+	}
+	if err == nil && ctx.Err() != nil {
+		// Interrupted: what a killed hook did not say must not count as its no.
+		err = context.Cause(ctx)
+	}
+	return out, err
+}
+
+// bounded cuts a row down to what an operation records: a message may be as large
+// as a hook likes to make it.
+func bounded(row *ojson.Object) *ojson.Object {
+	if (protocol.AuditRow{Row: row}).Fits() {
+		return row
+	}
+	row = row.Clone()
+	const keep = 4096
+	text := row.String("message")
+	if text == "" {
+		m, _ := row.Get("message")
+		text = string(ojson.Compact(m))
+	}
+	if len(text) > keep {
+		text = strings.ToValidUTF8(text[:keep], "") + " [cut]"
+	}
+	row.Set("message", text)
+	if !(protocol.AuditRow{Row: row}).Fits() {
+		row.Set("annotations", []any{})
+	}
+	return row
+}
+
+func (h *Session) hookRunner(ctx context.Context) (*hooks.Runner, error) {
+	values, err := h.m.Store.Repository().Settings(ctx, envKey)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, v := range values {
+		names = append(names, strings.FieldsFunc(v, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' })...)
+	}
+	// Without its lock the command could not record what the hook has done.
+	return &hooks.Runner{Root: h.m.Store.Dir(), Now: h.m.Now, ExtraEnvNames: names, Correlation: h.m.Correlation, Kept: []string{wire.LockPath}, Restorable: h.tx.Records,
+		// Also when the person has just interrupted: what a hook did is undone first.
+		Restore: func(name string) ([]byte, error) { return h.tx.Recorded(context.WithoutCancel(ctx), name) }}, nil
+}
