@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/commands"
+	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
@@ -146,7 +147,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if op.IdleSidecar, err = idleSidecar(c.r.store.Dir(), turn); err != nil {
 		return nil, err
 	}
-	if err := c.intakeOf(op, turn); err != nil {
+	if err := intake.Accepting(c.r.store.Dir(), c.view.State, op, turn); err != nil {
 		return nil, err
 	}
 	if op.Replay, err = c.replayForPolicy(ctx, turn, s); err != nil {

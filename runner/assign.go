@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
@@ -90,7 +91,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		return out, err
 	}
 	res := done.Transition.Result.(*protocol.AssignResult)
-	r.clearMarker(done.State)
+	intake.ClearMarker(r.store.Dir(), done.State)
 	out.Left = res.Left
 	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundled...)
 	out.Template = dispatch.Template(turnfiles.Input(r.store.Dir(), r.Now(), view, done.State, done.Transition.Index, res.Turn))
@@ -106,13 +107,13 @@ func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignT
 	if err != nil {
 		return nil, err
 	}
-	intake, err := c.intake()
+	waiting, err := intake.Files(c.r.store.Dir(), c.view.State)
 	if err != nil {
 		return nil, err
 	}
 	return &protocol.AssignTurn{
 		Role:      role,
-		Intake:    intake,
+		Intake:    waiting,
 		Baseline:  base,
 		Dirty:     observe.ProjectDirty(c.tree),
 		Documents: documents,

@@ -9,10 +9,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 )
 
 // Advanced is the outcome of AdvanceTurn.
@@ -58,47 +56,9 @@ func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
 	return func() { _ = l.Release() }, nil
 }
 
-// PriorityIntent is an intent that asks to be worked on before anything else.
-type PriorityIntent struct {
-	ID, Priority string
-
-	doc *ojson.Object
-}
-
-// For reports whether the intent is handed out to a turn of the run, so that a loop need
-// not yield for it.
-func (p *PriorityIntent) For(run string) bool {
-	return protocol.IntentOf(p.doc, run) && protocol.IntentOpen(p.doc)
-}
-
-// PriorityIntent returns the intent that .agentxchain/intake/injected-priority.json
-// names, nil when there is none or it has been dealt with (docs/run-loop.md#what-becomes-of-a-turn). A file
-// that cannot be read says nothing.
-func (r *Runner) PriorityIntent() *PriorityIntent {
-	read := func(path string) *ojson.Object {
-		data, err := projectfile.Read(r.store.Dir(), path, 1<<20)
-		if err != nil || data == nil {
-			return nil
-		}
-		o, err := ojson.DecodeObject(data)
-		if err != nil {
-			return nil
-		}
-		return o
-	}
-	marker := read(".agentxchain/intake/injected-priority.json")
-	id := marker.String("intent_id")
-	path := ".agentxchain/intake/intents/" + id + ".json"
-	if clean, problem := wire.CleanPath(path); id == "" || problem != "" || clean != path {
-		return nil
-	}
-	doc := read(path)
-	switch doc.String("status") {
-	case "approved", "planned", "triaged", "detected":
-		return &PriorityIntent{ID: id, Priority: marker.String("priority"), doc: doc}
-	}
-	return nil
-}
+// PriorityIntent returns the intent that asks to be worked on before anything else, nil when
+// there is none or it has been dealt with (docs/run-loop.md#what-becomes-of-a-turn).
+func (r *Runner) PriorityIntent() *intake.Priority { return intake.Urgent(r.store.Dir()) }
 
 // View is a run as it was read: config, state, index and the operation it is at.
 type View = gitstore.View

@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
+	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
@@ -28,7 +29,7 @@ import (
 
 // Standing is everything a person wants to know of a run at a glance.
 type Standing struct {
-	Intents     []*Intent // of the run: those that wait and those turns work on
+	Intents     []*intake.Intent // of the run: those that wait and those turns work on
 	View        *gitstore.View
 	Gate        *gate.Standing // the current phase's exit gate; nil without one
 	Turns       []TurnStanding

@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 )
 
 func newIntakeCommand(f *term.Factory) *ucli.Command {
@@ -98,7 +98,7 @@ func runIntakeShow(ctx context.Context, f *term.Factory, id string) error {
 }
 
 // intentStatus is what becomes of an intent in a word or two.
-func intentStatus(x *runner.Intent) string {
+func intentStatus(x *intake.Intent) string {
 	status := x.Document.String("status")
 	if protocol.IntentOpen(x.Document) && !x.Waits && x.Turn == "" {
 		return status + ", of another run"
@@ -106,7 +106,7 @@ func intentStatus(x *runner.Intent) string {
 	return status
 }
 
-func printIntent(p *term.Printer, x *runner.Intent) {
+func printIntent(p *term.Printer, x *intake.Intent) {
 	d := x.Document
 	p.Field("Intent", "%s %s", p.Bold(term.OneLine(d.String("intent_id"))), term.OneLine(intentStatus(x)))
 	p.Field("Priority", "%s", term.OneLine(d.String("priority")))

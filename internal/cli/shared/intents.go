@@ -8,10 +8,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 )
 
 // IntentObject is an intent in --json.
-func IntentObject(x *runner.Intent) *ojson.Object {
+func IntentObject(x *intake.Intent) *ojson.Object {
 	d := x.Document
 	return ojson.NewObject("intent_id", d.String("intent_id"), "status", d.String("status"), "priority", d.String("priority"), "waits", x.Waits, "active_turn", ojson.OrNull(x.Turn),
 		"recorded", x.Recorded, "charter", ojson.OrNull(d.String("charter")), "acceptance_contract", wire.NonNil(d.Strings("acceptance_contract")),

@@ -1,0 +1,211 @@
+// The intents of a project as its record and its files have them (docs/intake.md).
+
+package intake
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// maxIntentFiles bounds how many files of intents are looked at.
+const maxIntentFiles = 1000
+
+// Intent is an intent as it is recorded, or as it lies in the work tree.
+type Intent struct {
+	Document *ojson.Object
+	Event    *ojson.Object // nil when it is not there or cannot be read
+	Recorded bool          // the run's record has it; the file alone counts otherwise
+	Turn     string        // the active turn that works on it, "" for none
+	Waits    bool          // it is handed out to a turn of the run to come
+}
+
+// List lists the intents of the run, the newest first. dir is "" for the files of an artifact:
+// what they hold of intents is in the state.
+func List(dir string, v *gitstore.View) ([]*Intent, error) {
+	files, err := readAll(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Intent
+	seen, bound := make(map[string]bool), make(map[string]string)
+	for id, t := range v.State.ActiveTurns.All() {
+		if t != nil {
+			bound[t.IntakeContext.String("intent_id")] = id
+		}
+	}
+	add := func(doc *ojson.Object, recorded bool) {
+		id := doc.String("intent_id")
+		if !protocol.IntentID(id) || seen[id] {
+			return
+		}
+		seen[id] = true
+		out = append(out, &Intent{
+			Document: doc,
+			Event:    event(dir, doc.String("event_id")),
+			Recorded: recorded,
+			Turn:     bound[id],
+			Waits:    bound[id] == "" && protocol.IntentOpen(doc) && (recorded || v.State.Run() == "" && doc.Bool("cross_run_durable") || protocol.IntentOf(doc, v.State.Run())),
+		})
+	}
+	for _, e := range v.State.Intents {
+		doc := e.Object("document")
+		// Between turns another tool may have settled it; the next assignment records that.
+		if v.State.ActiveTurns.Len() == 0 {
+			for _, f := range files {
+				if now, err := ojson.DecodeObject(f.Data); err == nil && f.Path == protocol.IntentPath(doc.String("intent_id")) &&
+					protocol.IntentPath(now.String("intent_id")) == f.Path && !protocol.IntentOpen(now) {
+					doc = now
+				}
+			}
+		}
+		add(doc, true)
+	}
+	for _, f := range files {
+		if doc, err := ojson.DecodeObject(f.Data); err == nil && protocol.IntentPath(doc.String("intent_id")) == f.Path {
+			add(doc, false)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Intent) int {
+		return cmp.Compare(b.Document.String("created_at"), a.Document.String("created_at"))
+	})
+	return out, nil
+}
+
+// readAll reads the files of intents. One that cannot be read is as one that is not
+// there.
+func readAll(dir string) ([]protocol.FileWrite, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	list, err := fs.ReadDir(root.FS(), protocol.IntentsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, projectfile.Unreadable(protocol.IntentsDir, err)
+	}
+	var out []protocol.FileWrite
+	for _, e := range list[:min(len(list), maxIntentFiles)] {
+		id, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || !protocol.IntentID(id) {
+			continue
+		}
+		data, err := projectfile.Read(dir, protocol.IntentPath(id), protocol.MaxIntentBytes)
+		if err == nil && data != nil {
+			out = append(out, protocol.FileWrite{Path: protocol.IntentPath(id), Data: data})
+		}
+	}
+	return out, nil
+}
+
+// event reads what an intent came from, nil when it cannot be.
+func event(dir, id string) *ojson.Object {
+	file := protocol.IntakeEventsDir + "/" + id + ".json"
+	if clean, problem := wire.CleanPath(file); problem != "" || clean != file || path.Dir(file) != protocol.IntakeEventsDir {
+		return nil
+	}
+	if dir == "" {
+		return nil
+	}
+	data, err := projectfile.Read(dir, file, protocol.MaxIntentBytes)
+	if err != nil || data == nil {
+		return nil
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// Files are what an assignment is told of intents: those that wait, and those on record.
+func Files(dir string, s *run.State) ([]protocol.IntentFile, error) {
+	files, err := readAll(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []protocol.IntentFile
+	there := make(map[string]bool)
+	for _, f := range files {
+		there[f.Path] = true
+		doc, err := ojson.DecodeObject(f.Data)
+		recorded := protocol.Intent(s, strings.TrimSuffix(path.Base(f.Path), ".json"))
+		if recorded == nil && (err != nil || !protocol.IntentOpen(doc) || !protocol.IntentOf(doc, s.Run())) {
+			continue
+		}
+		if recorded != nil && err == nil && bytes.Equal(ojson.Compact(doc), ojson.Compact(recorded)) {
+			continue
+		}
+		from := event(dir, doc.String("event_id"))
+		out = append(out, protocol.IntentFile{
+			Path:     f.Path,
+			Blob:     evidence.NewBlob(f.Data),
+			Source:   run.Clip(from.String("source"), 100),
+			Category: run.Clip(from.String("category"), 100),
+		})
+	}
+	for _, e := range s.Intents {
+		if p := protocol.IntentPath(e.Object("document").String("intent_id")); !there[p] {
+			out = append(out, protocol.IntentFile{Path: p})
+		}
+	}
+	return out, nil
+}
+
+// Accepting tells an acceptance which intents on record have other files by now, and of
+// the intent of a turn that another tool bound.
+func Accepting(dir string, s *run.State, op *protocol.AcceptTurn, turn *run.Turn) error {
+	files, err := Files(dir, s)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		id := strings.TrimSuffix(path.Base(f.Path), ".json")
+		if protocol.Intent(s, id) != nil {
+			op.Touched = append(op.Touched, id)
+		}
+	}
+	id := turn.IntakeContext.String("intent_id")
+	if !protocol.IntentID(id) || protocol.Intent(s, id) != nil {
+		return nil
+	}
+	data, err := projectfile.Read(dir, protocol.IntentPath(id), protocol.MaxIntentBytes)
+	if err != nil || data == nil {
+		return err
+	}
+	op.Intent = evidence.NewBlob(data)
+	return nil
+}
+
+// ClearMarker removes the marker of an urgent intent that does not wait any more, as the
+// reference does when it meets one.
+func ClearMarker(dir string, s *run.State) {
+	if p := Urgent(dir); p != nil {
+		if doc := protocol.Intent(s, p.ID); doc == nil || protocol.IntentOpen(doc) {
+			return
+		}
+	}
+	if root, err := os.OpenRoot(dir); err == nil {
+		_ = root.Remove(protocol.PriorityMarker)
+		_ = root.Close()
+	}
+}
