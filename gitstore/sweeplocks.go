@@ -13,7 +13,7 @@ import (
 )
 
 // SweepLocks takes the project's lock and removes what killed processes of ours have
-// left behind: lock files of git's, and packs that they held. It says what it did.
+// left behind: lock files of git's, packs that they held, and halves of files of ours. It says what it did.
 func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, error) {
 	lock, borrowed, err := s.lockOf(ctx, "doctor", wait)
 	if err != nil {
@@ -22,7 +22,11 @@ func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, e
 	if !borrowed {
 		defer func() { _ = lock.Release() }()
 	}
-	return s.sweep(ctx), nil
+	notices := s.sweep(ctx)
+	for _, name := range s.work.RemoveTemps() {
+		notices = append(notices, fmt.Sprintf("removed %s, which an interrupted command had left", name))
+	}
+	return notices, nil
 }
 
 // SweepWorkspace is SweepLocks for the repository of a workspace, whose lock is held.

@@ -59,6 +59,9 @@ func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, b
 	}
 	s.repo.ForgetRefs() // what others did before the lock was ours
 	tx := &Tx{store: s, lock: lock, borrowed: borrowed, adopts: purpose == PurposeAdopt}
+	// Before anything looks at the work tree, an agent would have to account for them; and also where nothing is to be
+	// completed, because the file was replaced by the same text.
+	s.work.RemoveTemps()
 	var wg sync.WaitGroup
 	for _, f := range beside {
 		wg.Go(f)
@@ -103,9 +106,6 @@ func (tx *Tx) recover(ctx context.Context) error {
 	}
 	// What a command held that was ended: after what it had decided is settled.
 	s.dropStaleHolds()
-	// Also where nothing is left to be completed: a file that was replaced by the same text, or by another work tree's
-	// command. An agent would have to account for it.
-	s.work.RemoveTemps()
 	if err := s.refuseJournals(); err != nil {
 		return err
 	}

@@ -78,6 +78,13 @@ func (w *Dir) Apply(p *Plan) error {
 		}
 	}
 	faults.Point("commit.before-state")
+	// What the state names is there for good before it: after a power cut an older file beside a newer state would
+	// be taken for another program's work.
+	if _, ok := p.Docs[wire.DocState]; ok {
+		if err := s.settle(); err != nil {
+			return err
+		}
+	}
 	if err := s.publish(string(wire.DocState)); err != nil {
 		return err
 	}

@@ -82,7 +82,8 @@ func TestSurvivePowerLoss(t *testing.T) {
 				}
 				log.note("power-"+name, testtrace.Fault{At: k, Kind: "power"}, &testtrace.Call{Name: disk.Step(k)}, verdict)
 			}
-			// Of the short form are the last moment, three by chance, and one in which a git holds a lock.
+			// Of the short form are the last moment, three by chance, one in which a git holds a lock, and those in which
+			// a new state has its name and no directory was synced since.
 			moments, more, most := []int{disk.Len()}, 0, 1
 			if long {
 				more, most = 6, -1
@@ -90,18 +91,23 @@ func TestSurvivePowerLoss(t *testing.T) {
 					moments = append(moments, k)
 				}
 			} else {
-				var locked []int
+				var locked, telling []int
 				for k := 1; k < disk.Len(); k++ {
-					if step := disk.Step(k - 1); strings.HasPrefix(step, "name ") && strings.HasSuffix(step, ".lock") {
-						locked = append(locked, k)
+					switch step := disk.Step(k - 1); {
+					case strings.HasPrefix(step, "name ") && strings.HasSuffix(step, ".lock"):
+						locked = append(locked, k+draw.IntN(3))
+					case strings.HasPrefix(step, "move ") && strings.HasSuffix(step, " state.json"):
+						telling = append(telling, k)
 					}
 				}
-				if len(locked) == 0 {
-					t.Fatal("no git takes a lock")
+				if len(locked) == 0 || len(telling) == 0 {
+					t.Fatalf("%d locks of gits, %d new states", len(locked), len(telling))
 				}
-				k := min(locked[draw.IntN(len(locked))]+draw.IntN(3), disk.Len())
-				for _, image := range disk.Cut(k, more, draw) {
-					try(k, image)
+				for _, k := range append(telling, locked[draw.IntN(len(locked))]) {
+					k = min(k, disk.Len())
+					for _, image := range disk.Cut(k, 6, draw) {
+						try(k, image)
+					}
 				}
 				for range 3 {
 					moments = append(moments, draw.IntN(disk.Len()))
