@@ -44,6 +44,8 @@ type View struct {
 	// Leaves is the run this work tree was in before, where another tool began another
 	// one and that was not over.
 	Leaves string
+	// Unasked is a remote whose runs were never asked for, where there is no run; "" for none.
+	Unasked string
 	// Arrived are decisions of people that came with the run's ref and were not seen
 	// being made in this clone, oldest first.
 	Arrived []proof.Arrival

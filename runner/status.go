@@ -218,6 +218,12 @@ func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus)
 			Reason:  "Another tool passed what only a person can pass here; nothing is built on it before a person has confirmed it.",
 		}
 	}
+	if remote := st.View.Unasked; remote != "" {
+		return &protocol.NextAction{
+			Command: "git agentxchain sync " + wire.ShellWord(remote),
+			Reason:  "The runs of " + remote + " were not fetched yet; one may be under way there.",
+		}
+	}
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
 	if n == nil {
 		return &protocol.NextAction{Command: "git agentxchain assign --new-run", Reason: "Run " + text.Brief(st.View.State.Run(), 60) + " is over; another one starts only on purpose."}

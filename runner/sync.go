@@ -185,6 +185,7 @@ func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
 			Message: "This clone holds no run; " + remote + " has " + run + ".",
 			Hint:    "git agentxchain sync " + remote + " brings it here; git agentxchain assign --new-run starts another"}
 	}
+	v.Unasked = remote
 	if n := "the runs of " + remote + " were not fetched yet; git agentxchain sync " + remote + " brings them"; remote != "" && !slices.Contains(v.Notices, n) {
 		v.Notices = append(v.Notices, n)
 	}
