@@ -120,14 +120,14 @@ func (a *Act) said(decision, reason string) *Saying {
 // signedSayings are the statements handed in with an act that overrules the record, and
 // the word of who handed them in where it counts too. Approvals have rows of their own.
 func (a *Act) signedSayings() []*Saying {
-	kind, c := a.overrules()
+	d, c := Asks(a.Record.Op, nil, "")
 	if c == nil || len(c.Statements) == 0 {
 		return nil
 	}
 	var out []*Saying
 	alone := c.Alone
 	for _, b := range c.Statements {
-		s := a.said(string(kind), "")
+		s := a.said(string(d.kind), "")
 		s.Statement, s.Principal, s.Name, s.Terminal = "sha256:"+b.Digest, "", "", false
 		if env, refusal := attest.DecodeDSSE(b.Data); refusal == nil {
 			s.KeyID = env.Signer()
@@ -140,24 +140,9 @@ func (a *Act) signedSayings() []*Saying {
 		out = append(out, s)
 	}
 	if !alone {
-		out = append(out, a.said(string(kind), ""))
+		out = append(out, a.said(string(d.kind), ""))
 	}
 	return out
-}
-
-// overrules is the decision of an act that overrules the record, with its consent.
-func (a *Act) overrules() (attest.Decision, *Consent) {
-	switch op := a.Record.Op.(type) {
-	case *AdoptConfig:
-		return attest.AdoptConfig, op.Consent
-	case *Confirm:
-		return attest.AcceptWorking, op.Consent
-	case *ReconcileCommits:
-		return attest.Reconcile, op.Consent
-	case *Reactivate:
-		return op.decision("").kind, op.Consent
-	}
-	return "", nil
 }
 
 func claimedDecision(c external.Claim) string {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -126,7 +125,7 @@ func (a *Act) consent() *Consent {
 	if ap := a.approval(); ap != nil {
 		return ap.Consent
 	}
-	_, c := a.overrules()
+	_, c := Asks(a.Record.Op, nil, "")
 	return c
 }
 
@@ -135,7 +134,6 @@ func (a *Act) consent() *Consent {
 func VerifyApprovals(runID string, acts []*Act, chain map[string]ChainOp, facts BaseFacts) *ApprovalReport {
 	v := &approvalVerifier{
 		report:  &ApprovalReport{Run: runID},
-		run:     &run.State{RunID: &runID},
 		chain:   chain,
 		facts:   facts,
 		signers: map[string]*attest.Signers{},
@@ -163,7 +161,7 @@ func VerifyApprovals(runID string, acts []*Act, chain map[string]ChainOp, facts 
 
 type approvalVerifier struct {
 	report  *ApprovalReport
-	run     *run.State // the run's id, and the nonces that were used
+	spent   []string // nonces that were used
 	chain   map[string]ChainOp
 	facts   BaseFacts
 	signers map[string]*attest.Signers // by the digests of their files
@@ -226,6 +224,19 @@ func (v *approvalVerifier) stands(s *Saying, confirmed bool) string {
 	return StandsUnsigned
 }
 
+// moment is when an act was done.
+func (v *approvalVerifier) moment(a *Act) *Moment {
+	env := &a.Record.Env
+	return &Moment{
+		Run:    v.report.Run,
+		Spent:  v.spent,
+		Config: a.Config,
+		Head:   env.Git.Head,
+		Actor:  env.Actor,
+		Now:    env.Now,
+	}
+}
+
 // approval judges one approving act: each statement by what the engine asks of it, then
 // what the engine takes as given, then whether enough people agreed.
 func (v *approvalVerifier) approval(a *Act) {
@@ -234,53 +245,33 @@ func (v *approvalVerifier) approval(a *Act) {
 		return // a gate action failed: nothing was approved
 	}
 	d := v.decided(a, row)
-	t := &transition{
-		cfg: a.Config,
-		env: &a.Record.Env,
-		s:   v.run,
-	}
+	m := v.moment(a)
 	if c != nil && len(c.Statements) > 0 {
 		v.baseOf(a, c)
 		signers := v.signersOf(c)
 		for _, b := range c.Statements {
-			v.statement(a, t, signers, c, d, b)
+			v.statement(a, m, signers, c, d, b)
 		}
 	}
-	v.agreed(a, t, d, row)
+	v.agreed(a, m, d, row)
 }
 
 // act judges an act that overrules the record.
 func (v *approvalVerifier) act(a *Act) {
-	kind, c := a.overrules()
-	if kind == "" || a.Config == nil {
+	d, c := Asks(a.Record.Op, a.Config, a.overrulePhase())
+	if d == nil || a.Config == nil {
 		return
 	}
-	d := &decision{kind: kind}
-	switch op := a.Record.Op.(type) {
-	case *AdoptConfig:
-		if op.Was == nil {
-			return // recorded before authority was asked
-		}
-		d.rules = AdoptionRules(config.DecodeGoverning(op.Was.Data), a.Config, c)
-	case *Confirm:
-		d.rules = ConfirmationRules(a.Config, c, op.Claims)
-	case *ReconcileCommits:
-		d.rules = ActRules(a.Config, c)
-	case *Reactivate:
-		d = op.decision(a.overrulePhase())
-		d.rules = ActRules(a.Config, c)
+	if op, ok := a.Record.Op.(*AdoptConfig); ok && op.Was == nil {
+		return // recorded before authority was asked
 	}
-	t := &transition{
-		cfg: a.Config,
-		env: &a.Record.Env,
-		s:   v.run,
-	}
+	m := v.moment(a)
 	people, keys := map[string]bool{}, map[string]bool{}
 	if c != nil && len(c.Statements) > 0 {
 		v.baseOf(a, c)
 		signers := v.signersOf(c)
 		for _, b := range c.Statements {
-			v.statement(a, t, signers, c, d, b)
+			v.statement(a, m, signers, c, d, b)
 			digest := "sha256:" + b.Digest
 			if s := v.proven[digest]; s != nil && !v.failed[digest] && !keys[s.Key] {
 				people[strings.ToLower(s.Principal)], keys[s.Key] = true, true
@@ -335,7 +326,7 @@ func (v *approvalVerifier) signersOf(c *Consent) *attest.Signers {
 	return s
 }
 
-func (v *approvalVerifier) statement(a *Act, t *transition, signers *attest.Signers, c *Consent, d *decision, b *evidence.Blob) {
+func (v *approvalVerifier) statement(a *Act, m *Moment, signers *attest.Signers, c *Consent, d *decision, b *evidence.Blob) {
 	v.report.Statements++
 	digest := "sha256:" + b.Digest
 	fail := func(code, principal, message string) {
@@ -347,7 +338,7 @@ func (v *approvalVerifier) statement(a *Act, t *transition, signers *attest.Sign
 			Message:   message,
 		})
 	}
-	s, refusal := t.statement(signers, c, d, b)
+	s, refusal := m.statement(signers, c, d, b)
 	if refusal != nil {
 		who := ""
 		if env, bad := attest.DecodeDSSE(b.Data); bad == nil {
@@ -358,7 +349,8 @@ func (v *approvalVerifier) statement(a *Act, t *transition, signers *attest.Sign
 		fail(refusal.Code, who, refusal.Message)
 		return
 	}
-	v.run.SpentNonces = append(v.run.SpentNonces, s.nonce)
+	v.spent = append(v.spent, s.nonce)
+	m.Spent = v.spent
 	v.proven[digest] = s.vote
 	v.answered(a, c, func(message string) { fail(CodeStatementReplayed, s.vote.Principal, message) })
 	if tree, here := v.facts.Trees[a.Record.Env.Git.Head]; here && tree != c.Tree {
@@ -436,10 +428,10 @@ func (v *approvalVerifier) baseOf(a *Act, c *Consent) {
 }
 
 // agreed counts the people of a row again.
-func (v *approvalVerifier) agreed(a *Act, t *transition, d *decision, row *ojson.Object) {
+func (v *approvalVerifier) agreed(a *Act, m *Moment, d *decision, row *ojson.Object) {
 	votes := votesOf(row)
 	people, keys := map[string]bool{}, map[string]bool{}
-	content := t.content(d)
+	content := m.content(d)
 	for _, vote := range votes {
 		mark := ApprovalFinding{
 			Principal: vote.Principal,

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -78,6 +79,17 @@ type decision struct {
 	votes    []*run.Vote        // of people who agreed before
 }
 
+// Moment is when a decision is made: of which run, by which rules, at which commit, and
+// who asks.
+type Moment struct {
+	Run    string
+	Spent  []string // nonces of the statements that the run has used
+	Config *config.Config
+	Head   string // the commit that is checked out
+	Actor  evidence.Actor
+	Now    time.Time
+}
+
 // maxSkew is how far the clock of another machine may be ahead.
 const maxSkew = 5 * time.Minute
 
@@ -88,9 +100,9 @@ const maxStatements = 100
 const MaxStatementBytes = 256 << 10
 
 // Content digests what a decision is about: a yes to other bytes does not count for these.
-func (t *transition) content(d *decision) string {
+func (m *Moment) content(d *decision) string {
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", config.RulesDigest(t.cfg), d.gate, t.env.Git.Head)
+	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", config.RulesDigest(m.Config), d.gate, m.Head)
 	for _, f := range d.evidence {
 		digest := run.DocumentMissing
 		if f.Blob != nil {
@@ -106,20 +118,20 @@ type agreement struct {
 	votes   []*run.Vote // that count
 	dropped []*run.Vote // given for content that has changed since
 	need    int
-	nonces  []string // of the statements among them
-	files   []FileWrite
+	nonces  []string            // of the statements among them
+	files   []evidence.FileBlob // to keep in the record
 }
 
 func (a *agreement) reached() bool { return len(a.votes) >= a.need }
 
 // agree counts the people who consent to a decision. Every statement that is handed in
 // has to hold, also where no rule asks for one.
-func (t *transition) agree(c *Consent, d *decision) (*agreement, *wire.Error) {
+func (m *Moment) agree(c *Consent, d *decision) (*agreement, *wire.Error) {
 	out := &agreement{need: 1}
 	for _, r := range d.rules {
 		out.need = max(out.need, r.Threshold)
 	}
-	content := t.content(d)
+	content := m.content(d)
 	for _, v := range d.votes {
 		if v.Content == content {
 			out.votes = append(out.votes, v)
@@ -137,12 +149,12 @@ func (t *transition) agree(c *Consent, d *decision) (*agreement, *wire.Error) {
 			Message: fmt.Sprintf("%d statements are more than one decision takes (%d).", len(c.Statements), maxStatements),
 		}
 	}
-	given, refusal := t.statements(c, d, content)
+	given, refusal := m.statements(c, d, content)
 	if refusal != nil {
 		return nil, refusal
 	}
 	if len(given) == 0 || !c.Alone {
-		own, refusal := t.unsigned(d, given, content)
+		own, refusal := m.unsigned(d, given, content)
 		if refusal != nil {
 			return nil, refusal
 		}
@@ -169,13 +181,13 @@ func (t *transition) agree(c *Consent, d *decision) (*agreement, *wire.Error) {
 		out.votes = append(out.votes, s.vote)
 		if s.nonce != "" {
 			out.nonces = append(out.nonces, s.nonce)
-			out.files = append(out.files, FileWrite{StatementPath(s.vote.Statement), s.envelope})
+			out.files = append(out.files, evidence.FileBlob{Path: StatementPath(s.vote.Statement), Blob: s.envelope})
 		}
 	}
 	if len(out.files) > 0 && c.Base != nil {
 		for _, f := range c.Base.Signers {
 			if f.Blob != nil {
-				out.files = append(out.files, FileWrite{SignersPath(f), f.Blob.Data})
+				out.files = append(out.files, evidence.FileBlob{Path: SignersPath(f), Blob: f.Blob})
 			}
 		}
 	}
@@ -197,13 +209,13 @@ func SignersPath(f evidence.FileBlob) string {
 type stated struct {
 	vote     *run.Vote
 	nonce    string
-	envelope []byte
+	envelope *evidence.Blob
 }
 
 // unsigned is the word of the person who asks, nil where a statement of theirs is among
 // those given.
-func (t *transition) unsigned(d *decision, given []stated, content string) (*run.Vote, *wire.Error) {
-	me := t.env.Actor
+func (m *Moment) unsigned(d *decision, given []stated, content string) (*run.Vote, *wire.Error) {
+	me := m.Actor
 	for _, s := range given {
 		if samePerson(s.vote.Principal, me.Email) {
 			return nil, nil
@@ -220,7 +232,7 @@ func (t *transition) unsigned(d *decision, given []stated, content string) (*run
 	return &run.Vote{
 		Principal: me.Email,
 		Name:      me.Name,
-		At:        t.env.Time(),
+		At:        wire.FormatTime(m.Now),
 		Content:   content,
 		Terminal:  me.Terminal,
 	}, nil
@@ -238,7 +250,7 @@ func (d *decision) unsignedBy(r *config.GateRule) *wire.Error {
 
 // statements judges every statement that is handed in: its signature, what it is about,
 // its time and that it was not used before.
-func (t *transition) statements(c *Consent, d *decision, content string) ([]stated, *wire.Error) {
+func (m *Moment) statements(c *Consent, d *decision, content string) ([]stated, *wire.Error) {
 	if len(c.Statements) == 0 {
 		return nil, nil
 	}
@@ -262,7 +274,7 @@ func (t *transition) statements(c *Consent, d *decision, content string) ([]stat
 	}
 	var out []stated
 	for _, b := range c.Statements {
-		s, refusal := t.statement(signers, c, d, b)
+		s, refusal := m.statement(signers, c, d, b)
 		if refusal != nil {
 			return nil, refusal
 		}
@@ -275,7 +287,7 @@ func (t *transition) statements(c *Consent, d *decision, content string) ([]stat
 	return out, nil
 }
 
-func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision, b *evidence.Blob) (stated, *wire.Error) {
+func (m *Moment) statement(signers *attest.Signers, c *Consent, d *decision, b *evidence.Blob) (stated, *wire.Error) {
 	env, refusal := attest.DecodeDSSE(b.Data)
 	if refusal != nil {
 		return stated{}, refusal
@@ -287,7 +299,7 @@ func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision,
 	// When it was issued is the signer's word: a key that has run out could have signed
 	// for yesterday. It has to be good now as well.
 	var sig *attest.Signature
-	for _, at := range []time.Time{st.IssuedAt, t.env.Now} {
+	for _, at := range []time.Time{st.IssuedAt, m.Now} {
 		if sig, refusal = signers.Verify(env, at); refusal != nil {
 			return stated{}, refusal
 		}
@@ -295,7 +307,7 @@ func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision,
 			return stated{}, refusal
 		}
 	}
-	if refusal := t.answers(c, d, st); refusal != nil {
+	if refusal := m.answers(c, d, st); refusal != nil {
 		return stated{}, refusal
 	}
 	return stated{
@@ -309,17 +321,16 @@ func (t *transition) statement(signers *attest.Signers, c *Consent, d *decision,
 			Reason:    st.Reason,
 		},
 		nonce:    st.Nonce,
-		envelope: b.Data,
+		envelope: b,
 	}, nil
 }
 
 // answers holds a statement against the decision it is used for.
-func (t *transition) answers(c *Consent, d *decision, st *attest.Statement) *wire.Error {
-	s := t.s
+func (m *Moment) answers(c *Consent, d *decision, st *attest.Statement) *wire.Error {
 	switch {
-	case slices.Contains(s.SpentNonces, st.Nonce):
+	case slices.Contains(m.Spent, st.Nonce):
 		return replayed("this run has used it")
-	case st.Run != s.Run():
+	case st.Run != m.Run:
 		return replayed("it is about run " + st.Run)
 	case st.Decision != d.kind:
 		return replayed("it says " + string(st.Decision))
@@ -327,18 +338,18 @@ func (t *transition) answers(c *Consent, d *decision, st *attest.Statement) *wir
 		return replayed(fmt.Sprintf("it is about gate %q of phase %q", st.Gate, st.Phase))
 	case st.Operation != c.Answers:
 		return replayed(fmt.Sprintf("it answers operation %.12s", st.Operation))
-	case !st.ExpiresAt.After(t.env.Now):
+	case !st.ExpiresAt.After(m.Now):
 		return &wire.Error{
 			Code:    CodeStatementExpired,
 			Field:   "expires_at",
 			Message: "The statement expired at " + wire.FormatTime(st.ExpiresAt) + ".",
 			Hint:    d.command() + " --sign",
 		}
-	case st.IssuedAt.After(t.env.Now.Add(maxSkew)):
+	case st.IssuedAt.After(m.Now.Add(maxSkew)):
 		return mismatch("it was made at "+wire.FormatTime(st.IssuedAt)+", which is still to come", d)
-	case st.Config != config.RulesDigest(t.cfg):
+	case st.Config != config.RulesDigest(m.Config):
 		return mismatch("the configuration has changed since", d)
-	case st.Commit != t.env.Git.Head || st.Tree != c.Tree:
+	case st.Commit != m.Head || st.Tree != c.Tree:
 		return mismatch(fmt.Sprintf("it is about commit %.12s", st.Commit), d)
 	}
 	return d.sameEvidence(st.Evidence)
@@ -448,38 +459,34 @@ func (d *decision) command() string {
 	return "git agentxchain approve"
 }
 
-// CodeApprovalsMissing means that an act needs more people than have agreed to it.
-const CodeApprovalsMissing = "approvals_missing"
-
-// act counts the people who agree to what overrules the record. It does not wait:
-// statements of the others are handed in with it.
-func (t *transition) act(kind attest.Decision, c *Consent, rules []*config.GateRule) *wire.Error {
-	return t.agreeTo(&decision{kind: kind}, c, rules)
-}
-
-// agreeTo is act for a decision that is about something.
-func (t *transition) agreeTo(d *decision, c *Consent, rules []*config.GateRule) *wire.Error {
-	if len(rules) == 0 && len(c.statements()) == 0 {
-		return nil
+// GateRules are the rules that an approval of the gate has to hold: those the run is
+// judged by and those of the protected branch, so that neither weakens the other.
+func GateRules(cfg *config.Config, c *Consent, gate string) []*config.GateRule {
+	var out []*config.GateRule
+	if r := cfg.GateRule(gate); r != nil {
+		out = append(out, r)
 	}
-	d.rules = rules
-	sum, refusal := t.agree(c, d)
-	if refusal != nil {
-		return refusal
-	}
-	if !sum.reached() {
-		return &wire.Error{
-			Code:  CodeApprovalsMissing,
-			Field: "statements",
-			Message: fmt.Sprintf("%d of %d people have agreed to this act (%s).",
-				len(sum.votes), sum.need, rules[0].People()),
-			Hint: d.command() + " --sign --statement FILE, a statement of each of the others",
+	if base := c.baseConfig(); base != nil {
+		if r := base.GateRule(gate); r != nil {
+			out = append(out, r)
 		}
 	}
-	t.s.SpentNonces = append(t.s.SpentNonces, sum.nonces...)
-	t.files = append(t.files, sum.files...)
-	t.agreed = sum.votes
-	return nil
+	return out
+}
+
+// baseConfig is the configuration of the protected branch, nil without one.
+func (c *Consent) baseConfig() *config.Config {
+	if c == nil || c.Base == nil || c.Base.Config == nil {
+		return nil
+	}
+	return config.DecodeGoverning(c.Base.Config.Data)
+}
+
+func (c *Consent) statements() []*evidence.Blob {
+	if c == nil {
+		return nil
+	}
+	return c.Statements
 }
 
 // ActRules are the rules of an act that overrules the record.
@@ -488,6 +495,18 @@ func ActRules(cfg *config.Config, c *Consent) []*config.GateRule {
 	for _, cfg := range []*config.Config{cfg, c.baseConfig()} {
 		if cfg != nil && cfg.ActRule() != nil {
 			out = append(out, cfg.ActRule())
+		}
+	}
+	return out
+}
+
+// ConfirmationRules are the rules a confirmation has to hold: those of acts, and those of
+// every gate that was passed without us.
+func ConfirmationRules(cfg *config.Config, c *Consent, claims []external.Claim) []*config.GateRule {
+	out := ActRules(cfg, c)
+	for _, claim := range claims {
+		if claim.Kind == external.ClaimGate || claim.Kind == external.ClaimApproval {
+			out = append(out, GateRules(cfg, c, claim.Gate)...)
 		}
 	}
 	return out
@@ -515,13 +534,4 @@ func AuthorityChanged(was, now *config.Config) bool {
 	return slices.ContainsFunc(config.RuleChanges(was, now), func(c config.RuleChange) bool {
 		return c.Pointer == "/authority" || strings.HasPrefix(c.Pointer, "/authority/")
 	})
-}
-
-// votesRows is who agreed, for the record.
-func (t *transition) votesRows() []*ojson.Object {
-	out := make([]*ojson.Object, len(t.agreed))
-	for i, v := range t.agreed {
-		out[i] = ojson.Marshal(v)
-	}
-	return out
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
@@ -163,7 +162,7 @@ func (op *AdoptConfig) agreed(t *transition) *wire.Error {
 			Hint:    "git agentxchain config adopt",
 		}
 	}
-	if err := t.act(attest.AdoptConfig, op.Consent, AdoptionRules(was, t.cfg, op.Consent)); err != nil {
+	if err := t.agree(op); err != nil {
 		return err
 	}
 	if t.cfg.Authority != nil && (t.s.AuthorityBase == nil || AuthorityChanged(was, t.cfg)) && t.env.Git.Head != "" {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -57,25 +55,13 @@ func (op *Confirm) apply(t *transition) *wire.Error {
 	case op.Upto == "" || op.State == "":
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "upto", Message: "A confirmation names the operation and the state it is about."}
 	}
-	if err := t.act(attest.AcceptWorking, op.Consent, ConfirmationRules(t.cfg, op.Consent, op.Claims)); err != nil {
+	if err := t.agree(op); err != nil {
 		return err
 	}
 	t.append(wire.LedgerDecisions, NewConfirmationEntry(t.s.Run(), t.s.Phase, op, t.env.Actor, t.env.Time()))
 	t.subject = "confirm: " + external.ClaimsInWords(op.Claims)
 	t.result = &ConfirmResult{Claims: op.Claims}
 	return nil
-}
-
-// ConfirmationRules are the rules a confirmation has to hold: those of acts, and those of
-// every gate that was passed without us.
-func ConfirmationRules(cfg *config.Config, c *Consent, claims []external.Claim) []*config.GateRule {
-	out := ActRules(cfg, c)
-	for _, claim := range claims {
-		if claim.Kind == external.ClaimGate || claim.Kind == external.ClaimApproval {
-			out = append(out, GateRules(cfg, c, claim.Gate)...)
-		}
-	}
-	return out
 }
 
 // CheckConfirmable refuses a confirmation that no engine state is needed to refuse:

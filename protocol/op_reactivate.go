@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -75,7 +74,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 		if err := t.causeGone(); err != nil {
 			return err
 		}
-		if err := t.act(attest.Unblock, op.Consent, ActRules(t.cfg, op.Consent)); err != nil {
+		if err := t.agree(op); err != nil {
 			return err
 		}
 		t.unblockedBy(op, was)

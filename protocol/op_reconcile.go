@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -93,7 +92,7 @@ func (op *ReconcileCommits) apply(t *transition) *wire.Error {
 	if len(reason) > maxDenial {
 		return tooLong(reason)
 	}
-	if err := t.act(attest.Reconcile, op.Consent, ActRules(t.cfg, op.Consent)); err != nil {
+	if err := t.agree(op); err != nil {
 		return err
 	}
 	res := &ReconcileResult{Baseline: op.Baseline, Head: op.Head, Commits: op.Commits}

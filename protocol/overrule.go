@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -173,7 +172,7 @@ func (op *Reactivate) asIs(t *transition) *wire.Error {
 			Hint:    "git agentxchain unblock",
 		}
 	}
-	if refusal := t.agreeTo(op.decision(s.Phase), op.Consent, ActRules(t.cfg, op.Consent)); refusal != nil {
+	if refusal := t.agree(op); refusal != nil {
 		return refusal
 	}
 	entry := &run.Overrule{
@@ -211,18 +210,6 @@ func (op *Reactivate) asIs(t *transition) *wire.Error {
 	))
 	t.talk("accepts as it is", o.On, reason)
 	return nil
-}
-
-// decision is what a statement about the act has to say.
-func (op *Reactivate) decision(phase string) *decision {
-	d := &decision{kind: attest.Unblock}
-	if op.AcceptAsIs {
-		d.kind, d.gate, d.gateType, d.phase = attest.AcceptAsIs, op.On, run.ParseBlocker(op.On).OverruleKind(), phase
-		if op.Staged != nil {
-			d.evidence = []evidence.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
-		}
-	}
-	return d
 }
 
 // overruled is a person's yes to what a policy or hook says of a content, nil for none.

@@ -1,4 +1,4 @@
-// Votes for a gate: who has approved it, and whether that is enough.
+// The yes of people to a gate or an act: counted, and recorded.
 
 package protocol
 
@@ -7,8 +7,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -28,33 +26,10 @@ func (t *transition) gateDecision(kind, gate, to string, a *Approval) *decision 
 	}
 }
 
-// GateRules are the rules that an approval of the gate has to hold: those the run is
-// judged by and those of the protected branch, so that neither weakens the other.
-func GateRules(cfg *config.Config, c *Consent, gate string) []*config.GateRule {
-	var out []*config.GateRule
-	if r := cfg.GateRule(gate); r != nil {
-		out = append(out, r)
-	}
-	if base := c.baseConfig(); base != nil {
-		if r := base.GateRule(gate); r != nil {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// baseConfig is the configuration of the protected branch, nil without one.
-func (c *Consent) baseConfig() *config.Config {
-	if c == nil || c.Base == nil || c.Base.Config == nil {
-		return nil
-	}
-	return config.DecodeGoverning(c.Base.Config.Data)
-}
-
 // count adds the people who agree now to those who did; false when more have to, which
 // is recorded and leaves the gate waiting.
 func (a *Approval) count(t *transition, res *ApproveResult, d *decision) (passed bool, refusal *wire.Error) {
-	sum, refusal := t.agree(a.Consent, d)
+	sum, refusal := t.moment().agree(a.Consent, d)
 	if refusal != nil {
 		return false, refusal
 	}
@@ -70,8 +45,7 @@ func (a *Approval) count(t *transition, res *ApproveResult, d *decision) (passed
 			sum.votes[len(sum.votes)-1] = &newest
 		}
 	}
-	s.SpentNonces = append(s.SpentNonces, sum.nonces...)
-	t.files = append(t.files, sum.files...)
+	t.keepProof(sum)
 	if res.Passed {
 		return true, nil
 	}
@@ -108,17 +82,67 @@ func (a *Approval) row(t *transition, res *ApproveResult, kind, by string) *ojso
 	return ledger.NewHumanApprovalEntry(h)
 }
 
-func (c *Consent) statements() []*evidence.Blob {
-	if c == nil {
-		return nil
-	}
-	return c.Statements
-}
-
 func tooLong(reason string) *wire.Error {
 	return &wire.Error{
 		Code:    wire.CodeInvalidArgument,
 		Field:   "reason",
 		Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
 	}
+}
+
+// moment is the operation as a consent sees it.
+func (t *transition) moment() *Moment {
+	return &Moment{
+		Run:    t.s.Run(),
+		Spent:  t.s.SpentNonces,
+		Config: t.cfg,
+		Head:   t.env.Git.Head,
+		Actor:  t.env.Actor,
+		Now:    t.env.Now,
+	}
+}
+
+// keepProof records the statements that counted, and that they are used.
+func (t *transition) keepProof(sum *agreement) {
+	t.s.SpentNonces = append(t.s.SpentNonces, sum.nonces...)
+	for _, f := range sum.files {
+		t.files = append(t.files, FileWrite{f.Path, f.Blob.Data})
+	}
+}
+
+// CodeApprovalsMissing means that an act needs more people than have agreed to it.
+const CodeApprovalsMissing = "approvals_missing"
+
+// agree counts the people who agree to what overrules the record. It does not wait:
+// statements of the others are handed in with it.
+func (t *transition) agree(op Operation) *wire.Error {
+	d, c := Asks(op, t.cfg, t.s.Phase)
+	if len(d.rules) == 0 && len(c.statements()) == 0 {
+		return nil
+	}
+	sum, refusal := t.moment().agree(c, d)
+	if refusal != nil {
+		return refusal
+	}
+	if !sum.reached() {
+		return &wire.Error{
+			Code:  CodeApprovalsMissing,
+			Field: "statements",
+			Message: fmt.Sprintf("%d of %d people have agreed to this act (%s).",
+				len(sum.votes), sum.need, d.rules[0].People()),
+			Hint: d.command() + " --sign --statement FILE, a statement of each of the others",
+		}
+	}
+	t.keepProof(sum)
+	t.agreed = sum.votes
+	return nil
+}
+
+// votesRows is who agreed, for the record.
+func (t *transition) votesRows() []*ojson.Object {
+	out := make([]*ojson.Object, len(t.agreed))
+	for i, v := range t.agreed {
+		out[i] = ojson.Marshal(v)
+	}
+	return out
 }
