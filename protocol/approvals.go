@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -127,7 +128,7 @@ func (a *Act) signedSayings() []*Saying {
 	var out []*Saying
 	alone := c.Alone
 	for _, b := range c.Statements {
-		s := a.said(string(d.kind), "")
+		s := a.said(string(d.Kind), "")
 		s.Statement, s.Principal, s.Name, s.Terminal = "sha256:"+b.Digest, "", "", false
 		if env, refusal := attest.DecodeDSSE(b.Data); refusal == nil {
 			s.KeyID = env.Signer()
@@ -136,11 +137,11 @@ func (a *Act) signedSayings() []*Saying {
 				s.Terminal = st.Asked == attest.AskedTerminal
 			}
 		}
-		alone = alone || samePerson(s.Principal, a.Record.Env.Actor.Email)
+		alone = alone || agreement.SamePerson(s.Principal, a.Record.Env.Actor.Email)
 		out = append(out, s)
 	}
 	if !alone {
-		out = append(out, a.said(string(d.kind), ""))
+		out = append(out, a.said(string(d.Kind), ""))
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -132,7 +133,7 @@ func (x *exported) readSigners() error {
 		if err != nil {
 			return err
 		}
-		if path.Dir(name) != path.Dir(SignersPath(evidence.FileBlob{Path: kept, Blob: evidence.NewBlob(data)})) {
+		if path.Dir(name) != path.Dir(agreement.SignersPath(evidence.FileBlob{Path: kept, Blob: evidence.NewBlob(data)})) {
 			x.report.Findings = append(x.report.Findings, ApprovalFinding{
 				Code:    FindBaseDiffers,
 				Message: name + " has another digest than its name says",
@@ -197,7 +198,7 @@ func (x *exported) row(row *ojson.Object) {
 				x.statement(row, v)
 			}
 		case rule != nil && rule.Signed:
-			x.fail(row, v, CodeSignatureRequired, "the yes of "+v.Principal+" lacks the signature that the rule of gate "+
+			x.fail(row, v, agreement.CodeSignatureRequired, "the yes of "+v.Principal+" lacks the signature that the rule of gate "+
 				wire.Quoted(row.String("gate_id"))+" wants")
 			continue
 		}
@@ -222,7 +223,7 @@ func (x *exported) row(row *ojson.Object) {
 
 func (x *exported) statement(row *ojson.Object, v *run.Vote) {
 	digest := strings.TrimPrefix(v.Statement, "sha256:")
-	data, err := readBounded(x.files, StatementPath(digest), MaxStatementBytes)
+	data, err := readBounded(x.files, agreement.StatementPath(digest), agreement.MaxStatementBytes)
 	if err != nil || evidence.NewBlob(data).Digest != digest {
 		x.fail(row, v, FindStatementMissing, "the artifact does not hold the statement of "+v.Principal)
 		return
@@ -248,24 +249,24 @@ func (x *exported) statement(row *ojson.Object, v *run.Vote) {
 	used := st.Run + "\x00" + st.Nonce
 	switch {
 	case x.nonces[used] != "":
-		x.fail(row, v, CodeStatementReplayed, "its nonce was used before in run "+st.Run)
+		x.fail(row, v, agreement.CodeStatementReplayed, "its nonce was used before in run "+st.Run)
 	case st.Run == x.state.Run() && !slices.Contains(x.state.SpentNonces, st.Nonce):
-		x.fail(row, v, CodeStatementReplayed, "the run's state does not know its nonce")
+		x.fail(row, v, agreement.CodeStatementReplayed, "the run's state does not know its nonce")
 	case st.Decision != attest.Approve || st.Gate != row.String("gate_id") || st.GateType != row.String("gate_type") ||
 		st.Phase != row.String("from_phase") || st.To != row.String("to_phase"):
-		x.fail(row, v, CodeStatementReplayed, fmt.Sprintf("it says %s to gate %s of phase %s", st.Decision,
+		x.fail(row, v, agreement.CodeStatementReplayed, fmt.Sprintf("it says %s to gate %s of phase %s", st.Decision,
 			wire.Quoted(st.Gate), wire.Quoted(st.Phase)))
-	case !samePerson(st.Principal, v.Principal) || sig.Key != v.Key:
-		x.fail(row, v, CodeStatementMismatch, "the statement counted for "+v.Principal+" is by "+st.Principal)
+	case !agreement.SamePerson(st.Principal, v.Principal) || sig.Key != v.Key:
+		x.fail(row, v, agreement.CodeStatementMismatch, "the statement counted for "+v.Principal+" is by "+st.Principal)
 	case !st.ExpiresAt.After(at):
-		x.fail(row, v, CodeStatementExpired, "it expired at "+wire.FormatTime(st.ExpiresAt))
-	case st.IssuedAt.After(at.Add(maxSkew)):
-		x.fail(row, v, CodeStatementMismatch, "it was made after the approval")
+		x.fail(row, v, agreement.CodeStatementExpired, "it expired at "+wire.FormatTime(st.ExpiresAt))
+	case st.IssuedAt.After(at.Add(agreement.MaxSkew)):
+		x.fail(row, v, agreement.CodeStatementMismatch, "it was made after the approval")
 	}
 	x.nonces[used] = v.Statement
 	for _, f := range st.Evidence {
 		if row.Object("evidence").String(f.Path) != "sha256:"+f.SHA256 {
-			x.fail(row, v, CodeStatementMismatch, f.Path+" was approved with other contents")
+			x.fail(row, v, agreement.CodeStatementMismatch, f.Path+" was approved with other contents")
 		}
 	}
 }

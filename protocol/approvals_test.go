@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 )
@@ -58,7 +59,7 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 	for _, s := range report.Sayings {
 		stands = append(stands, s.Stands)
 	}
-	if want := []string{CodeStatementMismatch, FindThreshold, FindByPolicy, FindUnconfirmed}; !slices.Equal(codes, want) {
+	if want := []string{agreement.CodeStatementMismatch, FindThreshold, FindByPolicy, FindUnconfirmed}; !slices.Equal(codes, want) {
 		t.Errorf("%q, want %q", codes, want)
 	}
 	if want := []string{StandsFails, StandsPolicy, StandsClaimed}; !slices.Equal(stands, want) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -121,7 +122,7 @@ func objectID(id string) bool {
 }
 
 // consent is what people handed in with an approving act, nil for none.
-func (a *Act) consent() *Consent {
+func (a *Act) consent() *agreement.Consent {
 	if ap := a.approval(); ap != nil {
 		return ap.Consent
 	}
@@ -225,9 +226,9 @@ func (v *approvalVerifier) stands(s *Saying, confirmed bool) string {
 }
 
 // moment is when an act was done.
-func (v *approvalVerifier) moment(a *Act) *Moment {
+func (v *approvalVerifier) moment(a *Act) *agreement.Moment {
 	env := &a.Record.Env
-	return &Moment{
+	return &agreement.Moment{
 		Run:    v.report.Run,
 		Spent:  v.spent,
 		Config: a.Config,
@@ -279,35 +280,35 @@ func (v *approvalVerifier) act(a *Act) {
 		}
 	}
 	need, signed := 1, false
-	for _, r := range d.rules {
+	for _, r := range d.Rules {
 		need, signed = max(need, r.Threshold), signed || r.Signed
 	}
 	if !signed && (c == nil || !c.Alone) {
 		people[strings.ToLower(a.Record.Env.Actor.Email)] = true
 	}
-	if len(d.rules) > 0 && len(people) < need {
+	if len(d.Rules) > 0 && len(people) < need {
 		v.find(a, ApprovalFinding{
 			Code:    FindThreshold,
-			Message: fmt.Sprintf("%s was agreed to by %d of %d people whose yes counts", d.command(), len(people), need),
+			Message: fmt.Sprintf("%s was agreed to by %d of %d people whose yes counts", d.Command(), len(people), need),
 		})
 	}
 }
 
 // decided is the decision an approval row is about.
-func (v *approvalVerifier) decided(a *Act, row *ojson.Object) *decision {
-	return &decision{
-		kind:     attest.Approve,
-		gate:     row.String("gate_id"),
-		gateType: row.String("gate_type"),
-		phase:    row.String("from_phase"),
-		to:       row.String("to_phase"),
-		evidence: a.approval().Files,
-		rules:    GateRules(a.Config, a.consent(), row.String("gate_id")),
+func (v *approvalVerifier) decided(a *Act, row *ojson.Object) *agreement.Decision {
+	return &agreement.Decision{
+		Kind:     attest.Approve,
+		Gate:     row.String("gate_id"),
+		GateType: row.String("gate_type"),
+		Phase:    row.String("from_phase"),
+		To:       row.String("to_phase"),
+		Evidence: a.approval().Files,
+		Rules:    agreement.GateRules(a.Config, a.consent(), row.String("gate_id")),
 	}
 }
 
 // signersOf parses the files of signers that the record keeps, each set once.
-func (v *approvalVerifier) signersOf(c *Consent) *attest.Signers {
+func (v *approvalVerifier) signersOf(c *agreement.Consent) *attest.Signers {
 	files := map[string][]byte{}
 	key := ""
 	if c.Base != nil {
@@ -326,19 +327,20 @@ func (v *approvalVerifier) signersOf(c *Consent) *attest.Signers {
 	return s
 }
 
-func (v *approvalVerifier) statement(a *Act, m *Moment, signers *attest.Signers, c *Consent, d *decision, b *evidence.Blob) {
+func (v *approvalVerifier) statement(a *Act, m *agreement.Moment, signers *attest.Signers, c *agreement.Consent,
+	d *agreement.Decision, b *evidence.Blob) {
 	v.report.Statements++
 	digest := "sha256:" + b.Digest
 	fail := func(code, principal, message string) {
 		v.find(a, ApprovalFinding{
 			Code:      code,
-			Gate:      d.gate,
+			Gate:      d.Gate,
 			Principal: principal,
 			Statement: digest,
 			Message:   message,
 		})
 	}
-	s, refusal := m.statement(signers, c, d, b)
+	s, refusal := m.Statement(signers, c, d, b)
 	if refusal != nil {
 		who := ""
 		if env, bad := attest.DecodeDSSE(b.Data); bad == nil {
@@ -349,22 +351,22 @@ func (v *approvalVerifier) statement(a *Act, m *Moment, signers *attest.Signers,
 		fail(refusal.Code, who, refusal.Message)
 		return
 	}
-	v.spent = append(v.spent, s.nonce)
+	v.spent = append(v.spent, s.Nonce)
 	m.Spent = v.spent
-	v.proven[digest] = s.vote
-	v.answered(a, c, func(message string) { fail(CodeStatementReplayed, s.vote.Principal, message) })
+	v.proven[digest] = s.Vote
+	v.answered(a, c, func(message string) { fail(agreement.CodeStatementReplayed, s.Vote.Principal, message) })
 	if tree, here := v.facts.Trees[a.Record.Env.Git.Head]; here && tree != c.Tree {
-		fail(FindTreeDiffers, s.vote.Principal,
+		fail(FindTreeDiffers, s.Vote.Principal,
 			fmt.Sprintf("commit %.12s has tree %.12s, and the statement is about %.12s", a.Record.Env.Git.Head, tree, c.Tree))
 	}
-	if refusal := admit(c, d, s.vote); refusal != nil {
-		fail(refusal.Code, s.vote.Principal, refusal.Message)
+	if refusal := agreement.Admit(c, d, s.Vote); refusal != nil {
+		fail(refusal.Code, s.Vote.Principal, refusal.Message)
 	}
 }
 
 // answered holds the operation a statement answers against the chain, which no rule can
 // see: it is one of this run, before the approval, and the one that asked.
-func (v *approvalVerifier) answered(a *Act, c *Consent, fail func(message string)) {
+func (v *approvalVerifier) answered(a *Act, c *agreement.Consent, fail func(message string)) {
 	asked, known := v.chain[c.Answers]
 	by := ""
 	if row := a.approvalRow(); row != nil {
@@ -381,7 +383,7 @@ func (v *approvalVerifier) answered(a *Act, c *Consent, fail func(message string
 }
 
 // baseOf holds the signers the record keeps against the commit it names.
-func (v *approvalVerifier) baseOf(a *Act, c *Consent) {
+func (v *approvalVerifier) baseOf(a *Act, c *agreement.Consent) {
 	if c.Base == nil || c.Base.Commit == "" {
 		v.find(a, ApprovalFinding{
 			Code:    FindBaseDiffers,
@@ -428,10 +430,10 @@ func (v *approvalVerifier) baseOf(a *Act, c *Consent) {
 }
 
 // agreed counts the people of a row again.
-func (v *approvalVerifier) agreed(a *Act, m *Moment, d *decision, row *ojson.Object) {
+func (v *approvalVerifier) agreed(a *Act, m *agreement.Moment, d *agreement.Decision, row *ojson.Object) {
 	votes := votesOf(row)
 	people, keys := map[string]bool{}, map[string]bool{}
-	content := m.content(d)
+	content := m.Content(d)
 	for _, vote := range votes {
 		mark := ApprovalFinding{
 			Principal: vote.Principal,
@@ -440,18 +442,20 @@ func (v *approvalVerifier) agreed(a *Act, m *Moment, d *decision, row *ojson.Obj
 		proof := v.proven[vote.Statement]
 		switch {
 		case vote.Content != content:
-			mark.Code, mark.Message = CodeStatementMismatch, "the yes of "+vote.Principal+" is to other bytes than those approved"
+			mark.Code = agreement.CodeStatementMismatch
+			mark.Message = "the yes of " + vote.Principal + " is to other bytes than those approved"
 		case vote.Statement == "":
-			for _, r := range d.rules {
+			for _, r := range d.Rules {
 				if r.Signed {
-					mark.Code = CodeSignatureRequired
-					mark.Message = "the yes of " + vote.Principal + " lacks the signature that the rule of " + d.subject() + " wants"
+					mark.Code = agreement.CodeSignatureRequired
+					mark.Message = "the yes of " + vote.Principal + " lacks the signature that the rule of " + d.Subject() + " wants"
 				}
 			}
 		case proof == nil && !v.failed[vote.Statement]:
 			mark.Code, mark.Message = FindStatementMissing, "the record does not hold the statement of "+vote.Principal
-		case proof != nil && (!samePerson(proof.Principal, vote.Principal) || proof.Key != vote.Key):
-			mark.Code, mark.Message = CodeStatementMismatch, "the statement counted for "+vote.Principal+" is by "+proof.Principal
+		case proof != nil && (!agreement.SamePerson(proof.Principal, vote.Principal) || proof.Key != vote.Key):
+			mark.Code = agreement.CodeStatementMismatch
+			mark.Message = "the statement counted for " + vote.Principal + " is by " + proof.Principal
 		}
 		if mark.Code != "" {
 			v.find(a, mark)
@@ -462,14 +466,14 @@ func (v *approvalVerifier) agreed(a *Act, m *Moment, d *decision, row *ojson.Obj
 		}
 	}
 	need := 1
-	for _, r := range d.rules {
+	for _, r := range d.Rules {
 		need = max(need, r.Threshold)
 	}
-	if row.String("type") != "human_approval" || len(d.rules) == 0 || len(people) >= need {
+	if row.String("type") != "human_approval" || len(d.Rules) == 0 || len(people) >= need {
 		return
 	}
 	v.find(a, ApprovalFinding{
 		Code:    FindThreshold,
-		Message: fmt.Sprintf("%s passed by %d of %d people whose yes counts", d.subject(), len(people), need),
+		Message: fmt.Sprintf("%s passed by %d of %d people whose yes counts", d.Subject(), len(people), need),
 	})
 }

@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -91,9 +92,9 @@ func SpecOfCode(code string) string {
 		return specOfOperation("withdraw_approval")
 	case CodeSignoffByAgent:
 		return verdict.SpecOf(verdict.RuleSignoff)
-	case CodeApproverNotAllowed, CodeApproverIsAuthor, CodeAlreadyApproved:
+	case agreement.CodeApproverNotAllowed, agreement.CodeApproverIsAuthor, agreement.CodeAlreadyApproved:
 		return verdict.SpecOf(verdict.RulePeople)
-	case CodeSignatureRequired, CodeStatementExpired, CodeStatementReplayed, CodeStatementMismatch,
+	case agreement.CodeSignatureRequired, agreement.CodeStatementExpired, agreement.CodeStatementReplayed, agreement.CodeStatementMismatch,
 		wire.CodeStatementInvalid, wire.CodeEnvelopeInvalid, wire.CodeSignatureFormat, wire.CodeSignatureInvalid,
 		wire.CodeSignerUnknown, wire.CodeSignerExpired, wire.CodeSignerRevoked, wire.CodeSignerNamespace, wire.CodeSignersInvalid:
 		return verdict.SpecDir + "approvals.md#how-a-signature-is-judged"

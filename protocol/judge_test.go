@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -104,7 +105,7 @@ func TestSectionsOfRulesExist(t *testing.T) {
 	}
 	for _, code := range []string{wire.CodeInvalidConfig, wire.CodeBudgetExhausted, wire.CodeDirtyTree, wire.CodeRunBlocked, wire.CodeValidationFailed,
 		wire.CodeOverrideFailed, wire.CodeArtifactMismatch, wire.CodeGateCoverage, wire.CodePolicyViolation, wire.CodeConflict, wire.CodeGateFailed,
-		wire.CodeGateActionFailed, wire.CodeDelegationOpen, CodeSignatureRequired, CodeApproverNotAllowed, wire.CodeTurnNotActive, wire.CodeInvalidState} {
+		wire.CodeGateActionFailed, wire.CodeDelegationOpen, agreement.CodeSignatureRequired, agreement.CodeApproverNotAllowed, wire.CodeTurnNotActive, wire.CodeInvalidState} {
 		if s := SpecOfCode(code); !anchors[s] || s == verdict.SpecDir+"README.md" {
 			t.Errorf("code %s names %s, which is no section", code, s)
 		}

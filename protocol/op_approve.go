@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
@@ -23,7 +24,7 @@ type Approval struct {
 	Unproven bool                `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
 	Reason   string              `json:"reason,omitempty"`   // why, in the person's words
 	Undoable bool                `json:"undoable,omitempty"` // keep what a withdrawal goes back to; records of before did not
-	Consent  *Consent            `json:"consent,omitempty"`  // who agrees, with the proof
+	Consent  *agreement.Consent  `json:"consent,omitempty"`  // who agrees, with the proof
 	// Documents are all gate documents, where the configuration has authority.
 	Documents []gates.DocumentFact `json:"documents,omitempty"`
 	Preview   bool                 `json:"-"` // only ask whether it would be granted, before any action runs; never recorded
@@ -65,7 +66,7 @@ func (a *Approval) blobs() []*evidence.Blob {
 	for i := range a.Files {
 		out = append(out, a.Files[i].Blob)
 	}
-	return append(out, a.Consent.blobs()...)
+	return append(out, a.Consent.Blobs()...)
 }
 
 // ApproveResult is the outcome of an approval.

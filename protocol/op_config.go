@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
@@ -23,8 +24,8 @@ type AdoptConfig struct {
 	After   string          `json:"rules_after"`
 	Changes []AdoptedChange `json:"changes"` // as the person was shown them
 
-	Was     *evidence.Blob `json:"was,omitempty"`     // the configuration in force until now; nil in records of before
-	Consent *Consent       `json:"consent,omitempty"` // who agrees, with the proof
+	Was     *evidence.Blob     `json:"was,omitempty"`     // the configuration in force until now; nil in records of before
+	Consent *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 
 	// Mark is the fingerprint of the working configuration. The person has looked at it, so
 	// no turn at work answers for it.
@@ -41,7 +42,7 @@ type AdoptedChange struct {
 
 func (*AdoptConfig) Name() string { return "config_adopt" }
 func (op *AdoptConfig) Blobs() []*evidence.Blob {
-	return append([]*evidence.Blob{op.Was}, op.Consent.blobs()...)
+	return append([]*evidence.Blob{op.Was}, op.Consent.Blobs()...)
 }
 
 // AdoptResult is the outcome of AdoptConfig.
@@ -165,7 +166,7 @@ func (op *AdoptConfig) agreed(t *transition) *wire.Error {
 	if err := t.agree(op); err != nil {
 		return err
 	}
-	if t.cfg.Authority != nil && (t.s.AuthorityBase == nil || AuthorityChanged(was, t.cfg)) && t.env.Git.Head != "" {
+	if t.cfg.Authority != nil && (t.s.AuthorityBase == nil || agreement.AuthorityChanged(was, t.cfg)) && t.env.Git.Head != "" {
 		t.s.AuthorityBase = new(t.env.Git.Head)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -31,14 +32,14 @@ type Confirm struct {
 	Claims []external.Claim `json:"claims"`       // what was shown
 	Reason string           `json:"reason,omitempty"`
 
-	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
+	Consent *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
 // maxClaims bounds one confirmation.
 const maxClaims = 1000
 
 func (*Confirm) Name() string               { return OpConfirm }
-func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.blobs() }
+func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 
 // ConfirmResult is the outcome of Confirm.
 type ConfirmResult struct{ Claims []external.Claim }

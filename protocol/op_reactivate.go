@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -27,11 +28,11 @@ type Reactivate struct {
 	StagedPath string         `json:"staged_path,omitempty"`
 	Staged     *evidence.Blob `json:"staged,omitempty"` // the turn's result
 
-	Consent *Consent `json:"consent,omitempty"` // who agrees, with the proof
+	Consent *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
 func (*Reactivate) Name() string               { return "reactivate" }
-func (op *Reactivate) Blobs() []*evidence.Blob { return append(op.Consent.blobs(), op.Staged) }
+func (op *Reactivate) Blobs() []*evidence.Blob { return append(op.Consent.Blobs(), op.Staged) }
 
 // ReactivateResult is the outcome of Reactivate.
 type ReactivateResult struct {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -33,14 +34,14 @@ const CriticalArtifact = ".planning/acceptance-matrix.md"
 // ReconcileCommits makes HEAD what the run stands at, and what the named turns began
 // with: they answer for none of the commits since. Their staged results stay.
 type ReconcileCommits struct {
-	Baseline  string           `json:"baseline"` // commit id
-	Head      string           `json:"head"`
-	Commits   []TakenCommit    `json:"commits"`             // oldest first
-	Deleted   string           `json:"deleted,omitempty"`   // the commit that deletes CriticalArtifact, "" for none
-	Protected []string         `json:"protected,omitempty"` // paths of the commits that git_hooks.protected keeps
-	Turns     []ReconciledTurn `json:"turns"`
-	Reason    string           `json:"reason,omitempty"`
-	Consent   *Consent         `json:"consent,omitempty"` // who agrees, with the proof
+	Baseline  string             `json:"baseline"` // commit id
+	Head      string             `json:"head"`
+	Commits   []TakenCommit      `json:"commits"`             // oldest first
+	Deleted   string             `json:"deleted,omitempty"`   // the commit that deletes CriticalArtifact, "" for none
+	Protected []string           `json:"protected,omitempty"` // paths of the commits that git_hooks.protected keeps
+	Turns     []ReconciledTurn   `json:"turns"`
+	Reason    string             `json:"reason,omitempty"`
+	Consent   *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
 // ReconciledTurn is a turn that began before the commits.
@@ -50,7 +51,7 @@ type ReconciledTurn struct {
 }
 
 func (*ReconcileCommits) Name() string               { return OpReconcile }
-func (op *ReconcileCommits) Blobs() []*evidence.Blob { return op.Consent.blobs() }
+func (op *ReconcileCommits) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 
 // ReconcileResult is the outcome of ReconcileCommits.
 type ReconcileResult struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
@@ -40,10 +41,10 @@ func TestVotesProperty(t *testing.T) {
 			person := strings.ToLower(who)
 			switch {
 			case who == "" || who == "e@x":
-				w.fails(CodeApproverNotAllowed, w.approval())
+				w.fails(agreement.CodeApproverNotAllowed, w.approval())
 				continue
 			case agreed[person]:
-				w.fails(CodeAlreadyApproved, w.approval())
+				w.fails(agreement.CodeAlreadyApproved, w.approval())
 				continue
 			}
 			tr := w.must(w.approval())
@@ -242,7 +243,7 @@ func TestAdoptionRules(t *testing.T) {
 	was := opsConfig(t, people(`{"approvers":{"team":{"principals":["a@x"]},"ops":{"principals":["o@x"]}},
 		"gates":{"plan_ok":{"by":"team"},"ship_ok":{"by":"ops","signed":true}}}`))
 	other := opsConfig(t, people(`{"approvers":{"team":{"principals":["e@x"]}},"gates":{"plan_ok":{"by":"team"}}}`))
-	if rules := AdoptionRules(was, other, nil); len(rules) != 2 {
+	if rules := agreement.AdoptionRules(was, other, nil); len(rules) != 2 {
 		t.Errorf("%d rules", len(rules))
 	}
 	same := opsConfig(t, func(doc *ojson.Object) {
@@ -250,7 +251,7 @@ func TestAdoptionRules(t *testing.T) {
 			"gates":{"plan_ok":{"by":"team"},"ship_ok":{"by":"ops","signed":true}}}`)(doc)
 		set(doc, "rules.max_turn_retries", 9)
 	})
-	if rules := AdoptionRules(was, same, nil); len(rules) != 0 {
+	if rules := agreement.AdoptionRules(was, same, nil); len(rules) != 0 {
 		t.Errorf("%d rules", len(rules))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -13,48 +14,48 @@ import (
 )
 
 // gateDecision is the decision an approval is about.
-func (t *transition) gateDecision(kind, gate, to string, a *Approval) *decision {
-	return &decision{
-		kind:     attest.Approve,
-		gate:     gate,
-		gateType: kind,
-		phase:    t.s.Phase,
-		to:       to,
-		evidence: a.Files,
-		rules:    GateRules(t.cfg, a.Consent, gate),
-		votes:    t.s.GateVotes,
+func (t *transition) gateDecision(kind, gate, to string, a *Approval) *agreement.Decision {
+	return &agreement.Decision{
+		Kind:     attest.Approve,
+		Gate:     gate,
+		GateType: kind,
+		Phase:    t.s.Phase,
+		To:       to,
+		Evidence: a.Files,
+		Rules:    agreement.GateRules(t.cfg, a.Consent, gate),
+		Votes:    t.s.GateVotes,
 	}
 }
 
 // count adds the people who agree now to those who did; false when more have to, which
 // is recorded and leaves the gate waiting.
-func (a *Approval) count(t *transition, res *ApproveResult, d *decision) (passed bool, refusal *wire.Error) {
-	sum, refusal := t.moment().agree(a.Consent, d)
+func (a *Approval) count(t *transition, res *ApproveResult, d *agreement.Decision) (passed bool, refusal *wire.Error) {
+	sum, refusal := t.moment().Agree(a.Consent, d)
 	if refusal != nil {
 		return false, refusal
 	}
 	s := t.s
-	res.Votes, res.Dropped, res.Needed, res.Passed = sum.votes, sum.dropped, sum.need, sum.reached()
+	res.Votes, res.Dropped, res.Needed, res.Passed = sum.Votes, sum.Dropped, sum.Need, sum.Reached()
 	if a.Reason = wire.TrimSpace(a.Reason); len(a.Reason) > maxDenial {
 		return false, tooLong(a.Reason)
 	}
 	if a.Reason != "" {
-		newest := *sum.votes[len(sum.votes)-1]
+		newest := *sum.Votes[len(sum.Votes)-1]
 		if newest.Statement == "" {
 			newest.Reason = a.Reason
-			sum.votes[len(sum.votes)-1] = &newest
+			sum.Votes[len(sum.Votes)-1] = &newest
 		}
 	}
 	t.keepProof(sum)
 	if res.Passed {
 		return true, nil
 	}
-	s.GateVotes = sum.votes
+	s.GateVotes = sum.Votes
 	t.append(wire.LedgerDecisions, a.row(t, res, "human_approval_vote", ""))
-	t.event(run.EventGateVote, nil, "gate_type", d.gateType, "gate_id", d.gate,
-		"votes", len(sum.votes), "votes_needed", sum.need)
+	t.event(run.EventGateVote, nil, "gate_type", d.GateType, "gate_id", d.Gate,
+		"votes", len(sum.Votes), "votes_needed", sum.Need)
 	t.session = "gate_vote"
-	t.subject = fmt.Sprintf("vote for %s: %d of %d", d.gate, len(sum.votes), sum.need)
+	t.subject = fmt.Sprintf("vote for %s: %d of %d", d.Gate, len(sum.Votes), sum.Need)
 	return false, nil
 }
 
@@ -76,7 +77,7 @@ func (a *Approval) row(t *transition, res *ApproveResult, kind, by string) *ojso
 		Reason:          a.Reason,
 		At:              t.env.Time(),
 	}
-	if t.cfg.Authority != nil || len(a.Consent.statements()) > 0 {
+	if t.cfg.Authority != nil || len(a.Consent.Given()) > 0 {
 		h.Votes, h.Needed, h.Evidence = res.Votes, res.Needed, a.Files
 	}
 	return ledger.NewHumanApprovalEntry(h)
@@ -91,8 +92,8 @@ func tooLong(reason string) *wire.Error {
 }
 
 // moment is the operation as a consent sees it.
-func (t *transition) moment() *Moment {
-	return &Moment{
+func (t *transition) moment() *agreement.Moment {
+	return &agreement.Moment{
 		Run:    t.s.Run(),
 		Spent:  t.s.SpentNonces,
 		Config: t.cfg,
@@ -103,9 +104,9 @@ func (t *transition) moment() *Moment {
 }
 
 // keepProof records the statements that counted, and that they are used.
-func (t *transition) keepProof(sum *agreement) {
-	t.s.SpentNonces = append(t.s.SpentNonces, sum.nonces...)
-	for _, f := range sum.files {
+func (t *transition) keepProof(sum *agreement.Tally) {
+	t.s.SpentNonces = append(t.s.SpentNonces, sum.Nonces...)
+	for _, f := range sum.Files {
 		t.files = append(t.files, FileWrite{f.Path, f.Blob.Data})
 	}
 }
@@ -117,24 +118,24 @@ const CodeApprovalsMissing = "approvals_missing"
 // statements of the others are handed in with it.
 func (t *transition) agree(op Operation) *wire.Error {
 	d, c := Asks(op, t.cfg, t.s.Phase)
-	if len(d.rules) == 0 && len(c.statements()) == 0 {
+	if len(d.Rules) == 0 && len(c.Given()) == 0 {
 		return nil
 	}
-	sum, refusal := t.moment().agree(c, d)
+	sum, refusal := t.moment().Agree(c, d)
 	if refusal != nil {
 		return refusal
 	}
-	if !sum.reached() {
+	if !sum.Reached() {
 		return &wire.Error{
 			Code:  CodeApprovalsMissing,
 			Field: "statements",
 			Message: fmt.Sprintf("%d of %d people have agreed to this act (%s).",
-				len(sum.votes), sum.need, d.rules[0].People()),
-			Hint: d.command() + " --sign --statement FILE, a statement of each of the others",
+				len(sum.Votes), sum.Need, d.Rules[0].People()),
+			Hint: d.Command() + " --sign --statement FILE, a statement of each of the others",
 		}
 	}
 	t.keepProof(sum)
-	t.agreed = sum.votes
+	t.agreed = sum.Votes
 	return nil
 }
 

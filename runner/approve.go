@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -81,7 +82,7 @@ type approving struct {
 	signed     []evidence.FileBlob // the gate's documents with the person's yes
 	changed    []string            // those that the approval writes
 	documents  []gates.DocumentFact
-	consent    *protocol.Consent
+	consent    *agreement.Consent
 }
 
 // decide asks for everything the engine decides on: the gate's documents as they will
@@ -134,8 +135,8 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 		By:       a.by,
 		Evidence: a.signed,
 		Reason:   a.opt.Reason,
-		Rules: func(given *protocol.Consent) []*config.GateRule {
-			return protocol.GateRules(c.view.Config, given, res.Gate)
+		Rules: func(given *agreement.Consent) []*config.GateRule {
+			return agreement.GateRules(c.view.Config, given, res.Gate)
 		},
 	}, a.opt.Consent)
 	if err != nil {

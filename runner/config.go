@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -97,8 +98,8 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 		var err error
 		op.Consent, err = c.consent(ctx, consent.Question{
 			Decision: attest.AdoptConfig,
-			Rules: func(given *protocol.Consent) []*config.GateRule {
-				return protocol.AdoptionRules(was, c.view.Config, given)
+			Rules: func(given *agreement.Consent) []*config.GateRule {
+				return agreement.AdoptionRules(was, c.view.Config, given)
 			},
 		}, who)
 		return op, err

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
@@ -82,8 +83,8 @@ func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions
 		var err error
 		op.Consent, err = c.consent(ctx, consent.Question{
 			Decision: attest.AcceptWorking,
-			Rules: func(given *protocol.Consent) []*config.GateRule {
-				return protocol.ConfirmationRules(c.view.Config, given, op.Claims)
+			Rules: func(given *agreement.Consent) []*config.GateRule {
+				return agreement.ConfirmationRules(c.view.Config, given, op.Claims)
 			},
 		}, opt.Consent)
 		return op, err

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -106,8 +107,8 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 		op.Consent, err = c.consent(ctx, consent.Question{
 			Decision: attest.Reconcile,
 			Reason:   opt.Reason,
-			Rules: func(given *protocol.Consent) []*config.GateRule {
-				return protocol.ActRules(c.view.Config, given)
+			Rules: func(given *agreement.Consent) []*config.GateRule {
+				return agreement.ActRules(c.view.Config, given)
 			},
 		}, opt.Consent)
 		return op, err

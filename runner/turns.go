@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -241,8 +242,8 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 		ask := consent.Question{
 			Decision: attest.Unblock,
 			Reason:   opt.Reason,
-			Rules: func(given *protocol.Consent) []*config.GateRule {
-				return protocol.ActRules(c.view.Config, given)
+			Rules: func(given *agreement.Consent) []*config.GateRule {
+				return agreement.ActRules(c.view.Config, given)
 			},
 		}
 		if opt.AsIs {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -134,7 +134,7 @@ func (c *change) gateDocuments() ([]gates.DocumentFact, error) {
 }
 
 // consent gathers the proof of a person who decides.
-func (c *change) consent(ctx context.Context, q consent.Question, opt ConsentOptions) (*protocol.Consent, error) {
+func (c *change) consent(ctx context.Context, q consent.Question, opt ConsentOptions) (*agreement.Consent, error) {
 	at := consent.Scene{Store: c.r.store, View: c.view, Env: c.env, Nonce: randomSeed()}
 	return at.Gather(ctx, q, opt)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -29,7 +29,7 @@ func consentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, er
 		return o, term.UsageErrorf("--expires is a time such as 8h, for the statement that --sign makes")
 	}
 	for _, name := range c.StringSlice("statement") {
-		data, err := shared.ReadInput(f, "the statement", name, protocol.MaxStatementBytes)
+		data, err := shared.ReadInput(f, "the statement", name, agreement.MaxStatementBytes)
 		if err != nil {
 			return o, err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -17,7 +17,7 @@ import (
 // of HEAD in one git process. The branch is that of git_hooks.protected_branches, as its remote has it
 // where that is known. Without one, or when the run's own work goes to that very branch,
 // the commit counts at which the run began (docs/spec/approvals.md#signers).
-func (c *Scene) authorityBase(ctx context.Context) (base *protocol.Base, tree string, err error) {
+func (c *Scene) authorityBase(ctx context.Context) (base *agreement.Base, tree string, err error) {
 	repo := c.Store.Repository()
 	sources, err := c.protectedSources(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Scene) authorityBase(ctx context.Context) (base *protocol.Base, tree st
 	if head := c.Env.Git.Head; head != "" {
 		names = append(names, head+"^{tree}")
 	}
-	base = &protocol.Base{Signers: []evidence.FileBlob{}}
+	base = &agreement.Base{Signers: []evidence.FileBlob{}}
 	found := -1
 	err = repo.ReadNamed(ctx, names, func(i int, o git.Named) {
 		source, n := i/(len(paths)+1), i%(len(paths)+1)

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -45,7 +46,7 @@ type Question struct {
 	By       string // turn that asked, "" for none
 	Evidence []evidence.FileBlob
 	Reason   string
-	Rules    func(*protocol.Consent) []*config.GateRule // that apply, given the protected branch
+	Rules    func(*agreement.Consent) []*config.GateRule // that apply, given the protected branch
 }
 
 // Scene is the run that is decided on, and the operation that asks.
@@ -58,8 +59,8 @@ type Scene struct {
 
 // Gather gathers what the engine judges a person's word by, nil when nothing asks for it. It
 // asks git only for what a rule or a statement needs.
-func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*protocol.Consent, error) {
-	out := &protocol.Consent{}
+func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement.Consent, error) {
+	out := &agreement.Consent{}
 	if !opt.Needed(c.View.Config) {
 		return nil, nil
 	}
@@ -88,11 +89,11 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*protocol.
 		out.Answers = string(asked.Op)
 	}
 	for _, s := range opt.Statements {
-		if len(s) > protocol.MaxStatementBytes {
+		if len(s) > agreement.MaxStatementBytes {
 			return nil, &wire.Error{
 				Code:    wire.CodeInvalidArgument,
 				Field:   "statement",
-				Message: fmt.Sprintf("A statement has %d bytes; %d are the most.", len(s), protocol.MaxStatementBytes),
+				Message: fmt.Sprintf("A statement has %d bytes; %d are the most.", len(s), agreement.MaxStatementBytes),
 			}
 		}
 		out.Statements = append(out.Statements, evidence.NewBlob(s))
@@ -113,7 +114,7 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*protocol.
 const statementLife = 24 * time.Hour
 
 // sign makes the statement of the person who asks and has git's own program sign it.
-func (c *Scene) sign(ctx context.Context, q Question, out *protocol.Consent, opt Options) ([]byte, error) {
+func (c *Scene) sign(ctx context.Context, q Question, out *agreement.Consent, opt Options) ([]byte, error) {
 	st := &attest.Statement{
 		Decision:  q.Decision,
 		Run:       c.View.Run,
@@ -131,7 +132,7 @@ func (c *Scene) sign(ctx context.Context, q Question, out *protocol.Consent, opt
 		Nonce:     c.Nonce,
 		IssuedAt:  c.Env.Now,
 		Asked:     opt.Asked,
-		Evidence:  protocol.Evidence(q.Evidence),
+		Evidence:  agreement.Evidence(q.Evidence),
 	}
 	life := opt.Expires
 	if life <= 0 {

@@ -1,0 +1,227 @@
+// Consent: which people said yes to a decision, and the proof where the configuration
+// asks for one (docs/spec/approvals.md#who-counts).
+
+package agreement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Codes of consents that do not count.
+const (
+	CodeApproverNotAllowed = "approver_not_allowed" // not one of the people the configuration names
+	CodeApproverIsAuthor   = "approver_is_author"   // not_author, and they made the change
+	CodeAlreadyApproved    = "already_approved"     // each person counts once
+	CodeSignatureRequired  = "signature_required"   // the configuration wants a signed statement
+	CodeStatementExpired   = "statement_expired"
+	CodeStatementReplayed  = "statement_replayed" // its nonce was used, or it answers something else
+	CodeStatementMismatch  = "statement_mismatch" // it is about other bytes
+)
+
+// Consent is what a person who decides hands in: themselves, and the signed statements
+// of theirs and of others. The zero value is a person without any proof.
+type Consent struct {
+	Statements []*evidence.Blob `json:"statements,omitempty"` // DSSE envelopes
+	// Alone: the statements speak; who hands them in says nothing of their own.
+	Alone bool `json:"alone,omitempty"`
+
+	Base    *Base    `json:"base,omitempty"`    // nil where neither rule nor statement needs it
+	Authors []string `json:"authors,omitempty"` // e-mail addresses of who made the change; read with not_author
+	Answers string   `json:"answers,omitempty"` // the operation that asked for the decision
+	Tree    string   `json:"tree,omitempty"`    // of the commit that is decided on
+}
+
+// Base is where the signers were read: a protected branch, or the commit the run began
+// at. What an agent or a pull request changes after it does not count.
+type Base struct {
+	Ref     string              `json:"ref,omitempty"` // the protected branch, "" for the beginning of the run
+	Commit  string              `json:"commit"`
+	Config  *evidence.Blob      `json:"config,omitempty"` // agentxchain.json of the protected branch; nil when it has none
+	Signers []evidence.FileBlob `json:"signers"`
+}
+
+// Blobs are the bytes the consent refers to, which a record keeps; entries may be nil.
+func (c *Consent) Blobs() []*evidence.Blob {
+	if c == nil {
+		return nil
+	}
+	out := slices.Clone(c.Statements)
+	if c.Base != nil {
+		out = append(out, c.Base.Config)
+		for i := range c.Base.Signers {
+			out = append(out, c.Base.Signers[i].Blob)
+		}
+	}
+	return out
+}
+
+// Given are the statements, none where nothing was handed in.
+func (c *Consent) Given() []*evidence.Blob {
+	if c == nil {
+		return nil
+	}
+	return c.Statements
+}
+
+// maxStatements bounds the statements of one decision.
+const maxStatements = 100
+
+// MaxStatementBytes bounds one envelope.
+const MaxStatementBytes = 256 << 10
+
+// Tally is what the people who said yes come to.
+type Tally struct {
+	Votes   []*run.Vote // that count
+	Dropped []*run.Vote // given for content that has changed since
+	Need    int
+	Nonces  []string            // of the statements among them
+	Files   []evidence.FileBlob // to keep in the record
+}
+
+// Reached reports that as many people agree as the rules want.
+func (a *Tally) Reached() bool { return len(a.Votes) >= a.Need }
+
+// Agree counts the people who consent to a decision. Every statement that is handed in
+// has to hold, also where no rule asks for one.
+func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
+	out := &Tally{Need: 1}
+	for _, r := range d.Rules {
+		out.Need = max(out.Need, r.Threshold)
+	}
+	content := m.Content(d)
+	for _, v := range d.Votes {
+		if v.Content == content {
+			out.Votes = append(out.Votes, v)
+		} else {
+			out.Dropped = append(out.Dropped, v)
+		}
+	}
+	if c == nil {
+		c = &Consent{}
+	}
+	if len(c.Statements) > maxStatements {
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "statements",
+			Message: fmt.Sprintf("%d statements are more than one decision takes (%d).", len(c.Statements), maxStatements),
+		}
+	}
+	given, refusal := m.statements(c, d, content)
+	if refusal != nil {
+		return nil, refusal
+	}
+	if len(given) == 0 || !c.Alone {
+		own, refusal := m.unsigned(d, given, content)
+		if refusal != nil {
+			return nil, refusal
+		}
+		if own != nil {
+			given = append(given, Stated{Vote: own})
+		}
+	}
+	for _, s := range given {
+		if refusal := Admit(c, d, s.Vote); refusal != nil {
+			return nil, refusal
+		}
+		// One key may be listed for several addresses; it is one person all the same.
+		if slices.ContainsFunc(out.Votes, func(v *run.Vote) bool {
+			return SamePerson(v.Principal, s.Vote.Principal) || v.Key != "" && v.Key == s.Vote.Key
+		}) {
+			return nil, &wire.Error{
+				Code:  CodeAlreadyApproved,
+				Field: "principal",
+				Message: fmt.Sprintf("%s has approved this already; each person counts once (%d of %d).",
+					s.Vote.Principal, len(out.Votes), out.Need),
+				Hint: "git agentxchain approve --show",
+			}
+		}
+		out.Votes = append(out.Votes, s.Vote)
+		if s.Nonce != "" {
+			out.Nonces = append(out.Nonces, s.Nonce)
+			out.Files = append(out.Files, evidence.FileBlob{Path: StatementPath(s.Vote.Statement), Blob: s.envelope})
+		}
+	}
+	if len(out.Files) > 0 && c.Base != nil {
+		for _, f := range c.Base.Signers {
+			if f.Blob != nil {
+				out.Files = append(out.Files, evidence.FileBlob{Path: SignersPath(f), Blob: f.Blob})
+			}
+		}
+	}
+	return out, nil
+}
+
+// StatementPath is where the record keeps a signed statement, digest being
+// sha256:<hex> of its envelope.
+func StatementPath(digest string) string {
+	return wire.ApprovalsDir + "/" + strings.TrimPrefix(digest, "sha256:") + ".json"
+}
+
+// SignersPath is where the record keeps a file of signers as it was judged by.
+func SignersPath(f evidence.FileBlob) string {
+	return wire.ApprovalsDir + "/signers/" + f.Blob.Digest + "/" + strings.TrimPrefix(f.Path, ".agentxchain/")
+}
+
+// unsigned is the word of the person who asks, nil where a statement of theirs is among
+// those given.
+func (m *Moment) unsigned(d *Decision, given []Stated, content string) (*run.Vote, *wire.Error) {
+	me := m.Actor
+	for _, s := range given {
+		if SamePerson(s.Vote.Principal, me.Email) {
+			return nil, nil
+		}
+	}
+	for _, r := range d.Rules {
+		if r.Signed {
+			if len(given) > 0 {
+				return nil, nil // others' statements are handed in; nothing unsigned counts
+			}
+			return nil, d.unsignedBy(r)
+		}
+	}
+	return &run.Vote{
+		Principal: me.Email,
+		Name:      me.Name,
+		At:        wire.FormatTime(m.Now),
+		Content:   content,
+		Terminal:  me.Terminal,
+	}, nil
+}
+
+// Admit holds one person against every rule.
+func Admit(c *Consent, d *Decision, v *run.Vote) *wire.Error {
+	for _, r := range d.Rules {
+		same := func(p string) bool { return SamePerson(p, v.Principal) }
+		switch {
+		case !slices.ContainsFunc(r.Principals, same):
+			who := v.Principal
+			if who == "" {
+				who = "A person without user.email"
+			}
+			return &wire.Error{
+				Code:    CodeApproverNotAllowed,
+				Field:   "gates." + d.Gate,
+				Message: fmt.Sprintf("%s is not among those who decide on %s: %s.", who, d.Subject(), r.People()),
+				Hint:    "ask one of them, or change authority in agentxchain.json and run: git agentxchain config adopt",
+				Details: ojson.NewObject("principal", v.Principal, "group", r.Group, "principals", r.Principals),
+			}
+		case r.Signed && v.Statement == "":
+			return d.unsignedBy(r)
+		case r.NotAuthor && slices.ContainsFunc(c.Authors, same):
+			return &wire.Error{
+				Code:    CodeApproverIsAuthor,
+				Field:   "gates." + d.Gate,
+				Message: fmt.Sprintf("%s made the change; %s is decided by another person.", v.Principal, d.Subject()),
+				Hint:    "ask one of: " + r.People(),
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// What a decision is about, and the moment it is made at.
+
+package agreement
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Decision is what a consent is about.
+type Decision struct {
+	Kind     attest.Decision
+	Gate     string
+	GateType string
+	Phase    string
+	To       string
+	Evidence []evidence.FileBlob
+	Rules    []*config.GateRule // all of them have to hold; nil leaves it to any person
+	Votes    []*run.Vote        // of people who agreed before
+}
+
+// Moment is when a decision is made: of which run, by which rules, at which commit, and
+// who asks.
+type Moment struct {
+	Run    string
+	Spent  []string // nonces of the statements that the run has used
+	Config *config.Config
+	Head   string // the commit that is checked out
+	Actor  evidence.Actor
+	Now    time.Time
+}
+
+// Content digests what a decision is about: a yes to other bytes does not count for these.
+func (m *Moment) Content(d *Decision) string {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", config.RulesDigest(m.Config), d.Gate, m.Head)
+	for _, f := range d.Evidence {
+		digest := run.DocumentMissing
+		if f.Blob != nil {
+			digest = f.Blob.Digest
+		}
+		_, _ = fmt.Fprintf(h, "%s\x00%s\x00", f.Path, digest)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// unsignedBy refuses what is not signed where a rule wants that.
+func (d *Decision) unsignedBy(r *config.GateRule) *wire.Error {
+	return &wire.Error{
+		Code:    CodeSignatureRequired,
+		Field:   "gates." + d.Gate,
+		Message: fmt.Sprintf("%s needs a signed statement by %s.", d.Subject(), r.People()),
+		Hint:    d.Command() + " --sign",
+	}
+}
+
+// SamePerson compares e-mail addresses; letters count without their case.
+func SamePerson(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
+
+// Subject is the decision in words, to begin a sentence with.
+func (d *Decision) Subject() string {
+	if d.Gate == "" || d.Kind == attest.AcceptAsIs {
+		return "The act"
+	}
+	return "gate " + wire.Quoted(d.Gate)
+}
+
+// Command is what asks for the decision.
+func (d *Decision) Command() string {
+	switch d.Kind {
+	case attest.AdoptConfig:
+		return "git agentxchain config adopt"
+	case attest.Unblock:
+		return "git agentxchain unblock"
+	case attest.AcceptAsIs:
+		return "git agentxchain unblock --accept-as-is --reason TEXT"
+	case attest.Reconcile:
+		return "git agentxchain reconcile"
+	case attest.AcceptWorking:
+		return "git agentxchain confirm"
+	}
+	return "git agentxchain approve"
+}

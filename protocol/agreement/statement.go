@@ -1,0 +1,181 @@
+// The signed statements that are handed in for a decision, each held against it and the moment.
+
+package agreement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// MaxSkew is how far the clock of another machine may be ahead.
+const MaxSkew = 5 * time.Minute
+
+// Stated is one statement that holds.
+type Stated struct {
+	Vote     *run.Vote
+	Nonce    string
+	envelope *evidence.Blob
+}
+
+// statements judges every statement that is handed in: its signature, what it is about,
+// its time and that it was not used before.
+func (m *Moment) statements(c *Consent, d *Decision, content string) ([]Stated, *wire.Error) {
+	if len(c.Statements) == 0 {
+		return nil, nil
+	}
+	files := map[string][]byte{}
+	if c.Base != nil {
+		for _, f := range c.Base.Signers {
+			if f.Blob != nil {
+				files[f.Path] = f.Blob.Data
+			}
+		}
+	}
+	signers, problems := attest.ParseSigners(files)
+	if len(problems) > 0 {
+		return nil, &wire.Error{
+			Code:     wire.CodeInvalidConfig,
+			Field:    problems[0].Field,
+			Problems: problems,
+			Message:  "The files of signers cannot be read: " + problems.Join(),
+			Hint:     "correct them on the protected branch",
+		}
+	}
+	var out []Stated
+	for _, b := range c.Statements {
+		s, refusal := m.Statement(signers, c, d, b)
+		if refusal != nil {
+			return nil, refusal
+		}
+		if slices.ContainsFunc(out, func(o Stated) bool { return o.Nonce == s.Nonce }) {
+			return nil, replayed("it is handed in twice")
+		}
+		s.Vote.Content = content
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Statement judges one signed statement: whether its signer may speak, now and when it
+// says that it was made, and whether it is about this decision.
+func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *evidence.Blob) (Stated, *wire.Error) {
+	env, refusal := attest.DecodeDSSE(b.Data)
+	if refusal != nil {
+		return Stated{}, refusal
+	}
+	st, refusal := attest.DecodeStatement(env.Payload)
+	if refusal != nil {
+		return Stated{}, refusal
+	}
+	// When it was issued is the signer's word: a key that has run out could have signed
+	// for yesterday. It has to be good now as well.
+	var sig *attest.Signature
+	for _, at := range []time.Time{st.IssuedAt, m.Now} {
+		if sig, refusal = signers.Verify(env, at); refusal != nil {
+			return Stated{}, refusal
+		}
+		if refusal := sig.SpeaksFor(st.Principal); refusal != nil {
+			return Stated{}, refusal
+		}
+	}
+	if refusal := m.answers(c, d, st); refusal != nil {
+		return Stated{}, refusal
+	}
+	return Stated{
+		Vote: &run.Vote{
+			Principal: st.Principal,
+			At:        wire.FormatTime(st.IssuedAt),
+			Statement: "sha256:" + b.Digest,
+			KeyID:     sig.KeyID,
+			Key:       sig.Key,
+			Terminal:  st.Asked == attest.AskedTerminal,
+			Reason:    st.Reason,
+		},
+		Nonce:    st.Nonce,
+		envelope: b,
+	}, nil
+}
+
+// answers holds a statement against the decision it is used for.
+func (m *Moment) answers(c *Consent, d *Decision, st *attest.Statement) *wire.Error {
+	switch {
+	case slices.Contains(m.Spent, st.Nonce):
+		return replayed("this run has used it")
+	case st.Run != m.Run:
+		return replayed("it is about run " + st.Run)
+	case st.Decision != d.Kind:
+		return replayed("it says " + string(st.Decision))
+	case st.Gate != d.Gate || st.GateType != d.GateType || st.Phase != d.Phase || st.To != d.To:
+		return replayed(fmt.Sprintf("it is about gate %q of phase %q", st.Gate, st.Phase))
+	case st.Operation != c.Answers:
+		return replayed(fmt.Sprintf("it answers operation %.12s", st.Operation))
+	case !st.ExpiresAt.After(m.Now):
+		return &wire.Error{
+			Code:    CodeStatementExpired,
+			Field:   "expires_at",
+			Message: "The statement expired at " + wire.FormatTime(st.ExpiresAt) + ".",
+			Hint:    d.Command() + " --sign",
+		}
+	case st.IssuedAt.After(m.Now.Add(MaxSkew)):
+		return mismatch("it was made at "+wire.FormatTime(st.IssuedAt)+", which is still to come", d)
+	case st.Config != config.RulesDigest(m.Config):
+		return mismatch("the configuration has changed since", d)
+	case st.Commit != m.Head || st.Tree != c.Tree:
+		return mismatch(fmt.Sprintf("it is about commit %.12s", st.Commit), d)
+	}
+	return d.sameEvidence(st.Evidence)
+}
+
+// Evidence are the files of a decision as a statement names them: those that are there,
+// by path.
+func Evidence(files []evidence.FileBlob) []attest.File {
+	var out []attest.File
+	for _, f := range files {
+		if f.Blob != nil && !slices.ContainsFunc(out, func(e attest.File) bool { return e.Path == f.Path }) {
+			out = append(out, attest.File{Path: f.Path, SHA256: f.Blob.Digest})
+		}
+	}
+	slices.SortFunc(out, func(a, b attest.File) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+// sameEvidence holds the files a statement names against those decided on.
+func (d *Decision) sameEvidence(stated []attest.File) *wire.Error {
+	now := Evidence(d.Evidence)
+	for _, f := range now {
+		i := slices.IndexFunc(stated, func(e attest.File) bool { return e.Path == f.Path })
+		if i < 0 || stated[i].SHA256 != f.SHA256 {
+			return mismatch(f.Path+" has changed since", d)
+		}
+	}
+	if len(stated) != len(now) {
+		return mismatch("it names documents that are not decided on", d)
+	}
+	return nil
+}
+
+func replayed(why string) *wire.Error {
+	return &wire.Error{
+		Code:    CodeStatementReplayed,
+		Field:   "statement",
+		Message: "The statement does not count here: " + why + ".",
+		Hint:    "git agentxchain approve --sign",
+	}
+}
+
+func mismatch(why string, d *Decision) *wire.Error {
+	return &wire.Error{
+		Code:    CodeStatementMismatch,
+		Field:   "statement",
+		Message: "The statement is about something else: " + why + ".",
+		Hint:    d.Command() + " --show, then " + d.Command() + " --sign",
+	}
+}
