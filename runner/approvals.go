@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -33,7 +33,7 @@ func ReadApprovals(ctx context.Context, repo *Repository, run string) (*Approval
 }
 
 // Sayings are who said what to which decision, oldest first.
-func (a *Approvals) Sayings() []*protocol.Saying { return protocol.Sayings(a.acts.Acts) }
+func (a *Approvals) Sayings() []*approval.Saying { return approval.Sayings(a.acts.Acts) }
 
 // Envelopes are the signed statements, by the sha256:<hex> of each.
 func (a *Approvals) Envelopes() map[string][]byte {
@@ -49,7 +49,7 @@ func (a *Approvals) Envelopes() map[string][]byte {
 // Verify judges all of it again (docs/spec/approvals.md#verification-offline). here is
 // the repository that is asked for the commits approvals speak of, in which the project
 // lies in the directory repo.Prefix.
-func (a *Approvals) Verify(ctx context.Context, here *Repository) (*protocol.ApprovalReport, error) {
+func (a *Approvals) Verify(ctx context.Context, here *Repository) (*approval.Report, error) {
 	report, err := proof.VerifyApprovals(ctx, here, here.Prefix, a.acts)
 	if err != nil {
 		return nil, err

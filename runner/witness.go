@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 // Witnessed is what a witness said of a run, and whether it holds.
-type Witnessed = protocol.Witnessed
+type Witnessed = approval.Witnessed
 
 // Witness has git's own program sign that the run, "" for the present one, stands at its
 // newest operation, and keeps the statement with the run. The operations are checked first.

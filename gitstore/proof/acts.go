@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -24,8 +25,8 @@ import (
 type Acts struct {
 	Run   string
 	Tip   git.OID // the newest operation
-	Acts  []*protocol.Act
-	Chain map[string]protocol.ChainOp // every operation of the run, by commit id
+	Acts  []*approval.Act
+	Chain map[string]approval.ChainOp // every operation of the run, by commit id
 }
 
 // ReadActs reads the acts of a run from its ref; an empty run is an error. The
@@ -49,7 +50,7 @@ func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, e
 func acts(ctx context.Context, repo *git.Repository, runID string, ops []chain.OpInfo) (*Acts, error) {
 	out := &Acts{
 		Run:   runID,
-		Chain: make(map[string]protocol.ChainOp, len(ops)),
+		Chain: make(map[string]approval.ChainOp, len(ops)),
 	}
 	if len(ops) > 0 {
 		out.Tip = ops[len(ops)-1].Op
@@ -60,7 +61,7 @@ func acts(ctx context.Context, repo *git.Repository, runID string, ops []chain.O
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out.Chain[string(op.Op)] = protocol.ChainOp{
+		out.Chain[string(op.Op)] = approval.ChainOp{
 			Index: i,
 			Name:  op.Name,
 			Turn:  op.Turn,
@@ -68,7 +69,7 @@ func acts(ctx context.Context, repo *git.Repository, runID string, ops []chain.O
 		if err := r.begin(i, op); err != nil {
 			return nil, err
 		}
-		if !protocol.Decides(op.Name) {
+		if !approval.Decides(op.Name) {
 			continue
 		}
 		before := git.OID("")
@@ -118,8 +119,8 @@ func (r *actReader) begin(i int, op chain.OpInfo) error {
 }
 
 // act reads one operation, nil for the acceptance of a turn in which nothing was decided.
-func (r *actReader) act(op chain.OpInfo, before git.OID) (*protocol.Act, error) {
-	a := &protocol.Act{Op: string(op.Op)}
+func (r *actReader) act(op chain.OpInfo, before git.OID) (*approval.Act, error) {
+	a := &approval.Act{Op: string(op.Op)}
 	// Ledgers outlive runs: what a run's first operation finds there is not its own.
 	if before != "" {
 		diff, err := r.Reader.DiffLedger(before, op.Tree, wire.LedgerDecisions)
@@ -134,7 +135,7 @@ func (r *actReader) act(op chain.OpInfo, before git.OID) (*protocol.Act, error) 
 	}
 	byRules := op.Name == protocol.OpAccept || op.Name == protocol.OpRetry // an approval policy may have decided
 	if byRules && !slices.ContainsFunc(a.Rows, func(row *ojson.Object) bool {
-		return len(protocol.SayingsOf(row, map[string]bool{})) > 0
+		return len(approval.SayingsOf(row, map[string]bool{})) > 0
 	}) {
 		return nil, nil
 	}
@@ -174,7 +175,7 @@ func (r *actReader) act(op chain.OpInfo, before git.OID) (*protocol.Act, error) 
 }
 
 // claims are those of an operation by another tool.
-func (r *actReader) claims(a *protocol.Act, op chain.OpInfo, before git.OID, after *run.State) ([]external.Claim, error) {
+func (r *actReader) claims(a *approval.Act, op chain.OpInfo, before git.OID, after *run.State) ([]external.Claim, error) {
 	out, err := rulesClaim(r.Reader, a.Record, before, op.Tree)
 	if err != nil {
 		return nil, err
@@ -198,9 +199,9 @@ func (r *actReader) claims(a *protocol.Act, op chain.OpInfo, before git.OID, aft
 // VerifyApprovals judges what was said in the run again, with what the repository knows
 // of the commits the approvals speak of; one git process reads those. prefix is where
 // the project lies in the repository, "" or ending in a slash.
-func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, acts *Acts) (*protocol.ApprovalReport, error) {
-	bases, approved := protocol.ApprovalCommits(acts.Acts)
-	facts := protocol.BaseFacts{
+func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, acts *Acts) (*approval.Report, error) {
+	bases, approved := approval.Commits(acts.Acts)
+	facts := approval.BaseFacts{
 		Signers: map[string]map[string]string{},
 		Trees:   map[string]string{},
 	}
@@ -230,11 +231,11 @@ func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, a
 	if err != nil {
 		return nil, err
 	}
-	return protocol.VerifyApprovals(acts.Run, acts.Acts, acts.Chain, facts), nil
+	return approval.Verify(acts.Run, acts.Acts, acts.Chain, facts), nil
 }
 
 // Witnesses judges what witnesses said of the run; here is asked who may sign.
-func (a *Acts) Witnesses(ctx context.Context, repo, here *git.Repository) ([]*protocol.Witnessed, error) {
+func (a *Acts) Witnesses(ctx context.Context, repo, here *git.Repository) ([]*approval.Witnessed, error) {
 	all, err := witness.Spoken(ctx, repo, a.Run)
 	if err != nil {
 		return nil, err

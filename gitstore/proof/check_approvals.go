@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 )
 
 // approvals holds the signed statements of a run against what no rule can see: the chain,
@@ -35,7 +35,7 @@ func (f *checker) approvals(run string, ops []chain.OpInfo) error {
 		return err
 	}
 	for _, v := range report.Findings {
-		if v.Note || v.Code == protocol.FindUnconfirmed {
+		if v.Note || v.Code == approval.FindUnconfirmed {
 			continue
 		}
 		f.find(Finding{
@@ -87,12 +87,12 @@ func (f *checker) goneWitnessed() error {
 		if err != nil {
 			return f.fault(run, "", err)
 		}
-		i := slices.IndexFunc(said, func(w *protocol.Witnessed) bool { return w.Code == protocol.FindWitnessLost })
+		i := slices.IndexFunc(said, func(w *approval.Witnessed) bool { return w.Code == approval.FindWitnessLost })
 		if i < 0 {
 			continue // what others say of runs that were never here is nothing to believe
 		}
 		f.find(Finding{
-			Code:    protocol.FindWitnessLost,
+			Code:    approval.FindWitnessLost,
 			Run:     run,
 			Message: said[i].Message + ": the run has no ref here and is not archived",
 			Repair:  f.inClone("git agentxchain sync") + ", or ask for operation " + said[i].Op + " in other clones",
@@ -110,17 +110,17 @@ func (f *checker) witnesses(run string, ops []chain.OpInfo) error {
 	if tips[run] == nil {
 		return nil
 	}
-	chain := make(map[string]protocol.ChainOp, len(ops))
+	chain := make(map[string]approval.ChainOp, len(ops))
 	tip := git.OID("")
 	for i, op := range ops {
-		chain[string(op.Op)], tip = protocol.ChainOp{Index: i}, op.Op
+		chain[string(op.Op)], tip = approval.ChainOp{Index: i}, op.Op
 	}
 	list, err := f.judge(run, tip).Judge(f.ctx, tips[run], chain)
 	if err != nil {
 		return f.fault(run, "", err)
 	}
 	for _, w := range list {
-		if w.Code == protocol.FindWitnessLost {
+		if w.Code == approval.FindWitnessLost {
 			f.find(Finding{
 				Code:    w.Code,
 				Run:     run,

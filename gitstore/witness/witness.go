@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -174,7 +175,7 @@ type Judge struct {
 }
 
 // Judge judges what witnesses said of the run, whose operations up to the newest one are in chain.
-func (j *Judge) Judge(ctx context.Context, said *Said, chain map[string]protocol.ChainOp) ([]*protocol.Witnessed, error) {
+func (j *Judge) Judge(ctx context.Context, said *Said, chain map[string]approval.ChainOp) ([]*approval.Witnessed, error) {
 	list, err := statements(ctx, j.Repo, said)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -183,7 +184,7 @@ func (j *Judge) Judge(ctx context.Context, said *Said, chain map[string]protocol
 	if err != nil {
 		return nil, err
 	}
-	return protocol.JudgeWitnesses(j.Run, list, signers, chain), nil
+	return approval.JudgeWitnesses(j.Run, list, signers, chain), nil
 }
 
 // signers reads the files of signers, nil when they are not here.

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -108,11 +108,11 @@ func presentRun(ctx context.Context, f *term.Factory, repo *runner.Repository) (
 }
 
 // whoSaid is a person, or what spoke in their place.
-func whoSaid(s *protocol.Saying) string {
+func whoSaid(s *approval.Saying) string {
 	switch {
-	case s.By == protocol.ByPolicy:
+	case s.By == approval.ByPolicy:
 		return "approval_policy"
-	case s.By == protocol.ByTool:
+	case s.By == approval.ByTool:
 		return "another tool"
 	case s.Principal == "":
 		return s.Name
@@ -120,9 +120,9 @@ func whoSaid(s *protocol.Saying) string {
 	return s.Principal
 }
 
-func proofText(s *protocol.Saying) string {
+func proofText(s *approval.Saying) string {
 	switch {
-	case s.By != protocol.ByPerson:
+	case s.By != approval.ByPerson:
 		return "-"
 	case s.Statement != "":
 		return s.KeyID
@@ -130,7 +130,7 @@ func proofText(s *protocol.Saying) string {
 	return "unsigned"
 }
 
-func sayingObject(s *protocol.Saying) *ojson.Object {
+func sayingObject(s *approval.Saying) *ojson.Object {
 	var evidence any
 	if s.Evidence != nil {
 		evidence = s.Evidence

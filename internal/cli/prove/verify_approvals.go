@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/replay"
@@ -77,7 +77,7 @@ func runVerifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovals
 		}
 	})
 	switch {
-	case slices.ContainsFunc(reports, (*protocol.ApprovalReport).LostWitnessed):
+	case slices.ContainsFunc(reports, (*approval.Report).LostWitnessed):
 		return term.ExitSilently(term.ExitIntegrity)
 	case !clean:
 		return term.ErrFindings()
@@ -85,7 +85,7 @@ func runVerifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovals
 	return nil
 }
 
-func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) ([]*protocol.ApprovalReport, error) {
+func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) ([]*approval.Report, error) {
 	if o.Input == "" {
 		if o.All {
 			dir, err := f.Dir()
@@ -120,7 +120,7 @@ func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOpt
 }
 
 // verifyRecorded judges runs recorded in repo; here is asked for commits of the project.
-func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verifyApprovalsOptions) ([]*protocol.ApprovalReport, error) {
+func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verifyApprovalsOptions) ([]*approval.Report, error) {
 	runs, err := []string{o.Run}, error(nil)
 	if o.Run == "" {
 		if runs, err = runner.RecordedRuns(ctx, repo); err != nil {
@@ -131,7 +131,7 @@ func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verif
 			return nil, err
 		}
 	}
-	var out []*protocol.ApprovalReport
+	var out []*approval.Report
 	for _, run := range runs {
 		a, err := runner.ReadApprovals(ctx, repo, run)
 		if err != nil {
@@ -148,7 +148,7 @@ func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verif
 
 // verifyBundled judges the runs of a bundle. The repository around, if any, may have the
 // commits that approvals speak of.
-func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) ([]*protocol.ApprovalReport, error) {
+func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) ([]*approval.Report, error) {
 	path, err := f.Path(o.Input)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptio
 
 // verifyExported judges what an artifact carries: the ledger, the statements and the
 // files of signers. The artifact itself is verified before.
-func verifyExported(ctx context.Context, f *term.Factory, src io.Reader, size int64) ([]*protocol.ApprovalReport, error) {
+func verifyExported(ctx context.Context, f *term.Factory, src io.Reader, size int64) ([]*approval.Report, error) {
 	const unit = 1 << 20
 	progress := f.Out.Progress("verifying, MiB", int(size/unit))
 	defer progress.Done()
@@ -188,14 +188,14 @@ func verifyExported(ctx context.Context, f *term.Factory, src io.Reader, size in
 		return nil, term.Errorf("io_failed", "cannot read the artifact: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	report, err := protocol.VerifyExportedApprovals(root.FS())
+	report, err := approval.VerifyExported(root.FS())
 	if err != nil {
 		return nil, err
 	}
-	return []*protocol.ApprovalReport{report}, nil
+	return []*approval.Report{report}, nil
 }
 
-func approvalReportObject(r *protocol.ApprovalReport) *ojson.Object {
+func approvalReportObject(r *approval.Report) *ojson.Object {
 	said := make([]*ojson.Object, len(r.Sayings))
 	for i, s := range r.Sayings {
 		said[i] = sayingObject(s.Saying)
@@ -228,11 +228,11 @@ func approvalReportObject(r *protocol.ApprovalReport) *ojson.Object {
 	)
 }
 
-func printApprovalReport(p *term.Printer, r *protocol.ApprovalReport) {
+func printApprovalReport(p *term.Printer, r *approval.Report) {
 	p.Printf("%s\n", p.Bold("Run "+term.OneLine(r.Run)))
 	styles := map[string]func(string) string{
-		protocol.StandsProven: p.Green,
-		protocol.StandsFails:  p.Red,
+		approval.StandsProven: p.Green,
+		approval.StandsFails:  p.Red,
 	}
 	for _, s := range r.Sayings {
 		style := styles[s.Stands]
@@ -292,7 +292,7 @@ func printWitnesses(p *term.Printer, list []*runner.Witnessed) (wrong int) {
 				newest[key] = w
 			}
 			counts[key]++
-		case w.Code == protocol.FindWitnessLost:
+		case w.Code == approval.FindWitnessLost:
 			wrong++
 			p.Printf("%s %s %s\n", p.Red("error"), term.OneLine(w.Message), p.Dim("["+w.Code+"]"))
 		default:

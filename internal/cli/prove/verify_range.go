@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/attribution"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -221,8 +221,8 @@ func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.T
 			Gate:   s.Gate,
 			Name:   cmp.Or(s.Name, s.Principal),
 			Email:  s.Principal,
-			Signed: s.Stands == protocol.StandsProven,
-			Counts: s.Stands == protocol.StandsProven || s.Stands == protocol.StandsUnsigned || s.Stands == protocol.StandsConfirmed,
+			Signed: s.Stands == approval.StandsProven,
+			Counts: s.Stands == approval.StandsProven || s.Stands == approval.StandsUnsigned || s.Stands == approval.StandsConfirmed,
 		})
 	}
 	for _, x := range report.Findings {

@@ -1,13 +1,14 @@
 // What people, policies and other tools said to a run's decisions, read from its record
 // (docs/spec/approvals.md#what-was-said).
 
-package protocol
+package approval
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -20,7 +21,7 @@ import (
 // Act is an operation of a run that may decide something, as it is recorded.
 type Act struct {
 	Op            string           // commit id
-	Record        *Record          // with evidence, for approvals
+	Record        *protocol.Record // with evidence, for approvals
 	Config        *config.Config   // that was recorded with it
 	AuthorityBase string           // of the state after it, "" for none
 	Rows          []*ojson.Object  // it added to the decision ledger
@@ -30,9 +31,10 @@ type Act struct {
 // Decides reports whether operations of that name are acts.
 func Decides(name string) bool {
 	switch name {
-	case OpAccept, OpRetry, OpExternal, OpDeny, OpWithdraw, OpAbandon, OpConfirm,
-		(*ApprovePhase)(nil).Name(), (*ApproveCompletion)(nil).Name(),
-		(*AdoptConfig)(nil).Name(), (*Reactivate)(nil).Name(), (*RejectTurn)(nil).Name(), OpReconcile:
+	case protocol.OpAccept, protocol.OpRetry, protocol.OpExternal, protocol.OpDeny, protocol.OpWithdraw,
+		protocol.OpAbandon, protocol.OpConfirm, protocol.OpReconcile,
+		(*protocol.ApprovePhase)(nil).Name(), (*protocol.ApproveCompletion)(nil).Name(),
+		(*protocol.AdoptConfig)(nil).Name(), (*protocol.Reactivate)(nil).Name(), (*protocol.RejectTurn)(nil).Name():
 		return true
 	}
 	return false
@@ -72,7 +74,7 @@ func Sayings(acts []*Act) []*Saying {
 		for _, row := range a.Rows {
 			for _, s := range SayingsOf(row, known) {
 				s.Op = a.Op
-				if a.Record.Name == OpExternal {
+				if a.Record.Name == protocol.OpExternal {
 					s.By = ByTool // a row that another tool wrote proves nothing
 				}
 				out = append(out, s)
@@ -83,14 +85,14 @@ func Sayings(acts []*Act) []*Saying {
 			continue
 		}
 		switch a.Record.Name {
-		case OpExternal:
+		case protocol.OpExternal:
 			if a.Record.Detail.Object("accepted_by") != nil {
 				out = append(out, a.said("accept_working", a.Record.Detail.String("reason")))
 			}
-		case (*AdoptConfig)(nil).Name():
+		case (*protocol.AdoptConfig)(nil).Name():
 			out = append(out, a.said("adopt_config", ""))
-		case (*Reactivate)(nil).Name():
-			if op, ok := a.Record.Op.(*Reactivate); !ok || !op.AcceptAsIs && wire.TrimSpace(op.Reason) == "" {
+		case (*protocol.Reactivate)(nil).Name():
+			if op, ok := a.Record.Op.(*protocol.Reactivate); !ok || !op.AcceptAsIs && wire.TrimSpace(op.Reason) == "" {
 				out = append(out, a.said("unblock", "")) // else its row says so
 			}
 		}
@@ -121,7 +123,7 @@ func (a *Act) said(decision, reason string) *Saying {
 // signedSayings are the statements handed in with an act that overrules the record, and
 // the word of who handed them in where it counts too. Approvals have rows of their own.
 func (a *Act) signedSayings() []*Saying {
-	d, c := Asks(a.Record.Op, nil, "")
+	d, c := protocol.Asks(a.Record.Op, nil, "")
 	if c == nil || len(c.Statements) == 0 {
 		return nil
 	}
@@ -258,11 +260,11 @@ func isApproval(row *ojson.Object) bool {
 }
 
 // approval is what an approving act carries, nil for other acts.
-func (a *Act) approval() *Approval {
+func (a *Act) approval() *protocol.Approval {
 	switch op := a.Record.Op.(type) {
-	case *ApprovePhase:
+	case *protocol.ApprovePhase:
 		return &op.Approval
-	case *ApproveCompletion:
+	case *protocol.ApproveCompletion:
 		return &op.Approval
 	}
 	return nil

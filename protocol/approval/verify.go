@@ -1,7 +1,7 @@
 // Verifying again, without this machine's keys, what people said to a run's decisions
 // (docs/spec/approvals.md#verification-offline).
 
-package protocol
+package approval
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -33,7 +34,7 @@ const (
 )
 
 // ApprovalFinding is what does not hold of what was said, or what is not proven.
-type ApprovalFinding struct {
+type Finding struct {
 	Code      string
 	Op        string // operation, "" in an artifact
 	Gate      string
@@ -60,25 +61,25 @@ type Judged struct {
 }
 
 // ApprovalReport is the verdict on what was said in one run.
-type ApprovalReport struct {
+type Report struct {
 	Run        string
 	Sayings    []Judged
-	Findings   []ApprovalFinding
+	Findings   []Finding
 	Statements int // that were verified
 	Witnesses  []*Witnessed
 }
 
 // LostWitnessed reports whether the run lacks an operation that a witness saw.
-func (r *ApprovalReport) LostWitnessed() bool {
+func (r *Report) LostWitnessed() bool {
 	return slices.ContainsFunc(r.Witnesses, func(w *Witnessed) bool { return w.Code == FindWitnessLost })
 }
 
 // Clean reports whether nothing is wrong.
-func (r *ApprovalReport) Clean() bool {
+func (r *Report) Clean() bool {
 	if r.LostWitnessed() {
 		return false
 	}
-	return !slices.ContainsFunc(r.Findings, func(f ApprovalFinding) bool { return !f.Note })
+	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Note })
 }
 
 // ChainOp is an operation of a run as its message tells it.
@@ -98,7 +99,7 @@ type BaseFacts struct {
 
 // ApprovalCommits are the commits to look up for VerifyApprovals: those the signers were
 // read at, and those that were approved.
-func ApprovalCommits(acts []*Act) (bases, approved []string) {
+func Commits(acts []*Act) (bases, approved []string) {
 	for _, a := range acts {
 		c := a.consent()
 		if c == nil || len(c.Statements) == 0 {
@@ -126,15 +127,15 @@ func (a *Act) consent() *agreement.Consent {
 	if ap := a.approval(); ap != nil {
 		return ap.Consent
 	}
-	_, c := Asks(a.Record.Op, nil, "")
+	_, c := protocol.Asks(a.Record.Op, nil, "")
 	return c
 }
 
 // VerifyApprovals judges everything that was said in a run's acts again, oldest first.
 // chain has all operations of the run by commit id.
-func VerifyApprovals(runID string, acts []*Act, chain map[string]ChainOp, facts BaseFacts) *ApprovalReport {
-	v := &approvalVerifier{
-		report:  &ApprovalReport{Run: runID},
+func Verify(runID string, acts []*Act, chain map[string]ChainOp, facts BaseFacts) *Report {
+	v := &verifier{
+		report:  &Report{Run: runID},
 		chain:   chain,
 		facts:   facts,
 		signers: map[string]*attest.Signers{},
@@ -143,7 +144,7 @@ func VerifyApprovals(runID string, acts []*Act, chain map[string]ChainOp, facts 
 	}
 	confirmed := -1 // index of the newest operation that a person's confirmation covers
 	for _, a := range acts {
-		if c, ok := a.Record.Op.(*Confirm); ok {
+		if c, ok := a.Record.Op.(*protocol.Confirm); ok {
 			if op, known := chain[c.Upto]; known {
 				confirmed = max(confirmed, op.Index)
 			}
@@ -160,8 +161,8 @@ func VerifyApprovals(runID string, acts []*Act, chain map[string]ChainOp, facts 
 	return v.report
 }
 
-type approvalVerifier struct {
-	report  *ApprovalReport
+type verifier struct {
+	report  *Report
 	spent   []string // nonces that were used
 	chain   map[string]ChainOp
 	facts   BaseFacts
@@ -171,7 +172,7 @@ type approvalVerifier struct {
 	absent  string                     // the base commit that was last told of as not being here
 }
 
-func (v *approvalVerifier) find(a *Act, f ApprovalFinding) {
+func (v *verifier) find(a *Act, f Finding) {
 	f.Op = a.Op
 	if row := a.approvalRow(); f.Gate == "" && row != nil {
 		f.Gate = row.String("gate_id")
@@ -183,8 +184,8 @@ func (v *approvalVerifier) find(a *Act, f ApprovalFinding) {
 }
 
 // stands says how a saying stands, and tells of those that no proof goes with.
-func (v *approvalVerifier) stands(s *Saying, confirmed bool) string {
-	note := ApprovalFinding{
+func (v *verifier) stands(s *Saying, confirmed bool) string {
+	note := Finding{
 		Op:        s.Op,
 		Gate:      s.Gate,
 		Principal: s.Principal,
@@ -226,7 +227,7 @@ func (v *approvalVerifier) stands(s *Saying, confirmed bool) string {
 }
 
 // moment is when an act was done.
-func (v *approvalVerifier) moment(a *Act) *agreement.Moment {
+func (v *verifier) moment(a *Act) *agreement.Moment {
 	env := &a.Record.Env
 	return &agreement.Moment{
 		Run:    v.report.Run,
@@ -240,7 +241,7 @@ func (v *approvalVerifier) moment(a *Act) *agreement.Moment {
 
 // approval judges one approving act: each statement by what the engine asks of it, then
 // what the engine takes as given, then whether enough people agreed.
-func (v *approvalVerifier) approval(a *Act) {
+func (v *verifier) approval(a *Act) {
 	row, c := a.approvalRow(), a.consent()
 	if row == nil {
 		return // a gate action failed: nothing was approved
@@ -258,12 +259,12 @@ func (v *approvalVerifier) approval(a *Act) {
 }
 
 // act judges an act that overrules the record.
-func (v *approvalVerifier) act(a *Act) {
-	d, c := Asks(a.Record.Op, a.Config, a.overrulePhase())
+func (v *verifier) act(a *Act) {
+	d, c := protocol.Asks(a.Record.Op, a.Config, a.overrulePhase())
 	if d == nil || a.Config == nil {
 		return
 	}
-	if op, ok := a.Record.Op.(*AdoptConfig); ok && op.Was == nil {
+	if op, ok := a.Record.Op.(*protocol.AdoptConfig); ok && op.Was == nil {
 		return // recorded before authority was asked
 	}
 	m := v.moment(a)
@@ -287,7 +288,7 @@ func (v *approvalVerifier) act(a *Act) {
 		people[strings.ToLower(a.Record.Env.Actor.Email)] = true
 	}
 	if len(d.Rules) > 0 && len(people) < need {
-		v.find(a, ApprovalFinding{
+		v.find(a, Finding{
 			Code:    FindThreshold,
 			Message: fmt.Sprintf("%s was agreed to by %d of %d people whose yes counts", d.Command(), len(people), need),
 		})
@@ -295,7 +296,7 @@ func (v *approvalVerifier) act(a *Act) {
 }
 
 // decided is the decision an approval row is about.
-func (v *approvalVerifier) decided(a *Act, row *ojson.Object) *agreement.Decision {
+func (v *verifier) decided(a *Act, row *ojson.Object) *agreement.Decision {
 	return &agreement.Decision{
 		Kind:     attest.Approve,
 		Gate:     row.String("gate_id"),
@@ -308,7 +309,7 @@ func (v *approvalVerifier) decided(a *Act, row *ojson.Object) *agreement.Decisio
 }
 
 // signersOf parses the files of signers that the record keeps, each set once.
-func (v *approvalVerifier) signersOf(c *agreement.Consent) *attest.Signers {
+func (v *verifier) signersOf(c *agreement.Consent) *attest.Signers {
 	files := map[string][]byte{}
 	key := ""
 	if c.Base != nil {
@@ -327,12 +328,12 @@ func (v *approvalVerifier) signersOf(c *agreement.Consent) *attest.Signers {
 	return s
 }
 
-func (v *approvalVerifier) statement(a *Act, m *agreement.Moment, signers *attest.Signers, c *agreement.Consent,
+func (v *verifier) statement(a *Act, m *agreement.Moment, signers *attest.Signers, c *agreement.Consent,
 	d *agreement.Decision, b *evidence.Blob) {
 	v.report.Statements++
 	digest := "sha256:" + b.Digest
 	fail := func(code, principal, message string) {
-		v.find(a, ApprovalFinding{
+		v.find(a, Finding{
 			Code:      code,
 			Gate:      d.Gate,
 			Principal: principal,
@@ -366,7 +367,7 @@ func (v *approvalVerifier) statement(a *Act, m *agreement.Moment, signers *attes
 
 // answered holds the operation a statement answers against the chain, which no rule can
 // see: it is one of this run, before the approval, and the one that asked.
-func (v *approvalVerifier) answered(a *Act, c *agreement.Consent, fail func(message string)) {
+func (v *verifier) answered(a *Act, c *agreement.Consent, fail func(message string)) {
 	asked, known := v.chain[c.Answers]
 	by := ""
 	if row := a.approvalRow(); row != nil {
@@ -377,15 +378,15 @@ func (v *approvalVerifier) answered(a *Act, c *agreement.Consent, fail func(mess
 		fail(fmt.Sprintf("it answers operation %.12s, which is none of this run", c.Answers))
 	case asked.Index >= v.chain[a.Op].Index:
 		fail(fmt.Sprintf("it answers operation %.12s, which came after it", c.Answers))
-	case by != "" && asked.Name == OpAccept && asked.Turn != by:
+	case by != "" && asked.Name == protocol.OpAccept && asked.Turn != by:
 		fail(fmt.Sprintf("it answers operation %.12s of turn %s, and turn %s asked for the gate", c.Answers, asked.Turn, by))
 	}
 }
 
 // baseOf holds the signers the record keeps against the commit it names.
-func (v *approvalVerifier) baseOf(a *Act, c *agreement.Consent) {
+func (v *verifier) baseOf(a *Act, c *agreement.Consent) {
 	if c.Base == nil || c.Base.Commit == "" {
-		v.find(a, ApprovalFinding{
+		v.find(a, Finding{
 			Code:    FindBaseDiffers,
 			Message: "the record names no commit that its signers come from",
 		})
@@ -398,9 +399,9 @@ func (v *approvalVerifier) baseOf(a *Act, c *agreement.Consent) {
 		}
 	}
 	// Adopting other rules may move the base.
-	_, adopts := a.Record.Op.(*AdoptConfig)
+	_, adopts := a.Record.Op.(*protocol.AdoptConfig)
 	if !adopts && c.Base.Ref == "" && a.AuthorityBase != "" && a.AuthorityBase != c.Base.Commit {
-		v.find(a, ApprovalFinding{
+		v.find(a, Finding{
 			Code: FindBaseDiffers,
 			Message: fmt.Sprintf("its signers are those of commit %.12s; the run began at %.12s",
 				c.Base.Commit, a.AuthorityBase),
@@ -409,7 +410,7 @@ func (v *approvalVerifier) baseOf(a *Act, c *agreement.Consent) {
 	there, here := v.facts.Signers[c.Base.Commit]
 	if !here {
 		if v.absent != c.Base.Commit {
-			v.find(a, ApprovalFinding{
+			v.find(a, Finding{
 				Code: FindBaseAbsent,
 				Note: true,
 				Message: fmt.Sprintf("commit %.12s, which the signers were read at, is not here; that it holds them is not proven",
@@ -421,7 +422,7 @@ func (v *approvalVerifier) baseOf(a *Act, c *agreement.Consent) {
 	}
 	for _, path := range wire.SignerFiles() {
 		if there[path] != kept[path] {
-			v.find(a, ApprovalFinding{
+			v.find(a, Finding{
 				Code:    FindBaseDiffers,
 				Message: fmt.Sprintf("commit %.12s has another %s than the one the approval was judged by", c.Base.Commit, path),
 			})
@@ -430,12 +431,12 @@ func (v *approvalVerifier) baseOf(a *Act, c *agreement.Consent) {
 }
 
 // agreed counts the people of a row again.
-func (v *approvalVerifier) agreed(a *Act, m *agreement.Moment, d *agreement.Decision, row *ojson.Object) {
+func (v *verifier) agreed(a *Act, m *agreement.Moment, d *agreement.Decision, row *ojson.Object) {
 	votes := votesOf(row)
 	people, keys := map[string]bool{}, map[string]bool{}
 	content := m.Content(d)
 	for _, vote := range votes {
-		mark := ApprovalFinding{
+		mark := Finding{
 			Principal: vote.Principal,
 			Statement: vote.Statement,
 		}
@@ -472,7 +473,7 @@ func (v *approvalVerifier) agreed(a *Act, m *agreement.Moment, d *agreement.Deci
 	if row.String("type") != "human_approval" || len(d.Rules) == 0 || len(people) >= need {
 		return
 	}
-	v.find(a, ApprovalFinding{
+	v.find(a, Finding{
 		Code:    FindThreshold,
 		Message: fmt.Sprintf("%s passed by %d of %d people whose yes counts", d.Subject(), len(people), need),
 	})

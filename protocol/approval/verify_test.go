@@ -1,4 +1,4 @@
-package protocol
+package approval
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
@@ -26,10 +27,10 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 	act := func(op, name string, row *ojson.Object, claims ...external.Claim) *Act {
 		a := &Act{
 			Op: op,
-			Record: &Record{
+			Record: &protocol.Record{
 				Name: name,
-				Op:   &ApprovePhase{},
-				Env:  Env{Now: time.Unix(0, 0)},
+				Op:   &protocol.ApprovePhase{},
+				Env:  protocol.Env{Now: time.Unix(0, 0)},
 			},
 			Config: cfg,
 			Claims: claims,
@@ -47,10 +48,10 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 	passed := ojson.NewObject("type", "human_approval", "gate_id", "g", "gate_type", "phase_transition",
 		"votes", []*ojson.Object{vote}, "votes_needed", 2)
 	policy := ojson.NewObject("type", "approval_policy", "gate_id", "g")
-	report := VerifyApprovals("run_1", []*Act{
+	report := Verify("run_1", []*Act{
 		act("a", "approve_transition", passed),
-		act("b", OpAccept, policy),
-		act("c", OpExternal, nil, external.Claim{Kind: external.ClaimGate, Gate: "g"}),
+		act("b", protocol.OpAccept, policy),
+		act("c", protocol.OpExternal, nil, external.Claim{Kind: external.ClaimGate, Gate: "g"}),
 	}, map[string]ChainOp{"a": {Index: 1}, "b": {Index: 2}, "c": {Index: 3}}, BaseFacts{})
 	var codes, stands []string
 	for _, f := range report.Findings {
@@ -74,7 +75,7 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 func FuzzExportedApprovals(f *testing.F) {
 	f.Add([]byte(`{"type":"human_approval","gate_id":"g","votes":[{"principal":"a","statement":"sha256:../../x"}],"votes_needed":1}`))
 	f.Fuzz(func(t *testing.T, ledger []byte) {
-		_, err := VerifyExportedApprovals(fstest.MapFS{
+		_, err := VerifyExported(fstest.MapFS{
 			".agentxchain/state.json":            {Data: []byte(`{"run_id":"run_1"}`)},
 			".agentxchain/decision-ledger.jsonl": {Data: ledger},
 		})

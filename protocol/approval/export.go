@@ -1,7 +1,7 @@
 // Verifying approvals of an export artifact, which has the ledgers, the statements and
 // the files of signers, and no operations.
 
-package protocol
+package approval
 
 import (
 	"errors"
@@ -33,7 +33,7 @@ const (
 // says itself who may sign: each statement is held against the files of signers it
 // carries, in any combination, and a note says so. Codes: invalid_state,
 // invalid_argument where a ledger is too long.
-func VerifyExportedApprovals(files fs.FS) (*ApprovalReport, error) {
+func VerifyExported(files fs.FS) (*Report, error) {
 	data, err := readBounded(files, string(wire.DocState), maxLedgerRead)
 	if err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func VerifyExportedApprovals(files fs.FS) (*ApprovalReport, error) {
 		return nil, perr
 	}
 	x := &exported{
-		approvalVerifier: approvalVerifier{
-			report: &ApprovalReport{Run: st.Run()},
+		verifier: verifier{
+			report: &Report{Run: st.Run()},
 			proven: map[string]*run.Vote{},
 			failed: map[string]bool{},
 		},
@@ -78,7 +78,7 @@ func VerifyExportedApprovals(files fs.FS) (*ApprovalReport, error) {
 		x.report.Sayings = append(x.report.Sayings, Judged{s, x.stands(s, false)})
 	}
 	if x.report.Statements > 0 {
-		x.report.Findings = append(x.report.Findings, ApprovalFinding{
+		x.report.Findings = append(x.report.Findings, Finding{
 			Code:    FindSignersUnproven,
 			Note:    true,
 			Message: "an artifact says itself who may sign; the run's ref or its bundle, in a clone, prove it",
@@ -89,7 +89,7 @@ func VerifyExportedApprovals(files fs.FS) (*ApprovalReport, error) {
 
 // exported judges the rows of an artifact.
 type exported struct {
-	approvalVerifier
+	verifier
 	files  fs.FS
 	state  *run.State
 	cfg    *config.Config // nil where it cannot be read
@@ -134,7 +134,7 @@ func (x *exported) readSigners() error {
 			return err
 		}
 		if path.Dir(name) != path.Dir(agreement.SignersPath(evidence.FileBlob{Path: kept, Blob: evidence.NewBlob(data)})) {
-			x.report.Findings = append(x.report.Findings, ApprovalFinding{
+			x.report.Findings = append(x.report.Findings, Finding{
 				Code:    FindBaseDiffers,
 				Message: name + " has another digest than its name says",
 			})
@@ -175,7 +175,7 @@ func (x *exported) fail(row *ojson.Object, v *run.Vote, code, message string) {
 	if v.Statement != "" {
 		x.failed[v.Statement] = true
 	}
-	x.report.Findings = append(x.report.Findings, ApprovalFinding{
+	x.report.Findings = append(x.report.Findings, Finding{
 		Code:      code,
 		Gate:      row.String("gate_id"),
 		Principal: v.Principal,
@@ -212,7 +212,7 @@ func (x *exported) row(row *ojson.Object) {
 		need = max(need, rule.Threshold)
 	}
 	if row.String("type") == "human_approval" && len(people) < need {
-		x.report.Findings = append(x.report.Findings, ApprovalFinding{
+		x.report.Findings = append(x.report.Findings, Finding{
 			Code: FindThreshold,
 			Gate: row.String("gate_id"),
 			Message: fmt.Sprintf("gate %s passed by %d of %d people whose yes counts",

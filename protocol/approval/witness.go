@@ -1,6 +1,6 @@
 // Judging what witnesses said of a run (docs/teams.md#witnesses).
 
-package protocol
+package approval
 
 import (
 	"fmt"
