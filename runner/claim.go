@@ -3,19 +3,17 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/claims"
 )
 
 // ClaimOptions says what to do with the claim of a turn.
@@ -124,70 +122,18 @@ func (c *change) claim(turn string, opt ClaimOptions) *protocol.ClaimTurn {
 		}
 	}
 	op.Machine, _ = os.Hostname() // a name for people; "" is one too
-	if since, ok := c.r.claimsSeen(c.view, c.env.Now, true)[op.TurnID]; ok {
+	if since, ok := claims.Seen(c.r.store, c.view, c.env.Now, true)[op.TurnID]; ok {
 		op.Waited = int(c.env.Now.Sub(since) / time.Second)
 	}
 	return op
 }
 
-// claimsSeen is since when this clone has seen the claims of other clones.
-func (r *Runner) claimsSeen(v *gitstore.View, now time.Time, keep bool) map[string]time.Time {
-	here, claims := travel.CloneID(r.store.Repository()), make(map[string]string)
-	for id, turn := range v.State.ActiveTurns.All() {
-		if c := run.ClaimOf(turn); c.Held() && c.Clone != here {
-			claims[id] = fmt.Sprint(c.Number, " ", c.At)
-		}
-	}
-	if len(claims) == 0 && !keep {
-		return nil
-	}
-	return travel.ClaimsSeen(r.store.Repository(), v.State.Run(), claims, now, keep)
-}
-
 // noteClaims remembers since when this clone has seen the claims that came.
 func (r *Runner) noteClaims(ctx context.Context) {
 	if v, err := r.store.View(ctx); err == nil && v.State != nil {
-		r.claimsSeen(v, r.Now(), true)
+		claims.Seen(r.store, v, r.Now(), true)
 	}
-}
-
-// TurnHold is the claim of a turn as this clone sees it.
-type TurnHold struct {
-	run.TurnClaim
-	Here bool      // this clone holds it
-	Ends time.Time // by this clone's clock
-	Over bool      // its time is up: another clone may take the turn
-}
-
-// Who names the person and the machine.
-func (h *TurnHold) Who() string {
-	who := text.Brief(cmp.Or(h.Person, h.Email, "a person"), 60)
-	if h.Machine != "" {
-		who += " on " + text.Brief(h.Machine, 60)
-	}
-	return who
-}
-
-// holds are the claims of the active turns.
-func (r *Runner) holds(v *gitstore.View, now time.Time) map[string]*TurnHold {
-	if r.store == nil {
-		return nil
-	}
-	here, since, out := travel.CloneID(r.store.Repository()), r.claimsSeen(v, now, false), make(map[string]*TurnHold)
-	for id, turn := range v.State.ActiveTurns.All() {
-		c := run.ClaimOf(turn)
-		if !c.Held() {
-			continue
-		}
-		h := &TurnHold{TurnClaim: c, Here: c.Clone == here, Ends: c.Ends()}
-		if !h.Here {
-			h.Ends = since[id].Add(c.Lasts())
-		}
-		h.Over = !now.Before(h.Ends)
-		out[id] = h
-	}
-	return out
 }
 
 // Holds are the claims of the active turns of v, by turn.
-func (r *Runner) Holds(v *View) map[string]*TurnHold { return r.holds(v, r.Now()) }
+func (r *Runner) Holds(v *View) map[string]*claims.Hold { return claims.Of(r.store, v, r.Now()) }

@@ -29,34 +29,12 @@ func (r *Runner) Proposals(ctx context.Context) ([]*proposal.Proposal, error) {
 	return proposal.List(ctx, r.store, v.Run, "")
 }
 
-// WaitingProposals are those of the run that are neither applied nor rejected.
-func (r *Runner) WaitingProposals(ctx context.Context, v *gitstore.View) ([]*proposal.Proposal, error) {
-	proposes := false
-	for _, role := range v.Config.Roles.All() {
-		proposes = proposes || role != nil && role.WriteAuthority == wire.Proposed
-	}
-	if !proposes || r.store == nil || v.Run == "" || !run.RulesInForce(v.State.Status) {
-		return nil, nil // reading the history is for runs that may have one
-	}
-	all, err := proposal.List(ctx, r.store, v.Run, "")
-	return slices.DeleteFunc(all, func(p *proposal.Proposal) bool { return !p.Waits() }), err
-}
-
-// WaitingProposal is the oldest proposal that waits for a person, nil for none.
-func (r *Runner) WaitingProposal(ctx context.Context, v *gitstore.View) (*proposal.Proposal, error) {
-	all, err := r.WaitingProposals(ctx, v)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	return all[0], nil
-}
-
 // proposalsFor are those that a turn could apply as its own work: none unless its role writes.
 func (r *Runner) proposalsFor(ctx context.Context, v *gitstore.View, turn *run.Turn) ([]dispatch.Waiting, error) {
 	if role := v.Config.Role(turn.AssignedRole); role == nil || role.WriteAuthority != wire.Authoritative {
 		return nil, nil
 	}
-	all, err := r.WaitingProposals(ctx, v)
+	all, err := proposal.Waiting(ctx, r.store, v)
 	if err != nil {
 		return nil, err
 	}

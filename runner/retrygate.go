@@ -6,9 +6,6 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
@@ -42,14 +39,4 @@ func (r *Runner) RetryGate(ctx context.Context) (*RetriedGate, error) {
 
 // GateMended reports whether a gate that failed would not fail any more, so that
 // RetryGate moves the run on. What cannot be read is not mended.
-func (r *Runner) GateMended(v *View) bool {
-	if v.State.LastGateFailure == nil || protocol.CheckRetry(v.State, v.Index) != nil {
-		return false
-	}
-	f := v.State.LastGateFailure
-	if f.GateType == run.GatePhase && wire.OrEmpty(f.ToPhase) != v.Config.NextPhase(v.State.Phase) {
-		return false // it asked for a phase that does not come next
-	}
-	g, err := gate.Stand(r.dir(), v, v.State.Phase)
-	return err == nil && g != nil && g.Completion == (f.GateType == run.GateCompletion) && g.Result.Action != gates.ActionGateFailed
-}
+func (r *Runner) GateMended(v *View) bool { return gate.Mended(r.store.Dir(), v) }

@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/claims"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
@@ -54,9 +55,9 @@ type TurnStanding struct {
 	Age      time.Duration
 	Deadline time.Time // zero when unknown
 	Overdue  bool
-	Staged   string    // path of the staged result, "" when there is none yet
-	Lease    *Lease    // the runner that holds the turn; nil when nobody does
-	Claim    *TurnHold // the clone that works on the turn; nil when none has claimed it
+	Staged   string       // path of the staged result, "" when there is none yet
+	Lease    *Lease       // the runner that holds the turn; nil when nobody does
+	Claim    *claims.Hold // the clone that works on the turn; nil when none has claimed it
 	// Bundle is what of the bundle is not as it was dispatched. It is looked at once a
 	// result is staged, in projects that then refuse the result.
 	Bundle []protocol.BundleChange
@@ -128,7 +129,7 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) { return r.standi
 func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standing, error) {
 	st := &Standing{View: v}
 	now := r.Now()
-	holds := r.holds(v, now)
+	holds := claims.Of(r.store, v, now)
 	for id, t := range v.State.ActiveTurns.All() {
 		ts := TurnStanding{Turn: t, Claim: holds[id]}
 		if at, err := wire.ParseTime(t.AssignedAt); err == nil {
@@ -170,7 +171,7 @@ func (r *Runner) standingIn(v *gitstore.View, tree *git.WorktreeStatus) (*Standi
 			st.Intents = append(st.Intents, x)
 		}
 	}
-	if st.Proposals, err = r.WaitingProposals(context.Background(), v); err != nil {
+	if st.Proposals, err = proposal.Waiting(context.Background(), r.store, v); err != nil {
 		return nil, err
 	}
 	st.Next = r.next(st, escalation, tree)
@@ -240,7 +241,7 @@ func (r *Runner) next(st *Standing, escalation string, tree *git.WorktreeStatus)
 		if turns := st.View.Index.Awaiting(dirty); len(turns) > 0 {
 			return &protocol.NextAction{Command: "git agentxchain checkpoint " + turns[0], Reason: "The files of that accepted turn are not committed yet."}
 		}
-		if r.GateMended(st.View) {
+		if gate.Mended(r.dir(), st.View) {
 			return &protocol.NextAction{Command: "git agentxchain gate retry",
 				Reason: "What the gate lacked is there now; asking again costs no turn."}
 		}

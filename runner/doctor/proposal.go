@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
 // proposals finds files that are as a proposal wants them and not recorded as applied: an apply was ended after it
@@ -16,7 +17,7 @@ func (d *doctor) proposals(ctx context.Context) {
 	if v == nil || v.State == nil || v.State.Status != wire.StatusActive || v.State.ActiveTurns.Len() > 0 {
 		return // what a turn at work writes is its own
 	}
-	waiting, err := d.r.WaitingProposals(ctx, v)
+	waiting, err := proposal.Waiting(ctx, d.store, v)
 	if err != nil {
 		d.failed("proposal", err, "git agentxchain fsck")
 		return

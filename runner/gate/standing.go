@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -85,4 +86,18 @@ func Stand(dir string, v *gitstore.View, phase string) (*Standing, error) {
 		out.Result = gates.EvaluatePhaseExit(in)
 	}
 	return out, nil
+}
+
+// Mended reports whether a gate that failed would not fail any more, so that asking again
+// moves the run on. dir is the project. What cannot be read is not mended.
+func Mended(dir string, v *gitstore.View) bool {
+	if v.State.LastGateFailure == nil || protocol.CheckRetry(v.State, v.Index) != nil {
+		return false
+	}
+	f := v.State.LastGateFailure
+	if f.GateType == run.GatePhase && wire.OrEmpty(f.ToPhase) != v.Config.NextPhase(v.State.Phase) {
+		return false // it asked for a phase that does not come next
+	}
+	g, err := Stand(dir, v, v.State.Phase)
+	return err == nil && g != nil && g.Completion == (f.GateType == run.GateCompletion) && g.Result.Action != gates.ActionGateFailed
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
 // loop is one run of Run. All of it belongs to the goroutine of Run; a flight
@@ -158,10 +159,10 @@ func (l *loop) limits(s *run.State) {
 			return
 		}
 		// The next turn would work on files that do not have the proposed work.
-		switch p, err := l.r.WaitingProposal(l.work, l.view); {
+		switch waiting, err := proposal.Waiting(l.work, l.r.Store(), l.view); {
 		case err != nil:
 			l.fail(Blocked, "the proposals cannot be read", err)
-		case p != nil:
+		case len(waiting) > 0:
 			l.stop(CallerStopped, CauseProposalWaits)
 			l.emit(Event{Type: EventCallerStopped})
 		}

@@ -67,6 +67,20 @@ func (p *Proposal) WaitsText() string {
 		text.Count(left, "file", "files"), p.Role, p.Turn)
 }
 
+// Waiting are the proposals of the run that are neither applied nor rejected, oldest first. s is nil
+// for the files of an artifact, which have no record.
+func Waiting(ctx context.Context, s *gitstore.Store, v *gitstore.View) ([]*Proposal, error) {
+	proposes := false
+	for _, role := range v.Config.Roles.All() {
+		proposes = proposes || role != nil && role.WriteAuthority == wire.Proposed
+	}
+	if !proposes || s == nil || v.Run == "" || !run.RulesInForce(v.State.Status) {
+		return nil, nil // reading the history is for runs that may have one
+	}
+	all, err := List(ctx, s, v.Run, "")
+	return slices.DeleteFunc(all, func(p *Proposal) bool { return !p.Waits() }), err
+}
+
 // Find returns the proposal of a turn of the run runID, with what the files hold now and would hold.
 // A unique prefix of the id will do; "" is the only one that waits.
 //

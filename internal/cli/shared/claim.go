@@ -10,16 +10,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/claims"
 )
 
 // ClaimObject is who works on a turn. ends_at is by the clock of this machine.
-func ClaimObject(h *runner.TurnHold) *ojson.Object {
+func ClaimObject(h *claims.Hold) *ojson.Object {
 	return ojson.NewObject("person", h.Person, "email", h.Email, "machine", h.Machine, "here", h.Here, "number", h.Number,
 		"seconds", int(h.Lasts()/time.Second), "ends_at", wire.FormatTime(h.Ends), "ended", h.Over)
 }
 
 // ClaimText says who works on a turn: it goes on from the turn's name.
-func ClaimText(p *term.Printer, h *runner.TurnHold) string {
+func ClaimText(p *term.Printer, h *claims.Hold) string {
 	who := term.OneLine(h.Who())
 	if h.Here {
 		who = "this clone"
