@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 // snapshot is what was seen at one moment. It is never changed.
@@ -28,7 +29,7 @@ type snapshot struct {
 	At      time.Time
 
 	Governed bool          // there is an agentxchain.json
-	Sight    *runner.Sight // nil when there is none, or SightErr is set
+	Sight    *status.Sight // nil when there is none, or SightErr is set
 	SightErr error
 	Ops      []runner.OpInfo // of the run's record, newest first; nil without a record
 	OpsErr   error
@@ -43,7 +44,7 @@ type snapshot struct {
 // source is what is looked at: a live project, or the workspace of an artifact.
 type source interface {
 	// sight tells where the run stands, without changing anything.
-	sight(ctx context.Context) (*runner.Sight, error)
+	sight(ctx context.Context) (*status.Sight, error)
 	// operations returns the record's operations, newest first, given those of
 	// before; nil when there is no record.
 	operations(ctx context.Context, before []runner.OpInfo) ([]runner.OpInfo, error)
@@ -87,7 +88,7 @@ type model struct {
 func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 	m := &model{opt: opt, hub: newHub(), byPath: make(map[string]*ledger)}
 	if opt.Replay != nil {
-		m.src, m.dir = &replayed{dir: opt.Dir, opt: opt.Runner}, opt.Dir
+		m.src, m.dir = &replayed{dir: opt.Dir, now: opt.Now}, opt.Dir
 	} else {
 		m.src, m.dir, err = openLive(ctx, opt)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 func overview(v *view) error {
@@ -195,7 +195,7 @@ func (v *view) activeTurns() block {
 	return b
 }
 
-func (v *view) activeRow(ts runner.TurnStanding) []cell {
+func (v *view) activeRow(ts status.Turn) []cell {
 	deadline := v.moment(ts.Deadline)
 	if !ts.Deadline.IsZero() && v.Now.After(ts.Deadline) {
 		deadline.Tone = bad

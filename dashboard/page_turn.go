@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 func turns(v *view) error {
@@ -86,7 +86,7 @@ func turnPage(v *view) error {
 			return err
 		}
 	}
-	var active *runner.TurnStanding
+	var active *status.Turn
 	if si := v.s.Sight; si != nil {
 		for i := range si.Turns {
 			if si.Turns[i].Turn.TurnID == id {
@@ -145,7 +145,7 @@ func turnPage(v *view) error {
 	return nil
 }
 
-func (v *view) assigned(ts *runner.TurnStanding) block {
+func (v *view) assigned(ts *status.Turn) block {
 	t := ts.Turn
 	b := block{ID: "assignment", Title: "Assignment", Facts: []fact{
 		{"Role", text(t.AssignedRole)},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
@@ -14,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 // maxPatch bounds the patch of a turn that is shown, in bytes.
@@ -50,7 +52,7 @@ func openLive(ctx context.Context, opt Options) (*live, string, error) {
 	return s, s.dir, nil
 }
 
-func (s *live) sight(ctx context.Context) (*runner.Sight, error) {
+func (s *live) sight(ctx context.Context) (*status.Sight, error) {
 	if s.r == nil {
 		return nil, nil
 	}
@@ -183,11 +185,11 @@ func (s *live) close() error {
 // the run is judged by the clock of now.
 type replayed struct {
 	dir string
-	opt runner.Options
+	now func() time.Time
 }
 
-func (s *replayed) sight(context.Context) (*runner.Sight, error) {
-	return runner.LookFiles(s.dir, s.opt)
+func (s *replayed) sight(ctx context.Context) (*status.Sight, error) {
+	return status.OfFiles(ctx, s.dir, s.now())
 }
 
 func (s *replayed) operations(context.Context, []runner.OpInfo) ([]runner.OpInfo, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 // again is when everything is looked at although no file has changed: agents fall
@@ -123,7 +123,7 @@ func (m *model) fingerprint() string {
 func (m *model) stateChanged() bool {
 	s := m.now()
 	return s.Sight != nil && (len(s.Sight.Lost) > 0 ||
-		slices.ContainsFunc(s.Sight.Turns, func(t runner.TurnStanding) bool { return t.Overdue }))
+		slices.ContainsFunc(s.Sight.Turns, func(t status.Turn) bool { return t.Overdue }))
 }
 
 // watched are the files whose change matters, absolute.

@@ -37,9 +37,6 @@ func (r *Runner) InsideTurn() string { return r.Asker().Turn }
 // Asker looks for the marks of a turn, and whether a turn of this project is carried
 // out where its process cannot be seen from here.
 func (r *Runner) Asker() turnmark.Verdict {
-	if r.store == nil {
-		return turnmark.Look(r.opt.Getenv, nil)
-	}
 	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return turnmark.Look(r.opt.Getenv, nil)

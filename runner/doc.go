@@ -10,7 +10,7 @@
 // Every method that changes a run takes the lock, looks at the world, lets the
 // engine decide, commits, and lets go. The rules are in package protocol, the
 // storage in package gitstore; this package only brings the two together. What an
-// operation looks at (observe, turnfiles, intake, gate, proposal, lease, trust), whom and
-// what it asks (consent, ophooks, commands) and what needs no operation (doctor, lookback,
-// workspace) are rooms of their own below this folder.
+// operation looks at (observe, turnfiles, intake, gate, proposal, lease, claims, trust),
+// whom and what it asks (consent, ophooks, commands), what a person is told (status) and
+// what needs no operation (doctor, lookback, workspace) are rooms of their own below this folder.
 package runner

@@ -41,7 +41,7 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 	if refusal := spec.Check(v.Config); refusal != nil {
 		return out, refusal
 	}
-	all, err := r.intents(v)
+	all, err := intake.List(r.store.Dir(), v)
 	if err != nil {
 		return out, err
 	}
@@ -83,13 +83,6 @@ func (r *Runner) Intents(ctx context.Context) ([]*intake.Intent, error) {
 	v, err := r.View(ctx)
 	if err != nil {
 		return nil, err
-	}
-	return r.intents(v)
-}
-
-func (r *Runner) intents(v *View) ([]*intake.Intent, error) {
-	if r.store == nil {
-		return intake.List("", v)
 	}
 	return intake.List(r.store.Dir(), v)
 }

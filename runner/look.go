@@ -1,46 +1,97 @@
-// Look: a run for those who only show it. Nothing is locked, settled, reminded of,
-// reconciled or written, whatever is met.
+// Standing, Next and Look: where the run stands and what moves it on. Look is for those who only
+// show it: nothing is locked, settled, reminded of, reconciled or written, whatever is met.
 
 package runner
 
 import (
-	"bufio"
 	"context"
-	"iter"
-	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 // FileStat is a file a commit changed.
 type FileStat = git.FileStat
 
-// Sight is a run as it can be seen from outside: where it stands, and every gate.
-type Sight struct {
-	Standing
-	Gates []gate.Standing // in the order of the phases
+// Standing reads the run without changing anything on disk.
+func (r *Runner) Standing(ctx context.Context) (*status.Standing, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := r.at().Stand(ctx, v, nil)
+	if err != nil {
+		return nil, err
+	}
+	if status.Trusts(v.Config) {
+		st.Untrusted = !r.trusted(ctx, v.Config)
+	}
+	r.lost(st)
+	if v.Run != "" && v.Op != "" {
+		if st.Remotes, err = transport.Standings(ctx, r.store.Repository(), v.Run, v.Op); err != nil {
+			return nil, err
+		}
+	}
+	if len(st.Remotes) > 0 {
+		all, err := conflict.All(ctx, r.store.Repository())
+		if err != nil {
+			return nil, err
+		}
+		st.Conflicts = travel.OpenConflicts(all)
+	}
+	return st, nil
+}
+
+// lost notes turns nobody works on any more; they come before everything else.
+func (r *Runner) lost(st *status.Standing) {
+	if st.Lost = r.Health(st.View); len(st.Lost) > 0 && st.View.State.Status == wire.StatusActive {
+		lost := st.Lost[0]
+		st.Next = &protocol.NextAction{Command: lost.Recovery(), Reason: "Turn " + lost.Turn.TurnID + " seems abandoned; another turn takes its place."}
+	}
+}
+
+// Next returns the one next command, nil when there is none or it cannot be told.
+// After an operation of this Runner it is what follows from that operation, and
+// nothing of the run is read again.
+func (r *Runner) Next(ctx context.Context) *protocol.NextAction {
+	r.serial.Lock()
+	v, tree := r.after, r.afterTree
+	r.afterTree = nil // it tells of the moment of the operation, not of a later one
+	r.serial.Unlock()
+	if v == nil {
+		tree = nil
+		var err error
+		if v, err = r.View(ctx); err != nil {
+			return nil
+		}
+	}
+	st, err := r.at().Stand(ctx, v, tree)
+	if err != nil {
+		return nil
+	}
+	return st.Next
 }
 
 // Look is Standing for a reader that may not change a byte, with every gate. A
 // restore that was interrupted is reported (working_files_behind) and left to the
 // next command. Errors: those of View.
-func (r *Runner) Look(ctx context.Context) (*Sight, error) {
+func (r *Runner) Look(ctx context.Context) (*status.Sight, error) {
 	v, err := r.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.sight(v)
+	s, err := r.at().See(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	if v.Config.Hooks.Len() > 0 || automatic(v.Config) {
+	if status.Trusts(v.Config) {
 		s.Untrusted = !r.trusted(ctx, v.Config)
 	}
 	if head, branch, err := r.store.Repository().Checkout(ctx); err == nil {
@@ -60,102 +111,19 @@ func (r *Runner) look(ctx context.Context) (*gitstore.View, error) {
 	return v, r.ready(ctx, v, false)
 }
 
-func (r *Runner) sight(v *gitstore.View) (*Sight, error) {
-	st, err := r.standing(v)
+// at is the project as its status is told.
+func (r *Runner) at() status.Project {
+	return status.Project{Dir: r.store.Dir(), Store: r.store, Now: r.Now()}
+}
+
+// GateStandings holds every gate of the configuration against the files of now.
+func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []gate.Standing, error) {
+	v, err := r.View(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s := &Sight{Standing: *st}
-	for _, phase := range v.Config.Phases() {
-		g, err := gate.Stand(r.dir(), v, phase)
-		if err != nil {
-			return nil, err
-		}
-		if g != nil {
-			s.Gates = append(s.Gates, *g)
-		}
-	}
-	return s, nil
-}
-
-// LookFiles is Look for the files of a run laid out in dir without a repository: a
-// replayed artifact. What depends on the machine a run lives on is left out: whether
-// agents are at work, what is trusted, what is committed.
-//
-// Errors: invalid_json, invalid_config and invalid_state about the files.
-func LookFiles(dir string, opt Options) (*Sight, error) {
-	opt.at = dir
-	r := New(nil, opt)
-	cfg, err := projectfile.Read(dir, wire.ConfigPath, maxDocumentBytes)
-	if err != nil {
-		return nil, err
-	}
-	if cfg == nil {
-		return nil, &wire.Error{Code: "not_a_project", Field: wire.ConfigPath, Message: "There is no " + wire.ConfigPath + " in " + dir + "."}
-	}
-	v := &gitstore.View{}
-	if v.Config, v.ConfigProblems, err = config.Decode(cfg); err != nil {
-		return nil, err
-	}
-	if v.StateBytes, err = projectfile.Read(dir, string(wire.DocState), maxDocumentBytes); err != nil {
-		return nil, err
-	}
-	if v.StateBytes == nil {
-		v.StateBytes = run.FreshState(v.Config, "").Encode()
-	}
-	raw, perr := run.DecodeState(v.StateBytes)
-	if perr != nil {
-		return nil, perr
-	}
-	v.RawState = raw
-	v.State, v.StateNotes = run.RepairState(raw, v.Config)
-	if p := run.CheckState(v.State); len(p) > 0 {
-		return nil, run.StateError(p)
-	}
-	v.Run = v.State.Run()
-	v.Index = run.BuildIndex(v.Config, v.State, rowsBelow(dir))
-	return r.sight(v)
-}
-
-// rowsBelow reads the ledgers in a directory row by row; what is no row is left out.
-func rowsBelow(dir string) run.LedgerReader {
-	return func(l wire.Ledger) iter.Seq[run.Line] {
-		return func(yield func(run.Line) bool) {
-			root, err := os.OpenRoot(dir)
-			if err != nil {
-				return
-			}
-			defer func() { _ = root.Close() }()
-			f, err := root.Open(l.Path())
-			if err != nil {
-				return
-			}
-			defer func() { _ = f.Close() }()
-			if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-				return
-			}
-			lines := bufio.NewScanner(f)
-			lines.Buffer(nil, maxRow)
-			for lines.Scan() {
-				raw := append([]byte(nil), lines.Bytes()...)
-				row, err := ojson.DecodeObject(raw)
-				if err == nil && !yield(run.Line{Raw: raw, Row: row}) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// maxRow bounds a row of a ledger, in bytes.
-const maxRow = 16 << 20
-
-// dir is the project's directory.
-func (r *Runner) dir() string {
-	if r.store == nil {
-		return r.opt.at
-	}
-	return r.store.Dir()
+	out, err := status.Gates(r.store.Dir(), v)
+	return v, out, err
 }
 
 // CommitDiff returns what a commit of the project's own history changed: the files,

@@ -49,8 +49,7 @@ type Options struct {
 	// Correlation is told to hooks, so that what they do can be found again; not when "".
 	Correlation string
 
-	fresh bool   // a missing state is an idle project, whatever is recorded elsewhere
-	at    string // directory of a Runner without a store, which can only tell what a View means
+	fresh bool // a missing state is an idle project, whatever is recorded elsewhere
 }
 
 // Runner drives the runs of one governed project. Its operations may be asked for

@@ -81,7 +81,7 @@ func (r *Runner) UnsignedDocuments(v *View) ([]string, error) {
 		if !ok || !m.Signed || v.State.ActiveTurns.Len() > 0 || !gates.SignoffDocument(v.Config, p) {
 			continue
 		}
-		data, err := projectfile.Read(r.dir(), p, projectfile.MaxGate)
+		data, err := projectfile.Read(r.store.Dir(), p, projectfile.MaxGate)
 		if err != nil {
 			return nil, err
 		}

@@ -71,11 +71,7 @@ func (r *Runner) trusted(ctx context.Context, cfg *config.Config) bool {
 
 // trust asks for this runner.
 func (r *Runner) trust() trust.Asker {
-	a := trust.Asker{Getenv: r.opt.Getenv, Trust: r.opt.Trust, Inside: r.Asker}
-	if r.store != nil {
-		a.Repo = r.store.Repository()
-	}
-	return a
+	return trust.Asker{Repo: r.store.Repository(), Getenv: r.opt.Getenv, Trust: r.opt.Trust, Inside: r.Asker}
 }
 
 // RuntimeTrusted refuses a runtime that this machine has not been told to trust

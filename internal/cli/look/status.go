@@ -22,7 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
-	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 func NewStatusCommand(f *term.Factory) *ucli.Command {
@@ -62,7 +62,7 @@ func runStatus(ctx context.Context, f *term.Factory) error {
 
 // statusObject is status --json: the reference's members (docs/spec/lifecycle.md#recovery) where
 // they are part of the protocol, and ours.
-func statusObject(st *runner.Standing) *ojson.Object {
+func statusObject(st *status.Standing) *ojson.Object {
 	v := st.View
 	s := v.State
 	turns := []*ojson.Object{}
@@ -146,7 +146,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	return o
 }
 
-func printStatus(p *term.Printer, st *runner.Standing, silent guards.Glance) {
+func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 	v := st.View
 	s := v.State
 	p.Field("Project", "%s", p.Bold(term.OneLine(v.Config.Project.Name)))
@@ -276,7 +276,7 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guards.Glance) {
 }
 
 // printConflicts counts what waits for a person since two sides were joined.
-func printConflicts(p *term.Printer, st *runner.Standing) {
+func printConflicts(p *term.Printer, st *status.Standing) {
 	if st.Conflicts > 0 {
 		p.Field("Conflicts", "%s for a person; git agentxchain conflicts", p.Yellow(term.Counted(st.Conflicts, "conflict")))
 	}
@@ -343,7 +343,7 @@ func phases(p *term.Printer, all []string, now string, done bool) string {
 }
 
 // printGateStanding shows the current gate and everything it lacks.
-func printGateStanding(p *term.Printer, st *runner.Standing) {
+func printGateStanding(p *term.Printer, st *status.Standing) {
 	g := st.Gate
 	if s := st.View.State.Status; g == nil || s == wire.StatusCompleted || s == wire.StatusFailed {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 // IntentObject is an intent in --json.
@@ -21,7 +21,7 @@ func IntentObject(x *intake.Intent) *ojson.Object {
 }
 
 // PrintIntents says which intent a turn works on and which wait.
-func PrintIntents(p *term.Printer, st *runner.Standing) {
+func PrintIntents(p *term.Printer, st *status.Standing) {
 	for _, x := range st.Intents {
 		d := x.Document
 		what := "waits (" + d.String("priority") + ")"

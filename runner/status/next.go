@@ -1,0 +1,171 @@
+// What moves a run on.
+
+package status
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
+)
+
+// next is the protocol's next step, sharpened by what is on disk: a result that
+// is not staged yet, or accepted work that is not committed.
+func (p Project) next(
+	ctx context.Context, st *Standing, escalation string, tree *git.WorktreeStatus,
+) *protocol.NextAction {
+	if bad := st.View.ConfigProblems; len(bad) > 0 {
+		return &protocol.NextAction{
+			Command: "git agentxchain validate",
+			Reason:  "Correct " + wire.ConfigPath + " first, no operation goes on with it: " + text.Brief(bad[0].Message, 200),
+		}
+	}
+	if lost := st.View.Lost; lost != nil {
+		return &protocol.NextAction{Command: lost.Command(), Reason: lost.Reason()}
+	}
+	if st.View.Begun() {
+		return &protocol.NextAction{
+			Command: "git agentxchain repair --adopt",
+			Reason:  "Another tool began the run; nothing is built on it before a person has looked at it and taken it up.",
+		}
+	}
+	if len(st.View.Open) > 0 {
+		return &protocol.NextAction{
+			Command: "git agentxchain confirm",
+			Reason:  "Another tool passed what only a person can pass here; nothing is built on it before a person has confirmed it.",
+		}
+	}
+	if remote := st.View.Unasked; remote != "" {
+		return &protocol.NextAction{
+			Command: "git agentxchain sync " + wire.ShellWord(remote),
+			Reason:  "The runs of " + remote + " were not fetched yet; one may be under way there.",
+		}
+	}
+	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
+	if n == nil {
+		return &protocol.NextAction{Command: "git agentxchain assign --new-run", Reason: "Run " + text.Brief(st.View.State.Run(), 60) + " is over; another one starts only on purpose."}
+	}
+	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
+		return sharpen(n, escalation)
+	}
+	if n == nil || st.View.State.Status != wire.StatusActive && st.View.State.Status != wire.StatusIdle {
+		return n
+	}
+	if len(st.Turns) == 0 {
+		role, def := nextRole(st.View)
+		dirty := p.dirtyFor(ctx, st, def, tree)
+		if turns := st.View.Index.Awaiting(dirty); len(turns) > 0 {
+			return &protocol.NextAction{Command: "git agentxchain checkpoint " + turns[0], Reason: "The files of that accepted turn are not committed yet."}
+		}
+		if gate.Mended(p.Dir, st.View) {
+			return &protocol.NextAction{Command: "git agentxchain gate retry",
+				Reason: "What the gate lacked is there now; asking again costs no turn."}
+		}
+		if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
+			return &protocol.NextAction{Command: "git status",
+				Reason: "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn, and " + text.Brief(role, 60) + " starts from a clean work tree. Then: " + n.Command}
+		}
+		if rt := automaticRuntime(st.View, def); rt != "" {
+			return &protocol.NextAction{Command: "git agentxchain run", Reason: n.Reason + " Next is " + text.Brief(role, 60) + ", through runtime " + text.Brief(rt, 60) + "; git agentxchain step does one turn only."}
+		}
+	}
+	for _, t := range st.Turns {
+		if h := t.Claim; h != nil && !h.Here && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
+			if h.Over {
+				return &protocol.NextAction{
+					Command: "git agentxchain claim " + t.Turn.TurnID,
+					Reason:  "The claim of " + h.Who() + " has ended without a result.",
+				}
+			}
+			return &protocol.NextAction{
+				Command: "git agentxchain sync",
+				Reason:  h.Who() + " works on the turn, until " + wire.FormatTime(h.Ends) + " by the clock here.",
+			}
+		}
+		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
+			return &protocol.NextAction{Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
+				Reason: "Runner " + lease.Shown(l.RunnerID) + " carries the turn out, until " + wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}
+		}
+		if len(t.Bundle) > 0 && n.Command == "git agentxchain accept "+t.Turn.TurnID {
+			return &protocol.NextAction{Command: "git agentxchain reissue " + t.Turn.TurnID,
+				Reason: "Its bundle is not what was dispatched, so the result would be refused; see git agentxchain verify bundle " + t.Turn.TurnID}
+		}
+		if t.Turn.Status == wire.TurnFailedAcceptance && n.Command == "git agentxchain accept "+t.Turn.TurnID {
+			// Why it was refused stands beside the turn; what to do about it belongs here.
+			return &protocol.NextAction{Command: n.Command,
+				Reason: "Correct the staged result first, or send the turn back: git agentxchain reject " + t.Turn.TurnID + " --reason TEXT"}
+		}
+		if t.Staged == "" && (t.Turn.Status == wire.TurnDispatched || t.Turn.Status == wire.TurnAssigned || t.Turn.Status == wire.TurnRetrying || t.Turn.Status == wire.TurnRunning) {
+			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil && rt.Type != config.RuntimeManual {
+				return &protocol.NextAction{Command: "git agentxchain step " + t.Turn.TurnID,
+					Reason: "Has runtime " + text.Brief(t.Turn.RuntimeID, 60) + " carry the turn out; git agentxchain run goes on after it."}
+			}
+			return &protocol.NextAction{Command: "git agentxchain accept " + t.Turn.TurnID,
+				Reason: "Do the work of " + wire.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " + wire.StagingPath(t.Turn.TurnID) + " first."}
+		}
+	}
+	return n
+}
+
+// dirtyFor are the dirty paths that matter for what comes next, sorted: of accepted turns, whose
+// checkpoint would commit them, or of nobody where def, the role of the next turn, writes files.
+// tree is the state of the work tree, nil when it is to be looked at.
+func (p Project) dirtyFor(ctx context.Context, st *Standing, def *config.Role, tree *git.WorktreeStatus) []string {
+	if p.Store == nil || len(st.Uncommitted) == 0 && (def == nil || def.WriteAuthority == wire.ReviewOnly) {
+		return nil
+	}
+	if tree == nil {
+		repo := p.Store.Repository()
+		var err error
+		if tree, err = repo.Status(ctx, repo.Prefix); err != nil {
+			return nil
+		}
+	}
+	return observe.ProjectDirty(tree)
+}
+
+// nextRole is the role that would get the next turn, nil when none can be told.
+func nextRole(v *gitstore.View) (string, *config.Role) {
+	s := v.State
+	if s.Status == wire.StatusIdle {
+		s = run.FreshState(v.Config, "") // what the run will begin as
+	}
+	role, _, refusal := protocol.ResolveRole(v.Config, s, "")
+	if refusal != nil {
+		return "", nil
+	}
+	return role, v.Config.Role(role)
+}
+
+// automaticRuntime is the runtime of a role, "" when a person does its work.
+func automaticRuntime(v *gitstore.View, def *config.Role) string {
+	if def == nil {
+		return ""
+	}
+	if rt, ok := v.Config.Runtimes.Get(def.RuntimeID); !ok || rt == nil || rt.Type == config.RuntimeManual {
+		return ""
+	}
+	return def.RuntimeID
+}
+
+// sharpen takes the command out of advice in words. Whoever escalated may have
+// named none; then lifting the block is what comes after.
+func sharpen(n *protocol.NextAction, escalation string) *protocol.NextAction {
+	advice, command := n.Command, "git agentxchain unblock"
+	if i := strings.LastIndex(advice, "git agentxchain "); i >= 0 {
+		advice, command = advice[:i], advice[i:]
+		advice = strings.TrimSuffix(strings.TrimRight(advice, " :"), ", then run")
+	} else if escalation != "" {
+		command += " " + escalation
+	}
+	return &protocol.NextAction{Command: command, Reason: "First: " + advice + " (" + n.Reason + ")"}
+}
