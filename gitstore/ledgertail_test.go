@@ -80,6 +80,8 @@ func TestAmendInPlaceTorn(t *testing.T) {
 		"all but the growth": full[:len(old)],
 		"growth only":        old + full[len(old):],
 		"growth of zeros":    full[:len(old)] + strings.Repeat("\x00", len(full)-len(old)),
+		"zeros":              full[:from] + strings.Repeat("\x00", len(full)-from),
+		"zeros at the end":   full[:len(full)-2] + "\x00\x00",
 		"all":                full,
 	}
 	for what, data := range torns {

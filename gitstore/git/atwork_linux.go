@@ -5,10 +5,12 @@ package git
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // gitProcess is a running git.
@@ -36,7 +38,7 @@ func gitAtWork(match func(gitProcess) bool) (n int, known bool) {
 		}
 		p := gitProcess{}
 		if p.dir, err = os.Readlink(proc + "/cwd"); err != nil {
-			if os.IsNotExist(err) {
+			if os.IsNotExist(err) || errors.Is(err, syscall.ESRCH) {
 				continue // over, or a zombie
 			}
 			p.dir = ""
