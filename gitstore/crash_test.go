@@ -341,3 +341,30 @@ func TestLeftFilesGo(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstRowsThatAPowerCutTook: the first rows of a run, of which only the length is on the disk, are written again.
+func TestFirstRowsThatAPowerCutTook(t *testing.T) {
+	for _, left := range []func(full string) string{
+		func(full string) string { return strings.Repeat("\x00", len(full)) },
+		func(full string) string { return full[:len(full)/2] + strings.Repeat("\x00", len(full)/3) },
+	} {
+		d := newDriver(t)
+		_ = d.store.Close()
+		if !crash(t, d.Dir, "init", "commit.before-state") {
+			t.Fatal("not reached")
+		}
+		name := wire.LedgerEvents.Path()
+		full := d.read(name)
+		if full == "" {
+			t.Fatal("no event was written")
+		}
+		d.write(name, left(full))
+		e := openDriver(t, d.Dir)
+		e.must(assignOp)
+		if got := e.read(name); !strings.HasPrefix(got, full) {
+			t.Errorf("the events are %q", got)
+		}
+		e.clean()
+		checkRows(t, e)
+	}
+}

@@ -278,11 +278,13 @@ func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*
 		}
 		return &workdir.LedgerWrite{Ledger: l, Data: full, Replace: true}, nil, nil
 	}
-	// A line is amended in place where that is cheap (amendTail).
-	if old != nil && diff.Data != nil {
-		was, err := p.at.Reader.Ledger(p.at.Root, l)
-		if err != nil {
-			return nil, nil, err
+	// A line is amended in place where that is cheap (amendTail), and what a power cut took of a write is zeros.
+	if diff.Data != nil {
+		var was []byte
+		if old != nil {
+			if was, err = p.at.Reader.Ledger(p.at.Root, l); err != nil {
+				return nil, nil, err
+			}
 		}
 		full, err := tip.Reader.Ledger(tip.Root, l)
 		if err != nil {
