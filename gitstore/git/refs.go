@@ -338,12 +338,14 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 	faults.Point("refs.update.before")
 	mark, done := r.LockingGit("moving a ref", r.RefLocks(updates))
 	_, err := mark(r.Git).Run(ctx, in.Bytes(), MovingRefs(reflogMessage)...)
-	done(err)
 	if err != nil && !r.arrived(ctx, updates, err) {
+		done(err)
 		return r.ExplainUpdate(ctx, updates, err)
 	}
 	faults.Point("refs.update.after")
-	return r.AfterMove(updates)
+	after := r.AfterMove(updates)
+	done(err) // not before the lock is gone for good
+	return after
 }
 
 // MovingRefs are the arguments of a git that moves refs as its standard input says.
