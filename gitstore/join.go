@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -29,7 +30,7 @@ type Joined struct {
 	Tip       git.OID // the newest operation of the joined run
 	Landed    []JoinedOp
 	Same      []JoinedOp // those the other side has already
-	Conflicts []*protocol.Conflict
+	Conflicts []*join.Conflict
 	Lost      string // ref that keeps the tip that was here
 
 	refs []git.RefUpdate // conflict records
@@ -63,7 +64,7 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs git.OID, 
 		return nil, ForeignRun(name, theirs)
 	}
 	j := &Joined{Run: name, Base: base, Lost: record.LostRefPrefix + name + "/" + string(ours)}
-	their := protocol.NewTheirOps()
+	their := join.NewTheirOps()
 	if err := s.eachOp(ctx, base, theirs, func(o sideOp) error {
 		their.Add(o.rec, o.before, o.was != nil && o.was.Failure == nil)
 		return nil
@@ -159,7 +160,7 @@ func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) er
 
 // joinOp decides on one operation of ours and records what came of it. The result is
 // the operation made, nil when there is none.
-func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o sideOp, their *protocol.TheirOps,
+func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o sideOp, their *join.TheirOps,
 	lost map[string]bool, reindex Reindex) (*chain.RecordedRun, error) {
 	p := &proof.Replayer{Reader: cur.Reader}
 	if err := p.Rebase(cur.Root); err != nil {
@@ -192,10 +193,10 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 	var tr *protocol.Transition
 	if refusal == nil && !there {
 		o.rec = rec
-		tr, refusal = protocol.Join(their, snap, rec, o.before, o.was)
+		tr, refusal = join.Decide(their, snap, rec, o.before, o.was)
 	}
-	if refusal != nil && refusal.Reason == protocol.JoinRefused && lost[o.info.Turn] {
-		refusal = protocol.FollowsFrom(o.info.Turn)
+	if refusal != nil && refusal.Reason == join.Refused && lost[o.info.Turn] {
+		refusal = join.FollowsFrom(o.info.Turn)
 	}
 	switch {
 	case refusal != nil:
@@ -209,10 +210,10 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 	}
 	made, err := s.landOp(ctx, j, cur, o, tr, snap, cfgTree, reindex)
 	if git.CodeOf(err) == record.CodeLedgerTampered && len(tr.Amends) > 0 {
-		return nil, addConflict(ctx, s.repo, j, cur.Op, o, &protocol.JoinRefusal{
-			Reason:  protocol.JoinRefused,
+		return nil, addConflict(ctx, s.repo, j, cur.Op, o, &join.Refusal{
+			Reason:  join.Refused,
 			Message: "it changes a row of a ledger that is another one there",
-			Ways:    []string{protocol.WayReissue, protocol.WayDrop},
+			Ways:    []string{join.WayReissue, join.WayDrop},
 		})
 	}
 	if err != nil {

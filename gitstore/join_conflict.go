@@ -8,12 +8,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 )
 
 // addConflict records that an operation does not hold.
-func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp, why *protocol.JoinRefusal) error {
-	c, err := keepConflict(ctx, repo, j, onto, o, why, protocol.ConflictOpen)
+func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp, why *join.Refusal) error {
+	c, err := keepConflict(ctx, repo, j, onto, o, why, join.ConflictOpen)
 	if err == nil {
 		j.Conflicts = append(j.Conflicts, c)
 	}
@@ -23,15 +23,15 @@ func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.
 // keepSame keeps the newest operation of this side when the other side has it already. The run that
 // was begun after it here names it as the one before, wherever that run goes.
 func keepSame(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp) error {
-	_, err := keepConflict(ctx, repo, j, onto, o, protocol.RecordedThere(), protocol.ConflictSettled)
+	_, err := keepConflict(ctx, repo, j, onto, o, join.RecordedThere(), join.ConflictSettled)
 	return err
 }
 
 // keepConflict writes a conflict. Its time and author are those of the losing operation, so that every
 // machine that makes the same join makes the same record.
-func keepConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp, why *protocol.JoinRefusal,
-	status string) (*protocol.Conflict, error) {
-	c := &protocol.Conflict{
+func keepConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp, why *join.Refusal,
+	status string) (*join.Conflict, error) {
+	c := &join.Conflict{
 		Run:     j.Run,
 		Op:      string(o.info.Op),
 		Name:    o.info.Name,
@@ -47,7 +47,7 @@ func keepConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git
 		Ways:    why.Ways,
 		Status:  status,
 	}
-	if status == protocol.ConflictSettled {
+	if status == join.ConflictSettled {
 		c.Settled, c.By = why.Reason, c.Actor+" <"+c.Email+">"
 	}
 	oid, err := conflict.Write(ctx, repo, c, o.info.Op, record.Signature(&o.rec.Env))

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -17,7 +18,7 @@ import (
 // accepted the same result at its own time; every other operation stays as it is. same says that the
 // row names the commit already. lost are turns of which an operation before does not hold.
 func onRowThere(r *record.Reader, root git.OID, rec *protocol.Record, lost map[string]bool) (
-	_ *protocol.Record, same bool, _ *protocol.JoinRefusal, _ error) {
+	_ *protocol.Record, same bool, _ *join.Refusal, _ error) {
 	op, ok := rec.Op.(*protocol.Checkpoint)
 	if !ok || op.Row == nil {
 		return rec, false, nil, nil
@@ -33,13 +34,13 @@ func onRowThere(r *record.Reader, root git.OID, rec *protocol.Record, lost map[s
 	case bytes.Equal(line, op.Row.Data):
 		return rec, false, nil, nil
 	case lost[op.TurnID]:
-		return nil, false, protocol.FollowsFrom(op.TurnID), nil
+		return nil, false, join.FollowsFrom(op.TurnID), nil
 	case row == nil:
-		return nil, false, &protocol.JoinRefusal{
-			Reason:  protocol.JoinRefused,
+		return nil, false, &join.Refusal{
+			Reason:  join.Refused,
 			Code:    wire.CodeNotFound,
 			Message: "turn " + op.TurnID + " was not accepted there",
-			Ways:    []string{protocol.WayDrop},
+			Ways:    []string{join.WayDrop},
 		}, nil
 	}
 	switch sha := row.String("checkpoint_sha"); sha {
@@ -50,10 +51,10 @@ func onRowThere(r *record.Reader, root git.OID, rec *protocol.Record, lost map[s
 	case op.Commit:
 		return rec, true, nil, nil
 	default:
-		return nil, false, &protocol.JoinRefusal{
-			Reason:  protocol.JoinSuperseded,
+		return nil, false, &join.Refusal{
+			Reason:  join.Superseded,
 			Message: fmt.Sprintf("the files of turn %s are in commit %.12s there", op.TurnID, sha),
-			Ways:    []string{protocol.WayDrop},
+			Ways:    []string{join.WayDrop},
 		}, nil
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
@@ -28,7 +29,7 @@ type (
 	SyncOptions = travel.SyncOptions
 	Synced      = travel.Synced
 	SyncedRun   = travel.SyncedRun
-	Conflict    = protocol.Conflict
+	Conflict    = join.Conflict
 	// RemoteStanding is how a run stands to what was last seen of a remote.
 	RemoteStanding = transport.Standing
 )
@@ -234,7 +235,7 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 	if err != nil {
 		return nil, "", err
 	}
-	if c.Status == protocol.ConflictSettled {
+	if c.Status == join.ConflictSettled {
 		return c, "", &wire.Error{Code: CodeConflictSettled, Message: "The conflict was settled before: " + c.Settled + " by " + c.By + ".",
 			Hint: "git agentxchain conflicts"}
 	}

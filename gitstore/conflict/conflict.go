@@ -12,16 +12,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // file is the only file of a conflict's commit.
 const file = "conflict.json"
 
-func Ref(c *protocol.Conflict) string { return record.ConflictRefPrefix + c.Run + "/" + c.Op }
+func Ref(c *join.Conflict) string { return record.ConflictRefPrefix + c.Run + "/" + c.Op }
 
 // Write writes the commit of a conflict.
-func Write(ctx context.Context, repo *git.Repository, c *protocol.Conflict, parent git.OID, by git.Signature) (git.OID, error) {
+func Write(ctx context.Context, repo *git.Repository, c *join.Conflict, parent git.OID, by git.Signature) (git.OID, error) {
 	edit, err := record.NewReader(ctx, repo).Edit("")
 	if err != nil {
 		return "", err
@@ -45,18 +46,18 @@ func Write(ctx context.Context, repo *git.Repository, c *protocol.Conflict, pare
 
 // All lists the conflicts of all runs, open ones first. A ref that holds none is
 // left out: what came from elsewhere is not trusted to be one.
-func All(ctx context.Context, repo *git.Repository) ([]*protocol.Conflict, error) {
+func All(ctx context.Context, repo *git.Repository) ([]*join.Conflict, error) {
 	refs, err := repo.ListRefs(ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return nil, err
 	}
-	var out []*protocol.Conflict
+	var out []*join.Conflict
 	for _, ref := range refs {
 		if c := At(ctx, repo, ref.Name, ref.OID); c != nil {
 			out = append(out, c)
 		}
 	}
-	protocol.SortConflicts(out)
+	join.SortConflicts(out)
 	return out, nil
 }
 
@@ -64,7 +65,7 @@ func All(ctx context.Context, repo *git.Repository) ([]*protocol.Conflict, error
 const maxConflict = 1 << 20
 
 // At reads the conflict a ref leads to, nil when it is none.
-func At(ctx context.Context, repo *git.Repository, name string, oid git.OID) *protocol.Conflict {
+func At(ctx context.Context, repo *git.Repository, name string, oid git.OID) *join.Conflict {
 	if oid == "" {
 		return nil
 	}
@@ -76,7 +77,7 @@ func At(ctx context.Context, repo *git.Repository, name string, oid git.OID) *pr
 	if err != nil {
 		return nil
 	}
-	c := &protocol.Conflict{}
+	c := &join.Conflict{}
 	if errs := ojson.Unmarshal(o, c); len(errs) > 0 || Ref(c) != name || !git.OID(c.Op).Valid(repo.ObjectFormat) {
 		return nil
 	}
@@ -84,12 +85,12 @@ func At(ctx context.Context, repo *git.Repository, name string, oid git.OID) *pr
 }
 
 // Find returns the conflict whose losing operation the id or its beginning names.
-func Find(ctx context.Context, repo *git.Repository, name string) (*protocol.Conflict, error) {
+func Find(ctx context.Context, repo *git.Repository, name string) (*join.Conflict, error) {
 	all, err := All(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
-	var found *protocol.Conflict
+	var found *join.Conflict
 	for _, c := range all {
 		if len(name) >= 4 && strings.HasPrefix(c.Op, name) {
 			if found != nil {
@@ -106,13 +107,13 @@ func Find(ctx context.Context, repo *git.Repository, name string) (*protocol.Con
 }
 
 // Settle records what became of a conflict, on top of it.
-func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *protocol.Conflict, how, because string) error {
+func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *join.Conflict, how, because string) error {
 	ref := Ref(c)
 	at, err := repo.ReadRef(ctx, ref)
 	if err != nil {
 		return err
 	}
-	c.Status, c.Settled, c.Because, c.By = protocol.ConflictSettled, how, because, env.Actor.Name+" <"+env.Actor.Email+">"
+	c.Status, c.Settled, c.Because, c.By = join.ConflictSettled, how, because, env.Actor.Name+" <"+env.Actor.Email+">"
 	oid, err := Write(ctx, repo, c, at, record.Signature(&env))
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *prot
 
 // LosingResult returns the staged result of the acceptance that a conflict is about, nil
 // when it is about none.
-func LosingResult(ctx context.Context, repo *git.Repository, c *protocol.Conflict) ([]byte, error) {
+func LosingResult(ctx context.Context, repo *git.Repository, c *join.Conflict) ([]byte, error) {
 	r := record.NewReader(ctx, repo)
 	commit, err := r.Commit(git.OID(c.Op))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -225,10 +225,10 @@ func takeConflicts(ctx context.Context, repo *git.Repository, remote string) err
 }
 
 // OpenConflicts counts those that wait for a person.
-func OpenConflicts(list []*protocol.Conflict) int {
+func OpenConflicts(list []*join.Conflict) int {
 	n := 0
 	for _, c := range list {
-		if c.Status == protocol.ConflictOpen {
+		if c.Status == join.ConflictOpen {
 			n++
 		}
 	}

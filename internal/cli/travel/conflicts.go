@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -92,7 +92,7 @@ func runConflicts(ctx context.Context, f *term.Factory, op, how, because string,
 	rows := []*ojson.Object{}
 	t := &term.Table{Header: []string{"CONFLICT", "STATUS", "OPERATION", "BY", "WHEN", "WHY"}, Flex: 5}
 	for _, c := range list {
-		if all || c.Status == protocol.ConflictOpen {
+		if all || c.Status == join.ConflictOpen {
 			rows = append(rows, conflictObject(c))
 		}
 	}
@@ -102,7 +102,7 @@ func runConflicts(ctx context.Context, f *term.Factory, op, how, because string,
 			return
 		}
 		for _, c := range list {
-			if all || c.Status == protocol.ConflictOpen {
+			if all || c.Status == join.ConflictOpen {
 				t.Row(c.Op[:12], c.Status, conflictSubject(c), c.Actor, shared.Ago(p, c.At), c.Message)
 			}
 		}
@@ -132,7 +132,7 @@ func printConflict(p *term.Printer, c *runner.Conflict) {
 	p.Printf("Why:      %s\n", term.OneLine(c.Message))
 	p.Printf("Ours:     %s\n", term.OneLine(c.Op))
 	p.Printf("Theirs:   %s\n", term.OneLine(c.Onto))
-	if c.Status != protocol.ConflictOpen {
+	if c.Status != join.ConflictOpen {
 		p.Printf("Settled:  %s by %s", term.OneLine(c.Settled), term.OneLine(c.By))
 		if c.Because != "" {
 			p.Printf(": %s", term.OneLine(c.Because))
@@ -143,13 +143,13 @@ func printConflict(p *term.Printer, c *runner.Conflict) {
 	p.Printf("\nWays out:\n")
 	for _, way := range c.Ways {
 		switch way {
-		case protocol.WayAccept:
+		case join.WayAccept:
 			p.Printf("  git agentxchain conflicts %s --take-ours\n", c.Op[:12])
-		case protocol.WayReissue:
+		case join.WayReissue:
 			p.Printf("  git agentxchain conflicts %s --reissue\n", c.Op[:12])
-		case protocol.WayAgain:
+		case join.WayAgain:
 			p.Printf("  git agentxchain conflicts %s --ask-again\n", c.Op[:12])
-		case protocol.WayDrop:
+		case join.WayDrop:
 			p.Printf("  git agentxchain conflicts %s --drop --because TEXT\n", c.Op[:12])
 		}
 	}

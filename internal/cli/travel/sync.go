@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -62,7 +62,7 @@ func runSync(ctx context.Context, f *term.Factory, opt runner.SyncOptions) error
 	}
 	open := 0
 	for _, c := range all {
-		if c.Status == protocol.ConflictOpen {
+		if c.Status == join.ConflictOpen {
 			open++
 		}
 	}

@@ -1,26 +1,25 @@
 // Joining: what becomes of an operation that was recorded beside others, once it is
 // decided again after them (docs/teams.md#when-two-machines-went-on).
 
-package protocol
+package join
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // Why an operation does not hold after those of another machine.
 const (
-	JoinSuperseded = "superseded"    // the others decided the same thing differently
-	JoinAskAgain   = "ask_again"     // a person decided on something that has changed since
-	JoinRefused    = "refused"       // the rules refuse it there
-	JoinForeign    = "cannot_replay" // another tool's work, or another rule set's
-	JoinFollows    = "follows"       // it builds on one that does not hold
-	JoinRules      = "rules_differ"  // both sides adopted other rules
-	JoinSame       = "same"          // it holds: the other side recorded the same
+	Superseded = "superseded"    // the others decided the same thing differently
+	AskAgain   = "ask_again"     // a person decided on something that has changed since
+	Refused    = "refused"       // the rules refuse it there
+	Foreign    = "cannot_replay" // another tool's work, or another rule set's
+	Follows    = "follows"       // it builds on one that does not hold
+	Rules      = "rules_differ"  // both sides adopted other rules
+	Same       = "same"          // it holds: the other side recorded the same
 )
 
 // Ways out of a conflict, in the words of the command line.
@@ -31,9 +30,9 @@ const (
 	WayAccept  = "take ours" // stage the losing result again and have it judged
 )
 
-// JoinRefusal says why an operation does not hold, and what can be done.
-type JoinRefusal struct {
-	Reason  string // one of the Join constants
+// Refusal says why an operation does not hold, and what can be done.
+type Refusal struct {
+	Reason  string // Superseded to Same
 	Code    string // of the rules' refusal, "" when they were not asked
 	Message string
 	Ways    []string
@@ -61,28 +60,28 @@ func NewTheirOps() *TheirOps {
 // Add notes an operation of the other side. before is the state it was applied to;
 // landed says that the operation did what was asked (its refusal was not what it
 // recorded).
-func (o *TheirOps) Add(rec *Record, before *run.State, landed bool) {
+func (o *TheirOps) Add(rec *protocol.Record, before *run.State, landed bool) {
 	o.same[sameKey(rec)] = true
 	if !landed {
 		return
 	}
 	switch op := rec.Op.(type) {
-	case *AcceptTurn:
+	case *protocol.AcceptTurn:
 		if turn := acceptTarget(op, before); turn != "" && op.Staged != nil {
 			o.accepted[turn] = op.Staged.Digest
 		}
-	case *ApprovePhase, *ApproveCompletion:
+	case *protocol.ApprovePhase, *protocol.ApproveCompletion:
 		o.approved[pendingKey(before)] = true
-	case *AdoptConfig:
+	case *protocol.AdoptConfig:
 		o.adopted = true
-	case *Checkpoint:
+	case *protocol.Checkpoint:
 		o.commits[string(ojson.Compact(ojson.Marshal(op)))] = true
 	}
 }
 
-func sameKey(rec *Record) string { return rec.Name + " " + rec.Env.Seed }
+func sameKey(rec *protocol.Record) string { return rec.Name + " " + rec.Env.Seed }
 
-func acceptTarget(op *AcceptTurn, before *run.State) string {
+func acceptTarget(op *protocol.AcceptTurn, before *run.State) string {
 	if op.TurnID != "" || before == nil {
 		return op.TurnID
 	}
@@ -106,26 +105,27 @@ func pendingKey(s *run.State) string {
 	return ""
 }
 
-// Join decides again on one of our operations after those of the other side. snap is
+// Decide decides again on one of our operations after those of the other side. snap is
 // what the operation is applied to now, before the state it was applied to when it was
 // recorded, was what it led to then.
 //
 // A transition means that the operation holds. No transition and no refusal means that
 // the other side has it already. The function is pure: the same records give the same
 // answer on every machine.
-func Join(their *TheirOps, snap *Snapshot, rec *Record, before *run.State, was *Transition) (*Transition, *JoinRefusal) {
+func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, before *run.State,
+	was *protocol.Transition) (*protocol.Transition, *Refusal) {
 	if their.same[sameKey(rec)] {
 		return nil, nil
 	}
 	if rec.Op == nil {
-		return nil, &JoinRefusal{
-			Reason:  JoinForeign,
+		return nil, &Refusal{
+			Reason:  Foreign,
 			Message: "changes of another tool, or of another rule set, cannot be decided again",
 			Ways:    []string{WayDrop},
 		}
 	}
 	switch op := rec.Op.(type) {
-	case *AcceptTurn:
+	case *protocol.AcceptTurn:
 		turn := acceptTarget(op, before)
 		digest, ok := their.accepted[turn]
 		switch {
@@ -133,62 +133,62 @@ func Join(their *TheirOps, snap *Snapshot, rec *Record, before *run.State, was *
 		case op.Staged != nil && op.Staged.Digest == digest:
 			return nil, nil
 		default:
-			return nil, &JoinRefusal{
-				Reason:  JoinSuperseded,
+			return nil, &Refusal{
+				Reason:  Superseded,
 				Message: fmt.Sprintf("turn %s was accepted on both sides with different results; the other came first", turn),
 				Ways:    []string{WayReissue, WayDrop},
 			}
 		}
 		if op.TurnID == "" && turn != "" {
 			if now := snap.State.OnlyTurn(); now == nil || now.TurnID != turn {
-				return nil, &JoinRefusal{
-					Reason:  JoinSuperseded,
+				return nil, &Refusal{
+					Reason:  Superseded,
 					Message: fmt.Sprintf("turn %s is not the only active turn any more", turn),
 					Ways:    []string{WayAccept, WayReissue, WayDrop},
 				}
 			}
 		}
-	case *ApprovePhase, *ApproveCompletion:
+	case *protocol.ApprovePhase, *protocol.ApproveCompletion:
 		asked := pendingKey(before)
 		switch {
 		case pendingKey(snap.State) == asked:
 		case their.approved[asked]:
 			return nil, nil
 		default:
-			return nil, &JoinRefusal{
-				Reason:  JoinAskAgain,
+			return nil, &Refusal{
+				Reason:  AskAgain,
 				Message: "what was approved is not what waits now",
 				Ways:    []string{WayAgain, WayDrop},
 			}
 		}
-	case *Checkpoint:
+	case *protocol.Checkpoint:
 		if their.commits[string(ojson.Compact(ojson.Marshal(op)))] {
 			return nil, nil
 		}
-	case *AdoptConfig:
+	case *protocol.AdoptConfig:
 		if their.adopted {
-			return nil, &JoinRefusal{
-				Reason:  JoinRules,
+			return nil, &Refusal{
+				Reason:  Rules,
 				Message: "both sides adopted other rules; those of the other came first",
 				Ways:    []string{WayAgain, WayDrop},
 			}
 		}
-	case *Confirm:
-		return nil, &JoinRefusal{
-			Reason:  JoinAskAgain,
+	case *protocol.Confirm:
+		return nil, &Refusal{
+			Reason:  AskAgain,
 			Message: "a confirmation is about the operation before it, which is another one now",
 			Ways:    []string{WayAgain, WayDrop},
 		}
 	}
-	now, refusal := Apply(snap, rec.Op, rec.Env)
+	now, refusal := protocol.Apply(snap, rec.Op, rec.Env)
 	if refusal == nil && now.Failure != nil && (was == nil || was.Failure == nil) {
 		refusal = now.Failure
 	}
 	if refusal == nil {
 		return now, nil
 	}
-	return nil, &JoinRefusal{
-		Reason:  JoinRefused,
+	return nil, &Refusal{
+		Reason:  Refused,
 		Code:    refusal.Code,
 		Message: refusal.Message,
 		Ways:    waysOf(rec),
@@ -196,74 +196,30 @@ func Join(their *TheirOps, snap *Snapshot, rec *Record, before *run.State, was *
 }
 
 // waysOf are the ways out of a refusal of the rules.
-func waysOf(rec *Record) []string {
+func waysOf(rec *protocol.Record) []string {
 	switch rec.Op.(type) {
-	case *AcceptTurn:
+	case *protocol.AcceptTurn:
 		return []string{WayAccept, WayReissue, WayDrop}
-	case *ApprovePhase, *ApproveCompletion, *AdoptConfig, *DenyGate, *WithdrawApproval:
+	case *protocol.ApprovePhase, *protocol.ApproveCompletion, *protocol.AdoptConfig, *protocol.DenyGate, *protocol.WithdrawApproval:
 		return []string{WayAgain, WayDrop}
 	}
 	return []string{WayReissue, WayDrop}
 }
 
 // FollowsFrom is the refusal of an operation about a turn that an earlier conflict took.
-func FollowsFrom(turn string) *JoinRefusal {
-	return &JoinRefusal{
-		Reason:  JoinFollows,
+func FollowsFrom(turn string) *Refusal {
+	return &Refusal{
+		Reason:  Follows,
 		Message: fmt.Sprintf("it is about turn %s, which an operation before it gave and which does not hold", turn),
 		Ways:    []string{WayReissue, WayDrop},
 	}
 }
 
 // RecordedThere says of an operation that the other side has it already. There is nothing to decide.
-func RecordedThere() *JoinRefusal {
-	return &JoinRefusal{
-		Reason:  JoinSame,
+func RecordedThere() *Refusal {
+	return &Refusal{
+		Reason:  Same,
 		Message: "the other side recorded the same",
 		Ways:    []string{},
 	}
-}
-
-// Conflict is the record of an operation that did not hold: who did what, why it does
-// not count, and what became of it. Fields that this version does not know survive.
-type Conflict struct {
-	Run     string   `json:"run_id"`
-	Op      string   `json:"op"` // the commit of the losing operation
-	Name    string   `json:"operation"`
-	Turn    string   `json:"turn_id,omitempty"`
-	Role    string   `json:"role,omitempty"`
-	Actor   string   `json:"actor"`
-	Email   string   `json:"email"`
-	At      string   `json:"at"`
-	Onto    string   `json:"onto"` // the other side's operation it was decided after
-	Reason  string   `json:"reason"`
-	Code    string   `json:"code,omitempty"`
-	Message string   `json:"message"`
-	Ways    []string `json:"ways"`
-	Status  string   `json:"status"`            // open, settled
-	Settled string   `json:"settled,omitempty"` // how: drop, reissue, again, ours, same
-	Because string   `json:"because,omitempty"`
-	By      string   `json:"by,omitempty"`
-	Extra   ojson.Extra
-}
-
-// Words of Conflict.Status.
-const (
-	ConflictOpen    = "open"
-	ConflictSettled = "settled"
-)
-
-// SortConflicts puts open ones first, then by time and operation.
-func SortConflicts(list []*Conflict) {
-	slices.SortFunc(list, func(a, b *Conflict) int {
-		if a.Status != b.Status {
-			if a.Status == ConflictOpen {
-				return -1
-			}
-			if b.Status == ConflictOpen {
-				return 1
-			}
-		}
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Op, b.Op))
-	})
 }
