@@ -92,8 +92,8 @@ func fetchInto(ctx context.Context, r *git.Repository, remote string, args []str
 	defer stop()
 	defer r.ForgetRefs()
 	_, err := r.Git.Transport().Run(ctx, nil, args...)
-	if err == nil {
-		return nil
+	if serr := r.SyncFetched(remote); err == nil {
+		return serr
 	}
 	for _, said := range fine {
 		if strings.Contains(git.ComplaintOf(err), said) {

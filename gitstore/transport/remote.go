@@ -161,7 +161,7 @@ func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 			_, err = r.Git.Transport().Run(ctx, nil, append(append(fetch, "--", remote), others...)...)
 		}
 		if err == nil {
-			return nil
+			return r.SyncFetched(remote)
 		}
 		// A git of the person's fetches at the same time.
 		if !strings.Contains(git.ComplaintOf(err), "cannot lock ref") || Backoff(ctx, 3) != nil {
@@ -184,6 +184,9 @@ func Fetch(ctx context.Context, r *git.Repository, remote, prune, what string) e
 	defer stop()
 	defer r.ForgetRefs()
 	_, err := r.Git.Transport().Run(ctx, nil, append(FetchArgs(), prune, "--", remote, what)...)
+	if serr := r.SyncFetched(remote); err == nil {
+		err = serr
+	}
 	return err
 }
 

@@ -24,11 +24,11 @@ func TestSurvivePowerLoss(t *testing.T) {
 	}
 	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
 	seed, log := surviveSeed(t), openSurviveLog(t)
-	commands := []string{"accept", "restore"}
+	commands := []string{"accept", "restore", "sync-fetch"}
 	if long {
-		commands = append(commands, "assign-first", "checkpoint", "approve", "archive", "sync-fetch", "multi-gate")
+		commands = append(commands, "assign-first", "checkpoint", "approve", "archive", "multi-gate")
 	}
-	for _, name := range surviveActs(commands, seed, long, 2) {
+	for _, name := range surviveActs(commands, seed, long, len(commands)) {
 		t.Run(name, func(t *testing.T) {
 			for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"}, {"KEY_1", "core.fsyncMethod"}, {"VALUE_1", "writeout-only"}} {
 				t.Setenv("GIT_CONFIG_"+kv[0], kv[1])
@@ -82,15 +82,19 @@ func TestSurvivePowerLoss(t *testing.T) {
 				}
 				log.note("power-"+name, testtrace.Fault{At: k, Kind: "power"}, &testtrace.Call{Name: disk.Step(k)}, verdict)
 			}
-			// Of the short form are the last moment, three by chance, one in which a git holds a lock, and those in which
-			// a new state has its name and no directory was synced since.
+			// Of a sync the short form tries what it leaves when it has ended; of the others the last moment, three by
+			// chance, one in which a git holds a lock, and those in which a new state has its name and no directory was
+			// synced since.
 			moments, more, most := []int{disk.Len()}, 0, 1
-			if long {
+			switch {
+			case long:
 				more, most = 6, -1
 				for k := range disk.Len() {
 					moments = append(moments, k)
 				}
-			} else {
+			case name == "sync-fetch":
+				more, most = 6, -1
+			default:
 				var locked, telling []int
 				for k := 1; k < disk.Len(); k++ {
 					switch step := disk.Step(k - 1); {
