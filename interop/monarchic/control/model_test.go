@@ -548,11 +548,14 @@ func (f *fight) history(accepted map[string]int64, issued []run.Line) []porcupin
 			client++
 		}
 	}
-	// Tokens the run has on record that no runner received: of calls without an answer.
+	// Tokens the run has on record that no runner received: of calls without an answer. A runner that asks again is
+	// given the lease of its earlier call.
 	told := make(map[int64]bool)
 	first := end
 	for _, o := range out {
-		told[o.Input.(operation).Got] = true
+		if got := o.Input.(operation).Got; time.UnixMilli(got+1).UnixNano() > o.Call {
+			told[got] = true
+		}
 		first = min(first, o.Call)
 	}
 	for _, row := range issued {
