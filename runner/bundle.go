@@ -97,7 +97,7 @@ func (c *change) index(t *protocol.Transition) {
 }
 
 // keepLog saves the end of the log of a turn about to be accepted: its bundle goes
-// with it. A log that cannot be kept is no reason to refuse the turn.
+// with it. The turn goes on where no log can be kept.
 func (c *change) keepLog(turn *run.Turn) {
 	if dir := dispatch.BundleDir(turn.TurnID); dir != "" {
 		_ = c.r.store.KeepLog(dir+"/"+dispatch.LogFile, dispatch.AuditDir(turn.TurnID)+"/"+dispatch.LogFile)
@@ -111,7 +111,7 @@ func (r *Runner) CheckBundle(run string, t *run.Turn) *turnfiles.Bundle {
 }
 
 // VerifyBundle is CheckBundle with the seal itself compared with the one that the
-// run has recorded: whoever can change a bundle can write a new seal as well. A
+// run has recorded: who can change a bundle can write a new seal as well. A
 // bundle that is not on record, as one of another tool may be, has only its seal.
 func (r *Runner) VerifyBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (*turnfiles.Bundle, error) {
 	r.serial.Lock()

@@ -49,7 +49,7 @@ func (r *Runner) Standing(ctx context.Context) (*status.Standing, error) {
 	return st, nil
 }
 
-// lost notes turns nobody works on any more; they come before everything else.
+// lost notes turns that no process works on any more; they come before everything else.
 func (r *Runner) lost(st *status.Standing) {
 	if st.Lost = r.Health(st.View); len(st.Lost) > 0 && st.View.State.Status == wire.StatusActive {
 		lost := st.Lost[0]

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestComparingLeavesTheIndex: the index of a person is not written by comparing, a lock on it is no reason to fail,
+// TestComparingLeavesTheIndex: the index of a person is not written by comparing, comparing works beside a lock on it,
 // and what was changed within the moment in which the index was written is found.
 func TestComparingLeavesTheIndex(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {

@@ -31,7 +31,7 @@ type Options struct {
 // Proves reports whether a statement is handed in or to be signed.
 func (o *Options) Proves() bool { return o.Sign || len(o.Statements) > 0 }
 
-// Needed reports whether a decision under cfg asks for more than the word of whoever gives the command.
+// Needed reports whether a decision under cfg asks for more than the word of the one who gives the command.
 func (o *Options) Needed(cfg *config.Config) bool {
 	return o.Proves() || cfg.Authority != nil || cfg.ProtectedBranch() != ""
 }

@@ -117,7 +117,7 @@ func (p Project) next(
 }
 
 // dirtyFor are the dirty paths that matter for what comes next, sorted: of accepted turns, whose
-// checkpoint would commit them, or of nobody where def, the role of the next turn, writes files.
+// checkpoint would commit them, or of no turn where def, the role of the next turn, writes files.
 // tree is the state of the work tree, nil when it is to be looked at.
 func (p Project) dirtyFor(ctx context.Context, st *Standing, def *config.Role, tree *git.WorktreeStatus) []string {
 	if p.Store == nil || len(st.Uncommitted) == 0 && (def == nil || def.WriteAuthority == wire.ReviewOnly) {
@@ -157,7 +157,7 @@ func automaticRuntime(v *gitstore.View, def *config.Role) string {
 	return def.RuntimeID
 }
 
-// sharpen takes the command out of advice in words. Whoever escalated may have
+// sharpen takes the command out of advice in words. Who escalated may have
 // named none; then lifting the block is what comes after.
 func sharpen(n *protocol.NextAction, escalation string) *protocol.NextAction {
 	advice, command := n.Command, "git agentxchain unblock"

@@ -94,7 +94,7 @@ func OfFiles(ctx context.Context, dir string, now time.Time) (*Sight, error) {
 	return p.See(ctx, v)
 }
 
-// rowsBelow reads the ledgers in a directory row by row; what is no row is left out.
+// rowsBelow reads the ledgers in a directory row by row, and leaves out what does not parse as one.
 func rowsBelow(dir string) run.LedgerReader {
 	return func(l wire.Ledger) iter.Seq[run.Line] {
 		return func(yield func(run.Line) bool) {

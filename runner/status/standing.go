@@ -51,7 +51,7 @@ type Turn struct {
 	Deadline time.Time // zero when unknown
 	Overdue  bool
 	Staged   string       // path of the staged result, "" when there is none yet
-	Lease    *run.Lease   // the runner that holds the turn; nil when nobody does
+	Lease    *run.Lease   // the runner that holds the turn; nil for none
 	Claim    *claims.Hold // the clone that works on the turn; nil when none has claimed it
 	// Bundle is what of the bundle is not as it was dispatched. It is looked at once a
 	// result is staged, in projects that then refuse the result.
@@ -131,7 +131,7 @@ func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *git.Worktree
 // Trusts reports whether something of cfg is only run or contacted where it is trusted.
 func Trusts(cfg *config.Config) bool { return cfg.Hooks.Len() > 0 || automatic(cfg) }
 
-// automatic reports whether a role is bound to a runtime that is no person's hands.
+// automatic reports whether a role is bound to a runtime without a person in it.
 func automatic(cfg *config.Config) bool {
 	for _, role := range cfg.Roles.All() {
 		if role == nil {

@@ -44,7 +44,7 @@ func Survive(project string, turn *run.Turn, files map[string][]byte) error {
 
 // Chosen says what is sealed: the core as it was built, what an earlier dispatch
 // of the turn had sealed, and what the hooks have just added or changed. What lay
-// there before and belongs to nobody stays outside.
+// there before and belongs to no turn stays outside.
 func Chosen(core map[string][]byte, before, after dispatch.Contents) map[string][]byte {
 	files := maps.Clone(core)
 	kept := before.Supplements()
@@ -69,7 +69,7 @@ func Contents(root *os.Root, dir string) (dispatch.Contents, error) {
 }
 
 // recordedSupplements are the files beside its core that the record has of a
-// turn's bundle. They come back when somebody has taken them out of the directory.
+// turn's bundle. They come back when they were taken out of the directory.
 func recordedSupplements(ctx context.Context, s *gitstore.Store, v *gitstore.View, turn *run.Turn) (map[string][]byte, error) {
 	if v.Op == "" {
 		return nil, nil
