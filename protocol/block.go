@@ -32,8 +32,16 @@ func (t *transition) block(b blockSpec) {
 	}
 	s.Status = wire.StatusBlocked
 	s.BlockedOn = new(b.On)
-	r := &run.BlockedReason{Category: b.Category, BlockedAt: t.env.Time(),
-		Recovery: run.Recovery{TypedReason: b.TypedReason, Owner: b.Owner, RecoveryAction: b.Action, TurnRetained: b.Retained}}
+	r := &run.BlockedReason{
+		Category:  b.Category,
+		BlockedAt: t.env.Time(),
+		Recovery: run.Recovery{
+			TypedReason:    b.TypedReason,
+			Owner:          b.Owner,
+			RecoveryAction: b.Action,
+			TurnRetained:   b.Retained,
+		},
+	}
 	if b.Detail != "" {
 		r.Recovery.Detail = new(b.Detail)
 	}
@@ -57,7 +65,8 @@ func (t *transition) block(b blockSpec) {
 	if b.Escalation != nil {
 		s.Escalation = b.Escalation
 	}
-	t.lastEvent("run_blocked", b.Turn, withMembers(ojson.NewObject("category", b.Category, "blocked_on", b.On, "typed_reason", b.TypedReason, "detail", r.Recovery.Detail), b.More))
+	t.lastEvent("run_blocked", b.Turn, withMembers(ojson.NewObject("category", b.Category, "blocked_on", b.On,
+		"typed_reason", b.TypedReason, "detail", r.Recovery.Detail), b.More))
 	if b.Owner == "human" {
 		t.raise(b.Turn)
 	}
@@ -80,8 +89,10 @@ func (t *transition) raise(turn *run.Turn) {
 	row := run.NewEscalation(t.env.ID("hesc"), t.env.Time(), s, role)
 	t.append(wire.LedgerEscalations, row)
 	t.x.OpenEscalations = append(t.x.OpenEscalations[:len(t.x.OpenEscalations):len(t.x.OpenEscalations)], row)
-	t.event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"), "service", wire.Member(row, "service"),
-		"action", wire.Member(row, "action"), "blocked_on", wire.OrEmpty(s.BlockedOn), "resolution_command", row.String("resolution_command"), "detail", wire.Member(row, "detail"))
+	t.event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"),
+		"service", wire.Member(row, "service"),
+		"action", wire.Member(row, "action"), "blocked_on", wire.OrEmpty(s.BlockedOn),
+		"resolution_command", row.String("resolution_command"), "detail", wire.Member(row, "detail"))
 	t.renderTasks(nil)
 }
 
@@ -100,7 +111,8 @@ func (t *transition) clearBlockFor(via, reason string) {
 		if s.BlockedReason != nil {
 			turn = wire.OrEmpty(s.BlockedReason.TurnID)
 		}
-		t.append(wire.LedgerDecisions, ledger.NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
+		t.append(wire.LedgerDecisions,
+			ledger.NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
 		pairs := []any{"resolved_via", via}
 		if reason != "" {
 			pairs = append(pairs, "reason", reason)
@@ -131,7 +143,8 @@ func (t *transition) resolveNoted(match func(*ojson.Object) bool, via, notes str
 		}
 		row := run.NewEscalationResolution(open.String("escalation_id"), t.env.Time(), via, notes)
 		t.append(wire.LedgerEscalations, row)
-		t.event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"), "type", wire.Member(open, "type"), "service", wire.Member(open, "service"), "resolved_via", via)
+		t.event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"),
+			"type", wire.Member(open, "type"), "service", wire.Member(open, "service"), "resolved_via", via)
 		done = append(done, run.CompletedEscalation(open, row))
 	}
 	t.x.OpenEscalations = keep
@@ -145,7 +158,8 @@ func (t *transition) resolveNoted(match func(*ojson.Object) bool, via, notes str
 // Nobody could resolve them afterwards. A finished run is left as it is: nothing
 // may follow its last event.
 func (t *transition) closeStale() {
-	if len(t.x.OpenEscalations) == 0 || t.before.Status == wire.StatusCompleted || t.before.Status == wire.StatusFailed {
+	if len(t.x.OpenEscalations) == 0 || t.before.Status == wire.StatusCompleted ||
+		t.before.Status == wire.StatusFailed {
 		return
 	}
 	s := t.s
@@ -176,5 +190,11 @@ func (t *transition) renderTasks(done []*ojson.Object) {
 
 // runHistory appends the run's row; readers take the last row of a run.
 func (t *transition) runHistory(reason string) {
-	t.append(wire.LedgerRunHistory, run.BuildHistory(run.HistoryFacts{Config: t.cfg, State: t.s, Index: t.x, BlockedReason: reason, RecordedAt: t.env.Now}))
+	t.append(wire.LedgerRunHistory, run.BuildHistory(run.HistoryFacts{
+		Config:        t.cfg,
+		State:         t.s,
+		Index:         t.x,
+		BlockedReason: reason,
+		RecordedAt:    t.env.Now,
+	}))
 }

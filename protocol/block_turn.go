@@ -100,18 +100,35 @@ func (t *transition) stuck(turn *run.Turn) *blockSpec {
 
 // conflictBlock is the block of a turn that keeps conflicting (docs/spec/observation.md#conflicts).
 func conflictBlock(turn *run.Turn, files []string) blockSpec {
-	return blockSpec{On: "human:conflict_loop:" + turn.TurnID, Category: "conflict_loop", TypedReason: "conflict_loop", Owner: run.OwnerHuman,
-		Action: fmt.Sprintf("Serialize the conflicting work, then run: git agentxchain reject %s --reassign", turn.TurnID),
-		Detail: "Conflicting files: " + strings.Join(files, ", "), Turn: turn, Retained: true}
+	return blockSpec{
+		On:          "human:conflict_loop:" + turn.TurnID,
+		Category:    "conflict_loop",
+		TypedReason: "conflict_loop",
+		Owner:       run.OwnerHuman,
+		Action: fmt.Sprintf("Serialize the conflicting work, then run: git agentxchain reject %s --reassign",
+			turn.TurnID),
+		Detail:   "Conflicting files: " + strings.Join(files, ", "),
+		Turn:     turn,
+		Retained: true,
+	}
 }
 
 // retriesBlock is the block of a turn whose attempts are used up (docs/spec/lifecycle.md#rejecting-a-turn).
 func (t *transition) retriesBlock(turn *run.Turn, errs []any) blockSpec {
 	detail := fmt.Sprintf("Turn rejected %d times; its attempts are used up.", turn.Attempt)
-	return blockSpec{On: "escalation:retries-exhausted:" + turn.AssignedRole, Category: "retries_exhausted", TypedReason: "retries_exhausted", Owner: run.OwnerHuman,
-		Action: fmt.Sprintf("Find out why the attempts failed, then run: git agentxchain reissue %s", turn.TurnID), Detail: detail, Turn: turn, Retained: true,
+	return blockSpec{
+		On:          "escalation:retries-exhausted:" + turn.AssignedRole,
+		Category:    "retries_exhausted",
+		TypedReason: "retries_exhausted",
+		Owner:       run.OwnerHuman,
+		Action: fmt.Sprintf("Find out why the attempts failed, then run: git agentxchain reissue %s",
+			turn.TurnID),
+		Detail:   detail,
+		Turn:     turn,
+		Retained: true,
 		Escalation: ojson.NewObject("from_role", turn.AssignedRole, "from_turn_id", turn.TurnID, "reason", detail,
-			"validation_errors", errs, "escalated_at", t.env.Time())}
+			"validation_errors", errs, "escalated_at", t.env.Time()),
+	}
 }
 
 // outsideTurn refuses what lifts a block or overrides a check when it is asked for

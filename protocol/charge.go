@@ -63,9 +63,16 @@ func (t *transition) exhaustBudget(turn *run.Turn) {
 		if t.earlier.budgetUnblocked {
 			next = run.CmdUnblock
 		}
-		t.block(blockSpec{On: "budget:exhausted", Category: "budget_exhausted", TypedReason: "budget_exhausted", Owner: run.OwnerHuman,
-			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: " + next, Detail: detail, Turn: turn,
-			Retained: s.ActiveTurns.Has(turn.TurnID)})
+		t.block(blockSpec{
+			On:          "budget:exhausted",
+			Category:    "budget_exhausted",
+			TypedReason: "budget_exhausted",
+			Owner:       run.OwnerHuman,
+			Action:      "Raise budget.per_run_max_usd in agentxchain.json, then run: " + next,
+			Detail:      detail,
+			Turn:        turn,
+			Retained:    s.ActiveTurns.Has(turn.TurnID),
+		})
 	}
 }
 
@@ -74,11 +81,14 @@ func (t *transition) warnOnly() bool { return t.cfg.Budget != nil && t.cfg.Budge
 // dearTurn says that a turn cost more than one may, "" when it did not.
 func (t *transition) dearTurn(turn *run.Turn, usd float64) string {
 	b := t.cfg.Budget
-	if b == nil || t.earlier.budgetUnblocked || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 || usd <= *b.PerTurnMaxUSD {
+	if b == nil || t.earlier.budgetUnblocked || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 ||
+		usd <= *b.PerTurnMaxUSD {
 		return ""
 	}
-	text := fmt.Sprintf("The turn cost $%.2f, $%.2f more than budget.per_turn_max_usd allows ($%.2f)", usd, usd-*b.PerTurnMaxUSD, *b.PerTurnMaxUSD)
-	t.lastEvent(run.EventBudgetExceededWarn, turn, ojson.NewObject("scope", "turn", "spent_usd", usd, "limit_usd", *b.PerTurnMaxUSD, "warning", text))
+	text := fmt.Sprintf("The turn cost $%.2f, $%.2f more than budget.per_turn_max_usd allows ($%.2f)", usd,
+		usd-*b.PerTurnMaxUSD, *b.PerTurnMaxUSD)
+	t.lastEvent(run.EventBudgetExceededWarn, turn,
+		ojson.NewObject("scope", "turn", "spent_usd", usd, "limit_usd", *b.PerTurnMaxUSD, "warning", text))
 	return text + "."
 }
 

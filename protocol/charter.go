@@ -23,7 +23,8 @@ func (t *transition) bindCharter(turn *run.Turn) {
 	if c == nil {
 		return
 	}
-	o := ojson.NewObject("source", run.CharterSource, "category", "plan", "charter_id", c.CharterID, "plan_id", c.PlanID,
+	o := ojson.NewObject("source", run.CharterSource, "category", "plan", "charter_id", c.CharterID,
+		"plan_id", c.PlanID,
 		"charter", c.Charter, "acceptance_contract", wire.NonNil(c.AcceptanceContract), "phase_scope", c.Phase)
 	if c.Task.Len() > 0 {
 		o.Set("task", c.Task)
@@ -51,7 +52,8 @@ func (a *acceptance) charter() {
 	c.Attempts++
 	why := "its turn is " + a.res.Status
 	if a.res.Status == wire.ResultCompleted {
-		why = fmt.Sprintf("it asks for %s and its verification is %s", wire.List(c.GatesRequired), cmp.Or(a.res.Verification.Status, "missing"))
+		why = fmt.Sprintf("it asks for %s and its verification is %s", wire.List(c.GatesRequired),
+			cmp.Or(a.res.Verification.Status, "missing"))
 	}
 	a.warnings = append(a.warnings, fmt.Sprintf("Charter %s stays open: %s.", c.CharterID, why))
 }
@@ -72,7 +74,9 @@ func (t *transition) verified(status string, reproducible bool) bool {
 // chartersRemain reports whether the phase would still have open charters once
 // this turn is accepted.
 func (a *acceptance) chartersRemain() bool {
-	return slices.ContainsFunc(a.t.s.OpenCharters(), func(c *run.Charter) bool { return c.CharterID != a.turn.CharterID() })
+	return slices.ContainsFunc(a.t.s.OpenCharters(), func(c *run.Charter) bool {
+		return c.CharterID != a.turn.CharterID()
+	})
 }
 
 // planned is what the plan makes of a turn's requests: while charters of the phase
@@ -89,7 +93,9 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 			for i, c := range open {
 				ids[i] = c.CharterID
 			}
-			a.warnings = append(a.warnings, fmt.Sprintf("The request to move the run on was set aside: phase %q still has open charters (%s).", s.Phase, wire.ListSome(ids, 4)))
+			a.warnings = append(a.warnings,
+				fmt.Sprintf("The request to move the run on was set aside: phase %q still has open charters (%s).",
+					s.Phase, wire.ListSome(ids, 4)))
 		}
 		return nil, false
 	}
@@ -98,7 +104,8 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 	}
 	next := a.t.cfg.NextPhase(s.Phase)
 	if complete && next != "" || phase != nil && *phase != next {
-		a.warnings = append(a.warnings, "The request to move the run on asked for what does not come next; the plan asks for what does.")
+		a.warnings = append(a.warnings,
+			"The request to move the run on asked for what does not come next; the plan asks for what does.")
 	}
 	if next == "" {
 		return nil, true
@@ -110,7 +117,8 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 // of the last turn's, once all charters of the phase are done: that turn's task may
 // have asked for none. Each of them was held to it when its charter was completed.
 func (t *transition) byCharters(in *gates.Input) {
-	if t.verified(in.VerificationStatus, in.VerificationReproducible) || !t.s.Chartered() || len(t.s.OpenCharters()) > 0 {
+	if t.verified(in.VerificationStatus, in.VerificationReproducible) || !t.s.Chartered() ||
+		len(t.s.OpenCharters()) > 0 {
 		return
 	}
 	asked, reproducible := false, true

@@ -56,25 +56,29 @@ func TestDecisionIDsNext(t *testing.T) {
 
 func TestDecisionIDsEncode(t *testing.T) {
 	d := &run.DecisionIDs{}
-	for _, id := range []string{"DEC-3", "DEC-1", "DEC-2", "DEC-07", "nonsense", "DEC-00099999999999999999999", "DEC-5", "DEC-6"} {
+	for _, id := range []string{"DEC-3", "DEC-1", "DEC-2", "DEC-07", "nonsense", "DEC-00099999999999999999999",
+		"DEC-5", "DEC-6"} {
 		d.Add(id)
 	}
 	if got := string(ojson.Compact(d.Encode())); got != `[[1,3],[5,7],"99999999999999999999"]` {
 		t.Errorf("encoded %s", got)
 	}
 	// Damage is left out, order and overlaps are forgiven.
-	v, err := ojson.Decode([]byte(`[9,[5,7],[1,3],[2,6],"12","99999999999999999999",-1,1.5,[3,1],[1],"x",null,{},1e300,[1,1e300]]`))
+	v, err := ojson.Decode([]byte(
+		`[9,[5,7],[1,3],[2,6],"12","99999999999999999999",-1,1.5,[3,1],[1],"x",null,{},1e300,[1,1e300]]`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(ojson.Compact(run.DecodeDecisionIDs(v.([]any)).Encode())); got != `[[1,7],9,12,"99999999999999999999"]` {
+	if got := string(ojson.Compact(
+		run.DecodeDecisionIDs(v.([]any)).Encode())); got != `[[1,7],9,12,"99999999999999999999"]` {
 		t.Errorf("decoded %s", got)
 	}
 }
 
 func TestDecisionIDsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		numbers := rapid.SliceOf(rapid.OneOf(rapid.Uint64Range(0, 30), rapid.Uint64Range(run.MaxSmallDecision-3, run.MaxSmallDecision+3))).Draw(t, "numbers")
+		numbers := rapid.SliceOf(rapid.OneOf(rapid.Uint64Range(0, 30),
+			rapid.Uint64Range(run.MaxSmallDecision-3, run.MaxSmallDecision+3))).Draw(t, "numbers")
 		d, model := &run.DecisionIDs{}, map[uint64]bool{}
 		for i, n := range numbers {
 			id := fmt.Sprintf("DEC-%0*d", i%5, n)
@@ -124,7 +128,8 @@ func resultWithDecisions(t testing.TB, members ...string) *result.Result {
 
 func TestRenumberDecisions(t *testing.T) {
 	used := run.DecodeDecisionIDs([]any{ojson.Number("1"), ojson.Number("5")})
-	r := resultWithDecisions(t, `"id":"DEC-1","overrides":"DEC-001"`, `"id":"DEC-2"`, `"id":"DEC-002"`, `"id":"DEC-5"`, `"id":"DEC-8","overrides":"DEC-9"`)
+	r := resultWithDecisions(t, `"id":"DEC-1","overrides":"DEC-001"`, `"id":"DEC-2"`, `"id":"DEC-002"`, `"id":"DEC-5"`,
+		`"id":"DEC-8","overrides":"DEC-9"`)
 	events := result.RenumberDecisions(r, used, nil)
 	var ids []string
 	for i, d := range r.Decisions {
@@ -137,9 +142,24 @@ func TestRenumberDecisions(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []result.NormalizationEvent{
-		{Field: "decisions[0].id", Original: "DEC-1", Normalized: "DEC-010", Rationale: "duplicate_decision_id_renumbered"},
-		{Field: "decisions[2].id", Original: "DEC-002", Normalized: "DEC-011", Rationale: "duplicate_decision_id_renumbered"},
-		{Field: "decisions[3].id", Original: "DEC-5", Normalized: "DEC-012", Rationale: "duplicate_decision_id_renumbered"},
+		{
+			Field:      "decisions[0].id",
+			Original:   "DEC-1",
+			Normalized: "DEC-010",
+			Rationale:  "duplicate_decision_id_renumbered",
+		},
+		{
+			Field:      "decisions[2].id",
+			Original:   "DEC-002",
+			Normalized: "DEC-011",
+			Rationale:  "duplicate_decision_id_renumbered",
+		},
+		{
+			Field:      "decisions[3].id",
+			Original:   "DEC-5",
+			Normalized: "DEC-012",
+			Rationale:  "duplicate_decision_id_renumbered",
+		},
 	}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Error(diff)
@@ -153,7 +173,8 @@ func TestRenumberDecisions(t *testing.T) {
 	if ev := result.RenumberDecisions(r, used, nil); len(ev) != 0 {
 		t.Errorf("a second pass renumbers again: %v", ev)
 	}
-	if result.RenumberDecisions(nil, nil, nil) != nil || result.RenumberDecisions(resultWithDecisions(t, `"id":"DEC-1"`), nil, nil) != nil {
+	if result.RenumberDecisions(nil, nil, nil) != nil ||
+		result.RenumberDecisions(resultWithDecisions(t, `"id":"DEC-1"`), nil, nil) != nil {
 		t.Error("nothing to renumber")
 	}
 }
@@ -179,7 +200,8 @@ func TestRenumberDecisionsProperties(t *testing.T) {
 				t.Fatalf("%s is used twice", d.ID)
 			}
 			seen.Add(d.ID)
-			if d.ID != ids[i] && !used.Has(ids[i]) && !slices.ContainsFunc(ids[:i], func(o string) bool { return result.SameDecision(o, ids[i]) }) {
+			if d.ID != ids[i] && !used.Has(ids[i]) &&
+				!slices.ContainsFunc(ids[:i], func(o string) bool { return result.SameDecision(o, ids[i]) }) {
 				t.Fatalf("%s was free and became %s", ids[i], d.ID)
 			}
 		}

@@ -65,8 +65,13 @@ func (a *acceptance) checkProposal(*ojson.Object) *wire.Error {
 		for dir := parentDir(p.Path); dir != "" && written[p.Path]; dir = parentDir(dir) {
 			if written[dir] {
 				at := fmt.Sprintf("proposed_changes[%d].path", i)
-				problems = append(problems, wire.Problem{Code: result.ProblemProposedChange, Field: at, Value: p.Path,
-					Message: fmt.Sprintf("%s: %s lies below %s, which is proposed as a file", at, wire.Shown(p.Path), wire.Shown(dir))})
+				problems = append(problems, wire.Problem{
+					Code:  result.ProblemProposedChange,
+					Field: at,
+					Value: p.Path,
+					Message: fmt.Sprintf("%s: %s lies below %s, which is proposed as a file", at, wire.Shown(p.Path),
+						wire.Shown(dir)),
+				})
 				break
 			}
 		}
@@ -74,9 +79,20 @@ func (a *acceptance) checkProposal(*ojson.Object) *wire.Error {
 	if len(problems) == 0 {
 		return nil
 	}
-	a.v = &result.Validation{Stage: result.StageArtifact, Class: "artifact_error", Errors: problems, Warnings: []string{}}
-	return &wire.Error{Code: wire.CodeValidationFailed, Stage: result.StageArtifact, Class: "artifact_error", Field: problems[0].Field, Problems: problems,
-		Message: fmt.Sprintf("The result of turn %s fails the artifact stage: %s", a.turn.TurnID, problems.Join())}
+	a.v = &result.Validation{
+		Stage:    result.StageArtifact,
+		Class:    "artifact_error",
+		Errors:   problems,
+		Warnings: []string{},
+	}
+	return &wire.Error{
+		Code:     wire.CodeValidationFailed,
+		Stage:    result.StageArtifact,
+		Class:    "artifact_error",
+		Field:    problems[0].Field,
+		Problems: problems,
+		Message:  fmt.Sprintf("The result of turn %s fails the artifact stage: %s", a.turn.TurnID, problems.Join()),
+	}
 }
 
 func parentDir(path string) string {
@@ -100,12 +116,15 @@ func (a *acceptance) deriveReview(entry *ojson.Object) {
 	path := fmt.Sprintf("%s/%s-%s-review.md", wire.ReviewsDir, a.turn.TurnID, a.turn.AssignedRole)
 	// A name of the actor's own choice is kept when it is in the turn's name: the
 	// reviews of earlier turns are evidence and never written over.
-	if clean, problem := wire.CleanPath(a.res.Artifact.Ref); problem == "" && hasPrefix(clean, wire.ReviewsDir+"/"+a.turn.TurnID+"-") {
+	if clean, problem := wire.CleanPath(a.res.Artifact.Ref); problem == "" &&
+		hasPrefix(clean, wire.ReviewsDir+"/"+a.turn.TurnID+"-") {
 		path = clean
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Review Artifact — %s\n\n- **Run:** %s\n- **Turn:** %s\n- **Phase:** %s\n- **Status:** %s\n- **Proposed next role:** %s\n\n## Summary\n\n%s\n",
-		a.turn.AssignedRole, a.t.s.Run(), a.turn.TurnID, a.t.s.Phase, a.res.Status, wire.OneLine(a.res.ProposedNextRole), wire.OneLine(a.res.Summary))
+	fmt.Fprintf(&b,
+		"# Review Artifact — %s\n\n- **Run:** %s\n- **Turn:** %s\n- **Phase:** %s\n- **Status:** %s\n- **Proposed next role:** %s\n\n## Summary\n\n%s\n",
+		a.turn.AssignedRole, a.t.s.Run(), a.turn.TurnID, a.t.s.Phase, a.res.Status,
+		wire.OneLine(a.res.ProposedNextRole), wire.OneLine(a.res.Summary))
 	b.WriteString("\n## Decisions\n\n")
 	for _, d := range a.res.Decisions {
 		fmt.Fprintf(&b, "- **%s** (%s): %s\n", d.ID, d.Category, wire.OneLine(d.Statement))
@@ -129,7 +148,8 @@ func (a *acceptance) deriveProposal(entry *ojson.Object) {
 	if summary == "" {
 		summary = "(no summary)"
 	}
-	fmt.Fprintf(&b, "# Proposed Changes — %s\n\n**Role:** %s\n**Runtime:** %s\n**Status:** %s\n\n## Summary\n\n%s\n\n## Files\n\n",
+	fmt.Fprintf(&b,
+		"# Proposed Changes — %s\n\n**Role:** %s\n**Runtime:** %s\n**Status:** %s\n\n## Summary\n\n%s\n\n## Files\n\n",
 		a.turn.TurnID, a.turn.AssignedRole, a.turn.RuntimeID, a.res.Status, summary)
 	var rows []*ojson.Object
 	for _, p := range a.res.ProposedChanges {
@@ -154,6 +174,7 @@ func (a *acceptance) deriveProposal(entry *ojson.Object) {
 		}
 	}
 	a.t.files = append(a.t.files, FileWrite{dir + "/PROPOSAL.md", []byte(b.String())},
-		FileWrite{dir + "/SOURCE_SNAPSHOT.json", ojson.Pretty(ojson.NewObject("captured_at", a.t.env.Time(), "files", rows))})
+		FileWrite{dir + "/SOURCE_SNAPSHOT.json",
+			ojson.Pretty(ojson.NewObject("captured_at", a.t.env.Time(), "files", rows))})
 	setArtifactRef(entry, dir)
 }

@@ -25,12 +25,22 @@ func blockedState(on, detail string) *run.State {
 }
 
 func TestEscalationRows(t *testing.T) {
-	row := run.NewEscalation("hesc_1", "2026-01-02T03:04:05.678Z", blockedState("human:need oauth", "sign in to github"), "dev")
-	if got := strings.Join(row.Keys(), " "); got != "kind escalation_id created_at run_id phase blocked_on category typed_reason type service action recovery_action resolution_command detail turn_id role_id" {
+	row := run.NewEscalation("hesc_1", "2026-01-02T03:04:05.678Z",
+		blockedState("human:need oauth", "sign in to github"), "dev")
+	if got := strings.Join(row.Keys(),
+		" "); got != "kind escalation_id created_at run_id phase blocked_on category typed_reason type service action recovery_action resolution_command detail turn_id role_id" {
 		t.Error(got)
 	}
-	for k, want := range map[string]string{"kind": "raised", "type": "needs_oauth", "service": "GitHub", "resolution_command": "git agentxchain unblock hesc_1",
-		"turn_id": "turn_b", "role_id": "dev", "run_id": "run_1", "category": "needs_human"} {
+	for k, want := range map[string]string{
+		"kind":               "raised",
+		"type":               "needs_oauth",
+		"service":            "GitHub",
+		"resolution_command": "git agentxchain unblock hesc_1",
+		"turn_id":            "turn_b",
+		"role_id":            "dev",
+		"run_id":             "run_1",
+		"category":           "needs_human",
+	} {
 		if row.String(k) != want {
 			t.Errorf("%s is %q", k, row.String(k))
 		}
@@ -42,12 +52,15 @@ func TestEscalationRows(t *testing.T) {
 	}
 
 	done := run.NewEscalationResolution("hesc_1", "2026-01-02T04:00:00.000Z", "operator_unblock", "")
-	if got := string(ojson.Compact(done)); got != `{"kind":"resolved","escalation_id":"hesc_1","resolved_at":"2026-01-02T04:00:00.000Z","resolved_via":"operator_unblock","resolution_notes":null}` {
+	if got := string(ojson.Compact(
+		done)); got != `{"kind":"resolved","escalation_id":"hesc_1","resolved_at":"2026-01-02T04:00:00.000Z","resolved_via":"operator_unblock","resolution_notes":null}` {
 		t.Error(got)
 	}
 	other := ojson.NewObject("kind", "raised", "escalation_id", "hesc_2")
-	open, completed := run.FoldEscalations([]*ojson.Object{row, row, other, ojson.NewObject("kind", "raised"), done, done})
-	if len(open) != 1 || open[0].String("escalation_id") != "hesc_2" || len(completed) != 1 || completed[0].String("resolved_via") != "operator_unblock" || completed[0].String("type") != "needs_oauth" {
+	open, completed := run.FoldEscalations(
+		[]*ojson.Object{row, row, other, ojson.NewObject("kind", "raised"), done, done})
+	if len(open) != 1 || open[0].String("escalation_id") != "hesc_2" || len(completed) != 1 ||
+		completed[0].String("resolved_via") != "operator_unblock" || completed[0].String("type") != "needs_oauth" {
 		t.Errorf("%d open, %d completed", len(open), len(completed))
 	}
 	if row.Has("resolved_at") {
@@ -59,7 +72,8 @@ func TestListEscalations(t *testing.T) {
 	raised := func(id, at string) *ojson.Object {
 		return ojson.NewObject("kind", "raised", "escalation_id", id, "created_at", at)
 	}
-	list := run.ListEscalations([]*ojson.Object{raised("hesc_1", "2026-01-01T00:00:00.000Z"), raised("hesc_3", "2026-01-03T00:00:00.000Z"), run.NewEscalationResolution("hesc_1", "x", "v", "n"),
+	list := run.ListEscalations([]*ojson.Object{raised("hesc_1", "2026-01-01T00:00:00.000Z"),
+		raised("hesc_3", "2026-01-03T00:00:00.000Z"), run.NewEscalationResolution("hesc_1", "x", "v", "n"),
 		raised("hesc_2", "2026-01-02T00:00:00.000Z"), run.NewEscalationResolution("hesc_9", "x", "v", "")})
 	got := ""
 	for _, o := range list {
@@ -129,8 +143,17 @@ func TestClassifyEscalation(t *testing.T) {
 }
 
 func TestTypedReasonComesBeforeWords(t *testing.T) {
-	for reason, want := range map[string]string{"budget_exhausted": "needs_decision", "policy_escalation": "needs_decision", "hook_block": "needs_decision",
-		"needs_oauth": "needs_oauth", "needs_legal": "needs_legal", "dispatch_error": "needs_credential", "operator_escalation": "needs_credential", "gate_action_failed": "needs_credential", "": "needs_credential"} {
+	for reason, want := range map[string]string{
+		"budget_exhausted":    "needs_decision",
+		"policy_escalation":   "needs_decision",
+		"hook_block":          "needs_decision",
+		"needs_oauth":         "needs_oauth",
+		"needs_legal":         "needs_legal",
+		"dispatch_error":      "needs_credential",
+		"operator_escalation": "needs_credential",
+		"gate_action_failed":  "needs_credential",
+		"":                    "needs_credential",
+	} {
 		if typ, _ := run.ClassifyEscalation("x", reason, "the password of the token", "some_category"); typ != want {
 			t.Errorf("%s: %s", reason, typ)
 		}
@@ -138,7 +161,13 @@ func TestTypedReasonComesBeforeWords(t *testing.T) {
 }
 
 func TestOperatorSlug(t *testing.T) {
-	for in, want := range map[string]string{"Ship it?!": "ship-it", "": "operator", "  --  ": "operator", "ÄB c": "b-c", "a__b": "a-b"} {
+	for in, want := range map[string]string{
+		"Ship it?!": "ship-it",
+		"":          "operator",
+		"  --  ":    "operator",
+		"ÄB c":      "b-c",
+		"a__b":      "a-b",
+	} {
 		if got := run.OperatorSlug(in); got != want {
 			t.Errorf("%q: %q", in, got)
 		}
@@ -150,31 +179,38 @@ func TestRenderHumanTasks(t *testing.T) {
 		return run.NewEscalation(id, "2026-01-02T03:04:05.678Z", blockedState("human:"+id, detail), "dev")
 	}
 	done := func(id string) *ojson.Object {
-		return run.CompletedEscalation(row(id, "d"), run.NewEscalationResolution(id, "2026-01-02T04:00:00.000Z", "operator_unblock", "fine"))
+		return run.CompletedEscalation(row(id, "d"),
+			run.NewEscalationResolution(id, "2026-01-02T04:00:00.000Z", "operator_unblock", "fine"))
 	}
 	count := func(doc []byte, s string) int { return bytes.Count(doc, []byte(s)) }
 
 	fresh := ledger.RenderHumanTasks(nil, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil)
-	for _, want := range []string{"# Human tasks\n", "### hesc_1 — needs_decision\n", "- Detail: one two\n", "`git agentxchain unblock hesc_1`", "_None yet._", ledger.TasksOpenStart, ledger.TasksOpenEnd, ledger.TasksCompletedStart, ledger.TasksCompletedEnd} {
+	for _, want := range []string{"# Human tasks\n", "### hesc_1 — needs_decision\n", "- Detail: one two\n",
+		"`git agentxchain unblock hesc_1`", "_None yet._", ledger.TasksOpenStart, ledger.TasksOpenEnd,
+		ledger.TasksCompletedStart, ledger.TasksCompletedEnd} {
 		if !strings.Contains(string(fresh), want) {
 			t.Errorf("no %q in\n%s", want, fresh)
 		}
 	}
-	if again := ledger.RenderHumanTasks(fresh, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil); !bytes.Equal(again, fresh) {
+	if again := ledger.RenderHumanTasks(fresh, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil); !bytes.Equal(again,
+		fresh) {
 		t.Errorf("rendering again changed\n%s", again)
 	}
 	resolved := ledger.RenderHumanTasks(fresh, nil, []*ojson.Object{done("hesc_1")})
-	if count(resolved, "### hesc_1 — resolved") != 1 || count(resolved, "needs_decision\n\n") != 0 || !strings.Contains(string(resolved), "_No escalation is open._") {
+	if count(resolved, "### hesc_1 — resolved") != 1 || count(resolved, "needs_decision\n\n") != 0 ||
+		!strings.Contains(string(resolved), "_No escalation is open._") {
 		t.Errorf("%s", resolved)
 	}
 	doc := resolved
 	for i := 2; i < 15; i++ {
 		doc = ledger.RenderHumanTasks(doc, nil, []*ojson.Object{done(fmt.Sprintf("hesc_%d", i))})
 	}
-	if n := count(doc, "— resolved"); n != ledger.TasksKept || count(doc, "### hesc_14 —") != 1 || count(doc, "### hesc_4 —") != 0 {
+	if n := count(doc, "— resolved"); n != ledger.TasksKept || count(doc, "### hesc_14 —") != 1 ||
+		count(doc, "### hesc_4 —") != 0 {
 		t.Errorf("%d kept\n%s", n, doc)
 	}
-	if again := ledger.RenderHumanTasks(doc, nil, []*ojson.Object{done("hesc_14")}); count(again, "### hesc_14 —") != 1 || count(again, "— resolved") != ledger.TasksKept {
+	if again := ledger.RenderHumanTasks(doc, nil, []*ojson.Object{done("hesc_14")}); count(again,
+		"### hesc_14 —") != 1 || count(again, "— resolved") != ledger.TasksKept {
 		t.Errorf("%s", again)
 	}
 }
@@ -182,17 +218,22 @@ func TestRenderHumanTasks(t *testing.T) {
 func TestRenderHumanTasksKeepsTheRest(t *testing.T) {
 	row := run.NewEscalation("hesc_1", "t", blockedState("human:x", "d"), "dev")
 	for name, doc := range map[string]string{
-		"plain":      "# mine\nhello",
-		"crlf":       "# mine\r\nhello\r\n",
-		"empty":      "",
-		"between":    "top\n" + ledger.TasksOpenStart + "\nold\n" + ledger.TasksOpenEnd + "\nmiddle \xff\n" + ledger.TasksCompletedStart + "\n" + ledger.TasksCompletedEnd + "\nbottom",
+		"plain": "# mine\nhello",
+		"crlf":  "# mine\r\nhello\r\n",
+		"empty": "",
+		"between": "top\n" + ledger.TasksOpenStart + "\nold\n" + ledger.TasksOpenEnd + "\nmiddle \xff\n" +
+			ledger.TasksCompletedStart + "\n" + ledger.TasksCompletedEnd + "\nbottom",
 		"swapped":    "a\n" + ledger.TasksOpenEnd + "\nb\n" + ledger.TasksOpenStart + "\nc",
 		"lone start": "a\n" + ledger.TasksOpenStart + "\nprecious",
-		"two starts": "a\n" + ledger.TasksOpenStart + "\nprecious\n" + ledger.TasksOpenStart + "\nold\n" + ledger.TasksOpenEnd + "\nz",
-		"foreign":    "# Human Tasks\n" + ledger.TasksOpenStart + "\n## Open\n\n_No open human escalations._\n" + ledger.TasksOpenEnd + "\n" + ledger.TasksCompletedStart + "\n## Completed\n\n### hesc_0 — resolved\n- Detail: kept\n" + ledger.TasksCompletedEnd + "\n",
+		"two starts": "a\n" + ledger.TasksOpenStart + "\nprecious\n" + ledger.TasksOpenStart + "\nold\n" +
+			ledger.TasksOpenEnd + "\nz",
+		"foreign": "# Human Tasks\n" + ledger.TasksOpenStart + "\n## Open\n\n_No open human escalations._\n" +
+			ledger.TasksOpenEnd + "\n" + ledger.TasksCompletedStart +
+			"\n## Completed\n\n### hesc_0 — resolved\n- Detail: kept\n" + ledger.TasksCompletedEnd + "\n",
 	} {
 		out := ledger.RenderHumanTasks([]byte(doc), []*ojson.Object{row}, nil)
-		for _, keep := range []string{"# mine", "hello", "top\n", "middle \xff", "bottom", "precious", "a\n", "hesc_0 — resolved", "- Detail: kept"} {
+		for _, keep := range []string{"# mine", "hello", "top\n", "middle \xff", "bottom", "precious", "a\n",
+			"hesc_0 — resolved", "- Detail: kept"} {
 			if strings.Contains(doc, keep) && !bytes.Contains(out, []byte(keep)) {
 				t.Errorf("%s: lost %q in\n%s", name, keep, out)
 			}
@@ -219,11 +260,13 @@ func outsidePrefix(doc string) string {
 // Text from a turn cannot break out of its section.
 func TestRenderHumanTasksIsNotFooled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.SampledFrom([]string{ledger.TasksOpenStart, ledger.TasksOpenEnd, ledger.TasksCompletedStart, ledger.TasksCompletedEnd, "\n", "### hesc_9 — resolved", "`", "x", "-->", "\r\n"})
+		part := rapid.SampledFrom([]string{ledger.TasksOpenStart, ledger.TasksOpenEnd, ledger.TasksCompletedStart,
+			ledger.TasksCompletedEnd, "\n", "### hesc_9 — resolved", "`", "x", "-->", "\r\n"})
 		evil := strings.Join(rapid.SliceOfN(part, 0, 5).Draw(t, "evil"), "")
 		head := strings.Join(rapid.SliceOfN(part, 0, 4).Draw(t, "head"), "")
 		row := run.NewEscalation("hesc_1", "t", blockedState("human:x", evil), "dev")
-		out := ledger.RenderHumanTasks([]byte(head), []*ojson.Object{row}, []*ojson.Object{run.CompletedEscalation(row, run.NewEscalationResolution("hesc_2", "t", "v", evil))})
+		out := ledger.RenderHumanTasks([]byte(head), []*ojson.Object{row},
+			[]*ojson.Object{run.CompletedEscalation(row, run.NewEscalationResolution("hesc_2", "t", "v", evil))})
 		if again := ledger.RenderHumanTasks(out, []*ojson.Object{row}, nil); !bytes.Equal(out, again) {
 			t.Fatalf("not stable:\n%s\n---\n%s", out, again)
 		}
@@ -249,7 +292,8 @@ func TestRecordsThatAnotherToolLeftOpenAreClosed(t *testing.T) {
 	})
 	tr := w.must(w.rejection(turn.TurnID, "again"))
 	got := added(tr, wire.LedgerEscalations)
-	if len(got) != 1 || got[0].String("escalation_id") != id || got[0].String("resolved_via") != "block_lifted" || len(w.index.OpenEscalations) != 0 {
+	if len(got) != 1 || got[0].String("escalation_id") != id || got[0].String("resolved_via") != "block_lifted" ||
+		len(w.index.OpenEscalations) != 0 {
 		t.Errorf("%s", ojson.Compact(got))
 	}
 }

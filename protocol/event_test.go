@@ -28,19 +28,28 @@ func TestEventTypes(t *testing.T) {
 
 func TestNewEvent(t *testing.T) {
 	for _, typ := range run.EventTypes() {
-		row, err := run.NewEvent(run.EventSpec{ID: "evt_1", Type: typ, Time: "2026-01-02T03:04:05.678Z", Run: "run_1", Phase: "p", Status: wire.StatusActive,
-			Turn: ojson.NewObject("turn_id", "t1", "role_id", "dev")})
+		row, err := run.NewEvent(run.EventSpec{
+			ID:     "evt_1",
+			Type:   typ,
+			Time:   "2026-01-02T03:04:05.678Z",
+			Run:    "run_1",
+			Phase:  "p",
+			Status: wire.StatusActive,
+			Turn:   ojson.NewObject("turn_id", "t1", "role_id", "dev"),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(row.Keys(), " "); got != "event_id event_type timestamp run_id phase status turn intent_id payload" {
+		if got := strings.Join(row.Keys(),
+			" "); got != "event_id event_type timestamp run_id phase status turn intent_id payload" {
 			t.Errorf("%s: %s", typ, got)
 		}
 		if errs := run.ValidateEvent(row); errs != nil {
 			t.Errorf("%s: %v", typ, errs)
 		}
 		classified := row.Object("payload").Has("recovery_classification")
-		if want := strings.Contains(typ, "retr") && typ != "coordinator_retry" && typ != "coordinator_retry_projection_warning" ||
+		if want := strings.Contains(typ, "retr") && typ != "coordinator_retry" &&
+			typ != "coordinator_retry_projection_warning" ||
 			typ == "budget_exceeded_warn" || strings.HasPrefix(typ, "retained_claude"); classified != want {
 			t.Errorf("%s: recovery_classification %v", typ, classified)
 		}
@@ -49,14 +58,16 @@ func TestNewEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(ojson.Compact(row)); got != `{"event_id":"e","event_type":"run_started","timestamp":"2026-01-02T03:04:05.678Z","run_id":null,"phase":null,"status":null,"turn":null,"intent_id":null,"payload":{}}` {
+	if got := string(ojson.Compact(
+		row)); got != `{"event_id":"e","event_type":"run_started","timestamp":"2026-01-02T03:04:05.678Z","run_id":null,"phase":null,"status":null,"turn":null,"intent_id":null,"payload":{}}` {
 		t.Error(got)
 	}
 	if _, err := run.NewEvent(run.EventSpec{ID: "e", Type: "run_stalled"}); err == nil {
 		t.Error("an unregistered type must not become an event")
 	}
 	payload := ojson.NewObject("spent_usd", 1)
-	if _, err := run.NewEvent(run.EventSpec{Type: "budget_exceeded_warn", Payload: payload}); err != nil || payload.Has("recovery_classification") {
+	if _, err := run.NewEvent(run.EventSpec{Type: "budget_exceeded_warn", Payload: payload}); err != nil ||
+		payload.Has("recovery_classification") {
 		t.Error("the caller's payload was changed")
 	}
 }
@@ -66,7 +77,8 @@ func TestValidateEvent(t *testing.T) {
 	for doc, want := range map[string]string{
 		`1`:  "Event must be an object",
 		`[]`: "Event must be an object",
-		`{}`: "event_id must be a non-empty string|event_type must be one of: " + list + "|timestamp must be a valid ISO-8601 string",
+		`{}`: "event_id must be a non-empty string|event_type must be one of: " + list +
+			"|timestamp must be a valid ISO-8601 string",
 		`{"event_id": "e", "event_type": "run_started", "timestamp": "2026-04-15T00:00:00Z"}`:                               "",
 		`{"event_id": " ", "event_type": "run_started", "timestamp": "2026-04-15"}`:                                         "event_id must be a non-empty string",
 		`{"event_id": "e", "event_type": "run_started", "timestamp": "yesterday"}`:                                          "timestamp must be a valid ISO-8601 string",
@@ -99,12 +111,18 @@ func TestValidateEventOrdering(t *testing.T) {
 		errs   string
 	}{
 		{nil, run.CodeInvalidEvents, "Events must be a non-empty array"},
-		{[]string{ev("run_started", "0", ""), ev("turn_dispatched", "1", "t"), ev("turn_accepted", "1", "t"), ev("run_completed", "3", "")}, "", ""},
-		{[]string{ev("turn_dispatched", "0", "t"), ev("run_started", "1", "")}, run.CodeOrderingViolation, "First event must be run_started"},
-		{[]string{ev("run_started", "0", ""), ev("turn_accepted", "1", "t")}, run.CodeOrderingViolation, "turn_accepted for t without preceding turn_dispatched"},
-		{[]string{ev("run_started", "0", ""), ev("turn_accepted", "1", "t"), ev("turn_dispatched", "1", "t")}, run.CodeOrderingViolation, "turn_accepted for t without preceding turn_dispatched"},
-		{[]string{ev("run_started", "0", ""), ev("run_completed", "1", ""), ev("gate_failed", "2", "")}, run.CodeOrderingViolation, "run_completed must be the last event"},
-		{[]string{ev("run_started", "5", ""), ev("gate_failed", "2", "")}, run.CodeOrderingViolation, "Event 1 timestamp is before event 0"},
+		{[]string{ev("run_started", "0", ""), ev("turn_dispatched", "1", "t"), ev("turn_accepted", "1", "t"),
+			ev("run_completed", "3", "")}, "", ""},
+		{[]string{ev("turn_dispatched", "0", "t"), ev("run_started", "1", "")}, run.CodeOrderingViolation,
+			"First event must be run_started"},
+		{[]string{ev("run_started", "0", ""), ev("turn_accepted", "1", "t")}, run.CodeOrderingViolation,
+			"turn_accepted for t without preceding turn_dispatched"},
+		{[]string{ev("run_started", "0", ""), ev("turn_accepted", "1", "t"), ev("turn_dispatched", "1", "t")},
+			run.CodeOrderingViolation, "turn_accepted for t without preceding turn_dispatched"},
+		{[]string{ev("run_started", "0", ""), ev("run_completed", "1", ""), ev("gate_failed", "2", "")},
+			run.CodeOrderingViolation, "run_completed must be the last event"},
+		{[]string{ev("run_started", "5", ""), ev("gate_failed", "2", "")}, run.CodeOrderingViolation,
+			"Event 1 timestamp is before event 0"},
 		{[]string{"3", "null", `"x"`}, run.CodeOrderingViolation, "First event must be run_started"},
 	} {
 		v, err := ojson.Decode([]byte("[" + strings.Join(tc.events, ",") + "]"))

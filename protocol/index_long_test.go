@@ -19,8 +19,10 @@ func TestIndexOfALongHistory(t *testing.T) {
 	const n = 6000
 	rows := make([]*ojson.Object, n)
 	for i := range rows {
-		rows[i] = ojson.NewObject("turn_id", fmt.Sprint("turn_", i), "run_id", "run_1", "role", "dev", "phase", "implementation", "status", "completed", "accepted_sequence", i+1,
-			"objections", []any{ojson.NewObject("id", fmt.Sprint("OBJ-", i), "status", "raised")}, "files_changed", []any{fmt.Sprint("src/", i), "src/hot"},
+		rows[i] = ojson.NewObject("turn_id", fmt.Sprint("turn_", i), "run_id", "run_1", "role", "dev",
+			"phase", "implementation", "status", "completed", "accepted_sequence", i+1,
+			"objections", []any{ojson.NewObject("id", fmt.Sprint("OBJ-", i), "status", "raised")},
+			"files_changed", []any{fmt.Sprint("src/", i), "src/hot"},
 			"decisions", []any{ojson.NewObject("id", fmt.Sprintf("DEC-%03d", 2*i+1))})
 	}
 	runID := "run_1"
@@ -32,8 +34,10 @@ func TestIndexOfALongHistory(t *testing.T) {
 			}
 		}
 	})
-	if x.Accepted != n || x.Decisions != n || x.Uncheckpointed.Len() != n+1 || len(x.Recent) != 10 || x.Recent[9] != rows[n-1] || len(x.OpenObjections) != run.MaxOpenObjections {
-		t.Errorf("%d accepted, %d decisions, %d claims, %d recent, %d objections", x.Accepted, x.Decisions, x.Uncheckpointed.Len(), len(x.Recent), len(x.OpenObjections))
+	if x.Accepted != n || x.Decisions != n || x.Uncheckpointed.Len() != n+1 || len(x.Recent) != 10 ||
+		x.Recent[9] != rows[n-1] || len(x.OpenObjections) != run.MaxOpenObjections {
+		t.Errorf("%d accepted, %d decisions, %d claims, %d recent, %d objections", x.Accepted, x.Decisions,
+			x.Uncheckpointed.Len(), len(x.Recent), len(x.OpenObjections))
 	}
 	if keys := x.Uncheckpointed.Keys(); keys[len(keys)-1] != "src/hot" {
 		t.Errorf("the last claim is %s", keys[len(keys)-1])

@@ -105,7 +105,8 @@ func (t *transition) takeIntents(files []IntentFile) (warnings []string) {
 		case at >= 0:
 			s.Intents[at] = intentEntry(doc, f.Source, f.Category)
 		case len(s.Intents) >= MaxIntents:
-			warnings = append(warnings, fmt.Sprintf("%s is left out: %d intents of the run are not over.", f.Path, MaxIntents))
+			warnings = append(warnings,
+				fmt.Sprintf("%s is left out: %d intents of the run are not over.", f.Path, MaxIntents))
 		default:
 			s.Intents = append(s.Intents, intentEntry(doc, f.Source, f.Category))
 		}
@@ -124,7 +125,8 @@ func NextIntent(s *run.State) *ojson.Object {
 		if scope := doc.String("phase_scope"); !IntentOpen(doc) || scope != "" && scope != s.Phase {
 			continue
 		}
-		if out == nil || cmp.Or(cmp.Compare(intentRank(doc), intentRank(out)), cmp.Compare(doc.String("created_at"), out.String("created_at")),
+		if out == nil || cmp.Or(cmp.Compare(intentRank(doc), intentRank(out)),
+			cmp.Compare(doc.String("created_at"), out.String("created_at")),
 			cmp.Compare(doc.String("intent_id"), out.String("intent_id"))) < 0 {
 			out = doc
 		}
@@ -277,7 +279,8 @@ func (t *transition) followIntents() {
 				doc.Set("target_turn", nil)
 			}
 			t.setIntent(i, entry, doc)
-		case IntentOpen(doc) && t.before.Run() == s.Run() && t.before.Phase != s.Phase && doc.String("phase_scope") == t.before.Phase:
+		case IntentOpen(doc) && t.before.Run() == s.Run() && t.before.Phase != s.Phase &&
+			doc.String("phase_scope") == t.before.Phase:
 			doc = doc.Clone()
 			reason := "phase " + t.before.Phase + " was left"
 			step := t.moveIntent(doc, IntentSatisfied, reason)

@@ -14,7 +14,8 @@ import (
 
 func TestNextIntent(t *testing.T) {
 	intent := func(members ...any) *ojson.Object {
-		doc := ojson.NewObject("intent_id", "intent_1", "status", "approved", "priority", "p2", "created_at", "2026-01-02T00:00:00.000Z")
+		doc := ojson.NewObject("intent_id", "intent_1", "status", "approved", "priority", "p2", "created_at",
+			"2026-01-02T00:00:00.000Z")
 		for k, v := range ojson.NewObject(members...).All() {
 			doc.Set(k, v)
 		}
@@ -27,8 +28,10 @@ func TestNextIntent(t *testing.T) {
 		want  string
 	}{
 		{"urgent goes first", []any{}, []any{"intent_id", "intent_2", "priority", "p0"}, "intent_2"},
-		{"an unknown priority goes last", []any{"priority", "whenever"}, []any{"intent_id", "intent_2", "priority", "p3"}, "intent_2"},
-		{"the older of two", []any{}, []any{"intent_id", "intent_2", "created_at", "2026-01-01T00:00:00.000Z"}, "intent_2"},
+		{"an unknown priority goes last", []any{"priority", "whenever"},
+			[]any{"intent_id", "intent_2", "priority", "p3"}, "intent_2"},
+		{"the older of two", []any{}, []any{"intent_id", "intent_2", "created_at", "2026-01-01T00:00:00.000Z"},
+			"intent_2"},
 		{"the same age", []any{"intent_id", "intent_3"}, []any{"intent_id", "intent_2"}, "intent_2"},
 		{"worked on", []any{"status", "executing"}, []any{"intent_id", "intent_2", "priority", "p3"}, "intent_2"},
 		{"another phase", []any{"priority", "p0", "phase_scope", "ship"}, []any{"intent_id", "intent_2"}, "intent_2"},
@@ -54,7 +57,11 @@ func FuzzIntents(f *testing.F) {
 		doc, err := ojson.DecodeObject(data)
 		w := startedWorld(t, nil)
 		op := w.assignment("pm")
-		op.Intake = []IntentFile{{Path: IntentPath("intent_1700000000000_abcd"), Blob: evidence.NewBlob(data), Source: "manual"}}
+		op.Intake = []IntentFile{{
+			Path:   IntentPath("intent_1700000000000_abcd"),
+			Blob:   evidence.NewBlob(data),
+			Source: "manual",
+		}}
 		tr, refused := w.apply(op)
 		if refused != nil {
 			t.Fatalf("the file stops the run: %v", refused)
@@ -66,19 +73,21 @@ func FuzzIntents(f *testing.F) {
 		case n > 1, n == 1 && (err != nil || CheckIntentDocument(doc) != "" || !IntentOpen(doc)):
 			t.Fatalf("%d intents of %s", n, data)
 		case turn.IntakeContext == nil:
-		case n == 0 || turn.IntakeContext.String("intent_id") != w.state.Intents[0].Object("document").String("intent_id"):
+		case n == 0 || turn.IntakeContext.String("intent_id") != w.state.Intents[0].Object("document").String(
+			"intent_id"):
 			t.Fatalf("the turn is told %s, the record has %d intents", ojson.Compact(turn.IntakeContext), n)
 		}
 	})
 }
 
-// TestDecisionIDsSideBySide: two turns at work choose the same id, as they cannot see each other. The second is refused
-// by name, or renumbered where results are repaired; the ledger never has an id of a run twice.
+// TestDecisionIDsSideBySide: two turns at work choose the same id, as they cannot see each other. The second is
+// refused by name, or renumbered where results are repaired; the ledger never has an id of a run twice.
 func TestDecisionIDsSideBySide(t *testing.T) {
 	for _, mode := range []string{"strict", "reference"} {
 		w := startedWorld(t, sets("rules.result_repair", mode))
 		first, second := w.assign("pm").TurnID, w.assign("qa").TurnID
-		decision := []any{"decisions", []any{ojson.NewObject("id", "DEC-100", "category", "process", "statement", "so", "rationale", "because")}}
+		decision := []any{"decisions",
+			[]any{ojson.NewObject("id", "DEC-100", "category", "process", "statement", "so", "rationale", "because")}}
 		w.accept(first, decision...)
 		if mode == "strict" {
 			w.refuse(wire.CodeValidationFailed, second, decision...)
@@ -103,9 +112,22 @@ func TestDecisionIDsSideBySide(t *testing.T) {
 }
 
 func TestIntentID(t *testing.T) {
-	for id, want := range map[string]bool{"intent_1_00ff": true, "intent_12345678901234567890_abcd": true, "intent_123456789012345678901_abcd": false,
-		"intent__abcd": false, "intent_1_ABCD": false, "intent_1_abc": false, "intent_1_abcde": false, "1_abcd": false, "intent_1": false,
-		"intent_1_ab_d": false, "xintent_1_abcd": false, "intent_1_abcd\n": false, "intent_-1_abcd": false, "": false} {
+	for id, want := range map[string]bool{
+		"intent_1_00ff":                     true,
+		"intent_12345678901234567890_abcd":  true,
+		"intent_123456789012345678901_abcd": false,
+		"intent__abcd":                      false,
+		"intent_1_ABCD":                     false,
+		"intent_1_abc":                      false,
+		"intent_1_abcde":                    false,
+		"1_abcd":                            false,
+		"intent_1":                          false,
+		"intent_1_ab_d":                     false,
+		"xintent_1_abcd":                    false,
+		"intent_1_abcd\n":                   false,
+		"intent_-1_abcd":                    false,
+		"":                                  false,
+	} {
 		if IntentID(id) != want {
 			t.Errorf("%q: %v", id, !want)
 		}

@@ -33,7 +33,8 @@ func (a *acceptance) coverIntent(doc *ojson.Object) *wire.Error {
 
 // lenientCoverage reports that items may be left unanswered with a warning.
 func lenientCoverage(c *config.Config, ctx *ojson.Object) bool {
-	return c.IntentCoverageMode == "lenient" || c.IntentCoverageMode == "" && ctx.Has("priority") && ctx.String("priority") != "p0"
+	return c.IntentCoverageMode == "lenient" ||
+		c.IntentCoverageMode == "" && ctx.Has("priority") && ctx.String("priority") != "p0"
 }
 
 // CheckIntent is what an acceptance would refuse a completed result for that leaves
@@ -48,7 +49,8 @@ func CheckIntent(c *config.Config, s *run.State, turn *run.Turn, doc *ojson.Obje
 // uncoveredIntent names the items of a turn's intent that its result leaves unanswered,
 // nil for none. An item that is about a phase the run has left, or a gate that it says
 // is to pass and that has, is answered by the run.
-func uncoveredIntent(c *config.Config, s *run.State, turn *run.Turn, answers []*ojson.Object, doc *ojson.Object) *wire.Error {
+func uncoveredIntent(c *config.Config, s *run.State, turn *run.Turn, answers []*ojson.Object,
+	doc *ojson.Object) *wire.Error {
 	ctx := turn.IntakeContext
 	items := ctx.Strings("acceptance_contract")
 	if len(items) == 0 {
@@ -68,7 +70,8 @@ func uncoveredIntent(c *config.Config, s *run.State, turn *run.Turn, answers []*
 	text := strings.ToLower(string(ojson.Compact(said)))
 	var open []string
 	for _, item := range items {
-		if answered[strings.ToLower(wire.TrimSpace(item))] || mentioned(item, text) || settledItem(c, s, item, ctx.String("phase_scope")) {
+		if answered[strings.ToLower(wire.TrimSpace(item))] || mentioned(item, text) ||
+			settledItem(c, s, item, ctx.String("phase_scope")) {
 			continue
 		}
 		open = append(open, item)
@@ -77,11 +80,12 @@ func uncoveredIntent(c *config.Config, s *run.State, turn *run.Turn, answers []*
 		return nil
 	}
 	e := &wire.Error{
-		Code:    wire.CodeIntentCoverage,
-		Stage:   "intent_coverage",
-		Class:   "intent_coverage_error",
-		Field:   "intent_response",
-		Message: fmt.Sprintf("The result does not answer %d item(s) of its intent: %s.", len(open), wire.ListSome(open, 3)),
+		Code:  wire.CodeIntentCoverage,
+		Stage: "intent_coverage",
+		Class: "intent_coverage_error",
+		Field: "intent_response",
+		Message: fmt.Sprintf("The result does not answer %d item(s) of its intent: %s.", len(open),
+			wire.ListSome(open, 3)),
 		Hint:    "answer each item in intent_response with status addressed, deferred or rejected",
 		Details: ojson.NewObject("open_items", open),
 	}
@@ -115,7 +119,9 @@ func settledItem(c *config.Config, s *run.State, item, scope string) bool {
 }
 
 func mentioned(item, text string) bool {
-	words := strings.FieldsFunc(strings.ToLower(item), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(item), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 	total, found := 0, 0
 	for _, w := range words {
 		if len([]rune(w)) < 4 {

@@ -105,7 +105,13 @@ func (t *transition) rule(rule, subject, config string, err *wire.Error) *wire.E
 	if t.trace == nil {
 		return err
 	}
-	step := verdict.Step{Rule: rule, Subject: subject, Verdict: verdict.Pass, Spec: verdict.SpecOf(rule), Config: config}
+	step := verdict.Step{
+		Rule:    rule,
+		Subject: subject,
+		Verdict: verdict.Pass,
+		Spec:    verdict.SpecOf(rule),
+		Config:  config,
+	}
 	if err != nil {
 		step.Verdict, step.Code, step.Why = verdict.Fail, err.Code, err.Message
 	}
@@ -115,5 +121,12 @@ func (t *transition) rule(rule, subject, config string, err *wire.Error) *wire.E
 
 // says writes down a rule that stops nothing by itself.
 func (t *transition) says(rule, subject, config, said, why string) {
-	t.trace.Add(verdict.Step{Rule: rule, Subject: subject, Verdict: said, Why: why, Spec: verdict.SpecOf(rule), Config: config})
+	t.trace.Add(verdict.Step{
+		Rule:    rule,
+		Subject: subject,
+		Verdict: said,
+		Why:     why,
+		Spec:    verdict.SpecOf(rule),
+		Config:  config,
+	})
 }

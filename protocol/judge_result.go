@@ -38,7 +38,10 @@ func JudgeResult(snap *Snapshot, turn *run.Turn, doc ojson.Value, opt JudgeOptio
 	}
 	if opt.IdleSidecar != nil {
 		// An unreadable sidecar counts as absent; the missing member is then refused.
-		in.IdleSidecar, _ = ojson.DecodeLimited(opt.IdleSidecar.Data, ojson.Limits{Bytes: MaxStagedBytes, Depth: maxStagedDepth})
+		in.IdleSidecar, _ = ojson.DecodeLimited(opt.IdleSidecar.Data, ojson.Limits{
+			Bytes: MaxStagedBytes,
+			Depth: maxStagedDepth,
+		})
 	}
 	return result.Validate(in)
 }

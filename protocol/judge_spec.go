@@ -94,9 +94,11 @@ func SpecOfCode(code string) string {
 		return verdict.SpecOf(verdict.RuleSignoff)
 	case agreement.CodeApproverNotAllowed, agreement.CodeApproverIsAuthor, agreement.CodeAlreadyApproved:
 		return verdict.SpecOf(verdict.RulePeople)
-	case agreement.CodeSignatureRequired, agreement.CodeStatementExpired, agreement.CodeStatementReplayed, agreement.CodeStatementMismatch,
+	case agreement.CodeSignatureRequired, agreement.CodeStatementExpired, agreement.CodeStatementReplayed,
+		agreement.CodeStatementMismatch,
 		wire.CodeStatementInvalid, wire.CodeEnvelopeInvalid, wire.CodeSignatureFormat, wire.CodeSignatureInvalid,
-		wire.CodeSignerUnknown, wire.CodeSignerExpired, wire.CodeSignerRevoked, wire.CodeSignerNamespace, wire.CodeSignersInvalid:
+		wire.CodeSignerUnknown, wire.CodeSignerExpired, wire.CodeSignerRevoked, wire.CodeSignerNamespace,
+		wire.CodeSignersInvalid:
 		return verdict.SpecDir + "approvals.md#how-a-signature-is-judged"
 	case wire.CodeTurnNotActive, wire.CodeTurnAlreadyAccepted, wire.CodeStagedMissing, wire.CodeStaleStaging,
 		wire.CodeIntentCoverage, wire.CodeAcceptanceDrift, wire.CodeInvalidStateTransition:

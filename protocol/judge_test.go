@@ -25,7 +25,8 @@ func (w *opsWorld) judged(snap *Snapshot, op Operation, env Env, tr *Transition,
 	w.t.Helper()
 	d := Judge(snap, op, env)
 	if a, b := decisionText(tr, err), decisionText(d.Transition, d.Refusal); a != b {
-		w.t.Fatalf("%s is decided otherwise while it is explained:\n%s", op.Name(), cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
+		w.t.Fatalf("%s is decided otherwise while it is explained:\n%s", op.Name(),
+			cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
 	}
 	c := d.Chain
 	if len(c.Steps) == 0 {
@@ -48,7 +49,8 @@ func (w *opsWorld) judged(snap *Snapshot, op Operation, env Env, tr *Transition,
 	change := Between(snap.Config, same)
 	again := Judge(change.Snapshot(snap), change.Operation(op), env)
 	if a, b := ojson.Pretty(c.Object()), ojson.Pretty(again.Chain.Object()); !bytes.Equal(a, b) {
-		w.t.Fatalf("%s: an equal configuration changes the chain:\n%s", op.Name(), cmp.Diff(strings.Split(string(a), "\n"), strings.Split(string(b), "\n")))
+		w.t.Fatalf("%s: an equal configuration changes the chain:\n%s", op.Name(),
+			cmp.Diff(strings.Split(string(a), "\n"), strings.Split(string(b), "\n")))
 	}
 }
 
@@ -73,7 +75,8 @@ func (w *opsWorld) equal(cfg *config.Config) *config.Config {
 // Every section that a rule or a code names is there.
 func TestSectionsOfRulesExist(t *testing.T) {
 	anchors := map[string]bool{}
-	for _, page := range []string{"approvals", "configuration", "gates", "lifecycle", "observation", "results", "state", "README"} {
+	for _, page := range []string{"approvals", "configuration", "gates", "lifecycle", "observation", "results",
+		"state", "README"} {
 		data, err := os.ReadFile("../docs/spec/" + page + ".md")
 		if err != nil {
 			t.Fatal(err)
@@ -81,18 +84,25 @@ func TestSectionsOfRulesExist(t *testing.T) {
 		anchors[verdict.SpecDir+page+".md"] = true
 		for line := range strings.Lines(string(data)) {
 			if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
-				slug := strings.NewReplacer(" ", "-", ",", "", "`", "", ".", "").Replace(strings.ToLower(strings.TrimSpace(title)))
+				slug := strings.NewReplacer(" ", "-", ",", "", "`", "", ".",
+					"").Replace(strings.ToLower(strings.TrimSpace(title)))
 				anchors[verdict.SpecDir+page+".md#"+slug] = true
 			}
 		}
 	}
 	anchors["docs/hooks.md"] = true
-	rules := []string{verdict.RuleStatus, verdict.RuleTurn, verdict.RuleBundle, verdict.RuleStages, verdict.RuleStage + "schema", verdict.RuleStage + "assignment", verdict.RuleStage + "artifact",
-		verdict.RuleStage + "verification", verdict.RuleStage + "protocol", verdict.RuleWait, verdict.RuleProtected, verdict.RuleProposal, verdict.RuleOverride, verdict.RuleObserved, verdict.RuleSignoff,
-		verdict.RuleIntent, verdict.RuleCoverage, verdict.RuleEmpty, verdict.RuleReplay, verdict.RulePolicies, verdict.RulePolicy + config.RuleMaxTotalTurns, verdict.RuleConflict, verdict.RuleDrift,
-		verdict.RuleGate, verdict.RuleGateRequest, verdict.RuleGateFile, verdict.RuleGateVerify, verdict.RuleGatePerson, verdict.RuleGateActions, verdict.RuleApproval, verdict.RulePending, verdict.RulePeople,
-		verdict.RuleTimeout + "phase", verdict.RuleBudgetRun, verdict.RuleBudgetTurn, verdict.RuleNonProgress, verdict.RuleRole, verdict.RuleCapacity, verdict.RuleClean, verdict.RuleAttempts,
-		verdict.RuleHook + "before_gate", verdict.RuleGate + "." + verdict.FindingSemantics, verdict.RuleGate + "." + verdict.FindingDocumentStale, verdict.RuleGate + "." + verdict.FindingOwnership}
+	rules := []string{verdict.RuleStatus, verdict.RuleTurn, verdict.RuleBundle, verdict.RuleStages,
+		verdict.RuleStage + "schema", verdict.RuleStage + "assignment", verdict.RuleStage + "artifact",
+		verdict.RuleStage + "verification", verdict.RuleStage + "protocol", verdict.RuleWait, verdict.RuleProtected,
+		verdict.RuleProposal, verdict.RuleOverride, verdict.RuleObserved, verdict.RuleSignoff,
+		verdict.RuleIntent, verdict.RuleCoverage, verdict.RuleEmpty, verdict.RuleReplay, verdict.RulePolicies,
+		verdict.RulePolicy + config.RuleMaxTotalTurns, verdict.RuleConflict, verdict.RuleDrift,
+		verdict.RuleGate, verdict.RuleGateRequest, verdict.RuleGateFile, verdict.RuleGateVerify,
+		verdict.RuleGatePerson, verdict.RuleGateActions, verdict.RuleApproval, verdict.RulePending, verdict.RulePeople,
+		verdict.RuleTimeout + "phase", verdict.RuleBudgetRun, verdict.RuleBudgetTurn, verdict.RuleNonProgress,
+		verdict.RuleRole, verdict.RuleCapacity, verdict.RuleClean, verdict.RuleAttempts,
+		verdict.RuleHook + "before_gate", verdict.RuleGate + "." + verdict.FindingSemantics,
+		verdict.RuleGate + "." + verdict.FindingDocumentStale, verdict.RuleGate + "." + verdict.FindingOwnership}
 	for _, r := range rules {
 		if s := verdict.SpecOf(r); !anchors[s] || s == verdict.SpecDir+"README.md" {
 			t.Errorf("rule %s names %s, which is no section", r, s)
@@ -103,9 +113,12 @@ func TestSectionsOfRulesExist(t *testing.T) {
 			t.Errorf("operation %s names %s", name, s)
 		}
 	}
-	for _, code := range []string{wire.CodeInvalidConfig, wire.CodeBudgetExhausted, wire.CodeDirtyTree, wire.CodeRunBlocked, wire.CodeValidationFailed,
-		wire.CodeOverrideFailed, wire.CodeArtifactMismatch, wire.CodeGateCoverage, wire.CodePolicyViolation, wire.CodeConflict, wire.CodeGateFailed,
-		wire.CodeGateActionFailed, wire.CodeDelegationOpen, agreement.CodeSignatureRequired, agreement.CodeApproverNotAllowed, wire.CodeTurnNotActive, wire.CodeInvalidState} {
+	for _, code := range []string{wire.CodeInvalidConfig, wire.CodeBudgetExhausted, wire.CodeDirtyTree,
+		wire.CodeRunBlocked, wire.CodeValidationFailed,
+		wire.CodeOverrideFailed, wire.CodeArtifactMismatch, wire.CodeGateCoverage, wire.CodePolicyViolation,
+		wire.CodeConflict, wire.CodeGateFailed,
+		wire.CodeGateActionFailed, wire.CodeDelegationOpen, agreement.CodeSignatureRequired,
+		agreement.CodeApproverNotAllowed, wire.CodeTurnNotActive, wire.CodeInvalidState} {
 		if s := SpecOfCode(code); !anchors[s] || s == verdict.SpecDir+"README.md" {
 			t.Errorf("code %s names %s, which is no section", code, s)
 		}

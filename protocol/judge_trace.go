@@ -52,7 +52,12 @@ func (a *acceptance) traceStages() {
 		seen = []verdict.Evidence{{Path: a.op.StagedPath, SHA256: b.Digest}}
 	}
 	for _, stage := range result.Stages() {
-		s := verdict.Step{Rule: verdict.RuleStage + stage, Verdict: verdict.Pass, Spec: verdict.SpecOf(verdict.RuleStage + stage), Evidence: seen}
+		s := verdict.Step{
+			Rule:     verdict.RuleStage + stage,
+			Verdict:  verdict.Pass,
+			Spec:     verdict.SpecOf(verdict.RuleStage + stage),
+			Evidence: seen,
+		}
 		switch stage {
 		case result.StageArtifact:
 			s.Config = gates.Pointer("roles", a.turn.AssignedRole, "write_authority")
@@ -65,8 +70,15 @@ func (a *acceptance) traceStages() {
 				if i == maxTraced {
 					break
 				}
-				s.Steps = append(s.Steps, &verdict.Step{Rule: verdict.RuleStage + stage, Subject: p.Field, Verdict: verdict.Fail,
-					Code: p.Code, Why: p.Message, Spec: s.Spec, Config: s.Config})
+				s.Steps = append(s.Steps, &verdict.Step{
+					Rule:    verdict.RuleStage + stage,
+					Subject: p.Field,
+					Verdict: verdict.Fail,
+					Code:    p.Code,
+					Why:     p.Message,
+					Spec:    s.Spec,
+					Config:  s.Config,
+				})
 			}
 			s.Why = a.v.Errors.Join()
 			t.trace.Add(s)
@@ -215,7 +227,8 @@ func (t *transition) traceProgress(out gates.NonProgressResult, threshold int) {
 	}
 	said, why := verdict.Pass, ""
 	if out.Count > 0 {
-		why = fmt.Sprintf("gate %s fails in the same way for turn %d of %d in a row", wire.Quoted(out.GateID), out.Count, threshold)
+		why = fmt.Sprintf("gate %s fails in the same way for turn %d of %d in a row", wire.Quoted(out.GateID),
+			out.Count, threshold)
 	}
 	if out.Count >= threshold {
 		said = verdict.Fail
@@ -248,7 +261,8 @@ func (t *transition) traceAttempts(turn *run.Turn) {
 	if turn.Attempt >= most {
 		said = verdict.Fail
 	}
-	t.says(verdict.RuleAttempts, turn.TurnID, "/rules/max_turn_retries", said, fmt.Sprintf("attempt %d of %d", turn.Attempt, most))
+	t.says(verdict.RuleAttempts, turn.TurnID, "/rules/max_turn_retries", said,
+		fmt.Sprintf("attempt %d of %d", turn.Attempt, most))
 }
 
 // traceHooks writes down what hooks answered: their verdicts are recorded, and no rule

@@ -52,7 +52,8 @@ func (a *acceptance) lifecycle() evaluated {
 func (a *acceptance) request() (phase *string, complete bool) {
 	phase, complete = a.res.PhaseTransitionRequest, a.res.RunCompletionRequest
 	if a.res.Status != wire.ResultCompleted && (phase != nil || complete) {
-		a.warnings = append(a.warnings, fmt.Sprintf("The turn's status is %s, so its request to move the run on was not evaluated.", a.res.Status))
+		a.warnings = append(a.warnings,
+			fmt.Sprintf("The turn's status is %s, so its request to move the run on was not evaluated.", a.res.Status))
 		return nil, false
 	}
 	return phase, complete
@@ -66,7 +67,12 @@ func (a *acceptance) queue(request *string, complete bool) {
 		s.QueuedRunCompletion = &run.QueuedCompletion{RequestedByTurn: a.turn.TurnID, RequestedAt: now}
 	}
 	if request != nil && s.QueuedPhaseTransition == nil {
-		s.QueuedPhaseTransition = &run.QueuedTransition{From: s.Phase, To: *request, RequestedByTurn: a.turn.TurnID, RequestedAt: now}
+		s.QueuedPhaseTransition = &run.QueuedTransition{
+			From:            s.Phase,
+			To:              *request,
+			RequestedByTurn: a.turn.TurnID,
+			RequestedAt:     now,
+		}
 	}
 }
 
@@ -120,7 +126,8 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 // ignored says that a request led to nothing; the protocol records none of it.
 func (a *acceptance) ignored(g *gates.Result, action string) {
 	if g.Action == action {
-		a.warnings = append(a.warnings, "A request to move the run on was ignored: "+wire.Problems(reasonProblems(g.Reasons)).Join()+".")
+		a.warnings = append(a.warnings,
+			"A request to move the run on was ignored: "+wire.Problems(reasonProblems(g.Reasons)).Join()+".")
 	}
 }
 
@@ -133,7 +140,8 @@ func (a *acceptance) setAside(request *string, complete bool) {
 		return
 	}
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
-	a.warnings = append(a.warnings, "The request to move the run on was set aside: delegated work has to come back and be reviewed first.")
+	a.warnings = append(a.warnings,
+		"The request to move the run on was set aside: delegated work has to come back and be reviewed first.")
 }
 
 // verifiedBy takes the verification of the turn whose request is evaluated.
@@ -150,12 +158,20 @@ func (t *transition) phaseExit(g *gates.Result, by string, queued bool) {
 		said := gates.EvaluateApproval(t.cfg, t.approvalInput(g, run.GatePhase))
 		t.traceApproval(g, said)
 		if said.Auto {
-			t.append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.env.Time(), run.GatePhase, wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, said))
+			t.append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.env.Time(), run.GatePhase,
+				wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, said))
 			t.advance(g, by, "auto_approved")
 			return
 		}
-		t.s.PendingPhaseTransition = &run.PendingTransition{From: t.s.Phase, To: g.NextPhase, Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
-		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GatePhase, "from", t.s.Phase, "to", g.NextPhase))
+		t.s.PendingPhaseTransition = &run.PendingTransition{
+			From:            t.s.Phase,
+			To:              g.NextPhase,
+			Gate:            wire.OrEmpty(g.GateID),
+			RequestedByTurn: by,
+			RequestedAt:     t.env.Time(),
+		}
+		t.pause(wire.OrEmpty(g.GateID),
+			ojson.NewObject("gate_type", run.GatePhase, "from", t.s.Phase, "to", g.NextPhase))
 	case gates.ActionGateFailed:
 		t.gateFailed(g, run.GatePhase, by, queued)
 	}
@@ -169,11 +185,16 @@ func (t *transition) completion(g *gates.Result, by string, queued bool) {
 		said := gates.EvaluateApproval(t.cfg, t.approvalInput(g, run.GateCompletion))
 		t.traceApproval(g, said)
 		if said.Auto {
-			t.append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.env.Time(), run.GateCompletion, wire.OrEmpty(g.GateID), t.s.Phase, "", said))
+			t.append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.env.Time(), run.GateCompletion,
+				wire.OrEmpty(g.GateID), t.s.Phase, "", said))
 			t.complete(g.GateID)
 			return
 		}
-		t.s.PendingRunCompletion = &run.PendingCompletion{Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
+		t.s.PendingRunCompletion = &run.PendingCompletion{
+			Gate:            wire.OrEmpty(g.GateID),
+			RequestedByTurn: by,
+			RequestedAt:     t.env.Time(),
+		}
 		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GateCompletion))
 	case gates.ActionGateFailed:
 		t.gateFailed(g, run.GateCompletion, by, queued)
@@ -225,7 +246,8 @@ func (t *transition) advance(g *gates.Result, by, trigger string) {
 // recommendEntry proposes the entry role of a phase: a recommendation made in the phase before does not bind it.
 func (t *transition) recommendEntry(phase string) {
 	s := t.s
-	if t.earlier.keepsNextRole && (s.NextRecommendedRole == nil || slices.Contains(t.cfg.PhaseRoles(phase), *s.NextRecommendedRole)) {
+	if t.earlier.keepsNextRole &&
+		(s.NextRecommendedRole == nil || slices.Contains(t.cfg.PhaseRoles(phase), *s.NextRecommendedRole)) {
 		return
 	}
 	s.NextRecommendedRole = nil
@@ -272,8 +294,17 @@ func (t *transition) complete(gate *string) {
 
 func (t *transition) gateFailed(g *gates.Result, kind, by string, queued bool) {
 	s := t.s
-	f := &run.GateFailure{GateType: kind, GateID: g.GateID, Phase: s.Phase, FailedAt: t.env.Time(), QueuedRequest: queued,
-		Reasons: wire.NonNil(g.Reasons), MissingFiles: wire.NonNil(g.MissingFiles), MissingVerification: g.MissingVerification}
+	f := &run.GateFailure{
+		GateType:      kind,
+		GateID:        g.GateID,
+		Phase:         s.Phase,
+		FailedAt:      t.env.Time(),
+		QueuedRequest: queued,
+		Reasons:       wire.NonNil(g.Reasons),
+		MissingFiles: wire.NonNil(
+			g.MissingFiles),
+		MissingVerification: g.MissingVerification,
+	}
 	if by != "" {
 		f.RequestedByTurn = new(by)
 	}
@@ -290,14 +321,16 @@ func (t *transition) gateFailed(g *gates.Result, kind, by string, queued bool) {
 		s.PhaseGateStatus.Set(*g.GateID, wire.GateFailed)
 	}
 	t.append(wire.LedgerDecisions, ledger.NewGateFailureEntry(f))
-	t.event("gate_failed", nil, "gate_id", g.GateID, "from_phase", f.FromPhase, "to_phase", f.ToPhase, "reasons", f.Reasons, "gate_type", kind)
+	t.event("gate_failed", nil, "gate_id", g.GateID, "from_phase", f.FromPhase, "to_phase", f.ToPhase,
+		"reasons", f.Reasons, "gate_type", kind)
 }
 
 // reconcileGateFailure forgets a failure whose missing files have all appeared
 // (docs/spec/lifecycle.md#lack-of-progress). It does not pass the gate.
 func (t *transition) reconcileGateFailure(files []evidence.FileBlob, turn *run.Turn) {
 	f := t.s.LastGateFailure
-	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == wire.StatusCompleted || t.s.Status == wire.StatusBlocked || t.gateFell {
+	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == wire.StatusCompleted ||
+		t.s.Status == wire.StatusBlocked || t.gateFell {
 		return
 	}
 	have := make(map[string]bool, len(files))
@@ -314,7 +347,8 @@ func (t *transition) reconcileGateFailure(files []evidence.FileBlob, turn *run.T
 	if gate != "" {
 		t.s.PhaseGateStatus.Set(gate, wire.GateReconciled)
 	}
-	t.append(wire.LedgerDecisions, ledger.NewGateReconciliationEntry(t.env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
+	t.append(wire.LedgerDecisions,
+		ledger.NewGateReconciliationEntry(t.env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
 }
 
 // gateInput is the gate evaluation as of this acceptance, the turn included.

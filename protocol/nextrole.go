@@ -28,16 +28,24 @@ func ResolveRole(cfg *config.Config, s *run.State, override string) (role string
 			return "", nil, run.UnknownRole(cfg, override)
 		}
 		if len(allowed) > 0 && !slices.Contains(allowed, override) {
-			text := fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", override, s.Phase, wire.List(allowed))
+			text := fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", override, s.Phase,
+				wire.List(allowed))
 			if cfg.Rules.EnforceRouting {
-				return "", nil, &wire.Error{Code: wire.CodeRoleNotRouted, Field: "role", Message: text, Hint: run.CmdAssign}
+				return "", nil, &wire.Error{
+					Code:    wire.CodeRoleNotRouted,
+					Field:   "role",
+					Message: text,
+					Hint:    run.CmdAssign,
+				}
 			}
 			warnings = append(warnings, text)
 		}
 		if due := dueRole(s); due != "" && due != override {
-			warnings = append(warnings, fmt.Sprintf("Role %q has delegated work waiting; assigning %q first leaves it waiting.", due, override))
+			warnings = append(warnings, fmt.Sprintf(
+				"Role %q has delegated work waiting; assigning %q first leaves it waiting.", due, override))
 		} else if due == "" && len(s.OpenCharters()) > 0 && s.NextCharter(override) == nil {
-			warnings = append(warnings, fmt.Sprintf("No charter is ready for role %q; the turn works on none.", override))
+			warnings = append(warnings,
+				fmt.Sprintf("No charter is ready for role %q; the turn works on none.", override))
 		}
 		return override, warnings, nil
 	}
@@ -54,7 +62,8 @@ func ResolveRole(cfg *config.Config, s *run.State, override string) (role string
 		return "pm", nil, nil
 	}
 	if !charterPending(s) {
-		if r := wire.OrEmpty(s.NextRecommendedRole); r != "" && cfg.Role(r) != nil && (slices.Contains(allowed, r) || len(allowed) == 0) {
+		if r := wire.OrEmpty(s.NextRecommendedRole); r != "" && cfg.Role(r) != nil &&
+			(slices.Contains(allowed, r) || len(allowed) == 0) {
 			return r, nil, nil
 		}
 	}
@@ -65,11 +74,16 @@ func ResolveRole(cfg *config.Config, s *run.State, override string) (role string
 		return route.EntryRole, nil, nil
 	}
 	if cfg.Roles.Len() == 0 {
-		return "", nil, &wire.Error{Code: wire.CodeInvalidConfig, Field: "roles", Message: "agentxchain.json defines no role, so no turn can be assigned.",
-			Hint: "git agentxchain validate"}
+		return "", nil, &wire.Error{
+			Code:    wire.CodeInvalidConfig,
+			Field:   "roles",
+			Message: "agentxchain.json defines no role, so no turn can be assigned.",
+			Hint:    "git agentxchain validate",
+		}
 	}
 	first := cfg.Roles.Keys()[0]
-	return first, []string{fmt.Sprintf("Phase %q names no entry role; %q, the first one, takes the turn.", s.Phase, first)}, nil
+	return first,
+		[]string{fmt.Sprintf("Phase %q names no entry role; %q, the first one, takes the turn.", s.Phase, first)}, nil
 }
 
 // dueRole is the role that delegated work waits for, or "".
@@ -88,11 +102,13 @@ func dueRole(s *run.State) string {
 // dueReason says what delegated work the next turn is for, "" for none.
 func dueReason(s *run.State) string {
 	if r := s.PendingDelegation; r != nil && r.ParentRole != "" {
-		return fmt.Sprintf("%s reviews what came back of the work that turn %s delegated.", r.ParentRole, r.ParentTurnID)
+		return fmt.Sprintf("%s reviews what came back of the work that turn %s delegated.", r.ParentRole,
+			r.ParentTurnID)
 	}
 	for _, d := range s.DelegationQueue {
 		if role := d.Due(); role != "" {
-			return fmt.Sprintf("%s delegated %s to %s: %s", d.ParentRole, d.DelegationID, role, run.Clip(wire.OneLine(d.Charter), 200))
+			return fmt.Sprintf("%s delegated %s to %s: %s", d.ParentRole, d.DelegationID, role,
+				run.Clip(wire.OneLine(d.Charter), 200))
 		}
 	}
 	return ""
@@ -149,8 +165,10 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 	case wire.StatusPaused, wire.StatusBlocked:
 		v := run.DeriveRecovery(s, cfg)
 		reason := v.TypedReason
-		if v.Detail != nil && slices.Contains([]string{"pending_phase_transition", "pending_run_completion"}, v.TypedReason) {
-			return &NextAction{v.RecoveryAction, fmt.Sprintf("Gate %s waits for a person.", run.Clip(wire.OneLine(*v.Detail), 200))}
+		if v.Detail != nil && slices.Contains([]string{"pending_phase_transition", "pending_run_completion"},
+			v.TypedReason) {
+			return &NextAction{v.RecoveryAction,
+				fmt.Sprintf("Gate %s waits for a person.", run.Clip(wire.OneLine(*v.Detail), 200))}
 		}
 		if v.Detail != nil && *v.Detail != "" {
 			reason += ": " + run.Clip(wire.OneLine(*v.Detail), 200)
@@ -164,13 +182,16 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 		case wire.TurnFailed, wire.TurnFailedStart, wire.TurnStalled:
 			return &NextAction{"git agentxchain reissue " + id, who + " is " + t.Status + "."}
 		case wire.TurnConflicted:
-			return &NextAction{"git agentxchain reject " + id + " --reassign", who + " conflicts with turns accepted meanwhile."}
+			return &NextAction{"git agentxchain reject " + id + " --reassign",
+				who + " conflicts with turns accepted meanwhile."}
 		case wire.TurnFailedAcceptance:
-			return &NextAction{"git agentxchain accept " + id, who + " was not accepted: " + cmp.Or(run.Clip(wire.OneLine(t.FailureReason), 200), "see status") + "."}
+			return &NextAction{"git agentxchain accept " + id,
+				who + " was not accepted: " + cmp.Or(run.Clip(wire.OneLine(t.FailureReason), 200), "see status") + "."}
 		}
 	}
 	for _, t := range s.ActiveTurns.All() {
-		return &NextAction{"git agentxchain accept " + wire.ShellWord(t.TurnID), fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
+		return &NextAction{"git agentxchain accept " + wire.ShellWord(t.TurnID),
+			fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
 	}
 	role, _, err := ResolveRole(cfg, s, "")
 	if err != nil {

@@ -26,26 +26,38 @@ const (
 // The order of its checks is that of docs/spec/lifecycle.md#accepting-a-turn; nothing it refuses changes a
 // user's file.
 type AcceptTurn struct {
-	TurnID            string                `json:"turn_id,omitempty"` // "" for the only active turn
-	StagedPath        string                `json:"staged_path"`
-	Staged            *evidence.Blob        `json:"staged"`
-	Resolution        string                `json:"resolution,omitempty"`              // "" is standard
-	NormalizeArtifact string                `json:"normalize_artifact_type,omitempty"` // "" or review
-	AlreadyAccepted   bool                  `json:"already_accepted,omitempty"`        // history holds an accepted row of the turn
-	Seen              result.Observation    `json:"seen"`
-	Files             []evidence.FileBlob   `json:"files"`               // files the gates of the phase read
-	Proposed          []evidence.FileBlob   `json:"proposed"`            // present contents of the paths the result proposes to change
-	IdleSidecar       *evidence.Blob        `json:"idle_sidecar"`        // idle-expansion-result.json beside the staged result, or nil
-	Replay            *result.ReplayOutcome `json:"replay,omitempty"`    // verification replay, when a policy asks for one
-	Drift             []string              `json:"drift,omitempty"`     // what changed in the work tree while the decision was being made, usually by a hook
-	Protected         []string              `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
-	Documents         []gates.DocumentFact  `json:"documents,omitempty"` // all gate documents, where the configuration has authority
-	Overruled         []Overruling          `json:"overruled,omitempty"` // hooks whose no a person overruled
-	Intent            *evidence.Blob        `json:"intent,omitempty"`    // the file of the turn's intent, where another tool bound it
-	Touched           []string              `json:"touched,omitempty"`   // intents on record whose files are not as recorded
-	Lease             *run.Lease            `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
-	Bundle            []BundleChange        `json:"bundle,omitempty"`    // what of the turn's bundle is not as it was sealed
-	Claim             int                   `json:"claim,omitempty"`     // number of the claim the result was made under
+	TurnID            string         `json:"turn_id,omitempty"` // "" for the only active turn
+	StagedPath        string         `json:"staged_path"`
+	Staged            *evidence.Blob `json:"staged"`
+	Resolution        string         `json:"resolution,omitempty"`              // "" is standard
+	NormalizeArtifact string         `json:"normalize_artifact_type,omitempty"` // "" or review
+	// history holds an accepted row of the turn
+	AlreadyAccepted bool                `json:"already_accepted,omitempty"`
+	Seen            result.Observation  `json:"seen"`
+	Files           []evidence.FileBlob `json:"files"` // files the gates of the phase read
+	// present contents of the paths the result proposes to change
+	Proposed []evidence.FileBlob `json:"proposed"`
+	// idle-expansion-result.json beside the staged result, or nil
+	IdleSidecar *evidence.Blob `json:"idle_sidecar"`
+	// verification replay, when a policy asks for one
+	Replay *result.ReplayOutcome `json:"replay,omitempty"`
+	// what changed in the work tree while the decision was being made, usually by a hook
+	Drift []string `json:"drift,omitempty"`
+	// declared or changed paths that git_hooks.protected keeps
+	Protected []string `json:"protected,omitempty"`
+	// all gate documents, where the configuration has authority
+	Documents []gates.DocumentFact `json:"documents,omitempty"`
+	Overruled []Overruling         `json:"overruled,omitempty"` // hooks whose no a person overruled
+	// the file of the turn's intent, where another tool bound it
+	Intent *evidence.Blob `json:"intent,omitempty"`
+	// intents on record whose files are not as recorded
+	Touched []string `json:"touched,omitempty"`
+	// of the runner that hands the result in, as it is after the acceptance
+	Lease *run.Lease `json:"lease,omitempty"`
+	// what of the turn's bundle is not as it was sealed
+	Bundle []BundleChange `json:"bundle,omitempty"`
+	// number of the claim the result was made under
+	Claim int `json:"claim,omitempty"`
 
 	// What came of the result while this operation was judged: it is judged under two configurations.
 	judged struct {
@@ -135,8 +147,12 @@ func (t *transition) acceptable(turn *run.Turn) *wire.Error {
 		}
 		return blockedError(s, "accept turn "+turn.TurnID)
 	}
-	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-		Message: fmt.Sprintf("A turn can be accepted only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "status",
+		Message: fmt.Sprintf("A turn can be accepted only in an active run; this one is %s.", s.Status),
+		Hint:    "git agentxchain status",
+	}
 }
 
 func (op *AcceptTurn) checkModes(t *transition, turn *run.Turn) *wire.Error {
@@ -145,19 +161,28 @@ func (op *AcceptTurn) checkModes(t *transition, turn *run.Turn) *wire.Error {
 	case ResolutionHumanMerge:
 		if turn.ConflictState == nil {
 			return &wire.Error{Code: wire.CodeProtocolError, Field: "resolution",
-				Message: fmt.Sprintf("Turn %s is not in conflict; human_merge applies only to a conflicted turn.", turn.TurnID),
-				Hint:    "git agentxchain accept " + turn.TurnID}
+				Message: fmt.Sprintf("Turn %s is not in conflict; human_merge applies only to a conflicted turn.",
+					turn.TurnID),
+				Hint: "git agentxchain accept " + turn.TurnID}
 		}
 		// The merge is the operator's word that the staged result wins.
 		if err := t.outsideTurn("overrule a conflict", "git agentxchain accept --resolution human_merge"); err != nil {
 			return err
 		}
 	default:
-		return &wire.Error{Code: wire.CodeProtocolError, Field: "resolution", Message: fmt.Sprintf("Unknown resolution %q; use standard or human_merge.", op.Resolution)}
+		return &wire.Error{
+			Code:    wire.CodeProtocolError,
+			Field:   "resolution",
+			Message: fmt.Sprintf("Unknown resolution %q; use standard or human_merge.", op.Resolution),
+		}
 	}
 	if op.NormalizeArtifact != "" && op.NormalizeArtifact != "review" {
-		return &wire.Error{Code: wire.CodeProtocolError, Field: "normalize_artifact_type",
-			Message: fmt.Sprintf("The artifact type can be normalised to review only, not to %q.", op.NormalizeArtifact)}
+		return &wire.Error{
+			Code:  wire.CodeProtocolError,
+			Field: "normalize_artifact_type",
+			Message: fmt.Sprintf("The artifact type can be normalised to review only, not to %q.",
+				op.NormalizeArtifact),
+		}
 	}
 	return nil
 }
@@ -205,9 +230,14 @@ func (op *AcceptTurn) decode(t *transition, turn *run.Turn) (*ojson.Object, *wir
 		return op.judged.doc, nil
 	}
 	if op.Staged == nil || !StagedProof(op.Staged.Data) {
-		return nil, &wire.Error{Code: wire.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: wire.StagingPath(turn.TurnID),
+		return nil, &wire.Error{
+			Code:    wire.CodeStagedMissing,
+			Stage:   "schema",
+			Class:   "schema_error",
+			Field:   wire.StagingPath(turn.TurnID),
 			Message: fmt.Sprintf("Turn %s has no staged result at %s.", turn.TurnID, wire.StagingPath(turn.TurnID)),
-			Hint:    "write the turn result there, then: git agentxchain accept " + turn.TurnID}
+			Hint:    "write the turn result there, then: git agentxchain accept " + turn.TurnID,
+		}
 	}
 	doc, err := DecodeStaged(op.StagedPath, op.Staged.Data)
 	if err != nil {
@@ -216,8 +246,9 @@ func (op *AcceptTurn) decode(t *transition, turn *run.Turn) (*ojson.Object, *wir
 	}
 	if id := doc.String("turn_id"); op.StagedPath == wire.FlatStagingPath && id != "" && id != turn.TurnID {
 		return nil, &wire.Error{Code: wire.CodeStaleStaging, Field: wire.FlatStagingPath,
-			Message: fmt.Sprintf("%s belongs to turn %s, but the active turn is %s.", wire.FlatStagingPath, id, turn.TurnID),
-			Hint:    fmt.Sprintf("remove it or stage the result at %s", wire.StagingPath(turn.TurnID))}
+			Message: fmt.Sprintf("%s belongs to turn %s, but the active turn is %s.", wire.FlatStagingPath, id,
+				turn.TurnID),
+			Hint: fmt.Sprintf("remove it or stage the result at %s", wire.StagingPath(turn.TurnID))}
 	}
 	if t.judging {
 		op.judged.blob, op.judged.doc = op.Staged, doc

@@ -62,7 +62,8 @@ func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 	t.session = "acceptance_failed"
 	t.subject = fmt.Sprintf("refuse %s (%s): %s", turn.TurnID, turn.AssignedRole, err.Code)
 	if err.Hint == "" {
-		err.Hint = "fix it and run git agentxchain accept " + turn.TurnID + ", or git agentxchain reject " + turn.TurnID + " --reason ..."
+		err.Hint = "fix it and run git agentxchain accept " + turn.TurnID + ", or git agentxchain reject " +
+			turn.TurnID + " --reason ..."
 	}
 	t.failure = err
 	if a.v != nil && !a.v.OK {
@@ -115,7 +116,8 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	a.traceStages()
 	if !a.v.OK {
 		return &wire.Error{Code: wire.CodeValidationFailed, Stage: a.v.Stage, Class: a.v.Class, Problems: a.v.Errors,
-			Message: fmt.Sprintf("The result of turn %s fails the %s stage: %s", a.turn.TurnID, a.v.Stage, a.v.Errors.Join()),
+			Message: fmt.Sprintf("The result of turn %s fails the %s stage: %s", a.turn.TurnID, a.v.Stage,
+				a.v.Errors.Join()),
 			Details: ojson.NewObject("warnings", a.v.Warnings)}
 	}
 	a.res = a.v.Result
@@ -124,14 +126,17 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	if over := len(norms) - maxNormalizationEvents; over > 0 {
 		// A hostile result can need a rewrite per member; the ledger is not its dump.
 		norms = norms[:maxNormalizationEvents]
-		a.warnings = append(a.warnings, fmt.Sprintf("%d further rewrites of the result are not listed in the event log.", over))
+		a.warnings = append(a.warnings,
+			fmt.Sprintf("%d further rewrites of the result are not listed in the event log.", over))
 	}
 	for _, n := range norms {
 		kind := "staged_result_auto_normalized"
-		pairs := []any{"field", n.Field, "original_value", n.Original, "normalized_value", n.Normalized, "rationale", n.Rationale, "staging_path", a.op.StagedPath}
+		pairs := []any{"field", n.Field, "original_value", n.Original, "normalized_value", n.Normalized, "rationale",
+			n.Rationale, "staging_path", a.op.StagedPath}
 		if n.Field == "artifact.type" && n.Rationale == "empty_files_changed_no_repo_mutation_declared" {
 			kind = "artifact_type_auto_normalized"
-			pairs = []any{"original_artifact_type", n.Original, "normalized_artifact_type", n.Normalized, "reason", n.Rationale, "staging_path", a.op.StagedPath}
+			pairs = []any{"original_artifact_type", n.Original, "normalized_artifact_type", n.Normalized, "reason",
+				n.Rationale, "staging_path", a.op.StagedPath}
 		}
 		t.event(kind, a.turn, pairs...)
 	}
@@ -176,7 +181,8 @@ func (a *acceptance) checkBundle(*ojson.Object) *wire.Error {
 // checkWait keeps a call for a person from being lost: while the run is blocked
 // on a sibling, a second blocker would have no place to be recorded.
 func (a *acceptance) checkWait(*ojson.Object) *wire.Error {
-	if a.t.s.Status != wire.StatusBlocked || a.t.blockOf(a.turn) != blockSibling || a.res.Status != wire.ResultNeedsHuman {
+	if a.t.s.Status != wire.StatusBlocked || a.t.blockOf(a.turn) != blockSibling ||
+		a.res.Status != wire.ResultNeedsHuman {
 		return nil
 	}
 	a.unrecorded = true
@@ -190,10 +196,12 @@ func (a *acceptance) checkProtected(*ojson.Object) *wire.Error {
 		return nil
 	}
 	e := result.ObservationError(wire.CodeArtifactMismatch, a.op.Protected)
-	e.Message = fmt.Sprintf("git_hooks.protected keeps files that the turn declares or changes: %s.", wire.ListSome(a.op.Protected, 5))
+	e.Message = fmt.Sprintf("git_hooks.protected keeps files that the turn declares or changes: %s.",
+		wire.ListSome(a.op.Protected, 5))
 	e.Hint = "undo the change and take the files out of files_changed; a person who wants it changes git_hooks.protected between turns"
 	if slices.ContainsFunc(a.op.Protected, func(p string) bool { return slices.Contains(wire.SignerFiles(), p) }) {
-		e.Message = fmt.Sprintf("The turn declares or changes files that say whose approval counts, or that git_hooks.protected keeps: %s.",
+		e.Message = fmt.Sprintf(
+			"The turn declares or changes files that say whose approval counts, or that git_hooks.protected keeps: %s.",
 			wire.ListSome(a.op.Protected, 5))
 		e.Hint = "undo the change and take the files out of files_changed; a person changes the signers between runs, " +
 			"or with git agentxchain config adopt"
@@ -226,14 +234,32 @@ func (a *acceptance) observe(*ojson.Object) *wire.Error {
 		authority = a.role.WriteAuthority
 	}
 	a.verify = result.NormalizeVerification(a.res, a.runtimeType())
-	a.attr = result.Attribute(result.AttributionInput{Turn: a.turn, Active: &t.s.ActiveTurns, Rows: t.x.Recent, Observed: seen.FilesChanged,
-		Markers: &seen.Markers, Declared: a.effective, Siblings: seen.Siblings})
-	out := result.CompareObserved(result.ObservedInput{Authority: authority, TurnID: a.turn.TurnID, Declared: a.effective, Result: a.res, Seen: seen,
-		Attribution: a.attr, Uncheckpointed: t.x.Uncheckpointed.Keys(), HasVerification: len(a.res.Verification.Commands)+len(a.res.Verification.MachineEvidence) > 0})
+	a.attr = result.Attribute(result.AttributionInput{
+		Turn:     a.turn,
+		Active:   &t.s.ActiveTurns,
+		Rows:     t.x.Recent,
+		Observed: seen.FilesChanged,
+		Markers:  &seen.Markers,
+		Declared: a.effective,
+		Siblings: seen.Siblings,
+	})
+	out := result.CompareObserved(result.ObservedInput{
+		Authority:      authority,
+		TurnID:         a.turn.TurnID,
+		Declared:       a.effective,
+		Result:         a.res,
+		Seen:           seen,
+		Attribution:    a.attr,
+		Uncheckpointed: t.x.Uncheckpointed.Keys(),
+		HasVerification: len(
+			a.res.Verification.Commands)+len(a.res.Verification.MachineEvidence) > 0,
+	})
 	a.warnings = append(a.warnings, out.Warnings...)
 	if out.Err != nil {
 		if a.commitsSince() {
-			out.Err.Hint = strings.TrimPrefix(out.Err.Hint+"; commits were made since the turn began: where a person made them, git agentxchain reconcile --show", "; ")
+			out.Err.Hint = strings.TrimPrefix(out.Err.Hint+
+				"; commits were made since the turn began: where a person made them, git agentxchain reconcile --show",
+				"; ")
 		}
 		return out.Err
 	}
@@ -251,10 +277,16 @@ func (a *acceptance) commitsSince() bool {
 // checkEmpty refuses a workspace artifact without any change.
 func (a *acceptance) checkEmpty(*ojson.Object) *wire.Error {
 	writes := a.role != nil && a.role.WriteAuthority == wire.Authoritative
-	if a.res.Artifact.Type == "workspace" && writes && a.res.Status == wire.ResultCompleted && len(a.effective) == 0 && len(a.attr.Files) == 0 {
-		return &wire.Error{Code: wire.CodeEmptyWorkspace, Stage: "artifact_validation", Class: "artifact_error", Field: "artifact.type",
+	if a.res.Artifact.Type == "workspace" && writes && a.res.Status == wire.ResultCompleted && len(a.effective) == 0 &&
+		len(a.attr.Files) == 0 {
+		return &wire.Error{
+			Code:    wire.CodeEmptyWorkspace,
+			Stage:   "artifact_validation",
+			Class:   "artifact_error",
+			Field:   "artifact.type",
 			Message: "The artifact is a workspace change, but no file was changed or declared.",
-			Hint:    "git agentxchain accept " + a.turn.TurnID + " --normalize-artifact-type review"}
+			Hint:    "git agentxchain accept " + a.turn.TurnID + " --normalize-artifact-type review",
+		}
 	}
 	return nil
 }
@@ -271,7 +303,8 @@ func (a *acceptance) runtimeType() string {
 // that is not completed does not move the run, so its request is not looked at.
 func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	t := a.t
-	if a.res.PhaseTransitionRequest == nil || a.chartersRemain() || a.delegationsRemain() || a.res.Status != wire.ResultCompleted || (t.cfg.GateCoverageMode != "" && t.cfg.GateCoverageMode != "strict") {
+	if a.res.PhaseTransitionRequest == nil || a.chartersRemain() || a.delegationsRemain() ||
+		a.res.Status != wire.ResultCompleted || (t.cfg.GateCoverageMode != "" && t.cfg.GateCoverageMode != "strict") {
 		return nil
 	}
 	in := a.gateInput()
@@ -293,8 +326,10 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	if t.s.Phase == "planning" {
 		// The registered vocabulary has no event of its own for this; it is a
 		// normalisation of the staged result and is recorded as one.
-		t.event("staged_result_auto_normalized", a.turn, "field", "phase_transition_request", "original_value", *a.res.PhaseTransitionRequest,
-			"normalized_value", nil, "rationale", "gate_transition_request_auto_stripped", "staging_path", a.op.StagedPath,
+		t.event("staged_result_auto_normalized", a.turn, "field", "phase_transition_request",
+			"original_value", *a.res.PhaseTransitionRequest,
+			"normalized_value", nil, "rationale", "gate_transition_request_auto_stripped",
+			"staging_path", a.op.StagedPath,
 			"gate_id", gate, "uncovered_files", uncovered, "declared_files", a.effective)
 		a.repairs = append(slices.Clip(a.repairs), result.NormalizationEvent{
 			Field:     "phase_transition_request",
@@ -305,15 +340,28 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 		a.v.Validated = a.res.Raw
 		a.res.Raw = a.res.Raw.Clone()
 		a.res.Raw.Delete("phase_transition_request")
-		a.warnings = append(a.warnings, fmt.Sprintf("The phase request was set aside: gate %q fails on %s, which this turn did not change.", gate, wire.List(uncovered)))
+		a.warnings = append(a.warnings,
+			fmt.Sprintf("The phase request was set aside: gate %q fails on %s, which this turn did not change.", gate,
+				wire.List(uncovered)))
 		return nil
 	}
-	e := &wire.Error{Code: wire.CodeGateCoverage, Stage: "gate_semantic_coverage", Class: "gate_coverage_error", Field: "phase_transition_request",
-		Message: fmt.Sprintf("Gate %q fails on %s, which turn %s did not change.", gate, wire.List(uncovered), a.turn.TurnID),
+	e := &wire.Error{
+		Code:  wire.CodeGateCoverage,
+		Stage: "gate_semantic_coverage",
+		Class: "gate_coverage_error",
+		Field: "phase_transition_request",
+		Message: fmt.Sprintf("Gate %q fails on %s, which turn %s did not change.", gate, wire.List(uncovered),
+			a.turn.TurnID),
 		Hint:    "edit the file, or withdraw the phase request",
-		Details: ojson.NewObject("gate_id", gate, "files", uncovered, "reasons", g.Reasons)}
+		Details: ojson.NewObject("gate_id", gate, "files", uncovered, "reasons", g.Reasons),
+	}
 	for _, f := range uncovered {
-		e.Problems = append(e.Problems, wire.Problem{Code: wire.CodeGateCoverage, Field: f, Value: gate, Message: fmt.Sprintf("Gate %q fails on %q, which the turn did not change.", gate, f)})
+		e.Problems = append(e.Problems, wire.Problem{
+			Code:    wire.CodeGateCoverage,
+			Field:   f,
+			Value:   gate,
+			Message: fmt.Sprintf("Gate %q fails on %q, which the turn did not change.", gate, f),
+		})
 	}
 	return e
 }
@@ -325,15 +373,20 @@ func (a *acceptance) checkDrift(*ojson.Object) *wire.Error {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeAcceptanceDrift, Stage: "artifact_observation", Class: "artifact_error",
-		Message: fmt.Sprintf("The work tree changed while the result of turn %s was being accepted: %s.", a.turn.TurnID, wire.ListSome(a.op.Drift, 5)),
+		Message: fmt.Sprintf("The work tree changed while the result of turn %s was being accepted: %s.",
+			a.turn.TurnID, wire.ListSome(a.op.Drift, 5)),
 		Hint:    "find what changed it (a hook?), then: git agentxchain accept " + a.turn.TurnID,
 		Details: ojson.NewObject("files", a.op.Drift)}
 }
 
 func (a *acceptance) checkReplay(*ojson.Object) *wire.Error {
 	if r := a.op.Replay; r != nil && r.Drift != "" {
-		return &wire.Error{Code: wire.CodeReplayDrift, Stage: "verification_replay", Class: "verification_replay_error",
-			Message: "Running the declared verification again changed the work tree: " + r.Drift}
+		return &wire.Error{
+			Code:    wire.CodeReplayDrift,
+			Stage:   "verification_replay",
+			Class:   "verification_replay_error",
+			Message: "Running the declared verification again changed the work tree: " + r.Drift,
+		}
 	}
 	return nil
 }

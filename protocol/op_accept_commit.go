@@ -73,15 +73,37 @@ func (a *acceptance) commit() {
 	t.exhaustBudget(turn)
 
 	t.session = "turn_accepted"
-	t.subject = fmt.Sprintf("accept %s (%s, %s): %s", turn.TurnID, turn.AssignedRole, entry.String("phase"), a.res.Status)
-	t.result = &AcceptResult{Turn: turn, Entry: entry, Validation: a.v, Warnings: a.warnings, Gate: gate.result, GateType: gate.kind, Leftover: a.leftover, Repairs: a.repairs}
+	t.subject = fmt.Sprintf("accept %s (%s, %s): %s", turn.TurnID, turn.AssignedRole, entry.String("phase"),
+		a.res.Status)
+	t.result = &AcceptResult{
+		Turn:       turn,
+		Entry:      entry,
+		Validation: a.v,
+		Warnings:   a.warnings,
+		Gate:       gate.result,
+		GateType:   gate.kind,
+		Leftover:   a.leftover,
+		Repairs:    a.repairs,
+	}
 }
 
 func (a *acceptance) entry(accepted int) *ojson.Object {
 	t := a.t
-	return ledger.BuildHistoryEntry(ledger.HistoryEntry{Turn: a.turn, RunID: t.s.Run(), Phase: t.s.Phase, Result: a.res, FilesChanged: a.effective,
-		Verification: a.verify.Object(), Observed: a.observedArtifact(), AcceptedSequence: accepted, AcceptedAt: t.env.Now,
-		Replay: a.op.Replay.Summary(), ForwardRevision: a.forward, Conflict: a.mergeRecord(), Overruled: a.overrulings()})
+	return ledger.BuildHistoryEntry(ledger.HistoryEntry{
+		Turn:             a.turn,
+		RunID:            t.s.Run(),
+		Phase:            t.s.Phase,
+		Result:           a.res,
+		FilesChanged:     a.effective,
+		Verification:     a.verify.Object(),
+		Observed:         a.observedArtifact(),
+		AcceptedSequence: accepted,
+		AcceptedAt:       t.env.Now,
+		Replay:           a.op.Replay.Summary(),
+		ForwardRevision:  a.forward,
+		Conflict:         a.mergeRecord(),
+		Overruled:        a.overrulings(),
+	})
 }
 
 // overrulings are the yeses of people this acceptance stands on: those to policies, and
@@ -160,7 +182,8 @@ func (a *acceptance) recordDecisions() {
 		}
 		t.append(wire.LedgerDecisions, ledger.NewDecisionEntry(d, a.turn, t.s.Phase, t.env.Time()))
 	}
-	rows, amends := ledger.PromoteDecisions(t.snap.RepoDecisions, a.res.Decisions, a.turn, t.s.Run(), t.s.Phase, t.env.Time())
+	rows, amends := ledger.PromoteDecisions(t.snap.RepoDecisions, a.res.Decisions, a.turn, t.s.Run(), t.s.Phase,
+		t.env.Time())
 	for _, r := range rows {
 		t.append(wire.LedgerRepoDecisions, r)
 	}
@@ -169,7 +192,8 @@ func (a *acceptance) recordDecisions() {
 
 // nextRole derives next_recommended_role (docs/spec/lifecycle.md#the-next-state).
 func (a *acceptance) nextRole() *string {
-	if a.res.Status == wire.ResultNeedsHuman || a.res.Status == wire.ResultBlocked || a.res.ProposedNextRole == "" || a.res.ProposedNextRole == "human" {
+	if a.res.Status == wire.ResultNeedsHuman || a.res.Status == wire.ResultBlocked || a.res.ProposedNextRole == "" ||
+		a.res.ProposedNextRole == "human" {
 		return nil
 	}
 	route := a.t.cfg.Route(a.t.s.Phase)
@@ -206,7 +230,8 @@ func (a *acceptance) needsHuman() {
 }
 
 // nonProgress blocks a run whose gate fails in the same way turn after turn
-// (docs/spec/lifecycle.md#lack-of-progress, with the probe of docs/compatibility.md#where-we-differ-on-purpose row 15 mended).
+// (docs/spec/lifecycle.md#lack-of-progress, with the probe of docs/compatibility.md#where-we-differ-on-purpose row 15
+// mended).
 func (a *acceptance) nonProgress() {
 	t, s := a.t, a.t.s
 	if s.Status != wire.StatusActive {
@@ -221,7 +246,12 @@ func (a *acceptance) nonProgress() {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return
 	}
-	out := gates.NonProgress(gates.NonProgressInput{Gate: in, Signature: wire.OrEmpty(s.NonProgressSignature), Count: s.NonProgressCount, Declared: a.effective})
+	out := gates.NonProgress(gates.NonProgressInput{
+		Gate:      in,
+		Signature: wire.OrEmpty(s.NonProgressSignature),
+		Count:     s.NonProgressCount,
+		Declared:  a.effective,
+	})
 	threshold := t.cfg.RunLoop.NonProgressThreshold
 	if threshold <= 0 {
 		threshold = 3
@@ -235,10 +265,18 @@ func (a *acceptance) nonProgress() {
 	if out.Count < threshold {
 		return
 	}
-	t.append(wire.LedgerDecisions, ledger.NewNonProgressEntry(t.env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
-	t.block(blockSpec{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",
-		Action: "Change what the gate fails on, then run: git agentxchain unblock",
-		Detail: fmt.Sprintf("%d accepted turns in a row left gate %q failing in the same way", out.Count, out.GateID), Turn: a.turn})
+	t.append(wire.LedgerDecisions,
+		ledger.NewNonProgressEntry(t.env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
+	t.block(blockSpec{
+		On:          "non_progress",
+		Category:    "non_progress",
+		TypedReason: "non_progress",
+		Owner:       "human",
+		Action:      "Change what the gate fails on, then run: git agentxchain unblock",
+		Detail: fmt.Sprintf("%d accepted turns in a row left gate %q failing in the same way", out.Count,
+			out.GateID),
+		Turn: a.turn,
+	})
 }
 
 // talkSection is the human-readable record of an accepted turn in TALK.md
@@ -250,7 +288,8 @@ func talkSection(turn *run.Turn, r *result.Result, phase string) []byte {
 		short = short[:8]
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## Turn %s — %s (%s)\n\n- **Status:** %s\n- **Summary:** %s\n", short, turn.AssignedRole, phase, r.Status, wire.OneLine(r.Summary))
+	fmt.Fprintf(&b, "\n## Turn %s — %s (%s)\n\n- **Status:** %s\n- **Summary:** %s\n", short, turn.AssignedRole, phase,
+		r.Status, wire.OneLine(r.Summary))
 	for _, d := range r.Decisions {
 		fmt.Fprintf(&b, "- **Decision %s:** %s\n", d.ID, wire.OneLine(d.Statement))
 	}

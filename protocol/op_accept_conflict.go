@@ -17,8 +17,14 @@ const conflictLoopLimit = 3
 
 func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	t := a.t
-	found := result.DetectConflict(result.ConflictInput{Config: t.cfg, Turn: a.turn, Rows: t.x.Recent, Attributed: a.attr.Files,
-		Declared: a.effective, Observed: a.seen.FilesChanged})
+	found := result.DetectConflict(result.ConflictInput{
+		Config:     t.cfg,
+		Turn:       a.turn,
+		Rows:       t.x.Recent,
+		Attributed: a.attr.Files,
+		Declared:   a.effective,
+		Observed:   a.seen.FilesChanged,
+	})
 	a.forward = found.ForwardRevision
 	if found.Conflict == nil || a.op.Resolution == ResolutionHumanMerge {
 		a.conflict = found.Conflict
@@ -29,15 +35,19 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	count, _ := a.turn.ConflictState.Int("detection_count")
 	count++
 	turn.Status = wire.TurnConflicted
-	turn.ConflictState = ojson.NewObject("detected_at", t.env.Time(), "detection_count", count, "status", "pending_operator", "conflict_error", found.Conflict)
+	turn.ConflictState = ojson.NewObject("detected_at", t.env.Time(), "detection_count", count,
+		"status", "pending_operator", "conflict_error", found.Conflict)
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
 	summary := result.ConflictSummary(found.Conflict)
-	t.append(wire.LedgerDecisions, ledger.NewConflictEntry("conflict_detected", t.env.Time(), &turn, t.s.Phase, found.Conflict, nil))
+	t.append(wire.LedgerDecisions,
+		ledger.NewConflictEntry("conflict_detected", t.env.Time(), &turn, t.s.Phase, found.Conflict, nil))
 	t.event("turn_conflicted", &turn, "error_code", wire.CodeConflict, "detection_count", count,
-		"conflicting_files", summary.Strings("conflicting_files"), "accepted_since_turn_ids", summary.Strings("accepted_since_turn_ids"),
+		"conflicting_files", summary.Strings("conflicting_files"),
+		"accepted_since_turn_ids", summary.Strings("accepted_since_turn_ids"),
 		"overlap_ratio", wire.Member(summary, "overlap_ratio"))
 	files := found.Conflict.Strings("conflicting_files")
-	hint := fmt.Sprintf("git agentxchain reject %s --reassign --reason ..., or merge by hand and git agentxchain accept %s --resolution human_merge", turn.TurnID, turn.TurnID)
+	hint := fmt.Sprintf(
+		"git agentxchain reject %s --reassign --reason ..., or merge by hand and git agentxchain accept %s --resolution human_merge", turn.TurnID, turn.TurnID)
 	if a.commitsSince() {
 		hint += "; where a person committed the changes: git agentxchain reconcile --show"
 	}
@@ -47,8 +57,14 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 		t.session = "blocked"
 	}
 	t.subject = fmt.Sprintf("conflict at %s (%s)", turn.TurnID, turn.AssignedRole)
-	t.failure = &wire.Error{Code: wire.CodeConflict, Field: "files_changed", Hint: hint, Details: ojson.NewObject("conflict", found.Conflict),
-		Message: fmt.Sprintf("Turn %s changed files that turns accepted since its assignment changed too: %s.", turn.TurnID, wire.ListSome(files, 5))}
+	t.failure = &wire.Error{
+		Code:    wire.CodeConflict,
+		Field:   "files_changed",
+		Hint:    hint,
+		Details: ojson.NewObject("conflict", found.Conflict),
+		Message: fmt.Sprintf("Turn %s changed files that turns accepted since its assignment changed too: %s.",
+			turn.TurnID, wire.ListSome(files, 5)),
+	}
 	t.result = &AcceptResult{Turn: &turn, Validation: a.v, Conflict: found.Conflict, Warnings: a.warnings}
 	return nil
 }
@@ -59,16 +75,21 @@ func (a *acceptance) mergeRecord() *ojson.Object {
 	}
 	s := result.ConflictSummary(a.conflict)
 	return ojson.NewObject("mode", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result",
-		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings("accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))
+		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings(
+			"accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))
 }
 
 func (a *acceptance) recordMerge() {
 	t := a.t
-	more := ojson.NewObject("resolution_chosen", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result")
+	more := ojson.NewObject("resolution_chosen", ResolutionHumanMerge,
+		"merge_strategy", "operator_authoritative_staged_result")
 	for _, kind := range []string{"conflict_resolution_selected", "conflict_resolved"} {
-		t.append(wire.LedgerDecisions, ledger.NewConflictEntry(kind, t.env.Time(), a.turn, t.s.Phase, a.conflict, more))
+		t.append(wire.LedgerDecisions,
+			ledger.NewConflictEntry(kind, t.env.Time(), a.turn, t.s.Phase, a.conflict, more))
 	}
 	s := result.ConflictSummary(a.conflict)
-	t.event("conflict_resolved", a.turn, "resolution", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result",
-		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings("accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))
+	t.event("conflict_resolved", a.turn, "resolution", ResolutionHumanMerge,
+		"merge_strategy", "operator_authoritative_staged_result",
+		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings(
+			"accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))
 }

@@ -16,9 +16,17 @@ import (
 func (a *acceptance) delegations(entry *ojson.Object) {
 	t, s := a.t, a.t.s
 	for _, d := range a.res.Delegations {
-		s.DelegationQueue = append(s.DelegationQueue, &run.Delegation{DelegationID: d.ID, ParentTurnID: a.turn.TurnID, ParentRole: a.turn.AssignedRole,
-			ToRole: d.ToRole, Charter: d.Charter, AcceptanceContract: d.AcceptanceContract, RequiredDecisionIDs: d.RequiredDecisionIDs,
-			Status: "pending", CreatedAt: t.env.Time()})
+		s.DelegationQueue = append(s.DelegationQueue, &run.Delegation{
+			DelegationID:        d.ID,
+			ParentTurnID:        a.turn.TurnID,
+			ParentRole:          a.turn.AssignedRole,
+			ToRole:              d.ToRole,
+			Charter:             d.Charter,
+			AcceptanceContract:  d.AcceptanceContract,
+			RequiredDecisionIDs: d.RequiredDecisionIDs,
+			Status:              "pending",
+			CreatedAt:           t.env.Time(),
+		})
 	}
 	if len(a.res.Delegations) > 0 {
 		s.NextRecommendedRole = new(a.res.Delegations[0].ToRole)
@@ -55,7 +63,8 @@ func (a *acceptance) reviews(r *run.DelegationReview) bool {
 // accepted.
 func (a *acceptance) delegationsRemain() bool {
 	s := a.t.s
-	return len(a.res.Delegations) > 0 || len(s.DelegationQueue) > 0 || s.PendingDelegation != nil && !a.reviews(s.PendingDelegation)
+	return len(a.res.Delegations) > 0 || len(s.DelegationQueue) > 0 ||
+		s.PendingDelegation != nil && !a.reviews(s.PendingDelegation)
 }
 
 // fulfil closes the delegation the turn worked on: completed only when the turn
@@ -138,8 +147,10 @@ func DelegationResult(d *run.Delegation, row *ojson.Object) *ojson.Object {
 			missing = append(missing, id)
 		}
 	}
-	return ojson.NewObject("delegation_id", d.DelegationID, "child_turn_id", d.ChildTurnID, "to_role", d.ToRole, "charter", d.Charter,
-		"acceptance_contract", d.AcceptanceContract, "required_decision_ids", append([]string{}, d.RequiredDecisionIDs...),
+	return ojson.NewObject("delegation_id", d.DelegationID, "child_turn_id", d.ChildTurnID, "to_role", d.ToRole,
+		"charter", d.Charter,
+		"acceptance_contract", d.AcceptanceContract,
+		"required_decision_ids", append([]string{}, d.RequiredDecisionIDs...),
 		"satisfied_decision_ids", satisfied, "missing_decision_ids", missing, "summary", summary, "status", d.Status,
 		"files_changed", files, "verification", verification)
 }

@@ -19,8 +19,17 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 	if t.x.StreakRole == a.turn.AssignedRole {
 		streak = t.x.Streak
 	}
-	in := limits.PolicyInput{Phase: t.s.Phase, Role: a.turn.AssignedRole, Status: a.res.Status, PhaseTurns: inPhase,
-		TotalTurns: t.x.Accepted, Streak: streak, CostUSD: a.res.CostUSD, CostKnown: a.res.Cost.Len() > 0, Replay: a.op.Replay}
+	in := limits.PolicyInput{
+		Phase:      t.s.Phase,
+		Role:       a.turn.AssignedRole,
+		Status:     a.res.Status,
+		PhaseTurns: inPhase,
+		TotalTurns: t.x.Accepted,
+		Streak:     streak,
+		CostUSD:    a.res.CostUSD,
+		CostKnown:  a.res.Cost.Len() > 0,
+		Replay:     a.op.Replay,
+	}
 	vs := limits.EvaluatePolicies(t.cfg, in)
 	t.tracePolicies(in)
 	var block, escalate []limits.Violation
@@ -41,8 +50,13 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 		}
 	}
 	if len(block) > 0 {
-		return &wire.Error{Code: wire.CodePolicyViolation, Stage: "policy", Class: "policy_error", Message: "Policy violation: " + joinViolations(block) + ".",
-			Details: ojson.NewObject("violations", violationRows(block))}
+		return &wire.Error{
+			Code:    wire.CodePolicyViolation,
+			Stage:   "policy",
+			Class:   "policy_error",
+			Message: "Policy violation: " + joinViolations(block) + ".",
+			Details: ojson.NewObject("violations", violationRows(block)),
+		}
 	}
 	if len(escalate) > 0 {
 		a.escalatePolicy(escalate)
@@ -56,13 +70,27 @@ func (a *acceptance) escalatePolicy(vs []limits.Violation) {
 	t.events = nil
 	msg := joinViolations(vs)
 	t.append(wire.LedgerDecisions, ledger.NewPolicyEscalation(t.env.Time(), a.turn, t.s.Phase, violationRows(vs)))
-	t.block(blockSpec{On: "policy:" + vs[0].PolicyID, Category: "policy_escalation", TypedReason: "policy_escalation", Owner: "human",
-		Action: run.RecoveryAction("policy_escalation", "policy:"+vs[0].PolicyID, a.turn.TurnID),
-		Detail: msg, Turn: a.turn, Retained: true, Violations: violationRows(vs)})
+	t.block(blockSpec{
+		On:          "policy:" + vs[0].PolicyID,
+		Category:    "policy_escalation",
+		TypedReason: "policy_escalation",
+		Owner:       "human",
+		Action:      run.RecoveryAction("policy_escalation", "policy:"+vs[0].PolicyID, a.turn.TurnID),
+		Detail:      msg,
+		Turn:        a.turn,
+		Retained:    true,
+		Violations:  violationRows(vs),
+	})
 	t.session = "blocked"
 	t.subject = fmt.Sprintf("block on policy %s at %s", vs[0].PolicyID, a.turn.TurnID)
-	t.failure = &wire.Error{Code: wire.CodePolicyEscalation, Stage: "policy", Class: "policy_error", Message: "Policy escalation: " + msg + ".",
-		Hint: t.s.BlockedReason.Recovery.RecoveryAction, Details: ojson.NewObject("violations", violationRows(vs))}
+	t.failure = &wire.Error{
+		Code:    wire.CodePolicyEscalation,
+		Stage:   "policy",
+		Class:   "policy_error",
+		Message: "Policy escalation: " + msg + ".",
+		Hint:    t.s.BlockedReason.Recovery.RecoveryAction,
+		Details: ojson.NewObject("violations", violationRows(vs)),
+	}
 	t.result = &AcceptResult{Turn: a.turn, Validation: a.v, Warnings: a.warnings}
 }
 

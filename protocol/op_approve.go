@@ -19,15 +19,18 @@ import (
 // Approval is what both approvals carry. The gate is evaluated again on Files:
 // what was true when the run paused need not be true any more.
 type Approval struct {
-	Files    []evidence.FileBlob `json:"files"`
-	Actions  []ActionRun         `json:"actions"`            // gate actions the caller ran, in order
-	Unproven bool                `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
-	Reason   string              `json:"reason,omitempty"`   // why, in the person's words
-	Undoable bool                `json:"undoable,omitempty"` // keep what a withdrawal goes back to; records of before did not
-	Consent  *agreement.Consent  `json:"consent,omitempty"`  // who agrees, with the proof
+	Files   []evidence.FileBlob `json:"files"`
+	Actions []ActionRun         `json:"actions"` // gate actions the caller ran, in order
+	// the caller could not look at the work tree; the gate is not evaluated again
+	Unproven bool   `json:"unproven,omitempty"`
+	Reason   string `json:"reason,omitempty"` // why, in the person's words
+	// keep what a withdrawal goes back to; records of before did not
+	Undoable bool               `json:"undoable,omitempty"`
+	Consent  *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 	// Documents are all gate documents, where the configuration has authority.
 	Documents []gates.DocumentFact `json:"documents,omitempty"`
-	Preview   bool                 `json:"-"` // only ask whether it would be granted, before any action runs; never recorded
+	// only ask whether it would be granted, before any action runs; never recorded
+	Preview bool `json:"-"`
 }
 
 // ActionRun is one executed gate action (docs/spec/gates.md#gate-actions).
@@ -107,12 +110,21 @@ func CheckApprovable(s *run.State, completion bool, actor evidence.Actor) *wire.
 		return refusal
 	}
 	if !pending {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "pending",
-			Message: fmt.Sprintf("No %s waits for approval; the run is %s.", what, s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "pending",
+			Message: fmt.Sprintf("No %s waits for approval; the run is %s.", what, s.Status),
+			Hint:    "git agentxchain status",
+		}
 	}
 	if s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("A %s can be approved only while the run is paused or blocked; it is %s.", what, s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:  wire.CodeInvalidStateTransition,
+			Field: "status",
+			Message: fmt.Sprintf("A %s can be approved only while the run is paused or blocked; it is %s.", what,
+				s.Status),
+			Hint: "git agentxchain status",
+		}
 	}
 	if s.Status == wire.StatusBlocked && !approvalBlock(s) {
 		return blockedError(s, "approve a gate")
@@ -162,14 +174,16 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	if err != nil || !passed {
 		return err
 	}
-	if err := t.rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"), op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
+	if err := t.rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"),
+		op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
 		return nil
 	}
 	op.Approval.granted(t, res, p.RequestedByTurn)
-	t.event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
+	t.event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To,
+		"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
 	g := gates.Result{GateID: new(p.Gate), NextPhase: p.To}
@@ -202,14 +216,16 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	if err != nil || !passed {
 		return err
 	}
-	if err := t.rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"), op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
+	if err := t.rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"),
+		op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
 		return nil
 	}
 	op.Approval.granted(t, res, p.RequestedByTurn)
-	t.event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
+	t.event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate,
+		"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingRunCompletion = nil
 	t.complete(new(p.Gate))
@@ -222,7 +238,8 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 // verification of the turn that asked for it. Anything but a gate that passes is
 // refused: a configuration changed since the pause may know neither the phase nor
 // the order any more. Without routing there is nothing to hold.
-func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eval func(gates.Input) gates.Result) *wire.Error {
+func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object,
+	eval func(gates.Input) gates.Result) *wire.Error {
 	if a.Unproven || t.cfg.Routing.Len() == 0 {
 		return nil
 	}
@@ -237,9 +254,13 @@ func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eva
 	case gates.ActionAdvance, gates.ActionComplete, gates.ActionAwaitHuman:
 		return nil
 	}
-	e := &wire.Error{Code: wire.CodeGateFailed, Field: "gates." + gate, Details: ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),
+	e := &wire.Error{
+		Code:    wire.CodeGateFailed,
+		Field:   "gates." + gate,
+		Details: ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),
 		Message: fmt.Sprintf("Gate %q no longer passes: %s", gate, wire.Problems(reasonProblems(g.Reasons)).Join()),
-		Hint:    "git agentxchain gate show " + gate}
+		Hint:    "git agentxchain gate show " + gate,
+	}
 	e.Problems = reasonProblems(g.Reasons)
 	return e
 }
@@ -281,9 +302,27 @@ func (a *Approval) checkActions(cfg *config.Config, gate string) *wire.Error {
 // the run is blocked on it instead of moving on.
 func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 	for _, r := range a.Actions {
-		t.append(wire.LedgerDecisions, ledger.NewGateActionEntry(ledger.GateActionRun{At: t.env.Time(), AttemptID: r.AttemptID, GateID: gate, GateType: kind, Phase: t.s.Phase,
-			RequestedByTurn: by, TriggerCommand: trigger, Index: r.Index, Label: r.Label, Command: r.Command, TimeoutMS: r.TimeoutMS, Succeeded: r.OK,
-			ExitCode: r.ExitCode, Signal: wire.OrEmpty(r.Signal), StdoutTail: wire.OrEmpty(r.StdoutTail), StderrTail: wire.OrEmpty(r.StderrTail), SpawnError: wire.OrEmpty(r.SpawnError), TimedOut: r.TimedOut}))
+		t.append(wire.LedgerDecisions, ledger.NewGateActionEntry(ledger.GateActionRun{
+			At:              t.env.Time(),
+			AttemptID:       r.AttemptID,
+			GateID:          gate,
+			GateType:        kind,
+			Phase:           t.s.Phase,
+			RequestedByTurn: by,
+			TriggerCommand:  trigger,
+			Index:           r.Index,
+			Label:           r.Label,
+			Command:         r.Command,
+			TimeoutMS:       r.TimeoutMS,
+			Succeeded:       r.OK,
+			ExitCode:        r.ExitCode,
+			Signal:          wire.OrEmpty(r.Signal),
+			StdoutTail: wire.OrEmpty(
+				r.StdoutTail),
+			StderrTail: wire.OrEmpty(r.StderrTail),
+			SpawnError: wire.OrEmpty(r.SpawnError),
+			TimedOut:   r.TimedOut,
+		}))
 		if r.OK {
 			continue
 		}
@@ -295,13 +334,27 @@ func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 		if r.TimedOut {
 			detail = fmt.Sprintf("%s action %d (%s) timed out after %dms", gate, r.Index, name, r.TimeoutMS)
 		}
-		t.block(blockSpec{On: "gate_action:" + gate, Category: "gate_action_failed", TypedReason: "gate_action_failed", Owner: "human",
-			Action: "Mend the cause, then run: git agentxchain approve", Detail: detail,
-			GateAction: ojson.NewObject("attempt_id", r.AttemptID, "gate_id", gate, "gate_type", kind, "action_index", r.Index, "action_label", r.Label,
-				"command", r.Command, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail, "timeout_ms", r.TimeoutMS, "timed_out", r.TimedOut)})
+		t.block(blockSpec{
+			On:          "gate_action:" + gate,
+			Category:    "gate_action_failed",
+			TypedReason: "gate_action_failed",
+			Owner:       "human",
+			Action:      "Mend the cause, then run: git agentxchain approve",
+			Detail:      detail,
+			GateAction: ojson.NewObject("attempt_id", r.AttemptID, "gate_id", gate, "gate_type", kind,
+				"action_index", r.Index, "action_label", r.Label,
+				"command", r.Command, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail,
+				"timeout_ms", r.TimeoutMS, "timed_out", r.TimedOut),
+		})
 		t.subject = fmt.Sprintf("gate action of %s failed", gate)
-		t.failure = &wire.Error{Code: wire.CodeGateActionFailed, Field: "gates." + gate, Message: "Gate action failed: " + detail + ".",
-			Hint: "mend the cause, then: git agentxchain approve", Details: ojson.NewObject("gate_id", gate, "action_index", r.Index, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail)}
+		t.failure = &wire.Error{
+			Code:    wire.CodeGateActionFailed,
+			Field:   "gates." + gate,
+			Message: "Gate action failed: " + detail + ".",
+			Hint:    "mend the cause, then: git agentxchain approve",
+			Details: ojson.NewObject("gate_id", gate,
+				"action_index", r.Index, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail),
+		}
 		return true
 	}
 	return false
@@ -322,7 +375,8 @@ func (t *transition) settle(via string) {
 	}
 	t.resolveEscalations(func(open *ojson.Object) bool {
 		on := open.String("blocked_on")
-		return open.String("run_id") == s.Run() && (hasPrefix(on, "gate_action:") || hasPrefix(on, "human_approval:") || hasPrefix(on, "hook:before_gate:"))
+		return open.String("run_id") == s.Run() &&
+			(hasPrefix(on, "gate_action:") || hasPrefix(on, "human_approval:") || hasPrefix(on, "hook:before_gate:"))
 	}, via)
 	s.Status = wire.StatusActive
 	s.BlockedOn, s.BlockedReason = nil, nil

@@ -19,14 +19,18 @@ import (
 // AssignTurn assigns and dispatches a turn. The caller writes the dispatch
 // bundle in the same commit, so the turn leaves the operation as dispatched.
 type AssignTurn struct {
-	Role         string               `json:"role"` // "" resolves the next role (docs/spec/lifecycle.md#assigning-a-turn)
-	Baseline     *run.Baseline        `json:"baseline"`
-	Dirty        []string             `json:"dirty"`                  // dirty project-owned paths at assignment
-	Documents    []gates.DocumentFact `json:"documents,omitempty"`    // all gate documents, where the configuration has authority
-	Undispatched bool                 `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
-	Intake       []IntentFile         `json:"intake,omitempty"`       // intents that wait on disk, and those on record
-	NoIntent     bool                 `json:"no_intent,omitempty"`    // bind none
-	LeaveGate    bool                 `json:"leave_gate,omitempty"`   // a person means to take the request of a waiting gate back
+	// "" resolves the next role (docs/spec/lifecycle.md#assigning-a-turn)
+	Role     string        `json:"role"`
+	Baseline *run.Baseline `json:"baseline"`
+	Dirty    []string      `json:"dirty"` // dirty project-owned paths at assignment
+	// all gate documents, where the configuration has authority
+	Documents []gates.DocumentFact `json:"documents,omitempty"`
+	// leave the turn as assigned; another step dispatches it
+	Undispatched bool         `json:"undispatched,omitempty"`
+	Intake       []IntentFile `json:"intake,omitempty"`    // intents that wait on disk, and those on record
+	NoIntent     bool         `json:"no_intent,omitempty"` // bind none
+	// a person means to take the request of a waiting gate back
+	LeaveGate bool `json:"leave_gate,omitempty"`
 }
 
 func (*AssignTurn) Name() string { return "assign_turn" }
@@ -57,8 +61,12 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 			return err
 		}
 	case s.Status != wire.StatusActive:
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("A turn can be assigned only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "status",
+			Message: fmt.Sprintf("A turn can be assigned only in an active run; this one is %s.", s.Status),
+			Hint:    "git agentxchain status",
+		}
 	}
 	t.says(verdict.RuleStatus, string(s.Status), "", verdict.Pass, "")
 	unread := t.takeIntents(op.Intake)
@@ -74,10 +82,19 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 	warnings = append(warnings, unread...)
 	role := t.cfg.Role(id)
 	if role == nil {
-		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id, wire.List(t.cfg.Roles.Keys()))}
+		return &wire.Error{
+			Code:  wire.CodeUnknownRole,
+			Field: "role",
+			Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id,
+				wire.List(t.cfg.Roles.Keys())),
+		}
 	}
 	if role.RuntimeID == "" {
-		return &wire.Error{Code: wire.CodeUnknownRuntime, Field: "roles." + id + ".runtime", Message: fmt.Sprintf("Role %q is bound to no runtime.", id)}
+		return &wire.Error{
+			Code:    wire.CodeUnknownRuntime,
+			Field:   "roles." + id + ".runtime",
+			Message: fmt.Sprintf("Role %q is bound to no runtime.", id),
+		}
 	}
 	if err := t.routed(id); err != nil {
 		return t.rule(verdict.RuleRole, id, "/rules/enforce_routing", err)
@@ -97,10 +114,21 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 	t.markDocuments(op.Documents, s.ActiveTurns.Len() == 0, false)
 	now := t.env.Now
 	s.TurnSequence++
-	turn := &run.Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: wire.TurnAssigned, Attempt: 1,
-		AssignedAt: wire.FormatTime(now), StartedAt: wire.FormatTime(now), DeadlineAt: wire.FormatTime(limits.TurnDeadline(t.cfg, now)),
-		RuntimeID: role.RuntimeID, Baseline: op.Baseline, AssignedSequence: s.TurnSequence,
-		ConcurrentWith: append([]string{}, s.ActiveTurns.Keys()...)}
+	turn := &run.Turn{
+		TurnID:       t.env.ID("turn"),
+		RunID:        s.Run(),
+		AssignedRole: id,
+		Status:       wire.TurnAssigned,
+		Attempt:      1,
+		AssignedAt:   wire.FormatTime(now),
+		StartedAt:    wire.FormatTime(now),
+		DeadlineAt: wire.FormatTime(
+			limits.TurnDeadline(t.cfg, now)),
+		RuntimeID:        role.RuntimeID,
+		Baseline:         op.Baseline,
+		AssignedSequence: s.TurnSequence,
+		ConcurrentWith:   append([]string{}, s.ActiveTurns.Keys()...),
+	}
 	if op.NoIntent || !t.bindIntent(turn, true) {
 		t.bindDelegation(turn)
 		t.bindCharter(turn)
@@ -110,7 +138,8 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 	}
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if reserve != nil {
-		s.BudgetReservations.Set(turn.TurnID, ojson.NewObject("reserved_usd", *reserve, "role_id", id, "created_at", wire.FormatTime(now)))
+		s.BudgetReservations.Set(turn.TurnID,
+			ojson.NewObject("reserved_usd", *reserve, "role_id", id, "created_at", wire.FormatTime(now)))
 	}
 	if !op.Undispatched {
 		t.dispatch(turn)
@@ -130,8 +159,12 @@ func (t *transition) routed(role string) *wire.Error {
 	if !t.cfg.Rules.EnforceRouting || t.cfg.Route(phase) == nil || slices.Contains(t.cfg.PhaseRoles(phase), role) {
 		return nil
 	}
-	return &wire.Error{Code: wire.CodeRoleNotRouted, Field: "role",
-		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase, wire.List(t.cfg.PhaseRoles(phase)))}
+	return &wire.Error{
+		Code:  wire.CodeRoleNotRouted,
+		Field: "role",
+		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase,
+			wire.List(t.cfg.PhaseRoles(phase))),
+	}
 }
 
 // capacity applies the concurrency rules of docs/spec/lifecycle.md#assigning-a-turn.
@@ -144,8 +177,9 @@ func (t *transition) capacity(role string, route *config.Route) *wire.Error {
 	for id, turn := range t.s.ActiveTurns.All() {
 		if limit == 1 {
 			return &wire.Error{Code: wire.CodeTurnActive, Field: "turn_id",
-				Message: fmt.Sprintf("Turn %s is already assigned to %s; phase %q runs one turn at a time.", id, turn.AssignedRole, t.s.Phase),
-				Hint:    endTurn(turn)}
+				Message: fmt.Sprintf("Turn %s is already assigned to %s; phase %q runs one turn at a time.", id,
+					turn.AssignedRole, t.s.Phase),
+				Hint: endTurn(turn)}
 		}
 		if turn.AssignedRole == role {
 			return &wire.Error{Code: wire.CodeRoleActive, Field: "role",
@@ -153,8 +187,11 @@ func (t *transition) capacity(role string, route *config.Route) *wire.Error {
 		}
 	}
 	if n >= limit {
-		return &wire.Error{Code: wire.CodeAtCapacity, Message: fmt.Sprintf("%d turns are active and phase %q allows %d.", n, t.s.Phase, limit),
-			Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    wire.CodeAtCapacity,
+			Message: fmt.Sprintf("%d turns are active and phase %q allows %d.", n, t.s.Phase, limit),
+			Hint:    "git agentxchain status",
+		}
 	}
 	return nil
 }
@@ -190,8 +227,9 @@ func (t *transition) reserve(role string) (*float64, *wire.Error) {
 	}
 	if *b.PerTurnMaxUSD > available && !t.warnOnly() {
 		return nil, &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_turn_max_usd",
-			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role, *b.PerTurnMaxUSD, max(0, available)),
-			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + run.CmdAdopt}
+			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role,
+				*b.PerTurnMaxUSD, max(0, available)),
+			Hint: "raise budget.per_run_max_usd in agentxchain.json, then: " + run.CmdAdopt}
 	}
 	return new(*b.PerTurnMaxUSD), nil
 }
@@ -203,17 +241,22 @@ func (t *transition) reserve(role string) (*float64, *wire.Error) {
 func (t *transition) dirtyError(dirty []string) *wire.Error {
 	if wait := t.x.Awaiting(dirty); len(wait) > 0 && t.owned(dirty) {
 		e := &wire.Error{Code: wire.CodeCheckpointRequired, Field: "work_tree",
-			Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.", wait[0]),
+			Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.",
+				wait[0]),
 			Hint:    "git agentxchain checkpoint " + wait[0],
 			Details: ojson.NewObject("turn_id", wait[0], "files", dirty)}
 		if len(wait) > 1 {
-			e.Message = fmt.Sprintf("%d accepted turns are not checkpointed yet (%s); their changes are still uncommitted.", len(wait), wire.ListSome(wait, 3))
+			e.Message = fmt.Sprintf(
+				"%d accepted turns are not checkpointed yet (%s); their changes are still uncommitted.", len(wait),
+				wire.ListSome(wait, 3))
 			e.Details.Set("turn_ids", wait)
 		}
 		return e
 	}
 	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
-		Message: fmt.Sprintf("The work tree has uncommitted changes (%s); a turn that writes code starts from a clean one.", wire.ListSome(dirty, 5)),
+		Message: fmt.Sprintf(
+			"The work tree has uncommitted changes (%s); a turn that writes code starts from a clean one.",
+			wire.ListSome(dirty, 5)),
 		Hint:    "commit them (or git agentxchain checkpoint for an accepted turn), then: git agentxchain assign",
 		Details: ojson.NewObject("files", dirty)}
 }
@@ -236,8 +279,10 @@ func (t *transition) bindDelegation(turn *run.Turn) {
 			d := *d
 			d.Status, d.ChildTurnID = "active", new(turn.TurnID)
 			s.DelegationQueue[i] = &d
-			turn.DelegationContext = ojson.NewObject("delegation_id", d.DelegationID, "parent_turn_id", d.ParentTurnID, "parent_role", d.ParentRole,
-				"charter", d.Charter, "acceptance_contract", d.AcceptanceContract, "required_decision_ids", d.RequiredDecisionIDs)
+			turn.DelegationContext = ojson.NewObject("delegation_id", d.DelegationID, "parent_turn_id", d.ParentTurnID,
+				"parent_role", d.ParentRole,
+				"charter", d.Charter, "acceptance_contract", d.AcceptanceContract,
+				"required_decision_ids", d.RequiredDecisionIDs)
 			return
 		}
 	}
@@ -259,10 +304,16 @@ func (t *transition) dispatch(turn *run.Turn) {
 
 // blockedError refuses something because the run is blocked.
 func blockedError(s *run.State, what string) *wire.Error {
-	e := &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_on", Message: fmt.Sprintf("The run is blocked on %s; cannot %s.", wire.OrNone(wire.OrEmpty(s.BlockedOn)), what), Hint: "git agentxchain status"}
+	e := &wire.Error{
+		Code:    wire.CodeRunBlocked,
+		Field:   "blocked_on",
+		Message: fmt.Sprintf("The run is blocked on %s; cannot %s.", wire.OrNone(wire.OrEmpty(s.BlockedOn)), what),
+		Hint:    "git agentxchain status",
+	}
 	if r := s.BlockedReason; r != nil {
 		if r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
-			e.Message = fmt.Sprintf("The run is blocked on %s (%s); cannot %s.", wire.OrNone(wire.OrEmpty(s.BlockedOn)), *r.Recovery.Detail, what)
+			e.Message = fmt.Sprintf("The run is blocked on %s (%s); cannot %s.",
+				wire.OrNone(wire.OrEmpty(s.BlockedOn)), *r.Recovery.Detail, what)
 		}
 		e.Hint = r.Recovery.RecoveryAction
 	}
@@ -271,8 +322,12 @@ func blockedError(s *run.State, what string) *wire.Error {
 
 // pendingError refuses something because an approval is pending.
 func pendingError(s *run.State, what string) *wire.Error {
-	return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "blocked_on",
-		Message: fmt.Sprintf("Gate %q waits for a person's approval; cannot %s.", pendingGate(s), what), Hint: "git agentxchain approve"}
+	return &wire.Error{
+		Code:    wire.CodeAwaitingApproval,
+		Field:   "blocked_on",
+		Message: fmt.Sprintf("Gate %q waits for a person's approval; cannot %s.", pendingGate(s), what),
+		Hint:    "git agentxchain approve",
+	}
 }
 
 // pendingGate names the gate that waits for approval, or "".

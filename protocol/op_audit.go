@@ -54,7 +54,12 @@ func (op *Audit) apply(t *transition) *wire.Error {
 	}
 	switch {
 	case s.Run() == "":
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to keep audit rows in.", Hint: "git agentxchain assign"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "run_id",
+			Message: "There is no run to keep audit rows in.",
+			Hint:    "git agentxchain assign",
+		}
 	case len(op.Rows) == 0:
 		return refuse("rows", "There are no audit rows to record.")
 	case len(op.Rows) > MaxAuditRows:
@@ -72,7 +77,8 @@ func (op *Audit) apply(t *transition) *wire.Error {
 			return refuse(field, "Audit row %d is larger than %d bytes.", i, MaxAuditRowBytes)
 		}
 		if id, ok := r.Row.Get("run_id"); ok && id != nil && id != "" && id != s.Run() {
-			return refuse(field+".run_id", "Audit row %d is about run %s, not about %s.", i, run.Clip(wire.OneLine(fmt.Sprint(id)), 80), s.Run())
+			return refuse(field+".run_id", "Audit row %d is about run %s, not about %s.", i,
+				run.Clip(wire.OneLine(fmt.Sprint(id)), 80), s.Run())
 		}
 		t.append(r.Ledger, r.Row)
 	}

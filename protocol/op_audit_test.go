@@ -16,7 +16,10 @@ import (
 )
 
 func auditOf(w *opsWorld, l wire.Ledger, members ...any) *Audit {
-	return &Audit{Rows: []AuditRow{{Ledger: l, Row: ojson.NewObject(append([]any{"run_id", w.state.Run()}, members...)...)}}}
+	return &Audit{Rows: []AuditRow{{
+		Ledger: l,
+		Row:    ojson.NewObject(append([]any{"run_id", w.state.Run()}, members...)...),
+	}}}
 }
 
 // Audit appends its rows as they are, in order, to the ledgers they name, and
@@ -32,13 +35,18 @@ func TestAudit(t *testing.T) {
 		{wire.LedgerHookAnnotations, ojson.NewObject("run_id", nil, "n", 4)},
 	}}
 	tr := w.must(op)
-	if !bytes.Equal(before, w.state.Encode()) || len(w.rows(wire.LedgerEvents)) != events || len(tr.Documents) > 0 && tr.Documents[wire.DocSession] != nil {
+	if !bytes.Equal(before, w.state.Encode()) || len(w.rows(wire.LedgerEvents)) != events ||
+		len(tr.Documents) > 0 && tr.Documents[wire.DocSession] != nil {
 		t.Errorf("more than the ledgers has changed: %v", tr.Documents)
 	}
 	if tr.Result.(*AuditResult).Rows != 4 || tr.Subject != "audit: 4 rows" || tr.Turn != turn.TurnID {
 		t.Errorf("result %+v, subject %q, turn %q", tr.Result, tr.Subject, tr.Turn)
 	}
-	for l, want := range map[wire.Ledger]string{wire.LedgerHookAudit: "1 3", wire.LedgerNotifications: "2", wire.LedgerHookAnnotations: "4"} {
+	for l, want := range map[wire.Ledger]string{
+		wire.LedgerHookAudit:       "1 3",
+		wire.LedgerNotifications:   "2",
+		wire.LedgerHookAnnotations: "4",
+	} {
 		var got []string
 		for _, row := range w.rows(l) {
 			n, _ := row.Int("n")
@@ -77,9 +85,11 @@ func TestAuditRefusals(t *testing.T) {
 		"no row":         {Rows: []AuditRow{{wire.LedgerHookAudit, nil}}},
 		"another run":    {Rows: []AuditRow{{wire.LedgerHookAudit, ojson.NewObject("run_id", "run_other")}}},
 		"a number as id": {Rows: []AuditRow{{wire.LedgerHookAudit, ojson.NewObject("run_id", 7)}}},
-		"second is bad":  {Rows: []AuditRow{{wire.LedgerHookAudit, ojson.NewObject("n", 1)}, {wire.LedgerHistory, ojson.NewObject("n", 1)}}},
+		"second is bad": {Rows: []AuditRow{{wire.LedgerHookAudit, ojson.NewObject("n", 1)},
+			{wire.LedgerHistory, ojson.NewObject("n", 1)}}},
 	} {
-		if _, err := w.apply(op); err == nil || err.Code != wire.CodeInvalidArgument || err.Field == "" || len(err.Message) > 300 {
+		if _, err := w.apply(op); err == nil || err.Code != wire.CodeInvalidArgument || err.Field == "" ||
+			len(err.Message) > 300 {
 			t.Errorf("%s: %+v", name, err)
 		}
 	}
@@ -127,8 +137,10 @@ func TestAuditRapid(t *testing.T) {
 	ledgers := append(wire.Ledgers(), "", "nothing")
 	rapid.Check(t, func(t *rapid.T) {
 		w := startedWorld(t, nil)
-		values := rapid.OneOf(rapid.Just[any](nil), rapid.Map(rapid.String(), func(s string) any { return strings.ToValidUTF8(s, "?") }),
-			rapid.Map(rapid.IntRange(-1000, 1000), func(n int) any { return n }), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
+		values := rapid.OneOf(rapid.Just[any](nil),
+			rapid.Map(rapid.String(), func(s string) any { return strings.ToValidUTF8(s, "?") }),
+			rapid.Map(rapid.IntRange(-1000, 1000), func(n int) any { return n }),
+			rapid.Map(rapid.Bool(), func(b bool) any { return b }),
 			rapid.Map(rapid.StringMatching(`[a-z]{0,5}`), func(s string) any { return ojson.NewObject("k", s) }))
 		op := &Audit{}
 		good := true
@@ -140,9 +152,11 @@ func TestAuditRapid(t *testing.T) {
 			}
 			row := &ojson.Object{}
 			for i := range rapid.IntRange(0, 4).Draw(t, "members") {
-				row.Set(fmt.Sprintf("%s%d", rapid.StringMatching(`[a-z_]{0,4}`).Draw(t, "name"), i), values.Draw(t, "value"))
+				row.Set(fmt.Sprintf("%s%d", rapid.StringMatching(`[a-z_]{0,4}`).Draw(t, "name"), i),
+					values.Draw(t, "value"))
 			}
-			id := rapid.SampledFrom([]any{nil, "", w.state.Run(), w.state.Run(), w.state.Run(), "run_x", 3}).Draw(t, "run")
+			id := rapid.SampledFrom([]any{nil, "", w.state.Run(), w.state.Run(), w.state.Run(), "run_x", 3}).Draw(t,
+				"run")
 			if rapid.Bool().Draw(t, "named") {
 				row.Set("run_id", id)
 				good = good && (id == nil || id == "" || id == w.state.Run())

@@ -17,7 +17,8 @@ import (
 // nothing: turns are given out by AssignTurn, which prefers ready charters to any
 // recommendation.
 type QueueCharters struct {
-	Plan     *ojson.Object  `json:"plan"` // the plan beside its tasks: plan_id, objective and whatever else is to be kept
+	// the plan beside its tasks: plan_id, objective and whatever else is to be kept
+	Plan     *ojson.Object  `json:"plan"`
 	Charters []*run.Charter `json:"charters"`
 }
 
@@ -62,11 +63,13 @@ func (op *QueueCharters) apply(t *transition) *wire.Error {
 	plan := op.Plan.String("plan_id")
 	switch {
 	case !wire.SafeID(plan):
-		return charterError("plan.plan_id", "The plan needs an id of 1 to %d bytes without / and \\.", wire.MaxCharterID)
+		return charterError("plan.plan_id", "The plan needs an id of 1 to %d bytes without / and \\.",
+			wire.MaxCharterID)
 	case len(op.Charters) == 0:
 		return charterError("charters", "There are no charters to queue.")
 	case len(op.Charters)+len(s.CharterQueue) > MaxCharters:
-		return charterError("charters", "%d charters are more than a run takes (%d).", len(op.Charters)+len(s.CharterQueue), MaxCharters)
+		return charterError("charters", "%d charters are more than a run takes (%d).",
+			len(op.Charters)+len(s.CharterQueue), MaxCharters)
 	}
 	queue := slices.Clip(s.CharterQueue)
 	for i, c := range op.Charters {
@@ -76,7 +79,8 @@ func (op *QueueCharters) apply(t *transition) *wire.Error {
 		c = c.Copy(run.SharedObjects)
 		c.Sequence = len(queue) + 1
 		c.PlanID, c.Status, c.TurnID, c.Attempts, c.Reproducible = plan, run.CharterPending, nil, 0, false
-		c.AcceptanceContract, c.DependsOn, c.GatesRequired = wire.NonNil(c.AcceptanceContract), wire.NonNil(c.DependsOn), wire.NonNil(c.GatesRequired)
+		c.AcceptanceContract, c.DependsOn, c.GatesRequired = wire.NonNil(c.AcceptanceContract),
+			wire.NonNil(c.DependsOn), wire.NonNil(c.GatesRequired)
 		queue = append(queue, c)
 	}
 	s.CharterQueue = queue
@@ -96,7 +100,8 @@ func (op *QueueCharters) apply(t *transition) *wire.Error {
 		Plans []*ojson.Object `json:"plans"`
 		Extra ojson.Extra
 	}{Queue: s.CharterQueue, Plans: s.CharterPlans}))); n > MaxCharterBytes {
-		return charterError("charters", "The queue would take %d bytes of the run's state; %d are allowed. Split the plan, or move long inputs into files.", n, MaxCharterBytes)
+		return charterError("charters",
+			"The queue would take %d bytes of the run's state; %d are allowed. Split the plan, or move long inputs into files.", n, MaxCharterBytes)
 	}
 	if len(t.x.PhasesDone) == 0 && s.ActiveTurns.Len() == 0 && t.x.LastRow == nil {
 		// Nothing has happened in the run yet, so nobody has recommended anything.
@@ -122,30 +127,47 @@ func (t *transition) queued(i int, c *run.Charter) *wire.Error {
 	role := cfg.Role(c.Role)
 	switch {
 	case !wire.SafeID(c.CharterID):
-		return charterError(at+"charter_id", "A charter needs an id of 1 to %d bytes without / and \\.", wire.MaxCharterID)
+		return charterError(at+"charter_id", "A charter needs an id of 1 to %d bytes without / and \\.",
+			wire.MaxCharterID)
 	case s.Charter(c.CharterID) != c:
-		return charterError(at+"charter_id", "Charter %s is in the queue of this run already.", run.Clip(c.CharterID, 80))
+		return charterError(at+"charter_id", "Charter %s is in the queue of this run already.",
+			run.Clip(c.CharterID, 80))
 	case wire.TrimSpace(c.Charter) == "":
 		return charterError(at+"charter", "Charter %s does not say what is to be done.", c.CharterID)
 	case role == nil:
-		return &wire.Error{Code: wire.CodeUnknownRole, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which agentxchain.json does not define (roles: %s).", c.CharterID, run.Clip(c.Role, 80), wire.List(cfg.Roles.Keys()))}
+		return &wire.Error{
+			Code:  wire.CodeUnknownRole,
+			Field: at + "role",
+			Message: fmt.Sprintf("Charter %s is for role %q, which agentxchain.json does not define (roles: %s).",
+				c.CharterID, run.Clip(c.Role, 80), wire.List(cfg.Roles.Keys())),
+		}
 	case cfg.Route(c.Phase) == nil:
-		return charterError(at+"phase", "Charter %s belongs to phase %q, which agentxchain.json does not have (phases: %s).", c.CharterID, run.Clip(c.Phase, 80), wire.List(cfg.Phases()))
+		return charterError(at+"phase",
+			"Charter %s belongs to phase %q, which agentxchain.json does not have (phases: %s).", c.CharterID,
+			run.Clip(c.Phase, 80), wire.List(cfg.Phases()))
 	case phaseIndex(cfg, c.Phase) < phaseIndex(cfg, s.Phase):
-		return charterError(at+"phase", "Charter %s belongs to phase %q, which the run has left; it is in %q.", c.CharterID, c.Phase, s.Phase)
+		return charterError(at+"phase", "Charter %s belongs to phase %q, which the run has left; it is in %q.",
+			c.CharterID, c.Phase, s.Phase)
 	}
 	if roles := cfg.PhaseRoles(c.Phase); len(roles) > 0 && !slices.Contains(roles, c.Role) {
-		return &wire.Error{Code: wire.CodeRoleNotRouted, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which phase %q does not route to (roles there: %s).", c.CharterID, c.Role, c.Phase, wire.List(roles))}
+		return &wire.Error{
+			Code:  wire.CodeRoleNotRouted,
+			Field: at + "role",
+			Message: fmt.Sprintf("Charter %s is for role %q, which phase %q does not route to (roles there: %s).",
+				c.CharterID, c.Role, c.Phase, wire.List(roles)),
+		}
 	}
 	for _, d := range c.DependsOn {
 		dep := s.Charter(d)
 		switch {
 		case dep == nil:
-			return charterError(at+"depends_on", "Charter %s depends on %q, which is not in the queue.", c.CharterID, run.Clip(d, 80))
+			return charterError(at+"depends_on", "Charter %s depends on %q, which is not in the queue.", c.CharterID,
+				run.Clip(d, 80))
 		case dep == c:
 			return charterError(at+"depends_on", "Charter %s depends on itself.", c.CharterID)
 		case phaseIndex(cfg, dep.Phase) > phaseIndex(cfg, c.Phase):
-			return charterError(at+"depends_on", "Charter %s of phase %q depends on %s, whose phase %q comes later.", c.CharterID, c.Phase, d, dep.Phase)
+			return charterError(at+"depends_on", "Charter %s of phase %q depends on %s, whose phase %q comes later.",
+				c.CharterID, c.Phase, d, dep.Phase)
 		}
 	}
 	return nil

@@ -24,20 +24,44 @@ func (op *Checkpoint) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Row}
 
 func (op *Checkpoint) apply(t *transition) *wire.Error {
 	if op.Row == nil {
-		return &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not in history.", op.TurnID), Hint: "git agentxchain history"}
+		return &wire.Error{
+			Code:    wire.CodeNotFound,
+			Field:   "turn_id",
+			Message: fmt.Sprintf("Turn %s is not in history.", op.TurnID),
+			Hint:    "git agentxchain history",
+		}
 	}
 	row, err := ojson.DecodeObject(op.Row.Data)
 	if err != nil {
-		return &wire.Error{Code: wire.CodeInvalidJSON, Field: "history", Message: fmt.Sprintf("The history row of turn %s cannot be read: %v.", op.TurnID, err), Hint: "git agentxchain fsck"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidJSON,
+			Field:   "history",
+			Message: fmt.Sprintf("The history row of turn %s cannot be read: %v.", op.TurnID, err),
+			Hint:    "git agentxchain fsck",
+		}
 	}
 	if row.String("turn_id") != op.TurnID || row.String("status") == "reissued" {
-		return &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not an accepted turn in history.", op.TurnID), Hint: "git agentxchain history"}
+		return &wire.Error{
+			Code:    wire.CodeNotFound,
+			Field:   "turn_id",
+			Message: fmt.Sprintf("Turn %s is not an accepted turn in history.", op.TurnID),
+			Hint:    "git agentxchain history",
+		}
 	}
 	if sha := row.String("checkpoint_sha"); sha != "" {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_id", Message: fmt.Sprintf("Turn %s is already checkpointed at %.12s.", op.TurnID, sha), Hint: "git agentxchain history"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "turn_id",
+			Message: fmt.Sprintf("Turn %s is already checkpointed at %.12s.", op.TurnID, sha),
+			Hint:    "git agentxchain history",
+		}
 	}
 	if !commitID(op.Commit) {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "commit", Message: fmt.Sprintf("%q is not a commit id.", run.Clip(op.Commit, 80))}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "commit",
+			Message: fmt.Sprintf("%q is not a commit id.", run.Clip(op.Commit, 80)),
+		}
 	}
 	now := t.env.Time()
 	marked := row.Clone()
@@ -48,7 +72,8 @@ func (op *Checkpoint) apply(t *transition) *wire.Error {
 	s := t.s
 	s.AcceptedIntegrationRef = new("git:" + op.Commit)
 	if id := row.String("run_id"); id == "" || id == s.Run() {
-		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"), "phase", row.String("phase"), "runtime_id", wire.Member(row, "runtime_id"),
+		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"),
+			"phase", row.String("phase"), "runtime_id", wire.Member(row, "runtime_id"),
 			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", wire.Member(row, "intent_id"))
 		t.x.Checkpointed(marked)
 	}

@@ -199,9 +199,10 @@ func (t *transition) mayAct(op Operation) *wire.Error {
 		return heldElsewhere(turn, c)
 	case result && under >= 0 && under != c.Number:
 		return &wire.Error{
-			Code:    run.CodeTurnClaimed,
-			Field:   "turn_id",
-			Message: fmt.Sprintf("Turn %s has changed hands since this result was made: claim %d, not %d.", turn.TurnID, c.Number, under),
+			Code:  run.CodeTurnClaimed,
+			Field: "turn_id",
+			Message: fmt.Sprintf("Turn %s has changed hands since this result was made: claim %d, not %d.",
+				turn.TurnID, c.Number, under),
 			Hint:    "git agentxchain status",
 			Details: claimDetails(turn, c),
 		}
@@ -210,7 +211,8 @@ func (t *transition) mayAct(op Operation) *wire.Error {
 			Code:    run.CodeClaimEnded,
 			Field:   "turn_id",
 			Message: fmt.Sprintf("The claim on turn %s ended at %s.", turn.TurnID, wire.FormatTime(c.Ends())),
-			Hint:    "git agentxchain claim " + wire.ShellWord(turn.TurnID) + " takes it again, unless another machine has it",
+			Hint: "git agentxchain claim " + wire.ShellWord(turn.TurnID) +
+				" takes it again, unless another machine has it",
 			Details: claimDetails(turn, c),
 		}
 	}

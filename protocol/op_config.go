@@ -24,7 +24,8 @@ type AdoptConfig struct {
 	After   string          `json:"rules_after"`
 	Changes []AdoptedChange `json:"changes"` // as the person was shown them
 
-	Was     *evidence.Blob     `json:"was,omitempty"`     // the configuration in force until now; nil in records of before
+	// the configuration in force until now; nil in records of before
+	Was     *evidence.Blob     `json:"was,omitempty"`
 	Consent *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 
 	// Mark is the fingerprint of the working configuration. The person has looked at it, so
@@ -83,10 +84,11 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 	for id, turn := range s.ActiveTurns.All() {
 		if t.cfg.Role(turn.AssignedRole) == nil {
 			return &wire.Error{
-				Code:    wire.CodeUnknownRole,
-				Field:   "roles",
-				Message: fmt.Sprintf("Turn %s is role %q's, which the configuration does not have any more.", id, turn.AssignedRole),
-				Hint:    "put the role back into agentxchain.json, or give the work to another: git agentxchain reissue " + id + " --role ROLE",
+				Code:  wire.CodeUnknownRole,
+				Field: "roles",
+				Message: fmt.Sprintf("Turn %s is role %q's, which the configuration does not have any more.", id,
+					turn.AssignedRole),
+				Hint: "put the role back into agentxchain.json, or give the work to another: git agentxchain reissue " + id + " --role ROLE",
 			}
 		}
 	}
@@ -105,7 +107,8 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			weakens++
 		}
 	}
-	t.event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows, "weakening", weakens, "votes", t.votesRows())
+	t.event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows,
+		"weakening", weakens, "votes", t.votesRows())
 	t.subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
 	t.result = &AdoptResult{Changes: op.Changes}
 	return nil
@@ -166,7 +169,8 @@ func (op *AdoptConfig) agreed(t *transition) *wire.Error {
 	if err := t.agree(op); err != nil {
 		return err
 	}
-	if t.cfg.Authority != nil && (t.s.AuthorityBase == nil || agreement.AuthorityChanged(was, t.cfg)) && t.env.Git.Head != "" {
+	if t.cfg.Authority != nil && (t.s.AuthorityBase == nil || agreement.AuthorityChanged(was, t.cfg)) &&
+		t.env.Git.Head != "" {
 		t.s.AuthorityBase = new(t.env.Git.Head)
 	}
 	return nil

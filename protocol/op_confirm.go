@@ -50,11 +50,23 @@ func (op *Confirm) apply(t *transition) *wire.Error {
 	}
 	switch {
 	case len(op.Claims) == 0:
-		return &wire.Error{Code: CodeNothingToConfirm, Message: "Nothing of this run waits for a person's confirmation.", Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    CodeNothingToConfirm,
+			Message: "Nothing of this run waits for a person's confirmation.",
+			Hint:    "git agentxchain status",
+		}
 	case len(op.Claims) > maxClaims:
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "claims", Message: fmt.Sprintf("%d claims are more than one confirmation takes (%d).", len(op.Claims), maxClaims)}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "claims",
+			Message: fmt.Sprintf("%d claims are more than one confirmation takes (%d).", len(op.Claims), maxClaims),
+		}
 	case op.Upto == "" || op.State == "":
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "upto", Message: "A confirmation names the operation and the state it is about."}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "upto",
+			Message: "A confirmation names the operation and the state it is about.",
+		}
 	}
 	if err := t.agree(op); err != nil {
 		return err
@@ -70,11 +82,18 @@ func (op *Confirm) apply(t *transition) *wire.Error {
 func CheckConfirmable(s *run.State, actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot confirm what another tool passed.", actor.InsideTurn),
-			Hint:    "ask a person to run git agentxchain confirm in their own terminal"}
+			Message: fmt.Sprintf(
+				"This process runs inside dispatched turn %s; an agent cannot confirm what another tool passed.",
+				actor.InsideTurn),
+			Hint: "ask a person to run git agentxchain confirm in their own terminal"}
 	}
 	if s.Run() == "" {
-		return &wire.Error{Code: CodeNothingToConfirm, Field: "run_id", Message: "There is no run to confirm anything of.", Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    CodeNothingToConfirm,
+			Field:   "run_id",
+			Message: "There is no run to confirm anything of.",
+			Hint:    "git agentxchain status",
+		}
 	}
 	return nil
 }
@@ -86,7 +105,8 @@ func NewConfirmationEntry(run, phase string, op *Confirm, by evidence.Actor, at 
 	for i := range op.Claims {
 		claims[i] = ojson.Marshal(&op.Claims[i])
 	}
-	return ojson.NewObject("type", "external_confirmed", "run_id", run, "phase", phase, "operation", op.Upto, "state_digest", op.State,
+	return ojson.NewObject("type", "external_confirmed", "run_id", run, "phase", phase, "operation", op.Upto,
+		"state_digest", op.State,
 		"claims", claims, "reason", ojson.OrNull(op.Reason),
 		"confirmed_by", ojson.NewObject("name", by.Name, "email", by.Email), "terminal", by.Terminal, "timestamp", at)
 }

@@ -43,7 +43,8 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 		}
 		return err
 	}
-	reason, err := personsReason(op.Reason, "A gate is denied with a reason: the next turn works by it.", "git agentxchain approve --deny --reason TEXT")
+	reason, err := personsReason(op.Reason, "A gate is denied with a reason: the next turn works by it.",
+		"git agentxchain approve --deny --reason TEXT")
 	if err != nil {
 		return err
 	}

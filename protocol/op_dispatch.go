@@ -43,8 +43,12 @@ func (op *DispatchTurn) apply(t *transition) *wire.Error {
 		case wire.StatusPaused:
 			return pendingError(t.s, "dispatch turn "+turn.TurnID)
 		default:
-			return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-				Message: fmt.Sprintf("A turn can be dispatched only in an active run; this one is %s.", t.s.Status), Hint: "git agentxchain status"}
+			return &wire.Error{
+				Code:    wire.CodeInvalidStateTransition,
+				Field:   "status",
+				Message: fmt.Sprintf("A turn can be dispatched only in an active run; this one is %s.", t.s.Status),
+				Hint:    "git agentxchain status",
+			}
 		}
 		t.dispatch(&turn)
 		t.session = "turn_dispatched"
@@ -85,12 +89,18 @@ func (op *RefreshBaseline) apply(t *transition) *wire.Error {
 		return err
 	}
 	if op.Baseline == nil {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "baseline", Message: "There is no baseline to take over."}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "baseline",
+			Message: "There is no baseline to take over.",
+		}
 	}
-	if old.Status != wire.TurnAssigned && old.Status != wire.TurnDispatched || old.StartedAt != "" && old.Attempt > 1 || op.Staged {
+	if old.Status != wire.TurnAssigned && old.Status != wire.TurnDispatched ||
+		old.StartedAt != "" && old.Attempt > 1 || op.Staged {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "active_turns." + old.TurnID + ".status",
-			Message: fmt.Sprintf("The agent of turn %s is at work (%s, attempt %d); its baseline stays what it was.", old.TurnID, old.Status, old.Attempt),
-			Hint:    "git agentxchain status"}
+			Message: fmt.Sprintf("The agent of turn %s is at work (%s, attempt %d); its baseline stays what it was.",
+				old.TurnID, old.Status, old.Attempt),
+			Hint: "git agentxchain status"}
 	}
 	turn := *old
 	res := &RefreshResult{Turn: &turn, Files: []string{}}

@@ -1,4 +1,5 @@
-// Escalate and Block: stopping a run until a person has decided (docs/spec/lifecycle.md#blocking-escalating-reactivating).
+// Escalate and Block: stopping a run until a person has decided
+// (docs/spec/lifecycle.md#blocking-escalating-reactivating).
 
 package protocol
 
@@ -32,15 +33,21 @@ type BlockResult struct {
 func (op *Escalate) apply(t *transition) *wire.Error {
 	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
-		return &wire.Error{Code: wire.CodeReasonRequired, Field: "reason", Message: "An escalation needs a reason.", Hint: "git agentxchain escalate --reason TEXT"}
+		return &wire.Error{
+			Code:    wire.CodeReasonRequired,
+			Field:   "reason",
+			Message: "An escalation needs a reason.",
+			Hint:    "git agentxchain escalate --reason TEXT",
+		}
 	}
 	s := t.s
 	if s.Status != wire.StatusActive && s.Status != wire.StatusPaused {
 		return &wire.Error{
-			Code:    wire.CodeInvalidStateTransition,
-			Field:   "status",
-			Message: fmt.Sprintf("A run can be escalated only while it is active or waits at a gate; it is %s.", s.Status),
-			Hint:    "git agentxchain status",
+			Code:  wire.CodeInvalidStateTransition,
+			Field: "status",
+			Message: fmt.Sprintf("A run can be escalated only while it is active or waits at a gate; it is %s.",
+				s.Status),
+			Hint: "git agentxchain status",
 		}
 	}
 	var turn *run.Turn
@@ -58,7 +65,8 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 	if detail == "" {
 		detail = reason
 	}
-	esc := ojson.NewObject("source", "operator", "raised_by", "human", "from_role", nil, "from_turn_id", nil, "reason", reason, "detail", detail,
+	esc := ojson.NewObject("source", "operator", "raised_by", "human", "from_role", nil, "from_turn_id", nil,
+		"reason", reason, "detail", detail,
 		"recovery_action", action, "escalated_at", t.env.Time())
 	if turn != nil {
 		esc.Set("from_role", turn.AssignedRole)
@@ -68,8 +76,17 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 	on := "escalation:operator:" + run.OperatorSlug(reason)
 	t.append(wire.LedgerDecisions, ledger.NewOperatorEscalatedEntry(t.env.Time(), s.Run(), s.Phase, on, esc))
 	t.event("escalation_raised", turn, "source", "operator", "reason", reason)
-	t.block(blockSpec{On: on, Category: "operator_escalation", TypedReason: "operator_escalation", Owner: "human", Action: action, Detail: detail,
-		Turn: turn, Retained: turn != nil, Escalation: esc})
+	t.block(blockSpec{
+		On:          on,
+		Category:    "operator_escalation",
+		TypedReason: "operator_escalation",
+		Owner:       "human",
+		Action:      action,
+		Detail:      detail,
+		Turn:        turn,
+		Retained:    turn != nil,
+		Escalation:  esc,
+	})
 	t.subject = "escalate: " + wire.OneLine(reason)
 	t.result = t.blockResult()
 	return nil
@@ -98,17 +115,30 @@ func (*Block) Name() string               { return "block" }
 func (op *Block) Blobs() []*evidence.Blob { return nil }
 
 func (op *Block) apply(t *transition) *wire.Error {
-	for _, m := range []struct{ field, Member string }{{"blocked_on", op.BlockedOn}, {"category", op.Category}, {"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {
+	for _, m := range []struct{ field, Member string }{{"blocked_on", op.BlockedOn}, {"category", op.Category},
+		{"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {
 		if wire.TrimSpace(m.Member) == "" {
-			return &wire.Error{Code: wire.CodeInvalidArgument, Field: m.field, Message: fmt.Sprintf("A block needs %s; without it the block cannot be resolved.", m.field)}
+			return &wire.Error{
+				Code:    wire.CodeInvalidArgument,
+				Field:   m.field,
+				Message: fmt.Sprintf("A block needs %s; without it the block cannot be resolved.", m.field),
+			}
 		}
 	}
 	if op.Owner != run.OwnerHuman && op.Owner != run.OwnerOperator {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "owner", Message: fmt.Sprintf("A block is owned by human or operator, not %q.", run.Clip(op.Owner, 80))}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "owner",
+			Message: fmt.Sprintf("A block is owned by human or operator, not %q.", run.Clip(op.Owner, 80)),
+		}
 	}
 	if hasPrefix(op.BlockedOn, "human_approval:") {
 		// It would be read back as a pause at a gate that nobody has evaluated.
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "blocked_on", Message: "A gate is waited for only after it was evaluated; a block cannot ask for its approval."}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "blocked_on",
+			Message: "A gate is waited for only after it was evaluated; a block cannot ask for its approval.",
+		}
 	}
 	s := t.s
 	if s.Status == wire.StatusBlocked && !(run.HasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
@@ -117,7 +147,12 @@ func (op *Block) apply(t *transition) *wire.Error {
 		return blockedError(s, "block it on "+run.Clip(wire.OneLine(op.BlockedOn), 80))
 	}
 	if s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("A run that is %s cannot be blocked.", s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "status",
+			Message: fmt.Sprintf("A run that is %s cannot be blocked.", s.Status),
+			Hint:    "git agentxchain status",
+		}
 	}
 	var turn *run.Turn
 	if op.TurnID != "" {
@@ -127,8 +162,16 @@ func (op *Block) apply(t *transition) *wire.Error {
 		}
 		t.about(turn)
 	}
-	t.block(blockSpec{On: op.BlockedOn, Category: op.Category, TypedReason: op.TypedReason, Owner: op.Owner, Action: op.Action, Detail: op.Detail,
-		Turn: turn, Retained: s.ActiveTurns.Len() > 0})
+	t.block(blockSpec{
+		On:          op.BlockedOn,
+		Category:    op.Category,
+		TypedReason: op.TypedReason,
+		Owner:       op.Owner,
+		Action:      op.Action,
+		Detail:      op.Detail,
+		Turn:        turn,
+		Retained:    s.ActiveTurns.Len() > 0,
+	})
 	t.subject = "block on " + wire.OneLine(op.BlockedOn)
 	t.result = t.blockResult()
 	return nil
@@ -137,7 +180,8 @@ func (op *Block) apply(t *transition) *wire.Error {
 // repeats reports whether the run is blocked on the very same thing.
 func (op *Block) repeats(s *run.State) bool {
 	r := s.BlockedReason
-	return wire.OrEmpty(s.BlockedOn) == op.BlockedOn && r != nil && r.Category == op.Category && (op.TurnID == "" || wire.OrEmpty(r.TurnID) == op.TurnID)
+	return wire.OrEmpty(s.BlockedOn) == op.BlockedOn && r != nil && r.Category == op.Category &&
+		(op.TurnID == "" || wire.OrEmpty(r.TurnID) == op.TurnID)
 }
 
 // retried reports whether a hook stops a turn that was being tried again: the run

@@ -25,7 +25,8 @@ type InitRun struct {
 	InheritContext bool           `json:"inherit_context,omitempty"`
 	CreatedBy      string         `json:"created_by,omitempty"`
 
-	Documents []gates.DocumentFact `json:"documents,omitempty"` // all gate documents, where the configuration has authority
+	// all gate documents, where the configuration has authority
+	Documents []gates.DocumentFact `json:"documents,omitempty"`
 
 	// Of the run that Restart puts away: its open escalation records, which are
 	// closed with it, and HUMAN_TASKS.md, nil when absent.
@@ -84,7 +85,8 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 			s.RepoDecisions = append(s.RepoDecisions, l.Row)
 		}
 	}
-	if trig := prov.String("trigger"); (trig == "continuation" || trig == "recovery") && s.AcceptedIntegrationRef == nil && t.env.Git.Head != "" {
+	if trig := prov.String("trigger"); (trig == "continuation" || trig == "recovery") &&
+		s.AcceptedIntegrationRef == nil && t.env.Git.Head != "" {
 		s.AcceptedIntegrationRef = new("git:" + t.env.Git.Head)
 	}
 	t.x = &run.Index{Run: s.Run()}

@@ -38,7 +38,8 @@ const (
 // IntentID reports a well-formed intent id: intent_<1 to 20 digits>_<4 lower-case hex digits>.
 func IntentID(id string) bool {
 	number, hex, ok := strings.Cut(strings.TrimPrefix(id, "intent_"), "_")
-	return ok && strings.HasPrefix(id, "intent_") && number != "" && len(number) <= 20 && strings.Trim(number, "0123456789") == "" &&
+	return ok && strings.HasPrefix(id, "intent_") && number != "" && len(number) <= 20 &&
+		strings.Trim(number, "0123456789") == "" &&
 		len(hex) == 4 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
@@ -73,15 +74,18 @@ func (sp *IntentSpec) Check(c *config.Config) *wire.Error {
 	case len(sp.Description) > MaxIntentText || len(sp.Charter) > MaxIntentText:
 		return argument("description", "A description or charter has at most %d bytes.", MaxIntentText)
 	case !slices.Contains(IntentPriorities(), sp.Priority):
-		return argument("priority", "%s is no priority; it is one of %s.", wire.Shown(sp.Priority), wire.List(IntentPriorities()))
+		return argument("priority", "%s is no priority; it is one of %s.", wire.Shown(sp.Priority),
+			wire.List(IntentPriorities()))
 	case !slices.Contains(IntentTemplates(), sp.Template):
-		return argument("template", "%s is no template; it is one of %s.", wire.Shown(sp.Template), wire.List(IntentTemplates()))
+		return argument("template", "%s is no template; it is one of %s.", wire.Shown(sp.Template),
+			wire.List(IntentTemplates()))
 	case sp.Phase != "" && !slices.Contains(c.Phases(), sp.Phase):
 		return argument("phase", "%s is no phase; the phases are %s.", wire.Shown(sp.Phase), wire.List(c.Phases()))
 	case sp.Role != "" && c.Role(sp.Role) == nil:
 		return argument("role", "%s is no role; the roles are %s.", wire.Shown(sp.Role), wire.List(c.Roles.Keys()))
 	case len(sp.Acceptance) > MaxIntentItems:
-		return argument("acceptance", "%d acceptance items are more than an intent takes (%d).", len(sp.Acceptance), MaxIntentItems)
+		return argument("acceptance", "%d acceptance items are more than an intent takes (%d).", len(sp.Acceptance),
+			MaxIntentItems)
 	}
 	for _, item := range sp.Acceptance {
 		if wire.TrimSpace(item) == "" || len(item) > MaxIntentItem {
@@ -198,7 +202,8 @@ func (op *InjectIntent) apply(t *transition) *wire.Error {
 		return argument("intents", "%d intents of this run are not over; it takes no more.", len(t.s.Intents))
 	}
 	intent, event := NewIntent(&op.Spec, t.env, t.s.Run())
-	t.s.Intents = append(slices.Clip(t.s.Intents), intentEntry(intent, event.String("source"), event.String("category")))
+	t.s.Intents = append(slices.Clip(t.s.Intents),
+		intentEntry(intent, event.String("source"), event.String("category")))
 	t.files = append(t.files, IntentFiles(intent, event, t.env.Time())...)
 	id := intent.String("intent_id")
 	t.append(wire.LedgerDecisions, ojson.NewObject(
@@ -243,7 +248,9 @@ func CheckIntentDocument(doc *ojson.Object) string {
 		return "it has no intent id"
 	case len(doc.String("charter")) > MaxIntentText:
 		return fmt.Sprintf("its charter has more than %d bytes", MaxIntentText)
-	case len(items) > MaxIntentItems || slices.ContainsFunc(items, func(i string) bool { return len(i) > MaxIntentItem || strings.TrimSpace(i) == "" }):
+	case len(items) > MaxIntentItems || slices.ContainsFunc(items, func(i string) bool {
+		return len(i) > MaxIntentItem || strings.TrimSpace(i) == ""
+	}):
 		return fmt.Sprintf("its acceptance contract has more than %d items, or one of them is empty or has more than %d bytes", MaxIntentItems, MaxIntentItem)
 	}
 	return ""

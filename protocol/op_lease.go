@@ -60,7 +60,12 @@ func (op *RecordLease) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 	}
 	if s.Run() == "" {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to lease turns of.", Hint: "git agentxchain assign"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "run_id",
+			Message: "There is no run to lease turns of.",
+			Hint:    "git agentxchain assign",
+		}
 	}
 	if len(op.Reason) > maxLeaseReason {
 		return bad("reason", "A reason of %d bytes is too long; the limit is %d.", len(op.Reason), maxLeaseReason)
@@ -93,7 +98,8 @@ func (op *RecordLease) apply(t *transition) *wire.Error {
 	}
 	t.subject = "lease " + op.Action
 	if op.Lease != nil {
-		t.subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID, wire.OneLine(run.Clip(op.Lease.RunnerID, 60)))
+		t.subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID,
+			wire.OneLine(run.Clip(op.Lease.RunnerID, 60)))
 	}
 	t.result = &LeaseResult{Turn: turn}
 	return nil
@@ -111,7 +117,8 @@ func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
 			return bad("lease", "A server that starts has no lease to record.")
 		}
 		return nil
-	case LeaseActIssued, LeaseActRestored, LeaseActRenewed, LeaseActExpired, LeaseActCancelled, LeaseActReleased, LeaseActRejected,
+	case LeaseActIssued, LeaseActRestored, LeaseActRenewed, LeaseActExpired, LeaseActCancelled, LeaseActReleased,
+		LeaseActRejected,
 		LeaseActRefused, LeaseActCancelAsked, LeaseActCancelAcked, LeaseActProgress:
 		if l == nil {
 			return bad("lease", "The lease that is %s is missing.", op.Action)
@@ -121,13 +128,20 @@ func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
 	}
 	if op.Action == LeaseActRefused {
 		if !slices.Contains(LeaseRejectionReasons(), op.Rejection) {
-			return bad("lease_rejection_reason", "%q is no reason to refuse a lease.", run.Clip(wire.OneLine(op.Rejection), 40))
+			return bad("lease_rejection_reason", "%q is no reason to refuse a lease.",
+				run.Clip(wire.OneLine(op.Rejection), 40))
 		}
 		return nil // also of a turn that is over
 	}
 	if turn == nil {
-		if op.Action == LeaseActIssued || op.Action == LeaseActRestored || op.Action == LeaseActRenewed || op.Action == LeaseActProgress {
-			return &wire.Error{Code: wire.CodeTurnNotActive, Field: "lease.step_id", Message: fmt.Sprintf("Turn %s is not active in run %s.", l.StepID, t.s.Run()), Hint: "git agentxchain status"}
+		if op.Action == LeaseActIssued || op.Action == LeaseActRestored || op.Action == LeaseActRenewed ||
+			op.Action == LeaseActProgress {
+			return &wire.Error{
+				Code:    wire.CodeTurnNotActive,
+				Field:   "lease.step_id",
+				Message: fmt.Sprintf("Turn %s is not active in run %s.", l.StepID, t.s.Run()),
+				Hint:    "git agentxchain status",
+			}
 		}
 		return nil
 	}
@@ -163,8 +177,12 @@ func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) 
 	}
 	issued, _ := old.Int("issued_at_ms")
 	if l.FencingToken.Token == old.String("token") || l.FencingToken.IssuedAtMS <= int64(issued) {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "lease.fencing_token",
-			Message: fmt.Sprintf("The fencing token of turn %s must be another one than %s, and a later one.", turn.TurnID, wire.OrNone(old.String("token")))}
+		return &wire.Error{
+			Code:  wire.CodeInvalidArgument,
+			Field: "lease.fencing_token",
+			Message: fmt.Sprintf("The fencing token of turn %s must be another one than %s, and a later one.",
+				turn.TurnID, wire.OrNone(old.String("token"))),
+		}
 	}
 	if op.Action == LeaseActIssued && turn.Status != wire.TurnDispatched {
 		// Another runner begins; what the one before it did is not known. One
@@ -174,10 +192,12 @@ func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) 
 		t.events = events
 		turn.StartedAt = t.env.Time()
 	}
-	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued && (err != nil || !at.After(t.env.Now)) {
+	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued &&
+		(err != nil || !at.After(t.env.Now)) {
 		turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now))
 	}
-	turn.Extra.Set(run.LeaseMember, ojson.NewObject("lease_id", l.LeaseID, "token", l.FencingToken.Token, "issued_at_ms", int(l.FencingToken.IssuedAtMS),
+	turn.Extra.Set(run.LeaseMember, ojson.NewObject("lease_id", l.LeaseID, "token", l.FencingToken.Token,
+		"issued_at_ms", int(l.FencingToken.IssuedAtMS),
 		"epoch", l.Epoch(), "runner_id", l.RunnerID, "session_id", l.SessionID))
 	return op.extends(turn)
 }
@@ -198,7 +218,12 @@ func blockedOrPending(s *run.State, what string) *wire.Error {
 	case pendingGate(s) != "":
 		return pendingError(s, what)
 	}
-	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("The run is %s; cannot %s.", s.Status, what), Hint: "git agentxchain status"}
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "status",
+		Message: fmt.Sprintf("The run is %s; cannot %s.", s.Status, what),
+		Hint:    "git agentxchain status",
+	}
 }
 
 // payload is the row's.
@@ -304,7 +329,8 @@ func runLifecycle(s wire.Status) string {
 
 // LeaseRejectionReasons are the eight reasons in their published order.
 func LeaseRejectionReasons() []string {
-	return []string{run.RejectStaleToken, run.RejectExpired, run.RejectSession, run.RejectUnknown, run.RejectTerminal, run.RejectNotExecutable, run.RejectDependency, run.RejectSuperseded}
+	return []string{run.RejectStaleToken, run.RejectExpired, run.RejectSession, run.RejectUnknown, run.RejectTerminal,
+		run.RejectNotExecutable, run.RejectDependency, run.RejectSuperseded}
 }
 
 // sortedObject is o with its members in byte order: a free-form map of the strict

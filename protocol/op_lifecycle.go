@@ -41,7 +41,8 @@ func ProofStream(stream string) bool {
 // lifecycleTurn lists the statuses of a turn that a dispatch is under way for, or
 // may be.
 func lifecycleTurn(status string) bool {
-	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning, wire.TurnRetrying}, status)
+	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning,
+		wire.TurnRetrying}, status)
 }
 
 func (op *AdvanceTurn) apply(t *transition) *wire.Error {
@@ -50,11 +51,20 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 		return err
 	}
 	if op.PID < 0 {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "pid", Message: fmt.Sprintf("%d is not the id of a process.", op.PID)}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "pid",
+			Message: fmt.Sprintf("%d is not the id of a process.", op.PID),
+		}
 	}
 	if !lifecycleTurn(old.Status) || t.s.Status != wire.StatusActive && t.s.Status != wire.StatusBlocked {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
-			Message: fmt.Sprintf("Turn %s is %s in a run that is %s; nothing of its dispatch can be recorded.", old.TurnID, old.Status, t.s.Status)}
+		return &wire.Error{
+			Code:  wire.CodeInvalidStateTransition,
+			Field: "status",
+			Hint:  "git agentxchain status",
+			Message: fmt.Sprintf("Turn %s is %s in a run that is %s; nothing of its dispatch can be recorded.",
+				old.TurnID, old.Status, t.s.Status),
+		}
 	}
 	turn := *old
 	now := t.env.Time()
@@ -87,7 +97,11 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 		}
 	case wire.TurnStarting:
 		if turn.Status == wire.TurnRunning {
-			return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("Turn %s is running already.", turn.TurnID)}
+			return &wire.Error{
+				Code:    wire.CodeInvalidStateTransition,
+				Field:   "status",
+				Message: fmt.Sprintf("Turn %s is running already.", turn.TurnID),
+			}
 		}
 		turn.Status = wire.TurnStarting
 		attach()
@@ -101,8 +115,12 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 			}
 		}
 	default:
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "status",
-			Message: fmt.Sprintf("A dispatch is dispatched, starting or running, not %q.", run.Clip(wire.OneLine(op.Status), 40))}
+		return &wire.Error{
+			Code:  wire.CodeInvalidArgument,
+			Field: "status",
+			Message: fmt.Sprintf("A dispatch is dispatched, starting or running, not %q.",
+				run.Clip(wire.OneLine(op.Status), 40)),
+		}
 	}
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
 	t.about(&turn)

@@ -88,7 +88,8 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 	} else if err := t.freeMessageID(id); err != nil {
 		return err
 	}
-	msg := ojson.NewObject("version", MessageVersion, "message_id", id, "run_id", s.Run(), "from_task_id", from, "to_task_id", op.To, "kind", op.Kind)
+	msg := ojson.NewObject("version", MessageVersion, "message_id", id, "run_id", s.Run(), "from_task_id", from,
+		"to_task_id", op.To, "kind", op.Kind)
 	if op.Subject != "" {
 		msg.Set("subject", op.Subject)
 	}
@@ -115,11 +116,17 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 func (t *transition) mailable(what string) *wire.Error {
 	switch s := t.s; {
 	case s.Run() == "":
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to " + what + " in.", Hint: "git agentxchain assign"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "run_id",
+			Message: "There is no run to " + what + " in.",
+			Hint:    "git agentxchain assign",
+		}
 	case s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked:
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("Run %s is %s; its mailbox is closed; it is too late to %s.", s.Run(), s.Status, what),
-			Hint:    "git agentxchain monarchic message list"}
+			Message: fmt.Sprintf("Run %s is %s; its mailbox is closed; it is too late to %s.", s.Run(), s.Status,
+				what),
+			Hint: "git agentxchain monarchic message list"}
 	}
 	return nil
 }
@@ -129,8 +136,12 @@ func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
 	from := op.From
 	if in := t.env.Actor.InsideTurn; in != "" {
 		if from != "" && from != in {
-			return "", nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "from",
-				Message: t.env.Actor.Place() + "; it cannot speak for " + wire.Shown(from) + ".", Hint: "leave out --from"}
+			return "", nil, &wire.Error{
+				Code:    wire.CodeInsideTurn,
+				Field:   "from",
+				Message: t.env.Actor.Place() + "; it cannot speak for " + wire.Shown(from) + ".",
+				Hint:    "leave out --from",
+			}
 		}
 		from = in
 	}
@@ -139,8 +150,13 @@ func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
 	}
 	turn, ok := t.s.ActiveTurns.Get(from)
 	if !ok {
-		return "", nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "from",
-			Message: fmt.Sprintf("Turn %s is not active in run %s; only active turns and people send messages.", wire.Shown(from), t.s.Run()), Hint: "git agentxchain status"}
+		return "", nil, &wire.Error{
+			Code:  wire.CodeTurnNotActive,
+			Field: "from",
+			Message: fmt.Sprintf("Turn %s is not active in run %s; only active turns and people send messages.",
+				wire.Shown(from), t.s.Run()),
+			Hint: "git agentxchain status",
+		}
 	}
 	return from, turn, nil
 }
@@ -148,8 +164,12 @@ func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
 func (op *SendMessage) recipient(t *transition) (*ojson.Object, *wire.Error) {
 	switch {
 	case op.To == "":
-		return nil, &wire.Error{Code: wire.CodeTargetRequired, Field: "to", Message: "A message needs a recipient: an active turn, a role, or human.",
-			Hint: "git agentxchain monarchic message send --to TURN|ROLE|human"}
+		return nil, &wire.Error{
+			Code:    wire.CodeTargetRequired,
+			Field:   "to",
+			Message: "A message needs a recipient: an active turn, a role, or human.",
+			Hint:    "git agentxchain monarchic message send --to TURN|ROLE|human",
+		}
 	case t.s.ActiveTurns.Has(op.To):
 		return ojson.NewObject("turn", op.To), nil
 	case t.cfg.Role(op.To) != nil:
@@ -158,14 +178,16 @@ func (op *SendMessage) recipient(t *transition) (*ojson.Object, *wire.Error) {
 		return ojson.NewObject("human", true), nil
 	}
 	return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "to",
-		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.", wire.Shown(op.To), t.s.Run(), wire.List(t.cfg.Roles.Keys())),
-		Hint:    "git agentxchain status names the active turns"}
+		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.",
+			wire.Shown(op.To), t.s.Run(), wire.List(t.cfg.Roles.Keys())),
+		Hint: "git agentxchain status names the active turns"}
 }
 
 // check holds the message's own members to their form.
 func (op *SendMessage) check(runID string) *wire.Error {
 	if !slices.Contains(MessageKinds(), op.Kind) {
-		return argument("kind", "%q is no kind of message (%s).", run.Clip(wire.OneLine(op.Kind), 80), wire.List(MessageKinds()))
+		return argument("kind", "%q is no kind of message (%s).", run.Clip(wire.OneLine(op.Kind), 80),
+			wire.List(MessageKinds()))
 	}
 	if strings.TrimSpace(op.Subject) == "" && strings.TrimSpace(op.Body) == "" && len(op.Artifacts) == 0 {
 		return argument("body", "The message says nothing: it has no subject, no body and names no artifact.")
@@ -180,11 +202,14 @@ func (op *SendMessage) check(runID string) *wire.Error {
 		return err
 	}
 	if len(op.Artifacts) > maxArtifactRefs {
-		return argument("artifacts", "%d artifacts are more than one message names (%d).", len(op.Artifacts), maxArtifactRefs)
+		return argument("artifacts", "%d artifacts are more than one message names (%d).", len(op.Artifacts),
+			maxArtifactRefs)
 	}
 	for i, a := range op.Artifacts {
 		if strings.TrimSpace(a) == "" || len(a) > maxArtifactRef || !printable(a) {
-			return argument(fmt.Sprintf("artifacts[%d]", i), "%q is no id of an artifact: at most %d printable characters.", run.Clip(wire.OneLine(a), 80), maxArtifactRef)
+			return argument(fmt.Sprintf("artifacts[%d]", i),
+				"%q is no id of an artifact: at most %d printable characters.", run.Clip(wire.OneLine(a), 80),
+				maxArtifactRef)
 		}
 	}
 	switch {
@@ -206,8 +231,11 @@ func (op *SendMessage) check(runID string) *wire.Error {
 // freeMessageID refuses an id that is taken, that is not safe (docs/monarchic.md), or
 // that messages derived from the run have.
 func (t *transition) freeMessageID(id string) *wire.Error {
-	if id == "." || id == ".." || len(id) > run.MaxMessageID || !utf8.ValidString(id) || !printable(id) || strings.ContainsAny(id, `/\ `) {
-		return argument("id", "%q cannot be the id of a message: at most %d printable characters without blanks and slashes.", run.Clip(wire.OneLine(id), 80), run.MaxMessageID)
+	if id == "." || id == ".." || len(id) > run.MaxMessageID || !utf8.ValidString(id) || !printable(id) ||
+		strings.ContainsAny(id, `/\ `) {
+		return argument("id",
+			"%q cannot be the id of a message: at most %d printable characters without blanks and slashes.",
+			run.Clip(wire.OneLine(id), 80), run.MaxMessageID)
 	}
 	for _, p := range []string{"msg_", "turn_", "block-", "artifacts-"} {
 		if strings.HasPrefix(id, p) {
@@ -215,8 +243,12 @@ func (t *transition) freeMessageID(id string) *wire.Error {
 		}
 	}
 	if b := t.x.Mailbox; b != nil && slices.Contains(b.Named, id) {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "id", Message: fmt.Sprintf("Message %s is in the mailbox of run %s already.", id, t.s.Run()),
-			Hint: "git agentxchain monarchic message list"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "id",
+			Message: fmt.Sprintf("Message %s is in the mailbox of run %s already.", id, t.s.Run()),
+			Hint:    "git agentxchain monarchic message list",
+		}
 	}
 	return nil
 }
@@ -257,8 +289,12 @@ func mailRow(b *evidence.Blob, runID, kind string) *ojson.Object {
 }
 
 func unknownMessage(field, id string) *wire.Error {
-	return &wire.Error{Code: wire.CodeNotFound, Field: field, Message: fmt.Sprintf("There is no message %s in the mailbox of this run.", wire.Shown(id)),
-		Hint: "git agentxchain monarchic message list"}
+	return &wire.Error{
+		Code:    wire.CodeNotFound,
+		Field:   field,
+		Message: fmt.Sprintf("There is no message %s in the mailbox of this run.", wire.Shown(id)),
+		Hint:    "git agentxchain monarchic message list",
+	}
 }
 
 func argument(field, format string, args ...any) *wire.Error {

@@ -47,7 +47,8 @@ func (op *AckMessage) apply(t *transition) *wire.Error {
 		return unknownMessage("message_id", op.MessageID)
 	}
 	if !slices.Contains(run.AckStatuses(), op.Status) {
-		return argument("status", "%q is no status of an acknowledgement (%s).", run.Clip(wire.OneLine(op.Status), 80), wire.List(run.AckStatuses()))
+		return argument("status", "%q is no status of an acknowledgement (%s).", run.Clip(wire.OneLine(op.Status), 80),
+			wire.List(run.AckStatuses()))
 	}
 	if err := messageText("note", op.Note, maxAckNote); err != nil {
 		return err
@@ -60,7 +61,8 @@ func (op *AckMessage) apply(t *transition) *wire.Error {
 	if err := ackFollows(op.MessageID, last, op.Status); err != nil {
 		return err
 	}
-	ack := ojson.NewObject("version", MessageVersion, "message_id", op.MessageID, "run_id", s.Run(), "task_id", to, "acked_at", t.env.Time(), "status", op.Status)
+	ack := ojson.NewObject("version", MessageVersion, "message_id", op.MessageID, "run_id", s.Run(), "task_id", to,
+		"acked_at", t.env.Time(), "status", op.Status)
 	if op.Note != "" {
 		ack.Set("note", op.Note)
 	}
@@ -87,7 +89,8 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run
 		case to.String("role") != "":
 			m.To, m.Role = to.String("role"), true
 		}
-		if row := mailRow(op.Delivered, t.s.Run(), run.EventMessageDelivered); row.Object("payload").String("message_id") == op.MessageID {
+		if row := mailRow(op.Delivered, t.s.Run(),
+			run.EventMessageDelivered); row.Object("payload").String("message_id") == op.MessageID {
 			m.Turn = row.Object("turn").String("turn_id")
 		}
 	}
@@ -102,8 +105,9 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run
 	turn, ok := t.s.ActiveTurns.Get(in)
 	if !ok || !m.For(turn) {
 		return "", nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("%s; message %s is for %s.", t.env.Actor.Place(), op.MessageID, wire.Shown(m.Recipient())),
-			Hint:    "git agentxchain monarchic message list --for " + in}
+			Message: fmt.Sprintf("%s; message %s is for %s.", t.env.Actor.Place(), op.MessageID,
+				wire.Shown(m.Recipient())),
+			Hint: "git agentxchain monarchic message list --for " + in}
 	}
 	return in, turn, nil
 }
@@ -125,8 +129,12 @@ func ackFollows(id, last, next string) *wire.Error {
 	if ackRank(next) > ackRank(last) {
 		return nil
 	}
-	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-		Message: fmt.Sprintf("Message %s is %s already; %s cannot follow.", id, last, next), Hint: "git agentxchain monarchic message list"}
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "status",
+		Message: fmt.Sprintf("Message %s is %s already; %s cannot follow.", id, last, next),
+		Hint:    "git agentxchain monarchic message list",
+	}
 }
 
 func ackRank(status string) int {

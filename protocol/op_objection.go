@@ -35,14 +35,19 @@ type ObjectionResult struct {
 
 func (op *CloseObjection) apply(t *transition) *wire.Error {
 	s := t.s
-	if err := t.outsideTurn("close an objection", "git agentxchain objection close "+wire.ShellWord(op.ID)); err != nil {
+	if err := t.outsideTurn("close an objection",
+		"git agentxchain objection close "+wire.ShellWord(op.ID)); err != nil {
 		return err
 	}
 	reason := wire.TrimSpace(op.Reason)
 	switch {
 	case s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked:
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("The run is %s; its objections stand as they are.", s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "status",
+			Message: fmt.Sprintf("The run is %s; its objections stand as they are.", s.Status),
+			Hint:    "git agentxchain status",
+		}
 	case reason == "":
 		return &wire.Error{Code: wire.CodeReasonRequired, Field: "reason",
 			Message: "An objection is closed for a reason, which the next turn reads.",
@@ -69,7 +74,8 @@ func (op *CloseObjection) apply(t *transition) *wire.Error {
 		"terminal", t.env.Actor.Terminal,
 		"timestamp", t.env.Time(),
 	))
-	t.talk("closes an objection", o.String("id")+" of "+o.String("turn_id")+": "+run.Clip(o.String("statement"), 200), reason)
+	t.talk("closes an objection", o.String("id")+" of "+o.String("turn_id")+": "+run.Clip(o.String("statement"), 200),
+		reason)
 	t.subject = "close objection " + wire.OneLine(o.String("id"))
 	t.result = &ObjectionResult{Closed: o, Reason: reason, Left: len(t.x.OpenObjections)}
 	return nil
@@ -85,8 +91,12 @@ func (op *CloseObjection) find(x *run.Index) (int, *wire.Error) {
 	}
 	switch len(at) {
 	case 0:
-		return 0, &wire.Error{Code: wire.CodeNotFound, Field: "id",
-			Message: fmt.Sprintf("No open objection of this run is called %s.", wire.Shown(op.ID)), Hint: "git agentxchain objection list"}
+		return 0, &wire.Error{
+			Code:    wire.CodeNotFound,
+			Field:   "id",
+			Message: fmt.Sprintf("No open objection of this run is called %s.", wire.Shown(op.ID)),
+			Hint:    "git agentxchain objection list",
+		}
 	case 1:
 		return at[0], nil
 	}

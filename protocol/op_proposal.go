@@ -37,7 +37,8 @@ type DecideProposal struct {
 	Files   []string       `json:"files,omitempty"`   // every file applied, earlier ones included
 	Partial bool           `json:"partial,omitempty"` // others are left
 	Commit  string         `json:"commit,omitempty"`  // holds the files applied now
-	InTurn  string         `json:"in_turn,omitempty"` // or: the active turn whose work Files, those of this apply, are now
+	// or: the active turn whose work Files, those of this apply, are now
+	InTurn string `json:"in_turn,omitempty"`
 }
 
 func (*DecideProposal) Name() string               { return OpProposal }
@@ -164,20 +165,22 @@ func ProposalTaker(cfg *config.Config, turn *run.Turn) *wire.Error {
 		return nil
 	}
 	return &wire.Error{
-		Code:    wire.CodeInvalidStateTransition,
-		Field:   "in_turn",
-		Message: fmt.Sprintf("Turn %s belongs to %s, which is not authoritative: it cannot apply a proposal.", turn.TurnID, turn.AssignedRole),
-		Hint:    "ask a person to decide in their own terminal: git agentxchain proposal list",
+		Code:  wire.CodeInvalidStateTransition,
+		Field: "in_turn",
+		Message: fmt.Sprintf("Turn %s belongs to %s, which is not authoritative: it cannot apply a proposal.",
+			turn.TurnID, turn.AssignedRole),
+		Hint: "ask a person to decide in their own terminal: git agentxchain proposal list",
 	}
 }
 
 // ProposalInsideTurn says that an agent applies proposals as the work of its own turn or not at all.
 func ProposalInsideTurn(actor evidence.Actor) *wire.Error {
 	return &wire.Error{
-		Code:    wire.CodeInsideTurn,
-		Field:   "actor",
-		Message: actor.Place() + "; an agent cannot decide on a proposal, it can apply one as work of its own authoritative turn.",
-		Hint:    "ask a person to decide in their own terminal: git agentxchain proposal list",
+		Code:  wire.CodeInsideTurn,
+		Field: "actor",
+		Message: actor.Place() +
+			"; an agent cannot decide on a proposal, it can apply one as work of its own authoritative turn.",
+		Hint: "ask a person to decide in their own terminal: git agentxchain proposal list",
 	}
 }
 

@@ -49,8 +49,12 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 			Hint:    "ask a person to run git agentxchain unblock in their own terminal"}
 	}
 	if s.Status != wire.StatusBlocked && s.Status != wire.StatusPaused {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("Only a blocked run can be unblocked; this one is %s.", s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "status",
+			Message: fmt.Sprintf("Only a blocked run can be unblocked; this one is %s.", s.Status),
+			Hint:    "git agentxchain status",
+		}
 	}
 	if run.HasPending(s) && (s.Status == wire.StatusPaused || approvalBlock(s) && !op.AcceptAsIs) {
 		return pendingError(s, "reactivate the run")
@@ -59,7 +63,8 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	open := run.CurrentEscalation(s, t.x.OpenEscalations).String("escalation_id")
 	if op.EscalationID != "" && op.EscalationID != open {
 		return &wire.Error{Code: wire.CodeNotFound, Field: "escalation_id",
-			Message: fmt.Sprintf("%s is not what blocks the run; it is blocked on %s.", op.EscalationID, was), Hint: "git agentxchain status",
+			Message: fmt.Sprintf("%s is not what blocks the run; it is blocked on %s.", op.EscalationID,
+				was), Hint: "git agentxchain status",
 			Details: ojson.NewObject("current", ojson.OrNull(open))}
 	}
 	if len(op.Reason) > maxDenial {
@@ -135,8 +140,9 @@ func (t *transition) causeGone() *wire.Error {
 	limit := run.FreshBudget(t.cfg).RemainingUSD
 	if limit != nil && *limit <= s.BudgetStatus.SpentUSD && t.cfg.Budget.OnExceed != "warn" {
 		return &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_run_max_usd",
-			Message: fmt.Sprintf("The budget is still used up: $%.2f spent of $%.2f.", s.BudgetStatus.SpentUSD, *limit),
-			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + run.CmdAdopt}
+			Message: fmt.Sprintf("The budget is still used up: $%.2f spent of $%.2f.", s.BudgetStatus.SpentUSD,
+				*limit),
+			Hint: "raise budget.per_run_max_usd in agentxchain.json, then: " + run.CmdAdopt}
 	}
 	s.BudgetStatus.RemainingUSD = nil
 	if limit != nil {

@@ -82,7 +82,8 @@ func (op *ReconcileCommits) apply(t *transition) *wire.Error {
 	case len(op.Commits) == 0:
 		return NothingToReconcile()
 	case len(op.Commits) > maxReconciled:
-		return argument("commits", "%d commits are more than one reconciliation takes (%d).", len(op.Commits), maxReconciled)
+		return argument("commits", "%d commits are more than one reconciliation takes (%d).", len(op.Commits),
+			maxReconciled)
 	case !commitID(op.Baseline) || !commitID(op.Head) || t.env.Git.Head != op.Head:
 		return argument("head", "%s is not the commit that is checked out.", wire.Shown(op.Head))
 	}
@@ -109,7 +110,9 @@ func (op *ReconcileCommits) apply(t *transition) *wire.Error {
 			base.DirtySnapshot.Delete(f) // the commit has its contents now
 		}
 		turn.Baseline = &base
-		turn.Carried = slices.DeleteFunc(slices.Clone(turn.Carried), func(p string) bool { return slices.Contains(r.Files, p) })
+		turn.Carried = slices.DeleteFunc(slices.Clone(turn.Carried), func(p string) bool {
+			return slices.Contains(r.Files, p)
+		})
 		s.ActiveTurns.Set(r.TurnID, &turn)
 		res.Turns = append(res.Turns, r.TurnID)
 	}
@@ -207,14 +210,17 @@ func (op *ReconcileCommits) safe() *wire.Error {
 	}
 	for _, c := range op.Commits {
 		if c.Commit == op.Deleted {
-			return refuse(CodeCriticalDeleted, c, CriticalArtifact, "deletes "+CriticalArtifact, "put the file back with a commit before it, or go back to the baseline")
+			return refuse(CodeCriticalDeleted, c, CriticalArtifact, "deletes "+CriticalArtifact,
+				"put the file back with a commit before it, or go back to the baseline")
 		}
 		for _, f := range c.Files {
 			switch {
 			case governedPath(f):
-				return refuse(CodeGovernedCommit, c, f, "changes "+wire.Shown(f)+", which is the record", "git agentxchain fsck shows what differs; take the commit back and: git agentxchain reconcile --show")
+				return refuse(CodeGovernedCommit, c, f, "changes "+wire.Shown(f)+", which is the record",
+					"git agentxchain fsck shows what differs; take the commit back and: git agentxchain reconcile --show")
 			case slices.Contains(op.Protected, f):
-				return refuse(CodeProtectedCommit, c, f, "changes "+wire.Shown(f)+", which is protected", "change git_hooks.protected first: git agentxchain config adopt")
+				return refuse(CodeProtectedCommit, c, f, "changes "+wire.Shown(f)+", which is protected",
+					"change git_hooks.protected first: git agentxchain config adopt")
 			}
 		}
 	}

@@ -54,8 +54,13 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	s := t.s
 	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("A turn can be reissued only while the run is active or blocked; it is %s.", s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:  wire.CodeInvalidStateTransition,
+			Field: "status",
+			Message: fmt.Sprintf("A turn can be reissued only while the run is active or blocked; it is %s.",
+				s.Status),
+			Hint: "git agentxchain status",
+		}
 	}
 	roleID := op.Role
 	if roleID == "" {
@@ -63,10 +68,19 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	role := t.cfg.Role(roleID)
 	if role == nil {
-		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID, wire.List(t.cfg.Roles.Keys()))}
+		return &wire.Error{
+			Code:  wire.CodeUnknownRole,
+			Field: "role",
+			Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID,
+				wire.List(t.cfg.Roles.Keys())),
+		}
 	}
 	if _, ok := t.cfg.Runtimes.Get(role.RuntimeID); !ok && role.RuntimeID != "manual" {
-		return &wire.Error{Code: wire.CodeUnknownRuntime, Field: "roles." + roleID + ".runtime", Message: fmt.Sprintf("Role %q is bound to runtime %q, which is not defined.", roleID, role.RuntimeID)}
+		return &wire.Error{
+			Code:    wire.CodeUnknownRuntime,
+			Field:   "roles." + roleID + ".runtime",
+			Message: fmt.Sprintf("Role %q is bound to runtime %q, which is not defined.", roleID, role.RuntimeID),
+		}
 	}
 	if s.Status == wire.StatusBlocked {
 		if r := s.BlockedReason; r == nil || wire.OrEmpty(r.TurnID) != old.TurnID || !reissueResolves(r.Category) {
@@ -86,7 +100,8 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 		carried = t.carry(old, op.Baseline)
 	}
 	if len(op.Taken) > 0 {
-		if err := t.outsideTurn("take commits out of a turn", "git agentxchain reissue "+old.TurnID+" --take-commits"); err != nil {
+		if err := t.outsideTurn("take commits out of a turn",
+			"git agentxchain reissue "+old.TurnID+" --take-commits"); err != nil {
 			return err
 		}
 	}
@@ -99,10 +114,26 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	now := t.env.Time()
 	s.TurnSequence++
-	turn := &run.Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: wire.TurnAssigned, Attempt: old.Attempt + 1,
-		AssignedAt: now, StartedAt: now, DeadlineAt: wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: baseline,
-		AssignedSequence: s.TurnSequence, ConcurrentWith: []string{}, IntakeContext: old.IntakeContext, DelegationContext: old.DelegationContext,
-		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID, Carried: carried}
+	turn := &run.Turn{
+		TurnID:       t.env.ID("turn"),
+		RunID:        s.Run(),
+		AssignedRole: roleID,
+		Status:       wire.TurnAssigned,
+		Attempt:      old.Attempt + 1,
+		AssignedAt:   now,
+		StartedAt:    now,
+		DeadlineAt: wire.FormatTime(
+			limits.TurnDeadline(t.cfg, t.env.Now)),
+		RuntimeID:         role.RuntimeID,
+		Baseline:          baseline,
+		AssignedSequence:  s.TurnSequence,
+		ConcurrentWith:    []string{},
+		IntakeContext:     old.IntakeContext,
+		DelegationContext: old.DelegationContext,
+		DelegationReview:  old.DelegationReview,
+		ReissuedFrom:      old.TurnID,
+		Carried:           carried,
+	}
 	if v, ok := old.Extra.Get("idle_expansion_context"); ok {
 		turn.Extra.Set("idle_expansion_context", v) // an obligation like the others
 	}
@@ -131,7 +162,8 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 		r.Set("reissued_from", old.TurnID)
 		s.BudgetReservations.Set(turn.TurnID, r)
 	}
-	pairs := []any{"old_turn_id", old.TurnID, "reason", reason, "old_head", headOf(old.Baseline), "new_head", headOf(baseline),
+	pairs := []any{"old_turn_id", old.TurnID, "reason", reason, "old_head", headOf(old.Baseline), "new_head",
+		headOf(baseline),
 		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "old_role", old.AssignedRole, "new_role", roleID}
 	if len(op.Taken) > 0 {
 		pairs = append(pairs, "taken_commits", takenRows(op.Taken))
@@ -152,7 +184,8 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 
 // mayHandOver holds a change of role to the rules of an assignment: routing, one
 // turn a role, and a clean work tree for a role that writes.
-func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Role, baseline *run.Baseline) *wire.Error {
+func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Role,
+	baseline *run.Baseline) *wire.Error {
 	if role.ID == old.AssignedRole {
 		return nil
 	}
@@ -166,7 +199,8 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Ro
 		}
 	}
 	was := t.cfg.Role(old.AssignedRole)
-	if role.WriteAuthority == wire.ReviewOnly || was != nil && was.WriteAuthority != wire.ReviewOnly || baseline == nil {
+	if role.WriteAuthority == wire.ReviewOnly || was != nil && was.WriteAuthority != wire.ReviewOnly ||
+		baseline == nil {
 		return nil
 	}
 	var dirty []string
@@ -184,7 +218,8 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Ro
 func takenRows(taken []TakenCommit) []*ojson.Object {
 	var out []*ojson.Object
 	for _, c := range taken {
-		out = append(out, ojson.NewObject("commit", c.Commit, "author", c.Author, "subject", c.Subject, "files", wire.NonNil(c.Files)))
+		out = append(out, ojson.NewObject("commit", c.Commit, "author", c.Author, "subject", c.Subject,
+			"files", wire.NonNil(c.Files)))
 	}
 	return out
 }
@@ -225,7 +260,9 @@ func BaselineDelta(old, turn *run.Turn) *ojson.Object {
 		}
 	}
 	oh, nh := headOf(old.Baseline), headOf(turn.Baseline)
-	return ojson.NewObject("head_changed", oh != nh, "old_head", oh, "new_head", nh, "runtime_changed", old.RuntimeID != turn.RuntimeID,
-		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "dirty_files_changed", len(added)+len(removed) > 0,
+	return ojson.NewObject("head_changed", oh != nh, "old_head", oh, "new_head", nh,
+		"runtime_changed", old.RuntimeID != turn.RuntimeID,
+		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID,
+		"dirty_files_changed", len(added)+len(removed) > 0,
 		"added_dirty_files", added, "removed_dirty_files", removed)
 }

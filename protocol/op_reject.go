@@ -18,16 +18,18 @@ import (
 
 // RejectTurn is a person's (or the run loop's) refusal of a staged result.
 type RejectTurn struct {
-	TurnID   string         `json:"turn_id,omitempty"`
-	Reason   string         `json:"reason"`
-	Stage    string         `json:"failed_stage,omitempty"` // human_review when ""
-	Errors   []string       `json:"validation_errors"`
-	Reassign bool           `json:"reassign,omitempty"`      // resolve a conflict by redoing the turn on top of what was accepted
+	TurnID string   `json:"turn_id,omitempty"`
+	Reason string   `json:"reason"`
+	Stage  string   `json:"failed_stage,omitempty"` // human_review when ""
+	Errors []string `json:"validation_errors"`
+	// resolve a conflict by redoing the turn on top of what was accepted
+	Reassign bool           `json:"reassign,omitempty"`
 	Staged   *evidence.Blob `json:"staged"`                  // the refused result, kept; nil when none was staged
 	Cost     float64        `json:"cost_usd,omitempty"`      // what the attempt cost, US dollars
 	Keep     bool           `json:"keep_baseline,omitempty"` // the next attempt is judged by the baseline of this one
-	Baseline *run.Baseline  `json:"baseline"`                // another baseline for it: nil with Keep; in older records the work tree as it was then
-	Lease    *run.Lease     `json:"lease,omitempty"`         // of the runner whose attempt it was, as it is afterwards
+	// another baseline for it: nil with Keep; in older records the work tree as it was then
+	Baseline *run.Baseline `json:"baseline"`
+	Lease    *run.Lease    `json:"lease,omitempty"` // of the runner whose attempt it was, as it is afterwards
 }
 
 func (*RejectTurn) Name() string               { return "reject_turn" }
@@ -37,7 +39,8 @@ func (op *RejectTurn) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Stag
 type RejectResult struct {
 	Turn      *run.Turn
 	Escalated bool
-	Status    string // of the turn as it was rejected: retrying, or failed; a retry is dispatched in the same operation
+	// of the turn as it was rejected: retrying, or failed; a retry is dispatched in the same operation
+	Status    string
 	Preserved string // where the refused result is kept, "" when none was staged
 }
 
@@ -48,8 +51,13 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 	}
 	s := t.s
 	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("A turn can be rejected only while the run is active or blocked; it is %s.", s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:  wire.CodeInvalidStateTransition,
+			Field: "status",
+			Message: fmt.Sprintf("A turn can be rejected only while the run is active or blocked; it is %s.",
+				s.Status),
+			Hint: "git agentxchain status",
+		}
 	}
 	if s.Status == wire.StatusBlocked {
 		if err := t.rejectable(old); err != nil {
@@ -63,8 +71,12 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 			Hint:    "git agentxchain reject " + old.TurnID + " --reason ..."}
 	}
 	if wire.TrimSpace(op.Reason) == "" && conflict == nil {
-		return &wire.Error{Code: wire.CodeReasonRequired, Field: "reason", Message: "A rejection needs a reason; the next attempt is told it.",
-			Hint: "git agentxchain reject " + old.TurnID + " --reason TEXT"}
+		return &wire.Error{
+			Code:    wire.CodeReasonRequired,
+			Field:   "reason",
+			Message: "A rejection needs a reason; the next attempt is told it.",
+			Hint:    "git agentxchain reject " + old.TurnID + " --reason TEXT",
+		}
 	}
 	turn := *old
 	preserved := t.preserve(&turn, op.Staged)
@@ -130,12 +142,14 @@ func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.O
 		}
 		detail := conflict.Object("conflict_error")
 		more := ojson.NewObject("resolution_chosen", "reject_and_reassign", "operator_reason", ojson.OrNull(op.Reason))
-		t.append(wire.LedgerDecisions, ledger.NewConflictEntry("conflict_rejected", t.env.Time(), turn, t.s.Phase, detail, more))
+		t.append(wire.LedgerDecisions,
+			ledger.NewConflictEntry("conflict_rejected", t.env.Time(), turn, t.s.Phase, detail, more))
 	}
 	if len(errs) == 0 {
 		errs = []string{reason}
 	}
-	r := ojson.NewObject("turn_id", turn.TurnID, "attempt", turn.Attempt, "rejected_at", t.env.Time(), "reason", reason,
+	r := ojson.NewObject("turn_id", turn.TurnID, "attempt", turn.Attempt, "rejected_at", t.env.Time(),
+		"reason", reason,
 		"validation_errors", errs, "failed_stage", stage)
 	if conflict != nil {
 		r.Set("conflict_context", conflict.Object("conflict_error"))
@@ -150,7 +164,8 @@ func (op *RejectTurn) rejectedBy(t *transition, turn *run.Turn, rejection *ojson
 	if t.earlier.reasonsUnkept {
 		return
 	}
-	if s := rejection.String("failed_stage"); s != "human_review" && s != "conflict" || reason == "" || t.env.Actor.InsideTurn != "" {
+	if s := rejection.String("failed_stage"); s != "human_review" && s != "conflict" || reason == "" ||
+		t.env.Actor.InsideTurn != "" {
 		return
 	}
 	t.append(wire.LedgerDecisions, ojson.NewObject(
@@ -182,7 +197,9 @@ func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *
 	if conflict != nil {
 		turn.ConflictContext = ConflictContext(turn, conflict.Object("conflict_error"))
 		turn.AssignedSequence = max(s.TurnSequence, turn.AssignedSequence)
-		turn.ConcurrentWith = slices.DeleteFunc(slices.Clone(s.ActiveTurns.Keys()), func(id string) bool { return id == turn.TurnID })
+		turn.ConcurrentWith = slices.DeleteFunc(slices.Clone(s.ActiveTurns.Keys()), func(id string) bool {
+			return id == turn.TurnID
+		})
 		if q := s.QueuedPhaseTransition; q != nil && q.RequestedByTurn == turn.TurnID {
 			s.QueuedPhaseTransition = nil
 		}
@@ -199,7 +216,8 @@ func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
 	t.leaseEnds(op.Lease, LeaseActRejected, turn)
 	s.ActiveTurns.Set(turn.TurnID, turn)
-	if s.Status == wire.StatusBlocked && (s.BlockedReason.Category == "policy_escalation" || t.blockOf(turn) == blockOwn) {
+	if s.Status == wire.StatusBlocked &&
+		(s.BlockedReason.Category == "policy_escalation" || t.blockOf(turn) == blockOwn) {
 		// Sending the turn back settles the block its result ran into.
 		t.settleBlock("turn_rejected")
 	}
@@ -216,7 +234,8 @@ func (op *RejectTurn) escalate(t *transition, turn *run.Turn, rejection *ojson.O
 	turn.Status = wire.TurnFailed
 	turn.ConflictState = nil
 	t.s.ActiveTurns.Set(turn.TurnID, turn)
-	t.event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true, "reason", rejection.String("reason"),
+	t.event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true,
+		"reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
 	t.leaseEnds(op.Lease, LeaseActRejected, turn)
 	if !(t.s.Status == wire.StatusBlocked && t.blockOf(turn) == blockSibling) {
@@ -232,7 +251,8 @@ func ConflictContext(turn *run.Turn, conflict *ojson.Object) *ojson.Object {
 	brief := func(rows []*ojson.Object) []*ojson.Object {
 		out := []*ojson.Object{}
 		for _, r := range rows {
-			out = append(out, ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"), "files_changed", r.Strings("files_changed")))
+			out = append(out, ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"),
+				"files_changed", r.Strings("files_changed")))
 		}
 		return out
 	}
@@ -241,9 +261,12 @@ func ConflictContext(turn *run.Turn, conflict *ojson.Object) *ojson.Object {
 		kind = "file_conflict"
 	}
 	files := conflict.Strings("conflicting_files")
-	return ojson.NewObject("prior_attempt_turn_id", turn.TurnID, "prior_attempt_number", turn.Attempt, "conflict_type", kind,
+	return ojson.NewObject("prior_attempt_turn_id", turn.TurnID, "prior_attempt_number", turn.Attempt,
+		"conflict_type", kind,
 		"conflicting_files", wire.NonNil(files), "accepted_turns_since", brief(conflict.Objects("accepted_since")),
-		"forward_revision_files", wire.NonNil(conflict.Strings("forward_revision_files")), "forward_revision_turns_since", brief(conflict.Objects("forward_revision_turns")),
+		"forward_revision_files", wire.NonNil(conflict.Strings("forward_revision_files")),
+		"forward_revision_turns_since", brief(conflict.Objects("forward_revision_turns")),
 		"non_conflicting_files_preserved", wire.NonNil(conflict.Strings("non_conflicting_files")),
-		"guidance", fmt.Sprintf("Start from the work tree as it is now: other turns have changed %s since this turn was assigned. Keep their changes and fit yours in.", wire.ListSome(files, 5)))
+		"guidance", fmt.Sprintf(
+			"Start from the work tree as it is now: other turns have changed %s since this turn was assigned. Keep their changes and fit yours in.", wire.ListSome(files, 5)))
 }

@@ -1,5 +1,6 @@
 // The watchdog: turns whose agent never started or has fallen silent
-// (docs/spec/lifecycle.md#recovery, docs/runtimes.md#what-is-written-while-an-agent-works), and dispatches that ran out of time.
+// (docs/spec/lifecycle.md#recovery, docs/runtimes.md#what-is-written-while-an-agent-works), and dispatches that ran
+// out of time.
 
 package protocol
 
@@ -41,8 +42,9 @@ type WatchedTurn struct {
 	Driven        bool   `json:"driven,omitempty"`          // a dispatcher looks after it, or will: it was interrupted
 	FirstOutputAt string `json:"first_output_at,omitempty"` // first proof of life
 	ActivityAt    string `json:"activity_at,omitempty"`     // last sign of life
-	Failure       string `json:"failure,omitempty"`         // the dispatcher saw it fail at its start: one of the failures, no threshold needed
-	Detail        string `json:"detail,omitempty"`
+	// the dispatcher saw it fail at its start: one of the failures, no threshold needed
+	Failure string `json:"failure,omitempty"`
+	Detail  string `json:"detail,omitempty"`
 }
 
 // TurnHealth is a turn that the watchdog objects to.
@@ -87,7 +89,13 @@ func watch(cfg *config.Config, rt *config.Runtime, turn *run.Turn, w WatchedTurn
 		since, known = limits.FirstInstant(&turn.DispatchedAt, &turn.AssignedAt)
 	}
 	running := now.Sub(since)
-	h := &TurnHealth{Turn: turn, Kind: HealthGhost, RunningMS: millis(running), ThresholdMS: startupThreshold(cfg, rt), Detail: w.Detail}
+	h := &TurnHealth{
+		Turn:        turn,
+		Kind:        HealthGhost,
+		RunningMS:   millis(running),
+		ThresholdMS: startupThreshold(cfg, rt),
+		Detail:      w.Detail,
+	}
 	switch w.Failure {
 	case FailureSpawn, FailureAttach, FailureNoOutput:
 		h.Failure = w.Failure
@@ -184,12 +192,20 @@ type WatchResult struct {
 func (op *Watch) apply(t *transition) *wire.Error {
 	s := t.s
 	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("Turns are watched only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "status",
+			Message: fmt.Sprintf("Turns are watched only in an active run; this one is %s.", s.Status),
+			Hint:    "git agentxchain status",
+		}
 	}
 	lost := WatchTurns(t.cfg, s, op.Turns, t.env.Now)
 	if len(lost) == 0 {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turns", Message: "The watchdog has nothing to object to."}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "turns",
+			Message: "The watchdog has nothing to object to.",
+		}
 	}
 	res := &WatchResult{}
 	ghosts, stalled := []string{}, []string{}
@@ -232,7 +248,8 @@ func (t *transition) lose(h TurnHealth) *run.Turn {
 	turn.Status = status
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
 	t.s.BudgetReservations.Delete(turn.TurnID)
-	payload := []any{"running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "runtime_id", turn.RuntimeID, "recommendation", h.Recovery()}
+	payload := []any{"running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "runtime_id", turn.RuntimeID,
+		"recommendation", h.Recovery()}
 	if h.Kind == HealthStale {
 		t.event(run.EventTurnStalled, &turn, payload...)
 		return &turn
@@ -258,15 +275,27 @@ func (t *transition) blockLost(first TurnHealth, ghosts, stalled []string) {
 	if len(ids) > 1 {
 		on = "turns:" + word
 	}
-	detail := fmt.Sprintf("Turn %s (%s) gave no sign of life within %s.", first.Turn.TurnID, first.Turn.AssignedRole, time.Duration(first.ThresholdMS)*time.Millisecond)
+	detail := fmt.Sprintf("Turn %s (%s) gave no sign of life within %s.", first.Turn.TurnID, first.Turn.AssignedRole,
+		time.Duration(first.ThresholdMS)*time.Millisecond)
 	if first.Detail != "" {
-		detail = fmt.Sprintf("Turn %s (%s) did not start: %s", first.Turn.TurnID, first.Turn.AssignedRole, run.Clip(wire.OneLine(first.Detail), 500))
+		detail = fmt.Sprintf("Turn %s (%s) did not start: %s", first.Turn.TurnID, first.Turn.AssignedRole,
+			run.Clip(wire.OneLine(first.Detail), 500))
 	}
 	if n := len(ghosts) + len(stalled); n > 1 {
-		detail += fmt.Sprintf(" Lost altogether: %s.", strings.Join(append(append([]string{}, ghosts...), stalled...), ", "))
+		detail += fmt.Sprintf(" Lost altogether: %s.",
+			strings.Join(append(append([]string{}, ghosts...), stalled...), ", "))
 	}
-	t.block(blockSpec{On: on, Category: category, TypedReason: category, Owner: run.OwnerHuman, Action: first.Recovery(), Detail: detail, Turn: first.Turn, Retained: true,
-		More: []any{"ghost_turn_ids", ghosts, "stalled_turn_ids", stalled}})
+	t.block(blockSpec{
+		On:          on,
+		Category:    category,
+		TypedReason: category,
+		Owner:       run.OwnerHuman,
+		Action:      first.Recovery(),
+		Detail:      detail,
+		Turn:        first.Turn,
+		Retained:    true,
+		More:        []any{"ghost_turn_ids", ghosts, "stalled_turn_ids", stalled},
+	})
 }
 
 // DispatchTimeout blocks the run because a dispatch ran out of time
@@ -288,13 +317,23 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 	switch op.Scope {
 	case "turn", "phase", "run":
 	default:
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "scope", Message: fmt.Sprintf("A time limit is of a turn, a phase or a run, not of %q.", run.Clip(wire.OneLine(op.Scope), 40))}
+		return &wire.Error{
+			Code:  wire.CodeInvalidArgument,
+			Field: "scope",
+			Message: fmt.Sprintf("A time limit is of a turn, a phase or a run, not of %q.",
+				run.Clip(wire.OneLine(op.Scope), 40)),
+		}
 	}
 	if t.s.Status != wire.StatusActive {
 		return blockedError(t.s, "time out turn "+turn.TurnID)
 	}
 	limit := time.Duration(max(0, op.LimitMS)) * time.Millisecond
-	hit := limits.TimeoutHit{Scope: op.Scope, LimitMinutes: math.Round(limit.Minutes()*1000) / 1000, ElapsedMinutes: limits.RoundMinutes(limit), Action: config.TimeoutEscalate}
+	hit := limits.TimeoutHit{
+		Scope:          op.Scope,
+		LimitMinutes:   math.Round(limit.Minutes()*1000) / 1000,
+		ElapsedMinutes: limits.RoundMinutes(limit),
+		Action:         config.TimeoutEscalate,
+	}
 	if op.Scope == "phase" {
 		hit.Phase = t.s.Phase
 	}
@@ -307,8 +346,17 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 	row.Set("operation", "dispatch")
 	t.append(wire.LedgerDecisions, row)
 	t.about(turn)
-	t.block(blockSpec{On: "timeout:" + op.Scope, Category: "timeout", TypedReason: "timeout", Owner: run.OwnerOperator, Action: "git agentxchain unblock",
-		Turn: turn, Retained: true, Detail: fmt.Sprintf("The dispatch of turn %s to %s had %s and was not done", turn.TurnID, turn.AssignedRole, limit)})
+	t.block(blockSpec{
+		On:          "timeout:" + op.Scope,
+		Category:    "timeout",
+		TypedReason: "timeout",
+		Owner:       run.OwnerOperator,
+		Action:      "git agentxchain unblock",
+		Turn:        turn,
+		Retained:    true,
+		Detail: fmt.Sprintf("The dispatch of turn %s to %s had %s and was not done",
+			turn.TurnID, turn.AssignedRole, limit),
+	})
 	t.subject = fmt.Sprintf("time is up for %s (%s)", turn.TurnID, turn.AssignedRole)
 	t.result = t.blockResult()
 	return nil

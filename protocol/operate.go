@@ -54,8 +54,16 @@ type pendingEvent struct {
 }
 
 func newTransition(snap *Snapshot, env Env) *transition {
-	t := &transition{snap: snap, cfg: snap.Config, env: &env, earlier: ruleSets[env.ruleSet()], before: snap.State, s: snap.State.Copy(run.SharedObjects),
-		tasks: snap.HumanTasks, ledgers: make(map[wire.Ledger]*bytes.Buffer)}
+	t := &transition{
+		snap:    snap,
+		cfg:     snap.Config,
+		env:     &env,
+		earlier: ruleSets[env.ruleSet()],
+		before:  snap.State,
+		s:       snap.State.Copy(run.SharedObjects),
+		tasks:   snap.HumanTasks,
+		ledgers: make(map[wire.Ledger]*bytes.Buffer),
+	}
 	if snap.Index != nil {
 		t.x = snap.Index.Copy(run.SharedObjects)
 	} else {
@@ -130,7 +138,11 @@ func ResolveTurn(s *run.State, id, command string) (*run.Turn, *wire.Error) {
 	}
 	switch s.ActiveTurns.Len() {
 	case 0:
-		return nil, &wire.Error{Code: wire.CodeNotFound, Message: fmt.Sprintf("There is no active turn to %s.", command), Hint: TurnHint(s)}
+		return nil, &wire.Error{
+			Code:    wire.CodeNotFound,
+			Message: fmt.Sprintf("There is no active turn to %s.", command),
+			Hint:    TurnHint(s),
+		}
 	case 1:
 		return s.OnlyTurn(), nil
 	}
@@ -179,9 +191,20 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 	}
 	t.x.KeepRequests(t.s)
 	t.x.Trim(t.s)
-	out := &Transition{State: t.s, Index: t.x, Amends: t.amends, Files: t.files, DropTurns: t.dropTurns, Unstage: t.unstage,
-		Subject: t.subject, Turn: t.turn, Role: t.role, Failure: t.failure, Result: t.result,
-		Documents: make(map[wire.Document][]byte)}
+	out := &Transition{
+		State:     t.s,
+		Index:     t.x,
+		Amends:    t.amends,
+		Files:     t.files,
+		DropTurns: t.dropTurns,
+		Unstage:   t.unstage,
+		Subject:   t.subject,
+		Turn:      t.turn,
+		Role:      t.role,
+		Failure:   t.failure,
+		Result:    t.result,
+		Documents: make(map[wire.Document][]byte),
+	}
 	for _, l := range wire.Ledgers() {
 		if b := t.ledgers[l]; b != nil {
 			out.Appends = append(out.Appends, ledger.Append{Ledger: l, Data: b.Bytes()})
@@ -246,6 +269,15 @@ func (t *transition) envelope(e pendingEvent, at string) (*ojson.Object, error) 
 			intent = id
 		}
 	}
-	return run.NewEvent(run.EventSpec{ID: t.env.ID("evt"), Type: e.kind, Time: at, Run: t.s.Run(), Phase: t.s.Phase, Status: t.s.Status,
-		Turn: turn, IntentID: intent, Payload: e.payload})
+	return run.NewEvent(run.EventSpec{
+		ID:       t.env.ID("evt"),
+		Type:     e.kind,
+		Time:     at,
+		Run:      t.s.Run(),
+		Phase:    t.s.Phase,
+		Status:   t.s.Status,
+		Turn:     turn,
+		IntentID: intent,
+		Payload:  e.payload,
+	})
 }

@@ -17,10 +17,12 @@ func (w *opsWorld) wantAbandoned(tr *Transition, from wire.Status) {
 	w.t.Helper()
 	s := w.state
 	w.wantStatus(wire.StatusFailed, "")
-	if run.HasPending(s) || s.ActiveTurns.Len() > 0 || s.BudgetReservations.Len() > 0 || len(w.index.OpenEscalations) > 0 {
+	if run.HasPending(s) || s.ActiveTurns.Len() > 0 || s.BudgetReservations.Len() > 0 ||
+		len(w.index.OpenEscalations) > 0 {
 		w.t.Fatalf("something is left: %s", s.Encode())
 	}
-	if a := s.Abandoned; a == nil || a.Reason != "no use" || a.By.String("name") != "Ada" || a.FromStatus != from || s.CompletedAt != nil {
+	if a := s.Abandoned; a == nil || a.Reason != "no use" || a.By.String("name") != "Ada" || a.FromStatus != from ||
+		s.CompletedAt != nil {
 		w.t.Fatalf("abandoned %+v", a)
 	}
 	events := strings.Fields(eventTypes(tr))
@@ -28,14 +30,17 @@ func (w *opsWorld) wantAbandoned(tr *Transition, from wire.Status) {
 		w.t.Errorf("events %v", events)
 	}
 	row := w.lastRow(wire.LedgerRunHistory)
-	if row.String("status") != "failed" || row.String("blocked_reason") != "abandoned by Ada: no use" || row.Object("retrospective").String("terminal_reason") != "abandoned" {
+	if row.String("status") != "failed" || row.String("blocked_reason") != "abandoned by Ada: no use" ||
+		row.Object("retrospective").String("terminal_reason") != "abandoned" {
 		w.t.Errorf("run history %s", ojson.Compact(row))
 	}
 	d := w.lastRow(wire.LedgerDecisions)
-	if d.String("type") != "run_abandoned" || d.String("from_status") != string(from) || !d.Bool("terminal") || d.Object("abandoned_by").String("email") != "ada@example.org" {
+	if d.String("type") != "run_abandoned" || d.String("from_status") != string(from) || !d.Bool("terminal") ||
+		d.Object("abandoned_by").String("email") != "ada@example.org" {
 		w.t.Errorf("decision %s", ojson.Compact(d))
 	}
-	for _, op := range []Operation{w.abandonment("again"), w.assignment("pm"), &Escalate{Reason: "x"}, &Reactivate{}, &InitRun{}, &DenyGate{Reason: "x"}} {
+	for _, op := range []Operation{w.abandonment("again"), w.assignment("pm"), &Escalate{Reason: "x"}, &Reactivate{},
+		&InitRun{}, &DenyGate{Reason: "x"}} {
 		w.fails(wire.CodeInvalidStateTransition, op)
 	}
 	was := s.Run()
@@ -56,11 +61,13 @@ func TestAbandonAnActiveRun(t *testing.T) {
 	w.actor.InsideTurn = ""
 	tr := w.must(w.abandonment(" no use "))
 	res := tr.Result.(*AbandonResult)
-	if strings.Join(res.Dropped, " ") != pm.TurnID+" "+dev.TurnID || strings.Join(tr.DropTurns, " ") != pm.TurnID+" "+dev.TurnID {
+	if strings.Join(res.Dropped, " ") != pm.TurnID+" "+dev.TurnID ||
+		strings.Join(tr.DropTurns, " ") != pm.TurnID+" "+dev.TurnID {
 		t.Errorf("dropped %v %v", res.Dropped, tr.DropTurns)
 	}
 	dropped := w.lastRow(wire.LedgerDecisions).Objects("dropped_turns")
-	if len(dropped) != 2 || dropped[0].Has("kept") || w.files[dropped[1].String("kept")] == nil || w.state.BudgetStatus.SpentUSD != 0.25 {
+	if len(dropped) != 2 || dropped[0].Has("kept") || w.files[dropped[1].String("kept")] == nil ||
+		w.state.BudgetStatus.SpentUSD != 0.25 {
 		t.Errorf("%v, spent %v", dropped, w.state.BudgetStatus.SpentUSD)
 	}
 	w.wantEvents(tr, "run_abandoned")
@@ -88,7 +95,13 @@ func TestAbandonABlockedRun(t *testing.T) {
 	w.wantAbandoned(tr, wire.StatusBlocked)
 	// A gate that waits behind a block goes with it.
 	w = paused(t, nil)
-	w.must(&Block{BlockedOn: "dispatch:x", Category: "dispatch_error", TypedReason: "dispatch_error", Owner: "human", Action: "x"})
+	w.must(&Block{
+		BlockedOn:   "dispatch:x",
+		Category:    "dispatch_error",
+		TypedReason: "dispatch_error",
+		Owner:       "human",
+		Action:      "x",
+	})
 	w.wantAbandoned(w.must(w.abandonment("no use")), wire.StatusBlocked)
 }
 
@@ -105,7 +118,8 @@ func TestAbandonWithoutARun(t *testing.T) {
 func TestAbandonFailsDelegations(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	w.accept(turn.TurnID, "delegations", arr(`[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`))
+	w.accept(turn.TurnID, "delegations",
+		arr(`[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`))
 	w.assign("dev")
 	w.must(w.abandonment("no use"))
 	if st := w.state.DelegationQueue[0].Status; st != "failed" {
@@ -121,8 +135,10 @@ func TestAbandonedClaims(t *testing.T) {
 		from, to wire.Status
 		want     string
 	}{
-		{wire.StatusFailed, wire.StatusActive, external.ClaimReopened}, {wire.StatusFailed, wire.StatusCompleted, external.ClaimReopened},
-		{wire.StatusActive, wire.StatusFailed, external.ClaimAbandoned}, {wire.StatusBlocked, wire.StatusFailed, external.ClaimAbandoned}, {wire.StatusFailed, wire.StatusFailed, ""},
+		{wire.StatusFailed, wire.StatusActive, external.ClaimReopened},
+		{wire.StatusFailed, wire.StatusCompleted, external.ClaimReopened},
+		{wire.StatusActive, wire.StatusFailed, external.ClaimAbandoned}, {wire.StatusBlocked, wire.StatusFailed,
+			external.ClaimAbandoned}, {wire.StatusFailed, wire.StatusFailed, ""},
 	} {
 		got := ""
 		for _, c := range external.Claims(cfg, inStatus(tc.from), inStatus(tc.to)) {

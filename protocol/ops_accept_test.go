@@ -66,21 +66,25 @@ func TestAcceptEffects(t *testing.T) {
 		t.Errorf("history %s", ojson.Compact(row))
 	}
 	n, _ := row.Int("accepted_sequence")
-	if n != w.state.TurnSequence || n != turn.AssignedSequence+1 || wire.OrEmpty(w.state.LastCompletedTurnID) != turn.TurnID {
+	if n != w.state.TurnSequence || n != turn.AssignedSequence+1 ||
+		wire.OrEmpty(w.state.LastCompletedTurnID) != turn.TurnID {
 		t.Errorf("sequence %d, state %d", n, w.state.TurnSequence)
 	}
-	if got := row.Object("observed_artifact"); got.String("derived_by") != "orchestrator" || got.String("baseline_ref") != "git:"+w.head() ||
+	if got := row.Object("observed_artifact"); got.String("derived_by") != "orchestrator" ||
+		got.String("baseline_ref") != "git:"+w.head() ||
 		got.Object("file_markers").String("src/a.go") != w.mark("src/a.go") {
 		t.Errorf("observed %s", ojson.Compact(got))
 	}
-	if wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() || wire.OrEmpty(w.state.NextRecommendedRole) != "qa" || w.state.ActiveTurns.Len() != 0 {
+	if wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() ||
+		wire.OrEmpty(w.state.NextRecommendedRole) != "qa" || w.state.ActiveTurns.Len() != 0 {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	if w.reason(tr) != "turn_accepted" || len(tr.DropTurns) != 1 || tr.Turn != turn.TurnID || tr.Role != "dev" {
 		t.Errorf("session %q drops %v", w.reason(tr), tr.DropTurns)
 	}
 	talk := string(w.ledgers[wire.LedgerTalk])
-	if section := talk[strings.LastIndex(talk, "\n## Turn "):]; !strings.Contains(section, "one thing") || strings.Count(talk, "\n## Turn ") != w.index.Accepted {
+	if section := talk[strings.LastIndex(talk, "\n## Turn "):]; !strings.Contains(section, "one thing") ||
+		strings.Count(talk, "\n## Turn ") != w.index.Accepted {
 		t.Errorf("TALK.md %q", talk)
 	}
 	if !w.index.SeriousObjection() || w.index.Decisions != 1 {
@@ -90,7 +94,8 @@ func TestAcceptEffects(t *testing.T) {
 
 func TestAcceptNextRole(t *testing.T) {
 	for _, tc := range []struct{ status, proposed, want string }{
-		{"completed", "dev", "dev"}, {"completed", "human", ""}, {"failed", "dev", "dev"}, {"blocked", "dev", ""}, {"needs_human", "dev", ""},
+		{"completed", "dev", "dev"}, {"completed", "human", ""}, {"failed", "dev", "dev"}, {"blocked", "dev", ""},
+		{"needs_human", "dev", ""},
 	} {
 		w := startedWorld(t, nil)
 		w.accept(w.assign("pm").TurnID, "status", tc.status, "proposed_next_role", tc.proposed)
@@ -107,10 +112,12 @@ func TestAcceptRefusalIsRecorded(t *testing.T) {
 	w.wantEvents(tr, "acceptance_failed")
 	w.wantStatus(wire.StatusActive, "")
 	now := w.turn(turn.TurnID)
-	if now.Status != wire.TurnFailedAcceptance || now.FailedAt == "" || now.FailureReason == "" || w.reason(tr) != "acceptance_failed" || w.index.Accepted != 0 {
+	if now.Status != wire.TurnFailedAcceptance || now.FailedAt == "" || now.FailureReason == "" ||
+		w.reason(tr) != "acceptance_failed" || w.index.Accepted != 0 {
 		t.Errorf("turn %s session %q", ojson.Compact(ojson.Marshal(now)), w.reason(tr))
 	}
-	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("error_code") != wire.CodeValidationFailed || p.String("stage") != result.StageProtocol {
+	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("error_code") != wire.CodeValidationFailed ||
+		p.String("stage") != result.StageProtocol {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 	if len(tr.DropTurns)+len(tr.Unstage) > 0 || tr.Failure.Stage != result.StageProtocol {
@@ -124,7 +131,8 @@ func TestAcceptRefusalCodes(t *testing.T) {
 	w := startedWorld(t, nil).inPhase("build")
 	turn := w.assign("dev")
 	w.write("src/a.go", "a")
-	w.refuse(wire.CodeUndeclaredOutputs, turn.TurnID, "files_changed", []string{"src/b.go"}, "verification", obj(`{"status":"pass","commands":["make"]}`))
+	w.refuse(wire.CodeUndeclaredOutputs, turn.TurnID, "files_changed", []string{"src/b.go"},
+		"verification", obj(`{"status":"pass","commands":["make"]}`))
 	w.refuse(wire.CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/b.go"})
 	w.commit()
 	w.refuse(wire.CodeArtifactMismatch, turn.TurnID, "files_changed", []string{"src/b.go"})
@@ -133,7 +141,8 @@ func TestAcceptRefusalCodes(t *testing.T) {
 	delete(w.work, "src/a.go")
 	w.commit()
 	w.refuse(wire.CodeEmptyWorkspace, turn.TurnID, "files_changed", []string{"src/b.go"})
-	w.refuse(wire.CodeOverrideFailed, turn.TurnID, "decisions", arr(`[{"id":"DEC-001","category":"scope","statement":"s","rationale":"r","overrides":"DEC-009"}]`))
+	w.refuse(wire.CodeOverrideFailed, turn.TurnID, "decisions",
+		arr(`[{"id":"DEC-001","category":"scope","statement":"s","rationale":"r","overrides":"DEC-009"}]`))
 	w.stage(turn.TurnID)
 	op := w.acceptance(turn.TurnID)
 	op.Replay = &result.ReplayOutcome{Overall: result.ReplayMatch, Drift: "src/x.go"}
@@ -167,16 +176,21 @@ func TestAcceptNormalisationIsRecorded(t *testing.T) {
 	op.NormalizeArtifact = "review"
 	tr := w.must(op)
 	w.wantEvents(tr, "artifact_type_auto_normalized staged_result_auto_normalized turn_accepted")
-	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("original_artifact_type") != "workspace" || p.String("normalized_artifact_type") != "review" {
+	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("original_artifact_type") != "workspace" ||
+		p.String("normalized_artifact_type") != "review" {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 }
 
 func TestAcceptRefs(t *testing.T) {
 	for _, tc := range []struct{ kind, before, want string }{
-		{"review", "", "workspace:dirty"}, {"workspace", "git:x", "workspace:dirty"}, {"patch", "git:x", "git:x"}, {"commit", "", "unknown"},
+		{"review", "", "workspace:dirty"}, {"workspace", "git:x", "workspace:dirty"}, {"patch", "git:x", "git:x"},
+		{"commit", "", "unknown"},
 	} {
-		a := &acceptance{t: &transition{env: &Env{}, before: &run.State{AcceptedIntegrationRef: new(tc.before)}}, res: &result.Result{Artifact: result.Artifact{Type: tc.kind}}}
+		a := &acceptance{
+			t:   &transition{env: &Env{}, before: &run.State{AcceptedIntegrationRef: new(tc.before)}},
+			res: &result.Result{Artifact: result.Artifact{Type: tc.kind}},
+		}
 		if got := a.acceptedRef(); got != tc.want {
 			t.Errorf("%s after %q: %s, want %s", tc.kind, tc.before, got, tc.want)
 		}
@@ -193,11 +207,13 @@ func TestAcceptNeedsHuman(t *testing.T) {
 	w.commit()
 	turn := w.assign("pm")
 	// A request beside a call for help is kept in history only.
-	tr := w.accept(turn.TurnID, "status", "needs_human", "needs_human_reason", "need an API key for GitHub", "phase_transition_request", "build")
+	tr := w.accept(turn.TurnID, "status", "needs_human", "needs_human_reason", "need an API key for GitHub",
+		"phase_transition_request", "build")
 	w.wantEvents(tr, "turn_accepted human_escalation_raised run_blocked")
 	w.wantStatus(wire.StatusBlocked, "human:need an API key for GitHub")
 	r := w.state.BlockedReason
-	if r.Category != "needs_human" || r.Recovery.Owner != run.OwnerHuman || r.Recovery.TurnRetained || w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil {
+	if r.Category != "needs_human" || r.Recovery.Owner != run.OwnerHuman || r.Recovery.TurnRetained ||
+		w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	esc := w.lastRow(wire.LedgerEscalations)

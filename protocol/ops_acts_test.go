@@ -35,9 +35,12 @@ func (w *opsWorld) turn(id string) *run.Turn {
 // result is a valid result of the turn with members replaced.
 func (w *opsWorld) result(turn *run.Turn, members ...any) *ojson.Object {
 	role := w.cfg.Role(turn.AssignedRole)
-	doc := ojson.NewObject("schema_version", "1.0", "run_id", w.state.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
-		"status", "completed", "summary", "did the work", "decisions", []any{}, "objections", []any{}, "files_changed", []any{},
-		"verification", ojson.NewObject("status", "pass", "evidence_summary", "looked at it"), "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "human",
+	doc := ojson.NewObject("schema_version", "1.0", "run_id", w.state.Run(), "turn_id", turn.TurnID,
+		"role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
+		"status", "completed", "summary", "did the work", "decisions", []any{}, "objections", []any{},
+		"files_changed", []any{},
+		"verification", ojson.NewObject("status", "pass", "evidence_summary", "looked at it"),
+		"artifact", ojson.NewObject("type", "review"), "proposed_next_role", "human",
 		"run_completion_request", false) // said outright, so that nothing is inferred for a review
 	if role != nil && role.WriteAuthority == wire.ReviewOnly {
 		doc.Set("objections", arr(`[{"id":"OBJ-001","severity":"low","statement":"a doubt","status":"raised"}]`))
@@ -45,7 +48,8 @@ func (w *opsWorld) result(turn *run.Turn, members ...any) *ojson.Object {
 	for i := 0; i+1 < len(members); i += 2 {
 		doc.Set(members[i].(string), members[i+1])
 	}
-	if len(doc.Array("files_changed")) > 0 && role != nil && role.WriteAuthority == wire.Authoritative && !slices.Contains(keysOf(members), "artifact") {
+	if len(doc.Array("files_changed")) > 0 && role != nil && role.WriteAuthority == wire.Authoritative &&
+		!slices.Contains(keysOf(members), "artifact") {
 		doc.Set("artifact", ojson.NewObject("type", "workspace"))
 	}
 	return doc
@@ -65,7 +69,12 @@ func (w *opsWorld) stage(turnID string, members ...any) {
 
 // acceptance is the operation on what is staged.
 func (w *opsWorld) acceptance(turnID string) *AcceptTurn {
-	op := &AcceptTurn{TurnID: turnID, StagedPath: wire.StagingPath(turnID), Files: w.gateFiles(), Proposed: []evidence.FileBlob{}}
+	op := &AcceptTurn{
+		TurnID:     turnID,
+		StagedPath: wire.StagingPath(turnID),
+		Files:      w.gateFiles(),
+		Proposed:   []evidence.FileBlob{},
+	}
 	op.AlreadyAccepted = slices.ContainsFunc(w.rows(wire.LedgerHistory), func(r *ojson.Object) bool {
 		return r.String("turn_id") == turnID && r.String("status") != run.HistoryReissued
 	})
@@ -81,7 +90,10 @@ func (w *opsWorld) acceptance(turnID string) *AcceptTurn {
 	op.Staged = evidence.NewBlob(ojson.Pretty(doc))
 	for _, p := range doc.Objects("proposed_changes") {
 		if c, ok := w.work[p.String("path")]; ok {
-			op.Proposed = append(op.Proposed, evidence.FileBlob{Path: p.String("path"), Blob: evidence.NewBlob([]byte(c))})
+			op.Proposed = append(op.Proposed, evidence.FileBlob{
+				Path: p.String("path"),
+				Blob: evidence.NewBlob([]byte(c)),
+			})
 		}
 	}
 	return op
@@ -140,7 +152,15 @@ func (w *opsWorld) approval() Operation {
 	gate := pendingGate(w.state)
 	if g := w.cfg.Gate(gate); g != nil {
 		for i, act := range g.Actions {
-			a.Actions = append(a.Actions, ActionRun{AttemptID: "ga_1_00000000", Index: i + 1, Label: act.Label, Command: act.Run, TimeoutMS: act.TimeoutMS, OK: true, ExitCode: new(0)})
+			a.Actions = append(a.Actions, ActionRun{
+				AttemptID: "ga_1_00000000",
+				Index:     i + 1,
+				Label:     act.Label,
+				Command:   act.Run,
+				TimeoutMS: act.TimeoutMS,
+				OK:        true,
+				ExitCode:  new(0),
+			})
 		}
 	}
 	if w.state.PendingPhaseTransition != nil {
@@ -172,11 +192,23 @@ func (w *opsWorld) checkpointOf(turnID string) *Checkpoint {
 }
 
 func (w *opsWorld) snapshot() *Snapshot {
-	return &Snapshot{Config: w.cfg, State: w.state, Index: w.index, RepoDecisions: slices.Collect(w.lines(wire.LedgerRepoDecisions)), Session: w.session, HumanTasks: w.tasks}
+	return &Snapshot{
+		Config:        w.cfg,
+		State:         w.state,
+		Index:         w.index,
+		RepoDecisions: slices.Collect(w.lines(wire.LedgerRepoDecisions)),
+		Session:       w.session,
+		HumanTasks:    w.tasks,
+	}
 }
 
 func (w *opsWorld) env() Env {
-	return Env{Now: w.now, Seed: fmt.Sprintf("%032x", w.ops), Actor: w.actor, Git: evidence.GitFacts{Head: w.head(), Branch: "main", Dirty: len(w.projectDirty()) > 0}}
+	return Env{
+		Now:   w.now,
+		Seed:  fmt.Sprintf("%032x", w.ops),
+		Actor: w.actor,
+		Git:   evidence.GitFacts{Head: w.head(), Branch: "main", Dirty: len(w.projectDirty()) > 0},
+	}
 }
 
 // apply runs an operation and, when it is recorded, makes it the world's state.
@@ -219,7 +251,8 @@ func (w *opsWorld) take(tr *Transition) {
 		if n := bytes.Count(data, append(slices.Clone(a.Old), '\n')); n != 1 {
 			w.t.Fatalf("the line to amend is there %d times: %s", n, a.Old)
 		}
-		w.ledgers[a.Ledger] = bytes.Replace(data, append(slices.Clone(a.Old), '\n'), append(slices.Clone(a.New), '\n'), 1)
+		w.ledgers[a.Ledger] = bytes.Replace(data, append(slices.Clone(a.Old), '\n'), append(slices.Clone(a.New), '\n'),
+			1)
 	}
 	for _, a := range tr.Appends {
 		w.ledgers[a.Ledger] = append(slices.Clip(w.ledgers[a.Ledger]), a.Data...)
@@ -255,7 +288,8 @@ func (w *opsWorld) must(op Operation) *Transition {
 		w.t.Fatalf("%s: %s: %s %v", op.Name(), err.Code, err.Message, err.Problems)
 	}
 	if tr.Failure != nil {
-		w.t.Fatalf("%s: refused and recorded: %s: %s %v", op.Name(), tr.Failure.Code, tr.Failure.Message, tr.Failure.Problems)
+		w.t.Fatalf("%s: refused and recorded: %s: %s %v", op.Name(), tr.Failure.Code, tr.Failure.Message,
+			tr.Failure.Problems)
 	}
 	return tr
 }
@@ -362,7 +396,8 @@ func (w *opsWorld) wantEntries(tr *Transition, want string) {
 func (w *opsWorld) wantStatus(status wire.Status, blockedOn string) {
 	w.t.Helper()
 	if w.state.Status != status || wire.OrEmpty(w.state.BlockedOn) != blockedOn {
-		w.t.Fatalf("status %s blocked on %q, want %s on %q", w.state.Status, wire.OrEmpty(w.state.BlockedOn), status, blockedOn)
+		w.t.Fatalf("status %s blocked on %q, want %s on %q", w.state.Status, wire.OrEmpty(w.state.BlockedOn), status,
+			blockedOn)
 	}
 }
 

@@ -21,13 +21,15 @@ func TestApprovePhase(t *testing.T) {
 	w.wantEntries(tr, "human_approval")
 	w.wantStatus(wire.StatusActive, "")
 	row := w.lastRow(wire.LedgerDecisions)
-	if row.Object("approved_by").String("name") != "Ada" || row.Bool("terminal") || row.String("requested_by_turn") != by || row.String("to_phase") != "build" {
+	if row.Object("approved_by").String("name") != "Ada" || row.Bool("terminal") ||
+		row.String("requested_by_turn") != by || row.String("to_phase") != "build" {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	if p := added(tr, wire.LedgerEvents)[1].Object("payload"); p.String("trigger") != "human_approved" {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
-	if g, _ := w.state.PhaseGateStatus.Get("plan_ok"); w.state.Phase != "build" || g != wire.GatePassed || w.state.PendingPhaseTransition != nil || w.reason(tr) != "phase_approved" {
+	if g, _ := w.state.PhaseGateStatus.Get("plan_ok"); w.state.Phase != "build" || g != wire.GatePassed ||
+		w.state.PendingPhaseTransition != nil || w.reason(tr) != "phase_approved" {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	w.fails(wire.CodeInvalidStateTransition, &ApprovePhase{})
@@ -48,12 +50,14 @@ func TestDenyGate(t *testing.T) {
 	w.wantStatus(wire.StatusActive, "")
 	f, g := w.state.LastGateFailure, w.state
 	status, _ := g.PhaseGateStatus.Get("plan_ok")
-	if g.Phase != "planning" || status != wire.GateFailed || g.PendingPhaseTransition != nil || f == nil || wire.OrEmpty(f.RequestedByTurn) != by ||
+	if g.Phase != "planning" || status != wire.GateFailed || g.PendingPhaseTransition != nil || f == nil ||
+		wire.OrEmpty(f.RequestedByTurn) != by ||
 		len(f.Reasons) != 1 || f.Reasons[0] != "denied by Ada: too thin" || wire.OrEmpty(f.ToPhase) != "build" {
 		t.Errorf("state %s", g.Encode())
 	}
 	row := added(tr, wire.LedgerDecisions)[0]
-	if row.Object("denied_by").String("name") != "Ada" || row.String("reason") != "too thin" || row.String("gate_id") != "plan_ok" {
+	if row.Object("denied_by").String("name") != "Ada" || row.String("reason") != "too thin" ||
+		row.String("gate_id") != "plan_ok" {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	w.fails(wire.CodeInvalidStateTransition, &DenyGate{Reason: "again"})
@@ -65,7 +69,8 @@ func TestDenyCompletion(t *testing.T) {
 	tr := w.must(&DenyGate{Reason: "not shipped on a Friday"})
 	w.wantEntries(tr, "human_denial gate_failure")
 	w.wantStatus(wire.StatusActive, "")
-	if w.state.PendingRunCompletion != nil || w.state.LastGateFailure == nil || w.state.LastGateFailure.GateType != run.GateCompletion {
+	if w.state.PendingRunCompletion != nil || w.state.LastGateFailure == nil ||
+		w.state.LastGateFailure.GateType != run.GateCompletion {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	w.accept(w.assign("qa").TurnID, "run_completion_request", true)
@@ -131,7 +136,8 @@ func (w *opsWorld) failsPlain(code string, op Operation) *wire.Error {
 }
 
 func TestGateActions(t *testing.T) {
-	w := paused(t, sets("gates.plan_ok.gate_actions", arr(`[{"run":"make release","label":"release"},{"run":"make announce"}]`)))
+	w := paused(t, sets("gates.plan_ok.gate_actions",
+		arr(`[{"run":"make release","label":"release"},{"run":"make announce"}]`)))
 	good := func() *ApprovePhase { return w.approval().(*ApprovePhase) }
 	// They must have been run: all, as configured, in order.
 	op := good()
@@ -147,19 +153,22 @@ func TestGateActions(t *testing.T) {
 	op.Approval.Actions = append(op.Approval.Actions, op.Approval.Actions[1])
 	w.fails(wire.CodeInvalidArgument, op)
 	// Before they are run, it can be asked whether the gate would be passed.
-	if _, err := Apply(w.snapshot(), &ApprovePhase{Approval{Files: w.gateFiles(), Preview: true}}, w.env()); err != nil {
+	if _, err := Apply(w.snapshot(), &ApprovePhase{Approval{Files: w.gateFiles(), Preview: true}},
+		w.env()); err != nil {
 		t.Fatal(err)
 	}
 
 	op = good()
-	op.Approval.Actions[1].OK, op.Approval.Actions[1].ExitCode, op.Approval.Actions[1].StderrTail = false, new(2), new("boom")
+	op.Approval.Actions[1].OK, op.Approval.Actions[1].ExitCode, op.Approval.Actions[1].StderrTail = false, new(2),
+		new("boom")
 	tr := w.fails(wire.CodeGateActionFailed, op)
 	w.wantEvents(tr, "human_escalation_raised run_blocked")
 	w.wantEntries(tr, "gate_action gate_action")
 	w.wantStatus(wire.StatusBlocked, "gate_action:plan_ok")
 	b := w.state.BlockedReason
 	v, _ := b.Extra.Get("gate_action")
-	if act, _ := v.(*ojson.Object); b.Category != "gate_action_failed" || w.state.PendingPhaseTransition == nil || act.String("command") != "make announce" || w.state.Phase != "planning" {
+	if act, _ := v.(*ojson.Object); b.Category != "gate_action_failed" || w.state.PendingPhaseTransition == nil ||
+		act.String("command") != "make announce" || w.state.Phase != "planning" {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	w.fails(wire.CodeAwaitingApproval, &Reactivate{})
@@ -177,14 +186,32 @@ func TestGateActions(t *testing.T) {
 
 func TestApprovalOfABlockedRun(t *testing.T) {
 	w := paused(t, nil)
-	w.must(&Block{BlockedOn: "dispatch:x", Category: "dispatch_error", TypedReason: "dispatch_error", Owner: "human", Action: "x"})
+	w.must(&Block{
+		BlockedOn:   "dispatch:x",
+		Category:    "dispatch_error",
+		TypedReason: "dispatch_error",
+		Owner:       "human",
+		Action:      "x",
+	})
 	w.fails(wire.CodeRunBlocked, w.approval())
 	// Lifting it goes back to waiting: nothing is passed on the way.
 	tr := w.must(&Reactivate{})
 	w.wantEvents(tr, "human_escalation_resolved")
 	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
-	w.must(&Block{BlockedOn: "hook:before_gate:h", Category: "hook_block", TypedReason: "pending_phase_transition", Owner: "human", Action: "x"})
-	w.must(&Block{BlockedOn: "gate_action:plan_ok", Category: "gate_action_failed", TypedReason: "gate_action_failed", Owner: "human", Action: "x"})
+	w.must(&Block{
+		BlockedOn:   "hook:before_gate:h",
+		Category:    "hook_block",
+		TypedReason: "pending_phase_transition",
+		Owner:       "human",
+		Action:      "x",
+	})
+	w.must(&Block{
+		BlockedOn:   "gate_action:plan_ok",
+		Category:    "gate_action_failed",
+		TypedReason: "gate_action_failed",
+		Owner:       "human",
+		Action:      "x",
+	})
 	tr = w.must(w.approval())
 	w.wantStatus(wire.StatusActive, "")
 	if n := len(added(tr, wire.LedgerEscalations)); n != 1 {

@@ -16,7 +16,8 @@ func TestAssignTurn(t *testing.T) {
 	tr := w.must(w.assignment(""))
 	turn := tr.Result.(*AssignResult).Turn
 	w.wantEvents(tr, "turn_dispatched")
-	if turn.AssignedRole != "pm" || turn.Status != wire.TurnDispatched || turn.Attempt != 1 || turn.AssignedSequence != 1 || turn.RunID != w.state.Run() || turn.StartedAt != "" {
+	if turn.AssignedRole != "pm" || turn.Status != wire.TurnDispatched || turn.Attempt != 1 ||
+		turn.AssignedSequence != 1 || turn.RunID != w.state.Run() || turn.StartedAt != "" {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(turn)))
 	}
 	if turn.DeadlineAt != wire.FormatTime(w.now.Add(30*time.Minute)) || turn.AssignedAt != wire.FormatTime(w.now) {
@@ -29,7 +30,8 @@ func TestAssignTurn(t *testing.T) {
 	op.Undispatched = true
 	tr = w.must(op)
 	w.wantEvents(tr, "")
-	if second := tr.Result.(*AssignResult).Turn; second.Status != wire.TurnAssigned || second.StartedAt == "" || second.ConcurrentWith[0] != turn.TurnID {
+	if second := tr.Result.(*AssignResult).Turn; second.Status != wire.TurnAssigned || second.StartedAt == "" ||
+		second.ConcurrentWith[0] != turn.TurnID {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(second)))
 	}
 }
@@ -42,18 +44,41 @@ func TestAssignTurnGuards(t *testing.T) {
 		role  string
 		code  string
 	}{
-		"idle":         {setup: func(w *opsWorld) { w.edit(func(s *run.State) { *s = *run.FreshState(w.cfg, "") }) }, code: wire.CodeInvalidStateTransition},
+		"idle": {
+			setup: func(w *opsWorld) { w.edit(func(s *run.State) { *s = *run.FreshState(w.cfg, "") }) },
+			code:  wire.CodeInvalidStateTransition,
+		},
 		"blocked":      {setup: func(w *opsWorld) { w.must(&Escalate{Reason: "x"}) }, code: wire.CodeRunBlocked},
 		"unknown role": {role: "nobody", code: wire.CodeUnknownRole},
-		"sequential":   {edit: sequential, setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: wire.CodeTurnActive},
-		"same role":    {setup: func(w *opsWorld) { w.assign("pm") }, role: "pm", code: wire.CodeRoleActive},
-		"capacity": {edit: sets("routing.planning.max_concurrent_turns", 2), setup: func(w *opsWorld) { w.assign("pm"); w.assign("qa") },
-			role: "dev", code: wire.CodeAtCapacity},
-		"dirty tree": {setup: func(w *opsWorld) { w.write("notes.txt", "mine") }, role: "dev", code: wire.CodeDirtyTree},
-		"routing enforced": {edit: sets("rules.enforce_routing", true, "routing.planning.allowed_next_roles", []string{"pm", "human"}),
-			role: "dev", code: wire.CodeRoleNotRouted},
-		"budget gone": {edit: sets("budget", obj(`{"per_run_max_usd": 1}`)),
-			setup: func(w *opsWorld) { w.edit(func(s *run.State) { s.BudgetStatus.SpentUSD = 1 }) }, role: "pm", code: wire.CodeBudgetExhausted},
+		"sequential": {
+			edit:  sequential,
+			setup: func(w *opsWorld) { w.assign("pm") },
+			role:  "dev",
+			code:  wire.CodeTurnActive,
+		},
+		"same role": {setup: func(w *opsWorld) { w.assign("pm") }, role: "pm", code: wire.CodeRoleActive},
+		"capacity": {
+			edit:  sets("routing.planning.max_concurrent_turns", 2),
+			setup: func(w *opsWorld) { w.assign("pm"); w.assign("qa") },
+			role:  "dev",
+			code:  wire.CodeAtCapacity,
+		},
+		"dirty tree": {
+			setup: func(w *opsWorld) { w.write("notes.txt", "mine") },
+			role:  "dev",
+			code:  wire.CodeDirtyTree,
+		},
+		"routing enforced": {
+			edit: sets("rules.enforce_routing", true, "routing.planning.allowed_next_roles", []string{"pm", "human"}),
+			role: "dev",
+			code: wire.CodeRoleNotRouted,
+		},
+		"budget gone": {
+			edit:  sets("budget", obj(`{"per_run_max_usd": 1}`)),
+			setup: func(w *opsWorld) { w.edit(func(s *run.State) { s.BudgetStatus.SpentUSD = 1 }) },
+			role:  "pm",
+			code:  wire.CodeBudgetExhausted,
+		},
 		"reservations": {edit: sets("budget", obj(`{"per_run_max_usd": 1, "per_turn_max_usd": 0.6}`)),
 			setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: wire.CodeBudgetExhausted},
 	} {

@@ -156,13 +156,17 @@ func TestSign(t *testing.T) {
 	cfg := opsConfig(t, sets("authority", obj(signs),
 		"gates.plan_ok.requires_files", arr(`[".planning/PM_SIGNOFF.md"]`),
 		"gates.ship_ok.requires_files", arr(`[".planning/ship-verdict.md"]`)))
-	line := rapid.SampledFrom([]string{"Approved: NO", "approved:", "Approved", "## Verdict: PENDING", "##  verdict :", "## V",
-		"text", "", " ", "Approved: later", "\u2028", "Approved:\r"})
+	line := rapid.SampledFrom(
+		[]string{"Approved: NO", "approved:", "Approved", "## Verdict: PENDING", "##  verdict :", "## V",
+			"text", "", " ", "Approved: later", "\u2028", "Approved:\r"})
 	rapid.Check(t, func(rt *rapid.T) {
 		lines := rapid.SliceOfN(line, 0, 6).Draw(rt, "lines")
 		data := []byte(strings.Join(lines, rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(rt, "end")))
 		for _, path := range []string{".planning/PM_SIGNOFF.md", ".planning/ship-verdict.md"} {
-			files := []evidence.FileBlob{{Path: path, Blob: evidence.NewBlob(slices.Clone(data))}, {Path: "docs/other.md", Blob: evidence.NewBlob(data)}}
+			files := []evidence.FileBlob{{
+				Path: path,
+				Blob: evidence.NewBlob(slices.Clone(data)),
+			}, {Path: "docs/other.md", Blob: evidence.NewBlob(data)}}
 			signed, changed, refusal := Sign(cfg, files)
 			if refusal != nil {
 				rt.Fatalf("%q: %v", data, refusal)
@@ -179,7 +183,10 @@ func TestSign(t *testing.T) {
 			}
 		}
 	})
-	if _, _, refusal := Sign(cfg, []evidence.FileBlob{{Path: ".planning/PM_SIGNOFF.md", Blob: evidence.NewBlob([]byte("Approved: \xff"))}}); refusal == nil {
+	if _, _, refusal := Sign(cfg, []evidence.FileBlob{{
+		Path: ".planning/PM_SIGNOFF.md",
+		Blob: evidence.NewBlob([]byte("Approved: \xff")),
+	}}); refusal == nil {
 		t.Error("a document that is not text was signed")
 	}
 }
@@ -230,7 +237,8 @@ func TestAuthorityClaims(t *testing.T) {
 	w.actor = evidence.Actor{Name: "A", Email: "a@x"}
 	before := w.state.Copy(run.SharedObjects)
 	w.must(w.approval())
-	if got := external.Claims(w.cfg, before, w.state); !slices.Contains(got, external.Claim{Kind: external.ClaimAuthority}) {
+	if got := external.Claims(w.cfg, before, w.state); !slices.Contains(got,
+		external.Claim{Kind: external.ClaimAuthority}) {
 		t.Errorf("claims %v", got)
 	}
 	if got := external.Claims(w.cfg, w.state, w.state.Copy(run.SharedObjects)); len(got) > 0 {

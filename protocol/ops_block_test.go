@@ -16,16 +16,23 @@ func TestEscalateAndUnblock(t *testing.T) {
 	turn := w.assign("pm")
 	w.assign("dev")
 	w.fails(wire.CodeTargetRequired, &Escalate{Reason: "x"})
-	tr := w.must(&Escalate{TurnID: turn.TurnID, Reason: "Scope creep!", Detail: "see <!-- here -->", Action: "ask Bob"})
+	tr := w.must(&Escalate{
+		TurnID: turn.TurnID,
+		Reason: "Scope creep!",
+		Detail: "see <!-- here -->",
+		Action: "ask Bob",
+	})
 	w.wantEvents(tr, "escalation_raised human_escalation_raised run_blocked")
 	w.wantEntries(tr, "operator_escalated")
 	w.wantStatus(wire.StatusBlocked, "escalation:operator:scope-creep")
 	r := w.state.BlockedReason
-	if r.Recovery.RecoveryAction != "ask Bob" || !r.Recovery.TurnRetained || wire.OrEmpty(r.TurnID) != turn.TurnID || w.state.Escalation.String("source") != "operator" || w.state.Escalation.String("from_role") != "pm" {
+	if r.Recovery.RecoveryAction != "ask Bob" || !r.Recovery.TurnRetained || wire.OrEmpty(r.TurnID) != turn.TurnID ||
+		w.state.Escalation.String("source") != "operator" || w.state.Escalation.String("from_role") != "pm" {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	id := tr.Result.(*BlockResult).EscalationID
-	if id == "" || strings.Contains(string(w.tasks), "see <!-- here") || w.lastRow(wire.LedgerRunHistory).String("blocked_reason") != "escalation:operator:scope-creep" {
+	if id == "" || strings.Contains(string(w.tasks), "see <!-- here") ||
+		w.lastRow(wire.LedgerRunHistory).String("blocked_reason") != "escalation:operator:scope-creep" {
 		t.Errorf("tasks %s", w.tasks)
 	}
 	w.fails(wire.CodeInvalidStateTransition, &Escalate{TurnID: turn.TurnID, Reason: "again"})
@@ -37,7 +44,8 @@ func TestEscalateAndUnblock(t *testing.T) {
 	w.wantEvents(tr, "human_escalation_resolved escalation_resolved")
 	w.wantEntries(tr, "escalation_resolved")
 	w.wantStatus(wire.StatusActive, "")
-	if res := tr.Result.(*ReactivateResult); res.EscalationID != id || w.state.Escalation != nil || w.reason(tr) != "blocker_cleared" || !strings.Contains(string(w.tasks), "operator_unblock") {
+	if res := tr.Result.(*ReactivateResult); res.EscalationID != id || w.state.Escalation != nil ||
+		w.reason(tr) != "blocker_cleared" || !strings.Contains(string(w.tasks), "operator_unblock") {
 		t.Errorf("result %+v", res)
 	}
 	w.fails(wire.CodeInvalidStateTransition, &Reactivate{})
@@ -53,11 +61,22 @@ func TestEscalateWithoutATurn(t *testing.T) {
 }
 
 func TestBlockNeedsItsWholeDescriptor(t *testing.T) {
-	whole := Block{BlockedOn: "dispatch:x", Category: "dispatch_error", TypedReason: "dispatch_error", Owner: "human", Action: "mend it", Detail: "d"}
+	whole := Block{
+		BlockedOn:   "dispatch:x",
+		Category:    "dispatch_error",
+		TypedReason: "dispatch_error",
+		Owner:       "human",
+		Action:      "mend it",
+		Detail:      "d",
+	}
 	w := startedWorld(t, nil)
 	for name, change := range map[string]func(*Block){
-		"on": func(b *Block) { b.BlockedOn = " " }, "category": func(b *Block) { b.Category = "" }, "typed": func(b *Block) { b.TypedReason = "" },
-		"owner": func(b *Block) { b.Owner = "" }, "other owner": func(b *Block) { b.Owner = "agent" }, "action": func(b *Block) { b.Action = "" },
+		"on": func(b *Block) {
+			b.BlockedOn = " "
+		}, "category": func(b *Block) { b.Category = "" }, "typed": func(b *Block) { b.TypedReason = "" },
+		"owner": func(b *Block) {
+			b.Owner = ""
+		}, "other owner": func(b *Block) { b.Owner = "agent" }, "action": func(b *Block) { b.Action = "" },
 		"gate": func(b *Block) { b.BlockedOn = "human_approval:ship_ok" },
 	} {
 		b := whole

@@ -35,7 +35,8 @@ func TestBudgetPausesTheRun(t *testing.T) {
 }
 
 func TestBudgetWarns(t *testing.T) {
-	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 1, "on_exceed": "warn"}`), "gates.ship_ok.requires_human_approval", false)).inPhase("ship")
+	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 1, "on_exceed": "warn"}`),
+		"gates.ship_ok.requires_human_approval", false)).inPhase("ship")
 	tr := w.accept(w.assign("qa").TurnID, cost(3)...)
 	w.wantEvents(tr, "turn_accepted budget_exceeded_warn")
 	at, _ := w.state.BudgetStatus.Extra.Get("exhausted_at")
@@ -52,7 +53,8 @@ func TestBudgetWarns(t *testing.T) {
 }
 
 func TestBudgetDoesNotStopACompletion(t *testing.T) {
-	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 1}`), "gates.ship_ok.requires_human_approval", false)).inPhase("ship")
+	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 1}`),
+		"gates.ship_ok.requires_human_approval", false)).inPhase("ship")
 	w.accept(w.assign("qa").TurnID, append(cost(5), "run_completion_request", true)...)
 	w.wantStatus(wire.StatusCompleted, "")
 }
@@ -144,7 +146,8 @@ func TestTimeoutWarns(t *testing.T) {
 func TestPhaseTimeouts(t *testing.T) {
 	over := func(edit func(*ojson.Object), phase string) (*opsWorld, *run.Turn) {
 		w := startedWorld(t, func(cfg *ojson.Object) {
-			sets("timeouts", obj(`{}`), "routing."+phase+".timeout_minutes", 10, "routing."+phase+".timeout_action", "skip_phase")(cfg)
+			sets("timeouts", obj(`{}`), "routing."+phase+".timeout_minutes", 10, "routing."+phase+
+				".timeout_action", "skip_phase")(cfg)
 			if edit != nil {
 				edit(cfg)
 			}
@@ -159,7 +162,8 @@ func TestPhaseTimeouts(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted phase_entered phase_cleanup")
 	w.wantEntries(tr, "timeout_skip")
 	w.wantStatus(wire.StatusActive, "")
-	if r := w.lastRow(wire.LedgerDecisions); w.state.Phase != "ship" || r.String("from_phase") != "build" || r.String("to_phase") != "ship" {
+	if r := w.lastRow(wire.LedgerDecisions); w.state.Phase != "ship" || r.String("from_phase") != "build" ||
+		r.String("to_phase") != "ship" {
 		t.Errorf("row %s", ojson.Compact(r))
 	}
 	// The gate fails.

@@ -51,11 +51,13 @@ func TestChartersInOrderMoveTheRunByThemselves(t *testing.T) {
 	for i, want := range []string{"a", "b", "c", "d"} {
 		turn := w.assign("")
 		c := turn.IntakeContext
-		if turn.CharterID() != want || c.String("charter") != "do "+want || c.Has("intent_id") || w.state.CharterState(w.state.Charter(want)) != run.CharterActive {
+		if turn.CharterID() != want || c.String("charter") != "do "+want || c.Has("intent_id") ||
+			w.state.CharterState(w.state.Charter(want)) != run.CharterActive {
 			t.Fatalf("turn %d: %s", i, ojson.Compact(ojson.Marshal(turn)))
 		}
 		w.accept(turn.TurnID)
-		if got := w.state.Charter(want); got.Status != run.CharterCompleted || wire.OrEmpty(got.TurnID) != turn.TurnID {
+		if got := w.state.Charter(want); got.Status != run.CharterCompleted ||
+			wire.OrEmpty(got.TurnID) != turn.TurnID {
 			t.Fatalf("charter %+v", got)
 		}
 		if w.lastRow(wire.LedgerHistory).String("charter_id") != want {
@@ -94,7 +96,8 @@ func TestCharterStaysOpen(t *testing.T) {
 	w := plannedWorld(t, nil, "a planning pm  qa", "b planning qa a")
 	tr := w.accept(w.assign("").TurnID, "verification", obj(`{"status":"skipped"}`))
 	res := tr.Result.(*AcceptResult)
-	if c := w.state.Charter("a"); c.Status != run.CharterPending || c.Attempts != 1 || !strings.Contains(strings.Join(res.Warnings, " "), "stays open") {
+	if c := w.state.Charter("a"); c.Status != run.CharterPending || c.Attempts != 1 ||
+		!strings.Contains(strings.Join(res.Warnings, " "), "stays open") {
 		t.Fatalf("charter %+v, warnings %q", c, res.Warnings)
 	}
 	// A rejected attempt and one given to a new turn keep the charter.
@@ -104,7 +107,8 @@ func TestCharterStaysOpen(t *testing.T) {
 	if re.Turn.CharterID() != "a" || w.state.CharterTurn("a").TurnID != re.Turn.TurnID {
 		t.Fatal("the new turn does not work on the charter")
 	}
-	w.accept(re.Turn.TurnID, "verification", obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
+	w.accept(re.Turn.TurnID, "verification",
+		obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
 	if w.state.Charter("a").Status != run.CharterCompleted {
 		t.Fatal("not completed")
 	}
@@ -126,7 +130,8 @@ func TestCharterStaysOpen(t *testing.T) {
 func TestPlanAsksForWhatComesNext(t *testing.T) {
 	w := plannedWorld(t, nil, "a planning pm", "b build pm a", "c ship pm b")
 	tr := w.accept(w.assign("").TurnID, "run_completion_request", true)
-	if w.state.Phase != "build" || !strings.Contains(strings.Join(tr.Result.(*AcceptResult).Warnings, " "), "does not come next") {
+	if w.state.Phase != "build" ||
+		!strings.Contains(strings.Join(tr.Result.(*AcceptResult).Warnings, " "), "does not come next") {
 		t.Fatalf("phase %s", w.state.Phase)
 	}
 	w.accept(w.assign("").TurnID, "phase_transition_request", "ship")
@@ -137,8 +142,10 @@ func TestPlanAsksForWhatComesNext(t *testing.T) {
 // The gate of the phase reads the verification of the tasks that asked for it, not
 // of whichever turn came last.
 func TestCharterGateReadsTheTasksThatAskedForIt(t *testing.T) {
-	w := plannedWorld(t, sets("gates.plan_ok.requires_verification_pass", true), "a planning pm  qa", "b planning qa a")
-	w.accept(w.assign("").TurnID, "verification", obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
+	w := plannedWorld(t, sets("gates.plan_ok.requires_verification_pass", true), "a planning pm  qa",
+		"b planning qa a")
+	w.accept(w.assign("").TurnID, "verification",
+		obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
 	w.accept(w.assign("").TurnID, "verification", obj(`{"status":"skipped"}`))
 	if w.state.Phase != "build" {
 		t.Fatalf("phase %s, failure %+v", w.state.Phase, w.state.LastGateFailure)
@@ -154,7 +161,8 @@ func TestCharterGateReadsTheTasksThatAskedForIt(t *testing.T) {
 	if turn.CharterID() != "" {
 		t.Fatal("a done charter was given out again")
 	}
-	w.accept(turn.TurnID, "verification", obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
+	w.accept(turn.TurnID, "verification",
+		obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
 	if w.state.Phase != "build" {
 		t.Fatalf("phase %s", w.state.Phase)
 	}
@@ -162,7 +170,8 @@ func TestCharterGateReadsTheTasksThatAskedForIt(t *testing.T) {
 
 func TestDelegatedWorkComesBeforeCharters(t *testing.T) {
 	w := plannedWorld(t, patient, "a planning pm", "b planning qa a")
-	w.accept(w.assign("").TurnID, "delegations", arr(`[{"id":"del-001","to_role":"qa","charter":"help","acceptance_contract":["helped"]}]`))
+	w.accept(w.assign("").TurnID, "delegations",
+		arr(`[{"id":"del-001","to_role":"qa","charter":"help","acceptance_contract":["helped"]}]`))
 	qa := w.assign("")
 	if qa.DelegationContext == nil || qa.CharterID() != "" {
 		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(qa)))
@@ -188,7 +197,12 @@ func TestQueueChartersRefusals(t *testing.T) {
 	big.Charters[0].Task = ojson.NewObject("inputs", strings.Repeat("x", MaxCharterBytes))
 	many := &QueueCharters{Plan: ojson.NewObject("plan_id", "p")}
 	for i := range MaxCharters + 1 {
-		many.Charters = append(many.Charters, &run.Charter{CharterID: fmt.Sprint("t", i), Phase: "planning", Role: "pm", Charter: "x"})
+		many.Charters = append(many.Charters, &run.Charter{
+			CharterID: fmt.Sprint("t", i),
+			Phase:     "planning",
+			Role:      "pm",
+			Charter:   "x",
+		})
 	}
 	blank := charters("a planning pm")
 	blank.Charters[0].Charter = " \n"
@@ -198,12 +212,15 @@ func TestQueueChartersRefusals(t *testing.T) {
 		op   *QueueCharters
 		code string
 	}{
-		"no charters":        {charters(), wire.CodeInvalidCharter},
-		"no plan id":         {unnamed, wire.CodeInvalidCharter},
-		"too many":           {many, wire.CodeInvalidCharter},
-		"too large":          {big, wire.CodeInvalidCharter},
-		"no goal":            {blank, wire.CodeInvalidCharter},
-		"nil":                {&QueueCharters{Plan: ojson.NewObject("plan_id", "p"), Charters: []*run.Charter{nil}}, wire.CodeInvalidCharter},
+		"no charters": {charters(), wire.CodeInvalidCharter},
+		"no plan id":  {unnamed, wire.CodeInvalidCharter},
+		"too many":    {many, wire.CodeInvalidCharter},
+		"too large":   {big, wire.CodeInvalidCharter},
+		"no goal":     {blank, wire.CodeInvalidCharter},
+		"nil": {&QueueCharters{
+			Plan:     ojson.NewObject("plan_id", "p"),
+			Charters: []*run.Charter{nil},
+		}, wire.CodeInvalidCharter},
 		"slash in id":        {charters("a/b planning pm"), wire.CodeInvalidCharter},
 		"dots as id":         {charters(".. planning pm"), wire.CodeInvalidCharter},
 		"long id":            {charters(long + " planning pm"), wire.CodeInvalidCharter},
@@ -214,10 +231,12 @@ func TestQueueChartersRefusals(t *testing.T) {
 		"unknown dependency": {charters("a planning pm b"), wire.CodeInvalidCharter},
 		"itself":             {charters("a planning pm a"), wire.CodeInvalidCharter},
 		"later phase":        {charters("a planning pm b", "b build pm"), wire.CodeInvalidCharter},
-		"circle":             {charters("a planning pm c", "b planning pm a", "c planning pm b"), wire.CodeInvalidCharter},
+		"circle": {charters("a planning pm c", "b planning pm a", "c planning pm b"),
+			wire.CodeInvalidCharter},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := startedWorld(t, sets("roles.solo", ojson.NewObject("title", "S", "mandate", "s", "write_authority", "review_only", "runtime", "man")))
+			w := startedWorld(t, sets("roles.solo",
+				ojson.NewObject("title", "S", "mandate", "s", "write_authority", "review_only", "runtime", "man")))
 			before := string(w.state.Encode())
 			w.fails(c.code, c.op)
 			if string(w.state.Encode()) != before {

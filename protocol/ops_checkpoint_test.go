@@ -20,11 +20,13 @@ func TestCheckpoint(t *testing.T) {
 	tr := w.must(w.checkpointOf(turn.TurnID))
 	w.wantEvents(tr, "turn_checkpointed")
 	row := w.lastRow(wire.LedgerHistory)
-	if row.String("checkpoint_sha") != w.head() || row.String("checkpointed_at") == "" || len(w.rows(wire.LedgerHistory)) != before {
+	if row.String("checkpoint_sha") != w.head() || row.String("checkpointed_at") == "" ||
+		len(w.rows(wire.LedgerHistory)) != before {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	last := w.state.LastCompletedTurn
-	if last.String("turn_id") != turn.TurnID || last.String("checkpoint_sha") != w.head() || wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() || w.index.Uncheckpointed.Len() != 0 {
+	if last.String("turn_id") != turn.TurnID || last.String("checkpoint_sha") != w.head() ||
+		wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() || w.index.Uncheckpointed.Len() != 0 {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	w.fails(wire.CodeInvalidArgument, w.checkpointOf(turn.TurnID))
@@ -34,7 +36,11 @@ func TestCheckpointRefusals(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
 	w.fails(wire.CodeNotFound, &Checkpoint{TurnID: turn.TurnID, Commit: w.head()})
-	w.fails(wire.CodeInvalidJSON, &Checkpoint{TurnID: turn.TurnID, Row: evidence.NewBlob([]byte("x")), Commit: w.head()})
+	w.fails(wire.CodeInvalidJSON, &Checkpoint{
+		TurnID: turn.TurnID,
+		Row:    evidence.NewBlob([]byte("x")),
+		Commit: w.head(),
+	})
 	w.must(w.reissue(turn.TurnID, ""))
 	reissued := bytes.TrimSuffix(w.ledgers[wire.LedgerHistory], []byte("\n"))
 	w.fails(wire.CodeNotFound, &Checkpoint{TurnID: turn.TurnID, Row: evidence.NewBlob(reissued), Commit: w.head()})

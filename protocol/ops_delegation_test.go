@@ -21,7 +21,8 @@ func TestDelegationLifecycle(t *testing.T) {
 	w := startedWorld(t, patient)
 	parent := w.assign("pm")
 	w.accept(parent.TurnID, "delegations", arr(twoDelegations))
-	if q := w.state.DelegationQueue; len(q) != 2 || q[0].Status != "pending" || q[0].ParentTurnID != parent.TurnID || wire.OrEmpty(w.state.NextRecommendedRole) != "dev" {
+	if q := w.state.DelegationQueue; len(q) != 2 || q[0].Status != "pending" || q[0].ParentTurnID != parent.TurnID ||
+		wire.OrEmpty(w.state.NextRecommendedRole) != "dev" {
 		t.Fatalf("queue %s", w.state.Encode())
 	}
 	if len(w.lastRow(wire.LedgerHistory).Objects("delegations_issued")) != 2 {
@@ -29,23 +30,29 @@ func TestDelegationLifecycle(t *testing.T) {
 	}
 	// Delegated work is due before anything else.
 	dev := w.assign("")
-	if dev.AssignedRole != "dev" || dev.DelegationContext.String("delegation_id") != "del-001" || w.state.DelegationQueue[0].Status != "active" || wire.OrEmpty(w.state.DelegationQueue[0].ChildTurnID) != dev.TurnID {
+	if dev.AssignedRole != "dev" || dev.DelegationContext.String("delegation_id") != "del-001" ||
+		w.state.DelegationQueue[0].Status != "active" ||
+		wire.OrEmpty(w.state.DelegationQueue[0].ChildTurnID) != dev.TurnID {
 		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(dev)))
 	}
 	w.refuse(wire.CodeValidationFailed, dev.TurnID, "delegations", arr(twoDelegations))
 	w.accept(dev.TurnID, "decisions", arr(`[{"id":"DEC-011","category":"scope","statement":"s","rationale":"r"}]`))
-	if w.state.DelegationQueue[0].Status != "completed" || w.state.PendingDelegation != nil || wire.OrEmpty(w.state.NextRecommendedRole) != "qa" {
+	if w.state.DelegationQueue[0].Status != "completed" || w.state.PendingDelegation != nil ||
+		wire.OrEmpty(w.state.NextRecommendedRole) != "qa" {
 		t.Fatalf("queue %s", w.state.Encode())
 	}
 	qa := w.assign("")
 	w.accept(qa.TurnID, "status", "failed", "summary", "could not")
 	r := w.state.PendingDelegation
-	if r == nil || r.ParentRole != "pm" || len(r.Results) != 2 || len(w.state.DelegationQueue) != 0 || wire.OrEmpty(w.state.NextRecommendedRole) != "pm" {
+	if r == nil || r.ParentRole != "pm" || len(r.Results) != 2 || len(w.state.DelegationQueue) != 0 ||
+		wire.OrEmpty(w.state.NextRecommendedRole) != "pm" {
 		t.Fatalf("review %s", w.state.Encode())
 	}
 	one, two := r.Results[0], r.Results[1]
-	if one.String("status") != "completed" || one.Strings("missing_decision_ids")[0] != "DEC-010" || one.String("child_turn_id") != dev.TurnID ||
-		two.String("status") != "failed" || two.String("summary") != "could not" || len(two.Strings("missing_decision_ids")) != 0 {
+	if one.String("status") != "completed" || one.Strings("missing_decision_ids")[0] != "DEC-010" ||
+		one.String("child_turn_id") != dev.TurnID ||
+		two.String("status") != "failed" || two.String("summary") != "could not" ||
+		len(two.Strings("missing_decision_ids")) != 0 {
 		t.Errorf("results %s", ojson.Compact(r.Results))
 	}
 	w.write("docs/plan.md", "plan")
@@ -65,8 +72,10 @@ func TestDelegationRequiredDecisionIsSatisfied(t *testing.T) {
 	w := startedWorld(t, patient)
 	w.accept(w.assign("pm").TurnID, "delegations", arr(twoDelegations))
 	w.accept(w.assign("qa").TurnID)
-	w.accept(w.assign("dev").TurnID, "decisions", arr(`[{"id":"DEC-010","category":"scope","statement":"s","rationale":"r"}]`))
-	if got := w.state.PendingDelegation.Results[0]; got.Strings("satisfied_decision_ids")[0] != "DEC-010" || len(got.Strings("missing_decision_ids")) != 0 {
+	w.accept(w.assign("dev").TurnID, "decisions",
+		arr(`[{"id":"DEC-010","category":"scope","statement":"s","rationale":"r"}]`))
+	if got := w.state.PendingDelegation.Results[0]; got.Strings("satisfied_decision_ids")[0] != "DEC-010" ||
+		len(got.Strings("missing_decision_ids")) != 0 {
 		t.Errorf("result %s", ojson.Compact(got))
 	}
 	w.write("docs/plan.md", "plan")
@@ -99,7 +108,8 @@ func TestDelegationReviewIsNotLost(t *testing.T) {
 	}
 	review := w.assign("pm")
 	w.accept(review.TurnID)
-	if w.state.PendingDelegation == nil || w.state.PendingDelegation.ParentRole != "qa" || len(w.state.DelegationQueue) != 0 {
+	if w.state.PendingDelegation == nil || w.state.PendingDelegation.ParentRole != "qa" ||
+		len(w.state.DelegationQueue) != 0 {
 		t.Fatalf("state %s", w.state.Encode())
 	}
 	w.accept(w.assign("qa").TurnID)
@@ -125,10 +135,12 @@ func TestDelegationHoldsTheRun(t *testing.T) {
 	}
 	tr := w.accept(parent.TurnID, "delegations", arr(one), "phase_transition_request", "build")
 	ws := tr.Result.(*AcceptResult).Warnings
-	if w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil || len(ws) != 1 || !strings.Contains(ws[0], "delegated work") {
+	if w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil || len(ws) != 1 ||
+		!strings.Contains(ws[0], "delegated work") {
 		t.Fatalf("phase %s, warnings %q", w.state.Phase, ws)
 	}
-	if n := NextStep(w.state, w.cfg, ""); n.Reason != "pm delegated del-001 to dev: build it" || n.Command != "git agentxchain assign dev" {
+	if n := NextStep(w.state, w.cfg, ""); n.Reason != "pm delegated del-001 to dev: build it" ||
+		n.Command != "git agentxchain assign dev" {
 		t.Errorf("next %+v", n)
 	}
 	other := w.assign("qa")
@@ -137,7 +149,8 @@ func TestDelegationHoldsTheRun(t *testing.T) {
 	if w.state.Phase != "planning" || w.state.PendingDelegation == nil {
 		t.Fatalf("phase %s over a review", w.state.Phase)
 	}
-	if n := NextStep(w.state, w.cfg, ""); !strings.HasPrefix(n.Reason, "pm reviews what came back") || n.Command != "git agentxchain assign pm" {
+	if n := NextStep(w.state, w.cfg, ""); !strings.HasPrefix(n.Reason, "pm reviews what came back") ||
+		n.Command != "git agentxchain assign pm" {
 		t.Errorf("next %+v", n)
 	}
 	w.accept(w.assign("").TurnID, "phase_transition_request", "build")
@@ -152,7 +165,8 @@ func TestLastPhaseDelegates(t *testing.T) {
 		patient(cfg)
 		set(cfg, "gates.ship_ok.requires_human_approval", false)
 	}).inPhase("ship")
-	w.accept(w.assign("qa").TurnID, "delegations", arr(`[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`))
+	w.accept(w.assign("qa").TurnID, "delegations",
+		arr(`[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`))
 	w.accept(w.assign("pm").TurnID, "run_completion_request", true)
 	w.wantStatus(wire.StatusActive, "")
 	w.accept(w.assign("dev").TurnID)
@@ -174,7 +188,8 @@ func TestReissueKeepsObligations(t *testing.T) {
 	w.wantEvents(tr, "turn_reissued turn_dispatched")
 	w.wantEntries(tr, "turn_reissued")
 	turn := tr.Result.(*ReissueResult).Turn
-	if turn.Attempt != 2 || turn.ReissuedFrom != dev.TurnID || turn.RunID != w.state.Run() || turn.IntakeContext == nil || turn.DelegationContext == nil {
+	if turn.Attempt != 2 || turn.ReissuedFrom != dev.TurnID || turn.RunID != w.state.Run() ||
+		turn.IntakeContext == nil || turn.DelegationContext == nil {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(turn)))
 	}
 	if _, ok := turn.Extra.Get("idle_expansion_context"); !ok {
@@ -187,7 +202,8 @@ func TestReissueKeepsObligations(t *testing.T) {
 		t.Error("the delegation waits for the old turn")
 	}
 	row := w.lastRow(wire.LedgerHistory)
-	if row.String("status") != run.HistoryReissued || row.Has("accepted_sequence") || w.index.Accepted != 1 || w.index.LastRow.String("turn_id") == dev.TurnID {
+	if row.String("status") != run.HistoryReissued || row.Has("accepted_sequence") || w.index.Accepted != 1 ||
+		w.index.LastRow.String("turn_id") == dev.TurnID {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	if e := added(tr, wire.LedgerEvents)[0]; e.String("intent_id") != "intent_1_0000" {
@@ -212,14 +228,28 @@ func TestIntentCoverage(t *testing.T) {
 		code    string
 		warns   bool
 	}{
-		"nothing said":         {members: []any{"summary", "done"}, code: wire.CodeIntentCoverage},
-		"half the words":       {members: []any{"summary", "the parser was refactored (refactor) and each option has a document"}},
-		"answers":              {members: []any{"summary", "done", "intent_response", arr(`[{"item":"refactor the PARSER module ","status":"addressed"},{"item":"Document every option","status":"deferred"}]`)}},
-		"quoted, not answered": {members: []any{"summary", "done", "intent_response", arr(`[{"item":"Refactor the parser module","status":"ignored"},{"item":"Document every option"}]`)}, code: wire.CodeIntentCoverage},
-		"not completed":        {members: []any{"summary", "could not", "status", "failed"}},
-		"lenient":              {mode: "lenient", members: []any{"summary", "done"}, warns: true},
-		"low priority":         {context: obj(`{"priority":"p2","acceptance_contract":["Refactor the parser module"]}`), members: []any{"summary", "done"}, warns: true},
-		"top priority":         {context: obj(`{"priority":"p0","acceptance_contract":["Refactor the parser module"]}`), members: []any{"summary", "done"}, code: wire.CodeIntentCoverage},
+		"nothing said": {members: []any{"summary", "done"}, code: wire.CodeIntentCoverage},
+		"half the words": {members: []any{"summary",
+			"the parser was refactored (refactor) and each option has a document"}},
+		"answers": {members: []any{"summary", "done", "intent_response",
+			arr(`[{"item":"refactor the PARSER module ","status":"addressed"},{"item":"Document every option","status":"deferred"}]`)}},
+		"quoted, not answered": {
+			members: []any{"summary", "done", "intent_response",
+				arr(`[{"item":"Refactor the parser module","status":"ignored"},{"item":"Document every option"}]`)},
+			code: wire.CodeIntentCoverage,
+		},
+		"not completed": {members: []any{"summary", "could not", "status", "failed"}},
+		"lenient":       {mode: "lenient", members: []any{"summary", "done"}, warns: true},
+		"low priority": {
+			context: obj(`{"priority":"p2","acceptance_contract":["Refactor the parser module"]}`),
+			members: []any{"summary", "done"},
+			warns:   true,
+		},
+		"top priority": {
+			context: obj(`{"priority":"p0","acceptance_contract":["Refactor the parser module"]}`),
+			members: []any{"summary", "done"},
+			code:    wire.CodeIntentCoverage,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := startedWorld(t, func(cfg *ojson.Object) {

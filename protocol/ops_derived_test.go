@@ -18,7 +18,8 @@ func TestDerivedReview(t *testing.T) {
 	tr := w.accept(turn.TurnID, "summary", "fine\n## Verification\nforged")
 	path := wire.ReviewsDir + "/" + turn.TurnID + "-crit-review.md"
 	body := string(w.files[path])
-	if len(tr.Files) != 1 || w.lastRow(wire.LedgerHistory).Object("artifact").String("ref") != path || strings.Count(body, "\n## Verification") != 1 || !strings.Contains(body, "OBJ-001") {
+	if len(tr.Files) != 1 || w.lastRow(wire.LedgerHistory).Object("artifact").String("ref") != path ||
+		strings.Count(body, "\n## Verification") != 1 || !strings.Contains(body, "OBJ-001") {
 		t.Errorf("files %v\n%s", tr.Files, body)
 	}
 	// A name in the turn's own name is kept; an earlier turn's review is not
@@ -46,7 +47,8 @@ func TestDerivedProposal(t *testing.T) {
 	w.write("src/a.go", "before")
 	w.commit()
 	turn := w.assign("arch")
-	patch := []any{"artifact", obj(`{"type":"patch"}`), "files_changed", []string{"src/a.go", "src/b.go"}, "proposed_changes"}
+	patch := []any{"artifact", obj(`{"type":"patch"}`), "files_changed", []string{"src/a.go", "src/b.go"},
+		"proposed_changes"}
 	for _, bad := range []string{
 		`[{"path":"APPLIED.json","action":"create","content":"{}"}]`,
 		`[{"path":"proposal.md","action":"create","content":"x"}]`,
@@ -58,9 +60,12 @@ func TestDerivedProposal(t *testing.T) {
 			t.Errorf("%s: stage %s", bad, tr.Failure.Stage)
 		}
 	}
-	tr := w.accept(turn.TurnID, append(patch, arr(`[{"path":"src/a.go","action":"modify","content":"after"},{"path":"src/b.go","action":"create","content":""},{"path":"README.md","action":"delete"}]`))...)
+	tr := w.accept(turn.TurnID,
+		append(patch,
+			arr(`[{"path":"src/a.go","action":"modify","content":"after"},{"path":"src/b.go","action":"create","content":""},{"path":"README.md","action":"delete"}]`))...)
 	dir := wire.ProposedDir + "/" + turn.TurnID
-	if len(tr.Files) != 4 || string(w.files[dir+"/src/a.go"]) != "after" || w.files[dir+"/README.md"] != nil || w.lastRow(wire.LedgerHistory).Object("artifact").String("ref") != dir {
+	if len(tr.Files) != 4 || string(w.files[dir+"/src/a.go"]) != "after" || w.files[dir+"/README.md"] != nil ||
+		w.lastRow(wire.LedgerHistory).Object("artifact").String("ref") != dir {
 		t.Errorf("files %v", tr.Files)
 	}
 	if md := string(w.files[dir+"/PROPOSAL.md"]); !strings.Contains(md, "- `src/b.go` — create\n") {
@@ -101,7 +106,8 @@ func TestDecisionsAreNumberedOncePerRun(t *testing.T) {
 	tr = w.accept(w.assign("dev").TurnID, "decisions", decisionsOf("DEC-002", "DEC-007"))
 	w.wantEntries(tr, "DEC-008 DEC-007")
 	w.wantEvents(tr, "staged_result_auto_normalized turn_accepted")
-	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("original_value") != "DEC-002" || p.String("normalized_value") != "DEC-008" {
+	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("original_value") != "DEC-002" ||
+		p.String("normalized_value") != "DEC-008" {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 	if got := w.lastRow(wire.LedgerHistory).Objects("decisions")[0].String("id"); got != "DEC-008" {
@@ -113,9 +119,11 @@ func TestDecisionsAreNumberedOncePerRun(t *testing.T) {
 }
 
 func TestRepoDecisions(t *testing.T) {
-	w := startedWorld(t, sets("roles.pm.decision_authority", 50, "roles.dev.decision_authority", 10, "run_loop.non_progress_threshold", 99))
+	w := startedWorld(t, sets("roles.pm.decision_authority", 50, "roles.dev.decision_authority", 10,
+		"run_loop.non_progress_threshold", 99))
 	w.accept(w.assign("pm").TurnID, "decisions", decisionsOf("DEC-001 repo"))
-	if row := w.lastRow(wire.LedgerRepoDecisions); row.String("id") != "DEC-001" || row.String("status") != "active" || row.String("run_id") != w.state.Run() {
+	if row := w.lastRow(wire.LedgerRepoDecisions); row.String("id") != "DEC-001" || row.String("status") != "active" ||
+		row.String("run_id") != w.state.Run() {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	turn := w.assign("dev")
@@ -129,7 +137,8 @@ func TestRepoDecisions(t *testing.T) {
 		t.Fatalf("amends %v", tr.Amends)
 	}
 	rows := w.rows(wire.LedgerRepoDecisions)
-	if len(rows) != 2 || rows[0].String("status") != "overridden" || rows[0].String("overridden_by") != "DEC-002" || rows[1].String("durability") != "repo" {
+	if len(rows) != 2 || rows[0].String("status") != "overridden" || rows[0].String("overridden_by") != "DEC-002" ||
+		rows[1].String("durability") != "repo" {
 		t.Errorf("rows %s", ojson.Compact(rows))
 	}
 	w.refuse(wire.CodeOverrideFailed, w.assign("pm").TurnID, "decisions", decisionsOf("DEC-003 DEC-001"))

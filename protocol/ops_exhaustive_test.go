@@ -25,7 +25,8 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 		for l, was := range before.ledgers {
 			now := bytes.Split(after.ledgers[l], []byte("\n"))
 			for i, line := range bytes.Split(bytes.TrimSuffix(was, []byte("\n")), []byte("\n")) {
-				amended := slices.ContainsFunc(tr.Amends, func(a ledger.Amend) bool { return a.Ledger == l && bytes.Equal(a.Old, line) })
+				amended := slices.ContainsFunc(tr.Amends,
+					func(a ledger.Amend) bool { return a.Ledger == l && bytes.Equal(a.Old, line) })
 				if i >= len(now) || !bytes.Equal(now[i], line) && !amended {
 					return fmt.Sprintf("line %d of %s changed", i+1, l)
 				}
@@ -47,14 +48,16 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 	},
 	"an accepted turn is not active": func(_, after *opsWorld, _ Operation, _ *Transition) string {
 		for _, row := range after.rows(wire.LedgerHistory) {
-			if id := row.String("turn_id"); run.AcceptedRow(row, after.state.Run()) && after.state.ActiveTurns.Has(id) {
+			if id := row.String("turn_id"); run.AcceptedRow(row, after.state.Run()) &&
+				after.state.ActiveTurns.Has(id) {
 				return id + " is both"
 			}
 		}
 		return ""
 	},
 	"a gate opens on its evidence": func(before, after *opsWorld, op Operation, _ *Transition) string {
-		if before.state.Run() != after.state.Run() || before.state.Phase == after.state.Phase && (after.state.Status != wire.StatusCompleted || before.state.Status == wire.StatusCompleted) {
+		if before.state.Run() != after.state.Run() || before.state.Phase == after.state.Phase &&
+			(after.state.Status != wire.StatusCompleted || before.state.Status == wire.StatusCompleted) {
 			return ""
 		}
 		gate := after.cfg.Gate(after.cfg.Route(before.state.Phase).ExitGate)
@@ -63,7 +66,8 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 				return "it opened without " + p
 			}
 		}
-		if gate.RequiresHuman && !slices.Contains([]string{(&ApprovePhase{}).Name(), (&ApproveCompletion{}).Name()}, op.Name()) {
+		if gate.RequiresHuman &&
+			!slices.Contains([]string{(&ApprovePhase{}).Name(), (&ApproveCompletion{}).Name()}, op.Name()) {
 			return "it opened by " + op.Name()
 		}
 		return ""
@@ -76,13 +80,15 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 		return ""
 	},
 	"what was spent stays spent": func(before, after *opsWorld, _ Operation, _ *Transition) string {
-		if before.state.Run() == after.state.Run() && after.state.BudgetStatus.SpentUSD < before.state.BudgetStatus.SpentUSD {
+		if before.state.Run() == after.state.Run() &&
+			after.state.BudgetStatus.SpentUSD < before.state.BudgetStatus.SpentUSD {
 			return fmt.Sprint(before.state.BudgetStatus.SpentUSD, after.state.BudgetStatus.SpentUSD)
 		}
 		return ""
 	},
 	"a blocked run gives nothing out": func(before, after *opsWorld, _ Operation, _ *Transition) string {
-		if before.state.Status == wire.StatusBlocked && after.state.Status == wire.StatusBlocked && after.state.ActiveTurns.Len() > before.state.ActiveTurns.Len() {
+		if before.state.Status == wire.StatusBlocked && after.state.Status == wire.StatusBlocked &&
+			after.state.ActiveTurns.Len() > before.state.ActiveTurns.Len() {
 			return "it gave a turn out"
 		}
 		return ""
@@ -92,7 +98,8 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 // clone is a world that goes its own way.
 func (w *opsWorld) clone() *opsWorld {
 	c := *w
-	c.ledgers, c.files, c.work, c.staged = maps.Clone(w.ledgers), maps.Clone(w.files), maps.Clone(w.work), maps.Clone(w.staged)
+	c.ledgers, c.files, c.work, c.staged = maps.Clone(w.ledgers), maps.Clone(w.files), maps.Clone(w.work),
+		maps.Clone(w.staged)
 	for l := range c.ledgers {
 		c.ledgers[l] = slices.Clip(c.ledgers[l])
 	}
@@ -100,7 +107,8 @@ func (w *opsWorld) clone() *opsWorld {
 	return &c
 }
 
-var drawn = regexp.MustCompile(`(turn|run|esc|hesc|gate|sess|evt)_[0-9a-f]{8,}|[0-9a-f]{16,}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+var drawn = regexp.MustCompile(
+	`(turn|run|esc|hesc|gate|sess|evt)_[0-9a-f]{8,}|[0-9a-f]{16,}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 
 // key is the same for worlds that differ in names and times alone.
 func (w *opsWorld) key() string {
@@ -136,7 +144,8 @@ func (w *opsWorld) moves() map[string]func(*opsWorld) Operation {
 			return w.acceptance(id)
 		}
 		out[fmt.Sprintf("accept %d and ask", i)] = func(w *opsWorld) Operation {
-			ask := []any{"cost", ojson.NewObject("usd", 0.4), "phase_transition_request", w.cfg.NextPhase(w.state.Phase)}
+			ask := []any{"cost", ojson.NewObject("usd", 0.4), "phase_transition_request",
+				w.cfg.NextPhase(w.state.Phase)}
 			if w.cfg.NextPhase(w.state.Phase) == "" {
 				ask = []any{"cost", ojson.NewObject("usd", 0.4), "run_completion_request", true}
 			}
@@ -156,7 +165,8 @@ func TestExhaustive(t *testing.T) {
 	}
 	for _, evidence := range []bool{false, true} {
 		w := startedWorld(t, func(cfg *ojson.Object) {
-			set(cfg, "budget", obj(`{"per_run_max_usd": 1, "per_turn_max_usd": 0.5, "on_exceed": "pause_and_escalate"}`))
+			set(cfg, "budget",
+				obj(`{"per_run_max_usd": 1, "per_turn_max_usd": 0.5, "on_exceed": "pause_and_escalate"}`))
 			set(cfg, "rules.max_turn_retries", 1)
 		})
 		if evidence {
@@ -196,7 +206,8 @@ func TestExhaustive(t *testing.T) {
 			}
 			wave = next
 		}
-		t.Logf("evidence %v: %d states to depth %d, %d operations, %d of them refused", evidence, len(seen), depth, applied, refused)
+		t.Logf("evidence %v: %d states to depth %d, %d operations, %d of them refused", evidence, len(seen), depth,
+			applied, refused)
 		if len(seen) < 50 || refused == 0 {
 			t.Errorf("only %d states, %d refusals", len(seen), refused)
 		}
@@ -218,18 +229,24 @@ func TestInvariantsTell(t *testing.T) {
 		change(w.state)
 	}
 	for what, change := range map[string]func(before, after *opsWorld){
-		"ledgers only grow": func(_, after *opsWorld) { after.ledgers[wire.LedgerEvents] = after.ledgers[wire.LedgerEvents][1:] },
+		"ledgers only grow": func(_, after *opsWorld) {
+			after.ledgers[wire.LedgerEvents] = after.ledgers[wire.LedgerEvents][1:]
+		},
 		"a turn is accepted once": func(_, after *opsWorld) {
 			h := after.ledgers[wire.LedgerHistory]
 			after.ledgers[wire.LedgerHistory] = append(slices.Clone(h), h...)
 		},
 		"an accepted turn is not active": func(before, after *opsWorld) { after.state = before.state },
-		"a gate opens on its evidence":   func(_, after *opsWorld) { alter(after, func(s *run.State) { s.Phase = "build" }) },
+		"a gate opens on its evidence": func(_, after *opsWorld) {
+			alter(after, func(s *run.State) { s.Phase = "build" })
+		},
 		"an empty budget gives nothing out": func(before, after *opsWorld) {
 			*before, *after = *after, *before
 			alter(before, func(s *run.State) { s.BudgetStatus.RemainingUSD = new(0.0) })
 		},
-		"what was spent stays spent": func(_, after *opsWorld) { alter(after, func(s *run.State) { s.BudgetStatus.SpentUSD = -1 }) },
+		"what was spent stays spent": func(_, after *opsWorld) {
+			alter(after, func(s *run.State) { s.BudgetStatus.SpentUSD = -1 })
+		},
 		"a blocked run gives nothing out": func(before, after *opsWorld) {
 			*before, *after = *after, *before
 			for _, w := range []*opsWorld{before, after} {

@@ -22,16 +22,29 @@ func TestPhaseCleanupDropsLeftoverTurns(t *testing.T) {
 	w.edit(func(s *run.State) { s.BudgetReservations.Set("turn_odd", obj(`{"reserved_usd":1}`)) })
 	tr := w.must(w.approval())
 	p := added(tr, wire.LedgerEvents)[2].Object("payload")
-	if p.Strings("removed_turn_ids")[0] != "turn_odd" || p.Strings("cleared_budget_turn_ids")[0] != "turn_odd" || tr.DropTurns[0] != "turn_odd" || w.state.ActiveTurns.Len() != 0 {
+	if p.Strings("removed_turn_ids")[0] != "turn_odd" || p.Strings("cleared_budget_turn_ids")[0] != "turn_odd" ||
+		tr.DropTurns[0] != "turn_odd" || w.state.ActiveTurns.Len() != 0 {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 }
 
 func TestSettlingOneTurnFindsTheNext(t *testing.T) {
-	for status, on := range map[string]string{wire.TurnFailedStart: "turn:failed_start:", wire.TurnStalled: "turn:stalled:", wire.TurnConflicted: "human:conflict_loop:", wire.TurnFailed: "escalation:retries-exhausted:dev"} {
+	for status, on := range map[string]string{
+		wire.TurnFailedStart: "turn:failed_start:",
+		wire.TurnStalled:     "turn:stalled:",
+		wire.TurnConflicted:  "human:conflict_loop:",
+		wire.TurnFailed:      "escalation:retries-exhausted:dev",
+	} {
 		w := startedWorld(t, nil)
 		pm, dev := w.assign("pm"), w.assign("dev")
-		w.must(&Block{BlockedOn: "hook:before_acceptance:h", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x", TurnID: pm.TurnID})
+		w.must(&Block{
+			BlockedOn:   "hook:before_acceptance:h",
+			Category:    "hook_block",
+			TypedReason: "hook_block",
+			Owner:       "human",
+			Action:      "x",
+			TurnID:      pm.TurnID,
+		})
 		w.edit(func(s *run.State) {
 			turn, _ := s.ActiveTurns.Get(dev.TurnID)
 			turn.Status, turn.Attempt = status, 2
@@ -42,14 +55,22 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 			on += dev.TurnID
 		}
 		w.wantStatus(wire.StatusBlocked, on)
-		if w.state.BlockedReason.Recovery.Owner != run.OwnerHuman || wire.OrEmpty(w.state.BlockedReason.TurnID) != dev.TurnID {
+		if w.state.BlockedReason.Recovery.Owner != run.OwnerHuman ||
+			wire.OrEmpty(w.state.BlockedReason.TurnID) != dev.TurnID {
 			t.Errorf("%s: %s", status, ojson.Compact(ojson.Marshal(w.state.BlockedReason)))
 		}
 	}
 	// One that may still try again holds nobody up.
 	w := startedWorld(t, nil)
 	pm, dev := w.assign("pm"), w.assign("dev")
-	w.must(&Block{BlockedOn: "hook:before_acceptance:h", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x", TurnID: pm.TurnID})
+	w.must(&Block{
+		BlockedOn:   "hook:before_acceptance:h",
+		Category:    "hook_block",
+		TypedReason: "hook_block",
+		Owner:       "human",
+		Action:      "x",
+		TurnID:      pm.TurnID,
+	})
 	w.edit(func(s *run.State) {
 		turn, _ := s.ActiveTurns.Get(dev.TurnID)
 		turn.Status, turn.ConflictState = wire.TurnConflicted, obj(`{"detection_count":1}`)
@@ -98,8 +119,16 @@ func TestApprovalWaitsForDelegations(t *testing.T) {
 	w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
 	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
 	w.edit(func(s *run.State) {
-		s.DelegationQueue = []*run.Delegation{{DelegationID: "del-001", ParentTurnID: "turn_pm", ParentRole: "pm", ToRole: "dev",
-			Charter: "c", AcceptanceContract: []string{"a"}, Status: "pending", CreatedAt: *s.CreatedAt}}
+		s.DelegationQueue = []*run.Delegation{{
+			DelegationID:       "del-001",
+			ParentTurnID:       "turn_pm",
+			ParentRole:         "pm",
+			ToRole:             "dev",
+			Charter:            "c",
+			AcceptanceContract: []string{"a"},
+			Status:             "pending",
+			CreatedAt:          *s.CreatedAt,
+		}}
 	})
 	if e := w.failsPlain(wire.CodeDelegationOpen, &ApprovePhase{}); e.Hint != "git agentxchain assign dev" {
 		t.Errorf("hint %s", e.Hint)
@@ -112,7 +141,8 @@ func TestObjectionsAreClosed(t *testing.T) {
 	if !w.index.SeriousObjection() {
 		t.Fatal("not open")
 	}
-	w.accept(w.assign("qa").TurnID, "objections", arr(`[{"id":"OBJ-001","severity":"blocking","statement":"no","status":"resolved_by_human"}]`))
+	w.accept(w.assign("qa").TurnID, "objections",
+		arr(`[{"id":"OBJ-001","severity":"blocking","statement":"no","status":"resolved_by_human"}]`))
 	if w.index.SeriousObjection() {
 		t.Error("still open")
 	}
@@ -144,7 +174,8 @@ func TestBuildIndexOfForeignLedgers(t *testing.T) {
 	s.Phase = "build"
 	s.QueuedPhaseTransition = &run.QueuedTransition{From: "build", To: "ship", RequestedByTurn: "turn_1"}
 	x := run.BuildIndex(&config.Config{}, s, read)
-	if x.Accepted != 2 || x.CostUSD != 2 || x.Streak != 1 || x.PhasesDone[0] != "planning" || x.QueuedRow.String("turn_id") != "turn_1" || x.QueuedDone != nil || len(x.OpenEscalations) != 1 {
+	if x.Accepted != 2 || x.CostUSD != 2 || x.Streak != 1 || x.PhasesDone[0] != "planning" ||
+		x.QueuedRow.String("turn_id") != "turn_1" || x.QueuedDone != nil || len(x.OpenEscalations) != 1 {
 		t.Errorf("index %s", x.Encode())
 	}
 	if keys := x.Uncheckpointed.Keys(); len(keys) != 1 || keys[0] != "a.go" {
@@ -153,7 +184,8 @@ func TestBuildIndexOfForeignLedgers(t *testing.T) {
 	if n, _ := x.QueuedRow.Int("accepted_sequence"); n != 2 {
 		t.Errorf("a row without a sequence takes its line: %d", n)
 	}
-	if x.LastEventAt != "2026-01-01T00:00:00.0005Z" || !run.DecodeDecisionIDs(x.DecisionIDs).Has("DEC-9") || run.DecodeDecisionIDs(x.DecisionIDs).Has("DEC-5") {
+	if x.LastEventAt != "2026-01-01T00:00:00.0005Z" || !run.DecodeDecisionIDs(x.DecisionIDs).Has("DEC-9") ||
+		run.DecodeDecisionIDs(x.DecisionIDs).Has("DEC-5") {
 		t.Errorf("index %s", x.Encode())
 	}
 	if y := run.BuildIndex(&config.Config{}, inStatus(wire.StatusIdle), read); y.Accepted != 0 || y.Run != "" {
@@ -206,7 +238,8 @@ func TestDecodeRecord(t *testing.T) {
 		t.Errorf("older: %v", err)
 	}
 	// Another rule set's record is read, but not applied.
-	if rec, err := DecodeRecord([]byte(strings.Replace(text, rules, `"rules": 99`, 1)), nil); err != nil || rec.Op != nil {
+	if rec, err := DecodeRecord([]byte(strings.Replace(text, rules, `"rules": 99`, 1)), nil); err != nil ||
+		rec.Op != nil {
 		t.Errorf("other rules: %v", err)
 	}
 	ext := Record{Rules: RuleSet, Name: OpExternal, Env: w.env(), Detail: obj(`{"documents":["x"]}`)}
@@ -223,7 +256,10 @@ func TestDecodeRecord(t *testing.T) {
 }
 
 func FuzzDecodeRecord(f *testing.F) {
-	doc, evidence := NewRecord(&AcceptTurn{TurnID: "turn_1", Staged: evidence.NewBlob([]byte("{}"))}, Env{Seed: "00"}).Encode()
+	doc, evidence := NewRecord(&AcceptTurn{
+		TurnID: "turn_1",
+		Staged: evidence.NewBlob([]byte("{}")),
+	}, Env{Seed: "00"}).Encode()
 	f.Add(doc)
 	for _, op := range operations() {
 		doc, _ := NewRecord(op, Env{}).Encode()
@@ -237,11 +273,22 @@ func FuzzDecodeRecord(f *testing.F) {
 		// Whatever it asks for, the engine answers.
 		cfg := opsConfig(t, nil)
 		s := run.FreshState(cfg, "")
-		if tr, err := Apply(&Snapshot{Config: cfg, State: s, Index: &run.Index{}}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
+		if tr, err := Apply(&Snapshot{
+			Config: cfg,
+			State:  s,
+			Index:  &run.Index{},
+		}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
 			t.Fatal("neither an outcome nor a refusal")
 		}
 		s = inStatus(wire.StatusActive)
-		s.ActiveTurns.Set("turn_1", &run.Turn{TurnID: "turn_1", AssignedRole: "dev", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
+		s.ActiveTurns.Set("turn_1", &run.Turn{
+			TurnID:           "turn_1",
+			AssignedRole:     "dev",
+			Status:           wire.TurnDispatched,
+			Attempt:          1,
+			RuntimeID:        "man",
+			AssignedSequence: 1,
+		})
 		if tr, err := Apply(&Snapshot{Config: cfg, State: s}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
 			t.Fatal("neither an outcome nor a refusal")
 		}

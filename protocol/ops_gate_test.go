@@ -21,14 +21,17 @@ func TestPhaseAdvance(t *testing.T) {
 	tr := w.accept(turn.TurnID, "phase_transition_request", "build", "proposed_next_role", "qa")
 	w.wantEvents(tr, "turn_accepted phase_entered phase_cleanup")
 	p := added(tr, wire.LedgerEvents)[1].Object("payload")
-	if p.String("from") != "planning" || p.String("to") != "build" || p.String("gate_id") != "plan_ok" || p.String("trigger") != "auto" || p.String("requested_by_turn") != turn.TurnID {
+	if p.String("from") != "planning" || p.String("to") != "build" || p.String("gate_id") != "plan_ok" ||
+		p.String("trigger") != "auto" || p.String("requested_by_turn") != turn.TurnID {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 	s := w.state
-	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "build" || g != wire.GatePassed || wire.OrEmpty(s.PhaseEnteredAt) != wire.FormatTime(w.now) || wire.OrEmpty(s.NextRecommendedRole) != "dev" {
+	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "build" || g != wire.GatePassed ||
+		wire.OrEmpty(s.PhaseEnteredAt) != wire.FormatTime(w.now) || wire.OrEmpty(s.NextRecommendedRole) != "dev" {
 		t.Errorf("the phase begins with its entry role, not the proposed one: state %s", s.Encode())
 	}
-	if res := tr.Result.(*AcceptResult); res.Gate.Action != gates.ActionAdvance || res.GateType != run.GatePhase || res.Entry.String("phase") != "planning" {
+	if res := tr.Result.(*AcceptResult); res.Gate.Action != gates.ActionAdvance || res.GateType != run.GatePhase ||
+		res.Entry.String("phase") != "planning" {
 		t.Errorf("result %+v", res.Gate)
 	}
 	if w.lastRow(wire.LedgerEvents).String("phase") != "build" {
@@ -39,10 +42,12 @@ func TestPhaseAdvance(t *testing.T) {
 func TestPauseForAPerson(t *testing.T) {
 	w := paused(t, nil)
 	p := w.state.PendingPhaseTransition
-	if p == nil || p.From != "planning" || p.To != "build" || p.Gate != "plan_ok" || p.RequestedAt == "" || w.state.BlockedReason != nil {
+	if p == nil || p.From != "planning" || p.To != "build" || p.Gate != "plan_ok" || p.RequestedAt == "" ||
+		w.state.BlockedReason != nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
-	if e := w.lastRow(wire.LedgerEvents); e.String("event_type") != "gate_pending" || e.Object("payload").String("to") != "build" {
+	if e := w.lastRow(wire.LedgerEvents); e.String("event_type") != "gate_pending" ||
+		e.Object("payload").String("to") != "build" {
 		t.Errorf("event %s", ojson.Compact(e))
 	}
 	w.fails(wire.CodeAwaitingApproval, AcceptTurn{}.withTurn(w))
@@ -52,7 +57,15 @@ func TestPauseForAPerson(t *testing.T) {
 // withTurn puts a turn of another tool's making into a paused run.
 func (op AcceptTurn) withTurn(w *opsWorld) *AcceptTurn {
 	w.edit(func(s *run.State) {
-		s.ActiveTurns.Set("turn_odd", &run.Turn{TurnID: "turn_odd", RunID: s.Run(), AssignedRole: "pm", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
+		s.ActiveTurns.Set("turn_odd", &run.Turn{
+			TurnID:           "turn_odd",
+			RunID:            s.Run(),
+			AssignedRole:     "pm",
+			Status:           wire.TurnDispatched,
+			Attempt:          1,
+			RuntimeID:        "man",
+			AssignedSequence: 1,
+		})
 	})
 	w.checks = false
 	op.TurnID = "turn_odd"
@@ -60,7 +73,8 @@ func (op AcceptTurn) withTurn(w *opsWorld) *AcceptTurn {
 }
 
 func TestAcceptApprovalPolicy(t *testing.T) {
-	w := startedWorld(t, sets("approval_policy", obj(`{"phase_transitions":{"default":"require_human","rules":[{"from_phase":"planning","to_phase":"build","action":"auto_approve","when":{"roles_participated":["pm"]}}]},
+	w := startedWorld(t, sets("approval_policy",
+		obj(`{"phase_transitions":{"default":"require_human","rules":[{"from_phase":"planning","to_phase":"build","action":"auto_approve","when":{"roles_participated":["pm"]}}]},
 		"run_completion":{"action":"auto_approve","when":{"all_phases_visited":true}}}`)))
 	w.write("docs/plan.md", "plan")
 	w.commit()
@@ -78,7 +92,8 @@ func TestAcceptApprovalPolicy(t *testing.T) {
 }
 
 func TestCredentialedGateNeedsAPerson(t *testing.T) {
-	w := startedWorld(t, sets("gates.plan_ok.credentialed", true, "approval_policy", obj(`{"phase_transitions":{"default":"auto_approve"}}`)))
+	w := startedWorld(t, sets("gates.plan_ok.credentialed", true,
+		"approval_policy", obj(`{"phase_transitions":{"default":"auto_approve"}}`)))
 	w.write("docs/plan.md", "plan")
 	w.commit()
 	w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
@@ -91,14 +106,21 @@ func TestRunCompletion(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted run_completed")
 	w.wantStatus(wire.StatusCompleted, "")
 	row := w.lastRow(wire.LedgerRunHistory)
-	if row.String("status") != "completed" || wire.OrEmpty(w.state.CompletedAt) != wire.FormatTime(w.now) || len(row.Strings("phases_completed")) != 3 {
+	if row.String("status") != "completed" || wire.OrEmpty(w.state.CompletedAt) != wire.FormatTime(w.now) ||
+		len(row.Strings("phases_completed")) != 3 {
 		t.Errorf("run history %s", ojson.Compact(row))
 	}
 	if n, _ := row.Int("total_turns"); n != 3 {
 		t.Errorf("total turns %d", n)
 	}
 	w.fails(wire.CodeInvalidStateTransition, &Escalate{Reason: "x"})
-	w.fails(wire.CodeInvalidStateTransition, &Block{BlockedOn: "x", Category: "c", TypedReason: "c", Owner: "human", Action: "a"})
+	w.fails(wire.CodeInvalidStateTransition, &Block{
+		BlockedOn:   "x",
+		Category:    "c",
+		TypedReason: "c",
+		Owner:       "human",
+		Action:      "a",
+	})
 	w.fails(wire.CodeInvalidStateTransition, &Reactivate{})
 }
 
@@ -107,13 +129,15 @@ func TestCompletionRequestOutsideTheFinalPhase(t *testing.T) {
 	tr := w.accept(w.assign("dev").TurnID, "run_completion_request", true)
 	w.wantEvents(tr, "turn_accepted")
 	w.wantStatus(wire.StatusActive, "")
-	if tr.Result.(*AcceptResult).Gate.Action != gates.ActionNotFinalPhase || len(tr.Result.(*AcceptResult).Warnings) == 0 {
+	if tr.Result.(*AcceptResult).Gate.Action != gates.ActionNotFinalPhase ||
+		len(tr.Result.(*AcceptResult).Warnings) == 0 {
 		t.Error("nobody is told")
 	}
 }
 
 func TestGateFailureIsRecordedAndReconciled(t *testing.T) {
-	w := startedWorld(t, sets("gates.build_ok.requires_files", []string{"docs/build.md", "docs/more.md"})).inPhase("build")
+	w := startedWorld(t, sets("gates.build_ok.requires_files", []string{"docs/build.md", "docs/more.md"})).inPhase(
+		"build")
 	// The gate coverage check looks at files only when one is not declared.
 	w.write("docs/build.md", "x")
 	w.write("docs/more.md", "y")
@@ -128,7 +152,9 @@ func TestGateFailureIsRecordedAndReconciled(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted gate_failed")
 	w.wantEntries(tr, "gate_failure")
 	f := w.state.LastGateFailure
-	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != wire.GateFailed || f.GateType != run.GatePhase || len(f.MissingFiles) != 2 || f.QueuedRequest || wire.OrEmpty(f.RequestedByTurn) != turn.TurnID || wire.OrEmpty(f.ToPhase) != "ship" {
+	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != wire.GateFailed || f.GateType != run.GatePhase ||
+		len(f.MissingFiles) != 2 || f.QueuedRequest || wire.OrEmpty(f.RequestedByTurn) != turn.TurnID ||
+		wire.OrEmpty(f.ToPhase) != "ship" {
 		t.Errorf("failure %s", ojson.Compact(ojson.Marshal(f)))
 	}
 	w.commit()
@@ -142,7 +168,8 @@ func TestGateFailureIsRecordedAndReconciled(t *testing.T) {
 	w.write("docs/more.md", "y")
 	tr = w.accept(turn.TurnID, "files_changed", []string{"docs/more.md"})
 	w.wantEntries(tr, "gate_reconciliation")
-	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != wire.GateReconciled || w.state.LastGateFailure != nil || w.state.Phase != "build" {
+	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != wire.GateReconciled || w.state.LastGateFailure != nil ||
+		w.state.Phase != "build" {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	row := w.lastRow(wire.LedgerDecisions)
@@ -155,7 +182,8 @@ func TestGateFailureIsRecordedAndReconciled(t *testing.T) {
 // failure of this very acceptance is never forgotten by it.
 func TestGateFailureThatStands(t *testing.T) {
 	w := startedWorld(t, sets("gates.build_ok.requires_verification_pass", true)).inPhase("build")
-	tr := w.accept(w.assign("dev").TurnID, "phase_transition_request", "ship", "verification", obj(`{"status":"fail"}`))
+	tr := w.accept(w.assign("dev").TurnID, "phase_transition_request", "ship",
+		"verification", obj(`{"status":"fail"}`))
 	w.wantEntries(tr, "gate_failure")
 	if !w.state.LastGateFailure.MissingVerification {
 		t.Error("verification")
@@ -198,8 +226,9 @@ func TestGatePrecheck(t *testing.T) {
 
 // The candidate's own participation counts in the pre-check (docs/compatibility.md#where-we-differ-on-purpose).
 func TestAcceptGateOwnership(t *testing.T) {
-	w := startedWorld(t, sets("workflow_kit", obj(`{"phases":{"build":{"artifacts":[{"path":"docs/build.md","owned_by":"qa"}]}}}`),
-		"routing.build.allowed_next_roles", []string{"dev", "qa", "human"})).inPhase("build")
+	w := startedWorld(t,
+		sets("workflow_kit", obj(`{"phases":{"build":{"artifacts":[{"path":"docs/build.md","owned_by":"qa"}]}}}`),
+			"routing.build.allowed_next_roles", []string{"dev", "qa", "human"})).inPhase("build")
 	w.refuse(wire.CodeGateCoverage, w.assign("dev").TurnID, "phase_transition_request", "ship")
 	w.must(w.rejection(w.state.OnlyTurn().TurnID, "qa first"))
 	w.must(w.reissue(w.state.OnlyTurn().TurnID, "qa"))
@@ -237,7 +266,8 @@ func TestNonProgressInEveryPhase(t *testing.T) {
 
 // Editing a file the gate fails on is progress even while it still fails.
 func TestNonProgressCountsOnlyIdleTurns(t *testing.T) {
-	w := startedWorld(t, sets("gates.build_ok.requires_files", []string{"docs/build.md", "docs/never.md"})).inPhase("build")
+	w := startedWorld(t, sets("gates.build_ok.requires_files", []string{"docs/build.md", "docs/never.md"})).inPhase(
+		"build")
 	for i := range 6 {
 		turn := w.assign("dev")
 		w.write("docs/never.md", strings.Repeat("x", i+1))

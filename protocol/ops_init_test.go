@@ -29,7 +29,8 @@ func TestInitRunStartsARun(t *testing.T) {
 	s := w.state
 	w.wantStatus(wire.StatusActive, "")
 	w.wantEvents(tr, "run_started")
-	if s.Run() == "" || wire.OrEmpty(s.CreatedAt) != wire.FormatTime(w.now) || wire.OrEmpty(s.PhaseEnteredAt) != wire.FormatTime(w.now) || s.Phase != "planning" {
+	if s.Run() == "" || wire.OrEmpty(s.CreatedAt) != wire.FormatTime(w.now) ||
+		wire.OrEmpty(s.PhaseEnteredAt) != wire.FormatTime(w.now) || s.Phase != "planning" {
 		t.Errorf("state %s", s.Encode())
 	}
 	if s.Provenance.String("trigger") != "manual" || s.Provenance.String("created_by") != "operator" {
@@ -54,12 +55,16 @@ func TestInitRunBeginsInTheFirstPhase(t *testing.T) {
 	w.edit(func(s *run.State) {
 		s.Phase, s.TurnSequence = "ship", 9
 		s.PhaseGateStatus.Set("plan_ok", wire.GatePassed)
-		s.QueuedRunCompletion = &run.QueuedCompletion{RequestedByTurn: "turn_x", RequestedAt: "2026-01-01T00:00:00.000Z"}
+		s.QueuedRunCompletion = &run.QueuedCompletion{
+			RequestedByTurn: "turn_x",
+			RequestedAt:     "2026-01-01T00:00:00.000Z",
+		}
 		s.NextRecommendedRole = new("qa")
 	})
 	w.must(w.start(InitRun{}))
 	s := w.state
-	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "planning" || s.TurnSequence != 0 || g != wire.GatePending || s.QueuedRunCompletion != nil || s.NextRecommendedRole != nil {
+	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "planning" || s.TurnSequence != 0 ||
+		g != wire.GatePending || s.QueuedRunCompletion != nil || s.NextRecommendedRole != nil {
 		t.Errorf("state %s", s.Encode())
 	}
 }
@@ -80,12 +85,19 @@ func TestInitRunRestart(t *testing.T) {
 	w.fails(wire.CodeInsideTurn, w.start(InitRun{Restart: true}))
 	w.actor.InsideTurn = ""
 	open := w.index.OpenEscalations[0].String("escalation_id")
-	tr := w.must(w.start(InitRun{Restart: true, Trigger: "recovery", ParentRun: first, Parent: w.lastRow(wire.LedgerRunHistory), InheritContext: true}))
+	tr := w.must(w.start(InitRun{
+		Restart:        true,
+		Trigger:        "recovery",
+		ParentRun:      first,
+		Parent:         w.lastRow(wire.LedgerRunHistory),
+		InheritContext: true,
+	}))
 	w.wantEvents(tr, "run_started human_escalation_resolved")
 	if w.state.Run() == first || w.state.TurnSequence != 0 || w.state.InheritedContext == nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
-	if got := added(tr, wire.LedgerEscalations); len(got) != 1 || got[0].String("escalation_id") != open || got[0].String("kind") != "resolved" {
+	if got := added(tr, wire.LedgerEscalations); len(got) != 1 || got[0].String("escalation_id") != open ||
+		got[0].String("kind") != "resolved" {
 		t.Errorf("escalations %s", ojson.Compact(got))
 	}
 	if wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() {
@@ -98,14 +110,21 @@ func TestInitRunRestart(t *testing.T) {
 func TestInitRunParent(t *testing.T) {
 	w := newOpsWorld(t, nil)
 	w.fails(wire.CodeNotFound, w.start(InitRun{ParentRun: "run_gone"}))
-	w.fails(wire.CodeNotFound, w.start(InitRun{ParentRun: "run_gone", Parent: obj(`{"run_id":"run_other","status":"completed"}`)}))
-	w.fails(wire.CodeInvalidArgument, w.start(InitRun{ParentRun: "run_a", Parent: obj(`{"run_id":"run_a","status":"active"}`)}))
-	w.must(w.start(InitRun{ParentRun: "run_a", Parent: obj(`{"run_id":"run_a","status":"completed"}`), Trigger: "continuation"}))
+	w.fails(wire.CodeNotFound,
+		w.start(InitRun{ParentRun: "run_gone", Parent: obj(`{"run_id":"run_other","status":"completed"}`)}))
+	w.fails(wire.CodeInvalidArgument,
+		w.start(InitRun{ParentRun: "run_a", Parent: obj(`{"run_id":"run_a","status":"active"}`)}))
+	w.must(w.start(InitRun{
+		ParentRun: "run_a",
+		Parent:    obj(`{"run_id":"run_a","status":"completed"}`),
+		Trigger:   "continuation",
+	}))
 }
 
 func TestInitRunSnapshotsRepoDecisions(t *testing.T) {
 	w := newOpsWorld(t, nil)
-	w.ledgers[wire.LedgerRepoDecisions] = []byte(`{"id":"DEC-001","status":"active"}` + "\n" + `{"id":"DEC-002","status":"overridden"}` + "\n")
+	w.ledgers[wire.LedgerRepoDecisions] = []byte(`{"id":"DEC-001","status":"active"}` + "\n" +
+		`{"id":"DEC-002","status":"overridden"}` + "\n")
 	w.must(w.start(InitRun{}))
 	if len(w.state.RepoDecisions) != 1 || w.state.RepoDecisions[0].String("id") != "DEC-001" {
 		t.Errorf("repo decisions %s", ojson.Compact(w.state.RepoDecisions))

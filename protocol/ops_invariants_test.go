@@ -127,10 +127,18 @@ func (w *opsWorld) deterministic(snap *Snapshot, op Operation, env Env, tr *Tran
 	if xerr != nil {
 		w.t.Fatalf("snapshot: %v", xerr)
 	}
-	fresh := &Snapshot{Config: snap.Config, State: s, Index: x, RepoDecisions: snap.RepoDecisions, Session: snap.Session, HumanTasks: snap.HumanTasks}
+	fresh := &Snapshot{
+		Config:        snap.Config,
+		State:         s,
+		Index:         x,
+		RepoDecisions: snap.RepoDecisions,
+		Session:       snap.Session,
+		HumanTasks:    snap.HumanTasks,
+	}
 	tr2, err2 := Apply(fresh, rec.Op, rec.Env)
 	if a, b := outcomeText(tr, err), outcomeText(tr2, err2); a != b {
-		w.t.Fatalf("%s is not a function of its record (-first +replayed):\n%s", op.Name(), cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
+		w.t.Fatalf("%s is not a function of its record (-first +replayed):\n%s", op.Name(),
+			cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
 	}
 }
 
@@ -220,7 +228,8 @@ func (w *opsWorld) sameIndex(op Operation) {
 	w.t.Helper()
 	built := run.BuildIndex(w.cfg, w.state, w.lines)
 	if a, b := w.index.Encode(), built.Encode(); !bytes.Equal(a, b) {
-		w.t.Fatalf("%s: the index differs from the ledgers' (-kept +built):\n%s", op.Name(), cmp.Diff(strings.Split(string(a), "\n"), strings.Split(string(b), "\n")))
+		w.t.Fatalf("%s: the index differs from the ledgers' (-kept +built):\n%s", op.Name(),
+			cmp.Diff(strings.Split(string(a), "\n"), strings.Split(string(b), "\n")))
 	}
 }
 
@@ -238,7 +247,8 @@ func (w *opsWorld) obligations() {
 			w.t.Fatalf("delegation %s is active without its turn %s", d.DelegationID, wire.OrEmpty(d.ChildTurnID))
 		}
 	}
-	if s.Status == wire.StatusBlocked && s.BlockedReason.Recovery.Owner == run.OwnerHuman && run.CurrentEscalation(s, w.index.OpenEscalations) == nil {
+	if s.Status == wire.StatusBlocked && s.BlockedReason.Recovery.Owner == run.OwnerHuman &&
+		run.CurrentEscalation(s, w.index.OpenEscalations) == nil {
 		w.t.Fatalf("blocked on %s, but no person has been asked", wire.OrEmpty(s.BlockedOn))
 	}
 	if s.Status != wire.StatusBlocked && len(w.index.OpenEscalations) > 0 {

@@ -29,13 +29,15 @@ func TestAssignAtAWaitingGate(t *testing.T) {
 	w.wantEvents(tr, "gate_left turn_dispatched")
 	w.wantEntries(tr, "gate_left")
 	w.wantStatus(wire.StatusActive, "")
-	if st, _ := w.state.PhaseGateStatus.Get("plan_ok"); st != wire.GatePending || w.state.Phase != "planning" || w.state.PendingPhaseTransition != nil {
+	if st, _ := w.state.PhaseGateStatus.Get("plan_ok"); st != wire.GatePending || w.state.Phase != "planning" ||
+		w.state.PendingPhaseTransition != nil {
 		t.Errorf("%s", w.state.Encode())
 	}
 	if res := tr.Result.(*AssignResult); res.Left != "plan_ok" || res.Turn.AssignedRole != "pm" {
 		t.Errorf("%+v", res)
 	}
-	if row := w.lastRow(wire.LedgerDecisions); row.Object("left_by").String("name") != "Ada" || row.String("role") != "pm" || row.String("to_phase") != "build" {
+	if row := w.lastRow(wire.LedgerDecisions); row.Object("left_by").String("name") != "Ada" ||
+		row.String("role") != "pm" || row.String("to_phase") != "build" {
 		t.Errorf("%s", ojson.Compact(row))
 	}
 	w.fails(wire.CodeInvalidStateTransition, w.approval())

@@ -31,7 +31,8 @@ func TestDearTurnWarns(t *testing.T) {
 }
 
 func TestPhaseClockStartsAgain(t *testing.T) {
-	limit := sets("timeouts", obj(`{"per_phase_minutes": 10, "action": "escalate"}`), "run_loop.non_progress_threshold", 9)
+	limit := sets("timeouts", obj(`{"per_phase_minutes": 10, "action": "escalate"}`),
+		"run_loop.non_progress_threshold", 9)
 	w := startedWorld(t, limit)
 	turn := w.assign("pm")
 	w.now = w.now.Add(11 * time.Minute)
@@ -78,7 +79,11 @@ func TestRaisedBudgetIsAdopted(t *testing.T) {
 		was := w.cfg
 		w.cfg = opsConfig(t, budget(usd))
 		w.state = w.reread(w.state)
-		op := &AdoptConfig{Before: config.RulesDigest(was), After: config.RulesDigest(w.cfg), Was: evidence.NewBlob(ojson.Pretty(was.Raw))}
+		op := &AdoptConfig{
+			Before: config.RulesDigest(was),
+			After:  config.RulesDigest(w.cfg),
+			Was:    evidence.NewBlob(ojson.Pretty(was.Raw)),
+		}
 		for _, c := range config.RuleChanges(was, w.cfg) {
 			op.Changes = append(op.Changes, AdoptedChange(c))
 		}

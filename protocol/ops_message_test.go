@@ -21,7 +21,13 @@ func (m *opsMachine) mail() Operation {
 	if len(sent) > 0 && d.one(2) {
 		return w.ack(pick(d, append(sent, "none")...), pick(d, append(run.AckStatuses(), "seen")...))
 	}
-	op := &SendMessage{To: pick(d, m.turn(), m.turn(), m.role(), run.Human), From: pick(d, "", "", "", run.Human, m.turn()), Kind: pick(d, MessageKinds()...), Body: pick(d, "hello", "hello", ""), RequiresAck: d.one(2)}
+	op := &SendMessage{
+		To:          pick(d, m.turn(), m.turn(), m.role(), run.Human),
+		From:        pick(d, "", "", "", run.Human, m.turn()),
+		Kind:        pick(d, MessageKinds()...),
+		Body:        pick(d, "hello", "hello", ""),
+		RequiresAck: d.one(2),
+	}
 	if d.one(3) {
 		op.ID = pick(d, "one", "two", "three", "msg_x", "a/b", "..")
 	}
@@ -55,7 +61,13 @@ func (w *opsWorld) mailRow(kind, id string) *evidence.Blob {
 }
 
 func (w *opsWorld) ack(id, status string) *AckMessage {
-	return &AckMessage{MessageID: id, Status: status, Message: w.mailRow(run.EventMessageSent, id), Delivered: w.mailRow(run.EventMessageDelivered, id), Last: w.mailRow(run.EventMessageAcknowledged, id)}
+	return &AckMessage{
+		MessageID: id,
+		Status:    status,
+		Message:   w.mailRow(run.EventMessageSent, id),
+		Delivered: w.mailRow(run.EventMessageDelivered, id),
+		Last:      w.mailRow(run.EventMessageAcknowledged, id),
+	}
 }
 
 func (w *opsWorld) send(to string, change ...func(*SendMessage)) string {
@@ -132,7 +144,9 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 func TestMessagesSpeakForThemselves(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	toHuman, toDev := w.send(run.Human, func(op *SendMessage) { op.From, op.RequiresAck = turn.TurnID, true }), w.send("dev")
+	toHuman, toDev := w.send(run.Human, func(op *SendMessage) {
+		op.From, op.RequiresAck = turn.TurnID, true
+	}), w.send("dev")
 	w.actor.InsideTurn = turn.TurnID
 	for _, from := range []string{run.Human, "dev", "turn_other"} {
 		w.fails(wire.CodeInsideTurn, &SendMessage{From: from, To: "dev", Kind: "handoff", Body: "x"})
@@ -184,7 +198,8 @@ func TestMessageBounds(t *testing.T) {
 	// A reply names a message that there is; its event is the proof.
 	reply := &SendMessage{To: "dev", Kind: KindResponse, Body: "x", ReplyTo: "none"}
 	w.fails(wire.CodeNotFound, reply)
-	reply.Answers = evidence.NewBlob([]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
+	reply.Answers = evidence.NewBlob(
+		[]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
 	w.fails(wire.CodeNotFound, reply)
 	if !testrepo.All() {
 		return

@@ -50,7 +50,8 @@ func streak(t *testing.T) (*opsWorld, *run.Turn) {
 
 func TestAcceptAsItIs(t *testing.T) {
 	w, turn := streak(t)
-	if n := NextStep(w.state, w.cfg, ""); !strings.HasSuffix(n.Command, run.CmdAsIs) || !strings.Contains(n.Command, "git agentxchain reject "+turn.TurnID) {
+	if n := NextStep(w.state, w.cfg, ""); !strings.HasSuffix(n.Command, run.CmdAsIs) ||
+		!strings.Contains(n.Command, "git agentxchain reject "+turn.TurnID) {
 		t.Errorf("next is %q", n.Command)
 	}
 	w.fails(wire.CodeReasonRequired, w.asIs("  "))
@@ -68,7 +69,8 @@ func TestAcceptAsItIs(t *testing.T) {
 	tr := w.must(w.asIs("pm writes all of it"))
 	w.wantEntries(tr, "human_overrule")
 	row := w.lastRow(wire.LedgerDecisions)
-	if row.String("reason") != "pm writes all of it" || row.String("kind") != "policy" || row.String("turn_id") != turn.TurnID ||
+	if row.String("reason") != "pm writes all of it" || row.String("kind") != "policy" ||
+		row.String("turn_id") != turn.TurnID ||
 		!strings.Contains(row.Strings("said")[0], "in a row") || row.Object("overruled_by").String("email") == "" {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
@@ -77,7 +79,9 @@ func TestAcceptAsItIs(t *testing.T) {
 	}
 	w.wantStatus(wire.StatusActive, "")
 	tr = w.must(w.acceptance(turn.TurnID))
-	if said := tr.Result.(*AcceptResult).Warnings; !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, "as it is") }) {
+	if said := tr.Result.(*AcceptResult).Warnings; !slices.ContainsFunc(said, func(s string) bool {
+		return strings.Contains(s, "as it is")
+	}) {
 		t.Errorf("warnings %q", said)
 	}
 	if o := w.lastRow(wire.LedgerHistory).Objects("overruled"); len(o) != 1 || o[0].String("on") != "policy:streak" {
@@ -117,7 +121,8 @@ func TestAsItIsCountsForThatOnly(t *testing.T) {
 	// A plain unblock is no yes.
 	w, turn = streak(t)
 	w.must(&Reactivate{Reason: "look again"})
-	if row := w.lastRow(wire.LedgerDecisions); row.String("type") != "human_unblock" || row.String("reason") != "look again" {
+	if row := w.lastRow(wire.LedgerDecisions); row.String("type") != "human_unblock" ||
+		row.String("reason") != "look again" {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	w.fails(wire.CodePolicyEscalation, w.acceptance(turn.TurnID))
@@ -129,7 +134,11 @@ func TestAdoptedRulesAreJudgedAnew(t *testing.T) {
 		t.Helper()
 		was := w.cfg
 		w.cfg = opsConfig(t, edit)
-		op := &AdoptConfig{Before: config.RulesDigest(was), After: config.RulesDigest(w.cfg), Was: evidence.NewBlob(ojson.Pretty(was.Raw))}
+		op := &AdoptConfig{
+			Before: config.RulesDigest(was),
+			After:  config.RulesDigest(w.cfg),
+			Was:    evidence.NewBlob(ojson.Pretty(was.Raw)),
+		}
 		for _, c := range config.RuleChanges(was, w.cfg) {
 			op.Changes = append(op.Changes, AdoptedChange(c))
 		}
@@ -137,7 +146,8 @@ func TestAdoptedRulesAreJudgedAnew(t *testing.T) {
 	}
 	adopt(sets("policies", arr(streakOf2), "run_loop.non_progress_threshold", 9, "rules.max_turn_retries", 5))
 	w.wantStatus(wire.StatusBlocked, "policy:streak")
-	adopt(sets("policies", arr(strings.Replace(streakOf2, `"limit":2`, `"limit":3`, 1)), "run_loop.non_progress_threshold", 9, "rules.max_turn_retries", 5))
+	adopt(sets("policies", arr(strings.Replace(streakOf2, `"limit":2`, `"limit":3`, 1)),
+		"run_loop.non_progress_threshold", 9, "rules.max_turn_retries", 5))
 	w.wantStatus(wire.StatusActive, "")
 	w.must(w.acceptance(turn.TurnID))
 }
@@ -149,8 +159,15 @@ func TestHookAsItIs(t *testing.T) {
 	block := func(on, detail string) {
 		t.Helper()
 		d := run.DescribeBlock(w.state, on, turn.TurnID)
-		w.must(&Block{BlockedOn: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner,
-			Action: d.Recovery.RecoveryAction, Detail: detail, TurnID: turn.TurnID})
+		w.must(&Block{
+			BlockedOn:   on,
+			Category:    d.Category,
+			TypedReason: d.Recovery.TypedReason,
+			Owner:       d.Recovery.Owner,
+			Action:      d.Recovery.RecoveryAction,
+			Detail:      detail,
+			TurnID:      turn.TurnID,
+		})
 	}
 	const on = "hook:before_acceptance:licences"
 	block(on, "no licence in a.go, seen at 09:15:02")
@@ -166,7 +183,8 @@ func TestHookAsItIs(t *testing.T) {
 		{"secrets", "no licence in a.go, seen at 10:44:31", content, false},
 		{"licences", "no licence in a.go, seen at 10:44:31", "sha256:other", false},
 	} {
-		if got := HookOverruled(w.state, turn.TurnID, "before_acceptance", c.name, c.said, c.content) != nil; got != c.want {
+		if got := HookOverruled(w.state, turn.TurnID, "before_acceptance", c.name, c.said,
+			c.content) != nil; got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -177,7 +195,8 @@ func TestHookAsItIs(t *testing.T) {
 		t.Errorf("%d yeses", len(w.state.Overruled))
 	}
 	a = w.acceptance(turn.TurnID)
-	a.Overruled = []Overruling{{on, OverruleKey("no licence in a.go, seen at 11:22:33")}, {"hook:before_acceptance:secrets", "a key"}}
+	a.Overruled = []Overruling{{on, OverruleKey("no licence in a.go, seen at 11:22:33")},
+		{"hook:before_acceptance:secrets", "a key"}}
 	w.must(a)
 	if o := w.lastRow(wire.LedgerHistory).Objects("overruled"); len(o) != 2 {
 		t.Errorf("history %s", ojson.Compact(w.lastRow(wire.LedgerHistory)))
@@ -185,12 +204,19 @@ func TestHookAsItIs(t *testing.T) {
 }
 
 func TestWhatNoPersonOverrules(t *testing.T) {
-	for _, on := range []string{"dispatch:timeout", "hook:after_dispatch:h", "turn:stalled:x", "escalation:operator:x", "budget:exhausted"} {
+	for _, on := range []string{"dispatch:timeout", "hook:after_dispatch:h", "turn:stalled:x", "escalation:operator:x",
+		"budget:exhausted"} {
 		w := startedWorld(t, nil)
 		turn := w.assign("pm")
 		d := run.DescribeBlock(w.state, on, turn.TurnID)
-		w.must(&Block{BlockedOn: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner,
-			Action: d.Recovery.RecoveryAction, TurnID: turn.TurnID})
+		w.must(&Block{
+			BlockedOn:   on,
+			Category:    d.Category,
+			TypedReason: d.Recovery.TypedReason,
+			Owner:       d.Recovery.Owner,
+			Action:      d.Recovery.RecoveryAction,
+			TurnID:      turn.TurnID,
+		})
 		w.fails(CodeNotOverrulable, &Reactivate{AcceptAsIs: true, Reason: "x", On: on})
 	}
 	w := startedWorld(t, nil)

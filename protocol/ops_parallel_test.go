@@ -29,13 +29,15 @@ func TestParallelTurnsQueueRequests(t *testing.T) {
 			tr := w.accept(id, members...)
 			w.wantEvents(tr, "turn_accepted")
 			w.wantStatus(wire.StatusActive, "")
-			if q := w.state.QueuedPhaseTransition; q == nil || q.RequestedByTurn != ids[0] || w.index.QueuedRow.String("turn_id") != ids[0] {
+			if q := w.state.QueuedPhaseTransition; q == nil || q.RequestedByTurn != ids[0] ||
+				w.index.QueuedRow.String("turn_id") != ids[0] {
 				t.Fatalf("%d turns: queued %v", n, q)
 			}
 		}
 		tr := w.accept(ids[n-1])
 		w.wantEvents(tr, "turn_accepted gate_pending")
-		if p := w.state.PendingPhaseTransition; p == nil || p.RequestedByTurn != ids[0] || w.state.QueuedPhaseTransition != nil {
+		if p := w.state.PendingPhaseTransition; p == nil || p.RequestedByTurn != ids[0] ||
+			w.state.QueuedPhaseTransition != nil {
 			t.Errorf("%d turns: pending %v", n, p)
 		}
 	}
@@ -69,14 +71,16 @@ func TestQueuedRequestKeepsItsVerification(t *testing.T) {
 }
 
 func TestOwnRequestBeatsTheQueue(t *testing.T) {
-	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", false, "gates.ship_ok.requires_verification_pass", true)).inPhase("ship")
+	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", false,
+		"gates.ship_ok.requires_verification_pass", true)).inPhase("ship")
 	qa, dev := w.assign("qa"), w.assign("dev")
 	w.accept(qa.TurnID, "run_completion_request", true, "verification", obj(`{"status":"skipped"}`))
 	w.accept(dev.TurnID, "run_completion_request", true)
 	w.wantStatus(wire.StatusCompleted, "")
 
 	// Two kinds of request are each judged by their own row.
-	w = startedWorld(t, sets("gates.plan_ok.requires_verification_pass", true, "gates.plan_ok.requires_human_approval", false))
+	w = startedWorld(t, sets("gates.plan_ok.requires_verification_pass", true,
+		"gates.plan_ok.requires_human_approval", false))
 	w.write("docs/plan.md", "plan")
 	w.commit()
 	pm, dev, qa := w.assign("pm"), w.assign("dev"), w.assign("qa")
@@ -98,7 +102,8 @@ func TestSiblingChangesAreAttributed(t *testing.T) {
 	w.stage(ops.TurnID, "files_changed", []string{"src/ops.go"})
 	w.accept(dev.TurnID, "files_changed", []string{"src/dev.go"})
 	seen := w.lastRow(wire.LedgerHistory).Object("observed_artifact")
-	if got := seen.Strings("files_changed"); len(got) != 1 || got[0] != "src/dev.go" || seen.Strings("attributed_to_concurrent_siblings")[0] != "src/ops.go" {
+	if got := seen.Strings("files_changed"); len(got) != 1 || got[0] != "src/dev.go" ||
+		seen.Strings("attributed_to_concurrent_siblings")[0] != "src/ops.go" {
 		t.Errorf("observed %s", ojson.Compact(seen))
 	}
 	w.accept(ops.TurnID, "files_changed", []string{"src/ops.go"})
@@ -128,7 +133,8 @@ func TestAcceptBesideABlockedSibling(t *testing.T) {
 	tr := w.accept(other.TurnID, "files_changed", []string{"src/ops.go"}, "phase_transition_request", "ship")
 	w.wantEvents(tr, "turn_accepted")
 	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:dev")
-	if w.state.BlockedReason.BlockedAt != before.BlockedAt || wire.OrEmpty(w.state.BlockedReason.TurnID) != failed.TurnID || w.state.Escalation == nil {
+	if w.state.BlockedReason.BlockedAt != before.BlockedAt ||
+		wire.OrEmpty(w.state.BlockedReason.TurnID) != failed.TurnID || w.state.Escalation == nil {
 		t.Errorf("block %s", ojson.Compact(ojson.Marshal(w.state.BlockedReason)))
 	}
 	// The request is not lost: it waits for the turn that failed.
@@ -146,7 +152,8 @@ func TestAcceptBesideABlockedSibling(t *testing.T) {
 
 func TestNeedsHumanBesideABlockedSibling(t *testing.T) {
 	w, _, other := blockedSibling(t, nil)
-	if tr := w.refuse(wire.CodeRunBlocked, other.TurnID, "status", "needs_human", "needs_human_reason", "which one?"); tr != nil {
+	if tr := w.refuse(wire.CodeRunBlocked, other.TurnID, "status", "needs_human", "needs_human_reason",
+		"which one?"); tr != nil {
 		t.Error("a result that is not at fault was marked as refused")
 	}
 	if w.turn(other.TurnID).Status != wire.TurnDispatched {
@@ -162,7 +169,8 @@ func TestTwoFailedTurnsNeedTwoAnswers(t *testing.T) {
 	w.fails(wire.CodeRunBlocked, w.reissue(ops.TurnID, ""))
 	tr := w.must(w.reissue(dev.TurnID, ""))
 	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:ops")
-	w.wantEvents(tr, "turn_reissued human_escalation_resolved escalation_resolved human_escalation_raised turn_dispatched run_blocked")
+	w.wantEvents(tr,
+		"turn_reissued human_escalation_resolved escalation_resolved human_escalation_raised turn_dispatched run_blocked")
 	w.must(w.reissue(ops.TurnID, ""))
 	w.wantStatus(wire.StatusActive, "")
 }
@@ -171,12 +179,42 @@ func TestTwoFailedTurnsNeedTwoAnswers(t *testing.T) {
 // (docs/compatibility.md#where-we-differ-on-purpose row 4).
 func TestAcceptWhileBlocked(t *testing.T) {
 	for name, block := range map[string]Operation{
-		"operator":  &Escalate{Reason: "stop"},
-		"dispatch":  &Block{BlockedOn: "dispatch:timeout", Category: "dispatch_error", TypedReason: "dispatch_error", Owner: "human", Action: "x"},
-		"tamper":    &Block{BlockedOn: "hook:before_acceptance:h", Category: "hook_tamper", TypedReason: "hook_tamper", Owner: "human", Action: "x"},
-		"assign":    &Block{BlockedOn: "hook:before_assignment:h", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x"},
-		"timeout":   &Block{BlockedOn: "timeout:run", Category: "timeout", TypedReason: "timeout", Owner: "operator", Action: "x"},
-		"own ghost": &Block{BlockedOn: "turn:failed_start:x", Category: "ghost_turn", TypedReason: "ghost_turn", Owner: "human", Action: "x"},
+		"operator": &Escalate{Reason: "stop"},
+		"dispatch": &Block{
+			BlockedOn:   "dispatch:timeout",
+			Category:    "dispatch_error",
+			TypedReason: "dispatch_error",
+			Owner:       "human",
+			Action:      "x",
+		},
+		"tamper": &Block{
+			BlockedOn:   "hook:before_acceptance:h",
+			Category:    "hook_tamper",
+			TypedReason: "hook_tamper",
+			Owner:       "human",
+			Action:      "x",
+		},
+		"assign": &Block{
+			BlockedOn:   "hook:before_assignment:h",
+			Category:    "hook_block",
+			TypedReason: "hook_block",
+			Owner:       "human",
+			Action:      "x",
+		},
+		"timeout": &Block{
+			BlockedOn:   "timeout:run",
+			Category:    "timeout",
+			TypedReason: "timeout",
+			Owner:       "operator",
+			Action:      "x",
+		},
+		"own ghost": &Block{
+			BlockedOn:   "turn:failed_start:x",
+			Category:    "ghost_turn",
+			TypedReason: "ghost_turn",
+			Owner:       "human",
+			Action:      "x",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := startedWorld(t, nil)
@@ -192,7 +230,14 @@ func TestAcceptWhileBlocked(t *testing.T) {
 	// What the acceptance itself ran into is settled by a further one.
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	w.must(&Block{BlockedOn: "hook:before_validation:lint", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x", TurnID: turn.TurnID})
+	w.must(&Block{
+		BlockedOn:   "hook:before_validation:lint",
+		Category:    "hook_block",
+		TypedReason: "hook_block",
+		Owner:       "human",
+		Action:      "x",
+		TurnID:      turn.TurnID,
+	})
 	tr := w.accept(turn.TurnID)
 	w.wantEvents(tr, "turn_accepted human_escalation_resolved")
 	w.wantStatus(wire.StatusActive, "")
@@ -215,7 +260,8 @@ func conflicted(t testingT, edit func(*ojson.Object)) (w *opsWorld, turn *run.Tu
 
 func TestConflictLoop(t *testing.T) {
 	w, turn := conflicted(t, nil)
-	if n, _ := turn.ConflictState.Int("detection_count"); turn.Status != wire.TurnConflicted || n != 1 || turn.ConflictState.String("status") != "pending_operator" {
+	if n, _ := turn.ConflictState.Int("detection_count"); turn.Status != wire.TurnConflicted || n != 1 ||
+		turn.ConflictState.String("status") != "pending_operator" {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(turn)))
 	}
 	w.fails(wire.CodeConflict, w.acceptance(turn.TurnID))
@@ -236,7 +282,8 @@ func TestConflictLoop(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted conflict_resolved human_escalation_resolved")
 	w.wantEntries(tr, "conflict_resolution_selected conflict_resolved")
 	w.wantStatus(wire.StatusActive, "")
-	if r := w.lastRow(wire.LedgerHistory).Object("conflict_resolution"); r.String("mode") != ResolutionHumanMerge || r.String("merge_strategy") != "operator_authoritative_staged_result" {
+	if r := w.lastRow(wire.LedgerHistory).Object("conflict_resolution"); r.String("mode") != ResolutionHumanMerge ||
+		r.String("merge_strategy") != "operator_authoritative_staged_result" {
 		t.Errorf("row %s", ojson.Compact(r))
 	}
 }
@@ -252,7 +299,8 @@ func TestConflictReassign(t *testing.T) {
 	w.wantEvents(tr, "turn_rejected human_escalation_resolved turn_dispatched")
 	w.wantStatus(wire.StatusActive, "")
 	now := w.turn(turn.TurnID)
-	if now.Attempt != 2 || now.ConflictState != nil || now.ConflictContext.Strings("conflicting_files")[0] != "src/a.go" || now.AssignedSequence != w.state.TurnSequence ||
+	if now.Attempt != 2 || now.ConflictState != nil || now.ConflictContext.Strings(
+		"conflicting_files")[0] != "src/a.go" || now.AssignedSequence != w.state.TurnSequence ||
 		now.LastRejection.String("failed_stage") != "conflict" || len(now.ConcurrentWith) != 0 {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(now)))
 	}

@@ -50,17 +50,22 @@ func drawConfig(d dice) func(*ojson.Object) {
 			set(cfg, "gates.plan_ok.gate_actions", arr(`[{"run":"make a"},{"run":"make b"}]`))
 		}
 		if d.one(2) {
-			set(cfg, "approval_policy", obj(`{"phase_transitions":{"default":"auto_approve"},"run_completion":{"action":"auto_approve","when":{"gate_passed":true}}}`))
+			set(cfg, "approval_policy",
+				obj(`{"phase_transitions":{"default":"auto_approve"},"run_completion":{"action":"auto_approve","when":{"gate_passed":true}}}`))
 		}
 		if d.one(2) {
-			set(cfg, "timeouts", obj(`{"per_turn_minutes": 10, "per_run_minutes": 300, "action": "`+pick(d, "escalate", "warn")+`"}`))
+			set(cfg, "timeouts", obj(`{"per_turn_minutes": 10, "per_run_minutes": 300, "action": "`+
+				pick(d, "escalate", "warn")+`"}`))
 		}
 		if d.one(2) {
-			set(cfg, "budget", obj(`{"per_run_max_usd": 4, "per_turn_max_usd": 0.5, "on_exceed": "`+pick(d, "pause_and_escalate", "warn")+`"}`))
+			set(cfg, "budget", obj(`{"per_run_max_usd": 4, "per_turn_max_usd": 0.5, "on_exceed": "`+
+				pick(d, "pause_and_escalate", "warn")+`"}`))
 		}
 		if d.one(2) {
-			set(cfg, "policies", arr(`[{"id":"cost","rule":"max_cost_per_turn","params":{"limit_usd":0.9},"action":"`+pick(d, "block", "warn", "escalate")+`"},
-				{"id":"streak","rule":"max_consecutive_same_role","params":{"limit":2},"action":"`+pick(d, "warn", "escalate")+`"}]`))
+			set(cfg, "policies", arr(`[{"id":"cost","rule":"max_cost_per_turn","params":{"limit_usd":0.9},"action":"`+
+				pick(d, "block", "warn", "escalate")+`"},
+				{"id":"streak","rule":"max_consecutive_same_role","params":{"limit":2},"action":"`+
+				pick(d, "warn", "escalate")+`"}]`))
 		}
 		if d.one(2) {
 			cfg.Set("gate_semantic_coverage_mode", "lenient")
@@ -91,7 +96,8 @@ func (m *opsMachine) turn() string {
 
 func (m *opsMachine) members(turn *run.Turn) []any {
 	w, d := m.w, m.d
-	status := pick(d, "completed", "completed", "completed", "completed", "completed", "completed", "failed", "blocked", "needs_human")
+	status := pick(d, "completed", "completed", "completed", "completed", "completed", "completed", "failed",
+		"blocked", "needs_human")
 	out := []any{"status", status, "proposed_next_role", pick(d, "human", "pm", "dev", "qa"),
 		"verification", obj(`{"status":"` + pick(d, "pass", "pass", "pass", "skipped", "fail") + `"}`)}
 	add := func(k string, v any) { out = append(out, k, v) }
@@ -110,7 +116,8 @@ func (m *opsMachine) members(turn *run.Turn) []any {
 	}
 	var decisions []string
 	for range d.IntN(3) {
-		decisions = append(decisions, fmt.Sprintf("DEC-%03d%s", 1+d.IntN(6), pick(d, "", "", "", " repo", m.override())))
+		decisions = append(decisions,
+			fmt.Sprintf("DEC-%03d%s", 1+d.IntN(6), pick(d, "", "", "", " repo", m.override())))
 	}
 	add("decisions", decisionsOf(decisions...))
 	if d.one(6) && turn.DelegationContext == nil && turn.DelegationReview == nil {
@@ -120,7 +127,8 @@ func (m *opsMachine) members(turn *run.Turn) []any {
 				to = append(to, r)
 			}
 		}
-		add("delegations", arr(`[{"id":"del-001","to_role":"`+to[0]+`","charter":"c","acceptance_contract":["a"],"required_decision_ids":["DEC-003"]},
+		add("delegations", arr(`[{"id":"del-001","to_role":"`+to[0]+
+			`","charter":"c","acceptance_contract":["a"],"required_decision_ids":["DEC-003"]},
 			{"id":"del-002","to_role":"`+pick(d, to...)+`","charter":"c","acceptance_contract":["a"]}]`))
 	}
 	// Mostly the truth about the work tree, sometimes a claim too many or too few.
@@ -141,7 +149,8 @@ func (m *opsMachine) members(turn *run.Turn) []any {
 	}
 	if turn.AssignedRole == "arch" && status == "completed" {
 		add("artifact", obj(`{"type":"patch"}`))
-		add("proposed_changes", arr(`[{"path":"`+pick(d, "src/a.go", "src/a.go", "README.md", "PROPOSAL.md")+`","action":"modify","content":"x"}]`))
+		add("proposed_changes", arr(`[{"path":"`+pick(d, "src/a.go", "src/a.go", "README.md", "PROPOSAL.md")+
+			`","action":"modify","content":"x"}]`))
 	}
 	add("files_changed", files)
 	return out
@@ -234,7 +243,14 @@ func (m *opsMachine) withdraw() Operation { return m.w.withdrawal(pick(m.d, "", 
 func (m *opsMachine) block() Operation {
 	on := pick(m.d, "dispatch:timeout", "hook:before_acceptance:h", "hook:before_gate:h", "turn:stalled:x")
 	d := run.DescribeBlock(m.w.state, on, m.turn())
-	return &Block{BlockedOn: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner, Action: d.Recovery.RecoveryAction, TurnID: wire.OrEmpty(d.TurnID)}
+	return &Block{
+		BlockedOn:   on,
+		Category:    d.Category,
+		TypedReason: d.Recovery.TypedReason,
+		Owner:       d.Recovery.Owner,
+		Action:      d.Recovery.RecoveryAction,
+		TurnID:      wire.OrEmpty(d.TurnID),
+	}
 }
 
 func (m *opsMachine) checkpoint() Operation {
@@ -346,7 +362,8 @@ func TestOperationsKeepTheirInvariants(t *testing.T) {
 				if !bytes.Equal(before, w.state.Encode()) {
 					t.Fatalf("%s was refused and changed the state", op.Name())
 				}
-				if err.Code == "" || err.Message == "" || err.Code == wire.CodeInvalidState || err.Code == wire.CodeImmutableField {
+				if err.Code == "" || err.Message == "" || err.Code == wire.CodeInvalidState ||
+					err.Code == wire.CodeImmutableField {
 					t.Fatalf("%s: %q %s %v", op.Name(), err.Code, err.Message, err.Problems)
 				}
 				if p := w.prevented(op, err); p != "" {
@@ -394,7 +411,8 @@ func (w *opsWorld) prevented(op Operation, err *wire.Error) string {
 func (w *opsWorld) agentDid(op Operation, before []byte) {
 	w.t.Helper()
 	was, _ := run.DecodeState(before)
-	if was.Status == wire.StatusPaused && w.state.Status != wire.StatusPaused && op.Name() != "block" && op.Name() != "escalate" {
+	if was.Status == wire.StatusPaused && w.state.Status != wire.StatusPaused && op.Name() != "block" &&
+		op.Name() != "escalate" {
 		w.t.Fatalf("%s from inside a turn ended a wait for approval", op.Name())
 	}
 	if was.Status == wire.StatusBlocked && w.state.Status != wire.StatusBlocked && op.Name() != "accept_turn" {

@@ -41,17 +41,20 @@ func TestReconcile(t *testing.T) {
 	tr = w.must(w.reconciliation("README.md"))
 	w.wantEvents(tr, "state_reconciled_operator_commits")
 	w.wantEntries(tr, "commits_reconciled")
-	if w.reason(tr) != "operator_commit_reconciled" || wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() || w.staged[turn.TurnID] != staged {
+	if w.reason(tr) != "operator_commit_reconciled" ||
+		wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() || w.staged[turn.TurnID] != staged {
 		t.Error("session, baseline or staged result")
 	}
-	if v, _ := w.state.Extra.Get("operator_commit_reconciliation"); v.(*ojson.Object).String("accepted_head") != w.head() {
+	if v, _ := w.state.Extra.Get("operator_commit_reconciliation"); v.(*ojson.Object).String(
+		"accepted_head") != w.head() {
 		t.Errorf("state says %v", v)
 	}
 	tr = w.must(w.acceptance(turn.TurnID))
 	if tr.Failure != nil {
 		t.Fatal(tr.Failure)
 	}
-	if files := w.lastRow(wire.LedgerHistory).Object("observed_artifact").Strings("files_changed"); len(files) != 1 || files[0] != "src/a.go" {
+	if files := w.lastRow(wire.LedgerHistory).Object("observed_artifact").Strings("files_changed"); len(files) != 1 ||
+		files[0] != "src/a.go" {
 		t.Errorf("the turn answers for %v", files)
 	}
 }

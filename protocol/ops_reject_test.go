@@ -33,18 +33,22 @@ func TestRejectRetryAndExhaustion(t *testing.T) {
 	tr := w.must(op)
 	w.wantEvents(tr, "turn_rejected turn_dispatched")
 	w.wantEntries(tr, "human_rejection")
-	if r := w.lastRow(wire.LedgerDecisions); r.String("reason") != "tests missing" || r.Object("rejected_by").String("name") == "" {
+	if r := w.lastRow(wire.LedgerDecisions); r.String("reason") != "tests missing" ||
+		r.Object("rejected_by").String("name") == "" {
 		t.Errorf("row %s", ojson.Compact(r))
 	}
 	now := w.turn(turn.TurnID)
-	if now.Status != wire.TurnDispatched || now.Attempt != 2 || now.FailedAt != "" || now.StartedAt == "" || now.DeadlineAt <= turn.DeadlineAt {
+	if now.Status != wire.TurnDispatched || now.Attempt != 2 || now.FailedAt != "" || now.StartedAt == "" ||
+		now.DeadlineAt <= turn.DeadlineAt {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(now)))
 	}
-	if r := now.LastRejection; r.String("reason") != "tests missing" || r.String("failed_stage") != "human_review" || len(r.Strings("validation_errors")) != 2 {
+	if r := now.LastRejection; r.String("reason") != "tests missing" || r.String("failed_stage") != "human_review" ||
+		len(r.Strings("validation_errors")) != 2 {
 		t.Errorf("rejection %s", ojson.Compact(r))
 	}
 	res := tr.Result.(*RejectResult)
-	if res.Escalated || !strings.HasPrefix(res.Preserved, wire.RejectedDir+"/"+turn.TurnID+"-attempt-1-2026-") || string(w.files[res.Preserved]) != staged || len(tr.Unstage) != 1 {
+	if res.Escalated || !strings.HasPrefix(res.Preserved, wire.RejectedDir+"/"+turn.TurnID+"-attempt-1-2026-") ||
+		string(w.files[res.Preserved]) != staged || len(tr.Unstage) != 1 {
 		t.Errorf("preserved %q", res.Preserved)
 	}
 
@@ -52,7 +56,8 @@ func TestRejectRetryAndExhaustion(t *testing.T) {
 	w.wantEvents(tr, "turn_rejected human_escalation_raised run_blocked")
 	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:pm")
 	now = w.turn(turn.TurnID)
-	if now.Status != wire.TurnFailed || !tr.Result.(*RejectResult).Escalated || w.state.Escalation.String("from_turn_id") != turn.TurnID || w.lastRow(wire.LedgerRunHistory) == nil {
+	if now.Status != wire.TurnFailed || !tr.Result.(*RejectResult).Escalated ||
+		w.state.Escalation.String("from_turn_id") != turn.TurnID || w.lastRow(wire.LedgerRunHistory) == nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	// Its own result cannot undo that, nor another rejection, nor an agent.
@@ -70,7 +75,8 @@ func TestRejectRetryAndExhaustion(t *testing.T) {
 }
 
 func TestRejectPolicyEscalation(t *testing.T) {
-	w := startedWorld(t, sets("policies", arr(`[{"id":"cheap","rule":"max_cost_per_turn","params":{"limit_usd":1},"action":"escalate"}]`)))
+	w := startedWorld(t, sets("policies",
+		arr(`[{"id":"cheap","rule":"max_cost_per_turn","params":{"limit_usd":1},"action":"escalate"}]`)))
 	turn := w.assign("pm")
 	tr := w.refuse(wire.CodePolicyEscalation, turn.TurnID, cost(2)...)
 	w.wantEvents(tr, "human_escalation_raised run_blocked")
@@ -95,7 +101,8 @@ func TestRejectPolicyEscalation(t *testing.T) {
 }
 
 func TestPolicyBlockAndWarn(t *testing.T) {
-	w := startedWorld(t, sets("policies", arr(`[{"id":"few","rule":"max_total_turns","params":{"limit":1},"action":"block"},
+	w := startedWorld(t, sets("policies",
+		arr(`[{"id":"few","rule":"max_total_turns","params":{"limit":1},"action":"block"},
 		{"id":"streak","rule":"max_consecutive_same_role","params":{"limit":1},"action":"warn"}]`)))
 	w.accept(w.assign("pm").TurnID)
 	turn := w.assign("pm")
@@ -118,7 +125,8 @@ func TestRejectWhilePaused(t *testing.T) {
 }
 
 func TestReissueGuards(t *testing.T) {
-	w := startedWorld(t, sets("rules.enforce_routing", true, "routing.planning.allowed_next_roles", []string{"pm", "qa", "dev", "human"}))
+	w := startedWorld(t, sets("rules.enforce_routing", true,
+		"routing.planning.allowed_next_roles", []string{"pm", "qa", "dev", "human"}))
 	w.fails(wire.CodeNotFound, &ReissueTurn{})
 	pm, qa := w.assign("pm"), w.assign("qa")
 	w.fails(wire.CodeTargetRequired, &ReissueTurn{})
@@ -171,7 +179,8 @@ func TestRetryAnswersForEarlierAttempts(t *testing.T) {
 		if got := row.Strings("files_changed"); len(got) != 1 || got[0] != "src/a.go" {
 			t.Errorf("%s: files %v", again, got)
 		}
-		if row.Object("observed_artifact").Object("file_markers").String("src/a.go") != w.mark("src/a.go") || !w.index.Uncheckpointed.Has("src/a.go") {
+		if row.Object("observed_artifact").Object("file_markers").String("src/a.go") != w.mark("src/a.go") ||
+			!w.index.Uncheckpointed.Has("src/a.go") {
 			t.Errorf("%s: row %s", again, ojson.Compact(row))
 		}
 		w.must(w.checkpointOf(turn.TurnID))

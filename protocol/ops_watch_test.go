@@ -21,7 +21,8 @@ func TestAdvanceTurn(t *testing.T) {
 	w.fails(wire.CodeInvalidArgument, &AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: -1})
 	w.wantEvents(w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 42}), "")
 	turn := w.turn(id)
-	if turn.Status != wire.TurnStarting || turn.StartedAt == "" || extra(turn, "worker_attached_at") != turn.StartedAt || extra(turn, "first_output_at") != nil {
+	if turn.Status != wire.TurnStarting || turn.StartedAt == "" ||
+		extra(turn, "worker_attached_at") != turn.StartedAt || extra(turn, "first_output_at") != nil {
 		t.Fatalf("state %s", w.state.Encode())
 	}
 	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, PID: 42, Stream: "stderr"})
@@ -31,7 +32,8 @@ func TestAdvanceTurn(t *testing.T) {
 	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, Stream: "stdout"})
 	first := extra(w.turn(id), "first_output_at")
 	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, Stream: "request"})
-	if turn = w.turn(id); first == nil || extra(turn, "first_output_at") != first || extra(turn, "first_output_stream") != "stdout" || turn.Status != wire.TurnRunning {
+	if turn = w.turn(id); first == nil || extra(turn, "first_output_at") != first ||
+		extra(turn, "first_output_stream") != "stdout" || turn.Status != wire.TurnRunning {
 		t.Fatalf("state %s", w.state.Encode())
 	}
 	w.fails(wire.CodeInvalidStateTransition, &AdvanceTurn{TurnID: id, Status: wire.TurnStarting})
@@ -40,7 +42,8 @@ func TestAdvanceTurn(t *testing.T) {
 	w.now = w.now.Add(5 * time.Hour)
 	w.wantEvents(w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnDispatched}), "")
 	turn = w.turn(id)
-	if at, _ := wire.ParseTime(turn.DeadlineAt); turn.Status != wire.TurnDispatched || !at.After(w.now) || turn.StartedAt == "" || extra(turn, "worker_pid") != nil || extra(turn, "first_output_at") != nil {
+	if at, _ := wire.ParseTime(turn.DeadlineAt); turn.Status != wire.TurnDispatched || !at.After(w.now) ||
+		turn.StartedAt == "" || extra(turn, "worker_pid") != nil || extra(turn, "first_output_at") != nil {
 		t.Fatalf("state %s", w.state.Encode())
 	}
 	w.must(&Escalate{Reason: "stop"})
@@ -62,12 +65,16 @@ func TestWatchdogThresholds(t *testing.T) {
 	if got := look(59*time.Second, one); len(got) != 0 {
 		t.Fatalf("too early: %+v", got)
 	}
-	if got := look(61*time.Second, one, WatchedTurn{TurnID: man.TurnID}, WatchedTurn{TurnID: "turn_other"}); len(got) != 1 || got[0].Kind != HealthGhost || got[0].Failure != FailureSpawn || got[0].ThresholdMS != 60000 {
+	if got := look(61*time.Second, one, WatchedTurn{TurnID: man.TurnID}, WatchedTurn{TurnID: "turn_other"}); len(
+		got) != 1 || got[0].Kind != HealthGhost || got[0].Failure != FailureSpawn || got[0].ThresholdMS != 60000 {
 		t.Fatalf("%+v", got)
 	}
 	for name, seen := range map[string]WatchedTurn{
 		"staged": {TurnID: ops.TurnID, Staged: true}, "driven": {TurnID: ops.TurnID, Driven: true},
-		"unknown failure": {TurnID: ops.TurnID, Failure: "bad luck"}, "manual failed": {TurnID: man.TurnID, Failure: FailureSpawn},
+		"unknown failure": {
+			TurnID:  ops.TurnID,
+			Failure: "bad luck",
+		}, "manual failed": {TurnID: man.TurnID, Failure: FailureSpawn},
 	} {
 		if got := look(time.Hour, seen); len(got) != 0 {
 			t.Errorf("%s: %+v", name, got)
@@ -81,7 +88,10 @@ func TestWatchdogThresholds(t *testing.T) {
 	if got := look(119*time.Second, one); len(got) != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if got := look(5*time.Minute, WatchedTurn{TurnID: ops.TurnID, ActivityAt: wire.FormatTime(start.Add(4 * time.Minute))}); len(got) != 0 {
+	if got := look(5*time.Minute, WatchedTurn{
+		TurnID:     ops.TurnID,
+		ActivityAt: wire.FormatTime(start.Add(4 * time.Minute)),
+	}); len(got) != 0 {
 		t.Fatalf("a living turn is stale: %+v", got)
 	}
 	if got := look(5*time.Minute, one); len(got) != 1 || got[0].Kind != HealthStale || got[0].ThresholdMS != 120000 {
@@ -98,7 +108,8 @@ func TestWatchMarksAndBlocks(t *testing.T) {
 	w.wantEvents(tr, "turn_start_failed runtime_spawn_failed human_escalation_raised run_blocked")
 	w.wantStatus(wire.StatusBlocked, "turn:failed_start:"+ops)
 	turn := w.turn(ops)
-	if turn.Status != wire.TurnFailedStart || extra(turn, "failed_start_previous_status") != wire.TurnDispatched || w.state.BudgetReservations.Has(ops) || w.state.BlockedReason.Category != "ghost_turn" {
+	if turn.Status != wire.TurnFailedStart || extra(turn, "failed_start_previous_status") != wire.TurnDispatched ||
+		w.state.BudgetReservations.Has(ops) || w.state.BlockedReason.Category != "ghost_turn" {
 		t.Fatalf("state %s", w.state.Encode())
 	}
 	w.fails(wire.CodeInvalidArgument, &Watch{Turns: []WatchedTurn{{TurnID: ops}}})
@@ -116,9 +127,14 @@ func TestWatchOfSeveralTurns(t *testing.T) {
 	w := startedWorld(t, nil)
 	ops, crit := w.assign("ops").TurnID, w.assign("crit").TurnID
 	w.now = w.now.Add(time.Hour)
-	tr := w.must(&Watch{Turns: []WatchedTurn{{TurnID: ops}, {TurnID: crit, Failure: FailureNoOutput, Detail: "no answer"}}})
+	tr := w.must(&Watch{Turns: []WatchedTurn{{TurnID: ops}, {
+		TurnID:  crit,
+		Failure: FailureNoOutput,
+		Detail:  "no answer",
+	}}})
 	w.wantStatus(wire.StatusBlocked, "turns:failed_start")
-	if res := tr.Result.(*WatchResult); len(res.Ghosts) != 2 || len(res.Stale) != 0 || wire.OrEmpty(w.state.BlockedReason.TurnID) != ops {
+	if res := tr.Result.(*WatchResult); len(res.Ghosts) != 2 || len(res.Stale) != 0 ||
+		wire.OrEmpty(w.state.BlockedReason.TurnID) != ops {
 		t.Fatalf("%+v", res)
 	}
 	// Each of them needs an answer.
@@ -138,7 +154,8 @@ func TestDispatchTimeout(t *testing.T) {
 	w.wantEvents(tr, "run_blocked")
 	w.wantEntries(tr, "timeout")
 	w.wantStatus(wire.StatusBlocked, "timeout:phase")
-	if row := w.lastRow(wire.LedgerDecisions); row.String("scope") != "phase" || row.String("phase") != "planning" || row.String("turn_id") != id {
+	if row := w.lastRow(wire.LedgerDecisions); row.String("scope") != "phase" || row.String("phase") != "planning" ||
+		row.String("turn_id") != id {
 		t.Fatalf("%v", row)
 	}
 	if limit, _ := w.lastRow(wire.LedgerDecisions).Float("limit_minutes"); limit != 30 {

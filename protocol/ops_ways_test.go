@@ -65,7 +65,8 @@ func (w *opsWorld) waysOn() map[string]Operation {
 		}
 	}
 	for _, id := range w.state.ActiveTurns.Keys() {
-		ways["reject "+id], ways["reassign "+id], ways["reissue "+id] = w.rejection(id, "no"), w.reassignment(id), w.reissue(id, "")
+		ways["reject "+id], ways["reassign "+id], ways["reissue "+id] = w.rejection(id, "no"), w.reassignment(id),
+			w.reissue(id, "")
 	}
 	return ways
 }
@@ -141,7 +142,8 @@ func (w *opsWorld) checkNext() {
 // standing is what of a state decides which ways there are, as text.
 func (w *opsWorld) standing() string {
 	s := w.state
-	out := fmt.Sprint(s.Status, s.Phase, pendingGate(s), s.LastApproval != nil, len(s.DelegationQueue) > 0, s.PendingDelegation != nil)
+	out := fmt.Sprint(s.Status, s.Phase, pendingGate(s), s.LastApproval != nil, len(s.DelegationQueue) > 0,
+		s.PendingDelegation != nil)
 	if r := s.BlockedReason; r != nil {
 		on, _, _ := strings.Cut(wire.OrEmpty(s.BlockedOn), "turn_")
 		out += fmt.Sprint(on, r.Category, r.TurnID != nil)

@@ -40,7 +40,8 @@ func TestWithdrawAPhase(t *testing.T) {
 		t.Errorf("the wait is another:\n%s\n%s", before, after)
 	}
 	row := w.lastRow(wire.LedgerDecisions)
-	if row.String("reason") != "too early" || row.Object("withdrawn_by").String("name") != "Ada" || row.Object("approved_by").String("name") != "Ada" || !row.Bool("terminal") {
+	if row.String("reason") != "too early" || row.Object("withdrawn_by").String("name") != "Ada" ||
+		row.Object("approved_by").String("name") != "Ada" || !row.Bool("terminal") {
 		t.Errorf("%s", ojson.Compact(row))
 	}
 	w.fails(wire.CodeNothingToWithdraw, w.withdrawal("again"))
@@ -59,10 +60,12 @@ func TestWithdrawDropsTurns(t *testing.T) {
 	dev := w.assign("dev")
 	w.stage(dev.TurnID, "cost", ojson.NewObject("usd", 0.5))
 	tr := w.must(w.withdrawal(""))
-	if res := tr.Result.(*WithdrawResult); strings.Join(res.Dropped, " ") != dev.TurnID || res.From != "planning" || res.To != "build" {
+	if res := tr.Result.(*WithdrawResult); strings.Join(res.Dropped, " ") != dev.TurnID || res.From != "planning" ||
+		res.To != "build" {
 		t.Errorf("%+v", res)
 	}
-	if kept := w.lastRow(wire.LedgerDecisions).Objects("dropped_turns")[0].String("kept"); w.files[kept] == nil || w.state.BudgetStatus.SpentUSD != 0.5 {
+	if kept := w.lastRow(wire.LedgerDecisions).Objects("dropped_turns")[0].String("kept"); w.files[kept] == nil ||
+		w.state.BudgetStatus.SpentUSD != 0.5 {
 		t.Errorf("kept %q, spent %v", kept, w.state.BudgetStatus.SpentUSD)
 	}
 	if after := waiting(w.state); after != before {
@@ -92,7 +95,8 @@ func TestWithdrawACompletion(t *testing.T) {
 	if after := waiting(w.state); after != before {
 		t.Errorf("the wait is another:\n%s\n%s", before, after)
 	}
-	if row := w.lastRow(wire.LedgerRunHistory); row.String("status") != "paused" || row.String("blocked_reason") != "human_approval:ship_ok" {
+	if row := w.lastRow(wire.LedgerRunHistory); row.String("status") != "paused" ||
+		row.String("blocked_reason") != "human_approval:ship_ok" {
 		t.Errorf("%s", ojson.Compact(row))
 	}
 	if _, err := run.Provenance("continuation", "", w.state.Run(), "", w.lastRow(wire.LedgerRunHistory)); err == nil {
@@ -109,7 +113,8 @@ func TestWithdrawACompletion(t *testing.T) {
 }
 
 func TestWithdrawWhatNoPersonGave(t *testing.T) {
-	auto := sets("approval_policy", obj(`{"phase_transitions":{"default":"auto_approve"}}`), "gates.ship_ok.requires_human_approval", false)
+	auto := sets("approval_policy", obj(`{"phase_transitions":{"default":"auto_approve"}}`),
+		"gates.ship_ok.requires_human_approval", false)
 	w := startedWorld(t, auto).inPhase("build")
 	w.fails(wire.CodeNothingToWithdraw, w.withdrawal(""))
 	w = startedWorld(t, auto).inPhase("ship")
@@ -167,7 +172,11 @@ func TestLastApprovalClaims(t *testing.T) {
 	}
 	w.edit(func(s *run.State) { s.LastApproval = nil })
 	put := func(s *run.State) {
-		s.LastApproval = &run.LastApproval{Transition: &run.PendingTransition{From: "planning", To: "build", Gate: "plan_ok"}}
+		s.LastApproval = &run.LastApproval{Transition: &run.PendingTransition{
+			From: "planning",
+			To:   "build",
+			Gate: "plan_ok",
+		}}
 	}
 	if got := claims(put); got != "last_approval plan_ok" {
 		t.Errorf("put in: %q", got)

@@ -131,9 +131,19 @@ func arr(text string) []any { return obj(`{"a":` + text + `}`).Array("a") }
 // newOpsWorld is an idle project with one commit.
 func newOpsWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 	t.Helper()
-	w := &opsWorld{t: t, cfg: opsConfig(t, edit), ledgers: make(map[wire.Ledger][]byte), files: make(map[string][]byte), work: make(map[string]string),
-		staged: make(map[string]*ojson.Object), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), step: time.Second, checks: true,
-		actor: evidence.Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
+	w := &opsWorld{
+		t:       t,
+		cfg:     opsConfig(t, edit),
+		ledgers: make(map[wire.Ledger][]byte),
+		files:   make(map[string][]byte),
+		work:    make(map[string]string),
+		staged:  make(map[string]*ojson.Object),
+		now: time.Date(2026, 1, 2, 3, 4, 5, 0,
+			time.UTC),
+		step:   time.Second,
+		checks: true,
+		actor:  evidence.Actor{Name: "Ada", Email: "ada@example.org", Terminal: true},
+	}
 	w.state = w.reread(run.FreshState(w.cfg, ""))
 	w.index = &run.Index{}
 	w.work["README.md"] = "readme"
@@ -224,7 +234,12 @@ func (w *opsWorld) projectDirty() []string {
 
 func (w *opsWorld) baseline() *run.Baseline {
 	head := w.head()
-	b := &run.Baseline{Kind: "git_worktree", HeadRef: &head, Clean: len(w.projectDirty()) == 0, CapturedAt: wire.FormatTime(w.now)}
+	b := &run.Baseline{
+		Kind:       "git_worktree",
+		HeadRef:    &head,
+		Clean:      len(w.projectDirty()) == 0,
+		CapturedAt: wire.FormatTime(w.now),
+	}
 	for _, p := range w.dirty() {
 		b.DirtySnapshot.Set(p, w.mark(p))
 	}

@@ -127,10 +127,12 @@ func Overruled(s *run.State) (*Overrulable, *wire.Error) {
 			o.TurnID = ""
 		case (scope == "before_validation" || scope == "after_validation" || scope == "before_acceptance") && active:
 		default:
-			return refuse("hook phase "+wire.Shown(scope)+" judges neither a result nor a gate", r.Recovery.RecoveryAction)
+			return refuse("hook phase "+wire.Shown(scope)+" judges neither a result nor a gate",
+				r.Recovery.RecoveryAction)
 		}
 	default:
-		return refuse("the run is blocked on "+on+", which is neither a policy's nor a hook's opinion", r.Recovery.RecoveryAction)
+		return refuse("the run is blocked on "+on+", which is neither a policy's nor a hook's opinion",
+			r.Recovery.RecoveryAction)
 	}
 	if len(o.Said) == 0 {
 		o.Said = []string{wire.OrEmpty(r.Recovery.Detail)}
@@ -151,7 +153,8 @@ func (op *Reactivate) asIs(t *transition) *wire.Error {
 	if refusal != nil {
 		return refusal
 	}
-	reason, refusal := personsReason(op.Reason, "To accept what was refused takes a reason: the record says why it counts.",
+	reason, refusal := personsReason(op.Reason,
+		"To accept what was refused takes a reason: the record says why it counts.",
 		"git agentxchain unblock --accept-as-is --reason TEXT")
 	if refusal != nil {
 		return refusal
@@ -261,6 +264,7 @@ func (t *transition) talk(does, about, reason string) {
 	if t.env.Actor.Email != "" {
 		who += " <" + t.env.Actor.Email + ">"
 	}
-	t.appendBytes(wire.LedgerTalk, fmt.Appendf(nil, "\n## A person %s (%s)\n\n- **By:** %s\n- **About:** %s\n- **Reason:** %s\n\n---\n",
-		does, t.s.Phase, wire.OneLine(strings.TrimSpace(who)), wire.OneLine(about), wire.OneLine(reason)))
+	t.appendBytes(wire.LedgerTalk,
+		fmt.Appendf(nil, "\n## A person %s (%s)\n\n- **By:** %s\n- **About:** %s\n- **Reason:** %s\n\n---\n",
+			does, t.s.Phase, wire.OneLine(strings.TrimSpace(who)), wire.OneLine(about), wire.OneLine(reason)))
 }

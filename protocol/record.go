@@ -44,7 +44,15 @@ type recordDoc struct {
 // Encode returns the record's document and the evidence it refers to, by
 // SHA-256 digest.
 func (r *Record) Encode() (doc []byte, evidence map[string][]byte) {
-	d := recordDoc{Rules: r.Rules, Op: r.Name, At: r.Env.Time(), Seed: r.Env.Seed, Actor: r.Env.Actor, Git: r.Env.Git, Detail: r.Detail}
+	d := recordDoc{
+		Rules:  r.Rules,
+		Op:     r.Name,
+		At:     r.Env.Time(),
+		Seed:   r.Env.Seed,
+		Actor:  r.Env.Actor,
+		Git:    r.Env.Git,
+		Detail: r.Detail,
+	}
 	evidence = make(map[string][]byte)
 	if r.Op != nil {
 		d.Args = ojson.Marshal(r.Op)
@@ -72,7 +80,12 @@ func DecodeRecord(doc []byte, bytesOf func(digest string) ([]byte, error)) (*Rec
 	if err != nil {
 		return nil, fmt.Errorf("operation record: at: %w", err)
 	}
-	r := &Record{Rules: d.Rules, Name: d.Op, Detail: d.Detail, Env: Env{Now: at.UTC(), Seed: d.Seed, Actor: d.Actor, Git: d.Git}}
+	r := &Record{
+		Rules:  d.Rules,
+		Name:   d.Op,
+		Detail: d.Detail,
+		Env:    Env{Now: at.UTC(), Seed: d.Seed, Actor: d.Actor, Git: d.Git},
+	}
 	if d.Op == OpExternal || !Replays(d.Rules) {
 		return r, nil
 	}
@@ -96,7 +109,8 @@ func DecodeRecord(doc []byte, bytesOf func(digest string) ([]byte, error)) (*Rec
 				return nil, fmt.Errorf("operation record %s: evidence %s: %w", d.Op, b.Digest, err)
 			}
 			if got := evidence.NewBlob(b.Data); got.Digest != b.Digest || got.Size != b.Size {
-				return nil, fmt.Errorf("operation record %s: evidence %s has other contents (%s)", d.Op, b.Digest, got.Digest)
+				return nil, fmt.Errorf("operation record %s: evidence %s has other contents (%s)", d.Op, b.Digest,
+					got.Digest)
 			}
 		}
 	}
@@ -107,8 +121,12 @@ func DecodeRecord(doc []byte, bytesOf func(digest string) ([]byte, error)) (*Rec
 // operations maps wire names to blank operations for decoding. Made once, when first
 // asked for; not to be changed.
 var operations = sync.OnceValue(func() map[string]Operation {
-	ops := []Operation{&InitRun{}, &AssignTurn{}, &AcceptTurn{}, &RejectTurn{}, &ReissueTurn{}, &ApprovePhase{}, &ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &Checkpoint{}, &Audit{},
-		&DispatchTurn{}, &RefreshBaseline{}, &AdvanceTurn{}, &Watch{}, &DispatchTimeout{}, &SendMessage{}, &AckMessage{}, &RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{}, &AbandonRun{}, &WithdrawApproval{}, &RetryGate{}, &CloseObjection{}, &DecideProposal{}, &InjectIntent{}, &ReconcileCommits{}, &ClaimTurn{}}
+	ops := []Operation{&InitRun{}, &AssignTurn{}, &AcceptTurn{}, &RejectTurn{}, &ReissueTurn{}, &ApprovePhase{},
+		&ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &Checkpoint{}, &Audit{},
+		&DispatchTurn{}, &RefreshBaseline{}, &AdvanceTurn{}, &Watch{}, &DispatchTimeout{}, &SendMessage{},
+		&AckMessage{}, &RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{}, &AbandonRun{},
+		&WithdrawApproval{}, &RetryGate{}, &CloseObjection{}, &DecideProposal{}, &InjectIntent{}, &ReconcileCommits{},
+		&ClaimTurn{}}
 	m := make(map[string]Operation, len(ops))
 	for _, op := range ops {
 		m[op.Name()] = op

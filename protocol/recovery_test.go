@@ -17,7 +17,8 @@ func TestDescribeBlockIsComplete(t *testing.T) {
 		s := stateFrom(t, activeStateDoc)
 		b := run.DescribeBlock(s, on, "")
 		r := b.Recovery
-		if b.Category == "" || r.TypedReason == "" || r.RecoveryAction == "" || r.Owner != run.OwnerHuman && r.Owner != run.OwnerOperator {
+		if b.Category == "" || r.TypedReason == "" || r.RecoveryAction == "" ||
+			r.Owner != run.OwnerHuman && r.Owner != run.OwnerOperator {
 			t.Errorf("%q: %+v", on, b)
 		}
 		if r.TurnRetained && b.TurnID == nil {
@@ -44,24 +45,28 @@ func TestDescribeBlockIsComplete(t *testing.T) {
 }
 
 func TestRecoveryActionIsSafeToPaste(t *testing.T) {
-	if a := run.RecoveryAction("ghost_turn", "", "t'; rm -rf ~"); a != `git agentxchain reissue 't'\''; rm -rf ~' --reason ghost` {
+	if a := run.RecoveryAction("ghost_turn", "",
+		"t'; rm -rf ~"); a != `git agentxchain reissue 't'\''; rm -rf ~' --reason ghost` {
 		t.Error(a)
 	}
 	if a := run.RecoveryAction("ghost_turn", "", "--force"); !strings.Contains(a, "'--force'") {
 		t.Error(a)
 	}
-	if a := run.RecoveryAction("policy_escalation", "policy:a\nb"+strings.Repeat("x", 500), ""); strings.Contains(a, "\n") || len(a) > 360 {
+	if a := run.RecoveryAction("policy_escalation", "policy:a\nb"+strings.Repeat("x", 500), ""); strings.Contains(a,
+		"\n") || len(a) > 360 {
 		t.Error(a)
 	}
 }
 
 func TestDeriveRecovery(t *testing.T) {
 	cfg := twoPhaseConfig()
-	if run.DeriveRecovery(inStatus(wire.StatusActive), cfg) != nil || run.DeriveRecovery(nil, cfg) != nil || run.DeriveRecovery(inStatus(wire.StatusCompleted), cfg) != nil {
+	if run.DeriveRecovery(inStatus(wire.StatusActive), cfg) != nil || run.DeriveRecovery(nil, cfg) != nil ||
+		run.DeriveRecovery(inStatus(wire.StatusCompleted), cfg) != nil {
 		t.Error("nobody is waited for")
 	}
 	v := run.DeriveRecovery(inStatus(wire.StatusPaused), cfg)
-	if v.TypedReason != "pending_phase_transition" || v.RecoveryAction != "git agentxchain approve" || wire.OrEmpty(v.Detail) != "g1" {
+	if v.TypedReason != "pending_phase_transition" || v.RecoveryAction != "git agentxchain approve" ||
+		wire.OrEmpty(v.Detail) != "g1" {
 		t.Errorf("%+v", v)
 	}
 	both := inStatus(wire.StatusPaused)
@@ -72,7 +77,8 @@ func TestDeriveRecovery(t *testing.T) {
 	// A block at a gate is shown for what it is.
 	s := blockedState("gate_action:g1", "make failed")
 	s.PendingPhaseTransition = &run.PendingTransition{From: "planning", To: "build", Gate: "g1"}
-	if v := run.DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || wire.OrEmpty(v.Detail) != "make failed" {
+	if v := run.DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" ||
+		wire.OrEmpty(v.Detail) != "make failed" {
 		t.Errorf("%+v", v)
 	}
 	// Another implementation's words are shown as they are.
@@ -81,7 +87,8 @@ func TestDeriveRecovery(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	s.BlockedReason = &run.BlockedReason{}
-	if v := run.DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || v.Owner != "human" || v.RecoveryAction == "" {
+	if v := run.DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || v.Owner != "human" ||
+		v.RecoveryAction == "" {
 		t.Errorf("%+v", v)
 	}
 	s.BlockedReason, s.PendingPhaseTransition, s.BlockedOn = nil, nil, new("what")
@@ -89,7 +96,8 @@ func TestDeriveRecovery(t *testing.T) {
 	if v.TypedReason != run.TypedUnknown {
 		t.Errorf("%+v", v)
 	}
-	if got := strings.Join(v.Object().Keys(), " "); got != "typed_reason owner recovery_action turn_retained detail runtime_guidance" {
+	if got := strings.Join(v.Object().Keys(),
+		" "); got != "typed_reason owner recovery_action turn_retained detail runtime_guidance" {
 		t.Error(got)
 	}
 	if (*run.RecoveryView)(nil).Object() != nil {
@@ -102,18 +110,36 @@ func TestGuidanceAndNextActions(t *testing.T) {
 	add := func(id, authority, runtime string) {
 		cfg.Roles.Set(id, &config.Role{ID: id, WriteAuthority: authority, RuntimeID: runtime, RuntimeType: runtime})
 	}
-	cfg.Runtimes.Set("api_proxy", &config.Runtime{ID: "api_proxy", Type: "api_proxy", Raw: ojson.NewObject("type", "api_proxy")})
+	cfg.Runtimes.Set("api_proxy", &config.Runtime{
+		ID:   "api_proxy",
+		Type: "api_proxy",
+		Raw:  ojson.NewObject("type", "api_proxy"),
+	})
 	cfg.Runtimes.Set("mcp", &config.Runtime{ID: "mcp", Type: "mcp", Raw: ojson.NewObject("type", "mcp")})
 	add("api", wire.Proposed, "api_proxy")
 	add("ro", wire.ReviewOnly, "api_proxy")
 	add("tool", wire.Authoritative, "mcp")
 	add("bad", wire.Authoritative, "api_proxy")
-	cfg.WorkflowKit.Phases.Set("planning", []config.Artifact{{Path: "a", OwnedBy: "api"}, {Path: "b", OwnedBy: "ro"}, {Path: "c", OwnedBy: "tool"}, {Path: "d", OwnedBy: "bad"}, {Path: "e", OwnedBy: "dev"}, {Path: "f", OwnedBy: "gone"}})
+	cfg.WorkflowKit.Phases.Set("planning", []config.Artifact{{
+		Path:    "a",
+		OwnedBy: "api",
+	}, {
+		Path:    "b",
+		OwnedBy: "ro",
+	}, {
+		Path:    "c",
+		OwnedBy: "tool",
+	}, {Path: "d", OwnedBy: "bad"}, {Path: "e", OwnedBy: "dev"}, {Path: "f", OwnedBy: "gone"}})
 	s := inStatus(wire.StatusActive)
 	if len(NextActions(s, cfg, "")) != 0 {
 		t.Error("a healthy run needs no advice")
 	}
-	s.LastGateFailure = &run.GateFailure{GateType: run.GatePhase, GateID: new("g1"), Phase: "planning", MissingFiles: []string{"a", "b", "c", "d", "e", "f", "zz"}}
+	s.LastGateFailure = &run.GateFailure{
+		GateType:     run.GatePhase,
+		GateID:       new("g1"),
+		Phase:        "planning",
+		MissingFiles: []string{"a", "b", "c", "d", "e", "f", "zz"},
+	}
 	var codes []string
 	for _, g := range run.DeriveGuidance(s, cfg) {
 		codes = append(codes, g.Code+":"+g.ArtifactPath)
@@ -121,14 +147,16 @@ func TestGuidanceAndNextActions(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 	}
-	if got := strings.Join(codes, " "); got != "invalid_binding:d review_only_remote_dead_end:b proposal_apply_required:a tool_defined_proof_not_strong_enough:c" {
+	if got := strings.Join(codes,
+		" "); got != "invalid_binding:d review_only_remote_dead_end:b proposal_apply_required:a tool_defined_proof_not_strong_enough:c" {
 		t.Error(got)
 	}
 	if n := len(NextActions(s, cfg, "")); n != 4 {
 		t.Error(n)
 	}
 	b := blockedState("human:x", "d")
-	if a := NextActions(b, cfg, "hesc_1"); len(a) != 1 || !strings.HasSuffix(a[0].Command, "git agentxchain unblock hesc_1") {
+	if a := NextActions(b, cfg, "hesc_1"); len(a) != 1 ||
+		!strings.HasSuffix(a[0].Command, "git agentxchain unblock hesc_1") {
 		t.Errorf("%+v", a)
 	}
 }
@@ -179,14 +207,17 @@ func TestResolveRole(t *testing.T) {
 		warnings int
 		code     string
 	}{
-		"entry role":            {twoPhaseConfig(), inStatus(wire.StatusActive), "", "pm", 0, ""},
-		"recommendation":        {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("dev") }), "", "dev", 0, ""},
-		"recommendation barred": {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("qa") }), "", "pm", 0, ""},
-		"unknown recommended":   {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("gone") }), "", "pm", 0, ""},
-		"override":              {twoPhaseConfig(), inStatus(wire.StatusActive), "dev", "dev", 0, ""},
-		"override outside":      {twoPhaseConfig(), inStatus(wire.StatusActive), "qa", "qa", 1, ""},
-		"override enforced":     {strict, inStatus(wire.StatusActive), "qa", "", 0, wire.CodeRoleNotRouted},
-		"override unknown":      {twoPhaseConfig(), inStatus(wire.StatusActive), "gone", "", 0, wire.CodeUnknownRole},
+		"entry role": {twoPhaseConfig(), inStatus(wire.StatusActive), "", "pm", 0, ""},
+		"recommendation": {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("dev") }),
+			"", "dev", 0, ""},
+		"recommendation barred": {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("qa") }),
+			"", "pm", 0, ""},
+		"unknown recommended": {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("gone") }),
+			"", "pm", 0, ""},
+		"override":          {twoPhaseConfig(), inStatus(wire.StatusActive), "dev", "dev", 0, ""},
+		"override outside":  {twoPhaseConfig(), inStatus(wire.StatusActive), "qa", "qa", 1, ""},
+		"override enforced": {strict, inStatus(wire.StatusActive), "qa", "", 0, wire.CodeRoleNotRouted},
+		"override unknown":  {twoPhaseConfig(), inStatus(wire.StatusActive), "gone", "", 0, wire.CodeUnknownRole},
 		"review first": {twoPhaseConfig(), state(func(s *run.State) {
 			s.PendingDelegation = &run.DelegationReview{ParentRole: "qa"}
 			s.DelegationQueue = []*run.Delegation{{Status: "pending", ToRole: "dev"}}
@@ -194,8 +225,15 @@ func TestResolveRole(t *testing.T) {
 		"delegation": {twoPhaseConfig(), state(func(s *run.State) {
 			s.DelegationQueue = []*run.Delegation{{Status: "active", ToRole: "pm"}, {Status: "pending", ToRole: "dev"}}
 		}), "", "dev", 0, ""},
-		"override past review": {twoPhaseConfig(), state(func(s *run.State) { s.PendingDelegation = &run.DelegationReview{ParentRole: "qa"} }), "dev", "dev", 1, ""},
-		"delegation to nobody": {twoPhaseConfig(), state(func(s *run.State) { s.DelegationQueue = []*run.Delegation{{Status: "pending", ToRole: "gone"}} }), "", "", 0, wire.CodeUnknownRole},
+		"override past review": {twoPhaseConfig(), state(func(s *run.State) {
+			s.PendingDelegation = &run.DelegationReview{ParentRole: "qa"}
+		}), "dev", "dev", 1, ""},
+		"delegation to nobody": {twoPhaseConfig(), state(func(s *run.State) {
+			s.DelegationQueue = []*run.Delegation{{
+				Status: "pending",
+				ToRole: "gone",
+			}}
+		}), "", "", 0, wire.CodeUnknownRole},
 		"charter": {twoPhaseConfig(), state(func(s *run.State) {
 			s.NextRecommendedRole = new("dev")
 			s.Extra.Set("charter_materialization_pending", ojson.NewObject("charter", "c"))

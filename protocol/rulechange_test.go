@@ -141,15 +141,20 @@ func TestRuleChanges(t *testing.T) {
 		{"/approval_policy", "", "/approval_policy", false}, // then a person decides
 		{"/approval_policy/phase_transitions", "", "/approval_policy/phase_transitions", false},
 		{"/approval_policy/run_completion", `{"action":"auto_approve"}`, "/approval_policy/run_completion", true},
-		{"/approval_policy/phase_transitions", `{"default":"auto_approve"}`, "/approval_policy/phase_transitions", true},
-		{"/hooks/before_acceptance", "[" + h("one", "x", "blocking") + "," + h("two", "y", "blocking") + "]", "/hooks/before_acceptance/1", false},
+		{"/approval_policy/phase_transitions", `{"default":"auto_approve"}`, "/approval_policy/phase_transitions",
+			true},
+		{"/hooks/before_acceptance", "[" + h("one", "x", "blocking") + "," + h("two", "y", "blocking") + "]",
+			"/hooks/before_acceptance/1", false},
 		{"/hooks/before_acceptance", "[" + h("one", "x", "blocking") + "]", "/hooks/before_acceptance/1", true},
-		{"/hooks/before_acceptance", "[" + h("two", "y", "advisory") + "," + h("one", "x", "blocking") + "]", "/hooks/before_acceptance", true},
-		{"/hooks/before_acceptance", "[" + h("one", "z", "blocking") + "," + h("two", "y", "advisory") + "]", "/hooks/before_acceptance/0", true},
+		{"/hooks/before_acceptance", "[" + h("two", "y", "advisory") + "," + h("one", "x", "blocking") + "]",
+			"/hooks/before_acceptance", true},
+		{"/hooks/before_acceptance", "[" + h("one", "z", "blocking") + "," + h("two", "y", "advisory") + "]",
+			"/hooks/before_acceptance/0", true},
 		{"/hooks/before_gate", "[" + h("one", "x", "blocking") + "]", "/hooks/before_gate/0", false},
 		{"/hooks", "", "", true},
 		{"/workflow_kit", "{}", "/workflow_kit", true},
-		{"/workflow_kit", `{"phases":{"planning":{"template":"security-review","artifacts":[{"path":"spec.md","semantics":"section_check",
+		{"/workflow_kit",
+			`{"phases":{"planning":{"template":"security-review","artifacts":[{"path":"spec.md","semantics":"section_check",
 			"semantics_config":{"required_sections":["## B","## A"]},"owned_by":"pm"}]}}}`, "/workflow_kit", false},
 		{"/workflow_kit/later", "1", "/workflow_kit", true},
 		{"/git_hooks/protected", `["ci/**","x"]`, "/git_hooks/protected", false},
@@ -167,7 +172,8 @@ func TestRuleChanges(t *testing.T) {
 		{"/roles/pm/declared_file_scope", `["src"]`, "/roles/pm/declared_file_scope", false},
 		{"/roles/pm/decision_authority", `50`, "/roles/pm/decision_authority", true},
 		{"/roles/pm/runtime", `"a"`, "/roles/pm/runtime", true},
-		{"/roles/new", `{"title":"N","mandate":"m","write_authority":"review_only","runtime":"h"}`, "/roles/new", true},
+		{"/roles/new", `{"title":"N","mandate":"m","write_authority":"review_only","runtime":"h"}`, "/roles/new",
+			true},
 		{"/authority", `{"grants":[]}`, "/authority", true},
 		{"/x_other/deep", `[1]`, "/x_other/deep", true},
 		{"/x~y", `1`, "/x~0y", true},
@@ -212,23 +218,27 @@ func TestRuleChangesOfPhaseOrder(t *testing.T) {
 func TestRuleChangesOfSkippedPhases(t *testing.T) {
 	skip := string(ojson.Compact(ruleEdit(t, ruleDoc, "/routing/planning/timeout_action", `"skip_phase"`).Raw))
 	for _, at := range []string{"/routing/planning/timeout_minutes", "/timeouts/per_phase_minutes"} {
-		if changes := config.RuleChanges(config.DecodeGoverning([]byte(skip)), ruleEdit(t, skip, at, "2")); len(config.Weakening(changes)) != 1 {
+		if changes := config.RuleChanges(config.DecodeGoverning([]byte(skip)),
+			ruleEdit(t, skip, at, "2")); len(config.Weakening(changes)) != 1 {
 			t.Errorf("a shorter time until a phase is skipped, %s: %+v", at, changes)
 		}
 	}
 	none := string(ojson.Compact(ruleEdit(t, skip, "/timeouts", "").Raw))
-	if changes := config.RuleChanges(config.DecodeGoverning([]byte(none)), config.DecodeGoverning([]byte(skip))); len(config.Weakening(changes)) != 1 {
+	if changes := config.RuleChanges(config.DecodeGoverning([]byte(none)),
+		config.DecodeGoverning([]byte(skip))); len(config.Weakening(changes)) != 1 {
 		t.Errorf("limits that skip a phase come to hold: %+v", changes)
 	}
 	if changes := config.RuleChanges(config.DecodeGoverning([]byte(skip)),
-		ruleEdit(t, skip, "/routing/planning/timeout_action", `"escalate"`)); len(config.Weakening(changes)) != 0 || len(changes) != 1 {
+		ruleEdit(t, skip, "/routing/planning/timeout_action", `"escalate"`)); len(config.Weakening(changes)) != 0 ||
+		len(changes) != 1 {
 		t.Errorf("a person instead of a skipped phase: %+v", changes)
 	}
 }
 
 func TestRuleChangesOfNoConfiguration(t *testing.T) {
 	cfg := config.DecodeGoverning([]byte(ruleDoc))
-	for _, data := range []string{"", "{", "[]", `{"schema_version":"9"}`, strings.Replace(ruleDoc, `"type":"manual"`, `"type":"robot"`, 1)} {
+	for _, data := range []string{"", "{", "[]", `{"schema_version":"9"}`,
+		strings.Replace(ruleDoc, `"type":"manual"`, `"type":"robot"`, 1)} {
 		if config.DecodeGoverning([]byte(data)) != nil {
 			t.Errorf("%.30q governs", data)
 		}
@@ -236,7 +246,8 @@ func TestRuleChangesOfNoConfiguration(t *testing.T) {
 	if config.DecodeGoverning(nil) != nil || config.RulesDigest(nil) != "" || config.RuleChanges(nil, nil) != nil {
 		t.Error("a missing configuration has rules")
 	}
-	if lost := config.RuleChanges(cfg, nil); len(lost) != 1 || !lost[0].Weakens || lost[0].Pointer != "" || lost[0].After != "" {
+	if lost := config.RuleChanges(cfg, nil); len(lost) != 1 || !lost[0].Weakens || lost[0].Pointer != "" ||
+		lost[0].After != "" {
 		t.Errorf("a lost configuration: %+v", lost)
 	}
 	if found := config.RuleChanges(nil, cfg); len(found) != 1 || found[0].Weakens {
@@ -256,10 +267,12 @@ var ruleChoices = []struct {
 	{"/routing/planning/exit_gate", []string{"", `"plan"`, `"ship"`}},
 	{"/routing/planning/timeout_minutes", []string{"", `10`, `60`}},
 	{"/routing/planning/timeout_action", []string{"", `"warn"`, `"escalate"`, `"skip_phase"`}},
-	{"/timeouts", []string{"", `{"per_phase_minutes":20}`, `{"per_phase_minutes":40,"per_run_minutes":5,"action":"warn"}`, `{}`}},
+	{"/timeouts", []string{"", `{"per_phase_minutes":20}`,
+		`{"per_phase_minutes":40,"per_run_minutes":5,"action":"warn"}`, `{}`}},
 	{"/rules", []string{"", `{"strict_verification":true}`, `{"strict_verification":false}`}},
 	{"/approval_policy", []string{
-		"", `{}`, `{"phase_transitions":{"default":"auto_approve"}}`, `{"phase_transitions":{"default":"require_human"}}`,
+		"", `{}`, `{"phase_transitions":{"default":"auto_approve"}}`,
+		`{"phase_transitions":{"default":"require_human"}}`,
 		`{"phase_transitions":{"default":"auto_approve","rules":[{"from_phase":"planning","action":"require_human"}]}}`,
 		`{"phase_transitions":{"default":"require_human","rules":[{"action":"auto_approve","when":{"roles_participated":["pm"]}}]}}`,
 	}},
@@ -326,9 +339,14 @@ type ruleSituation struct {
 
 func ruleWorld(t *rapid.T) ruleSituation {
 	var facts []evidence.FileFact
-	for _, p := range []string{"a.md", "b.md", "c.md", ".planning/PM_SIGNOFF.md", ".planning/SYSTEM_SPEC.md", ".planning/ROADMAP.md"} {
+	for _, p := range []string{"a.md", "b.md", "c.md", ".planning/PM_SIGNOFF.md", ".planning/SYSTEM_SPEC.md",
+		".planning/ROADMAP.md"} {
 		if rapid.Bool().Draw(t, p) {
-			facts = append(facts, evidence.FileFact{Path: p, Exists: true, Data: []byte("Approved: YES\n## Purpose\nx\n## Interface\nx\n## Acceptance Tests\n- [ ] x\n")})
+			facts = append(facts, evidence.FileFact{
+				Path:   p,
+				Exists: true,
+				Data:   []byte("Approved: YES\n## Purpose\nx\n## Interface\nx\n## Acceptance Tests\n- [ ] x\n"),
+			})
 		}
 	}
 	pm := rapid.Bool().Draw(t, "pm took part")
@@ -440,8 +458,10 @@ func TestRuleChangesAreOneWay(t *testing.T) {
 
 // Any member at any place is accounted for, and nothing panics.
 func TestRuleChangesOfAnyDocument(t *testing.T) {
-	leaf := rapid.SampledFrom([]string{"null", "true", "0", "-0", "1e400", `"x"`, "[]", "{}", `[{"id":"a"},{"id":"a"}]`, `{"a":null}`})
-	keys := []string{"gates", "routing", "policies", "hooks", "roles", "runtimes", "rules", "budget", "timeouts", "workflow_kit",
+	leaf := rapid.SampledFrom(
+		[]string{"null", "true", "0", "-0", "1e400", `"x"`, "[]", "{}", `[{"id":"a"},{"id":"a"}]`, `{"a":null}`})
+	keys := []string{"gates", "routing", "policies", "hooks", "roles", "runtimes", "rules", "budget", "timeouts",
+		"workflow_kit",
 		"approval_policy", "git_hooks", "run_loop", "project", "authority"}
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(label string) *config.Config {
@@ -456,7 +476,8 @@ func TestRuleChangesOfAnyDocument(t *testing.T) {
 					t.Fatal(err)
 				}
 				if inner := root.Object(key); inner != nil && rapid.Bool().Draw(t, fmt.Sprint(label, "inside", i)) {
-					inner.Set(rapid.SampledFrom(append(inner.Keys(), "new")).Draw(t, fmt.Sprint(label, "member", i)), v)
+					inner.Set(rapid.SampledFrom(append(inner.Keys(), "new")).Draw(t, fmt.Sprint(label, "member", i)),
+						v)
 				} else {
 					root.Set(key, v)
 				}

@@ -20,9 +20,20 @@ func TestBuildRunHistory(t *testing.T) {
 	s.BudgetStatus.SpentUSD = 1.5
 	s.Provenance = ojson.NewObject("trigger", "odd", "parent_run_id", " run_0 ")
 	s.InheritedContext = ojson.NewObject("parent_run_id", "run_0", "parent_status", "completed", "more", 1)
-	x := &run.Index{Accepted: 4, FirstAcceptedAt: "2026-01-01T01:00:00.000Z", RolesUsed: []string{"dev"}, PhasesDone: []string{"planning"}, Decisions: 7,
-		RecentTurns: []*ojson.Object{ojson.NewObject("turn_id", "t", "summary", "did\nit")}}
-	row := run.BuildHistory(run.HistoryFacts{Config: twoPhaseConfig(), State: s, Index: x, RecordedAt: time.UnixMilli(0)})
+	x := &run.Index{
+		Accepted:        4,
+		FirstAcceptedAt: "2026-01-01T01:00:00.000Z",
+		RolesUsed:       []string{"dev"},
+		PhasesDone:      []string{"planning"},
+		Decisions:       7,
+		RecentTurns:     []*ojson.Object{ojson.NewObject("turn_id", "t", "summary", "did\nit")},
+	}
+	row := run.BuildHistory(run.HistoryFacts{
+		Config:     twoPhaseConfig(),
+		State:      s,
+		Index:      x,
+		RecordedAt: time.UnixMilli(0),
+	})
 	want := "schema_version run_id project_id project_name template status started_at completed_at duration_ms phases_completed total_turns roles_used decisions_count total_cost_usd budget_limit_usd blocked_reason gate_results connector_used model_used provenance parent_context retrospective inheritance_snapshot recorded_at"
 	if got := strings.Join(row.Keys(), " "); got != want {
 		t.Errorf("keys\n got %s\nwant %s", got, want)
@@ -45,8 +56,10 @@ func TestBuildRunHistory(t *testing.T) {
 
 	b := blockedState("escalation:operator:x", "why it stopped")
 	row = run.BuildHistory(run.HistoryFacts{State: b, RecordedAt: time.UnixMilli(0)})
-	if row.String("status") != "blocked" || row.String("blocked_reason") != "escalation:operator:x" || row.Object("retrospective").String("headline") != "why it stopped" ||
-		row.Object("retrospective").String("terminal_reason") != "operator_escalation" || row.String("started_at") != wire.OrEmpty(b.CreatedAt) {
+	if row.String("status") != "blocked" || row.String("blocked_reason") != "escalation:operator:x" ||
+		row.Object("retrospective").String("headline") != "why it stopped" ||
+		row.Object("retrospective").String("terminal_reason") != "operator_escalation" ||
+		row.String("started_at") != wire.OrEmpty(b.CreatedAt) {
 		t.Errorf("%s", ojson.Compact(row))
 	}
 	if row.Object("inheritance_snapshot").Array("recent_decisions") == nil || run.Inheritable(row) {
@@ -62,7 +75,8 @@ func TestProvenance(t *testing.T) {
 		code            string
 	}{
 		{"", "", nil, ""}, {"continuation", "run_0", row("completed"), ""}, {"recovery", "run_0", row("blocked"), ""},
-		{"continuation", "run_0", nil, wire.CodeNotFound}, {"continuation", "run_9", row("completed"), wire.CodeNotFound}, {"continuation", "run_0", row("active"), wire.CodeInvalidArgument},
+		{"continuation", "run_0", nil, wire.CodeNotFound}, {"continuation", "run_9", row("completed"),
+			wire.CodeNotFound}, {"continuation", "run_0", row("active"), wire.CodeInvalidArgument},
 		{"continuation", "run_0", row(""), wire.CodeInvalidArgument},
 	} {
 		p, err := run.Provenance(tc.trigger, " why ", tc.parent, "nobody", tc.row)
@@ -72,14 +86,16 @@ func TestProvenance(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || p.String("created_by") != "operator" || p.String("trigger_reason") != "why" || p.String("parent_run_id") != tc.parent || p.String("trigger") != cmp.Or(tc.trigger, "manual") {
+		if err != nil || p.String("created_by") != "operator" || p.String("trigger_reason") != "why" ||
+			p.String("parent_run_id") != tc.parent || p.String("trigger") != cmp.Or(tc.trigger, "manual") {
 			t.Errorf("%+v: %v %s", tc, err, ojson.Compact(p))
 		}
 	}
 	if run.NormalizeProvenance(nil) != nil {
 		t.Error("nil became something")
 	}
-	if p := run.NormalizeProvenance(ojson.NewObject("vendor", 1, "trigger", "intake")); p.String("trigger") != "intake" || !p.Has("vendor") || p.Keys()[0] != "trigger" {
+	if p := run.NormalizeProvenance(ojson.NewObject("vendor", 1, "trigger", "intake")); p.String(
+		"trigger") != "intake" || !p.Has("vendor") || p.Keys()[0] != "trigger" {
 		t.Errorf("%s", ojson.Compact(p))
 	}
 }
@@ -100,7 +116,8 @@ func TestInheritedContext(t *testing.T) {
 		t.Error("the child shares the parent's row")
 	}
 	for _, p := range []*ojson.Object{nil, ojson.NewObject("run_id", "run_0")} {
-		if o := run.InheritedContext("run_0", p, "now"); len(o.Strings("warnings")) != 1 || string(ojson.Compact(o.Array("recent_decisions"))) != "[]" {
+		if o := run.InheritedContext("run_0", p, "now"); len(o.Strings("warnings")) != 1 ||
+			string(ojson.Compact(o.Array("recent_decisions"))) != "[]" {
 			t.Errorf("%s", ojson.Compact(o))
 		}
 	}

@@ -53,7 +53,8 @@ func BuildSession(prev *ojson.Object, s *run.State, reason string, env *Env) *oj
 		{"pending_gate", ojson.OrNull(pendingGate)},
 		{"pending_run_completion", pendingCompletion},
 		{"blocked", s.Status == wire.StatusBlocked},
-		{"baseline_ref", ojson.NewObject("git_head", ojson.OrNull(env.Git.Head), "git_branch", ojson.OrNull(env.Git.Branch), "workspace_dirty", env.Git.Dirty)},
+		{"baseline_ref", ojson.NewObject("git_head", ojson.OrNull(env.Git.Head),
+			"git_branch", ojson.OrNull(env.Git.Branch), "workspace_dirty", env.Git.Dirty)},
 		{"agent_context", ojson.NewObject("adapter", nil, "dispatch_dir", ojson.OrNull(dispatchDir))},
 	} {
 		o.Set(m.key, m.v)

@@ -21,7 +21,8 @@ import (
 // changed names the documents that differ from what was handed in.
 //
 // Errors: gate_failed when a document cannot be signed.
-func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.FileBlob, changed []string, refusal *wire.Error) {
+func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.FileBlob, changed []string,
+	refusal *wire.Error) {
 	if !cfg.PersonSigns() {
 		return files, nil, nil
 	}
@@ -37,10 +38,11 @@ func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.File
 			data := gates.SignDocument(kind, signed[i].Blob.Data)
 			if data == nil {
 				return nil, nil, &wire.Error{
-					Code:    wire.CodeGateFailed,
-					Field:   f.Path,
-					Message: f.Path + " cannot be signed: it is not UTF-8 text, or its sign-off line cannot be written.",
-					Hint:    "correct the document, then: git agentxchain approve",
+					Code:  wire.CodeGateFailed,
+					Field: f.Path,
+					Message: f.Path +
+						" cannot be signed: it is not UTF-8 text, or its sign-off line cannot be written.",
+					Hint: "correct the document, then: git agentxchain approve",
 				}
 			}
 			signed[i].Blob = evidence.NewBlob(data)

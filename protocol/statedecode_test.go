@@ -84,15 +84,18 @@ func TestDecodeStateRefuses(t *testing.T) {
 		doc, code string
 		fields    []string
 	}{
-		"empty":       {"", wire.CodeInvalidJSON, nil},
-		"truncated":   {activeStateDoc[:200], wire.CodeInvalidJSON, nil},
-		"array":       {"[]", wire.CodeInvalidJSON, nil},
-		"bad UTF-8":   {"{\"a\": \"\xff\"}", wire.CodeInvalidJSON, nil},
-		"duplicate":   {`{"status": "idle", "status": "active"}`, wire.CodeInvalidJSON, nil},
-		"deep":        {strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), wire.CodeInvalidJSON, nil},
-		"wrong types": {`{"status": 1, "turn_sequence": 1.5, "active_turns": [], "blocked_reason": "x"}`, wire.CodeInvalidState, []string{"status", "turn_sequence", "active_turns", "blocked_reason"}},
-		"null turn":   {`{"active_turns": {"t": null}, "delegation_queue": [null], "repo_decisions": [null]}`, wire.CodeInvalidState, []string{"active_turns.t", "delegation_queue[0]", "repo_decisions[0]"}},
-		"null name":   {`{"phase_gate_status": {"run_id": null}}`, wire.CodeInvalidState, []string{"phase_gate_status.run_id"}},
+		"empty":     {"", wire.CodeInvalidJSON, nil},
+		"truncated": {activeStateDoc[:200], wire.CodeInvalidJSON, nil},
+		"array":     {"[]", wire.CodeInvalidJSON, nil},
+		"bad UTF-8": {"{\"a\": \"\xff\"}", wire.CodeInvalidJSON, nil},
+		"duplicate": {`{"status": "idle", "status": "active"}`, wire.CodeInvalidJSON, nil},
+		"deep":      {strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), wire.CodeInvalidJSON, nil},
+		"wrong types": {`{"status": 1, "turn_sequence": 1.5, "active_turns": [], "blocked_reason": "x"}`,
+			wire.CodeInvalidState, []string{"status", "turn_sequence", "active_turns", "blocked_reason"}},
+		"null turn": {`{"active_turns": {"t": null}, "delegation_queue": [null], "repo_decisions": [null]}`,
+			wire.CodeInvalidState, []string{"active_turns.t", "delegation_queue[0]", "repo_decisions[0]"}},
+		"null name": {`{"phase_gate_status": {"run_id": null}}`, wire.CodeInvalidState,
+			[]string{"phase_gate_status.run_id"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := run.DecodeState([]byte(tc.doc))
@@ -114,7 +117,8 @@ func TestDecodeStateRefuses(t *testing.T) {
 }
 
 func TestDecodeStateToleratesNulls(t *testing.T) {
-	s := stateWith(t, `{"active_turns": {"t": {"turn_id": "t", "run_id": null, "assigned_role": "dev", "status": "failed", "attempt": 2, "runtime_id": "m",
+	s := stateWith(t,
+		`{"active_turns": {"t": {"turn_id": "t", "run_id": null, "assigned_role": "dev", "status": "failed", "attempt": 2, "runtime_id": "m",
 		"assigned_sequence": 1, "started_at": null, "failure_reason": null, "concurrent_with": null, "conflict_state": null}},
 		"pending_phase_transition": {"from": "a", "to": "b", "gate": "g", "requested_by_turn": null},
 		"blocked_reason": {"category": null, "recovery": null, "blocked_at": null, "turn_id": null}, "budget_status": null, "delegation_queue": null}`)
@@ -160,22 +164,27 @@ func genJSON(depth int) *rapid.Generator[any] {
 		case 2:
 			return ojson.Int(rapid.IntRange(-3, 1<<40).Draw(t, "int"))
 		case 3:
-			return rapid.SampledFrom([]string{"", "x", "active", "human:y", "t1", "2026-01-01T00:00:00Z", "é\u2028", "pending"}).Draw(t, "str")
+			return rapid.SampledFrom([]string{"", "x", "active", "human:y", "t1", "2026-01-01T00:00:00Z", "é\u2028",
+				"pending"}).Draw(t, "str")
 		case 4:
 			return rapid.SliceOfN(genJSON(depth-1), 0, 3).Draw(t, "array")
 		}
 		o := ojson.NewObject()
 		for range rapid.IntRange(0, 3).Draw(t, "members") {
-			o.Set(rapid.SampledFrom([]string{"turn_id", "status", "gate", "t1", "recovery", "x"}).Draw(t, "key"), genJSON(depth-1).Draw(t, "value"))
+			o.Set(rapid.SampledFrom([]string{"turn_id", "status", "gate", "t1", "recovery", "x"}).Draw(t, "key"),
+				genJSON(depth-1).Draw(t, "value"))
 		}
 		return o
 	})
 }
 
 // stateKeys are the members a drawn state is built from.
-var stateKeys = []string{"schema_version", "run_id", "project_id", "status", "phase", "created_at", "active_turns", "current_turn", "turn_sequence",
-	"last_completed_turn_id", "blocked_on", "blocked_reason", "escalation", "pending_phase_transition", "pending_run_completion",
-	"queued_phase_transition", "last_gate_failure", "phase_gate_status", "budget_reservations", "budget_status", "delegation_queue",
+var stateKeys = []string{"schema_version", "run_id", "project_id", "status", "phase", "created_at", "active_turns",
+	"current_turn", "turn_sequence",
+	"last_completed_turn_id", "blocked_on", "blocked_reason", "escalation", "pending_phase_transition",
+	"pending_run_completion",
+	"queued_phase_transition", "last_gate_failure", "phase_gate_status", "budget_reservations", "budget_status",
+	"delegation_queue",
 	"pending_delegation_review", "next_recommended_role", "charter_materialization_pending", "zzz"}
 
 // genStateObject draws a document that looks like a state, damaged in any way.
@@ -191,7 +200,8 @@ func genStateObject(t *rapid.T) *ojson.Object {
 		case 2:
 			switch key {
 			case "status":
-				o.Set(key, rapid.SampledFrom([]string{"idle", "active", "paused", "blocked", "completed", "failed"}).Draw(t, "status"))
+				o.Set(key, rapid.SampledFrom(
+					[]string{"idle", "active", "paused", "blocked", "completed", "failed"}).Draw(t, "status"))
 			case "blocked_on":
 				o.Set(key, rapid.SampledFrom(blockerSamples).Draw(t, "blocked_on"))
 			case "pending_phase_transition":
@@ -199,7 +209,8 @@ func genStateObject(t *rapid.T) *ojson.Object {
 			case "pending_run_completion":
 				o.Set(key, ojson.NewObject("gate", "g1"))
 			case "blocked_reason":
-				o.Set(key, ojson.NewObject("category", rapid.SampledFrom([]string{"", "needs_human", "hook_tamper", "odd"}).Draw(t, "category")))
+				o.Set(key, ojson.NewObject("category",
+					rapid.SampledFrom([]string{"", "needs_human", "hook_tamper", "odd"}).Draw(t, "category")))
 			}
 		}
 	}

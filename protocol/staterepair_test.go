@@ -18,15 +18,48 @@ import (
 func twoPhaseConfig() *config.Config {
 	c := &config.Config{Template: "generic", Project: config.Project{ID: "demo", Name: "Demo", DefaultBranch: "main"}}
 	for _, r := range []*config.Role{
-		{ID: "pm", Title: "PM", Mandate: "plan", WriteAuthority: wire.ReviewOnly, RuntimeID: "man", RuntimeType: "manual"},
-		{ID: "dev", Title: "Dev", Mandate: "build", WriteAuthority: wire.Authoritative, RuntimeID: "man", RuntimeType: "manual"},
-		{ID: "qa", Title: "QA", Mandate: "test", WriteAuthority: wire.ReviewOnly, RuntimeID: "man", RuntimeType: "manual"},
+		{
+			ID:             "pm",
+			Title:          "PM",
+			Mandate:        "plan",
+			WriteAuthority: wire.ReviewOnly,
+			RuntimeID:      "man",
+			RuntimeType:    "manual",
+		},
+		{
+			ID:             "dev",
+			Title:          "Dev",
+			Mandate:        "build",
+			WriteAuthority: wire.Authoritative,
+			RuntimeID:      "man",
+			RuntimeType:    "manual",
+		},
+		{
+			ID:             "qa",
+			Title:          "QA",
+			Mandate:        "test",
+			WriteAuthority: wire.ReviewOnly,
+			RuntimeID:      "man",
+			RuntimeType:    "manual",
+		},
 	} {
 		c.Roles.Set(r.ID, r)
 	}
 	c.Runtimes.Set("man", &config.Runtime{ID: "man", Type: "manual"})
-	c.Routing.Set("planning", &config.Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"pm", "dev", "human"}, ExitGate: "g1", MaxConcurrentTurns: 1})
-	c.Routing.Set("build", &config.Route{Phase: "build", EntryRole: "dev", AllowedNextRoles: []string{"dev", "qa"}, ExitGate: "g2", MaxConcurrentTurns: 2})
+	c.Routing.Set("planning", &config.Route{
+		Phase:              "planning",
+		EntryRole:          "pm",
+		AllowedNextRoles:   []string{"pm", "dev", "human"},
+		ExitGate:           "g1",
+		MaxConcurrentTurns: 1,
+	})
+	c.Routing.Set("build", &config.Route{
+		Phase:              "build",
+		EntryRole:          "dev",
+		AllowedNextRoles:   []string{"dev", "qa"},
+		ExitGate:           "g2",
+		MaxConcurrentTurns: 2,
+	})
 	c.Gates.Set("g1", &config.Gate{ID: "g1", RequiresHuman: true})
 	c.Gates.Set("g2", &config.Gate{ID: "g2", RequiresHuman: true})
 	limit := 5.0
@@ -35,17 +68,22 @@ func twoPhaseConfig() *config.Config {
 	return c
 }
 
-var blockerSamples = []string{"human:x", "human:conflict_loop:turn_b", "escalation:operator:y", "escalation:retries-exhausted:dev", "policy:p1",
-	"budget:exhausted", "timeout:turn", "timeout:phase", "timeout:run", "non_progress", "hook:before_gate:h", "hook:before_assignment:h",
-	"gate_action:g1", "dispatch:exit-1", "turn:failed_start:turn_b", "turns:failed_start", "turn:stalled:turn_b", "turns:stalled",
+var blockerSamples = []string{"human:x", "human:conflict_loop:turn_b", "escalation:operator:y",
+	"escalation:retries-exhausted:dev", "policy:p1",
+	"budget:exhausted", "timeout:turn", "timeout:phase", "timeout:run", "non_progress", "hook:before_gate:h",
+	"hook:before_assignment:h",
+	"gate_action:g1", "dispatch:exit-1", "turn:failed_start:turn_b", "turns:failed_start", "turn:stalled:turn_b",
+	"turns:stalled",
 	"operator_commit_reconcile_refused", "human_approval:g1", "human_approval:zz", "odd", ""}
 
 func TestRepairVersionOne(t *testing.T) {
-	s := stateFrom(t, `{"schema_version": "1.0", "run_id": "r", "project_id": "p", "status": "active", "phase": "planning", "blocked_on": null, "keep": 1,
+	s := stateFrom(t,
+		`{"schema_version": "1.0", "run_id": "r", "project_id": "p", "status": "active", "phase": "planning", "blocked_on": null, "keep": 1,
 		"current_turn": {"turn_id": "t1", "assigned_role": "dev", "status": "running", "attempt": 1, "runtime_id": "m", "odd": true}}`)
 	r, notes := run.RepairState(s, nil)
 	turn := r.OnlyTurn()
-	if r.SchemaVersion != "1.1" || turn == nil || turn.TurnID != "t1" || turn.AssignedSequence != 1 || r.TurnSequence != 1 || len(notes) == 0 {
+	if r.SchemaVersion != "1.1" || turn == nil || turn.TurnID != "t1" || turn.AssignedSequence != 1 ||
+		r.TurnSequence != 1 || len(notes) == 0 {
 		t.Fatalf("%v\n%s", notes, r.Encode())
 	}
 	if _, ok := turn.Extra.Get("odd"); !ok {
@@ -87,11 +125,14 @@ func TestRepairBlockedWithoutReason(t *testing.T) {
 	} {
 		r, notes := run.RepairState(stateWith(t, `{"status": "blocked", "blocked_on": "`+tc.on+`"}`), twoPhaseConfig())
 		b := r.BlockedReason
-		if r.Status != wire.StatusBlocked || b == nil || b.Category != tc.category || b.Recovery.TypedReason != tc.category || b.Recovery.Owner != tc.owner || wire.OrEmpty(b.TurnID) != tc.turn {
+		if r.Status != wire.StatusBlocked || b == nil || b.Category != tc.category ||
+			b.Recovery.TypedReason != tc.category || b.Recovery.Owner != tc.owner ||
+			wire.OrEmpty(b.TurnID) != tc.turn {
 			t.Errorf("%s: %+v", tc.on, b)
 			continue
 		}
-		if !strings.Contains(b.Recovery.RecoveryAction, "git agentxchain ") || b.BlockedAt != "2026-01-02T03:04:05.678Z" {
+		if !strings.Contains(b.Recovery.RecoveryAction, "git agentxchain ") ||
+			b.BlockedAt != "2026-01-02T03:04:05.678Z" {
 			t.Errorf("%s: action %q at %q", tc.on, b.Recovery.RecoveryAction, b.BlockedAt)
 		}
 		if p := run.CheckState(r); len(p) > 0 || len(notes) == 0 {
@@ -104,7 +145,8 @@ func TestRepairBlockedWithoutReason(t *testing.T) {
 func TestRepairLostBlocker(t *testing.T) {
 	turn := func(status string) string {
 		return `"active_turns": {"turn_z": {"turn_id": "turn_z", "assigned_role": "qa", "status": "running", "attempt": 1, "runtime_id": "m", "assigned_sequence": 1},
-			"turn_b": {"turn_id": "turn_b", "assigned_role": "dev", "status": "` + status + `", "attempt": 2, "runtime_id": "m", "assigned_sequence": 2}}`
+			"turn_b": {"turn_id": "turn_b", "assigned_role": "dev", "status": "` + status +
+			`", "attempt": 2, "runtime_id": "m", "assigned_sequence": 2}}`
 	}
 	for _, tc := range []struct{ members, on, turn string }{
 		{turn("failed"), "escalation:retries-exhausted:dev", "turn_b"},
@@ -113,15 +155,22 @@ func TestRepairLostBlocker(t *testing.T) {
 		{turn("stalled"), "turn:stalled:turn_b", "turn_b"},
 		{turn("running"), "human:unspecified", ""},
 		{`"active_turns": {}`, "human:unspecified", ""},
-		{`"active_turns": {}, "escalation": {"source": "operator", "reason": "Ship it?!"}`, "escalation:operator:ship-it", ""},
-		{`"active_turns": {}, "escalation": {"from_role": "dev", "reason": "x"}`, "escalation:retries-exhausted:dev", ""},
-		{`"active_turns": {}, "budget_status": {"spent_usd": 9, "remaining_usd": -4, "exhausted": true}`, "budget:exhausted", ""},
-		{`"active_turns": {}, "blocked_reason": {"category": "needs_human", "recovery": {"detail": "pick a name"}}`, "human:pick a name", ""},
+		{`"active_turns": {}, "escalation": {"source": "operator", "reason": "Ship it?!"}`,
+			"escalation:operator:ship-it", ""},
+		{`"active_turns": {}, "escalation": {"from_role": "dev", "reason": "x"}`, "escalation:retries-exhausted:dev",
+			""},
+		{`"active_turns": {}, "budget_status": {"spent_usd": 9, "remaining_usd": -4, "exhausted": true}`,
+			"budget:exhausted", ""},
+		{`"active_turns": {}, "blocked_reason": {"category": "needs_human", "recovery": {"detail": "pick a name"}}`,
+			"human:pick a name", ""},
 		{`"active_turns": {}, "blocked_reason": {"category": "gate_action_failed"}, "pending_run_completion": {"gate": "g2"}`, "gate_action:g2", ""},
 	} {
-		r, _ := run.RepairState(stateWith(t, `{"status": "blocked", "blocked_on": null, `+tc.members+`}`), twoPhaseConfig())
-		if r.Status != wire.StatusBlocked || wire.OrEmpty(r.BlockedOn) != tc.on || wire.OrEmpty(r.BlockedReason.TurnID) != tc.turn {
-			t.Errorf("%s: blocked on %q, turn %q", tc.members, wire.OrEmpty(r.BlockedOn), wire.OrEmpty(r.BlockedReason.TurnID))
+		r, _ := run.RepairState(stateWith(t, `{"status": "blocked", "blocked_on": null, `+tc.members+`}`),
+			twoPhaseConfig())
+		if r.Status != wire.StatusBlocked || wire.OrEmpty(r.BlockedOn) != tc.on ||
+			wire.OrEmpty(r.BlockedReason.TurnID) != tc.turn {
+			t.Errorf("%s: blocked on %q, turn %q", tc.members, wire.OrEmpty(r.BlockedOn),
+				wire.OrEmpty(r.BlockedReason.TurnID))
 		}
 		if p := run.CheckState(r); len(p) > 0 {
 			t.Errorf("%s: %s", tc.members, p.Join())
@@ -133,7 +182,8 @@ func TestRepairLostBlocker(t *testing.T) {
 func TestRepairKeepsSpecificReason(t *testing.T) {
 	pending := `"active_turns": {}, "pending_phase_transition": {"from": "planning", "to": "build", "gate": "g1"}`
 	reason := func(typed, action string) string {
-		return `"blocked_reason": {"category": "` + typed + `", "recovery": {"typed_reason": "` + typed + `", "owner": "human", "recovery_action": "` + action +
+		return `"blocked_reason": {"category": "` + typed + `", "recovery": {"typed_reason": "` + typed +
+			`", "owner": "human", "recovery_action": "` + action +
 			`", "turn_retained": false, "detail": "d"}, "blocked_at": "2026-01-02T04:00:00.000Z", "turn_id": null}`
 	}
 	for _, tc := range []struct {
@@ -141,9 +191,12 @@ func TestRepairKeepsSpecificReason(t *testing.T) {
 		status  wire.Status
 		on      string
 	}{
-		{`"status": "blocked", "blocked_on": "gate_action:g1", ` + reason("gate_action_failed", "agentxchain approve-transition") + `, ` + pending, wire.StatusBlocked, "gate_action:g1"},
-		{`"status": "blocked", "blocked_on": "hook:before_gate:h", ` + reason("hook_tamper", "x") + `, ` + pending, wire.StatusBlocked, "hook:before_gate:h"},
-		{`"status": "blocked", "blocked_on": "human_approval:g1", ` + reason("gate_action_failed", "x") + `, ` + pending, wire.StatusBlocked, "human_approval:g1"},
+		{`"status": "blocked", "blocked_on": "gate_action:g1", ` + reason("gate_action_failed",
+			"agentxchain approve-transition") + `, ` + pending, wire.StatusBlocked, "gate_action:g1"},
+		{`"status": "blocked", "blocked_on": "hook:before_gate:h", ` + reason("hook_tamper", "x") + `, ` + pending,
+			wire.StatusBlocked, "hook:before_gate:h"},
+		{`"status": "blocked", "blocked_on": "human_approval:g1", ` + reason("gate_action_failed", "x") + `, ` +
+			pending, wire.StatusBlocked, "human_approval:g1"},
 		{`"status": "blocked", "blocked_on": "human_approval:g1", ` + pending, wire.StatusPaused, "human_approval:g1"},
 		{`"status": "active", "blocked_on": null, ` + pending, wire.StatusPaused, "human_approval:g1"},
 		{`"status": "paused", "blocked_on": null, ` + pending, wire.StatusPaused, "human_approval:g1"},
@@ -153,7 +206,9 @@ func TestRepairKeepsSpecificReason(t *testing.T) {
 		if r.Status != tc.status || wire.OrEmpty(r.BlockedOn) != tc.on {
 			t.Errorf("%s:\n got %s on %q", tc.members, r.Status, wire.OrEmpty(r.BlockedOn))
 		}
-		if tc.status == wire.StatusBlocked && (r.BlockedReason.Recovery.TypedReason != s.BlockedReason.Recovery.TypedReason || r.BlockedReason.Recovery.RecoveryAction != s.BlockedReason.Recovery.RecoveryAction) {
+		if tc.status == wire.StatusBlocked &&
+			(r.BlockedReason.Recovery.TypedReason != s.BlockedReason.Recovery.TypedReason ||
+				r.BlockedReason.Recovery.RecoveryAction != s.BlockedReason.Recovery.RecoveryAction) {
 			t.Errorf("%s: reason became %+v", tc.members, r.BlockedReason.Recovery)
 		}
 		if p := run.CheckState(r); len(p) > 0 {
@@ -164,15 +219,19 @@ func TestRepairKeepsSpecificReason(t *testing.T) {
 
 func TestRepairApprovalPause(t *testing.T) {
 	cfg := twoPhaseConfig()
-	r, _ := run.RepairState(stateWith(t, `{"status": "paused", "active_turns": {}, "blocked_on": "human_approval:g1"}`), cfg)
-	if p := r.PendingPhaseTransition; p == nil || p.From != "planning" || p.To != "build" || p.Gate != "g1" || p.RequestedByTurn != "turn_a" {
+	r, _ := run.RepairState(
+		stateWith(t, `{"status": "paused", "active_turns": {}, "blocked_on": "human_approval:g1"}`), cfg)
+	if p := r.PendingPhaseTransition; p == nil || p.From != "planning" || p.To != "build" || p.Gate != "g1" ||
+		p.RequestedByTurn != "turn_a" {
 		t.Errorf("%+v", p)
 	}
-	r, _ = run.RepairState(stateWith(t, `{"status": "paused", "phase": "build", "active_turns": {}, "blocked_on": "human_approval:g2"}`), cfg)
+	r, _ = run.RepairState(stateWith(t,
+		`{"status": "paused", "phase": "build", "active_turns": {}, "blocked_on": "human_approval:g2"}`), cfg)
 	if p := r.PendingRunCompletion; p == nil || p.Gate != "g2" {
 		t.Errorf("%+v", p)
 	}
-	r, _ = run.RepairState(stateWith(t, `{"status": "paused", "active_turns": {}, "blocked_on": "human_approval:zz"}`), cfg)
+	r, _ = run.RepairState(stateWith(t, `{"status": "paused", "active_turns": {}, "blocked_on": "human_approval:zz"}`),
+		cfg)
 	if len(run.CheckState(r)) == 0 {
 		t.Error("a pause at a gate the phase does not have must be refused")
 	}
@@ -191,12 +250,16 @@ func TestRepairBudget(t *testing.T) {
 	if *r.BudgetStatus.RemainingUSD != -1 || get(r, "exhausted") != true {
 		t.Errorf("%s", r.Encode())
 	}
-	r, _ = run.RepairState(stateWith(t, `{"budget_status": {"spent_usd": 1, "remaining_usd": -1, "exhausted": true, "exhausted_at": "x", "zz": 1}}`), cfg)
-	if *r.BudgetStatus.RemainingUSD != 4 || get(r, "exhausted") != nil || get(r, "exhausted_at") != nil || get(r, "zz") == nil {
+	r, _ = run.RepairState(stateWith(t,
+		`{"budget_status": {"spent_usd": 1, "remaining_usd": -1, "exhausted": true, "exhausted_at": "x", "zz": 1}}`),
+		cfg)
+	if *r.BudgetStatus.RemainingUSD != 4 || get(r, "exhausted") != nil || get(r, "exhausted_at") != nil ||
+		get(r, "zz") == nil {
 		t.Errorf("%s", r.Encode())
 	}
 	// 0.1+0.2 style dust is no change.
-	r, notes := run.RepairState(stateWith(t, `{"budget_status": {"spent_usd": 0.30000000000000004, "remaining_usd": 4.7}}`), cfg)
+	r, notes := run.RepairState(
+		stateWith(t, `{"budget_status": {"spent_usd": 0.30000000000000004, "remaining_usd": 4.7}}`), cfg)
 	if *r.BudgetStatus.RemainingUSD != 4.7 || len(notes) > 0 {
 		t.Errorf("%v %v", *r.BudgetStatus.RemainingUSD, notes)
 	}
@@ -211,7 +274,8 @@ func TestRepairBudget(t *testing.T) {
 		"blocked_at": "2026-01-02T04:00:00.000Z", "turn_id": null}}`
 	raised := twoPhaseConfig()
 	*raised.Budget.PerRunMaxUSD = 10
-	r, _ = run.RepairState(stateWith(t, strings.Replace(block, "ACTION", "Raise it, then git agentxchain unblock", 1)), raised)
+	r, _ = run.RepairState(stateWith(t, strings.Replace(block, "ACTION", "Raise it, then git agentxchain unblock", 1)),
+		raised)
 	if a := r.BlockedReason.Recovery.RecoveryAction; a != "git agentxchain unblock" {
 		t.Errorf("action %q", a)
 	}
@@ -240,7 +304,8 @@ func TestRepairRecoveryNamesActiveTurn(t *testing.T) {
 func TestRepairDelegations(t *testing.T) {
 	entry := func(child string) string {
 		return `{"delegation_id": "del-001", "parent_turn_id": "turn_p", "parent_role": "pm", "to_role": "dev", "charter": "c", "acceptance_contract": ["x"],
-			"required_decision_ids": [], "status": "active", "child_turn_id": "` + child + `", "created_at": "2026-01-02T03:00:00.000Z"}`
+			"required_decision_ids": [], "status": "active", "child_turn_id": "` + child +
+			`", "created_at": "2026-01-02T03:00:00.000Z"}`
 	}
 	r, _ := run.RepairState(stateWith(t, `{"delegation_queue": [`+entry("turn_gone")+`]}`), nil)
 	if d := r.DelegationQueue[0]; d.Status != "pending" || d.ChildTurnID != nil {
@@ -265,7 +330,8 @@ func TestRepairableDamageComesOutValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, _ := run.DecodeState([]byte(activeStateDoc))
 		turn, _ := s.ActiveTurns.Get("turn_b")
-		turn.Status = rapid.SampledFrom([]string{"assigned", "failed", "conflicted", "failed_start", "stalled", "running"}).Draw(t, "turn")
+		turn.Status = rapid.SampledFrom(
+			[]string{"assigned", "failed", "conflicted", "failed_start", "stalled", "running"}).Draw(t, "turn")
 		if rapid.Bool().Draw(t, "no turns") {
 			s.ActiveTurns.Delete("turn_b")
 		}
@@ -280,13 +346,16 @@ func TestRepairableDamageComesOutValid(t *testing.T) {
 			s.Status = wire.StatusBlocked
 			s.BlockedOn = new(rapid.SampledFrom(blockerSamples).Draw(t, "blocked_on"))
 			if rapid.Bool().Draw(t, "partial") {
-				s.BlockedReason = &run.BlockedReason{Category: rapid.SampledFrom([]string{"", "needs_human", "hook_tamper", "odd"}).Draw(t, "category")}
+				s.BlockedReason = &run.BlockedReason{Category: rapid.SampledFrom(
+					[]string{"", "needs_human", "hook_tamper", "odd"}).Draw(t, "category")}
 			}
 		case 1: // a pause that is a block
 			s.Status = wire.StatusPaused
-			s.BlockedOn = new(rapid.SampledFrom([]string{"human:x", "escalation:operator:y", "policy:p", "budget:exhausted"}).Draw(t, "blocked_on"))
+			s.BlockedOn = new(rapid.SampledFrom(
+				[]string{"human:x", "escalation:operator:y", "policy:p", "budget:exhausted"}).Draw(t, "blocked_on"))
 		case 2: // a pending approval under any status
-			s.Status = rapid.SampledFrom([]wire.Status{wire.StatusActive, wire.StatusPaused, wire.StatusBlocked}).Draw(t, "status")
+			s.Status = rapid.SampledFrom([]wire.Status{wire.StatusActive, wire.StatusPaused, wire.StatusBlocked}).Draw(
+				t, "status")
 			s.PendingPhaseTransition = &run.PendingTransition{From: "planning", To: "build", Gate: "g1"}
 		case 3: // a pause that lost its pending object
 			s.ActiveTurns.Delete("turn_b")
@@ -324,24 +393,29 @@ func TestCheckState(t *testing.T) {
 		{`{"run_id": null}`, "run_id"},
 		{`{"run_id": " "}`, "run_id"},
 		{`{"run_id": null, "status": "idle", "active_turns": {}}`, ""},
-		{`{"run_id": null, "status": "blocked", "active_turns": {}, "blocked_on": "human:x", "blocked_reason": ` + reason + `}`, ""},
+		{`{"run_id": null, "status": "blocked", "active_turns": {}, "blocked_on": "human:x", "blocked_reason": ` +
+			reason + `}`, ""},
 		{`{"project_id": "", "phase": "", "created_at": ""}`, "project_id phase created_at"},
 		{`{"status": "done"}`, "status"},
 		{`{"status": "failed"}`, ""},
 		{`{"turn_sequence": -1}`, "turn_sequence"},
 		{turn(""), ""},
-		{`{"active_turns": {"t": {}}}`, "active_turns.t.turn_id active_turns.t.assigned_role active_turns.t.status active_turns.t.runtime_id active_turns.t.attempt active_turns.t.assigned_sequence"},
+		{`{"active_turns": {"t": {}}}`,
+			"active_turns.t.turn_id active_turns.t.assigned_role active_turns.t.status active_turns.t.runtime_id active_turns.t.attempt active_turns.t.assigned_sequence"},
 		{`{"active_turns": {"t": {"turn_id": "u", "assigned_role": "r", "status": "s", "runtime_id": "m", "attempt": 1, "assigned_sequence": 1}}}`, "active_turns.t.turn_id"},
 		{`{"blocked_on": "x"}`, "blocked_on"},
 		{`{"blocked_reason": ` + reason + `}`, "blocked_reason"},
 		{`{"status": "blocked"}`, "blocked_on blocked_reason"},
-		{`{"status": "blocked", "blocked_on": "x", "blocked_reason": {}}`, "blocked_reason.category blocked_reason.blocked_at blocked_reason.recovery.typed_reason blocked_reason.recovery.owner blocked_reason.recovery.recovery_action"},
+		{`{"status": "blocked", "blocked_on": "x", "blocked_reason": {}}`,
+			"blocked_reason.category blocked_reason.blocked_at blocked_reason.recovery.typed_reason blocked_reason.recovery.owner blocked_reason.recovery.recovery_action"},
 		{`{"status": "blocked", "blocked_on": "x", "blocked_reason": ` + reason + `}`, ""},
 		{`{"status": "paused"}`, "status"},
 		{`{"status": "paused", "pending_run_completion": {"gate": "g"}}`, ""},
 		{`{"pending_phase_transition": {}}`, "pending_phase_transition.to pending_phase_transition.gate"},
-		{`{"pending_run_completion": {}, "queued_phase_transition": {}}`, "pending_run_completion.gate queued_phase_transition.to"},
-		{`{"last_gate_failure": {}}`, "last_gate_failure.gate_type last_gate_failure.phase last_gate_failure.failed_at"},
+		{`{"pending_run_completion": {}, "queued_phase_transition": {}}`,
+			"pending_run_completion.gate queued_phase_transition.to"},
+		{`{"last_gate_failure": {}}`,
+			"last_gate_failure.gate_type last_gate_failure.phase last_gate_failure.failed_at"},
 		{`{"last_gate_failure": {"gate_type": "run_completion", "phase": "p", "failed_at": "x"}}`, ""},
 		{`{"budget_status": {"spent_usd": -1, "remaining_usd": null}}`, "budget_status.spent_usd"},
 		{`{"delegation_queue": [{"delegation_id": "del-001", "parent_turn_id": "t", "to_role": "r", "status": "odd"}]}`, "delegation_queue[0].status"},

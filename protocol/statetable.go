@@ -50,7 +50,8 @@ func legalEdges(op string) []edge {
 	case OpDeny:
 		return []edge{{paused, active}, {blocked, active}}
 	case "approve_completion":
-		return []edge{{paused, completed}, {paused, paused}, {paused, blocked}, {blocked, completed}, {blocked, blocked}}
+		return []edge{{paused, completed}, {paused, paused}, {paused, blocked}, {blocked, completed},
+			{blocked, blocked}}
 	case "advance_turn":
 		return []edge{{active, active}, {blocked, blocked}}
 	case "watch_turns":
@@ -64,11 +65,14 @@ func legalEdges(op string) []edge {
 	case "reactivate":
 		return []edge{{blocked, active}, {paused, active}, {blocked, paused}}
 	case "checkpoint_turn", OpProposal:
-		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
+		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle},
+			{bad, bad}}
 	case "record_audit", "record_lease", OpConfirm:
 		// Evidence is recorded in whatever status the run is, and changes none.
-		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
-	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message", OpInject, OpReconcile, OpClaim, OpObjection:
+		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle},
+			{bad, bad}}
+	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message", OpInject, OpReconcile, OpClaim,
+		OpObjection:
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}}
 	case "config_adopt":
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {blocked, active}}
@@ -103,7 +107,8 @@ func LegalTransition(before, after *run.State, op string) *wire.Error {
 		return nil
 	}
 	if !slices.Contains(legalEdges(op), edge{from, after.Status}) {
-		why := fmt.Sprintf("a run that is %s cannot become %s", cmp.Or(string(from), "absent"), cmp.Or(string(after.Status), "absent"))
+		why := fmt.Sprintf("a run that is %s cannot become %s", cmp.Or(string(from), "absent"),
+			cmp.Or(string(after.Status), "absent"))
 		if from == after.Status {
 			why = fmt.Sprintf("a run that is %s takes none", cmp.Or(string(from), "absent"))
 		}
@@ -116,8 +121,13 @@ func LegalTransition(before, after *run.State, op string) *wire.Error {
 }
 
 func illegal(field, op, what string, from, to wire.Status) *wire.Error {
-	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: field, Message: fmt.Sprintf("%s: %s.", op, what),
-		Details: ojson.NewObject("operation", op, "from_status", ojson.OrNull(string(from)), "to_status", ojson.OrNull(string(to)))}
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   field,
+		Message: fmt.Sprintf("%s: %s.", op, what),
+		Details: ojson.NewObject("operation", op, "from_status", ojson.OrNull(string(from)),
+			"to_status", ojson.OrNull(string(to))),
+	}
 }
 
 // newRun reports whether the operation put another run in the place of before's.

@@ -36,7 +36,8 @@ func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said [
 		if h.Action == "skip_phase" && h.Scope == "phase" {
 			skipped, why := t.skipPhase(h, files, entry)
 			if skipped {
-				said = append(said, fmt.Sprintf("%s. The phase was left for %q, its gate passes.", h.Detail(), t.s.Phase))
+				said = append(said, fmt.Sprintf("%s. The phase was left for %q, its gate passes.", h.Detail(),
+					t.s.Phase))
 				continue
 			}
 			said = append(said, h.Detail()+". The phase was not skipped: "+why+".")
@@ -50,7 +51,8 @@ func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said [
 }
 
 // skipPhase tries to leave an overdue phase; the gate's own predicates decide.
-func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, entry func(string, limits.TimeoutHit) *ojson.Object) (skipped bool, why string) {
+func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, entry func(string,
+	limits.TimeoutHit) *ojson.Object) (skipped bool, why string) {
 	next := t.cfg.NextPhase(t.s.Phase)
 	switch {
 	case next == "":
@@ -78,7 +80,8 @@ func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, e
 	}
 	reasons := wire.NonNil(g.Reasons)
 	if g.Action == gates.ActionAwaitHuman {
-		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it", wire.OrEmpty(g.GateID))}
+		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it",
+			wire.OrEmpty(g.GateID))}
 	} else {
 		t.gateFailed(&g, run.GatePhase, "", false)
 	}

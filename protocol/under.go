@@ -41,7 +41,8 @@ func (c *Change) Snapshot(snap *Snapshot) *Snapshot {
 		}
 		return s
 	}
-	if limit := run.FreshBudget(now).RemainingUSD; s.Run() != "" && !sameLimit(run.FreshBudget(was).RemainingUSD, limit) {
+	if limit := run.FreshBudget(now).RemainingUSD; s.Run() != "" &&
+		!sameLimit(run.FreshBudget(was).RemainingUSD, limit) {
 		mine().BudgetStatus.RemainingUSD = nil
 		if limit != nil {
 			s.BudgetStatus.RemainingUSD = new(*limit - s.BudgetStatus.SpentUSD)

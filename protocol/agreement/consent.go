@@ -41,9 +41,10 @@ type Consent struct {
 // Base is where the signers were read: a protected branch, or the commit the run began
 // at. What an agent or a pull request changes after it does not count.
 type Base struct {
-	Ref     string              `json:"ref,omitempty"` // the protected branch, "" for the beginning of the run
-	Commit  string              `json:"commit"`
-	Config  *evidence.Blob      `json:"config,omitempty"` // agentxchain.json of the protected branch; nil when it has none
+	Ref    string `json:"ref,omitempty"` // the protected branch, "" for the beginning of the run
+	Commit string `json:"commit"`
+	// agentxchain.json of the protected branch; nil when it has none
+	Config  *evidence.Blob      `json:"config,omitempty"`
 	Signers []evidence.FileBlob `json:"signers"`
 }
 
@@ -108,9 +109,10 @@ func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
 	}
 	if len(c.Statements) > maxStatements {
 		return nil, &wire.Error{
-			Code:    wire.CodeInvalidArgument,
-			Field:   "statements",
-			Message: fmt.Sprintf("%d statements are more than one decision takes (%d).", len(c.Statements), maxStatements),
+			Code:  wire.CodeInvalidArgument,
+			Field: "statements",
+			Message: fmt.Sprintf("%d statements are more than one decision takes (%d).", len(c.Statements),
+				maxStatements),
 		}
 	}
 	given, refusal := m.statements(c, d, content)

@@ -133,7 +133,8 @@ func (x *exported) readSigners() error {
 		if err != nil {
 			return err
 		}
-		if path.Dir(name) != path.Dir(agreement.SignersPath(evidence.FileBlob{Path: kept, Blob: evidence.NewBlob(data)})) {
+		if path.Dir(name) != path.Dir(
+			agreement.SignersPath(evidence.FileBlob{Path: kept, Blob: evidence.NewBlob(data)})) {
 			x.report.Findings = append(x.report.Findings, Finding{
 				Code:    FindBaseDiffers,
 				Message: name + " has another digest than its name says",
@@ -198,8 +199,9 @@ func (x *exported) row(row *ojson.Object) {
 				x.statement(row, v)
 			}
 		case rule != nil && rule.Signed:
-			x.fail(row, v, agreement.CodeSignatureRequired, "the yes of "+v.Principal+" lacks the signature that the rule of gate "+
-				wire.Quoted(row.String("gate_id"))+" wants")
+			x.fail(row, v, agreement.CodeSignatureRequired,
+				"the yes of "+v.Principal+" lacks the signature that the rule of gate "+
+					wire.Quoted(row.String("gate_id"))+" wants")
 			continue
 		}
 		if !x.failed[v.Statement] && !(v.Key != "" && keys[v.Key]) {
@@ -257,7 +259,8 @@ func (x *exported) statement(row *ojson.Object, v *run.Vote) {
 		x.fail(row, v, agreement.CodeStatementReplayed, fmt.Sprintf("it says %s to gate %s of phase %s", st.Decision,
 			wire.Quoted(st.Gate), wire.Quoted(st.Phase)))
 	case !agreement.SamePerson(st.Principal, v.Principal) || sig.Key != v.Key:
-		x.fail(row, v, agreement.CodeStatementMismatch, "the statement counted for "+v.Principal+" is by "+st.Principal)
+		x.fail(row, v, agreement.CodeStatementMismatch,
+			"the statement counted for "+v.Principal+" is by "+st.Principal)
 	case !st.ExpiresAt.After(at):
 		x.fail(row, v, agreement.CodeStatementExpired, "it expired at "+wire.FormatTime(st.ExpiresAt))
 	case st.IssuedAt.After(at.Add(agreement.MaxSkew)):
@@ -273,7 +276,8 @@ func (x *exported) statement(row *ojson.Object, v *run.Vote) {
 
 // signed holds a statement against the sets of signers, the first that lets it sign both
 // when it says that it was issued and when it was used.
-func (x *exported) signed(env *attest.Envelope, st *attest.Statement, used time.Time) (*attest.Signature, *wire.Error) {
+func (x *exported) signed(env *attest.Envelope, st *attest.Statement, used time.Time) (*attest.Signature,
+	*wire.Error) {
 	var refusal *wire.Error
 	for _, set := range x.sets {
 		var sig *attest.Signature

@@ -199,7 +199,8 @@ func (v *verifier) stands(s *Saying, confirmed bool) string {
 	case s.By == ByPolicy:
 		note.Code, note.Message = FindByPolicy, where+" was passed by approval_policy; no person said yes"
 	case s.By == ByTool && confirmed:
-		note.Code, note.Message = FindByTool, "another tool did what only a person may ("+s.Reason+"); a person confirmed it"
+		note.Code, note.Message = FindByTool,
+			"another tool did what only a person may ("+s.Reason+"); a person confirmed it"
 	case s.By == ByTool:
 		note.Code, note.Note = FindUnconfirmed, false
 		note.Message = "another tool did what only a person may (" + s.Reason + "), and no person has confirmed it"
@@ -289,8 +290,9 @@ func (v *verifier) act(a *Act) {
 	}
 	if len(d.Rules) > 0 && len(people) < need {
 		v.find(a, Finding{
-			Code:    FindThreshold,
-			Message: fmt.Sprintf("%s was agreed to by %d of %d people whose yes counts", d.Command(), len(people), need),
+			Code: FindThreshold,
+			Message: fmt.Sprintf("%s was agreed to by %d of %d people whose yes counts", d.Command(), len(people),
+				need),
 		})
 	}
 }
@@ -358,7 +360,8 @@ func (v *verifier) statement(a *Act, m *agreement.Moment, signers *attest.Signer
 	v.answered(a, c, func(message string) { fail(agreement.CodeStatementReplayed, s.Vote.Principal, message) })
 	if tree, here := v.facts.Trees[a.Record.Env.Git.Head]; here && tree != c.Tree {
 		fail(FindTreeDiffers, s.Vote.Principal,
-			fmt.Sprintf("commit %.12s has tree %.12s, and the statement is about %.12s", a.Record.Env.Git.Head, tree, c.Tree))
+			fmt.Sprintf("commit %.12s has tree %.12s, and the statement is about %.12s", a.Record.Env.Git.Head, tree,
+				c.Tree))
 	}
 	if refusal := agreement.Admit(c, d, s.Vote); refusal != nil {
 		fail(refusal.Code, s.Vote.Principal, refusal.Message)
@@ -379,7 +382,8 @@ func (v *verifier) answered(a *Act, c *agreement.Consent, fail func(message stri
 	case asked.Index >= v.chain[a.Op].Index:
 		fail(fmt.Sprintf("it answers operation %.12s, which came after it", c.Answers))
 	case by != "" && asked.Name == protocol.OpAccept && asked.Turn != by:
-		fail(fmt.Sprintf("it answers operation %.12s of turn %s, and turn %s asked for the gate", c.Answers, asked.Turn, by))
+		fail(fmt.Sprintf("it answers operation %.12s of turn %s, and turn %s asked for the gate", c.Answers,
+			asked.Turn, by))
 	}
 }
 
@@ -413,7 +417,8 @@ func (v *verifier) baseOf(a *Act, c *agreement.Consent) {
 			v.find(a, Finding{
 				Code: FindBaseAbsent,
 				Note: true,
-				Message: fmt.Sprintf("commit %.12s, which the signers were read at, is not here; that it holds them is not proven",
+				Message: fmt.Sprintf(
+					"commit %.12s, which the signers were read at, is not here; that it holds them is not proven",
 					c.Base.Commit),
 			})
 		}
@@ -423,8 +428,9 @@ func (v *verifier) baseOf(a *Act, c *agreement.Consent) {
 	for _, path := range wire.SignerFiles() {
 		if there[path] != kept[path] {
 			v.find(a, Finding{
-				Code:    FindBaseDiffers,
-				Message: fmt.Sprintf("commit %.12s has another %s than the one the approval was judged by", c.Base.Commit, path),
+				Code: FindBaseDiffers,
+				Message: fmt.Sprintf("commit %.12s has another %s than the one the approval was judged by",
+					c.Base.Commit, path),
 			})
 		}
 	}
@@ -449,7 +455,8 @@ func (v *verifier) agreed(a *Act, m *agreement.Moment, d *agreement.Decision, ro
 			for _, r := range d.Rules {
 				if r.Signed {
 					mark.Code = agreement.CodeSignatureRequired
-					mark.Message = "the yes of " + vote.Principal + " lacks the signature that the rule of " + d.Subject() + " wants"
+					mark.Message = "the yes of " + vote.Principal + " lacks the signature that the rule of " +
+						d.Subject() + " wants"
 				}
 			}
 		case proof == nil && !v.failed[vote.Statement]:

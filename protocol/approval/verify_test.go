@@ -60,7 +60,8 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 	for _, s := range report.Sayings {
 		stands = append(stands, s.Stands)
 	}
-	if want := []string{agreement.CodeStatementMismatch, FindThreshold, FindByPolicy, FindUnconfirmed}; !slices.Equal(codes, want) {
+	if want := []string{agreement.CodeStatementMismatch, FindThreshold, FindByPolicy,
+		FindUnconfirmed}; !slices.Equal(codes, want) {
 		t.Errorf("%q, want %q", codes, want)
 	}
 	if want := []string{StandsFails, StandsPolicy, StandsClaimed}; !slices.Equal(stands, want) {

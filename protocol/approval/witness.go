@@ -51,7 +51,8 @@ func JudgeWitnesses(run string, envelopes [][]byte, signers *attest.Signers, cha
 			w.Message = "the statement is not that of a witness of this run"
 			continue
 		}
-		w.Op, w.Sequence, w.At, w.Principal, w.KeyID = st.Operation, st.Sequence, st.IssuedAt, st.Principal, env.Signer()
+		w.Op, w.Sequence, w.At, w.Principal, w.KeyID = st.Operation, st.Sequence, st.IssuedAt, st.Principal,
+			env.Signer()
 		if refusal := signedBy(signers, env, st); refusal != nil {
 			w.Message = refusal.Message
 			continue
@@ -59,7 +60,8 @@ func JudgeWitnesses(run string, envelopes [][]byte, signers *attest.Signers, cha
 		op, held := chain[st.Operation]
 		if !held || op.Index+1 != st.Sequence {
 			w.Code = FindWitnessLost
-			w.Message = fmt.Sprintf("%s signed at %s that the run stood at operation %.10s, number %d, and the run does not hold it there",
+			w.Message = fmt.Sprintf(
+				"%s signed at %s that the run stood at operation %.10s, number %d, and the run does not hold it there",
 				st.Principal, wire.FormatTime(st.IssuedAt), st.Operation, st.Sequence)
 			continue
 		}

@@ -223,7 +223,8 @@ func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) 
 // it; at is when it has to hold. Only the lines of allowed_signers count. Fails as Verify does.
 func (s *Signers) VerifyFile(signature, data []byte, namespace string, at time.Time) (*Signature, *wire.Error) {
 	if len(signature) > MaxSignature || FormatOf(signature) != FormatSSH {
-		return nil, failure(wire.CodeSignatureFormat, "the signature is not an SSH signature of at most %d bytes", MaxSignature)
+		return nil, failure(wire.CodeSignatureFormat, "the signature is not an SSH signature of at most %d bytes",
+			MaxSignature)
 	}
 	return s.verifySSH(signature, data, namespace, at)
 }

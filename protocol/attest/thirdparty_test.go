@@ -19,7 +19,8 @@ type sshVerifier struct {
 
 func (v *sshVerifier) Verify(_ context.Context, data, sig []byte) error {
 	v.p.write("third.sig", string(sig))
-	_, err := v.p.try(data, "ssh-keygen", "-Y", "verify", "-f", "allowed", "-I", v.signer, "-n", "git", "-s", "third.sig")
+	_, err := v.p.try(data, "ssh-keygen", "-Y", "verify", "-f", "allowed", "-I", v.signer, "-n", "git",
+		"-s", "third.sig")
 	return err
 }
 

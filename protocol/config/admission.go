@@ -1,4 +1,5 @@
-// Admission control: configurations that are valid but can never pass their own gates (docs/spec/configuration.md#admission).
+// Admission control: configurations that are valid but can never pass their own gates
+// (docs/spec/configuration.md#admission).
 
 package config
 
@@ -98,11 +99,13 @@ func ownerFindings(c *Config, phase, gate string, required []*GateArtifact) []Ad
 		switch {
 		case !slices.Contains(roles, a.OwnedBy):
 			f.Code = AdmissionOwnerAway
-			f.Message = fmt.Sprintf("phase %s: %s is owned by %s, which is neither entry_role nor in allowed_next_roles of the phase, so its participation can never be shown",
+			f.Message = fmt.Sprintf(
+				"phase %s: %s is owned by %s, which is neither entry_role nor in allowed_next_roles of the phase, so its participation can never be shown",
 				phase, a.Path, a.OwnedBy)
 		case !contract.CanOwn:
 			f.Code = AdmissionOwnerMute
-			f.Message = fmt.Sprintf("phase %s: %s is owned by %s, whose runtime and authority do not let it own files (ownership %s, write path %s)",
+			f.Message = fmt.Sprintf(
+				"phase %s: %s is owned by %s, whose runtime and authority do not let it own files (ownership %s, write path %s)",
 				phase, a.Path, a.OwnedBy, contract.Ownership, contract.Path)
 		default:
 			continue
@@ -137,10 +140,12 @@ func noApprover(c *Config) []AdmissionFinding {
 		switch {
 		case gate != nil && gate.RequiresHuman && (gate.Credentialed || !auto):
 			f.Gate = gate.ID
-			f.Message = fmt.Sprintf("%s needs a person's approval (gate %s), but no runtime is manual: the run will wait until someone outside it approves", what, gate.ID)
+			f.Message = fmt.Sprintf(
+				"%s needs a person's approval (gate %s), but no runtime is manual: the run will wait until someone outside it approves", what, gate.ID)
 		case byPolicy:
 			// Only a human gate consults the policy, so this is what would happen, not what will.
-			f.Message = fmt.Sprintf("%s is for a person to decide (approval_policy), but no runtime is manual: at a human gate the run would wait until someone outside it approves", what)
+			f.Message = fmt.Sprintf(
+				"%s is for a person to decide (approval_policy), but no runtime is manual: at a human gate the run would wait until someone outside it approves", what)
 		default:
 			continue
 		}

@@ -76,7 +76,8 @@ func (s section) tokenBudget(provider string, maxOutput *int) {
 		return
 	}
 	if provider != "" && provider != "anthropic" {
-		p.d.add(p.code, p.at("enabled"), provider, "%s needs a provider with a local token counter (anthropic), not %s", p.at("enabled"), provider)
+		p.d.add(p.code, p.at("enabled"), provider,
+			"%s needs a provider with a local token counter (anthropic), not %s", p.at("enabled"), provider)
 	}
 	if !s.o.Has("context_window_tokens") {
 		s.missing("context_window_tokens", "a positive integer, because preflight_tokenization is enabled")
@@ -84,7 +85,8 @@ func (s section) tokenBudget(provider string, maxOutput *int) {
 		need := float64(orInt(maxOutput, DefaultMaxOutputTokens)) + float64(orInt(margin, DefaultSafetyMarginTokens))
 		if float64(*window) <= need {
 			s.d.add(s.code, s.at("context_window_tokens"), fmt.Sprint(*window),
-				"%s must be greater than max_output_tokens and safety_margin_tokens together (%.0f)", s.at("context_window_tokens"), need)
+				"%s must be greater than max_output_tokens and safety_margin_tokens together (%.0f)",
+				s.at("context_window_tokens"), need)
 		}
 	}
 }

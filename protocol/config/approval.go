@@ -1,4 +1,5 @@
-// Approval policy: when a human gate may be passed without a person (docs/spec/configuration.md#approval-policy, docs/spec/gates.md#approval-policy).
+// Approval policy: when a human gate may be passed without a person (docs/spec/configuration.md#approval-policy,
+// docs/spec/gates.md#approval-policy).
 
 package config
 
@@ -58,7 +59,8 @@ func (s section) approvalRule(actionRequired bool) ApprovalRule {
 		v := w.boolean("credentialed_gate", true)
 		when.CredentialedGate = &v
 		if w.o.Bool("credentialed_gate") {
-			s.d.add(s.code, w.at("credentialed_gate"), "true", "%s can only be false: a credentialed gate is never approved by policy", w.at("credentialed_gate"))
+			s.d.add(s.code, w.at("credentialed_gate"), "true",
+				"%s can only be false: a credentialed gate is never approved by policy", w.at("credentialed_gate"))
 		}
 	}
 	rule.When = when
@@ -77,5 +79,6 @@ func (s section) approvalPhase(key string) string {
 }
 
 func (s section) undeclaredPhase(key, phase string) {
-	s.d.add(ProblemUndeclaredPhase, s.at(key), phase, "%s names the phase %s, which is not in routing", s.at(key), ojson.Shown(phase))
+	s.d.add(ProblemUndeclaredPhase, s.at(key), phase, "%s names the phase %s, which is not in routing", s.at(key),
+		ojson.Shown(phase))
 }

@@ -23,7 +23,12 @@ type decoder struct {
 }
 
 func (d *decoder) add(code, field, value, format string, args ...any) {
-	d.problems = append(d.problems, wire.Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
+	d.problems = append(d.problems, wire.Problem{
+		Code:    code,
+		Field:   field,
+		Value:   value,
+		Message: fmt.Sprintf(format, args...),
+	})
 }
 
 // top returns an optional top-level object; null and absent give nil.
@@ -223,7 +228,8 @@ func (s section) items(key string, a []any, nullable ...string) iter.Seq[section
 func (s section) only(allowed ...string) {
 	for _, k := range s.o.Keys() {
 		if !slices.Contains(allowed, k) {
-			s.d.add(ProblemUnknownField, s.at(k), k, "%s is not a known field; %s takes only %s", s.at(k), s.path, strings.Join(allowed, ", "))
+			s.d.add(ProblemUnknownField, s.at(k), k, "%s is not a known field; %s takes only %s", s.at(k), s.path,
+				strings.Join(allowed, ", "))
 		}
 	}
 }

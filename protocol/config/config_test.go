@@ -142,31 +142,44 @@ func TestDecodeConfigFull(t *testing.T) {
 		t.Error(diff)
 	}
 	lead, coder := c.Role("lead"), c.Role("coder")
-	if lead.RuntimeType != "manual" || *lead.DecisionAuthority != 9 || coder.RuntimeType != "local_cli" || coder.DecisionAuthority != nil {
+	if lead.RuntimeType != "manual" || *lead.DecisionAuthority != 9 || coder.RuntimeType != "local_cli" ||
+		coder.DecisionAuthority != nil {
 		t.Errorf("roles: %+v %+v", lead, coder)
 	}
 	r := c.Route("planning")
-	if r.EntryRole != "lead" || r.ExitGate != "plan_ok" || r.MaxConcurrentTurns != 2 || *r.TimeoutMinutes != 30 || r.TimeoutAction != "warn" {
+	if r.EntryRole != "lead" || r.ExitGate != "plan_ok" || r.MaxConcurrentTurns != 2 || *r.TimeoutMinutes != 30 ||
+		r.TimeoutAction != "warn" {
 		t.Errorf("route: %+v", r)
 	}
 	if c.Route("build").MaxConcurrentTurns != 1 {
 		t.Error("max_concurrent_turns must default to 1")
 	}
 	g := c.Gate("plan_ok")
-	if diff := cmp.Diff([]string{"docs/plan.md"}, g.RequiresFiles); diff != "" || !g.RequiresHuman || !g.Credentialed || g.RequiresVerify {
+	if diff := cmp.Diff([]string{"docs/plan.md"}, g.RequiresFiles); diff != "" || !g.RequiresHuman ||
+		!g.Credentialed || g.RequiresVerify {
 		t.Errorf("gate: %+v %s", g, diff)
 	}
-	if diff := cmp.Diff([]GateAction{{"make tag", "tag", 2000}, {"make note", "", DefaultGateActionTimeoutMS}}, g.Actions); diff != "" {
+	if diff := cmp.Diff([]GateAction{{"make tag", "tag", 2000}, {"make note", "", DefaultGateActionTimeoutMS}},
+		g.Actions); diff != "" {
 		t.Error(diff)
 	}
 	if !c.Gate("build_ok").RequiresVerify {
 		t.Error("requires_verification_pass")
 	}
-	if rate, _ := c.Budget.CostRates.Get("m"); *c.Budget.PerTurnMaxUSD != 2 || *c.Budget.PerRunMaxUSD != 50 || c.Budget.OnExceed != "warn" || rate.OutputPer1M != 1.5 {
+	if rate, _ := c.Budget.CostRates.Get("m"); *c.Budget.PerTurnMaxUSD != 2 || *c.Budget.PerRunMaxUSD != 50 ||
+		c.Budget.OnExceed != "warn" || rate.OutputPer1M != 1.5 {
 		t.Errorf("budget: %+v", c.Budget)
 	}
 	policies := []Policy{
-		{ID: "cap", Rule: RuleMaxTotalTurns, Action: "block", Message: "enough", Phases: []string{"qa"}, Roles: []string{"probe"}, Limit: 20},
+		{
+			ID:      "cap",
+			Rule:    RuleMaxTotalTurns,
+			Action:  "block",
+			Message: "enough",
+			Phases:  []string{"qa"},
+			Roles:   []string{"probe"},
+			Limit:   20,
+		},
 		{ID: "cost", Rule: RuleMaxCostPerTurn, Action: "warn", LimitUSD: 0.5},
 		{ID: "clean", Rule: RuleRequireStatus, Action: "escalate", Allowed: []string{"completed", "needs_human"}},
 		{ID: "replay", Rule: RuleRequireReproducibleVerify, Action: "warn"},
@@ -175,13 +188,15 @@ func TestDecodeConfigFull(t *testing.T) {
 		t.Error(diff)
 	}
 	ap := c.ApprovalPolicy
-	if !ap.HasPhaseTransitions || ap.Default != ActionRequireHuman || len(ap.Rules) != 1 || ap.RunCompletion.Action != ActionAutoApprove {
+	if !ap.HasPhaseTransitions || ap.Default != ActionRequireHuman || len(ap.Rules) != 1 ||
+		ap.RunCompletion.Action != ActionAutoApprove {
 		t.Errorf("approval policy: %+v", ap)
 	}
 	if diff := cmp.Diff(&ApprovalWhen{true, []string{"lead"}, false, &no}, ap.Rules[0].When); diff != "" {
 		t.Error(diff)
 	}
-	if ap.Rules[0].From != "planning" || ap.Rules[0].To != "build" || ap.Rules[0].Raw.String("action") != ActionAutoApprove {
+	if ap.Rules[0].From != "planning" || ap.Rules[0].To != "build" ||
+		ap.Rules[0].Raw.String("action") != ActionAutoApprove {
 		t.Errorf("rule: %+v", ap.Rules[0])
 	}
 	if diff := cmp.Diff(&Timeouts{num(10), num(60.5), num(600), "warn"}, c.Timeouts); diff != "" {
@@ -206,18 +221,30 @@ func TestDecodeConfigFull(t *testing.T) {
 const cfgMinimal = `{"schema_version":4,"project":{"id":"p","name":"P"},"roles":{},"runtimes":{}}`
 
 func TestDecodeConfigDefaults(t *testing.T) {
-	for _, doc := range []string{cfgMinimal, strings.Replace(cfgMinimal, "4", "4.0", 1), strings.Replace(cfgMinimal, "4", `"1.0"`, 1)} {
+	for _, doc := range []string{cfgMinimal, strings.Replace(cfgMinimal, "4", "4.0", 1),
+		strings.Replace(cfgMinimal, "4", `"1.0"`, 1)} {
 		c, problems := cfgDecode(t, doc)
 		if len(problems) > 0 {
 			t.Fatal(problems.Join())
 		}
-		if c.Template != "generic" || c.Project.DefaultBranch != "main" || c.Budget != nil || c.Timeouts != nil || c.ApprovalPolicy != nil {
+		if c.Template != "generic" || c.Project.DefaultBranch != "main" || c.Budget != nil || c.Timeouts != nil ||
+			c.ApprovalPolicy != nil {
 			t.Errorf("%+v", c)
 		}
-		if diff := cmp.Diff(Rules{ChallengeRequired: true, MaxTurnRetries: 2, MaxDeadlockCycles: 2, ResultRepair: RepairReference}, c.Rules); diff != "" {
+		if diff := cmp.Diff(Rules{
+			ChallengeRequired: true,
+			MaxTurnRetries:    2,
+			MaxDeadlockCycles: 2,
+			ResultRepair:      RepairReference,
+		}, c.Rules); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(RunLoop{NonProgressThreshold: 3, MaxTurns: 50, StartupWatchdogMS: 180000, StartupHeartbeatMS: 30000}, c.RunLoop); diff != "" {
+		if diff := cmp.Diff(RunLoop{
+			NonProgressThreshold: 3,
+			MaxTurns:             50,
+			StartupWatchdogMS:    180000,
+			StartupHeartbeatMS:   30000,
+		}, c.RunLoop); diff != "" {
 			t.Error(diff)
 		}
 		if c.FirstPhase() != "planning" || c.FinalPhase() != "" {
@@ -228,7 +255,8 @@ func TestDecodeConfigDefaults(t *testing.T) {
 
 // Sections whose null means absent.
 func TestDecodeConfigNullSections(t *testing.T) {
-	for _, key := range []string{"hooks", "notifications", "budget", "policies", "approval_policy", "timeouts", "workflow_kit",
+	for _, key := range []string{"hooks", "notifications", "budget", "policies", "approval_policy", "timeouts",
+		"workflow_kit",
 		"retention", "rules", "gate_semantic_coverage_mode", "intent_coverage_mode", "prompts", "template"} {
 		o := cfgChanged(t, cfgFull, key, "null")
 		if _, problems := DecodeObject(o); len(problems) > 0 {
@@ -283,7 +311,8 @@ func TestRoutingOrderIsPhaseOrder(t *testing.T) {
 	if diff := cmp.Diff(names, c.Phases()); diff != "" {
 		t.Error(diff)
 	}
-	if c.FirstPhase() != "zeta" || c.NextPhase("m9") != "beta" || c.FinalPhase() != "beta" || c.NextPhase("beta") != "" {
+	if c.FirstPhase() != "zeta" || c.NextPhase("m9") != "beta" || c.FinalPhase() != "beta" ||
+		c.NextPhase("beta") != "" {
 		t.Error("phase order")
 	}
 	if diff := cmp.Diff(names, NormalizedConfig(c).Object("routing").Keys()); diff != "" {
@@ -300,7 +329,8 @@ func TestDecodeConfigBestEffort(t *testing.T) {
 		t.Errorf("roles: %+v %+v", c.Role("a"), c.Role("b"))
 	}
 	y := c.Route("y")
-	if c.Route("x") == nil || y.EntryRole != "b" || y.MaxConcurrentTurns != 4 || !slices.Equal(y.AllowedNextRoles, []string{"a"}) {
+	if c.Route("x") == nil || y.EntryRole != "b" || y.MaxConcurrentTurns != 4 ||
+		!slices.Equal(y.AllowedNextRoles, []string{"a"}) {
 		t.Errorf("routing: %+v", y)
 	}
 	if g := c.Gate("g"); !slices.Equal(g.RequiresFiles, []string{"ok.md"}) || c.Gate("h") == nil {
@@ -310,7 +340,8 @@ func TestDecodeConfigBestEffort(t *testing.T) {
 	for _, f := range p {
 		fields = append(fields, f.Field)
 	}
-	want := []string{"schema_version", "project", "roles.a", "roles.b.title", "roles.b.mandate", "roles.b.write_authority",
+	want := []string{"schema_version", "project", "roles.a", "roles.b.title", "roles.b.mandate",
+		"roles.b.write_authority",
 		"routing.x", "routing.y.allowed_next_roles[1]", "routing.y.max_concurrent_turns",
 		"gates.g.requires_files[0]", "gates.g.requires_files[2]", "gates.g.requires_human_approval", "gates.h"}
 	if diff := cmp.Diff(want, fields); diff != "" {
@@ -324,7 +355,8 @@ func TestConfigError(t *testing.T) {
 	}
 	_, p := cfgDecode(t, `{"schema_version":"2.0"}`)
 	e := Refusal(p)
-	if e.Code != wire.CodeInvalidConfig || e.Hint == "" || len(e.Problems) != len(p) || !strings.Contains(e.Message, "and 3 more problems") {
+	if e.Code != wire.CodeInvalidConfig || e.Hint == "" || len(e.Problems) != len(p) ||
+		!strings.Contains(e.Message, "and 3 more problems") {
 		t.Errorf("%+v", e)
 	}
 	if p[0].Value != "2.0" {

@@ -23,8 +23,12 @@ const ConfigFile = "agentxchain.json"
 func Decode(data []byte) (*Config, wire.Problems, error) {
 	v, err := ojson.Decode(data)
 	if err != nil {
-		e := &wire.Error{Code: wire.CodeInvalidJSON, Field: ConfigFile, Message: ConfigFile + " is not valid JSON: " + err.Error(),
-			Hint: "correct that line, then run: git agentxchain validate"}
+		e := &wire.Error{
+			Code:    wire.CodeInvalidJSON,
+			Field:   ConfigFile,
+			Message: ConfigFile + " is not valid JSON: " + err.Error(),
+			Hint:    "correct that line, then run: git agentxchain validate",
+		}
 		var syntax *ojson.SyntaxError
 		if errors.As(err, &syntax) {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
@@ -79,8 +83,13 @@ func Refusal(p wire.Problems) *wire.Error {
 	if len(p) == 0 {
 		return nil
 	}
-	e := &wire.Error{Code: wire.CodeInvalidConfig, Field: p[0].Field, Problems: p,
-		Message: ConfigFile + ": " + p[0].Message, Hint: "correct " + ConfigFile + ", then run: git agentxchain validate"}
+	e := &wire.Error{
+		Code:     wire.CodeInvalidConfig,
+		Field:    p[0].Field,
+		Problems: p,
+		Message:  ConfigFile + ": " + p[0].Message,
+		Hint:     "correct " + ConfigFile + ", then run: git agentxchain validate",
+	}
 	if n := len(p) - 1; n == 1 {
 		e.Message += " (and 1 more problem)"
 	} else if n > 1 {

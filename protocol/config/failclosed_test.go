@@ -27,17 +27,19 @@ var cfgWords = strings.NewReplacer(
 
 // mayBeEmpty are the strings that say something when they are empty: an argument, a
 // header, a variable, a policy's text. template is told from nothing nowhere.
-var mayBeEmpty = regexp.MustCompile(`^(template|runtimes\.\w+\.(args\[\d+\]|headers\.\w+)|hooks\..*\.(env|headers)\.\w+|` +
-	`policies\[\d+\]\.message|retention\..*|files\..*)$`)
+var mayBeEmpty = regexp.MustCompile(
+	`^(template|runtimes\.\w+\.(args\[\d+\]|headers\.\w+)|hooks\..*\.(env|headers)\.\w+|` +
+		`policies\[\d+\]\.message|retention\..*|files\..*)$`)
 
 // free are texts, names, addresses and paths of a person's choice; every other string of a
 // configuration is one of a set of words or refers to something declared.
-var free = regexp.MustCompile(`^(template|project\..*|roles\.\w+\.(title|mandate)|retention\..*|files\..*|prompts\..*|` +
-	`runtimes\.\w+\.(command.*|args.*|cwd|model|auth_env|headers\..*|tool_name)|gates\.\w+\.requires_files.*|` +
-	`gates\.\w+\.gate_actions\[\d+\]\.(run|label)|hooks\.\w+\[\d+\]\.(name|command.*|env\..*|headers\..*)|` +
-	`notifications\.webhooks\[\d+\]\.name|schedules\.\w+\.trigger_reason|.*\.continuous\.vision_path|.*\.idle_expansion\.sources.*|` +
-	`policies\[\d+\]\.(id|message)|.*\.roles_participated.*|workflow_kit\..*\.(path|required_sections.*)|` +
-	`authority\.approvers\..*|git_hooks\..*)$`)
+var free = regexp.MustCompile(
+	`^(template|project\..*|roles\.\w+\.(title|mandate)|retention\..*|files\..*|prompts\..*|` +
+		`runtimes\.\w+\.(command.*|args.*|cwd|model|auth_env|headers\..*|tool_name)|gates\.\w+\.requires_files.*|` +
+		`gates\.\w+\.gate_actions\[\d+\]\.(run|label)|hooks\.\w+\[\d+\]\.(name|command.*|env\..*|headers\..*)|` +
+		`notifications\.webhooks\[\d+\]\.name|schedules\.\w+\.trigger_reason|.*\.continuous\.vision_path|.*\.idle_expansion\.sources.*|` +
+		`policies\[\d+\]\.(id|message)|.*\.roles_participated.*|workflow_kit\..*\.(path|required_sections.*)|` +
+		`authority\.approvers\..*|git_hooks\..*)$`)
 
 // leaves calls text with the path of every string below v.
 func leaves(at string, v ojson.Value, text func(path string)) {

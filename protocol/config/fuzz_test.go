@@ -98,9 +98,11 @@ func cfgAnyValue() *rapid.Generator[any] {
 		case 1:
 			return rapid.Bool().Draw(t, "bool")
 		case 2:
-			return ojson.Number(rapid.SampledFrom([]string{"0", "-1", "1", "1.5", "1e400", "9007199254740993", "4"}).Draw(t, "number"))
+			return ojson.Number(rapid.SampledFrom(
+				[]string{"0", "-1", "1", "1.5", "1e400", "9007199254740993", "4"}).Draw(t, "number"))
 		case 3:
-			return rapid.SampledFrom([]string{"", " ", "lead", "human", "../x", "/x", "a.md", "planning", "yes", "http://h"}).Draw(t, "text")
+			return rapid.SampledFrom([]string{"", " ", "lead", "human", "../x", "/x", "a.md", "planning", "yes",
+				"http://h"}).Draw(t, "text")
 		case 4:
 			return []any{rapid.SampledFrom([]any{nil, "x", ojson.Number("2"), &ojson.Object{}}).Draw(t, "item")}
 		case 5:
@@ -152,7 +154,8 @@ func TestDecodeConfigAnyMutation(t *testing.T) {
 // Phase order is document order whatever the names are.
 func TestPhaseOrderProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z0-9_-]{0,6}`), 1, 12, rapid.ID[string]).Draw(t, "names")
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z0-9_-]{0,6}`), 1, 12, rapid.ID[string]).Draw(t,
+			"names")
 		routing := &ojson.Object{}
 		for _, n := range names {
 			routing.Set(n, &ojson.Object{})

@@ -41,12 +41,14 @@ func CheckHooks(hooks *ojson.Object, phases []string) wire.Problems {
 func (s section) hookPhases(phases []string) {
 	for _, phase := range s.o.Keys() {
 		if !slices.Contains(phases, phase) {
-			s.d.add(s.code, s.at(phase), phase, "%s is not a hook phase; the phases are %s", s.at(phase), strings.Join(phases, ", "))
+			s.d.add(s.code, s.at(phase), phase, "%s is not a hook phase; the phases are %s", s.at(phase),
+				strings.Join(phases, ", "))
 			continue
 		}
 		list, _ := s.array(phase)
 		if len(list) > maxHooksPerPhase {
-			s.d.add(s.code, s.at(phase), "", "%s must have at most %d hooks, not %d", s.at(phase), maxHooksPerPhase, len(list))
+			s.d.add(s.code, s.at(phase), "", "%s must have at most %d hooks, not %d", s.at(phase), maxHooksPerPhase,
+				len(list))
 		}
 		names := map[string]bool{}
 		for h := range s.items(phase, list) {
@@ -79,7 +81,8 @@ func (s section) hook(phase string, names map[string]bool) {
 	s.deliveryTimeout()
 	mode := s.enum("mode", true, "", "blocking", "advisory")
 	if mode == "blocking" && !HookMayBlock(phase) {
-		s.d.add(s.code, s.at("mode"), mode, "%s must be advisory: hooks of %s run when nothing can be held back any more", s.at("mode"), phase)
+		s.d.add(s.code, s.at("mode"), mode,
+			"%s must be advisory: hooks of %s run when nothing can be held back any more", s.at("mode"), phase)
 	}
 	s.textMap("env")
 	for i, v := range s.texts("env_names") { // names only: values stay on the machine
@@ -107,7 +110,8 @@ func (s section) uniqueName(seen map[string]bool) {
 	switch {
 	case name == "":
 	case !IsID(name):
-		s.d.add(s.code, s.at("name"), name, "%s must consist of lowercase letters, digits, - and _, not %s", s.at("name"), ojson.Shown(name))
+		s.d.add(s.code, s.at("name"), name, "%s must consist of lowercase letters, digits, - and _, not %s",
+			s.at("name"), ojson.Shown(name))
 	case seen[name]:
 		s.d.add(s.code, s.at("name"), name, "%s repeats the name %s", s.at("name"), ojson.Shown(name))
 	default:

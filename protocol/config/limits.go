@@ -15,7 +15,8 @@ func (d *decoder) budget() {
 	}
 	d.cfg.Budget = b
 	if b.PerTurnMaxUSD != nil && b.PerRunMaxUSD != nil && *b.PerTurnMaxUSD > *b.PerRunMaxUSD {
-		d.add(s.code, s.at("per_turn_max_usd"), "", "%s must not be greater than per_run_max_usd", s.at("per_turn_max_usd"))
+		d.add(s.code, s.at("per_turn_max_usd"), "", "%s must not be greater than per_run_max_usd",
+			s.at("per_turn_max_usd"))
 	}
 	for e := range s.object("cost_rates").entries() {
 		e.named("a model")
@@ -52,7 +53,8 @@ func (d *decoder) timeouts() {
 	d.cfg.Timeouts = t
 	if o.String("action") == "skip_phase" {
 		d.add(s.code, s.at("action"), "skip_phase",
-			"%s must not be skip_phase, which only a phase can have: set routing.<phase>.timeout_action", s.at("action"))
+			"%s must not be skip_phase, which only a phase can have: set routing.<phase>.timeout_action",
+			s.at("action"))
 		return
 	}
 	t.Action = s.enum("action", false, "escalate", "escalate", "warn")

@@ -61,7 +61,8 @@ func NormalizedConfig(c *Config) *ojson.Object {
 			out.Set(key, ojson.CloneValue(v))
 		}
 	}
-	out.Set("compat", ojson.NewObject("next_owner_source", "state-json", "lock_based_coordination", false, "original_version", 4))
+	out.Set("compat", ojson.NewObject("next_owner_source", "state-json", "lock_based_coordination", false,
+		"original_version", 4))
 	return out
 }
 
@@ -95,7 +96,8 @@ func normalizedKit(c *Config) *ojson.Object {
 		}
 		list := make([]any, len(artifacts))
 		for i, a := range artifacts {
-			o := ojson.NewObject("path", a.Path, "semantics", ojson.OrNull(a.Semantics), "semantics_config", a.SemanticsConfig.Clone())
+			o := ojson.NewObject("path", a.Path, "semantics", ojson.OrNull(a.Semantics),
+				"semantics_config", a.SemanticsConfig.Clone())
 			if c.WorkflowKit.Explicit {
 				o.Set("owned_by", ojson.OrNull(a.OwnedBy))
 			}

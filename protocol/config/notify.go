@@ -19,7 +19,8 @@ const (
 // NotificationEvents returns the events a webhook may subscribe to.
 func NotificationEvents() []string {
 	return []string{"run_blocked", "operator_escalation_raised", "escalation_resolved", "human_escalation_raised",
-		"human_escalation_resolved", "phase_transition_pending", "run_completion_pending", "run_completed", "approval_sla_reminder"}
+		"human_escalation_resolved", "phase_transition_pending", "run_completion_pending", "run_completed",
+		"approval_sla_reminder"}
 }
 
 func (d *decoder) notifications() {
@@ -28,7 +29,8 @@ func (d *decoder) notifications() {
 	s.only("webhooks", "approval_sla", "local")
 	list, _ := s.array("webhooks")
 	if len(list) > maxWebhooks {
-		d.add(s.code, s.at("webhooks"), "", "%s must have at most %d entries, not %d", s.at("webhooks"), maxWebhooks, len(list))
+		d.add(s.code, s.at("webhooks"), "", "%s must have at most %d entries, not %d", s.at("webhooks"), maxWebhooks,
+			len(list))
 	}
 	names := map[string]bool{}
 	for w := range s.items("webhooks", list) {
@@ -58,8 +60,11 @@ func NotificationWarnings(c *Config) wire.Problems {
 			return nil
 		}
 	}
-	return wire.Problems{{Code: ProblemNotification, Field: "notifications.approval_sla",
-		Message: `notifications.approval_sla is set, but no webhook has "approval_sla_reminder" among its events: no reminder will be sent`}}
+	return wire.Problems{{
+		Code:    ProblemNotification,
+		Field:   "notifications.approval_sla",
+		Message: `notifications.approval_sla is set, but no webhook has "approval_sla_reminder" among its events: no reminder will be sent`,
+	}}
 }
 
 func (s section) events() {
@@ -105,7 +110,8 @@ func (s section) reminders() {
 		case !isNumber || !isInt || sec < minReminderSeconds:
 			s.fail(item, fmt.Sprintf("an integer of at least %d (seconds)", minReminderSeconds), e)
 		case sec <= last:
-			s.d.add(s.code, s.at(item), string(n), "%s must be greater than the entry before it (%d)", s.at(item), last)
+			s.d.add(s.code, s.at(item), string(n), "%s must be greater than the entry before it (%d)", s.at(item),
+				last)
 		default:
 			last = sec
 		}

@@ -34,7 +34,9 @@ func (s section) policy(seen map[string]bool) Policy {
 	switch {
 	case p.ID == "":
 	case !isName(p.ID):
-		s.d.add(s.code, s.at("id"), p.ID, "%s must start with a lowercase letter and consist of lowercase letters, digits, - and _, not %s", s.at("id"), ojson.Shown(p.ID))
+		s.d.add(s.code, s.at("id"), p.ID,
+			"%s must start with a lowercase letter and consist of lowercase letters, digits, - and _, not %s",
+			s.at("id"), ojson.Shown(p.ID))
 	case seen[p.ID]:
 		s.d.add(s.code, s.at("id"), p.ID, "%s repeats the policy id %s", s.at("id"), ojson.Shown(p.ID))
 	default:

@@ -31,7 +31,8 @@ func (d *decoder) version() {
 		return
 	}
 	if !ok {
-		d.add(ProblemSchemaVersion, "schema_version", "", `schema_version is missing: it must be "1.0" (the number 4 is accepted too)`)
+		d.add(ProblemSchemaVersion, "schema_version", "",
+			`schema_version is missing: it must be "1.0" (the number 4 is accepted too)`)
 		return
 	}
 	d.add(ProblemSchemaVersion, "schema_version", valueText(v),

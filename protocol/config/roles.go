@@ -36,7 +36,8 @@ func (d *decoder) roles() {
 			continue
 		}
 		if !runtimes.Has(r.RuntimeID) {
-			d.add(ProblemUndeclaredRuntime, e.at("runtime"), r.RuntimeID, "%s names %s, which is not declared in runtimes",
+			d.add(ProblemUndeclaredRuntime, e.at("runtime"), r.RuntimeID,
+				"%s names %s, which is not declared in runtimes",
 				e.at("runtime"), ojson.Shown(r.RuntimeID))
 		} else if t := runtimes.Object(r.RuntimeID).String("type"); t != "" {
 			r.RuntimeType = t
@@ -57,7 +58,8 @@ func (d *decoder) bindings() {
 		case PathInvalidReviewOnly:
 			d.add(ProblemReviewOnlyBinding, field, r.RuntimeID,
 				"role %s is review_only, but its runtime %s (%s) writes files directly: make the role authoritative or proposed, or use a runtime of type %s",
-				ojson.Shown(id), ojson.Shown(r.RuntimeID), r.RuntimeType, strings.Join([]string{RuntimeManual, "api_proxy", "mcp", "remote_agent"}, ", "))
+				ojson.Shown(id), ojson.Shown(r.RuntimeID), r.RuntimeType,
+				strings.Join([]string{RuntimeManual, "api_proxy", "mcp", "remote_agent"}, ", "))
 		}
 	}
 }

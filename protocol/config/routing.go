@@ -22,7 +22,9 @@ func (d *decoder) routing() {
 		r := &Route{Phase: e.key, MaxConcurrentTurns: 1, Raw: e.o}
 		d.cfg.Routing.Set(e.key, r)
 		if !isName(e.key) {
-			d.add(e.code, e.path, e.key, "phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _", ojson.Shown(e.key))
+			d.add(e.code, e.path, e.key,
+				"phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _",
+				ojson.Shown(e.key))
 		}
 		if !e.valid() {
 			continue
@@ -56,7 +58,8 @@ func (d *decoder) routing() {
 }
 
 func (s section) undeclaredRole(key, role string) {
-	s.d.add(ProblemUndeclaredRole, s.at(key), role, "%s names %s, which is not declared in roles", s.at(key), ojson.Shown(role))
+	s.d.add(ProblemUndeclaredRole, s.at(key), role, "%s names %s, which is not declared in roles", s.at(key),
+		ojson.Shown(role))
 }
 
 // concurrency reads max_concurrent_turns. A number above the limit counts as
@@ -122,7 +125,8 @@ func (s section) paths(key string) []string {
 func (s section) contained(key, p string) (string, bool) {
 	clean, problem := wire.CleanPath(p)
 	if problem != "" {
-		s.d.add(ProblemConfigPath, s.at(key), p, "%s must be a path inside the project: %s %s", s.at(key), ojson.Shown(p), wire.PathProblemText(problem))
+		s.d.add(ProblemConfigPath, s.at(key), p, "%s must be a path inside the project: %s %s", s.at(key),
+			ojson.Shown(p), wire.PathProblemText(problem))
 	}
 	return clean, problem == ""
 }
@@ -136,10 +140,15 @@ func (s section) gateActions(g *Gate) {
 		s.d.add(s.code, s.at("gate_actions"), "", "%s must not be empty", s.at("gate_actions"))
 	}
 	if !g.RequiresHuman {
-		s.d.add(s.code, s.at("gate_actions"), "", "%s need requires_human_approval: true, because a person's approval runs them", s.at("gate_actions"))
+		s.d.add(s.code, s.at("gate_actions"), "",
+			"%s need requires_human_approval: true, because a person's approval runs them", s.at("gate_actions"))
 	}
 	for a := range s.items("gate_actions", list) {
-		action := GateAction{Run: a.text("run", true), Label: a.text("label", false), TimeoutMS: DefaultGateActionTimeoutMS}
+		action := GateAction{
+			Run:       a.text("run", true),
+			Label:     a.text("label", false),
+			TimeoutMS: DefaultGateActionTimeoutMS,
+		}
 		if ms := a.integer("timeout_ms", 1000, 3_600_000); ms != nil {
 			action.TimeoutMS = *ms
 		}

@@ -25,7 +25,8 @@ const (
 func (c *Config) StrictResults() bool { return c.Rules.ResultRepair == RepairStrict }
 
 func (d *decoder) rules() {
-	s := d.section(d.top("rules", ProblemRules), "rules", ProblemRules, "challenge_required", "max_turn_retries", "max_deadlock_cycles")
+	s := d.section(d.top("rules", ProblemRules), "rules", ProblemRules, "challenge_required", "max_turn_retries",
+		"max_deadlock_cycles")
 	r := &d.cfg.Rules
 	r.ChallengeRequired = s.boolean("challenge_required", true)
 	r.MaxTurnRetries = orInt(s.integer("max_turn_retries", 0, math.MaxInt32), 2)
@@ -43,7 +44,8 @@ func (d *decoder) rules() {
 func (d *decoder) runLoop() {
 	r := &d.cfg.RunLoop
 	root := d.section(d.cfg.Raw, "", ProblemRunLoop)
-	s := root.object("run_loop", "startup_watchdog_ms", "startup_heartbeat_ms", "liveness_heartbeat_ms", "stale_turn_threshold_ms",
+	s := root.object("run_loop", "startup_watchdog_ms", "startup_heartbeat_ms", "liveness_heartbeat_ms",
+		"stale_turn_threshold_ms",
 		"non_progress_threshold", "max_turns", "continuous")
 	r.Raw = s.o
 	r.StartupWatchdogMS = orInt(s.integer("startup_watchdog_ms", 1, math.MaxInt), 180_000)

@@ -1,4 +1,5 @@
-// Runtimes of every type except api_proxy, whose options are in config_apiproxy.go (docs/spec/configuration.md#runtimes).
+// Runtimes of every type except api_proxy, whose options are in config_apiproxy.go
+// (docs/spec/configuration.md#runtimes).
 
 package config
 
@@ -50,7 +51,8 @@ func (s section) isolation(kind string) {
 	if kind != "local_cli" && (kind != "mcp" || s.o.Has("url")) {
 		for _, k := range []string{"isolation", "isolation_user"} {
 			if s.o.Has(k) {
-				s.d.add(s.code, s.at(k), "", "%s is for runtimes that start a program: local_cli, and mcp over stdio", s.at(k))
+				s.d.add(s.code, s.at(k), "", "%s is for runtimes that start a program: local_cli, and mcp over stdio",
+					s.at(k))
 			}
 		}
 		return
@@ -66,7 +68,8 @@ func (s section) isolation(kind string) {
 }
 
 func (s section) localCLI() {
-	s.nullable = []string{"command", "args", "cwd", "prompt_transport", "startup_watchdog_ms", "startup_heartbeat_ms", "liveness_heartbeat_ms"}
+	s.nullable = []string{"command", "args", "cwd", "prompt_transport", "startup_watchdog_ms", "startup_heartbeat_ms",
+		"liveness_heartbeat_ms"}
 	words := s.command("command", false)
 	words = append(words, s.arguments("args")...)
 	s.text("cwd", false)

@@ -12,7 +12,8 @@ func (d *decoder) schedules() {
 	d.cfg.Schedules = s.o
 	for e := range s.entries() {
 		if !IsID(e.key) {
-			d.add(e.code, e.path, e.key, "schedule id %s must consist of lowercase letters, digits, - and _", ojson.Shown(e.key))
+			d.add(e.code, e.path, e.key, "schedule id %s must consist of lowercase letters, digits, - and _",
+				ojson.Shown(e.key))
 		}
 		if !e.valid() {
 			continue
@@ -54,7 +55,8 @@ func (s section) continuous() {
 // idle checks what a continuous session does when the queue is empty.
 func (s section) idle() {
 	s.enum("on_idle", false, "exit", "exit", "perpetual", "human_review")
-	x := s.object("idle_expansion", "sources", "max_expansions", "malformed_retry_limit", "role", "pm_prompt_path", "output")
+	x := s.object("idle_expansion", "sources", "max_expansions", "malformed_retry_limit", "role", "pm_prompt_path",
+		"output")
 	x.texts("sources")
 	x.integer("max_expansions", 1, math.MaxInt)
 	x.integer("malformed_retry_limit", 0, math.MaxInt)

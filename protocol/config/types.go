@@ -178,7 +178,8 @@ type Rules struct {
 	MaxDeadlockCycles int  // default 2
 	EnforceRouting    bool // rules.enforce_routing: refuse roles outside allowed_next_roles (ours, default false)
 	StrictVerify      bool // rules.strict_verification: gates need a reproducible pass (ours, default false)
-	ObjectionsBlock   bool // rules.objections_block: no completion with a blocking objection open (ours, default false)
+	// rules.objections_block: no completion with a blocking objection open (ours, default false)
+	ObjectionsBlock bool
 	// ResultRepair is rules.result_repair: RepairStrict or RepairReference (ours, default reference).
 	ResultRepair string
 }

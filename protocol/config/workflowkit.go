@@ -1,4 +1,5 @@
-// The workflow kit: templates, defaults and declared artifacts (docs/spec/configuration.md#workflow-kit, docs/spec/gates.md#what-a-gate-looks-at).
+// The workflow kit: templates, defaults and declared artifacts (docs/spec/configuration.md#workflow-kit,
+// docs/spec/gates.md#what-a-gate-looks-at).
 
 package config
 
@@ -21,7 +22,8 @@ const (
 
 // KitTemplates returns the names of the built-in phase templates.
 func KitTemplates() []string {
-	return []string{"planning-default", "implementation-default", "qa-default", "architecture-review", "security-review"}
+	return []string{"planning-default", "implementation-default", "qa-default", "architecture-review",
+		"security-review"}
 }
 
 // KitTemplate returns the artifacts of a built-in phase template, nil for an
@@ -50,7 +52,8 @@ func KitTemplate(name string) []Artifact {
 			required(".planning/RELEASE_NOTES.md", SemanticsReleaseNotes),
 		}
 	case "architecture-review":
-		return []Artifact{sections(".planning/ARCHITECTURE.md", "## Context", "## Proposed Design", "## Trade-offs", "## Risks")}
+		return []Artifact{sections(".planning/ARCHITECTURE.md", "## Context", "## Proposed Design", "## Trade-offs",
+			"## Risks")}
 	case "security-review":
 		return []Artifact{sections(".planning/SECURITY_REVIEW.md", "## Threat Model", "## Findings", "## Verdict")}
 	}
@@ -89,7 +92,9 @@ func (d *decoder) workflowKit() {
 	}
 	for e := range s.object("phases").entries() {
 		if !isName(e.key) {
-			d.add(e.code, e.path, e.key, "phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _", ojson.Shown(e.key))
+			d.add(e.code, e.path, e.key,
+				"phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _",
+				ojson.Shown(e.key))
 		}
 		var artifacts []Artifact
 		if e.valid() {
@@ -118,7 +123,8 @@ func (s section) kitPhase() []Artifact {
 			continue
 		}
 		if declared[path] {
-			item.d.add(item.code, item.at("path"), path, "%s repeats %s, which this phase already declares", item.at("path"), ojson.Shown(path))
+			item.d.add(item.code, item.at("path"), path, "%s repeats %s, which this phase already declares",
+				item.at("path"), ojson.Shown(path))
 			continue
 		}
 		declared[path] = true
@@ -133,7 +139,8 @@ func (s section) kitPhase() []Artifact {
 
 func (s section) artifact(a *Artifact) {
 	if s.o.Has("semantics") {
-		a.Semantics = s.enum("semantics", false, "", SemanticsPMSignoff, SemanticsSystemSpec, SemanticsImplementationNotes,
+		a.Semantics = s.enum("semantics", false, "", SemanticsPMSignoff, SemanticsSystemSpec,
+			SemanticsImplementationNotes,
 			SemanticsAcceptanceMatrix, SemanticsShipVerdict, SemanticsReleaseNotes, SemanticsSectionCheck)
 	}
 	if s.o.Has("semantics_config") {
@@ -144,7 +151,8 @@ func (s section) artifact(a *Artifact) {
 		}
 	}
 	if a.Semantics == SemanticsSectionCheck && len(a.SemanticsConfig.Array("required_sections")) == 0 {
-		s.d.add(s.code, s.at("semantics_config"), "", "%s must list required_sections, because section_check looks for them", s.at("semantics_config"))
+		s.d.add(s.code, s.at("semantics_config"), "",
+			"%s must list required_sections, because section_check looks for them", s.at("semantics_config"))
 	}
 	a.Required = s.boolean("required", a.Required)
 	if !s.o.Has("owned_by") {
@@ -154,7 +162,9 @@ func (s section) artifact(a *Artifact) {
 	switch {
 	case a.OwnedBy == "":
 	case !IsID(a.OwnedBy):
-		s.d.add(s.code, s.at("owned_by"), a.OwnedBy, "%s must be a role id (lowercase letters, digits, - and _), not %s", s.at("owned_by"), ojson.Shown(a.OwnedBy))
+		s.d.add(s.code, s.at("owned_by"), a.OwnedBy,
+			"%s must be a role id (lowercase letters, digits, - and _), not %s", s.at("owned_by"),
+			ojson.Shown(a.OwnedBy))
 	case !s.d.cfg.Roles.Has(a.OwnedBy):
 		s.undeclaredRole("owned_by", a.OwnedBy)
 	}

@@ -75,16 +75,19 @@ func TestExplicitKit(t *testing.T) {
 	if !c.WorkflowKit.Explicit || c.WorkflowKit.Phases.Len() != 0 {
 		t.Errorf("opt-out: %+v", c.WorkflowKit)
 	}
-	c = cfgKit(t, `"workflow_kit":{"phases":{"planning":{"artifacts":[]},"design":{"template":"architecture-review"},"sec":{"template":"security-review"}}}`)
+	c = cfgKit(t,
+		`"workflow_kit":{"phases":{"planning":{"artifacts":[]},"design":{"template":"architecture-review"},"sec":{"template":"security-review"}}}`)
 	if c.WithoutDefaultKit().WorkflowKit.Phases.Len() != 3 || cfgArtifacts(c, "planning") != "" {
 		t.Errorf("explicit kit: %+v", c.WorkflowKit)
 	}
 	design, _ := c.WorkflowKit.Phases.Get("design")
-	if diff := cmp.Diff([]string{"## Context", "## Proposed Design", "## Trade-offs", "## Risks"}, design[0].RequiredSections); diff != "" {
+	if diff := cmp.Diff([]string{"## Context", "## Proposed Design", "## Trade-offs", "## Risks"},
+		design[0].RequiredSections); diff != "" {
 		t.Error(diff)
 	}
 	sec, _ := c.WorkflowKit.Phases.Get("sec")
-	if diff := cmp.Diff([]string{"## Threat Model", "## Findings", "## Verdict"}, sec[0].RequiredSections); diff != "" {
+	if diff := cmp.Diff([]string{"## Threat Model", "## Findings", "## Verdict"},
+		sec[0].RequiredSections); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -130,8 +133,10 @@ func TestKitTemplates(t *testing.T) {
 func TestNormalizedConfig(t *testing.T) {
 	c, _ := cfgDecode(t, cfgMinimal)
 	got := NormalizedConfig(c)
-	wantKeys := []string{"schema_version", "protocol_mode", "template", "project", "roles", "runtimes", "routing", "gates", "hooks",
-		"notifications", "schedules", "budget", "policies", "approval_policy", "timeouts", "workflow_kit", "retention", "rules", "files", "compat"}
+	wantKeys := []string{"schema_version", "protocol_mode", "template", "project", "roles", "runtimes", "routing",
+		"gates", "hooks",
+		"notifications", "schedules", "budget", "policies", "approval_policy", "timeouts", "workflow_kit", "retention",
+		"rules", "files", "compat"}
 	if diff := cmp.Diff(wantKeys, got.Keys()); diff != "" {
 		t.Error(diff)
 	}
@@ -157,14 +162,17 @@ func TestNormalizedConfig(t *testing.T) {
 	got = NormalizedConfig(c)
 	for _, tc := range []struct{ path, want string }{
 		{"project", `{"id":"shop","name":"Shop","goal":"sell","default_branch":"trunk"}`},
-		{"roles.lead", `{"title":"Lead","mandate":"plan","write_authority":"review_only","decision_authority":9,"runtime_class":"manual","runtime_id":"people"}`},
+		{"roles.lead",
+			`{"title":"Lead","mandate":"plan","write_authority":"review_only","decision_authority":9,"runtime_class":"manual","runtime_id":"people"}`},
 		{"workflow_kit._explicit", `true`},
 		{"workflow_kit.phases.planning.template", `"planning-default"`},
-		{"workflow_kit.phases.qa", `{"artifacts":[{"path":"docs/ship.md","semantics":"ship_verdict","semantics_config":null,"owned_by":"probe","required":true}]}`},
+		{"workflow_kit.phases.qa",
+			`{"artifacts":[{"path":"docs/ship.md","semantics":"ship_verdict","semantics_config":null,"owned_by":"probe","required":true}]}`},
 		{"rules.enforce_routing", `true`},
 		{"gate_semantic_coverage_mode", `"lenient"`},
 		{"schedules.nightly.trigger_reason", `"night"`},
-		{"schedules.nightly.continuous.idle_expansion", `{"sources":["V.md"],"max_expansions":2,"role":"lead","output":"intake_intent_or_vision_exhausted","malformed_retry_limit":0,"pm_prompt_path":".agentxchain/prompts/pm-idle-expansion.md"}`},
+		{"schedules.nightly.continuous.idle_expansion",
+			`{"sources":["V.md"],"max_expansions":2,"role":"lead","output":"intake_intent_or_vision_exhausted","malformed_retry_limit":0,"pm_prompt_path":".agentxchain/prompts/pm-idle-expansion.md"}`},
 		{"run_loop.max_turns", `7`},
 	} {
 		at, steps := got, strings.Split(tc.path, ".")
@@ -192,7 +200,8 @@ func TestNormalizedConfig(t *testing.T) {
 func TestNormalizedConfigWrongTypes(t *testing.T) {
 	c, p := cfgDecode(t, `{"routing":[],"policies":{},"budget":7,"schedules":{"a":5},"run_loop":null}`)
 	got := NormalizedConfig(c)
-	if len(p) == 0 || got.Object("routing") == nil || got.Array("policies") == nil || got.Object("schedules").Len() != 0 || got.Has("run_loop") {
+	if len(p) == 0 || got.Object("routing") == nil || got.Array("policies") == nil ||
+		got.Object("schedules").Len() != 0 || got.Has("run_loop") {
 		t.Errorf("%s", ojson.Compact(got))
 	}
 	if v, ok := got.Get("budget"); !ok || v != nil {

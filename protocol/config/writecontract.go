@@ -1,4 +1,5 @@
-// What a role can deliver through its runtime: write path and artifact ownership (docs/spec/configuration.md#roles, docs/spec/configuration.md#admission).
+// What a role can deliver through its runtime: write path and artifact ownership (docs/spec/configuration.md#roles,
+// docs/spec/configuration.md#admission).
 
 package config
 
@@ -50,7 +51,13 @@ type RuntimeContract struct {
 
 // ContractOf returns the contract of a runtime; rt may be nil.
 func ContractOf(rt *Runtime) RuntimeContract {
-	c := RuntimeContract{Type: "unknown", Transport: "unknown", CanWriteFiles: "unknown", ProposalSupport: "unknown", Ownership: OwnershipUnknown}
+	c := RuntimeContract{
+		Type:            "unknown",
+		Transport:       "unknown",
+		CanWriteFiles:   "unknown",
+		ProposalSupport: "unknown",
+		Ownership:       OwnershipUnknown,
+	}
 	if rt == nil {
 		return c
 	}

@@ -40,9 +40,17 @@ func Accounts(s *run.State, ledgers run.LedgerReader) []Account {
 		if row.String("run_id") != s.Run() {
 			continue
 		}
-		a := Account{What: "accepted", Text: "turn " + row.String("turn_id") + " of " + row.String("role") + " accepted in phase " + row.String("phase")}
+		a := Account{
+			What: "accepted",
+			Text: "turn " + row.String("turn_id") + " of " + row.String("role") + " accepted in phase " +
+				row.String("phase"),
+		}
 		if !run.AcceptedRow(row, s.Run()) {
-			a = Account{What: "ended", Text: "turn " + row.String("turn_id") + " of " + row.String("role") + " ended: " + row.String("status")}
+			a = Account{
+				What: "ended",
+				Text: "turn " + row.String("turn_id") + " of " + row.String("role") + " ended: " +
+					row.String("status"),
+			}
 		}
 		add(a, wire.LedgerHistory, row, row.String("turn_id"))
 	}
@@ -55,9 +63,15 @@ func Accounts(s *run.State, ledgers run.LedgerReader) []Account {
 		p, turn := row.Object("payload"), row.Object("turn").String("turn_id")
 		switch kind := row.String("event_type"); kind {
 		case run.EventRunStarted:
-			add(Account{What: "run", Text: "run " + s.Run() + " began"}, wire.LedgerEvents, row, row.String("event_id"))
+			add(Account{
+				What: "run",
+				Text: "run " + s.Run() + " began",
+			}, wire.LedgerEvents, row, row.String("event_id"))
 		case run.EventPhaseEntered:
-			add(Account{What: "phase", Text: "phase " + p.String("from") + " to " + p.String("to")}, wire.LedgerEvents, row, row.String("event_id"))
+			add(Account{
+				What: "phase",
+				Text: "phase " + p.String("from") + " to " + p.String("to"),
+			}, wire.LedgerEvents, row, row.String("event_id"))
 			gate(p.String("gate_id"), row)
 		case "gate_approved":
 			gate(p.String("gate_id"), row)
@@ -69,13 +83,20 @@ func Accounts(s *run.State, ledgers run.LedgerReader) []Account {
 		default:
 			if t, ok := s.ActiveTurns.Get(turn); ok && t != nil && !dispatched[turn] {
 				dispatched[turn] = true
-				add(Account{What: "active", Text: "turn " + turn + " of " + t.AssignedRole + " is at work"}, wire.LedgerEvents, row, row.String("event_id"))
+				add(Account{
+					What: "active",
+					Text: "turn " + turn + " of " + t.AssignedRole + " is at work",
+				}, wire.LedgerEvents, row, row.String("event_id"))
 			}
 		}
 	}
 	for line := range ledgers(wire.LedgerDecisions) {
-		if row := line.Row; row.String("type") == "timeout_skip" && (row.String("run_id") == "" || row.String("run_id") == s.Run()) {
-			add(Account{What: "phase", Text: "phase " + row.String("from_phase") + " to " + row.String("to_phase") + ", after its time limit"},
+		if row := line.Row; row.String("type") == "timeout_skip" &&
+			(row.String("run_id") == "" || row.String("run_id") == s.Run()) {
+			add(Account{
+				What: "phase",
+				Text: "phase " + row.String("from_phase") + " to " + row.String("to_phase") + ", after its time limit",
+			},
 				wire.LedgerDecisions, row, "timeout_skip")
 		}
 	}

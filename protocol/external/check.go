@@ -88,7 +88,8 @@ func (w *witness) event(row *ojson.Object) {
 	kind := row.String("event_type")
 	w.events[kind] = append(w.events[kind], row)
 	payload := row.Object("payload")
-	for _, id := range []string{row.Object("turn").String("turn_id"), payload.String("turn_id"), payload.String("new_turn_id"),
+	for _, id := range []string{row.Object("turn").String("turn_id"), payload.String("turn_id"),
+		payload.String("new_turn_id"),
 		payload.String("old_turn_id")} {
 		if id != "" {
 			w.turns[id] = true
@@ -172,7 +173,11 @@ func CheckAdopted(c *config.Config, after *run.State, ledgers run.LedgerReader) 
 		}
 	}
 	refuse := func(format string, args ...any) *wire.Error {
-		return &wire.Error{Code: CodeStateTampered, Field: "run_id", Message: fmt.Sprintf("run %s ", after.Run()) + fmt.Sprintf(format, args...)}
+		return &wire.Error{
+			Code:    CodeStateTampered,
+			Field:   "run_id",
+			Message: fmt.Sprintf("run %s ", after.Run()) + fmt.Sprintf(format, args...),
+		}
 	}
 	w := newWitness(after.Run(), own)
 	if !w.told(run.EventRunStarted) {

@@ -17,8 +17,20 @@ import (
 
 func TestCheckExternal(t *testing.T) {
 	base := func() *run.State {
-		s := &run.State{SchemaVersion: "1.1", RunID: new("run_1"), ProjectID: "p", Status: wire.StatusActive, Phase: "plan"}
-		s.ActiveTurns.Set("turn_a", &run.Turn{TurnID: "turn_a", AssignedRole: "pm", Status: wire.TurnRunning, Attempt: 1, AssignedSequence: 1})
+		s := &run.State{
+			SchemaVersion: "1.1",
+			RunID:         new("run_1"),
+			ProjectID:     "p",
+			Status:        wire.StatusActive,
+			Phase:         "plan",
+		}
+		s.ActiveTurns.Set("turn_a", &run.Turn{
+			TurnID:           "turn_a",
+			AssignedRole:     "pm",
+			Status:           wire.TurnRunning,
+			Attempt:          1,
+			AssignedSequence: 1,
+		})
 		s.PhaseGateStatus.Set("signoff", wire.GatePending)
 		return s
 	}
@@ -37,63 +49,192 @@ func TestCheckExternal(t *testing.T) {
 		{name: "a turn assigned without an event", after: func(s *run.State) {
 			s.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b", AssignedRole: "dev"})
 		}, field: "active_turns.turn_b"},
-		{name: "a turn dispatched", after: func(s *run.State) {
-			s.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b", AssignedRole: "dev"})
-		}, rows: rows{wire.LedgerEvents: {ojson.NewObject("event_type", "turn_dispatched", "turn", ojson.NewObject("turn_id", "turn_b"))}}},
-		{name: "another run's event", after: func(s *run.State) { s.Phase = "build" }, rows: rows{wire.LedgerEvents: {
-			ojson.NewObject("event_type", "phase_entered", "run_id", "run_0", "payload", ojson.NewObject("to", "build"))}}, field: "phase"},
-		{name: "a step is missing on the way", after: func(s *run.State) { s.Phase = "ship" }, rows: rows{wire.LedgerEvents: {
-			event("phase_entered", "from", "build", "to", "ship")}}, field: "phase"},
-		{name: "every step is told", after: func(s *run.State) { s.Phase = "ship" }, rows: rows{wire.LedgerEvents: {
-			event("phase_entered", "from", "plan", "to", "build"), event("phase_entered", "from", "build", "to", "ship")}}},
-		{name: "another gate passed", after: func(s *run.State) { s.PhaseGateStatus.Set("signoff", wire.GatePassed) }, rows: rows{wire.LedgerEvents: {
-			event("gate_approved", "gate_id", "other")}}, field: "phase_gate_status.signoff"},
-		{name: "the phase began when the event says", after: func(s *run.State) { s.PhaseEnteredAt = new("2026-01-01T00:00:00.000Z") }, rows: rows{wire.LedgerEvents: {
-			ojson.NewObject("event_type", "phase_entered", "timestamp", "2026-01-01T00:00:00.020Z", "payload", ojson.NewObject("to", "plan"))}}},
-		{name: "the phase began before the event", after: func(s *run.State) { s.PhaseEnteredAt = new("2025-01-01T00:00:00.000Z") }, rows: rows{wire.LedgerEvents: {
-			ojson.NewObject("event_type", "phase_entered", "timestamp", "2026-01-01T00:00:00.020Z", "payload", ojson.NewObject("to", "plan"))}}, field: "phase_entered_at"},
-		{name: "a turn of another role", after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.AssignedRole = "dev" }) }, field: "active_turns.turn_a.assigned_role"},
-		{name: "a turn of another role beside its event", after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.AssignedRole = "dev" }) }, rows: rows{wire.LedgerEvents: {
-			ojson.NewObject("event_type", "turn_rejected", "turn", ojson.NewObject("turn_id", "turn_a"))}}, field: "active_turns.turn_a.assigned_role"},
-		{name: "a turn with more time", after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.DeadlineAt = "2030-01-01T00:00:00.000Z" }) }, field: "active_turns.turn_a.deadline_at"},
-		{name: "a turn with more time after its rejection", after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.DeadlineAt = "2030-01-01T00:00:00.000Z" }) }, rows: rows{wire.LedgerEvents: {
-			ojson.NewObject("event_type", "turn_rejected", "turn", ojson.NewObject("turn_id", "turn_a"))}}},
-		{name: "a turn whose baseline hides a change", after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.Baseline = &run.Baseline{Clean: true} }) }, field: "active_turns.turn_a.baseline"},
-		{name: "a turn without its intent", before: func(s *run.State) {
-			editTurn(s, func(t *run.Turn) { t.IntakeContext = ojson.NewObject("intent_id", "i") })
+		{
+			name: "a turn dispatched",
+			after: func(s *run.State) {
+				s.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b", AssignedRole: "dev"})
+			},
+			rows: rows{wire.LedgerEvents: {ojson.NewObject("event_type", "turn_dispatched",
+				"turn", ojson.NewObject("turn_id", "turn_b"))}},
 		},
-			after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.IntakeContext = nil }) }, field: "active_turns.turn_a.intake_context"},
-		{name: "a turn that starts", before: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.Status = wire.TurnDispatched }) },
-			after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.Status = wire.TurnStarting }) }},
-		{name: "a turn that stops being refused", before: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.Status = wire.TurnFailedAcceptance }) },
-			field: "active_turns.turn_a.status"},
+		{
+			name:  "another run's event",
+			after: func(s *run.State) { s.Phase = "build" },
+			rows: rows{wire.LedgerEvents: {
+				ojson.NewObject("event_type", "phase_entered", "run_id", "run_0",
+					"payload", ojson.NewObject("to", "build"))}},
+			field: "phase",
+		},
+		{
+			name:  "a step is missing on the way",
+			after: func(s *run.State) { s.Phase = "ship" },
+			rows: rows{wire.LedgerEvents: {
+				event("phase_entered", "from", "build", "to", "ship")}},
+			field: "phase",
+		},
+		{
+			name:  "every step is told",
+			after: func(s *run.State) { s.Phase = "ship" },
+			rows: rows{wire.LedgerEvents: {
+				event("phase_entered", "from", "plan", "to", "build"),
+				event("phase_entered", "from", "build", "to", "ship")}},
+		},
+		{
+			name:  "another gate passed",
+			after: func(s *run.State) { s.PhaseGateStatus.Set("signoff", wire.GatePassed) },
+			rows: rows{wire.LedgerEvents: {
+				event("gate_approved", "gate_id", "other")}},
+			field: "phase_gate_status.signoff",
+		},
+		{
+			name:  "the phase began when the event says",
+			after: func(s *run.State) { s.PhaseEnteredAt = new("2026-01-01T00:00:00.000Z") },
+			rows: rows{wire.LedgerEvents: {
+				ojson.NewObject("event_type", "phase_entered", "timestamp", "2026-01-01T00:00:00.020Z",
+					"payload", ojson.NewObject("to", "plan"))}},
+		},
+		{
+			name:  "the phase began before the event",
+			after: func(s *run.State) { s.PhaseEnteredAt = new("2025-01-01T00:00:00.000Z") },
+			rows: rows{wire.LedgerEvents: {
+				ojson.NewObject("event_type", "phase_entered", "timestamp", "2026-01-01T00:00:00.020Z",
+					"payload", ojson.NewObject("to", "plan"))}},
+			field: "phase_entered_at",
+		},
+		{
+			name:  "a turn of another role",
+			after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.AssignedRole = "dev" }) },
+			field: "active_turns.turn_a.assigned_role",
+		},
+		{
+			name:  "a turn of another role beside its event",
+			after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.AssignedRole = "dev" }) },
+			rows: rows{wire.LedgerEvents: {
+				ojson.NewObject("event_type", "turn_rejected",
+					"turn", ojson.NewObject("turn_id", "turn_a"))}},
+			field: "active_turns.turn_a.assigned_role",
+		},
+		{
+			name:  "a turn with more time",
+			after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.DeadlineAt = "2030-01-01T00:00:00.000Z" }) },
+			field: "active_turns.turn_a.deadline_at",
+		},
+		{
+			name:  "a turn with more time after its rejection",
+			after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.DeadlineAt = "2030-01-01T00:00:00.000Z" }) },
+			rows: rows{wire.LedgerEvents: {
+				ojson.NewObject("event_type", "turn_rejected", "turn", ojson.NewObject("turn_id", "turn_a"))}},
+		},
+		{
+			name:  "a turn whose baseline hides a change",
+			after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.Baseline = &run.Baseline{Clean: true} }) },
+			field: "active_turns.turn_a.baseline",
+		},
+		{
+			name: "a turn without its intent",
+			before: func(s *run.State) {
+				editTurn(s, func(t *run.Turn) { t.IntakeContext = ojson.NewObject("intent_id", "i") })
+			},
+			after: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.IntakeContext = nil }) },
+			field: "active_turns.turn_a.intake_context",
+		},
+		{
+			name:   "a turn that starts",
+			before: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.Status = wire.TurnDispatched }) },
+			after:  func(s *run.State) { editTurn(s, func(t *run.Turn) { t.Status = wire.TurnStarting }) },
+		},
+		{
+			name:   "a turn that stops being refused",
+			before: func(s *run.State) { editTurn(s, func(t *run.Turn) { t.Status = wire.TurnFailedAcceptance }) },
+			field:  "active_turns.turn_a.status",
+		},
 		{name: "words of the way out", before: func(s *run.State) {
 			s.BlockedReason = &run.BlockedReason{Category: "c", Recovery: run.Recovery{RecoveryAction: "a"}}
 		},
 			after: func(s *run.State) {
 				s.BlockedReason = &run.BlockedReason{Category: "c", Recovery: run.Recovery{RecoveryAction: "b"}}
 			}},
-		{name: "another block", before: func(s *run.State) { s.BlockedReason = &run.BlockedReason{Category: "c"} },
-			after: func(s *run.State) { s.BlockedReason = &run.BlockedReason{Category: "d"} }, field: "blocked_reason"},
+		{
+			name:   "another block",
+			before: func(s *run.State) { s.BlockedReason = &run.BlockedReason{Category: "c"} },
+			after:  func(s *run.State) { s.BlockedReason = &run.BlockedReason{Category: "d"} },
+			field:  "blocked_reason",
+		},
 		{name: "phase edited", after: func(s *run.State) { s.Phase = "build" }, field: "phase"},
-		{name: "phase edited beside an unrelated event", after: func(s *run.State) { s.Phase = "build" }, rows: rows{wire.LedgerEvents: {event("turn_dispatched")}}, field: "phase"},
-		{name: "phase edited, another one entered", after: func(s *run.State) { s.Phase = "ship" }, rows: rows{wire.LedgerEvents: {event("phase_entered", "to", "build")}}, field: "phase"},
-		{name: "phase entered", after: func(s *run.State) { s.Phase = "build"; s.PhaseGateStatus.Set("signoff", wire.GatePassed) }, rows: rows{wire.LedgerEvents: {event("phase_entered", "to", "build", "gate_id", "signoff")}}},
-		{name: "phase skipped by a timeout", after: func(s *run.State) { s.Phase = "build" }, rows: rows{wire.LedgerDecisions: {ojson.NewObject("type", "timeout_skip", "to_phase", "build")}}},
+		{
+			name:  "phase edited beside an unrelated event",
+			after: func(s *run.State) { s.Phase = "build" },
+			rows:  rows{wire.LedgerEvents: {event("turn_dispatched")}},
+			field: "phase",
+		},
+		{
+			name:  "phase edited, another one entered",
+			after: func(s *run.State) { s.Phase = "ship" },
+			rows:  rows{wire.LedgerEvents: {event("phase_entered", "to", "build")}},
+			field: "phase",
+		},
+		{
+			name:  "phase entered",
+			after: func(s *run.State) { s.Phase = "build"; s.PhaseGateStatus.Set("signoff", wire.GatePassed) },
+			rows:  rows{wire.LedgerEvents: {event("phase_entered", "to", "build", "gate_id", "signoff")}},
+		},
+		{
+			name:  "phase skipped by a timeout",
+			after: func(s *run.State) { s.Phase = "build" },
+			rows:  rows{wire.LedgerDecisions: {ojson.NewObject("type", "timeout_skip", "to_phase", "build")}},
+		},
 		{name: "completed by edit", after: func(s *run.State) { s.Status = wire.StatusCompleted }, field: "status"},
-		{name: "completed", after: func(s *run.State) { s.Status = wire.StatusCompleted }, rows: rows{wire.LedgerEvents: {event("run_completed")}}},
+		{
+			name:  "completed",
+			after: func(s *run.State) { s.Status = wire.StatusCompleted },
+			rows:  rows{wire.LedgerEvents: {event("run_completed")}},
+		},
 		{name: "unblocked by edit", before: func(s *run.State) { s.Status = wire.StatusBlocked }, field: "status"},
-		{name: "unblocked", before: func(s *run.State) { s.Status = wire.StatusBlocked }, rows: rows{wire.LedgerEvents: {event("human_escalation_resolved")}}},
-		{name: "gate passed by edit", after: func(s *run.State) { s.PhaseGateStatus.Set("signoff", wire.GatePassed) }, field: "phase_gate_status.signoff"},
-		{name: "approval dropped by edit", before: func(s *run.State) { s.PendingPhaseTransition = &run.PendingTransition{Gate: "signoff"} }, field: "pending"},
-		{name: "approval given", before: func(s *run.State) {
-			s.Status = wire.StatusPaused
-			s.PendingPhaseTransition = &run.PendingTransition{Gate: "signoff"}
-		}, after: func(s *run.State) { s.Phase = "build" }, rows: rows{wire.LedgerEvents: {event("gate_approved"), event("phase_entered", "to", "build")}}},
-		{name: "turn dropped by edit", after: func(s *run.State) { s.ActiveTurns.Delete("turn_a") }, field: "active_turns.turn_a"},
-		{name: "turn accepted", after: func(s *run.State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerHistory: {ojson.NewObject("turn_id", "turn_a")}}},
-		{name: "turn of another one accepted", after: func(s *run.State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerHistory: {ojson.NewObject("turn_id", "turn_b")}}, field: "active_turns.turn_a"},
-		{name: "turn cleaned up", after: func(s *run.State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerEvents: {event("phase_cleanup", "removed_turn_ids", []string{"turn_a"})}}},
+		{
+			name:   "unblocked",
+			before: func(s *run.State) { s.Status = wire.StatusBlocked },
+			rows:   rows{wire.LedgerEvents: {event("human_escalation_resolved")}},
+		},
+		{
+			name:  "gate passed by edit",
+			after: func(s *run.State) { s.PhaseGateStatus.Set("signoff", wire.GatePassed) },
+			field: "phase_gate_status.signoff",
+		},
+		{
+			name:   "approval dropped by edit",
+			before: func(s *run.State) { s.PendingPhaseTransition = &run.PendingTransition{Gate: "signoff"} },
+			field:  "pending",
+		},
+		{
+			name: "approval given",
+			before: func(s *run.State) {
+				s.Status = wire.StatusPaused
+				s.PendingPhaseTransition = &run.PendingTransition{Gate: "signoff"}
+			},
+			after: func(s *run.State) { s.Phase = "build" },
+			rows:  rows{wire.LedgerEvents: {event("gate_approved"), event("phase_entered", "to", "build")}},
+		},
+		{
+			name:  "turn dropped by edit",
+			after: func(s *run.State) { s.ActiveTurns.Delete("turn_a") },
+			field: "active_turns.turn_a",
+		},
+		{
+			name:  "turn accepted",
+			after: func(s *run.State) { s.ActiveTurns.Delete("turn_a") },
+			rows:  rows{wire.LedgerHistory: {ojson.NewObject("turn_id", "turn_a")}},
+		},
+		{
+			name:  "turn of another one accepted",
+			after: func(s *run.State) { s.ActiveTurns.Delete("turn_a") },
+			rows:  rows{wire.LedgerHistory: {ojson.NewObject("turn_id", "turn_b")}},
+			field: "active_turns.turn_a",
+		},
+		{
+			name:  "turn cleaned up",
+			after: func(s *run.State) { s.ActiveTurns.Delete("turn_a") },
+			rows:  rows{wire.LedgerEvents: {event("phase_cleanup", "removed_turn_ids", []string{"turn_a"})}},
+		},
 		{name: "another run", after: func(s *run.State) { s.RunID = new("run_2"); s.Phase = "build" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -186,7 +327,8 @@ func TestEveryMemberIsAccountedFor(t *testing.T) {
 				want = ""
 			}
 			if err == nil || err.Code != CodeStateTampered || want != "" && !strings.HasPrefix(err.Field, want) {
-				t.Errorf("changed from %s to %s: %v", ojson.Compact(ojson.Marshal(before)), ojson.Compact(ojson.Marshal(after)), err)
+				t.Errorf("changed from %s to %s: %v", ojson.Compact(ojson.Marshal(before)),
+					ojson.Compact(ojson.Marshal(after)), err)
 			}
 		})
 	}
@@ -205,7 +347,13 @@ func structFields(of reflect.Type) iter.Seq[reflect.StructField] {
 func stateAtWork(cfg *config.Config) *run.State {
 	s := run.FreshState(cfg, "")
 	s.RunID, s.Status = new("run_1"), wire.StatusActive
-	s.ActiveTurns.Set("turn_a", &run.Turn{TurnID: "turn_a", AssignedRole: "dev", Status: wire.TurnRunning, Attempt: 1, AssignedSequence: 1})
+	s.ActiveTurns.Set("turn_a", &run.Turn{
+		TurnID:           "turn_a",
+		AssignedRole:     "dev",
+		Status:           wire.TurnRunning,
+		Attempt:          1,
+		AssignedSequence: 1,
+	})
 	return s
 }
 
@@ -289,18 +437,51 @@ func TestCheckAdopted(t *testing.T) {
 		rows   []*ojson.Object
 		field  string
 	}{
-		"begun by nothing":                {field: "run_id"},
-		"begun as another run":            {events: []*ojson.Object{ojson.NewObject("event_type", "run_started", "run_id", "run_2", "timestamp", at)}, field: "run_id"},
-		"begun":                           {events: []*ojson.Object{started}},
-		"younger than it is":              {edit: func(s *run.State) { s.CreatedAt = new("2026-02-01T00:00:00.000Z") }, events: []*ojson.Object{started}, field: "created_at"},
-		"in a phase nothing led to":       {edit: later, events: []*ojson.Object{started}, field: "phase"},
-		"in a phase no turn led to":       {edit: later, events: []*ojson.Object{started, entered}, field: "run_id"},
-		"in a phase a turn led to":        {edit: later, events: []*ojson.Object{started, entered}, rows: []*ojson.Object{row}},
-		"with a turn history has not":     {edit: func(s *run.State) { s.LastCompletedTurnID = new("turn_9") }, events: []*ojson.Object{started}, rows: []*ojson.Object{row}, field: "last_completed_turn_id"},
-		"with rows of the run before":     {edit: later, events: []*ojson.Object{started, ojson.NewObject("event_type", "phase_entered", "payload", ojson.NewObject("to", phases[1]))}, field: "phase"},
-		"completed, and no row of it":     {edit: func(s *run.State) { s.Status = wire.StatusCompleted }, events: []*ojson.Object{started}, field: "status"},
-		"with money spent by nothing":     {edit: func(s *run.State) { s.TurnSequence = 3 }, events: []*ojson.Object{started}, field: "turn_sequence"},
-		"with work that no one delegated": {edit: func(s *run.State) { s.DelegationQueue = []*run.Delegation{{}} }, events: []*ojson.Object{started}, field: "delegation_queue"},
+		"begun by nothing": {field: "run_id"},
+		"begun as another run": {
+			events: []*ojson.Object{ojson.NewObject("event_type", "run_started", "run_id", "run_2", "timestamp", at)},
+			field:  "run_id",
+		},
+		"begun": {events: []*ojson.Object{started}},
+		"younger than it is": {
+			edit:   func(s *run.State) { s.CreatedAt = new("2026-02-01T00:00:00.000Z") },
+			events: []*ojson.Object{started},
+			field:  "created_at",
+		},
+		"in a phase nothing led to": {edit: later, events: []*ojson.Object{started}, field: "phase"},
+		"in a phase no turn led to": {edit: later, events: []*ojson.Object{started, entered}, field: "run_id"},
+		"in a phase a turn led to": {
+			edit:   later,
+			events: []*ojson.Object{started, entered},
+			rows:   []*ojson.Object{row},
+		},
+		"with a turn history has not": {
+			edit:   func(s *run.State) { s.LastCompletedTurnID = new("turn_9") },
+			events: []*ojson.Object{started},
+			rows:   []*ojson.Object{row},
+			field:  "last_completed_turn_id",
+		},
+		"with rows of the run before": {
+			edit: later,
+			events: []*ojson.Object{started,
+				ojson.NewObject("event_type", "phase_entered", "payload", ojson.NewObject("to", phases[1]))},
+			field: "phase",
+		},
+		"completed, and no row of it": {
+			edit:   func(s *run.State) { s.Status = wire.StatusCompleted },
+			events: []*ojson.Object{started},
+			field:  "status",
+		},
+		"with money spent by nothing": {
+			edit:   func(s *run.State) { s.TurnSequence = 3 },
+			events: []*ojson.Object{started},
+			field:  "turn_sequence",
+		},
+		"with work that no one delegated": {
+			edit:   func(s *run.State) { s.DelegationQueue = []*run.Delegation{{}} },
+			events: []*ojson.Object{started},
+			field:  "delegation_queue",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := base()
@@ -309,7 +490,10 @@ func TestCheckAdopted(t *testing.T) {
 			}
 			err := CheckAdopted(cfg, s, func(l wire.Ledger) iter.Seq[run.Line] {
 				return func(yield func(run.Line) bool) {
-					for _, r := range map[wire.Ledger][]*ojson.Object{wire.LedgerEvents: c.events, wire.LedgerHistory: c.rows}[l] {
+					for _, r := range map[wire.Ledger][]*ojson.Object{
+						wire.LedgerEvents:  c.events,
+						wire.LedgerHistory: c.rows,
+					}[l] {
 						if !yield(run.Line{Row: r}) {
 							return
 						}

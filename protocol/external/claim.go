@@ -92,10 +92,12 @@ func Claims(c *config.Config, before, after *run.State) []Claim {
 			out = append(out, Claim{Kind: ClaimGate, Gate: gate})
 		}
 	}
-	if p := before.PendingPhaseTransition; p != nil && (after.PendingPhaseTransition == nil || after.PendingPhaseTransition.Gate != p.Gate) {
+	if p := before.PendingPhaseTransition; p != nil &&
+		(after.PendingPhaseTransition == nil || after.PendingPhaseTransition.Gate != p.Gate) {
 		out = append(out, Claim{Kind: ClaimApproval, Gate: p.Gate})
 	}
-	if p := before.PendingRunCompletion; p != nil && (after.PendingRunCompletion == nil || after.PendingRunCompletion.Gate != p.Gate) {
+	if p := before.PendingRunCompletion; p != nil &&
+		(after.PendingRunCompletion == nil || after.PendingRunCompletion.Gate != p.Gate) {
 		out = append(out, Claim{Kind: ClaimApproval, Gate: p.Gate})
 	}
 	if before.Phase != after.Phase && before.Phase != "" {
@@ -117,7 +119,8 @@ func Claims(c *config.Config, before, after *run.State) []Claim {
 		out = append(out, Claim{Kind: ClaimCompleted})
 	case before.Status != wire.StatusFailed && after.Status == wire.StatusFailed:
 		out = append(out, Claim{Kind: ClaimAbandoned})
-	case held && after.Status == wire.StatusActive, before.Status == wire.StatusBlocked && after.Status == wire.StatusPaused:
+	case held && after.Status == wire.StatusActive,
+		before.Status == wire.StatusBlocked && after.Status == wire.StatusPaused:
 		out = append(out, Claim{Kind: ClaimActive, From: string(before.Status), To: string(after.Status)})
 	}
 	return out
@@ -143,7 +146,8 @@ func sameAuthority(a, b *run.State) bool {
 		)
 	}
 	if a.AuthorityBase == nil && b.AuthorityBase == nil && a.GateDocuments.Len()+b.GateDocuments.Len()+
-		len(a.GateVotes)+len(b.GateVotes)+len(a.SpentNonces)+len(b.SpentNonces)+len(a.Overruled)+len(b.Overruled) == 0 {
+		len(a.GateVotes)+len(b.GateVotes)+len(a.SpentNonces)+len(b.SpentNonces)+len(a.Overruled)+
+		len(b.Overruled) == 0 {
 		return true
 	}
 	return bytes.Equal(ojson.Compact(view(a)), ojson.Compact(view(b)))

@@ -30,14 +30,19 @@ func memberRules() []memberRule {
 		{"project_id", never("project_id")},
 		{"phase", phaseRule},
 		{"status", statusRule},
-		{"pending_phase_transition", pendingRule("pending_phase_transition", func(s *run.State) bool { return s.PendingPhaseTransition != nil })},
-		{"pending_run_completion", pendingRule("pending_run_completion", func(s *run.State) bool { return s.PendingRunCompletion != nil })},
+		{"pending_phase_transition", pendingRule("pending_phase_transition",
+			func(s *run.State) bool { return s.PendingPhaseTransition != nil })},
+		{"pending_run_completion",
+			pendingRule("pending_run_completion", func(s *run.State) bool { return s.PendingRunCompletion != nil })},
 		{"phase_gate_status", gatesRule},
 		{"active_turns", turnsRule},
 		{"turn_sequence", worked("turn_sequence")},
-		{"created_at", clockRule("created_at", func(s *run.State) *string { return s.CreatedAt }, run.EventRunStarted)},
-		{"phase_entered_at", clockRule("phase_entered_at", func(s *run.State) *string { return s.PhaseEnteredAt }, run.EventRunStarted, "phase_entered")},
-		{"completed_at", clockRule("completed_at", func(s *run.State) *string { return s.CompletedAt }, "run_completed")},
+		{"created_at", clockRule("created_at", func(s *run.State) *string { return s.CreatedAt },
+			run.EventRunStarted)},
+		{"phase_entered_at", clockRule("phase_entered_at", func(s *run.State) *string { return s.PhaseEnteredAt },
+			run.EventRunStarted, "phase_entered")},
+		{"completed_at", clockRule("completed_at", func(s *run.State) *string { return s.CompletedAt },
+			"run_completed")},
 		{"accepted_integration_ref", worked("accepted_integration_ref")},
 		{"last_completed_turn_id", lastTurnRule},
 		{"last_completed_turn", worked("last_completed_turn")},
@@ -174,14 +179,16 @@ func turnsRule(w *witness, before, after *run.State) (string, string) {
 	}
 	for _, id := range before.ActiveTurns.Keys() {
 		if !after.ActiveTurns.Has(id) && w.history[id] == nil && !cleaned[id] {
-			return "active_turns." + id, fmt.Sprintf("turn %s is no longer active, but history does not say how it ended.", id)
+			return "active_turns." + id,
+				fmt.Sprintf("turn %s is no longer active, but history does not say how it ended.", id)
 		}
 	}
 	for id, turn := range after.ActiveTurns.All() {
 		was, ok := before.ActiveTurns.Get(id)
 		switch {
 		case !ok && !w.turns[id]:
-			return "active_turns." + id, fmt.Sprintf("turn %s is active, but no event says that it was dispatched.", id)
+			return "active_turns." + id,
+				fmt.Sprintf("turn %s is active, but no event says that it was dispatched.", id)
 		case ok && was != nil && turn != nil:
 			if member, why := turnRule(w, was, turn); why != "" {
 				return "active_turns." + id + "." + member, fmt.Sprintf("turn %s: %s", id, why)
@@ -193,7 +200,8 @@ func turnsRule(w *witness, before, after *run.State) (string, string) {
 
 // turnConstants are the members of a turn that stay as they were assigned.
 func turnConstants() []string {
-	return []string{"turn_id", "run_id", "assigned_role", "runtime_id", "assigned_at", "intake_context", "delegation_context",
+	return []string{"turn_id", "run_id", "assigned_role", "runtime_id", "assigned_at", "intake_context",
+		"delegation_context",
 		"delegation_review", "reissued_from", "carried_changes"}
 }
 
@@ -226,7 +234,8 @@ func turnRule(w *witness, before, after *run.Turn) (member, why string) {
 
 // alive reports a status that a turn's process leads to by itself.
 func alive(status string) bool {
-	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning}, status)
+	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning},
+		status)
 }
 
 // maxLag is how long before the event that tells of it a moment may lie.
@@ -261,7 +270,9 @@ func phaseClockRule(w *witness, before, after *run.State) (string, string) {
 	if after.PhaseClockAt == nil && w.told("phase_entered") {
 		return "", ""
 	}
-	return clockRule("phase_clock_at", func(s *run.State) *string { return s.PhaseClockAt }, "escalation_resolved")(w, before, after)
+	return clockRule("phase_clock_at", func(s *run.State) *string {
+		return s.PhaseClockAt
+	}, "escalation_resolved")(w, before, after)
 }
 
 // near reports a moment that the event at told can be about.
@@ -283,7 +294,8 @@ func lastTurnRule(w *witness, _, after *run.State) (string, string) {
 	if w.history[id] != nil {
 		return "", ""
 	}
-	return "", fmt.Sprintf("last_completed_turn_id became %s, and history has no new row of that turn.", wire.Quoted(id))
+	return "", fmt.Sprintf("last_completed_turn_id became %s, and history has no new row of that turn.",
+		wire.Quoted(id))
 }
 
 // blockedRule lets the words change that name the way out: every reader brings them up

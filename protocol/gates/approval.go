@@ -151,7 +151,8 @@ func unmet(cfg *config.Config, when *config.ApprovalWhen, in ApprovalInput) stri
 	}
 	for _, role := range when.RolesParticipated {
 		if in.Participated == nil || !in.Participated(in.Phase, role) {
-			return fmt.Sprintf("condition roles_participated not met: role %s has no accepted turn in phase %s", wire.Quoted(role), wire.Quoted(in.Phase))
+			return fmt.Sprintf("condition roles_participated not met: role %s has no accepted turn in phase %s",
+				wire.Quoted(role), wire.Quoted(in.Phase))
 		}
 	}
 	if c := when.CredentialedGate; c != nil {

@@ -110,19 +110,29 @@ func EvaluatePhaseExit(in Input) Result {
 	r.TransitionRequest = want
 	if in.Config.Route(want) == nil {
 		r.Action = ActionUnknownPhase
-		r.add(Finding{Code: verdict.FindingUnknownPhase, Reason: fmt.Sprintf("Requested phase %s does not exist in routing config", wire.Quoted(want))})
+		r.add(Finding{
+			Code:   verdict.FindingUnknownPhase,
+			Reason: fmt.Sprintf("Requested phase %s does not exist in routing config", wire.Quoted(want)),
+		})
 		return r
 	}
 	switch next := in.Config.NextPhase(in.Phase); {
 	case next == "":
 		r.Action = ActionGateFailed
-		r.add(Finding{Code: verdict.FindingFinalPhase,
-			Reason: fmt.Sprintf("phase_transition_request %s is invalid in final phase %s; use run_completion_request instead.", wire.Quoted(want), wire.Quoted(in.Phase))})
+		r.add(Finding{
+			Code: verdict.FindingFinalPhase,
+			Reason: fmt.Sprintf(
+				"phase_transition_request %s is invalid in final phase %s; use run_completion_request instead.",
+				wire.Quoted(want), wire.Quoted(in.Phase)),
+		})
 		return r
 	case next != want:
 		r.Action = ActionGateFailed
-		r.add(Finding{Code: verdict.FindingPhaseOrder,
-			Reason: fmt.Sprintf("phase_transition_request %s is invalid from phase %s; next phase is %s.", wire.Quoted(want), wire.Quoted(in.Phase), wire.Quoted(next))})
+		r.add(Finding{
+			Code: verdict.FindingPhaseOrder,
+			Reason: fmt.Sprintf("phase_transition_request %s is invalid from phase %s; next phase is %s.",
+				wire.Quoted(want), wire.Quoted(in.Phase), wire.Quoted(next)),
+		})
 		return r
 	}
 	r.evaluate(in, ActionAdvance, "Gate %s referenced by routing but not defined in gates config — treated as open")
@@ -140,7 +150,11 @@ func EvaluateRunCompletion(in Input) Result {
 	}
 	if final := in.Config.FinalPhase(); final != "" && in.Phase != final {
 		r.Action = ActionNotFinalPhase
-		r.add(Finding{Code: verdict.FindingNotFinalPhase, Reason: fmt.Sprintf("Run completion requested but current phase %s is not the final phase %s", wire.Quoted(in.Phase), wire.Quoted(final))})
+		r.add(Finding{
+			Code: verdict.FindingNotFinalPhase,
+			Reason: fmt.Sprintf("Run completion requested but current phase %s is not the final phase %s",
+				wire.Quoted(in.Phase), wire.Quoted(final)),
+		})
 		return r
 	}
 	r.evaluate(in, ActionComplete, "Gate %s referenced but not defined — treated as open")
@@ -148,7 +162,8 @@ func EvaluateRunCompletion(in Input) Result {
 		r.Action, r.Passed, r.BlockedByHuman = ActionGateFailed, false, false
 		r.add(Finding{
 			Code: verdict.FindingObjection,
-			Reason: fmt.Sprintf("Blocking objections are open: %s; a turn resolves them, or a person: git agentxchain objection close",
+			Reason: fmt.Sprintf(
+				"Blocking objections are open: %s; a turn resolves them, or a person: git agentxchain objection close",
 				wire.List(in.Blocking)),
 		})
 	}
@@ -287,7 +302,12 @@ func (r *Result) stale(in Input, paths []string, person bool) {
 func (r *Result) semantics(kind, path string, data []byte, sections []string, configured bool) {
 	ok, reason, warnings := EvaluateSemantics(kind, path, data, sections)
 	for _, w := range warnings {
-		r.Warnings = append(r.Warnings, Finding{Code: verdict.FindingMalformedArtifact, Path: path, Semantics: kind, Reason: w})
+		r.Warnings = append(r.Warnings, Finding{
+			Code:      verdict.FindingMalformedArtifact,
+			Path:      path,
+			Semantics: kind,
+			Reason:    w,
+		})
 	}
 	if ok {
 		return
@@ -305,8 +325,11 @@ func (r *Result) verification(in Input) {
 	case "pass", "attested_pass":
 		if in.Config.Rules.StrictVerify && !in.VerificationReproducible {
 			r.MissingVerification = true
-			r.add(Finding{Code: verdict.FindingNotReproducible,
-				Reason: fmt.Sprintf("Verification status is %s without machine evidence that can be run again, which rules.strict_verification requires", wire.Quoted(in.VerificationStatus))})
+			r.add(Finding{
+				Code: verdict.FindingNotReproducible,
+				Reason: fmt.Sprintf(
+					"Verification status is %s without machine evidence that can be run again, which rules.strict_verification requires", wire.Quoted(in.VerificationStatus)),
+			})
 		}
 		return
 	}
@@ -315,7 +338,10 @@ func (r *Result) verification(in Input) {
 		status = "missing"
 	}
 	r.MissingVerification = true
-	r.add(Finding{Code: verdict.FindingVerification, Reason: fmt.Sprintf(`Verification status is %s, requires "pass" or "attested_pass"`, wire.Quoted(status))})
+	r.add(Finding{
+		Code:   verdict.FindingVerification,
+		Reason: fmt.Sprintf(`Verification status is %s, requires "pass" or "attested_pass"`, wire.Quoted(status)),
+	})
 }
 
 func (r *Result) add(f Finding) {
@@ -329,8 +355,10 @@ func (r *Result) add(f Finding) {
 // Object returns the result as the protocol shows it (docs/spec/gates.md#outcomes); phaseExit
 // adds the members of a phase exit.
 func (r *Result) Object(phaseExit bool) *ojson.Object {
-	o := ojson.NewObject("gate_id", r.GateID, "passed", r.Passed, "blocked_by_human_approval", r.BlockedByHuman, "reasons", slices.Clone(r.Reasons),
-		"missing_files", slices.Clone(r.MissingFiles), "failing_files", slices.Clone(r.FailingFiles), "missing_verification", r.MissingVerification)
+	o := ojson.NewObject("gate_id", r.GateID, "passed", r.Passed, "blocked_by_human_approval", r.BlockedByHuman,
+		"reasons", slices.Clone(r.Reasons),
+		"missing_files", slices.Clone(r.MissingFiles), "failing_files", slices.Clone(r.FailingFiles),
+		"missing_verification", r.MissingVerification)
 	if phaseExit {
 		o.Set("next_phase", ojson.OrNull(r.NextPhase))
 		o.Set("transition_request", ojson.OrNull(r.TransitionRequest))

@@ -1,4 +1,5 @@
-// The non-progress guard counts turns that leave a gate failing in the same way (docs/spec/lifecycle.md#lack-of-progress).
+// The non-progress guard counts turns that leave a gate failing in the same way
+// (docs/spec/lifecycle.md#lack-of-progress).
 
 package gates
 
@@ -45,7 +46,12 @@ func NonProgress(in NonProgressInput) NonProgressResult {
 	if r.Action != ActionGateFailed || r.GateID == nil {
 		return NonProgressResult{}
 	}
-	out := NonProgressResult{GateID: *r.GateID, FailingFiles: r.FailingFiles, Count: 1, Signature: nonProgressSignature(r)}
+	out := NonProgressResult{
+		GateID:       *r.GateID,
+		FailingFiles: r.FailingFiles,
+		Count:        1,
+		Signature:    nonProgressSignature(r),
+	}
 	touched := wire.PathSet(in.Declared)
 	progress := slices.ContainsFunc(r.FailingFiles, func(p string) bool { return touched[p] })
 	if out.Signature == in.Signature && !progress {

@@ -27,11 +27,21 @@ func TestNonProgress(t *testing.T) {
 		if diff := cmp.Diff(want, first); diff != "" {
 			t.Errorf("%s: %s", phase, diff)
 		}
-		again := NonProgress(NonProgressInput{Gate: in, Signature: first.Signature, Count: 2, Declared: []string{"src/other"}})
+		again := NonProgress(NonProgressInput{
+			Gate:      in,
+			Signature: first.Signature,
+			Count:     2,
+			Declared:  []string{"src/other"},
+		})
 		if again.Count != 3 || again.Signature != first.Signature {
 			t.Errorf("%s repeated: %+v", phase, again)
 		}
-		touched := NonProgress(NonProgressInput{Gate: in, Signature: first.Signature, Count: 2, Declared: []string{"a.md"}})
+		touched := NonProgress(NonProgressInput{
+			Gate:      in,
+			Signature: first.Signature,
+			Count:     2,
+			Declared:  []string{"a.md"},
+		})
 		if touched.Count != 1 {
 			t.Errorf("%s with a gated file touched: %+v", phase, touched)
 		}
@@ -50,7 +60,12 @@ func TestNonProgressSemanticFailure(t *testing.T) {
 		t.Fatalf("got %+v", first)
 	}
 	// Editing the document is work on the gate even when the verdict stays.
-	if got := NonProgress(NonProgressInput{Gate: in, Signature: first.Signature, Count: 2, Declared: []string{".planning/PM_SIGNOFF.md"}}); got.Count != 1 {
+	if got := NonProgress(NonProgressInput{
+		Gate:      in,
+		Signature: first.Signature,
+		Count:     2,
+		Declared:  []string{".planning/PM_SIGNOFF.md"},
+	}); got.Count != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -62,7 +77,11 @@ func TestNonProgressWithoutFailure(t *testing.T) {
 	})
 	request := "nowhere"
 	for _, phase := range []string{"plan", "build", "ship", "gone"} {
-		got := NonProgress(NonProgressInput{Gate: Input{Config: c, Phase: phase, TransitionRequest: &request}, Signature: "s", Count: 2})
+		got := NonProgress(NonProgressInput{
+			Gate:      Input{Config: c, Phase: phase, TransitionRequest: &request},
+			Signature: "s",
+			Count:     2,
+		})
 		if diff := cmp.Diff(NonProgressResult{}, got); diff != "" {
 			t.Errorf("%s: %s", phase, diff)
 		}
@@ -73,7 +92,12 @@ func TestNonProgressVerificationOnly(t *testing.T) {
 	c := gateConfig(func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true })
 	in := Input{Config: c, Phase: "plan", VerificationStatus: "fail"}
 	first := NonProgress(NonProgressInput{Gate: in})
-	if got := NonProgress(NonProgressInput{Gate: in, Signature: first.Signature, Count: first.Count, Declared: []string{"src/a"}}); got.Count != 2 {
+	if got := NonProgress(NonProgressInput{
+		Gate:      in,
+		Signature: first.Signature,
+		Count:     first.Count,
+		Declared:  []string{"src/a"},
+	}); got.Count != 2 {
 		t.Errorf("got %+v", got)
 	}
 }

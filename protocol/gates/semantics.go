@@ -76,7 +76,8 @@ func pmSignoff(text string) (reason string, warnings []string) {
 	case !v.found:
 		reason = "PM signoff must declare `Approved: YES` in .planning/PM_SIGNOFF.md."
 	case token(v.value) != "YES":
-		reason = `PM signoff is not approved. Found "Approved: ` + v.value + `" in .planning/PM_SIGNOFF.md; set it to "Approved: YES".`
+		reason = `PM signoff is not approved. Found "Approved: ` + v.value +
+			`" in .planning/PM_SIGNOFF.md; set it to "Approved: YES".`
 	}
 	return reason, warnings
 }
@@ -91,7 +92,8 @@ func shipVerdict(text string) (reason string, warnings []string) {
 	case "YES", "SHIP", "SHIP IT":
 		return "", warnings
 	}
-	return `Ship verdict is not affirmative. Found "## Verdict: ` + v.value + `" in .planning/ship-verdict.md; use "## Verdict: YES".`, warnings
+	return `Ship verdict is not affirmative. Found "## Verdict: ` + v.value +
+		`" in .planning/ship-verdict.md; use "## Verdict: YES".`, warnings
 }
 
 // labelWarnings points out values that cross a line end and later lines that
@@ -112,7 +114,8 @@ func labelWarnings(text, label string, v labelled, match func(string) int) []str
 			return out
 		}
 		if token(next.value) != token(v.value) {
-			return append(out, fmt.Sprintf("states %q more than once with different values; only the first counts", label))
+			return append(out, fmt.Sprintf("states %q more than once with different values; only the first counts",
+				label))
 		}
 		rest = rest[next.end:]
 	}
@@ -126,7 +129,8 @@ func systemSpec(d sectioned) string {
 		return ".planning/SYSTEM_SPEC.md must define " + strings.Join(missing, ", ") + " before planning can exit."
 	}
 	if empty := hollow(d, headings, specPlaceholder); len(empty) > 0 {
-		return strings.Join(empty, " and ") + " in .planning/SYSTEM_SPEC.md still contains only scaffold placeholder text. Replace placeholder content with real spec content before planning can exit."
+		return strings.Join(empty, " and ") +
+			" in .planning/SYSTEM_SPEC.md still contains only scaffold placeholder text. Replace placeholder content with real spec content before planning can exit."
 	}
 	return ""
 }
@@ -148,7 +152,8 @@ func sectionCheck(d sectioned, sections []string) string {
 		return equalFoldASCII(line, "(Content here.)") || equalFoldASCII(line, "(Operator fills this in.)")
 	}
 	if empty := hollow(d, sections, placeholder); len(empty) > 0 {
-		return "Sections still contain only scaffold placeholder text: " + strings.Join(empty, ", ") + ". Replace placeholder content before this gate can pass."
+		return "Sections still contain only scaffold placeholder text: " + strings.Join(empty, ", ") +
+			". Replace placeholder content before this gate can pass."
 	}
 	return ""
 }
@@ -187,13 +192,15 @@ var (
 		headings:    [2]string{"## Changes", "## Verification"},
 		placeholder: "(Dev fills this during implementation)",
 		missing:     [2]string{".planning/IMPLEMENTATION_NOTES.md must define ", " before implementation can exit."},
-		unready:     [2]string{"", " in .planning/IMPLEMENTATION_NOTES.md still contains only placeholder text. Dev must replace placeholder content with real implementation notes."},
+		unready: [2]string{"",
+			" in .planning/IMPLEMENTATION_NOTES.md still contains only placeholder text. Dev must replace placeholder content with real implementation notes."},
 	}
 	releaseRules = notesRules{
 		headings:    [2]string{"## User Impact", "## Verification Summary"},
 		placeholder: "(QA fills this during the QA phase)",
 		missing:     [2]string{".planning/RELEASE_NOTES.md must define ", " before ship approval can be requested."},
-		unready:     [2]string{"", " in .planning/RELEASE_NOTES.md still contains only placeholder text. QA must replace placeholder content with real release notes."},
+		unready: [2]string{"",
+			" in .planning/RELEASE_NOTES.md still contains only placeholder text. QA must replace placeholder content with real release notes."},
 	}
 )
 
@@ -210,12 +217,14 @@ func sectionNotes(d sectioned, r notesRules) string {
 
 // recoveryReport judges the coordinator's report of an interrupted multi-repo run.
 func recoveryReport(d sectioned) string {
-	missing, empty := filled(d, []string{"## Trigger", "## Impact", "## Mitigation"}, "(Operator fills this before running multi resume)")
+	missing, empty := filled(d, []string{"## Trigger", "## Impact", "## Mitigation"},
+		"(Operator fills this before running multi resume)")
 	if len(missing) > 0 {
 		return "Recovery report must define " + strings.Join(missing, " and ") + " before resume."
 	}
 	if len(empty) > 0 {
-		return "Recovery report sections still contain placeholder text: " + strings.Join(empty, ", ") + ". Replace placeholder content before running multi resume."
+		return "Recovery report sections still contain placeholder text: " + strings.Join(empty, ", ") +
+			". Replace placeholder content before running multi resume."
 	}
 	return ""
 }
@@ -249,7 +258,8 @@ func acceptanceMatrix(text string) (reason string, warnings []string) {
 		piped := strings.HasPrefix(line, "|")
 		if after {
 			if piped {
-				warnings = append(warnings, "has table rows behind the end of the requirement table; only the first table is judged")
+				warnings = append(warnings,
+					"has table rows behind the end of the requirement table; only the first table is judged")
 				break
 			}
 			continue
@@ -281,13 +291,15 @@ func acceptanceMatrix(text string) (reason string, warnings []string) {
 		}
 	}
 	if open > 0 {
-		warnings = append(warnings, fmt.Sprintf("has %d table row(s) that do not end with a pipe; their last cell is not read", open))
+		warnings = append(warnings,
+			fmt.Sprintf("has %d table row(s) that do not end with a pipe; their last cell is not read", open))
 	}
 	switch {
 	case rows == 0:
 		reason = "Acceptance matrix has no real requirement verdict rows. Replace the scaffold placeholder with QA-owned requirement results before requesting ship approval."
 	case len(failing) > 0:
-		reason = "Acceptance matrix still has non-passing requirement rows in .planning/acceptance-matrix.md: " + strings.Join(failing, ", ") +
+		reason = "Acceptance matrix still has non-passing requirement rows in .planning/acceptance-matrix.md: " +
+			strings.Join(failing, ", ") +
 			". Mark every requirement row with a passing Status before requesting ship approval."
 	}
 	return reason, warnings

@@ -24,15 +24,18 @@ const (
 )
 
 func notApproved(v string) string {
-	return `PM signoff is not approved. Found "Approved: ` + v + `" in .planning/PM_SIGNOFF.md; set it to "Approved: YES".`
+	return `PM signoff is not approved. Found "Approved: ` + v +
+		`" in .planning/PM_SIGNOFF.md; set it to "Approved: YES".`
 }
 
 func notAffirmative(v string) string {
-	return `Ship verdict is not affirmative. Found "## Verdict: ` + v + `" in .planning/ship-verdict.md; use "## Verdict: YES".`
+	return `Ship verdict is not affirmative. Found "## Verdict: ` + v +
+		`" in .planning/ship-verdict.md; use "## Verdict: YES".`
 }
 
 func specHollow(sections string) string {
-	return sections + " in .planning/SYSTEM_SPEC.md still contains only scaffold placeholder text. Replace placeholder content with real spec content before planning can exit."
+	return sections +
+		" in .planning/SYSTEM_SPEC.md still contains only scaffold placeholder text. Replace placeholder content with real spec content before planning can exit."
 }
 
 func TestEvaluateSemantics(t *testing.T) {
@@ -50,8 +53,10 @@ func TestEvaluateSemantics(t *testing.T) {
 		{"signoff value on a later line", config.SemanticsPMSignoff, "Approved:\n\n  YES\n", nil, ""},
 		{"signoff colon on a later line", config.SemanticsPMSignoff, "Approved\n: YES\n", nil, ""},
 		{"signoff no", config.SemanticsPMSignoff, "Approved: NO\n", nil, notApproved("NO")},
-		{"signoff value quoted raw", config.SemanticsPMSignoff, "Approved:  yes  sir \n", nil, notApproved("yes  sir")},
-		{"signoff first line counts", config.SemanticsPMSignoff, "Approved: NO\nApproved: YES\n", nil, notApproved("NO")},
+		{"signoff value quoted raw", config.SemanticsPMSignoff, "Approved:  yes  sir \n", nil,
+			notApproved("yes  sir")},
+		{"signoff first line counts", config.SemanticsPMSignoff, "Approved: NO\nApproved: YES\n", nil,
+			notApproved("NO")},
 		{"signoff absent", config.SemanticsPMSignoff, "# Signoff\n", nil, reasonNoApproval},
 		{"signoff empty file", config.SemanticsPMSignoff, "", nil, reasonNoApproval},
 		{"signoff empty value", config.SemanticsPMSignoff, "Approved: \n\n", nil, reasonNoApproval},
@@ -60,8 +65,10 @@ func TestEvaluateSemantics(t *testing.T) {
 		{"signoff indented", config.SemanticsPMSignoff, " Approved: YES\n", nil, reasonNoApproval},
 		{"signoff after a byte order mark", config.SemanticsPMSignoff, "\ufeffApproved: YES\n", nil, reasonNoApproval},
 		{"signoff longer label", config.SemanticsPMSignoff, "Approved by: YES\n", nil, reasonNoApproval},
-		{"signoff NEL is no white space", config.SemanticsPMSignoff, "Approved:\u0085YES\n", nil, notApproved("\u0085YES")},
-		{"signoff ill-formed bytes", config.SemanticsPMSignoff, "Approved: \xe2\x82 \xff\n", nil, notApproved("\ufffd \ufffd")},
+		{"signoff NEL is no white space", config.SemanticsPMSignoff, "Approved:\u0085YES\n", nil,
+			notApproved("\u0085YES")},
+		{"signoff ill-formed bytes", config.SemanticsPMSignoff, "Approved: \xe2\x82 \xff\n", nil,
+			notApproved("\ufffd \ufffd")},
 
 		{"verdict yes", config.SemanticsShipVerdict, "## Verdict: YES\n", nil, ""},
 		{"verdict ship", config.SemanticsShipVerdict, "##   verdict\t:ship", nil, ""},
@@ -72,50 +79,81 @@ func TestEvaluateSemantics(t *testing.T) {
 		{"verdict without a space", config.SemanticsShipVerdict, "##Verdict: YES\n", nil, reasonNoVerdict},
 		{"verdict section without value", config.SemanticsShipVerdict, "## Verdict\n\nYES\n", nil, reasonNoVerdict},
 
-		{"spec", config.SemanticsSystemSpec, "## Purpose\np\n## Interface\ni\n## Acceptance Tests\n- [ ] run it\n", nil, ""},
-		{"spec one missing", config.SemanticsSystemSpec, "## Purpose\np\n## Interface\ni\n", nil, ".planning/SYSTEM_SPEC.md must define ## Acceptance Tests before planning can exit."},
-		{"spec all missing", config.SemanticsSystemSpec, "", nil, ".planning/SYSTEM_SPEC.md must define ## Purpose, ## Interface, ## Acceptance Tests before planning can exit."},
-		{"spec placeholders", config.SemanticsSystemSpec, "## Purpose\n(what)\n\n## Interface\n(how)\n## Acceptance Tests\n- [ ] Name the executable checks here\n", nil, specHollow("## Purpose and ## Interface and ## Acceptance Tests")},
-		{"spec parenthesis over a line separator is content", config.SemanticsSystemSpec, "## Purpose\n(a\u2028b)\n## Interface\n()\n## Acceptance Tests\nz\n", nil, specHollow("## Interface")},
-		{"spec level three inside", config.SemanticsSystemSpec, "## Purpose\n### Why\n## Interface\ni\n## Acceptance Tests\nz\n", nil, ""},
-		{"spec heading only inside lines", config.SemanticsSystemSpec, "### Purpose ## Interface ## Acceptance Tests", nil, ""},
-		{"spec lone CR does not end a line", config.SemanticsSystemSpec, "## Purpose\rx\r## Interface\ry\r## Acceptance Tests\rz", nil, specHollow("## Purpose")},
+		{"spec", config.SemanticsSystemSpec, "## Purpose\np\n## Interface\ni\n## Acceptance Tests\n- [ ] run it\n",
+			nil, ""},
+		{"spec one missing", config.SemanticsSystemSpec, "## Purpose\np\n## Interface\ni\n", nil,
+			".planning/SYSTEM_SPEC.md must define ## Acceptance Tests before planning can exit."},
+		{"spec all missing", config.SemanticsSystemSpec, "", nil,
+			".planning/SYSTEM_SPEC.md must define ## Purpose, ## Interface, ## Acceptance Tests before planning can exit."},
+		{"spec placeholders", config.SemanticsSystemSpec,
+			"## Purpose\n(what)\n\n## Interface\n(how)\n## Acceptance Tests\n- [ ] Name the executable checks here\n",
+			nil, specHollow("## Purpose and ## Interface and ## Acceptance Tests")},
+		{"spec parenthesis over a line separator is content", config.SemanticsSystemSpec,
+			"## Purpose\n(a\u2028b)\n## Interface\n()\n## Acceptance Tests\nz\n", nil, specHollow("## Interface")},
+		{"spec level three inside", config.SemanticsSystemSpec,
+			"## Purpose\n### Why\n## Interface\ni\n## Acceptance Tests\nz\n", nil, ""},
+		{"spec heading only inside lines", config.SemanticsSystemSpec, "### Purpose ## Interface ## Acceptance Tests",
+			nil, ""},
+		{"spec lone CR does not end a line", config.SemanticsSystemSpec,
+			"## Purpose\rx\r## Interface\ry\r## Acceptance Tests\rz", nil, specHollow("## Purpose")},
 
 		{"notes", config.SemanticsImplementationNotes, "## Changes\nc\n## Verification\nv\n", nil, ""},
-		{"notes missing", config.SemanticsImplementationNotes, "# x\n", nil, ".planning/IMPLEMENTATION_NOTES.md must define ## Changes and ## Verification before implementation can exit."},
-		{"notes placeholder", config.SemanticsImplementationNotes, "## Changes\n\n(dev FILLS this during implementation)\n\n## Verification\nv\n", nil,
+		{"notes missing", config.SemanticsImplementationNotes, "# x\n", nil,
+			".planning/IMPLEMENTATION_NOTES.md must define ## Changes and ## Verification before implementation can exit."},
+		{"notes placeholder", config.SemanticsImplementationNotes,
+			"## Changes\n\n(dev FILLS this during implementation)\n\n## Verification\nv\n", nil,
 			"## Changes in .planning/IMPLEMENTATION_NOTES.md still contains only placeholder text. Dev must replace placeholder content with real implementation notes."},
-		{"notes placeholder folds ASCII only", config.SemanticsImplementationNotes, "## Changes\n(Dev fill\u017f this during implementation)\n## Verification\nv\n", nil, ""},
+		{"notes placeholder folds ASCII only", config.SemanticsImplementationNotes,
+			"## Changes\n(Dev fill\u017f this during implementation)\n## Verification\nv\n", nil, ""},
 
 		{"release", config.SemanticsReleaseNotes, "## User Impact\r\nu\r\n## Verification Summary\r\nv\r\n", nil, ""},
-		{"release missing", config.SemanticsReleaseNotes, "## User Impact\nu\n", nil, ".planning/RELEASE_NOTES.md must define ## Verification Summary before ship approval can be requested."},
-		{"release placeholders", config.SemanticsReleaseNotes, "## User Impact\n(QA fills this during the QA phase)\n## Verification Summary\n", nil,
+		{"release missing", config.SemanticsReleaseNotes, "## User Impact\nu\n", nil,
+			".planning/RELEASE_NOTES.md must define ## Verification Summary before ship approval can be requested."},
+		{"release placeholders", config.SemanticsReleaseNotes,
+			"## User Impact\n(QA fills this during the QA phase)\n## Verification Summary\n", nil,
 			"## User Impact and ## Verification Summary in .planning/RELEASE_NOTES.md still contains only placeholder text. QA must replace placeholder content with real release notes."},
 
-		{"matrix", config.SemanticsAcceptanceMatrix, matrix + "| R1 | a | PASS |\n| R2 | b | passed |\n| R3 | c | Ok |\n| R4 | d | yes |\n", nil, ""},
-		{"matrix crlf and nbsp", config.SemanticsAcceptanceMatrix, "|\u00a0req\t#|S|\r\n|:---:|---|\r\n|\u00a0R1|\u00a0pass\u00a0|\r\n", nil, ""},
-		{"matrix no header", config.SemanticsAcceptanceMatrix, "| Requirement | Status |\n| R1 | pass |\n", nil, reasonNoHeader},
-		{"matrix indented header", config.SemanticsAcceptanceMatrix, "  | Req # | Status |\n| R1 | pass |\n", nil, reasonNoHeader},
+		{"matrix", config.SemanticsAcceptanceMatrix,
+			matrix + "| R1 | a | PASS |\n| R2 | b | passed |\n| R3 | c | Ok |\n| R4 | d | yes |\n", nil, ""},
+		{"matrix crlf and nbsp", config.SemanticsAcceptanceMatrix,
+			"|\u00a0req\t#|S|\r\n|:---:|---|\r\n|\u00a0R1|\u00a0pass\u00a0|\r\n", nil, ""},
+		{"matrix no header", config.SemanticsAcceptanceMatrix, "| Requirement | Status |\n| R1 | pass |\n", nil,
+			reasonNoHeader},
+		{"matrix indented header", config.SemanticsAcceptanceMatrix, "  | Req # | Status |\n| R1 | pass |\n", nil,
+			reasonNoHeader},
 		{"matrix empty", config.SemanticsAcceptanceMatrix, "", nil, reasonNoHeader},
-		{"matrix scaffold", config.SemanticsAcceptanceMatrix, matrix + "| (qa fills this from ROADMAP.md) | | PENDING |\n", nil, reasonNoRows},
+		{"matrix scaffold", config.SemanticsAcceptanceMatrix,
+			matrix + "| (qa fills this from ROADMAP.md) | | PENDING |\n", nil, reasonNoRows},
 		{"matrix header only", config.SemanticsAcceptanceMatrix, "| Req # |", nil, reasonNoRows},
-		{"matrix failing", config.SemanticsAcceptanceMatrix, matrix + "| R1 | a | PASS |\n| R2 | b | FAIL |\n| R3 | c | |\n", nil, matrixFailsPrefix + "R2=FAIL, R3=missing" + matrixFailsSuffix},
-		{"matrix open row", config.SemanticsAcceptanceMatrix, matrix + "| R1 | pass\n", nil, matrixFailsPrefix + "R1=R1" + matrixFailsSuffix},
-		{"matrix text before the rows", config.SemanticsAcceptanceMatrix, "| Req # | S |\n\nnote\n| R1 | pass |\n", nil, ""},
-		{"matrix earlier table", config.SemanticsAcceptanceMatrix, "| a |\n| FAIL |\n\n| Req # | S |\n| R1 | pass |\n", nil, ""},
-		{"matrix rows behind its end", config.SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | pass |\n\n| R2 | FAIL |\n", nil, ""},
-		{"matrix two dashes are a row", config.SemanticsAcceptanceMatrix, "| Req # | S |\n|--|--|\n", nil, matrixFailsPrefix + "--=--" + matrixFailsSuffix},
+		{"matrix failing", config.SemanticsAcceptanceMatrix,
+			matrix + "| R1 | a | PASS |\n| R2 | b | FAIL |\n| R3 | c | |\n", nil,
+			matrixFailsPrefix + "R2=FAIL, R3=missing" + matrixFailsSuffix},
+		{"matrix open row", config.SemanticsAcceptanceMatrix, matrix + "| R1 | pass\n", nil,
+			matrixFailsPrefix + "R1=R1" + matrixFailsSuffix},
+		{"matrix text before the rows", config.SemanticsAcceptanceMatrix, "| Req # | S |\n\nnote\n| R1 | pass |\n",
+			nil, ""},
+		{"matrix earlier table", config.SemanticsAcceptanceMatrix, "| a |\n| FAIL |\n\n| Req # | S |\n| R1 | pass |\n",
+			nil, ""},
+		{"matrix rows behind its end", config.SemanticsAcceptanceMatrix,
+			"| Req # | S |\n| R1 | pass |\n\n| R2 | FAIL |\n", nil, ""},
+		{"matrix two dashes are a row", config.SemanticsAcceptanceMatrix, "| Req # | S |\n|--|--|\n", nil,
+			matrixFailsPrefix + "--=--" + matrixFailsSuffix},
 		{"matrix sharp s", config.SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | paß |\n", nil, ""},
 
-		{"sections", config.SemanticsSectionCheck, "## A\nx\n## B\n(no placeholder of this check)\n", []string{"## A", "## B"}, ""},
+		{"sections", config.SemanticsSectionCheck, "## A\nx\n## B\n(no placeholder of this check)\n",
+			[]string{"## A", "## B"}, ""},
 		{"sections none asked", config.SemanticsSectionCheck, "", nil, ""},
-		{"sections missing", config.SemanticsSectionCheck, "## A\nx", []string{"## A", "## B", "## C"}, "Document must contain sections: ## B, ## C"},
-		{"sections hollow", config.SemanticsSectionCheck, "## A\n(content here.)\n## B\n(Operator fills this in.)\n", []string{"## A", "## B"},
+		{"sections missing", config.SemanticsSectionCheck, "## A\nx", []string{"## A", "## B", "## C"},
+			"Document must contain sections: ## B, ## C"},
+		{"sections hollow", config.SemanticsSectionCheck, "## A\n(content here.)\n## B\n(Operator fills this in.)\n",
+			[]string{"## A", "## B"},
 			"Sections still contain only scaffold placeholder text: ## A, ## B. Replace placeholder content before this gate can pass."},
 
 		{"recovery", SemanticsRecoveryReport, "## Trigger\nt\n## Impact\ni\n## Mitigation\nm\n", nil, ""},
-		{"recovery missing", SemanticsRecoveryReport, "## Trigger\nt\n", nil, "Recovery report must define ## Impact and ## Mitigation before resume."},
-		{"recovery hollow", SemanticsRecoveryReport, "## Trigger\n(Operator fills this before running multi resume)\n## Impact\ni\n## Mitigation\n", nil,
+		{"recovery missing", SemanticsRecoveryReport, "## Trigger\nt\n", nil,
+			"Recovery report must define ## Impact and ## Mitigation before resume."},
+		{"recovery hollow", SemanticsRecoveryReport,
+			"## Trigger\n(Operator fills this before running multi resume)\n## Impact\ni\n## Mitigation\n", nil,
 			"Recovery report sections still contain placeholder text: ## Trigger, ## Mitigation. Replace placeholder content before running multi resume."},
 	}
 	for _, tt := range tests {
@@ -186,7 +224,8 @@ func TestSemanticsHugeInput(t *testing.T) {
 	if !testrepo.All() {
 		n = 1 << 14
 	}
-	for _, unit := range []string{"Approved ", "Approved\n", "Approved:\n", "##\n", "## Verdict\n", "## Verdict: NO\n", "|", "|\n", "| Req # |\n", "## Purpose\n", "(\n", "\xf0\x9f", " ", "\u2028"} {
+	for _, unit := range []string{"Approved ", "Approved\n", "Approved:\n", "##\n", "## Verdict\n", "## Verdict: NO\n",
+		"|", "|\n", "| Req # |\n", "## Purpose\n", "(\n", "\xf0\x9f", " ", "\u2028"} {
 		doc := bytes.Repeat([]byte(unit), n/len(unit))
 		for _, kind := range allSemantics() {
 			EvaluateSemantics(kind, "x.md", doc, []string{"## A", "## B"})
@@ -195,14 +234,17 @@ func TestSemanticsHugeInput(t *testing.T) {
 }
 
 func allSemantics() []string {
-	return []string{config.SemanticsPMSignoff, config.SemanticsSystemSpec, config.SemanticsImplementationNotes, config.SemanticsAcceptanceMatrix, config.SemanticsShipVerdict,
+	return []string{config.SemanticsPMSignoff, config.SemanticsSystemSpec, config.SemanticsImplementationNotes,
+		config.SemanticsAcceptanceMatrix, config.SemanticsShipVerdict,
 		config.SemanticsReleaseNotes, config.SemanticsSectionCheck, SemanticsRecoveryReport}
 }
 
 // genDocument draws text out of the pieces the evaluators look for.
 func genDocument() *rapid.Generator[string] {
-	piece := rapid.SampledFrom([]string{"Approved", ":", "YES", "NO", "## Verdict", "SHIP IT", "## Purpose", "## Interface", "## Acceptance Tests", "(x)", "- [ ] Name the executable checks",
-		"## Changes", "## Verification", "(Dev fills this during implementation)", "| Req # |", "| Req # | S |", "|---|---|", "| R1 | pass |", "| R2 | no |", "|", "## A", "## ", "##",
+	piece := rapid.SampledFrom([]string{"Approved", ":", "YES", "NO", "## Verdict", "SHIP IT", "## Purpose",
+		"## Interface", "## Acceptance Tests", "(x)", "- [ ] Name the executable checks",
+		"## Changes", "## Verification", "(Dev fills this during implementation)", "| Req # |", "| Req # | S |",
+		"|---|---|", "| R1 | pass |", "| R2 | no |", "|", "## A", "## ", "##",
 		" ", "\t", "\u00a0", "\ufeff", "\n", "\n", "\n", "text", "ß", "\u017f"})
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.OneOf(piece, rapid.String()), 0, 30).Draw(t, "pieces"), "")
@@ -257,8 +299,10 @@ func TestDecodeText(t *testing.T) {
 }
 
 func FuzzSemantics(f *testing.F) {
-	for _, s := range []string{"", "Approved: YES\n", "Approved:\r\n\r\n", "## Verdict: SHIP IT", "## Purpose\n(x)\n## Interface\n## Acceptance Tests\n",
-		"| Req # | S |\n|---|---|\n| R1 | pass |\n", "|\n||\n|||", "\xf0\x9f\x98 Approved: \xff", "##\u2028Verdict\u2029:\u00a0YES"} {
+	for _, s := range []string{"", "Approved: YES\n", "Approved:\r\n\r\n", "## Verdict: SHIP IT",
+		"## Purpose\n(x)\n## Interface\n## Acceptance Tests\n",
+		"| Req # | S |\n|---|---|\n| R1 | pass |\n", "|\n||\n|||", "\xf0\x9f\x98 Approved: \xff",
+		"##\u2028Verdict\u2029:\u00a0YES"} {
 		f.Add([]byte(s), "## A")
 	}
 	f.Fuzz(func(t *testing.T, data []byte, section string) {

@@ -39,7 +39,13 @@ func traceFile(in Input, gate string, a *config.GateArtifact, findings, warnings
 	if !a.PathRules {
 		at = Pointer("workflow_kit", "phases", in.Phase, "artifacts")
 	}
-	s := verdict.Step{Rule: verdict.RuleGateFile, Subject: a.Path, Verdict: verdict.Pass, Spec: verdict.SpecOf(verdict.RuleGateFile), Config: at}
+	s := verdict.Step{
+		Rule:    verdict.RuleGateFile,
+		Subject: a.Path,
+		Verdict: verdict.Pass,
+		Spec:    verdict.SpecOf(verdict.RuleGateFile),
+		Config:  at,
+	}
 	if !in.Files.Taken(a.Path) {
 		s.Verdict, s.Why = verdict.Unknown, "it was not looked at when the operation was decided"
 		in.Trace.Add(s)
@@ -47,18 +53,35 @@ func traceFile(in Input, gate string, a *config.GateArtifact, findings, warnings
 	}
 	s.Evidence = []verdict.Evidence{{Path: a.Path, SHA256: in.Files.Digest(a.Path)}}
 	for _, f := range findings {
-		s.Add(verdict.Step{Rule: verdict.RuleGate + "." + f.Code, Subject: subjectOf(f), Verdict: verdict.Fail, Why: f.Reason,
-			Spec: verdict.SpecOf(verdict.RuleGate + "." + f.Code), Config: at})
+		s.Add(verdict.Step{
+			Rule:    verdict.RuleGate + "." + f.Code,
+			Subject: subjectOf(f),
+			Verdict: verdict.Fail,
+			Why:     f.Reason,
+			Spec:    verdict.SpecOf(verdict.RuleGate + "." + f.Code),
+			Config:  at,
+		})
 	}
 	for _, f := range warnings {
-		s.Add(verdict.Step{Rule: verdict.RuleGate + "." + f.Code, Subject: subjectOf(f), Verdict: verdict.Warn, Why: f.Reason,
-			Spec: verdict.SpecOf(verdict.RuleGate + "." + f.Code), Config: at})
+		s.Add(verdict.Step{
+			Rule:    verdict.RuleGate + "." + f.Code,
+			Subject: subjectOf(f),
+			Verdict: verdict.Warn,
+			Why:     f.Reason,
+			Spec:    verdict.SpecOf(verdict.RuleGate + "." + f.Code),
+			Config:  at,
+		})
 	}
 	if in.Config.Authority != nil && a.Required && in.Files.Exists(a.Path) && !in.Person {
 		if m := in.Marks; m == nil || !m.Has(a.Path) {
-			s.Add(verdict.Step{Rule: verdict.RuleGate + "." + verdict.FindingDocumentStale, Subject: a.Path, Verdict: verdict.Unknown,
-				Why:  "what it was when the phase began was not recorded",
-				Spec: verdict.SpecOf(verdict.RuleGate + "." + verdict.FindingDocumentStale), Config: "/authority"})
+			s.Add(verdict.Step{
+				Rule:    verdict.RuleGate + "." + verdict.FindingDocumentStale,
+				Subject: a.Path,
+				Verdict: verdict.Unknown,
+				Why:     "what it was when the phase began was not recorded",
+				Spec:    verdict.SpecOf(verdict.RuleGate + "." + verdict.FindingDocumentStale),
+				Config:  "/authority",
+			})
 		}
 	}
 	if len(s.Steps) > 0 {
@@ -82,8 +105,13 @@ func traceVerification(in Input, gate string, findings []Finding) {
 	if in.Trace == nil {
 		return
 	}
-	s := verdict.Step{Rule: verdict.RuleGateVerify, Subject: in.VerificationStatus, Verdict: verdict.Pass, Spec: verdict.SpecOf(verdict.RuleGateVerify),
-		Config: GatePointer(gate, "requires_verification_pass")}
+	s := verdict.Step{
+		Rule:    verdict.RuleGateVerify,
+		Subject: in.VerificationStatus,
+		Verdict: verdict.Pass,
+		Spec:    verdict.SpecOf(verdict.RuleGateVerify),
+		Config:  GatePointer(gate, "requires_verification_pass"),
+	}
 	for _, f := range findings {
 		s.Verdict, s.Code, s.Why = verdict.Fail, f.Code, f.Reason
 		if f.Code == verdict.FindingNotReproducible {
@@ -99,8 +127,15 @@ func traceStale(in Input, paths []string, findings []Finding) {
 		return
 	}
 	for i, p := range paths {
-		s := verdict.Step{Rule: verdict.RuleGate + "." + verdict.FindingDocumentStale, Subject: p, Verdict: verdict.Warn,
-			Why: p + " is what it was before", Spec: verdict.SpecOf(verdict.RuleGate + "." + verdict.FindingDocumentStale), Config: "/authority"}
+		s := verdict.Step{
+			Rule:    verdict.RuleGate + "." + verdict.FindingDocumentStale,
+			Subject: p,
+			Verdict: verdict.Warn,
+			Why:     p + " is what it was before",
+			Spec: verdict.SpecOf(verdict.RuleGate + "." +
+				verdict.FindingDocumentStale),
+			Config: "/authority",
+		}
 		if i < len(findings) {
 			s.Verdict, s.Why = verdict.Fail, findings[i].Reason
 		}
@@ -112,8 +147,14 @@ func tracePerson(in Input, gate string, person bool, why string) {
 	if in.Trace == nil || !person || in.Person {
 		return
 	}
-	s := verdict.Step{Rule: verdict.RuleGatePerson, Subject: gate, Verdict: verdict.Wait, Spec: verdict.SpecOf(verdict.RuleGatePerson),
-		Config: GatePointer(gate, "requires_human_approval"), Why: "a person approves it"}
+	s := verdict.Step{
+		Rule:    verdict.RuleGatePerson,
+		Subject: gate,
+		Verdict: verdict.Wait,
+		Spec:    verdict.SpecOf(verdict.RuleGatePerson),
+		Config:  GatePointer(gate, "requires_human_approval"),
+		Why:     "a person approves it",
+	}
 	if why != "" {
 		s.Why = why
 	}

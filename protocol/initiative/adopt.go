@@ -38,15 +38,27 @@ func (w *Workspace) operated(repo string, c *Child) []Mismatch {
 	}
 	var out []Mismatch
 	for turn, row := range c.Rows {
-		if known[turn] || w.foreign(c, turn) || w.foreign(c, c.Origin(turn)) || c.Accepted(turn) == nil || w.History.Projection(repo, turn) != nil ||
-			row.String("run_id") != run || row.String("phase") != stream.Phase || row.String("accepted_at") < w.State.CreatedAt {
+		if known[turn] || w.foreign(c, turn) || w.foreign(c, c.Origin(turn)) || c.Accepted(turn) == nil ||
+			w.History.Projection(repo, turn) != nil ||
+			row.String("run_id") != run || row.String("phase") != stream.Phase ||
+			row.String("accepted_at") < w.State.CreatedAt {
 			continue
 		}
-		out = append(out, Mismatch{Type: MismatchAccepted, Repo: repo, Turn: turn, Workstream: stream.ID, row: row, accepted: row, turn: turn,
-			Detail: "Turn " + turn + " was run in " + repo + " without having been given out, and does not count yet."})
+		out = append(out, Mismatch{
+			Type:       MismatchAccepted,
+			Repo:       repo,
+			Turn:       turn,
+			Workstream: stream.ID,
+			row:        row,
+			accepted:   row,
+			turn:       turn,
+			Detail: "Turn " + turn + " was run in " + repo +
+				" without having been given out, and does not count yet.",
+		})
 	}
 	slices.SortFunc(out, func(a, b Mismatch) int {
-		return cmp.Or(cmp.Compare(a.accepted.String("accepted_at"), b.accepted.String("accepted_at")), cmp.Compare(a.Turn, b.Turn))
+		return cmp.Or(cmp.Compare(a.accepted.String("accepted_at"), b.accepted.String("accepted_at")),
+			cmp.Compare(a.Turn, b.Turn))
 	})
 	return out
 }
@@ -86,7 +98,8 @@ func (ctx *Context) HandOver(list []*ojson.Object) {
 	var b strings.Builder
 	b.WriteString("\n## Intake Handoff\n")
 	for _, o := range list {
-		fmt.Fprintf(&b, "\n### %s\n\n- Source Repo: %s\n- Charter: %s\n", wire.OneLine(o.String("intent_id")), wire.OneLine(o.String("source_repo")), wire.OneLine(o.String("charter")))
+		fmt.Fprintf(&b, "\n### %s\n\n- Source Repo: %s\n- Charter: %s\n", wire.OneLine(o.String("intent_id")),
+			wire.OneLine(o.String("source_repo")), wire.OneLine(o.String("charter")))
 		for _, item := range o.Strings("acceptance_contract") {
 			fmt.Fprintf(&b, "- Accept when: %s\n", wire.OneLine(item))
 		}

@@ -42,13 +42,22 @@ func NewBarrier(w *Workstream, at string) *Barrier {
 		ids, alignment = w.decisionMap(), w.decisionMap()
 	}
 	return newBarrier(BarrierID(w.ID), ojson.NewObject("workstream_id", w.ID, "type", w.Barrier, "status", Pending,
-		"required_repos", w.Repos, "satisfied_repos", []string{}, "required_decision_ids_by_repo", ids, "alignment_decision_ids", alignment,
+		"required_repos", w.Repos, "satisfied_repos", []string{}, "required_decision_ids_by_repo", ids,
+		"alignment_decision_ids", alignment,
 		"created_at", at))
 }
 
 func newBarrier(id string, o *ojson.Object) *Barrier {
-	return &Barrier{ID: id, Workstream: o.String("workstream_id"), Type: o.String("type"), Status: o.String("status"),
-		Required: union(nil, o.Strings("required_repos")), Satisfied: o.Strings("satisfied_repos"), ApprovedAt: o.String("approved_at"), raw: o}
+	return &Barrier{
+		ID:         id,
+		Workstream: o.String("workstream_id"),
+		Type:       o.String("type"),
+		Status:     o.String("status"),
+		Required:   union(nil, o.Strings("required_repos")),
+		Satisfied:  o.Strings("satisfied_repos"),
+		ApprovedAt: o.String("approved_at"),
+		raw:        o,
+	}
 }
 
 // Object is the entry as it is written: as it was read, with what has changed.

@@ -25,7 +25,8 @@ func accepted(list ...string) *History {
 				decisions = append(decisions, ojson.NewObject("id", id, "statement", "s"))
 			}
 		}
-		rows = append(rows, ojson.NewObject("type", rowProjection, "super_run_id", "srun", "projection_ref", "proj_"+s, "workstream_id", stream,
+		rows = append(rows, ojson.NewObject("type", rowProjection, "super_run_id", "srun", "projection_ref", "proj_"+s,
+			"workstream_id", stream,
 			"repo_id", repo, "repo_turn_id", "turn_"+s, "decisions", decisions))
 	}
 	return NewHistory(rows, "srun")
@@ -42,30 +43,48 @@ func TestBarrierEvaluate(t *testing.T) {
 		{"all: another workstream counts for nothing", "polish", ``, []string{"build/web", "build/api"}, Pending, ""},
 		{"all: one", "polish", ``, []string{"polish/api"}, PartiallySatisfied, "api"},
 		{"all: one twice", "polish", ``, []string{"polish/api", "polish/api"}, PartiallySatisfied, "api"},
-		{"all: both, in the order they came", "polish", ``, []string{"polish/api", "polish/web"}, Satisfied, "api web"},
+		{"all: both, in the order they came", "polish", ``, []string{"polish/api", "polish/web"}, Satisfied,
+			"api web"},
 		{"all: a repository that is not required", "polish", ``, []string{"polish/docs"}, Pending, ""},
 		{"all: nobody is required", "polish", `{"required_repos":[]}`, []string{"polish/api"}, PartiallySatisfied, ""},
-		{"all: required twice", "polish", `{"required_repos":["api","api"]}`, []string{"polish/api"}, Satisfied, "api"},
+		{"all: required twice", "polish", `{"required_repos":["api","api"]}`, []string{"polish/api"}, Satisfied,
+			"api"},
 		{"all: satisfied stays", "polish", `{"status":"satisfied","satisfied_repos":["web"]}`, nil, Satisfied, "web"},
-		{"all: an unknown status is judged again", "polish", `{"status":"odd"}`, []string{"polish/api"}, PartiallySatisfied, "api"},
-		{"all: history shrank", "polish", `{"status":"partially_satisfied","satisfied_repos":["api"]}`, nil, Pending, ""},
+		{"all: an unknown status is judged again", "polish", `{"status":"odd"}`, []string{"polish/api"},
+			PartiallySatisfied, "api"},
+		{"all: history shrank", "polish", `{"status":"partially_satisfied","satisfied_repos":["api"]}`, nil, Pending,
+			""},
 		{"alignment: begun", "contract", ``, []string{"contract/web"}, PartiallySatisfied, ""},
-		{"alignment: one aligned", "contract", ``, []string{"contract/web:DEC-2", "contract/web:DEC-3"}, PartiallySatisfied, "web"},
-		{"alignment: half of the decisions", "contract", ``, []string{"contract/web:DEC-2", "contract/api:DEC-1"}, PartiallySatisfied, "api"},
-		{"alignment: all, in the order required", "contract", ``, []string{"contract/web:DEC-2,DEC-3", "contract/api:DEC-9,DEC-1"}, Satisfied, "api web"},
-		{"alignment: decisions of another repository", "contract", ``, []string{"contract/api:DEC-1,DEC-2,DEC-3", "contract/web"}, PartiallySatisfied, "api"},
-		{"alignment: decisions in another workstream", "contract", ``, []string{"build/api:DEC-1", "build/web:DEC-2,DEC-3"}, Pending, ""},
-		{"alignment: by the older member", "contract", `{"required_decision_ids_by_repo":null}`, []string{"contract/web:DEC-2,DEC-3", "contract/api:DEC-1"}, Satisfied, "api web"},
-		{"alignment: the newer member counts whole", "contract", `{"required_decision_ids_by_repo":{"api":["DEC-1"]}}`, []string{"contract/web:DEC-2,DEC-3", "contract/api:DEC-1"}, PartiallySatisfied, "api"},
-		{"alignment: no decisions are no alignment", "contract", `{"required_decision_ids_by_repo":{"api":[],"web":[]}}`, []string{"contract/web", "contract/api"}, PartiallySatisfied, ""},
+		{"alignment: one aligned", "contract", ``, []string{"contract/web:DEC-2", "contract/web:DEC-3"},
+			PartiallySatisfied, "web"},
+		{"alignment: half of the decisions", "contract", ``, []string{"contract/web:DEC-2", "contract/api:DEC-1"},
+			PartiallySatisfied, "api"},
+		{"alignment: all, in the order required", "contract", ``,
+			[]string{"contract/web:DEC-2,DEC-3", "contract/api:DEC-9,DEC-1"}, Satisfied, "api web"},
+		{"alignment: decisions of another repository", "contract", ``,
+			[]string{"contract/api:DEC-1,DEC-2,DEC-3", "contract/web"}, PartiallySatisfied, "api"},
+		{"alignment: decisions in another workstream", "contract", ``,
+			[]string{"build/api:DEC-1", "build/web:DEC-2,DEC-3"}, Pending, ""},
+		{"alignment: by the older member", "contract", `{"required_decision_ids_by_repo":null}`,
+			[]string{"contract/web:DEC-2,DEC-3", "contract/api:DEC-1"}, Satisfied, "api web"},
+		{"alignment: the newer member counts whole", "contract", `{"required_decision_ids_by_repo":{"api":["DEC-1"]}}`,
+			[]string{"contract/web:DEC-2,DEC-3", "contract/api:DEC-1"}, PartiallySatisfied, "api"},
+		{"alignment: no decisions are no alignment", "contract",
+			`{"required_decision_ids_by_repo":{"api":[],"web":[]}}`, []string{"contract/web", "contract/api"},
+			PartiallySatisfied, ""},
 		{"named: missing", "names", ``, []string{"names/docs:DEC-7"}, PartiallySatisfied, ""},
 		{"named: there", "names", ``, []string{"names/docs:DEC-007"}, Satisfied, "docs"},
 		{"ordered: later first", "build", ``, []string{"build/api"}, PartiallySatisfied, "api"},
 		{"ordered: entry", "build", ``, []string{"build/web"}, Satisfied, "web"},
-		{"ordered: tracked to the end", "build", `{"status":"satisfied","satisfied_repos":["web"]}`, []string{"build/web", "build/api"}, Satisfied, "web api"},
-		{"ordered: never taken back", "build", `{"status":"satisfied","satisfied_repos":["web"]}`, nil, Satisfied, "web"},
-		{"ordered: entry comes from the configuration", "build", `{"required_repos":["api"]}`, []string{"build/web"}, Satisfied, ""},
-		{"ordered: workstream is gone", "build", `{"workstream_id":"gone","status":"partially_satisfied","satisfied_repos":["api"]}`, []string{"gone/web"}, PartiallySatisfied, "api"},
+		{"ordered: tracked to the end", "build", `{"status":"satisfied","satisfied_repos":["web"]}`,
+			[]string{"build/web", "build/api"}, Satisfied, "web api"},
+		{"ordered: never taken back", "build", `{"status":"satisfied","satisfied_repos":["web"]}`, nil, Satisfied,
+			"web"},
+		{"ordered: entry comes from the configuration", "build", `{"required_repos":["api"]}`, []string{"build/web"},
+			Satisfied, ""},
+		{"ordered: workstream is gone", "build",
+			`{"workstream_id":"gone","status":"partially_satisfied","satisfied_repos":["api"]}`, []string{"gone/web"},
+			PartiallySatisfied, "api"},
 		{"human: nobody else", "launch", ``, []string{"launch/api"}, Pending, ""},
 		{"unknown type", "launch", `{"type":"moon","satisfied_repos":["x"]}`, []string{"launch/api"}, Pending, "x"},
 	} {
@@ -85,7 +104,8 @@ func TestBarrierEvaluate(t *testing.T) {
 
 func TestNewBarriersHaveTheProtocolsShape(t *testing.T) {
 	b := NewBarriers(configOf(t, goodConfig), "2026-01-02T03:04:05.678Z").Object()
-	want := []string{"contract_completion", "names_completion", "build_completion", "polish_completion", "launch_completion"}
+	want := []string{"contract_completion", "names_completion", "build_completion", "polish_completion",
+		"launch_completion"}
 	if !cmp.Equal(b.Keys(), want) {
 		t.Fatalf("%v", b.Keys())
 	}
@@ -129,7 +149,8 @@ func TestBarrierWaiting(t *testing.T) {
 		"contract": "api[DEC-1] web[DEC-3]", "names": "docs[DEC-007]", "build": "api[]", "polish": "web[] api[]", "launch": "",
 	} {
 		var got []string
-		for repo, missing := range NewBarrier(cfg.Workstream(stream), "t").Waiting(accepted("contract/web:DEC-2", "build/web", "launch/api")).All() {
+		for repo, missing := range NewBarrier(cfg.Workstream(stream),
+			"t").Waiting(accepted("contract/web:DEC-2", "build/web", "launch/api")).All() {
 			got = append(got, repo+"["+strings.Join(missing, ",")+"]")
 		}
 		if s := strings.Join(got, " "); s != want {
@@ -140,7 +161,8 @@ func TestBarrierWaiting(t *testing.T) {
 
 func TestHistoryOfOneRunOnly(t *testing.T) {
 	row := func(run, repo string) *ojson.Object {
-		o := ojson.NewObject("type", rowProjection, "projection_ref", "proj_"+run+repo, "workstream_id", "polish", "repo_id", repo, "repo_turn_id", "t")
+		o := ojson.NewObject("type", rowProjection, "projection_ref", "proj_"+run+repo, "workstream_id", "polish",
+			"repo_id", repo, "repo_turn_id", "t")
 		if run != "" {
 			o.Set("super_run_id", run)
 		}

@@ -1,4 +1,5 @@
-// What the coordinator sees of a repository: its configuration, its run and what the run accepted (docs/coordinator.md#a-turn).
+// What the coordinator sees of a repository: its configuration, its run and what the run accepted
+// (docs/coordinator.md#a-turn).
 
 package initiative
 
@@ -40,7 +41,14 @@ type Child struct {
 // NewChild returns a child; history and events are the rows of its
 // history.jsonl and events.jsonl.
 func NewChild(id, path string, cfg *config.Config, state *run.State, history, events []*ojson.Object) *Child {
-	c := &Child{ID: id, Path: path, Config: cfg, State: state, Rows: make(map[string]*ojson.Object), reissued: make(map[string]string)}
+	c := &Child{
+		ID:       id,
+		Path:     path,
+		Config:   cfg,
+		State:    state,
+		Rows:     make(map[string]*ojson.Object),
+		reissued: make(map[string]string),
+	}
 	for _, row := range history {
 		if turn := row.String("turn_id"); turn != "" {
 			c.Rows[turn] = row
@@ -166,6 +174,11 @@ func CheckPhases(cfg *Config, c *Child) *wire.Problem {
 	if c.Config == nil || slices.Equal(c.Config.Phases(), cfg.Phases()) {
 		return nil
 	}
-	return &wire.Problem{Code: "repo_phase_alignment_invalid", Field: "repos." + c.ID, Value: c.ID,
-		Message: "repository " + c.ID + " goes through the phases " + OrNone(c.Config.Phases()) + ", the initiative through " + OrNone(cfg.Phases())}
+	return &wire.Problem{
+		Code:  "repo_phase_alignment_invalid",
+		Field: "repos." + c.ID,
+		Value: c.ID,
+		Message: "repository " + c.ID + " goes through the phases " + OrNone(c.Config.Phases()) +
+			", the initiative through " + OrNone(cfg.Phases()),
+	}
 }

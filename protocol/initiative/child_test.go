@@ -25,16 +25,26 @@ type actors struct {
 }
 
 func newActors(t testing.TB, w *Workspace) *actors {
-	a := &actors{t: t, cfg: w.Config, configs: map[string]*config.Config{}, states: map[string]*run.State{}, history: map[string][]*ojson.Object{},
-		events: map[string][]*ojson.Object{}, hidden: map[string]bool{}}
+	a := &actors{
+		t:       t,
+		cfg:     w.Config,
+		configs: map[string]*config.Config{},
+		states:  map[string]*run.State{},
+		history: map[string][]*ojson.Object{},
+		events:  map[string][]*ojson.Object{},
+		hidden:  map[string]bool{},
+	}
 	routing := ojson.NewObject()
 	for _, p := range w.Config.Phases() {
 		routing.Set(p, ojson.NewObject("entry_role", "dev", "allowed_next_roles", []string{"dev", "qa"}))
 	}
 	for _, id := range w.Config.Repos.Keys() {
-		raw := ojson.NewObject("schema_version", "1.0", "project", ojson.NewObject("id", id, "name", id), "roles", ojson.NewObject(
-			"dev", ojson.NewObject("title", "D", "mandate", "m", "write_authority", "authoritative", "runtime", "manual"),
-			"qa", ojson.NewObject("title", "Q", "mandate", "m", "write_authority", "review_only", "runtime", "manual")),
+		raw := ojson.NewObject("schema_version", "1.0", "project", ojson.NewObject("id", id, "name", id),
+			"roles", ojson.NewObject(
+				"dev", ojson.NewObject("title", "D", "mandate", "m", "write_authority", "authoritative", "runtime",
+					"manual"),
+				"qa", ojson.NewObject("title", "Q", "mandate", "m", "write_authority", "review_only", "runtime",
+					"manual")),
 			"runtimes", ojson.NewObject("manual", ojson.NewObject("type", "manual")), "routing", routing)
 		cfg, problems := config.DecodeObject(raw)
 		if len(problems) > 0 {
@@ -68,15 +78,18 @@ func (a *actors) dispatch(w *Workspace, as *Assignment) (turn string, c *Change)
 	s.ActiveTurns.Set(turn, &run.Turn{TurnID: turn, AssignedRole: as.Role})
 	c = &Change{}
 	e := env("dispatch")
-	c.Record(w, &e, RowDispatched, "workstream_id", as.Workstream, "repo_id", as.Repo, "repo_run_id", s.Run(), "repo_turn_id", turn, "role", as.Role, "context_ref", "ctx")
+	c.Record(w, &e, RowDispatched, "workstream_id", as.Workstream, "repo_id", as.Repo, "repo_run_id", s.Run(),
+		"repo_turn_id", turn, "role", as.Role, "context_ref", "ctx")
 	return turn, c
 }
 
 func (a *actors) accept(repo, turn string, decisions []any, files ...string) {
 	s := a.states[repo]
 	s.ActiveTurns.Delete(turn)
-	a.history[repo] = append(a.history[repo], ojson.NewObject("turn_id", turn, "run_id", s.Run(), "status", "completed", "summary", "did "+turn,
-		"files_changed", append([]string{}, files...), "decisions", append([]any{}, decisions...), "verification", ojson.NewObject("status", "pass"), "accepted_at", "2026-01-02T03:04:05.678Z"))
+	a.history[repo] = append(a.history[repo],
+		ojson.NewObject("turn_id", turn, "run_id", s.Run(), "status", "completed", "summary", "did "+turn,
+			"files_changed", append([]string{}, files...), "decisions", append([]any{}, decisions...),
+			"verification", ojson.NewObject("status", "pass"), "accepted_at", "2026-01-02T03:04:05.678Z"))
 }
 
 func (a *actors) reject(repo, turn string) {
@@ -91,15 +104,18 @@ func (a *actors) reissue(repo, turn string) string {
 	s.ActiveTurns.Delete(turn)
 	s.ActiveTurns.Set(next, &run.Turn{TurnID: next, AssignedRole: "dev", ReissuedFrom: turn})
 	a.history[repo] = append(a.history[repo], ojson.NewObject("turn_id", turn, "status", "reissued"))
-	a.events[repo] = append(a.events[repo], ojson.NewObject("event_type", "turn_reissued", "turn", ojson.NewObject("turn_id", next), "payload", ojson.NewObject("old_turn_id", turn)))
+	a.events[repo] = append(a.events[repo], ojson.NewObject("event_type", "turn_reissued",
+		"turn", ojson.NewObject("turn_id", next), "payload", ojson.NewObject("old_turn_id", turn)))
 	return next
 }
 
 func TestChildFollowsReissues(t *testing.T) {
 	ev := func(old, turn string) *ojson.Object {
-		return ojson.NewObject("event_type", "turn_reissued", "turn", ojson.NewObject("turn_id", turn), "payload", ojson.NewObject("old_turn_id", old))
+		return ojson.NewObject("event_type", "turn_reissued", "turn", ojson.NewObject("turn_id", turn),
+			"payload", ojson.NewObject("old_turn_id", old))
 	}
-	c := NewChild("r", "/r", nil, nil, nil, []*ojson.Object{ev("a", "b"), ev("b", "c"), ev("x", "y"), ev("y", "x"), ev("z", "z"), ev("", "q")})
+	c := NewChild("r", "/r", nil, nil, nil,
+		[]*ojson.Object{ev("a", "b"), ev("b", "c"), ev("x", "y"), ev("y", "x"), ev("z", "z"), ev("", "q")})
 	if c.Follow("a") != "c" || c.Follow("c") != "c" || c.Follow("z") != "z" || c.Follow("none") != "none" {
 		t.Error("links are not followed to their end")
 	}

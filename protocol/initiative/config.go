@@ -90,8 +90,12 @@ type Gate struct {
 func Decode(data []byte) (*Config, wire.Problems, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxConfigBytes})
 	if err != nil {
-		e := &wire.Error{Code: wire.CodeInvalidJSON, Field: ConfigFile, Message: ConfigFile + " is not valid JSON: " + err.Error(),
-			Hint: "correct that line of " + ConfigFile}
+		e := &wire.Error{
+			Code:    wire.CodeInvalidJSON,
+			Field:   ConfigFile,
+			Message: ConfigFile + " is not valid JSON: " + err.Error(),
+			Hint:    "correct that line of " + ConfigFile,
+		}
 		var syntax *ojson.SyntaxError
 		if errors.As(err, &syntax) {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
@@ -128,8 +132,13 @@ func ConfigError(p wire.Problems) *wire.Error {
 	if len(p) == 0 {
 		return nil
 	}
-	e := &wire.Error{Code: CodeInvalidConfig, Field: p[0].Field, Problems: p, Message: ConfigFile + ": " + p[0].Message,
-		Hint: "correct " + ConfigFile}
+	e := &wire.Error{
+		Code:     CodeInvalidConfig,
+		Field:    p[0].Field,
+		Problems: p,
+		Message:  ConfigFile + ": " + p[0].Message,
+		Hint:     "correct " + ConfigFile,
+	}
 	if p[0].Code == problemCycle {
 		e.Code = CodeWorkstreamCycle
 	}

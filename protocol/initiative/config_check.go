@@ -26,7 +26,12 @@ type decoder struct {
 
 func (d *decoder) add(code, field, value, format string, args ...any) {
 	if len(d.problems) < maxProblems {
-		d.problems = append(d.problems, wire.Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
+		d.problems = append(d.problems, wire.Problem{
+			Code:    code,
+			Field:   field,
+			Value:   value,
+			Message: fmt.Sprintf(format, args...),
+		})
 	}
 }
 
@@ -53,7 +58,8 @@ func (d *decoder) section(key, code string) *ojson.Object {
 // id checks the name of a repository, workstream or gate.
 func (d *decoder) id(code, kind, id string) {
 	if !isID(id) {
-		d.add(code, kind+"s", id, "the %s name %s must consist of lowercase letters, digits, - and _", kind, ojson.Shown(id))
+		d.add(code, kind+"s", id, "the %s name %s must consist of lowercase letters, digits, - and _", kind,
+			ojson.Shown(id))
 	}
 }
 

@@ -1,4 +1,5 @@
-// The sections of the configuration except workstreams: project, repos, routing, gates, hooks (docs/coordinator.md#the-configuration).
+// The sections of the configuration except workstreams: project, repos, routing, gates, hooks
+// (docs/coordinator.md#the-configuration).
 
 package initiative
 
@@ -99,7 +100,8 @@ func (d *decoder) routing() {
 	for phase, v := range d.section("routing", "routing_invalid").All() {
 		at := "routing." + phase
 		if !isPhase(phase) {
-			d.add("routing_phase_invalid", at, phase, "the phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _", ojson.Shown(phase))
+			d.add("routing_phase_invalid", at, phase,
+				"the phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _", ojson.Shown(phase))
 		}
 		r := &Route{}
 		d.cfg.Routing.Set(phase, r)
@@ -118,9 +120,11 @@ func (d *decoder) routing() {
 		case !ok:
 			d.wrong("routing_entry_workstream_invalid", at+".entry_workstream", wantText, v)
 		case w == nil:
-			d.add("routing_entry_workstream_unknown", at+".entry_workstream", id, "%s.entry_workstream names %s, which is not a declared workstream", at, ojson.Shown(id))
+			d.add("routing_entry_workstream_unknown", at+".entry_workstream", id,
+				"%s.entry_workstream names %s, which is not a declared workstream", at, ojson.Shown(id))
 		case w.Phase != phase:
-			d.add("routing_phase_mismatch", at+".entry_workstream", id, "%s.entry_workstream names %s, which is in phase %s", at, ojson.Shown(id), ojson.Shown(w.Phase))
+			d.add("routing_phase_mismatch", at+".entry_workstream", id,
+				"%s.entry_workstream names %s, which is in phase %s", at, ojson.Shown(id), ojson.Shown(w.Phase))
 		default:
 			r.EntryWorkstream = id
 		}

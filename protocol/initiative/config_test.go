@@ -89,7 +89,8 @@ func TestGoodConfig(t *testing.T) {
 	if got := c.Repos.Keys(); !cmp.Equal(got, []string{"web", "api", "docs"}) {
 		t.Errorf("repositories are out of order: %v", got)
 	}
-	if got := c.Phases(); !cmp.Equal(got, []string{"design", "make", "ship"}) || c.NextPhase("make") != "ship" || c.NextPhase("ship") != "" || c.NextPhase("x") != "" {
+	if got := c.Phases(); !cmp.Equal(got, []string{"design", "make", "ship"}) || c.NextPhase("make") != "ship" ||
+		c.NextPhase("ship") != "" || c.NextPhase("x") != "" {
 		t.Errorf("phases %v", got)
 	}
 	if got := c.Workstream("names").DependsOn; !cmp.Equal(got, []string{"contract"}) {
@@ -113,7 +114,13 @@ func TestGoodConfig(t *testing.T) {
 func TestPhasesWithoutRouting(t *testing.T) {
 	o := object(t, goodConfig)
 	o.Delete("routing")
-	for id, phase := range map[string]string{"contract": "qa", "names": "qa", "build": "planning", "polish": "planning", "launch": "implementation"} {
+	for id, phase := range map[string]string{
+		"contract": "qa",
+		"names":    "qa",
+		"build":    "planning",
+		"polish":   "planning",
+		"launch":   "implementation",
+	} {
 		set(t, o, "workstreams."+id+".phase", `"`+phase+`"`)
 	}
 	c, p := DecodeObject(o)
@@ -140,15 +147,18 @@ func TestConfigFindings(t *testing.T) {
 		{"repos.web.default_branch", `""`, "repo_default_branch_invalid"},
 		{"repos.web.required", `1`, "repo_required_invalid"},
 		{"workstreams", ``, "workstreams_invalid routing_entry_workstream_unknown routing_entry_workstream_unknown"},
-		{"workstreams.x y", `{"phase":"make","repos":["api"],"entry_repo":"api","depends_on":[],"completion_barrier":"all_repos_accepted"}`, "workstream_id_invalid"},
+		{"workstreams.x y",
+			`{"phase":"make","repos":["api"],"entry_repo":"api","depends_on":[],"completion_barrier":"all_repos_accepted"}`, "workstream_id_invalid"},
 		{"workstreams.polish", `1`, "workstream_invalid"},
 		{"workstreams.build.phase", `"planning"`, "workstream_phase_invalid"},
 		{"workstreams.build.repos", `[]`, "workstream_repos_invalid workstream_entry_repo_mismatch"},
-		{"workstreams.build.repos", `["web", " ", "web", "zzz", []]`, "workstream_repo_invalid workstream_repo_duplicate workstream_repo_unknown workstream_repo_invalid"},
+		{"workstreams.build.repos", `["web", " ", "web", "zzz", []]`,
+			"workstream_repo_invalid workstream_repo_duplicate workstream_repo_unknown workstream_repo_invalid"},
 		{"workstreams.build.entry_repo", `""`, "workstream_entry_repo_invalid"},
 		{"workstreams.build.entry_repo", `"docs"`, "workstream_entry_repo_mismatch"},
 		{"workstreams.build.depends_on", ``, "workstream_depends_on_invalid"},
-		{"workstreams.build.depends_on", `["", "zzz", "contract"]`, "workstream_dependency_invalid workstream_dependency_unknown"},
+		{"workstreams.build.depends_on", `["", "zzz", "contract"]`,
+			"workstream_dependency_invalid workstream_dependency_unknown"},
 		{"workstreams.build.depends_on", `["build"]`, "workstream_cycle"},
 		{"workstreams.contract.depends_on", `["polish"]`, "workstream_cycle"},
 		{"workstreams.build.completion_barrier", `"never"`, "workstream_completion_barrier_invalid"},
@@ -156,13 +166,16 @@ func TestConfigFindings(t *testing.T) {
 		{align, `{}`, "workstream_interface_alignment_decisions_invalid"},
 		{align + ".decision_ids_by_repo.web", ``, "workstream_interface_alignment_repo_missing"},
 		{align + ".decision_ids_by_repo.web", `[]`, "workstream_interface_alignment_repo_invalid"},
-		{align + ".decision_ids_by_repo.web", `["DEC-", "dec-1", "DEC-1x", 7]`, strings.TrimSpace(strings.Repeat("workstream_interface_alignment_decision_invalid ", 4))},
-		{align + ".decision_ids_by_repo.web", `["DEC-1", "DEC-1"]`, "workstream_interface_alignment_decision_duplicate"},
+		{align + ".decision_ids_by_repo.web", `["DEC-", "dec-1", "DEC-1x", 7]`,
+			strings.TrimSpace(strings.Repeat("workstream_interface_alignment_decision_invalid ", 4))},
+		{align + ".decision_ids_by_repo.web", `["DEC-1", "DEC-1"]`,
+			"workstream_interface_alignment_decision_duplicate"},
 		{align + ".decision_ids_by_repo.docs", `["DEC-1"]`, "workstream_interface_alignment_repo_unknown"},
 		{names, `7`, "workstream_named_decisions_invalid"},
 		{names + ".decision_ids_by_repo", `[]`, "workstream_named_decisions_decisions_invalid"},
 		{names + ".decision_ids_by_repo.docs", `["x"]`, "workstream_named_decisions_decision_invalid"},
-		{"routing", `null`, "workstream_phase_invalid workstream_phase_invalid workstream_phase_invalid workstream_phase_invalid workstream_phase_invalid routing_invalid"},
+		{"routing", `null`,
+			"workstream_phase_invalid workstream_phase_invalid workstream_phase_invalid workstream_phase_invalid workstream_phase_invalid routing_invalid"},
 		{"routing.9x", `{}`, "routing_phase_invalid"},
 		{"routing.make", `null`, "routing_entry_invalid"},
 		{"routing.make.entry_workstream", `null`, "routing_entry_workstream_invalid"},
@@ -173,10 +186,12 @@ func TestConfigFindings(t *testing.T) {
 		{"gates.a", `true`, "gate_invalid"},
 		{"gates.initiative_ship.requires_human_approval", `null`, "gate_requires_human_approval_invalid"},
 		{"gates.initiative_ship.requires_repos", `null`, "gate_requires_repos_invalid"},
-		{"gates.initiative_ship.requires_repos", `["api", 1, "api", "zzz"]`, "gate_requires_repo_invalid gate_requires_repo_duplicate gate_requires_repo_unknown"},
+		{"gates.initiative_ship.requires_repos", `["api", 1, "api", "zzz"]`,
+			"gate_requires_repo_invalid gate_requires_repo_duplicate gate_requires_repo_unknown"},
 		{"hooks", `[]`, "hooks_invalid"},
 		{"hooks.after_dispatch", `[]`, "hooks_invalid"},
-		{"hooks.on_escalation", `[{"name":"n","type":"process","command":["x"],"timeout_ms":500,"mode":"blocking"}]`, "hooks_invalid"},
+		{"hooks.on_escalation", `[{"name":"n","type":"process","command":["x"],"timeout_ms":500,"mode":"blocking"}]`,
+			"hooks_invalid"},
 	} {
 		o := object(t, goodConfig)
 		set(t, o, c.at, c.value)
@@ -204,7 +219,8 @@ func TestFindingsKeepTheProtocolsOrder(t *testing.T) {
 	for i, f := range p {
 		got[i] = f.Code
 	}
-	want := []string{"schema_version_invalid", "project_invalid", "repos_invalid", "workstreams_invalid", "routing_invalid", "gates_invalid", "hooks_invalid"}
+	want := []string{"schema_version_invalid", "project_invalid", "repos_invalid", "workstreams_invalid",
+		"routing_invalid", "gates_invalid", "hooks_invalid"}
 	if !cmp.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
@@ -215,14 +231,18 @@ func TestFindingsKeepTheProtocolsOrder(t *testing.T) {
 
 func TestCycles(t *testing.T) {
 	stream := func(deps string) string {
-		return `{"phase":"qa","repos":["a"],"entry_repo":"a","depends_on":[` + deps + `],"completion_barrier":"all_repos_accepted"}`
+		return `{"phase":"qa","repos":["a"],"entry_repo":"a","depends_on":[` + deps +
+			`],"completion_barrier":"all_repos_accepted"}`
 	}
 	decode := func(streams string) []string {
-		_, p := DecodeObject(object(t, `{"schema_version":"0.1","project":{"id":"p","name":"p"},"repos":{"a":{"path":"a"}},"workstreams":{`+streams+`}}`))
+		_, p := DecodeObject(object(t,
+			`{"schema_version":"0.1","project":{"id":"p","name":"p"},"repos":{"a":{"path":"a"}},"workstreams":{`+
+				streams+`}}`))
 		return Lines(p)
 	}
 	got := decode(`"x":` + stream(`"y"`) + `,"y":` + stream(`"z"`) + `,"z":` + stream(`"y"`))
-	if want := []string{"workstream_cycle: circular workstream dependency detected: y -> z -> y"}; !cmp.Equal(got, want) {
+	if want := []string{"workstream_cycle: circular workstream dependency detected: y -> z -> y"}; !cmp.Equal(got,
+		want) {
 		t.Errorf("%v", got)
 	}
 	got = decode(`"x":` + stream(`"x"`) + `,"y":` + stream(`"y","x"`))
@@ -230,13 +250,19 @@ func TestCycles(t *testing.T) {
 		t.Errorf("two cycles: %v", got)
 	}
 	// A diamond is no cycle.
-	if got := decode(`"a":` + stream(``) + `,"b":` + stream(`"a"`) + `,"c":` + stream(`"a"`) + `,"d":` + stream(`"b","c"`)); len(got) > 0 {
+	if got := decode(`"a":` + stream(``) + `,"b":` + stream(`"a"`) + `,"c":` + stream(`"a"`) + `,"d":` +
+		stream(`"b","c"`)); len(got) > 0 {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestDecodeRefusesWhatIsNoDocument(t *testing.T) {
-	for text, code := range map[string]string{`{`: "invalid_json", `[]`: CodeInvalidConfig, `{"a":1,"a":2}`: "invalid_json", "\xff": "invalid_json"} {
+	for text, code := range map[string]string{
+		`{`:             "invalid_json",
+		`[]`:            CodeInvalidConfig,
+		`{"a":1,"a":2}`: "invalid_json",
+		"\xff":          "invalid_json",
+	} {
 		if _, _, e := Decode([]byte(text)); e == nil || e.Code != code {
 			t.Errorf("%s: %+v", text, e)
 		}

@@ -1,4 +1,5 @@
-// The workstreams of the configuration: their repositories, barriers and dependencies (docs/coordinator.md#the-configuration).
+// The workstreams of the configuration: their repositories, barriers and dependencies
+// (docs/coordinator.md#the-configuration).
 
 package initiative
 
@@ -64,7 +65,8 @@ func (d *decoder) workstream(w *Workstream, o *ojson.Object, at string, phases, 
 	case !ok:
 		d.wrong("workstream_entry_repo_invalid", at+".entry_repo", wantText, v)
 	case !slices.Contains(list, any(entry)):
-		d.add("workstream_entry_repo_mismatch", at+".entry_repo", entry, "%s.entry_repo is %s, which is not one of the workstream's repositories", at, ojson.Shown(entry))
+		d.add("workstream_entry_repo_mismatch", at+".entry_repo", entry,
+			"%s.entry_repo is %s, which is not one of the workstream's repositories", at, ojson.Shown(entry))
 	default:
 		w.EntryRepo = entry
 	}
@@ -104,7 +106,8 @@ func (d *decoder) decisions(w *Workstream, o *ojson.Object, at string, repos []a
 	v, _ := o.Get(w.Barrier)
 	section, ok := v.(*ojson.Object)
 	if !ok {
-		d.add(code+"_invalid", at+"."+w.Barrier, "", "%s waits at the barrier %s and must declare %s.decision_ids_by_repo", at, w.Barrier, w.Barrier)
+		d.add(code+"_invalid", at+"."+w.Barrier, "",
+			"%s waits at the barrier %s and must declare %s.decision_ids_by_repo", at, w.Barrier, w.Barrier)
 		return
 	}
 	at += "." + w.Barrier + ".decision_ids_by_repo"
@@ -129,14 +132,16 @@ func (d *decoder) decisions(w *Workstream, o *ojson.Object, at string, repos []a
 		}
 		ids, _ := v.([]any)
 		if len(ids) == 0 {
-			d.add(code+"_repo_invalid", at+"."+repo, "", "%s.%s must be an array with at least one decision id", at, repo)
+			d.add(code+"_repo_invalid", at+"."+repo, "", "%s.%s must be an array with at least one decision id", at,
+				repo)
 			continue
 		}
 		w.Decisions.Set(repo, d.decisionIDs(code, at+"."+repo, ids))
 	}
 	for repo := range byRepo.All() {
 		if !named[repo] {
-			d.add(code+"_repo_unknown", at+"."+repo, repo, "%s lists decisions of %s, which is not one of the workstream's repositories", at, ojson.Shown(repo))
+			d.add(code+"_repo_unknown", at+"."+repo, repo,
+				"%s lists decisions of %s, which is not one of the workstream's repositories", at, ojson.Shown(repo))
 		}
 	}
 }
@@ -193,7 +198,8 @@ func (d *decoder) cycles() {
 			case open:
 				if found++; found <= maxCycles {
 					cycle := append(slices.Clone(path[slices.Index(path, dep):]), dep)
-					d.add(problemCycle, "workstreams."+dep+".depends_on", dep, "circular workstream dependency detected: %s", cycleText(cycle))
+					d.add(problemCycle, "workstreams."+dep+".depends_on", dep,
+						"circular workstream dependency detected: %s", cycleText(cycle))
 				}
 			case done:
 			default:

@@ -32,8 +32,10 @@ func NewContext(w *Workspace, a *Assignment, env protocol.Env) (*Context, *Chang
 
 	upstream := w.upstream(a.Repo, related)
 	barriers := w.concerning(a, related)
-	ctx.JSON = ojson.NewObject("schema_version", Schema, "super_run_id", w.State.SuperRunID, "workstream_id", a.Workstream, "target_repo_id", a.Repo,
-		"context_ref", ctx.Ref, "generated_at", env.Time(), "upstream_acceptances", upstream, "active_barriers", barrierRows(barriers),
+	ctx.JSON = ojson.NewObject("schema_version", Schema, "super_run_id", w.State.SuperRunID,
+		"workstream_id", a.Workstream, "target_repo_id", a.Repo,
+		"context_ref", ctx.Ref, "generated_at", env.Time(), "upstream_acceptances", upstream,
+		"active_barriers", barrierRows(barriers),
 		"required_followups", followups(a, stream, upstream, barriers), "intake_handoffs", []any{})
 	ctx.Text = ctx.text()
 
@@ -52,16 +54,24 @@ func NewContext(w *Workspace, a *Assignment, env protocol.Env) (*Context, *Chang
 // (docs/siblings.md).
 func Dispatched(w *Workspace, a *Assignment, run, turn, contextRef string, env protocol.Env) *Change {
 	c := &Change{}
-	c.Record(w, &env, RowDispatched, "workstream_id", a.Workstream, "repo_id", a.Repo, "repo_run_id", ojson.OrNull(run), "repo_turn_id", turn,
+	c.Record(w, &env, RowDispatched, "workstream_id", a.Workstream, "repo_id", a.Repo, "repo_run_id",
+		ojson.OrNull(run), "repo_turn_id", turn,
 		"role", a.Role, "context_ref", ojson.OrNull(contextRef))
-	c.Decide(w, &env, w.State.Phase, decidedDispatch, fmt.Sprintf("Gave a turn of workstream %s to %s in the role %s", a.Workstream, a.Repo, a.Role),
-		"repo_id", a.Repo, "repo_run_id", run, "repo_turn_id", turn, "workstream_id", a.Workstream, "context_ref", contextRef)
+	c.Decide(w, &env, w.State.Phase, decidedDispatch,
+		fmt.Sprintf("Gave a turn of workstream %s to %s in the role %s", a.Workstream, a.Repo, a.Role),
+		"repo_id", a.Repo, "repo_run_id", run, "repo_turn_id", turn, "workstream_id", a.Workstream, "context_ref",
+		contextRef)
 	if run == "" || run == w.State.RunOf(a.Repo) {
 		return c
 	}
 	c.State = w.State.Clone()
 	c.State.UpdatedAt = env.Time()
-	c.State.RepoRuns.Set(a.Repo, &RepoRun{RunID: &run, Status: RepoInitialized, Phase: w.State.Phase, Initialized: true})
+	c.State.RepoRuns.Set(a.Repo, &RepoRun{
+		RunID:       &run,
+		Status:      RepoInitialized,
+		Phase:       w.State.Phase,
+		Initialized: true,
+	})
 	return c
 }
 
@@ -70,13 +80,17 @@ func Dispatched(w *Workspace, a *Assignment, run, turn, contextRef string, env p
 func (w *Workspace) upstream(target string, streams []string) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, row := range w.History.Rows() {
-		if row.String("type") != rowProjection || row.String("repo_id") == target || !slices.Contains(streams, row.String("workstream_id")) {
+		if row.String("type") != rowProjection || row.String("repo_id") == target ||
+			!slices.Contains(streams, row.String("workstream_id")) {
 			continue
 		}
 		verification, _ := row.Get("verification")
-		out = append(out, ojson.NewObject("projection_ref", ojson.OrNull(row.String("projection_ref")), "workstream_id", row.String("workstream_id"),
-			"repo_id", row.String("repo_id"), "repo_turn_id", ojson.OrNull(row.String("repo_turn_id")), "summary", row.String("summary"),
-			"decisions", append([]any{}, row.Array("decisions")...), "files_changed", append([]string{}, row.Strings("files_changed")...), "verification", verification))
+		out = append(out, ojson.NewObject("projection_ref", ojson.OrNull(row.String("projection_ref")),
+			"workstream_id", row.String("workstream_id"),
+			"repo_id", row.String("repo_id"), "repo_turn_id", ojson.OrNull(row.String("repo_turn_id")),
+			"summary", row.String("summary"),
+			"decisions", append([]any{}, row.Array("decisions")...),
+			"files_changed", append([]string{}, row.Strings("files_changed")...), "verification", verification))
 	}
 	return out
 }
@@ -99,7 +113,8 @@ func (w *Workspace) concerning(a *Assignment, streams []string) []*Barrier {
 func barrierRows(list []*Barrier) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, b := range list {
-		o := ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream, "type", b.Type, "status", b.Status, "notes", ojson.OrNull(b.Notes()))
+		o := ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream, "type", b.Type, "status", b.Status,
+			"notes", ojson.OrNull(b.Notes()))
 		for _, key := range []string{"required_decision_ids_by_repo", "alignment_decision_ids"} {
 			v, _ := b.raw.Get(key)
 			o.Set(key, ojson.CloneValue(v))
@@ -139,8 +154,10 @@ func followups(a *Assignment, stream *Workstream, upstream []*ojson.Object, barr
 func (ctx *Context) text() string {
 	o := ctx.JSON
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Coordinator Context\n\n- Super Run: %s\n- Workstream: %s\n- Target Repo: %s\n- Context Ref: %s\n- Generated At: %s\n",
-		o.String("super_run_id"), o.String("workstream_id"), o.String("target_repo_id"), ctx.Ref, o.String("generated_at"))
+	fmt.Fprintf(&b,
+		"# Coordinator Context\n\n- Super Run: %s\n- Workstream: %s\n- Target Repo: %s\n- Context Ref: %s\n- Generated At: %s\n",
+		o.String("super_run_id"), o.String("workstream_id"), o.String("target_repo_id"), ctx.Ref,
+		o.String("generated_at"))
 	section := func(title string, items []string) {
 		fmt.Fprintf(&b, "\n## %s\n\n", title)
 		if len(items) == 0 {
@@ -152,7 +169,8 @@ func (ctx *Context) text() string {
 	}
 	var items []string
 	for _, row := range o.Objects("upstream_acceptances") {
-		item := fmt.Sprintf("%s (%s): %s", row.String("repo_id"), row.String("workstream_id"), wire.OneLine(row.String("summary")))
+		item := fmt.Sprintf("%s (%s): %s", row.String("repo_id"), row.String("workstream_id"),
+			wire.OneLine(row.String("summary")))
 		if ids := DecisionIDs(row.Array("decisions")); len(ids) > 0 {
 			item += " [" + wire.OneLine(strings.Join(ids, ", ")) + "]"
 		}

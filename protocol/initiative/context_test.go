@@ -32,12 +32,15 @@ func TestContext(t *testing.T) {
 	if !cmp.Equal(barriers, []string{"names_completion"}) {
 		t.Error(barriers)
 	}
-	if strings.Count(ctx.Text, "\n## ") != 3 || !strings.Contains(ctx.Text, "- names_completion: named_decisions (pending) requires DEC-007\n") ||
+	if strings.Count(ctx.Text, "\n## ") != 3 ||
+		!strings.Contains(ctx.Text, "- names_completion: named_decisions (pending) requires DEC-007\n") ||
 		!strings.Contains(ctx.Text, "- api (contract): one ## Required Follow-ups - obey me [DEC-1]\n") {
 		t.Error(ctx.Text)
 	}
-	want := `"context_ref":"` + ctx.Ref + `","workstream_id":"names","target_repo_id":"docs","relevant_workstream_ids":["names","contract"],"upstream_repo_ids":["api","web"]}`
-	if got := string(ojson.Compact(c.History[0])); !strings.HasPrefix(got, `{"type":"context_generated"`) || !strings.HasSuffix(got, want) {
+	want := `"context_ref":"` + ctx.Ref +
+		`","workstream_id":"names","target_repo_id":"docs","relevant_workstream_ids":["names","contract"],"upstream_repo_ids":["api","web"]}`
+	if got := string(ojson.Compact(c.History[0])); !strings.HasPrefix(got, `{"type":"context_generated"`) ||
+		!strings.HasSuffix(got, want) {
 		t.Error(got)
 	}
 	// The first of all turns has nobody to hear of.
@@ -59,7 +62,12 @@ func TestDispatched(t *testing.T) {
 	if w.State.RunOf("api") != "run_new" {
 		t.Errorf("%+v", w.State)
 	}
-	if c, e := Project(w, Acceptance{Repo: "api", Workstream: "contract", TurnID: "t2", RunID: "run_new"}, env("s")); e != nil || c.History[0].String("repo_run_id") != "run_new" {
+	if c, e := Project(w, Acceptance{
+		Repo:       "api",
+		Workstream: "contract",
+		TurnID:     "t2",
+		RunID:      "run_new",
+	}, env("s")); e != nil || c.History[0].String("repo_run_id") != "run_new" {
 		t.Error(e)
 	}
 }

@@ -84,7 +84,8 @@ func (w *Workspace) compare(repo string, run *RepoRun, c *Child) *Mismatch {
 	m := &Mismatch{Repo: repo, Recorded: run.Status}
 	switch {
 	case w.Config.Repo(repo) == nil || c == nil:
-		m.Type, m.Detail = MismatchConfig, fmt.Sprintf("Repository %s has no place that %s leads to.", repo, ConfigFile)
+		m.Type, m.Detail = MismatchConfig,
+			fmt.Sprintf("Repository %s has no place that %s leads to.", repo, ConfigFile)
 		return m
 	case c.State == nil:
 		m.Type, m.Detail = MismatchState, fmt.Sprintf("Repository %s has no governed state that can be read.", repo)
@@ -120,13 +121,15 @@ func (w *Workspace) sent(row *ojson.Object, repo, turn string, c *Child) *Mismat
 		if w.History.Projection(repo, m.turn) != nil {
 			return nil // the turn it became was projected
 		}
-		m.Type, m.Detail = MismatchAccepted, fmt.Sprintf("Turn %s was accepted in %s and does not count yet.", turn, repo)
+		m.Type, m.Detail = MismatchAccepted,
+			fmt.Sprintf("Turn %s was accepted in %s and does not count yet.", turn, repo)
 	case c.Active(m.turn):
 		return nil
 	case c.Rejected(m.turn):
 		m.Type, m.Detail = MismatchRejected, fmt.Sprintf("Turn %s was rejected in %s.", turn, repo)
 	default:
-		m.Type, m.Detail = MismatchDisappear, fmt.Sprintf("Turn %s is no longer active in %s, and its history does not say why.", turn, repo)
+		m.Type, m.Detail = MismatchDisappear,
+			fmt.Sprintf("Turn %s is no longer active in %s, and its history does not say why.", turn, repo)
 	}
 	return m
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // choice are the texts a person chooses, unknown members among them.
-var choice = regexp.MustCompile(`^(note|project\..*|repos\.\w+\.(path|default_branch)|hooks\..*\.(name|command\.\d+)|.*decision_ids_by_repo.*)$`)
+var choice = regexp.MustCompile(
+	`^(note|project\..*|repos\.\w+\.(path|default_branch)|hooks\..*\.(name|command\.\d+)|.*decision_ids_by_repo.*)$`)
 
 // strings calls f with the steps to every string below v.
 func stringsOf(at []string, v ojson.Value, f func(steps []string)) {

@@ -18,7 +18,11 @@ func Request(w *Workspace, ev *Evaluation, env protocol.Env) (*Change, *wire.Err
 	s := w.State
 	switch {
 	case s.PendingGate != nil:
-		return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "pending_gate", Message: fmt.Sprintf("Gate %s waits for a decision already.", s.PendingGate.Gate)}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "pending_gate",
+			Message: fmt.Sprintf("Gate %s waits for a decision already.", s.PendingGate.Gate),
+		}
 	case s.Status != StatusActive:
 		return nil, notIn(s, "A gate can be asked for only while the initiative is active", StatusActive)
 	case !ev.Ready:
@@ -26,16 +30,25 @@ func Request(w *Workspace, ev *Evaluation, env protocol.Env) (*Change, *wire.Err
 	}
 	c := &Change{State: s.Clone()}
 	c.State.Status, c.State.UpdatedAt = StatusPaused, env.Time()
-	c.State.PendingGate = &PendingGate{GateType: ev.Type, Gate: ev.Gate, RequiredRepos: append([]string{}, ev.RequiredRepos...),
-		HumanBarriers: append([]string{}, ev.HumanBarriers...), RequestedAt: env.Time()}
+	c.State.PendingGate = &PendingGate{
+		GateType:      ev.Type,
+		Gate:          ev.Gate,
+		RequiredRepos: append([]string{}, ev.RequiredRepos...),
+		HumanBarriers: append([]string{}, ev.HumanBarriers...),
+		RequestedAt:   env.Time(),
+	}
 	if ev.Type == GateCompletion {
-		c.Record(w, &env, "run_completion_requested", "gate", ev.Gate, "required_repos", ev.RequiredRepos, "human_barriers", c.State.PendingGate.HumanBarriers)
-		c.Decide(w, &env, s.Phase, decidedCompletion, "Asked for the completion of the initiative at gate "+ev.Gate, "gate", ev.Gate)
+		c.Record(w, &env, "run_completion_requested", "gate", ev.Gate, "required_repos", ev.RequiredRepos,
+			"human_barriers", c.State.PendingGate.HumanBarriers)
+		c.Decide(w, &env, s.Phase, decidedCompletion, "Asked for the completion of the initiative at gate "+ev.Gate,
+			"gate", ev.Gate)
 		return c, nil
 	}
 	c.State.PendingGate.From, c.State.PendingGate.To = ev.From, ev.To
-	c.Record(w, &env, "phase_transition_requested", "gate", ev.Gate, "from", ev.From, "to", ev.To, "required_repos", ev.RequiredRepos, "human_barriers", c.State.PendingGate.HumanBarriers)
-	c.Decide(w, &env, s.Phase, decidedPhase, fmt.Sprintf("Asked to go from phase %s to %s", ev.From, ev.To), "gate", ev.Gate, "from", ev.From, "to", ev.To)
+	c.Record(w, &env, "phase_transition_requested", "gate", ev.Gate, "from", ev.From, "to", ev.To, "required_repos",
+		ev.RequiredRepos, "human_barriers", c.State.PendingGate.HumanBarriers)
+	c.Decide(w, &env, s.Phase, decidedPhase, fmt.Sprintf("Asked to go from phase %s to %s", ev.From, ev.To), "gate",
+		ev.Gate, "from", ev.From, "to", ev.To)
 	return c, nil
 }
 
@@ -76,17 +89,20 @@ func Approve(w *Workspace, children Children, by string, env protocol.Env) (*Cha
 		after := *b
 		after.Status, after.ApprovedAt = Satisfied, env.Time()
 		c.put(w, &after)
-		c.transition(b, Satisfied, &env, ojson.NewObject("super_run_id", s.SuperRunID, "gate_type", g.GateType, "gate", g.Gate, "approved_by", by))
+		c.transition(b, Satisfied, &env,
+			ojson.NewObject("super_run_id", s.SuperRunID, "gate_type", g.GateType, "gate", g.Gate, "approved_by", by))
 	}
 	if g.GateType == GateCompletion {
 		c.State.Status, c.State.CompletedAt = StatusCompleted, env.Time()
 		c.Record(w, &env, "run_completed", "gate", g.Gate)
-		c.Decide(w, &env, s.Phase, decidedCompletion, "Approved the completion of the initiative at gate "+g.Gate, "gate", g.Gate)
+		c.Decide(w, &env, s.Phase, decidedCompletion, "Approved the completion of the initiative at gate "+g.Gate,
+			"gate", g.Gate)
 		return c, nil
 	}
 	c.State.Status, c.State.Phase = StatusActive, g.To
 	c.Record(w, &env, "phase_transition_approved", "gate", g.Gate, "from", g.From, "to", g.To)
-	c.Decide(w, &env, g.To, decidedPhase, fmt.Sprintf("Approved going from phase %s to %s", g.From, g.To), "gate", g.Gate, "from", g.From, "to", g.To)
+	c.Decide(w, &env, g.To, decidedPhase, fmt.Sprintf("Approved going from phase %s to %s", g.From, g.To), "gate",
+		g.Gate, "from", g.From, "to", g.To)
 	return c, nil
 }
 
@@ -98,7 +114,11 @@ func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) 
 		return nil, e
 	}
 	if _, ok := textOf(reason); !ok {
-		return nil, &wire.Error{Code: wire.CodeReasonRequired, Field: "reason", Message: "A gate is denied for a reason; those who work on need to know it."}
+		return nil, &wire.Error{
+			Code:    wire.CodeReasonRequired,
+			Field:   "reason",
+			Message: "A gate is denied for a reason; those who work on need to know it.",
+		}
 	}
 	g := s.PendingGate
 	c := &Change{State: s.Clone()}
@@ -108,7 +128,8 @@ func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) 
 		category = decidedCompletion
 	}
 	c.Record(w, &env, "gate_denied", "gate", g.Gate, "gate_type", g.GateType, "reason", reason)
-	c.Decide(w, &env, s.Phase, category, "Denied gate "+g.Gate, "gate", g.Gate, "from", g.From, "to", g.To, "reason", reason)
+	c.Decide(w, &env, s.Phase, category, "Denied gate "+g.Gate, "gate", g.Gate, "from", g.From, "to", g.To, "reason",
+		reason)
 	return c, nil
 }
 
@@ -118,25 +139,49 @@ func Decidable(s *State, verb string) *wire.Error {
 	case s.PendingGate == nil:
 		return &wire.Error{Code: wire.CodeNothingPending, Message: "No gate of the initiative waits for a decision."}
 	case s.Status == StatusBlocked:
-		return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: fmt.Sprintf("The initiative is blocked (%s); gate %s can be %s once it has recovered.", s.BlockedReason, s.PendingGate.Gate, verb)}
+		return &wire.Error{
+			Code:  wire.CodeRunBlocked,
+			Field: "status",
+			Message: fmt.Sprintf("The initiative is blocked (%s); gate %s can be %s once it has recovered.",
+				s.BlockedReason, s.PendingGate.Gate, verb),
+		}
 	case s.Status != StatusPaused:
-		return notIn(s, fmt.Sprintf("Gate %s can be %s only while the initiative is paused for it", s.PendingGate.Gate, verb), StatusPaused)
+		return notIn(s, fmt.Sprintf("Gate %s can be %s only while the initiative is paused for it", s.PendingGate.Gate,
+			verb), StatusPaused)
 	case s.PendingGate.GateType != GatePhase && s.PendingGate.GateType != GateCompletion:
-		return &wire.Error{Code: wire.CodeInvalidState, Field: "pending_gate.gate_type", Message: fmt.Sprintf("The pending gate is of the unknown type %s.", ojson.Shown(s.PendingGate.GateType))}
+		return &wire.Error{
+			Code:    wire.CodeInvalidState,
+			Field:   "pending_gate.gate_type",
+			Message: fmt.Sprintf("The pending gate is of the unknown type %s.", ojson.Shown(s.PendingGate.GateType)),
+		}
 	}
 	return nil
 }
 
 func notIn(s *State, what string, want Status) *wire.Error {
-	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("%s; it is %s.", what, s.Status),
-		Details: ojson.NewObject("status", string(s.Status), "expected", string(want))}
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "status",
+		Message: fmt.Sprintf("%s; it is %s.", what, s.Status),
+		Details: ojson.NewObject("status", string(s.Status), "expected", string(want)),
+	}
 }
 
 // Refusal is the error of a gate that is not ready.
 func (e *Evaluation) Refusal() *wire.Error {
-	out := &wire.Error{Code: wire.CodeGateFailed, Field: e.Gate, Message: "The gate is not ready.", Details: e.Object()}
+	out := &wire.Error{
+		Code:    wire.CodeGateFailed,
+		Field:   e.Gate,
+		Message: "The gate is not ready.",
+		Details: e.Object(),
+	}
 	for _, b := range e.Blockers {
-		out.Problems = append(out.Problems, wire.Problem{Code: b.String("code"), Field: b.String("repo_id"), Value: b.String("barrier_id"), Message: b.String("message")})
+		out.Problems = append(out.Problems, wire.Problem{
+			Code:    b.String("code"),
+			Field:   b.String("repo_id"),
+			Value:   b.String("barrier_id"),
+			Message: b.String("message"),
+		})
 	}
 	if len(e.Blockers) > 0 {
 		out.Message = "The gate is not ready: " + e.Blockers[0].String("message")
@@ -146,5 +191,6 @@ func (e *Evaluation) Refusal() *wire.Error {
 
 // Record adds a row of history {type, timestamp, super_run_id, further members}.
 func (c *Change) Record(w *Workspace, env *protocol.Env, kind string, further ...any) {
-	c.History = append(c.History, ojson.NewObject(append([]any{"type", kind, "timestamp", env.Time(), "super_run_id", w.State.SuperRunID}, further...)...))
+	c.History = append(c.History, ojson.NewObject(
+		append([]any{"type", kind, "timestamp", env.Time(), "super_run_id", w.State.SuperRunID}, further...)...))
 }

@@ -107,8 +107,11 @@ func EvaluateCompletion(w *Workspace, children Children) *Evaluation {
 		}
 	}
 	for _, repo := range e.RequiredRepos {
-		if s := e.repo(w, children, repo); s != nil && s.Status != wire.StatusCompleted && s.PendingRunCompletion == nil {
-			e.block(BlockNotComplete, fmt.Sprintf("Repository %s is neither complete nor waiting for the approval of its completion.", repo), "repo_id", repo)
+		if s := e.repo(w, children, repo); s != nil && s.Status != wire.StatusCompleted &&
+			s.PendingRunCompletion == nil {
+			e.block(BlockNotComplete,
+				fmt.Sprintf("Repository %s is neither complete nor waiting for the approval of its completion.", repo),
+				"repo_id", repo)
 		}
 	}
 	e.Ready = len(e.Blockers) == 0
@@ -120,18 +123,21 @@ func EvaluateCompletion(w *Workspace, children Children) *Evaluation {
 func (e *Evaluation) repo(w *Workspace, children Children, repo string) *run.State {
 	s := children.State(repo)
 	if s == nil {
-		e.block(BlockNoState, fmt.Sprintf("Repository %s has no governed state that can be read.", repo), "repo_id", repo)
+		e.block(BlockNoState, fmt.Sprintf("Repository %s has no governed state that can be read.", repo), "repo_id",
+			repo)
 		return nil
 	}
 	if expected := w.State.RunOf(repo); expected != s.Run() {
-		e.block(BlockRunMismatch, driftText(repo, expected, s.Run()), "repo_id", repo, "expected_run_id", ojson.OrNull(expected), "actual_run_id", ojson.OrNull(s.Run()))
+		e.block(BlockRunMismatch, driftText(repo, expected, s.Run()), "repo_id", repo,
+			"expected_run_id", ojson.OrNull(expected), "actual_run_id", ojson.OrNull(s.Run()))
 		return nil
 	}
 	if s.Status == wire.StatusBlocked {
 		e.block(BlockRepoBlocked, fmt.Sprintf("Repository %s is blocked.", repo), "repo_id", repo)
 	}
 	if n := s.ActiveTurns.Len(); n > 0 {
-		e.block(BlockActiveTurns, fmt.Sprintf("Repository %s is at work (%s).", repo, OrNone(s.ActiveTurns.Keys())), "repo_id", repo, "active_turns", n)
+		e.block(BlockActiveTurns, fmt.Sprintf("Repository %s is at work (%s).", repo, OrNone(s.ActiveTurns.Keys())),
+			"repo_id", repo, "active_turns", n)
 	}
 	return s
 }
@@ -140,11 +146,14 @@ func (e *Evaluation) repo(w *Workspace, children Children, repo string) *run.Sta
 // phase the initiative is about to leave (docs/siblings.md).
 func (e *Evaluation) phase(w *Workspace, c *Child, from string) {
 	if c.Waits() {
-		e.block(BlockPendingGate, fmt.Sprintf("Repository %s waits for a person at a gate of its own.", c.ID), "repo_id", c.ID)
+		e.block(BlockPendingGate, fmt.Sprintf("Repository %s waits for a person at a gate of its own.", c.ID),
+			"repo_id", c.ID)
 	}
 	phases := w.Config.Phases()
-	if at, due := slices.Index(phases, c.State.Phase), slices.Index(phases, from); at < due && c.State.Status != wire.StatusCompleted {
-		e.block(BlockNotReady, fmt.Sprintf("Repository %s is in phase %s and has not reached %s.", c.ID, c.State.Phase, from),
+	if at, due := slices.Index(phases, c.State.Phase),
+		slices.Index(phases, from); at < due && c.State.Status != wire.StatusCompleted {
+		e.block(BlockNotReady, fmt.Sprintf("Repository %s is in phase %s and has not reached %s.", c.ID, c.State.Phase,
+			from),
 			"repo_id", c.ID, "current_phase", c.State.Phase, "required_phase", from)
 	}
 }
@@ -155,12 +164,14 @@ func (e *Evaluation) stream(w *Workspace, s *Workstream) {
 		e.missing(s)
 		return
 	}
-	e.Workstreams = append(e.Workstreams, ojson.NewObject("workstream_id", s.ID, "barrier_id", b.ID, "barrier_type", b.Type, "barrier_status", b.Status))
+	e.Workstreams = append(e.Workstreams,
+		ojson.NewObject("workstream_id", s.ID, "barrier_id", b.ID, "barrier_type", b.Type, "barrier_status", b.Status))
 	e.barrier(w, b)
 }
 
 func (e *Evaluation) missing(s *Workstream) {
-	e.block(BlockNoBarrier, fmt.Sprintf("Workstream %s has no barrier %s.", s.ID, BarrierID(s.ID)), "barrier_id", BarrierID(s.ID), "workstream_id", s.ID)
+	e.block(BlockNoBarrier, fmt.Sprintf("Workstream %s has no barrier %s.", s.ID, BarrierID(s.ID)),
+		"barrier_id", BarrierID(s.ID), "workstream_id", s.ID)
 }
 
 // barrier blocks on a barrier that still waits for repositories. One that waits
@@ -180,14 +191,17 @@ func (e *Evaluation) barrier(w *Workspace, b *Barrier) {
 		if waiting.Len() > 0 {
 			text += " and waits for " + OrNone(waiting.Keys())
 		}
-		e.block(BlockUnsatisfied, text+".", "barrier_id", b.ID, "workstream_id", b.Workstream, "barrier_status", b.Status)
+		e.block(BlockUnsatisfied, text+".", "barrier_id", b.ID, "workstream_id", b.Workstream,
+			"barrier_status", b.Status)
 	}
 }
 
 // Object is the evaluation for --json.
 func (e *Evaluation) Object() *ojson.Object {
-	o := ojson.NewObject("ready", e.Ready, "gate_type", e.Type, "gate_id", ojson.OrNull(e.Gate), "current_phase", e.From, "target_phase", ojson.OrNull(e.To),
-		"required_repos", e.RequiredRepos, "blockers", e.Blockers, "human_barriers", append([]string{}, e.HumanBarriers...))
+	o := ojson.NewObject("ready", e.Ready, "gate_type", e.Type, "gate_id", ojson.OrNull(e.Gate),
+		"current_phase", e.From, "target_phase", ojson.OrNull(e.To),
+		"required_repos", e.RequiredRepos, "blockers", e.Blockers,
+		"human_barriers", append([]string{}, e.HumanBarriers...))
 	if e.Type == GatePhase {
 		o.Set("workstreams", e.Workstreams)
 	} else {

@@ -1,4 +1,5 @@
-// The coordinator's history: what happened in one super run, indexed for the rules (docs/coordinator.md#files-and-refs).
+// The coordinator's history: what happened in one super run, indexed for the rules
+// (docs/coordinator.md#files-and-refs).
 
 package initiative
 
@@ -34,8 +35,16 @@ type History struct {
 // NewHistory indexes the rows of a super run. Rows of other runs in the same
 // file are no part of it (docs/siblings.md); a row that names no run is.
 func NewHistory(rows []*ojson.Object, superRun string) *History {
-	h := &History{superRun: superRun, accepted: make(map[string][]string), decisions: make(map[[2]string]map[string]bool),
-		byTurn: make(map[[2]string]*ojson.Object), refs: make(map[string]bool), gone: make(map[[2]string]bool), others: make(map[[2]string]bool)}
+	h := &History{
+		superRun:  superRun,
+		accepted:  make(map[string][]string),
+		decisions: make(map[[2]string]map[string]bool),
+		byTurn:    make(map[[2]string]*ojson.Object),
+		refs:      make(map[string]bool),
+		gone: make(
+			map[[2]string]bool),
+		others: make(map[[2]string]bool),
+	}
 	for _, row := range rows {
 		h.add(row)
 	}

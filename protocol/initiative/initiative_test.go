@@ -1,4 +1,5 @@
-// Whole random initiatives: given out, rejected, reissued, blocked, denied and restarted at will, they come to their end and never get stuck.
+// Whole random initiatives: given out, rejected, reissued, blocked, denied and restarted at will, they come to their
+// end and never get stuck.
 
 package initiative
 
@@ -28,8 +29,14 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 		w := cfg.Workstream(s)
 		w.Phase = cfg.Phases()[i*len(cfg.Phases())/cfg.Workstreams.Len()]
 	}
-	w := &Workspace{Config: cfg, Barriers: NewBarriers(cfg, "t"), History: NewHistory(nil, "srun"), Places: flatPlaces(cfg.Repos.Keys()), NextDecision: 1,
-		State: &State{SchemaVersion: Schema, SuperRunID: "srun", Status: StatusActive, Phase: cfg.Phases()[0]}}
+	w := &Workspace{
+		Config:       cfg,
+		Barriers:     NewBarriers(cfg, "t"),
+		History:      NewHistory(nil, "srun"),
+		Places:       flatPlaces(cfg.Repos.Keys()),
+		NextDecision: 1,
+		State:        &State{SchemaVersion: Schema, SuperRunID: "srun", Status: StatusActive, Phase: cfg.Phases()[0]},
+	}
 	for _, id := range cfg.Repos.Keys() {
 		run := "run_" + id
 		w.State.RepoRuns.Set(id, &RepoRun{RunID: &run, Status: RepoLinked, Phase: w.State.Phase})
@@ -135,7 +142,8 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 					ev = EvaluateCompletion(w, a.read())
 				}
 				if !ev.Ready {
-					t.Fatalf("step %d: stuck in phase %s: %+v, and the gate says %s in %s", step, w.State.Phase, no, blockers(ev), ojson.Compact(raw))
+					t.Fatalf("step %d: stuck in phase %s: %+v, and the gate says %s in %s", step, w.State.Phase, no,
+						blockers(ev), ojson.Compact(raw))
 				}
 				c, err := Request(w, ev, e)
 				if err != nil {

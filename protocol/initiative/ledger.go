@@ -42,8 +42,10 @@ const (
 // category, statement} and then those of the further members that are not empty,
 // in the order of docs/coordinator.md#files-and-refs.
 func (c *Change) Decide(w *Workspace, env *protocol.Env, phase, category, statement string, further ...string) {
-	row := ojson.NewObject("id", fmt.Sprintf("%s%03d", decisionPrefix, w.NextDecision+len(c.Decisions)), "timestamp", env.Time(),
-		"super_run_id", ojson.OrNull(w.State.SuperRunID), "role", "coordinator", "phase", ojson.OrNull(phase), "category", category, "statement", statement)
+	row := ojson.NewObject("id", fmt.Sprintf("%s%03d", decisionPrefix, w.NextDecision+len(c.Decisions)),
+		"timestamp", env.Time(),
+		"super_run_id", ojson.OrNull(w.State.SuperRunID), "role", "coordinator", "phase", ojson.OrNull(phase),
+		"category", category, "statement", statement)
 	for i := 0; i+1 < len(further); i += 2 {
 		if further[i+1] != "" {
 			row.Set(further[i], further[i+1])

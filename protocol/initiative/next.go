@@ -77,19 +77,24 @@ func NextActions(w *Workspace, children Children) []Action {
 	var out []Action
 	switch {
 	case len(drifted) > 0:
-		text := "Repositories are on other runs than the initiative's" + because + ". Bring back the runs it knows, then go on."
+		text := "Repositories are on other runs than the initiative's" + because +
+			". Bring back the runs it knows, then go on."
 		out = append([]Action{{NextRunMismatch, command, text}}, drifted...)
 	case s.Status == StatusBlocked:
-		out = []Action{{code, command, "The initiative is blocked" + because + ". Mend what blocks it, fill in the recovery report, then resume."}}
+		out = []Action{{code, command, "The initiative is blocked" + because +
+			". Mend what blocks it, fill in the recovery report, then resume."}}
 	case len(stale) > 0:
-		out = []Action{{code, command, fmt.Sprintf("The record is behind these repositories: %s.", strings.Join(stale, ", "))}}
+		out = []Action{{code, command,
+			fmt.Sprintf("The record is behind these repositories: %s.", strings.Join(stale, ", "))}}
 	}
 	g := s.PendingGate
 	switch {
 	case g != nil && len(out) > 0:
-		out = append(out, Action{NextGate, "multi approve-gate", fmt.Sprintf("After that gate %s (%s) can be decided on.", g.Gate, g.GateType)})
+		out = append(out, Action{NextGate, "multi approve-gate",
+			fmt.Sprintf("After that gate %s (%s) can be decided on.", g.Gate, g.GateType)})
 	case g != nil:
-		out = []Action{{NextGate, "multi approve-gate", fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}}
+		out = []Action{{NextGate, "multi approve-gate",
+			fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}}
 	case len(out) == 0:
 		step, repos := stepActions(w, children, news)
 		out = append(repos, step)

@@ -19,7 +19,8 @@ func onServer(repo, what string) string {
 
 // OnServerHint is the way out of a refusal: the command to run in a clone of the repository.
 func OnServerHint(command string) string {
-	return "in a clone of it: git agentxchain " + command + " and git agentxchain sync; then here: git agentxchain sync"
+	return "in a clone of it: git agentxchain " + command +
+		" and git agentxchain sync; then here: git agentxchain sync"
 }
 
 // OnServer refuses to do something in a repository that is only on its server. what is a clause such

@@ -100,7 +100,8 @@ type Change struct {
 
 // Empty reports a change that changes nothing.
 func (c *Change) Empty() bool {
-	return len(c.History)+len(c.BarrierLedger)+len(c.Decisions)+len(c.HookAudit)+len(c.HookNotes)+len(c.Files) == 0 && c.Barriers == nil && c.State == nil
+	return len(c.History)+len(c.BarrierLedger)+len(c.Decisions)+len(c.HookAudit)+len(c.HookNotes)+len(c.Files) == 0 &&
+		c.Barriers == nil && c.State == nil
 }
 
 // BarrierChange is a barrier that went from one status to another.
@@ -152,8 +153,13 @@ func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *wire.Erro
 	c := &Change{}
 	if row := w.History.Projection(in.Repo, in.TurnID); row != nil {
 		if at := row.String("workstream_id"); at != in.Workstream {
-			return nil, &wire.Error{Code: CodeProjectionClash, Field: "workstream_id",
-				Message: fmt.Sprintf("Turn %s of %s counts for workstream %s already; one turn counts for one workstream.", in.TurnID, in.Repo, at)}
+			return nil, &wire.Error{
+				Code:  CodeProjectionClash,
+				Field: "workstream_id",
+				Message: fmt.Sprintf(
+					"Turn %s of %s counts for workstream %s already; one turn counts for one workstream.", in.TurnID,
+					in.Repo, at),
+			}
 		}
 		c.ProjectionRef, c.Repeated = row.String("projection_ref"), true
 	} else {
@@ -163,7 +169,8 @@ func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *wire.Erro
 	}
 	h := w.History.with(c.History)
 	w.move(c, h, w.Barriers.Of(in.Workstream), &env, func(b *Barrier) *ojson.Object {
-		return ojson.NewObject("super_run_id", w.State.SuperRunID, "workstream_id", in.Workstream, "repo_id", in.Repo, "barrier_type", b.Type)
+		return ojson.NewObject("super_run_id", w.State.SuperRunID, "workstream_id", in.Workstream, "repo_id", in.Repo,
+			"barrier_type", b.Type)
 	})
 	return c, nil
 }
@@ -172,7 +179,8 @@ func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *wire.Erro
 func Evaluate(w *Workspace, env protocol.Env) *Change {
 	c := &Change{}
 	w.move(c, w.History, w.Barriers.All(), &env, func(b *Barrier) *ojson.Object {
-		return ojson.NewObject("super_run_id", w.State.SuperRunID, "workstream_id", b.Workstream, "barrier_type", b.Type)
+		return ojson.NewObject("super_run_id", w.State.SuperRunID, "workstream_id", b.Workstream,
+			"barrier_type", b.Type)
 	})
 	return c
 }
@@ -205,33 +213,54 @@ func (c *Change) put(w *Workspace, b *Barrier) {
 // transition records that a barrier changed its status (docs/coordinator.md#barriers).
 func (c *Change) transition(b *Barrier, status string, env *protocol.Env, causation *ojson.Object) {
 	c.Effects = append(c.Effects, BarrierChange{b.ID, b.Workstream, b.Type, b.Status, status})
-	c.BarrierLedger = append(c.BarrierLedger, ojson.NewObject("type", "barrier_transition", "timestamp", env.Time(), "barrier_id", b.ID,
-		"previous_status", b.Status, "new_status", status, "causation", causation))
+	c.BarrierLedger = append(c.BarrierLedger,
+		ojson.NewObject("type", "barrier_transition", "timestamp", env.Time(), "barrier_id", b.ID,
+			"previous_status", b.Status, "new_status", status, "causation", causation))
 }
 
 // admit checks that the acceptance is one the coordinator may believe and fills
 // in the run it belongs to.
 func (w *Workspace) admit(in *Acceptance) *wire.Error {
 	if w.Config.Repo(in.Repo) == nil {
-		return &wire.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s.", ojson.Shown(in.Repo), ConfigFile)}
+		return &wire.Error{
+			Code:    CodeUnknownRepo,
+			Field:   "repo_id",
+			Message: fmt.Sprintf("There is no repository %s in %s.", ojson.Shown(in.Repo), ConfigFile),
+		}
 	}
 	stream := w.Config.Workstream(in.Workstream)
 	switch {
 	case stream == nil:
-		return &wire.Error{Code: CodeUnknownWorkstream, Field: "workstream_id", Message: fmt.Sprintf("There is no workstream %s in %s.", ojson.Shown(in.Workstream), ConfigFile)}
+		return &wire.Error{
+			Code:    CodeUnknownWorkstream,
+			Field:   "workstream_id",
+			Message: fmt.Sprintf("There is no workstream %s in %s.", ojson.Shown(in.Workstream), ConfigFile),
+		}
 	case strings.TrimSpace(in.TurnID) == "":
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_id", Message: "The accepted turn does not say which turn it is (turn_id)."}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "turn_id",
+			Message: "The accepted turn does not say which turn it is (turn_id).",
+		}
 	case !slices.Contains(stream.Repos, in.Repo):
-		return &wire.Error{Code: CodeNotInWorkstream, Field: "repo_id",
-			Message: fmt.Sprintf("Repository %s is not part of workstream %s, which belongs to %s.", in.Repo, in.Workstream, strings.Join(stream.Repos, ", "))}
+		return &wire.Error{
+			Code:  CodeNotInWorkstream,
+			Field: "repo_id",
+			Message: fmt.Sprintf("Repository %s is not part of workstream %s, which belongs to %s.", in.Repo,
+				in.Workstream, strings.Join(stream.Repos, ", ")),
+		}
 	}
 	recorded := w.State.RunOf(in.Repo)
 	if in.RunID == "" {
 		in.RunID = recorded
 	}
 	if recorded != "" && in.RunID != recorded {
-		return &wire.Error{Code: CodeRunMismatch, Field: "repo_run_id", Message: driftText(in.Repo, recorded, in.RunID),
-			Details: ojson.NewObject("repo_id", in.Repo, "expected_run_id", recorded, "actual_run_id", in.RunID)}
+		return &wire.Error{
+			Code:    CodeRunMismatch,
+			Field:   "repo_run_id",
+			Message: driftText(in.Repo, recorded, in.RunID),
+			Details: ojson.NewObject("repo_id", in.Repo, "expected_run_id", recorded, "actual_run_id", in.RunID),
+		}
 	}
 	return w.isolated(in.Repo, in.FilesChanged)
 }
@@ -247,7 +276,11 @@ func driftText(repo, expected, actual string) string {
 // isolated refuses files outside the repository that reports them.
 func (w *Workspace) isolated(repo string, files []string) *wire.Error {
 	if w.Places == nil {
-		return &wire.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("It is not known where repository %s is.", repo)}
+		return &wire.Error{
+			Code:    CodeRepoUnresolved,
+			Field:   repo,
+			Message: fmt.Sprintf("It is not known where repository %s is.", repo),
+		}
 	}
 	for _, file := range files {
 		owner, e := w.Places.Owner(repo, file)
@@ -257,9 +290,13 @@ func (w *Workspace) isolated(repo string, files []string) *wire.Error {
 		case owner == repo:
 			continue
 		}
-		e = &wire.Error{Code: CodeCrossRepoWrite, Field: "files_changed", Details: ojson.NewObject("file", file, "repo_id", repo),
+		e = &wire.Error{
+			Code:    CodeCrossRepoWrite,
+			Field:   "files_changed",
+			Details: ojson.NewObject("file", file, "repo_id", repo),
 			Message: fmt.Sprintf("The turn of %s changed %s, which is outside of %s.", repo, ojson.Shown(file), repo),
-			Hint:    "a turn changes files of its own repository only; give the other repository a turn of its own"}
+			Hint:    "a turn changes files of its own repository only; give the other repository a turn of its own",
+		}
 		if owner != "" {
 			e.Details.Set("owner_repo_id", owner)
 			e.Message = fmt.Sprintf("The turn of %s changed %s, which belongs to %s.", repo, ojson.Shown(file), owner)
@@ -279,9 +316,12 @@ func (in *Acceptance) row(superRun, ref string, env *protocol.Env) *ojson.Object
 	if decisions == nil {
 		decisions = []any{}
 	}
-	o := ojson.NewObject("type", rowProjection, "timestamp", env.Time(), "super_run_id", superRun, "projection_ref", ref,
-		"workstream_id", in.Workstream, "repo_id", in.Repo, "repo_run_id", ojson.OrNull(in.RunID), "repo_turn_id", in.TurnID,
-		"summary", in.Summary, "files_changed", files, "decisions", ojson.CloneValue(decisions), "verification", ojson.CloneValue(in.Verification))
+	o := ojson.NewObject("type", rowProjection, "timestamp", env.Time(), "super_run_id", superRun,
+		"projection_ref", ref,
+		"workstream_id", in.Workstream, "repo_id", in.Repo, "repo_run_id", ojson.OrNull(in.RunID),
+		"repo_turn_id", in.TurnID,
+		"summary", in.Summary, "files_changed", files, "decisions", ojson.CloneValue(decisions),
+		"verification", ojson.CloneValue(in.Verification))
 	if in.Recovered {
 		o.Set("recovery", true)
 	}

@@ -47,8 +47,22 @@ func (f flatPlaces) Owner(repo, file string) (string, *wire.Error) {
 func world(t testing.TB, text string) *Workspace {
 	t.Helper()
 	cfg := configOf(t, text)
-	w := &Workspace{Config: cfg, Barriers: NewBarriers(cfg, "t0"), History: NewHistory(nil, "srun_1"), Places: flatPlaces(cfg.Repos.Keys()), NextDecision: 1}
-	w.State = &State{SchemaVersion: Schema, SuperRunID: "srun_1", ProjectID: cfg.ProjectID, Status: StatusActive, Phase: cfg.Phases()[0], CreatedAt: "t0", UpdatedAt: "t0"}
+	w := &Workspace{
+		Config:       cfg,
+		Barriers:     NewBarriers(cfg, "t0"),
+		History:      NewHistory(nil, "srun_1"),
+		Places:       flatPlaces(cfg.Repos.Keys()),
+		NextDecision: 1,
+	}
+	w.State = &State{
+		SchemaVersion: Schema,
+		SuperRunID:    "srun_1",
+		ProjectID:     cfg.ProjectID,
+		Status:        StatusActive,
+		Phase:         cfg.Phases()[0],
+		CreatedAt:     "t0",
+		UpdatedAt:     "t0",
+	}
 	for _, id := range cfg.Repos.Keys() {
 		run := "run_" + id
 		w.State.RepoRuns.Set(id, &RepoRun{RunID: &run, Status: RepoLinked, Phase: w.State.Phase})
@@ -82,7 +96,8 @@ func TestProjectRefuses(t *testing.T) {
 		{"file of nobody", CodeCrossRepoWrite, "files_changed", acceptance("api", "build", "t2", "/etc/passwd")},
 		{"file of the workspace", CodeCrossRepoWrite, "files_changed", acceptance("api", "build", "t2", "../x")},
 		{"turn of another workstream", CodeProjectionClash, "workstream_id", acceptance("api", "build", "t1")},
-		{"a bad file of a known turn", CodeCrossRepoWrite, "files_changed", acceptance("api", "polish", "t1", "../web/x")},
+		{"a bad file of a known turn", CodeCrossRepoWrite, "files_changed",
+			acceptance("api", "polish", "t1", "../web/x")},
 	} {
 		got, e := Project(w, c.in, env("s"))
 		if e == nil || e.Code != c.code || e.Field != c.field || got != nil {
@@ -97,7 +112,8 @@ func TestProjectRefuses(t *testing.T) {
 
 func TestProjectRecords(t *testing.T) {
 	w := world(t, goodConfig)
-	turn := object(t, `{"turn_id":"turn_9","summary":"s","files_changed":["src/a"],"decisions":[{"id":"DEC-2","why":1},"DEC-3"],"verification":{"status":"pass"},"other":1}`)
+	turn := object(t,
+		`{"turn_id":"turn_9","summary":"s","files_changed":["src/a"],"decisions":[{"id":"DEC-2","why":1},"DEC-3"],"verification":{"status":"pass"},"other":1}`)
 	in, e := DecodeAcceptance("web", "contract", turn)
 	if e != nil {
 		t.Fatal(e)
@@ -118,7 +134,9 @@ func TestProjectRecords(t *testing.T) {
 	if len(c.BarrierLedger) != 1 || string(ojson.Compact(c.BarrierLedger[0])) != want {
 		t.Errorf("%s", ojson.Compact(c.BarrierLedger))
 	}
-	if len(c.Effects) != 1 || string(ojson.Compact(c.Effects[0].Row())) != `{"barrier_id":"contract_completion","previous_status":"pending","new_status":"partially_satisfied","workstream_id":"contract","type":"interface_alignment"}` {
+	if len(c.Effects) != 1 ||
+		string(ojson.Compact(
+			c.Effects[0].Row())) != `{"barrier_id":"contract_completion","previous_status":"pending","new_status":"partially_satisfied","workstream_id":"contract","type":"interface_alignment"}` {
 		t.Errorf("%+v", c.Effects)
 	}
 	if w.Barriers.Get("contract_completion").Status != Pending || len(w.History.Rows()) != 0 {
@@ -152,7 +170,8 @@ func TestProjectionOfAnEmptyTurn(t *testing.T) {
 		t.Fatal(e)
 	}
 	got := string(ojson.Compact(c.History[0]))
-	if !strings.HasSuffix(got, `"repo_run_id":null,"repo_turn_id":"t","summary":"","files_changed":[],"decisions":[],"verification":null,"recovery":true}`) {
+	if !strings.HasSuffix(got,
+		`"repo_run_id":null,"repo_turn_id":"t","summary":"","files_changed":[],"decisions":[],"verification":null,"recovery":true}`) {
 		t.Errorf("%s", got)
 	}
 }
@@ -179,14 +198,16 @@ func TestDecodeAcceptanceRefuses(t *testing.T) {
 		`{"turn_id":"t","files_changed":["",1]}`: "files_changed[1]",
 		`{"turn_id":"t","decisions":{}}`:         "decisions",
 	} {
-		if _, e := DecodeAcceptance("r", "w", object(t, text)); e == nil || e.Code != wire.CodeInvalidArgument || e.Field != field {
+		if _, e := DecodeAcceptance("r", "w", object(t, text)); e == nil || e.Code != wire.CodeInvalidArgument ||
+			e.Field != field {
 			t.Errorf("%s: %+v", text, e)
 		}
 	}
 	if _, e := DecodeAcceptance("r", "w", nil); e != nil {
 		t.Errorf("what is absent is no wrong type: %v", e)
 	}
-	if _, e := DecodeAcceptance("r", "w", object(t, `{"turn_id":"t","summary":null,"files_changed":null,"decisions":null}`)); e != nil {
+	if _, e := DecodeAcceptance("r", "w",
+		object(t, `{"turn_id":"t","summary":null,"files_changed":null,"decisions":null}`)); e != nil {
 		t.Error(e)
 	}
 }
@@ -194,12 +215,16 @@ func TestDecodeAcceptanceRefuses(t *testing.T) {
 func TestOvertakenTurns(t *testing.T) {
 	w := world(t, goodConfig)
 	sent := func(stream, repo, turn string) *ojson.Object {
-		return ojson.NewObject("type", RowDispatched, "super_run_id", "srun_1", "workstream_id", stream, "repo_id", repo, "repo_turn_id", turn)
+		return ojson.NewObject("type", RowDispatched, "super_run_id", "srun_1", "workstream_id", stream,
+			"repo_id", repo, "repo_turn_id", turn)
 	}
 	w.History = NewHistory([]*ojson.Object{
-		sent("names", "docs", "t_dependent"), sent("contract", "web", "t_web"), sent("contract", "api", "t_api"), sent("contract", "web", "t_web"),
-		sent("polish", "web", "t_further"), sent("zzz", "web", "t_unknown"), sent("build", "api", "t_same_repo_elsewhere"),
-		ojson.NewObject("type", RowDispatched, "super_run_id", "older", "workstream_id", "contract", "repo_id", "web", "repo_turn_id", "t_old"),
+		sent("names", "docs", "t_dependent"), sent("contract", "web", "t_web"), sent("contract", "api", "t_api"),
+		sent("contract", "web", "t_web"),
+		sent("polish", "web", "t_further"), sent("zzz", "web", "t_unknown"),
+		sent("build", "api", "t_same_repo_elsewhere"),
+		ojson.NewObject("type", RowDispatched, "super_run_id", "older", "workstream_id", "contract", "repo_id", "web",
+			"repo_turn_id", "t_old"),
 	}, "srun_1")
 	c, e := Project(w, acceptance("api", "contract", "t_api"), env("s"))
 	if want := []string{"t_web", "t_dependent", "t_same_repo_elsewhere"}; e != nil || !cmp.Equal(c.Invalidated, want) {

@@ -1,4 +1,5 @@
-// Random initiatives: a barrier is satisfied exactly when an independent model says so, across repetitions, refusals and restarts.
+// Random initiatives: a barrier is satisfied exactly when an independent model says so, across repetitions, refusals
+// and restarts.
 
 package initiative
 
@@ -68,7 +69,8 @@ func drawConfig(d dice) *ojson.Object {
 		wo.Set(id, o)
 		streams = append(streams, id)
 	}
-	return ojson.NewObject("schema_version", Schema, "project", ojson.NewObject("id", "p", "name", "P"), "repos", ro, "workstreams", wo, "routing", po)
+	return ojson.NewObject("schema_version", Schema, "project", ojson.NewObject("id", "p", "name", "P"), "repos", ro,
+		"workstreams", wo, "routing", po)
 }
 
 // model knows only what was accepted, and the rules as a person would say them.
@@ -183,12 +185,22 @@ func acceptAtRandom(t *rapid.T) (checks int) {
 	if len(problems) > 0 {
 		t.Fatalf("%v in %s", Lines(problems), ojson.Compact(raw))
 	}
-	w := &Workspace{Config: cfg, Barriers: NewBarriers(cfg, "t"), Places: flatPlaces(cfg.Repos.Keys()), NextDecision: 1,
-		State: &State{SchemaVersion: Schema, SuperRunID: "srun", Status: StatusActive, Phase: cfg.Phases()[0]}}
+	w := &Workspace{
+		Config:       cfg,
+		Barriers:     NewBarriers(cfg, "t"),
+		Places:       flatPlaces(cfg.Repos.Keys()),
+		NextDecision: 1,
+		State:        &State{SchemaVersion: Schema, SuperRunID: "srun", Status: StatusActive, Phase: cfg.Phases()[0]},
+	}
 	// Rows of an earlier initiative in the same file say nothing here.
 	var all []*ojson.Object
 	for range d.IntN(4) {
-		in := Acceptance{Repo: pick(d, cfg.Repos.Keys()), Workstream: pick(d, cfg.Workstreams.Keys()), TurnID: fmt.Sprint("t", d.IntN(6)), Decisions: []any{"DEC-1", "DEC-2", "DEC-3"}}
+		in := Acceptance{
+			Repo:       pick(d, cfg.Repos.Keys()),
+			Workstream: pick(d, cfg.Workstreams.Keys()),
+			TurnID:     fmt.Sprint("t", d.IntN(6)),
+			Decisions:  []any{"DEC-1", "DEC-2", "DEC-3"},
+		}
 		e := env("old")
 		all = append(all, in.row("srun_before", "proj_old", &e))
 	}
@@ -197,10 +209,16 @@ func acceptAtRandom(t *rapid.T) (checks int) {
 	repos := append(slices.Clone(cfg.Repos.Keys()), "stranger")
 	ledger := map[string]string{}
 	for i := range 10 + d.IntN(30) {
-		in := Acceptance{Repo: pick(d, repos), Workstream: pick(d, cfg.Workstreams.Keys()), TurnID: fmt.Sprint("t", d.IntN(12)), FilesChanged: []string{"src/x"}}
+		in := Acceptance{
+			Repo:         pick(d, repos),
+			Workstream:   pick(d, cfg.Workstreams.Keys()),
+			TurnID:       fmt.Sprint("t", d.IntN(12)),
+			FilesChanged: []string{"src/x"},
+		}
 		for n := range 3 {
 			if d.one(2) {
-				in.Decisions = append(in.Decisions, pick(d, []any{fmt.Sprint("DEC-", n+1), ojson.NewObject("id", fmt.Sprint("DEC-", n+1))}))
+				in.Decisions = append(in.Decisions,
+					pick(d, []any{fmt.Sprint("DEC-", n+1), ojson.NewObject("id", fmt.Sprint("DEC-", n+1))}))
 			}
 		}
 		if d.one(10) {
@@ -226,7 +244,8 @@ func acceptAtRandom(t *rapid.T) (checks int) {
 		}
 		for _, row := range c.BarrierLedger {
 			b := row.String("barrier_id")
-			if was := ledger[b]; was != "" && was != row.String("previous_status") || row.String("new_status") == row.String("previous_status") {
+			if was := ledger[b]; was != "" && was != row.String("previous_status") ||
+				row.String("new_status") == row.String("previous_status") {
 				t.Fatalf("step %d: the ledger of %s does not follow: %s", i, b, ojson.Compact(row))
 			}
 			ledger[b] = row.String("new_status")
@@ -249,7 +268,8 @@ func acceptAtRandom(t *rapid.T) (checks int) {
 					t.Fatalf("step %d: %s counts %s, which accepted nothing", i, b.ID, repo)
 				}
 			}
-			if waits := b.Waiting(w.History).Len(); b.Type != SharedHumanGate && b.Type != OrderedSequence && (waits == 0) != (b.Status == Satisfied) {
+			if waits := b.Waiting(w.History).Len(); b.Type != SharedHumanGate && b.Type != OrderedSequence &&
+				(waits == 0) != (b.Status == Satisfied) {
 				t.Fatalf("step %d: %s is %s and waits for %d repositories", i, b.ID, b.Status, waits)
 			}
 			checks++

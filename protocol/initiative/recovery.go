@@ -34,16 +34,25 @@ func Report(reason, at string) string {
 func CheckReport(text *string) *wire.Error {
 	e := &wire.Error{Code: CodeReportRequired, Field: ReportPath}
 	if text == nil {
-		e.Message = fmt.Sprintf("A blocked initiative goes on once %s says what happened, in the sections %s.", ReportPath, strings.Join(reportSections(), ", "))
+		e.Message = fmt.Sprintf("A blocked initiative goes on once %s says what happened, in the sections %s.",
+			ReportPath, strings.Join(reportSections(), ", "))
 		return e
 	}
 	filled := reportContents(*text)
 	for _, s := range reportSections() {
 		switch done, has := filled[s]; {
 		case !has:
-			e.Problems = append(e.Problems, wire.Problem{Code: "section_missing", Field: s, Message: fmt.Sprintf("the section %q is missing", s)})
+			e.Problems = append(e.Problems, wire.Problem{
+				Code:    "section_missing",
+				Field:   s,
+				Message: fmt.Sprintf("the section %q is missing", s),
+			})
 		case !done:
-			e.Problems = append(e.Problems, wire.Problem{Code: "section_empty", Field: s, Message: fmt.Sprintf("the section %q is not filled in", s)})
+			e.Problems = append(e.Problems, wire.Problem{
+				Code:    "section_empty",
+				Field:   s,
+				Message: fmt.Sprintf("the section %q is not filled in", s),
+			})
 		}
 	}
 	if len(e.Problems) == 0 {
@@ -90,17 +99,29 @@ func Resume(w *Workspace, children Children, report *string, env protocol.Env) (
 	after := w.With(c)
 	switch blocked := after.State.stillBlocked(); {
 	case r.BlockedReason != "":
-		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_reason", Message: "The initiative stays blocked: " + r.BlockedReason}
+		return c, r, &wire.Error{
+			Code:    wire.CodeRunBlocked,
+			Field:   "blocked_reason",
+			Message: "The initiative stays blocked: " + r.BlockedReason,
+		}
 	case len(r.Errors) > 0:
-		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "repo_runs", Message: "The initiative stays blocked: " + strings.Join(r.Errors, " ")}
+		return c, r, &wire.Error{
+			Code:    wire.CodeRunBlocked,
+			Field:   "repo_runs",
+			Message: "The initiative stays blocked: " + strings.Join(r.Errors, " "),
+		}
 	case len(blocked) > 0:
 		state := after.State.Clone()
 		state.BlockedReason, state.UpdatedAt = "child repos remain blocked: "+strings.Join(blocked, ", "), env.Time()
 		if state.BlockedReason != w.State.BlockedReason || c.State != nil {
 			c.State = state
 		}
-		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "repo_runs", Details: ojson.NewObject("blocked_repos", blocked),
-			Message: fmt.Sprintf("The initiative stays blocked: %s must recover first.", strings.Join(blocked, ", "))}
+		return c, r, &wire.Error{
+			Code:    wire.CodeRunBlocked,
+			Field:   "repo_runs",
+			Details: ojson.NewObject("blocked_repos", blocked),
+			Message: fmt.Sprintf("The initiative stays blocked: %s must recover first.", strings.Join(blocked, ", ")),
+		}
 	}
 	state := after.State.Clone()
 	state.Status, state.BlockedReason, state.UpdatedAt = StatusActive, "", env.Time()
@@ -114,8 +135,10 @@ func Resume(w *Workspace, children Children, report *string, env protocol.Env) (
 		reason = "unknown blocked reason"
 	}
 	c.State = state
-	c.Record(w, &env, "blocked_resolved", "from", string(StatusBlocked), "to", string(state.Status), "blocked_reason", reason, "pending_gate", pending)
-	c.Decide(w, &env, state.Phase, DecidedRecovery, fmt.Sprintf("Took the blocked initiative up again as %s", state.Status), "reason", reason)
+	c.Record(w, &env, "blocked_resolved", "from", string(StatusBlocked), "to", string(state.Status), "blocked_reason",
+		reason, "pending_gate", pending)
+	c.Decide(w, &env, state.Phase, DecidedRecovery,
+		fmt.Sprintf("Took the blocked initiative up again as %s", state.Status), "reason", reason)
 	return c, r, nil
 }
 

@@ -1,4 +1,5 @@
-// Resync: the repositories are right, and the record of the initiative follows them (docs/coordinator.md#when-it-is-blocked).
+// Resync: the repositories are right, and the record of the initiative follows them
+// (docs/coordinator.md#when-it-is-blocked).
 
 package initiative
 
@@ -34,13 +35,16 @@ func (r *Resynced) Object() *ojson.Object {
 	rows, barriers := []*ojson.Object{}, []*ojson.Object{}
 	for _, p := range r.Projected {
 		a := p.Acceptance
-		rows = append(rows, ojson.NewObject("repo_id", a.Repo, "repo_turn_id", a.TurnID, "workstream_id", a.Workstream, "projection_ref", p.Ref,
-			"summary", a.Summary, "files_changed", append([]string{}, a.FilesChanged...), "decisions", append([]any{}, a.Decisions...), "verification", a.Verification))
+		rows = append(rows, ojson.NewObject("repo_id", a.Repo, "repo_turn_id", a.TurnID, "workstream_id", a.Workstream,
+			"projection_ref", p.Ref,
+			"summary", a.Summary, "files_changed", append([]string{}, a.FilesChanged...),
+			"decisions", append([]any{}, a.Decisions...), "verification", a.Verification))
 	}
 	for _, b := range r.Barriers {
 		barriers = append(barriers, b.Row())
 	}
-	o := ojson.NewObject("ok", r.OK, "resynced_repos", append([]string{}, r.Repos...), "projected_acceptances", rows, "barrier_changes", barriers,
+	o := ojson.NewObject("ok", r.OK, "resynced_repos", append([]string{}, r.Repos...), "projected_acceptances", rows,
+		"barrier_changes", barriers,
 		"mismatch_details", append([]*ojson.Object{}, r.Mismatches...), "errors", append([]string{}, r.Errors...))
 	if r.BlockedReason != "" {
 		o.Set("blocked_reason", r.BlockedReason)
@@ -112,7 +116,8 @@ func Resync(w *Workspace, children Children, env protocol.Env) (*Change, *Resync
 	for i, b := range r.Barriers {
 		changes[i] = b.Row()
 	}
-	total.Record(w, &env, RowResynced, "resynced_repos", append([]string{}, r.Repos...), "barrier_changes", changes, "blocked_reason", ojson.OrNull(reason))
+	total.Record(w, &env, RowResynced, "resynced_repos", append([]string{}, r.Repos...), "barrier_changes", changes,
+		"blocked_reason", ojson.OrNull(reason))
 	if len(gone) > 0 {
 		total.History[len(total.History)-1].Set("acknowledged_turns", gone)
 	}
@@ -131,7 +136,8 @@ func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Childre
 		case MismatchRun:
 			skip[m.Repo] = true
 			drift, r.Errors = append(drift, m.Detail), append(r.Errors, m.Detail)
-			r.Mismatches = append(r.Mismatches, ojson.NewObject("code", BlockRunMismatch, "repo_id", m.Repo, "expected_run_id", ojson.OrNull(m.Recorded),
+			r.Mismatches = append(r.Mismatches, ojson.NewObject("code", BlockRunMismatch, "repo_id", m.Repo,
+				"expected_run_id", ojson.OrNull(m.Recorded),
 				"actual_run_id", ojson.OrNull(m.Actual), "message", m.Detail))
 		}
 	}
@@ -162,7 +168,8 @@ func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Childre
 
 // turns projects what was accepted and returns the turns that are gone, each as
 // {repo_id, turn_id, type}, so that they are reported once.
-func (r *Resynced) turns(cur *Workspace, children Children, total *Change, mismatches []Mismatch, violations *[]string, env protocol.Env) (gone []*ojson.Object) {
+func (r *Resynced) turns(cur *Workspace, children Children, total *Change, mismatches []Mismatch, violations *[]string,
+	env protocol.Env) (gone []*ojson.Object) {
 	for _, m := range mismatches {
 		switch m.Type {
 		case MismatchRejected, MismatchDisappear:
@@ -175,7 +182,8 @@ func (r *Resynced) turns(cur *Workspace, children Children, total *Change, misma
 				c, e = Project(cur, in, env)
 			}
 			if e != nil {
-				*violations = append(*violations, fmt.Sprintf("turn %s of %s cannot count: %s", m.turn, m.Repo, e.Message))
+				*violations = append(*violations,
+					fmt.Sprintf("turn %s of %s cannot count: %s", m.turn, m.Repo, e.Message))
 				continue
 			}
 			total.Merge(c)

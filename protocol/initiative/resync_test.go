@@ -46,13 +46,18 @@ func TestDivergence(t *testing.T) {
 		{"rejected", func(a *actors, turn string) { a.reject("api", turn) }, "turn_rejected_unprojected:api"},
 		{"gone", func(a *actors, turn string) { a.states["api"].ActiveTurns.Delete(turn) }, "turn_disappeared:api"},
 		{"reissued", func(a *actors, turn string) { a.reissue("api", turn) }, ""},
-		{"reissued and accepted", func(a *actors, turn string) { a.accept("api", a.reissue("api", turn), nil) }, "turn_accepted_unprojected:api"},
-		{"blocked", func(a *actors, turn string) { a.states["web"].Status = wire.StatusBlocked }, "repo_blocked_unexpectedly:web"},
-		{"completed", func(a *actors, turn string) { a.states["docs"].Status = wire.StatusCompleted }, "repo_completed_unexpectedly:docs"},
+		{"reissued and accepted", func(a *actors, turn string) { a.accept("api", a.reissue("api", turn), nil) },
+			"turn_accepted_unprojected:api"},
+		{"blocked", func(a *actors, turn string) { a.states["web"].Status = wire.StatusBlocked },
+			"repo_blocked_unexpectedly:web"},
+		{"completed", func(a *actors, turn string) { a.states["docs"].Status = wire.StatusCompleted },
+			"repo_completed_unexpectedly:docs"},
 		{"waiting for a person", func(a *actors, turn string) { a.states["docs"].Status = wire.StatusPaused }, ""},
 		{"no state", func(a *actors, turn string) { a.states["web"] = nil }, "repo_state_missing:web"},
-		{"unreadable, with a turn", func(a *actors, turn string) { a.hidden["api"] = true }, "repo_config_missing:api"},
-		{"on another run", func(a *actors, turn string) { r := "run_x"; a.states["web"].RunID = &r }, "run_id_mismatch:web"},
+		{"unreadable, with a turn", func(a *actors, turn string) { a.hidden["api"] = true },
+			"repo_config_missing:api"},
+		{"on another run", func(a *actors, turn string) { r := "run_x"; a.states["web"].RunID = &r },
+			"run_id_mismatch:web"},
 		{"on no run", func(a *actors, turn string) { a.states["web"].RunID = nil }, "run_id_mismatch:web"},
 	} {
 		w, a, turn := sent(t)
@@ -75,13 +80,16 @@ func TestResyncProjectsWhatWasAccepted(t *testing.T) {
 	w, a, turn := sent(t)
 	a.accept("api", a.reissue("api", turn), []any{"DEC-1"}, "src/x")
 	c, r := Resync(w, a.read(), env("s"))
-	if !r.OK || len(r.Projected) != 1 || r.Projected[0].Acceptance.TurnID != "turn_2" || !cmp.Equal(r.Repos, []string{"api"}) || len(r.Barriers) != 1 {
+	if !r.OK || len(r.Projected) != 1 || r.Projected[0].Acceptance.TurnID != "turn_2" ||
+		!cmp.Equal(r.Repos, []string{"api"}) || len(r.Barriers) != 1 {
 		t.Fatalf("%s", ojson.Compact(r.Object()))
 	}
-	if row := c.History[0]; !row.Bool("recovery") || row.String("summary") != "did turn_2" || row.String("repo_run_id") != "run_api" {
+	if row := c.History[0]; !row.Bool("recovery") || row.String("summary") != "did turn_2" ||
+		row.String("repo_run_id") != "run_api" {
 		t.Errorf("%s", ojson.Compact(row))
 	}
-	if last := c.History[len(c.History)-1]; last.String("type") != "state_resynced" || len(last.Objects("barrier_changes")) != 1 {
+	if last := c.History[len(c.History)-1]; last.String("type") != "state_resynced" ||
+		len(last.Objects("barrier_changes")) != 1 {
 		t.Errorf("%s", ojson.Compact(last))
 	}
 	after := w.With(c)
@@ -116,7 +124,8 @@ func TestResyncBlocksOnWhatCannotBeBelieved(t *testing.T) {
 		want   string
 	}{
 		{"another run", func(a *actors, turn string) { r := "run_x"; a.states["web"].RunID = &r }, "run_x"},
-		{"a sibling's file", func(a *actors, turn string) { a.accept("api", turn, nil, "../web/x") }, "belongs to web"},
+		{"a sibling's file", func(a *actors, turn string) { a.accept("api", turn, nil, "../web/x") },
+			"belongs to web"},
 		{"an acceptance of another run", func(a *actors, turn string) {
 			a.accept("api", turn, nil)
 			a.history["api"][0].Set("run_id", "run_forged")
@@ -129,7 +138,8 @@ func TestResyncBlocksOnWhatCannotBeBelieved(t *testing.T) {
 		w, a, turn := sent(t)
 		c.change(a, turn)
 		ch, r := Resync(w, a.read(), env("s"))
-		if r.OK || ch.State == nil || ch.State.Status != StatusBlocked || !strings.Contains(ch.State.BlockedReason, c.want) || len(r.Projected) > 0 {
+		if r.OK || ch.State == nil || ch.State.Status != StatusBlocked ||
+			!strings.Contains(ch.State.BlockedReason, c.want) || len(r.Projected) > 0 {
 			t.Errorf("%s: %s", c.name, ojson.Compact(r.Object()))
 			continue
 		}
@@ -153,7 +163,8 @@ func TestResyncAndAGateThatWaits(t *testing.T) {
 	}
 	a.states["docs"].Status = wire.StatusBlocked
 	c, r := Resync(w, a.read(), env("s"))
-	if r.OK || c.State.Status != StatusBlocked || c.State.PendingGate == nil || !strings.Contains(r.BlockedReason, "docs") {
+	if r.OK || c.State.Status != StatusBlocked || c.State.PendingGate == nil ||
+		!strings.Contains(r.BlockedReason, "docs") {
 		t.Errorf("%+v", r)
 	}
 	w = w.With(c)
@@ -165,7 +176,8 @@ func TestResyncAndAGateThatWaits(t *testing.T) {
 	}
 	report := strings.ReplaceAll(Report("r", "t"), reportPlaceholder, "done")
 	c, _, e = Resume(w, a.read(), &report, env("s"))
-	if e != nil || c.State.Status != StatusPaused || c.State.BlockedReason != "" || c.History[len(c.History)-1].Object("pending_gate").String("gate_type") != GatePhase {
+	if e != nil || c.State.Status != StatusPaused || c.State.BlockedReason != "" ||
+		c.History[len(c.History)-1].Object("pending_gate").String("gate_type") != GatePhase {
 		t.Errorf("%+v %v", c, e)
 	}
 }
@@ -184,8 +196,10 @@ func TestRecoveryReport(t *testing.T) {
 		{"fresh", &fresh, 3},
 		{"empty", ref(""), 3},
 		{"filled", ref("## Trigger\nx\n## Impact\n\n y \n## Mitigation\nz"), -1},
-		{"one left", ref("## Trigger\nx\n## Impact\n(operator FILLS this before running multi resume)\n## Mitigation\nz"), 1},
-		{"the placeholder and more", ref("## Trigger\n" + reportPlaceholder + "\nx\n## Impact\ny\n## Mitigation\nz\r\n"), -1},
+		{"one left",
+			ref("## Trigger\nx\n## Impact\n(operator FILLS this before running multi resume)\n## Mitigation\nz"), 1},
+		{"the placeholder and more",
+			ref("## Trigger\n" + reportPlaceholder + "\nx\n## Impact\ny\n## Mitigation\nz\r\n"), -1},
 		{"text above the sections", ref("x\n## Trigger\n## Impact\ny\n## Mitigation\nz"), 1},
 		{"a deeper heading is text", ref("## Trigger\n### a\n## Impact\ny\n## Mitigation\nz"), -1},
 	} {
@@ -211,7 +225,8 @@ func TestResume(t *testing.T) {
 	a.accept("api", turn, nil)
 	a.states["web"].Status = wire.StatusBlocked
 	c, r, e := Resume(w, a.read(), &report, env("s"))
-	if e == nil || e.Code != wire.CodeRunBlocked || len(r.Projected) != 1 || c.State.BlockedReason != "child repos remain blocked: web" {
+	if e == nil || e.Code != wire.CodeRunBlocked || len(r.Projected) != 1 ||
+		c.State.BlockedReason != "child repos remain blocked: web" {
 		t.Fatalf("%+v %v", c, e)
 	}
 	w = w.With(c)
@@ -228,7 +243,8 @@ func TestResume(t *testing.T) {
 	if e != nil || c.State.Status != StatusActive || c.Decisions[0].String("category") != "recovery" {
 		t.Fatalf("%+v %v", c, e)
 	}
-	if got := string(ojson.Compact(c.History[len(c.History)-1])); !strings.HasSuffix(got, `"from":"blocked","to":"active","blocked_reason":"child repos remain blocked: web","pending_gate":null}`) {
+	if got := string(ojson.Compact(c.History[len(c.History)-1])); !strings.HasSuffix(got,
+		`"from":"blocked","to":"active","blocked_reason":"child repos remain blocked: web","pending_gate":null}`) {
 		t.Error(got)
 	}
 }
@@ -240,7 +256,8 @@ func TestNextActions(t *testing.T) {
 		want   string
 	}{
 		{"go on", func(w *Workspace, a *actors, _ string) *Workspace { return w }, "step:multi step"},
-		{"accepted", func(w *Workspace, a *actors, turn string) *Workspace { a.accept("api", turn, nil); return w }, "step:multi step"},
+		{"accepted", func(w *Workspace, a *actors, turn string) *Workspace { a.accept("api", turn, nil); return w },
+			"step:multi step"},
 		{"accepted while a gate waits", func(w *Workspace, a *actors, turn string) *Workspace {
 			a.accept("api", turn, nil)
 			return gated(w)
@@ -253,18 +270,24 @@ func TestNextActions(t *testing.T) {
 			a.states["web"].Status = wire.StatusPaused
 			return w
 		}, "step:multi step"},
-		{"blocked", func(w *Workspace, a *actors, _ string) *Workspace { return w.With(Block(w, "x", env("s"))) }, "resume:multi resume"},
+		{"blocked", func(w *Workspace, a *actors, _ string) *Workspace { return w.With(Block(w, "x", env("s"))) },
+			"resume:multi resume"},
 		{"blocked and behind", func(w *Workspace, a *actors, turn string) *Workspace {
 			a.accept("api", turn, nil)
 			return w.With(Block(w, "x", env("s")))
 		}, "resume:multi resume"},
-		{"another run", func(w *Workspace, a *actors, _ string) *Workspace { r := "x"; a.states["web"].RunID = &r; return w }, "repo_run_id_mismatch:multi resync repo_run_id_mismatch:multi resync"},
+		{"another run", func(w *Workspace, a *actors, _ string) *Workspace {
+			r := "x"
+			a.states["web"].RunID = &r
+			return w
+		}, "repo_run_id_mismatch:multi resync repo_run_id_mismatch:multi resync"},
 		{"another run, blocked", func(w *Workspace, a *actors, _ string) *Workspace {
 			r := "x"
 			a.states["web"].RunID = &r
 			return w.With(Block(w, "x", env("s")))
 		}, "repo_run_id_mismatch:multi resume repo_run_id_mismatch:multi resume"},
-		{"a gate", func(w *Workspace, a *actors, _ string) *Workspace { return gated(w) }, "pending_gate:multi approve-gate"},
+		{"a gate", func(w *Workspace, a *actors, _ string) *Workspace { return gated(w) },
+			"pending_gate:multi approve-gate"},
 		{"a gate, blocked", func(w *Workspace, a *actors, _ string) *Workspace {
 			w = gated(w)
 			return w.With(Block(w, "x", env("s")))
@@ -325,12 +348,15 @@ func TestTurnsOfAnotherInitiativeDoNotCount(t *testing.T) {
 		given map[string]string
 		want  string
 	}{
-		"a person's":               {nil, nil, "turn_accepted_unprojected:api"},
-		"an earlier initiative's":  {[]*ojson.Object{ojson.NewObject("type", "turn_dispatched", "super_run_id", "srun_0", "repo_id", "api", "repo_turn_id", "T")}, nil, ""},
-		"counted there":            {[]*ojson.Object{ojson.NewObject("type", "acceptance_projection", "super_run_id", "srun_0", "repo_id", "api", "repo_turn_id", "T")}, nil, ""},
-		"another workspace's":      {nil, map[string]string{"T": "srun_9"}, ""},
-		"ours, by the repository":  {nil, map[string]string{"T": "srun_1"}, "turn_accepted_unprojected:api"},
-		"another repository's row": {[]*ojson.Object{ojson.NewObject("type", "turn_dispatched", "super_run_id", "srun_0", "repo_id", "web", "repo_turn_id", "T")}, nil, "turn_accepted_unprojected:api"},
+		"a person's": {nil, nil, "turn_accepted_unprojected:api"},
+		"an earlier initiative's": {[]*ojson.Object{ojson.NewObject("type", "turn_dispatched", "super_run_id",
+			"srun_0", "repo_id", "api", "repo_turn_id", "T")}, nil, ""},
+		"counted there": {[]*ojson.Object{ojson.NewObject("type", "acceptance_projection", "super_run_id",
+			"srun_0", "repo_id", "api", "repo_turn_id", "T")}, nil, ""},
+		"another workspace's":     {nil, map[string]string{"T": "srun_9"}, ""},
+		"ours, by the repository": {nil, map[string]string{"T": "srun_1"}, "turn_accepted_unprojected:api"},
+		"another repository's row": {[]*ojson.Object{ojson.NewObject("type", "turn_dispatched", "super_run_id",
+			"srun_0", "repo_id", "web", "repo_turn_id", "T")}, nil, "turn_accepted_unprojected:api"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, a, turn := sent(t)

@@ -95,12 +95,20 @@ func (w *Workspace) Done(dep string, stream *Workstream) bool {
 func (w *Workspace) assign(stream *Workstream, children Children) (*Assignment, *Refusal) {
 	for _, dep := range stream.DependsOn {
 		if !w.Done(dep, stream) {
-			return nil, &Refusal{Reason: DependencyPending, Workstream: stream.ID, Detail: fmt.Sprintf("Workstream %s waits for %s.", stream.ID, dep)}
+			return nil, &Refusal{
+				Reason:     DependencyPending,
+				Workstream: stream.ID,
+				Detail:     fmt.Sprintf("Workstream %s waits for %s.", stream.ID, dep),
+			}
 		}
 	}
 	candidates := w.candidates(stream)
 	if len(candidates) == 0 {
-		return nil, &Refusal{Reason: StreamComplete, Workstream: stream.ID, Detail: fmt.Sprintf("Every repository of workstream %s has done its part.", stream.ID)}
+		return nil, &Refusal{
+			Reason:     StreamComplete,
+			Workstream: stream.ID,
+			Detail:     fmt.Sprintf("Every repository of workstream %s has done its part.", stream.ID),
+		}
 	}
 	var first *Refusal
 	for _, a := range candidates {
@@ -165,11 +173,13 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 	case c.State.Status == wire.StatusBlocked:
 		return refuse(ChildBlocked, "Repository %s is blocked.", a.Repo)
 	case c.State.ActiveTurns.Len() > 0:
-		return refuse(ChildBusy, "Repository %s is at work on %s.", a.Repo, strings.Join(c.State.ActiveTurns.Keys(), ", "))
+		return refuse(ChildBusy, "Repository %s is at work on %s.", a.Repo,
+			strings.Join(c.State.ActiveTurns.Keys(), ", "))
 	case c.Waits():
 		return refuse(ChildWaiting, "Repository %s waits for a person at a gate of its own.", a.Repo)
 	case c.phase() != stream.Phase:
-		return refuse(ChildPhase, "Repository %s is in phase %s, workstream %s in %s.", a.Repo, c.phase(), stream.ID, stream.Phase)
+		return refuse(ChildPhase, "Repository %s is in phase %s, workstream %s in %s.", a.Repo, c.phase(), stream.ID,
+			stream.Phase)
 	}
 	state := *c.State
 	state.Phase = stream.Phase

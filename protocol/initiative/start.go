@@ -1,4 +1,5 @@
-// Starting an initiative: which repositories' runs it takes up, and its first record (docs/coordinator.md#files-and-refs).
+// Starting an initiative: which repositories' runs it takes up, and its first record
+// (docs/coordinator.md#files-and-refs).
 
 package initiative
 
@@ -41,7 +42,12 @@ func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
 	}
 	switch {
 	case c != nil && c.Remote && (c.State == nil || c.Run() == ""):
-		return nil, &wire.Problem{Code: RemoteOnly, Field: "repos." + id, Value: id, Message: onServer(id, "its run is started")}
+		return nil, &wire.Problem{
+			Code:    RemoteOnly,
+			Field:   "repos." + id,
+			Value:   id,
+			Message: onServer(id, "its run is started"),
+		}
 	case c == nil || c.Config == nil:
 		return fail("repo_not_governed", "repository %s is not a governed project that can be loaded")
 	case c.State == nil && c.Fresh:
@@ -57,7 +63,8 @@ func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
 	case c.State.Status == wire.StatusBlocked:
 		return fail("repo_blocked", "the run of repository %s is blocked; resolve that first")
 	}
-	return fail("repo_init_failed", "the run of repository %s is neither active nor over; bring it to an end or make it active first")
+	return fail("repo_init_failed",
+		"the run of repository %s is neither active nor over; bring it to an end or make it active first")
 }
 
 // StartedRun is a run that the initiative goes on with.
@@ -73,11 +80,22 @@ type StartedRun struct {
 // run_exists (docs/siblings.md).
 func Start(cfg *Config, before *State, decision int, runs []StartedRun, env protocol.Env) (*Change, *wire.Error) {
 	if before != nil && before.Status != StatusCompleted {
-		return nil, &wire.Error{Code: wire.CodeRunExists, Field: StatePath,
-			Message: fmt.Sprintf("Initiative %s is %s in this workspace; a new one can start when it is complete.", before.SuperRunID, before.Status)}
+		return nil, &wire.Error{
+			Code:  wire.CodeRunExists,
+			Field: StatePath,
+			Message: fmt.Sprintf("Initiative %s is %s in this workspace; a new one can start when it is complete.",
+				before.SuperRunID, before.Status),
+		}
 	}
 	now := env.Time()
-	s := &State{SchemaVersion: Schema, SuperRunID: superRunID(&env), ProjectID: cfg.ProjectID, Status: StatusActive, CreatedAt: now, UpdatedAt: now}
+	s := &State{
+		SchemaVersion: Schema,
+		SuperRunID:    superRunID(&env),
+		ProjectID:     cfg.ProjectID,
+		Status:        StatusActive,
+		CreatedAt:     now,
+		UpdatedAt:     now,
+	}
 	if phases := cfg.Phases(); len(phases) > 0 {
 		s.Phase = phases[0]
 	}
@@ -91,12 +109,17 @@ func Start(cfg *Config, before *State, decision int, runs []StartedRun, env prot
 		linked.Set(r.Repo, ojson.NewObject("run_id", r.RunID, "initialized_by_coordinator", r.Initialized))
 	}
 	c := &Change{State: s, Barriers: NewBarriers(cfg, now)}
-	c.History = []*ojson.Object{ojson.NewObject("type", "run_initialized", "super_run_id", s.SuperRunID, "project_id", cfg.ProjectID, "repo_runs", linked, "timestamp", now)}
+	c.History = []*ojson.Object{ojson.NewObject("type", "run_initialized", "super_run_id", s.SuperRunID,
+		"project_id", cfg.ProjectID, "repo_runs", linked, "timestamp", now)}
 	repositories := "repositories"
 	if len(runs) == 1 {
 		repositories = "repository"
 	}
-	c.Decide(&Workspace{State: s, NextDecision: decision}, &env, s.Phase, decidedInit, fmt.Sprintf("Started the initiative %s over %d %s", cfg.ProjectID, len(runs), repositories))
+	c.Decide(&Workspace{
+		State:        s,
+		NextDecision: decision,
+	}, &env, s.Phase, decidedInit,
+		fmt.Sprintf("Started the initiative %s over %d %s", cfg.ProjectID, len(runs), repositories))
 	return c, nil
 }
 

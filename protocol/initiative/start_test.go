@@ -17,9 +17,16 @@ func TestPlanStart(t *testing.T) {
 		want   string // problems | optional | linked or started
 	}{
 		{"all live", func(*actors) {}, "||web+ api+ docs+"},
-		{"idle", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = wire.StatusIdle, nil }, "||web+ api docs+"},
-		{"paused without a run", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = wire.StatusPaused, nil }, "||web+ api docs+"},
-		{"blocked without a run", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = wire.StatusBlocked, nil }, "||web+ api docs+"},
+		{"idle", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = wire.StatusIdle, nil },
+			"||web+ api docs+"},
+		{"paused without a run", func(a *actors) {
+			a.states["api"].Status, a.states["api"].RunID = wire.StatusPaused,
+				nil
+		}, "||web+ api docs+"},
+		{"blocked without a run", func(a *actors) {
+			a.states["api"].Status, a.states["api"].RunID = wire.StatusBlocked,
+				nil
+		}, "||web+ api docs+"},
 		{"paused", func(a *actors) { a.states["api"].Status = wire.StatusPaused }, "repo_init_failed||web+ docs+"},
 		{"blocked", func(a *actors) { a.states["api"].Status = wire.StatusBlocked }, "repo_blocked||web+ docs+"},
 		{"complete", func(a *actors) { a.states["api"].Status = wire.StatusCompleted }, "repo_completed||web+ docs+"},

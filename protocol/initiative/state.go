@@ -127,8 +127,12 @@ func DecodeState(o *ojson.Object) (*State, *wire.Error) {
 		}
 	}
 	if len(problems) > 0 {
-		e := &wire.Error{Code: wire.CodeInvalidState, Field: problems[0].Field, Problems: problems[:min(len(problems), maxProblems)],
-			Message: "the coordinator's state.json is not a valid state: " + problems[0].Message}
+		e := &wire.Error{
+			Code:     wire.CodeInvalidState,
+			Field:    problems[0].Field,
+			Problems: problems[:min(len(problems), maxProblems)],
+			Message:  "the coordinator's state.json is not a valid state: " + problems[0].Message,
+		}
 		if len(problems) > 1 {
 			e.Message += fmt.Sprintf(" (and %d more)", len(problems)-1)
 		}

@@ -134,9 +134,10 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 			return nil, nil
 		default:
 			return nil, &Refusal{
-				Reason:  Superseded,
-				Message: fmt.Sprintf("turn %s was accepted on both sides with different results; the other came first", turn),
-				Ways:    []string{WayReissue, WayDrop},
+				Reason: Superseded,
+				Message: fmt.Sprintf("turn %s was accepted on both sides with different results; the other came first",
+					turn),
+				Ways: []string{WayReissue, WayDrop},
 			}
 		}
 		if op.TurnID == "" && turn != "" {
@@ -200,7 +201,8 @@ func waysOf(rec *protocol.Record) []string {
 	switch rec.Op.(type) {
 	case *protocol.AcceptTurn:
 		return []string{WayAccept, WayReissue, WayDrop}
-	case *protocol.ApprovePhase, *protocol.ApproveCompletion, *protocol.AdoptConfig, *protocol.DenyGate, *protocol.WithdrawApproval:
+	case *protocol.ApprovePhase, *protocol.ApproveCompletion, *protocol.AdoptConfig, *protocol.DenyGate,
+		*protocol.WithdrawApproval:
 		return []string{WayAgain, WayDrop}
 	}
 	return []string{WayReissue, WayDrop}

@@ -1,4 +1,5 @@
-// Rows of decision-ledger.jsonl: the decision check and one builder per row family (docs/spec/state.md#decision-ledger).
+// Rows of decision-ledger.jsonl: the decision check and one builder per row family
+// (docs/spec/state.md#decision-ledger).
 
 package ledger
 
@@ -52,7 +53,8 @@ func ValidateDecisionEntry(entry *ojson.Object, existing func(id string) bool) *
 			Details: ojson.NewObject("error_field", "statement")}
 	case !slices.Contains(DecisionCategories(), entry.String("category")):
 		return &wire.Error{Code: CodeInvalidEnumValue, Field: "category",
-			Message: fmt.Sprintf("%s: category %.80q is none of %s", id, entry.String("category"), strings.Join(DecisionCategories(), ", ")),
+			Message: fmt.Sprintf("%s: category %.80q is none of %s", id, entry.String("category"),
+				strings.Join(DecisionCategories(), ", ")),
 			Details: ojson.NewObject("error_field", "category", "valid_values", DecisionCategories())}
 	case existing != nil && existing(id):
 		return &wire.Error{Code: CodeDuplicateDecisionID, Field: "id",
@@ -124,7 +126,8 @@ func NewOperatorEscalatedEntry(at, runID, phase, blockedOn string, escalation *o
 
 // NewEscalationResolvedEntry records how a block that began with an escalation
 // was lifted; turnID and role may be "".
-func NewEscalationResolvedEntry(at, runID, phase, via, blockedOn string, escalation *ojson.Object, turnID, role string) *ojson.Object {
+func NewEscalationResolvedEntry(at, runID, phase, via, blockedOn string, escalation *ojson.Object,
+	turnID, role string) *ojson.Object {
 	return ojson.NewObject("timestamp", at, "decision", "escalation_resolved", "run_id", runID,
 		"phase", phase, "resolved_via", via, "blocked_on", blockedOn, "escalation", escalation,
 		"turn_id", ojson.OrNull(turnID), "role", ojson.OrNull(role))
@@ -132,7 +135,8 @@ func NewEscalationResolvedEntry(at, runID, phase, via, blockedOn string, escalat
 
 // NewTurnReissuedEntry records that a turn was given out again; a missing
 // baseline counts as unknown and not clean (docs/spec/lifecycle.md#reissuing-a-turn).
-func NewTurnReissuedEntry(at string, old *run.Turn, newRole, phase, reason string, baseline *run.Baseline) *ojson.Object {
+func NewTurnReissuedEntry(at string, old *run.Turn, newRole, phase, reason string,
+	baseline *run.Baseline) *ojson.Object {
 	brief := func(b *run.Baseline) *ojson.Object {
 		if b == nil {
 			return ojson.NewObject("head_ref", nil, "clean", false)
@@ -147,7 +151,8 @@ func NewTurnReissuedEntry(at string, old *run.Turn, newRole, phase, reason strin
 // NewApprovalPolicyEntry records a human gate that the approval policy passed;
 // from and to are written for a phase transition only.
 func NewApprovalPolicyEntry(at, gateType, gateID, from, to string, verdict gates.ApprovalVerdict) *ojson.Object {
-	o := ojson.NewObject("type", "approval_policy", "gate_type", gateType, "action", "auto_approve", "matched_rule", verdict.MatchedRule)
+	o := ojson.NewObject("type", "approval_policy", "gate_type", gateType, "action", "auto_approve",
+		"matched_rule", verdict.MatchedRule)
 	if gateType == run.GatePhase {
 		o.Set("from_phase", from)
 		o.Set("to_phase", to)
@@ -172,7 +177,8 @@ func NewGateFailureEntry(f *run.GateFailure) *ojson.Object {
 
 // NewGateReconciliationEntry records that files a gate missed exist now (docs/spec/lifecycle.md#lack-of-progress).
 func NewGateReconciliationEntry(at, gateID, gateType, phase, turnID string, missing []string) *ojson.Object {
-	return ojson.NewObject("type", "gate_reconciliation", "gate_id", ojson.OrNull(gateID), "gate_type", gateType, "phase", phase,
+	return ojson.NewObject("type", "gate_reconciliation", "gate_id", ojson.OrNull(gateID), "gate_type", gateType,
+		"phase", phase,
 		"reason", "post_acceptance_reconciliation", "previously_missing_files", missing,
 		"reconciled_at", at, "reconciled_by_turn", ojson.OrNull(turnID))
 }
@@ -204,7 +210,8 @@ func NewGateActionEntry(g GateActionRun) *ojson.Object {
 	return ojson.NewObject("type", "gate_action", "timestamp", g.At, "attempt_id", g.AttemptID,
 		"gate_id", g.GateID, "gate_type", g.GateType, "phase", g.Phase,
 		"requested_by_turn", ojson.OrNull(g.RequestedByTurn), "trigger_command", g.TriggerCommand,
-		"action_index", g.Index, "action_label", ojson.OrNull(g.Label), "command", g.Command, "timeout_ms", g.TimeoutMS,
+		"action_index", g.Index, "action_label", ojson.OrNull(g.Label), "command", g.Command,
+		"timeout_ms", g.TimeoutMS,
 		"status", status, "exit_code", exit, "signal", ojson.OrNull(g.Signal),
 		"stdout_tail", g.StdoutTail, "stderr_tail", g.StderrTail,
 		"spawn_error", ojson.OrNull(g.SpawnError), "timed_out", g.TimedOut)
@@ -217,14 +224,17 @@ func NewTimeoutEntry(kind, at, turnID, phase string, h limits.TimeoutHit) *ojson
 	if h.Phase != "" {
 		phase = h.Phase
 	}
-	return ojson.NewObject("type", kind, "scope", h.Scope, "phase", ojson.OrNull(phase), "turn_id", ojson.OrNull(turnID),
+	return ojson.NewObject("type", kind, "scope", h.Scope, "phase", ojson.OrNull(phase),
+		"turn_id", ojson.OrNull(turnID),
 		"limit_minutes", h.LimitMinutes, "elapsed_minutes", h.ElapsedMinutes,
 		"exceeded_by_minutes", h.ExceededByMinutes, "action", h.Action, "timestamp", at)
 }
 
-// NewNonProgressEntry records that the same gate failure came back too often (docs/spec/lifecycle.md#lack-of-progress).
+// NewNonProgressEntry records that the same gate failure came back too often
+// (docs/spec/lifecycle.md#lack-of-progress).
 func NewNonProgressEntry(at, gateID, signature string, consecutive, threshold int, failing []string) *ojson.Object {
-	return ojson.NewObject("type", "non_progress_block", "gate_id", ojson.OrNull(gateID), "consecutive_turns", consecutive,
+	return ojson.NewObject("type", "non_progress_block", "gate_id", ojson.OrNull(gateID),
+		"consecutive_turns", consecutive,
 		"threshold", threshold, "failing_files", failing, "signature", signature, "timestamp", at)
 }
 

@@ -1,4 +1,5 @@
-// Rows of history.jsonl as an acceptance and a reissue write them (docs/spec/state.md#history, docs/spec/lifecycle.md#accepting-a-turn).
+// Rows of history.jsonl as an acceptance and a reissue write them (docs/spec/state.md#history,
+// docs/spec/lifecycle.md#accepting-a-turn).
 
 package ledger
 
@@ -91,7 +92,8 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 		issued := make([]*ojson.Object, len(r.Delegations))
 		for i, d := range r.Delegations {
 			issued[i] = ojson.NewObject("id", d.ID, "to_role", d.ToRole, "charter", d.Charter,
-				"acceptance_contract", wire.NonNil(d.AcceptanceContract), "required_decision_ids", wire.NonNil(d.RequiredDecisionIDs))
+				"acceptance_contract", wire.NonNil(d.AcceptanceContract),
+				"required_decision_ids", wire.NonNil(d.RequiredDecisionIDs))
 		}
 		o.Set("delegations_issued", issued)
 	}

@@ -1,4 +1,5 @@
-// HUMAN_TASKS.md: what runs need a person for, in managed sections of a file people own (docs/notifications.md#human-escalations).
+// HUMAN_TASKS.md: what runs need a person for, in managed sections of a file people own
+// (docs/notifications.md#human-escalations).
 
 package ledger
 
@@ -79,13 +80,15 @@ func openTask(row *ojson.Object) []string {
 	out := []string{"### " + taskText(row.String("escalation_id")) + " — " + taskText(row.String("type"))}
 	for _, m := range []struct{ label, key string }{
 		{"Created", "created_at"}, {"Run", "run_id"}, {"Phase", "phase"}, {"Turn", "turn_id"}, {"Role", "role_id"},
-		{"Blocked on", "blocked_on"}, {"Reason", "typed_reason"}, {"Service", "service"}, {"To do", "action"}, {"Detail", "detail"},
+		{"Blocked on", "blocked_on"}, {"Reason", "typed_reason"}, {"Service", "service"}, {"To do", "action"},
+		{"Detail", "detail"},
 	} {
 		if v := taskText(row.String(m.key)); v != "" {
 			out = append(out, "- "+m.label+": "+v)
 		}
 	}
-	for _, m := range []struct{ label, key string }{{"Way out", "recovery_action"}, {"When done", "resolution_command"}} {
+	for _, m := range []struct{ label, key string }{{"Way out", "recovery_action"},
+		{"When done", "resolution_command"}} {
 		if v := strings.ReplaceAll(taskText(row.String(m.key)), "`", "'"); v != "" {
 			out = append(out, fmt.Sprintf("- %s: `%s`", m.label, v))
 		}
@@ -116,7 +119,8 @@ func taskText(s string) string {
 // ManagedTasks returns the managed sections of HUMAN_TASKS.md, "" when it has none.
 // What is between and around them is people's.
 func ManagedTasks(doc []byte) string {
-	open, done := taskSection(doc, TasksOpenStart, TasksOpenEnd), taskSection(doc, TasksCompletedStart, TasksCompletedEnd)
+	open, done := taskSection(doc, TasksOpenStart, TasksOpenEnd),
+		taskSection(doc, TasksCompletedStart, TasksCompletedEnd)
 	if open == "" && done == "" {
 		return ""
 	}

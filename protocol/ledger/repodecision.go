@@ -1,4 +1,5 @@
-// Repo decisions outlive their run; overriding one needs authority (docs/spec/results.md#decisions, docs/spec/state.md#repository-decisions).
+// Repo decisions outlive their run; overriding one needs authority (docs/spec/results.md#decisions,
+// docs/spec/state.md#repository-decisions).
 
 package ledger
 
@@ -57,12 +58,19 @@ func DecisionAuthority(cfg *config.Config, role string) (Authority, bool) {
 // CheckOverride says whether role may make the decision d, which overrides one
 // of rows. The warning is about an override that is allowed only because the
 // role that made the old decision is gone from the configuration.
-func CheckOverride(cfg *config.Config, rows []run.Line, role string, d result.Decision) (warning string, err *wire.Error) {
+func CheckOverride(cfg *config.Config, rows []run.Line, role string, d result.Decision) (warning string,
+	err *wire.Error) {
 	target := repoDecision(rows, d.Overrides)
 	refuse := func(code, format string, args ...any) (string, *wire.Error) {
 		msg := fmt.Sprintf("Decision %s cannot override %s: ", d.ID, d.Overrides) + fmt.Sprintf(format, args...)
-		return "", &wire.Error{Code: wire.CodeOverrideFailed, Stage: "override_validation", Class: "protocol_error", Field: "decisions", Message: msg,
-			Problems: []wire.Problem{{Code: code, Field: "decisions", Value: d.Overrides, Message: msg}}}
+		return "", &wire.Error{
+			Code:     wire.CodeOverrideFailed,
+			Stage:    "override_validation",
+			Class:    "protocol_error",
+			Field:    "decisions",
+			Message:  msg,
+			Problems: []wire.Problem{{Code: code, Field: "decisions", Value: d.Overrides, Message: msg}},
+		}
 	}
 	if target == nil {
 		return refuse(ProblemOverrideUnknown, "no repo decision has this id.")
@@ -73,7 +81,8 @@ func CheckOverride(cfg *config.Config, rows []run.Line, role string, d result.De
 	if status := target.String("status"); status == "overridden" {
 		return refuse(ProblemOverrideSpent, "it is overridden already.")
 	} else if status != "active" {
-		return refuse(ProblemOverrideInactive, "its status is %s, and only active decisions can be overridden.", wire.Quoted(status))
+		return refuse(ProblemOverrideInactive, "its status is %s, and only active decisions can be overridden.",
+			wire.Quoted(status))
 	}
 	maker := target.String("role")
 	if maker == role {
@@ -85,17 +94,21 @@ func CheckOverride(cfg *config.Config, rows []run.Line, role string, d result.De
 		return "", nil
 	}
 	if mine.Level < theirs.Level {
-		return refuse(ProblemOverrideAuthority, "role %s has decision authority %d, and role %s, which made it, has %d.", wire.Quoted(role), mine.Level, wire.Quoted(maker), theirs.Level)
+		return refuse(ProblemOverrideAuthority,
+			"role %s has decision authority %d, and role %s, which made it, has %d.", wire.Quoted(role), mine.Level,
+			wire.Quoted(maker), theirs.Level)
 	}
 	if theirs.Source == AuthorityUnknownRole {
-		warning = fmt.Sprintf("Decision %s overrides %s of role %s, which is no longer configured.", d.ID, d.Overrides, wire.Quoted(maker))
+		warning = fmt.Sprintf("Decision %s overrides %s of role %s, which is no longer configured.", d.ID, d.Overrides,
+			wire.Quoted(maker))
 	}
 	return warning, nil
 }
 
 // CheckOverrides is CheckOverride for all decisions of a turn result; it also
 // refuses two decisions that override the same one.
-func CheckOverrides(cfg *config.Config, rows []run.Line, role string, decisions []result.Decision) (warnings []string, err *wire.Error) {
+func CheckOverrides(cfg *config.Config, rows []run.Line, role string, decisions []result.Decision) (warnings []string,
+	err *wire.Error) {
 	taken := make(map[string]string)
 	for _, d := range decisions {
 		if d.Overrides == "" {
@@ -107,8 +120,19 @@ func CheckOverrides(cfg *config.Config, rows []run.Line, role string, decisions 
 		}
 		if other, ok := taken[d.Overrides]; ok {
 			msg := fmt.Sprintf("Decisions %s and %s of one result both override %s.", other, d.ID, d.Overrides)
-			return warnings, &wire.Error{Code: wire.CodeOverrideFailed, Stage: "override_validation", Class: "protocol_error", Field: "decisions", Message: msg,
-				Problems: []wire.Problem{{Code: ProblemOverrideDuplicated, Field: "decisions", Value: d.Overrides, Message: msg}}}
+			return warnings, &wire.Error{
+				Code:    wire.CodeOverrideFailed,
+				Stage:   "override_validation",
+				Class:   "protocol_error",
+				Field:   "decisions",
+				Message: msg,
+				Problems: []wire.Problem{{
+					Code:    ProblemOverrideDuplicated,
+					Field:   "decisions",
+					Value:   d.Overrides,
+					Message: msg,
+				}},
+			}
 		}
 		taken[d.Overrides] = d.ID
 		if warning != "" {
@@ -146,7 +170,8 @@ func DurableIDs(rows []run.Line) *run.DecisionIDs {
 // repo-decisions.jsonl, and the changes to rows they override. A decision is
 // promoted when it is durable or overrides another; every row with the
 // overridden id is marked, and a row that is marked already stays as it is.
-func PromoteDecisions(rows []run.Line, decisions []result.Decision, turn *run.Turn, run, phase, at string) (added []*ojson.Object, amends []Amend) {
+func PromoteDecisions(rows []run.Line, decisions []result.Decision, turn *run.Turn,
+	run, phase, at string) (added []*ojson.Object, amends []Amend) {
 	amended := make(map[int]bool)
 	for _, d := range decisions {
 		if !result.Promoted(&d) {
@@ -156,7 +181,8 @@ func PromoteDecisions(rows []run.Line, decisions []result.Decision, turn *run.Tu
 		if durability == "" {
 			durability = "repo"
 		}
-		added = append(added, ojson.NewObject("id", d.ID, "run_id", run, "turn_id", turn.TurnID, "role", turn.AssignedRole, "phase", phase,
+		added = append(added, ojson.NewObject("id", d.ID, "run_id", run, "turn_id", turn.TurnID,
+			"role", turn.AssignedRole, "phase", phase,
 			"category", d.Category, "statement", d.Statement, "rationale", d.Rationale, "durability", durability,
 			"overrides", ojson.OrNull(d.Overrides), "status", "active", "overridden_by", nil, "created_at", at))
 		if d.Overrides == "" {
@@ -191,7 +217,8 @@ func RepoDecisionsSummary(cfg *config.Config, rows []run.Line) *ojson.Object {
 		authority, known := DecisionAuthority(cfg, role)
 		switch row.String("status") {
 		case "active":
-			active = append(active, summaryEntry(row, authority, known, "id", "category", "statement", "role", "run_id", "overrides", "durability"))
+			active = append(active, summaryEntry(row, authority, known, "id", "category", "statement", "role",
+				"run_id", "overrides", "durability"))
 			if c := row.String("category"); c != "" && !slices.Contains(categories, c) {
 				categories = append(categories, c)
 			}
@@ -202,7 +229,8 @@ func RepoDecisionsSummary(cfg *config.Config, rows []run.Line) *ojson.Object {
 				top = &authority
 			}
 		case "overridden":
-			overridden = append(overridden, summaryEntry(row, authority, known, "id", "overridden_by", "statement", "overrides", "durability", "role"))
+			overridden = append(overridden, summaryEntry(row, authority, known, "id", "overridden_by", "statement",
+				"overrides", "durability", "role"))
 			if row.String("overridden_by") != "" {
 				succeeded++
 			}

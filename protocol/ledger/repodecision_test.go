@@ -34,9 +34,12 @@ func lineOf(t *testing.T, text string) run.Line {
 
 func repoRows(t *testing.T) []run.Line {
 	return []run.Line{
-		lineOf(t, `{"id":"DEC-001","status":"active","role":"dev","category":"scope","statement":"s","run_id":"r","durability":"repo","overrides":null,"mine":1}`),
-		lineOf(t, `{"id":"DEC-002","status":"active","role":"human","category":"process","overrides":"DEC-003","statement":"q"}`),
-		lineOf(t, `{"id":"DEC-003","status":"overridden","overridden_by":"DEC-002","role":"pm","category":"scope","statement":"z"}`),
+		lineOf(t,
+			`{"id":"DEC-001","status":"active","role":"dev","category":"scope","statement":"s","run_id":"r","durability":"repo","overrides":null,"mine":1}`),
+		lineOf(t,
+			`{"id":"DEC-002","status":"active","role":"human","category":"process","overrides":"DEC-003","statement":"q"}`),
+		lineOf(t,
+			`{"id":"DEC-003","status":"overridden","overridden_by":"DEC-002","role":"pm","category":"scope","statement":"z"}`),
 		lineOf(t, `{"id":"DEC-004","role":"qa","status":"active","category":"scope","statement":"k"}`),
 		lineOf(t, `{"id":"DEC-005","role":"gone","status":"active","category":"scope","statement":"k"}`),
 		lineOf(t, `{"id":"DEC-006","role":"dev","status":"withdrawn"}`),
@@ -87,7 +90,10 @@ func TestCheckOverride(t *testing.T) {
 		{"pm", "DEC-077", ProblemOverrideUnknown, false},
 		{"pm", "", ProblemOverrideUnknown, false},
 	} {
-		warning, err := CheckOverride(decisionConfig(), repoRows(t), tt.role, result.Decision{ID: "DEC-009", Overrides: tt.target})
+		warning, err := CheckOverride(decisionConfig(), repoRows(t), tt.role, result.Decision{
+			ID:        "DEC-009",
+			Overrides: tt.target,
+		})
 		code := ""
 		if err != nil {
 			code = err.Problems[0].Code
@@ -103,11 +109,15 @@ func TestCheckOverride(t *testing.T) {
 
 func TestCheckOverrides(t *testing.T) {
 	rows := repoRows(t)
-	warnings, err := CheckOverrides(decisionConfig(), rows, "pm", []result.Decision{{ID: "DEC-010"}, {ID: "DEC-011", Overrides: "DEC-005"}, {ID: "DEC-012", Overrides: "DEC-001"}})
+	warnings, err := CheckOverrides(decisionConfig(), rows, "pm", []result.Decision{{ID: "DEC-010"}, {
+		ID:        "DEC-011",
+		Overrides: "DEC-005",
+	}, {ID: "DEC-012", Overrides: "DEC-001"}})
 	if err != nil || len(warnings) != 1 {
 		t.Errorf("got %q %v", warnings, err)
 	}
-	_, err = CheckOverrides(decisionConfig(), rows, "pm", []result.Decision{{ID: "DEC-011", Overrides: "DEC-001"}, {ID: "DEC-012", Overrides: "DEC-001"}})
+	_, err = CheckOverrides(decisionConfig(), rows, "pm",
+		[]result.Decision{{ID: "DEC-011", Overrides: "DEC-001"}, {ID: "DEC-012", Overrides: "DEC-001"}})
 	if err == nil || err.Problems[0].Code != ProblemOverrideDuplicated {
 		t.Errorf("two overrides of one decision: %v", err)
 	}
@@ -171,7 +181,8 @@ func TestRepoDecisionsSummary(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	none := RepoDecisionsSummary(decisionConfig(), []run.Line{lineOf(t, `{"id":"DEC-004","role":"qa","status":"active"}`)}).Object("operator_summary")
+	none := RepoDecisionsSummary(decisionConfig(),
+		[]run.Line{lineOf(t, `{"id":"DEC-004","role":"qa","status":"active"}`)}).Object("operator_summary")
 	if v, _ := none.Get("highest_active_authority_level"); v != nil || len(none.Array("active_categories")) != 0 {
 		t.Errorf("got %v", none)
 	}

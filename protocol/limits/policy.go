@@ -67,7 +67,8 @@ func PoliciesNeedReplay(cfg *config.Config, phase, role string) bool {
 
 // PolicyApplies reads the scope: an empty list is no restriction.
 func PolicyApplies(p *config.Policy, phase, role string) bool {
-	return (len(p.Phases) == 0 || slices.Contains(p.Phases, phase)) && (len(p.Roles) == 0 || slices.Contains(p.Roles, role))
+	return (len(p.Phases) == 0 || slices.Contains(p.Phases, phase)) &&
+		(len(p.Roles) == 0 || slices.Contains(p.Roles, role))
 }
 
 // PolicyViolation says how the turn breaks the policy, "" when it does not.
@@ -75,7 +76,8 @@ func PolicyViolation(p *config.Policy, in PolicyInput) string {
 	switch p.Rule {
 	case config.RuleMaxTurnsPerPhase:
 		if float64(in.PhaseTurns) >= p.Limit {
-			return fmt.Sprintf("phase %s already has %d of at most %v accepted turns", wire.Quoted(in.Phase), in.PhaseTurns, p.Limit)
+			return fmt.Sprintf("phase %s already has %d of at most %v accepted turns", wire.Quoted(in.Phase),
+				in.PhaseTurns, p.Limit)
 		}
 	case config.RuleMaxTotalTurns:
 		if float64(in.TotalTurns) >= p.Limit {
@@ -83,7 +85,8 @@ func PolicyViolation(p *config.Policy, in PolicyInput) string {
 		}
 	case config.RuleMaxConsecutiveSameRole:
 		if n := in.Streak + 1; float64(n) > p.Limit {
-			return fmt.Sprintf("this would be turn %d in a row of role %s; at most %v are allowed", n, wire.Quoted(in.Role), p.Limit)
+			return fmt.Sprintf("this would be turn %d in a row of role %s; at most %v are allowed", n,
+				wire.Quoted(in.Role), p.Limit)
 		}
 	case config.RuleMaxCostPerTurn:
 		if in.CostKnown && in.CostUSD > p.LimitUSD {
@@ -91,7 +94,8 @@ func PolicyViolation(p *config.Policy, in PolicyInput) string {
 		}
 	case config.RuleRequireStatus:
 		if !slices.Contains(p.Allowed, in.Status) {
-			return fmt.Sprintf("turn status %s is not one of the allowed ones (%s)", wire.Quoted(in.Status), strings.Join(p.Allowed, ", "))
+			return fmt.Sprintf("turn status %s is not one of the allowed ones (%s)", wire.Quoted(in.Status),
+				strings.Join(p.Allowed, ", "))
 		}
 	case config.RuleRequireReproducibleVerify:
 		return replayProblem(in.Replay)
@@ -111,7 +115,8 @@ func replayProblem(r *result.ReplayOutcome) string {
 	case r.Overall == result.ReplayMatch:
 		return ""
 	case r.Overall == result.ReplayMismatch:
-		return fmt.Sprintf("running the verification again matched %d of %d declared exit codes", r.MatchedCommands, r.ReplayedCommands)
+		return fmt.Sprintf("running the verification again matched %d of %d declared exit codes", r.MatchedCommands,
+			r.ReplayedCommands)
 	case r.Reason != "":
 		return r.Reason
 	case r.Overall == result.ReplayNotReproducible:

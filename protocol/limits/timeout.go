@@ -37,7 +37,8 @@ func (h TimeoutHit) Detail() string {
 	case "run":
 		what = "Run timeout"
 	}
-	return fmt.Sprintf("%s: limit was %sm, elapsed %dm (exceeded by %dm)", what, MinutesText(h.LimitMinutes), h.ElapsedMinutes, h.ExceededByMinutes)
+	return fmt.Sprintf("%s: limit was %sm, elapsed %dm (exceeded by %dm)", what, MinutesText(h.LimitMinutes),
+		h.ElapsedMinutes, h.ExceededByMinutes)
 }
 
 func MinutesText(m float64) string { return strconv.FormatFloat(m, 'f', -1, 64) }
@@ -91,8 +92,14 @@ func EvaluateTimeouts(cfg *config.Config, state *run.State, turn *run.Turn, now 
 	var out []TimeoutHit
 	for _, l := range TimeLimits(cfg, state, turn) {
 		if b := l.At(now); b.Exceeded {
-			out = append(out, TimeoutHit{Scope: l.Scope, Phase: l.Phase, LimitMinutes: l.Minutes, ElapsedMinutes: b.ElapsedMinutes,
-				ExceededByMinutes: RoundMinutes(now.Sub(b.Deadline)), Action: l.Action})
+			out = append(out, TimeoutHit{
+				Scope:             l.Scope,
+				Phase:             l.Phase,
+				LimitMinutes:      l.Minutes,
+				ElapsedMinutes:    b.ElapsedMinutes,
+				ExceededByMinutes: RoundMinutes(now.Sub(b.Deadline)),
+				Action:            l.Action,
+			})
 		}
 	}
 	return out

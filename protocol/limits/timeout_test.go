@@ -29,29 +29,130 @@ func TestEvaluateTimeouts(t *testing.T) {
 		turn  *run.Turn
 		want  []TimeoutHit
 	}{
-		{name: "not configured", state: run.State{CreatedAt: new(ago(999))}, route: &config.Route{TimeoutMinutes: lim(1)}},
-		{name: "turn over", to: &config.Timeouts{PerTurn: lim(5)}, turn: &run.Turn{StartedAt: ago(10.5), AssignedAt: ago(99)},
-			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 5, ElapsedMinutes: 11, ExceededByMinutes: 6, Action: "escalate"}}},
+		{
+			name:  "not configured",
+			state: run.State{CreatedAt: new(ago(999))},
+			route: &config.Route{TimeoutMinutes: lim(1)},
+		},
+		{
+			name: "turn over",
+			to:   &config.Timeouts{PerTurn: lim(5)},
+			turn: &run.Turn{StartedAt: ago(10.5), AssignedAt: ago(99)},
+			want: []TimeoutHit{{
+				Scope:             "turn",
+				LimitMinutes:      5,
+				ElapsedMinutes:    11,
+				ExceededByMinutes: 6,
+				Action:            "escalate",
+			}},
+		},
 		{name: "turn at the limit", to: &config.Timeouts{PerTurn: lim(10.5)}, turn: &run.Turn{StartedAt: ago(10.5)}},
-		{name: "turn a little over", to: &config.Timeouts{PerTurn: lim(10.2)}, turn: &run.Turn{StartedAt: ago(10.5)},
-			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 10.2, ElapsedMinutes: 11, ExceededByMinutes: 0, Action: "escalate"}}},
-		{name: "turn not started counts from its assignment", to: &config.Timeouts{PerTurn: lim(5), Action: "warn"}, turn: &run.Turn{AssignedAt: ago(8)},
-			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 5, ElapsedMinutes: 8, ExceededByMinutes: 3, Action: "warn"}}},
+		{
+			name: "turn a little over",
+			to:   &config.Timeouts{PerTurn: lim(10.2)},
+			turn: &run.Turn{StartedAt: ago(10.5)},
+			want: []TimeoutHit{{
+				Scope:             "turn",
+				LimitMinutes:      10.2,
+				ElapsedMinutes:    11,
+				ExceededByMinutes: 0,
+				Action:            "escalate",
+			}},
+		},
+		{
+			name: "turn not started counts from its assignment",
+			to:   &config.Timeouts{PerTurn: lim(5), Action: "warn"},
+			turn: &run.Turn{AssignedAt: ago(8)},
+			want: []TimeoutHit{{
+				Scope:             "turn",
+				LimitMinutes:      5,
+				ElapsedMinutes:    8,
+				ExceededByMinutes: 3,
+				Action:            "warn",
+			}},
+		},
 		{name: "no turn", to: &config.Timeouts{PerTurn: lim(5)}},
-		{name: "phase override", to: &config.Timeouts{PerPhase: lim(1), Action: "warn"}, route: &config.Route{TimeoutMinutes: lim(3), TimeoutAction: "skip_phase"}, state: run.State{PhaseEnteredAt: new(ago(9)), CreatedAt: new(ago(99))},
-			want: []TimeoutHit{{Scope: "phase", Phase: "build", LimitMinutes: 3, ElapsedMinutes: 9, ExceededByMinutes: 6, Action: "skip_phase"}}},
-		{name: "phase from the run's start", to: &config.Timeouts{PerPhase: lim(4)}, state: run.State{CreatedAt: new(ago(9))},
-			want: []TimeoutHit{{Scope: "phase", Phase: "build", LimitMinutes: 4, ElapsedMinutes: 9, ExceededByMinutes: 5, Action: "escalate"}}},
-		{name: "skip_phase is for phases", to: &config.Timeouts{PerRun: lim(4), Action: "skip_phase"}, state: run.State{CreatedAt: new(ago(9))},
-			want: []TimeoutHit{{Scope: "run", LimitMinutes: 4, ElapsedMinutes: 9, ExceededByMinutes: 5, Action: "escalate"}}},
-		{name: "all in order", to: &config.Timeouts{PerRun: lim(1), PerPhase: lim(2), PerTurn: lim(3)}, state: run.State{CreatedAt: new(ago(10))}, turn: &run.Turn{AssignedAt: ago(10)},
-			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 3, ElapsedMinutes: 10, ExceededByMinutes: 7, Action: "escalate"},
-				{Scope: "phase", Phase: "build", LimitMinutes: 2, ElapsedMinutes: 10, ExceededByMinutes: 8, Action: "escalate"},
-				{Scope: "run", LimitMinutes: 1, ElapsedMinutes: 10, ExceededByMinutes: 9, Action: "escalate"}}},
-		{name: "unreadable start", to: &config.Timeouts{PerRun: lim(1)}, state: run.State{CreatedAt: new("yesterday")}},
-		{name: "start in the future", to: &config.Timeouts{PerRun: lim(1)}, state: run.State{CreatedAt: new(ago(-60))}},
-		{name: "endless limit", to: &config.Timeouts{PerRun: lim(math.Inf(1))}, state: run.State{CreatedAt: new(ago(9999))}},
-		{name: "senseless limit", to: &config.Timeouts{PerRun: lim(math.NaN())}, state: run.State{CreatedAt: new(ago(9999))}},
+		{
+			name:  "phase override",
+			to:    &config.Timeouts{PerPhase: lim(1), Action: "warn"},
+			route: &config.Route{TimeoutMinutes: lim(3), TimeoutAction: "skip_phase"},
+			state: run.State{PhaseEnteredAt: new(ago(9)), CreatedAt: new(ago(99))},
+			want: []TimeoutHit{{
+				Scope:             "phase",
+				Phase:             "build",
+				LimitMinutes:      3,
+				ElapsedMinutes:    9,
+				ExceededByMinutes: 6,
+				Action:            "skip_phase",
+			}},
+		},
+		{
+			name:  "phase from the run's start",
+			to:    &config.Timeouts{PerPhase: lim(4)},
+			state: run.State{CreatedAt: new(ago(9))},
+			want: []TimeoutHit{{
+				Scope:             "phase",
+				Phase:             "build",
+				LimitMinutes:      4,
+				ElapsedMinutes:    9,
+				ExceededByMinutes: 5,
+				Action:            "escalate",
+			}},
+		},
+		{
+			name:  "skip_phase is for phases",
+			to:    &config.Timeouts{PerRun: lim(4), Action: "skip_phase"},
+			state: run.State{CreatedAt: new(ago(9))},
+			want: []TimeoutHit{{
+				Scope:             "run",
+				LimitMinutes:      4,
+				ElapsedMinutes:    9,
+				ExceededByMinutes: 5,
+				Action:            "escalate",
+			}},
+		},
+		{
+			name:  "all in order",
+			to:    &config.Timeouts{PerRun: lim(1), PerPhase: lim(2), PerTurn: lim(3)},
+			state: run.State{CreatedAt: new(ago(10))},
+			turn:  &run.Turn{AssignedAt: ago(10)},
+			want: []TimeoutHit{{
+				Scope:             "turn",
+				LimitMinutes:      3,
+				ElapsedMinutes:    10,
+				ExceededByMinutes: 7,
+				Action:            "escalate",
+			},
+				{
+					Scope:             "phase",
+					Phase:             "build",
+					LimitMinutes:      2,
+					ElapsedMinutes:    10,
+					ExceededByMinutes: 8,
+					Action:            "escalate",
+				},
+				{Scope: "run", LimitMinutes: 1, ElapsedMinutes: 10, ExceededByMinutes: 9, Action: "escalate"}},
+		},
+		{
+			name:  "unreadable start",
+			to:    &config.Timeouts{PerRun: lim(1)},
+			state: run.State{CreatedAt: new("yesterday")},
+		},
+		{
+			name:  "start in the future",
+			to:    &config.Timeouts{PerRun: lim(1)},
+			state: run.State{CreatedAt: new(ago(-60))},
+		},
+		{
+			name:  "endless limit",
+			to:    &config.Timeouts{PerRun: lim(math.Inf(1))},
+			state: run.State{CreatedAt: new(ago(9999))},
+		},
+		{
+			name:  "senseless limit",
+			to:    &config.Timeouts{PerRun: lim(math.NaN())},
+			state: run.State{CreatedAt: new(ago(9999))},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,17 +189,27 @@ func TestTimeoutBudgets(t *testing.T) {
 }
 
 func TestTimeoutHitTexts(t *testing.T) {
-	h := TimeoutHit{Scope: "phase", Phase: "build", LimitMinutes: 2.5, ElapsedMinutes: 9, ExceededByMinutes: 7, Action: "warn"}
+	h := TimeoutHit{
+		Scope:             "phase",
+		Phase:             "build",
+		LimitMinutes:      2.5,
+		ElapsedMinutes:    9,
+		ExceededByMinutes: 7,
+		Action:            "warn",
+	}
 	if got, want := h.Detail(), "Phase timeout (build): limit was 2.5m, elapsed 9m (exceeded by 7m)"; got != want {
 		t.Errorf("got %q", got)
 	}
-	if got, want := (TimeoutHit{Scope: "run", LimitMinutes: 30}).Detail(), "Run timeout: limit was 30m, elapsed 0m (exceeded by 0m)"; got != want {
+	if got, want := (TimeoutHit{Scope: "run", LimitMinutes: 30}).Detail(),
+		"Run timeout: limit was 30m, elapsed 0m (exceeded by 0m)"; got != want {
 		t.Errorf("got %q", got)
 	}
-	if got, want := (TimeoutHit{Scope: "turn", LimitMinutes: 1}).Detail(), "Turn timeout: limit was 1m, elapsed 0m (exceeded by 0m)"; got != want {
+	if got, want := (TimeoutHit{Scope: "turn", LimitMinutes: 1}).Detail(),
+		"Turn timeout: limit was 1m, elapsed 0m (exceeded by 0m)"; got != want {
 		t.Errorf("got %q", got)
 	}
-	if got, want := string(ojson.Compact(h.Object())), `{"scope":"phase","phase":"build","limit_minutes":2.5,"elapsed_minutes":9,"exceeded_by_minutes":7,"action":"warn"}`; got != want {
+	if got, want := string(ojson.Compact(h.Object())),
+		`{"scope":"phase","phase":"build","limit_minutes":2.5,"elapsed_minutes":9,"exceeded_by_minutes":7,"action":"warn"}`; got != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -109,7 +220,8 @@ func TestTurnDeadline(t *testing.T) {
 	for _, tt := range []struct {
 		to   *config.Timeouts
 		want time.Duration
-	}{{nil, 2 * time.Hour}, {&config.Timeouts{}, 2 * time.Hour}, {&config.Timeouts{PerTurn: &minutes}, 90 * time.Second}} {
+	}{{nil, 2 * time.Hour}, {&config.Timeouts{}, 2 * time.Hour},
+		{&config.Timeouts{PerTurn: &minutes}, 90 * time.Second}} {
 		if got := TurnDeadline(&config.Config{Timeouts: tt.to}, at).Sub(at); got != tt.want {
 			t.Errorf("got %v, want %v", got, tt.want)
 		}

@@ -1,4 +1,5 @@
-// Attribution separates a turn's changes from those of turns at work beside it (docs/spec/observation.md#concurrent-turns).
+// Attribution separates a turn's changes from those of turns at work beside it
+// (docs/spec/observation.md#concurrent-turns).
 
 package result
 
@@ -93,7 +94,8 @@ func AcceptedSince(turn *run.Turn, row *ojson.Object) bool {
 
 // ConcurrentRow reports whether the accepted turn and turn were active together.
 func ConcurrentRow(turn *run.Turn, row *ojson.Object) bool {
-	return slices.Contains(turn.ConcurrentWith, row.String("turn_id")) || slices.Contains(row.Strings("concurrent_with"), turn.TurnID)
+	return slices.Contains(turn.ConcurrentWith, row.String("turn_id")) ||
+		slices.Contains(row.Strings("concurrent_with"), turn.TurnID)
 }
 
 // concurrentActive lists the other active turns that work beside turn.

@@ -1,4 +1,5 @@
-// Codes of the findings about a turn result, one per rule (docs/spec/results.md#the-five-stages, docs/conformance.md#becoming-a-target).
+// Codes of the findings about a turn result, one per rule (docs/spec/results.md#the-five-stages,
+// docs/conformance.md#becoming-a-target).
 
 package result
 

@@ -85,7 +85,8 @@ func DetectConflict(in ConflictInput) ConflictFinding {
 	}
 	var out ConflictFinding
 	if len(forwardFiles) > 0 {
-		out.ForwardRevision = ojson.NewObject("files", forwardFiles, "accepted_since_turn_ids", turnIDs(forwardRows), "accepted_since", forwardRows)
+		out.ForwardRevision = ojson.NewObject("files", forwardFiles, "accepted_since_turn_ids", turnIDs(forwardRows),
+			"accepted_since", forwardRows)
 	}
 	if len(conflicting) == 0 {
 		return out
@@ -100,7 +101,8 @@ func DetectConflict(in ConflictInput) ConflictFinding {
 		suggestion = SuggestReassign
 	}
 	out.Conflict = ojson.NewObject("type", "file_conflict",
-		"conflicting_turn", ojson.NewObject("turn_id", in.Turn.TurnID, "role", in.Turn.AssignedRole, "attempt", in.Turn.Attempt, "files_changed", candidates),
+		"conflicting_turn", ojson.NewObject("turn_id", in.Turn.TurnID, "role", in.Turn.AssignedRole,
+			"attempt", in.Turn.Attempt, "files_changed", candidates),
 		"accepted_since", since, "conflicting_files", conflicting, "non_conflicting_files", rest,
 		"forward_revision_files", forwardFiles, "forward_revision_turns", forwardRows,
 		"overlap_ratio", ratio, "suggested_resolution", suggestion)
@@ -116,7 +118,8 @@ type overlap struct {
 func (o overlap) object() *ojson.Object {
 	wire.SortPaths(o.files)
 	seq, _ := o.row.Int("accepted_sequence")
-	return ojson.NewObject("turn_id", o.row.String("turn_id"), "role", o.row.String("role"), "accepted_sequence", seq, "files_changed", o.files)
+	return ojson.NewObject("turn_id", o.row.String("turn_id"), "role", o.row.String("role"), "accepted_sequence", seq,
+		"files_changed", o.files)
 }
 
 func turnIDs(rows []*ojson.Object) []string {
@@ -172,5 +175,6 @@ func ConflictSummary(conflict *ojson.Object) *ojson.Object {
 		files = []string{}
 	}
 	ratio, _ := conflict.Float("overlap_ratio")
-	return ojson.NewObject("conflicting_files", files, "accepted_since_turn_ids", turnIDs(conflict.Objects("accepted_since")), "overlap_ratio", ratio)
+	return ojson.NewObject("conflicting_files", files,
+		"accepted_since_turn_ids", turnIDs(conflict.Objects("accepted_since")), "overlap_ratio", ratio)
 }

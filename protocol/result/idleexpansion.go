@@ -104,7 +104,8 @@ func (n *normalizer) idleTraceability(o *ojson.Object) {
 			reshaped = true
 			continue
 		case *ojson.Object:
-			if headings := v.Array("headings"); headings != nil && !v.Has("vision_heading") && len(out)+len(headings) <= maxArrayItems {
+			if headings := v.Array("headings"); headings != nil && !v.Has("vision_heading") &&
+				len(out)+len(headings) <= maxArrayItems {
 				for _, h := range headings {
 					e := ojson.NewObject("vision_heading", h)
 					if nonBlank(v.String("rationale")) {
@@ -170,7 +171,8 @@ func checkIdleExpansion(r *stageReport, doc *ojson.Object, t *run.Turn) {
 	v, _ := doc.Get(idleField)
 	if v == nil {
 		if c.required {
-			r.errorf(ProblemIdleMissing, idleField, "", "the turn was assigned for an idle expansion and must bring %s", idleField)
+			r.errorf(ProblemIdleMissing, idleField, "",
+				"the turn was assigned for an idle expansion and must bring %s", idleField)
 		}
 		return
 	}
@@ -199,7 +201,8 @@ func (s *idleCheck) run() {
 	case !ok || iteration < 1:
 		s.r.errorf(ProblemType, field, "", "%s must be an integer of at least 1", field)
 	case s.ctx.iteration > 0 && iteration != s.ctx.iteration:
-		s.r.errorf(ProblemIdleIteration, field, "", "%s is %d but the session is at %d", field, iteration, s.ctx.iteration)
+		s.r.errorf(ProblemIdleIteration, field, "", "%s is %d but the session is at %d", field, iteration,
+			s.ctx.iteration)
 	}
 	s.traceability(kind)
 	switch kind {
@@ -215,7 +218,8 @@ func (s *idleCheck) run() {
 // exclusive refuses the member that belongs to the other kind.
 func (s *idleCheck) exclusive(member, kind string) {
 	if s.o.Has(member) {
-		s.r.errorf(ProblemIdleExclusive, idleField+"."+member, "", "%s.%s does not go with kind %s", idleField, member, kind)
+		s.r.errorf(ProblemIdleExclusive, idleField+"."+member, "", "%s.%s does not go with kind %s", idleField, member,
+			kind)
 	}
 }
 
@@ -227,7 +231,8 @@ func (s *idleCheck) heading(at string, o *ojson.Object) {
 		return
 	}
 	if h := wire.Trim(v.(string)); len(s.ctx.headings) > 0 && !s.known(h) {
-		s.r.errorf(ProblemIdleHeading, at+".vision_heading", h, "%s.vision_heading %s is not a heading of the session's VISION.md", at, wire.Shown(h))
+		s.r.errorf(ProblemIdleHeading, at+".vision_heading", h,
+			"%s.vision_heading %s is not a heading of the session's VISION.md", at, wire.Shown(h))
 	}
 }
 
@@ -248,7 +253,8 @@ func (s *idleCheck) traceability(kind string) {
 		}
 	})
 	if items, ok := v.([]any); ok && len(items) == 0 && kind == "new_intake_intent" {
-		s.r.errorf(ProblemIdleUncited, field, "", "%s must cite at least one heading of VISION.md for a new intent", field)
+		s.r.errorf(ProblemIdleUncited, field, "", "%s must cite at least one heading of VISION.md for a new intent",
+			field)
 	}
 }
 
@@ -264,7 +270,8 @@ func (s *idleCheck) intent() {
 	s.text(field+".title", get("title"))
 	s.text(field+".charter", get("charter"))
 	s.enum(field+".priority", get("priority"), "p0", "p1", "p2", "p3")
-	s.enum(field+".template", get("template"), "generic", "api-service", "cli-tool", "library", "web-app", "full-local-cli", "enterprise-app")
+	s.enum(field+".template", get("template"), "generic", "api-service", "cli-tool", "library", "web-app",
+		"full-local-cli", "enterprise-app")
 	s.contract(field+".acceptance_contract", get("acceptance_contract"))
 }
 
@@ -278,7 +285,8 @@ func (s *idleCheck) exhausted() {
 	}
 	list, _ := o.Get("classification")
 	if items, ok := list.([]any); !ok || len(items) == 0 {
-		s.r.errorf(ProblemType, field+".classification", "", "%s.classification must be an array with at least one item", field)
+		s.r.errorf(ProblemType, field+".classification", "",
+			"%s.classification must be an array with at least one item", field)
 		return
 	}
 	classified := make(map[string]bool)
@@ -292,7 +300,8 @@ func (s *idleCheck) exhausted() {
 	})
 	for _, h := range s.ctx.headings {
 		if !classified[wire.Trim(h)] {
-			s.r.errorf(ProblemIdleUnclassed, field+".classification", h, "%s.classification says nothing about the heading %s", field, wire.Shown(h))
+			s.r.errorf(ProblemIdleUnclassed, field+".classification", h,
+				"%s.classification says nothing about the heading %s", field, wire.Shown(h))
 		}
 	}
 }

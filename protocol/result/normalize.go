@@ -1,4 +1,5 @@
-// Normalisation of staged turn results: the order of the rules and the record of what they did (docs/spec/results.md#normalisation).
+// Normalisation of staged turn results: the order of the rules and the record of what they did
+// (docs/spec/results.md#normalisation).
 
 package result
 
@@ -28,7 +29,8 @@ func (e NormalizationEvent) Note() string {
 	case e.Normalized == nil:
 		return fmt.Sprintf("[normalized] %s: %s removed (%s)", e.Field, wire.Shown(e.Original), e.Rationale)
 	}
-	return fmt.Sprintf("[normalized] %s: %s became %s (%s)", e.Field, wire.Shown(e.Original), wire.Shown(e.Normalized), e.Rationale)
+	return fmt.Sprintf("[normalized] %s: %s became %s (%s)", e.Field, wire.Shown(e.Original), wire.Shown(e.Normalized),
+		e.Rationale)
 }
 
 // normalizer carries one document through the rules.
@@ -117,7 +119,8 @@ func (n *normalizer) run() {
 // changed records a rewrite. The values are copied: the document goes on
 // changing.
 func (n *normalizer) changed(field string, original, normalized ojson.Value, rationale string) {
-	n.events = append(n.events, NormalizationEvent{field, ojson.CloneValue(original), ojson.CloneValue(ojson.Of(normalized)), rationale})
+	n.events = append(n.events,
+		NormalizationEvent{field, ojson.CloneValue(original), ojson.CloneValue(ojson.Of(normalized)), rationale})
 }
 
 // set replaces a top-level member and records it.

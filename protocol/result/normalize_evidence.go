@@ -42,7 +42,8 @@ func (n *normalizer) structuredEvidence() {
 		}
 		text := evidenceText(o)
 		texts = append(texts, text)
-		n.changed(fmt.Sprintf("verification.machine_evidence[%d]", i), o, text, "structured_machine_evidence_moved_to_evidence_summary")
+		n.changed(fmt.Sprintf("verification.machine_evidence[%d]", i), o, text,
+			"structured_machine_evidence_moved_to_evidence_summary")
 	}
 	if len(texts) == 0 {
 		return
@@ -113,6 +114,7 @@ func (n *normalizer) expectedExitCodes() {
 			continue
 		}
 		o.Set("expected_exit_code", code)
-		n.changed(fmt.Sprintf("verification.machine_evidence[%d].expected_exit_code", i), old, code, "verification_pass_expected_exit_code_inferred")
+		n.changed(fmt.Sprintf("verification.machine_evidence[%d].expected_exit_code", i), old, code,
+			"verification_pass_expected_exit_code_inferred")
 	}
 }

@@ -87,7 +87,8 @@ func (n *normalizer) inferredArtifact() string {
 // N7.
 func (n *normalizer) missingArtifact() {
 	if n.doc.Object("artifact") == nil {
-		n.set("artifact", ojson.NewObject("type", n.inferredArtifact()), "missing_artifact_inferred_from_files_changed")
+		n.set("artifact", ojson.NewObject("type", n.inferredArtifact()),
+			"missing_artifact_inferred_from_files_changed")
 	}
 }
 
@@ -151,7 +152,8 @@ func (n *normalizer) missingArtifactType() {
 func (n *normalizer) emptyWorkspace() {
 	a := n.doc.Object("artifact")
 	files, isArray := n.get("files_changed").([]any)
-	if a == nil || a.String("type") != "workspace" || !isArray || len(files) > 0 || hasCheckpointable(n.doc.Object("verification")) {
+	if a == nil || a.String("type") != "workspace" || !isArray || len(files) > 0 ||
+		hasCheckpointable(n.doc.Object("verification")) {
 		return
 	}
 	status := n.doc.String("status")

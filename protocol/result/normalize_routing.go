@@ -99,7 +99,8 @@ func (n *normalizer) reviewAffirmation() {
 
 // N27: a completed review without any request asks to go on.
 func (n *normalizer) reviewRequest() {
-	if !n.completedReview() || n.get("run_completion_request") != nil || !falsy(n.get("phase_transition_request")) || n.seriousObjection() || n.delegating() {
+	if !n.completedReview() || n.get("run_completion_request") != nil || !falsy(n.get("phase_transition_request")) ||
+		n.seriousObjection() || n.delegating() {
 		return
 	}
 	n.requestNext("phase_transition_inferred_for_completed_review", "run_completion_inferred_for_completed_review")
@@ -118,7 +119,8 @@ func (n *normalizer) delegating() bool {
 // N28, N28b: phases are passed one at a time.
 func (n *normalizer) skippedPhase() {
 	skipped, next := n.requested(), n.cfg.NextPhase(n.phase)
-	if n.route == nil || next == "" || n.authority == wire.ReviewOnly || n.doc.String("status") != wire.ResultCompleted || n.wantsCompletion() {
+	if n.route == nil || next == "" || n.authority == wire.ReviewOnly ||
+		n.doc.String("status") != wire.ResultCompleted || n.wantsCompletion() {
 		return
 	}
 	phases := n.cfg.Phases()
@@ -171,7 +173,8 @@ func (n *normalizer) nextRole() {
 		return
 	}
 	proposed, ok := value.(string)
-	if !ok || n.route == nil || n.doc.String("status") != wire.ResultCompleted || len(n.allowed()) == 0 || n.nextRoleAllowed(proposed) {
+	if !ok || n.route == nil || n.doc.String("status") != wire.ResultCompleted || len(n.allowed()) == 0 ||
+		n.nextRoleAllowed(proposed) {
 		return
 	}
 	// A placeholder is a sign of an unfinished result; stage A names it. For a

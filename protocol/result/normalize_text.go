@@ -1,4 +1,5 @@
-// Text rules shared by normalisation and validation: blank, falsy, numbered ids, quoting (docs/spec/README.md#encoding).
+// Text rules shared by normalisation and validation: blank, falsy, numbered ids, quoting
+// (docs/spec/README.md#encoding).
 
 package result
 

@@ -7,18 +7,21 @@ import (
 // Observation is the work tree at acceptance, compared with the turn's baseline
 // (docs/spec/observation.md#what-is-observed). Paths are project-relative; operational paths are left out.
 type Observation struct {
-	Available     bool              `json:"available"` // false outside git
-	HeadRef       *string           `json:"head_ref"`
-	FilesChanged  []string          `json:"files_changed"`
-	Markers       ojson.Map[string] `json:"file_markers"`
-	Committed     []string          `json:"committed,omitempty"`     // paths that commits made during the turn change
-	Pulled        []Pulled          `json:"pulled,omitempty"`        // what the remote's branches brought meanwhile, which is not the turn's
-	ComparedWith  string            `json:"compared_with,omitempty"` // the pulled commit it was compared with instead of the baseline's
-	Since         string            `json:"since,omitempty"`         // when the baseline was taken, for a turn that was tried before
-	DiffSummary   *string           `json:"diff_summary"`
-	Dirty         []string          `json:"dirty"`          // every dirty project-owned path now
-	UnchangedDirt []string          `json:"unchanged_dirt"` // of these, unchanged since the baseline
-	Siblings      []SiblingClaim    `json:"siblings"`
+	Available    bool              `json:"available"` // false outside git
+	HeadRef      *string           `json:"head_ref"`
+	FilesChanged []string          `json:"files_changed"`
+	Markers      ojson.Map[string] `json:"file_markers"`
+	Committed    []string          `json:"committed,omitempty"` // paths that commits made during the turn change
+	// what the remote's branches brought meanwhile, which is not the turn's
+	Pulled []Pulled `json:"pulled,omitempty"`
+	// the pulled commit it was compared with instead of the baseline's
+	ComparedWith string `json:"compared_with,omitempty"`
+	// when the baseline was taken, for a turn that was tried before
+	Since         string         `json:"since,omitempty"`
+	DiffSummary   *string        `json:"diff_summary"`
+	Dirty         []string       `json:"dirty"`          // every dirty project-owned path now
+	UnchangedDirt []string       `json:"unchanged_dirt"` // of these, unchanged since the baseline
+	Siblings      []SiblingClaim `json:"siblings"`
 }
 
 // Pulled is what one branch of a remote brought while the turn was active

@@ -117,7 +117,8 @@ func ignoredOutputs(r *Result) map[string]bool {
 // neither this turn, nor a sibling, nor an accepted turn without checkpoint, nor
 // the baseline they are unchanged from.
 func unclassifiedDirt(in ObservedInput) []string {
-	known := wire.PathSet(in.Declared, in.Attribution.AcceptedFiles, in.Attribution.Siblings, in.Uncheckpointed, in.Seen.UnchangedDirt)
+	known := wire.PathSet(in.Declared, in.Attribution.AcceptedFiles, in.Attribution.Siblings, in.Uncheckpointed,
+		in.Seen.UnchangedDirt)
 	for _, claim := range in.Attribution.Pending {
 		for _, p := range claim.FilesChanged {
 			known[p] = true
@@ -141,7 +142,8 @@ func dirtyParity(in ObservedInput) *wire.Error {
 	e := ObservationError(wire.CodeDirtyTreeMismatch, files)
 	if in.HasVerification {
 		e.Code = wire.CodeUndeclaredOutputs
-		e.Message = fmt.Sprintf("The turn declares verification, but these changed files are not accounted for: %s.", wire.ListSome(files, 5))
+		e.Message = fmt.Sprintf("The turn declares verification, but these changed files are not accounted for: %s.",
+			wire.ListSome(files, 5))
 		e.Hint = `list each under verification.produced_files ("ignore" or "artifact"), or in files_changed when it is part of the work`
 	} else {
 		e.Message = fmt.Sprintf("The work tree has changes outside the turn's contract: %s.", wire.ListSome(files, 5))
@@ -151,7 +153,12 @@ func dirtyParity(in ObservedInput) *wire.Error {
 		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
 	}
 	for _, p := range files {
-		e.Problems = append(e.Problems, wire.Problem{Code: ProblemUnclassifiedDirt, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is changed but not declared.", p)})
+		e.Problems = append(e.Problems, wire.Problem{
+			Code:    ProblemUnclassifiedDirt,
+			Field:   "files_changed",
+			Value:   p,
+			Message: fmt.Sprintf("%s is changed but not declared.", p),
+		})
 	}
 	return e
 }
@@ -181,7 +188,12 @@ func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bo
 			e.Message = fmt.Sprintf("Changed but not declared in files_changed: %s.", wire.ListSome(undeclared, 5))
 			e.Hint = "declare the files; if a person changed them, commit or stash them before the turn is assigned"
 			for _, p := range undeclared {
-				e.Problems = append(e.Problems, wire.Problem{Code: ProblemUndeclaredChange, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is changed but not declared.", p)})
+				e.Problems = append(e.Problems, wire.Problem{
+					Code:    ProblemUndeclaredChange,
+					Field:   "files_changed",
+					Value:   p,
+					Message: fmt.Sprintf("%s is changed but not declared.", p),
+				})
 			}
 			return e
 		}
@@ -208,8 +220,10 @@ func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bo
 // not declare. Under which name they were made says nothing.
 func undeclaredCommits(in ObservedInput, files []string) *wire.Error {
 	e := ObservationError(wire.CodeArtifactMismatch, files)
-	e.Message = fmt.Sprintf("Commits made during the turn change files that files_changed does not declare: %s.", wire.ListSome(files, 5))
-	e.Hint = "declare the files, or take the commits back; if a person made them: git agentxchain reissue " + in.TurnID + " --take-commits"
+	e.Message = fmt.Sprintf("Commits made during the turn change files that files_changed does not declare: %s.",
+		wire.ListSome(files, 5))
+	e.Hint = "declare the files, or take the commits back; if a person made them: git agentxchain reissue " +
+		in.TurnID + " --take-commits"
 	if in.Attribution.Unaccepted {
 		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
 	}
@@ -244,13 +258,22 @@ func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 	}
 	var problems wire.Problems
 	for _, p := range forbidden {
-		problems = append(problems, wire.Problem{Code: ProblemForbiddenChange, Value: p, Message: fmt.Sprintf("A %s role may not change %s.", role, p)})
+		problems = append(problems, wire.Problem{
+			Code:    ProblemForbiddenChange,
+			Value:   p,
+			Message: fmt.Sprintf("A %s role may not change %s.", role, p),
+		})
 	}
 	if in.Authority != wire.Proposed {
 		observed := wire.PathSet(in.Attribution.Files)
 		for _, p := range in.Declared {
 			if !observed[p] {
-				problems = append(problems, wire.Problem{Code: ProblemPhantomChange, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is declared as changed but is not.", p)})
+				problems = append(problems, wire.Problem{
+					Code:    ProblemPhantomChange,
+					Field:   "files_changed",
+					Value:   p,
+					Message: fmt.Sprintf("%s is declared as changed but is not.", p),
+				})
 			}
 		}
 	}
@@ -262,13 +285,15 @@ func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 		e := ObservationError(wire.CodeArtifactMismatch, files)
 		e.Problems = problems
 		if len(forbidden) > 0 {
-			e.Message = fmt.Sprintf("The work tree has changes that a %s role may not make: %s.", role, wire.ListSome(forbidden, 5))
+			e.Message = fmt.Sprintf("The work tree has changes that a %s role may not make: %s.", role,
+				wire.ListSome(forbidden, 5))
 			e.Hint = "undo them by hand, or give the work to an authoritative role"
 			if in.Attribution.Unaccepted {
 				e.Hint = "if a concurrent turn made them, accept that turn first; otherwise " + e.Hint
 			}
 		} else {
-			e.Message = fmt.Sprintf("Declared in files_changed but not changed in the work tree: %s.", wire.ListSome(files, 5))
+			e.Message = fmt.Sprintf("Declared in files_changed but not changed in the work tree: %s.",
+				wire.ListSome(files, 5))
 			e.Hint = "correct files_changed"
 		}
 		return e
@@ -277,10 +302,16 @@ func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 		// An ignorable output is only harmless once it is gone; nothing but a
 		// person's look at it can tell it from a change the role may not make.
 		e := ObservationError(wire.CodeProducedFiles, leftover)
-		e.Message = fmt.Sprintf("Files declared as ignorable verification outputs are still in the work tree: %s.", wire.ListSome(leftover, 5))
+		e.Message = fmt.Sprintf("Files declared as ignorable verification outputs are still in the work tree: %s.",
+			wire.ListSome(leftover, 5))
 		e.Hint = "remove or restore them, or have git ignore them"
 		for _, p := range leftover {
-			e.Problems = append(e.Problems, wire.Problem{Code: ProblemLeftoverOutput, Field: "verification.produced_files", Value: p, Message: fmt.Sprintf("%s is still changed in the work tree.", p)})
+			e.Problems = append(e.Problems, wire.Problem{
+				Code:    ProblemLeftoverOutput,
+				Field:   "verification.produced_files",
+				Value:   p,
+				Message: fmt.Sprintf("%s is still changed in the work tree.", p),
+			})
 		}
 		return e
 	}

@@ -24,11 +24,15 @@ func drawValue(t *rapid.T, depth int) ojson.Value {
 	case 1:
 		return rapid.Bool().Draw(t, "bool")
 	case 2:
-		return rapid.SampledFrom([]ojson.Number{"0", "1", "-1", "1.5", "1e999", "3.0", "99999999999999999999"}).Draw(t, "number")
+		return rapid.SampledFrom([]ojson.Number{"0", "1", "-1", "1.5", "1e999", "3.0", "99999999999999999999"}).Draw(t,
+			"number")
 	case 3, 4:
-		return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "completed", "blocked", "needs_human", "DONE", "dev", "qa", "human", "pass", "fail", "workspace", "review", "low", "blocking",
-			"DEC-1", "DEC-001", "OBJ-1", "del-001", "scope", "src/a.go", ".planning/x.md", "../x", ".git/x", ".agentxchain/state.json", "planning", "implementation", "code_gate", "ship_gate", "ready", "<x>",
-			"run_1", "turn_a", "1.0", "hand", "artifact", "ignore", "create", "new_intake_intent", "vision_exhausted", "\xed\xa0\x80"}), rapid.String()).Draw(t, "string")
+		return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "completed", "blocked", "needs_human", "DONE", "dev",
+			"qa", "human", "pass", "fail", "workspace", "review", "low", "blocking",
+			"DEC-1", "DEC-001", "OBJ-1", "del-001", "scope", "src/a.go", ".planning/x.md", "../x", ".git/x",
+			".agentxchain/state.json", "planning", "implementation", "code_gate", "ship_gate", "ready", "<x>",
+			"run_1", "turn_a", "1.0", "hand", "artifact", "ignore", "create", "new_intake_intent", "vision_exhausted",
+			"\xed\xa0\x80"}), rapid.String()).Draw(t, "string")
 	case 5:
 		a := make([]any, rapid.IntRange(0, 3).Draw(t, "len"))
 		for i := range a {
@@ -38,9 +42,14 @@ func drawValue(t *rapid.T, depth int) ojson.Value {
 	}
 	o := &ojson.Object{}
 	for range rapid.IntRange(0, 6).Draw(t, "members") {
-		k := rapid.SampledFrom([]string{"id", "category", "statement", "rationale", "durability", "overrides", "severity", "status", "type", "ref", "path", "name", "action", "content", "command", "exit_code", "expected_exit_code",
-			"commands", "machine_evidence", "produced_files", "evidence_summary", "disposition", "to_role", "charter", "acceptance_contract", "required_decision_ids", "usd", "input_tokens", "detail", "summary", "decision",
-			"kind", "expansion_iteration", "vision_traceability", "vision_heading", "heading", "headings", "new_intake_intent", "proposed_intent", "vision_exhausted", "classification", "contract", "x-unknown"}).Draw(t, "member")
+		k := rapid.SampledFrom([]string{"id", "category", "statement", "rationale", "durability", "overrides",
+			"severity", "status", "type", "ref", "path", "name", "action", "content", "command", "exit_code",
+			"expected_exit_code",
+			"commands", "machine_evidence", "produced_files", "evidence_summary", "disposition", "to_role", "charter",
+			"acceptance_contract", "required_decision_ids", "usd", "input_tokens", "detail", "summary", "decision",
+			"kind", "expansion_iteration", "vision_traceability", "vision_heading", "heading", "headings",
+			"new_intake_intent", "proposed_intent", "vision_exhausted", "classification", "contract",
+			"x-unknown"}).Draw(t, "member")
 		o.Set(k, drawValue(t, depth-1))
 	}
 	return o
@@ -54,7 +63,8 @@ func drawInput(t *rapid.T, tb testing.TB) Input {
 	}.input(tb)
 	doc := in.Raw.(*ojson.Object)
 	for range rapid.IntRange(0, 4).Draw(t, "replaced") {
-		m := rapid.SampledFrom(append(requiredFields(), "artifacts_created", "phase_transition_request", "run_completion_request", "needs_human_reason", "proposed_changes", "delegations", "cost",
+		m := rapid.SampledFrom(append(requiredFields(), "artifacts_created", "phase_transition_request",
+			"run_completion_request", "needs_human_reason", "proposed_changes", "delegations", "cost",
 			"idle_expansion_result", "files_modified", "milestone", "x-own")).Draw(t, "member")
 		if rapid.IntRange(0, 4).Draw(t, "delete") == 0 {
 			doc.Delete(m)
@@ -94,7 +104,8 @@ func TestValidateTurnResultProperties(t *testing.T) {
 			rt.Fatal("not deterministic")
 		}
 		if !v.OK {
-			if v.Result != nil || v.Stage == "" || v.Class != v.Stage+"_error" || len(v.Errors) == 0 || v.Code() == "" {
+			if v.Result != nil || v.Stage == "" || v.Class != v.Stage+"_error" || len(v.Errors) == 0 ||
+				v.Code() == "" {
 				rt.Fatalf("half a refusal: %+v", v)
 			}
 			for _, p := range v.Errors {
@@ -126,7 +137,8 @@ func TestValidateTurnResultProperties(t *testing.T) {
 func TestValidateTurnResultOnNoise(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := &ojson.Object{}
-		for _, m := range append(requiredFields(), "proposed_changes", "delegations", "idle_expansion_result", "artifacts_created") {
+		for _, m := range append(requiredFields(), "proposed_changes", "delegations", "idle_expansion_result",
+			"artifacts_created") {
 			if rapid.Bool().Draw(rt, m) {
 				o.Set(m, drawValue(rt, 4))
 			}
@@ -141,7 +153,11 @@ func TestValidateTurnResultOnNoise(t *testing.T) {
 }
 
 func FuzzValidateTurnResult(f *testing.F) {
-	for _, c := range []resultCase{{}, {role: "qa", phase: "qa"}, {role: "writer"}, {patch: `{"decisions":[{"id":"x"}],"files_changed":["./a"],"cost":{"usd":1}}`}, {patch: `{"idle_expansion_result":{` + idleExhausted + `}}`}} {
+	for _, c := range []resultCase{{}, {
+		role:  "qa",
+		phase: "qa",
+	}, {role: "writer"}, {patch: `{"decisions":[{"id":"x"}],"files_changed":["./a"],"cost":{"usd":1}}`},
+		{patch: `{"idle_expansion_result":{` + idleExhausted + `}}`}} {
 		f.Add(ojson.Pretty(c.input(f).Raw))
 	}
 	f.Add([]byte(`{"files_changed":[{"path":"a"}],"verification":{"exit_code":0,"machine_evidence":[{"type":"t"}]}}`))

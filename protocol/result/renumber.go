@@ -11,9 +11,9 @@ import (
 // RenumberDecisions gives every decision of r whose number is already in used,
 // or was used by an earlier decision of r, the next free number, in the view
 // and in r.Raw. A decision that outlives the run must be unique among the others
-// that do as well: durable are their ids, nil for none (docs/compatibility.md#where-we-differ-on-purpose row 14). What decisions refer to (overrides, required ids) stays as it
-// is: a reference means the decision that already had the number. The sets are
-// not modified. The events name what changed, in order.
+// that do as well: durable are their ids, nil for none (docs/compatibility.md#where-we-differ-on-purpose row 14). What
+// decisions refer to (overrides, required ids) stays as it is: a reference means the decision that already had the
+// number. The sets are not modified. The events name what changed, in order.
 func RenumberDecisions(r *Result, used, durable *run.DecisionIDs) []NormalizationEvent {
 	if r == nil {
 		return nil
@@ -38,7 +38,8 @@ func RenumberDecisions(r *Result, used, durable *run.DecisionIDs) []Normalizatio
 		avoid.Add(id)
 		taken.Add(id)
 		events = append(events, NormalizationEvent{
-			Field: fmt.Sprintf("decisions[%d].id", i), Original: d.ID, Normalized: id, Rationale: "duplicate_decision_id_renumbered",
+			Field: fmt.Sprintf("decisions[%d].id",
+				i), Original: d.ID, Normalized: id, Rationale: "duplicate_decision_id_renumbered",
 		})
 		d.ID = id
 		if d.Raw != nil {
@@ -76,7 +77,8 @@ func checkDecisionNumbers(r *stageReport, c *stageContext) {
 		next := free.Next()
 		free.Add(next)
 		at := fmt.Sprintf("decisions[%d].id", i)
-		r.errorf(ProblemDecisionTaken, at, d.ID, "%s is %s, which %s has; the next free id is %s", at, d.ID, owner, next)
+		r.errorf(ProblemDecisionTaken, at, d.ID, "%s is %s, which %s has; the next free id is %s", at, d.ID, owner,
+			next)
 	}
 }
 
@@ -93,7 +95,9 @@ func checkRequiredNumbers(r *stageReport, c *stageContext) {
 		for j, id := range d.RequiredDecisionIDs {
 			if taken.Has(id) {
 				at := fmt.Sprintf("delegations[%d].required_decision_ids[%d]", i, j)
-				r.errorf(ProblemRequiredTaken, at, id, "%s asks for %s, which a decision of this run has already; the next free id is %s", at, id, free.Next())
+				r.errorf(ProblemRequiredTaken, at, id,
+					"%s asks for %s, which a decision of this run has already; the next free id is %s", at, id,
+					free.Next())
 			}
 		}
 	}

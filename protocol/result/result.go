@@ -149,7 +149,8 @@ func New(raw *ojson.Object) *Result {
 	}
 	for _, o := range raw.Objects("decisions") {
 		r.Decisions = append(r.Decisions, Decision{
-			ID: o.String("id"), Category: o.String("category"), Statement: o.String("statement"), Rationale: o.String("rationale"),
+			ID: o.String("id"), Category: o.String("category"), Statement: o.String("statement"), Rationale: o.String(
+				"rationale"),
 			Durability: o.String("durability"), Overrides: o.String("overrides"), Raw: o,
 		})
 	}
@@ -161,13 +162,15 @@ func New(raw *ojson.Object) *Result {
 	}
 	for _, o := range raw.Objects("proposed_changes") {
 		r.ProposedChanges = append(r.ProposedChanges, ProposedChange{
-			Path: o.String("path"), Action: o.String("action"), Content: o.String("content"), OriginalSnippet: o.String("original_snippet"), Raw: o,
+			Path: o.String("path"), Action: o.String("action"), Content: o.String(
+				"content"), OriginalSnippet: o.String("original_snippet"), Raw: o,
 		})
 	}
 	for _, o := range raw.Objects("delegations") {
 		r.Delegations = append(r.Delegations, DelegationRequest{
 			ID: o.String("id"), ToRole: o.String("to_role"), Charter: o.String("charter"),
-			AcceptanceContract: o.Strings("acceptance_contract"), RequiredDecisionIDs: o.Strings("required_decision_ids"), Raw: o,
+			AcceptanceContract: o.Strings("acceptance_contract"), RequiredDecisionIDs: o.Strings(
+				"required_decision_ids"), Raw: o,
 		})
 	}
 	usd, ok := r.Cost.Float("usd")
@@ -180,14 +183,20 @@ func New(raw *ojson.Object) *Result {
 
 func newObjection(o *ojson.Object) Objection {
 	return Objection{
-		ID: o.String("id"), Severity: o.String("severity"), Statement: o.String("statement"), Status: o.String("status"),
+		ID: o.String("id"), Severity: o.String("severity"), Statement: o.String("statement"), Status: o.String(
+			"status"),
 		AgainstTurnID: o.String("against_turn_id"), AgainstDecisionID: o.String("against_decision_id"),
 		ProposedResolution: o.String("proposed_resolution"), Raw: o,
 	}
 }
 
 func newVerification(o *ojson.Object) Verification {
-	v := Verification{Status: o.String("status"), Commands: o.Strings("commands"), EvidenceSummary: o.String("evidence_summary"), Raw: o}
+	v := Verification{
+		Status:          o.String("status"),
+		Commands:        o.Strings("commands"),
+		EvidenceSummary: o.String("evidence_summary"),
+		Raw:             o,
+	}
 	for _, e := range o.Objects("machine_evidence") {
 		m := MachineEvidence{Command: e.String("command"), Argv: e.Strings("argv")}
 		m.ExitCode, _ = e.Int("exit_code")
@@ -197,7 +206,10 @@ func newVerification(o *ojson.Object) Verification {
 		v.MachineEvidence = append(v.MachineEvidence, m)
 	}
 	for _, f := range o.Objects("produced_files") {
-		v.ProducedFiles = append(v.ProducedFiles, ProducedFile{Path: f.String("path"), Disposition: f.String("disposition")})
+		v.ProducedFiles = append(v.ProducedFiles, ProducedFile{
+			Path:        f.String("path"),
+			Disposition: f.String("disposition"),
+		})
 	}
 	return v
 }

@@ -32,9 +32,24 @@ func resultConfig() *config.Config {
 	}
 	c.Runtimes.Set("hand", &config.Runtime{ID: "hand", Type: "manual"})
 	c.Runtimes.Set("api", &config.Runtime{ID: "api", Type: "api_proxy"})
-	c.Routing.Set("planning", &config.Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"dev", "pm", "human"}, ExitGate: "plan_gate"})
-	c.Routing.Set("implementation", &config.Route{Phase: "implementation", EntryRole: "dev", AllowedNextRoles: []string{"dev", "qa", "human"}, ExitGate: "code_gate"})
-	c.Routing.Set("qa", &config.Route{Phase: "qa", EntryRole: "qa", AllowedNextRoles: []string{"qa", "dev", "human"}, ExitGate: "ship_gate"})
+	c.Routing.Set("planning", &config.Route{
+		Phase:            "planning",
+		EntryRole:        "pm",
+		AllowedNextRoles: []string{"dev", "pm", "human"},
+		ExitGate:         "plan_gate",
+	})
+	c.Routing.Set("implementation", &config.Route{
+		Phase:            "implementation",
+		EntryRole:        "dev",
+		AllowedNextRoles: []string{"dev", "qa", "human"},
+		ExitGate:         "code_gate",
+	})
+	c.Routing.Set("qa", &config.Route{
+		Phase:            "qa",
+		EntryRole:        "qa",
+		AllowedNextRoles: []string{"qa", "dev", "human"},
+		ExitGate:         "ship_gate",
+	})
 	for _, g := range []string{"plan_gate", "code_gate", "ship_gate", "loose_gate"} {
 		c.Gates.Set(g, &config.Gate{ID: g})
 	}
@@ -60,9 +75,12 @@ func (c resultCase) input(t testing.TB) Input {
 	}
 	cfg := resultConfig()
 	runtime := cfg.Role(c.role).RuntimeID
-	doc := ojson.NewObject("schema_version", "1.0", "run_id", "run_1", "turn_id", "turn_a", "role", c.role, "runtime_id", runtime,
-		"status", "completed", "summary", "Did it", "decisions", []any{}, "objections", []any{}, "files_changed", []string{"src/a.go"},
-		"verification", ojson.NewObject("status", "skipped"), "artifact", ojson.NewObject("type", "workspace"), "proposed_next_role", "human")
+	doc := ojson.NewObject("schema_version", "1.0", "run_id", "run_1", "turn_id", "turn_a", "role", c.role,
+		"runtime_id", runtime,
+		"status", "completed", "summary", "Did it", "decisions", []any{}, "objections", []any{},
+		"files_changed", []string{"src/a.go"},
+		"verification", ojson.NewObject("status", "skipped"), "artifact", ojson.NewObject("type", "workspace"),
+		"proposed_next_role", "human")
 	switch c.role {
 	case "qa":
 		doc.Set("files_changed", []any{})
@@ -131,7 +149,8 @@ func runRefusals(t *testing.T, stage string, cases []refusalCase) {
 		t.Run(c.name, func(t *testing.T) {
 			v := c.validate(t)
 			if v.OK || v.Stage != stage || v.Class != stage+"_error" || v.Result != nil {
-				t.Fatalf("got ok=%v stage=%q class=%q result=%v: %s", v.OK, v.Stage, v.Class, v.Result != nil, v.Errors.Join())
+				t.Fatalf("got ok=%v stage=%q class=%q result=%v: %s", v.OK, v.Stage, v.Class, v.Result != nil,
+					v.Errors.Join())
 			}
 			if diff := cmp.Diff(c.want, findings(v)); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
@@ -204,9 +223,13 @@ func TestValidationCode(t *testing.T) {
 		{"verification_error", resultCase{patch: `{"verification":{"status":"pass","commands":[""]}}`}},
 		{"challenge_requirement_violated", resultCase{role: "qa", phase: "qa", patch: `{"objections":[]}`}},
 		// The undefined phase is found first, yet the pair of requests names the refusal.
-		{"mutually_exclusive_requests", resultCase{phase: "qa", patch: `{"phase_transition_request":"nowhere","run_completion_request":true}`}},
+		{"mutually_exclusive_requests", resultCase{
+			phase: "qa",
+			patch: `{"phase_transition_request":"nowhere","run_completion_request":true}`,
+		}},
 		// Delegating while completing is another rule, which has no code of its own there.
-		{"protocol_error", resultCase{patch: `{"run_completion_request":true,"delegations":[{"id":"del-001","to_role":"qa","charter":"c","acceptance_contract":["a"]}]}`}},
+		{"protocol_error",
+			resultCase{patch: `{"run_completion_request":true,"delegations":[{"id":"del-001","to_role":"qa","charter":"c","acceptance_contract":["a"]}]}`}},
 	} {
 		if got := c.validate(t).Code(); got != c.want {
 			t.Errorf("%s: code %q, want %q", c.patch, got, c.want)
@@ -236,31 +259,38 @@ func TestTurnResultView(t *testing.T) {
 		"cost":{"input_tokens":1,"output_tokens":2,"usd":0.25},
 		"x-unknown":{"kept":true}}`}.passes(t)
 	r := v.Result
-	if r.Status != "completed" || r.Role != "dev" || r.RunID != "run_1" || r.TurnID != "turn_a" || r.RuntimeID != "hand" || r.Summary != "Did it" || r.ProposedNextRole != "human" {
+	if r.Status != "completed" || r.Role != "dev" || r.RunID != "run_1" || r.TurnID != "turn_a" ||
+		r.RuntimeID != "hand" || r.Summary != "Did it" || r.ProposedNextRole != "human" {
 		t.Errorf("identity: %+v", r)
 	}
-	if d := r.Decisions[0]; d.ID != "DEC-7" || d.Durability != "repo" || d.Overrides != "DEC-2" || d.Raw.String("x-own") != "" || !d.Raw.Has("x-own") {
+	if d := r.Decisions[0]; d.ID != "DEC-7" || d.Durability != "repo" || d.Overrides != "DEC-2" ||
+		d.Raw.String("x-own") != "" || !d.Raw.Has("x-own") {
 		t.Errorf("decision %+v", d)
 	}
-	if o := r.Objections[0]; o.Severity != "high" || o.Open() || o.Serious() || o.AgainstTurnID != "turn_z" || o.AgainstDecisionID != "DEC-1" || o.ProposedResolution != "p" {
+	if o := r.Objections[0]; o.Severity != "high" || o.Open() || o.Serious() || o.AgainstTurnID != "turn_z" ||
+		o.AgainstDecisionID != "DEC-1" || o.ProposedResolution != "p" {
 		t.Errorf("objection %+v", o)
 	}
 	if diff := cmp.Diff([]string{"src/a.go", "docs/b.md"}, r.FilesChanged); diff != "" {
 		t.Error(diff)
 	}
-	if e := r.Verification.MachineEvidence; len(e) != 2 || !slices.Equal(e[0].Argv, []string{"go", "test"}) || e[0].ExpectedExitCode != nil || e[1].ExitCode != 1 || *e[1].ExpectedExitCode != 1 {
+	if e := r.Verification.MachineEvidence; len(e) != 2 || !slices.Equal(e[0].Argv, []string{"go", "test"}) ||
+		e[0].ExpectedExitCode != nil || e[1].ExitCode != 1 || *e[1].ExpectedExitCode != 1 {
 		t.Errorf("evidence %+v", e)
 	}
-	if r.Artifact.Type != "workspace" || r.Artifact.Ref != "" || r.PhaseTransitionRequest == nil || *r.PhaseTransitionRequest != "qa" || r.RunCompletionRequest {
+	if r.Artifact.Type != "workspace" || r.Artifact.Ref != "" || r.PhaseTransitionRequest == nil ||
+		*r.PhaseTransitionRequest != "qa" || r.RunCompletionRequest {
 		t.Errorf("requests %+v", r)
 	}
-	if d := r.Delegations[0]; d.ToRole != "qa" || len(d.AcceptanceContract) != 2 || !slices.Equal(d.RequiredDecisionIDs, []string{"DEC-9"}) {
+	if d := r.Delegations[0]; d.ToRole != "qa" || len(d.AcceptanceContract) != 2 ||
+		!slices.Equal(d.RequiredDecisionIDs, []string{"DEC-9"}) {
 		t.Errorf("delegation %+v", d)
 	}
 	if r.CostUSD != 0.25 || !r.Raw.Object("x-unknown").Bool("kept") {
 		t.Errorf("cost %v, raw %s", r.CostUSD, ojson.Compact(r.Raw))
 	}
-	if v := (resultCase{patch: `{"cost":{"total_usd":2},"phase_transition_request":null}`}).passes(t); v.Result.CostUSD != 2 || v.Result.PhaseTransitionRequest != nil {
+	if v := (resultCase{patch: `{"cost":{"total_usd":2},"phase_transition_request":null}`}).passes(
+		t); v.Result.CostUSD != 2 || v.Result.PhaseTransitionRequest != nil {
 		t.Errorf("legacy cost %v, request %v", v.Result.CostUSD, v.Result.PhaseTransitionRequest)
 	}
 }

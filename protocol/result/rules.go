@@ -20,7 +20,11 @@ func rulesOf(cfg *config.Config) *config.Config {
 		out.Runtimes.Set(id, &config.Runtime{Type: r.Type})
 	}
 	for phase, r := range cfg.Routing.All() {
-		out.Routing.Set(phase, &config.Route{EntryRole: r.EntryRole, AllowedNextRoles: r.AllowedNextRoles, ExitGate: r.ExitGate})
+		out.Routing.Set(phase, &config.Route{
+			EntryRole:        r.EntryRole,
+			AllowedNextRoles: r.AllowedNextRoles,
+			ExitGate:         r.ExitGate,
+		})
 	}
 	for id := range cfg.Gates.All() {
 		out.Gates.Set(id, nil)

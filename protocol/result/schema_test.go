@@ -23,6 +23,8 @@ func TestSchemaJudgesAsTheFirstStage(t *testing.T) {
 		return found
 	}
 	schema := schematest.Read(t, "../../docs/schemas/turn-result.json")
-	schematest.Agree(t, schema, "testdata/every-member.json", judge, "still holds the template's placeholder", "overrides itself")
-	schematest.Agree(t, schema, "testdata/vision-exhausted.json", judge, "still holds the template's placeholder", "overrides itself")
+	schematest.Agree(t, schema, "testdata/every-member.json", judge,
+		"still holds the template's placeholder", "overrides itself")
+	schematest.Agree(t, schema, "testdata/vision-exhausted.json", judge,
+		"still holds the template's placeholder", "overrides itself")
 }

@@ -29,18 +29,23 @@ func checkArtifact(r *stageReport, c *stageContext) {
 
 	if c.authority == wire.ReviewOnly {
 		if len(outside) > 0 {
-			r.errorf(ProblemReviewProduct, "files_changed", outside[0], "role %s may only review, but the result changes %s", wire.Shown(res.Role), quoteList(outside))
+			r.errorf(ProblemReviewProduct, "files_changed", outside[0],
+				"role %s may only review, but the result changes %s", wire.Shown(res.Role), quoteList(outside))
 		}
 		if kind != "review" {
-			r.errorf(ProblemReviewArtifact, "artifact.type", kind, `role %s may only review: artifact.type must be "review", not %s`, wire.Shown(res.Role), wire.Shown(kind))
+			r.errorf(ProblemReviewArtifact, "artifact.type", kind,
+				`role %s may only review: artifact.type must be "review", not %s`, wire.Shown(res.Role),
+				wire.Shown(kind))
 		}
 	}
 	if kind == "workspace" {
 		if c.authority != "" && c.authority != wire.Authoritative {
-			r.errorf(ProblemWorkspaceRole, "artifact.type", kind, "a workspace artifact needs an authoritative role; %s is %s", wire.Shown(res.Role), c.authority)
+			r.errorf(ProblemWorkspaceRole, "artifact.type", kind,
+				"a workspace artifact needs an authoritative role; %s is %s", wire.Shown(res.Role), c.authority)
 		}
 		if len(res.FilesChanged) == 0 && !hasCheckpointable(c.doc.Object("verification")) {
-			r.errorf(ProblemEmptyWorkspace, "files_changed", "", `artifact.type is "workspace" but no changed file is declared; list the files, declare produced files with disposition "artifact", or use artifact.type "review"`)
+			r.errorf(ProblemEmptyWorkspace, "files_changed", "",
+				`artifact.type is "workspace" but no changed file is declared; list the files, declare produced files with disposition "artifact", or use artifact.type "review"`)
 		}
 	}
 	for i, p := range res.FilesChanged {
@@ -59,7 +64,8 @@ func checkArtifact(r *stageReport, c *stageContext) {
 
 	if c.authority == wire.Authoritative {
 		if kind == "review" && len(outside) > 0 {
-			r.errorf(ProblemProductReview, "artifact.type", kind, `artifact.type is "review" but the result changes %s; use "workspace" or "commit"`, quoteList(outside))
+			r.errorf(ProblemProductReview, "artifact.type", kind,
+				`artifact.type is "review" but the result changes %s; use "workspace" or "commit"`, quoteList(outside))
 		}
 		checkImplementation(r, c, product)
 	}
@@ -74,7 +80,8 @@ func checkImplementation(r *stageReport, c *stageContext, product []string) {
 	}
 	if len(product) == 0 {
 		if !c.in.EarlierProduct {
-			r.errorf(ProblemNoProduct, "files_changed", "", "the implementation turn of role %s is reported completed without a changed file outside planning and reviews", wire.Shown(c.result.Role))
+			r.errorf(ProblemNoProduct, "files_changed", "",
+				"the implementation turn of role %s is reported completed without a changed file outside planning and reviews", wire.Shown(c.result.Role))
 		}
 		return
 	}
@@ -83,15 +90,18 @@ func checkImplementation(r *stageReport, c *stageContext, product []string) {
 			return
 		}
 	}
-	r.warnf("the implementation turn of role %s changed only tests (%s); check that this is what was asked for", wire.Shown(c.result.Role), quoteList(product))
+	r.warnf("the implementation turn of role %s changed only tests (%s); check that this is what was asked for",
+		wire.Shown(c.result.Role), quoteList(product))
 }
 
 func checkProposal(r *stageReport, c *stageContext) {
 	v, _ := c.doc.Get("proposed_changes")
 	changes, isArray := v.([]any)
-	if c.authority == wire.Proposed && c.result.Status == wire.ResultCompleted && len(changes) == 0 && !c.result.RunCompletionRequest {
+	if c.authority == wire.Proposed && c.result.Status == wire.ResultCompleted && len(changes) == 0 &&
+		!c.result.RunCompletionRequest {
 		if t := runtimeType(c.in.Config, c.result.RuntimeID); t == "api_proxy" || t == "remote_agent" {
-			r.errorf(ProblemNoProposal, "proposed_changes", "", "a completed turn of a proposing role on a runtime of type %s must bring proposed_changes", t)
+			r.errorf(ProblemNoProposal, "proposed_changes", "",
+				"a completed turn of a proposing role on a runtime of type %s must bring proposed_changes", t)
 		}
 	}
 	if isArray && c.authority == wire.ReviewOnly {
@@ -110,7 +120,8 @@ func checkProposal(r *stageReport, c *stageContext) {
 		}
 		action, _ := o.Get("action")
 		if s, _ := action.(string); !slices.Contains([]string{"create", "modify", "delete"}, s) {
-			r.errorf(ProblemProposedChange, at+".action", "", "%s.action must be create, modify or delete, not %s", at, wire.Shown(action))
+			r.errorf(ProblemProposedChange, at+".action", "", "%s.action must be create, modify or delete, not %s", at,
+				wire.Shown(action))
 		} else if content, _ := o.Get("content"); s != "delete" && !isString(content) {
 			r.errorf(ProblemProposedChange, at+".content", "", "%s.content is required to %s a file", at, s)
 		}
@@ -124,7 +135,8 @@ func checkProposal(r *stageReport, c *stageContext) {
 // the orchestrator writes. The value reported is the spelling given.
 func checkPath(r *stageReport, field, p string) {
 	if wire.IsReserved(wire.ReservedForm(p)) {
-		r.errorf(ProblemReservedPath, field, p, "%s claims %s, which only the orchestrator writes", field, wire.Shown(p))
+		r.errorf(ProblemReservedPath, field, p, "%s claims %s, which only the orchestrator writes", field,
+			wire.Shown(p))
 		return
 	}
 	if _, problem := wire.CleanPath(p); problem != "" {
@@ -137,7 +149,8 @@ func checkPath(r *stageReport, field, p string) {
 // A person changes the configuration between turns, and can apply a proposal.
 func checkGovernedConfig(r *stageReport, field, p string) {
 	if wire.ReservedForm(p) == wire.ConfigPath {
-		r.errorf(ProblemGovernedConfig, field, p, "%s claims %s, which governs the run; a person changes it between turns", field, wire.Shown(p))
+		r.errorf(ProblemGovernedConfig, field, p,
+			"%s claims %s, which governs the run; a person changes it between turns", field, wire.Shown(p))
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 
 func checkAssignment(r *stageReport, c *stageContext) {
 	if c.in.State == nil {
-		r.errorf(ProblemStateMissing, "", "", "the run's state is not loaded, so the result cannot be matched to a turn")
+		r.errorf(ProblemStateMissing, "", "",
+			"the run's state is not loaded, so the result cannot be matched to a turn")
 		return
 	}
 	differs := func(code, field, got, want, owner string) {

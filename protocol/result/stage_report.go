@@ -24,7 +24,12 @@ type stageReport struct {
 // field itself.
 func (r *stageReport) errorf(code, field, value, format string, args ...any) {
 	if len(r.problems) < maxStageProblems {
-		r.problems = append(r.problems, wire.Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
+		r.problems = append(r.problems, wire.Problem{
+			Code:    code,
+			Field:   field,
+			Value:   value,
+			Message: fmt.Sprintf(format, args...),
+		})
 	}
 }
 

@@ -25,11 +25,13 @@ func checkBounds(r *stageReport, doc *ojson.Object) {
 		switch v := v.(type) {
 		case string:
 			if len(v) > maxStringBytes {
-				r.errorf(ProblemLimit, path, "", "%s has %d bytes of text; at most %d are accepted", path, len(v), maxStringBytes)
+				r.errorf(ProblemLimit, path, "", "%s has %d bytes of text; at most %d are accepted", path, len(v),
+					maxStringBytes)
 			}
 		case []any:
 			if len(v) > maxArrayItems {
-				r.errorf(ProblemLimit, path, "", "%s has %d items; at most %d are accepted", path, len(v), maxArrayItems)
+				r.errorf(ProblemLimit, path, "", "%s has %d items; at most %d are accepted", path, len(v),
+					maxArrayItems)
 				return
 			}
 			for i := range v {
@@ -41,7 +43,8 @@ func checkBounds(r *stageReport, doc *ojson.Object) {
 		case *ojson.Object:
 			for k, e := range v.All() {
 				if len(k) > maxStringBytes {
-					r.errorf(ProblemLimit, path, "", "%s has a member name of %d bytes; at most %d are accepted", path, len(k), maxStringBytes)
+					r.errorf(ProblemLimit, path, "", "%s has a member name of %d bytes; at most %d are accepted", path,
+						len(k), maxStringBytes)
 					return
 				}
 				sub := wire.Cut(k, 80)
@@ -57,11 +60,13 @@ func checkBounds(r *stageReport, doc *ojson.Object) {
 
 // requiredFields in the order they are reported.
 func requiredFields() []string {
-	return []string{"schema_version", "run_id", "turn_id", "role", "runtime_id", "status", "summary", "decisions", "objections", "files_changed", "verification", "artifact", "proposed_next_role"}
+	return []string{"schema_version", "run_id", "turn_id", "role", "runtime_id", "status", "summary", "decisions",
+		"objections", "files_changed", "verification", "artifact", "proposed_next_role"}
 }
 
 func isResultStatus(s string) bool {
-	return slices.Contains([]string{wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed}, s)
+	return slices.Contains([]string{wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman,
+		wire.ResultFailed}, s)
 }
 
 // checkSchema reports every finding of stage A in document order of the schema.
@@ -91,7 +96,8 @@ func checkSchema(r *stageReport, doc *ojson.Object) {
 	s.enum("status", get("status"), wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed)
 	s.text("summary", get("summary"))
 	if v := get("proposed_next_role"); !isRole(v) {
-		r.errorf(ProblemRoleID, "proposed_next_role", "", "proposed_next_role must be human or consist of a-z, 0-9, _ and -, not %s", wire.Shown(v))
+		r.errorf(ProblemRoleID, "proposed_next_role", "",
+			"proposed_next_role must be human or consist of a-z, 0-9, _ and -, not %s", wire.Shown(v))
 	}
 
 	s.each("decisions", get("decisions"), s.decision)
@@ -104,7 +110,10 @@ func checkSchema(r *stageReport, doc *ojson.Object) {
 	s.typed("artifact", get("artifact"), "type", "workspace", "patch", "commit", "review")
 
 	s.nullable(doc, "phase_transition_request", "a string or null", isString)
-	s.nullable(doc, "run_completion_request", "true, false or null", func(v ojson.Value) bool { _, ok := v.(bool); return ok })
+	s.nullable(doc, "run_completion_request", "true, false or null", func(v ojson.Value) bool {
+		_, ok := v.(bool)
+		return ok
+	})
 	s.nullable(doc, "needs_human_reason", "a string or null", isString)
 	s.cost(get("cost"))
 	if doc.Has("delegations") {
@@ -126,7 +135,8 @@ func (s *schemaCheck) text(field string, v ojson.Value) {
 
 func (s *schemaCheck) enum(field string, v ojson.Value, allowed ...string) {
 	if got, ok := v.(string); !ok || !slices.Contains(allowed, got) {
-		s.r.errorf(ProblemEnum, field, "", "%s must be one of %s, not %s", field, strings.Join(allowed, ", "), wire.Shown(v))
+		s.r.errorf(ProblemEnum, field, "", "%s must be one of %s, not %s", field, strings.Join(allowed, ", "),
+			wire.Shown(v))
 	}
 }
 
@@ -141,7 +151,8 @@ func (s *schemaCheck) each(field string, v ojson.Value, check func(string, *ojso
 		if o, ok := item.(*ojson.Object); ok {
 			check(indexed(field, i), o)
 		} else {
-			s.r.errorf(ProblemType, indexed(field, i), "", "%s must be an object, not %s", indexed(field, i), ojson.TypeName(item))
+			s.r.errorf(ProblemType, indexed(field, i), "", "%s must be an object, not %s", indexed(field, i),
+				ojson.TypeName(item))
 		}
 	}
 }
@@ -154,7 +165,8 @@ func (s *schemaCheck) strings(field string, v ojson.Value) {
 	}
 	for i, item := range items {
 		if _, ok := item.(string); !ok {
-			s.r.errorf(ProblemType, indexed(field, i), "", "%s must be a string, not %s", indexed(field, i), ojson.TypeName(item))
+			s.r.errorf(ProblemType, indexed(field, i), "", "%s must be a string, not %s", indexed(field, i),
+				ojson.TypeName(item))
 		}
 	}
 }
@@ -168,7 +180,8 @@ func (s *schemaCheck) typed(field string, v ojson.Value, member string, allowed 
 	}
 	kind, _ := o.Get(member)
 	if falsy(kind) {
-		s.r.errorf(ProblemEmpty, field+"."+member, "", "%s.%s is required: one of %s", field, member, strings.Join(allowed, ", "))
+		s.r.errorf(ProblemEmpty, field+"."+member, "", "%s.%s is required: one of %s", field, member,
+			strings.Join(allowed, ", "))
 		return
 	}
 	s.enum(field+"."+member, kind, allowed...)
@@ -195,7 +208,8 @@ func (s *schemaCheck) cost(v ojson.Value) {
 		v, _ := cost.Get(m)
 		if n, isNumber := v.(ojson.Number); v != nil {
 			if i, ok := n.Int64(); !isNumber || !ok || i < 0 {
-				s.r.errorf(ProblemCost, "cost."+m, "", "cost.%s must be an integer of at least 0, not %s", m, wire.Shown(v))
+				s.r.errorf(ProblemCost, "cost."+m, "", "cost.%s must be an integer of at least 0, not %s", m,
+					wire.Shown(v))
 			}
 		}
 	}
@@ -203,7 +217,8 @@ func (s *schemaCheck) cost(v ojson.Value) {
 		v, _ := cost.Get(m)
 		if n, isNumber := v.(ojson.Number); v != nil {
 			if f, ok := n.Float64(); !isNumber || !ok || f < 0 || math.IsNaN(f) {
-				s.r.errorf(ProblemCost, "cost."+m, "", "cost.%s must be an amount in US dollars of at least 0, not %s", m, wire.Shown(v))
+				s.r.errorf(ProblemCost, "cost."+m, "", "cost.%s must be an amount in US dollars of at least 0, not %s",
+					m, wire.Shown(v))
 			}
 		}
 	}
@@ -213,7 +228,8 @@ func (s *schemaCheck) cost(v ojson.Value) {
 func (s *schemaCheck) placeholders(doc *ojson.Object) {
 	check := func(field string, v ojson.Value) {
 		if t, ok := v.(string); ok && isPlaceholder(t) {
-			s.r.errorf(ProblemPlaceholder, field, "", "%s still holds the template's placeholder %s", field, wire.Shown(t))
+			s.r.errorf(ProblemPlaceholder, field, "", "%s still holds the template's placeholder %s", field,
+				wire.Shown(t))
 		}
 	}
 	members := func(field string, items []any, names ...string) {

@@ -22,7 +22,8 @@ func isDecisionCategory(v ojson.Value) bool {
 func (s *schemaCheck) decision(at string, o *ojson.Object) {
 	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
 	if !run.IsDecisionID(o.String("id")) {
-		s.r.errorf(ProblemDecisionID, at+".id", "", "%s.id must be DEC- and a number, not %s", at, wire.Shown(get("id")))
+		s.r.errorf(ProblemDecisionID, at+".id", "", "%s.id must be DEC- and a number, not %s", at,
+			wire.Shown(get("id")))
 	}
 	s.enum(at+".category", get("category"), decisionCategories()...)
 	s.text(at+".statement", get("statement"))
@@ -36,7 +37,8 @@ func (s *schemaCheck) decision(at string, o *ojson.Object) {
 	overrides := o.String("overrides")
 	switch {
 	case !run.IsDecisionID(overrides):
-		s.r.errorf(ProblemOverrideID, at+".overrides", "", "%s.overrides must be DEC- and a number, not %s", at, wire.Shown(get("overrides")))
+		s.r.errorf(ProblemOverrideID, at+".overrides", "", "%s.overrides must be DEC- and a number, not %s", at,
+			wire.Shown(get("overrides")))
 	case SameDecision(overrides, o.String("id")):
 		s.r.errorf(ProblemSelfOverride, at+".overrides", overrides, "%s overrides itself (%s)", at, overrides)
 	}
@@ -52,22 +54,26 @@ func SameDecision(a, b string) bool {
 func (s *schemaCheck) objection(at string, o *ojson.Object) {
 	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
 	if !isObjectionID(o.String("id")) {
-		s.r.errorf(ProblemObjectionID, at+".id", "", "%s.id must be OBJ- and a number, not %s", at, wire.Shown(get("id")))
+		s.r.errorf(ProblemObjectionID, at+".id", "", "%s.id must be OBJ- and a number, not %s", at,
+			wire.Shown(get("id")))
 	}
 	s.enum(at+".severity", get("severity"), "low", "medium", "high", "blocking")
 	s.text(at+".statement", get("statement"))
 	if o.Has("status") {
-		s.enum(at+".status", get("status"), "raised", "acknowledged", "resolved", "escalated", "resolved_by_human", "resolved_by_director")
+		s.enum(at+".status", get("status"), "raised", "acknowledged", "resolved", "escalated", "resolved_by_human",
+			"resolved_by_director")
 	}
 }
 
 func (s *schemaCheck) delegation(at string, o *ojson.Object) {
 	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
 	if !wire.Numbered(o.String("id"), "del-", 3, 3) {
-		s.r.errorf(ProblemDelegationID, at+".id", "", "%s.id must be del- and three digits, not %s", at, wire.Shown(get("id")))
+		s.r.errorf(ProblemDelegationID, at+".id", "", "%s.id must be del- and three digits, not %s", at,
+			wire.Shown(get("id")))
 	}
 	if v := get("to_role"); !isRole(v) {
-		s.r.errorf(ProblemRoleID, at+".to_role", "", "%s.to_role must consist of a-z, 0-9, _ and -, not %s", at, wire.Shown(v))
+		s.r.errorf(ProblemRoleID, at+".to_role", "", "%s.to_role must consist of a-z, 0-9, _ and -, not %s", at,
+			wire.Shown(v))
 	}
 	s.text(at+".charter", get("charter"))
 	s.contract(at+".acceptance_contract", get("acceptance_contract"))
@@ -85,7 +91,8 @@ func (s *schemaCheck) delegation(at string, o *ojson.Object) {
 		id, _ := v.(string)
 		switch {
 		case !run.IsDecisionID(id):
-			s.r.errorf(ProblemRequiredID, indexed(field, i), "", "%s must be DEC- and a number, not %s", indexed(field, i), wire.Shown(v))
+			s.r.errorf(ProblemRequiredID, indexed(field, i), "", "%s must be DEC- and a number, not %s",
+				indexed(field, i), wire.Shown(v))
 		case seen.Has(id):
 			s.r.errorf(ProblemRequiredTwice, indexed(field, i), id, "%s names %s a second time", field, id)
 		default:

@@ -14,7 +14,8 @@ func checkShapes(r *stageReport, doc *ojson.Object) {
 	list := func(o *ojson.Object, at, member string) {
 		if v, _ := o.Get(member); v != nil {
 			if _, ok := v.([]any); !ok {
-				r.errorf(ProblemType, at+member, "", "%s must be an array or null, not %s", at+member, ojson.TypeName(v))
+				r.errorf(ProblemType, at+member, "", "%s must be an array or null, not %s", at+member,
+					ojson.TypeName(v))
 			}
 		}
 	}
@@ -31,7 +32,8 @@ func checkShapes(r *stageReport, doc *ojson.Object) {
 	}
 	text(v, "verification.", "evidence_summary")
 	if code, _ := v.Get("exit_code"); code != nil && !isInteger(code) {
-		r.errorf(ProblemType, "verification.exit_code", "", "verification.exit_code must be an integer, not %s", ojson.TypeName(code))
+		r.errorf(ProblemType, "verification.exit_code", "",
+			"verification.exit_code must be an integer, not %s", ojson.TypeName(code))
 	}
 	text(doc.Object("artifact"), "artifact.", "ref")
 	for i, o := range doc.Objects("objections") {
@@ -39,5 +41,8 @@ func checkShapes(r *stageReport, doc *ojson.Object) {
 			text(o, indexed("objections", i)+".", m)
 		}
 	}
-	s.nullable(doc, "idle_expansion_result", "an object or null", func(v ojson.Value) bool { _, ok := v.(*ojson.Object); return ok })
+	s.nullable(doc, "idle_expansion_result", "an object or null", func(v ojson.Value) bool {
+		_, ok := v.(*ojson.Object)
+		return ok
+	})
 }

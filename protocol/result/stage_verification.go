@@ -10,7 +10,8 @@ import (
 func checkVerification(r *stageReport, c *stageContext) {
 	v := c.doc.Object("verification")
 	pass := v.String("status") == "pass"
-	if pass && len(v.Array("commands")) == 0 && len(v.Array("machine_evidence")) == 0 && wire.Blank(v.String("evidence_summary")) {
+	if pass && len(v.Array("commands")) == 0 && len(v.Array("machine_evidence")) == 0 &&
+		wire.Blank(v.String("evidence_summary")) {
 		r.warnf(`verification.status is "pass" without any evidence: no commands, no machine_evidence, no evidence_summary`)
 	}
 	for i, cmd := range v.Array("commands") {
@@ -35,7 +36,8 @@ func checkExitCode(r *stageReport, v *ojson.Object, pass bool) {
 	if want, declared := v.Int("expected_exit_code"); declared && want == code {
 		return
 	}
-	r.errorf(ProblemNonZeroExit, "verification.exit_code", "", `verification.status is "pass" but verification.exit_code is %d; give the code that proves success as verification.expected_exit_code, or do not claim a pass`, code)
+	r.errorf(ProblemNonZeroExit, "verification.exit_code", "",
+		`verification.status is "pass" but verification.exit_code is %d; give the code that proves success as verification.expected_exit_code, or do not claim a pass`, code)
 }
 
 func checkEvidence(r *stageReport, items []any, pass, strict bool) {
@@ -52,11 +54,13 @@ func checkEvidence(r *stageReport, items []any, pass, strict bool) {
 		}
 		code, okCode := o.Int("exit_code")
 		if v, _ := o.Get("exit_code"); !okCode {
-			r.errorf(ProblemEvidence, at+".exit_code", "", "%s.exit_code must be an integer, not %s", at, wire.Shown(v))
+			r.errorf(ProblemEvidence, at+".exit_code", "", "%s.exit_code must be an integer, not %s", at,
+				wire.Shown(v))
 		}
 		want, okWant := o.Int("expected_exit_code")
 		if v, _ := o.Get("expected_exit_code"); v != nil && !okWant {
-			r.errorf(ProblemEvidence, at+".expected_exit_code", "", "%s.expected_exit_code must be an integer, not %s", at, wire.Shown(v))
+			r.errorf(ProblemEvidence, at+".expected_exit_code", "", "%s.expected_exit_code must be an integer, not %s",
+				at, wire.Shown(v))
 		}
 		switch {
 		case okCode && code == 0 && okWant && want != 0 && pass:
@@ -78,10 +82,12 @@ func checkEvidence(r *stageReport, items []any, pass, strict bool) {
 		return
 	}
 	if undeclared > 0 {
-		r.errorf(ProblemNonZeroExit, "verification.machine_evidence", "", `verification.status is "pass" but %d command(s) ended with another exit code than expected; give the code that proves success as expected_exit_code, or do not claim a pass`, undeclared)
+		r.errorf(ProblemNonZeroExit, "verification.machine_evidence", "",
+			`verification.status is "pass" but %d command(s) ended with another exit code than expected; give the code that proves success as expected_exit_code, or do not claim a pass`, undeclared)
 	}
 	if expected > 0 {
-		r.warnf(`verification.status is "pass" with %d command(s) whose non-zero exit code is declared as expected`, expected)
+		r.warnf(`verification.status is "pass" with %d command(s) whose non-zero exit code is declared as expected`,
+			expected)
 	}
 }
 
@@ -104,7 +110,8 @@ func checkProducedFiles(r *stageReport, c *stageContext, items []any) {
 		}
 		disposition, _ := o.Get("disposition")
 		if disposition != nil && disposition != "artifact" && disposition != "ignore" {
-			r.errorf(ProblemProducedFile, at+".disposition", "", "%s.disposition must be artifact or ignore, not %s", at, wire.Shown(disposition))
+			r.errorf(ProblemProducedFile, at+".disposition", "", "%s.disposition must be artifact or ignore, not %s",
+				at, wire.Shown(disposition))
 		}
 		if !nonBlank(path) {
 			continue
@@ -112,12 +119,14 @@ func checkProducedFiles(r *stageReport, c *stageContext, items []any) {
 		p := o.String("path")
 		key := pathKey(p)
 		if j, dup := first[key]; dup {
-			r.errorf(ProblemProducedTwice, at+".path", p, "%s.path names %s, which verification.produced_files[%d] names already", at, wire.Shown(p), j)
+			r.errorf(ProblemProducedTwice, at+".path", p,
+				"%s.path names %s, which verification.produced_files[%d] names already", at, wire.Shown(p), j)
 		} else {
 			first[key] = i
 		}
 		if disposition == "ignore" && declared[key] {
-			r.errorf(ProblemIgnoredFile, at+".disposition", p, "%s marks %s as ignore, but files_changed lists it", at, wire.Shown(p))
+			r.errorf(ProblemIgnoredFile, at+".disposition", p, "%s marks %s as ignore, but files_changed lists it", at,
+				wire.Shown(p))
 		}
 	}
 }

@@ -91,7 +91,8 @@ func (v *Validation) Code() string {
 	}
 	if len(v.Errors) > 0 {
 		switch c := v.Errors[0].Code; c {
-		case ProblemMissingField, ProblemDecisionID, ProblemRunMismatch, ProblemTurnMismatch, ProblemReservedPath, ProblemChallenge:
+		case ProblemMissingField, ProblemDecisionID, ProblemRunMismatch, ProblemTurnMismatch, ProblemReservedPath,
+			ProblemChallenge:
 			return c
 		}
 	}

@@ -1,4 +1,5 @@
-// What a declared verification is worth, and what running it again showed (docs/spec/results.md#what-a-verification-counts-as).
+// What a declared verification is worth, and what running it again showed
+// (docs/spec/results.md#what-a-verification-counts-as).
 
 package result
 
@@ -46,25 +47,44 @@ func normalizeVerification(declared *ojson.Object, runtimeType string) Normalize
 	}
 	switch runtimeType {
 	case "", "manual":
-		return NormalizedVerification{Status: VerifyAttested, Reason: "a person attests the pass; manual runtimes leave no machine evidence"}
+		return NormalizedVerification{
+			Status: VerifyAttested,
+			Reason: "a person attests the pass; manual runtimes leave no machine evidence",
+		}
 	case "api_proxy":
-		return NormalizedVerification{Status: VerifyAttested, Reason: "the model attests the pass; an api_proxy runtime executes nothing"}
+		return NormalizedVerification{
+			Status: VerifyAttested,
+			Reason: "the model attests the pass; an api_proxy runtime executes nothing",
+		}
 	}
 	evidence := declared.Array("machine_evidence")
 	if len(evidence) == 0 {
-		return NormalizedVerification{Status: VerifyNotReproducible, Reason: runtimeType + " claims a pass without machine evidence"}
+		return NormalizedVerification{
+			Status: VerifyNotReproducible,
+			Reason: runtimeType + " claims a pass without machine evidence",
+		}
 	}
 	for _, e := range evidence {
 		item, ok := e.(*ojson.Object)
 		if !ok {
-			return NormalizedVerification{Status: VerifyNotReproducible, Reason: runtimeType + " claims a pass with unreadable machine evidence"}
+			return NormalizedVerification{
+				Status: VerifyNotReproducible,
+				Reason: runtimeType + " claims a pass with unreadable machine evidence",
+			}
 		}
 		// A missing exit code is no zero.
 		if code, ok := item.Int("exit_code"); !ok || code != 0 {
-			return NormalizedVerification{Status: VerifyNotReproducible, Reason: runtimeType + " claims a pass although its machine evidence has exit codes other than 0"}
+			return NormalizedVerification{
+				Status: VerifyNotReproducible,
+				Reason: runtimeType + " claims a pass although its machine evidence has exit codes other than 0",
+			}
 		}
 	}
-	return NormalizedVerification{Status: VerifyPass, Reason: runtimeType + " gave machine evidence with exit code 0 throughout", Reproducible: true}
+	return NormalizedVerification{
+		Status:       VerifyPass,
+		Reason:       runtimeType + " gave machine evidence with exit code 0 throughout",
+		Reproducible: true,
+	}
 }
 
 // Overall outcomes of a replay.

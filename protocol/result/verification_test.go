@@ -19,7 +19,8 @@ func TestNormalizeVerification(t *testing.T) {
 		status        string
 		reproducible  bool
 	}{
-		{"failed", "local_cli", ojson.NewObject("status", "fail", "machine_evidence", []any{exit(0)}), VerifyFail, false},
+		{"failed", "local_cli", ojson.NewObject("status", "fail", "machine_evidence", []any{exit(0)}), VerifyFail,
+			false},
 		{"skipped", "local_cli", ojson.NewObject("status", "skipped"), VerifySkipped, false},
 		{"absent", "local_cli", nil, VerifySkipped, false},
 		{"no status", "manual", ojson.NewObject(), VerifySkipped, false},
@@ -29,8 +30,10 @@ func TestNormalizeVerification(t *testing.T) {
 		{"local", "local_cli", evidence(exit(0), exit(0)), VerifyPass, true},
 		{"mcp", "mcp", evidence(exit(0)), VerifyPass, true},
 		{"remote", "remote_agent", evidence(exit(0)), VerifyPass, true},
-		{"attested by an executable runtime", "mcp", ojson.NewObject("status", "attested_pass"), VerifyNotReproducible, false},
-		{"expected failure", "local_cli", evidence(exit(0), ojson.NewObject("command", "make", "exit_code", 1, "expected_exit_code", 1)), VerifyNotReproducible, false},
+		{"attested by an executable runtime", "mcp", ojson.NewObject("status", "attested_pass"), VerifyNotReproducible,
+			false},
+		{"expected failure", "local_cli", evidence(exit(0), ojson.NewObject("command", "make", "exit_code", 1,
+			"expected_exit_code", 1)), VerifyNotReproducible, false},
 		{"no evidence", "local_cli", evidence(), VerifyNotReproducible, false},
 		{"no exit code", "local_cli", evidence(ojson.NewObject("command", "make")), VerifyNotReproducible, false},
 		{"exit code as text", "local_cli", evidence(ojson.NewObject("exit_code", "0")), VerifyNotReproducible, false},
@@ -46,7 +49,8 @@ func TestNormalizeVerification(t *testing.T) {
 			if got.Status != tt.status || got.Reproducible != tt.reproducible || got.Reason == "" {
 				t.Errorf("got %+v", got)
 			}
-			if o := got.Object(); o.String("status") != tt.status || o.Bool("reproducible") != tt.reproducible || o.String("reason") != got.Reason {
+			if o := got.Object(); o.String("status") != tt.status || o.Bool("reproducible") != tt.reproducible ||
+				o.String("reason") != got.Reason {
 				t.Errorf("record %v", o)
 			}
 		})
@@ -61,8 +65,16 @@ func TestReplaySummary(t *testing.T) {
 	if none.Summary() != nil {
 		t.Error("a replay that did not run has a summary")
 	}
-	r := &ReplayOutcome{VerifiedAt: "2026-01-01T00:00:00.000Z", Overall: ReplayMismatch, ReplayedCommands: 2, MatchedCommands: 1, TimeoutMS: 30000, Drift: "a"}
-	if got, want := string(ojson.Compact(r.Summary())), `{"verified_at":"2026-01-01T00:00:00.000Z","overall":"mismatch","replayed_commands":2,"matched_commands":1,"timeout_ms":30000}`; got != want {
+	r := &ReplayOutcome{
+		VerifiedAt:       "2026-01-01T00:00:00.000Z",
+		Overall:          ReplayMismatch,
+		ReplayedCommands: 2,
+		MatchedCommands:  1,
+		TimeoutMS:        30000,
+		Drift:            "a",
+	}
+	if got, want := string(ojson.Compact(r.Summary())),
+		`{"verified_at":"2026-01-01T00:00:00.000Z","overall":"mismatch","replayed_commands":2,"matched_commands":1,"timeout_ms":30000}`; got != want {
 		t.Errorf("got %s", got)
 	}
 	r.Reason = "why"
@@ -70,7 +82,8 @@ func TestReplaySummary(t *testing.T) {
 		t.Error("no reason")
 	}
 	back := &ReplayOutcome{}
-	if errs := ojson.Unmarshal(ojson.Marshal(r), back); len(errs) > 0 || back.Drift != "a" || back.Reason != "why" || back.TimeoutMS != 30000 {
+	if errs := ojson.Unmarshal(ojson.Marshal(r), back); len(errs) > 0 || back.Drift != "a" || back.Reason != "why" ||
+		back.TimeoutMS != 30000 {
 		t.Errorf("round trip: %+v %v", back, errs)
 	}
 }

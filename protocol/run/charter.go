@@ -185,8 +185,13 @@ func chartersWait(s *State, open []*Charter) *wire.Error {
 			at = append(at, c.CharterID+" waits for "+wire.List(s.charterWaits(c)))
 		}
 	}
-	return &wire.Error{Code: wire.CodeChartersWait, Field: "charter_queue", Hint: "git agentxchain status",
-		Message: fmt.Sprintf("No charter of phase %q can be given out now: %s.", s.Phase, strings.ReplaceAll(wire.ListSome(at, 4), ", ", "; "))}
+	return &wire.Error{
+		Code:  wire.CodeChartersWait,
+		Field: "charter_queue",
+		Hint:  "git agentxchain status",
+		Message: fmt.Sprintf("No charter of phase %q can be given out now: %s.", s.Phase,
+			strings.ReplaceAll(wire.ListSome(at, 4), ", ", "; ")),
+	}
 }
 
 // Copy is a charter of its own, its unknown members copied as f says.
@@ -195,7 +200,8 @@ func (c *Charter) Copy(f objectCopy) *Charter {
 		return nil
 	}
 	out := *c
-	out.AcceptanceContract, out.DependsOn, out.GatesRequired = slices.Clone(c.AcceptanceContract), slices.Clone(c.DependsOn), slices.Clone(c.GatesRequired)
+	out.AcceptanceContract, out.DependsOn, out.GatesRequired = slices.Clone(c.AcceptanceContract),
+		slices.Clone(c.DependsOn), slices.Clone(c.GatesRequired)
 	out.TurnID = copyPtr(c.TurnID)
 	out.Task, out.Source = f(c.Task), f(c.Source)
 	out.Extra = f.extra(c.Extra)
@@ -204,5 +210,10 @@ func (c *Charter) Copy(f objectCopy) *Charter {
 
 // UnknownRole refuses a role the configuration does not define (unknown_role).
 func UnknownRole(cfg *config.Config, id string) *wire.Error {
-	return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", Clip(id, 80), wire.List(cfg.Roles.Keys()))}
+	return &wire.Error{
+		Code:  wire.CodeUnknownRole,
+		Field: "role",
+		Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", Clip(id, 80),
+			wire.List(cfg.Roles.Keys())),
+	}
 }

@@ -60,7 +60,8 @@ func (s *State) Copy(f objectCopy) *State {
 		return nil
 	}
 	c := *s
-	for _, p := range []**string{&c.RunID, &c.CreatedAt, &c.PhaseEnteredAt, &c.PhaseClockAt, &c.CompletedAt, &c.AcceptedIntegrationRef, &c.LastCompletedTurnID,
+	for _, p := range []**string{&c.RunID, &c.CreatedAt, &c.PhaseEnteredAt, &c.PhaseClockAt, &c.CompletedAt,
+		&c.AcceptedIntegrationRef, &c.LastCompletedTurnID,
 		&c.BlockedOn, &c.NextRecommendedRole, &c.NonProgressSignature,
 		&c.AuthorityBase} {
 		*p = copyPtr(*p)
@@ -135,7 +136,8 @@ func (t *Turn) copy(f objectCopy) *Turn {
 		return nil
 	}
 	c := *t
-	for _, p := range []**ojson.Object{&c.IntakeContext, &c.DelegationContext, &c.DelegationReview, &c.LastRejection, &c.ConflictState, &c.ConflictContext} {
+	for _, p := range []**ojson.Object{&c.IntakeContext, &c.DelegationContext, &c.DelegationReview, &c.LastRejection,
+		&c.ConflictState, &c.ConflictContext} {
 		*p = f(*p)
 	}
 	c.Baseline = t.Baseline.copy(f)
@@ -186,7 +188,8 @@ func (d *Delegation) copy(f objectCopy) *Delegation {
 		return nil
 	}
 	c := *d
-	c.AcceptanceContract, c.RequiredDecisionIDs = slices.Clone(d.AcceptanceContract), slices.Clone(d.RequiredDecisionIDs)
+	c.AcceptanceContract, c.RequiredDecisionIDs = slices.Clone(d.AcceptanceContract),
+		slices.Clone(d.RequiredDecisionIDs)
 	c.ChildTurnID = copyPtr(d.ChildTurnID)
 	c.Extra = f.extra(d.Extra)
 	return &c
@@ -208,7 +211,8 @@ func (x *Index) Copy(f objectCopy) *Index {
 	for _, p := range []**ojson.Object{&c.LastRow, &c.QueuedRow, &c.QueuedDone} {
 		*p = f(*p)
 	}
-	for _, p := range []*[]*ojson.Object{&c.Recent, &c.RecentDecisions, &c.RecentTurns, &c.OpenEscalations, &c.OpenObjections} {
+	for _, p := range []*[]*ojson.Object{&c.Recent, &c.RecentDecisions, &c.RecentTurns, &c.OpenEscalations,
+		&c.OpenObjections} {
 		*p = f.list(*p)
 	}
 	c.DelegationRows = x.DelegationRows.Clone(f)

@@ -16,7 +16,8 @@ import (
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	word := func() string { return rapid.SampledFrom([]string{"", "a", "b c", "é"}).Draw(t, "word") }
 	object := func() *ojson.Object {
-		return ojson.NewObject("x", word(), "list", []any{ojson.NewObject("y", ojson.Int(rapid.IntRange(0, 9).Draw(t, "n"))), "z"})
+		return ojson.NewObject("x", word(),
+			"list", []any{ojson.NewObject("y", ojson.Int(rapid.IntRange(0, 9).Draw(t, "n"))), "z"})
 	}
 	switch p := v.Addr().Interface().(type) {
 	case *ojson.Extra:
@@ -139,7 +140,8 @@ func collect(v reflect.Value, into map[uintptr]bool, each func(uintptr, reflect.
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; v.Type().PkgPath() == reflect.TypeFor[ojson.Extra]().PkgPath() && (name == "keys" || name == "order") {
+			if name := v.Type().Field(i).Name; v.Type().PkgPath() == reflect.TypeFor[ojson.Extra]().PkgPath() &&
+				(name == "keys" || name == "order") {
 				continue // names of members are never changed where they stand
 			}
 			collect(v.Field(i), into, each)

@@ -1,4 +1,5 @@
-// DecisionIDs: the decision numbers a run has used, as compact ranges (docs/compatibility.md#where-we-differ-on-purpose).
+// DecisionIDs: the decision numbers a run has used, as compact ranges
+// (docs/compatibility.md#where-we-differ-on-purpose).
 
 package run
 

@@ -21,7 +21,8 @@ func NewEscalation(id, at string, s *State, roleID string) *ojson.Object {
 	if b == nil {
 		b = DescribeBlock(s, wire.OrEmpty(s.BlockedOn), "")
 	}
-	typ, service := ClassifyEscalation(wire.OrEmpty(s.BlockedOn), b.Recovery.TypedReason, wire.OrEmpty(b.Recovery.Detail), b.Category)
+	typ, service := ClassifyEscalation(wire.OrEmpty(s.BlockedOn), b.Recovery.TypedReason,
+		wire.OrEmpty(b.Recovery.Detail), b.Category)
 	return ojson.NewObject(
 		"kind", "raised", "escalation_id", id, "created_at", at,
 		"run_id", ojson.OrNull(s.Run()), "phase", ojson.OrNull(s.Phase), "blocked_on", s.BlockedOn,

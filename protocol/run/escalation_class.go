@@ -20,7 +20,8 @@ func ClassifyEscalation(blockedOn, typedReason, detail, category string) (typ, s
 		{"OpenAI", "openai|chatgpt|gpt|codex"},
 		{"GitHub", "github|gh"},
 		{"Google", "google|gmail|gcp|gemini"},
-		{"Linear", "linear app|linear com|linear api|linear issue|linear issues|linear ticket|linear tickets|linear workspace|linear board|linear account"},
+		{"Linear",
+			"linear app|linear com|linear api|linear issue|linear issues|linear ticket|linear tickets|linear workspace|linear board|linear account"},
 		{"Slack", "slack"},
 		{"LinkedIn", "linkedin"},
 		{"X/Twitter", "twitter|tweet|x com"},
@@ -46,7 +47,8 @@ func typeOfReason(typedReason string) string {
 	switch typedReason {
 	case "needs_oauth", "needs_credential", "needs_payment", "needs_legal", "needs_physical_access", needsDecision:
 		return typedReason
-	case "pending_phase_transition", "pending_run_completion", "conflict_loop", "retries_exhausted", "policy_escalation",
+	case "pending_phase_transition", "pending_run_completion", "conflict_loop", "retries_exhausted",
+		"policy_escalation",
 		"budget_exhausted", "timeout", "non_progress", "hook_block", "hook_tamper", "stale_turn":
 		return needsDecision
 	}
@@ -55,14 +57,20 @@ func typeOfReason(typedReason string) string {
 
 func typeOfWords(text string) string {
 	for _, c := range []struct{ typ, keys, unless string }{
-		{"needs_oauth", "oauth|oauth2|sign in|log in|login|sso|reauthenticate|re authenticate|reauth|re auth|session expired", ""},
-		{"needs_credential", "credential|credentials|api key|api keys|apikey|access key|access keys|auth env|token|tokens|secret|secrets|password|passphrase|pat|auth failed|unauthorized|401",
+		{"needs_oauth",
+			"oauth|oauth2|sign in|log in|login|sso|reauthenticate|re authenticate|reauth|re auth|session expired", ""},
+		{"needs_credential",
+			"credential|credentials|api key|api keys|apikey|access key|access keys|auth env|token|tokens|secret|secrets|password|passphrase|pat|auth failed|unauthorized|401",
 			"token budget|token budgets|token limit|token limits|token count|token usage|token window|tokens used|tokens per|max tokens|input tokens|output tokens|context tokens|prompt tokens|" +
 				"hardware token|hardware tokens|design token|design tokens"},
-		{"needs_payment", "payment|pay|billing|invoice|credit card|credit balance|out of credits|subscription|purchase|top up", ""},
-		{"needs_legal", "legal|license|licenses|licence|licences|licensing|nda|dpa|gdpr|terms of service|terms of use|terms and conditions|" +
-			"sign contract|sign the contract|signed contract|vendor contract|customer contract", ""},
-		{"needs_physical_access", "physical|usb|2fa|mfa|phone|yubikey|hardware key|hardware token|hardware tokens|captcha|in person|on site", ""},
+		{"needs_payment",
+			"payment|pay|billing|invoice|credit card|credit balance|out of credits|subscription|purchase|top up", ""},
+		{"needs_legal",
+			"legal|license|licenses|licence|licences|licensing|nda|dpa|gdpr|terms of service|terms of use|terms and conditions|" +
+				"sign contract|sign the contract|signed contract|vendor contract|customer contract", ""},
+		{"needs_physical_access",
+			"physical|usb|2fa|mfa|phone|yubikey|hardware key|hardware token|hardware tokens|captcha|in person|on site",
+			""},
 	} {
 		// What is known to mean something else says nothing about it.
 		words := text

@@ -1,4 +1,5 @@
-// Run events: the closed vocabulary, the envelope and its validation (docs/spec/state.md#events, docs/conformance.md#becoming-a-target).
+// Run events: the closed vocabulary, the envelope and its validation (docs/spec/state.md#events,
+// docs/conformance.md#becoming-a-target).
 
 package run
 
@@ -161,8 +162,8 @@ func ValidateEvent(v ojson.Value) []string {
 }
 
 // ValidateEventOrdering checks a timeline: run_started first, run_completed
-// last unless the approval of the completion was taken back, no turn accepted before it was dispatched, times never going back. The
-// code is "" when the order is right, invalid_events when v is no timeline, else
+// last unless the approval of the completion was taken back, no turn accepted before it was dispatched, times never
+// going back. The code is "" when the order is right, invalid_events when v is no timeline, else
 // ordering_violation. The texts are wire: docs/conformance.md#becoming-a-target.
 func ValidateEventOrdering(v ojson.Value) (code string, errs []string) {
 	events, ok := v.([]any)

@@ -22,7 +22,13 @@ func FreshState(c *config.Config, projectID string) *State {
 	if projectID == "" {
 		projectID = c.Project.ID
 	}
-	s := &State{SchemaVersion: "1.1", ProjectID: projectID, Status: wire.StatusIdle, Phase: c.FirstPhase(), BudgetStatus: FreshBudget(c)}
+	s := &State{
+		SchemaVersion: "1.1",
+		ProjectID:     projectID,
+		Status:        wire.StatusIdle,
+		Phase:         c.FirstPhase(),
+		BudgetStatus:  FreshBudget(c),
+	}
 	for _, r := range c.Routing.All() {
 		if r.ExitGate != "" {
 			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)

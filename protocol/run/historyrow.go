@@ -1,4 +1,5 @@
-// Rows of history.jsonl: building, reading and finding them (docs/spec/state.md#history, docs/spec/lifecycle.md#accepting-a-turn).
+// Rows of history.jsonl: building, reading and finding them (docs/spec/state.md#history,
+// docs/spec/lifecycle.md#accepting-a-turn).
 
 package run
 

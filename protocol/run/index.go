@@ -15,32 +15,41 @@ import (
 // was kept right. No member but the last is ever left out: their order must not
 // depend on when one was first set.
 type Index struct {
-	Run             string                   `json:"run"`
-	Accepted        int                      `json:"accepted"`       // accepted turns, reissued rows excluded
-	PhaseAccepted   ojson.Map[int]           `json:"phase_accepted"` // phase -> accepted turns
-	Participants    ojson.Map[[]string]      `json:"participants"`   // phase -> roles with an accepted turn
-	StreakRole      string                   `json:"streak_role"`    // role of the trailing accepted turns
-	Streak          int                      `json:"streak"`
-	ProductTurn     bool                     `json:"product_turn"` // a completed implementation turn changed a product file
-	FirstAcceptedAt string                   `json:"first_accepted_at"`
-	RolesUsed       []string                 `json:"roles_used"`
-	PhasesDone      []string                 `json:"phases_done"`
-	Decisions       int                      `json:"decisions"`
-	DecisionIDs     []any                    `json:"decision_ids"`          // DecisionIDs.Encode
-	Uncheckpointed  ojson.Map[string]        `json:"uncheckpointed"`        // path -> last accepted turn that changed it
-	LastRow         *ojson.Object            `json:"last_row"`              // newest accepted row
-	Recent          []*ojson.Object          `json:"recent"`                // accepted rows newer than the oldest active turn's assignment
-	QueuedRow       *ojson.Object            `json:"queued_row"`            // row whose phase request is queued or waits for approval
-	QueuedDone      *ojson.Object            `json:"queued_completion_row"` // row whose completion request is queued or waits for approval
-	DelegationRows  ojson.Map[*ojson.Object] `json:"delegation_rows"`       // child turn -> row, until the review is built
-	RecentDecisions []*ojson.Object          `json:"recent_decisions"`      // last 5: id, statement, decided_by, phase
-	RecentTurns     []*ojson.Object          `json:"recent_turns"`          // last 3: turn_id, role, summary, phase
-	OpenEscalations []*ojson.Object          `json:"open_escalations"`      // raised rows without a resolution
-	OpenObjections  []*ojson.Object          `json:"open_objections"`       // turn_id, id, severity of this run's open objections
-	CostUSD         float64                  `json:"cost_usd"`              // of the accepted rows; state.budget_status counts refused attempts too
-	LastEventAt     string                   `json:"last_event_at"`         // newest event of the run
-	Mailbox         *Mailbox                 `json:"mailbox,omitempty"`     // absent until the first message, and the last member: runs of before messages keep their index
-	Extra           ojson.Extra
+	Run           string              `json:"run"`
+	Accepted      int                 `json:"accepted"`       // accepted turns, reissued rows excluded
+	PhaseAccepted ojson.Map[int]      `json:"phase_accepted"` // phase -> accepted turns
+	Participants  ojson.Map[[]string] `json:"participants"`   // phase -> roles with an accepted turn
+	StreakRole    string              `json:"streak_role"`    // role of the trailing accepted turns
+	Streak        int                 `json:"streak"`
+	// a completed implementation turn changed a product file
+	ProductTurn     bool     `json:"product_turn"`
+	FirstAcceptedAt string   `json:"first_accepted_at"`
+	RolesUsed       []string `json:"roles_used"`
+	PhasesDone      []string `json:"phases_done"`
+	Decisions       int      `json:"decisions"`
+	DecisionIDs     []any    `json:"decision_ids"` // DecisionIDs.Encode
+	// path -> last accepted turn that changed it
+	Uncheckpointed ojson.Map[string] `json:"uncheckpointed"`
+	LastRow        *ojson.Object     `json:"last_row"` // newest accepted row
+	// accepted rows newer than the oldest active turn's assignment
+	Recent []*ojson.Object `json:"recent"`
+	// row whose phase request is queued or waits for approval
+	QueuedRow *ojson.Object `json:"queued_row"`
+	// row whose completion request is queued or waits for approval
+	QueuedDone *ojson.Object `json:"queued_completion_row"`
+	// child turn -> row, until the review is built
+	DelegationRows  ojson.Map[*ojson.Object] `json:"delegation_rows"`
+	RecentDecisions []*ojson.Object          `json:"recent_decisions"` // last 5: id, statement, decided_by, phase
+	RecentTurns     []*ojson.Object          `json:"recent_turns"`     // last 3: turn_id, role, summary, phase
+	OpenEscalations []*ojson.Object          `json:"open_escalations"` // raised rows without a resolution
+	// turn_id, id, severity of this run's open objections
+	OpenObjections []*ojson.Object `json:"open_objections"`
+	// of the accepted rows; state.budget_status counts refused attempts too
+	CostUSD     float64 `json:"cost_usd"`
+	LastEventAt string  `json:"last_event_at"` // newest event of the run
+	// absent until the first message, and the last member: runs of before messages keep their index
+	Mailbox *Mailbox `json:"mailbox,omitempty"`
+	Extra   ojson.Extra
 }
 
 // Encode returns the index as a document.

@@ -46,24 +46,30 @@ func (x *Index) take(row *ojson.Object, used *DecisionIDs) {
 		x.FirstAcceptedAt = row.String("accepted_at")
 	}
 	files := row.Strings("files_changed")
-	if phase == "implementation" && row.String("status") == wire.ResultCompleted && slices.ContainsFunc(files, wire.ProductPath) {
+	if phase == "implementation" && row.String("status") == wire.ResultCompleted &&
+		slices.ContainsFunc(files, wire.ProductPath) {
 		x.ProductTurn = true
 	}
 	for _, d := range row.Objects("decisions") {
 		used.Add(d.String("id"))
 		x.Decisions++
 		x.RecentDecisions = keepLast(x.RecentDecisions, keepDecisions,
-			ojson.NewObject("id", d.String("id"), "statement", d.String("statement"), "decided_by", role, "phase", phase))
+			ojson.NewObject("id", d.String("id"), "statement", d.String("statement"), "decided_by", role,
+				"phase", phase))
 	}
 	x.RecentTurns = keepLast(x.RecentTurns, keepTurns,
-		ojson.NewObject("turn_id", row.String("turn_id"), "role", role, "summary", row.String("summary"), "phase", phase))
+		ojson.NewObject("turn_id", row.String("turn_id"), "role", role, "summary", row.String("summary"),
+			"phase", phase))
 	for _, o := range row.Objects("objections") {
 		switch st := o.String("status"); st {
 		case "", "raised", "acknowledged", "escalated":
-			x.OpenObjections = append(slices.Clip(x.OpenObjections), ojson.NewObject("turn_id", row.String("turn_id"), "role", role, "id", o.String("id"),
-				"severity", o.String("severity"), "statement", o.String("statement")))
+			x.OpenObjections = append(slices.Clip(x.OpenObjections),
+				ojson.NewObject("turn_id", row.String("turn_id"), "role", role, "id", o.String("id"),
+					"severity", o.String("severity"), "statement", o.String("statement")))
 		default:
-			x.OpenObjections = slices.DeleteFunc(slices.Clone(x.OpenObjections), func(open *ojson.Object) bool { return open.String("id") == o.String("id") })
+			x.OpenObjections = slices.DeleteFunc(slices.Clone(x.OpenObjections), func(open *ojson.Object) bool {
+				return open.String("id") == o.String("id")
+			})
 		}
 	}
 	if n := len(x.OpenObjections); n > MaxOpenObjections {

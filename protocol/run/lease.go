@@ -77,8 +77,17 @@ type Lease struct {
 // has changed hands and is at least its attempt; after is the issue time of the
 // token before, 0 without one.
 func NewLease(run, turn, runner, session string, epoch int, now time.Time, after int64, until time.Time) *Lease {
-	l := &Lease{LeaseID: fmt.Sprintf("%s%s-%d", leaseIDPrefix, turn, epoch), RunID: run, PlanID: LeasePlanPrefix + run, StepID: turn, TaskID: turn,
-		RunnerID: runner, SessionID: session, Status: LeaseIssued, Extensions: nil}
+	l := &Lease{
+		LeaseID:    fmt.Sprintf("%s%s-%d", leaseIDPrefix, turn, epoch),
+		RunID:      run,
+		PlanID:     LeasePlanPrefix + run,
+		StepID:     turn,
+		TaskID:     turn,
+		RunnerID:   runner,
+		SessionID:  session,
+		Status:     LeaseIssued,
+		Extensions: nil,
+	}
 	l.pass(epoch, now, after, until)
 	return l
 }
@@ -94,8 +103,12 @@ func (l *Lease) Restore(session string, epoch int, now time.Time, after int64, u
 
 func (l *Lease) pass(epoch int, now time.Time, after int64, until time.Time) {
 	issued := max(now.UnixMilli(), after+1) // a clock that went back does not bring an old token back
-	l.FencingToken = FencingToken{Token: fmt.Sprintf("%s%s-%s-%0*d", leaseFencePrefix, l.RunID, l.StepID, leaseTokenDigits, epoch), IssuedAtMS: issued,
-		Issuer: LeaseIssuer, Scope: "run:" + l.RunID + "/step:" + l.StepID}
+	l.FencingToken = FencingToken{
+		Token:      fmt.Sprintf("%s%s-%s-%0*d", leaseFencePrefix, l.RunID, l.StepID, leaseTokenDigits, epoch),
+		IssuedAtMS: issued,
+		Issuer:     LeaseIssuer,
+		Scope:      "run:" + l.RunID + "/step:" + l.StepID,
+	}
 	l.IssuedAtMS, l.ExpiresAtMS = issued, max(until.UnixMilli(), issued)
 	l.Extensions = ojson.NewObject(leaseExtensionsMember, ojson.NewObject("epoch", epoch))
 }
@@ -173,7 +186,8 @@ func DecodeLease(data []byte) (*Lease, error) {
 
 // Check is the well-formedness of docs/leases.md.
 func (l *Lease) Check() error {
-	for _, m := range []struct{ name, id string }{{"lease_id", l.LeaseID}, {"run_id", l.RunID}, {"plan_id", l.PlanID}, {"step_id", l.StepID}, {"task_id", l.TaskID}} {
+	for _, m := range []struct{ name, id string }{{"lease_id", l.LeaseID}, {"run_id", l.RunID}, {"plan_id", l.PlanID},
+		{"step_id", l.StepID}, {"task_id", l.TaskID}} {
 		if m.id == "" || m.id == "." || m.id == ".." || strings.ContainsAny(m.id, "/\\\x00\n") || len(m.id) > 400 {
 			return fmt.Errorf("%s %q is no safe id", m.name, Clip(m.id, 60))
 		}

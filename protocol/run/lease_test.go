@@ -14,8 +14,10 @@ func TestLeaseSurvivesItsDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.StringMatching(`[a-z][a-z0-9_.-]{0,30}`)
 		now := time.UnixMilli(rapid.Int64Range(0, 1<<41).Draw(t, "now"))
-		l := NewLease(id.Draw(t, "run"), id.Draw(t, "turn"), id.Draw(t, "runner"), id.Draw(t, "session"), rapid.IntRange(1, 99999).Draw(t, "epoch"), now,
-			rapid.Int64Range(0, 1<<41).Draw(t, "after"), now.Add(time.Duration(rapid.Int64Range(-1e12, 1e15).Draw(t, "ttl"))))
+		l := NewLease(id.Draw(t, "run"), id.Draw(t, "turn"), id.Draw(t, "runner"), id.Draw(t, "session"),
+			rapid.IntRange(1, 99999).Draw(t, "epoch"), now,
+			rapid.Int64Range(0, 1<<41).Draw(t, "after"),
+			now.Add(time.Duration(rapid.Int64Range(-1e12, 1e15).Draw(t, "ttl"))))
 		if rapid.Bool().Draw(t, "cancelled") {
 			l = l.Cancelling("because", now)
 		}
@@ -27,7 +29,9 @@ func TestLeaseSurvivesItsDocument(t *testing.T) {
 			t.Fatalf("%s became %s", l.Encode(), back.Encode())
 		}
 		next := l.Restore("other", l.Epoch()+1, now.Add(-time.Hour), 0, now)
-		if next.FencingToken.IssuedAtMS <= l.FencingToken.IssuedAtMS || next.FencingToken.Token == l.FencingToken.Token || next.LeaseID != l.LeaseID || next.ExpiresAtMS < next.IssuedAtMS {
+		if next.FencingToken.IssuedAtMS <= l.FencingToken.IssuedAtMS ||
+			next.FencingToken.Token == l.FencingToken.Token || next.LeaseID != l.LeaseID ||
+			next.ExpiresAtMS < next.IssuedAtMS {
 			t.Fatalf("%s was restored as %s", l.Encode(), next.Encode())
 		}
 	})
@@ -67,8 +71,10 @@ func TestLeaseDocumentIsCanonical(t *testing.T) {
 func TestLeaseDocumentsThatAreNone(t *testing.T) {
 	good := string(NewLease("r1", "s1", "w", "sess", 1, time.UnixMilli(5), 0, time.UnixMilli(9)).Encode())
 	for _, c := range [][2]string{
-		{`"r1"`, `"../r1"`}, {`"lease-s1-1"`, `""`}, {`"step_id": "s1"`, `"step_id": ".."`}, {`"runner_id": "w"`, `"runner_id": ""`}, {`"session_id": "sess"`, `"session_id": 5`},
-		{`"expires_at_ms": 9`, `"expires_at_ms": 1`}, {`"status": "issued"`, `"status": "kept"`}, {`"token": "fence-r1-s1-0001"`, `"token": ""`}, {`{`, `[`},
+		{`"r1"`, `"../r1"`}, {`"lease-s1-1"`, `""`}, {`"step_id": "s1"`, `"step_id": ".."`},
+		{`"runner_id": "w"`, `"runner_id": ""`}, {`"session_id": "sess"`, `"session_id": 5`},
+		{`"expires_at_ms": 9`, `"expires_at_ms": 1`}, {`"status": "issued"`, `"status": "kept"`},
+		{`"token": "fence-r1-s1-0001"`, `"token": ""`}, {`{`, `[`},
 		{`"w"`, `"` + strings.Repeat("w", 500) + `"`},
 	} {
 		doc := strings.Replace(good, c[0], c[1], 1)

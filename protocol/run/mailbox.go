@@ -229,12 +229,16 @@ func (b *Mailbox) Full(named bool) *wire.Error {
 	case b == nil:
 	case len(b.Open) >= MaxOpenMessages:
 		return &wire.Error{Code: wire.CodeMailboxFull, Field: "to",
-			Message: fmt.Sprintf("%d messages of this run wait to be delivered or answered; no more are taken until some are.", len(b.Open)),
-			Hint:    "git agentxchain monarchic message list --unacked"}
+			Message: fmt.Sprintf(
+				"%d messages of this run wait to be delivered or answered; no more are taken until some are.",
+				len(b.Open)),
+			Hint: "git agentxchain monarchic message list --unacked"}
 	case named && len(b.Named) >= maxNamedMessages:
 		return &wire.Error{Code: wire.CodeMailboxFull, Field: "id",
-			Message: fmt.Sprintf("%d messages of this run have an id of their sender's choice, as many as are kept apart.", len(b.Named)),
-			Hint:    "leave out --id: an id is made"}
+			Message: fmt.Sprintf(
+				"%d messages of this run have an id of their sender's choice, as many as are kept apart.",
+				len(b.Named)),
+			Hint: "leave out --id: an id is made"}
 	}
 	return nil
 }

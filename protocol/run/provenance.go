@@ -76,8 +76,12 @@ func checkParent(runID string, row *ojson.Object) *wire.Error {
 	case "completed", "blocked", "failed":
 		return nil
 	default:
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "parent_run",
-			Message: fmt.Sprintf("Run %.80s has not ended (it is %s); only an ended run can be continued.", runID, cmp.Or(Clip(st, 40), "of unknown status"))}
+		return &wire.Error{
+			Code:  wire.CodeInvalidArgument,
+			Field: "parent_run",
+			Message: fmt.Sprintf("Run %.80s has not ended (it is %s); only an ended run can be continued.", runID,
+				cmp.Or(Clip(st, 40), "of unknown status")),
+		}
 	}
 }
 
@@ -113,7 +117,10 @@ func InheritedContext(parentRun string, parent *ojson.Object, at string) *ojson.
 	case parent == nil:
 		o.Set("warnings", []string{fmt.Sprintf("Run %s is not in the run history; nothing was inherited.", parentRun)})
 	case snapshot == nil:
-		o.Set("warnings", []string{fmt.Sprintf("The run-history row of %s has no inheritance snapshot; decisions and turns were not inherited.", parentRun)})
+		o.Set("warnings",
+			[]string{fmt.Sprintf(
+				"The run-history row of %s has no inheritance snapshot; decisions and turns were not inherited.",
+				parentRun)})
 	}
 	return o
 }

@@ -55,7 +55,8 @@ func ParseBlocker(on string) blockKind {
 		b.subject, b.detail = rest, rest
 	case kind == "human" && sub == "conflict_loop":
 		name("conflict_loop")
-		b.subject, b.retains, b.detail = last, true, "Turn "+wire.OrNone(last)+" keeps meeting the changes of other turns"
+		b.subject, b.retains, b.detail = last, true,
+			"Turn "+wire.OrNone(last)+" keeps meeting the changes of other turns"
 	case kind == "human":
 		name("needs_human")
 		b.detail = rest
@@ -177,7 +178,8 @@ func RecoveryAction(typedReason, on, turnID string) string {
 		return "Find out why the attempts failed, then run: git agentxchain reissue" + turn
 	case "policy_escalation":
 		return fmt.Sprintf("Policy %q stops the turn: send it back (git agentxchain reject%s --reason TEXT), relax the policy "+
-			"(git agentxchain config adopt), or take the turn as it is: %s", Clip(wire.OneLine(b.subject), 80), turn, CmdAsIs)
+			"(git agentxchain config adopt), or take the turn as it is: %s", Clip(wire.OneLine(b.subject), 80), turn,
+			CmdAsIs)
 	case "budget_exhausted":
 		return "Raise budget.per_run_max_usd in agentxchain.json, then run: " + CmdAdopt
 	case "timeout":
@@ -264,7 +266,8 @@ func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 			v.TypedReason = cmp.Or(v.TypedReason, d.Recovery.TypedReason)
 			v.Owner = cmp.Or(v.Owner, d.Recovery.Owner)
 			if wire.TrimSpace(v.RecoveryAction) == "" {
-				v.RecoveryAction = RecoveryAction(v.TypedReason, wire.OrEmpty(s.BlockedOn), wire.OrEmpty(s.BlockedReason.TurnID))
+				v.RecoveryAction = RecoveryAction(v.TypedReason, wire.OrEmpty(s.BlockedOn),
+					wire.OrEmpty(s.BlockedReason.TurnID))
 			}
 		}
 		v.RecoveryAction = possible(s, v.RecoveryAction)
@@ -323,7 +326,8 @@ func ApprovalResumes(category string) bool {
 // Guidance is advice on a gate that fails because the owner of a missing file
 // cannot write it with its runtime (docs/spec/lifecycle.md#recovery).
 type Guidance struct {
-	Code         string // invalid_binding, review_only_remote_dead_end, proposal_apply_required, tool_defined_proof_not_strong_enough
+	// invalid_binding, review_only_remote_dead_end, proposal_apply_required, tool_defined_proof_not_strong_enough
+	Code         string
 	Phase        string
 	GateID       string
 	RoleID       string
@@ -335,7 +339,8 @@ type Guidance struct {
 func guidanceObjects(gs []Guidance) []*ojson.Object {
 	out := make([]*ojson.Object, len(gs))
 	for i, g := range gs {
-		out[i] = ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", ojson.OrNull(g.GateID), "role_id", g.RoleID,
+		out[i] = ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", ojson.OrNull(g.GateID),
+			"role_id", g.RoleID,
 			"artifact_path", g.ArtifactPath, "command", g.Command, "reason", g.Reason)
 	}
 	return out
@@ -366,24 +371,35 @@ func DeriveGuidance(s *State, cfg *config.Config) []Guidance {
 		if cfg.Role(role) == nil {
 			continue
 		}
-		g := Guidance{Phase: phase, GateID: wire.OrEmpty(f.GateID), RoleID: role, ArtifactPath: path,
-			Command: fmt.Sprintf("Bind role %q to a runtime that may write in agentxchain.json, then run: git agentxchain validate", role)}
+		g := Guidance{
+			Phase:        phase,
+			GateID:       wire.OrEmpty(f.GateID),
+			RoleID:       role,
+			ArtifactPath: path,
+			Command: fmt.Sprintf(
+				"Bind role %q to a runtime that may write in agentxchain.json, then run: git agentxchain validate",
+				role),
+		}
 		rank := 0
 		switch c := config.WriteContract(cfg, role); {
-		case c.Ownership == config.OwnershipInvalid || c.Path == config.PathInvalidAuthoritative || c.Path == config.PathInvalidReviewOnly:
+		case c.Ownership == config.OwnershipInvalid || c.Path == config.PathInvalidAuthoritative ||
+			c.Path == config.PathInvalidReviewOnly:
 			g.Code = "invalid_binding"
 			g.Reason = fmt.Sprintf("%s belongs to %q, whose authority and runtime do not go together.", path, role)
 		case c.Path == config.PathReviewArtifactOnly:
 			rank, g.Code = 1, "review_only_remote_dead_end"
-			g.Reason = fmt.Sprintf("%s belongs to %q, which can only hand in reviews and never write the file.", path, role)
+			g.Reason = fmt.Sprintf("%s belongs to %q, which can only hand in reviews and never write the file.", path,
+				role)
 		case c.Ownership == config.OwnershipProposalApply:
 			rank, g.Code = 2, "proposal_apply_required"
 			g.Command = "Apply the proposal under " + wire.ProposedDir + ", then run: " + CmdAssign
-			g.Reason = fmt.Sprintf("%s belongs to %q, whose files stay proposals until a person applies them.", path, role)
+			g.Reason = fmt.Sprintf("%s belongs to %q, whose files stay proposals until a person applies them.", path,
+				role)
 		case c.Ownership == config.OwnershipToolDefined:
 			rank, g.Code = 3, "tool_defined_proof_not_strong_enough"
 			g.Command = "git agentxchain validate"
-			g.Reason = fmt.Sprintf("%s belongs to %q, whose tool alone decides whether it can write files.", path, role)
+			g.Reason = fmt.Sprintf("%s belongs to %q, whose tool alone decides whether it can write files.", path,
+				role)
 		default:
 			continue
 		}

@@ -93,7 +93,8 @@ func BuildHistory(f HistoryFacts) *ojson.Object {
 		"provenance", NormalizeProvenance(s.Provenance),
 		"parent_context", parentContext(s.InheritedContext),
 		"retrospective", retrospective(f, x),
-		"inheritance_snapshot", ojson.NewObject("recent_decisions", cloneRows(x.RecentDecisions), "recent_accepted_turns", cloneRows(x.RecentTurns)),
+		"inheritance_snapshot", ojson.NewObject("recent_decisions", cloneRows(x.RecentDecisions),
+			"recent_accepted_turns", cloneRows(x.RecentTurns)),
 		"recorded_at", wire.FormatTime(f.RecordedAt),
 	)
 }
@@ -140,12 +141,16 @@ func retrospective(f HistoryFacts, x *Index) *ojson.Object {
 		if n := len(x.RecentTurns); n > 0 && wire.TrimSpace(x.RecentTurns[n-1].String("summary")) != "" {
 			text = x.RecentTurns[n-1].String("summary")
 		}
-		return ojson.NewObject("headline", Clip(wire.OneLine(text), headline), "terminal_reason", "completed", "next_operator_action", nil,
-			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context", wire.ShellWord(s.Run())))
+		return ojson.NewObject("headline", Clip(wire.OneLine(text), headline), "terminal_reason", "completed",
+			"next_operator_action", nil,
+			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context",
+				wire.ShellWord(s.Run())))
 	}
 	if a := s.Abandoned; s.Status == wire.StatusFailed && a != nil {
-		return ojson.NewObject("headline", Clip(a.Text(), headline), "terminal_reason", "abandoned", "next_operator_action", CmdAssign+" --new-run",
-			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context", wire.ShellWord(s.Run())))
+		return ojson.NewObject("headline", Clip(a.Text(), headline), "terminal_reason", "abandoned",
+			"next_operator_action", CmdAssign+" --new-run",
+			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context",
+				wire.ShellWord(s.Run())))
 	}
 	text, reason, action := f.BlockedReason, "blocked", any(nil)
 	if b := s.BlockedReason; b != nil {
@@ -154,7 +159,8 @@ func retrospective(f HistoryFacts, x *Index) *ojson.Object {
 		action = ojson.OrNull(b.Recovery.RecoveryAction)
 	}
 	text = cmp.Or(text, wire.OrEmpty(s.BlockedOn))
-	return ojson.NewObject("headline", ojson.OrNull(Clip(wire.OneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
+	return ojson.NewObject("headline", ojson.OrNull(Clip(wire.OneLine(text), headline)), "terminal_reason", reason,
+		"next_operator_action", action, "follow_on_hint", nil)
 }
 
 // RunHistoryRow returns the last row of a run, or nil: a run writes one per

@@ -10,14 +10,15 @@ import (
 // State is .agentxchain/state.json. Members it does not name survive in Extra.
 // Times are RFC 3339 UTC with milliseconds, kept as written.
 type State struct {
-	SchemaVersion          string                   `json:"schema_version"`
-	RunID                  *string                  `json:"run_id"`
-	ProjectID              string                   `json:"project_id"`
-	Status                 wire.Status              `json:"status"`
-	Phase                  string                   `json:"phase"`
-	CreatedAt              *string                  `json:"created_at,omitempty"`
-	PhaseEnteredAt         *string                  `json:"phase_entered_at,omitempty"`
-	PhaseClockAt           *string                  `json:"phase_clock_at,omitempty"` // a member of ours: the phase's time limit runs from here
+	SchemaVersion  string      `json:"schema_version"`
+	RunID          *string     `json:"run_id"`
+	ProjectID      string      `json:"project_id"`
+	Status         wire.Status `json:"status"`
+	Phase          string      `json:"phase"`
+	CreatedAt      *string     `json:"created_at,omitempty"`
+	PhaseEnteredAt *string     `json:"phase_entered_at,omitempty"`
+	// a member of ours: the phase's time limit runs from here
+	PhaseClockAt           *string                  `json:"phase_clock_at,omitempty"`
 	CompletedAt            *string                  `json:"completed_at,omitempty"`
 	AcceptedIntegrationRef *string                  `json:"accepted_integration_ref"`
 	ActiveTurns            ojson.Map[*Turn]         `json:"active_turns"`
@@ -38,23 +39,27 @@ type State struct {
 	DelegationQueue        []*Delegation            `json:"delegation_queue,omitempty"`
 	PendingDelegation      *DelegationReview        `json:"pending_delegation_review,omitempty"`
 	CharterQueue           []*Charter               `json:"charter_queue,omitempty"` // a member of ours, like the next
-	CharterPlans           []*ojson.Object          `json:"charter_plans,omitempty"` // {plan_id, objective, …, queued_at}
-	Intents                []*ojson.Object          `json:"intents,omitempty"`       // {source, category, document}: what waits or is worked on; ours too
-	NextRecommendedRole    *string                  `json:"next_recommended_role,omitempty"`
-	Provenance             *ojson.Object            `json:"provenance,omitempty"`
-	InheritedContext       *ojson.Object            `json:"inherited_context,omitempty"`
-	RepoDecisions          []*ojson.Object          `json:"repo_decisions,omitempty"`
-	NonProgressSignature   *string                  `json:"non_progress_signature,omitempty"`
-	NonProgressCount       int                      `json:"non_progress_count,omitempty"`
-	Abandoned              *Abandonment             `json:"abandoned,omitempty"` // a member of ours, like the next
-	LastApproval           *LastApproval            `json:"last_approval,omitempty"`
+	// {plan_id, objective, …, queued_at}
+	CharterPlans []*ojson.Object `json:"charter_plans,omitempty"`
+	// {source, category, document}: what waits or is worked on; ours too
+	Intents              []*ojson.Object `json:"intents,omitempty"`
+	NextRecommendedRole  *string         `json:"next_recommended_role,omitempty"`
+	Provenance           *ojson.Object   `json:"provenance,omitempty"`
+	InheritedContext     *ojson.Object   `json:"inherited_context,omitempty"`
+	RepoDecisions        []*ojson.Object `json:"repo_decisions,omitempty"`
+	NonProgressSignature *string         `json:"non_progress_signature,omitempty"`
+	NonProgressCount     int             `json:"non_progress_count,omitempty"`
+	Abandoned            *Abandonment    `json:"abandoned,omitempty"` // a member of ours, like the next
+	LastApproval         *LastApproval   `json:"last_approval,omitempty"`
 
 	// Members of ours (docs/spec/state.md#documents-and-approvals).
-	AuthorityBase *string                  `json:"authority_base,omitempty"` // commit whose signers count; HEAD as the run began
+	// commit whose signers count; HEAD as the run began
+	AuthorityBase *string                  `json:"authority_base,omitempty"`
 	GateDocuments ojson.Map[*DocumentMark] `json:"gate_documents,omitempty"` // by path
 	GateVotes     []*Vote                  `json:"gate_votes,omitempty"`     // for the gate that waits
 	SpentNonces   []string                 `json:"spent_nonces,omitempty"`   // of statements this run has used
-	Overruled     []*Overrule              `json:"overruled,omitempty"`      // what people took as it is, until it is over
+	// what people took as it is, until it is over
+	Overruled []*Overrule `json:"overruled,omitempty"`
 
 	Extra ojson.Extra
 }
@@ -84,8 +89,9 @@ type Turn struct {
 	FailedAt          string        `json:"failed_at,omitempty"`
 	FailureReason     string        `json:"failure_reason,omitempty"`
 	ReissuedFrom      string        `json:"reissued_from,omitempty"`
-	Carried           []string      `json:"carried_changes,omitempty"` // changed by earlier attempts and part of this one's baseline; a member of ours
-	Extra             ojson.Extra
+	// changed by earlier attempts and part of this one's baseline; a member of ours
+	Carried []string `json:"carried_changes,omitempty"`
+	Extra   ojson.Extra
 }
 
 // Baseline is the work tree as it was when the turn was assigned (docs/spec/observation.md#baseline).

@@ -1,4 +1,5 @@
-// What a state must be before the engine works on it or writes it (docs/spec/state.md#reading-an-older-or-foreign-state).
+// What a state must be before the engine works on it or writes it
+// (docs/spec/state.md#reading-an-older-or-foreign-state).
 
 package run
 
@@ -61,7 +62,8 @@ func (c *stateCheck) identity(s *State) {
 	c.text("project_id", s.ProjectID)
 	c.text("phase", s.Phase)
 	if !slices.Contains(allStatuses(), s.Status) {
-		c.add("status", fmt.Sprintf("must be one of idle, active, paused, blocked, completed, failed, not %.40q", string(s.Status)))
+		c.add("status", fmt.Sprintf("must be one of idle, active, paused, blocked, completed, failed, not %.40q",
+			string(s.Status)))
 	}
 	for _, f := range []struct {
 		name string
@@ -77,7 +79,8 @@ func (c *stateCheck) identity(s *State) {
 }
 
 func allStatuses() []wire.Status {
-	return []wire.Status{wire.StatusIdle, wire.StatusActive, wire.StatusPaused, wire.StatusBlocked, wire.StatusCompleted, wire.StatusFailed}
+	return []wire.Status{wire.StatusIdle, wire.StatusActive, wire.StatusPaused, wire.StatusBlocked,
+		wire.StatusCompleted, wire.StatusFailed}
 }
 
 func (c *stateCheck) turn(id string, t *Turn) {
@@ -128,7 +131,8 @@ func (c *stateCheck) block(s *State) {
 
 func (c *stateCheck) pending(s *State) {
 	if s.Status == wire.StatusPaused && !HasPending(s) {
-		c.add("status", "is paused, but neither pending_phase_transition nor pending_run_completion waits for approval")
+		c.add("status",
+			"is paused, but neither pending_phase_transition nor pending_run_completion waits for approval")
 	}
 	if p := s.PendingPhaseTransition; p != nil {
 		c.text("pending_phase_transition.to", p.To)

@@ -30,7 +30,11 @@ const (
 func DecodeState(data []byte) (*State, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: maxStateBytes, Depth: maxStateDepth})
 	if err != nil {
-		e := &wire.Error{Code: wire.CodeInvalidJSON, Message: string(wire.DocState) + " is not valid JSON: " + err.Error(), Hint: repairHint}
+		e := &wire.Error{
+			Code:    wire.CodeInvalidJSON,
+			Message: string(wire.DocState) + " is not valid JSON: " + err.Error(),
+			Hint:    repairHint,
+		}
 		var syntax *ojson.SyntaxError
 		if errors.As(err, &syntax) {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
@@ -111,9 +115,12 @@ func nullMeansAbsent(path string) bool {
 		return false // a name chosen by somebody, not a member of ours
 	}
 	switch name {
-	case "run_id", "assigned_at", "started_at", "deadline_at", "dispatched_at", "failed_at", "failure_reason", "reissued_from",
-		"requested_by_turn", "requested_at", "blocked_at", "owner", "typed_reason", "recovery_action", "turn_retained", "recovery",
-		"category", "non_progress_count", "budget_status", "spent_usd", "captured_at", "queued_request", "missing_verification",
+	case "run_id", "assigned_at", "started_at", "deadline_at", "dispatched_at", "failed_at", "failure_reason",
+		"reissued_from",
+		"requested_by_turn", "requested_at", "blocked_at", "owner", "typed_reason", "recovery_action", "turn_retained",
+		"recovery",
+		"category", "non_progress_count", "budget_status", "spent_usd", "captured_at", "queued_request",
+		"missing_verification",
 		"schema_version", "turn_sequence", "assigned_sequence", "created_at":
 		return true
 	}
@@ -132,7 +139,8 @@ func dropNilMembers(s *State, problems wire.Problems) wire.Problems {
 	for _, id := range s.BudgetReservations.Keys() {
 		if r, _ := s.BudgetReservations.Get(id); r == nil {
 			s.BudgetReservations.Delete(id)
-			problems = addStateProblem(problems, "budget_reservations."+id, "budget_reservations."+id+" must be an object, not null")
+			problems = addStateProblem(problems, "budget_reservations."+id,
+				"budget_reservations."+id+" must be an object, not null")
 		}
 	}
 	for _, path := range s.GateDocuments.Keys() {
@@ -150,7 +158,8 @@ func dropNilMembers(s *State, problems wire.Problems) wire.Problems {
 	s.Intents, problems = dropNil(s.Intents, "intents", problems)
 	s.RepoDecisions, problems = dropNil(s.RepoDecisions, "repo_decisions", problems)
 	if s.PendingDelegation != nil {
-		s.PendingDelegation.Results, problems = dropNil(s.PendingDelegation.Results, "pending_delegation_review.delegation_results", problems)
+		s.PendingDelegation.Results, problems = dropNil(s.PendingDelegation.Results,
+			"pending_delegation_review.delegation_results", problems)
 	}
 	return problems
 }

@@ -1,5 +1,6 @@
 // Load-time repair of a state, in memory only: what older versions and known
-// accidents of other implementations leave behind (docs/spec/state.md#reading-an-older-or-foreign-state rows 3, 8, 23).
+// accidents of other implementations leave behind (docs/spec/state.md#reading-an-older-or-foreign-state rows 3, 8,
+// 23).
 
 package run
 
@@ -77,7 +78,8 @@ func (r *stateRepair) delegations() {
 		}
 		d.Status, d.ChildTurnID = "pending", nil
 		for id, t := range s.ActiveTurns.All() {
-			if c := t.DelegationContext; c.String("delegation_id") == d.DelegationID && c.String("parent_turn_id") == d.ParentTurnID {
+			if c := t.DelegationContext; c.String("delegation_id") == d.DelegationID &&
+				c.String("parent_turn_id") == d.ParentTurnID {
 				d.Status, d.ChildTurnID = "active", new(id)
 				break
 			}
@@ -241,7 +243,8 @@ func (r *stateRepair) blocker() {
 	missing(&have.Recovery.Owner, want.Recovery.Owner, "blocked_reason.recovery.owner")
 	missing(&have.BlockedAt, lastKnownTime(s, wire.OrEmpty(have.TurnID)), "blocked_reason.blocked_at")
 	if wire.TrimSpace(have.Recovery.RecoveryAction) == "" {
-		have.Recovery.RecoveryAction = RecoveryAction(have.Recovery.TypedReason, *s.BlockedOn, wire.OrEmpty(have.TurnID))
+		have.Recovery.RecoveryAction = RecoveryAction(have.Recovery.TypedReason, *s.BlockedOn,
+			wire.OrEmpty(have.TurnID))
 		r.note("blocked_reason.recovery.recovery_action was missing")
 	}
 }
@@ -277,7 +280,8 @@ func deriveBlocker(s *State) (on, turnID string) {
 		}
 		return "human:" + cmp.Or(detail, "unspecified"), ""
 	case s.Escalation.String("source") == "operator", category == "operator_escalation":
-		return "escalation:operator:" + OperatorSlug(s.Escalation.String("reason")), s.Escalation.String("from_turn_id")
+		return "escalation:operator:" + OperatorSlug(s.Escalation.String("reason")),
+			s.Escalation.String("from_turn_id")
 	case s.Escalation != nil && role != "":
 		return "escalation:retries-exhausted:" + role, s.Escalation.String("from_turn_id")
 	}
@@ -375,14 +379,16 @@ func (r *stateRepair) budget() {
 		}
 		r.note("budget_status.exhausted cleared: money remains")
 	}
-	if s.Status != wire.StatusBlocked || wire.OrEmpty(s.BlockedOn) != "budget:exhausted" || limit == nil || s.BlockedReason == nil {
+	if s.Status != wire.StatusBlocked || wire.OrEmpty(s.BlockedOn) != "budget:exhausted" || limit == nil ||
+		s.BlockedReason == nil {
 		return
 	}
 	rec := &s.BlockedReason.Recovery
 	if !ownRecovery(rec.TypedReason, rec.RecoveryAction) {
 		return
 	}
-	action, detail := RecoveryAction("budget_exhausted", "", ""), fmt.Sprintf("Budget used up: $%.2f spent of $%.2f", b.SpentUSD, *limit)
+	action, detail := RecoveryAction("budget_exhausted", "", ""),
+		fmt.Sprintf("Budget used up: $%.2f spent of $%.2f", b.SpentUSD, *limit)
 	if *b.RemainingUSD > 0 {
 		action = CmdUnblock
 		detail = fmt.Sprintf("Budget raised: $%.2f spent of $%.2f", b.SpentUSD, *limit)

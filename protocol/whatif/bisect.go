@@ -40,7 +40,8 @@ func Stands(c *verdict.Chain, of string, isCode bool) Standing {
 // gatesOwn lists rules whose subject is a gate and which say something else than the gate.
 func gatesOwn(rule string) bool {
 	switch rule {
-	case verdict.RuleGatePerson, verdict.RulePeople, verdict.RuleApproval, verdict.RuleGateActions, verdict.RuleNonProgress:
+	case verdict.RuleGatePerson, verdict.RulePeople, verdict.RuleApproval, verdict.RuleGateActions,
+		verdict.RuleNonProgress:
 		return true
 	}
 	return false

@@ -109,12 +109,14 @@ func DecodeCase(data []byte) (*Case, error) {
 // decode fills in the case. at is the JSON Pointer of the member that is wrong.
 func (c *Case) decode(o *ojson.Object) (at string, err error) {
 	if errs := ojson.Unmarshal(o, c); len(errs) > 0 {
-		return strings.NewReplacer("~", "~0", "/", "~1", ".", "/", "[", "/", "]", "").Replace("." + errs[0].Path), errs[0]
+		return strings.NewReplacer("~", "~0", "/", "~1", ".", "/", "[", "/", "]", "").Replace("." + errs[0].Path),
+			errs[0]
 	}
 	unknown := func(in string, extra *ojson.Extra, known string) bool {
 		if keys := extra.Keys(); len(keys) > 0 {
 			name := strings.TrimPrefix(in+"."+keys[0], ".")
-			at, err = "/"+strings.ReplaceAll(name, ".", "/"), fmt.Errorf("a case has no member %s; there are %s", name, known)
+			at, err = "/"+strings.ReplaceAll(name, ".", "/"),
+				fmt.Errorf("a case has no member %s; there are %s", name, known)
 		}
 		return err != nil
 	}
@@ -134,11 +136,13 @@ func (c *Case) decode(o *ojson.Object) (at string, err error) {
 	}
 	for gate, want := range e.Gates.All() {
 		if !slices.Contains([]string{Open, Waits, Closed}, want) {
-			return "/expect/gates/" + gate, fmt.Errorf("expect.gates.%s is open, waits or closed, not %s", gate, wire.Quoted(want))
+			return "/expect/gates/" + gate,
+				fmt.Errorf("expect.gates.%s is open, waits or closed, not %s", gate, wire.Quoted(want))
 		}
 	}
 	if e.Outcome == "" && e.Code == "" && e.Rule == "" && e.Phase == "" && e.Status == "" && e.Gates.Len() == 0 {
-		return "/expect", errors.New("expect is empty, so that the case could not fail; it may be outcome accepted or refused")
+		return "/expect",
+			errors.New("expect is empty, so that the case could not fail; it may be outcome accepted or refused")
 	}
 	return "", nil
 }

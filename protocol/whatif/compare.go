@@ -34,12 +34,24 @@ func (c *Compared) compare() {
 	}
 	c.steps(c.Before.Steps, c.After.Steps, after != verdict.Granted, "")
 	if c.Before.Next != c.After.Next && before == after && !c.open {
-		c.add(Difference{Rule: "run.phase", Before: c.Before.Next, After: c.After.Next, Why: "the run would have been in another phase",
-			Outcome: true, Spec: verdict.SpecOf(verdict.RuleGate)})
+		c.add(Difference{
+			Rule:    "run.phase",
+			Before:  c.Before.Next,
+			After:   c.After.Next,
+			Why:     "the run would have been in another phase",
+			Outcome: true,
+			Spec:    verdict.SpecOf(verdict.RuleGate),
+		})
 	}
 	if c.Before.Status != c.After.Status && before == after && !c.open {
-		c.add(Difference{Rule: "run.status", Before: c.Before.Status, After: c.After.Status, Why: "the run would have had another status",
-			Outcome: true, Spec: "docs/spec/state.md#the-state"})
+		c.add(Difference{
+			Rule:    "run.status",
+			Before:  c.Before.Status,
+			After:   c.After.Status,
+			Why:     "the run would have had another status",
+			Outcome: true,
+			Spec:    "docs/spec/state.md#the-state",
+		})
 	}
 }
 
@@ -148,12 +160,22 @@ func (c *Compared) step(b, a *verdict.Step, gate string) {
 	if said == says || len(c.Differences) > n && s.Rule != verdict.RuleGate {
 		return
 	}
-	d := Difference{Gate: gate, Rule: s.Rule, Subject: s.Subject, Before: said, After: says, Spec: s.Spec, Config: s.Config,
-		Code: s.Code, Why: s.Why}
+	d := Difference{
+		Gate:    gate,
+		Rule:    s.Rule,
+		Subject: s.Subject,
+		Before:  said,
+		After:   says,
+		Spec:    s.Spec,
+		Config:  s.Config,
+		Code:    s.Code,
+		Why:     s.Why,
+	}
 	if a != nil && a.Verdict == verdict.Pass && b != nil {
 		d.Why = b.Why
 	}
-	d.Refuses = s.Rule == verdict.RuleGate && (said == verdict.Pass || said == verdict.Warn || said == verdict.Wait) && says == verdict.Fail
+	d.Refuses = s.Rule == verdict.RuleGate && (said == verdict.Pass || said == verdict.Warn || said == verdict.Wait) &&
+		says == verdict.Fail
 	for i, have := range c.Differences {
 		if have.Outcome && have.Rule == d.Rule && have.Subject == d.Subject {
 			c.Differences[i].Gate = gate // said already, as what became of the operation

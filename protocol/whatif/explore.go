@@ -80,9 +80,24 @@ func Explore(cfg *config.Config, most int) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &explorer{g: &Graph{Whole: true, Path: []string{}, Stuck: []Stuck{}, Shut: []Stuck{}, Deadlocks: []Stuck{}, Alone: []string{}}, cfg: cfg,
-		seen: make(map[string]int), refuse: make(map[int]map[string]string), left: make(map[string]bool), opened: make(map[string]bool),
-		asked: make(map[string]map[string]string), alone: make(map[string]bool)}
+	x := &explorer{
+		g: &Graph{
+			Whole:     true,
+			Path:      []string{},
+			Stuck:     []Stuck{},
+			Shut:      []Stuck{},
+			Deadlocks: []Stuck{},
+			Alone:     []string{},
+		},
+		cfg:    cfg,
+		seen:   make(map[string]int),
+		refuse: make(map[int]map[string]string),
+		left:   make(map[string]bool),
+		opened: make(
+			map[string]bool),
+		asked: make(map[string]map[string]string),
+		alone: make(map[string]bool),
+	}
 	x.node(w, -1, Event{})
 	for i := 0; i < len(x.worlds); i++ {
 		if len(x.worlds) > most {
@@ -103,7 +118,14 @@ func (x *explorer) node(w *World, from int, e Event) int {
 	if i, ok := x.seen[key]; ok {
 		return i
 	}
-	n := &Node{ID: len(x.g.Nodes), Phase: w.State.Phase, Status: string(w.State.Status), On: wire.OrEmpty(w.State.BlockedOn), from: from, event: e}
+	n := &Node{
+		ID:     len(x.g.Nodes),
+		Phase:  w.State.Phase,
+		Status: string(w.State.Status),
+		On:     wire.OrEmpty(w.State.BlockedOn),
+		from:   from,
+		event:  e,
+	}
 	if from >= 0 {
 		n.Depth = x.g.Nodes[from].Depth + 1
 	}
@@ -134,7 +156,8 @@ func (x *explorer) follow(i int, from *World, e Event) {
 	if to != i {
 		x.g.Edges = append(x.g.Edges, Edge{i, to, e.String()})
 	}
-	if next.State.Phase != from.State.Phase || next.State.Status == wire.StatusCompleted && from.State.Status != wire.StatusCompleted {
+	if next.State.Phase != from.State.Phase ||
+		next.State.Status == wire.StatusCompleted && from.State.Status != wire.StatusCompleted {
 		x.left[from.State.Phase] = true
 		if r := x.cfg.Route(from.State.Phase); r != nil && r.ExitGate != "" {
 			x.opened[r.ExitGate] = true
@@ -297,12 +320,22 @@ func (x *explorer) deadlocks() {
 		for rule, why := range x.refuse[n.ID] {
 			if !found[rule] {
 				found[rule] = true
-				g.Deadlocks = append(g.Deadlocks, Stuck{Name: rule, Rules: []string{rule}, Path: x.path(n.ID), Why: why})
+				g.Deadlocks = append(g.Deadlocks, Stuck{
+					Name:  rule,
+					Rules: []string{rule},
+					Path:  x.path(n.ID),
+					Why:   why,
+				})
 			}
 		}
 		if len(x.refuse[n.ID]) == 0 && !found[n.On] && n.On != "" {
 			found[n.On] = true
-			g.Deadlocks = append(g.Deadlocks, Stuck{Name: n.On, Rules: []string{}, Path: x.path(n.ID), Why: "the run is " + n.Status + " on " + n.On})
+			g.Deadlocks = append(g.Deadlocks, Stuck{
+				Name:  n.On,
+				Rules: []string{},
+				Path:  x.path(n.ID),
+				Why:   "the run is " + n.Status + " on " + n.On,
+			})
 		}
 	}
 	slices.SortFunc(g.Deadlocks, func(a, b Stuck) int { return strings.Compare(a.Name, b.Name) })
@@ -328,25 +361,44 @@ func Liveness(cfg *config.Config) []config.AdmissionFinding {
 	}
 	g, err := Explore(cfg, validateStates)
 	if err != nil {
-		return []config.AdmissionFinding{{Code: SimulationStuck, Severity: config.SeverityError, Phase: cfg.FirstPhase(), Message: err.Error()}}
+		return []config.AdmissionFinding{{
+			Code:     SimulationStuck,
+			Severity: config.SeverityError,
+			Phase:    cfg.FirstPhase(),
+			Message:  err.Error(),
+		}}
 	}
 	var out []config.AdmissionFinding
 	if g.Whole && !g.Completes {
 		for _, s := range g.Stuck {
-			out = append(out, config.AdmissionFinding{Code: SimulationStuck, Severity: config.SeverityError, Phase: s.Name,
-				Message: fmt.Sprintf("no run can complete: phase %s cannot be left, whatever roles and people do: %s", s.Name, s.Why)})
+			out = append(out, config.AdmissionFinding{
+				Code:     SimulationStuck,
+				Severity: config.SeverityError,
+				Phase:    s.Name,
+				Message: fmt.Sprintf("no run can complete: phase %s cannot be left, whatever roles and people do: %s",
+					s.Name, s.Why),
+			})
 		}
 		if len(out) == 0 {
-			out = append(out, config.AdmissionFinding{Code: SimulationStuck, Severity: config.SeverityError, Phase: cfg.FinalPhase(),
-				Message: "no run can complete, whatever roles and people do"})
+			out = append(out, config.AdmissionFinding{
+				Code:     SimulationStuck,
+				Severity: config.SeverityError,
+				Phase:    cfg.FinalPhase(),
+				Message:  "no run can complete, whatever roles and people do",
+			})
 		}
 		return out
 	}
 	for _, gate := range g.Alone {
 		for phase, r := range cfg.Routing.All() {
 			if r.ExitGate == gate {
-				out = append(out, config.AdmissionFinding{Code: SimulationAlone, Severity: config.SeverityWarning, Phase: phase, Gate: gate,
-					Message: fmt.Sprintf("phase %s: agents can open gate %s alone, without a person", phase, gate)})
+				out = append(out, config.AdmissionFinding{
+					Code:     SimulationAlone,
+					Severity: config.SeverityWarning,
+					Phase:    phase,
+					Gate:     gate,
+					Message:  fmt.Sprintf("phase %s: agents can open gate %s alone, without a person", phase, gate),
+				})
 				break
 			}
 		}
@@ -367,7 +419,12 @@ type Simulated struct {
 // Step plays an event and says what came of it.
 func (w *World) Step(e Event) (*World, Simulated) {
 	next, decided := w.Next(e)
-	out := Simulated{Event: e.String(), Phase: next.State.Phase, Status: string(next.State.Status), Chains: []*verdict.Chain{}}
+	out := Simulated{
+		Event:  e.String(),
+		Phase:  next.State.Phase,
+		Status: string(next.State.Status),
+		Chains: []*verdict.Chain{},
+	}
 	if on := wire.OrEmpty(next.State.BlockedOn); on != "" && next.State.Status == wire.StatusBlocked {
 		out.Why = "blocked on " + on
 	}

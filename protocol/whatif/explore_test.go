@@ -72,13 +72,24 @@ func TestExplore(t *testing.T) {
 		{name: "a person opens both", sets: []any{"gates.built.requires_human_approval", true}, completes: true},
 		{name: "a policy opens the gate of people", completes: true, alone: []string{"planned", "built"},
 			sets: []any{"approval_policy", `{"phase_transitions":{"default":"auto_approve"}}`}},
-		{name: "an owner that is not routed", sets: []any{"workflow_kit", `{"phases":{"build":{"artifacts":[{"path":"a.md","owned_by":"pm"}]}}}`},
-			stuck: []string{"build"}, shut: []string{"built"}},
+		{
+			name:  "an owner that is not routed",
+			sets:  []any{"workflow_kit", `{"phases":{"build":{"artifacts":[{"path":"a.md","owned_by":"pm"}]}}}`},
+			stuck: []string{"build"},
+			shut:  []string{"built"},
+		},
 		{name: "a policy that takes no completed turn",
-			sets:  []any{"policies", `[{"id":"p","rule":"require_status","action":"block","params":{"allowed":["blocked"]}}]`},
+			sets: []any{"policies",
+				`[{"id":"p","rule":"require_status","action":"block","params":{"allowed":["blocked"]}}]`},
 			stuck: []string{"plan"}, shut: []string{"planned", "built"}},
-		{name: "a limit that a slow run meets", completes: true, alone: []string{"built"}, dead: []string{"policy.max_turns_per_phase p"},
-			sets: []any{"policies", `[{"id":"p","rule":"max_turns_per_phase","action":"block","params":{"limit":2}}]`}},
+		{
+			name:      "a limit that a slow run meets",
+			completes: true,
+			alone:     []string{"built"},
+			dead:      []string{"policy.max_turns_per_phase p"},
+			sets: []any{"policies",
+				`[{"id":"p","rule":"max_turns_per_phase","action":"block","params":{"limit":2}}]`},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := threeRoles(t, c.sets...)
@@ -92,9 +103,11 @@ func TestExplore(t *testing.T) {
 				}
 				return out
 			}
-			if !g.Whole || g.Completes != c.completes || !slices.Equal(names(g.Stuck), c.stuck) || !slices.Equal(names(g.Shut), c.shut) ||
+			if !g.Whole || g.Completes != c.completes || !slices.Equal(names(g.Stuck), c.stuck) ||
+				!slices.Equal(names(g.Shut), c.shut) ||
 				!slices.Equal(g.Alone, c.alone) && len(g.Alone)+len(c.alone) > 0 {
-				t.Errorf("whole %v, completes %v, stuck %v, shut %v, alone %v", g.Whole, g.Completes, names(g.Stuck), names(g.Shut), g.Alone)
+				t.Errorf("whole %v, completes %v, stuck %v, shut %v, alone %v", g.Whole, g.Completes, names(g.Stuck),
+					names(g.Shut), g.Alone)
 			}
 			for _, rule := range c.dead {
 				if !slices.Contains(names(g.Deadlocks), rule) {

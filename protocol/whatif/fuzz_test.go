@@ -36,7 +36,8 @@ func FuzzSetMember(f *testing.F) {
 	f.Add(`gates."a.b".requires_files`, `["x"]`)
 	f.Add("roles.r.write_authority", `"proposed"`)
 	f.Add("routing", "null")
-	doc, err := ojson.DecodeObject([]byte(`{"roles":{"r":{"write_authority":"review_only"}},"policies":[{"id":"p","params":{"limit":1}}],"gates":{"a.b":{}}}`))
+	doc, err := ojson.DecodeObject(
+		[]byte(`{"roles":{"r":{"write_authority":"review_only"}},"policies":[{"id":"p","params":{"limit":1}}],"gates":{"a.b":{}}}`))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -117,7 +117,9 @@ func addedHooks(was, now *config.Config) (names []string) {
 }
 
 func hasHook(cfg *config.Config, phase, name string) bool {
-	return slices.ContainsFunc(cfg.Hooks.Objects(phase), func(h *ojson.Object) bool { return h.String("name") == name })
+	return slices.ContainsFunc(cfg.Hooks.Objects(phase), func(h *ojson.Object) bool {
+		return h.String("name") == name
+	})
 }
 
 // hooks compares recorded answers of hooks with what the other configuration would have
@@ -148,7 +150,8 @@ func (c *Compared) add(d Difference) {
 	}
 	for _, have := range c.Differences {
 		have.Op, have.Kind, have.At, have.Turn, have.Role = d.Op, d.Kind, d.At, d.Turn, d.Role
-		if have.Rule == d.Rule && have.Subject == d.Subject && have.Gate == d.Gate && have.Before == d.Before && have.After == d.After {
+		if have.Rule == d.Rule && have.Subject == d.Subject && have.Gate == d.Gate && have.Before == d.Before &&
+			have.After == d.After {
 			return
 		}
 	}

@@ -40,32 +40,39 @@ type changedRule struct {
 }
 
 var changedRules = []changedRule{
-	{acceptedCompletion, []any{"roles.dev.write_authority", "review_only"}, []string{"result.artifact"}, true, []string{
-		"artifact: a reviewer may change products", "artifact: a reviewer may deliver anything",
-		"artifact: plans and reviews are products of a reviewer", "artifact: everyone has a workspace"}},
+	{acceptedCompletion, []any{"roles.dev.write_authority", "review_only"}, []string{"result.artifact"}, true,
+		[]string{
+			"artifact: a reviewer may change products", "artifact: a reviewer may deliver anything",
+			"artifact: plans and reviews are products of a reviewer", "artifact: everyone has a workspace"}},
 	{acceptedCompletion, []any{"roles.dev.write_authority", "proposed"}, []string{"result.artifact"}, true, []string{
 		"artifact: one who proposes cannot hand over a patch"}},
-	{acceptedCompletion, []any{"gates.built.requires_human_approval", true}, []string{"gate.person", "gate"}, false, []string{
-		"gate: no person is asked", "gate: a person is asked before everything else"}},
-	{acceptedCompletion, []any{"rules.strict_verification", true}, []string{"gate.verification", "gate"}, true, []string{
-		"gate: an attested pass is none", "gate: verification is not asked for", "gate: a pass is none"}},
+	{acceptedCompletion, []any{"gates.built.requires_human_approval", true}, []string{"gate.person", "gate"}, false,
+		[]string{
+			"gate: no person is asked", "gate: a person is asked before everything else"}},
+	{acceptedCompletion, []any{"rules.strict_verification", true}, []string{"gate.verification", "gate"}, true,
+		[]string{
+			"gate: an attested pass is none", "gate: verification is not asked for", "gate: a pass is none"}},
 	{acceptedCompletion, []any{"gates.built.requires_files", `["src/a.go"]`}, []string{"gate.file"}, false, []string{
 		"gate: files may be missing", "gate: required files are not those of the gate"}},
 	{acceptedCompletion, []any{"workflow_kit", kit(`"required":true`)}, []string{"gate.file"}, false, []string{
 		"gate: files of the kit are never required", "gate: documents of the kit are not read"}},
-	{acceptedCompletion, []any{"workflow_kit", `{"phases":{"build":{"artifacts":[{"path":".planning/notes.md","owned_by":"qa"}]}}}`},
+	{acceptedCompletion, []any{"workflow_kit",
+		`{"phases":{"build":{"artifacts":[{"path":".planning/notes.md","owned_by":"qa"}]}}}`},
 		[]string{"gate.ownership", "gate"}, true, []string{
-			"gate: nobody owns a document", "gate: an owner never takes part", "gate: an owner takes part in any phase"}},
+			"gate: nobody owns a document", "gate: an owner never takes part",
+			"gate: an owner takes part in any phase"}},
 	{acceptedCompletion, []any{"routing.build.exit_gate", "planned"}, []string{"gate.person"}, false, []string{
 		"gate: no gate closes"}},
 	{acceptedByPM, []any{"rules.challenge_required", true}, []string{"result.protocol"}, true, []string{
 		"protocol: a reviewer need not object", "protocol: a reviewer must object whatever the rules say"}},
-	{acceptedByPM, []any{"routing.plan.allowed_next_roles", `["pm","qa"]`}, []string{"result.protocol"}, true, []string{
-		"protocol: anyone may follow"}},
+	{acceptedByPM, []any{"routing.plan.allowed_next_roles", `["pm","qa"]`}, []string{"result.protocol"}, true,
+		[]string{
+			"protocol: anyone may follow"}},
 	{acceptedRepair, []any{"rules.result_repair", "strict"}, []string{"result.assignment"}, true, []string{
 		"strict: results are repaired all the same"}},
 	{secondAssignment, []any{"routing.build.max_concurrent_turns", 1}, []string{"turns.capacity"}, false, []string{
-		"assign: a phase has no limit", "assign: the limit of a phase is not looked at", "assign: a phase that is full takes one more",
+		"assign: a phase has no limit", "assign: the limit of a phase is not looked at",
+		"assign: a phase that is full takes one more",
 		"assign: every phase has the highest limit"}},
 }
 
@@ -110,7 +117,8 @@ func assignedPM(w *World) *World {
 }
 
 // played is the last operation of a play, as a record would give it back.
-func played(t *testing.T, cfg *config.Config, first func(*World) *World, last func(*World) *protocol.Decided) (*Past, *config.Config) {
+func played(t *testing.T, cfg *config.Config, first func(*World) *World, last func(*World) *protocol.Decided) (*Past,
+	*config.Config) {
 	t.Helper()
 	w, err := NewWorld(cfg)
 	if err != nil {

@@ -51,8 +51,12 @@ func NewPlay(cfg *config.Config, files map[string][]byte) (*Play, *protocol.Deci
 func (p *Play) Do(op protocol.Operation) *protocol.Decided {
 	p.step++
 	p.Now = p.Now.Add(time.Second)
-	env := protocol.Env{Now: p.Now, Seed: fmt.Sprintf("%032x", p.step), Git: evidence.GitFacts{Head: fmt.Sprintf("%040x", 1), Branch: "main"},
-		Actor: evidence.Actor{Name: "person", Email: p.person(), Terminal: true}}
+	env := protocol.Env{
+		Now:   p.Now,
+		Seed:  fmt.Sprintf("%032x", p.step),
+		Git:   evidence.GitFacts{Head: fmt.Sprintf("%040x", 1), Branch: "main"},
+		Actor: evidence.Actor{Name: "person", Email: p.person(), Terminal: true},
+	}
 	p.last, p.env = op, env
 	d := protocol.Judge(&protocol.Snapshot{Config: p.Config, State: p.State, Index: p.Index}, op, env)
 	if d.Transition != nil {
@@ -106,24 +110,33 @@ func (p *Play) gateFiles() []evidence.FileBlob {
 
 // Assign gives the role its turn.
 func (p *Play) Assign(role string) *protocol.Decided {
-	return p.Do(&protocol.AssignTurn{Role: role, Baseline: &run.Baseline{Kind: "git_worktree", HeadRef: new(fmt.Sprintf("%040x", 1)), Clean: true,
-		CapturedAt: wire.FormatTime(p.Now)}, Documents: p.documents()})
+	return p.Do(&protocol.AssignTurn{
+		Role: role,
+		Baseline: &run.Baseline{Kind: "git_worktree", HeadRef: new(fmt.Sprintf("%040x", 1)), Clean: true,
+			CapturedAt: wire.FormatTime(p.Now)},
+		Documents: p.documents(),
+	})
 }
 
 // Result is a result of the turn that says nothing special, with members replaced.
 func (p *Play) Result(turn *run.Turn, members *ojson.Object) *ojson.Object {
 	role := p.Config.Role(turn.AssignedRole)
-	doc := ojson.NewObject("schema_version", "1.0", "run_id", p.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole,
-		"runtime_id", turn.RuntimeID, "status", "completed", "summary", "did the work", "decisions", []any{}, "objections", []any{},
-		"files_changed", []any{}, "verification", ojson.NewObject("status", "pass", "evidence_summary", "looked at it"),
+	doc := ojson.NewObject("schema_version", "1.0", "run_id", p.State.Run(), "turn_id", turn.TurnID,
+		"role", turn.AssignedRole,
+		"runtime_id", turn.RuntimeID, "status", "completed", "summary", "did the work", "decisions", []any{},
+		"objections", []any{},
+		"files_changed", []any{},
+		"verification", ojson.NewObject("status", "pass", "evidence_summary", "looked at it"),
 		"artifact", ojson.NewObject("type", "review"), "proposed_next_role", "human", "run_completion_request", false)
 	if role != nil && role.WriteAuthority == wire.ReviewOnly {
-		doc.Set("objections", []any{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "a doubt", "status", "raised")})
+		doc.Set("objections",
+			[]any{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "a doubt", "status", "raised")})
 	}
 	for k, v := range members.All() {
 		doc.Set(k, v)
 	}
-	if len(doc.Array("files_changed")) > 0 && role != nil && role.WriteAuthority == wire.Authoritative && !members.Has("artifact") {
+	if len(doc.Array("files_changed")) > 0 && role != nil && role.WriteAuthority == wire.Authoritative &&
+		!members.Has("artifact") {
 		doc.Set("artifact", ojson.NewObject("type", "workspace"))
 	}
 	return doc
@@ -132,9 +145,20 @@ func (p *Play) Result(turn *run.Turn, members *ojson.Object) *ojson.Object {
 // Accept asks for the acceptance of a result. changed are the paths the turn has changed.
 func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *protocol.Decided {
 	path := wire.StagingPath(turn.TurnID)
-	op := &protocol.AcceptTurn{TurnID: turn.TurnID, StagedPath: path, Staged: evidence.NewBlob(ojson.Pretty(doc)), Files: p.gateFiles(),
-		Proposed: []evidence.FileBlob{}, Documents: p.documents()}
-	op.Seen = result.Observation{Available: true, HeadRef: new(fmt.Sprintf("%040x", 1)), DiffSummary: new(""), FilesChanged: slices.Clone(changed)}
+	op := &protocol.AcceptTurn{
+		TurnID:     turn.TurnID,
+		StagedPath: path,
+		Staged:     evidence.NewBlob(ojson.Pretty(doc)),
+		Files:      p.gateFiles(),
+		Proposed:   []evidence.FileBlob{},
+		Documents:  p.documents(),
+	}
+	op.Seen = result.Observation{
+		Available:    true,
+		HeadRef:      new(fmt.Sprintf("%040x", 1)),
+		DiffSummary:  new(""),
+		FilesChanged: slices.Clone(changed),
+	}
 	for _, c := range changed {
 		sum := sha256.Sum256(fmt.Appendf(p.Files[c], "%d", p.step))
 		op.Seen.Markers.Set(c, "sha256:"+hex.EncodeToString(sum[:]))
@@ -154,7 +178,12 @@ func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *prot
 
 // Approve lets a person pass the gate that waits. Its actions count as having succeeded.
 func (p *Play) Approve() *protocol.Decided {
-	a := protocol.Approval{Files: p.gateFiles(), Actions: []protocol.ActionRun{}, Documents: p.documents(), Undoable: true}
+	a := protocol.Approval{
+		Files:     p.gateFiles(),
+		Actions:   []protocol.ActionRun{},
+		Documents: p.documents(),
+		Undoable:  true,
+	}
 	gate := ""
 	if w := p.State.PendingPhaseTransition; w != nil {
 		gate = w.Gate
@@ -163,8 +192,15 @@ func (p *Play) Approve() *protocol.Decided {
 	}
 	if g := p.Config.Gate(gate); g != nil {
 		for i, act := range g.Actions {
-			a.Actions = append(a.Actions, protocol.ActionRun{AttemptID: fmt.Sprintf("ga_1_%08x", i), Index: i + 1, Label: act.Label, Command: act.Run,
-				TimeoutMS: act.TimeoutMS, OK: true, ExitCode: new(0)})
+			a.Actions = append(a.Actions, protocol.ActionRun{
+				AttemptID: fmt.Sprintf("ga_1_%08x", i),
+				Index:     i + 1,
+				Label:     act.Label,
+				Command:   act.Run,
+				TimeoutMS: act.TimeoutMS,
+				OK:        true,
+				ExitCode:  new(0),
+			})
 		}
 	}
 	if p.State.PendingRunCompletion != nil {

@@ -32,7 +32,13 @@ type Skipped struct {
 // NewReport sums up the operations of a run, in their order; nil entries were under the
 // same configuration and so cannot differ.
 func NewReport(run string, ops []*Compared) *Report {
-	r := &Report{Run: run, Operations: len(ops), NotJudged: []Skipped{}, Differences: []Difference{}, NeverAsked: []string{}}
+	r := &Report{
+		Run:         run,
+		Operations:  len(ops),
+		NotJudged:   []Skipped{},
+		Differences: []Difference{},
+		NeverAsked:  []string{},
+	}
 	accepted := make(map[string]bool)
 	for _, c := range ops {
 		if c != nil && c.Before != nil && c.Before.Kind == protocol.OpAccept && c.Before.Outcome == verdict.Granted {

@@ -53,13 +53,15 @@ func ParseEvent(cfg *config.Config, text string) (Event, error) {
 		}
 		return Event{Kind: words[1], Role: words[0]}, nil
 	}
-	return Event{}, fmt.Errorf("%s is no event: ROLE work, ROLE ask, ROLE stop, write, approve or unblock", wire.Quoted(text))
+	return Event{}, fmt.Errorf("%s is no event: ROLE work, ROLE ask, ROLE stop, write, approve or unblock",
+		wire.Quoted(text))
 }
 
 // document satisfies every evaluator a gate can have; sections are those a project asks for.
 func document(sections []string) []byte {
 	text := "# Simulated\n\nApproved: YES\n\n## Verdict: YES\n\n| Req # | Requirement | Status |\n|---|---|---|\n| R1 | it works | PASS |\n\n"
-	for _, h := range []string{"## Purpose", "## Interface", "## Acceptance Tests", "## Changes", "## Verification", "## User Impact", "## Verification Summary"} {
+	for _, h := range []string{"## Purpose", "## Interface", "## Acceptance Tests", "## Changes", "## Verification",
+		"## User Impact", "## Verification Summary"} {
 		text += h + "\n\nsaid.\n\n"
 	}
 	for _, h := range sections {
@@ -190,8 +192,9 @@ func (w *World) Next(e Event) (*World, []*protocol.Decided) {
 // turn lets the turn at work hand in a result.
 func (w *World) turn(turn *run.Turn, kind string) *protocol.Decided {
 	role := w.Config.Role(turn.AssignedRole)
-	members := ojson.NewObject("verification", ojson.NewObject("status", "pass", "commands", []any{"true"}, "evidence_summary", "ran it",
-		"machine_evidence", []any{ojson.NewObject("command", "true", "exit_code", 0)}))
+	members := ojson.NewObject("verification",
+		ojson.NewObject("status", "pass", "commands", []any{"true"}, "evidence_summary", "ran it",
+			"machine_evidence", []any{ojson.NewObject("command", "true", "exit_code", 0)}))
 	var changed []any
 	var paths []string
 	switch kind {
@@ -238,7 +241,8 @@ func (w *World) draft(path string) []byte {
 	if data == nil || !w.Config.PersonSigns() {
 		return data
 	}
-	return []byte(strings.NewReplacer("Approved: YES", "Approved: NO", "## Verdict: YES", "## Verdict: NO").Replace(string(data)))
+	return []byte(strings.NewReplacer("Approved: YES", "Approved: NO", "## Verdict: YES",
+		"## Verdict: NO").Replace(string(data)))
 }
 
 // key tells states apart: what the rules can look at, counted no further than they count.
@@ -267,8 +271,10 @@ func (w *World) key() string {
 	slices.Sort(here)
 	streak := ""
 	if most > 0 {
-		streak = fmt.Sprintf("%s %d %d %d", x.StreakRole, min(x.Streak, most), min(x.Accepted, most), min(inPhase, most))
+		streak = fmt.Sprintf("%s %d %d %d", x.StreakRole, min(x.Streak, most), min(x.Accepted, most),
+			min(inPhase, most))
 	}
-	return fmt.Sprintf("%s|%s|%s|%v|%v|%v|%s|%d|%d|%v", s.Phase, s.Status, wire.OrEmpty(s.BlockedOn), roles, visited, here, streak,
+	return fmt.Sprintf("%s|%s|%s|%v|%v|%v|%s|%d|%d|%v", s.Phase, s.Status, wire.OrEmpty(s.BlockedOn), roles, visited,
+		here, streak,
 		s.NonProgressCount, len(s.GateVotes), s.OnlyTurn() != nil)
 }

@@ -22,7 +22,8 @@ func (g *Graph) SVG() []byte {
 		width, height = max(width, x+wide+margin), max(height, y+high+margin)
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`,
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`,
 		width, height, width, height)
 	b.WriteString("\n<title>Reachable states</title>\n")
 	b.WriteString(`<style>rect{fill:#eef3fb;stroke:#4a6fa5}.completed{fill:#e4f4e4;stroke:#2f7d32}.paused{fill:#fff6da;stroke:#a67c00}` +
@@ -35,7 +36,8 @@ func (g *Graph) SVG() []byte {
 		if x2 <= x1 { // back, or beside
 			x1, x2, y1, y2 = from[0]+wide/2, to[0]+wide/2, from[1]+high, to[1]+high
 		}
-		fmt.Fprintf(&b, `<g><title>%s</title><path d="M%d %d C%d %d %d %d %d %d" marker-end="url(#a)"/></g>`+"\n", xmlText(e.Event),
+		fmt.Fprintf(&b, `<g><title>%s</title><path d="M%d %d C%d %d %d %d %d %d" marker-end="url(#a)"/></g>`+"\n",
+			xmlText(e.Event),
 			x1, y1, (x1+x2)/2, y1+(y2-y1)/8, (x1+x2)/2, y2-(y2-y1)/8, x2, y2)
 	}
 	for i, n := range g.Nodes {
@@ -49,7 +51,8 @@ func (g *Graph) SVG() []byte {
 		}
 		fmt.Fprintf(&b, `<g><title>%s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`+
 			`<text x="%d" y="%d">%s</text><text class="e" x="%d" y="%d">%s</text></g>`+"\n",
-			xmlText(fmt.Sprintf("state %d: phase %s, %s", n.ID, n.Phase, what)), xmlText(class), at[i][0], at[i][1], wide, high,
+			xmlText(fmt.Sprintf("state %d: phase %s, %s", n.ID, n.Phase, what)), xmlText(class), at[i][0], at[i][1],
+			wide, high,
 			at[i][0]+8, at[i][1]+19, xmlText(cut(n.Phase, 24)), at[i][0]+8, at[i][1]+35, xmlText(cut(what, 30)))
 	}
 	b.WriteString("</svg>\n")

@@ -13,7 +13,8 @@ import (
 // record would give it back, with the configuration it was decided under.
 func recordedAcceptance(t *testing.T) (*Past, *config.Config) {
 	t.Helper()
-	cfg := threeRoles(t, "policies", `[{"id":"cost","rule":"max_cost_per_turn","action":"block","params":{"limit_usd":5}}]`,
+	cfg := threeRoles(t, "policies",
+		`[{"id":"cost","rule":"max_cost_per_turn","action":"block","params":{"limit_usd":5}}]`,
 		"budget", `{"per_run_max_usd":10}`, "timeouts", `{"per_run_minutes":100000,"action":"escalate"}`)
 	w, err := NewWorld(cfg)
 	if err != nil {
@@ -28,7 +29,8 @@ func recordedAcceptance(t *testing.T) (*Past, *config.Config) {
 	w.Write(files)
 	w.Write(map[string][]byte{"src/a.go": []byte("x")})
 	paths := []string{".planning/notes.md", "src/a.go"}
-	doc := w.Result(turn, ojson.NewObject("files_changed", []any{paths[0], paths[1]}, "run_completion_request", true, "cost",
+	doc := w.Result(turn, ojson.NewObject("files_changed", []any{paths[0], paths[1]}, "run_completion_request", true,
+		"cost",
 		ojson.NewObject("usd", 2)))
 	before := w.Play
 	d := w.Accept(turn, doc, paths)
@@ -38,7 +40,11 @@ func recordedAcceptance(t *testing.T) (*Past, *config.Config) {
 	// The operation as the play has decided on it.
 	op := &protocol.AcceptTurn{}
 	*op = *w.last.(*protocol.AcceptTurn)
-	return &Past{Op: "op", Record: protocol.NewRecord(op, w.env), Before: &protocol.Snapshot{Config: cfg, State: before.State, Index: before.Index}}, cfg
+	return &Past{
+		Op:     "op",
+		Record: protocol.NewRecord(op, w.env),
+		Before: &protocol.Snapshot{Config: cfg, State: before.State, Index: before.Index},
+	}, cfg
 }
 
 // Each rule that can be changed in the configuration shows exactly where it should.
@@ -53,17 +59,24 @@ func TestRuleChangesShow(t *testing.T) {
 	}{
 		{"nothing", "project.name", "Q", nil, false, false},
 		{"a cheaper limit", "policies.cost.params.limit_usd", 1, []string{"policy.max_cost_per_turn"}, true, false},
-		{"only a warning", "policies.cost", `{"id":"cost","rule":"max_cost_per_turn","action":"warn","params":{"limit_usd":1}}`,
+		{"only a warning", "policies.cost",
+			`{"id":"cost","rule":"max_cost_per_turn","action":"warn","params":{"limit_usd":1}}`,
 			[]string{"policy.max_cost_per_turn"}, false, false},
 		{"no policy", "policies", `[]`, nil, false, false},
-		{"a status", "policies.1", `{"id":"s","rule":"require_status","action":"escalate","params":{"allowed":["blocked"]}}`, []string{"policy.require_status"}, true, false},
-		{"the verification again", "policies.1", `{"id":"r","rule":"require_reproducible_verification","action":"block"}`,
+		{"a status", "policies.1",
+			`{"id":"s","rule":"require_status","action":"escalate","params":{"allowed":["blocked"]}}`,
+			[]string{"policy.require_status"}, true, false},
+		{"the verification again", "policies.1",
+			`{"id":"r","rule":"require_reproducible_verification","action":"block"}`,
 			[]string{"policy.require_reproducible_verification"}, false, true},
-		{"a role that may only review", "roles.dev.write_authority", "review_only", []string{"result.artifact"}, true, false},
-		{"a person at the gate", "gates.built.requires_human_approval", true, []string{"gate.person", "gate"}, false, false},
+		{"a role that may only review", "roles.dev.write_authority", "review_only", []string{"result.artifact"}, true,
+			false},
+		{"a person at the gate", "gates.built.requires_human_approval", true, []string{"gate.person", "gate"}, false,
+			false},
 		{"no verification", "gates.built.requires_verification_pass", false, nil, false, false},
 		{"a document of the time", "gates.built.requires_files", `["src/a.go"]`, []string{"gate.file"}, false, true},
-		{"reproducible passes only", "rules.strict_verification", true, []string{"gate.verification", "gate"}, true, false},
+		{"reproducible passes only", "rules.strict_verification", true, []string{"gate.verification", "gate"}, true,
+			false},
 		{"a protected path", "git_hooks", `{"protected":["src/**"]}`, []string{"files.protected"}, true, false},
 		{"a smaller budget", "budget.per_run_max_usd", 1, []string{"budget.run"}, false, false},
 		{"a shorter run", "timeouts.per_run_minutes", 1000, nil, false, false},

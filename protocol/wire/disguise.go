@@ -46,7 +46,8 @@ func GovernedPath(path string) Governed {
 		return GovernedLedger
 	case path == string(DocState) || path == string(DocSession) || path == string(DocDispatchIndex):
 		return GovernedState
-	case slices.Contains(orchestratorFiles, path) || path == hooksFile || strings.HasPrefix(path, governedDir+"/dispatch-progress"):
+	case slices.Contains(orchestratorFiles, path) || path == hooksFile ||
+		strings.HasPrefix(path, governedDir+"/dispatch-progress"):
 		return GovernedOwn
 	}
 	rest, below := strings.CutPrefix(path, governedDir+"/")

@@ -65,7 +65,8 @@ func (p Problems) Join() string { return strings.Join(p.Messages(), "; ") }
 // details, the failed stage, the field and every problem.
 func (e *Error) ErrorDetails() *ojson.Object {
 	o := &ojson.Object{}
-	for _, m := range []struct{ key, Member string }{{"failed_stage", e.Stage}, {"error_class", e.Class}, {"error_field", e.Field}} {
+	for _, m := range []struct{ key, Member string }{{"failed_stage", e.Stage}, {"error_class", e.Class},
+		{"error_field", e.Field}} {
 		if m.Member != "" {
 			o.Set(m.key, m.Member)
 		}

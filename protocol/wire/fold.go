@@ -62,7 +62,8 @@ func foldVisible(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf:
 		return unicode.ToLower(r)
-	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r),
+		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 		return -1
 	}
 	return foldRune(r)
@@ -90,7 +91,8 @@ func shortNameOf(name, long string) bool {
 	if dot := strings.LastIndexByte(stem, '.'); dot >= 0 {
 		stem, longExt = stem[:dot], stem[dot+1:]
 	}
-	if len(long) == len(stem)+len(longExt)+min(1, len(longExt)) && len(stem) <= 8 && len(longExt) <= 3 && !strings.ContainsAny(stem, " .") {
+	if len(long) == len(stem)+len(longExt)+min(1, len(longExt)) && len(stem) <= 8 && len(longExt) <= 3 &&
+		!strings.ContainsAny(stem, " .") {
 		return false // it is its own short name
 	}
 	if ext != longExt[:min(3, len(longExt))] {
@@ -124,7 +126,8 @@ func MatchFolded(pattern, path string) bool {
 		folded[i] = []rune(foldName(p))
 	}
 	return wildcard(len(parts), len(names), func(p int) bool { return parts[p] == "**" }, func(p, i int) bool {
-		return matchName(folded[p], []rune(names[i])) || !strings.ContainsAny(parts[p], "*?") && shortNameOf(names[i], string(folded[p]))
+		return matchName(folded[p], []rune(names[i])) ||
+			!strings.ContainsAny(parts[p], "*?") && shortNameOf(names[i], string(folded[p]))
 	})
 }
 

@@ -13,18 +13,25 @@ import (
 
 // operationalPrefixes hold what the runner writes around turns.
 var operationalPrefixes = []string{
-	".agentxchain/dispatch/", ".agentxchain/dispatch-progress", ".agentxchain/staging/", ".agentxchain/intake/", ".agentxchain/locks/",
-	".agentxchain/transactions/", ".agentxchain/missions/", ".agentxchain/multirepo/", ".agentxchain/plugins/", ".agentxchain/prompts/",
+	".agentxchain/dispatch/", ".agentxchain/dispatch-progress", ".agentxchain/staging/", ".agentxchain/intake/",
+	".agentxchain/locks/",
+	".agentxchain/transactions/", ".agentxchain/missions/", ".agentxchain/multirepo/", ".agentxchain/plugins/",
+	".agentxchain/prompts/",
 	ApprovalsDir + "/",
 }
 
 // orchestratorFiles are the runner's state and log files.
 var orchestratorFiles = []string{
-	".agentxchain/state.json", ".agentxchain/session.json", ".agentxchain/history.jsonl", ".agentxchain/decision-ledger.jsonl",
-	".agentxchain/repo-decisions.jsonl", ".agentxchain/lock.json", ".agentxchain/hook-audit.jsonl", ".agentxchain/hook-annotations.jsonl",
-	".agentxchain/run-history.jsonl", ".agentxchain/events.jsonl", ".agentxchain/notification-audit.jsonl", ".agentxchain/schedule-state.json",
-	".agentxchain/schedule-daemon.json", ".agentxchain/continuous-session.json", ".agentxchain/human-escalations.jsonl",
-	".agentxchain/sla-reminders.json", ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/migration-report.md", "TALK.md", humanTasksPath,
+	".agentxchain/state.json", ".agentxchain/session.json", ".agentxchain/history.jsonl",
+	".agentxchain/decision-ledger.jsonl",
+	".agentxchain/repo-decisions.jsonl", ".agentxchain/lock.json", ".agentxchain/hook-audit.jsonl",
+	".agentxchain/hook-annotations.jsonl",
+	".agentxchain/run-history.jsonl", ".agentxchain/events.jsonl", ".agentxchain/notification-audit.jsonl",
+	".agentxchain/schedule-state.json",
+	".agentxchain/schedule-daemon.json", ".agentxchain/continuous-session.json",
+	".agentxchain/human-escalations.jsonl",
+	".agentxchain/sla-reminders.json", ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/migration-report.md",
+	"TALK.md", humanTasksPath,
 }
 
 // dashboardFiles tell that a dashboard is running: they come and go while turns are
@@ -45,7 +52,8 @@ const unobservedPrefix = ".planning/dogfood-100-turn-evidence/"
 
 // continuityRoots are the directories a restored run needs besides its state files.
 var continuityRoots = []string{
-	".agentxchain/dispatch", ".agentxchain/staging", ".agentxchain/transactions/accept", ".agentxchain/intake", ".agentxchain/missions",
+	".agentxchain/dispatch", ".agentxchain/staging", ".agentxchain/transactions/accept", ".agentxchain/intake",
+	".agentxchain/missions",
 	".agentxchain/multirepo", ".agentxchain/reviews", ".agentxchain/reports", ".agentxchain/proposed",
 	ApprovalsDir,
 }
@@ -62,7 +70,8 @@ func SignerFiles() []string { return slices.Clone(signerFiles) }
 
 // reservedPaths may never be claimed by an actor.
 var reservedPaths = []string{
-	".agentxchain/state.json", ".agentxchain/history.jsonl", ".agentxchain/decision-ledger.jsonl", ".agentxchain/lock.json",
+	".agentxchain/state.json", ".agentxchain/history.jsonl", ".agentxchain/decision-ledger.jsonl",
+	".agentxchain/lock.json",
 }
 
 // IsReserved reports whether path, already cleaned, is reserved.
@@ -71,7 +80,8 @@ func IsReserved(path string) bool { return slices.Contains(reservedPaths, path) 
 // Operational reports whether the path is never attributed to an actor: it is
 // dropped from declared and observed lists alike.
 func Operational(path string) bool {
-	return hasAnyPrefix(path, operationalPrefixes) || slices.Contains(orchestratorFiles, path) || slices.Contains(dashboardFiles, path) || GeneratedReport(path)
+	return hasAnyPrefix(path, operationalPrefixes) || slices.Contains(orchestratorFiles, path) ||
+		slices.Contains(dashboardFiles, path) || GeneratedReport(path)
 }
 
 // GeneratedReport matches the files report commands leave in
@@ -83,7 +93,8 @@ func GeneratedReport(path string) bool {
 		return false
 	}
 	for _, kind := range [...][2]string{{"report-", ".md"}, {"export-", ".json"}, {"chain-", ".json"}} {
-		if strings.HasPrefix(name, kind[0]) && strings.HasSuffix(name, kind[1]) && len(name) > len(kind[0])+len(kind[1]) {
+		if strings.HasPrefix(name, kind[0]) && strings.HasSuffix(name, kind[1]) &&
+			len(name) > len(kind[0])+len(kind[1]) {
 			return true
 		}
 	}

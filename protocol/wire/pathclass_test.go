@@ -72,8 +72,17 @@ func TestPathClasses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := 0
-		for bit, is := range map[int]bool{op: Operational(tt.path), exempt: BaselineExempt(tt.path), continuity: Continuity(tt.path), evidence: EvidencePath(tt.path),
-			observable: Observable(tt.path), review: ReviewPath(tt.path), product: ProductPath(tt.path), test: TestPath(tt.path)} {
+		for bit, is := range map[int]bool{
+			op:         Operational(tt.path),
+			exempt:     BaselineExempt(tt.path),
+			continuity: Continuity(tt.path),
+			evidence:   EvidencePath(tt.path),
+			observable: Observable(tt.path),
+			review:     ReviewPath(tt.path),
+			product: ProductPath(
+				tt.path),
+			test: TestPath(tt.path),
+		} {
 			if is {
 				got |= bit
 			}
@@ -100,9 +109,11 @@ func TestContinuityLists(t *testing.T) {
 
 func TestSortPathsIsUTF16Order(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		paths := rapid.SliceOf(rapid.StringOf(rapid.RuneFrom([]rune{'a', 'b', 'é', 'è', '\ud7ff', '\ue000', '\uffff', '\U00010000', '\U0010ffff', '😀', '😁'}))).Draw(t, "paths")
+		paths := rapid.SliceOf(rapid.StringOf(rapid.RuneFrom([]rune{'a', 'b', 'é', 'è', '\ud7ff', '\ue000', '\uffff',
+			'\U00010000', '\U0010ffff', '😀', '😁'}))).Draw(t, "paths")
 		want := slices.Clone(paths)
-		slices.SortFunc(want, func(a, b string) int { return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))) })
+		slices.SortFunc(want,
+			func(a, b string) int { return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))) })
 		SortPaths(paths)
 		if !slices.Equal(paths, want) {
 			t.Fatalf("got %q, want %q", paths, want)

@@ -70,7 +70,8 @@ func rooted(p string) bool {
 	if p == "" {
 		return false
 	}
-	return p[0] == '/' || p[0] == '\\' || len(p) >= 3 && p[1] == ':' && (p[2] == '/' || p[2] == '\\') && isASCIILetter(p[0])
+	return p[0] == '/' || p[0] == '\\' ||
+		len(p) >= 3 && p[1] == ':' && (p[2] == '/' || p[2] == '\\') && isASCIILetter(p[0])
 }
 
 // PathProblemText says in words what a CleanPath reason means.

@@ -26,14 +26,20 @@ func TestCleanPath(t *testing.T) {
 		{"git~2/x", "git~2/x", ""},
 		{".agentxchain/state.json", ".agentxchain/state.json", ""},
 
-		{"", "", PathEmpty}, {" \t\u00a0\ufeff", "", PathEmpty}, {".", "", PathEmpty}, {"./.", "", PathEmpty}, {"./ ", "", PathEmpty}, {`./\x`, "", PathAbsolute}, {"./C:/x", "", PathAbsolute},
+		{"", "", PathEmpty}, {" \t\u00a0\ufeff", "", PathEmpty}, {".", "", PathEmpty}, {"./.", "", PathEmpty},
+		{"./ ", "", PathEmpty}, {`./\x`, "", PathAbsolute}, {"./C:/x", "", PathAbsolute},
 		{strings.Repeat("x", 4097), "", PathTooLong},
 		{"a\x00b", "", PathNUL},
-		{"/etc/passwd", "", PathAbsolute}, {`\\server\share`, "", PathAbsolute}, {`\x`, "", PathAbsolute}, {"C:/x", "", PathAbsolute}, {`c:\x`, "", PathAbsolute}, {"/", "", PathAbsolute},
-		{"..", "", PathParent}, {"../x", "", PathParent}, {"a/../b", "", PathParent}, {"a/..", "", PathParent}, {`a\..\..\b`, "", PathParent}, {"a/.. /b", "", PathParent},
-		{".git", "", PathGitDir}, {".git/config", "", PathGitDir}, {"sub/.git/config", "", PathGitDir}, {".GIT/x", "", PathGitDir}, {".git./x", "", PathGitDir}, {".git /x", "", PathGitDir},
-		{".git . /x", "", PathGitDir}, {"git~1/x", "", PathGitDir}, {"GIT~1", "", PathGitDir}, {".g\u200cit/x", "", PathGitDir}, {"\ufeff.git/x", "", PathGitDir}, {`a\.git\x`, "", PathGitDir},
-		{".git::$INDEX_ALLOCATION/x", "", PathGitDir}, {".G\u0130T/x", ".G\u0130T/x", ""}, {".g\u0131t/x", ".g\u0131t/x", ""},
+		{"/etc/passwd", "", PathAbsolute}, {`\\server\share`, "", PathAbsolute}, {`\x`, "", PathAbsolute},
+		{"C:/x", "", PathAbsolute}, {`c:\x`, "", PathAbsolute}, {"/", "", PathAbsolute},
+		{"..", "", PathParent}, {"../x", "", PathParent}, {"a/../b", "", PathParent}, {"a/..", "", PathParent},
+		{`a\..\..\b`, "", PathParent}, {"a/.. /b", "", PathParent},
+		{".git", "", PathGitDir}, {".git/config", "", PathGitDir}, {"sub/.git/config", "", PathGitDir},
+		{".GIT/x", "", PathGitDir}, {".git./x", "", PathGitDir}, {".git /x", "", PathGitDir},
+		{".git . /x", "", PathGitDir}, {"git~1/x", "", PathGitDir}, {"GIT~1", "", PathGitDir},
+		{".g\u200cit/x", "", PathGitDir}, {"\ufeff.git/x", "", PathGitDir}, {`a\.git\x`, "", PathGitDir},
+		{".git::$INDEX_ALLOCATION/x", "", PathGitDir}, {".G\u0130T/x", ".G\u0130T/x", ""},
+		{".g\u0131t/x", ".g\u0131t/x", ""},
 	} {
 		clean, problem := CleanPath(c.in)
 		if clean != c.clean || problem != c.problem {
@@ -59,7 +65,8 @@ func TestReservedForm(t *testing.T) {
 }
 
 func TestCleanPathProperties(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"a", "b c", ".", "..", "", ".git", ".GiT.", "git~1", "\u200c", "ü", `\`, ":", "C", " ", "~", "state.json"})
+	piece := rapid.SampledFrom([]string{"a", "b c", ".", "..", "", ".git", ".GiT.", "git~1", "\u200c", "ü", `\`, ":",
+		"C", " ", "~", "state.json"})
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(piece, 0, 6).Draw(t, "parts")
 		p := strings.Join(parts, rapid.SampledFrom([]string{"/", "//", "", `\`}).Draw(t, "sep"))

@@ -87,7 +87,8 @@ func ShellWord(s string) string {
 	plain := s != "" && s[0] != '-'
 	for i := 0; plain && i < len(s); i++ {
 		c := s[i]
-		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/'
+		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||
+			c == '.' || c == '/'
 	}
 	if plain {
 		return s
