@@ -86,7 +86,9 @@ func (s *Store) refuseTouched(in *inspection) error {
 }
 
 func touched(turn string, files ...string) error {
-	return git.Errorf(record.CodeStateTampered, nil, "%s changed while the agent of turn %s was at work, and not by git agentxchain", strings.Join(files, ", "), turn).WithHint("%s", record.RepairHint)
+	return git.Errorf(record.CodeStateTampered, nil,
+		"%s changed while the agent of turn %s was at work, and not by git agentxchain", strings.Join(files, ", "),
+		turn).WithHint("%s", record.RepairHint)
 }
 
 // touched names the files of the record that differ from what was recorded last: the
@@ -167,7 +169,8 @@ func (s *Store) untouched(ctx context.Context) (bool, error) {
 		code = refusal.Code
 	}
 	switch code {
-	case record.CodeLedgerTampered, record.CodeStateTampered, git.CodeUnreadable, wire.CodeInvalidState, wire.CodeInvalidJSON:
+	case record.CodeLedgerTampered, record.CodeStateTampered, git.CodeUnreadable, wire.CodeInvalidState,
+		wire.CodeInvalidJSON:
 		return false, nil
 	}
 	return false, err

@@ -129,7 +129,8 @@ func BenchmarkRefs(b *testing.B) {
 	other := git.OID(r.Git("rev-parse", "HEAD~1"))
 	b.Run("update", func(b *testing.B) {
 		for b.Loop() {
-			if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: "refs/agentxchain/runs/x", New: head, Old: old}}, "op"); err != nil {
+			if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: "refs/agentxchain/runs/x", New: head, Old: old}},
+				"op"); err != nil {
 				b.Fatal(err)
 			}
 			old, head, other = head, other, head

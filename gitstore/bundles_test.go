@@ -22,7 +22,8 @@ func TestSupplementsGoWithTheirTurn(t *testing.T) {
 		if d.read(dir+"/hook/notes.txt") != "of a hook\n" {
 			t.Fatal("the supplement is not in place")
 		}
-		if seal, ok, err := d.store.RecordedSeal(context.Background(), d.view().Run, d.view().Op, tr.Turn); err != nil || !ok || string(seal) != d.read(dir+"/MANIFEST.json") {
+		if seal, ok, err := d.store.RecordedSeal(context.Background(), d.view().Run, d.view().Op,
+			tr.Turn); err != nil || !ok || string(seal) != d.read(dir+"/MANIFEST.json") {
 			t.Errorf("recorded seal %q %v %v", seal, ok, err)
 		}
 		if altered {
@@ -36,7 +37,8 @@ func TestSupplementsGoWithTheirTurn(t *testing.T) {
 			t.Error("what was not recorded is gone")
 		}
 	}
-	if _, ok, err := d.store.RecordedSeal(context.Background(), d.view().Run, d.view().Op, "turn_x"); ok || err != nil {
+	if _, ok, err := d.store.RecordedSeal(context.Background(), d.view().Run, d.view().Op, "turn_x"); ok ||
+		err != nil {
 		t.Error(ok, err)
 	}
 }
@@ -44,7 +46,8 @@ func TestSupplementsGoWithTheirTurn(t *testing.T) {
 func TestBundleNamesAreChecked(t *testing.T) {
 	d := newDriver(t)
 	d.must(initOp(false))
-	for _, name := range []string{"", "/x", "x/", "a//b", "..", "a/../b", "../x", "a/.git/x", `a\b`, "a\x00", strings.Repeat("a/", 600) + "b"} {
+	for _, name := range []string{"", "/x", "x/", "a//b", "..", "a/../b", "../x", "a/.git/x", `a\b`, "a\x00",
+		strings.Repeat("a/", 600) + "b"} {
 		tx, err := d.store.Begin(context.Background(), "test", time.Second)
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +76,8 @@ func TestKeepLog(t *testing.T) {
 	if err := d.store.KeepLog("log", ".agentxchain/dispatch/audit/t/stdout.log"); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.read(".agentxchain/dispatch/audit/t/stdout.log"); len(got) != logTail || !strings.HasSuffix(got, "xend\n") {
+	if got := d.read(".agentxchain/dispatch/audit/t/stdout.log"); len(got) != logTail ||
+		!strings.HasSuffix(got, "xend\n") {
 		t.Errorf("%d bytes", len(got))
 	}
 }

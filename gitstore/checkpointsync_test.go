@@ -25,7 +25,8 @@ var (
 	traceWrite  = regexp.MustCompile(`write(?:64|v)?\((\d+)<([^>]+)>`)
 	traceSync   = regexp.MustCompile(`f(?:data)?sync\(\d+<([^>]+)>(?:\) += 0| <unfinished)`)
 	traceFD     = regexp.MustCompile(`^/proc/self/fd/(\d+)$`) // from which a file without a name gets one
-	traceRename = regexp.MustCompile(`(?:rename|link)(?:at2?|at)?\((?:[^",]*, )?"([^"]+)", (?:[^",]*, )?"([^"]+)".*\) += 0`)
+	traceRename = regexp.MustCompile(
+		`(?:rename|link)(?:at2?|at)?\((?:[^",]*, )?"([^"]+)", (?:[^",]*, )?"([^"]+)".*\) += 0`)
 )
 
 // unsynced replays a trace of the calls in the git directory and returns what a power
@@ -67,7 +68,8 @@ func unsynced(trace, gitDir, cwd string) []string {
 		base := filepath.Base(name)
 		switch {
 		case err != nil || !filepath.IsLocal(rel):
-		case strings.HasPrefix(rel, git.PrivateName), strings.HasPrefix(rel, "objects/info/agentxchain-packs"), strings.HasSuffix(base, git.KeepExt),
+		case strings.HasPrefix(rel, git.PrivateName), strings.HasPrefix(rel, "objects/info/agentxchain-packs"),
+			strings.HasSuffix(base, git.KeepExt),
 			base == "COMMIT_EDITMSG", strings.Contains(base, ".lock"), strings.HasPrefix(base, "tmp_obj_"):
 			// Hints, notes about what is under way, and names that are gone at the end.
 		default:
@@ -101,7 +103,9 @@ func TestCheckpointIsSynced(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "trace")
 		run := func(git ...string) string {
 			cmd := exec.Command("strace", append([]string{"-f", "-y", "-s", "4096", "-o", out,
-				"-e", "trace=/^(open|openat|write|pwrite64|writev|fsync|fdatasync|rename|renameat|renameat2|link|linkat)$"}, git...)...)
+				"-e",
+				"trace=/^(open|openat|write|pwrite64|writev|fsync|fdatasync|rename|renameat|renameat2|link|linkat)$"},
+				git...)...)
 			cmd.Dir = r.Dir
 			cmd.Env = append(os.Environ(), syncChild+"="+r.Dir)
 			if text, err := cmd.CombinedOutput(); err != nil {
@@ -113,7 +117,8 @@ func TestCheckpointIsSynced(t *testing.T) {
 			}
 			return string(data)
 		}
-		if lost := unsynced(run(os.Args[0], "-test.run=^TestCheckpointIsSynced$"), repo.CommonDir, r.Top); len(lost) > 0 {
+		if lost := unsynced(run(os.Args[0], "-test.run=^TestCheckpointIsSynced$"), repo.CommonDir,
+			r.Top); len(lost) > 0 {
 			t.Errorf("%s: a power cut may take %v", o.Name(), lost)
 		}
 		// The judge can tell: git by itself leaves much undone.

@@ -86,7 +86,17 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 		return nil, err
 	}
 	t := ch.Transition
-	plan := commitPlan{run: run, record: ch.Record, publish: s.opts.Publish, subject: t.Subject, turn: t.Turn, role: t.Role, state: state, drops: t.DropTurns, unstage: t.Unstage}
+	plan := commitPlan{
+		run:     run,
+		record:  ch.Record,
+		publish: s.opts.Publish,
+		subject: t.Subject,
+		turn:    t.Turn,
+		role:    t.Role,
+		state:   state,
+		drops:   t.DropTurns,
+		unstage: t.Unstage,
+	}
 	plan.also = ch.Refs
 	plan.doc, plan.evidence = ch.Record.Encode()
 	work, err := tx.planWork(d, ch, state, plan.evidence)
@@ -153,7 +163,8 @@ func (tx *Tx) arrive(done *chain.RecordedRun, work *workdir.Plan) error {
 }
 
 func behind(done *chain.RecordedRun, err error) *git.Error {
-	return git.Errorf(git.CodeWorkBehind, err, "operation %s is recorded, but the working files could not be brought up to date", done.Op.Short()).
+	return git.Errorf(git.CodeWorkBehind, err,
+		"operation %s is recorded, but the working files could not be brought up to date", done.Op.Short()).
 		WithHint("remove the cause and run any git agentxchain command: it completes them")
 }
 
@@ -172,7 +183,8 @@ func checkState(st *run.State) (data []byte, back *run.State, err error) {
 		return nil, nil, perr
 	}
 	if !bytes.Equal(back.Encode(), data) {
-		return nil, nil, git.Errorf(wire.CodeInvalidState, nil, "the state does not survive being written and read back")
+		return nil, nil, git.Errorf(wire.CodeInvalidState, nil,
+			"the state does not survive being written and read back")
 	}
 	return data, back, nil
 }
@@ -185,7 +197,8 @@ func (s *Store) unmoved(tx *Tx) error {
 		return err
 	}
 	moved := func(name string) error {
-		return git.Errorf(CodeStateMoved, nil, "%s changed while the operation was being prepared", name).WithHint("run the command again")
+		return git.Errorf(CodeStateMoved, nil, "%s changed while the operation was being prepared",
+			name).WithHint("run the command again")
 	}
 	for d, was := range tx.in.docs {
 		if now := docs[d]; now.exists != was.exists || !bytes.Equal(now.data, was.data) {
@@ -222,7 +235,8 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 		if !ok || sharedFile(f.Path) || bytes.Equal(data, f.Data) || tx.rec != nil && tx.rec.Keeps(f.Path, data) {
 			continue
 		}
-		return git.Errorf(CodeFileExists, nil, "%s is already there and no operation wrote it", f.Path).WithHint("move the file away and run the command again")
+		return git.Errorf(CodeFileExists, nil, "%s is already there and no operation wrote it",
+			f.Path).WithHint("move the file away and run the command again")
 	}
 	for turn, files := range ch.Bundles {
 		for name := range files {
@@ -239,9 +253,16 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 func sharedFile(name string) bool { return strings.HasPrefix(name, record.ProjectDir+"/intake/") }
 
 // planWork turns what was derived into writes to the working files.
-func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence map[string][]byte) (*workdir.Plan, error) {
+func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence map[string][]byte) (*workdir.Plan,
+	error) {
 	t := ch.Transition
-	plan := &workdir.Plan{Docs: map[wire.Document][]byte{wire.DocState: state}, Bundles: ch.Bundles, Files: t.Files, Drops: t.DropTurns, Unstage: t.Unstage}
+	plan := &workdir.Plan{
+		Docs:    map[wire.Document][]byte{wire.DocState: state},
+		Bundles: ch.Bundles,
+		Files:   t.Files,
+		Drops:   t.DropTurns,
+		Unstage: t.Unstage,
+	}
 	// A staged result goes only when its bytes are kept by this very operation.
 	plan.Proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
@@ -293,16 +314,19 @@ func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence m
 
 // derive computes the operation's tree.
 func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (*record.Derivation, error) {
-	d := &record.Derivation{Marks: make(map[wire.Ledger]record.LedgerMark), Tail: func(l wire.Ledger, oid git.OID) []byte {
-		// The end of the working file is the last segment, unless it was tampered
-		// with: the hash decides.
-		m := tx.marks[l]
-		tail, err := tx.store.work.ReadTail(l.Path(), m.Size, m.Tail)
-		if err != nil || git.HashObject(tx.store.repo.ObjectFormat, git.KindBlob, tail) != oid {
-			return nil
-		}
-		return tail
-	}}
+	d := &record.Derivation{
+		Marks: make(map[wire.Ledger]record.LedgerMark),
+		Tail: func(l wire.Ledger, oid git.OID) []byte {
+			// The end of the working file is the last segment, unless it was tampered
+			// with: the hash decides.
+			m := tx.marks[l]
+			tail, err := tx.store.work.ReadTail(l.Path(), m.Size, m.Tail)
+			if err != nil || git.HashObject(tx.store.repo.ObjectFormat, git.KindBlob, tail) != oid {
+				return nil
+			}
+			return tail
+		},
+	}
 	var err error
 	if tx.rec != nil {
 		d.Root = tx.rec.Root
@@ -397,7 +421,12 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 		proof.NoteOwn(s.repo, p.run, p.record.Name, parent, done.Op)
 	}
 	faults.Point("commit.before-ref")
-	err = p.publish(ctx, s.repo, decision.Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})
+	err = p.publish(ctx, s.repo, decision.Move{
+		Op:     p.record.Name,
+		Ref:    ref,
+		Also:   p.also,
+		Reflog: "agentxchain: " + p.record.Name,
+	})
 	if err != nil && !s.isAt(ctx, ref) {
 		s.repo.Abandon(moves...)
 		return nil, err
@@ -428,7 +457,8 @@ func (s *Store) finishMoves(ctx context.Context, updates []git.RefUpdate) error 
 	err := s.repo.AfterMove(updates[:1])
 	for _, u := range updates[1:] {
 		if u.New != u.Old && !s.isAt(ctx, u) {
-			err = errors.Join(err, s.repo.UpdateRefs(context.WithoutCancel(ctx), []git.RefUpdate{u}, "agentxchain: completed"))
+			err = errors.Join(err, s.repo.UpdateRefs(context.WithoutCancel(ctx), []git.RefUpdate{u},
+				"agentxchain: completed"))
 		}
 	}
 	return err
@@ -458,8 +488,11 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*chain.RecordedRun
 	if p.parent != nil {
 		c.Parents, ref.Old = []git.OID{p.parent.Op}, p.parent.Op
 	}
-	c.Message = record.Message(cmp.Or(p.subject, p.record.Name), record.TrailerRun, p.run, record.TrailerOp, p.record.Name, record.TrailerTurn, p.turn, record.TrailerRole, p.role,
-		record.TrailerState, record.StateDigest(p.state), record.TrailerHead, p.record.Env.Git.Head, record.TrailerDropped, strings.Join(p.drops, " "), record.TrailerUnstaged, strings.Join(p.unstage, " "), record.TrailerPrevious, string(p.previous), record.TrailerOrigin, string(p.origin))
+	c.Message = record.Message(cmp.Or(p.subject, p.record.Name), record.TrailerRun, p.run, record.TrailerOp,
+		p.record.Name, record.TrailerTurn, p.turn, record.TrailerRole, p.role,
+		record.TrailerState, record.StateDigest(p.state), record.TrailerHead, p.record.Env.Git.Head,
+		record.TrailerDropped, strings.Join(p.drops, " "), record.TrailerUnstaged, strings.Join(p.unstage, " "),
+		record.TrailerPrevious, string(p.previous), record.TrailerOrigin, string(p.origin))
 	oid, err := edit.Commit("the operation", c)
 	if err != nil {
 		return nil, git.RefUpdate{}, err
@@ -470,5 +503,12 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*chain.RecordedRun
 
 // saveCache notes that the working files are at rec.
 func (s *Store) saveCache(rec *chain.RecordedRun) error {
-	return s.writeCache(&statCache{Run: rec.Run, Op: rec.Op, Root: rec.Root, Ledgers: rec.Marks, Trees: rec.Reader.RightEdge(rec.Root), Index: rec.Index})
+	return s.writeCache(&statCache{
+		Run:     rec.Run,
+		Op:      rec.Op,
+		Root:    rec.Root,
+		Ledgers: rec.Marks,
+		Trees:   rec.Reader.RightEdge(rec.Root),
+		Index:   rec.Index,
+	})
 }

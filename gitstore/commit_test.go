@@ -220,10 +220,12 @@ func TestForeignStagedFileStays(t *testing.T) {
 }
 
 func TestMessageCannotBeForged(t *testing.T) {
-	m := record.Message("ok\nAgentxchain-Run: other", record.TrailerTurn, "t\nAgentxchain-Op: forged", record.TrailerRole, "a\u2028b\x00c")
+	m := record.Message("ok\nAgentxchain-Run: other", record.TrailerTurn, "t\nAgentxchain-Op: forged",
+		record.TrailerRole, "a\u2028b\x00c")
 	op := chain.OpInfo{}
 	op.ReadMessage(m)
-	if op.Run != "" || op.Name != "" || op.Turn != "t Agentxchain-Op: forged" || op.Role != "a b^@c" || op.Subject != "ok Agentxchain-Run: other" {
+	if op.Run != "" || op.Name != "" || op.Turn != "t Agentxchain-Op: forged" || op.Role != "a b^@c" ||
+		op.Subject != "ok Agentxchain-Run: other" {
 		t.Errorf("%q -> %+v", m, op)
 	}
 }
@@ -244,9 +246,11 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 	at := "2026-01-02T04:00:00.000Z"
 	done.CompletedAt = &at
 	row := fmt.Sprintf(`{"event_type":"run_completed","run_id":%q,"timestamp":%q}`, first, at)
-	_, err = tx.Commit(ctx, Change{Record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x")},
+	_, err = tx.Commit(ctx, Change{
+		Record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x")},
 		Transition: &protocol.Transition{State: done, Index: tx.View().Index, Subject: "complete",
-			Appends: []ledger.Append{{Ledger: wire.LedgerEvents, Data: []byte(row + "\n")}}}})
+			Appends: []ledger.Append{{Ledger: wire.LedgerEvents, Data: []byte(row + "\n")}}},
+	})
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}
@@ -256,7 +260,11 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 		t.Fatalf("a run on top of what nobody confirmed: %v", err)
 	}
 	d.must(func(v *View) protocol.Operation {
-		return &protocol.Confirm{Upto: string(v.Op), State: record.StateDigest(v.StateBytes), Claims: []external.Claim{v.Open[0].Claim}}
+		return &protocol.Confirm{
+			Upto:   string(v.Op),
+			State:  record.StateDigest(v.StateBytes),
+			Claims: []external.Claim{v.Open[0].Claim},
+		}
 	})
 	out, _ := d.must(initOp(true))
 	if out.Run == first || d.read(wire.LedgerHistory.Path()) != history {
@@ -285,7 +293,8 @@ func TestShowAndLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if det.Name != "accept_turn" || det.Turn != tr.Turn || len(det.Evidence) != 1 || det.StateBefore == nil ||
-		!bytes.Equal(det.StateAfter, tr.State.Encode()) || det.Actor != "Ada" || !det.Time.Equal(tick.Add(3*time.Second)) {
+		!bytes.Equal(det.StateAfter, tr.State.Encode()) || det.Actor != "Ada" ||
+		!det.Time.Equal(tick.Add(3*time.Second)) {
 		t.Errorf("%+v", det)
 	}
 	var ledgers []string

@@ -26,7 +26,8 @@ func (s *Store) compare(rec *chain.RecordedRun, l wire.Ledger) (*record.LedgerDi
 	if err != nil {
 		return nil, unreadable(l.Path(), err)
 	}
-	if mark, ok := rec.Marks[l]; ok && rec.Marks != nil && exists == (mark.Segments > 0) && (!exists || mark.Stat == st) {
+	if mark, ok := rec.Marks[l]; ok && rec.Marks != nil && exists == (mark.Segments > 0) &&
+		(!exists || mark.Stat == st) {
 		return &record.LedgerDiff{Mark: mark}, nil
 	}
 	segs, err := rec.Reader.Slots(rec.Root, record.LedgerDir(l), false)

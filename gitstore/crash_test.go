@@ -71,9 +71,12 @@ func crash(t *testing.T, dir, op, point string) bool {
 }
 
 func commitPoints() []string {
-	points := []string{"commit.before-objects", "commit.after-objects", "commit.after-note", "refs.update.before", "refs.update.after", "commit.after-ref",
-		"durable.append.before", "durable.append.written", "durable.append.after:2", "durable.write.before", "durable.write.renamed", "durable.write.after:2",
-		"commit.after-documents", "commit.after-bundles", "commit.before-state", "commit.after-state", "commit.before-cache", "commit.after-cache"}
+	points := []string{"commit.before-objects", "commit.after-objects", "commit.after-note", "refs.update.before",
+		"refs.update.after", "commit.after-ref",
+		"durable.append.before", "durable.append.written", "durable.append.after:2", "durable.write.before",
+		"durable.write.renamed", "durable.write.after:2",
+		"commit.after-documents", "commit.after-bundles", "commit.before-state", "commit.after-state",
+		"commit.before-cache", "commit.after-cache"}
 	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerDecisions, wire.LedgerEvents, wire.LedgerTalk} {
 		points = append(points, "commit.after-ledger-"+string(l))
 	}
@@ -142,7 +145,8 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	}
 	t.Run("linked", func(t *testing.T) {
 		t.Parallel()
-		for _, point := range []string{"commit.after-objects", "commit.after-ref", "commit.after-ledger-talk", "commit.before-state", "commit.before-cache"} {
+		for _, point := range []string{"commit.after-objects", "commit.after-ref", "commit.after-ledger-talk",
+			"commit.before-state", "commit.before-cache"} {
 			d := scaffold(t, testrepo.New(t, testrepo.Options{LinkedWorktree: true}).Dir)
 			oneTurnAndNext.make(d)
 			if !crashOnce(t, d, "accept", point) {
@@ -237,7 +241,8 @@ func checkRows(t *testing.T, d *driver) {
 // TestCrashWhileCompleting kills the command that completes the files.
 func TestCrashWhileCompleting(t *testing.T) {
 	testrepo.Thorough(t)
-	for _, second := range []string{"durable.append.written", "commit.after-documents", "commit.before-state", "commit.after-state"} {
+	for _, second := range []string{"durable.append.written", "commit.after-documents", "commit.before-state",
+		"commit.after-state"} {
 		d := newDriver(t)
 		d.must(initOp(false))
 		d.must(assignOp)
@@ -260,7 +265,8 @@ func TestCrashWhileCompleting(t *testing.T) {
 func TestCrashWithoutCache(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, op := range []string{"assign", "accept"} {
-		for _, point := range []string{"commit.after-ref", "commit.after-ledger-events", "commit.after-documents", "commit.before-state", "commit.after-state"} {
+		for _, point := range []string{"commit.after-ref", "commit.after-ledger-events", "commit.after-documents",
+			"commit.before-state", "commit.after-state"} {
 			d := newDriver(t)
 			d.must(initOp(false))
 			d.turns(1)

@@ -153,7 +153,10 @@ func scaffold(t testing.TB, dir string) *driver {
 }
 
 func testOptions() Options {
-	return Options{Now: func() time.Time { return tick }, Actor: &evidence.Actor{Name: "Ada", Email: "ada@example.org"}}
+	return Options{
+		Now:   func() time.Time { return tick },
+		Actor: &evidence.Actor{Name: "Ada", Email: "ada@example.org"},
+	}
 }
 
 func openDriver(t testing.TB, dir string) *driver {
@@ -201,7 +204,12 @@ func (d *driver) in(tx *Tx, op func(v *View) protocol.Operation) (*Committed, *p
 	ch := Change{Record: protocol.NewRecord(o, env), Transition: tr}
 	if _, ok := o.(*protocol.AssignTurn); ok {
 		ch.Bundles = map[string]map[string][]byte{tr.Turn: {
-			"ASSIGNMENT.json": []byte("{}\n"), "hook/notes.txt": []byte("of a hook\n"), "PROMPT.md": []byte("do it\n"), "CONTEXT.md": []byte("all\n"), "MANIFEST.json": []byte("{\"turn\":\"" + tr.Turn + "\"}\n")}}
+			"ASSIGNMENT.json": []byte("{}\n"),
+			"hook/notes.txt":  []byte("of a hook\n"),
+			"PROMPT.md":       []byte("do it\n"),
+			"CONTEXT.md":      []byte("all\n"),
+			"MANIFEST.json":   []byte("{\"turn\":\"" + tr.Turn + "\"}\n"),
+		}}
 	}
 	out, err := tx.Commit(context.Background(), ch)
 	return out, tr, err
@@ -226,21 +234,30 @@ func initOp(restart bool) func(*View) protocol.Operation {
 }
 
 func assignOp(*View) protocol.Operation {
-	return &protocol.AssignTurn{Role: "qa", Baseline: &run.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"}}
+	return &protocol.AssignTurn{
+		Role:     "qa",
+		Baseline: &run.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"},
+	}
 }
 
 // result is a valid staged result of the only active turn.
 func result(v *View) []byte {
 	turn := v.State.OnlyTurn()
 	return ojson.Pretty(ojson.NewObject(
-		"schema_version", "1.0", "run_id", v.Run, "turn_id", turn.TurnID, "role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
+		"schema_version", "1.0", "run_id", v.Run, "turn_id", turn.TurnID, "role", turn.AssignedRole,
+		"runtime_id", turn.RuntimeID,
 		"status", "completed", "summary", "Looked at turn "+turn.TurnID, "decisions", []*ojson.Object{
-			ojson.NewObject("id", "DEC-001", "category", "scope", "statement", "Keep it small.", "rationale", "It is easier to review.")},
-		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "Names could be better.", "status", "raised")},
+			ojson.NewObject("id", "DEC-001", "category", "scope", "statement", "Keep it small.", "rationale",
+				"It is easier to review.")},
+		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement",
+			"Names could be better.", "status", "raised")},
 		"files_changed", []string{}, "artifacts_created", []string{},
-		"verification", ojson.NewObject("status", "skipped", "commands", []string{}, "evidence_summary", "nothing to run", "machine_evidence", []*ojson.Object{}),
-		"artifact", ojson.NewObject("type", "review", "ref", nil), "proposed_next_role", "qa", "phase_transition_request", nil,
-		"run_completion_request", false, "needs_human_reason", nil, "cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", ojson.Number("0.01"))))
+		"verification", ojson.NewObject("status", "skipped", "commands", []string{},
+			"evidence_summary", "nothing to run", "machine_evidence", []*ojson.Object{}),
+		"artifact", ojson.NewObject("type", "review", "ref", nil), "proposed_next_role", "qa",
+		"phase_transition_request", nil,
+		"run_completion_request", false, "needs_human_reason", nil,
+		"cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", ojson.Number("0.01"))))
 }
 
 func (d *driver) stage(v *View) []byte {
@@ -257,8 +274,13 @@ func (d *driver) stage(v *View) []byte {
 }
 
 func (d *driver) acceptOp(v *View) protocol.Operation {
-	return &protocol.AcceptTurn{StagedPath: wire.StagingPath(v.State.OnlyTurn().TurnID), Staged: evidence.NewBlob(d.stage(v)),
-		Seen: turnresult.Observation{Available: true}, Files: []evidence.FileBlob{}, Proposed: []evidence.FileBlob{}}
+	return &protocol.AcceptTurn{
+		StagedPath: wire.StagingPath(v.State.OnlyTurn().TurnID),
+		Staged:     evidence.NewBlob(d.stage(v)),
+		Seen:       turnresult.Observation{Available: true},
+		Files:      []evidence.FileBlob{},
+		Proposed:   []evidence.FileBlob{},
+	}
 }
 
 // turns runs n assign-accept pairs.
@@ -323,7 +345,12 @@ func smallCommit(t testing.TB, format string, seed string, n int) []git.Object {
 		list = append(list, git.TreeEntry{Mode: git.ModeFile, Name: fmt.Sprintf("f%03d", i), OID: o.OID})
 	}
 	tree := git.NewObject(format, git.KindTree, git.EncodeTree(list))
-	raw, err := git.EncodeCommit(format, &git.Commit{Tree: tree.OID, Author: git.Signature{Name: "a", Email: "a@b"}, Committer: git.Signature{Name: "a", Email: "a@b"}, Message: seed + "\n"})
+	raw, err := git.EncodeCommit(format, &git.Commit{
+		Tree:      tree.OID,
+		Author:    git.Signature{Name: "a", Email: "a@b"},
+		Committer: git.Signature{Name: "a", Email: "a@b"},
+		Message:   seed + "\n",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,8 @@ func equalConfig(t testing.TB, s *Store, run string) (judged int, err error) {
 		}
 		c := (&whatif.Past{Op: string(op.Op), Record: op.Record, Before: op.Before}).Under(same.(*config.Config), true)
 		for _, d := range c.Differences {
-			t.Errorf("an equal configuration changes %s %s: %s %s, %s instead of %s", op.Name, op.Op.Short(), d.Rule, d.Subject, d.After, d.Before)
+			t.Errorf("an equal configuration changes %s %s: %s %s, %s instead of %s", op.Name, op.Op.Short(), d.Rule,
+				d.Subject, d.After, d.Before)
 		}
 		if c.Was == nil {
 			return nil, nil
@@ -103,7 +104,8 @@ func files(t *testing.T, dir string) map[string]string {
 		}
 		info, err := d.Info()
 		if err == nil {
-			out[path] = info.ModTime().Format(time.RFC3339Nano) + " " + info.Mode().String() + " " + string(ojson.Int(int(info.Size())))
+			out[path] = info.ModTime().Format(time.RFC3339Nano) + " " + info.Mode().String() + " " +
+				string(ojson.Int(int(info.Size())))
 		}
 		return err
 	})
@@ -149,18 +151,19 @@ func TestEachOpHandsOutRecordedStates(t *testing.T) {
 	}
 	before := func(wrong func(i int) bool) (states []string) {
 		states = make([]string, len(ops))
-		err := chain.EachOp(t.Context(), d.store.repo, ops, 0, len(ops), func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
-			states[i] = string(op.Before.State.Encode())
-			if wrong == nil {
-				return nil, nil
-			}
-			next := protocol.Judge(op.Before, op.Record.Op, op.Record.Env).Transition
-			if wrong(i) {
-				next.State = next.State.Clone()
-				next.State.Phase = "elsewhere"
-			}
-			return next, nil
-		})
+		err := chain.EachOp(t.Context(), d.store.repo, ops, 0, len(ops),
+			func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
+				states[i] = string(op.Before.State.Encode())
+				if wrong == nil {
+					return nil, nil
+				}
+				next := protocol.Judge(op.Before, op.Record.Op, op.Record.Env).Transition
+				if wrong(i) {
+					next.State = next.State.Clone()
+					next.State.Phase = "elsewhere"
+				}
+				return next, nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +202,10 @@ func TestEachOpBack(t *testing.T) {
 	testrepo.Thorough(t)
 	ctx := context.Background()
 	d := freshRun.copy(t)
-	for _, add := range []func(){func() {}, func() { d.turns(63); d.must(assignOp) }, func() { d.must(d.acceptOp) }, func() { d.turns(64) }} {
+	for _, add := range []func(){func() {}, func() {
+		d.turns(63)
+		d.must(assignOp)
+	}, func() { d.must(d.acceptOp) }, func() { d.turns(64) }} {
 		add() // 1, 128, 129 and 257 operations
 		ops, err := d.store.Chain(ctx, "", "")
 		if err != nil {
@@ -222,9 +228,10 @@ func TestEachOpBack(t *testing.T) {
 		if err := chain.EachOp(ctx, d.store.repo, ops, 0, len(ops), visited(want)); err != nil {
 			t.Fatal(err)
 		}
-		listed, err := chain.EachOpBack(ctx, d.store.repo, ops[len(ops)-1].Op, func(back int, op *chain.RecordedOp) (*protocol.Transition, error) {
-			return visited(got)(len(ops)-1-back, op)
-		})
+		listed, err := chain.EachOpBack(ctx, d.store.repo, ops[len(ops)-1].Op,
+			func(back int, op *chain.RecordedOp) (*protocol.Transition, error) {
+				return visited(got)(len(ops)-1-back, op)
+			})
 		if err != nil || !reflect.DeepEqual(listed, ops) || len(want) != len(ops) || !maps.Equal(got, want) {
 			t.Fatalf("%d operations: %d listed, %d visited, %v", len(ops), len(listed), len(got), err)
 		}
@@ -234,12 +241,13 @@ func TestEachOpBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := chain.EachOpBack(ctx, d.store.repo, tip, func(back int, _ *chain.RecordedOp) (*protocol.Transition, error) {
-		if back == 70 {
-			return nil, stop
-		}
-		return nil, nil
-	}); !errors.Is(err, stop) {
+	if _, err := chain.EachOpBack(ctx, d.store.repo, tip,
+		func(back int, _ *chain.RecordedOp) (*protocol.Transition, error) {
+			if back == 70 {
+				return nil, stop
+			}
+			return nil, nil
+		}); !errors.Is(err, stop) {
 		t.Errorf("error %v", err)
 	}
 	if _, _, err := d.store.Newest(ctx, "run_0000000000000000"); git.CodeOf(err) != "no_run" {
@@ -258,7 +266,8 @@ func TestWalkAsGitLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		var walked []chain.OpInfo
-		if err := chain.Walk(ctx, d.store.repo, ops[0].Op, func(op chain.OpInfo) { walked = append(walked, op) }); err != nil {
+		if err := chain.Walk(ctx, d.store.repo, ops[0].Op,
+			func(op chain.OpInfo) { walked = append(walked, op) }); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(ops, walked); diff != "" {
@@ -296,7 +305,8 @@ func TestRepoDecisionsOfASpan(t *testing.T) {
 		})
 	}
 	lasting := func(id string, more ...any) *ojson.Object {
-		o := ojson.NewObject("id", id, "category", "scope", "statement", "Keep "+id+".", "rationale", "It lasts.", "durability", "repo")
+		o := ojson.NewObject("id", id, "category", "scope", "statement", "Keep "+id+".", "rationale", "It lasts.",
+			"durability", "repo")
 		for i := 0; i < len(more); i += 2 {
 			o.Set(more[i].(string), more[i+1])
 		}
@@ -331,17 +341,19 @@ func TestRepoDecisionsOfASpan(t *testing.T) {
 	}
 	for from := range ops {
 		for to := from + 1; to <= len(ops); to++ {
-			err := chain.EachOp(ctx, d.store.repo, ops, from, to, func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
-				var got strings.Builder
-				for _, row := range op.Before.RepoDecisions {
-					got.Write(row.Raw)
-					got.WriteByte('\n')
-				}
-				if text := fmt.Sprint(len(op.Before.RepoDecisions), got.String()); text != want[i] {
-					t.Errorf("operation %d of %d to %d was decided on\n%s\nand not on\n%s", i, from, to, want[i], text)
-				}
-				return nil, nil
-			})
+			err := chain.EachOp(ctx, d.store.repo, ops, from, to,
+				func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
+					var got strings.Builder
+					for _, row := range op.Before.RepoDecisions {
+						got.Write(row.Raw)
+						got.WriteByte('\n')
+					}
+					if text := fmt.Sprint(len(op.Before.RepoDecisions), got.String()); text != want[i] {
+						t.Errorf("operation %d of %d to %d was decided on\n%s\nand not on\n%s", i, from, to, want[i],
+							text)
+					}
+					return nil, nil
+				})
 			if err != nil {
 				t.Fatal(err)
 			}

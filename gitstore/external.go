@@ -64,7 +64,9 @@ func (s *Store) checkExternal(in *inspection) error {
 		return record.TamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
 	was, is := repaired(before, in.rules()), repaired(after, in.rules())
-	if err := external.Check(was, is, func(l wire.Ledger) iter.Seq[run.Line] { return record.RowsOf(in.diffs[l].Appended) }); err != nil {
+	if err := external.Check(was, is, func(l wire.Ledger) iter.Seq[run.Line] {
+		return record.RowsOf(in.diffs[l].Appended)
+	}); err != nil {
 		return record.TamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
 	if p := run.CheckState(is); len(p) > 0 {
@@ -164,7 +166,8 @@ func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object
 			return nil, err
 		}
 		marks[l] = mark
-		ledgers.Set(l.Path(), ojson.NewObject("appended_lines", bytes.Count(diff.Appended, []byte("\n")), "amended_lines", len(diff.Amends)))
+		ledgers.Set(l.Path(), ojson.NewObject("appended_lines", bytes.Count(diff.Appended, []byte("\n")),
+			"amended_lines", len(diff.Amends)))
 	}
 	changed, err := s.absorbDocs(edit, in)
 	if err != nil {
@@ -237,7 +240,11 @@ func (s *Store) editFromFiles(
 		if err := record.CheckAppended(l, 0, data); err != nil {
 			return nil, nil, err
 		}
-		mark, err := r.AbsorbLedger(edit, "", l, &record.LedgerDiff{Appended: data, Data: data, Mark: record.LedgerMark{Stat: st}})
+		mark, err := r.AbsorbLedger(edit, "", l, &record.LedgerDiff{
+			Appended: data,
+			Data:     data,
+			Mark:     record.LedgerMark{Stat: st},
+		})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -77,18 +77,27 @@ func TestExternalChanges(t *testing.T) {
 		code   string // "": absorbed
 		path   string // named in the message
 	}{
-		{"event appended", func(d *driver) { d.appendTo(wire.LedgerEvents.Path(), `{"event_id":"evt_1","run_id":"x"}`+"\n") }, "", ""},
-		{"new ledger", func(d *driver) { d.appendTo(wire.LedgerHookAudit.Path(), "{\"a\":1}\n\n{\"b\":2}\n") }, "", ""},
+		{"event appended", func(d *driver) {
+			d.appendTo(wire.LedgerEvents.Path(),
+				`{"event_id":"evt_1","run_id":"x"}`+"\n")
+		}, "", ""},
+		{"new ledger", func(d *driver) { d.appendTo(wire.LedgerHookAudit.Path(), "{\"a\":1}\n\n{\"b\":2}\n") }, "",
+			""},
 		{"empty new ledger", func(d *driver) { d.appendTo(wire.LedgerHookAudit.Path(), "") }, "", ""},
 		{"talk appended", func(d *driver) { d.appendTo("TALK.md", "a note without end") }, "", ""},
 		{"human tasks edited", func(d *driver) { d.write("HUMAN_TASKS.md", "# mine\n") }, "", ""},
 		{"session removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocSession))) }, "", ""},
 		{"session of another shape", func(d *driver) { d.write(string(wire.DocSession), "{}") }, "", ""},
-		{"session torn off", func(d *driver) { d.write(string(wire.DocSession), "{") }, record.CodeStateTampered, "session.json"},
-		{"session zeroed", func(d *driver) { d.write(string(wire.DocSession), "\x00\x00") }, record.CodeStateTampered, "session.json"},
-		{"human tasks zeroed", func(d *driver) { d.write("HUMAN_TASKS.md", "\x00\x00") }, record.CodeStateTampered, "HUMAN_TASKS.md"},
-		{"talk with zeros after it", func(d *driver) { d.appendTo("TALK.md", "\x00\x00") }, record.CodeLedgerTampered, "TALK.md"},
-		{"state goes on", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("x_other_tool", true) }) }, "", ""},
+		{"session torn off", func(d *driver) { d.write(string(wire.DocSession), "{") }, record.CodeStateTampered,
+			"session.json"},
+		{"session zeroed", func(d *driver) { d.write(string(wire.DocSession), "\x00\x00") }, record.CodeStateTampered,
+			"session.json"},
+		{"human tasks zeroed", func(d *driver) { d.write("HUMAN_TASKS.md", "\x00\x00") }, record.CodeStateTampered,
+			"HUMAN_TASKS.md"},
+		{"talk with zeros after it", func(d *driver) { d.appendTo("TALK.md", "\x00\x00") }, record.CodeLedgerTampered,
+			"TALK.md"},
+		{"state goes on", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("x_other_tool", true) }) }, "",
+			""},
 		{"state reformatted", func(d *driver) {
 			o, _ := ojson.DecodeObject([]byte(d.read(string(wire.DocState))))
 			d.write(string(wire.DocState), string(ojson.Compact(o)))
@@ -119,36 +128,59 @@ func TestExternalChanges(t *testing.T) {
 			})
 		}, "", ""},
 
-		{"history rewritten", func(d *driver) { d.editRow(history, 2, func(o *ojson.Object) { o.Set("summary", "better") }) }, record.CodeLedgerTampered, "history.jsonl line 2"},
+		{"history rewritten", func(d *driver) {
+			d.editRow(history, 2, func(o *ojson.Object) {
+				o.Set("summary",
+					"better")
+			})
+		}, record.CodeLedgerTampered, "history.jsonl line 2"},
 		{"checkpoint changed", func(d *driver) {
 			d.editRow(history, 1, func(o *ojson.Object) { o.Set("checkpoint_sha", "x"); o.Set("role", "dev") })
 		}, record.CodeLedgerTampered, "history.jsonl line 1"},
 		{"recovery takes files away", func(d *driver) {
-			d.editRow(history, 1, func(o *ojson.Object) { o.Set("files_changed_recovered_at", "x"); o.Set("status", "failed") })
+			d.editRow(history, 1,
+				func(o *ojson.Object) { o.Set("files_changed_recovered_at", "x"); o.Set("status", "failed") })
 		}, record.CodeLedgerTampered, "history.jsonl line 1"},
-		{"decision rewritten", func(d *driver) { d.editRow(decisions, 1, func(o *ojson.Object) { o.Set("statement", "No.") }) }, record.CodeLedgerTampered, "decision-ledger.jsonl line 1"},
+		{"decision rewritten", func(d *driver) {
+			d.editRow(decisions, 1, func(o *ojson.Object) {
+				o.Set("statement",
+					"No.")
+			})
+		}, record.CodeLedgerTampered, "decision-ledger.jsonl line 1"},
 		{"row removed", func(d *driver) {
 			rows := strings.SplitAfter(d.read(history.Path()), "\n")
 			d.write(history.Path(), rows[1])
 		}, record.CodeLedgerTampered, "history.jsonl line 1"},
 		{"truncated", func(d *driver) { d.write(history.Path(), "") }, record.CodeLedgerTampered, "history.jsonl"},
-		{"removed", func(d *driver) { _ = os.Remove(d.path(history.Path())) }, record.CodeLedgerTampered, "history.jsonl"},
-		{"torn append", func(d *driver) { d.appendTo(history.Path(), `{"turn_id":`) }, record.CodeLedgerTampered, "history.jsonl line 3"},
-		{"garbage appended", func(d *driver) { d.appendTo(history.Path(), "not json\n") }, record.CodeLedgerTampered, "history.jsonl line 3"},
+		{"removed", func(d *driver) { _ = os.Remove(d.path(history.Path())) }, record.CodeLedgerTampered,
+			"history.jsonl"},
+		{"torn append", func(d *driver) { d.appendTo(history.Path(), `{"turn_id":`) }, record.CodeLedgerTampered,
+			"history.jsonl line 3"},
+		{"garbage appended", func(d *driver) { d.appendTo(history.Path(), "not json\n") }, record.CodeLedgerTampered,
+			"history.jsonl line 3"},
 		{"talk rewritten", func(d *driver) { d.write("TALK.md", "# Other\n") }, record.CodeLedgerTampered, "TALK.md"},
 		{"link instead of ledger", func(d *driver) {
 			_ = os.Rename(d.path(history.Path()), d.path("h"))
 			_ = os.Symlink("../h", d.path(history.Path()))
 		}, record.CodeStateTampered, "history.jsonl"},
 
-		{"state not json", func(d *driver) { d.write(string(wire.DocState), d.read(string(wire.DocState))[:100]) }, wire.CodeInvalidState, "state.json"},
+		{"state not json", func(d *driver) { d.write(string(wire.DocState), d.read(string(wire.DocState))[:100]) },
+			wire.CodeInvalidState, "state.json"},
 		{"state empty", func(d *driver) { d.write(string(wire.DocState), "") }, wire.CodeInvalidState, "state.json"},
-		{"state of wrong types", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("active_turns", 3) }) }, wire.CodeInvalidState, "state.json"},
-		{"state bomb", func(d *driver) { d.write(string(wire.DocState), strings.Repeat(`{"a":`, 100000)) }, wire.CodeInvalidState, "state.json"},
-		{"run id leads out", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "../../heads/main") }) }, wire.CodeInvalidState, "state.json"},
-		{"run id of wrong type", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", 7) }) }, wire.CodeInvalidState, "run_id"},
-		{"sequence goes back", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("turn_sequence", 1) }) }, record.CodeStateTampered, "turn_sequence"},
-		{"other project", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("project_id", "other") }) }, record.CodeStateTampered, "project_id"},
+		{"state of wrong types", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("active_turns", 3) }) },
+			wire.CodeInvalidState, "state.json"},
+		{"state bomb", func(d *driver) { d.write(string(wire.DocState), strings.Repeat(`{"a":`, 100000)) },
+			wire.CodeInvalidState, "state.json"},
+		{"run id leads out", func(d *driver) {
+			d.editState(
+				func(o *ojson.Object) { o.Set("run_id", "../../heads/main") })
+		}, wire.CodeInvalidState, "state.json"},
+		{"run id of wrong type", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", 7) }) },
+			wire.CodeInvalidState, "run_id"},
+		{"sequence goes back", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("turn_sequence", 1) }) },
+			record.CodeStateTampered, "turn_sequence"},
+		{"other project", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("project_id", "other") }) },
+			record.CodeStateTampered, "project_id"},
 		{"run id taken out, ledger cut", func(d *driver) {
 			d.editState(func(o *ojson.Object) {
 				o.Set("run_id", nil)
@@ -161,13 +193,16 @@ func TestExternalChanges(t *testing.T) {
 			d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") })
 			d.write(decisions.Path(), "")
 		}, record.CodeLedgerTampered, "decision-ledger.jsonl"},
-		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocState))) }, record.CodeStateTampered, "state.json"},
+		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocState))) }, record.CodeStateTampered,
+			"state.json"},
 		{"other run", func(d *driver) { startOver(d) }, protocol.CodeConfirmationRequired, "run_0000000000000001"},
 		{"other run, older than its event", func(d *driver) {
 			startOver(d)
 			d.editState(func(o *ojson.Object) { o.Set("phase_entered_at", "2020-01-01T00:00:00.000Z") })
 		}, record.CodeStateTampered, "phase_entered_at"},
-		{"other run, begun by nothing", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") }) }, record.CodeStateTampered, "state.json"},
+		{"other run, begun by nothing", func(d *driver) {
+			d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") })
+		}, record.CodeStateTampered, "state.json"},
 		{"fifo", func(d *driver) {
 			_ = os.Remove(d.path(repo.Path()))
 			mkfifo(d.t, d.path(repo.Path()))
@@ -183,7 +218,8 @@ func TestExternalChanges(t *testing.T) {
 				t.Parallel()
 				d := started(t)
 				if !withCache {
-					if strings.Contains(c.name, "ledger cut") || c.name == "state removed" || c.name == "other run, begun by nothing" {
+					if strings.Contains(c.name, "ledger cut") || c.name == "state removed" ||
+						c.name == "other run, begun by nothing" {
 						t.Skip("without a cache nothing ties the work tree to the run it was in")
 					}
 					_ = d.store.dropCache()
@@ -199,10 +235,12 @@ func TestExternalChanges(t *testing.T) {
 				tx, err := d.store.Begin(ctx, "test", 0)
 				if c.code != "" {
 					// What waits for a person can be looked at.
-					if codeOf(verr) != c.code && (c.code != protocol.CodeConfirmationRequired || verr != nil || !v.Begun()) || codeOf(err) != c.code || !strings.Contains(err.Error(), c.path) {
+					if codeOf(verr) != c.code && (c.code != protocol.CodeConfirmationRequired || verr != nil ||
+						!v.Begun()) || codeOf(err) != c.code || !strings.Contains(err.Error(), c.path) {
 						t.Fatalf("view: %v\nbegin: %v", verr, err)
 					}
-					if now := snapshotFiles(t, d.Dir); !maps.Equal(disk, now) || refs != gitIn(t, d.Dir, "for-each-ref") {
+					if now := snapshotFiles(t, d.Dir); !maps.Equal(disk, now) ||
+						refs != gitIn(t, d.Dir, "for-each-ref") {
 						t.Error("a refusal changed something")
 					}
 					return
@@ -258,11 +296,13 @@ func startOver(d *driver) {
 		o.Set("active_turns", &ojson.Object{})
 		o.Set("turn_sequence", 0)
 		o.Set("budget_reservations", &ojson.Object{})
-		for _, m := range []string{"last_completed_turn_id", "last_completed_turn", "next_recommended_role", "accepted_integration_ref", "authority_base"} {
+		for _, m := range []string{"last_completed_turn_id", "last_completed_turn", "next_recommended_role",
+			"accepted_integration_ref", "authority_base"} {
 			o.Set(m, nil)
 		}
 	})
-	d.appendTo(wire.LedgerEvents.Path(), `{"event_type":"run_started","run_id":"run_0000000000000001","timestamp":"`+at+`"}`+"\n")
+	d.appendTo(wire.LedgerEvents.Path(),
+		`{"event_type":"run_started","run_id":"run_0000000000000001","timestamp":"`+at+`"}`+"\n")
 }
 
 func TestAdoptedRun(t *testing.T) {
@@ -274,7 +314,8 @@ func TestAdoptedRun(t *testing.T) {
 	if len(v.Notices) != 1 || v.Op != "" || v.Index.Accepted != 2 {
 		t.Fatalf("%+v", v)
 	}
-	if _, err := d.store.Begin(context.Background(), "accept", 0); git.CodeOf(err) != protocol.CodeConfirmationRequired {
+	if _, err := d.store.Begin(context.Background(), "accept",
+		0); git.CodeOf(err) != protocol.CodeConfirmationRequired {
 		t.Fatalf("a run of another tool went on unseen: %v", err)
 	}
 	if _, err := d.store.Log(context.Background(), run, 0); err == nil {
@@ -305,7 +346,8 @@ func TestAdoptedRun(t *testing.T) {
 		t.Fatalf("%v %v", ops, err)
 	}
 	// The bundle of the active turn was taken over.
-	if out := gitIn(t, d.Dir, "ls-tree", "-r", "--name-only", string(ops[2].Op), "dispatch/turns/"); strings.Count(out, "\n") != 4 {
+	if out := gitIn(t, d.Dir, "ls-tree", "-r", "--name-only", string(ops[2].Op), "dispatch/turns/"); strings.Count(out,
+		"\n") != 4 {
 		t.Errorf("bundle on record: %s", out)
 	}
 	d.turns(2)
@@ -330,7 +372,8 @@ func TestCacheIsOnlyACache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range [][]byte{nil, []byte("x"), good[:len(good)-1], append([]byte("y"), good...), []byte(strings.Repeat("z", 5000))} {
+	for _, bad := range [][]byte{nil, []byte("x"), good[:len(good)-1], append([]byte("y"), good...),
+		[]byte(strings.Repeat("z", 5000))} {
 		if err := os.WriteFile(name, bad, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -365,11 +408,16 @@ func TestJournalReplay(t *testing.T) {
 		next.Set("active_turns", &ojson.Object{})
 		next.Set("turn_sequence", seq)
 		next.Set("last_completed_turn_id", turn)
-		row := ojson.NewObject("turn_id", turn, "run_id", v.Run, "role", "qa", "phase", "review", "status", "completed", "summary", "s",
-			"decisions", []*ojson.Object{}, "objections", []*ojson.Object{}, "files_changed", []string{}, "assigned_sequence", 1, "accepted_sequence", seq, "accepted_at", "2026-01-02T03:05:00.000Z")
-		ledger := []*ojson.Object{ojson.NewObject("id", "DEC-900", "turn_id", turn, "statement", "one"), ojson.NewObject("id", "DEC-901", "turn_id", turn, "statement", "two")}
-		journal := ojson.Pretty(ojson.NewObject("transaction_id", "txn_1", "kind", "accept_turn", "run_id", v.Run, "turn_id", turn, "phase", "review",
-			"status", "prepared", "prepared_at", "2026-01-02T03:05:00.000Z", "accepted_sequence", seq, "history_entry", row, "ledger_entries", ledger, "next_state", next))
+		row := ojson.NewObject("turn_id", turn, "run_id", v.Run, "role", "qa", "phase", "review",
+			"status", "completed", "summary", "s",
+			"decisions", []*ojson.Object{}, "objections", []*ojson.Object{}, "files_changed", []string{},
+			"assigned_sequence", 1, "accepted_sequence", seq, "accepted_at", "2026-01-02T03:05:00.000Z")
+		ledger := []*ojson.Object{ojson.NewObject("id", "DEC-900", "turn_id", turn, "statement", "one"),
+			ojson.NewObject("id", "DEC-901", "turn_id", turn, "statement", "two")}
+		journal := ojson.Pretty(ojson.NewObject("transaction_id", "txn_1", "kind", "accept_turn", "run_id", v.Run,
+			"turn_id", turn, "phase", "review",
+			"status", "prepared", "prepared_at", "2026-01-02T03:05:00.000Z", "accepted_sequence", seq,
+			"history_entry", row, "ledger_entries", ledger, "next_state", next))
 		if err := os.MkdirAll(d.path(journalDir), 0o777); err != nil {
 			t.Fatal(err)
 		}

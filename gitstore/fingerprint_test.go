@@ -33,7 +33,8 @@ func TestFingerprint(t *testing.T) {
 		t.Fatal(err)
 	}
 	for link, target := range map[string]string{
-		"link": "file", "dirlink": "dir", "dangling": "none", "out": filepath.Join(outside, "secret"), "outdir": outside,
+		"link": "file", "dirlink": "dir", "dangling": "none", "out": filepath.Join(outside,
+			"secret"), "outdir": outside,
 		"loop": "loop", "up": "../" + filepath.Base(outside) + "/secret", "dir/back": "../file",
 	} {
 		if err := os.Symlink(target, in(link)); err != nil {
@@ -50,12 +51,14 @@ func TestFingerprint(t *testing.T) {
 	defer func() { _ = root.Close() }()
 	sum := func(s string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s))) }
 	for path, want := range map[string]string{
-		"file": sum("content"), "empty": sum(""), "big": sum(strings.Repeat("0123456789", 50_000)), "link": sum("content"),
+		"file": sum("content"), "empty": sum(""), "big": sum(strings.Repeat("0123456789", 50_000)), "link": sum(
+			"content"),
 		"dir/back": sum("content"), "dir/../file": sum("content"),
 		"none": "deleted", "none/deeper": "deleted", "file/deeper": "deleted", "dangling": "deleted",
 		"dir": "unreadable", "dir/": "unreadable", "dirlink": "unreadable", "out": "unreadable", "outdir/secret": "unreadable",
 		"up": "unreadable", "loop": "unreadable", "pipe": "unreadable", "": "unreadable", ".": "unreadable", "..": "unreadable",
-		"../" + filepath.Base(outside) + "/secret": "unreadable", outside + "/secret": "unreadable", "a\x00b": "unreadable",
+		"../" + filepath.Base(outside) + "/secret": "unreadable", outside +
+			"/secret": "unreadable", "a\x00b": "unreadable",
 	} {
 		if got := Fingerprint(root, path); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)

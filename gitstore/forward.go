@@ -34,7 +34,12 @@ type past struct {
 }
 
 func newPast() *past {
-	p := &past{docs: make(map[wire.Document]map[git.OID]bool), states: make(map[git.OID]bool), ended: make(map[string]git.OID), kept: make(map[string]bool)}
+	p := &past{
+		docs:   make(map[wire.Document]map[git.OID]bool),
+		states: make(map[git.OID]bool),
+		ended:  make(map[string]git.OID),
+		kept:   make(map[string]bool),
+	}
 	for _, d := range wire.Documents() {
 		p.docs[d] = make(map[git.OID]bool)
 	}
@@ -72,7 +77,9 @@ func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 				return p, nil
 			}
 			if last {
-				return nil, git.Errorf(record.CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.Op.Short(), in.tip.Op.Short()).
+				return nil, git.Errorf(record.CodeChainBroken, nil,
+					"the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.Op.Short(),
+					in.tip.Op.Short()).
 					WithHint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
 			}
 		} else {
@@ -198,7 +205,12 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 // planForward computes what brings the working files to the tip. refusal is set
 // when a file is neither what an operation recorded nor on its way there.
 func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusal *git.Error, err error) {
-	plan = &workdir.Plan{Docs: make(map[wire.Document][]byte), Bundles: make(map[string]map[string][]byte), Drops: p.drops, Unstage: p.unstage}
+	plan = &workdir.Plan{
+		Docs:    make(map[wire.Document][]byte),
+		Bundles: make(map[string]map[string][]byte),
+		Drops:   p.drops,
+		Unstage: p.unstage,
+	}
 	plan.Proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
 		return p.kept[hex.EncodeToString(sum[:])]
@@ -208,7 +220,12 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := supplements(&chain.RecordedRun{Run: in.run, Op: op, Root: c.Tree, Reader: in.tip.Reader}, plan, turn); err != nil {
+		if err := supplements(&chain.RecordedRun{
+			Run:    in.run,
+			Op:     op,
+			Root:   c.Tree,
+			Reader: in.tip.Reader,
+		}, plan, turn); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -221,7 +238,8 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 		switch {
 		case have == want:
 		case have != "" && !p.docs[d][have]:
-			return nil, record.TamperedDoc(string(d), "it was changed while the run went on to operation %s", in.tip.Op.Short()), nil
+			return nil, record.TamperedDoc(string(d), "it was changed while the run went on to operation %s",
+				in.tip.Op.Short()), nil
 		case want == "":
 			plan.Remove = append(plan.Remove, string(d))
 		default:
@@ -247,7 +265,8 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 
 // forwardLedger returns the write that completes a ledger, nil when it is
 // complete.
-func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*workdir.LedgerWrite, *git.Error, error) {
+func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*workdir.LedgerWrite, *git.Error,
+	error) {
 	diff, err := s.compare(tip, l)
 	if err != nil {
 		return nil, nil, err
@@ -274,7 +293,11 @@ func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*
 			return nil, nil, err
 		}
 		if diff.Kind == record.Shorter {
-			return &workdir.LedgerWrite{Ledger: l, Offset: int64(len(diff.Data)), Data: full[len(diff.Data):]}, nil, nil
+			return &workdir.LedgerWrite{
+				Ledger: l,
+				Offset: int64(len(diff.Data)),
+				Data:   full[len(diff.Data):],
+			}, nil, nil
 		}
 		return &workdir.LedgerWrite{Ledger: l, Data: full, Replace: true}, nil, nil
 	}

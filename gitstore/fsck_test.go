@@ -26,7 +26,8 @@ func (r checked) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "runs %d ops %d replayed %d skipped %d\n", r.Runs, r.Ops, r.Replayed, r.Skipped)
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%s run=%s op=%s path=%s note=%v: %s [%s]\n", f.Code, f.Run, f.Op.Short(), f.Path, f.Note, f.Message, f.Repair)
+		fmt.Fprintf(&b, "%s run=%s op=%s path=%s note=%v: %s [%s]\n", f.Code, f.Run, f.Op.Short(), f.Path, f.Note,
+			f.Message, f.Repair)
 	}
 	return b.String()
 }

@@ -107,8 +107,13 @@ func (f *workCheck) workFiles(run string) error {
 		if in.lost != nil {
 			return nil // known names it
 		}
-		f.find(proof.Finding{Code: proof.FindWork, Run: run, Path: string(wire.DocState), Note: true,
-			Message: "another tool began the run, and its rows account for it; a person takes it up with git agentxchain repair --adopt"})
+		f.find(proof.Finding{
+			Code:    proof.FindWork,
+			Run:     run,
+			Path:    string(wire.DocState),
+			Note:    true,
+			Message: "another tool began the run, and its rows account for it; a person takes it up with git agentxchain repair --adopt",
+		})
 		return nil
 	}
 	// Files are not held against a record that does not hold itself.
@@ -120,7 +125,13 @@ func (f *workCheck) workFiles(run string) error {
 		return f.fault(run, tip, err)
 	}
 	if !docs[wire.DocState].exists && !s.exists(record.ProjectDir) {
-		f.find(proof.Finding{Code: proof.FindWork, Run: run, Path: record.ProjectDir, Message: "the run is recorded, but this work tree has no governed files", Repair: repairFromRef})
+		f.find(proof.Finding{
+			Code:    proof.FindWork,
+			Run:     run,
+			Path:    record.ProjectDir,
+			Message: "the run is recorded, but this work tree has no governed files",
+			Repair:  repairFromRef,
+		})
 		return nil
 	}
 	differs := false
@@ -144,7 +155,14 @@ func (f *workCheck) workFiles(run string) error {
 		differs = differs || diff.Kind != record.Same
 		if diff.Kind == record.Foreign {
 			e := record.Tampered(l, diff.Line, "%s", diff.Why)
-			f.find(proof.Finding{Code: e.Code, Run: run, Op: tip, Path: l.Path(), Message: e.Message, Repair: repairFromRef})
+			f.find(proof.Finding{
+				Code:    e.Code,
+				Run:     run,
+				Op:      tip,
+				Path:    l.Path(),
+				Message: e.Message,
+				Repair:  repairFromRef,
+			})
 		}
 	}
 	if differs {
@@ -164,7 +182,13 @@ func (f *workCheck) explainWork(run string) error {
 		}
 		if in.sit == sitClean {
 			// The stat cache did not see what a full read sees.
-			f.find(proof.Finding{Code: proof.FindWork, Run: run, Op: in.seen(), Message: "governed files changed although their size and times did not", Repair: repairFromRef})
+			f.find(proof.Finding{
+				Code:    proof.FindWork,
+				Run:     run,
+				Op:      in.seen(),
+				Message: "governed files changed although their size and times did not",
+				Repair:  repairFromRef,
+			})
 		}
 		return nil
 	}
@@ -174,10 +198,17 @@ func (f *workCheck) explainWork(run string) error {
 	}
 	var pe *wire.Error
 	if errors.As(err, &pe) {
-		f.find(proof.Finding{Code: pe.Code, Run: run, Path: string(wire.DocState), Message: pe.Message, Repair: repairFromRef})
+		f.find(proof.Finding{
+			Code:    pe.Code,
+			Run:     run,
+			Path:    string(wire.DocState),
+			Message: pe.Message,
+			Repair:  repairFromRef,
+		})
 		return nil
 	}
-	if errors.As(err, &e) && (e.Code == record.CodeLedgerTampered || e.Code == record.CodeStateTampered || e.Code == wire.CodeInvalidState) {
+	if errors.As(err, &e) && (e.Code == record.CodeLedgerTampered || e.Code == record.CodeStateTampered ||
+		e.Code == wire.CodeInvalidState) {
 		f.find(proof.Finding{Code: e.Code, Run: run, Message: e.Error(), Repair: repairFromRef})
 		return nil
 	}
@@ -234,12 +265,24 @@ func (f *workCheck) leftovers() {
 	}
 	for dir, bases := range seen {
 		for _, name := range w.TempsIn(dir, bases) {
-			f.find(proof.Finding{Code: proof.FindLeftover, Path: name, Note: true, Message: "an interrupted command left " + name, Repair: "rm " + wire.ShellWord(name)})
+			f.find(proof.Finding{
+				Code:    proof.FindLeftover,
+				Path:    name,
+				Note:    true,
+				Message: "an interrupted command left " + name,
+				Repair:  "rm " + wire.ShellWord(name),
+			})
 		}
 	}
 	if journals, err := f.readJournals(); err == nil {
 		for _, j := range journals {
-			f.find(proof.Finding{Code: proof.FindLeftover, Path: j.path, Note: true, Message: "another tool prepared the acceptance of " + j.turn + " and did not finish; the next command completes it"})
+			f.find(proof.Finding{
+				Code: proof.FindLeftover,
+				Path: j.path,
+				Note: true,
+				Message: "another tool prepared the acceptance of " + j.turn +
+					" and did not finish; the next command completes it",
+			})
 		}
 	}
 }

@@ -27,7 +27,13 @@ type planted struct {
 func plant(t *testing.T) *planted {
 	r := testrepo.New(t, testrepo.Options{})
 	dir := t.TempDir()
-	p := &planted{Repo: r, t: t, mark: filepath.Join(dir, "ran"), shell: filepath.Join(dir, "script"), repo: opened(t, r)}
+	p := &planted{
+		Repo:  r,
+		t:     t,
+		mark:  filepath.Join(dir, "ran"),
+		shell: filepath.Join(dir, "script"),
+		repo:  opened(t, r),
+	}
 	p.file(p.shell, "#!/bin/sh\necho \"$0 $*\" >> '"+p.mark+"'\ncat\n")
 	return p
 }
@@ -67,7 +73,8 @@ func (p *planted) ask() {
 	if _, _, _, err := p.repo.WorkDiff(ctx, string(st.Head), []string{"a.txt"}, 1<<20); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: "refs/agentxchain/test", New: st.Head}}, "test"); err != nil {
+	if err := p.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: "refs/agentxchain/test", New: st.Head}},
+		"test"); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, err := p.repo.Git.Run(ctx, nil, "log", "-1"); err != nil {
@@ -84,7 +91,9 @@ func (p *planted) ran() string {
 // Every one is shown to work with a plain git first.
 func TestNothingPlantedRuns(t *testing.T) {
 	testrepo.Thorough(t)
-	attributes := func(p *planted) { p.file(filepath.Join(p.Dir, ".git/info/attributes"), "* filter=x diff=x merge=x\n") }
+	attributes := func(p *planted) {
+		p.file(filepath.Join(p.Dir, ".git/info/attributes"), "* filter=x diff=x merge=x\n")
+	}
 	set := func(key string) func(*planted) {
 		return func(p *planted) { p.Git("config", key, p.shell) }
 	}
@@ -110,28 +119,40 @@ func TestNothingPlantedRuns(t *testing.T) {
 		plant []func(*planted)
 		plain []string // the command of git it works with; "" for none in this version
 	}{
-		"core.fsmonitor":               {[]func(*planted){set("core.fsmonitor")}, []string{"status"}},
-		"clean":                        {[]func(*planted){attributes, set("filter.x.clean")}, []string{"status"}},
-		"clean of another case":        {[]func(*planted){attributes, set("FILTER.x.CLEAN")}, []string{"status"}},
-		"smudge":                       {[]func(*planted){attributes, set("filter.x.smudge")}, []string{"cat-file", "--filters", "HEAD:a.txt"}},
-		"process":                      {[]func(*planted){attributes, set("filter.x.process")}, []string{"cat-file", "--filters", "HEAD:a.txt"}},
-		"include":                      {[]func(*planted){include("[include]\n\tpath = ../nested/first\n")}, []string{"status"}},
-		"includeIf":                    {[]func(*planted){include("[includeIf \"gitdir:**\"]\n\tpath = ../nested/first\n")}, []string{"status"}},
-		"post-index-change":            {[]func(*planted){hook("post-index-change")}, []string{"add", "a.txt"}},
-		"reference-transaction":        {[]func(*planted){hook("reference-transaction")}, []string{"update-ref", "refs/x/y", "HEAD"}},
-		"core.hooksPath in a worktree": {[]func(*planted){hook("reference-transaction"), func(p *planted) { p.Git("config", "core.hooksPath", ".git/hooks") }}, []string{"update-ref", "refs/x/y", "HEAD"}},
-		"textconv":                     {[]func(*planted){attributes, set("diff.x.textconv")}, []string{"diff"}},
-		"diff command":                 {[]func(*planted){attributes, set("diff.x.command")}, []string{"diff"}},
-		"diff.external":                {[]func(*planted){set("diff.external")}, []string{"diff"}},
-		"signatures":                   {[]func(*planted){set("gpg.program"), func(p *planted) { p.Git("config", "log.showSignature", "true") }}, nil},
-		"alias":                        {[]func(*planted){func(p *planted) { p.Git("config", "alias.status", "!"+p.shell) }}, nil},
+		"core.fsmonitor":        {[]func(*planted){set("core.fsmonitor")}, []string{"status"}},
+		"clean":                 {[]func(*planted){attributes, set("filter.x.clean")}, []string{"status"}},
+		"clean of another case": {[]func(*planted){attributes, set("FILTER.x.CLEAN")}, []string{"status"}},
+		"smudge": {[]func(*planted){attributes, set("filter.x.smudge")},
+			[]string{"cat-file", "--filters", "HEAD:a.txt"}},
+		"process": {[]func(*planted){attributes, set("filter.x.process")},
+			[]string{"cat-file", "--filters", "HEAD:a.txt"}},
+		"include": {[]func(*planted){include("[include]\n\tpath = ../nested/first\n")},
+			[]string{"status"}},
+		"includeIf": {[]func(*planted){
+			include("[includeIf \"gitdir:**\"]\n\tpath = ../nested/first\n"),
+		}, []string{"status"}},
+		"post-index-change": {[]func(*planted){hook("post-index-change")}, []string{"add", "a.txt"}},
+		"reference-transaction": {[]func(*planted){hook("reference-transaction")},
+			[]string{"update-ref", "refs/x/y", "HEAD"}},
+		"core.hooksPath in a worktree": {[]func(*planted){hook("reference-transaction"), func(p *planted) {
+			p.Git("config", "core.hooksPath", ".git/hooks")
+		}}, []string{"update-ref", "refs/x/y", "HEAD"}},
+		"textconv":      {[]func(*planted){attributes, set("diff.x.textconv")}, []string{"diff"}},
+		"diff command":  {[]func(*planted){attributes, set("diff.x.command")}, []string{"diff"}},
+		"diff.external": {[]func(*planted){set("diff.external")}, []string{"diff"}},
+		"signatures": {[]func(*planted){set("gpg.program"),
+			func(p *planted) { p.Git("config", "log.showSignature", "true") }}, nil},
+		"alias": {[]func(*planted){
+			func(p *planted) { p.Git("config", "alias.status", "!"+p.shell) },
+		}, nil},
 		"config.worktree": {[]func(*planted){attributes, func(p *planted) {
 			p.Git("config", "core.repositoryFormatVersion", "1")
 			p.Git("config", "extensions.worktreeConfig", "true")
 			p.Git("config", "--worktree", "filter.x.clean", p.shell)
 		}}, []string{"status"}},
 		"all variables": {[]func(*planted){func(p *planted) {
-			for _, v := range []string{"GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR", "GIT_SSH_COMMAND", "GIT_ASKPASS"} {
+			for _, v := range []string{"GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR", "GIT_SSH_COMMAND",
+				"GIT_ASKPASS"} {
 				p.t.Setenv(v, p.shell)
 			}
 			p.t.Setenv("GIT_CONFIG_COUNT", "1")
@@ -237,7 +258,8 @@ func TestGitOfTheWorkTreeIsNotUsed(t *testing.T) {
 		p.Git("update-ref", "-d", "refs/agentxchain/test")
 	}
 	t.Setenv("PATH", bin)
-	if _, err := git.Discover(context.Background(), p.Dir); git.CodeOf(err) != git.CodeGitMissing || !strings.Contains(err.Error(), "work tree") {
+	if _, err := git.Discover(context.Background(), p.Dir); git.CodeOf(err) != git.CodeGitMissing ||
+		!strings.Contains(err.Error(), "work tree") {
 		t.Errorf("the only git is inside: %v", err)
 	}
 }

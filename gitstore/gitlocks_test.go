@@ -35,9 +35,10 @@ func killer(t testing.TB, call string, n int, then string) string {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "git")
-	script := fmt.Sprintf("#!/bin/sh\nif [ \"$LEAVE\" ]; then exec %[1]s \"$@\"; fi\ncase \" $* \" in *\" update-ref \"*|*\" commit \"*) ;; *) exec %[1]s \"$@\" ;; esac\n"+
-		"strace -f -qq -o /dev/null -e 'trace=/^(rename|link)' -e 'inject=/^(%[4]s):signal=KILL:when=%[2]d' %[1]s \"$@\"\nrc=$?\n"+
-		"if [ $rc -gt 128 ]; then %[3]s\nkill -9 $$; fi\nexit $rc\n", git, n, then, call)
+	script := fmt.Sprintf(
+		"#!/bin/sh\nif [ \"$LEAVE\" ]; then exec %[1]s \"$@\"; fi\ncase \" $* \" in *\" update-ref \"*|*\" commit \"*) ;; *) exec %[1]s \"$@\" ;; esac\n"+
+			"strace -f -qq -o /dev/null -e 'trace=/^(rename|link)' -e 'inject=/^(%[4]s):signal=KILL:when=%[2]d' %[1]s \"$@\"\nrc=$?\n"+
+			"if [ $rc -gt 128 ]; then %[3]s\nkill -9 $$; fi\nexit $rc\n", git, n, then, call)
 	if err := os.WriteFile(name, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -82,14 +83,16 @@ func TestKilledGitLeavesNothing(t *testing.T) {
 					if both {
 						// The wrapper's parent is the command.
 						cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
-						cmd.Env = append(os.Environ(), crashVar+"=assign:"+r.Dir, crashGit+"="+killer(t, "rename|link", n, "kill -9 $PPID"))
+						cmd.Env = append(os.Environ(), crashVar+"=assign:"+r.Dir,
+							crashGit+"="+killer(t, "rename|link", n, "kill -9 $PPID"))
 						_, err := cmd.CombinedOutput()
 						killed = err != nil && strings.Contains(err.Error(), "killed")
 					} else {
 						good := d.store.repo.Git.Bin
 						d.store.repo.Git.Bin = killer(t, "rename|link", n, ":")
 						_, _, err := d.try(assignOp)
-						killed = err != nil && git.CodeOf(err) != git.CodeWorkBehind || len(lockFiles(t, d.store.repo.CommonDir)) > 0
+						killed = err != nil && git.CodeOf(err) != git.CodeWorkBehind ||
+							len(lockFiles(t, d.store.repo.CommonDir)) > 0
 						d.store.repo.Git.Bin = good
 					}
 					if n == 1 && !killed {

@@ -40,7 +40,8 @@ func (s *Store) Unhold(l *lockfile.Lock) error {
 }
 
 // lockOf is the lock a transaction works under: the one that is held, else its own.
-func (s *Store) lockOf(ctx context.Context, purpose string, wait time.Duration) (l *lockfile.Lock, borrowed bool, err error) {
+func (s *Store) lockOf(ctx context.Context, purpose string, wait time.Duration) (l *lockfile.Lock, borrowed bool,
+	err error) {
 	if s.held != nil {
 		return s.held, true, s.held.Check()
 	}

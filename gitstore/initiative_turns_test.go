@@ -67,7 +67,8 @@ func TestNotesStayInside(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(outside, "decisions"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(outside, "decisions", decision.NoteName("/w")), []byte("/w"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(outside, "decisions", decision.NoteName("/w")), []byte("/w"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	if dec.Participants[0].Noted("/w") {

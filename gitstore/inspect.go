@@ -34,7 +34,8 @@ type inspection struct {
 	// governs is the configuration the run is judged by; nil before that is known.
 	governs []byte
 	docs    map[wire.Document]document
-	diffs   map[wire.Ledger]*record.LedgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
+	// against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
+	diffs map[wire.Ledger]*record.LedgerDiff
 
 	tip     *chain.RecordedRun // what the run's ref holds; nil for sitIdle, sitAdopt
 	open    []proof.Claim      // claims of tip's chain that no person has confirmed
@@ -152,7 +153,8 @@ func runOf(state document) (string, error) {
 	}
 	o, err := ojson.DecodeObject(state.data)
 	if err != nil {
-		return "", git.Errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).WithHint("%s", record.RepairHint)
+		return "", git.Errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).WithHint("%s",
+			record.RepairHint)
 	}
 	v, _ := o.Get("run_id")
 	switch run := v.(type) {
@@ -160,16 +162,19 @@ func runOf(state document) (string, error) {
 		return "", nil
 	case string:
 		if _, err := git.RunRef(run); err != nil {
-			return "", git.Errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded", wire.DocState).WithHint("%s", record.RepairHint)
+			return "", git.Errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded",
+				wire.DocState).WithHint("%s", record.RepairHint)
 		}
 		return run, nil
 	}
-	return "", git.Errorf(wire.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", wire.DocState, ojson.TypeName(v)).
+	return "", git.Errorf(wire.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", wire.DocState,
+		ojson.TypeName(v)).
 		WithHint("%s", record.RepairHint)
 }
 
 // inspectRun compares the working files with a run that has a ref.
-func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader, cache *statCache, tip git.OID) error {
+func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader, cache *statCache,
+	tip git.OID) error {
 	if err := s.pass(ctx, in, in.run, tip); err != nil {
 		return err
 	}

@@ -98,7 +98,8 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs git.OID, 
 }
 
 func ForeignRun(name string, tip git.OID) *git.Error {
-	return git.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here", name, tip.Short()).
+	return git.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here",
+		name, tip.Short()).
 		WithHint("it is another run under the same name: ask the person who pushed it")
 }
 
@@ -384,7 +385,8 @@ func (s *Store) SettleJoin(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "brought the working files to operation " + plan.Op.Short() + " of run " + c.Run + ", which was joined with another machine", nil
+	return "brought the working files to operation " + plan.Op.Short() + " of run " + c.Run +
+		", which was joined with another machine", nil
 }
 
 // With adds the outcome of a further try.

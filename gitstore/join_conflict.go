@@ -12,7 +12,8 @@ import (
 )
 
 // addConflict records that an operation does not hold.
-func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp, why *join.Refusal) error {
+func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp,
+	why *join.Refusal) error {
 	c, err := keepConflict(ctx, repo, j, onto, o, why, join.ConflictOpen)
 	if err == nil {
 		j.Conflicts = append(j.Conflicts, c)

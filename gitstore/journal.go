@@ -113,7 +113,8 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 		return false, unreadable(string(wire.DocState), err)
 	}
 	if !ok {
-		return false, git.Errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete", wire.DocState, j.path).WithHint("%s", record.RepairHint)
+		return false, git.Errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete",
+			wire.DocState, j.path).WithHint("%s", record.RepairHint)
 	}
 	state, err := decodeWorkingState(document{data, true})
 	if err != nil {
@@ -163,11 +164,15 @@ func (s *Store) replayRows(j journalEntry) error {
 			n, _ = row.Int("accepted_sequence")
 			return row.String("turn_id") == j.turn && n == j.sequence
 		}
-		if err := s.appendMissing(wire.LedgerHistory, []*ojson.Object{j.history}, func(row, _ *ojson.Object) bool { return present(row) }); err != nil {
+		if err := s.appendMissing(wire.LedgerHistory, []*ojson.Object{j.history}, func(row, _ *ojson.Object) bool {
+			return present(row)
+		}); err != nil {
 			return err
 		}
 	}
-	return s.appendMissing(wire.LedgerDecisions, j.ledger, func(have, want *ojson.Object) bool { return ojson.Equal(have, want) })
+	return s.appendMissing(wire.LedgerDecisions, j.ledger, func(have, want *ojson.Object) bool {
+		return ojson.Equal(have, want)
+	})
 }
 
 // appendMissing appends those rows for which no existing row is the same. A
@@ -194,7 +199,8 @@ func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(hav
 		}
 	}
 	if !bytes.HasPrefix(missing, torn) {
-		return record.Tampered(l, bytes.Count(data[:end], []byte("\n"))+1, "the last line has no end and is not what the prepared acceptance would write")
+		return record.Tampered(l, bytes.Count(data[:end], []byte("\n"))+1,
+			"the last line has no end and is not what the prepared acceptance would write")
 	}
 	if len(missing) == len(torn) {
 		return nil

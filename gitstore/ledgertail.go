@@ -18,7 +18,8 @@ const tailWindow = 128 << 10
 // amendTail returns the write that amends a working ledger of the given size and
 // appends to it, touching only its end. ok is false when a line to amend lies
 // further back, or when the ledger would not grow.
-func (s *Store) amendTail(l wire.Ledger, size int64, amends []ledger.Amend, appended []byte) (w workdir.LedgerWrite, ok bool, err error) {
+func (s *Store) amendTail(l wire.Ledger, size int64, amends []ledger.Amend, appended []byte) (w workdir.LedgerWrite,
+	ok bool, err error) {
 	window, err := s.work.ReadTail(l.Path(), size, int(min(size, tailWindow)))
 	if err != nil {
 		return w, false, unreadable(l.Path(), err)
@@ -36,7 +37,12 @@ func (s *Store) amendTail(l wire.Ledger, size int64, amends []ledger.Amend, appe
 	}
 	amended = append(amended, appended...)
 	same := commonPrefix(window, amended)
-	w = workdir.LedgerWrite{Ledger: l, Offset: size - int64(len(window)-same), Old: window[same:], Data: amended[same:]}
+	w = workdir.LedgerWrite{
+		Ledger: l,
+		Offset: size - int64(len(window)-same),
+		Old:    window[same:],
+		Data:   amended[same:],
+	}
 	return w, len(w.Old) > 0 && len(w.Data) >= len(w.Old), nil
 }
 

@@ -25,7 +25,11 @@ func (d *driver) checkpointOp(v *View) protocol.Operation {
 		d.t.Fatal(rows, err)
 	}
 	head := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", "HEAD"))
-	return &protocol.Checkpoint{TurnID: v.Index.LastRow.String("turn_id"), Row: evidence.NewBlob(rows[0].Raw), Commit: head}
+	return &protocol.Checkpoint{
+		TurnID: v.Index.LastRow.String("turn_id"),
+		Row:    evidence.NewBlob(rows[0].Raw),
+		Commit: head,
+	}
 }
 
 // A checkpoint changes the end of history.jsonl and nothing before it.
@@ -132,11 +136,14 @@ func TestAmendTailFarBack(t *testing.T) {
 	amend := func(old, now string) []ledger.Amend {
 		return []ledger.Amend{{Ledger: wire.LedgerHistory, Old: []byte(old), New: []byte(now)}}
 	}
-	w, ok, err := d.store.amendTail(wire.LedgerHistory, size, amend(`{"last":1}`, `{"last":1,"c":2}`), []byte("{\"z\":1}\n"))
-	if err != nil || !ok || string(w.Data) != ",\"c\":2}\n{\"z\":1}\n" || string(w.Old) != "}\n" || w.Offset != size-2 {
+	w, ok, err := d.store.amendTail(wire.LedgerHistory, size, amend(`{"last":1}`, `{"last":1,"c":2}`),
+		[]byte("{\"z\":1}\n"))
+	if err != nil || !ok || string(w.Data) != ",\"c\":2}\n{\"z\":1}\n" || string(w.Old) != "}\n" ||
+		w.Offset != size-2 {
 		t.Errorf("%v %v %+v %q", ok, err, w, w.Data)
 	}
-	if err := d.store.work.WriteLedger(w); err != nil || d.read(name) != strings.TrimSuffix(b.String(), "}\n")+string(w.Data) {
+	if err := d.store.work.WriteLedger(w); err != nil ||
+		d.read(name) != strings.TrimSuffix(b.String(), "}\n")+string(w.Data) {
 		t.Error(err)
 	}
 	if err := d.store.work.WriteLedger(w); err == nil {

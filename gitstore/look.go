@@ -41,6 +41,7 @@ func (s *Store) refuseRestoring() error {
 	if _, err := os.Lstat(s.restoreJournalPath()); err != nil {
 		return nil
 	}
-	return git.Errorf(git.CodeWorkBehind, nil, "a restore is under way or was interrupted, and there is nothing to be seen between two states").
+	return git.Errorf(git.CodeWorkBehind, nil,
+		"a restore is under way or was interrupted, and there is nothing to be seen between two states").
 		WithHint("git agentxchain status, which ends an interrupted one")
 }

@@ -31,7 +31,8 @@ func (s *Store) lostRef(ctx context.Context, run string, cache *statCache) (*Los
 			name := ref.Name[len(prefix):]
 			if remote := path.Dir(name); prefix == record.SeenRefPrefix && remote+"/"+run == name {
 				return &LostRun{Remote: remote}, nil
-			} else if remote = path.Dir(path.Dir(remote)); prefix == transport.TrackingRefs && transport.TrackingPrefix(remote)+run == ref.Name {
+			} else if remote = path.Dir(path.Dir(remote)); prefix == transport.TrackingRefs &&
+				transport.TrackingPrefix(remote)+run == ref.Name {
 				return &LostRun{Remote: remote}, nil
 			}
 		}
@@ -69,5 +70,6 @@ func (l *LostRun) hint() string {
 	if l.Remote != "" {
 		return l.Command() + " brings it back"
 	}
-	return "fetch " + git.RunRefPrefix + "* from a clone that has it; where none has, git agentxchain repair --adopt begins a new record from the files"
+	return "fetch " + git.RunRefPrefix +
+		"* from a clone that has it; where none has, git agentxchain repair --adopt begins a new record from the files"
 }

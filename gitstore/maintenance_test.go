@@ -40,9 +40,11 @@ var maintenances = map[string][][]string{
 	"gc":               {{"gc", "-q", "--prune=now"}},
 	"cruft":            {{"-c", "gc.cruftPacks=true", "gc", "-q", "--prune=now"}}, // since git 2.37
 	"geometric":        {{"repack", "-dq", "--geometric=2"}, {"prune", "--expire=now"}},
-	"multi-pack-index": {{"multi-pack-index", "write"}, {"multi-pack-index", "expire"}, {"multi-pack-index", "repack", "--batch-size=0"},
+	"multi-pack-index": {{"multi-pack-index", "write"}, {"multi-pack-index", "expire"},
+		{"multi-pack-index", "repack", "--batch-size=0"},
 		{"repack", "-adq"}, {"prune", "--expire=now"}},
-	"maintenance": {{"maintenance", "run", "--quiet", "--task=incremental-repack", "--task=loose-objects"}, {"repack", "-adq"}, {"prune", "--expire=now"}},
+	"maintenance": {{"maintenance", "run", "--quiet", "--task=incremental-repack", "--task=loose-objects"},
+		{"repack", "-adq"}, {"prune", "--expire=now"}},
 }
 
 // TestMaintenanceBeforeTheRefMoves cleans the repository up between the writing of an
@@ -93,16 +95,17 @@ func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 					gitIn(t, r.Dir, args...)
 				}
 			}
-			h, err := git.BuildPack(filesBehind(repo).Packs.Dir, repo.ObjectFormat, 0o755, len(objs), func(p *git.PackWriter) error {
-				for _, o := range objs {
-					clean()
-					if err := p.Add(o); err != nil {
-						return err
+			h, err := git.BuildPack(filesBehind(repo).Packs.Dir, repo.ObjectFormat, 0o755, len(objs),
+				func(p *git.PackWriter) error {
+					for _, o := range objs {
+						clean()
+						if err := p.Add(o); err != nil {
+							return err
+						}
 					}
-				}
-				clean()
-				return nil
-			})
+					clean()
+					return nil
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -345,7 +348,8 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 				script := "#!/bin/sh\n[ \"${1:-prepared}\" = prepared ] || exit 0\necho x >>" + counted +
 					"\n[ $(grep -c x " + counted + ") -le " + strconv.Itoa(times) + " ] || exit 0\n" +
 					"unset GIT_INDEX_FILE\ngit repack -adq && git prune --expire=now\n"
-				if err := os.WriteFile(filepath.Join(repo.CommonDir, "hooks", hook), []byte(script), 0o755); err != nil {
+				if err := os.WriteFile(filepath.Join(repo.CommonDir, "hooks", hook), []byte(script),
+					0o755); err != nil {
 					t.Fatal(err)
 				}
 				r.Write("staged.txt", "of the person\n")
@@ -353,7 +357,8 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 				r.Write("deep/down/new.txt", "new\n")
 				r.Write("a.txt", "changed\n")
 				before := r.Git("rev-parse", "HEAD")
-				oid, err := repo.CommitPaths(context.Background(), []string{"deep/down/new.txt", "a.txt"}, "checkpoint")
+				oid, err := repo.CommitPaths(context.Background(), []string{"deep/down/new.txt", "a.txt"},
+					"checkpoint")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -363,7 +368,8 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 				if err := os.Remove(filepath.Join(repo.CommonDir, "hooks", hook)); err != nil {
 					t.Fatal(err)
 				}
-				if got := r.Git("rev-parse", string(oid)+"^"); got != before || r.Git("rev-parse", "HEAD") != string(oid) {
+				if got := r.Git("rev-parse", string(oid)+"^"); got != before ||
+					r.Git("rev-parse", "HEAD") != string(oid) {
 					t.Errorf("%s is on %s, want %s", oid, got, before)
 				}
 				if got := r.Git("reflog", "--format=%H", "-2", "HEAD"); got != string(oid)+"\n"+before {
@@ -395,7 +401,8 @@ func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 		tree := r.Git("write-tree")
 		commit := r.Git("commit-tree", tree, "-p", "HEAD", "-m", "checkpoint")
 		ids := r.Git("rev-list", "--objects", "--no-object-names", commit, "--not", "HEAD") + "\n"
-		leftover := filepath.Join(repo.ObjectsDir, "pack", "pack-"+r.GitInput(ids, "pack-objects", "-q", filepath.Join(repo.ObjectsDir, "pack", "pack")))
+		leftover := filepath.Join(repo.ObjectsDir, "pack",
+			"pack-"+r.GitInput(ids, "pack-objects", "-q", filepath.Join(repo.ObjectsDir, "pack", "pack")))
 		r.Git("prune-packed", "-q")
 		r.Git("update-ref", "HEAD", commit)
 		if err := repo.KeepCommit(context.Background(), git.OID(commit), nil); err != nil {

@@ -12,7 +12,12 @@ import (
 
 // FuzzNotes: no note makes a reader panic, and what is taken for one can be written again.
 func FuzzNotes(f *testing.F) {
-	e := &entering{Run: "run_1", Op: git.OID("ab"), Ledgers: map[wire.Ledger]int64{wire.LedgerHistory: 7}, Docs: map[wire.Document]git.OID{wire.DocState: "cd"}}
+	e := &entering{
+		Run:     "run_1",
+		Op:      git.OID("ab"),
+		Ledgers: map[wire.Ledger]int64{wire.LedgerHistory: 7},
+		Docs:    map[wire.Document]git.OID{wire.DocState: "cd"},
+	}
 	n := &openBundle{Run: "run_1", Turn: "turn_1", Files: []string{"PROMPT.md"}}
 	for _, s := range [][]byte{e.encode(), n.encode(),
 		[]byte(`{"kind":"accept_turn","status":"prepared","turn_id":"turn_1","run_id":"run_1","accepted_sequence":1,"next_state":{},"ledger_entries":[{}]}`)} {

@@ -36,7 +36,8 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	// link may have led out of this one.
 	if !hasConfig(repo.ProjectDir) || !git.Within(repo.TopLevel, repo.ProjectDir) {
 		_ = repo.Close()
-		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository", wire.ConfigPath, abs).
+		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository",
+			wire.ConfigPath, abs).
 			WithHint("git agentxchain init")
 	}
 	return newStore(repo, opts)
@@ -92,7 +93,8 @@ func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) 
 	}
 	if !hasConfig(repo.ProjectDir) {
 		_ = repo.Close()
-		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s", wire.ConfigPath, dir).WithHint("git agentxchain init")
+		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s", wire.ConfigPath,
+			dir).WithHint("git agentxchain init")
 	}
 	return newStore(repo, opts)
 }

@@ -23,7 +23,8 @@ import (
 // harmless are the operations that build on nothing another tool passed: what stops a
 // run, sends work back or only keeps evidence is always possible.
 func harmless() []string {
-	return []string{protocol.OpConfirm, protocol.OpDeny, protocol.OpAbandon, "escalate", "block", "reject_turn", "dispatch_timeout", "watch_turns",
+	return []string{protocol.OpConfirm, protocol.OpDeny, protocol.OpAbandon, "escalate", "block", "reject_turn",
+		"dispatch_timeout", "watch_turns",
 		"record_audit", "record_lease", "send_message", "ack_message", protocol.OpClaim}
 }
 
@@ -49,9 +50,11 @@ func Unconfirmed(run string, open []proof.Claim) *wire.Error {
 		rows[i].Set("op", string(c.Op))
 	}
 	return &wire.Error{
-		Code:    protocol.CodeConfirmationRequired,
-		Field:   "run_id",
-		Message: fmt.Sprintf("Run %s was carried on by another tool or from elsewhere, and no person has confirmed it here: %s.", run, external.ClaimsInWords(claims)),
+		Code:  protocol.CodeConfirmationRequired,
+		Field: "run_id",
+		Message: fmt.Sprintf(
+			"Run %s was carried on by another tool or from elsewhere, and no person has confirmed it here: %s.", run,
+			external.ClaimsInWords(claims)),
 		Hint:    "a person runs git agentxchain confirm, which shows what it is about first",
 		Details: ojson.NewObject("claims", rows),
 	}
@@ -65,7 +68,8 @@ func (s *Store) admit(ctx context.Context, run string, op git.OID) error {
 		return err
 	}
 	if f := v.Findings[0]; f.Op == op {
-		return git.Errorf(record.CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s", f.Message).WithHint("%s", record.RepairHint)
+		return git.Errorf(record.CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s",
+			f.Message).WithHint("%s", record.RepairHint)
 	}
 	return v.Err()
 }
@@ -125,7 +129,8 @@ func (in *inspection) unadopted() error {
 	if in.lost != nil {
 		return git.Errorf(proof.FindMissing, nil, "%s", in.lost.message(in.run)).WithHint("%s", in.lost.hint())
 	}
-	return git.Errorf(protocol.CodeConfirmationRequired, nil, "another tool began run %s; nothing of it is on record here, and no person has taken it up", in.run).
+	return git.Errorf(protocol.CodeConfirmationRequired, nil,
+		"another tool began run %s; nothing of it is on record here, and no person has taken it up", in.run).
 		WithHint("a person runs git agentxchain repair --adopt, which shows the run and the rows that account for it first")
 }
 
@@ -139,7 +144,8 @@ func unfinished(rec *chain.RecordedRun) bool {
 		return false
 	}
 	st, perr := run.DecodeState(data)
-	return perr == nil && st.Run() != "" && !slices.Contains([]wire.Status{wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed}, st.Status)
+	return perr == nil && st.Run() != "" &&
+		!slices.Contains([]wire.Status{wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed}, st.Status)
 }
 
 // Accounts lists what the run in the working files claims, each with its row.

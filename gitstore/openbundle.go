@@ -1,4 +1,5 @@
-// A dispatch bundle that lies open for hooks before it is recorded, and what becomes of it when its command ends too soon.
+// A dispatch bundle that lies open for hooks before it is recorded, and what becomes of it when its command ends too
+// soon.
 
 package gitstore
 
@@ -137,7 +138,8 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 		changed = changed || more
 	}
 	if err != nil {
-		return changed, git.Errorf(git.CodeWorkBehind, err, "%s could not be brought to what is recorded", dir).WithHint("remove the cause and run the command again")
+		return changed, git.Errorf(git.CodeWorkBehind, err, "%s could not be brought to what is recorded",
+			dir).WithHint("remove the cause and run the command again")
 	}
 	if err := private.Remove(s.repo, openBundleName); err != nil {
 		return changed, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")

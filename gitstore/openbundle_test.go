@@ -1,4 +1,5 @@
-// Bundles that lie open for hooks: settled by the command itself, or by the next one when it was killed; ledgers that were put back.
+// Bundles that lie open for hooks: settled by the command itself, or by the next one when it was killed; ledgers that
+// were put back.
 
 package gitstore
 
@@ -22,7 +23,8 @@ func messUp(d *driver, dir string) {
 	d.write(dir+"/hook/new.txt", "new\n")
 	d.write(dir+"/CONTEXT.effective.md", "trust me\n")
 	d.write(dir+"/stdout.log", "an actor's\n")
-	for _, err := range []error{os.Remove(d.path(dir + "/CONTEXT.md")), os.Symlink("/etc/passwd", d.path(dir+"/link")), os.Mkdir(d.path(dir+"/CONTEXT.md"), 0o777),
+	for _, err := range []error{os.Remove(d.path(dir + "/CONTEXT.md")), os.Symlink("/etc/passwd", d.path(dir+"/link")),
+		os.Mkdir(d.path(dir+"/CONTEXT.md"), 0o777),
 		os.Mkdir(d.path(dir+"/empty"), 0o777)} {
 		if err != nil {
 			d.t.Fatal(err)
@@ -65,7 +67,13 @@ func TestOpenBundleIsSettled(t *testing.T) {
 		} else if err := tx.SettleBundle(ctx); err != nil {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]string{"PROMPT.md": "do it\n", "CONTEXT.md": "all\n", "hook/notes.txt": "of a hook\n", "of-nobody.txt": "mine\n", "stdout.log": "an actor's\n"} {
+		for name, want := range map[string]string{
+			"PROMPT.md":      "do it\n",
+			"CONTEXT.md":     "all\n",
+			"hook/notes.txt": "of a hook\n",
+			"of-nobody.txt":  "mine\n",
+			"stdout.log":     "an actor's\n",
+		} {
 			if got := d.read(dir + "/" + name); got != want {
 				t.Errorf("%s: %q", name, got)
 			}
@@ -138,7 +146,8 @@ func TestReread(t *testing.T) {
 		if err := tx.Reread(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := d.in(tx, assignOp); more == "" && err != nil || more != "" && git.CodeOf(err) != CodeStateMoved {
+		if _, _, err := d.in(tx, assignOp); more == "" && err != nil ||
+			more != "" && git.CodeOf(err) != CodeStateMoved {
 			t.Errorf("%q: %v", more, err)
 		}
 		_ = tx.Close()

@@ -29,7 +29,8 @@ type NewFile struct {
 func (s *Store) WriteNew(files []NewFile) error {
 	var taken []string
 	for _, f := range files {
-		if path.Clean(f.Path) != f.Path || path.IsAbs(f.Path) || f.Path == "." || f.Path == ".." || strings.HasPrefix(f.Path, "../") {
+		if path.Clean(f.Path) != f.Path || path.IsAbs(f.Path) || f.Path == "." || f.Path == ".." ||
+			strings.HasPrefix(f.Path, "../") {
 			return git.Errorf(git.CodeUnreadable, nil, "%q is not a path inside the project", f.Path)
 		}
 		if s.exists(f.Path) {

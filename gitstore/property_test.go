@@ -43,7 +43,8 @@ func TestLedgerModel(t *testing.T) {
 		}
 		steps := rapid.IntRange(1, 12).Draw(rt, "steps")
 		for range steps {
-			switch rapid.SampledFrom([]string{"operate", "operate", "half", "external", "lose cache", "reopen"}).Draw(rt, "step") {
+			switch rapid.SampledFrom([]string{"operate", "operate", "half", "external", "lose cache", "reopen"}).Draw(
+				rt, "step") {
 			case "operate":
 				_, tr := d.next(rt)
 				extend(tr)
@@ -54,8 +55,10 @@ func TestLedgerModel(t *testing.T) {
 				d.interrupted = -1
 				extend(tr)
 			case "external":
-				l := rapid.SampledFrom([]wire.Ledger{wire.LedgerEvents, wire.LedgerHistory, wire.LedgerHookAudit, wire.LedgerTalk}).Draw(rt, "ledger")
-				line := `{"x":"` + strings.Repeat("y", rapid.SampledFrom([]int{0, 10, 5000, record.SegmentLimit - 9, record.SegmentLimit, 40000}).Draw(rt, "length")) + "\"}\n"
+				l := rapid.SampledFrom([]wire.Ledger{wire.LedgerEvents, wire.LedgerHistory, wire.LedgerHookAudit,
+					wire.LedgerTalk}).Draw(rt, "ledger")
+				line := `{"x":"` + strings.Repeat("y", rapid.SampledFrom([]int{0, 10, 5000, record.SegmentLimit - 9,
+					record.SegmentLimit, 40000}).Draw(rt, "length")) + "\"}\n"
 				tx, err := d.store.Begin(context.Background(), "settle", 0)
 				if err != nil {
 					rt.Fatal(err)
@@ -164,12 +167,26 @@ func (d *driver) next(rt *rapid.T) (*Committed, *protocol.Transition) {
 }
 
 func FuzzCache(f *testing.F) {
-	c := &statCache{Run: "run_1", Op: git.OID(strings.Repeat("a", 40)), Root: git.OID(strings.Repeat("b", 40)), Index: []byte("{}\n"),
-		Ledgers: map[wire.Ledger]record.LedgerMark{wire.LedgerHistory: {Size: 9, Segments: 1, Tail: 9, Stat: git.Stat{Size: 9, MTime: 8, CTime: 7, Inode: 6}}},
-		Trees:   map[git.OID][]byte{git.OID(strings.Repeat("b", 40)): []byte("tree")}}
+	c := &statCache{
+		Run:   "run_1",
+		Op:    git.OID(strings.Repeat("a", 40)),
+		Root:  git.OID(strings.Repeat("b", 40)),
+		Index: []byte("{}\n"),
+		Ledgers: map[wire.Ledger]record.LedgerMark{wire.LedgerHistory: {
+			Size:     9,
+			Segments: 1,
+			Tail:     9,
+			Stat:     git.Stat{Size: 9, MTime: 8, CTime: 7, Inode: 6},
+		}},
+		Trees: map[git.OID][]byte{git.OID(strings.Repeat("b", 40)): []byte("tree")},
+	}
 	f.Add(c.encode(), true)
 	f.Add(c.encode()[:40], true)
-	f.Add((&entering{Run: "r", Docs: map[wire.Document]git.OID{wire.DocState: "x"}, Ledgers: map[wire.Ledger]int64{wire.LedgerTalk: 3}}).encode(), false)
+	f.Add((&entering{
+		Run:     "r",
+		Docs:    map[wire.Document]git.OID{wire.DocState: "x"},
+		Ledgers: map[wire.Ledger]int64{wire.LedgerTalk: 3},
+	}).encode(), false)
 	f.Add((&openBundle{Run: "r", Turn: "turn_1", Files: []string{"a", "b/c"}}).encode(), false)
 	f.Add(private.Seal(nil)[:5], false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {

@@ -53,7 +53,8 @@ func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (
 
 // TailRows returns up to n parseable rows from the end of a working ledger,
 // oldest first; keep selects them and may be nil. n <= 0 means all.
-func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error) {
+func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line,
+	error) {
 	f, err := s.work.Root.Open(l.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -84,7 +85,8 @@ func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*o
 
 // ViewRows is TailRows of the run as v shows it: of the record where the working files are behind it, so
 // that all that is read of a run tells of the same operation.
-func (s *Store) ViewRows(ctx context.Context, v *View, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error) {
+func (s *Store) ViewRows(ctx context.Context, v *View, l wire.Ledger, n int,
+	keep func(*ojson.Object) bool) ([]run.Line, error) {
 	if v == nil || v.behind == nil {
 		return s.TailRows(ctx, l, n, keep)
 	}

@@ -56,7 +56,8 @@ func FuzzRawDiff(f *testing.F) {
 				}
 				return fmt.Sprintf("%o", m)
 			}
-			fmt.Fprintf(&again, ":%s %s %s %s %s\x00%s\x00", mode(c.OldMode), mode(c.NewMode), side(c.OldOID), side(c.NewOID), []byte{c.Status}, c.Path)
+			fmt.Fprintf(&again, ":%s %s %s %s %s\x00%s\x00", mode(c.OldMode), mode(c.NewMode), side(c.OldOID),
+				side(c.NewOID), []byte{c.Status}, c.Path)
 		}
 		second, left, err := git.ParseRaw(again.Bytes(), git.FormatSHA1)
 		if err != nil || len(left) > 0 || len(second) != len(changes) {

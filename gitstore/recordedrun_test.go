@@ -74,7 +74,8 @@ func TestOpenRun(t *testing.T) {
 	if data, ok, err := late.File(string(wire.DocState)); err != nil || !ok || len(data) == 0 {
 		t.Errorf("%v %v", ok, err)
 	}
-	for _, none := range []string{"", "/", "x", ".agentxchain", ".agentxchain/no", ".agentxchain/../state.json", wire.DispatchDir + "/none/x", wire.DispatchDir} {
+	for _, none := range []string{"", "/", "x", ".agentxchain", ".agentxchain/no", ".agentxchain/../state.json",
+		wire.DispatchDir + "/none/x", wire.DispatchDir} {
 		if data, ok, err := late.File(none); err != nil || ok {
 			t.Errorf("%q: %q %v %v", none, data, ok, err)
 		}

@@ -113,8 +113,10 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	case 1:
 		return runs[0].Name[len(git.RunRefPrefix):], nil
 	}
-	return "", git.Errorf(wire.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them", len(runs)).
-		WithHint("name one with git agentxchain repair --from-ref --run ID; git for-each-ref %s lists them", git.RunRefPrefix)
+	return "", git.Errorf(wire.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them",
+		len(runs)).
+		WithHint("name one with git agentxchain repair --from-ref --run ID; git for-each-ref %s lists them",
+			git.RunRefPrefix)
 }
 
 // repairFromRef plans and carries out the way back to the ref.
@@ -312,7 +314,8 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	for i, a := range plan.Actions {
 		files[i] = a.Path
 	}
-	detail := ojson.NewObject("accepted_by", ojson.NewObject("name", actor.Name, "email", actor.Email), "reason", opt.Reason, "files", files)
+	detail := ojson.NewObject("accepted_by", ojson.NewObject("name", actor.Name, "email", actor.Email),
+		"reason", opt.Reason, "files", files)
 	done, err := s.recordExternal(ctx, in, edit, parent, marks, detail, "accept the working files as they are")
 	if err != nil {
 		return nil, err

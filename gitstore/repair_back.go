@@ -27,7 +27,8 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
 		if git.ExitCode(err) >= 0 {
-			return "", nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name).WithHint("git agentxchain log")
+			return "", nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation",
+				name).WithHint("git agentxchain log")
 		}
 		return "", nil, err
 	}
@@ -38,11 +39,13 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 	}
 	switch {
 	case v.Sound():
-		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped", plan.Run).WithHint("git agentxchain repair --from-ref")
+		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped",
+			plan.Run).WithHint("git agentxchain repair --from-ref")
 	case v.Good == "":
 		return "", nil, v.Err()
 	case op != v.Good:
-		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil, "the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
+		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil,
+			"the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
 			WithHint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
 	}
 	for at := tip; at != op && plan.Dropped < proof.MaxVerified; plan.Dropped++ {
@@ -53,7 +56,8 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 		at = ps[0]
 	}
 	plan.Lost = record.LostRefPrefix + plan.Run + "/" + string(tip)
-	return op, []git.RefUpdate{{Name: plan.Lost, New: tip}, {Name: git.RunRefPrefix + plan.Run, New: op, Old: tip}}, nil
+	return op, []git.RefUpdate{{Name: plan.Lost, New: tip}, {Name: git.RunRefPrefix + plan.Run, New: op, Old: tip}},
+		nil
 }
 
 // dropOps moves the run back. What is dropped gets its ref first: the guards in git's

@@ -130,7 +130,8 @@ func TestRepairAcceptWorking(t *testing.T) {
 	}
 	// What nobody could read is not accepted.
 	d.appendTo(wire.LedgerHistory.Path(), "garbage\n")
-	if _, err := d.store.Repair(context.Background(), AcceptWorking, RepairOptions{}); git.CodeOf(err) != record.CodeLedgerTampered {
+	if _, err := d.store.Repair(context.Background(), AcceptWorking,
+		RepairOptions{}); git.CodeOf(err) != record.CodeLedgerTampered {
 		t.Error(err)
 	}
 	d.repair(FromRef, RepairOptions{})
@@ -184,7 +185,8 @@ func TestFsckFindsDamage(t *testing.T) {
 			run := d.view().Run
 			tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", git.RunRefPrefix+run))
 			msg := gitIn(d.t, d.Dir, "log", "-1", "--format=%B", tip)
-			c := strings.TrimSpace(gitIn(d.t, d.Dir, "commit-tree", tip+"^{tree}", "-p", tip+"^", "-p", "HEAD", "-m", strings.TrimSpace(msg)))
+			c := strings.TrimSpace(gitIn(d.t, d.Dir, "commit-tree", tip+"^{tree}", "-p", tip+"^", "-p", "HEAD",
+				"-m", strings.TrimSpace(msg)))
 			gitIn(d.t, d.Dir, "update-ref", git.RunRefPrefix+run, c)
 		}, record.CodeChainBroken},
 		{"foreign commit", func(d *driver) {
@@ -193,10 +195,14 @@ func TestFsckFindsDamage(t *testing.T) {
 			c := strings.TrimSpace(gitIn(d.t, d.Dir, "commit-tree", "HEAD^{tree}", "-p", tip, "-m", "hello"))
 			gitIn(d.t, d.Dir, "update-ref", git.RunRefPrefix+run, c)
 		}, proof.FindRecord},
-		{"symbolic ref", func(d *driver) { gitIn(d.t, d.Dir, "symbolic-ref", git.RunRefPrefix+"run_x", "refs/heads/main") }, git.CodeRefSymbolic},
+		{"symbolic ref", func(d *driver) {
+			gitIn(d.t, d.Dir, "symbolic-ref", git.RunRefPrefix+"run_x",
+				"refs/heads/main")
+		}, git.CodeRefSymbolic},
 		{"stat restored", func(d *driver) {
 			name := d.path(wire.LedgerHistory.Path())
-			d.write(wire.LedgerHistory.Path(), strings.Replace(d.read(wire.LedgerHistory.Path()), "Looked", "Booked", 1))
+			d.write(wire.LedgerHistory.Path(),
+				strings.Replace(d.read(wire.LedgerHistory.Path()), "Looked", "Booked", 1))
 			// Pretend that the cache saw exactly this file.
 			c := d.store.readCache()
 			fi, _ := os.Stat(name)

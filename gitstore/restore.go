@@ -158,7 +158,8 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 		err = s.finishRestore(j)
 	}
 	if err != nil {
-		return plan, git.Errorf(git.CodeWorkBehind, err, "the restore is decided, but the working files could not be brought into place").
+		return plan, git.Errorf(git.CodeWorkBehind, err,
+			"the restore is decided, but the working files could not be brought into place").
 			WithHint("remove the cause and run any git agentxchain command: it completes them")
 	}
 	if s.exists(j.kept()) {
@@ -168,7 +169,8 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 }
 
 // prepareRestore does everything up to the decision: staged files, objects, journal.
-func (s *Store) prepareRestore(ctx context.Context, in *Incoming, opt RestoreOptions, plan *RestorePlan, j *restoreJournal) error {
+func (s *Store) prepareRestore(ctx context.Context, in *Incoming, opt RestoreOptions, plan *RestorePlan,
+	j *restoreJournal) error {
 	if err := s.writeRestoreJournal(j); err != nil {
 		return err
 	}

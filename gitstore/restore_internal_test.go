@@ -17,9 +17,17 @@ import (
 
 // TestRestoreJournal survives being written and read, and nothing else passes for one.
 func TestRestoreJournal(t *testing.T) {
-	j := &restoreJournal{Ready: true, Dir: record.ProjectDir + "/transactions/restore-20260101T000000.000Z", Run: "run_1",
-		Refs:    []git.RefUpdate{{Name: "refs/agentxchain/runs/run_1", Old: "", New: git.OID(strings.Repeat("ab", 20))}},
-		Actions: []RestoreAction{{".planning/x", "create"}, {"TALK.md", "remove"}}}
+	j := &restoreJournal{
+		Ready: true,
+		Dir:   record.ProjectDir + "/transactions/restore-20260101T000000.000Z",
+		Run:   "run_1",
+		Refs: []git.RefUpdate{{
+			Name: "refs/agentxchain/runs/run_1",
+			Old:  "",
+			New:  git.OID(strings.Repeat("ab", 20)),
+		}},
+		Actions: []RestoreAction{{".planning/x", "create"}, {"TALK.md", "remove"}},
+	}
 	got, err := decodeRestoreJournal(j.encode())
 	if err != nil || !reflect.DeepEqual(got, j) {
 		t.Fatalf("%+v %v", got, err)
@@ -50,7 +58,8 @@ func TestDamagedRestoreJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.store.View(t.Context())
-	if git.CodeOf(err) != git.CodeUnreadable || !strings.Contains(err.(*git.Error).Hint, filepath.Base(d.store.restoreJournalPath())) {
+	if git.CodeOf(err) != git.CodeUnreadable ||
+		!strings.Contains(err.(*git.Error).Hint, filepath.Base(d.store.restoreJournalPath())) {
 		t.Fatalf("%v", err)
 	}
 	if err := os.Remove(d.store.restoreJournalPath()); err != nil {
@@ -60,7 +69,10 @@ func TestDamagedRestoreJournal(t *testing.T) {
 }
 
 func FuzzRestoreJournal(f *testing.F) {
-	f.Add((&restoreJournal{Dir: record.ProjectDir + "/transactions/restore-x", Actions: []RestoreAction{{"TALK.md", "create"}}}).encode())
+	f.Add((&restoreJournal{
+		Dir:     record.ProjectDir + "/transactions/restore-x",
+		Actions: []RestoreAction{{"TALK.md", "create"}},
+	}).encode())
 	f.Add([]byte(`{"dir":".agentxchain/transactions/restore-x","actions":[["create","../x"]]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, framed := range [][]byte{data, private.Seal(data)} {

@@ -68,7 +68,8 @@ func (j *restoreJournal) encode() []byte {
 	for _, u := range j.Refs {
 		refs = append(refs, []any{u.Name, string(u.Old), string(u.New)})
 	}
-	return private.Seal(ojson.Compact(ojson.NewObject("ready", j.Ready, "dir", j.Dir, "run", j.Run, "refs", refs, "actions", actions, "empty", append([]string{}, j.Empty...))))
+	return private.Seal(ojson.Compact(ojson.NewObject("ready", j.Ready, "dir", j.Dir, "run", j.Run, "refs", refs,
+		"actions", actions, "empty", append([]string{}, j.Empty...))))
 }
 
 var errRestoreJournal = errors.New("it is not what a restore writes")
@@ -131,7 +132,8 @@ func (s *Store) readRestoreJournal() (*restoreJournal, error) {
 	j, err := decodeRestoreJournal(data)
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "the journal of an interrupted restore is damaged").
-			WithHint("look at the files below %s/transactions, then remove %s", record.ProjectDir, s.restoreJournalPath())
+			WithHint("look at the files below %s/transactions, then remove %s", record.ProjectDir,
+				s.restoreJournalPath())
 	}
 	return j, nil
 }
@@ -179,7 +181,8 @@ func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
 		}
 		if ok {
 			if err := s.finishRestore(j); err != nil {
-				return "", git.Errorf(git.CodeWorkBehind, err, "a restore that was interrupted could not be completed").
+				return "", git.Errorf(git.CodeWorkBehind, err,
+					"a restore that was interrupted could not be completed").
 					WithHint("remove the cause and run the command again")
 			}
 			return "completed a restore that had been interrupted", nil

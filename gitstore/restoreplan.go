@@ -33,7 +33,14 @@ type restoreScan struct {
 // file can take the place of a directory and the other way round, and state.json
 // comes last: it is what other tools look at.
 func (s *Store) planRestoreFiles(ctx context.Context, in *Incoming) (*RestorePlan, error) {
-	c := &restoreScan{s: s, in: in, incoming: make(map[string]IncomingFile, len(in.Files)), parents: make(map[string]bool), removed: make(map[string]bool), checked: make(map[string]error)}
+	c := &restoreScan{
+		s:        s,
+		in:       in,
+		incoming: make(map[string]IncomingFile, len(in.Files)),
+		parents:  make(map[string]bool),
+		removed:  make(map[string]bool),
+		checked:  make(map[string]error),
+	}
 	for _, f := range in.Files {
 		c.incoming[f.Path] = f
 		for d := path.Dir(f.Path); d != "." && !c.parents[d]; d = path.Dir(d) {
@@ -223,14 +230,18 @@ func (c *restoreScan) holds(f IncomingFile) (bool, error) {
 
 // Brings reports whether a file comes in.
 func (in *Incoming) Brings(name string) bool {
-	_, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int { return strings.Compare(f.Path, n) })
+	_, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int {
+		return strings.Compare(f.Path, n)
+	})
 	return ok
 }
 
 // Holds reports whether the working file at path, project-relative, is the incoming
 // one; for a path that does not come in, whether there is none.
 func (in *Incoming) Holds(s *Store, name string) bool {
-	i, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int { return strings.Compare(f.Path, n) })
+	i, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int {
+		return strings.Compare(f.Path, n)
+	})
 	fi, err := s.work.Root.Lstat(name)
 	if !ok {
 		return git.Absent(err)

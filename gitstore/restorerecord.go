@@ -59,12 +59,20 @@ func (s *Store) shadow(in *Incoming) *Store {
 			data := make([]byte, f.Size)
 			_, err = io.ReadFull(r, data)
 			return data, git.Stat{}, err == nil, err
-		case slices.ContainsFunc(in.Roots, func(root string) bool { return name == root || len(name) > len(root) && name[:len(root)+1] == root+"/" }):
+		case slices.ContainsFunc(in.Roots,
+			func(root string) bool { return name == root || len(name) > len(root) && name[:len(root)+1] == root+"/" }):
 			return nil, git.Stat{}, false, nil
 		}
 		return s.work.Read(name, limit)
 	}
-	return &Store{repo: s.repo, objects: s.objects, dir: s.dir, prefix: s.prefix, work: &workdir.Dir{Path: s.work.Path, Root: s.work.Root, Source: source}, opts: s.opts}
+	return &Store{
+		repo:    s.repo,
+		objects: s.objects,
+		dir:     s.dir,
+		prefix:  s.prefix,
+		work:    &workdir.Dir{Path: s.work.Path, Root: s.work.Root, Source: source},
+		opts:    s.opts,
+	}
 }
 
 func unfit(err error, what string) error {
@@ -76,7 +84,8 @@ func unfit(err error, what string) error {
 
 // buildRestored judges the incoming files as a run and builds its tree. flush takes
 // the objects, a ledger's at a time.
-func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(context.Context, []git.Object) error) (*restored, error) {
+func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(context.Context,
+	[]git.Object) error) (*restored, error) {
 	x := s.shadow(in)
 	look := &inspection{docs: make(map[wire.Document]document)}
 	for _, d := range wire.Documents() {
@@ -286,9 +295,20 @@ func (r *restored) commit(ctx context.Context, s *Store, in *Incoming) error {
 		r.new = r.parent.Op
 	} else {
 		actor := s.actor(ctx)
-		detail := ojson.NewObject("restored", in.Detail, "accepted_by", ojson.NewObject("name", actor.Name, "email", actor.Email), "reason", in.Reason, "files", r.changed)
-		p := commitPlan{run: r.run, parent: r.parent, state: r.state, subject: "restore the run from " + in.Reason,
-			record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: s.Env(ctx), Detail: detail}}
+		detail := ojson.NewObject("restored", in.Detail, "accepted_by", ojson.NewObject("name", actor.Name,
+			"email", actor.Email), "reason", in.Reason, "files", r.changed)
+		p := commitPlan{
+			run:     r.run,
+			parent:  r.parent,
+			state:   r.state,
+			subject: "restore the run from " + in.Reason,
+			record: &protocol.Record{
+				Rules:  protocol.RuleSet,
+				Name:   protocol.OpExternal,
+				Env:    s.Env(ctx),
+				Detail: detail,
+			},
+		}
 		if c := s.readCache(); r.parent == nil && c != nil && c.Run != r.run {
 			p.previous = c.Op
 		}

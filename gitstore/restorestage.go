@@ -22,7 +22,8 @@ import (
 // stageRestore writes the files that change, complete and durable, into the
 // journal's directory. Its own .gitignore keeps the work tree clean of it where the
 // project does not ignore transactions.
-func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJournal, progress func(done, total int)) error {
+func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJournal,
+	progress func(done, total int)) error {
 	if err := s.work.Mkdirs(j.staged()); err != nil {
 		return unstaged(j.Dir, err)
 	}

@@ -88,8 +88,10 @@ func (s *Store) noRunHere(ctx context.Context) error {
 		return chain.NoRun("")
 	}
 	one := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
-	return git.Errorf(chain.CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s", len(refs), one).
-		WithHint("say which one, such as --run %s; git for-each-ref %s lists them", one, strings.TrimSuffix(git.RunRefPrefix, "/"))
+	return git.Errorf(chain.CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s",
+		len(refs), one).
+		WithHint("say which one, such as --run %s; git for-each-ref %s lists them", one,
+			strings.TrimSuffix(git.RunRefPrefix, "/"))
 }
 
 // Chain lists the operations of a run from the first to op, its newest when op is "".
@@ -121,7 +123,8 @@ func (s *Store) RunsInUse(ctx context.Context) (map[string]string, error) {
 		if !ok {
 			continue
 		}
-		file := filepath.Join(filepath.FromSlash(dir), filepath.FromSlash(s.prefix), filepath.FromSlash(string(wire.DocState)))
+		file := filepath.Join(filepath.FromSlash(dir), filepath.FromSlash(s.prefix),
+			filepath.FromSlash(string(wire.DocState)))
 		data, err := git.ReadBounded(file, workdir.MaxDocument)
 		if err != nil {
 			continue

@@ -24,7 +24,9 @@ func TestActingInATrap(t *testing.T) {
 	p.git("commit", "-qm", "files")
 	// With a filter and a monitor in the submodule, too.
 	for _, dir := range []string{p.Dir, p.path("sub")} {
-		for _, k := range []string{"core.fsmonitor", "filter.x.clean", "filter.x.smudge", "filter.a=b c.process", "diff.x.textconv", "diff.x.command", "diff.external", "core.sshCommand", "core.alternateRefsCommand", "hook.y.command"} {
+		for _, k := range []string{"core.fsmonitor", "filter.x.clean", "filter.x.smudge", "filter.a=b c.process",
+			"diff.x.textconv", "diff.x.command", "diff.external", "core.sshCommand", "core.alternateRefsCommand",
+			"hook.y.command"} {
 			gitIn(t, dir, "config", k, p.script)
 		}
 		gitIn(t, dir, "config", "filter.x.required", "true")
@@ -68,10 +70,12 @@ func TestActingIsRefusedInAClonesDisguise(t *testing.T) {
 	p := newTrap(t)
 	p.move(p.path(".git"), filepath.Join(p.outside, "git"))
 	p.file(p.path(".git"), "gitdir: "+filepath.Join(p.outside, "git")+"\n")
-	if _, err := OpenForeign(context.Background(), p.Dir, testOptions()); git.CodeOf(err) != sibling.CodeGitDirElsewhere {
+	if _, err := OpenForeign(context.Background(), p.Dir,
+		testOptions()); git.CodeOf(err) != sibling.CodeGitDirElsewhere {
 		t.Fatal(err)
 	}
-	if _, err := OpenForeign(context.Background(), t.TempDir(), testOptions()); git.CodeOf(err) != git.CodeNotRepository {
+	if _, err := OpenForeign(context.Background(), t.TempDir(),
+		testOptions()); git.CodeOf(err) != git.CodeNotRepository {
 		t.Fatal(err)
 	}
 }

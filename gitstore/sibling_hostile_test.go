@@ -32,8 +32,15 @@ func newTrap(t *testing.T) *trap {
 	t.Helper()
 	d := started(t)
 	dir := t.TempDir()
-	p := &trap{driver: d, t: t, canary: filepath.Join(dir, "canary"), script: filepath.Join(dir, "trap.sh"), outside: filepath.Join(dir, "outside")}
-	if err := os.WriteFile(p.script, fmt.Appendf(nil, "#!/bin/sh\necho \"$0 $*\" >>'%s'\n", p.canary), 0o777); err != nil {
+	p := &trap{
+		driver:  d,
+		t:       t,
+		canary:  filepath.Join(dir, "canary"),
+		script:  filepath.Join(dir, "trap.sh"),
+		outside: filepath.Join(dir, "outside"),
+	}
+	if err := os.WriteFile(p.script, fmt.Appendf(nil, "#!/bin/sh\necho \"$0 $*\" >>'%s'\n", p.canary),
+		0o777); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(p.outside, 0o777); err != nil {
@@ -60,7 +67,8 @@ func (p *trap) link(target, name string) {
 
 func (p *trap) file(name, data string) {
 	p.t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(data), 0o777)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777),
+		os.WriteFile(name, []byte(data), 0o777)); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -74,7 +82,8 @@ func TestSiblingHostile(t *testing.T) {
 		code string // "" when the sibling is read all the same
 	}{
 		"hooks": {func(p *trap) {
-			for _, h := range []string{"reference-transaction", "post-checkout", "fsmonitor-watchman", "pre-auto-gc", "post-index-change"} {
+			for _, h := range []string{"reference-transaction", "post-checkout", "fsmonitor-watchman", "pre-auto-gc",
+				"post-index-change"} {
 				p.file(p.path(".git/hooks/"+h), "#!/bin/sh\nexec "+p.script+"\n")
 			}
 			p.git("config", "core.hooksPath", p.path(".git/hooks"))
@@ -86,13 +95,15 @@ func TestSiblingHostile(t *testing.T) {
 		"fsmonitor":   {func(p *trap) { p.git("config", "core.fsmonitor", p.script) }, ""},
 		"ssh command": {func(p *trap) { p.git("config", "core.sshCommand", p.script) }, ""},
 		"pager, editor and helpers": {func(p *trap) {
-			for _, k := range []string{"core.pager", "core.editor", "credential.helper", "diff.external", "gpg.program", "core.askPass", "uploadpack.packObjectsHook", "core.alternateRefsCommand"} {
+			for _, k := range []string{"core.pager", "core.editor", "credential.helper", "diff.external",
+				"gpg.program", "core.askPass", "uploadpack.packObjectsHook", "core.alternateRefsCommand"} {
 				p.git("config", k, p.script)
 			}
 		}, ""},
 		"filters and textconv": {func(p *trap) {
 			p.file(p.path(".gitattributes"), "* filter=x diff=x\n")
-			for _, k := range []string{"filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv", "diff.x.command"} {
+			for _, k := range []string{"filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv",
+				"diff.x.command"} {
 				p.git("config", k, p.script)
 			}
 		}, ""},
@@ -124,7 +135,8 @@ func TestSiblingHostile(t *testing.T) {
 			p.git("config", "extensions.worktreeConfig", "true")
 			p.file(p.path(".git/config.worktree"), "[core]\n\tfsmonitor = "+p.script+"\n")
 		}, ""},
-		"work tree elsewhere": {func(p *trap) { p.git("config", "core.worktree", p.outside) }, sibling.CodeGitDirElsewhere},
+		"work tree elsewhere": {func(p *trap) { p.git("config", "core.worktree", p.outside) },
+			sibling.CodeGitDirElsewhere},
 		"work tree elsewhere by its own config": {func(p *trap) {
 			p.git("config", "core.repositoryformatversion", "1")
 			p.git("config", "extensions.worktreeConfig", "true")
@@ -142,10 +154,20 @@ func TestSiblingHostile(t *testing.T) {
 			gitIn(p.t, p.outside, "init", "-q", ".")
 			p.file(p.path(".git/commondir"), filepath.Join(p.outside, ".git")+"\n")
 		}, sibling.CodeGitDirElsewhere},
-		"git file is a pipe":      {func(p *trap) { p.move(p.path(".git"), p.outside+"/g"); mkfifo(p.t, p.path(".git")) }, sibling.CodeGitDirElsewhere},
-		"configuration is a pipe": {func(p *trap) { _ = os.Remove(p.path(".git/config")); mkfifo(p.t, p.path(".git/config")) }, git.CodeUnsupportedFormat},
-		"configuration is broken": {func(p *trap) { p.file(p.path(".git/config"), "[core\n") }, git.CodeUnsupportedFormat},
-		"unknown format":          {func(p *trap) { p.git("config", "core.repositoryformatversion", "7") }, git.CodeUnsupportedFormat},
+		"git file is a pipe": {func(p *trap) {
+			p.move(p.path(".git"), p.outside+"/g")
+			mkfifo(p.t,
+				p.path(".git"))
+		}, sibling.CodeGitDirElsewhere},
+		"configuration is a pipe": {func(p *trap) {
+			_ = os.Remove(p.path(".git/config"))
+			mkfifo(p.t,
+				p.path(".git/config"))
+		}, git.CodeUnsupportedFormat},
+		"configuration is broken": {func(p *trap) { p.file(p.path(".git/config"), "[core\n") },
+			git.CodeUnsupportedFormat},
+		"unknown format": {func(p *trap) { p.git("config", "core.repositoryformatversion", "7") },
+			git.CodeUnsupportedFormat},
 		"objects outside": {func(p *trap) {
 			p.move(p.path(".git/objects"), filepath.Join(p.outside, "objects"))
 			p.link(filepath.Join(p.outside, "objects"), p.path(".git/objects"))
@@ -175,9 +197,11 @@ func TestSiblingHostile(t *testing.T) {
 			_ = os.Remove(ref)
 			mkfifo(p.t, ref)
 		}, git.CodeRefBroken},
-		"ref is empty": {func(p *trap) { p.file(p.path(".git/"+git.RunRefPrefix+p.view().Run), "") }, git.CodeRefBroken},
+		"ref is empty": {func(p *trap) { p.file(p.path(".git/"+git.RunRefPrefix+p.view().Run), "") },
+			git.CodeRefBroken},
 		"ref is no commit": {func(p *trap) {
-			p.file(p.path(".git/"+git.RunRefPrefix+p.view().Run), strings.TrimSpace(gitIn(p.t, p.Dir, "rev-parse", "HEAD^{tree}"))+"\n")
+			p.file(p.path(".git/"+git.RunRefPrefix+p.view().Run),
+				strings.TrimSpace(gitIn(p.t, p.Dir, "rev-parse", "HEAD^{tree}"))+"\n")
 		}, git.CodeObjectCorrupt},
 		"state is a link": {func(p *trap) {
 			p.move(p.path(state), filepath.Join(p.outside, "state.json"))
@@ -187,11 +211,14 @@ func TestSiblingHostile(t *testing.T) {
 			p.move(p.path(".agentxchain"), filepath.Join(p.outside, "x"))
 			p.link(filepath.Join(p.outside, "x"), p.path(".agentxchain"))
 		}, git.CodeUnreadable},
-		"state is a pipe":      {func(p *trap) { _ = os.Remove(p.path(state)); mkfifo(p.t, p.path(state)) }, record.CodeStateTampered},
-		"state is a directory": {func(p *trap) { _ = os.Remove(p.path(state)); _ = os.Mkdir(p.path(state), 0o777) }, record.CodeStateTampered},
-		"state of 1 GB":        {func(p *trap) { p.huge(state) }, git.CodeUnreadable},
-		"state is no JSON":     {func(p *trap) { p.write(state, "{") }, wire.CodeInvalidState},
-		"run id is a path":     {func(p *trap) { p.write(state, `{"run_id":"../../heads/main"}`) }, wire.CodeInvalidState},
+		"state is a pipe": {func(p *trap) { _ = os.Remove(p.path(state)); mkfifo(p.t, p.path(state)) },
+			record.CodeStateTampered},
+		"state is a directory": {func(p *trap) { _ = os.Remove(p.path(state)); _ = os.Mkdir(p.path(state), 0o777) },
+			record.CodeStateTampered},
+		"state of 1 GB":    {func(p *trap) { p.huge(state) }, git.CodeUnreadable},
+		"state is no JSON": {func(p *trap) { p.write(state, "{") }, wire.CodeInvalidState},
+		"run id is a path": {func(p *trap) { p.write(state, `{"run_id":"../../heads/main"}`) },
+			wire.CodeInvalidState},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +239,8 @@ func TestSiblingHostile(t *testing.T) {
 			if codeOf(err) != c.code {
 				t.Fatalf("%+v (%s), want %s", err, codeOf(err), c.code)
 			}
-			if err == nil && (run.Op != want.Op || string(run.State) != string(want.StateBytes) || len(run.accepted(t)) != 2) {
+			if err == nil && (run.Op != want.Op || string(run.State) != string(want.StateBytes) ||
+				len(run.accepted(t)) != 2) {
 				t.Fatalf("%+v", run)
 			}
 		})
@@ -256,7 +284,13 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 	testrepo.Isolate()
 	global := filepath.Join(t.TempDir(), "gitconfig")
 	t.Setenv("GIT_CONFIG_GLOBAL", global)
-	for dir, ok := range map[string]bool{"*": true, d.Dir: true, filepath.Dir(d.Dir) + "/*": true, filepath.Dir(d.Dir): false, d.Dir + "x": false} {
+	for dir, ok := range map[string]bool{
+		"*":                        true,
+		d.Dir:                      true,
+		filepath.Dir(d.Dir) + "/*": true,
+		filepath.Dir(d.Dir):        false,
+		d.Dir + "x":                false,
+	} {
 		if err := os.WriteFile(global, []byte("[safe]\n\tdirectory = "+dir+"\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -276,9 +310,12 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 
 func TestSiblingDamagedObjects(t *testing.T) {
 	for name, damage := range map[string]func(p *trap, file string){
-		"cut short":     func(p *trap, f string) { p.must0(os.Truncate(f, 20)) },
-		"other content": func(p *trap, f string) { p.must0(os.Chmod(f, 0o666)); p.file(f, "x\x9c\x03\x00\x00\x00\x00\x01") },
-		"a pipe":        func(p *trap, f string) { p.must0(os.Remove(f)); mkfifo(p.t, f) },
+		"cut short": func(p *trap, f string) { p.must0(os.Truncate(f, 20)) },
+		"other content": func(p *trap, f string) {
+			p.must0(os.Chmod(f, 0o666))
+			p.file(f, "x\x9c\x03\x00\x00\x00\x00\x01")
+		},
+		"a pipe": func(p *trap, f string) { p.must0(os.Remove(f)); mkfifo(p.t, f) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTrap(t)
@@ -299,7 +336,8 @@ func TestSiblingDamagedObjects(t *testing.T) {
 			}
 			op := string(p.view0().Op)
 			damage(p, p.path(".git/objects/"+op[:2]+"/"+op[2:]))
-			if _, _, err := openSibling(t, p.Dir); git.CodeOf(err) != git.CodeObjectCorrupt && git.CodeOf(err) != git.CodeObjectMissing {
+			if _, _, err := openSibling(t, p.Dir); git.CodeOf(err) != git.CodeObjectCorrupt &&
+				git.CodeOf(err) != git.CodeObjectMissing {
 				t.Fatal(err)
 			}
 		})

@@ -100,7 +100,12 @@ func ReadSibling(ctx context.Context, x *sibling.Clone) (*SiblingRun, error) {
 // another implementation.
 func (out *SiblingRun) carriedOn(state []byte) error {
 	s := out.s
-	in := &inspection{run: out.Run, tip: out.tip, docs: make(map[wire.Document]document), diffs: make(map[wire.Ledger]*record.LedgerDiff)}
+	in := &inspection{
+		run:   out.Run,
+		tip:   out.tip,
+		docs:  make(map[wire.Document]document),
+		diffs: make(map[wire.Ledger]*record.LedgerDiff),
+	}
 	var err error
 	if in.config, err = s.work.Config(); err != nil {
 		return err
@@ -117,7 +122,8 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	}
 	for _, l := range wire.Ledgers() {
 		if st, ok, err := s.work.Stat(l.Path()); err != nil || ok && st.Size > maxSiblingLedger {
-			return unreadable(l.Path(), errors.Join(err, &workdir.TooLongError{Path: l.Path(), Limit: maxSiblingLedger}))
+			return unreadable(l.Path(),
+				errors.Join(err, &workdir.TooLongError{Path: l.Path(), Limit: maxSiblingLedger}))
 		}
 	}
 	if _, err := s.diffAll(in); err != nil {
@@ -222,7 +228,8 @@ func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) ite
 	}
 }
 
-// Working yields the rows of a working ledger like Rows, whether or not they count. An absent ledger has none; unreadable_file is the last thing yielded.
+// Working yields the rows of a working ledger like Rows, whether or not they count. An absent ledger has none;
+// unreadable_file is the last thing yielded.
 func (out *SiblingRun) Working(ctx context.Context, l wire.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
 	return func(yield func(*ojson.Object, error) bool) {
 		f, st, err := out.s.work.Open(l.Path())

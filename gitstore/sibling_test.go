@@ -90,7 +90,8 @@ func TestSiblingIsReadByItsFiles(t *testing.T) {
 			}
 			got := mustSibling(t, d.Dir)
 			v := d.view0()
-			if got.Op != v.Op || got.Run != v.Run || string(got.State) != d.read(string(wire.DocState)) || got.Ahead || got.Refused != nil {
+			if got.Op != v.Op || got.Run != v.Run || string(got.State) != d.read(string(wire.DocState)) || got.Ahead ||
+				got.Refused != nil {
 				t.Fatalf("%+v", got)
 			}
 			if turns := got.accepted(t); len(turns) != 6 || turns[0] != lastAccepted(t, d) {
@@ -175,7 +176,8 @@ func TestSiblingCarriedOnByAnother(t *testing.T) {
 	d := started(t)
 	carryOn(t, d, func(e *driver) { e.must(e.acceptOp); e.turns(2) })
 	got := mustSibling(t, d.Dir)
-	if !got.Ahead || got.Refused != nil || len(got.accepted(t)) != 5 || string(got.State) != d.read(string(wire.DocState)) {
+	if !got.Ahead || got.Refused != nil || len(got.accepted(t)) != 5 ||
+		string(got.State) != d.read(string(wire.DocState)) {
 		t.Fatalf("%+v", got)
 	}
 	got.sound(t, "", 6)
@@ -210,8 +212,9 @@ func TestSiblingWithLateFiles(t *testing.T) {
 
 // forgedRow is a row of history that claims the acceptance of a turn.
 func forgedRow(run, turn string) string {
-	return string(ojson.Compact(ojson.NewObject("turn_id", turn, "run_id", run, "role", "qa", "status", "completed", "summary", "forged",
-		"decisions", []any{}, "files_changed", []any{}, "accepted_at", "2026-01-02T04:04:05.000Z"))) + "\n"
+	return string(ojson.Compact(
+		ojson.NewObject("turn_id", turn, "run_id", run, "role", "qa", "status", "completed", "summary", "forged",
+			"decisions", []any{}, "files_changed", []any{}, "accepted_at", "2026-01-02T04:04:05.000Z"))) + "\n"
 }
 
 func TestSiblingForgedAcceptance(t *testing.T) {
@@ -231,7 +234,8 @@ func TestSiblingForgedAcceptance(t *testing.T) {
 		}, true},
 		"row, state and an event of something else": {func(d *driver, run, turn string) {
 			d.appendTo(history, forgedRow(run, turn))
-			d.appendTo(events, `{"event_id":"evt_1","event_type":"turn_checkpointed","run_id":"`+run+`","turn":{"turn_id":"`+turn+`"}}`+"\n")
+			d.appendTo(events, `{"event_id":"evt_1","event_type":"turn_checkpointed","run_id":"`+run+
+				`","turn":{"turn_id":"`+turn+`"}}`+"\n")
 			d.editState(func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })
 		}, true},
 		"rewritten history": {func(d *driver, run, turn string) {
@@ -288,7 +292,8 @@ func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *record.Ed
 			t.Fatal(err)
 		}
 	}
-	c.Message = record.Message("forged", record.TrailerRun, run, record.TrailerOp, op, record.TrailerState, record.StateDigest(state))
+	c.Message = record.Message("forged", record.TrailerRun, run, record.TrailerOp, op, record.TrailerState,
+		record.StateDigest(state))
 	data, err := git.EncodeCommit(d.store.repo.ObjectFormat, c)
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +312,8 @@ func TestSiblingForgedRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		hi, lo := record.Slot(0)
-		if err := e.Put(record.LedgerDir(wire.LedgerHistory)+"/"+hi+"/"+lo, append(bytes.Clone(old), forgedRow(runID, turn)...)); err != nil {
+		if err := e.Put(record.LedgerDir(wire.LedgerHistory)+"/"+hi+"/"+lo,
+			append(bytes.Clone(old), forgedRow(runID, turn)...)); err != nil {
 			t.Fatal(err)
 		}
 		st, perr := run.DecodeState([]byte(d.read(string(wire.DocState))))
@@ -323,7 +329,8 @@ func TestSiblingForgedRecord(t *testing.T) {
 	t.Run("an acceptance that the rules do not yield", func(t *testing.T) {
 		d := started(t)
 		v := d.view()
-		forgeCommit(t, d, v.Run, "accept_turn", func(e *record.Edit) { forgedHistory(t, d, e, v.Run, v.State.OnlyTurn().TurnID) })
+		forgeCommit(t, d, v.Run, "accept_turn",
+			func(e *record.Edit) { forgedHistory(t, d, e, v.Run, v.State.OnlyTurn().TurnID) })
 		verdict, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
 		if err != nil || len(verdict.Findings) == 0 {
 			t.Fatalf("%v %+v", verdict.Findings, err)
@@ -334,13 +341,19 @@ func TestSiblingForgedRecord(t *testing.T) {
 		v := d.view()
 		forgeCommit(t, d, v.Run, protocol.OpExternal, func(e *record.Edit) {
 			forgedHistory(t, d, e, v.Run, v.State.OnlyTurn().TurnID)
-			doc, _ := (&protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x"), Detail: ojson.NewObject()}).Encode()
+			doc, _ := (&protocol.Record{
+				Rules:  protocol.RuleSet,
+				Name:   protocol.OpExternal,
+				Env:    d.env("x"),
+				Detail: ojson.NewObject(),
+			}).Encode()
 			if err := e.Put(record.FileRecord, doc); err != nil {
 				t.Fatal(err)
 			}
 		})
 		verdict, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
-		if err != nil || !slices.ContainsFunc(verdict.Findings, func(f proof.Finding) bool { return f.Code == record.CodeLedgerTampered }) {
+		if err != nil || !slices.ContainsFunc(verdict.Findings,
+			func(f proof.Finding) bool { return f.Code == record.CodeLedgerTampered }) {
 			t.Fatalf("%v %+v", verdict.Findings, err)
 		}
 	})

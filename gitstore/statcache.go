@@ -46,7 +46,8 @@ func (c *statCache) encode() []byte {
 			continue
 		}
 		b = private.PutBytes(b, []byte(l))
-		for _, v := range []int64{m.Size, int64(m.Segments), int64(m.Tail), m.Stat.Size, m.Stat.MTime, m.Stat.CTime, int64(m.Stat.Inode)} {
+		for _, v := range []int64{m.Size, int64(m.Segments), int64(m.Tail), m.Stat.Size, m.Stat.MTime, m.Stat.CTime,
+			int64(m.Stat.Inode)} {
 			b = binary.AppendVarint(b, v)
 		}
 	}

@@ -51,7 +51,8 @@ func (s *Store) dropStaleHolds() {
 		return
 	}
 	for _, pattern := range []string{"agentxchain/*/restore", "worktrees/*/agentxchain/*/restore"} {
-		if found, err := filepath.Glob(filepath.Join(s.repo.CommonDir, filepath.FromSlash(pattern))); err != nil || len(found) > 0 {
+		if found, err := filepath.Glob(filepath.Join(s.repo.CommonDir, filepath.FromSlash(pattern))); err != nil ||
+			len(found) > 0 {
 			return
 		}
 	}

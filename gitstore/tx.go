@@ -142,7 +142,8 @@ func (tx *Tx) recover(ctx context.Context) error {
 			return err
 		}
 		if in.sit != sitClean {
-			return git.Errorf(CodeStateMoved, nil, "the working files changed while they were being completed").WithHint("run the command again")
+			return git.Errorf(CodeStateMoved, nil,
+				"the working files changed while they were being completed").WithHint("run the command again")
 		}
 		fallthrough
 	case sitClean:
@@ -151,7 +152,8 @@ func (tx *Tx) recover(ctx context.Context) error {
 		// need not be made again.
 		if in.tip.Marks == nil || in.reread() {
 			in.tip.Marks = tx.marks
-			if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
+			if err := s.repo.SyncRefDirs(
+				[]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
 				return err
 			}
 			if _, err := in.tip.ReadIndex(); err != nil {
@@ -198,7 +200,8 @@ func (tx *Tx) recover(ctx context.Context) error {
 	if turn, err := tx.settleLeft(ctx); err != nil {
 		return err
 	} else if turn != "" {
-		notices = append(notices, "put the dispatch bundle of turn "+turn+" back as it is recorded; the command that was writing it had been ended")
+		notices = append(notices, "put the dispatch bundle of turn "+turn+
+			" back as it is recorded; the command that was writing it had been ended")
 	}
 	if tx.view, err = s.viewOf(in); err != nil {
 		return err
@@ -285,7 +288,8 @@ func (s *Store) rollForward(in *inspection) error {
 	// From here to the end the files are between two operations; the cache keeps
 	// naming the older one until they have arrived.
 	if err := s.work.Apply(in.forward); err != nil {
-		return git.Errorf(git.CodeWorkBehind, err, "the working files could not be brought up to operation %s", in.tip.Op.Short()).
+		return git.Errorf(git.CodeWorkBehind, err, "the working files could not be brought up to operation %s",
+			in.tip.Op.Short()).
 			WithHint("remove the cause and run the command again")
 	}
 	in.tip.Marks = nil
@@ -323,7 +327,15 @@ func (tx *Tx) View() *View {
 // operation sees is decoded from the recorded bytes, exactly as replay will
 // decode them, and only when it is asked for.
 func (tx *Tx) advance(done *chain.RecordedRun, work *workdir.Plan, state *run.State) {
-	in := &inspection{sit: sitClean, run: done.Run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*record.LedgerDiff), docs: make(map[wire.Document]document)}
+	in := &inspection{
+		sit:     sitClean,
+		run:     done.Run,
+		config:  tx.in.config,
+		governs: tx.in.governs,
+		tip:     done,
+		diffs:   make(map[wire.Ledger]*record.LedgerDiff),
+		docs:    make(map[wire.Document]document),
+	}
 	for d, doc := range tx.in.docs {
 		in.docs[d] = doc
 	}

@@ -53,7 +53,12 @@ func recordedDoc(t testing.TB, d *driver, e *record.Edit, run, name string, chan
 
 func externalRecord(t testing.TB, d *driver, e *record.Edit, detail *ojson.Object) {
 	t.Helper()
-	doc, _ := (&protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x"), Detail: detail}).Encode()
+	doc, _ := (&protocol.Record{
+		Rules:  protocol.RuleSet,
+		Name:   protocol.OpExternal,
+		Env:    d.env("x"),
+		Detail: detail,
+	}).Encode()
 	if err := e.Put(record.FileRecord, doc); err != nil {
 		t.Fatal(err)
 	}
@@ -113,39 +118,45 @@ func TestVerify(t *testing.T) {
 		says     string // in a finding, "" when it holds
 		open     string // claims
 	}{
-		{"another state under the old record", "accept_turn", func(t testing.TB, d *driver, e *record.Edit, run string) {
-			recordedState(t, d, e, run, pass)
-		}, "", ""},
-		{"a gate passed by hand as another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, run string) {
-			externalRecord(t, d, e, nil)
-			recordedState(t, d, e, run, pass)
-		}, "no event says so", ""},
+		{"another state under the old record", "accept_turn",
+			func(t testing.TB, d *driver, e *record.Edit, run string) {
+				recordedState(t, d, e, run, pass)
+			}, "", ""},
+		{"a gate passed by hand as another tool's work", protocol.OpExternal,
+			func(t testing.TB, d *driver, e *record.Edit, run string) {
+				externalRecord(t, d, e, nil)
+				recordedState(t, d, e, run, pass)
+			}, "no event says so", ""},
 		{"as a person's repair", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, run string) {
 			externalRecord(t, d, e, ojson.NewObject("accepted_by", ojson.NewObject("name", "A")))
 			recordedState(t, d, e, run, pass)
 		}, "", "gate release passed"},
-		{"as the work of another rule set", "approve_transition", func(t testing.TB, d *driver, e *record.Edit, run string) {
-			doc, _ := (&protocol.Record{Rules: 1, Name: "approve_transition", Env: d.env("x")}).Encode()
-			if err := e.Put(record.FileRecord, doc); err != nil {
-				t.Fatal(err)
-			}
-			recordedState(t, d, e, run, pass)
-		}, "", "gate release passed"},
-		{"a digest for the rules that no ledger yields", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, runID string) {
-			externalRecord(t, d, e, nil)
-			if err := e.Put(record.FileIndex, (&run.Index{Run: runID, Accepted: 99}).Encode()); err != nil {
-				t.Fatal(err)
-			}
-		}, "", "the digest of the ledgers does not follow from them"},
-		{"weaker rules that were not adopted", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, run string) {
-			externalRecord(t, d, e, nil)
-			recordedDoc(t, d, e, run, record.FileConfig, weaker)
-		}, "", "the run's rules became weaker without config adopt"},
-		{"weaker rules and what they would let through", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, run string) {
-			externalRecord(t, d, e, nil)
-			recordedDoc(t, d, e, run, record.FileConfig, weaker)
-			recordedState(t, d, e, run, pass)
-		}, "no event says so", ""},
+		{"as the work of another rule set", "approve_transition",
+			func(t testing.TB, d *driver, e *record.Edit, run string) {
+				doc, _ := (&protocol.Record{Rules: 1, Name: "approve_transition", Env: d.env("x")}).Encode()
+				if err := e.Put(record.FileRecord, doc); err != nil {
+					t.Fatal(err)
+				}
+				recordedState(t, d, e, run, pass)
+			}, "", "gate release passed"},
+		{"a digest for the rules that no ledger yields", protocol.OpExternal,
+			func(t testing.TB, d *driver, e *record.Edit, runID string) {
+				externalRecord(t, d, e, nil)
+				if err := e.Put(record.FileIndex, (&run.Index{Run: runID, Accepted: 99}).Encode()); err != nil {
+					t.Fatal(err)
+				}
+			}, "", "the digest of the ledgers does not follow from them"},
+		{"weaker rules that were not adopted", protocol.OpExternal,
+			func(t testing.TB, d *driver, e *record.Edit, run string) {
+				externalRecord(t, d, e, nil)
+				recordedDoc(t, d, e, run, record.FileConfig, weaker)
+			}, "", "the run's rules became weaker without config adopt"},
+		{"weaker rules and what they would let through", protocol.OpExternal,
+			func(t testing.TB, d *driver, e *record.Edit, run string) {
+				externalRecord(t, d, e, nil)
+				recordedDoc(t, d, e, run, record.FileConfig, weaker)
+				recordedState(t, d, e, run, pass)
+			}, "no event says so", ""},
 		{"files in another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *record.Edit, _ string) {
 			externalRecord(t, d, e, nil)
 			if err := e.Put(record.DirFiles+"/000000/00/reviews/x.md", []byte("fine\n")); err != nil {

@@ -25,16 +25,17 @@ type View struct {
 
 	Config         *config.Config // the run is judged by it
 	ConfigProblems wire.Problems
-	Working        *config.Config      // the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
-	RuleChanges    []config.RuleChange // from Config to Working: not in force until they are adopted
-	State          *run.State          // repaired in memory; nil when there is no state.json
-	RawState       *run.State          // as written
-	StateBytes     []byte
-	StateNotes     []string // what the repair did
-	Index          *run.Index
-	RepoDecisions  []run.Line
-	Session        *ojson.Object // nil when absent or unreadable: it is only a hint
-	HumanTasks     []byte        // nil when absent
+	// the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
+	Working       *config.Config
+	RuleChanges   []config.RuleChange // from Config to Working: not in force until they are adopted
+	State         *run.State          // repaired in memory; nil when there is no state.json
+	RawState      *run.State          // as written
+	StateBytes    []byte
+	StateNotes    []string // what the repair did
+	Index         *run.Index
+	RepoDecisions []run.Line
+	Session       *ojson.Object // nil when absent or unreadable: it is only a hint
+	HumanTasks    []byte        // nil when absent
 
 	// Open are claims of other tools' work, in the record or in the working files, that
 	// no person has confirmed: what was passed so is not passed here. See Confirm.
@@ -62,7 +63,14 @@ func (v *View) Begun() bool { return v.Run != "" && v.Op == "" }
 
 // Snapshot returns what the rules need. The View must not be changed after.
 func (v *View) Snapshot() *protocol.Snapshot {
-	return &protocol.Snapshot{Config: v.Config, State: v.State, Index: v.Index, RepoDecisions: v.RepoDecisions, Session: v.Session, HumanTasks: v.HumanTasks}
+	return &protocol.Snapshot{
+		Config:        v.Config,
+		State:         v.State,
+		Index:         v.Index,
+		RepoDecisions: v.RepoDecisions,
+		Session:       v.Session,
+		HumanTasks:    v.HumanTasks,
+	}
 }
 
 // View looks at the project without locking it or changing anything on disk, but for

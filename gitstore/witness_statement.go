@@ -30,7 +30,8 @@ func (s *Store) WitnessStatement(ctx context.Context, run string) (*attest.State
 	if there, err := transport.Standings(ctx, s.repo, run, tip); err != nil {
 		return nil, err
 	} else if len(there) > 0 && !slices.ContainsFunc(there, func(r transport.Standing) bool { return r.Ahead == 0 }) {
-		return nil, git.Errorf(proof.CodeNotElsewhere, nil, "operation %s of run %s is on no remote yet, so the next sync may give it another id", tip.Short(), run).
+		return nil, git.Errorf(proof.CodeNotElsewhere, nil,
+			"operation %s of run %s is on no remote yet, so the next sync may give it another id", tip.Short(), run).
 			WithHint("git agentxchain sync %s", there[0].Remote)
 	}
 	ops, err := s.Chain(ctx, run, tip)

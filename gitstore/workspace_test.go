@@ -23,9 +23,17 @@ func TestRecordInitiative(t *testing.T) {
 		}
 		defer func() { _ = repo.Close() }()
 		const state, history = ".agentxchain/multirepo/state.json", ".agentxchain/multirepo/history.jsonl"
-		in := record.Initiative{Run: "srun_1", Op: "init", Subject: "Started\nAgentxchain-Run: forged", State: []byte("{}"),
-			Files: map[string][]byte{state: []byte("{}"), history: []byte("{}\n")},
-			Env:   protocol.Env{Now: time.Unix(1e9, 0), Actor: evidence.Actor{Name: "Ada", Email: "ada@example.org"}}}
+		in := record.Initiative{
+			Run:     "srun_1",
+			Op:      "init",
+			Subject: "Started\nAgentxchain-Run: forged",
+			State:   []byte("{}"),
+			Files:   map[string][]byte{state: []byte("{}"), history: []byte("{}\n")},
+			Env: protocol.Env{
+				Now:   time.Unix(1e9, 0),
+				Actor: evidence.Actor{Name: "Ada", Email: "ada@example.org"},
+			},
+		}
 		first, err := record.RecordInitiative(ctx, repo, in)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +56,8 @@ func TestRecordInitiative(t *testing.T) {
 		if data, err := initiativeFile(ctx, repo, "srun_2", history); err != nil || data != nil {
 			t.Errorf("a record that is not there: %q, %v", data, err)
 		}
-		if got := r.Git("log", "-1", "--format=%an %(trailers:key=Agentxchain-Run,valueonly,separator=%x2C)", string(second.New)); got != "Ada srun_1" {
+		if got := r.Git("log", "-1", "--format=%an %(trailers:key=Agentxchain-Run,valueonly,separator=%x2C)", string(
+			second.New)); got != "Ada srun_1" {
 			t.Errorf("the commit says %q", got)
 		}
 		// What is prepared and not published moves nothing.
@@ -72,7 +81,8 @@ func TestRecordInitiativeRefusesNames(t *testing.T) {
 	}
 	defer func() { _ = repo.Close() }()
 	for _, run := range []string{"", "../heads/main", "a..b", "x.lock", "-x"} {
-		if _, err := record.RecordInitiative(context.Background(), repo, record.Initiative{Run: run}); git.CodeOf(err) != git.CodeBadRefName {
+		if _, err := record.RecordInitiative(context.Background(), repo,
+			record.Initiative{Run: run}); git.CodeOf(err) != git.CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
 		if _, err := initiativeFile(context.Background(), repo, run, "x"); git.CodeOf(err) != git.CodeBadRefName {

@@ -46,7 +46,8 @@ func (s *Store) CommittedFile(ctx context.Context, commit git.OID, name string) 
 // files (project-relative) are as given; without files there is no new commit. The
 // branch must not exist (ref_moved). No hook of git's runs but those of ref updates,
 // and no work tree is touched.
-func (s *Store) MakeBranch(ctx context.Context, branch string, from git.OID, files map[string][]byte, message string) (git.OID, error) {
+func (s *Store) MakeBranch(ctx context.Context, branch string, from git.OID, files map[string][]byte,
+	message string) (git.OID, error) {
 	tip := from
 	if len(files) > 0 {
 		var err error
@@ -62,7 +63,8 @@ func (s *Store) MakeBranch(ctx context.Context, branch string, from git.OID, fil
 	return tip, err
 }
 
-func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][]byte, message string) (git.OID, error) {
+func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][]byte, message string) (git.OID,
+	error) {
 	r := s.reader(ctx)
 	c, err := r.Commit(from)
 	if err != nil {
@@ -80,7 +82,13 @@ func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][
 	tree := e.Finish()
 	name, email := s.Identity(ctx)
 	sig := git.Signature{Name: name, Email: email, When: time.Now()}
-	data, err := git.EncodeCommit(s.repo.ObjectFormat, &git.Commit{Tree: tree, Parents: []git.OID{from}, Author: sig, Committer: sig, Message: message})
+	data, err := git.EncodeCommit(s.repo.ObjectFormat, &git.Commit{
+		Tree:      tree,
+		Parents:   []git.OID{from},
+		Author:    sig,
+		Committer: sig,
+		Message:   message,
+	})
 	if err != nil {
 		return "", err
 	}

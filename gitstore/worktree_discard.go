@@ -38,7 +38,8 @@ func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
 // makes the directory, then its .git file, then says which branch it is on, and fills it
 // last.
 func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
-	taken := git.Errorf(CodeFileExists, nil, "%s is there already and is not the work tree of %s; it is left as it is", dir, branch).
+	taken := git.Errorf(CodeFileExists, nil, "%s is there already and is not the work tree of %s; it is left as it is",
+		dir, branch).
 		WithHint("move it away, or use another directory")
 	fi, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +94,8 @@ func (s *Store) linked(dir string) bool {
 
 // MadeBranch reports whether a branch's tip is what MakeBranch makes of the same from,
 // files and message.
-func (s *Store) MadeBranch(ctx context.Context, tip, from git.OID, files map[string][]byte, message string) (bool, error) {
+func (s *Store) MadeBranch(ctx context.Context, tip, from git.OID, files map[string][]byte, message string) (bool,
+	error) {
 	if len(files) == 0 {
 		return tip == from, nil
 	}

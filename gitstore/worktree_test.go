@@ -17,8 +17,10 @@ import (
 )
 
 var oddNames = []string{
-	"plain.txt", "with space", " lead", "trail ", "new\nline", "tab\tx", "quote\"s", "back\\slash", "-dash", "ünï", "日本",
-	"\xff\xfe-invalid", "star*", "[x]", ":(top)y", "dir with space/deep/ünï\nfile", "a -> b", "?", "# comment", "\x01control",
+	"plain.txt", "with space", " lead", "trail ", "new\nline", "tab\tx", "quote\"s", "back\\slash", "-dash", "ünï",
+	"日本",
+	"\xff\xfe-invalid", "star*", "[x]", ":(top)y", "dir with space/deep/ünï\nfile", "a -> b", "?", "# comment",
+	"\x01control",
 }
 
 func status(t *testing.T, repo *git.Repository) *git.WorktreeStatus {
@@ -38,7 +40,8 @@ func TestStatusKinds(t *testing.T) {
 		r.Write(".gitignore", "*.ignored\n")
 		head := r.CommitAll("base")
 		repo := opened(t, r)
-		if s := status(t, repo); len(s.Dirty) != 0 || string(s.Head) != head || s.Branch != r.Git("branch", "--show-current") {
+		if s := status(t, repo); len(s.Dirty) != 0 || string(s.Head) != head ||
+			s.Branch != r.Git("branch", "--show-current") {
 			t.Fatalf("%+v", s)
 		}
 		r.Write("a.txt", "changed")
@@ -117,7 +120,8 @@ func TestStatusOddNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range oddNames {
-			if f := Fingerprint(root, n); f != "sha256:d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35" {
+			if f := Fingerprint(root,
+				n); f != "sha256:d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35" {
 				t.Errorf("%q: %s", n, f)
 			}
 		}
@@ -179,7 +183,8 @@ func TestStatusIsNotFooledByConfiguration(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	changes, err := repo.DiffChanges(context.Background(), git.OID(r.Git("rev-parse", "HEAD")))
-	if d := cmp.Diff([]git.PathChange{{Path: "a.txt", Status: 'D'}, {Path: "renamed.txt", Status: 'A'}}, changes); d != "" || err != nil {
+	if d := cmp.Diff([]git.PathChange{{Path: "a.txt", Status: 'D'}, {Path: "renamed.txt", Status: 'A'}},
+		changes); d != "" || err != nil {
 		t.Error(d, err)
 	}
 }
@@ -195,7 +200,8 @@ func TestStatusSubmodule(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	r.Write("mod/new.txt", "x")
-	if d := status(t, repo).Dirty["mod"]; !d.Submodule || !d.SubmoduleNewContent || d.SubmoduleModified || d.SubmoduleCommit {
+	if d := status(t, repo).Dirty["mod"]; !d.Submodule || !d.SubmoduleNewContent || d.SubmoduleModified ||
+		d.SubmoduleCommit {
 		t.Errorf("untracked in it: %+v", d)
 	}
 	r.Write("mod/a.txt", "x")
@@ -213,7 +219,8 @@ func TestStatusErrors(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
-	for _, bad := range []git.OID{"", "HEAD", anOID(git.FormatSHA1, 3), git.OID(r.Git("rev-parse", "HEAD:a.txt")), git.OID(r.Git("rev-parse", "HEAD^{tree}"))} {
+	for _, bad := range []git.OID{"", "HEAD", anOID(git.FormatSHA1, 3), git.OID(r.Git("rev-parse", "HEAD:a.txt")),
+		git.OID(r.Git("rev-parse", "HEAD^{tree}"))} {
 		if names, err := repo.DiffNames(ctx, bad); git.CodeOf(err) != git.CodeBaseMissing {
 			t.Errorf("%s: %q %v", bad, names, err)
 		}
@@ -244,14 +251,19 @@ func TestDiffNamesAgainstBase(t *testing.T) {
 			t.Errorf("%q %v", names, err)
 		}
 		changes, err := repo.DiffChanges(ctx, base)
-		if d := cmp.Diff([]git.PathChange{{Path: "a.txt", Status: 'M'}, {Path: "d/e.txt", Status: 'D'}, {Path: "new.txt", Status: 'A'}}, changes); d != "" || err != nil {
+		if d := cmp.Diff([]git.PathChange{{
+			Path:   "a.txt",
+			Status: 'M',
+		}, {Path: "d/e.txt", Status: 'D'}, {Path: "new.txt", Status: 'A'}}, changes); d != "" || err != nil {
 			t.Error(d, err)
 		}
-		if changes, err := repo.DiffChanges(ctx, git.OID(r.Git("rev-parse", "HEAD"))); err != nil || len(changes) != 1 {
+		if changes, err := repo.DiffChanges(ctx, git.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
+			len(changes) != 1 {
 			t.Errorf("%v %v", changes, err)
 		}
 		r.Git("checkout", "-q", "a.txt")
-		if changes, err := repo.DiffChanges(ctx, git.OID(r.Git("rev-parse", "HEAD"))); err != nil || len(changes) != 0 {
+		if changes, err := repo.DiffChanges(ctx, git.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
+			len(changes) != 0 {
 			t.Errorf("%v %v", changes, err)
 		}
 	})
@@ -261,7 +273,8 @@ func TestParseStatusRefuses(t *testing.T) {
 	const head = "# branch.oid abc\x00"
 	for name, in := range map[string]string{
 		"nothing": "", "no end": head + "? x", "unknown kind": head + "z x\x00", "short": head + "1\x00",
-		"few fields": head + "1 .M N... 1 2 3\x00", "no path": head + "? \x00", "bad xy": head + "1 M N... 1 2 3 4 5 p\x00",
+		"few fields": head + "1 .M N... 1 2 3\x00", "no path": head + "? \x00", "bad xy": head +
+			"1 M N... 1 2 3 4 5 p\x00",
 		"rename without origin": head + "2 R. N... 1 2 3 4 5 R100 p\x00",
 	} {
 		if s, err := git.ParseStatus([]byte(in), ""); git.CodeOf(err) != git.CodeGitFailed {

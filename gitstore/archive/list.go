@@ -112,7 +112,8 @@ func newer(a, b *Entry) *Entry {
 	if b == nil {
 		return a
 	}
-	c := cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.Ops, b.Ops), cmp.Compare(b.At, a.At), bytes.Compare(a.line(), b.line()))
+	c := cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.Ops, b.Ops), cmp.Compare(b.At, a.At),
+		bytes.Compare(a.line(), b.line()))
 	if c < 0 {
 		return b
 	}

@@ -9,7 +9,8 @@ import (
 
 // FuzzList: every clone comes to the same list, whatever lines it was given and in which order.
 func FuzzList(f *testing.F) {
-	f.Add([]byte(`{"run_id":"run_1","state":"archived","change":1,"op":"`+string(bytes.Repeat([]byte("ab"), 20))+`","operations":3,"status":"completed","ended_at":"2026-01-02T03:04:05.000Z","by":"Ada","at":"2026-01-02T03:04:05.000Z"}`+"\n"),
+	f.Add([]byte(`{"run_id":"run_1","state":"archived","change":1,"op":"`+string(bytes.Repeat([]byte("ab"), 20))+
+		`","operations":3,"status":"completed","ended_at":"2026-01-02T03:04:05.000Z","by":"Ada","at":"2026-01-02T03:04:05.000Z"}`+"\n"),
 		[]byte("{}\nnone\n"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		x, y := decode(a, git.FormatSHA1), decode(b, git.FormatSHA1)

@@ -58,7 +58,8 @@ func TestMergeIsTheSameInEveryOrder(t *testing.T) {
 }
 
 func TestDecodeLeavesOutWhatIsNoEntry(t *testing.T) {
-	good := `{"run_id":"run_1","state":"archived","change":1,"op":"` + strings.Repeat("a", 40) + `","operations":3,"status":"completed","ended_at":"2026-01-01T00:00:00Z","by":"Ada","at":"2026-01-02T00:00:00.000Z","later":true}`
+	good := `{"run_id":"run_1","state":"archived","change":1,"op":"` + strings.Repeat("a", 40) +
+		`","operations":3,"status":"completed","ended_at":"2026-01-01T00:00:00Z","by":"Ada","at":"2026-01-02T00:00:00.000Z","later":true}`
 	for _, bad := range []string{
 		"no json",
 		strings.Replace(good, "run_1", "../x", 1),
@@ -67,7 +68,8 @@ func TestDecodeLeavesOutWhatIsNoEntry(t *testing.T) {
 		strings.Replace(good, strings.Repeat("a", 40), "a", 1),
 		strings.Replace(good, "2026-01-01T00:00:00Z", "soon", 1),
 	} {
-		if l := decode([]byte(bad+"\n"+strings.Replace(good, "run_1", "run_2", 1)), git.FormatSHA1); len(l) != 1 || l["run_2"] == nil {
+		if l := decode([]byte(bad+"\n"+strings.Replace(good, "run_1", "run_2", 1)), git.FormatSHA1); len(l) != 1 ||
+			l["run_2"] == nil {
 			t.Errorf("%s: %d entries were read, want only the other one", bad, len(l))
 		}
 	}

@@ -126,7 +126,8 @@ func TestStatementsOfAnotherFormArePassedOver(t *testing.T) {
 	blob := x.GitInput("text", "hash-object", "-w", "--stdin")
 	inner := x.GitInput("120000 blob "+blob+"\tlink.dsse.json\n100644 blob "+blob+"\tnotes\n"+
 		"100644 blob "+blob+"\tright.dsse.json\n", "mktree")
-	said := x.GitInput("040000 tree "+inner+"\t-x\n100644 blob "+blob+"\trun_file\n040000 tree "+inner+"\trun_1\n", "mktree")
+	said := x.GitInput("040000 tree "+inner+"\t-x\n100644 blob "+blob+"\trun_file\n040000 tree "+inner+"\trun_1\n",
+		"mktree")
 	got := statementsOf(ctx, t, r, git.OID(said))
 	if len(got) != 1 || !slices.Equal(got["run_1"], []string{"text"}) {
 		t.Errorf("read %q, want the one statement of run_1", got)

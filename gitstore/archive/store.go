@@ -72,7 +72,8 @@ func ReadAll(ctx context.Context, r *git.Repository, prefix string) (List, error
 
 // Write writes a commit that holds a list, and the tree of what witnesses signed, "" for none, with these
 // parents.
-func Write(ctx context.Context, r *git.Repository, l List, said git.OID, by git.Signature, subject string, parents ...git.OID,
+func Write(ctx context.Context, r *git.Repository, l List, said git.OID, by git.Signature, subject string,
+	parents ...git.OID,
 ) (git.OID, error) {
 	blob := git.NewObject(r.ObjectFormat, git.KindBlob, l.encode())
 	entries := []git.TreeEntry{{Name: listFile, Mode: git.ModeFile, OID: blob.OID}}

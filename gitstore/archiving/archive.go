@@ -208,7 +208,8 @@ func countEntries(ctx context.Context, repo *git.Repository, entries []*archive.
 
 // changeArchive notes a change of entries in the list and then lets refs go. What is kept
 // is kept first: after a crash in between both are there.
-func changeArchive(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, entries []*archive.Entry,
+func changeArchive(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List,
+	entries []*archive.Entry,
 	change func(*archive.Entry) error, drop func(*archive.Entry) []git.RefUpdate) error {
 	var keep, gone []git.RefUpdate
 	for _, e := range entries {
@@ -273,7 +274,8 @@ func listMoves(
 		if err != nil {
 			return nil, err
 		}
-		oid, err := archive.Write(ctx, repo, list.Year(year), said, record.Signature(&env), "archive: the list of "+year, parents...)
+		oid, err := archive.Write(ctx, repo, list.Year(year), said, record.Signature(&env),
+			"archive: the list of "+year, parents...)
 		if err != nil {
 			return nil, err
 		}
@@ -384,7 +386,8 @@ func Prune(ctx context.Context, s *gitstore.Store, opt PruneOptions) (*PruneDone
 		case len(opt.Runs) == 0:
 			done.Kept = append(done.Kept, name)
 		case opt.Because == "":
-			return nil, git.Errorf(proof.CodeNotElsewhere, nil, "no remote is known to keep run %s: this may be its only copy", name).
+			return nil, git.Errorf(proof.CodeNotElsewhere, nil,
+				"no remote is known to keep run %s: this may be its only copy", name).
 				WithHint("git agentxchain sync brings the archive to the remote; to remove the run for good: git agentxchain runs prune %s --because TEXT", name)
 		default:
 			done.Removed = append(done.Removed, &e)
@@ -419,7 +422,8 @@ func prunable(list archive.List, past map[string]git.OID, opt PruneOptions) ([]s
 				return nil, notArchived(name)
 			}
 			if past[name] == "" {
-				return nil, git.Errorf(CodeRunNotArchived, nil, "the operations of run %s are not here: it was pruned, or never came", name).
+				return nil, git.Errorf(CodeRunNotArchived, nil,
+					"the operations of run %s are not here: it was pruned, or never came", name).
 					WithHint("git agentxchain runs list --archived")
 			}
 		}
@@ -456,11 +460,13 @@ func keptElsewhere(
 	for _, remote := range all {
 		for year := range years {
 			if err := proof.FetchKept(ctx, repo, remote, year); err != nil {
-				done.Notices = append(done.Notices, remote+" could not be asked what it keeps: "+transport.Complaint(err))
+				done.Notices = append(done.Notices,
+					remote+" could not be asked what it keeps: "+transport.Complaint(err))
 				break
 			}
 			// One git tells it for all runs.
-			names, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)", "--merged="+proof.KeptRef(remote, year), archive.PastPrefix)
+			names, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)",
+				"--merged="+proof.KeptRef(remote, year), archive.PastPrefix)
 			if err != nil {
 				continue // it keeps nothing of that year
 			}

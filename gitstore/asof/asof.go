@@ -38,7 +38,8 @@ func LayOut(ctx context.Context, repo *git.Repository, name, root string) (*AsOf
 	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
 		if git.ExitCode(err) >= 0 {
-			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name).WithHint("git agentxchain log")
+			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation",
+				name).WithHint("git agentxchain log")
 		}
 		return nil, err
 	}
@@ -60,7 +61,14 @@ func LayOut(ctx context.Context, repo *git.Repository, name, root string) (*AsOf
 	if err := repo.LendObjects(filepath.Join(root, ".git", "objects")); err != nil {
 		return nil, err
 	}
-	l := &layout{ctx: ctx, repo: repo, dir: filepath.Join(root, filepath.FromSlash(repo.Prefix)), prefix: repo.Prefix, info: info, run: run}
+	l := &layout{
+		ctx:    ctx,
+		repo:   repo,
+		dir:    filepath.Join(root, filepath.FromSlash(repo.Prefix)),
+		prefix: repo.Prefix,
+		info:   info,
+		run:    run,
+	}
 	return l.lay(op)
 }
 
@@ -142,7 +150,8 @@ func (l *layout) checkout(head string, documents []string) error {
 	}
 	patterns := []string{".gitignore", ".gitattributes", "/" + l.prefix + wire.ConfigPath}
 	for _, d := range documents {
-		patterns = append(patterns, "/"+strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(l.prefix+d))
+		patterns = append(patterns,
+			"/"+strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(l.prefix+d))
 	}
 	sparse := filepath.Join(l.info, "sparse-checkout")
 	if err := os.WriteFile(sparse, []byte(strings.Join(patterns, "\n")+"\n"), 0o666); err != nil {
@@ -162,7 +171,8 @@ func (l *layout) checkout(head string, documents []string) error {
 	if _, perr := l.repo.Git.Run(l.ctx, nil, "config", "--get-regexp", `^remote\..*\.promisor$`); perr == nil {
 		return nil
 	}
-	return git.Errorf(git.CodeObjectMissing, err, "the files of commit %s, which gates look at, cannot be read", git.OID(head).Short()).
+	return git.Errorf(git.CodeObjectMissing, err, "the files of commit %s, which gates look at, cannot be read",
+		git.OID(head).Short()).
 		WithHint("run git fsck; fetch the commit from another clone")
 }
 
@@ -194,24 +204,25 @@ func (l *layout) evidence(s *gitstore.Store, ops []chain.OpInfo, head string, do
 		if at := ops[i].CodeHead; at != "" && at != head {
 			break
 		}
-		err := chain.EachOp(l.ctx, s.Repository(), ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
-			for _, f := range protocol.GateEvidence(op.Record.Op) {
-				if !want[f.Path] {
-					continue
+		err := chain.EachOp(l.ctx, s.Repository(), ops, i, i+1,
+			func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
+				for _, f := range protocol.GateEvidence(op.Record.Op) {
+					if !want[f.Path] {
+						continue
+					}
+					delete(want, f.Path)
+					if f.Blob == nil {
+						continue
+					}
+					if clean, problem := wire.CleanPath(f.Path); problem != "" || clean != f.Path {
+						continue
+					}
+					if err := l.write(f.Path, f.Blob.Data); err != nil {
+						return nil, err
+					}
 				}
-				delete(want, f.Path)
-				if f.Blob == nil {
-					continue
-				}
-				if clean, problem := wire.CleanPath(f.Path); problem != "" || clean != f.Path {
-					continue
-				}
-				if err := l.write(f.Path, f.Blob.Data); err != nil {
-					return nil, err
-				}
-			}
-			return nil, nil
-		})
+				return nil, nil
+			})
 		if err != nil {
 			return err
 		}

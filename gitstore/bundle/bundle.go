@@ -50,7 +50,8 @@ func Refs(ctx context.Context, r *git.Repository, run string) ([]git.Ref, error)
 	for _, ref := range append(all, notes...) {
 		kind, rest, _ := strings.Cut(strings.TrimPrefix(ref.Name, git.RefSpace), "/")
 		ours := ref.Name == name || notesRef(ref.Name) ||
-			strings.HasPrefix(ref.Name, git.RefSpace) && kind != "runs" && (rest == run || strings.HasPrefix(rest, run+"/"))
+			strings.HasPrefix(ref.Name, git.RefSpace) && kind != "runs" &&
+				(rest == run || strings.HasPrefix(rest, run+"/"))
 		if !ours {
 			continue
 		}
@@ -181,7 +182,8 @@ func (b *Bundle) receive(ctx context.Context, format, file string, names []strin
 		return git.Errorf(git.CodeUnreadable, err, "the bundle cannot be found")
 	}
 	g := git.NewForeignGit(b.dir.Path)
-	if _, err := g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "."); err != nil {
+	if _, err := g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+format,
+		"."); err != nil {
 		return err
 	}
 	if b.Repo, err = git.Ask(ctx, g); err != nil {
@@ -192,7 +194,8 @@ func (b *Bundle) receive(ctx context.Context, format, file string, names []strin
 		// it to; git keeps large objects out of memory and refuses odd ones.
 		"-c", "protocol.allow=never", "-c", "protocol.file.allow=always",
 		"-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "core.bigFileThreshold=16m",
-		"-c", "fetch.fsck.hasDot=error", "-c", "fetch.fsck.hasDotdot=error", "-c", "fetch.fsck.hasDotgit=error", "-c", "fetch.fsck.fullPathname=error",
+		"-c", "fetch.fsck.hasDot=error", "-c", "fetch.fsck.hasDotdot=error", "-c", "fetch.fsck.hasDotgit=error", "-c",
+		"fetch.fsck.fullPathname=error",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules", abs,
 	}
@@ -271,7 +274,8 @@ func (b *Bundle) compare(ctx context.Context, here *git.Repository, ref *Ref) (e
 		ref.Relation = Joined
 		return nil
 	}
-	return git.Errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it", ref.Name, ref.Here.Short(), ref.OID.Short()).
+	return git.Errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it",
+		ref.Name, ref.Here.Short(), ref.OID.Short()).
 		WithHint("both sides went on by themselves: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
 }
 
@@ -344,7 +348,8 @@ func (b *Bundle) Transfer(ctx context.Context, to *git.Repository, key string) e
 	args := []string{
 		"-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
-		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules", b.Repo.GitDir,
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules",
+		b.Repo.GitDir,
 	}
 	var locks []git.GitLock
 	any := false

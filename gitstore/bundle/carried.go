@@ -84,7 +84,8 @@ func CarriedTip(refs []git.Ref, run string) (git.OID, error) {
 	tip := git.OID("")
 	for _, ref := range refs {
 		if !carriedRef(ref.Name, run) {
-			return "", fmt.Errorf("it holds the ref %.200q, which is none that an artifact of this run carries", ref.Name)
+			return "", fmt.Errorf("it holds the ref %.200q, which is none that an artifact of this run carries",
+				ref.Name)
 		}
 		if ref.Name == git.RunRefPrefix+run {
 			tip = ref.OID

@@ -14,7 +14,8 @@ import (
 )
 
 func Bad(cause error, format string, args ...any) *git.Error {
-	return git.Errorf(CodeHistoryInvalid, cause, format, args...).WithHint("make it again with git agentxchain export --bundle FILE")
+	return git.Errorf(CodeHistoryInvalid, cause, format,
+		args...).WithHint("make it again with git agentxchain export --bundle FILE")
 }
 
 // readBundleHead reads the head of a bundle for a repository: which refs it says to hold.
@@ -113,5 +114,6 @@ func bundleRef(name string) bool {
 		return git.BadRunID(run) == ""
 	}
 	kind, rest, ok := strings.Cut(strings.TrimPrefix(name, git.RefSpace), "/")
-	return notesRef(name) || strings.HasPrefix(name, git.RefSpace) && ok && kind != "runs" && kind != "initiatives" && rest != ""
+	return notesRef(name) ||
+		strings.HasPrefix(name, git.RefSpace) && ok && kind != "runs" && kind != "initiatives" && rest != ""
 }

@@ -25,7 +25,11 @@ func (x *RunRecord) TurnBefore(turn string, limit int) (*run.Turn, error) {
 			return nil, nil
 		}
 		if strings.Contains(c.Message, name) && strings.Contains(c.Message, id) {
-			s, err := (&RunRecord{Run: x.Run, Op: c.Parents[0], rec: &RecordedRun{Run: x.Run, Op: c.Parents[0], Reader: x.rec.Reader}}).State(nil)
+			s, err := (&RunRecord{
+				Run: x.Run,
+				Op:  c.Parents[0],
+				rec: &RecordedRun{Run: x.Run, Op: c.Parents[0], Reader: x.rec.Reader},
+			}).State(nil)
 			if err != nil {
 				return nil, err
 			}

@@ -40,7 +40,8 @@ func ConfigBytes(ctx context.Context, repo *git.Repository, id git.OID) ([]byte,
 //
 // Nothing is written, and no lock taken.
 func EachOp(
-	ctx context.Context, repo *git.Repository, ops []OpInfo, from, to int, visit func(i int, op *RecordedOp) (*protocol.Transition, error),
+	ctx context.Context, repo *git.Repository, ops []OpInfo, from, to int, visit func(i int,
+		op *RecordedOp) (*protocol.Transition, error),
 ) error {
 	work := make(chan opSpan, (to-from)/spanOps+1)
 	for i := from; i < to; i += spanOps {
@@ -54,7 +55,8 @@ func EachOp(
 // Operations are counted from the newest, which is 0. It returns the chain from its first
 // operation.
 func EachOpBack(
-	ctx context.Context, repo *git.Repository, tip git.OID, visit func(back int, op *RecordedOp) (*protocol.Transition, error),
+	ctx context.Context, repo *git.Repository, tip git.OID, visit func(back int, op *RecordedOp) (*protocol.Transition,
+		error),
 ) ([]OpInfo, error) {
 	work := make(chan opSpan)
 	var ops []OpInfo // newest first
@@ -317,5 +319,6 @@ const CodeRecordInvalid = "record_invalid"
 
 // UnreadableRecord says that the record of an operation cannot be decoded.
 func UnreadableRecord(op git.OID, cause error) *git.Error {
-	return git.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read", op.Short()).WithHint("git agentxchain fsck --replay")
+	return git.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read",
+		op.Short()).WithHint("git agentxchain fsck --replay")
 }

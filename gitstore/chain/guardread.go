@@ -17,7 +17,8 @@ import (
 const MaxNewCommits = 500000
 
 // CommitAlone returns the parents and the message of one commit, without git.
-func CommitAlone(ctx context.Context, r *git.Repository, commit git.OID) (parents []git.OID, message string, err error) {
+func CommitAlone(ctx context.Context, r *git.Repository, commit git.OID) (parents []git.OID, message string,
+	err error) {
 	c, err := record.NewReader(ctx, r).Commit(commit)
 	if err != nil {
 		return nil, "", err
@@ -123,7 +124,12 @@ func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 		if err != nil {
 			return nil, err
 		}
-		use := ConfigUse{Op: record.Trailer(c.Message, record.TrailerOp), Content: e.OID, First: len(c.Parents) == 0, After: record.Trailer(c.Message, record.TrailerPrevious)}
+		use := ConfigUse{
+			Op:      record.Trailer(c.Message, record.TrailerOp),
+			Content: e.OID,
+			First:   len(c.Parents) == 0,
+			After:   record.Trailer(c.Message, record.TrailerPrevious),
+		}
 		if n := len(out); n > 0 && out[n-1].Content == use.Content {
 			out[n-1] = use
 		} else {

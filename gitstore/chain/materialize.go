@@ -37,7 +37,8 @@ const CodeNoRun = "no_run"
 
 func NoRun(run string) *git.Error {
 	if run == "" {
-		return git.Errorf(CodeNoRun, nil, "no run has been recorded here").WithHint("start one with git agentxchain assign, or fetch refs/agentxchain/runs/* from another clone")
+		return git.Errorf(CodeNoRun, nil, "no run has been recorded here").WithHint(
+			"start one with git agentxchain assign, or fetch refs/agentxchain/runs/* from another clone")
 	}
 	return git.Errorf(CodeNoRun, nil, "run %s has no record in this repository", run).
 		WithHint("git agentxchain runs list --all shows what is here; or fetch the run from another clone")

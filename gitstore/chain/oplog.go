@@ -105,7 +105,13 @@ func Walk(ctx context.Context, repo *git.Repository, tip git.OID, take func(OpIn
 
 func opInfo(f [][]byte) OpInfo {
 	sec, _ := strconv.ParseInt(string(f[3]), 10, 64)
-	op := OpInfo{Op: git.OID(f[0]), Tree: git.OID(f[2]), Time: time.Unix(sec, 0).UTC(), Actor: string(f[4]), Email: string(f[5])}
+	op := OpInfo{
+		Op:    git.OID(f[0]),
+		Tree:  git.OID(f[2]),
+		Time:  time.Unix(sec, 0).UTC(),
+		Actor: string(f[4]),
+		Email: string(f[5]),
+	}
 	for p := range strings.FieldsSeq(string(f[1])) {
 		op.Parents = append(op.Parents, git.OID(p))
 	}
@@ -177,7 +183,8 @@ func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, er
 	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	if err != nil {
 		if git.ExitCode(err) >= 0 {
-			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name).WithHint("git agentxchain log")
+			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation",
+				name).WithHint("git agentxchain log")
 		}
 		return nil, err
 	}
@@ -186,7 +193,8 @@ func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, er
 		return nil, err
 	}
 	if len(ops) != 1 || ops[0].Name == "" || ops[0].Run == "" {
-		return nil, git.Errorf(wire.CodeNotFound, nil, "%s is a commit, but not an operation of a run", name).WithHint("git agentxchain log")
+		return nil, git.Errorf(wire.CodeNotFound, nil, "%s is a commit, but not an operation of a run",
+			name).WithHint("git agentxchain log")
 	}
 	return detail(ctx, repo, ops[0])
 }

@@ -31,7 +31,8 @@ type RunRecord struct {
 // that moved last first.
 // One git process; nothing of a run is read before it is asked for.
 func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
-	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(objecttype) %(refname)", git.RunRefPrefix, archive.PastPrefix)
+	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate",
+		"--format=%(objectname) %(objecttype) %(refname)", git.RunRefPrefix, archive.PastPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,9 @@ func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, erro
 		return nil, err
 	}
 	entries := slices.Collect(maps.Values(list))
-	slices.SortFunc(entries, func(a, b *archive.Entry) int { return cmp.Or(cmp.Compare(b.Ended, a.Ended), cmp.Compare(a.Run, b.Run)) })
+	slices.SortFunc(entries, func(a, b *archive.Entry) int {
+		return cmp.Or(cmp.Compare(b.Ended, a.Ended), cmp.Compare(a.Run, b.Run))
+	})
 	out := make([]*RunRecord, len(entries))
 	for i, e := range entries {
 		out[i] = RunRecordAt(ctx, r, e.Run, git.OID(e.Op))
@@ -170,16 +173,19 @@ func (x *RunRecord) CheckChain(since git.OID, limit int) error {
 			return err
 		}
 		if len(c.Parents) > 1 {
-			return git.Errorf(record.CodeLedgerTampered, nil, "operation %.12s of run %s has %d parents; a run is one line", op, x.Run, len(c.Parents))
+			return git.Errorf(record.CodeLedgerTampered, nil,
+				"operation %.12s of run %s has %d parents; a run is one line", op, x.Run, len(c.Parents))
 		}
 		for _, name := range []string{record.FileRecord, record.FileState} {
 			if e, ok, err := r.Lookup(c.Tree, name); err != nil || !ok || e.IsTree() {
-				return git.Errorf(record.CodeLedgerTampered, err, "operation %.12s of run %s has no %s", op, x.Run, name)
+				return git.Errorf(record.CodeLedgerTampered, err, "operation %.12s of run %s has no %s", op, x.Run,
+					name)
 			}
 		}
 		if len(c.Parents) == 0 {
 			if since != "" {
-				return git.Errorf(record.CodeLedgerTampered, nil, "run %s does not go back to the operation %.12s it had", x.Run, since)
+				return git.Errorf(record.CodeLedgerTampered, nil,
+					"run %s does not go back to the operation %.12s it had", x.Run, since)
 			}
 			return nil
 		}
@@ -193,7 +199,8 @@ func (x *RunRecord) CheckChain(since git.OID, limit int) error {
 				return err
 			}
 			if d.Kind == record.Foreign {
-				return git.Errorf(record.CodeLedgerTampered, nil, "operation %.12s of run %s does not continue the ledger %s: %s", op, x.Run, l, d.Why)
+				return git.Errorf(record.CodeLedgerTampered, nil,
+					"operation %.12s of run %s does not continue the ledger %s: %s", op, x.Run, l, d.Why)
 			}
 		}
 		op = c.Parents[0]

@@ -119,7 +119,8 @@ func OperationOf(ctx context.Context, repo *git.Repository, run string, op git.O
 	}
 	var info OpInfo
 	if info.ReadMessage(c.Message); info.Name == "" || info.Run != run {
-		return git.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it", run, op.Short()).
+		return git.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it",
+			run, op.Short()).
 			WithHint("git agentxchain fsck --run %s, then fetch the run's ref from another clone", run)
 	}
 	return nil

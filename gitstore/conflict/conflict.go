@@ -1,5 +1,5 @@
-// Conflicts: operations that did not hold when two sides of a run were joined, each kept under a ref of its own with the
-// losing operation as its parent.
+// Conflicts: operations that did not hold when two sides of a run were joined, each kept under a ref of its own with
+// the losing operation as its parent.
 
 package conflict
 
@@ -22,7 +22,8 @@ const file = "conflict.json"
 func Ref(c *join.Conflict) string { return record.ConflictRefPrefix + c.Run + "/" + c.Op }
 
 // Write writes the commit of a conflict.
-func Write(ctx context.Context, repo *git.Repository, c *join.Conflict, parent git.OID, by git.Signature) (git.OID, error) {
+func Write(ctx context.Context, repo *git.Repository, c *join.Conflict, parent git.OID, by git.Signature) (git.OID,
+	error) {
 	edit, err := record.NewReader(ctx, repo).Edit("")
 	if err != nil {
 		return "", err
@@ -36,7 +37,8 @@ func Write(ctx context.Context, repo *git.Repository, c *join.Conflict, parent g
 		Author:    by,
 		Committer: by,
 		Message: record.Message("conflict: "+c.Name+" of run "+c.Run+" ("+c.Status+")",
-			record.TrailerRun, c.Run, record.TrailerTurn, c.Turn, record.TrailerRole, c.Role, record.TrailerOrigin, c.Op),
+			record.TrailerRun, c.Run, record.TrailerTurn, c.Turn, record.TrailerRole, c.Role, record.TrailerOrigin,
+			c.Op),
 	})
 	if err != nil {
 		return "", err
@@ -94,14 +96,16 @@ func Find(ctx context.Context, repo *git.Repository, name string) (*join.Conflic
 	for _, c := range all {
 		if len(name) >= 4 && strings.HasPrefix(c.Op, name) {
 			if found != nil {
-				return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%q is the beginning of several conflicts", name).
+				return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%q is the beginning of several conflicts",
+					name).
 					WithHint("git agentxchain conflicts")
 			}
 			found = c
 		}
 	}
 	if found == nil {
-		return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no conflict", name).WithHint("git agentxchain conflicts")
+		return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no conflict",
+			name).WithHint("git agentxchain conflicts")
 	}
 	return found, nil
 }
@@ -119,7 +123,8 @@ func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *join
 		return err
 	}
 	move := git.RefUpdate{Name: ref, New: oid, Old: at}
-	if err := repo.UpdateRefs(ctx, []git.RefUpdate{move}, "agentxchain: conflict settled"); err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+	if err := repo.UpdateRefs(ctx, []git.RefUpdate{move}, "agentxchain: conflict settled"); err != nil &&
+		git.CodeOf(err) != git.CodeWorkBehind {
 		repo.Abandon(move)
 		return err
 	}

@@ -103,7 +103,9 @@ func ReadDecision(workspace string) (*Decision, error) {
 		return nil, unsettled(errs[0])
 	}
 	for i := range d.Participants {
-		if p := &d.Participants[i]; !filepath.IsAbs(p.GitDir) || !git.SafeRefName(p.Ref) || !strings.HasPrefix(p.Ref, git.RefSpace) || !git.OID(p.New).Valid(p.Objects) || git.OID(p.New).IsZero() || p.Old != "" && !git.OID(p.Old).Valid(p.Objects) {
+		if p := &d.Participants[i]; !filepath.IsAbs(p.GitDir) || !git.SafeRefName(p.Ref) ||
+			!strings.HasPrefix(p.Ref, git.RefSpace) || !git.OID(p.New).Valid(p.Objects) || git.OID(p.New).IsZero() ||
+			p.Old != "" && !git.OID(p.Old).Valid(p.Objects) {
 			return nil, unsettled(fmt.Errorf("participant %d is malformed", i+1))
 		}
 	}
@@ -236,7 +238,8 @@ func (d *Decision) stands(at []place) (bool, error) {
 		return false, nil
 	}
 	p := d.Participants[other]
-	return false, git.Errorf(CodeDecisionUnsettled, nil, "a decision has moved other repositories, and the ref %s of %s is not where they left it", p.Ref, p.GitDir).
+	return false, git.Errorf(CodeDecisionUnsettled, nil,
+		"a decision has moved other repositories, and the ref %s of %s is not where they left it", p.Ref, p.GitDir).
 		WithHint("git --git-dir=%s update-ref %s %s finishes it", p.GitDir, p.Ref, p.New)
 }
 
@@ -254,7 +257,8 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 	if move {
 		r := p.repository()
 		defer func() { _ = r.Close() }()
-		if err := r.UpdateRefs(ctx, []git.RefUpdate{{Name: p.Ref, New: git.OID(p.New), Old: git.OID(p.Old)}}, p.Reflog); err != nil {
+		if err := r.UpdateRefs(ctx, []git.RefUpdate{{Name: p.Ref, New: git.OID(p.New), Old: git.OID(p.Old)}},
+			p.Reflog); err != nil {
 			return err
 		}
 	}
@@ -268,5 +272,12 @@ func (p *Participant) repository() *git.Repository {
 	g.Disarm()
 	g.Env = append(g.Env, "GIT_DIR="+p.GitDir)
 	g.Scope = &git.LocalScope{GitDir: p.GitDir, CommonDir: p.GitDir}
-	return &git.Repository{GitDir: p.GitDir, CommonDir: p.GitDir, ObjectsDir: filepath.Join(p.GitDir, "objects"), ObjectFormat: p.Objects, RefFormat: p.Refs, Git: g}
+	return &git.Repository{
+		GitDir:       p.GitDir,
+		CommonDir:    p.GitDir,
+		ObjectsDir:   filepath.Join(p.GitDir, "objects"),
+		ObjectFormat: p.Objects,
+		RefFormat:    p.Refs,
+		Git:          g,
+	}
 }

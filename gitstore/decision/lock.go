@@ -33,7 +33,8 @@ func (p *Participant) unlock(ctx context.Context, since time.Time) error {
 	case err != nil || !before.Mode().IsRegular() || before.ModTime().Before(since):
 		return nil
 	case !p.Owner.Dead():
-		return git.Errorf(git.CodeRefLocked, nil, "the lock %s may be held by the process %d, which was to move the ref", path, p.Owner.PID).
+		return git.Errorf(git.CodeRefLocked, nil,
+			"the lock %s may be held by the process %d, which was to move the ref", path, p.Owner.PID).
 			WithHint("wait for that process to end, or end it, and run the command again")
 	}
 	data, err := git.ReadBounded(path, git.MaxPointer)
@@ -61,7 +62,8 @@ func (p *Participant) unlock(ctx context.Context, since time.Time) error {
 // await gives a git process a moment that has lost the command it worked for: on
 // the end of its input it takes its lock away itself.
 func (p *Participant) await(ctx context.Context, path string) {
-	for until := time.Now().Add(git.KillGrace); time.Now().Before(until) && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(git.KillGrace); time.Now().Before(until) &&
+		ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Lstat(path); err != nil || p.Owner.Dead() {
 			return
 		}

@@ -58,7 +58,10 @@ func (p *Participant) inside(f func(*os.Root) error) error {
 // is found; only a repository's own note makes it speak for that repository.
 func (p *Participant) Noted(workspace string) (yes bool) {
 	_ = p.inside(func(root *os.Root) error {
-		data, _, ok, err := (&workdir.Dir{Path: p.GitDir, Root: root}).Read(notesDir+"/"+NoteName(workspace), git.MaxPointer)
+		data, _, ok, err := (&workdir.Dir{
+			Path: p.GitDir,
+			Root: root,
+		}).Read(notesDir+"/"+NoteName(workspace), git.MaxPointer)
 		yes = err == nil && ok && string(data) == workspace
 		return nil
 	})

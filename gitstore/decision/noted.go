@@ -50,8 +50,10 @@ func settleNote(ctx context.Context, r *git.Repository, workspace, note string) 
 		found, err := git.ReadLock(filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)))
 		return err == nil && found.OfThisProcess()
 	}
-	if fi, err := os.Lstat(filepath.Dir(filepath.Join(workspace, filepath.FromSlash(DecisionFile)))); err == nil && fi.IsDir() && !within() {
-		lock, err := lockfile.Acquire(ctx, filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)), "settle", decisionWait)
+	if fi, err := os.Lstat(filepath.Dir(filepath.Join(workspace, filepath.FromSlash(DecisionFile)))); err == nil &&
+		fi.IsDir() && !within() {
+		lock, err := lockfile.Acquire(ctx, filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)), "settle",
+			decisionWait)
 		if err != nil {
 			return "", err
 		}
@@ -104,9 +106,11 @@ func settleOwn(ctx context.Context, r *git.Repository, d *Decision) (notice stri
 		switch {
 		case !late:
 		case moved:
-			notice = "finished a decision of the initiative in " + d.Workspace + ": the run moved to " + git.OID(p.New).Short()
+			notice = "finished a decision of the initiative in " + d.Workspace + ": the run moved to " +
+				git.OID(p.New).Short()
 		default:
-			notice = "took back a decision of the initiative in " + d.Workspace + " that was not made; the run is where it was"
+			notice = "took back a decision of the initiative in " + d.Workspace +
+				" that was not made; the run is where it was"
 		}
 	}
 	return notice, nil

@@ -44,10 +44,13 @@ func StartMove(ctx context.Context, r *git.Repository, m Move) (*Pending, error)
 	switch {
 	case !git.SafeRefName(u.Name):
 		return nil, git.Errorf(git.CodeBadRefName, nil, "%q is not a ref name", u.Name)
-	case !u.New.Valid(r.ObjectFormat) || u.New.IsZero() || u.New == u.Old || !u.Old.IsZero() && !u.Old.Valid(r.ObjectFormat):
-		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old, u.New)
+	case !u.New.Valid(r.ObjectFormat) || u.New.IsZero() || u.New == u.Old ||
+		!u.Old.IsZero() && !u.Old.Valid(r.ObjectFormat):
+		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old,
+			u.New)
 	case len(m.Also) > 0:
-		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%s moves together with other refs, which is not for a decision over several repositories", u.Name)
+		return nil, git.Errorf(wire.CodeInvalidArgument, nil,
+			"%s moves together with other refs, which is not for a decision over several repositories", u.Name)
 	}
 	if err := r.RefuseSymbolic(ctx, u.Name); err != nil {
 		return nil, err
@@ -153,6 +156,15 @@ func (p *Pending) Owner() git.Owner {
 
 // Participant describes the move for the record of a decision.
 func (p *Pending) Participant(repo string) Participant {
-	return Participant{Repo: repo, GitDir: p.repo.CommonDir, Ref: p.Move.Ref.Name, Old: string(p.Move.Ref.Old), New: string(p.Move.Ref.New),
-		Reflog: git.ReflogLine(p.Move.Reflog), Objects: p.repo.ObjectFormat, Refs: p.repo.RefFormat, Owner: p.Owner()}
+	return Participant{
+		Repo:    repo,
+		GitDir:  p.repo.CommonDir,
+		Ref:     p.Move.Ref.Name,
+		Old:     string(p.Move.Ref.Old),
+		New:     string(p.Move.Ref.New),
+		Reflog:  git.ReflogLine(p.Move.Reflog),
+		Objects: p.repo.ObjectFormat,
+		Refs:    p.repo.RefFormat,
+		Owner:   p.Owner(),
+	}
 }

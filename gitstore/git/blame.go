@@ -71,7 +71,8 @@ func explainBlame(name string, err error) error {
 		_, n, _ := strings.Cut(msg, "has only ")
 		n, _, _ = strings.Cut(n, " ")
 		return Errorf(wire.CodeInvalidArgument, nil, "%s ends at line %s", name, n)
-	case strings.Contains(msg, "no such path"), strings.Contains(msg, "no such ref: HEAD"), strings.Contains(msg, "bad revision 'HEAD'"):
+	case strings.Contains(msg, "no such path"), strings.Contains(msg, "no such ref: HEAD"),
+		strings.Contains(msg, "bad revision 'HEAD'"):
 		return Errorf(wire.CodeNotFound, nil, "git has no history of %s: it has never been committed", name).
 			WithHint("git status shows whether it is ignored or only not added yet")
 	case strings.Contains(msg, "annot lstat"), strings.Contains(msg, "annot stat"):

@@ -76,7 +76,11 @@ func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i 
 	case rerr != nil && errors.As(rerr, new(*Error)):
 		return rerr
 	case rerr != nil:
-		return Errorf(CodeGitFailed, &GitError{Args: args, ExitCode: cmd.ProcessState.ExitCode(), Stderr: complaint.Buf.String()}, "git failed")
+		return Errorf(CodeGitFailed, &GitError{
+			Args:     args,
+			ExitCode: cmd.ProcessState.ExitCode(),
+			Stderr:   complaint.Buf.String(),
+		}, "git failed")
 	case werr != nil:
 		return r.Git.Failure(args, werr, complaint.Buf.String())
 	}
@@ -130,7 +134,8 @@ func (r *Repository) Ancestry(ctx context.Context, tips []OID, limit int) (map[O
 	for _, t := range tips {
 		in.WriteString(string(t) + "\n")
 	}
-	out, err := r.Git.Run(ctx, []byte(in.String()), "rev-list", "--parents", "--ignore-missing", "--max-count="+strconv.Itoa(limit+1), "--stdin")
+	out, err := r.Git.Run(ctx, []byte(in.String()), "rev-list", "--parents", "--ignore-missing",
+		"--max-count="+strconv.Itoa(limit+1), "--stdin")
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +176,8 @@ func (r *Repository) CommitsOf(ctx context.Context, paths []string, limit int) (
 // FormerNames returns the names a file had before renames that git can see, looking
 // at no more than limit commits that changed it. One git process.
 func (r *Repository) FormerNames(ctx context.Context, name string, limit int) ([]string, error) {
-	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "log", "--follow", "--max-count="+strconv.Itoa(limit), "--diff-filter=R", "--format=", "--name-status", "-z", "-M", "HEAD", "--", name)
+	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "log", "--follow", "--max-count="+strconv.Itoa(limit),
+		"--diff-filter=R", "--format=", "--name-status", "-z", "-M", "HEAD", "--", name)
 	if err != nil {
 		return nil, err
 	}

@@ -31,22 +31,30 @@ func TestBlame(t *testing.T) {
 			}
 			var got []string
 			for _, l := range lines {
-				got = append(got, fmt.Sprintf("%d %d %q %q %q %v", l.Number, l.Original, l.Path, l.Previous, l.Text, l.Commit.Uncommitted()))
+				got = append(got, fmt.Sprintf("%d %d %q %q %q %v", l.Number, l.Original, l.Path, l.Previous, l.Text,
+					l.Commit.Uncommitted()))
 			}
 			want := []string{
-				fmt.Sprintf("1 1 %q %q %q false", name, "", "one"), fmt.Sprintf("2 2 %q %q %q false", "moved.txt", name, "TWO"),
-				fmt.Sprintf("3 3 %q %q %q false", name, "", "three"), fmt.Sprintf("4 4 %q %q %q true", "moved.txt", "moved.txt", "four"),
+				fmt.Sprintf("1 1 %q %q %q false", name, "", "one"),
+				fmt.Sprintf("2 2 %q %q %q false", "moved.txt", name, "TWO"),
+				fmt.Sprintf("3 3 %q %q %q false", name, "", "three"),
+				fmt.Sprintf("4 4 %q %q %q true", "moved.txt", "moved.txt", "four"),
 			}
 			if !slices.Equal(got, want) {
 				t.Fatalf("%q\nwant\n%q", got, want)
 			}
-			if string(lines[0].Commit.OID) != first || string(lines[1].Commit.OID) != second || lines[0].Commit != lines[2].Commit || lines[0].Commit.Author != "Ann Author" {
+			if string(lines[0].Commit.OID) != first || string(lines[1].Commit.OID) != second ||
+				lines[0].Commit != lines[2].Commit || lines[0].Commit.Author != "Ann Author" {
 				t.Fatalf("%+v %+v", lines[0].Commit, lines[1].Commit)
 			}
-			if part, err := repo.Blame(ctx, "moved.txt", []LineRange{{2, 2}, {4, 0}}); err != nil || len(part) != 2 || part[1].Number != 4 {
+			if part, err := repo.Blame(ctx, "moved.txt", []LineRange{{2, 2}, {4, 0}}); err != nil || len(part) != 2 ||
+				part[1].Number != 4 {
 				t.Fatalf("%v %v", part, err)
 			}
-			for name, code := range map[string]string{"nothing": wire.CodeNotFound, "moved.txt": wire.CodeInvalidArgument} {
+			for name, code := range map[string]string{
+				"nothing":   wire.CodeNotFound,
+				"moved.txt": wire.CodeInvalidArgument,
+			} {
 				if _, err := repo.Blame(ctx, name, []LineRange{{9, 9}}); CodeOf(err) != code {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -75,12 +83,15 @@ func TestReadNamed(t *testing.T) {
 	r.CommitAll("attributes")
 	var got []string
 	each := func(i int, o Named) { got = append(got, fmt.Sprintf("%d %v %s %q", i, o.Found, o.Kind, o.Data)) }
-	err := repo.ReadNamed(ctx, []string{"HEAD:a.txt", "HEAD:no such", "HEAD:line\nfeed", "", "HEAD^1:b c.txt", "refs/none"}, each)
-	want := []string{`0 true blob "one\ntwo\n"`, `1 false  ""`, `2 false  ""`, `3 false  ""`, `4 true blob "space\n"`, `5 false  ""`}
+	err := repo.ReadNamed(ctx,
+		[]string{"HEAD:a.txt", "HEAD:no such", "HEAD:line\nfeed", "", "HEAD^1:b c.txt", "refs/none"}, each)
+	want := []string{`0 true blob "one\ntwo\n"`, `1 false  ""`, `2 false  ""`, `3 false  ""`, `4 true blob "space\n"`,
+		`5 false  ""`}
 	if err != nil || !slices.Equal(got, want) {
 		t.Fatalf("%q %v", got, err)
 	}
-	if data, err := repo.CheckedOut(ctx, OID(r.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil || string(data) != "one\r\ntwo\r\n" {
+	if data, err := repo.CheckedOut(ctx, OID(r.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil ||
+		string(data) != "one\r\ntwo\r\n" {
 		t.Fatalf("%q %v", data, err)
 	}
 	stopped, cancel := context.WithCancel(ctx)
@@ -88,7 +99,8 @@ func TestReadNamed(t *testing.T) {
 	if err := repo.ReadNamed(stopped, []string{"HEAD"}, each); err == nil {
 		t.Fatal("it ran on")
 	}
-	if n, err := repo.Ancestry(ctx, []OID{OID(r.Git("rev-parse", "HEAD")), "0000000000000000000000000000000000000001"}, 10); err != nil || len(n) != 3 {
+	if n, err := repo.Ancestry(ctx, []OID{OID(r.Git("rev-parse", "HEAD")), "0000000000000000000000000000000000000001"},
+		10); err != nil || len(n) != 3 {
 		t.Fatalf("%v %v", n, err)
 	}
 	if n, err := repo.Ancestry(ctx, []OID{OID(r.Git("rev-parse", "HEAD"))}, 2); err != nil || n != nil {
@@ -132,7 +144,14 @@ func FuzzParseBlame(f *testing.F) {
 }
 
 func TestUnquotePath(t *testing.T) {
-	for in, want := range map[string]string{`a b`: "a b", `"a\tb\"\\"`: "a\tb\"\\", `"\303\274"`: "ü", `"`: `"`, `"\`: `"\`, `"\9"`: "9"} {
+	for in, want := range map[string]string{
+		`a b`:        "a b",
+		`"a\tb\"\\"`: "a\tb\"\\",
+		`"\303\274"`: "ü",
+		`"`:          `"`,
+		`"\`:         `"\`,
+		`"\9"`:       "9",
+	} {
 		if got := unquotePath(in); got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)
 		}

@@ -59,8 +59,10 @@ func (c *catFile) read(ctx context.Context, oid OID) (kind string, data []byte, 
 		return "", nil, err
 	case errors.As(exit, new(*exec.ExitError)):
 		cause := c.git.Failure([]string{"cat-file"}, exit, c.complaint.Buf.String())
-		if msg := c.complaint.Buf.String(); strings.Contains(msg, "promisor") || strings.Contains(msg, "could not fetch") {
-			return "", nil, Errorf(CodeObjectMissing, cause, "object %s could not be fetched from the remote of this partial clone", oid)
+		if msg := c.complaint.Buf.String(); strings.Contains(msg, "promisor") ||
+			strings.Contains(msg, "could not fetch") {
+			return "", nil, Errorf(CodeObjectMissing, cause,
+				"object %s could not be fetched from the remote of this partial clone", oid)
 		}
 		return "", nil, Corrupt(oid, cause)
 	}

@@ -53,7 +53,11 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 		return "", err
 	}
 	before := r.headNow(ctx)
-	mark, done := r.noted(&LockNote{LockOwner: NewOwner("commit"), Locks: r.commitLocks(), Commit: r.underCommit(before, paths)})
+	mark, done := r.noted(&LockNote{
+		LockOwner: NewOwner("commit"),
+		Locks:     r.commitLocks(),
+		Commit:    r.underCommit(before, paths),
+	})
 	defer func() { done(err) }()
 	var oid OID
 	for try := range commitTries {
@@ -106,7 +110,8 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 	}
 	faults.Point("checkpoint.added")
 	made := true
-	if err := run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m", message); err != nil {
+	if err := run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m",
+		message); err != nil {
 		if oid := r.lostHead(ctx, before); oid != "" {
 			return oid, Errorf(CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
 		}
@@ -158,7 +163,8 @@ func (r *Repository) headOf(ctx context.Context, gitDir string) OID {
 		if oid := OID(strings.TrimSpace(string(data))); err == nil && oid.Valid(r.ObjectFormat) {
 			return oid
 		}
-		if branch, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "); err == nil && ok && sharedRef(branch) {
+		if branch, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "); err == nil && ok &&
+			sharedRef(branch) {
 			oid, _ := r.ReadRef(ctx, branch)
 			return oid
 		}

@@ -44,7 +44,12 @@ func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (
 	tr.Write("a.txt", text)
 	tr.Write("new.txt", text)
 	paths := []string{"a.txt", "new.txt"}
-	n := &LockNote{LockOwner: NewOwner("commit"), Locks: r.commitLocks(), Commit: r.underCommit(OID(before), paths), ended: time.Now()}
+	n := &LockNote{
+		LockOwner: NewOwner("commit"),
+		Locks:     r.commitLocks(),
+		Commit:    r.underCommit(OID(before), paths),
+		ended:     time.Now(),
+	}
 	n.Acquired, n.Name = time.Now(), n.Token
 	if err := r.WriteLockNote(n); err != nil {
 		t.Fatal(err)
@@ -89,7 +94,8 @@ func TestKilledCommitIsSettled(t *testing.T) {
 		if got := tr.Git("status", "--porcelain"); got != " M a.txt\nA  staged.txt\n?? new.txt" {
 			t.Errorf("status: %q", got)
 		}
-		if got := tr.Git("reflog", "show", "--format=%H %gs"); strings.Contains(got, lost) || strings.Contains(got, "checkpoint") {
+		if got := tr.Git("reflog", "show", "--format=%H %gs"); strings.Contains(got, lost) ||
+			strings.Contains(got, "checkpoint") {
 			t.Errorf("reflog: %s", got)
 		}
 		tr.Fsck()

@@ -1,7 +1,7 @@
 // Taking back a commit of ours that git's housekeeping has removed.
 //
-// git writes a commit as a loose object and then moves the branch. A prune that had looked at the refs before removes it
-// all the same, and the branch names what is not there. The process that has git commit notices, takes the
+// git writes a commit as a loose object and then moves the branch. A prune that had looked at the refs before removes
+// it all the same, and the branch names what is not there. The process that has git commit notices, takes the
 // commit back and makes it again. Where it was killed first, the next command does: the note of that
 // git's locks says what was to be committed on what.
 
@@ -112,10 +112,12 @@ func (r *Repository) headWas(ctx context.Context) OID {
 func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before OID, paths []string) error {
 	before = cmp.Or(r.headWas(ctx), before)
 	if before == "" {
-		return Errorf(CodeObjectMissing, nil, "the first commit of the branch, %s, was removed while git made it", lost.Short()).
+		return Errorf(CodeObjectMissing, nil, "the first commit of the branch, %s, was removed while git made it",
+			lost.Short()).
 			WithHint("git update-ref -d HEAD, and the command again")
 	}
-	back := []string{"update-ref", "-m", "agentxchain: commit again what was lost", "HEAD", string(before), string(lost)}
+	back := []string{"update-ref", "-m", "agentxchain: commit again what was lost", "HEAD", string(before),
+		string(lost)}
 	if _, err := g.Run(ctx, nil, back...); err != nil {
 		return err
 	}

@@ -44,7 +44,8 @@ func (r *Repository) aside() (*aside, error) {
 // nothing for the person's hooks.
 func (a *aside) git(g *Git, index string) *Git {
 	g = g.withIndex(filepath.Join(a.Path, index))
-	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY"}), "GIT_OBJECT_DIRECTORY="+filepath.Join(a.Path, "objects"))
+	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY"}),
+		"GIT_OBJECT_DIRECTORY="+filepath.Join(a.Path, "objects"))
 	g.hooksPath = ""
 	return g
 }
@@ -52,7 +53,8 @@ func (a *aside) git(g *Git, index string) *Git {
 // holdPaths packs what a commit of the paths on head, as they are in the work tree, will need
 // besides itself, and returns the ids. as is the git that will commit, for its filters.
 // release must be called.
-func (r *Repository) holdPaths(ctx context.Context, as *Git, head OID, paths []string) (ids map[OID]bool, release func(), err error) {
+func (r *Repository) holdPaths(ctx context.Context, as *Git, head OID, paths []string) (ids map[OID]bool,
+	release func(), err error) {
 	dir, err := r.aside()
 	if err != nil {
 		return nil, nil, err

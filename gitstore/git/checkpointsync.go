@@ -62,7 +62,8 @@ func (r *Repository) madeBy(ctx context.Context, oid OID) (map[OID]bool, error) 
 		err = c.beyond(ctx, tree, before, true)
 	} else if err == nil {
 		var out []byte
-		if out, err = r.Git.Run(ctx, nil, "rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@"); ExitCode(err) > 0 {
+		if out, err = r.Git.Run(ctx, nil, "rev-list", "--objects", "--no-object-names", string(oid),
+			"--not", string(oid)+"^@"); ExitCode(err) > 0 {
 			return nil, lost(err)
 		}
 		for id := range strings.FieldsSeq(string(out)) {

@@ -19,7 +19,10 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 	if testrepo.All() {
 		rounds = 60
 	}
-	for _, o := range []testrepo.Options{{}, {Unborn: true}, {ObjectFormat: FormatSHA256, LinkedWorktree: true}, {Subdir: "sub/project"}} {
+	for _, o := range []testrepo.Options{{}, {Unborn: true}, {
+		ObjectFormat:   FormatSHA256,
+		LinkedWorktree: true,
+	}, {Subdir: "sub/project"}} {
 		t.Run(o.Name(), func(t *testing.T) {
 			r := testrepo.New(t, o)
 			r.Git("config", "maintenance.auto", "false") // it would go on after the test
@@ -53,7 +56,8 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for id := range strings.FieldsSeq(r.Git("rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")) {
+				for id := range strings.FieldsSeq(
+					r.Git("rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")) {
 					if !held[OID(id)] && OID(id) != oid {
 						t.Errorf("round %d, %q: %s was not held", round, paths, id)
 					}
@@ -77,7 +81,8 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 // scramble changes some files, stages some of others, and returns paths to commit.
 func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int) []string {
 	t.Helper()
-	names := []string{"a.txt", "d/e.txt", "d/deep/er/f.txt", "d/deep/g.txt", "d.x", "d-", "new/n.txt", "z", "b c.txt", "\u00e4.txt", "run.sh", "link"}
+	names := []string{"a.txt", "d/e.txt", "d/deep/er/f.txt", "d/deep/g.txt", "d.x", "d-", "new/n.txt", "z", "b c.txt",
+		"\u00e4.txt", "run.sh", "link"}
 	remove := func(name string) {
 		if err := os.RemoveAll(r.Path(name)); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,8 @@ type FileStat struct {
 // configuration is run for it: neither text conversions nor external differs.
 //
 // Errors: not_found for what is no commit here, git_failed.
-func (r *Repository) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte, cut bool, err error) {
+func (r *Repository) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte,
+	cut bool, err error) {
 	if commit == "" || strings.Trim(commit, "0123456789abcdef") != "" || len(commit) < 4 || len(commit) > 64 {
 		return nil, nil, false, Errorf("not_found", nil, "%q is no commit id", commit)
 	}
@@ -33,7 +34,8 @@ func (r *Repository) CommitDiff(ctx context.Context, commit string, limit int64)
 		}
 		return nil, nil, false, err
 	}
-	args := []string{"diff-tree", "-r", "--root", "-M", "--no-commit-id", "--diff-merges=first-parent", "--no-ext-diff", "--no-textconv", "--no-color", "--relative"}
+	args := []string{"diff-tree", "-r", "--root", "-M", "--no-commit-id", "--diff-merges=first-parent",
+		"--no-ext-diff", "--no-textconv", "--no-color", "--relative"}
 	out, err := r.Git.Run(ctx, nil, append(args, "-z", "--numstat", commit, "--")...)
 	if err != nil {
 		return nil, nil, false, err
@@ -57,7 +59,8 @@ func (r *Repository) patch(ctx context.Context, limit int64, args []string) (pat
 // WorkDiff is CommitDiff of the named project-relative files as they are in the work
 // tree, against a commit. Files git does not know are not among them. The index is
 // not refreshed. Names beyond what one process takes are left out (cut).
-func (r *Repository) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat, patch []byte, cut bool, err error) {
+func (r *Repository) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat,
+	patch []byte, cut bool, err error) {
 	if len(names) == 0 {
 		return nil, nil, false, nil
 	}

@@ -37,7 +37,11 @@ func TestCommitDiff(t *testing.T) {
 	if err != nil || cut || len(files) != 3 || !strings.Contains(string(patch), "+b\n") {
 		t.Errorf("%+v %v %v\n%s", files, cut, err, patch)
 	}
-	if !slices.Contains(files, git.FileStat{Path: "one.txt", Added: 2}) || !slices.Contains(files, git.FileStat{Path: "bin", Added: -1, Removed: -1}) || !slices.Contains(files, git.FileStat{Path: "odd \"näme\"\n.txt", Added: 1}) {
+	if !slices.Contains(files, git.FileStat{
+		Path:  "one.txt",
+		Added: 2,
+	}) || !slices.Contains(files, git.FileStat{Path: "bin", Added: -1, Removed: -1}) ||
+		!slices.Contains(files, git.FileStat{Path: "odd \"näme\"\n.txt", Added: 1}) {
 		t.Errorf("files %+v", files)
 	}
 	files, _, _, err = repo.CommitDiff(t.Context(), second, 1<<20)
@@ -47,7 +51,8 @@ func TestCommitDiff(t *testing.T) {
 	if _, patch, cut, err := repo.CommitDiff(t.Context(), first, 10); err != nil || !cut || patch != nil {
 		t.Errorf("a long one: %q %v %v", patch, cut, err)
 	}
-	for _, bad := range []string{"", "HEAD", "--output=x", "0123456789abcdef0123456789abcdef01234567", strings.Repeat("a", 65), "zzzz"} {
+	for _, bad := range []string{"", "HEAD", "--output=x", "0123456789abcdef0123456789abcdef01234567",
+		strings.Repeat("a", 65), "zzzz"} {
 		if _, _, _, err := repo.CommitDiff(t.Context(), bad, 100); git.CodeOf(err) != "not_found" {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -20,12 +20,14 @@ type TurnCommit struct {
 
 // CommitsSince returns at most limit commits that head has and base has not, the
 // newest first; more says that there are others.
-func (r *Repository) CommitsSince(ctx context.Context, base, head OID, limit int) (commits []TurnCommit, more bool, err error) {
+func (r *Repository) CommitsSince(ctx context.Context, base, head OID, limit int) (commits []TurnCommit, more bool,
+	err error) {
 	if base == head || head == "" {
 		return nil, false, nil
 	}
 	args := []string{
-		"log", "-n", strconv.Itoa(limit + 1), "-z", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "--diff-merges=first-parent",
+		"log", "-n", strconv.Itoa(limit + 1), "-z", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--diff-merges=first-parent",
 		"--root", "--name-only", "--relative", "--format=tformat:%x01%H%x01%an <%ae>%x01%s%x01", string(head),
 	}
 	if base != "" {
@@ -67,7 +69,8 @@ func (r *Repository) FilesOf(ctx context.Context, commits []OID) ([]string, erro
 		in.WriteString(string(id))
 		in.WriteByte('\n')
 	}
-	out, err := r.Git.Run(ctx, in.Bytes(), "diff-tree", "--stdin", "--root", "-r", "-c", "-z", "--no-commit-id", "--name-only", "--no-renames",
+	out, err := r.Git.Run(ctx, in.Bytes(), "diff-tree", "--stdin", "--root", "-r", "-c", "-z", "--no-commit-id",
+		"--name-only", "--no-renames",
 		"--no-ext-diff", "--no-textconv", "--relative")
 	if err != nil {
 		return nil, err
@@ -80,7 +83,8 @@ func (r *Repository) FilesOf(ctx context.Context, commits []OID) ([]string, erro
 // DeletedSince returns the oldest commit between base and head that deletes a path of the
 // project, "" for none.
 func (r *Repository) DeletedSince(ctx context.Context, base, head OID, path string) (OID, error) {
-	out, err := r.Git.Run(ctx, nil, "log", "--reverse", "--no-renames", "--diff-merges=first-parent", "--diff-filter=D",
+	out, err := r.Git.Run(ctx, nil, "log", "--reverse", "--no-renames", "--diff-merges=first-parent",
+		"--diff-filter=D",
 		"--format=%H", string(base)+".."+string(head), "--", path)
 	if err != nil {
 		return "", err

@@ -298,7 +298,8 @@ func (r *Repository) UnusedPrograms(ctx context.Context) ([]string, error) {
 	var keys []string
 	for _, e := range entries {
 		section, sub, name := SplitKey(e.Key)
-		if _, met := offValue(e.Key); !met || name == "required" || section == "protocol" || slices.Contains(keys, e.Key) ||
+		if _, met := offValue(e.Key); !met || name == "required" || section == "protocol" ||
+			slices.Contains(keys, e.Key) ||
 			section == "hook" && strings.HasPrefix(sub, "agentxchain-") {
 			continue
 		}

@@ -34,7 +34,8 @@ func readConfig(g *Git, l *LocalScope) (list ConfigList, ok bool) {
 	for _, e := range g.given {
 		key := lowered(e.Key)
 		section, _, name := SplitKey(key)
-		if !plainName(section) || !plainName(name) || strings.ContainsAny(e.Key+e.Value, "\x00\n") || section == "include" || section == "includeif" {
+		if !plainName(section) || !plainName(name) || strings.ContainsAny(e.Key+e.Value, "\x00\n") ||
+			section == "include" || section == "includeif" {
 			return nil, false // refused, or more than a value
 		}
 		c.list = append(c.list, ConfigSetting{Scope: "command", ConfigEntry: ConfigEntry{key, e.Value}})

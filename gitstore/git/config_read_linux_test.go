@@ -41,11 +41,15 @@ func oddConfigs() map[string]oddConfig {
 		write(t, filepath.Join(r.Main, ".git", "sub", "more"), "[include]\n\tpath = ../more\n")
 	}
 	odd := map[string]oddConfig{
-		"nothing":          {},
-		"global":           {global: "[user]\n\tname = G\n\temail = g@example.org\n"},
-		"XDG":              {xdg: "[user]\n\tname = X\n[core]\n\texcludesfile = /x\n"},
-		"XDG and global":   {xdg: "[user]\n\tname = X\n\temail = x@x\n", global: "[user]\n\tname = G\n"},
-		"XDG elsewhere":    {xdg: "[user]\n\tname = X\n", env: []string{"XDG_CONFIG_HOME=HOME/elsewhere"}, do: func(t *testing.T, _ *testrepo.Repo, home string) { write(t, home+"/elsewhere/git/config", more) }},
+		"nothing":        {},
+		"global":         {global: "[user]\n\tname = G\n\temail = g@example.org\n"},
+		"XDG":            {xdg: "[user]\n\tname = X\n[core]\n\texcludesfile = /x\n"},
+		"XDG and global": {xdg: "[user]\n\tname = X\n\temail = x@x\n", global: "[user]\n\tname = G\n"},
+		"XDG elsewhere": {
+			xdg: "[user]\n\tname = X\n",
+			env: []string{"XDG_CONFIG_HOME=HOME/elsewhere"},
+			do:  func(t *testing.T, _ *testrepo.Repo, home string) { write(t, home+"/elsewhere/git/config", more) },
+		},
 		"XDG empty":        {xdg: "[user]\n\tname = X\n", env: []string{"XDG_CONFIG_HOME="}},
 		"XDG relative":     {xdg: "[user]\n\tname = X\n", env: []string{"XDG_CONFIG_HOME=x"}},
 		"no HOME":          {global: "[user]\n\tname = G\n", env: []string{"HOME"}},
@@ -56,30 +60,64 @@ func oddConfigs() map[string]oddConfig {
 		"system in doubt":  {system: "[user]\n\tname = S\n", env: []string{"GIT_CONFIG_NOSYSTEM=7"}},
 		"system said so":   {system: "[user]\n\tname = S\n", env: []string{"GIT_CONFIG_NOSYSTEM=maybe"}},
 		"git's own system": {env: []string{"GIT_CONFIG_SYSTEM"}},
-		"global elsewhere": {global: "[user]\n\tname = G\n", env: []string{"GIT_CONFIG_GLOBAL=HOME/other"}, do: func(t *testing.T, _ *testrepo.Repo, home string) { write(t, home+"/other", more) }},
-		"global missing":   {global: "[user]\n\tname = G\n", env: []string{"GIT_CONFIG_GLOBAL=HOME/none"}},
-		"global empty":     {global: "[user]\n\tname = G\n", env: []string{"GIT_CONFIG_GLOBAL="}},
-		"global relative":  {global: "[user]\n\tname = G\n", env: []string{"GIT_CONFIG_GLOBAL=a.txt"}},
-		"given":            {local: "[user]\n\tname = L\n", env: []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=Given", "GIT_CONFIG_KEY_1=User.EMail", "GIT_CONFIG_VALUE_1=g@i"}},
-		"given, old way":   {env: []string{"GIT_CONFIG_PARAMETERS='user.name=Old' 'core.excludesfile'='/p'"}},
-		"given, no value":  {env: []string{"GIT_CONFIG_PARAMETERS='user.name'"}},
-		"given, no key":    {env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=name", "GIT_CONFIG_VALUE_0=x"}},
-		"given, bad key":   {env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a_b.c", "GIT_CONFIG_VALUE_0=x"}},
-		"given, with sub":  {env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=Branch.Main.Remote", "GIT_CONFIG_VALUE_0=x\ny"}},
-		"given, include":   {env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=include.path", "GIT_CONFIG_VALUE_0=HOME/more"}, do: place},
-		"names by EMAIL":   {env: []string{"EMAIL=e@mail", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"}, local: "[user]\n\tname = L\n"},
-		"useConfigOnly":    {env: []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"}, local: "[user]\n\tuseConfigOnly = true\n\tname = L\n"},
-		"author apart":     {env: []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME"}, local: "[user]\n\tname = L\n\temail = l@l\n[author]\n\tname = A\n[committer]\n\tname = C\n"},
-		"worktree config":  {local: "[extensions]\n\tworktreeConfig = true\n[user]\n\tname = L\n", worktree: "[user]\n\tname = W\n"},
-		"worktree, alone":  {local: "[extensions]\n\tworktreeConfig\n[user]\n\tname = L\n", worktree: "[user]\n\tname = W\n"},
+		"global elsewhere": {
+			global: "[user]\n\tname = G\n",
+			env:    []string{"GIT_CONFIG_GLOBAL=HOME/other"},
+			do:     func(t *testing.T, _ *testrepo.Repo, home string) { write(t, home+"/other", more) },
+		},
+		"global missing":  {global: "[user]\n\tname = G\n", env: []string{"GIT_CONFIG_GLOBAL=HOME/none"}},
+		"global empty":    {global: "[user]\n\tname = G\n", env: []string{"GIT_CONFIG_GLOBAL="}},
+		"global relative": {global: "[user]\n\tname = G\n", env: []string{"GIT_CONFIG_GLOBAL=a.txt"}},
+		"given": {
+			local: "[user]\n\tname = L\n",
+			env: []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=Given",
+				"GIT_CONFIG_KEY_1=User.EMail", "GIT_CONFIG_VALUE_1=g@i"},
+		},
+		"given, old way":  {env: []string{"GIT_CONFIG_PARAMETERS='user.name=Old' 'core.excludesfile'='/p'"}},
+		"given, no value": {env: []string{"GIT_CONFIG_PARAMETERS='user.name'"}},
+		"given, no key":   {env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=name", "GIT_CONFIG_VALUE_0=x"}},
+		"given, bad key":  {env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a_b.c", "GIT_CONFIG_VALUE_0=x"}},
+		"given, with sub": {env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=Branch.Main.Remote",
+			"GIT_CONFIG_VALUE_0=x\ny"}},
+		"given, include": {
+			env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=include.path", "GIT_CONFIG_VALUE_0=HOME/more"},
+			do:  place,
+		},
+		"names by EMAIL": {
+			env:   []string{"EMAIL=e@mail", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"},
+			local: "[user]\n\tname = L\n",
+		},
+		"useConfigOnly": {
+			env:   []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"},
+			local: "[user]\n\tuseConfigOnly = true\n\tname = L\n",
+		},
+		"author apart": {
+			env:   []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME"},
+			local: "[user]\n\tname = L\n\temail = l@l\n[author]\n\tname = A\n[committer]\n\tname = C\n",
+		},
+		"worktree config": {
+			local:    "[extensions]\n\tworktreeConfig = true\n[user]\n\tname = L\n",
+			worktree: "[user]\n\tname = W\n",
+		},
+		"worktree, alone": {
+			local:    "[extensions]\n\tworktreeConfig\n[user]\n\tname = L\n",
+			worktree: "[user]\n\tname = W\n",
+		},
 		"worktree, words":  {local: "[extensions]\n\tworktreeConfig = Yes\n", worktree: "[user]\n\tname = W\n"},
 		"worktree, number": {local: "[extensions]\n\tworktreeConfig = 2\n", worktree: "[user]\n\tname = W\n"},
 		"worktree, off":    {local: "[extensions]\n\tworktreeConfig = false\n", worktree: "[user]\n\tname = W\n"},
 		"worktree, unsaid": {worktree: "[user]\n\tname = W\n"},
-		"worktree, twice":  {local: "[extensions]\n\tworktreeConfig = true\n[extensions]\n\tworktreeConfig = no\n", worktree: "[user]\n\tname = W\n"},
-		"worktree, included": {local: "[include]\n\tpath = HOME/ext\n", worktree: "[user]\n\tname = W\n", do: func(t *testing.T, _ *testrepo.Repo, home string) {
-			write(t, home+"/ext", "[extensions]\n\tworktreeConfig = true\n")
-		}},
+		"worktree, twice": {
+			local:    "[extensions]\n\tworktreeConfig = true\n[extensions]\n\tworktreeConfig = no\n",
+			worktree: "[user]\n\tname = W\n",
+		},
+		"worktree, included": {
+			local:    "[include]\n\tpath = HOME/ext\n",
+			worktree: "[user]\n\tname = W\n",
+			do: func(t *testing.T, _ *testrepo.Repo, home string) {
+				write(t, home+"/ext", "[extensions]\n\tworktreeConfig = true\n")
+			},
+		},
 		"worktree, broken":      {local: "[extensions]\n\tworktreeConfig = true\n", worktree: "[user\n"},
 		"an unknown extension":  {local: "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tfuture = true\n"},
 		"the program for hooks": {local: "[core]\n\thooksPath = hooks dir\n"},
@@ -206,19 +244,24 @@ func oddConfigs() map[string]oddConfig {
 	}
 	// An include that includes, as often as git goes along, and once more.
 	for depth := 9; depth <= 12; depth++ {
-		odd[fmt.Sprintf("included %d deep", depth)] = oddConfig{local: "[include]\n\tpath = HOME/1\n", do: func(t *testing.T, _ *testrepo.Repo, home string) {
-			for i := 1; i < depth; i++ {
-				write(t, fmt.Sprintf("%s/%d", home, i), fmt.Sprintf("[include]\n\tpath = %d\n[user]\n\tname = N%d\n", i+1, i))
-			}
-			write(t, fmt.Sprintf("%s/%d", home, depth), more)
-		}}
+		odd[fmt.Sprintf("included %d deep", depth)] = oddConfig{
+			local: "[include]\n\tpath = HOME/1\n",
+			do: func(t *testing.T, _ *testrepo.Repo, home string) {
+				for i := 1; i < depth; i++ {
+					write(t, fmt.Sprintf("%s/%d", home, i),
+						fmt.Sprintf("[include]\n\tpath = %d\n[user]\n\tname = N%d\n", i+1, i))
+				}
+				write(t, fmt.Sprintf("%s/%d", home, depth), more)
+			},
+		}
 	}
 	return odd
 }
 
 // together is one configuration and after it another.
 func (o oddConfig) together(b oddConfig) oddConfig {
-	o.local, o.worktree, o.global, o.xdg, o.system = o.local+b.local, o.worktree+b.worktree, o.global+b.global, o.xdg+b.xdg, o.system+b.system
+	o.local, o.worktree, o.global, o.xdg, o.system = o.local+b.local, o.worktree+b.worktree, o.global+b.global,
+		o.xdg+b.xdg, o.system+b.system
 	o.env = append(slices.Clip(o.env), b.env...)
 	if first := o.do; first != nil && b.do != nil {
 		o.do = func(t *testing.T, r *testrepo.Repo, home string) {
@@ -281,7 +324,8 @@ func compareConfig(t *testing.T, r *testrepo.Repo, o oddConfig) bool {
 	}
 	defer func() {
 		err := os.WriteFile(filepath.Join(r.Main, ".git", "config"), ordinary, 0o644)
-		if err := errors.Join(err, os.RemoveAll(home), os.RemoveAll(filepath.Join(dir, "config.worktree"))); err != nil {
+		if err := errors.Join(err, os.RemoveAll(home),
+			os.RemoveAll(filepath.Join(dir, "config.worktree"))); err != nil {
 			t.Fatal(err)
 		}
 	}()
@@ -290,7 +334,8 @@ func compareConfig(t *testing.T, r *testrepo.Repo, o oddConfig) bool {
 	}
 	for name, text := range map[string]string{
 		filepath.Join(r.Main, ".git", "config"): o.local, filepath.Join(dir, "config.worktree"): o.worktree,
-		filepath.Join(home, ".gitconfig"): o.global, filepath.Join(home, ".config", "git", "config"): o.xdg, filepath.Join(home, "system"): o.system,
+		filepath.Join(home, ".gitconfig"): o.global, filepath.Join(home, ".config", "git",
+			"config"): o.xdg, filepath.Join(home, "system"): o.system,
 	} {
 		old, _ := os.ReadFile(name)
 		_ = os.MkdirAll(filepath.Dir(name), 0o755)
@@ -391,7 +436,11 @@ func TestReadConfigOrdinary(t *testing.T) {
 	for _, o := range []oddConfig{
 		{},
 		{global: "[user]\n\tname = G\n\temail = g@g\n[includeIf \"gitdir:~/work/\"]\n\tpath = work\n"},
-		{global: "[user]\n\tname = G\n", xdg: "[core]\n\texcludesFile = ~/ignore\n", system: "[credential]\n\thelper = store\n"},
+		{
+			global: "[user]\n\tname = G\n",
+			xdg:    "[core]\n\texcludesFile = ~/ignore\n",
+			system: "[credential]\n\thelper = store\n",
+		},
 	} {
 		if !compareConfig(t, testrepo.New(t, testrepo.Options{}), o) {
 			t.Errorf("%+v: git was asked", o)

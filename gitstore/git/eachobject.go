@@ -10,7 +10,8 @@ import (
 // EachObject reads every commit and blob that refs lead to and hands it to look, with
 // the path it has in its newest tree; commits have none. Errors: those of reading
 // objects, git's own, and what look returns.
-func (r *Repository) EachObject(ctx context.Context, refs []Ref, look func(oid OID, kind, path string, data []byte) error) error {
+func (r *Repository) EachObject(ctx context.Context, refs []Ref, look func(oid OID, kind, path string,
+	data []byte) error) error {
 	var names strings.Builder
 	for _, ref := range refs {
 		names.WriteString(ref.Name + "\n")

@@ -117,10 +117,13 @@ func givenSettings(env []string) []ConfigEntry {
 	var all []ConfigEntry
 	n, _ := strconv.Atoi(get("GIT_CONFIG_COUNT"))
 	for i := range min(n, maxGiven) {
-		all = append(all, ConfigEntry{get(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)), get(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))})
+		all = append(all, ConfigEntry{get(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)),
+			get(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))})
 	}
 	all = append(all, parseGiven(get("GIT_CONFIG_PARAMETERS"))...)
-	return slices.DeleteFunc(all, func(e ConfigEntry) bool { return e.Key == "" || ClassOf(lowered(e.Key)) == keyProgram })
+	return slices.DeleteFunc(all, func(e ConfigEntry) bool {
+		return e.Key == "" || ClassOf(lowered(e.Key)) == keyProgram
+	})
 }
 
 // maxGiven bounds the settings that are taken from an environment.
@@ -185,7 +188,8 @@ func configured(env []string, settings []ConfigEntry) []string {
 	out := make([]string, 0, len(env)+2*len(settings)+1)
 	out = append(out, env...)
 	for n, s := range settings {
-		out = append(out, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.Key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.Value))
+		out = append(out, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.Key),
+			fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.Value))
 	}
 	return append(out, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 }

@@ -24,12 +24,13 @@ func (r *Repository) SyncFetched(remote string) error {
 		}
 	}
 	if tracking := "refs/remotes/" + remote; r.RefFormat == "files" && SafeRefName(tracking) {
-		_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(tracking)), func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() {
-				dirs = append(dirs, path)
-			}
-			return nil
-		})
+		_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(tracking)),
+			func(path string, d fs.DirEntry, err error) error {
+				if err == nil && d.IsDir() {
+					dirs = append(dirs, path)
+				}
+				return nil
+			})
 	}
 	if err := syncAll(nil, dirs); err != nil {
 		return Errorf(CodeUnreadable, err, "the directories of objects and refs cannot be synced")

@@ -195,14 +195,17 @@ func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
 
 // LinkedPrivate refuses a private file of ours that is a link (unsafe_target).
 func LinkedPrivate(name string) *Error {
-	return Errorf(CodeUnsafeTarget, nil, "%s is a link, and what this program keeps there would be somewhere else", name).
-		WithHint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew", name)
+	return Errorf(CodeUnsafeTarget, nil, "%s is a link, and what this program keeps there would be somewhere else",
+		name).
+		WithHint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew",
+			name)
 }
 
 // NoPrivateDir refuses what is in the place of a directory of ours (unsafe_target).
 func NoPrivateDir(name string) *Error {
 	return Errorf(CodeUnsafeTarget, nil, "%s is in the place of a directory that this program keeps", name).
-		WithHint("look at what it is and who made it (ls -l %s), then remove it; what belongs there is made anew", name)
+		WithHint("look at what it is and who made it (ls -l %s), then remove it; what belongs there is made anew",
+			name)
 }
 
 // RowTexts is v as a list of n texts; false when it is anything else.

@@ -20,8 +20,9 @@ import (
 
 // Hidden is what a work tree hides from git status.
 type Hidden struct {
-	Rules   string   // digest of the ignore rules outside of the project: sha256:<hex>, "none"
-	Flagged []string // files that a flag of the index hides and that differ from the index; relative to the project, sorted
+	Rules string // digest of the ignore rules outside of the project: sha256:<hex>, "none"
+	// files that a flag of the index hides and that differ from the index; relative to the project, sorted
+	Flagged []string
 }
 
 // NoRules is Hidden.Rules where nothing but the project's own .gitignore files hides
@@ -92,7 +93,8 @@ func (r *Repository) flaggedChanges(ctx context.Context, prefix string, flagged 
 	if _, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, refresh...); err != nil && ExitCode(err) != 1 {
 		return nil, err
 	}
-	out, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff", r.Git.submodules())
+	out, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff",
+		r.Git.submodules())
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +131,8 @@ func (r *Repository) unflaggedIndex(ctx context.Context, paths []string) (name s
 	}
 	remove = func() { _ = dir.Remove() }
 	name = filepath.Join(dir.Path, "index")
-	if _, err = r.Git.In(r.TopLevel).withIndex(name).Run(ctx, own.Bytes(), "update-index", "-z", "--index-info"); err != nil {
+	if _, err = r.Git.In(r.TopLevel).withIndex(name).Run(ctx, own.Bytes(), "update-index", "-z",
+		"--index-info"); err != nil {
 		remove()
 		return "", nil, err
 	}

@@ -81,7 +81,8 @@ func (r *Repository) ChangesBetween(ctx context.Context, old, tip OID) ([]TreeCh
 	if old == tip {
 		return nil, nil
 	}
-	out, err := r.Git.Run(ctx, nil, append(append([]string{}, diffArgs...), "--raw", "--no-abbrev", "-z", string(old), string(tip), "--")...)
+	out, err := r.Git.Run(ctx, nil,
+		append(append([]string{}, diffArgs...), "--raw", "--no-abbrev", "-z", string(old), string(tip), "--")...)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +92,10 @@ func (r *Repository) ChangesBetween(ctx context.Context, old, tip OID) ([]TreeCh
 // CommitsBeyond lists the commits reachable from tip and from none of the refs that
 // except names, parents before children. One git process. more reports that there
 // are more than limit; none are returned then.
-func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, except ...string) (list []NewCommit, more bool, err error) {
-	args := []string{"-c", "trailer.separators=:", "rev-list", "--topo-order", "--reverse", fmt.Sprintf("--max-count=%d", limit+1),
+func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, except ...string) (list []NewCommit,
+	more bool, err error) {
+	args := []string{"-c", "trailer.separators=:", "rev-list", "--topo-order", "--reverse",
+		fmt.Sprintf("--max-count=%d", limit+1),
 		"--format=%P%n%(trailers:only)%x00", string(tip), "--not"}
 	out, err := r.Git.Run(ctx, nil, append(args, except...)...)
 	if err != nil {
@@ -122,7 +125,8 @@ func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, exce
 // PathCommits lists the newest commits up to commit that changed a file against one
 // of their parents, the newest first.
 func (r *Repository) PathCommits(ctx context.Context, commit OID, path string, limit int) ([]OID, error) {
-	out, err := r.Git.Run(ctx, nil, "--literal-pathspecs", "rev-list", "--full-history", "--topo-order", fmt.Sprintf("--max-count=%d", limit), string(commit), "--", path)
+	out, err := r.Git.Run(ctx, nil, "--literal-pathspecs", "rev-list", "--full-history", "--topo-order",
+		fmt.Sprintf("--max-count=%d", limit), string(commit), "--", path)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +202,8 @@ func (r *Repository) StagedChanges(ctx context.Context, commit string) ([]TreeCh
 	if commit == "" {
 		commit = string(HashObject(r.ObjectFormat, KindTree, nil))
 	}
-	out, err := r.Git.Run(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=dirty", commit, "--")
+	out, err := r.Git.Run(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev",
+		"--ignore-submodules=dirty", commit, "--")
 	if err != nil {
 		return nil, err
 	}
@@ -234,14 +239,16 @@ func (r *Repository) CommitChanges(ctx context.Context, commits []OID, parents m
 		return nil, nil
 	}
 	// --always: each line is answered by its commit, differences or not.
-	data, err := r.Git.Run(ctx, in.Bytes(), "diff-tree", "--stdin", "--root", "--always", "-r", "--raw", "-z", "--no-renames", "--no-abbrev")
+	data, err := r.Git.Run(ctx, in.Bytes(), "diff-tree", "--stdin", "--root", "--always", "-r", "--raw", "-z",
+		"--no-renames", "--no-abbrev")
 	if err != nil {
 		return nil, err
 	}
 	for i := range out {
 		head, rest, ok := bytes.Cut(data, []byte{0})
 		if !ok || OID(head) != out[i].Commit {
-			return nil, Errorf(CodeGitFailed, nil, "git diff-tree answered %q where %s was to come", ClipBytes(head), out[i].Commit)
+			return nil, Errorf(CodeGitFailed, nil, "git diff-tree answered %q where %s was to come", ClipBytes(head),
+				out[i].Commit)
 		}
 		if out[i].Changes, data, err = ParseRaw(rest, r.ObjectFormat); err != nil {
 			return nil, err

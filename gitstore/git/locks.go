@@ -215,7 +215,11 @@ func (r *Repository) decodeLockNote(name string, data []byte) *LockNote {
 		n.Locks = append(n.Locks, GitLock{Path: t[0], Wrote: OID(t[1])})
 	}
 	if c := o.Object("commit"); c != nil {
-		n.Commit = &UnderCommit{GitDir: c.String("git_dir"), Before: OID(c.String("before")), Paths: c.Strings("paths")}
+		n.Commit = &UnderCommit{
+			GitDir: c.String("git_dir"),
+			Before: OID(c.String("before")),
+			Paths:  c.Strings("paths"),
+		}
 		if !n.Commit.valid(r.ObjectFormat) {
 			return nil
 		}
@@ -278,7 +282,9 @@ func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
 		for _, l := range n.Locks {
 			removed, wait := r.sweepLock(ctx, n, l)
 			if removed {
-				notices = append(notices, fmt.Sprintf("removed %s, which a git of process %d (%s) had left behind when it was killed", l.Path, n.PID, n.purpose))
+				notices = append(notices,
+					fmt.Sprintf("removed %s, which a git of process %d (%s) had left behind when it was killed",
+						l.Path, n.PID, n.purpose))
 			}
 			done = done && !wait
 		}
@@ -376,7 +382,8 @@ func (r *Repository) foreignGit() bool {
 // Configure changes the repository's own configuration: args are what git config takes
 // after --local. Errors: git's own.
 func (r *Repository) Configure(ctx context.Context, args ...string) error {
-	mark, done := r.LockingGit("changing the configuration", []GitLock{{Path: filepath.Join(r.CommonDir, "config.lock")}})
+	mark, done := r.LockingGit("changing the configuration",
+		[]GitLock{{Path: filepath.Join(r.CommonDir, "config.lock")}})
 	_, err := mark(r.Git).Run(ctx, nil, append([]string{"config", "--local"}, args...)...)
 	done(err)
 	return err
@@ -393,7 +400,10 @@ func (r *Repository) RefLocks(updates []RefUpdate) []GitLock {
 	}
 	var locks []GitLock
 	for _, u := range updates {
-		locks = append(locks, GitLock{Path: filepath.Join(r.CommonDir, filepath.FromSlash(u.Name)+".lock"), Wrote: u.New})
+		locks = append(locks, GitLock{
+			Path:  filepath.Join(r.CommonDir, filepath.FromSlash(u.Name)+".lock"),
+			Wrote: u.New,
+		})
 		if u.New.IsZero() {
 			locks[len(locks)-1].Wrote = ""
 			locks = append(locks, GitLock{Path: filepath.Join(r.CommonDir, "packed-refs.lock")})
@@ -453,14 +463,15 @@ func (r *Repository) GitLocks() []LockFile {
 	for _, name := range []string{"packed-refs.lock", "config.lock", "shallow.lock"} {
 		look(filepath.Join(r.CommonDir, name))
 	}
-	_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(strings.TrimSuffix(RefSpace, "/"))), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".lock") {
-			look(path)
-		}
-		if errors.Is(err, fs.ErrPermission) {
-			return fs.SkipDir
-		}
-		return nil
-	})
+	_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(strings.TrimSuffix(RefSpace, "/"))),
+		func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".lock") {
+				look(path)
+			}
+			if errors.Is(err, fs.ErrPermission) {
+				return fs.SkipDir
+			}
+			return nil
+		})
 	return out
 }

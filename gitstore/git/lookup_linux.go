@@ -46,14 +46,16 @@ func lookUp(dir string, env []string) (ans []string, ok bool) {
 	} else {
 		prefix += "/"
 	}
-	return []string{"false", "true", format, "files", place, common, filepath.Join(common, "objects"), prefix, top}, true
+	return []string{"false", "true", format, "files", place, common, filepath.Join(common, "objects"), prefix, top},
+		true
 }
 
 // tellsWhere reports a variable that has a say in where the repository is or how it is read.
 func tellsWhere(v string) bool {
 	name, _, _ := strings.Cut(v, "=")
 	switch name {
-	case "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_CEILING_DIRECTORIES",
+	case "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+		"GIT_CEILING_DIRECTORIES",
 		"GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_QUARANTINE_PATH":
 		return true
 	}
@@ -182,7 +184,8 @@ func ordinaryConfig(name string) (format string, ok bool) {
 		switch section, _, _ := strings.Cut(key, "."); {
 		case key == "core.repositoryformatversion":
 			version = e.Value
-		case key == "core.bare" && e.Value != "false", key == "core.worktree", section == "include", section == "includeif":
+		case key == "core.bare" && e.Value != "false", key == "core.worktree", section == "include",
+			section == "includeif":
 			return "", false
 		case key == "extensions.objectformat":
 			format, extended = e.Value, true

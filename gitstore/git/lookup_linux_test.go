@@ -47,7 +47,8 @@ func asGit(t *testing.T, what, dir string) bool {
 		return true
 	}
 	show := func(r *Repository) string {
-		return fmt.Sprintf("%q", []string{r.TopLevel, r.ProjectDir, r.Prefix, r.GitDir, r.CommonDir, r.ObjectsDir, r.ObjectFormat, r.RefFormat})
+		return fmt.Sprintf("%q", []string{r.TopLevel, r.ProjectDir, r.Prefix, r.GitDir, r.CommonDir, r.ObjectsDir,
+			r.ObjectFormat, r.RefFormat})
 	}
 	if show(got) != show(want) {
 		t.Errorf("%s in %s:\nexpected %s\ngot      %s", what, dir, show(want), show(got))
@@ -87,11 +88,13 @@ func TestLookUpOdd(t *testing.T) {
 		"version 1":             set("core.repositoryformatversion", "1"),
 		"version 2":             set("core.repositoryformatversion", "2"),
 		"version in hex":        set("core.repositoryformatversion", "0x1"),
-		"no version":            func(r *testrepo.Repo) { _, _ = r.TryGit("config", "--unset", "core.repositoryformatversion") },
-		"sha256 in version 0":   func(r *testrepo.Repo) { set("extensions.objectformat", "sha256")(r) },
-		"unknown format":        set("extensions.objectFormat", "md5"),
-		"unknown extension":     set("extensions.future", "true"),
-		"noop":                  set("extensions.noop", "true"),
+		"no version": func(r *testrepo.Repo) {
+			_, _ = r.TryGit("config", "--unset", "core.repositoryformatversion")
+		},
+		"sha256 in version 0": func(r *testrepo.Repo) { set("extensions.objectformat", "sha256")(r) },
+		"unknown format":      set("extensions.objectFormat", "md5"),
+		"unknown extension":   set("extensions.future", "true"),
+		"noop":                set("extensions.noop", "true"),
 		"worktree config": func(r *testrepo.Repo) {
 			set("extensions.worktreeConfig", "true")(r)
 			write("config.worktree", "[core]\n\tbare = true\n")(r)
@@ -171,7 +174,8 @@ func TestLookUpOdd(t *testing.T) {
 		for _, do := range does {
 			do(r)
 		}
-		for _, dir := range []string{r.Dir, filepath.Join(r.Dir, "d"), filepath.Join(r.Dir, ".git"), filepath.Join(r.Dir, ".git", "refs"), filepath.Dir(r.Dir)} {
+		for _, dir := range []string{r.Dir, filepath.Join(r.Dir, "d"), filepath.Join(r.Dir, ".git"),
+			filepath.Join(r.Dir, ".git", "refs"), filepath.Dir(r.Dir)} {
 			if !IsDir(dir) {
 				continue
 			}
@@ -181,7 +185,10 @@ func TestLookUpOdd(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []testrepo.Options{{ObjectFormat: "sha1"}, {ObjectFormat: "sha256"}, {ObjectFormat: "sha1", LinkedWorktree: true}} {
+	for _, kind := range []testrepo.Options{{ObjectFormat: "sha1"}, {ObjectFormat: "sha256"}, {
+		ObjectFormat:   "sha1",
+		LinkedWorktree: true,
+	}} {
 		for _, name := range names {
 			try(kind, kind.Name()+", "+name, odd[name])
 		}
@@ -218,8 +225,10 @@ func TestLookUpEnvironment(t *testing.T) {
 	if _, ok := lookUp(r.Dir, plain); !ok {
 		t.Error("an ordinary environment: expected an answer")
 	}
-	for _, v := range []string{"GIT_DIR=x", "GIT_WORK_TREE=x", "GIT_COMMON_DIR=x", "GIT_OBJECT_DIRECTORY=x", "GIT_CEILING_DIRECTORIES=/",
-		"GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "GIT_CONFIG_PARAMETERS='core.bare=true'", "GIT_CONFIG_COUNT=1", "GIT_TEST_ASSUME_DIFFERENT_OWNER=1"} {
+	for _, v := range []string{"GIT_DIR=x", "GIT_WORK_TREE=x", "GIT_COMMON_DIR=x", "GIT_OBJECT_DIRECTORY=x",
+		"GIT_CEILING_DIRECTORIES=/",
+		"GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "GIT_CONFIG_PARAMETERS='core.bare=true'", "GIT_CONFIG_COUNT=1",
+		"GIT_TEST_ASSUME_DIFFERENT_OWNER=1"} {
 		if _, ok := lookUp(r.Dir, append(slices.Clip(plain), v)); ok {
 			t.Errorf("%s: expected the question to be git's", v)
 		}

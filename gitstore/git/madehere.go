@@ -24,7 +24,8 @@ func (r *Repository) CommitsMadeHere(ctx context.Context, head OID) (made map[OI
 		}
 		return nil, false, err
 	}
-	out, err := r.Git.Run(ctx, nil, "log", "-g", "-n", strconv.Itoa(maxReflog+1), "-z", "--format=tformat:%H %gs", "--branches", "HEAD", "--")
+	out, err := r.Git.Run(ctx, nil, "log", "-g", "-n", strconv.Itoa(maxReflog+1), "-z", "--format=tformat:%H %gs",
+		"--branches", "HEAD", "--")
 	if err != nil {
 		return nil, false, err
 	}

@@ -92,7 +92,8 @@ func Corrupt(oid OID, cause error) error {
 }
 
 func tooLarge(oid OID, size int64) error {
-	return Errorf(CodeObjectTooLarge, nil, "object %s is %d bytes long, the limit is %d", oid, size, int64(maxObjectSize))
+	return Errorf(CodeObjectTooLarge, nil, "object %s is %d bytes long, the limit is %d", oid, size,
+		int64(maxObjectSize))
 }
 
 // verify checks that content hashes to the id it was asked for by.

@@ -77,7 +77,8 @@ func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 
 // readPacked returns fs.ErrNotExist when no pack holds the object. find is
 // packSet.find, or findKnown among some packs.
-func (s *ObjectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64)) (kind string, data []byte, err error) {
+func (s *ObjectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64)) (kind string, data []byte,
+	err error) {
 	raw, ok := oid.raw()
 	if !ok {
 		return "", nil, fs.ErrNotExist
@@ -112,7 +113,8 @@ func (s *ObjectFiles) Has(ctx context.Context, oid OID) bool {
 	}
 	// Only alternates can still have it. Git is not asked otherwise: in a
 	// partial clone the question alone would fetch the object.
-	if _, err := os.Stat(filepath.Join(s.loose.dir, "info", "alternates")); err != nil && os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") == "" {
+	if _, err := os.Stat(filepath.Join(s.loose.dir, "info", "alternates")); err != nil &&
+		os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") == "" {
 		return false
 	}
 	_, err := s.cat.git.Run(ctx, nil, "cat-file", "-e", string(oid))

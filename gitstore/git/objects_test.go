@@ -49,7 +49,12 @@ func aCommit(t testing.TB, format string, seed string, n int) []Object {
 		list = append(list, TreeEntry{ModeFile, fmt.Sprintf("f%03d", i), o.OID})
 	}
 	tree := NewObject(format, KindTree, EncodeTree(list))
-	raw, err := EncodeCommit(format, &Commit{Tree: tree.OID, Author: Signature{Name: "a", Email: "a@b"}, Committer: Signature{Name: "a", Email: "a@b"}, Message: seed + "\n"})
+	raw, err := EncodeCommit(format, &Commit{
+		Tree:      tree.OID,
+		Author:    Signature{Name: "a", Email: "a@b"},
+		Committer: Signature{Name: "a", Email: "a@b"},
+		Message:   seed + "\n",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +71,8 @@ func TestObjectsRoundTrip(t *testing.T) {
 		if store.Has(ctx, commit) {
 			t.Fatal("there before it was written")
 		}
-		if _, _, err := store.Read(ctx, commit); CodeOf(err) != CodeObjectMissing || !strings.Contains(err.Error(), string(commit)) {
+		if _, _, err := store.Read(ctx, commit); CodeOf(err) != CodeObjectMissing ||
+			!strings.Contains(err.Error(), string(commit)) {
 			t.Fatalf("missing object: %v", err)
 		}
 		if err := store.Write(ctx, objs); err != nil {
@@ -262,7 +268,8 @@ func TestWriteSkipsWhatIsStored(t *testing.T) {
 		}
 		// What somebody else stored may be on its way out: it is written once more.
 		r.GitInput("theirs", "hash-object", "-w", "--stdin")
-		if err := repo.Objects().Write(ctx, []Object{NewObject(repo.ObjectFormat, KindBlob, []byte("theirs"))}); err != nil {
+		if err := repo.Objects().Write(ctx,
+			[]Object{NewObject(repo.ObjectFormat, KindBlob, []byte("theirs"))}); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(glob(t, repo, "*.keep")); n != 3 {
@@ -302,7 +309,8 @@ func TestWriteRefuses(t *testing.T) {
 	if _, _, err := repo.Objects().Read(canceled, blob.OID); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled read: %v", err)
 	}
-	for _, bad := range []OID{"", "abc", "../../etc/passwd", OID(strings.Repeat("z", 40)), OID(strings.Repeat("A", 40))} {
+	for _, bad := range []OID{"", "abc", "../../etc/passwd", OID(strings.Repeat("z", 40)),
+		OID(strings.Repeat("A", 40))} {
 		if _, _, err := repo.Objects().Read(ctx, bad); CodeOf(err) != CodeObjectMissing {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -337,7 +345,8 @@ func TestDamagedObjects(t *testing.T) {
 				if err := os.WriteFile(path, bad, 0o644); err != nil {
 					t.Fatal(err)
 				}
-				if _, _, err := repo.Objects().Read(ctx, one.OID); CodeOf(err) != CodeObjectCorrupt || !strings.Contains(err.Error(), string(one.OID)) {
+				if _, _, err := repo.Objects().Read(ctx, one.OID); CodeOf(err) != CodeObjectCorrupt ||
+					!strings.Contains(err.Error(), string(one.OID)) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -499,7 +508,8 @@ func TestKilledWriter(t *testing.T) {
 		}
 		return
 	}
-	for _, point := range []string{"objects.pack.before", "objects.pack.kept", "objects.pack.synced", "objects.pack.named", "objects.pack.after"} {
+	for _, point := range []string{"objects.pack.before", "objects.pack.kept", "objects.pack.synced",
+		"objects.pack.named", "objects.pack.after"} {
 		for _, format := range []string{FormatSHA1, FormatSHA256} {
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 			cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")
@@ -531,7 +541,8 @@ func TestHashObjectIsGits(t *testing.T) {
 	for _, format := range []string{FormatSHA1, FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		for _, s := range []string{"", "x", "line\n", strings.Repeat("\x00\xff", 5000)} {
-			if got, want := HashObject(format, KindBlob, []byte(s)), r.GitInput(s, "hash-object", "--stdin"); string(got) != want {
+			if got, want := HashObject(format, KindBlob, []byte(s)),
+				r.GitInput(s, "hash-object", "--stdin"); string(got) != want {
 				t.Errorf("%s: %s, git says %s", format, got, want)
 			}
 		}
@@ -564,7 +575,8 @@ func TestCodecsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		format := rapid.SampledFrom([]string{FormatSHA1, FormatSHA256}).Draw(rt, "format")
 		var objs []Object
-		for _, d := range rapid.SliceOfNDistinct(rapid.SliceOfN(rapid.Byte(), 0, 300), 1, 8, func(b []byte) string { return string(b) }).Draw(rt, "blobs") {
+		for _, d := range rapid.SliceOfNDistinct(rapid.SliceOfN(rapid.Byte(), 0, 300), 1, 8,
+			func(b []byte) string { return string(b) }).Draw(rt, "blobs") {
 			objs = append(objs, NewObject(format, KindBlob, d))
 		}
 		held, err := writePack(dir, format, 0o755, objs)
@@ -580,7 +592,8 @@ func TestCodecsRoundTrip(t *testing.T) {
 			if err := encodeLoose(&loose, o); err != nil {
 				rt.Fatal(err)
 			}
-			if kind, data, err := decodeLoose(&loose, maxObjectSize); err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
+			if kind, data, err := decodeLoose(&loose, maxObjectSize); err != nil || kind != o.Kind ||
+				!bytes.Equal(data, o.Data) {
 				rt.Fatalf("loose: %s %q %v", kind, data, err)
 			}
 			raw, _ := o.OID.raw()
@@ -691,7 +704,8 @@ func TestCompactInOrder(t *testing.T) {
 		raw, _ := c.raw()
 		p, off := set.find(raw)
 		if p == nil || at != nil && p != at || off <= last {
-			t.Fatalf("commit %d of %d lies at %d, the one before at %d; %d packs", i, len(commits), off, last, len(glob(t, repo, "*.pack")))
+			t.Fatalf("commit %d of %d lies at %d, the one before at %d; %d packs", i, len(commits), off, last,
+				len(glob(t, repo, "*.pack")))
 		}
 		last, at = off, p
 	}

@@ -96,7 +96,9 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		// In the order they were written: a run is read in that of its operations.
-		slices.SortFunc(packs, func(a, b pack) int { return cmp.Or(a.at.Compare(b.at), strings.Compare(a.path, b.path)) })
+		slices.SortFunc(packs, func(a, b pack) int {
+			return cmp.Or(a.at.Compare(b.at), strings.Compare(a.path, b.path))
+		})
 		paths := make([]string, len(packs))
 		for i := range packs {
 			paths[i] = packs[i].path

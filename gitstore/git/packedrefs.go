@@ -24,7 +24,8 @@ func searchPacked(f io.ReaderAt, size int64, format, name string) (oid OID, know
 		return buf[:n]
 	}
 	head, _, whole := bytes.Cut(window(0, size), []byte("\n"))
-	if !whole || !bytes.HasPrefix(head, []byte("# pack-refs with:")) || !strings.Contains(string(head)+" ", " sorted ") {
+	if !whole || !bytes.HasPrefix(head, []byte("# pack-refs with:")) ||
+		!strings.Contains(string(head)+" ", " sorted ") {
 		return "", false
 	}
 	digits := HexLen(format)

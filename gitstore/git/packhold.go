@@ -283,7 +283,8 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		l, err := ReadLock(path)
-		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.gone() || l.outlived(notes)) || l.torn() && !r.holdsNothing(path, strings.TrimSuffix(path, KeepExt)) {
+		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.gone() || l.outlived(notes)) ||
+			l.torn() && !r.holdsNothing(path, strings.TrimSuffix(path, KeepExt)) {
 			continue
 		}
 		if remove {

@@ -69,7 +69,8 @@ func TestMakeDelta(t *testing.T) {
 func FuzzMakeDelta(f *testing.F) {
 	f.Add([]byte(strings.Repeat("line\n", 30)), []byte(strings.Repeat("line\n", 20)+"more"))
 	f.Fuzz(func(t *testing.T, base, target []byte) {
-		if got, err := ApplyDelta(base, MakeDelta(base, target), maxObjectSize); err != nil || !bytes.Equal(got, target) {
+		if got, err := ApplyDelta(base, MakeDelta(base, target), maxObjectSize); err != nil ||
+			!bytes.Equal(got, target) {
 			t.Fatalf("%q %v", got, err)
 		}
 	})
@@ -85,16 +86,23 @@ func TestFoldLinksVersions(t *testing.T) {
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 			repo := open(t, r)
 			rnd := rand.New(rand.NewPCG(3, 4))
-			growing, changing := []byte("begin\n"), []byte(strings.Repeat("a line of a file that changes here and there\n", 60))
+			growing, changing := []byte("begin\n"),
+				[]byte(strings.Repeat("a line of a file that changes here and there\n", 60))
 			var all []Object
 			var parent OID
 			whole := 0
 			const versions = 130
 			for i := range versions {
-				growing = append(growing, []byte(fmt.Sprintf("row %d of a ledger with the random word %x\n", i, rnd.Uint64()))...)
+				growing = append(growing,
+					[]byte(fmt.Sprintf("row %d of a ledger with the random word %x\n", i, rnd.Uint64()))...)
 				changing = edited(rnd, changing)
 				back := []byte(strings.Repeat(fmt.Sprint("comes back ", i%3, "\n"), 40))
-				objs := versionOf(t, format, parent, i, map[string][]byte{"growing": growing, "changing": changing, "back": back, fmt.Sprintf("bundle%d", i): growing})
+				objs := versionOf(t, format, parent, i, map[string][]byte{
+					"growing":                  growing,
+					"changing":                 changing,
+					"back":                     back,
+					fmt.Sprintf("bundle%d", i): growing,
+				})
 				parent = objs[len(objs)-1].OID
 				all = append(all, objs...)
 				for _, o := range objs {
@@ -131,7 +139,8 @@ func TestFoldLinksVersions(t *testing.T) {
 			check := func() {
 				t.Helper()
 				for _, o := range all {
-					if kind, data, err := repo.Objects().Read(ctx, o.OID); err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
+					if kind, data, err := repo.Objects().Read(ctx, o.OID); err != nil || kind != o.Kind ||
+						!bytes.Equal(data, o.Data) {
 						t.Fatalf("%s %s: %v", o.Kind, o.OID, err)
 					}
 				}
@@ -177,7 +186,8 @@ func versionOf(t *testing.T, format string, parent OID, n int, files map[string]
 // TestLinkedChainsEnd: packs of which each makes an object a difference to what the other makes one of
 // it are folded without a circle.
 func TestLinkedChainsEnd(t *testing.T) {
-	a, b := NewObject(FormatSHA1, KindBlob, []byte(strings.Repeat("the one\n", 50))), NewObject(FormatSHA1, KindBlob, []byte(strings.Repeat("the other\n", 50)))
+	a, b := NewObject(FormatSHA1, KindBlob, []byte(strings.Repeat("the one\n", 50))),
+		NewObject(FormatSHA1, KindBlob, []byte(strings.Repeat("the other\n", 50)))
 	entry := func(o Object, base *Object) rawEntry {
 		raw, _ := o.OID.raw()
 		var w bytes.Buffer

@@ -18,7 +18,10 @@ const (
 
 // MakeDelta describes target as what is copied out of base and what is not in it.
 func MakeDelta(base, target []byte) []byte {
-	d := deltaWriter{out: binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(base))), uint64(len(target))), target: target}
+	d := deltaWriter{
+		out:    binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(base))), uint64(len(target))),
+		target: target,
+	}
 	head := commonPrefix(base, target)
 	tail := commonSuffix(base[head:], target[head:])
 	if head < deltaBlock {

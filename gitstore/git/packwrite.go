@@ -147,7 +147,8 @@ func writePack(packDir, format string, mode fs.FileMode, objects []Object) (*pac
 // as git looks for indexes alone; "tmp_" names are no good, because git prune removes
 // them from under the writer. The index gets its name last, when both are
 // complete on disk. What a crash leaves the next command removes (StaleHolds).
-func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*PackWriter) error) (_ *packHold, err error) {
+func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*PackWriter) error) (_ *packHold,
+	err error) {
 	faults.Point("objects.pack.before")
 	path, keep, err := newKeep(packDir, format)
 	if err != nil {

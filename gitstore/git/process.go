@@ -184,7 +184,8 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		if _, serr := os.Stat(g.Dir); serr != nil {
 			return Errorf(CodeNotRepository, err, "the directory %s cannot be entered", g.Dir)
 		}
-		return Errorf(CodeGitMissing, err, "git could not be started").WithHint("install git and make sure it is on PATH")
+		return Errorf(CodeGitMissing, err,
+			"git could not be started").WithHint("install git and make sure it is on PATH")
 	}
 	return Errorf(CodeGitFailed, err, "git %s could not be run", name(args))
 }

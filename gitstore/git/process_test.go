@@ -48,10 +48,12 @@ func TestRunBoundsOutput(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	g := NewGit(r.Dir)
 	g.MaxOutput = 1000
-	if _, err := g.Run(context.Background(), []byte(strings.Repeat("x\n", 5000)), "stripspace"); CodeOf(err) != CodeOutputTooLarge {
+	if _, err := g.Run(context.Background(), []byte(strings.Repeat("x\n", 5000)),
+		"stripspace"); CodeOf(err) != CodeOutputTooLarge {
 		t.Fatal(err)
 	}
-	if out, err := g.Run(context.Background(), []byte(strings.Repeat("x\n", 500)), "stripspace"); err != nil || len(out) != 1000 {
+	if out, err := g.Run(context.Background(), []byte(strings.Repeat("x\n", 500)), "stripspace"); err != nil ||
+		len(out) != 1000 {
 		t.Fatal(len(out), err)
 	}
 }
@@ -102,7 +104,8 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("GIT_CONFIG_KEY_0", "agentxchain.test")
 	t.Setenv("GIT_CONFIG_VALUE_0", "kept")
 	own, foreign := NewGit(r.Dir), NewForeignGit(other.Dir)
-	for _, kv := range []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1"} {
+	for _, kv := range []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1"} {
 		if !slices.Contains(own.Env, kv) || !slices.Contains(foreign.Env, kv) {
 			t.Errorf("%s is not set", kv)
 		}
@@ -142,7 +145,8 @@ func TestEnvironment(t *testing.T) {
 func TestGivenSettings(t *testing.T) {
 	testrepo.Isolate()
 	for _, text := range []string{
-		`'agentxchain.a=b'`, `'agentxchain.a'='b'`, `'agentxchain.a'=`, `'agentxchain.a=it'\''s'  'agentxchain.b'='x=y'`,
+		`'agentxchain.a=b'`, `'agentxchain.a'='b'`, `'agentxchain.a'=`,
+		`'agentxchain.a=it'\''s'  'agentxchain.b'='x=y'`,
 		`'agentxchain.sub.with=sign.a'='b'`, `'agentxchain.a=b`, `nonsense`, ``, `'agentxchain.a'='b'\!'c'`,
 	} {
 		cmd := exec.Command("git", "config", "--list", "-z")
@@ -168,9 +172,12 @@ func TestGivenSettings(t *testing.T) {
 			t.Errorf("%s: %q, git says %q", text, got, want)
 		}
 	}
-	env := []string{"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=Core.SSHCommand", "GIT_CONFIG_VALUE_0=x", "GIT_CONFIG_KEY_1=user.name",
-		"GIT_CONFIG_VALUE_1=Ada", "GIT_CONFIG_KEY_2=filter.A.clean", "GIT_CONFIG_VALUE_2=x", `GIT_CONFIG_PARAMETERS='alias.status=!x' 'core.quotePath=false'`}
-	if got := givenSettings(env); !slices.Equal(got, []ConfigEntry{{"user.name", "Ada"}, {"core.quotePath", "false"}}) {
+	env := []string{"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=Core.SSHCommand", "GIT_CONFIG_VALUE_0=x",
+		"GIT_CONFIG_KEY_1=user.name",
+		"GIT_CONFIG_VALUE_1=Ada", "GIT_CONFIG_KEY_2=filter.A.clean", "GIT_CONFIG_VALUE_2=x",
+		`GIT_CONFIG_PARAMETERS='alias.status=!x' 'core.quotePath=false'`}
+	if got := givenSettings(env); !slices.Equal(got,
+		[]ConfigEntry{{"user.name", "Ada"}, {"core.quotePath", "false"}}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -36,7 +36,8 @@ func (r *Repository) Quarantine(ctx context.Context) (_ *Quarantine, err error) 
 		return nil, Errorf(CodeUnreadable, err, "there is no place for what is fetched")
 	}
 	g := NewForeignGit(q.place.Path)
-	if _, err = g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+r.ObjectFormat, "."); err == nil {
+	if _, err = g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+r.ObjectFormat,
+		"."); err == nil {
 		q.Repo, err = Ask(ctx, g)
 	}
 	if err != nil {
@@ -50,7 +51,8 @@ func (r *Repository) Quarantine(ctx context.Context) (_ *Quarantine, err error) 
 // quarantine. Git itself refuses to move a ref of r then.
 func (q *Quarantine) Transport(r *Repository) *Git {
 	g := r.Git.Transport()
-	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"}),
+	g.Env = append(dropVars(g.Env,
+		[]string{"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"}),
 		"GIT_OBJECT_DIRECTORY="+q.Repo.ObjectsDir, "GIT_QUARANTINE_PATH="+q.Repo.ObjectsDir)
 	return g
 }

@@ -32,11 +32,15 @@ func TestRebased(t *testing.T) {
 			do   [][]string
 		}{
 			{"rebased", true, [][]string{{"rebase", "-q", "upstream"}}},
-			{"rebased, and more on top", true, [][]string{{"rebase", "-q", "upstream"}, {"commit", "-q", "--allow-empty", "-m", "more"}}},
-			{"another message", false, [][]string{{"rebase", "-q", "upstream"}, {"commit", "-q", "--amend", "-m", "other"}}},
+			{"rebased, and more on top", true,
+				[][]string{{"rebase", "-q", "upstream"}, {"commit", "-q", "--allow-empty", "-m", "more"}}},
+			{"another message", false,
+				[][]string{{"rebase", "-q", "upstream"}, {"commit", "-q", "--amend", "-m", "other"}}},
 			{"a commit dropped", false, [][]string{{"rebase", "-q", "--onto", "upstream", "HEAD~1"}}},
-			{"another change", false, [][]string{{"rebase", "-q", "upstream"}, {"rm", "-q", "one"}, {"commit", "-q", "--amend", "--no-edit"}}},
-			{"squashed", false, [][]string{{"reset", "-q", "--soft", "HEAD~2"}, {"commit", "-q", "-m", "two"}, {"rebase", "-q", "upstream"}}},
+			{"another change", false, [][]string{{"rebase", "-q", "upstream"}, {"rm", "-q", "one"},
+				{"commit", "-q", "--amend", "--no-edit"}}},
+			{"squashed", false, [][]string{{"reset", "-q", "--soft", "HEAD~2"}, {"commit", "-q", "-m", "two"},
+				{"rebase", "-q", "upstream"}}},
 			{"gone back", false, [][]string{{"reset", "-q", "--hard", "HEAD~1"}}},
 			{"another branch", false, [][]string{{"reset", "-q", "--hard", "upstream"}}},
 		} {
@@ -54,7 +58,8 @@ func TestRebased(t *testing.T) {
 		merged := r.Git("rev-parse", "HEAD")
 		r.Git("checkout", "-q", "upstream")
 		r.Git("cherry-pick", was+"~1", was)
-		if got, err := repo.Rebased(context.Background(), git.OID(merged), git.OID(r.Git("rev-parse", "HEAD"))); err != nil || got {
+		if got, err := repo.Rebased(context.Background(), git.OID(merged),
+			git.OID(r.Git("rev-parse", "HEAD"))); err != nil || got {
 			t.Errorf("with a merge: expected false, got %v, %v", got, err)
 		}
 	})
@@ -90,7 +95,8 @@ func TestCommitsMadeHere(t *testing.T) {
 		}
 		r.Git("cherry-pick", "--allow-empty", mine)
 		picked := r.Git("rev-parse", "HEAD")
-		if made, known, err = repo.CommitsMadeHere(ctx, git.OID(picked)); err != nil || !known || !made[git.OID(picked)] {
+		if made, known, err = repo.CommitsMadeHere(ctx, git.OID(picked)); err != nil || !known ||
+			!made[git.OID(picked)] {
 			t.Errorf("a picked commit: expected made here, got %v, %v, %v", made[git.OID(picked)], known, err)
 		}
 		if _, known, err = repo.CommitsMadeHere(ctx, git.OID(theirs)); err != nil || known {

@@ -37,7 +37,8 @@ func BadRunID(id string) string {
 	}
 	for i := range len(id) {
 		c := id[i]
-		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("._+=@-", c) >= 0
+		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.IndexByte("._+=@-", c) >= 0
 		if !ok {
 			return "holds a character outside of A-Z a-z 0-9 . _ + = @ -"
 		}
@@ -68,7 +69,8 @@ func DeviceName(id string) bool {
 	case "CON", "PRN", "AUX", "NUL":
 		return true
 	}
-	return len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '0' && stem[3] <= '9'
+	return len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '0' &&
+		stem[3] <= '9'
 }
 
 // SafeRefName accepts full ref names for the plumbing below: what git's

@@ -187,7 +187,8 @@ func (r *Repository) askRef(ctx context.Context, name string) (OID, error) {
 	case qerr != nil && ExitCode(qerr) == 1:
 		return "", nil
 	case qerr == nil:
-		return "", Errorf(CodeRefBroken, err, "the ref %s points at an object that is not there", name).WithHint("run git fsck")
+		return "", Errorf(CodeRefBroken, err, "the ref %s points at an object that is not there",
+			name).WithHint("run git fsck")
 	}
 	return "", err
 }
@@ -234,7 +235,8 @@ func (r *Repository) ListRefs(ctx context.Context, prefix string) ([]Ref, error)
 
 // listRefs is ListRefs for the refs below any of the prefixes, of one git process.
 func (r *Repository) listRefs(ctx context.Context, prefixes ...string) ([]Ref, error) {
-	out, err := r.Git.Run(ctx, nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)"}, prefixes...)...)
+	out, err := r.Git.Run(ctx, nil,
+		append([]string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)"}, prefixes...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -396,7 +398,8 @@ func behindRefs(updates []RefUpdate, cause error) *Error {
 	for i, u := range updates {
 		names[i] = u.Name
 	}
-	return Errorf(CodeWorkBehind, cause, "%s has moved, but that may not survive a power cut", strings.Join(names, ", ")).
+	return Errorf(CodeWorkBehind, cause, "%s has moved, but that may not survive a power cut",
+		strings.Join(names, ", ")).
 		WithHint("remove the cause and run any git agentxchain command: it completes what is missing")
 }
 

@@ -55,7 +55,9 @@ func (r *Repository) heldRefs(ctx context.Context, prefix string) (refs []Ref, o
 		slices.SortFunc(h.refs, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
 		h.listed = true
 	}
-	from, _ := slices.BinarySearchFunc(h.refs, prefix, func(a Ref, name string) int { return strings.Compare(a.Name, name) })
+	from, _ := slices.BinarySearchFunc(h.refs, prefix, func(a Ref, name string) int {
+		return strings.Compare(a.Name, name)
+	})
 	to := from
 	for to < len(h.refs) && strings.HasPrefix(h.refs[to].Name, prefix) {
 		to++

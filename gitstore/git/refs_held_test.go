@@ -53,7 +53,8 @@ func TestHeldRefs(t *testing.T) {
 		if err := r.UpdateRefs(t.Context(), move, "test"); err != nil {
 			t.Fatal(err)
 		}
-		expect("one was moved here", RunRefPrefix, "refs/agentxchain/runs/a", "refs/agentxchain/runs/b", "refs/agentxchain/runs/c")
+		expect("one was moved here", RunRefPrefix, "refs/agentxchain/runs/a", "refs/agentxchain/runs/b",
+			"refs/agentxchain/runs/c")
 		set("refs/agentxchain/runs/d")
 		if err := r.UpdateRefs(t.Context(), move, "test"); err == nil {
 			t.Error("a ref was made twice")

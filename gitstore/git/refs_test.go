@@ -21,14 +21,17 @@ import (
 )
 
 func TestRunRef(t *testing.T) {
-	for _, id := range []string{"run_0123456789abcdef", "a", "A.b-c_d+e=f@g", "lock", "x.locks", "console", "com10", strings.Repeat("a", 200)} {
+	for _, id := range []string{"run_0123456789abcdef", "a", "A.b-c_d+e=f@g", "lock", "x.locks", "console", "com10",
+		strings.Repeat("a", 200)} {
 		if ref, err := RunRef(id); err != nil || ref != "refs/agentxchain/runs/"+id {
 			t.Errorf("%q: %s %v", id, ref, err)
 		}
 	}
 	for _, id := range []string{
-		"", ".", "..", "@", "-x", ".x", "x.", "a..b", "a/b", "../x", "x.lock", "x.LOCK", ".lock", "a@{b", "a b", "a\nb", "a\x00b", "a~b",
-		"a^b", "a:b", "a?b", "a*b", "a[b", `a\b`, "a\x7f", "ü", "\xff", "con", "NUL.txt", "COM1", "lpt9.x", strings.Repeat("a", 201),
+		"", ".", "..", "@", "-x", ".x", "x.", "a..b", "a/b", "../x", "x.lock", "x.LOCK", ".lock", "a@{b", "a b",
+		"a\nb", "a\x00b", "a~b",
+		"a^b", "a:b", "a?b", "a*b", "a[b", `a\b`, "a\x7f", "ü", "\xff", "con", "NUL.txt", "COM1", "lpt9.x",
+		strings.Repeat("a", 201),
 	} {
 		if ref, err := RunRef(id); CodeOf(err) != CodeBadRefName {
 			t.Errorf("%q: %s %v", id, ref, err)
@@ -79,7 +82,8 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 		}
 		update := func(want string, u ...RefUpdate) {
 			t.Helper()
-			if err := repo.UpdateRefs(ctx, u, "agentxchain: test\nsecond"); CodeOf(err) != want || want == "" && err != nil {
+			if err := repo.UpdateRefs(ctx, u, "agentxchain: test\nsecond"); CodeOf(err) != want ||
+				want == "" && err != nil {
 				t.Fatalf("%v: %v, want %q", u, err, want)
 			}
 		}
@@ -98,7 +102,8 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 		read(y, "")
 		update("", RefUpdate{y, head, ""}, RefUpdate{x, head, head})
 		read(y, head)
-		if log := r.Git("reflog", "show", "--format=%gs", x); log != "agentxchain: test second\nagentxchain: test second" {
+		if log := r.Git("reflog", "show",
+			"--format=%gs", x); log != "agentxchain: test second\nagentxchain: test second" {
 			t.Errorf("reflog %q", log)
 		}
 		refs, err := repo.ListRefs(ctx, RunRefPrefix)
@@ -129,10 +134,12 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 			t.Errorf("%+v %v", refs, err)
 		}
 		// An object that is not there cannot be pointed at.
-		if err := repo.UpdateRefs(ctx, []RefUpdate{{y, oidOf(repo.ObjectFormat, 7), ""}}, ""); CodeOf(err) != CodeGitFailed {
+		if err := repo.UpdateRefs(ctx, []RefUpdate{{y, oidOf(repo.ObjectFormat, 7), ""}},
+			""); CodeOf(err) != CodeGitFailed {
 			t.Errorf("missing object: %v", err)
 		}
-		for _, bad := range []string{"", "x", "refs/", "refs/../x", "refs/a b", "refs/a\x00b", "HEAD", "refs/x.lock", "refs//x"} {
+		for _, bad := range []string{"", "x", "refs/", "refs/../x", "refs/a b", "refs/a\x00b", "HEAD", "refs/x.lock",
+			"refs//x"} {
 			if _, err := repo.ReadRef(ctx, bad); CodeOf(err) != CodeBadRefName {
 				t.Errorf("read %q: %v", bad, err)
 			}
@@ -155,7 +162,12 @@ func TestDamagedRefs(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(repo.CommonDir, filepath.FromSlash(x))
-	for name, content := range map[string]string{"empty": "", "short": "abc\n", "zero": string(ZeroOID(FormatSHA1)) + "\n", "long": string(head) + "0\n"} {
+	for name, content := range map[string]string{
+		"empty": "",
+		"short": "abc\n",
+		"zero":  string(ZeroOID(FormatSHA1)) + "\n",
+		"long":  string(head) + "0\n",
+	} {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +188,8 @@ func TestDamagedRefs(t *testing.T) {
 	if oid, err := repo.ReadRef(ctx, x); err != nil || oid != oidOf(FormatSHA1, 9) {
 		t.Errorf("%q %v", oid, err)
 	}
-	if refs, err := repo.ListRefs(ctx, RunRefPrefix); err != nil || len(refs) != 1 || refs[0].OID != oidOf(FormatSHA1, 9) {
+	if refs, err := repo.ListRefs(ctx, RunRefPrefix); err != nil || len(refs) != 1 ||
+		refs[0].OID != oidOf(FormatSHA1, 9) {
 		t.Errorf("%+v %v", refs, err)
 	}
 	_ = os.Remove(file)
@@ -281,7 +294,8 @@ func TestKilledUpdate(t *testing.T) {
 		if err == nil {
 			var head []byte
 			if head, err = repo.Git.Run(context.Background(), nil, "rev-parse", "HEAD"); err == nil {
-				err = repo.UpdateRefs(context.Background(), []RefUpdate{{x, OID(strings.TrimSpace(string(head))), ""}}, "")
+				err = repo.UpdateRefs(context.Background(), []RefUpdate{{x, OID(strings.TrimSpace(string(head))), ""}},
+					"")
 			}
 		}
 		if err != nil {
@@ -325,7 +339,8 @@ func TestRefIsReadUnderItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	repo.Git.Bin = bin
-	if err := repo.UpdateRefs(context.Background(), []RefUpdate{{x, head, OID(r.Git("rev-parse", "HEAD^"))}}, "x"); err != nil {
+	if err := repo.UpdateRefs(context.Background(), []RefUpdate{{x, head, OID(r.Git("rev-parse", "HEAD^"))}},
+		"x"); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(trace)

@@ -120,7 +120,8 @@ func discover(ctx context.Context, dir string) (*Repository, error) {
 	// project in a subdirectory, so look upwards from dir as git itself would
 	// without the variable, and believe the answer when it is the same
 	// repository.
-	if r, err := Ask(ctx, newGit(abs, dropVars(env, []string{"GIT_DIR", "GIT_COMMON_DIR"}))); err == nil && SameFile(r.GitDir, gitDir) {
+	if r, err := Ask(ctx, newGit(abs, dropVars(env, []string{"GIT_DIR", "GIT_COMMON_DIR"}))); err == nil &&
+		SameFile(r.GitDir, gitDir) {
 		return r, nil
 	}
 	return Ask(ctx, newGit(abs, env))
@@ -170,7 +171,8 @@ func askBare(ctx context.Context, g *Git) (*Repository, error) {
 		return nil, err
 	}
 	if lines[ansBare] != "true" {
-		return nil, Errorf(CodeNotRepository, nil, "%s is inside a repository's git directory, not in a work tree", g.Dir).
+		return nil, Errorf(CodeNotRepository, nil, "%s is inside a repository's git directory, not in a work tree",
+			g.Dir).
 			WithHint("change to the work tree and run the command again")
 	}
 	return newRepository(g, append(lines, "", ""))
@@ -200,7 +202,8 @@ func newRepository(g *Git, ans []string) (*Repository, error) {
 		r.RefFormat = "files"
 	}
 	if HexLen(r.ObjectFormat) == 0 {
-		return nil, Errorf(CodeUnsupportedFormat, nil, "the repository uses the unknown object format %q", r.ObjectFormat)
+		return nil, Errorf(CodeUnsupportedFormat, nil, "the repository uses the unknown object format %q",
+			r.ObjectFormat)
 	}
 	if r.TopLevel != "" {
 		r.ProjectDir = filepath.Join(r.TopLevel, filepath.FromSlash(r.Prefix))

@@ -18,7 +18,8 @@ func TestDiscover(t *testing.T) {
 		if repo.TopLevel != r.Top || repo.ProjectDir != r.Dir || repo.Prefix != "" {
 			t.Errorf("%+v", repo)
 		}
-		if repo.CommonDir != filepath.Join(r.Main, ".git") || repo.ObjectsDir != filepath.Join(r.Main, ".git", "objects") {
+		if repo.CommonDir != filepath.Join(r.Main, ".git") ||
+			repo.ObjectsDir != filepath.Join(r.Main, ".git", "objects") {
 			t.Errorf("common %s objects %s", repo.CommonDir, repo.ObjectsDir)
 		}
 		if linked := repo.GitDir != repo.CommonDir; linked != r.LinkedWorktree {
@@ -31,7 +32,8 @@ func TestDiscover(t *testing.T) {
 }
 
 func TestDiscoverOddDirectories(t *testing.T) {
-	for _, sub := range []string{"sub", "a b/c", "new\nline", "ünï", "trailing \n", "--show-toplevel", ":(top)x", "*"} {
+	for _, sub := range []string{"sub", "a b/c", "new\nline", "ünï", "trailing \n", "--show-toplevel", ":(top)x",
+		"*"} {
 		t.Run(sub, func(t *testing.T) {
 			r := testrepo.New(t, testrepo.Options{Subdir: sub})
 			repo := open(t, r)
@@ -71,7 +73,8 @@ func TestDiscoverRefuses(t *testing.T) {
 	repo, err := DiscoverBare(ctx, bare)
 	if err != nil || repo.TopLevel != "" || !strings.HasSuffix(repo.ObjectsDir, "bare.git/objects") {
 		t.Errorf("bare: %+v %v", repo, err)
-	} else if kind, _, err := repo.Objects().Read(ctx, OID(r.Git("rev-parse", "HEAD"))); err != nil || kind != KindCommit {
+	} else if kind, _, err := repo.Objects().Read(ctx, OID(r.Git("rev-parse", "HEAD"))); err != nil ||
+		kind != KindCommit {
 		t.Errorf("bare read: %v", err)
 	}
 	if _, err := Discover(ctx, filepath.Join(r.Dir, ".git", "refs")); CodeOf(err) != CodeNotRepository {
@@ -107,7 +110,8 @@ func TestDiscoverDubiousOwnership(t *testing.T) {
 	if e, ok := err.(*Error); ok {
 		hint = e.Hint
 	}
-	if CodeOf(err) != CodeDubiousOwnership || !strings.Contains(hint, "git config --global --add safe.directory "+r.Dir) {
+	if CodeOf(err) != CodeDubiousOwnership ||
+		!strings.Contains(hint, "git config --global --add safe.directory "+r.Dir) {
 		t.Fatalf("%v, hint %q", err, hint)
 	}
 }

@@ -22,7 +22,8 @@ func oidOf(format string, n byte) OID {
 
 func treeEntries() *rapid.Generator[[]TreeEntry] {
 	name := rapid.OneOf(
-		rapid.SampledFrom([]string{"a", "a.", "a-b", "a0", "a b", "ab", "é", "\xff\xfe", "line\nbreak", "-x", ".gitx"}),
+		rapid.SampledFrom([]string{"a", "a.", "a-b", "a0", "a b", "ab", "é", "\xff\xfe", "line\nbreak", "-x",
+			".gitx"}),
 		rapid.StringMatching(`[a-c./ -]{1,4}`).Filter(func(s string) bool {
 			return !strings.Contains(s, "/") && s != "." && s != ".."
 		}),
@@ -81,8 +82,10 @@ func TestParseTreeRefuses(t *testing.T) {
 	raw, _ := oid.raw()
 	e := func(mode, name string) string { return mode + " " + name + "\x00" + string(raw) }
 	for name, in := range map[string]string{
-		"cut id": "100644 a\x00short", "no nul": "100644 a", "no mode": " a\x00" + string(raw), "leading zero": e("0100644", "a"),
-		"odd mode": e("100600", "a"), "letters": e("1006x4", "a"), "empty name": e("100644", ""), "dot": e("100644", "."),
+		"cut id": "100644 a\x00short", "no nul": "100644 a", "no mode": " a\x00" +
+			string(raw), "leading zero": e("0100644", "a"),
+		"odd mode": e("100600", "a"), "letters": e("1006x4", "a"), "empty name": e("100644", ""), "dot": e("100644",
+			"."),
 		"dotdot": e("40000", ".."), "git": e("40000", ".git"), "GIT": e("40000", ".GiT"), "slash": e("100644", "a/b"),
 		"order": e("100644", "b") + e("100644", "a"), "twice": e("100644", "a") + e("100644", "a"),
 		"file and dir": e("100644", "a") + e("100644", "a.b") + e("40000", "a"), "long mode": e("1006440000", "a"),
@@ -123,7 +126,8 @@ func TestCommitRoundTrip(t *testing.T) {
 			in.Parents = append(in.Parents, oidOf(format, rapid.Byte().Draw(rt, "parent")))
 		}
 		for range rapid.IntRange(0, 2).Draw(rt, "extra") {
-			in.Extra = append(in.Extra, Header{"gpgsig", rapid.StringMatching(`[a-z]{0,5}(\n[a-z]{0,5}){0,3}`).Draw(rt, "value")})
+			in.Extra = append(in.Extra,
+				Header{"gpgsig", rapid.StringMatching(`[a-z]{0,5}(\n[a-z]{0,5}){0,3}`).Draw(rt, "value")})
 		}
 		raw, err := EncodeCommit(format, in)
 		if err != nil {
@@ -153,7 +157,8 @@ func TestCommitsOfGit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Author.Name != "Ann Author" || c.Committer.Email != "carl@example.org" || c.Message != "second\n" || len(c.Parents) != 1 ||
+		if c.Author.Name != "Ann Author" || c.Committer.Email != "carl@example.org" || c.Message != "second\n" ||
+			len(c.Parents) != 1 ||
 			c.Author.When.UTC().Format(time.RFC3339) != "2026-01-02T03:04:05Z" {
 			t.Errorf("%+v", c)
 		}
@@ -177,9 +182,15 @@ func TestSignaturesAreMadeSafe(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)
 	ctx := context.Background()
-	for i, name := range []string{"", "  ", "a <b> c", "x\ncommitter evil <e> 0 +0000", "\x00\x01", ".,;", "\xff\xfe", "日本"} {
+	for i, name := range []string{"", "  ", "a <b> c", "x\ncommitter evil <e> 0 +0000", "\x00\x01", ".,;", "\xff\xfe",
+		"日本"} {
 		s := Signature{Name: name, Email: name, When: time.Unix(-5, 0).In(time.FixedZone("", -3*3600-1800))}
-		raw, err := EncodeCommit(FormatSHA1, &Commit{Tree: EmptyTree(FormatSHA1), Author: s, Committer: s, Message: "m\n"})
+		raw, err := EncodeCommit(FormatSHA1, &Commit{
+			Tree:      EmptyTree(FormatSHA1),
+			Author:    s,
+			Committer: s,
+			Message:   "m\n",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,9 +221,12 @@ func TestParseCommitRefuses(t *testing.T) {
 	}
 	for name, in := range map[string]string{
 		"empty": "", "no end": strings.TrimSuffix(good, "\n"), "short tree": strings.Replace(good, oid, oid[:39], 1),
-		"no author": "tree " + oid + "\ncommitter " + sig + "\n\n", "no zone": strings.Replace(good, " +0000", "", 1) + "\n",
-		"bad zone": strings.Replace(good, "+0000", "+00x0", 1) + "\n", "bad time": strings.Replace(good, "> 1", "> 1x", 1) + "\n",
-		"no mail": strings.Replace(good, "<a@b>", "", 1) + "\n", "header": good + "nospace\n\n", "continuation": good + " x\n\n",
+		"no author": "tree " + oid + "\ncommitter " + sig + "\n\n", "no zone": strings.Replace(good, " +0000", "", 1) +
+			"\n",
+		"bad zone": strings.Replace(good, "+0000", "+00x0", 1) +
+			"\n", "bad time": strings.Replace(good, "> 1", "> 1x", 1) + "\n",
+		"no mail": strings.Replace(good, "<a@b>", "", 1) + "\n", "header": good + "nospace\n\n", "continuation": good +
+			" x\n\n",
 		"negative": strings.Replace(good, "> 1", "> -1", 1) + "\n",
 	} {
 		if c, err := ParseCommit(FormatSHA1, []byte(in)); err == nil {
@@ -235,7 +249,11 @@ func FuzzParseTree(f *testing.F) {
 }
 
 func FuzzParseCommit(f *testing.F) {
-	raw, err := EncodeCommit(FormatSHA1, &Commit{Tree: oidOf(FormatSHA1, 1), Extra: []Header{{"gpgsig", "a\nb"}}, Message: "m"})
+	raw, err := EncodeCommit(FormatSHA1, &Commit{
+		Tree:    oidOf(FormatSHA1, 1),
+		Extra:   []Header{{"gpgsig", "a\nb"}},
+		Message: "m",
+	})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -257,7 +275,8 @@ func FuzzParseCommit(f *testing.F) {
 
 func TestErrorText(t *testing.T) {
 	err := error(Errorf(CodeLocked, errors.New("why"), "what %d", 1).WithHint("do %s", "this"))
-	if err.Error() != "what 1: why" || CodeOf(fmt.Errorf("x: %w", err)) != CodeLocked || CodeOf(errors.New("x")) != "" {
+	if err.Error() != "what 1: why" || CodeOf(fmt.Errorf("x: %w", err)) != CodeLocked ||
+		CodeOf(errors.New("x")) != "" {
 		t.Error(err)
 	}
 }

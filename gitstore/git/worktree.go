@@ -287,7 +287,8 @@ func (r *Repository) Checkout(ctx context.Context) (head OID, branch string, err
 // IgnoredFiles lists what the work tree holds and git is told not to see, relative to
 // the work tree's root; whole directories end in a slash.
 func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
-	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
+		"--directory")
 	if err != nil {
 		return nil, err
 	}

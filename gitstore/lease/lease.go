@@ -148,7 +148,13 @@ func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Ac
 	entries := git.EncodeTree([]git.TreeEntry{{Mode: git.ModeFile, Name: leaseFile, OID: blob.OID}})
 	tree := git.Object{OID: git.HashObject(format, git.KindTree, entries), Kind: git.KindTree, Data: entries}
 	sig := git.Signature{Name: by.Name, Email: by.Email, When: rec.At.UTC()}
-	c := &git.Commit{Tree: tree.OID, Author: sig, Committer: sig, Message: record.Message(rec.Subject, record.TrailerRun, rec.Run, record.TrailerTurn, rec.Turn, trailerStatus, status)}
+	c := &git.Commit{
+		Tree:      tree.OID,
+		Author:    sig,
+		Committer: sig,
+		Message: record.Message(rec.Subject, record.TrailerRun, rec.Run, record.TrailerTurn, rec.Turn, trailerStatus,
+			status),
+	}
 	if rec.Parent != "" {
 		c.Parents = []git.OID{rec.Parent}
 	}

@@ -42,7 +42,14 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 		}
 		now := time.Unix(1700000000, 0)
 		write := func(l *run.Lease, parent git.OID) git.OID {
-			oid, err := Write(ctx, repo, Record{Run: l.RunID, Turn: l.StepID, Parent: parent, Data: l.Encode(), At: now, Subject: "lease " + l.Status}, evidence.Actor{Name: "a", Email: "a@example.com"}, l.Status)
+			oid, err := Write(ctx, repo, Record{
+				Run:     l.RunID,
+				Turn:    l.StepID,
+				Parent:  parent,
+				Data:    l.Encode(),
+				At:      now,
+				Subject: "lease " + l.Status,
+			}, evidence.Actor{Name: "a", Email: "a@example.com"}, l.Status)
 			if err != nil {
 				t.Fatal(err)
 			}

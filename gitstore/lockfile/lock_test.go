@@ -51,7 +51,8 @@ func TestLockShape(t *testing.T) {
 	if pid, _ := o.Int("owner_pid"); pid != os.Getpid() || o.String("purpose") != "accept" {
 		t.Errorf("%s", data)
 	}
-	if at, err := time.Parse("2006-01-02T15:04:05.000Z", o.String("acquired_at")); err != nil || time.Since(at) > time.Minute {
+	if at, err := time.Parse("2006-01-02T15:04:05.000Z", o.String("acquired_at")); err != nil ||
+		time.Since(at) > time.Minute {
 		t.Errorf("%s: %v", data, err)
 	}
 	if !bytes.HasPrefix(data, []byte("{\n  \"owner_pid\": ")) || bytes.HasSuffix(data, []byte("\n")) {
@@ -121,19 +122,22 @@ func TestLockJudgement(t *testing.T) {
 		return string(o.Encode())
 	}
 	foreign := func(pid int, age time.Duration) string {
-		return fmt.Sprintf("{\n  \"owner_pid\": %d,\n  \"acquired_at\": \"%s\"\n}", pid, now.Add(-age).UTC().Format(git.LockTime))
+		return fmt.Sprintf("{\n  \"owner_pid\": %d,\n  \"acquired_at\": \"%s\"\n}", pid,
+			now.Add(-age).UTC().Format(git.LockTime))
 	}
 	for name, c := range map[string]struct {
 		content string
 		held    bool
 	}{
-		"ours, alive, however old":      {own(func(*git.LockOwner) {}), true},
-		"ours, dead":                    {own(func(o *git.LockOwner) { o.PID = dead }), false},
-		"ours, number reused":           {own(func(o *git.LockOwner) { o.Started = "boot:1" }), false},
-		"ours, start unknown":           {own(func(o *git.LockOwner) { o.Started = "" }), true},
-		"other machine, young":          {own(func(o *git.LockOwner) { o.Host, o.PID, o.Acquired = "elsewhere", dead, now }), true},
-		"other machine, old":            {own(func(o *git.LockOwner) { o.Host = "elsewhere" }), false},
-		"other container, young":        {own(func(o *git.LockOwner) { o.Space, o.PID, o.Acquired = "pid:[1]", dead, now }), true},
+		"ours, alive, however old": {own(func(*git.LockOwner) {}), true},
+		"ours, dead":               {own(func(o *git.LockOwner) { o.PID = dead }), false},
+		"ours, number reused":      {own(func(o *git.LockOwner) { o.Started = "boot:1" }), false},
+		"ours, start unknown":      {own(func(o *git.LockOwner) { o.Started = "" }), true},
+		"other machine, young": {own(
+			func(o *git.LockOwner) { o.Host, o.PID, o.Acquired = "elsewhere", dead, now }), true},
+		"other machine, old": {own(func(o *git.LockOwner) { o.Host = "elsewhere" }), false},
+		"other container, young": {own(
+			func(o *git.LockOwner) { o.Space, o.PID, o.Acquired = "pid:[1]", dead, now }), true},
 		"other container, old":          {own(func(o *git.LockOwner) { o.Space = "pid:[1]" }), false},
 		"reference, alive, young":       {foreign(self, 29*time.Second), true},
 		"reference, alive, old":         {foreign(self, 31*time.Second), false},

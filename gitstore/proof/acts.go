@@ -175,7 +175,8 @@ func (r *actReader) act(op chain.OpInfo, before git.OID) (*approval.Act, error) 
 }
 
 // claims are those of an operation by another tool.
-func (r *actReader) claims(a *approval.Act, op chain.OpInfo, before git.OID, after *run.State) ([]external.Claim, error) {
+func (r *actReader) claims(a *approval.Act, op chain.OpInfo, before git.OID, after *run.State) ([]external.Claim,
+	error) {
 	out, err := rulesClaim(r.Reader, a.Record, before, op.Tree)
 	if err != nil {
 		return nil, err

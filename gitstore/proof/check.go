@@ -167,7 +167,8 @@ type onceSet struct {
 
 // segments shows look each segment of a ledger that was not looked at yet, in order, until it refuses
 // one, which is then shown again; all is false when it did.
-func (o *onceSet) segments(r *record.Reader, tree git.OID, l wire.Ledger, look func(data []byte) bool) (all bool, err error) {
+func (o *onceSet) segments(r *record.Reader, tree git.OID, l wire.Ledger, look func(data []byte) bool) (all bool,
+	err error) {
 	segs, err := r.Slots(tree, record.LedgerDir(l), false)
 	if err != nil {
 		return false, err
@@ -304,11 +305,26 @@ func (f *checker) runs() ([]git.Ref, error) {
 		run := strings.TrimPrefix(ref.Name, git.RunRefPrefix)
 		switch _, err := git.RunRef(run); {
 		case err != nil:
-			f.find(Finding{Code: git.CodeBadRefName, Run: run, Message: fmt.Sprintf("the ref %s cannot be a run", ref.Name), Repair: "git update-ref -d " + ref.Name})
+			f.find(Finding{
+				Code:    git.CodeBadRefName,
+				Run:     run,
+				Message: fmt.Sprintf("the ref %s cannot be a run", ref.Name),
+				Repair:  "git update-ref -d " + ref.Name,
+			})
 		case ref.Target != "":
-			f.find(Finding{Code: git.CodeRefSymbolic, Run: run, Message: fmt.Sprintf("the ref %s is symbolic", ref.Name), Repair: "git symbolic-ref -d " + ref.Name})
+			f.find(Finding{
+				Code:    git.CodeRefSymbolic,
+				Run:     run,
+				Message: fmt.Sprintf("the ref %s is symbolic", ref.Name),
+				Repair:  "git symbolic-ref -d " + ref.Name,
+			})
 		case ref.Broken || ref.OID == "":
-			f.find(Finding{Code: git.CodeRefBroken, Run: run, Message: fmt.Sprintf("the ref %s holds no object id", ref.Name), Repair: fetchRun})
+			f.find(Finding{
+				Code:    git.CodeRefBroken,
+				Run:     run,
+				Message: fmt.Sprintf("the ref %s holds no object id", ref.Name),
+				Repair:  fetchRun,
+			})
 		default:
 			out = append(out, ref)
 		}
@@ -418,9 +434,20 @@ func (f *checker) shape(run string, ops []chain.OpInfo, from int) {
 		switch {
 		case i < from:
 		case i > 0 && len(op.Parents) != 1:
-			f.find(Finding{Code: record.CodeChainBroken, Run: run, Op: op.Op, Message: fmt.Sprintf("the operation has %d predecessors", len(op.Parents)), Repair: fetchRun})
+			f.find(Finding{
+				Code:    record.CodeChainBroken,
+				Run:     run,
+				Op:      op.Op,
+				Message: fmt.Sprintf("the operation has %d predecessors", len(op.Parents)),
+				Repair:  fetchRun,
+			})
 		case i == 0 && op.Name != "init_run" && op.Name != protocol.OpExternal:
-			f.find(Finding{Code: record.CodeChainBroken, Run: run, Op: op.Op, Message: "the run's first operation is " + cmp.Or(op.Name, "unnamed")})
+			f.find(Finding{
+				Code:    record.CodeChainBroken,
+				Run:     run,
+				Op:      op.Op,
+				Message: "the run's first operation is " + cmp.Or(op.Name, "unnamed"),
+			})
 		}
 	}
 }

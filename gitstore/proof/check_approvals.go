@@ -125,7 +125,8 @@ func (f *checker) witnesses(run string, ops []chain.OpInfo) error {
 				Code:    w.Code,
 				Run:     run,
 				Message: w.Message,
-				Repair:  "ask for operation " + w.Op + " in other clones; " + f.inClone("git agentxchain verify approvals --run "+run),
+				Repair: "ask for operation " + w.Op + " in other clones; " +
+					f.inClone("git agentxchain verify approvals --run "+run),
 			})
 		}
 	}

@@ -50,7 +50,8 @@ func (f *checker) unkept(list archive.List, have []git.Ref) {
 	}
 	for _, run := range slices.Sorted(maps.Keys(list)) {
 		if e := list.Archived(run); e != nil && !here[run] {
-			f.absent(run, fmt.Sprintf("run %s is archived at operation %s, and this repository does not keep it", run, git.OID(e.Op).Short()))
+			f.absent(run, fmt.Sprintf("run %s is archived at operation %s, and this repository does not keep it", run,
+				git.OID(e.Op).Short()))
 		}
 	}
 }
@@ -59,5 +60,6 @@ func (f *checker) unkept(list archive.List, have []git.Ref) {
 // what it drops.
 func goBack(run string, good, tip git.OID) string {
 	ref := git.RunRefPrefix + run
-	return "git update-ref " + record.LostRefPrefix + run + "/" + string(tip) + " " + ref + " && git update-ref " + ref + " " + string(good)
+	return "git update-ref " + record.LostRefPrefix + run + "/" + string(tip) + " " + ref + " && git update-ref " +
+		ref + " " + string(good)
 }

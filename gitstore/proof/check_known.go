@@ -25,7 +25,8 @@ import (
 
 // Finding codes.
 const (
-	FindUnconfirmed = "gate_unconfirmed" // something rests on a step that cannot be applied again and no person confirmed
+	// something rests on a step that cannot be applied again and no person confirmed
+	FindUnconfirmed = "gate_unconfirmed"
 	FindMissing     = "run_missing"      // the project knows of a run that is not here
 	FindUnfetched   = "runs_not_fetched" // there is no record here, and a remote was never asked for its own
 )
@@ -35,12 +36,13 @@ func (f *checker) conclude(run string, ops []chain.OpInfo) {
 	open := f.fold(ops, nil)
 	for _, c := range open {
 		f.find(Finding{
-			Code:    FindUnconfirmed,
-			Run:     run,
-			Op:      c.Op,
-			Message: "it says: " + c.String() + "; another tool or a restore did that, it cannot be applied again, and no person has confirmed it",
-			Repair:  f.inClone("look at it with git agentxchain confirm --show; git agentxchain confirm answers for it"),
-			Note:    !f.opt.Replay,
+			Code: FindUnconfirmed,
+			Run:  run,
+			Op:   c.Op,
+			Message: "it says: " + c.String() +
+				"; another tool or a restore did that, it cannot be applied again, and no person has confirmed it",
+			Repair: f.inClone("look at it with git agentxchain confirm --show; git agentxchain confirm answers for it"),
+			Note:   !f.opt.Replay,
 		})
 	}
 	// What goes wrong at an operation is mended by going back to the one before it,
@@ -148,7 +150,8 @@ func (f *checker) missing(have []git.Ref) error {
 	}
 	for _, op := range slices.Sorted(maps.Keys(previous)) {
 		if !held[op] {
-			f.absent("", fmt.Sprintf("run %s names operation %s as the last one of the run before it, and no run here holds that", previous[op], op.Short()))
+			f.absent("",
+				fmt.Sprintf("run %s names operation %s as the last one of the run before it, and no run here holds that", previous[op], op.Short()))
 		}
 	}
 	here := "this clone"
@@ -169,7 +172,8 @@ func (f *checker) absent(run, message string) {
 	case f.bare():
 		f.bring = "git agentxchain sync --forget RUN in a clone that has it; git agentxchain fsck --against there names what is lost"
 	default:
-		f.bring = "git fetch REMOTE '" + git.RunRefPrefix + "*:" + git.RunRefPrefix + "*', from a clone or server that has it"
+		f.bring = "git fetch REMOTE '" + git.RunRefPrefix + "*:" + git.RunRefPrefix +
+			"*', from a clone or server that has it"
 		if out, err := f.repo.Git.Run(f.ctx, nil, "remote"); err == nil {
 			if name, _, _ := strings.Cut(string(out), "\n"); name != "" {
 				f.bring = "git agentxchain sync " + wire.ShellWord(name) + ", or another remote that has it"
@@ -202,7 +206,8 @@ func (f *checker) unfetched() error {
 	}
 	if run == "" {
 		v.Code, v.Note = FindUnfetched, !f.opt.Replay
-		v.Message = "there is no record of any run in this clone, and the runs of " + text.OneLine(remote) + " were never fetched"
+		v.Message = "there is no record of any run in this clone, and the runs of " + text.OneLine(remote) +
+			" were never fetched"
 	}
 	f.find(v)
 	return nil
@@ -298,7 +303,8 @@ func (f *checker) namedInLedgers(note func(run, where string)) {
 			}
 		}
 		if err == nil {
-			if data, _, err := chain.FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.repo.Prefix+l.Path()); err == nil {
+			if data, _, err := chain.FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)),
+				f.repo.Prefix+l.Path()); err == nil {
 				rows(data, "the committed "+l.Path())
 			}
 		}
@@ -306,7 +312,8 @@ func (f *checker) namedInLedgers(note func(run, where string)) {
 	if err != nil {
 		return
 	}
-	if data, _, err := chain.FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.repo.Prefix+string(wire.DocState)); err == nil && data != nil {
+	if data, _, err := chain.FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)),
+		f.repo.Prefix+string(wire.DocState)); err == nil && data != nil {
 		if o, err := ojson.DecodeObject(data); err == nil {
 			note(o.String("run_id"), "the committed "+string(wire.DocState))
 		}
@@ -346,7 +353,10 @@ func (f *checker) heritage(r *record.Reader, op chain.OpInfo) error {
 // before held, so each segment is read once.
 func (f *checker) heardIn(r *record.Reader, tree git.OID) error {
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
-		if _, err := f.heard.segments(r, tree, l, func(data []byte) bool { f.heardOf(data); return true }); err != nil {
+		if _, err := f.heard.segments(r, tree, l, func(data []byte) bool {
+			f.heardOf(data)
+			return true
+		}); err != nil {
 			return err
 		}
 	}

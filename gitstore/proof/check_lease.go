@@ -76,7 +76,9 @@ func (f *checker) setBack(runID string, list []lease.Record) error {
 		l := open[list[i].Turn]
 		if told := protocol.LeaseSetBack(l, last[list[i].Turn]); told != nil {
 			f.find(Finding{Code: FindLease, Run: runID, Op: list[i].Op, Path: list[i].Ref,
-				Message: fmt.Sprintf("%s: it was set back: it calls a lease of %s %s, and the run has one of %s that is %s", list[i].Ref,
+				Message: fmt.Sprintf(
+					"%s: it was set back: it calls a lease of %s %s, and the run has one of %s that is %s",
+					list[i].Ref,
 					text.OneLine(l.RunnerID), l.Status, text.OneLine(told.RunnerID), told.Status),
 				Repair: "git update-ref -d " + list[i].Ref + " gives the turn free"})
 		}
@@ -86,7 +88,14 @@ func (f *checker) setBack(runID string, list []lease.Record) error {
 
 func (f *checker) lease(rec *lease.Record) error {
 	bad := func(message string) {
-		f.find(Finding{Code: FindLease, Run: rec.Run, Op: rec.Op, Path: rec.Ref, Message: rec.Ref + ": " + message, Repair: "git update-ref -d " + rec.Ref + " gives the turn free"})
+		f.find(Finding{
+			Code:    FindLease,
+			Run:     rec.Run,
+			Op:      rec.Op,
+			Path:    rec.Ref,
+			Message: rec.Ref + ": " + message,
+			Repair:  "git update-ref -d " + rec.Ref + " gives the turn free",
+		})
 	}
 	chain, err := lease.History(f.ctx, f.repo, rec, maxLeaseChain)
 	if err != nil {
@@ -105,8 +114,10 @@ func (f *checker) lease(rec *lease.Record) error {
 		case l.RunID != rec.Run || l.StepID != rec.Turn:
 			bad("it holds the lease of another turn, " + text.OneLine(l.StepID))
 			return nil
-		case newer != nil && newer.FencingToken.Token != l.FencingToken.Token && newer.FencingToken.IssuedAtMS <= l.FencingToken.IssuedAtMS,
-			newer != nil && newer.FencingToken.Token == l.FencingToken.Token && (newer.RunnerID != l.RunnerID || newer.SessionID != l.SessionID || newer.FencingToken.IssuedAtMS != l.FencingToken.IssuedAtMS):
+		case newer != nil && newer.FencingToken.Token != l.FencingToken.Token &&
+			newer.FencingToken.IssuedAtMS <= l.FencingToken.IssuedAtMS,
+			newer != nil && newer.FencingToken.Token == l.FencingToken.Token && (newer.RunnerID != l.RunnerID ||
+				newer.SessionID != l.SessionID || newer.FencingToken.IssuedAtMS != l.FencingToken.IssuedAtMS):
 			bad("the turn changed hands without a newer fencing token")
 			return nil
 		}

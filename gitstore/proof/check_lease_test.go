@@ -30,7 +30,14 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 		ref, _ := lease.Ref("run_1", turn)
 		var at git.OID
 		for _, l := range leases {
-			oid, err := lease.Write(ctx, repo, lease.Record{Run: "run_1", Turn: turn, Parent: at, Data: l.Encode(), At: now, Subject: "x"}, evidence.Actor{Name: "a", Email: "a@example.com"}, l.Status)
+			oid, err := lease.Write(ctx, repo, lease.Record{
+				Run:     "run_1",
+				Turn:    turn,
+				Parent:  at,
+				Data:    l.Encode(),
+				At:      now,
+				Subject: "x",
+			}, evidence.Actor{Name: "a", Email: "a@example.com"}, l.Status)
 			if err == nil {
 				err = lease.Move(ctx, repo, []git.RefUpdate{{Name: ref, New: oid, Old: at}}, "x")
 			}
@@ -54,7 +61,8 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	tree := strings.TrimSpace(r.GitInput("", "mktree"))
 	r.Git("update-ref", ref, strings.TrimSpace(r.Git("commit-tree", "-m", "x", tree)))
 	var refused *git.Error
-	if _, err := lease.Read(ctx, repo, "run_1", "odd"); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "git update-ref -d "+ref) {
+	if _, err := lease.Read(ctx, repo, "run_1", "odd"); !errors.As(err, &refused) ||
+		!strings.Contains(refused.Hint, "git update-ref -d "+ref) {
 		t.Errorf("a commit that is no lease: %v", err)
 	}
 	f := &checker{repo: repo, ctx: ctx, report: &Report{}}

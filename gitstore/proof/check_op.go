@@ -87,7 +87,8 @@ func (f *checker) operation(
 		return false, false, true, nil
 	}
 	if rec.Name != op.Name {
-		say(FindRecord, record.FileRecord, "the record is of %s, the message says %s", rec.Name, cmp.Or(op.Name, "nothing"))
+		say(FindRecord, record.FileRecord, "the record is of %s, the message says %s", rec.Name,
+			cmp.Or(op.Name, "nothing"))
 	}
 	if f.opt.Replay && rec.Op != nil && (prev == "" || p.Prev == prev) {
 		var diffs []string
@@ -118,7 +119,8 @@ func (f *checker) operation(
 		}
 		if len(diffs) == 0 {
 			if got := record.StateDigest(p.State); got != op.StateDigest {
-				say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"), got)
+				say(FindRecord, record.FileState, "the message says %s, the file is %s",
+					cmp.Or(op.StateDigest, "nothing"), got)
 			}
 			claims, err := rulesClaim(p.Reader, rec, prev, op.Tree)
 			f.replayed(op, rec, before, p.Last, claims, say)
@@ -131,7 +133,8 @@ func (f *checker) operation(
 		f.compareOnly(op, rec.Rules, fmt.Sprintf("this version replays those of %d to %d", first, last))
 	}
 	// Nothing is applied again then; what is open is only a note.
-	if c, ok := rec.Op.(*protocol.Confirm); ok && !f.opt.Replay && len(op.Parents) == 1 && git.OID(c.Upto) == op.Parents[0] {
+	if c, ok := rec.Op.(*protocol.Confirm); ok && !f.opt.Replay && len(op.Parents) == 1 &&
+		git.OID(c.Upto) == op.Parents[0] {
 		f.saw(op.Op, seenOp{confirms: true})
 	}
 	if err := f.structure(p, op, rec, prev, newest, say); err != nil || rec.Op != nil {
@@ -183,7 +186,8 @@ func (f *checker) structure(
 		return err
 	}
 	if got := record.StateDigest(state); !ok || got != op.StateDigest {
-		say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"), got)
+		say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"),
+			got)
 	}
 	f.checkState(p, op, state, say)
 	// Only the newest index is ever used; what the others said is for replay.
@@ -213,8 +217,15 @@ func (f *checker) structure(
 		case diff.Kind != record.Foreign && diff.Kind != record.Shorter:
 		case rec.Op == nil && rec.Detail.Object("accepted_by") != nil:
 			// A person answered for it; the record says who and why.
-			f.find(Finding{Code: record.CodeLedgerTampered, Run: op.Run, Op: op.Op, Path: l.Path(), Note: true,
-				Message: fmt.Sprintf("rewritten; accepted by %s: %s", rec.Detail.Object("accepted_by").String("name"), cmp.Or(rec.Detail.String("reason"), "no reason given"))})
+			f.find(Finding{
+				Code: record.CodeLedgerTampered,
+				Run:  op.Run,
+				Op:   op.Op,
+				Path: l.Path(),
+				Note: true,
+				Message: fmt.Sprintf("rewritten; accepted by %s: %s", rec.Detail.Object("accepted_by").String("name"),
+					cmp.Or(rec.Detail.String("reason"), "no reason given")),
+			})
 		default:
 			say(record.CodeLedgerTampered, l.Path(), "%s", cmp.Or(diff.Why, "recorded rows are gone"))
 		}

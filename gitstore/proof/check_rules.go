@@ -45,9 +45,11 @@ func (f *checker) comparedOnly() {
 		ops := f.others[key]
 		row := Finding{Code: FindRules, Run: key.run, Note: true}
 		if ops.count == 1 {
-			row.Op, row.Message = ops.any, fmt.Sprintf("recorded under rule set %d and not replayed: %s", key.rules, key.why)
+			row.Op, row.Message = ops.any,
+				fmt.Sprintf("recorded under rule set %d and not replayed: %s", key.rules, key.why)
 		} else {
-			row.Message = fmt.Sprintf("%d operations of run %s were recorded under rule set %d and not replayed: %s", ops.count, key.run, key.rules, key.why)
+			row.Message = fmt.Sprintf("%d operations of run %s were recorded under rule set %d and not replayed: %s",
+				ops.count, key.run, key.rules, key.why)
 		}
 		f.find(row)
 	}

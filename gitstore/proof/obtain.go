@@ -85,7 +85,8 @@ func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (git
 			}
 		}
 		if !repo.HasCommit(ctx, op) {
-			err := git.Errorf(chain.CodeNoRun, last, "run %s is archived at operation %s, and its operations are not here", e.Run, op.Short())
+			err := git.Errorf(chain.CodeNoRun, last,
+				"run %s is archived at operation %s, and its operations are not here", e.Run, op.Short())
 			if len(all) == 0 {
 				return "", err.WithHint("add the remote that keeps it: git remote add origin URL")
 			}
@@ -95,7 +96,8 @@ func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (git
 	if err := Believe(ctx, repo, e.Run, op); err != nil {
 		return "", err
 	}
-	return op, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + e.Run, New: op}}, "agentxchain: an archived run came")
+	return op, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + e.Run, New: op}},
+		"agentxchain: an archived run came")
 }
 
 // RemotesByChoice lists the remotes, the one that runs travel over first.
@@ -117,7 +119,8 @@ func FetchArchived(ctx context.Context, repo *git.Repository, remote string, e *
 		return err
 	}
 	// Without a ref nothing is believed yet: bringPast makes one.
-	if err := transport.Fetch(ctx, repo, remote, "--no-prune", e.Op); err == nil && repo.HasCommit(ctx, git.OID(e.Op)) {
+	if err := transport.Fetch(ctx, repo, remote, "--no-prune", e.Op); err == nil &&
+		repo.HasCommit(ctx, git.OID(e.Op)) {
 		return nil
 	}
 	return FetchKept(ctx, repo, remote, e.Year())
@@ -129,5 +132,6 @@ func KeptRef(remote, year string) string { return record.SeenRefPrefix + remote 
 // FetchKept fetches what a remote keeps of a year.
 func FetchKept(ctx context.Context, repo *git.Repository, remote, year string) error {
 	// A pattern, so that a remote without the ref does not fail.
-	return transport.Fetch(ctx, repo, remote, "--prune", "+"+archive.KeepPrefix+year+"*:"+record.SeenRefPrefix+remote+"/archive/"+year+"*")
+	return transport.Fetch(ctx, repo, remote, "--prune",
+		"+"+archive.KeepPrefix+year+"*:"+record.SeenRefPrefix+remote+"/archive/"+year+"*")
 }

@@ -64,7 +64,8 @@ func (v *Verdict) Err() error {
 		return nil
 	}
 	f := v.Findings[0]
-	e := git.Errorf(record.CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run, f.Message)
+	e := git.Errorf(record.CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run,
+		f.Message)
 	if v.Good == "" {
 		return e.WithHint("look at it with git agentxchain fsck --replay --run %s; no operation of the run holds: fetch its ref from a clone you trust", v.Run)
 	}
@@ -150,7 +151,8 @@ const MaxVerified = 200000
 
 // verify checks the operations from the newest one that known knows up to tip. known
 // answers with the claims that are open after an operation.
-func (f *checker) verify(r *record.Reader, run string, tip git.OID, known func(git.OID) ([]Claim, bool)) (*Verdict, error) {
+func (f *checker) verify(r *record.Reader, run string, tip git.OID, known func(git.OID) ([]Claim, bool)) (*Verdict,
+	error) {
 	v := &Verdict{Run: run, Op: tip}
 	list, met, err := f.chainTo(r, run, tip, func(op git.OID) bool {
 		open, ok := known(op)
@@ -201,13 +203,15 @@ func (v *Verdict) sortFindings(list []chain.OpInfo) {
 // chainTo lists the operations up to tip, oldest first: from the first one, or from
 // the newest for which stop says so, which met reports. What cannot be read is a
 // finding, and the list then begins after it.
-func (f *checker) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.OID) bool) (list []chain.OpInfo, met bool, err error) {
+func (f *checker) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.OID) bool) (list []chain.OpInfo,
+	met bool, err error) {
 	for op := tip; op != "" && !met; {
 		if f.ctx.Err() != nil {
 			return nil, false, context.Cause(f.ctx)
 		}
 		if len(list) == MaxVerified {
-			return nil, false, git.Errorf(record.CodeChainBroken, nil, "run %s has more than %d operations that were not checked", run, MaxVerified)
+			return nil, false, git.Errorf(record.CodeChainBroken, nil,
+				"run %s has more than %d operations that were not checked", run, MaxVerified)
 		}
 		met = stop(op)
 		c, err := r.Commit(op)
@@ -217,7 +221,14 @@ func (f *checker) chainTo(r *record.Reader, run string, tip git.OID, stop func(g
 			}
 			break
 		}
-		info := chain.OpInfo{Op: op, Parents: c.Parents, Tree: c.Tree, Actor: c.Author.Name, Email: c.Author.Email, Time: c.Author.When.UTC()}
+		info := chain.OpInfo{
+			Op:      op,
+			Parents: c.Parents,
+			Tree:    c.Tree,
+			Actor:   c.Author.Name,
+			Email:   c.Author.Email,
+			Time:    c.Author.When.UTC(),
+		}
 		info.ReadMessage(c.Message)
 		list = append(list, info)
 		if op = ""; len(c.Parents) > 0 {
@@ -281,5 +292,6 @@ func (a Arrival) String() string {
 	case a.Name == protocol.OpConfirm:
 		what = "another tool's work was confirmed"
 	}
-	return text.OneLine(what + " by " + a.Actor.Name + " <" + a.Actor.Email + "> at " + a.At + " (operation " + a.Op.Short() + ")")
+	return text.OneLine(what + " by " + a.Actor.Name + " <" + a.Actor.Email + "> at " + a.At + " (operation " +
+		a.Op.Short() + ")")
 }

@@ -45,7 +45,8 @@ func (f *checker) replayed(
 ) {
 	agree(op, rec, tr, say)
 	what := seenOp{claims: claims}
-	if name := rec.Name; name == "approve_transition" || name == "approve_completion" || name == "reactivate" || name == protocol.OpConfirm {
+	if name := rec.Name; name == "approve_transition" || name == "approve_completion" || name == "reactivate" ||
+		name == protocol.OpConfirm {
 		a := Arrival{Op: op.Op, Name: name, Actor: rec.Env.Actor, At: rec.Env.Time()}
 		if tr != nil {
 			if res, ok := tr.Result.(*protocol.ApproveResult); ok {
@@ -57,7 +58,8 @@ func (f *checker) replayed(
 	if c, ok := rec.Op.(*protocol.Confirm); ok {
 		switch {
 		case len(op.Parents) != 1 || git.OID(c.Upto) != op.Parents[0]:
-			say(FindRecord, record.FileRecord, "it confirms operation %s and follows another one", git.OID(c.Upto).Short())
+			say(FindRecord, record.FileRecord, "it confirms operation %s and follows another one",
+				git.OID(c.Upto).Short())
 		case c.State != record.StateDigest(before):
 			say(FindRecord, record.FileRecord, "it confirms another state than the one before it")
 		default:
@@ -70,7 +72,8 @@ func (f *checker) replayed(
 // agree holds the message of an operation against its record: what the log shows,
 // and what completing the working files goes by.
 func agree(op chain.OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc) {
-	if by := record.Signature(&rec.Env); op.Actor != "" && (git.Identity(by.Name) != op.Actor && git.Identity(by.Name) != "" || git.Identity(by.Email) != op.Email) {
+	if by := record.Signature(&rec.Env); op.Actor != "" &&
+		(git.Identity(by.Name) != op.Actor && git.Identity(by.Name) != "" || git.Identity(by.Email) != op.Email) {
 		say(FindRecord, "", "its author is %s <%s>, the record says %s <%s>", op.Actor, op.Email, by.Name, by.Email)
 	}
 	if op.CodeHead != rec.Env.Git.Head {
@@ -324,16 +327,21 @@ func BorneOut(was, state []byte, added run.LedgerReader) error {
 		}
 		switch {
 		case st.ActiveTurns.Has(turn):
-			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", git.ClipBytes([]byte(turn)))
+			return record.Tampered(wire.LedgerHistory, 0,
+				"it says turn %s was accepted, and the turn is still at work", git.ClipBytes([]byte(turn)))
 		case !told[turn]:
-			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", git.ClipBytes([]byte(turn)))
+			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it",
+				git.ClipBytes([]byte(turn)))
 		}
 		if t, ok := recorded.ActiveTurns.Get(turn); ok && t != nil && t.AssignedRole != l.Row.String("role") {
-			return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", git.ClipBytes([]byte(turn)))
+			return record.Tampered(wire.LedgerHistory, 0,
+				"it says turn %s was accepted, in another role than it was assigned to", git.ClipBytes([]byte(turn)))
 		}
 		for _, d := range l.Row.Objects("decisions") {
 			if id := d.String("id"); id != "" && !decided[id] {
-				return record.Tampered(wire.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", git.ClipBytes([]byte(turn)), git.ClipBytes([]byte(id)))
+				return record.Tampered(wire.LedgerHistory, 0,
+					"it says turn %s was accepted with decision %s, which the ledger of decisions does not have",
+					git.ClipBytes([]byte(turn)), git.ClipBytes([]byte(id)))
 			}
 		}
 	}

@@ -127,7 +127,8 @@ func (d *Derivation) files(files []protocol.FileWrite) error {
 	}
 	hi, lo := Slot(n)
 	for _, f := range files {
-		if err := d.Edit.Put(path.Join(DirFiles, hi, lo, strings.TrimPrefix(f.Path, ProjectDir+"/")), f.Data); err != nil {
+		if err := d.Edit.Put(path.Join(DirFiles, hi, lo, strings.TrimPrefix(f.Path, ProjectDir+"/")),
+			f.Data); err != nil {
 			return err
 		}
 	}

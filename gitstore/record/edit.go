@@ -65,7 +65,10 @@ func (e *Edit) dir(path string, create bool) (*treeDir, error) {
 		case it == nil && !create:
 			return nil, nil
 		case it == nil:
-			it = &treeItem{entry: git.TreeEntry{Mode: git.ModeTree, Name: head}, dir: &treeDir{items: make(map[string]*treeItem)}}
+			it = &treeItem{
+				entry: git.TreeEntry{Mode: git.ModeTree, Name: head},
+				dir:   &treeDir{items: make(map[string]*treeItem)},
+			}
 			d.items[head] = it
 		case it.dir == nil && !it.entry.IsTree():
 			return nil, fmt.Errorf("tree entry %q is a file", head)

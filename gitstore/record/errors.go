@@ -34,7 +34,8 @@ func Tampered(l wire.Ledger, line int, format string, args ...any) *git.Error {
 	if line > 0 {
 		where = fmt.Sprintf("%s line %d", where, line)
 	}
-	return git.Errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).WithHint("%s", RepairHint)
+	return git.Errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).WithHint("%s",
+		RepairHint)
 }
 
 // TamperedDoc says the same of a document.

@@ -147,7 +147,8 @@ func (v *initiativeCheck) change(op git.OID) (*initiativeChange, error) {
 }
 
 func (v *initiativeCheck) refuse(op git.OID, format string, args ...any) error {
-	return git.Errorf(CodeUnproven, nil, "change %s of initiative %s is not believed: %s", op.Short(), text.OneLine(v.name),
+	return git.Errorf(CodeUnproven, nil, "change %s of initiative %s is not believed: %s", op.Short(),
+		text.OneLine(v.name),
 		fmt.Sprintf(format, args...)).WithHint("ask the person who pushed it; nothing of it was taken")
 }
 
@@ -222,7 +223,8 @@ func (v *initiativeCheck) grows(c, before *initiativeChange) error {
 			return err
 		}
 		if !bytes.HasPrefix(now, old) {
-			return v.refuse(c.op, "%s does not go on from the one before: rows are gone or were changed", path.Base(name))
+			return v.refuse(c.op, "%s does not go on from the one before: rows are gone or were changed",
+				path.Base(name))
 		}
 	}
 	return nil
@@ -286,7 +288,8 @@ func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.
 
 // InitiativeHolds reports whether an initiative of this repository recorded the
 // file with this content. known reports that there are initiatives at all.
-func InitiativeHolds(ctx context.Context, r *git.Repository, name string, content git.OID) (held, known bool, err error) {
+func InitiativeHolds(ctx context.Context, r *git.Repository, name string, content git.OID) (held, known bool,
+	err error) {
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname)", InitiativeRefPrefix)
 	if err != nil {
 		return false, false, err
@@ -317,6 +320,7 @@ const maxInitiativeSteps = 5000
 // FileSafe reports an id that can name a file.
 func FileSafe(id string) bool {
 	return id != "" && len(id) <= 200 && id[0] != '.' && !strings.ContainsFunc(id, func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.')
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||
+			c == '.')
 	})
 }

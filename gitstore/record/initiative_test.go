@@ -36,10 +36,11 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 	defer func() { _ = repo.Close() }()
 	row := `{"type":"run_initialized","super_run_id":"srun_1"}` + "\n"
 	files := map[string][]byte{
-		initiative.ConfigFile:   []byte(initiativeConfig),
-		initiative.StatePath:    initiativeState("planning", "active"),
-		initiative.BarriersPath: []byte(`{"plan_completion":{"workstream_id":"plan","type":"all_repos_accepted","status":"pending","required_repos":["api"],"satisfied_repos":[]}}`),
-		initiative.HistoryPath:  []byte(row + row),
+		initiative.ConfigFile: []byte(initiativeConfig),
+		initiative.StatePath:  initiativeState("planning", "active"),
+		initiative.BarriersPath: []byte(
+			`{"plan_completion":{"workstream_id":"plan","type":"all_repos_accepted","status":"pending","required_repos":["api"],"satisfied_repos":[]}}`),
+		initiative.HistoryPath: []byte(row + row),
 	}
 	commit := func(edit func(in *Initiative)) git.OID {
 		t.Helper()

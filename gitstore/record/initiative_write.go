@@ -60,8 +60,13 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 		return up, nil
 	}
 	sig := Signature(&in.Env)
-	c := &git.Commit{Tree: tree, Author: sig, Committer: sig,
-		Message: Message(cmp.Or(in.Subject, in.Op), TrailerRun, in.Run, TrailerOp, in.Op, TrailerState, StateDigest(in.State))}
+	c := &git.Commit{
+		Tree:      tree,
+		Author:    sig,
+		Committer: sig,
+		Message: Message(cmp.Or(in.Subject, in.Op), TrailerRun, in.Run, TrailerOp, in.Op, TrailerState,
+			StateDigest(in.State)),
+	}
 	if tip != "" {
 		c.Parents = []git.OID{tip}
 	}

@@ -95,7 +95,8 @@ func decimal(s string, width int) (int, bool) {
 // that an operation may create: clean, no dot-dot, not one of the ledgers or
 // documents, and nothing in it that another system reads as a path separator.
 func SafeFile(p string) bool {
-	if !strings.HasPrefix(p, ProjectDir+"/") || path.Clean(p) != p || len(p) > 4096 || strings.ContainsAny(p, "\\\x00") {
+	if !strings.HasPrefix(p, ProjectDir+"/") || path.Clean(p) != p || len(p) > 4096 ||
+		strings.ContainsAny(p, "\\\x00") {
 		return false
 	}
 	for _, l := range wire.Ledgers() {
@@ -113,5 +114,6 @@ func SafeFile(p string) bool {
 
 // SafeName reports whether s can be one path component of a turn or bundle file.
 func SafeName(s string) bool {
-	return s != "" && len(s) <= 200 && s != "." && s != ".." && !strings.EqualFold(s, ".git") && !strings.ContainsAny(s, "/\\\x00\n\r")
+	return s != "" && len(s) <= 200 && s != "." && s != ".." && !strings.EqualFold(s, ".git") &&
+		!strings.ContainsAny(s, "/\\\x00\n\r")
 }

@@ -102,7 +102,8 @@ func (e *LedgerEdit) amend(old, line []byte) error {
 			return nil
 		}
 	}
-	return git.Errorf(CodeLedgerTampered, nil, "%s does not hold the line to amend", e.ledger.Path()).WithHint("%s", RepairHint)
+	return git.Errorf(CodeLedgerTampered, nil, "%s does not hold the line to amend", e.ledger.Path()).WithHint("%s",
+		RepairHint)
 }
 
 // write puts the changed segments into t and returns the number of segments and

@@ -125,14 +125,16 @@ func amendment(l wire.Ledger, was, now []byte) string {
 	switch l {
 	case wire.LedgerHistory:
 		if b.Has("files_changed_recovered_at") && !a.Has("files_changed_recovered_at") {
-			if !superset(a, b, "files_changed") || !superset(a.Object("observed_artifact"), b.Object("observed_artifact"), "files_changed") {
+			if !superset(a, b, "files_changed") ||
+				!superset(a.Object("observed_artifact"), b.Object("observed_artifact"), "files_changed") {
 				return "a recovery removed files from the recorded row"
 			}
 			for _, o := range []*ojson.Object{a, b, a.Object("observed_artifact"), b.Object("observed_artifact")} {
 				o.Delete("files_changed")
 			}
 		}
-		for _, key := range []string{"checkpoint_sha", "checkpointed_at", "files_changed_recovered_at", "files_changed_recovery_source"} {
+		for _, key := range []string{"checkpoint_sha", "checkpointed_at", "files_changed_recovered_at",
+			"files_changed_recovery_source"} {
 			if a.Has(key) && b.Has(key) {
 				continue
 			}
@@ -177,7 +179,8 @@ func CheckAppended(l wire.Ledger, before int, data []byte) *git.Error {
 		return nil
 	}
 	if len(data) > 0 && data[len(data)-1] != '\n' {
-		return Tampered(l, before+bytes.Count(data, []byte("\n"))+1, "the last line has no end; another tool was interrupted while writing it")
+		return Tampered(l, before+bytes.Count(data, []byte("\n"))+1,
+			"the last line has no end; another tool was interrupted while writing it")
 	}
 	for n, line := range Lines(data) {
 		if len(bytes.TrimSpace(line)) == 0 {

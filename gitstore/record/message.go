@@ -57,7 +57,11 @@ func StateDigest(state []byte) string {
 
 // Signature names the actor of a record.
 func Signature(env *protocol.Env) git.Signature {
-	return git.Signature{Name: cmp.Or(env.Actor.Name, "agentxchain"), Email: cmp.Or(env.Actor.Email, "agentxchain@localhost"), When: env.Now.UTC()}
+	return git.Signature{
+		Name:  cmp.Or(env.Actor.Name, "agentxchain"),
+		Email: cmp.Or(env.Actor.Email, "agentxchain@localhost"),
+		When:  env.Now.UTC(),
+	}
 }
 
 // Trailer returns the value of the last trailer with the given key.

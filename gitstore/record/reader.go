@@ -298,5 +298,11 @@ func (r *Reader) Record(tree git.OID) (*protocol.Record, error) {
 
 // NewReader returns a reader of the repository's objects, which it asks until ctx ends.
 func NewReader(ctx context.Context, r *git.Repository) *Reader {
-	return &Reader{ctx: ctx, objects: r.Objects(), Format: r.ObjectFormat, known: make(map[git.OID][]byte), parsed: make(map[git.OID][]git.TreeEntry)}
+	return &Reader{
+		ctx:     ctx,
+		objects: r.Objects(),
+		Format:  r.ObjectFormat,
+		known:   make(map[git.OID][]byte),
+		parsed:  make(map[git.OID][]git.TreeEntry),
+	}
 }

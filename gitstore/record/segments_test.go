@@ -16,7 +16,8 @@ func TestCutSegments(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "appends") {
 			var data []byte
 			for range rapid.IntRange(0, 30).Draw(t, "lines") {
-				data = append(data, bytes.Repeat([]byte("x"), rapid.SampledFrom([]int{0, 1, 100, 3000, SegmentLimit - 1, SegmentLimit, 40000}).Draw(t, "length"))...)
+				data = append(data, bytes.Repeat([]byte("x"), rapid.SampledFrom(
+					[]int{0, 1, 100, 3000, SegmentLimit - 1, SegmentLimit, 40000}).Draw(t, "length"))...)
 				data = append(data, '\n')
 			}
 			segs := CutSegments(tail, data)
@@ -65,7 +66,8 @@ func TestSlots(t *testing.T) {
 			t.Errorf("%d -> %s/%s -> %d", n, hi, lo, got)
 		}
 	}
-	for _, bad := range [][2]string{{"000000", "64"}, {"0", "00"}, {"000000", "0"}, {"00000x", "00"}, {"000000", "-1"}} {
+	for _, bad := range [][2]string{{"000000", "64"}, {"0", "00"}, {"000000", "0"}, {"00000x", "00"},
+		{"000000", "-1"}} {
 		if _, ok := ParseSlot(bad[0], bad[1]); ok {
 			t.Errorf("%v was accepted", bad)
 		}

@@ -24,7 +24,8 @@ func Discover(ctx context.Context, dir string) (*git.Repository, error) {
 		return nil, err
 	}
 	if !git.SameFile(own, r.GitDir) {
-		return nil, git.Errorf(CodeGitDirElsewhere, nil, "git finds the repository %s for %s, which is not its own", r.GitDir, dir)
+		return nil, git.Errorf(CodeGitDirElsewhere, nil, "git finds the repository %s for %s, which is not its own",
+			r.GitDir, dir)
 	}
 	r.Git.Disarm()
 	return r, nil

@@ -44,7 +44,8 @@ func (c gitConfig) format() (object, ref string, err error) {
 		ref = v
 	}
 	if git.HexLen(object) == 0 || ref != "files" && ref != "reftable" {
-		return "", "", fmt.Errorf("it stores objects as %s and refs as %s", git.ClipBytes([]byte(object)), git.ClipBytes([]byte(ref)))
+		return "", "", fmt.Errorf("it stores objects as %s and refs as %s", git.ClipBytes([]byte(object)),
+			git.ClipBytes([]byte(ref)))
 	}
 	return object, ref, nil
 }

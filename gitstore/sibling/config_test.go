@@ -41,11 +41,16 @@ func configByGit(t testing.TB, data string) (gitConfig, bool) {
 
 func configSeeds() []string {
 	return []string{
-		"", "\n", "[core]\n\tbare = false\n", "[core] bare\n", "[Core]\nRepositoryFormatVersion=1\n[extensions]\n objectFormat = sha256\n",
-		"[a \"B c\"]\n\tk = v ; comment\n", "[a.b]\nk=1\n", "[a]\nk = \"quoted ; # \\\" \\\\ \\n\" tail  # c\n", "[a]\nk = one\\\ntwo\n", "[a]\r\nk = v\r\n",
-		"# only\n; these\n", "[a]\nk\n", "[a]\nk =\n", "[a]\nk = \\x\n", "[a\n", "[]\nk=1\n", "k = 1\n", "[a]\n1k = 2\n", "[a]\nk v\n", "[a \"x\nk=1\n", "[a]\nk = \"open\n",
-		"\xef\xbb\xbf[a]\nk=1\n", "[a]b=1\n", "[a] b = 1 [c] d = 2\n", "[a]\nk = v\\", "[a \"q\\\"r\\\\\"]\nk = 1\n", "[a]\n\tk = a  b c   \n", "[a]\nk=1\nk=2\n", "[a-b]\nk-l = \"\"\n",
-		"[a]\nk = \"x\" y \"z\"  ; c\n", "[a]\nk = v # \\\nl = 2\n", "[a]\r\nk\r\n", "[a]\nk = \\t\\b\n", "[a.B]\nK=1\n", "[a\"b\"]\nk=1\n", "[a ]\nk=1\n",
+		"", "\n", "[core]\n\tbare = false\n", "[core] bare\n",
+		"[Core]\nRepositoryFormatVersion=1\n[extensions]\n objectFormat = sha256\n",
+		"[a \"B c\"]\n\tk = v ; comment\n", "[a.b]\nk=1\n", "[a]\nk = \"quoted ; # \\\" \\\\ \\n\" tail  # c\n",
+		"[a]\nk = one\\\ntwo\n", "[a]\r\nk = v\r\n",
+		"# only\n; these\n", "[a]\nk\n", "[a]\nk =\n", "[a]\nk = \\x\n", "[a\n", "[]\nk=1\n", "k = 1\n",
+		"[a]\n1k = 2\n", "[a]\nk v\n", "[a \"x\nk=1\n", "[a]\nk = \"open\n",
+		"\xef\xbb\xbf[a]\nk=1\n", "[a]b=1\n", "[a] b = 1 [c] d = 2\n", "[a]\nk = v\\", "[a \"q\\\"r\\\\\"]\nk = 1\n",
+		"[a]\n\tk = a  b c   \n", "[a]\nk=1\nk=2\n", "[a-b]\nk-l = \"\"\n",
+		"[a]\nk = \"x\" y \"z\"  ; c\n", "[a]\nk = v # \\\nl = 2\n", "[a]\r\nk\r\n", "[a]\nk = \\t\\b\n",
+		"[a.B]\nK=1\n", "[a\"b\"]\nk=1\n", "[a ]\nk=1\n",
 	}
 }
 
@@ -87,9 +92,12 @@ func FuzzGitConfig(f *testing.F) {
 
 func TestGitConfigFormat(t *testing.T) {
 	for _, c := range []struct{ in, object, ref string }{
-		{"", "sha1", "files"}, {"[core]\nrepositoryformatversion=0\n[extensions]\nobjectformat=sha256\n", "sha1", "files"},
-		{"[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=sha256\nrefstorage=reftable\n", "sha256", "reftable"},
-		{"[core]\nrepositoryformatversion=2\n", "", ""}, {"[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=md5\n", "", ""},
+		{"", "sha1", "files"}, {"[core]\nrepositoryformatversion=0\n[extensions]\nobjectformat=sha256\n", "sha1",
+			"files"},
+		{"[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=sha256\nrefstorage=reftable\n", "sha256",
+			"reftable"},
+		{"[core]\nrepositoryformatversion=2\n", "", ""},
+		{"[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=md5\n", "", ""},
 		{"[core]\nrepositoryformatversion=1\n[extensions]\nrefstorage=sql\n", "", ""},
 	} {
 		cfg, err := parseGitConfig([]byte(c.in))
@@ -129,7 +137,8 @@ func TestDeltaOffsets(t *testing.T) {
 		in   []byte
 		back int64
 		used int
-	}{{[]byte{5}, 5, 1}, {[]byte{0x80, 0}, 128, 2}, {[]byte{0x81, 0x7f}, 383, 2}, {[]byte{0xff}, 0, 0}, {nil, 0, 0}, {bytes.Repeat([]byte{0xff}, 20), 0, 0}} {
+	}{{[]byte{5}, 5, 1}, {[]byte{0x80, 0}, 128, 2}, {[]byte{0x81, 0x7f}, 383, 2}, {[]byte{0xff}, 0, 0}, {nil, 0, 0},
+		{bytes.Repeat([]byte{0xff}, 20), 0, 0}} {
 		if back, used := git.DeltaOffset(c.in); back != c.back || used != c.used {
 			t.Errorf("%x: %d %d, want %d %d", c.in, back, used, c.back, c.used)
 		}

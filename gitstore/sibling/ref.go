@@ -91,9 +91,11 @@ func (x *Clone) reftable(ctx context.Context, name string) (git.OID, error) {
 		return "", git.Errorf(git.CodeUnreadable, err, "no temporary directory can be made")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.Repo.ObjectFormat)
+	config := fmt.Sprintf(
+		"[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.Repo.ObjectFormat)
 	err = errors.Join(os.Mkdir(filepath.Join(tmp, "objects"), 0o700), os.Mkdir(filepath.Join(tmp, "refs"), 0o700),
-		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600), os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
+		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600),
+		os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
 		os.Symlink(filepath.Join(x.git.Path, "reftable"), filepath.Join(tmp, "reftable")))
 	if err != nil {
 		return "", git.Errorf(git.CodeUnreadable, err, "a temporary repository cannot be made")

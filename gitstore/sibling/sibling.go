@@ -49,7 +49,12 @@ func Open(ctx context.Context, dir string, trust *Trust) (*Clone, error) {
 		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", abs)
 	}
 	// A stray use of git would fail, not run.
-	repo := &git.Repository{ProjectDir: abs, Git: &git.Git{BinErr: errors.New("another clone is only read")}, ObjectFormat: git.FormatSHA1, RefFormat: "files"}
+	repo := &git.Repository{
+		ProjectDir:   abs,
+		Git:          &git.Git{BinErr: errors.New("another clone is only read")},
+		ObjectFormat: git.FormatSHA1,
+		RefFormat:    "files",
+	}
 	x := &Clone{Dir: abs, Repo: repo, Work: &workdir.Dir{Path: abs, Root: root}}
 	if err := x.locate(ctx, trust); err != nil {
 		return nil, errors.Join(err, x.Close())

@@ -93,7 +93,8 @@ func (s *Watch) Take(ctx context.Context, turn string) (*Note, error) {
 	}
 	for _, other := range others {
 		if t := other.compareFiles(d); other.Turn != turn && len(t.Changes) > 0 {
-			return nil, git.Errorf(CodeGitTampered, nil, "while the agent of turn %s is at work git's configuration was changed: %s", other.Turn, t).
+			return nil, git.Errorf(CodeGitTampered, nil,
+				"while the agent of turn %s is at work git's configuration was changed: %s", other.Turn, t).
 				WithHint("end that turn; what was changed is then put back")
 		}
 	}
@@ -139,7 +140,8 @@ func (s *Watch) notes() ([]*Note, error) {
 		}
 		d, ok := decodeNote(data)
 		if !ok || d.Turn != turn {
-			return nil, git.Errorf(CodeGitTampered, nil, "what was noted for turn %s is not what this program wrote", turn)
+			return nil, git.Errorf(CodeGitTampered, nil, "what was noted for turn %s is not what this program wrote",
+				turn)
 		}
 		out = append(out, d)
 	}
@@ -183,7 +185,8 @@ func (s *Watch) lookFiles(hooks string) (*Note, error) {
 	}
 	w.look(filepath.Join(r.GitDir, "info"), 0)
 	if r.GitDir != r.CommonDir {
-		for _, f := range []string{filepath.Join(r.GitDir, "commondir"), filepath.Join(r.GitDir, "gitdir"), filepath.Join(r.TopLevel, ".git")} {
+		for _, f := range []string{filepath.Join(r.GitDir, "commondir"), filepath.Join(r.GitDir, "gitdir"),
+			filepath.Join(r.TopLevel, ".git")} {
 			w.look(f, maxWatchedDepth)
 		}
 	}
@@ -236,12 +239,14 @@ func (w *watcher) look(name string, depth int) {
 	}
 	e, err := lookAt(name)
 	if err != nil {
-		w.err = git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", name).WithHint("look at what it is, and move it elsewhere")
+		w.err = git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at",
+			name).WithHint("look at what it is, and move it elsewhere")
 		return
 	}
 	w.files[name] = e
 	if w.total += int64(len(e.data)); w.total > maxWatchedTotal || len(w.files) > maxWatchedFiles {
-		w.err = git.Errorf(git.CodeUnreadable, nil, "git's hooks and configuration are too much to be watched (%s)", name).
+		w.err = git.Errorf(git.CodeUnreadable, nil, "git's hooks and configuration are too much to be watched (%s)",
+			name).
 			WithHint("move what is no hook out of the directory")
 		return
 	}
@@ -303,7 +308,8 @@ func (d *Note) encode() []byte {
 	files := ojson.NewObject()
 	for _, name := range slices.Sorted(maps.Keys(d.files)) {
 		e := d.files[name]
-		files.Set(name, ojson.NewObject("kind", e.kind, "mode", int(e.mode), "config", e.conf, "data", base64.StdEncoding.EncodeToString(e.data)))
+		files.Set(name, ojson.NewObject("kind", e.kind, "mode", int(e.mode), "config", e.conf,
+			"data", base64.StdEncoding.EncodeToString(e.data)))
 	}
 	refs, hidden := ojson.NewObject(), ojson.NewObject()
 	for _, name := range slices.Sorted(maps.Keys(d.refs)) {
@@ -312,7 +318,8 @@ func (d *Note) encode() []byte {
 	for _, name := range slices.Sorted(maps.Keys(d.hidden)) {
 		hidden.Set(base64.StdEncoding.EncodeToString([]byte(name)), d.hidden[name])
 	}
-	return ojson.Pretty(ojson.NewObject("turn_id", d.Turn, "owner", string(d.owner.Encode()), "branch", d.branch, "hooks", d.hooks,
+	return ojson.Pretty(ojson.NewObject("turn_id", d.Turn, "owner", string(d.owner.Encode()), "branch", d.branch,
+		"hooks", d.hooks,
 		"files", files, "refs", refs, "hidden", hidden))
 }
 
@@ -334,7 +341,8 @@ func decodeNote(data []byte) (*Note, bool) {
 		return nil, false
 	}
 	d.owner.PID, _ = owner.Int("owner_pid")
-	d.owner.Host, d.owner.Space, d.owner.Started = owner.String("host"), owner.String("pid_space"), owner.String("started")
+	d.owner.Host, d.owner.Space, d.owner.Started = owner.String("host"), owner.String("pid_space"),
+		owner.String("started")
 	for name := range o.Object("files").All() {
 		e := o.Object("files").Object(name)
 		mode, _ := e.Int("mode")
@@ -342,7 +350,12 @@ func decodeNote(data []byte) (*Note, bool) {
 		if err != nil || e.String("kind") == "" {
 			return nil, false
 		}
-		d.files[name] = watched{kind: e.String("kind"), mode: fs.FileMode(mode) & fs.ModePerm, data: content, conf: e.Bool("config")}
+		d.files[name] = watched{
+			kind: e.String("kind"),
+			mode: fs.FileMode(mode) & fs.ModePerm,
+			data: content,
+			conf: e.Bool("config"),
+		}
 	}
 	for name := range o.Object("refs").All() {
 		d.refs[name] = git.OID(o.Object("refs").String(name))

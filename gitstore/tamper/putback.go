@@ -108,7 +108,8 @@ func (s *Watch) TakeSettled(turn string) bool {
 func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
 	now, err := s.lookFiles(d.hooks)
 	if err != nil {
-		return nil, git.Errorf(CodeGitTampered, err, "what git is told cannot be compared with what it was when turn %s began", d.Turn)
+		return nil, git.Errorf(CodeGitTampered, err,
+			"what git is told cannot be compared with what it was when turn %s began", d.Turn)
 	}
 	t := d.compareFiles(now)
 	if len(t.files) > 0 {
@@ -118,7 +119,8 @@ func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
 	}
 	for _, name := range t.files {
 		if err := s.putBackFile(name, d.file(name), now.files[name], t.Kept); err != nil {
-			return nil, git.Errorf(CodeGitTampered, err, "%s was changed while an agent was at work, and cannot be put back", name)
+			return nil, git.Errorf(CodeGitTampered, err,
+				"%s was changed while an agent was at work, and cannot be put back", name)
 		}
 	}
 	if err := s.lookRefs(ctx, now); err != nil {

@@ -25,9 +25,9 @@ func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
 	return fetchInto(ctx, r, remote, append(args, "--", remote, recordRefspec), "non-fast-forward")
 }
 
-// FetchCommit brings what a remote has under a name, which is the id of a commit, REMOTE/BRANCH, a branch or a tag, and
-// returns its commit; "" when the remote has nothing of that name. In a shallow clone only the commit itself comes.
-// Errors: remote_failed.
+// FetchCommit brings what a remote has under a name, which is the id of a commit, REMOTE/BRANCH, a branch or a tag,
+// and returns its commit; "" when the remote has nothing of that name. In a shallow clone only the commit itself
+// comes. Errors: remote_failed.
 func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (git.OID, error) {
 	args := append(FetchArgs(), "--refmap=")
 	if len(r.ShallowCommits()) > 0 {
@@ -64,8 +64,8 @@ func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (g
 	return "", nil
 }
 
-// FetchRefs brings what refspecs name. A name that the remote does not have is left out, and a ref here that would go back
-// stays, unless its refspec says otherwise. Errors: remote_failed.
+// FetchRefs brings what refspecs name. A name that the remote does not have is left out, and a ref here that would go
+// back stays, unless its refspec says otherwise. Errors: remote_failed.
 func FetchRefs(ctx context.Context, r *git.Repository, remote string, refspecs ...string) error {
 	for _, spec := range refspecs {
 		args := append(FetchArgs(), "--refmap=", "--", remote, spec)

@@ -59,8 +59,10 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 			theirs.Git(append([]string{"fetch", "-q", "--prune", "--no-tags", "origin"}, RunRefspecs("origin")...)...)
 			theirs.Git(append([]string{"fetch", "-q", "--no-tags", "origin"}, others...)...)
 			const format = "--format=%(objectname) %(refname)"
-			if got, want := ours.Git("for-each-ref", format, "refs/remotes"), theirs.Git("for-each-ref", format, "refs/remotes"); got != want {
-				t.Errorf("%s: known of the server are\n%s\nand git knows\n%s", step, diffLines(got, want), diffLines(want, got))
+			if got, want := ours.Git("for-each-ref", format, "refs/remotes"),
+				theirs.Git("for-each-ref", format, "refs/remotes"); got != want {
+				t.Errorf("%s: known of the server are\n%s\nand git knows\n%s", step, diffLines(got, want),
+					diffLines(want, got))
 			}
 		}
 		sync("the first time, nothing is known", false)
@@ -87,7 +89,8 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 		server.Git("update-ref", runRef(4), first)
 		sync("a record went back", true)
 
-		for _, spec := range []string{"refs/heads/*:refs/heads/*", "^refs/heads/wip", "+refs/tags/*:refs/tags/*", "main"} {
+		for _, spec := range []string{"refs/heads/*:refs/heads/*", "^refs/heads/wip", "+refs/tags/*:refs/tags/*",
+			"main"} {
 			if _, ok := changesOf(ctx, repo, "origin", []string{spec}); ok {
 				t.Errorf("refspec %s was taken for one that brings tracking names", spec)
 			}
@@ -101,5 +104,6 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 // diffLines are the lines of one text that another lacks.
 func diffLines(a, b string) string {
 	have := strings.Split(b, "\n")
-	return strings.Join(slices.DeleteFunc(strings.Split(a, "\n"), func(l string) bool { return slices.Contains(have, l) }), "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(a, "\n"),
+		func(l string) bool { return slices.Contains(have, l) }), "\n")
 }

@@ -195,7 +195,8 @@ func Complaint(err error) string {
 	var lines []string
 	for line := range strings.SplitSeq(git.ComplaintOf(err), "\n") {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "To ") || strings.HasPrefix(line, "hint:") || strings.HasPrefix(line, "Pushing to ") {
+		if line == "" || strings.HasPrefix(line, "To ") || strings.HasPrefix(line, "hint:") ||
+			strings.HasPrefix(line, "Pushing to ") {
 			continue
 		}
 		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, "fatal: "), "error: "))
@@ -232,7 +233,8 @@ type PushResult struct {
 
 // Push pushes refs, each by compare-and-swap on the server. The error says that
 // nothing was pushed at all; else each ref has its own answer.
-func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush, extra ...string) (map[string]PushResult, error) {
+func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
+	extra ...string) (map[string]PushResult, error) {
 	out := make(map[string]PushResult, len(refs))
 	n := pushBatch
 	if runtime.GOOS == "windows" {
@@ -249,11 +251,13 @@ func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
 	return out, nil
 }
 
-func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefPush, extra []string, out map[string]PushResult) error {
+func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefPush, extra []string,
+	out map[string]PushResult) error {
 	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	// --no-verify: the guards of pre-push ask what was proven a moment ago.
-	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--signed=no"}
+	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no",
+		"--signed=no"}
 	if len(extra) > 0 {
 		args = append(args, "--atomic")
 	}
@@ -337,8 +341,10 @@ func readPorcelain(answer []byte) map[string]PushResult {
 // Servers lock a ref before they look at it: who finds it locked was beaten to it. In an
 // atomic push another ref may be the reason, and the answer for that one tells it.
 func judgeRejection(summary string) PushResult {
-	for _, race := range []string{"stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref",
-		"incorrect old value", "failed to lock", "reference already exists", "remote ref updated", "atomic push fail", "atomic transaction failed"} {
+	for _, race := range []string{"stale info", "fetch first", "non-fast-forward", "cannot lock ref",
+		"failed to update ref",
+		"incorrect old value", "failed to lock", "reference already exists", "remote ref updated", "atomic push fail",
+		"atomic transaction failed"} {
 		if strings.Contains(summary, race) {
 			return PushResult{State: PushStale, Why: text.OneLine(summary)}
 		}

@@ -49,13 +49,15 @@ func InitiativeStandings(ctx context.Context, repo *git.Repository, name string)
 	return remoteStandings(ctx, repo, TrackingInitiatives, name, tip)
 }
 
-func remoteStandings(ctx context.Context, repo *git.Repository, space func(remote string) string, run string, tip git.OID,
+func remoteStandings(ctx context.Context, repo *git.Repository, space func(remote string) string, run string,
+	tip git.OID,
 ) ([]Standing, error) {
 	names := trackingNames(repo, space, run)
 	if len(names) == 0 {
 		return nil, nil
 	}
-	out, err := repo.Git.Run(ctx, nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, names...)...)
+	out, err := repo.Git.Run(ctx, nil,
+		append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, names...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +80,8 @@ func remoteStandings(ctx context.Context, repo *git.Repository, space func(remot
 }
 
 // trackingNames are the names under which remotes of this repository would be seen to have a
-// run; space is where those of a remote lie. A pattern over all remotes has git go through the runs of each; remotes are known
-// without starting git, unless the configuration is spread over several files.
+// run; space is where those of a remote lie. A pattern over all remotes has git go through the runs of each; remotes
+// are known without starting git, unless the configuration is spread over several files.
 func trackingNames(repo *git.Repository, space func(remote string) string, run string) []string {
 	var names []string
 	for _, e := range localConfig(repo) {
@@ -136,7 +138,8 @@ func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there 
 // Elsewhere says what is known of runs on remotes, for a clone that has none: the run
 // of a tracking name and its remote, or a remote whose runs were never asked for.
 func Elsewhere(ctx context.Context, repo *git.Repository) (run, remote string, err error) {
-	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(refname)", TrackingRefs+"*/agentxchain/runs/*")
+	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(refname)",
+		TrackingRefs+"*/agentxchain/runs/*")
 	if err != nil {
 		return "", "", err
 	}

@@ -164,9 +164,11 @@ func CompareBundle(ctx context.Context, s *gitstore.Store, file, run string) (*A
 }
 
 // CompareOpened is CompareBundle for a bundle that bundle.Open took apart; kind says what it came in.
-func CompareOpened(ctx context.Context, s *gitstore.Store, kind, name string, repo *git.Repository, run string) (*Against, error) {
+func CompareOpened(ctx context.Context, s *gitstore.Store, kind, name string, repo *git.Repository,
+	run string) (*Against, error) {
 	if repo.ObjectFormat != s.Repository().ObjectFormat {
-		return nil, bundle.Bad(nil, "the bundle has %s objects, this repository %s", repo.ObjectFormat, s.Repository().ObjectFormat)
+		return nil, bundle.Bad(nil, "the bundle has %s objects, this repository %s", repo.ObjectFormat,
+			s.Repository().ObjectFormat)
 	}
 	if err := s.Repository().LendObjects(repo.ObjectsDir); err != nil { // it was whole without them
 		return nil, err
@@ -303,7 +305,8 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 		return err
 	}
 	if id, err := chain.ProjectAt(ctx, c.q, r.There); err == nil && id != "" && c.mine != "" && id != c.mine {
-		r.damage(record.CodeForeignRun, "the run there belongs to project "+text.OneLine(id)+", this is "+text.OneLine(c.mine))
+		r.damage(record.CodeForeignRun,
+			"the run there belongs to project "+text.OneLine(id)+", this is "+text.OneLine(c.mine))
 		return nil
 	}
 	v, err := proof.Verify(ctx, c.q, r.Run, r.There)
@@ -429,7 +432,8 @@ func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 		// Objects that are not here cannot be asked for later: all of what is compared comes.
 		args = append(args, "--no-filter", "--refetch")
 	}
-	if _, err := f.quarantine.Transport(f.repo).Run(ctx, []byte(strings.Join(want, "\n")+"\n"), append(args, "--", f.remote)...); err != nil {
+	if _, err := f.quarantine.Transport(f.repo).Run(ctx, []byte(strings.Join(want, "\n")+"\n"),
+		append(args, "--", f.remote)...); err != nil {
 		return f.failed(ctx, err)
 	}
 	return nil
@@ -439,7 +443,8 @@ func (f *remoteLook) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil && git.ExitCode(err) < 0 {
 		return err
 	}
-	return git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked: %s", f.remote, transport.Complaint(err)).
+	return git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked: %s", f.remote,
+		transport.Complaint(err)).
 		WithHint("git ls-remote %s shows more", f.remote)
 }
 
@@ -458,7 +463,8 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 			}
 		}
 		if !on {
-			c.out.Lost = append(c.out.Lost, "the list of archived runs of "+year+" went back or was rewritten; it was at "+seen[year].Short())
+			c.out.Lost = append(c.out.Lost,
+				"the list of archived runs of "+year+" went back or was rewritten; it was at "+seen[year].Short())
 		}
 	}
 	for _, year := range slices.Sorted(maps.Keys(f.lists)) {
@@ -474,9 +480,11 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 			op := git.OID(e.Op)
 			f.tips[name] = op
 			if f.kept[year] == "" {
-				c.out.Lost = append(c.out.Lost, "run "+name+" is in the list of "+year+", and "+archive.KeepPrefix+year+", which keeps its operations, is gone")
+				c.out.Lost = append(c.out.Lost, "run "+name+" is in the list of "+year+", and "+archive.KeepPrefix+
+					year+", which keeps its operations, is gone")
 			} else if op != c.here[name] && !c.q.HasCommit(ctx, op) {
-				if err := f.fetch(ctx, []string{e.Op}); err != nil && f.fetch(ctx, []string{archive.KeepPrefix + year}) != nil {
+				if err := f.fetch(ctx, []string{e.Op}); err != nil &&
+					f.fetch(ctx, []string{archive.KeepPrefix + year}) != nil {
 					return err
 				}
 			}
@@ -499,7 +507,8 @@ func AgainstKind(ctx context.Context, repo *git.Repository, name, file string) (
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return "", git.Errorf(wire.CodeNotFound, nil, "%q is neither a remote of this repository nor a file that can be read", text.OneLine(name)).
+		return "", git.Errorf(wire.CodeNotFound, nil,
+			"%q is neither a remote of this repository nor a file that can be read", text.OneLine(name)).
 			WithHint("git remote -v lists the remotes")
 	}
 	defer func() { _ = f.Close() }()

@@ -41,7 +41,8 @@ func AgainstInitiatives(ctx context.Context, repo *git.Repository, remote, name,
 		return nil, err
 	}
 	if name != "" && c.here[name] == "" && c.there[name] == "" && c.seen[name] == "" {
-		return nil, git.Errorf(CodeNoInitiative, nil, "initiative %s is neither here nor on %s", text.OneLine(name), f.remote)
+		return nil, git.Errorf(CodeNoInitiative, nil, "initiative %s is neither here nor on %s", text.OneLine(name),
+			f.remote)
 	}
 	return c.out, c.all(ctx, name, c.here, c.there, c.seen)
 }
@@ -93,7 +94,10 @@ func InitiativeChain(ctx context.Context, repo *git.Repository, name string) ([]
 		if err != nil {
 			return nil, err
 		}
-		for file, id := range map[string]*git.OID{initiative.StatePath: &out[i].State, initiative.HistoryPath: &out[i].History} {
+		for file, id := range map[string]*git.OID{
+			initiative.StatePath:   &out[i].State,
+			initiative.HistoryPath: &out[i].History,
+		} {
 			e, _, err := r.Lookup(c.Tree, file)
 			if err != nil {
 				return nil, err

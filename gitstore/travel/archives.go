@@ -60,7 +60,8 @@ func (l *landing) archives(ctx context.Context) error {
 		}
 		if !on && seen[year] != there[year] {
 			l.y.Notices = append(l.y.Notices, "the list of archived runs of "+year+" on "+text.OneLine(remote)+
-				" went back or was rewritten; this clone keeps what it saw ("+seen[year].Short()+") and pushes it again: ask the administrator of the server")
+				" went back or was rewritten; this clone keeps what it saw ("+seen[year].Short()+
+				") and pushes it again: ask the administrator of the server")
 		}
 	}
 	for year, oid := range there {
@@ -69,7 +70,8 @@ func (l *landing) archives(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(moves, git.ByName)
-	if err := s.Repository().UpdateRefs(ctx, moves, "agentxchain: archived runs of "+text.OneLine(remote)); err != nil {
+	if err := s.Repository().UpdateRefs(ctx, moves,
+		"agentxchain: archived runs of "+text.OneLine(remote)); err != nil {
 		return err
 	}
 	if l.list, err = archive.ReadAll(ctx, s.Repository(), archive.ListPrefix); err != nil {
@@ -116,14 +118,16 @@ func joinLists(
 			return here, err
 		}
 	}
-	return archive.Write(ctx, repo, both, said, record.Signature(&env), "archive: the list of "+year+", joined", there, here)
+	return archive.Write(ctx, repo, both, said, record.Signature(&env), "archive: the list of "+year+", joined", there,
+		here)
 }
 
 // stray are runs that lie in the archive here while the list says otherwise: they come back.
 func (l *landing) stray() map[string]git.OID {
 	out := make(map[string]git.OID)
 	for name, tip := range l.past {
-		if e := l.list[name]; e == nil || e.State == archive.Live || e.State == archive.Archived && git.OID(e.Op) != tip {
+		if e := l.list[name]; e == nil || e.State == archive.Live ||
+			e.State == archive.Archived && git.OID(e.Op) != tip {
 			out[name] = tip
 		}
 	}
@@ -190,10 +194,13 @@ func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
 	op := git.OID(e.Op)
 	if !l.s.Repository().HasCommit(ctx, op) {
 		if err := proof.FetchArchived(ctx, l.s.Repository(), l.y.Remote, e); err != nil {
-			return git.Errorf(transport.CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not give: %s", e.Run, op.Short(), l.y.Remote, transport.Complaint(err))
+			return git.Errorf(transport.CodeRemoteFailed, nil,
+				"run %s is archived at operation %s, which %s does not give: %s", e.Run, op.Short(), l.y.Remote,
+				transport.Complaint(err))
 		}
 		if !l.s.Repository().HasCommit(ctx, op) {
-			return git.Errorf(transport.CodeRemoteFailed, nil, "run %s is archived at operation %s, which %s does not have", e.Run, op.Short(), l.y.Remote)
+			return git.Errorf(transport.CodeRemoteFailed, nil,
+				"run %s is archived at operation %s, which %s does not have", e.Run, op.Short(), l.y.Remote)
 		}
 	}
 	return proof.Believe(ctx, l.s.Repository(), e.Run, op)
@@ -219,13 +226,18 @@ func (l *landing) retire(ctx context.Context, e *archive.Entry, here, past, seen
 		return nil
 	}
 	if past != op {
-		if err := l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + e.Run, New: op, Old: past}}, "agentxchain: archived elsewhere"); err != nil {
+		if err := l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{
+			Name: archive.PastPrefix + e.Run,
+			New:  op,
+			Old:  past,
+		}}, "agentxchain: archived elsewhere"); err != nil {
 			return err
 		}
 	}
 	r := l.y.run(e.Run)
 	r.State = SyncArchive
-	return l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + e.Run, Old: here}}, "agentxchain: archived elsewhere")
+	return l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + e.Run, Old: here}},
+		"agentxchain: archived elsewhere")
 }
 
 // beyond lands a run that one side has archived and the other has gone on with: the run
@@ -293,7 +305,8 @@ func (l *landing) bringBack(ctx context.Context, name string, past git.OID) erro
 		return nil
 	}
 	if l.here[name] == "" {
-		if err := l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + name, New: past}}, "agentxchain: out of the archive"); err != nil {
+		if err := l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + name, New: past}},
+			"agentxchain: out of the archive"); err != nil {
 			return err
 		}
 		l.here[name] = past
@@ -302,7 +315,8 @@ func (l *landing) bringBack(ctx context.Context, name string, past git.OID) erro
 	if err := witness.Bring(ctx, l.s.Repository(), name); err != nil {
 		return err
 	}
-	return l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + name, Old: past}}, "agentxchain: out of the archive")
+	return l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: archive.PastPrefix + name, Old: past}},
+		"agentxchain: out of the archive")
 }
 
 // pushArchive brings the archive to the remote: the operations, then the list that names
@@ -350,7 +364,8 @@ func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y 
 		}
 	}
 	if refused > 0 {
-		y.Notices = append(y.Notices, y.Remote+" keeps the refs of "+text.Count(refused, "run", "runs")+" that are in its archive too: "+text.OneLine(why))
+		y.Notices = append(y.Notices, y.Remote+" keeps the refs of "+text.Count(refused, "run", "runs")+
+			" that are in its archive too: "+text.OneLine(why))
 	}
 	return again, nil
 }
@@ -377,7 +392,8 @@ func pushYear(
 	if len(lacking) > 0 {
 		for run, e := range lacking {
 			if !repo.HasCommit(ctx, git.OID(e.Op)) {
-				y.Notices = append(y.Notices, "run "+run+" is archived, "+y.Remote+" does not list it, and its operations are not here: sync in the clone that archived it")
+				y.Notices = append(y.Notices, "run "+run+" is archived, "+y.Remote+
+					" does not list it, and its operations are not here: sync in the clone that archived it")
 				return false, false, nil
 			}
 		}
@@ -401,7 +417,8 @@ func pushKept(
 	ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, l archive.List,
 ) (again, ok bool, err error) {
 	if err := proof.FetchKept(ctx, repo, y.Remote, year); err != nil {
-		return false, false, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked what it keeps of %s: %s", y.Remote, year, transport.Complaint(err)).
+		return false, false, git.Errorf(transport.CodeRemoteFailed, nil,
+			"%s could not be asked what it keeps of %s: %s", y.Remote, year, transport.Complaint(err)).
 			WithHint("git agentxchain sync %s", y.Remote)
 	}
 	had, err := repo.ReadRef(ctx, proof.KeptRef(y.Remote, year))
@@ -416,7 +433,8 @@ func pushKept(
 	if err != nil || !ok {
 		return again, ok, err
 	}
-	return false, true, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: proof.KeptRef(y.Remote, year), New: to, Old: had}}, "agentxchain: pushed to "+text.OneLine(y.Remote))
+	return false, true, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: proof.KeptRef(y.Remote, year), New: to, Old: had}},
+		"agentxchain: pushed to "+text.OneLine(y.Remote))
 }
 
 // pushOne pushes one ref of the archive.

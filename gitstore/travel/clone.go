@@ -61,7 +61,8 @@ type seenClaim struct {
 // ClaimsSeen returns since when this clone has seen the claims of a run: claims has a
 // text for each turn that changes with its claim. What is new counts from now. The times
 // are kept if keep is set; losing them only makes this clone wait longer.
-func ClaimsSeen(repo *git.Repository, run string, claims map[string]string, now time.Time, keep bool) map[string]time.Time {
+func ClaimsSeen(repo *git.Repository, run string, claims map[string]string, now time.Time,
+	keep bool) map[string]time.Time {
 	all := make(map[string]map[string]seenClaim)
 	if data, err := os.ReadFile(filepath.Join(repo.CommonDir, filepath.FromSlash(seenFile))); err == nil {
 		_ = json.Unmarshal(data, &all) // a broken file is one that has seen nothing

@@ -24,7 +24,8 @@ import (
 func FetchSibling(ctx context.Context, repo *git.Repository, id, address string) (refused []string, err error) {
 	prefix := record.SiblingRefPrefix + id + "/"
 	if !git.SafeRefName(prefix+"x") || strings.HasPrefix(address, "-") || strings.Contains(address, "::") {
-		return nil, git.Errorf(git.CodeBadRefName, nil, "%q or its address %q cannot be used", id, text.OneLine(address))
+		return nil, git.Errorf(git.CodeBadRefName, nil, "%q or its address %q cannot be used", id,
+			text.OneLine(address))
 	}
 	kept, err := repo.Tips(ctx, prefix)
 	if err != nil {

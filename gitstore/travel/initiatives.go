@@ -369,7 +369,8 @@ func InitiativeTips(ctx context.Context, repo *git.Repository) ([]InitiativeTip,
 			here = append(here, t)
 			continue
 		}
-		t.Remote, t.Name, _ = strings.Cut(strings.TrimPrefix(f[2], transport.TrackingRefs), "/agentxchain/"+record.InitiativeNames)
+		t.Remote, t.Name, _ = strings.Cut(strings.TrimPrefix(f[2], transport.TrackingRefs),
+			"/agentxchain/"+record.InitiativeNames)
 		if git.BadRunID(t.Name) == "" {
 			there = append(there, t)
 		}

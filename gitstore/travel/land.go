@@ -155,7 +155,8 @@ func (l *landing) regain(ctx context.Context) error {
 		r.Began = false // the work tree is in it already
 		return err
 	} else if err == nil && r.Code != "" {
-		err = git.Errorf(r.Code, nil, "run %s of %s cannot be brought back: %s", name, text.OneLine(l.y.Remote), r.Why).WithHint("%s", r.Hint)
+		err = git.Errorf(r.Code, nil, "run %s of %s cannot be brought back: %s", name, text.OneLine(l.y.Remote),
+			r.Why).WithHint("%s", r.Hint)
 	}
 	return err
 }
@@ -197,7 +198,8 @@ func (l *landing) withdrawConflicts(ctx context.Context) error {
 		if in, err := s.Repository().Ancestor(ctx, git.OID(op), l.here[run]); err != nil || !in {
 			continue // what is kept there is no conflict of ours
 		}
-		if err := s.Repository().UpdateRefs(ctx, []git.RefUpdate{u}, "agentxchain: the operation is in its run"); err != nil {
+		if err := s.Repository().UpdateRefs(ctx, []git.RefUpdate{u},
+			"agentxchain: the operation is in its run"); err != nil {
 			return err
 		}
 	}
@@ -312,10 +314,12 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 	}
 	id, err := chain.ProjectAt(ctx, l.s.Repository(), there)
 	if err != nil {
-		return refuse(record.CodeUnproven, "the remote's operation "+there.Short()+" cannot be read", "git agentxchain fsck --replay")
+		return refuse(record.CodeUnproven, "the remote's operation "+there.Short()+" cannot be read",
+			"git agentxchain fsck --replay")
 	}
 	if id != "" && l.mine != "" && id != l.mine {
-		return refuse(record.CodeForeignRun, "the run belongs to project "+text.OneLine(id)+", this is "+text.OneLine(l.mine),
+		return refuse(record.CodeForeignRun,
+			"the run belongs to project "+text.OneLine(id)+", this is "+text.OneLine(l.mine),
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	if here := l.here[r.Run]; here != "" {
@@ -337,7 +341,8 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 	}
 	if !v.Sound() {
 		f := v.Findings[0]
-		return refuse(record.CodeUnproven, "operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message),
+		return refuse(record.CodeUnproven,
+			"operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message),
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	l.y.Notices = append(l.y.Notices, proof.ArrivalNotices(v.Arrived)...)
@@ -347,8 +352,14 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 // remember notes a believed tip of the remote.
 func (l *landing) remember(r *SyncedRun, there, seen git.OID) error {
 	if there != "" && there != seen {
-		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool { return u.Name == record.SeenRefPrefix+l.y.Remote+"/"+r.Run })
-		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + r.Run, New: there, Old: l.seen[r.Run]})
+		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool {
+			return u.Name == record.SeenRefPrefix+l.y.Remote+"/"+r.Run
+		})
+		l.moves = append(l.moves, git.RefUpdate{
+			Name: record.SeenRefPrefix + l.y.Remote + "/" + r.Run,
+			New:  there,
+			Old:  l.seen[r.Run],
+		})
 	}
 	return nil
 }
@@ -371,7 +382,8 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool,
 	}
 	r.State, r.Code = SyncWaits, "base_missing"
 	r.Why = "the remote's newest operation was made at commit " + head.Short() + ", which is not here"
-	r.Hint = "the person who made it pushes the branch of that commit; or, without it: git agentxchain sync " + l.y.Remote + " --without-commits"
+	r.Hint = "the person who made it pushes the branch of that commit; or, without it: git agentxchain sync " +
+		l.y.Remote + " --without-commits"
 	return true, nil
 }
 
@@ -400,7 +412,8 @@ func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID
 	if err != nil {
 		return err
 	}
-	if err := s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + r.Run, New: there, Old: here}}, "agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
+	if err := s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + r.Run, New: there, Old: here}},
+		"agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
 		return err
 	}
 	r.came(there, len(ops))

@@ -27,7 +27,8 @@ func PublishStrict(ctx context.Context, repo *git.Repository, remote string, m d
 	switch a.State {
 	case transport.PushOK:
 	case transport.PushStale:
-		return git.Errorf(git.CodeRefMoved, nil, "another machine recorded an operation on %s first", remote).WithHint("run the command again")
+		return git.Errorf(git.CodeRefMoved, nil, "another machine recorded an operation on %s first",
+			remote).WithHint("run the command again")
 	default:
 		return git.Errorf(transport.CodeRemoteRefused, nil, "%s does not take %s: %s", remote, p.Name, a.Why).
 			WithHint("ask the administrator of the server to allow pushes to refs/agentxchain/*; nothing was recorded")
@@ -40,7 +41,8 @@ func PublishStrict(ctx context.Context, repo *git.Repository, remote string, m d
 	if seen.Old, err = repo.ReadRef(ctx, seen.Name); err != nil || seen.Old == seen.New {
 		return nil
 	}
-	_ = repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+text.OneLine(remote)) // the next sync notes it
+	// the next sync notes it
+	_ = repo.UpdateRefs(ctx, []git.RefUpdate{seen}, "agentxchain: pushed to "+text.OneLine(remote))
 	return nil
 }
 
@@ -61,7 +63,8 @@ func settlePush(
 	case !lost:
 		return a, nil
 	case asked != nil:
-		return a, git.Errorf(transport.CodeRemoteFailed, nil, "%s did not say whether it recorded the operation: %s", remote, transport.Complaint(asked)).
+		return a, git.Errorf(transport.CodeRemoteFailed, nil, "%s did not say whether it recorded the operation: %s",
+			remote, transport.Complaint(asked)).
 			WithHint("git agentxchain sync %s brings the operation here if it did", remote)
 	case there != p.Old:
 		return transport.PushResult{State: transport.PushStale}, nil

@@ -86,7 +86,11 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 			if r.State != SyncWaits { // what is left waits for a commit
 				r.resettle(SyncWent)
 			}
-			seen = append(seen, git.RefUpdate{Name: record.SeenRefPrefix + y.Remote + "/" + r.Run, New: p.New, Old: known[r.Run]})
+			seen = append(seen, git.RefUpdate{
+				Name: record.SeenRefPrefix + y.Remote + "/" + r.Run,
+				New:  p.New,
+				Old:  known[r.Run],
+			})
 		case transport.PushRefused:
 			r.State, r.Code = SyncRefused, transport.CodeRemoteRefused
 			r.Why = y.Remote + " does not take " + p.Name + ": " + a.Why
@@ -145,7 +149,8 @@ func FollowBranch(ctx context.Context, repo *git.Repository, remote string) erro
 	if oid, err := repo.ReadRef(ctx, there); err != nil || oid == "" {
 		return err
 	}
-	if _, err := repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil && git.ExitCode(err) < 0 {
+	if _, err := repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil &&
+		git.ExitCode(err) < 0 {
 		return err
 	}
 	return nil
@@ -199,8 +204,10 @@ func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpIn
 		if !had {
 			r.resettle(SyncWaits)
 			r.Code = "base_missing"
-			r.Why = text.Count(len(ops)-i, "operation", "operations") + " made at commit " + git.OID(op.CodeHead).Short() + ", which " + c.remote + " does not have"
-			r.Hint = "git push " + c.remote + ", then git agentxchain sync " + c.remote + "; or both at once: git agentxchain sync " + c.remote + " --branch"
+			r.Why = text.Count(len(ops)-i, "operation", "operations") + " made at commit " +
+				git.OID(op.CodeHead).Short() + ", which " + c.remote + " does not have"
+			r.Hint = "git push " + c.remote + ", then git agentxchain sync " + c.remote +
+				"; or both at once: git agentxchain sync " + c.remote + " --branch"
 			return ops[:i], nil
 		}
 	}

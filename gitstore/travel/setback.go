@@ -46,7 +46,8 @@ func setBack(ctx context.Context, repo *git.Repository, side string, there, seen
 		b.Why = side + " went back to operation " + there.Short() + " and lacks " + lost
 	default:
 		b.Code = transport.CodeRemoteForked
-		b.Why = side + " was rewritten: it went back to operation " + b.Base.Short() + ", lacks " + lost + " and went on to " + there.Short()
+		b.Why = side + " was rewritten: it went back to operation " + b.Base.Short() + ", lacks " + lost +
+			" and went on to " + there.Short()
 	}
 	return b, nil
 }

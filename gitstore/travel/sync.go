@@ -96,24 +96,26 @@ func (y *Synced) run(name string) *SyncedRun {
 // wrong with one run is said in its entry and does not stop the others. Errors:
 // no_remote, remote_failed, remote_contended, locked, and those of Begin.
 func Sync(ctx context.Context, s *gitstore.Store, opt SyncOptions) (*Synced, error) {
-	return syncRounds(ctx, s.Repository(), opt.Remote, max(opt.Wait, syncPatience), func(y *Synced) (again bool, err error) {
-		if err := landAll(ctx, s, y, opt); err != nil || opt.NoPush {
-			return false, err
-		}
-		again, err = pushAll(ctx, s.Repository(), y, opt)
-		if err == nil && !again {
-			again, err = pushArchive(ctx, s.Repository(), s.Env(ctx), y)
-		}
-		if err == nil && y.Pushed {
-			err = transport.PreferAuto(ctx, s.Repository(), y.Remote)
-		}
-		return again, err
-	})
+	return syncRounds(ctx, s.Repository(), opt.Remote, max(opt.Wait, syncPatience),
+		func(y *Synced) (again bool, err error) {
+			if err := landAll(ctx, s, y, opt); err != nil || opt.NoPush {
+				return false, err
+			}
+			again, err = pushAll(ctx, s.Repository(), y, opt)
+			if err == nil && !again {
+				again, err = pushArchive(ctx, s.Repository(), s.Env(ctx), y)
+			}
+			if err == nil && y.Pushed {
+				err = transport.PreferAuto(ctx, s.Repository(), y.Remote)
+			}
+			return again, err
+		})
 }
 
 // syncRounds fetches and lets round do its part, until it need not be done again because another
 // machine pushed first.
-func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait time.Duration, round func(*Synced) (again bool, err error),
+func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait time.Duration,
+	round func(*Synced) (again bool, err error),
 ) (*Synced, error) {
 	remote, err := transport.PickRemote(ctx, repo, remote)
 	if err != nil {

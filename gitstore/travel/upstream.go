@@ -54,7 +54,8 @@ func Upstreams(
 		if ctx.Err() != nil {
 			return nil, nil, err
 		}
-		return nil, nil, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked for its branches: %s", remote, transport.Complaint(err)).
+		return nil, nil, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked for its branches: %s",
+			remote, transport.Complaint(err)).
 			WithHint("git ls-remote %s shows more", remote)
 	}
 	for _, name := range names {
@@ -72,7 +73,11 @@ func Upstreams(
 			return nil, nil, err
 		}
 		if commit != "" {
-			list = append(list, Upstream{Remote: remote, Branch: strings.TrimPrefix(name, "refs/heads/"), Commit: commit})
+			list = append(list, Upstream{
+				Remote: remote,
+				Branch: strings.TrimPrefix(name, "refs/heads/"),
+				Commit: commit,
+			})
 		}
 	}
 	list, err = outermost(ctx, repo, list)
@@ -92,7 +97,8 @@ func followed(
 		}
 	}
 	if out, err := repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", tracking+"HEAD"); err == nil {
-		if def, ok := strings.CutPrefix(strings.TrimSpace(string(out)), tracking); ok && (len(names) == 0 || names[0] != def) {
+		if def, ok := strings.CutPrefix(strings.TrimSpace(string(out)), tracking); ok &&
+			(len(names) == 0 || names[0] != def) {
 			names = append(names, def)
 		}
 	}

@@ -46,7 +46,8 @@ func Add(ctx context.Context, repo *git.Repository, by protocol.Env, run string,
 	return repo.UpdateRefs(ctx, []git.RefUpdate{{Name: ref, New: oid, Old: was}}, "agentxchain: witness")
 }
 
-func write(ctx context.Context, repo *git.Repository, run string, envelope []byte, parents []git.OID, by git.Signature) (git.OID, error) {
+func write(ctx context.Context, repo *git.Repository, run string, envelope []byte, parents []git.OID,
+	by git.Signature) (git.OID, error) {
 	edit, err := record.NewReader(ctx, repo).Edit("")
 	if err != nil {
 		return "", err
@@ -175,7 +176,8 @@ type Judge struct {
 }
 
 // Judge judges what witnesses said of the run, whose operations up to the newest one are in chain.
-func (j *Judge) Judge(ctx context.Context, said *Said, chain map[string]approval.ChainOp) ([]*approval.Witnessed, error) {
+func (j *Judge) Judge(ctx context.Context, said *Said, chain map[string]approval.ChainOp) ([]*approval.Witnessed,
+	error) {
 	list, err := statements(ctx, j.Repo, said)
 	if err != nil || len(list) == 0 {
 		return nil, err

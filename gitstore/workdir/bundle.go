@@ -68,7 +68,8 @@ func (w *Dir) DropUnrecorded(dir string, before []string, recorded map[string]gi
 		return false, err
 	}
 	for _, f := range found {
-		if _, ok := recorded[f.Name]; ok && f.regular || slices.Contains(before, f.Name) && !slices.Contains(record.BundleFiles(), f.Name) || f.regular && f.Name == actorLog {
+		if _, ok := recorded[f.Name]; ok && f.regular || slices.Contains(before, f.Name) &&
+			!slices.Contains(record.BundleFiles(), f.Name) || f.regular && f.Name == actorLog {
 			continue
 		}
 		if err := w.Root.RemoveAll(dir + "/" + f.Name); err != nil {

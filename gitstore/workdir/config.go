@@ -30,7 +30,8 @@ func (w *Dir) Config() ([]byte, error) {
 		data, err = git.ReadLimited(f, fi.Size(), maxConfig)
 	}
 	if errors.Is(err, git.ErrTooLong) {
-		return nil, git.Errorf(git.CodeUnreadable, nil, "%s is larger than the %d MiB a configuration may have", wire.ConfigPath, maxConfig>>20)
+		return nil, git.Errorf(git.CodeUnreadable, nil, "%s is larger than the %d MiB a configuration may have",
+			wire.ConfigPath, maxConfig>>20)
 	}
 	if err != nil {
 		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)

@@ -172,7 +172,8 @@ func (w *Dir) TempsIn(dir string, bases []string) []string {
 			continue
 		}
 		for _, base := range bases {
-			if rest, ok := strings.CutPrefix(e.Name(), "."+base); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
+			if rest, ok := strings.CutPrefix(e.Name(), "."+base); ok && rest != "" &&
+				strings.Trim(rest, "0123456789") == "" {
 				out = append(out, path.Join(dir, e.Name()))
 			}
 		}
