@@ -98,7 +98,13 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 			opt.TurnID = opt.meant
 		}
 	}
-	op := &protocol.AcceptTurn{TurnID: opt.TurnID, Resolution: opt.Resolution, NormalizeArtifact: opt.NormalizeArtifact, Files: []evidence.FileBlob{}, Proposed: []evidence.FileBlob{}}
+	op := &protocol.AcceptTurn{
+		TurnID:            opt.TurnID,
+		Resolution:        opt.Resolution,
+		NormalizeArtifact: opt.NormalizeArtifact,
+		Files:             []evidence.FileBlob{},
+		Proposed:          []evidence.FileBlob{},
+	}
 	turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
 	if !ok {
 		if opt.TurnID == "" {
@@ -160,7 +166,8 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 // replayForPolicy replays the staged evidence when a policy that applies to the
 // turn asks for it and the person has agreed to run what agents declare; without
 // that agreement nothing runs and the policy sees a replay that was not executed.
-func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s turnfiles.Staged) (*result.ReplayOutcome, error) {
+func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s turnfiles.Staged) (*result.ReplayOutcome,
+	error) {
 	if !limits.PoliciesNeedReplay(c.view.Config, c.view.State.Phase, turn.AssignedRole) {
 		return nil, nil
 	}
@@ -173,7 +180,8 @@ func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s turnfile
 }
 
 // ReplayTurn replays the machine evidence of a staged result ("verify turn").
-func (r *Runner) ReplayTurn(ctx context.Context, doc *ojson.Object, opt commands.ReplayOptions) (*result.ReplayOutcome, error) {
+func (r *Runner) ReplayTurn(ctx context.Context, doc *ojson.Object, opt commands.ReplayOptions) (*result.ReplayOutcome,
+	error) {
 	return commands.Replay(ctx, r.store, r.Now(), doc.Object("verification"), opt)
 }
 
@@ -183,7 +191,8 @@ func idleSidecar(dir string, turn *run.Turn) (*evidence.Blob, error) {
 	if turn.IntakeContext.String("source") != "vision_idle_expansion" {
 		return nil, nil
 	}
-	data, err := projectfile.Read(dir, wire.StagingDir+"/"+turn.TurnID+"/idle-expansion-result.json", protocol.MaxStagedBytes)
+	data, err := projectfile.Read(dir, wire.StagingDir+"/"+turn.TurnID+"/idle-expansion-result.json",
+		protocol.MaxStagedBytes)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -229,13 +238,20 @@ func (c *change) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) err
 	}
 	turn := c.target(op.TurnID)
 	for id, other := range c.view.State.ActiveTurns.All() {
-		if turn == nil || id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
+		if turn == nil || id == turn.TurnID ||
+			!slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
 			continue
 		}
 		// What counts is what had been staged, whole, when the tree was looked at.
 		if !slices.ContainsFunc(op.Seen.Siblings, func(s result.SiblingClaim) bool { return s.TurnID == id }) {
-			return &wire.Error{Code: CodeSiblingsAtWork, Field: "active_turns", Details: t.Failure.Details,
-				Message: "Turn " + turn.TurnID + " waits for turn " + id + ", which works beside it: " + t.Failure.Message, Hint: "git agentxchain status"}
+			return &wire.Error{
+				Code:    CodeSiblingsAtWork,
+				Field:   "active_turns",
+				Details: t.Failure.Details,
+				Message: "Turn " + turn.TurnID + " waits for turn " + id + ", which works beside it: " +
+					t.Failure.Message,
+				Hint: "git agentxchain status",
+			}
 		}
 	}
 	return nil

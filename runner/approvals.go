@@ -92,7 +92,8 @@ func OnlyRun(runs []string) (string, error) {
 		Hint:    "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'",
 	}
 	if len(runs) > 1 {
-		e.Message = "The record of " + wire.Quoted(runs[0]) + " and other runs is here, and none of them is the present one."
+		e.Message = "The record of " + wire.Quoted(runs[0]) +
+			" and other runs is here, and none of them is the present one."
 		e.Hint = "say which one with --run " + runs[0]
 	}
 	return "", e

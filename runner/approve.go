@@ -33,7 +33,8 @@ type ApproveOptions struct {
 	Consent       ConsentOptions
 	StatementOnly bool // sign the statement with Consent.Sign and decide nothing
 
-	Shown *gate.Pending // what the person saw; something else is not approved by their answer. nil: they asked for nothing
+	// what the person saw; something else is not approved by their answer. nil: they asked for nothing
+	Shown *gate.Pending
 }
 
 // Approved is the outcome of Approve. When Result.Passed is false the approval is
@@ -239,14 +240,16 @@ func (a *approving) preview(c *change) (passes bool, err error) {
 // approval is on record. What fails here takes nothing back: doctor writes it later.
 func (a *approving) signOff(ctx context.Context, c *change) (protocol.Operation, error) {
 	s := c.view.State
-	if a.opt.DryRun || a.opt.StatementOnly || len(a.changed) == 0 || s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil {
+	if a.opt.DryRun || a.opt.StatementOnly || len(a.changed) == 0 || s.PendingPhaseTransition != nil ||
+		s.PendingRunCompletion != nil {
 		return nil, nil
 	}
 	res := a.out.Result
 	commit, err := c.writeSignoffs(ctx, a.read, a.signed, a.changed, res.Gate)
 	if err != nil {
-		c.view.Notices = append(c.view.Notices, fmt.Sprintf("the approval is recorded, but %s could not be signed: %v "+
-			"(git agentxchain doctor --fix)", wire.ListSome(a.changed, 1), err))
+		c.view.Notices = append(c.view.Notices,
+			fmt.Sprintf("the approval is recorded, but %s could not be signed: %v "+
+				"(git agentxchain doctor --fix)", wire.ListSome(a.changed, 1), err))
 		return nil, nil
 	}
 	a.out.Signed, a.out.Commit = a.changed, string(commit)
@@ -269,9 +272,15 @@ func actionsRefused(gate string, actions []config.GateAction) error {
 	for i, a := range actions {
 		cmds[i] = a.Run
 	}
-	return &wire.Error{Code: CodeActionsNotAllowed, Field: "gates." + gate + ".gate_actions", Details: ojson.NewObject("gate_id", gate, "commands", cmds),
-		Message: fmt.Sprintf("Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not agreed to that.", gate, len(actions), cmds[0]),
-		Hint:    "read them, then: git agentxchain approve --allow-actions (or git config agentxchain.allowGateActions true)"}
+	return &wire.Error{
+		Code:    CodeActionsNotAllowed,
+		Field:   "gates." + gate + ".gate_actions",
+		Details: ojson.NewObject("gate_id", gate, "commands", cmds),
+		Message: fmt.Sprintf(
+			"Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not agreed to that.", gate,
+			len(actions), cmds[0]),
+		Hint: "read them, then: git agentxchain approve --allow-actions (or git config agentxchain.allowGateActions true)",
+	}
 }
 
 // PendingGate looks at the gate that waits for a person. It takes no lock and changes

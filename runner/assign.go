@@ -94,7 +94,8 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 	intake.ClearMarker(r.store.Dir(), done.State)
 	out.Left = res.Left
 	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundled...)
-	out.Template = dispatch.Template(turnfiles.Input(r.store.Dir(), r.Now(), view, done.State, done.Transition.Index, res.Turn))
+	out.Template = dispatch.Template(
+		turnfiles.Input(r.store.Dir(), r.Now(), view, done.State, done.Transition.Index, res.Turn))
 	return out, nil
 }
 
@@ -152,7 +153,9 @@ type InitRunOptions struct {
 
 // InitRun starts a run without assigning a turn.
 func (r *Runner) InitRun(ctx context.Context, opt InitRunOptions) (*Done, error) {
-	return r.do(ctx, "init-run", func(ctx context.Context, c *change) (protocol.Operation, error) { return c.initRun(ctx, opt) })
+	return r.do(ctx, "init-run", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		return c.initRun(ctx, opt)
+	})
 }
 
 func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Operation, error) {
@@ -164,8 +167,15 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 			return nil, err
 		}
 	}
-	op := &protocol.InitRun{Prior: evidence.NewBlob(c.view.State.Encode()), Restart: opt.Restart, Trigger: opt.Trigger, TriggerReason: opt.TriggerReason,
-		ParentRun: opt.ParentRun, InheritContext: opt.InheritContext, CreatedBy: opt.CreatedBy}
+	op := &protocol.InitRun{
+		Prior:          evidence.NewBlob(c.view.State.Encode()),
+		Restart:        opt.Restart,
+		Trigger:        opt.Trigger,
+		TriggerReason:  opt.TriggerReason,
+		ParentRun:      opt.ParentRun,
+		InheritContext: opt.InheritContext,
+		CreatedBy:      opt.CreatedBy,
+	}
 	var err error
 	if op.Documents, err = c.gateDocuments(); err != nil {
 		return nil, err
@@ -212,7 +222,12 @@ func (r *Runner) Template(ctx context.Context, turnID string) (*ojson.Object, er
 	}
 	turn, ok := v.State.ActiveTurns.Get(turnID)
 	if !ok {
-		return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + turnID + " is not active.", Hint: "git agentxchain status"}
+		return nil, &wire.Error{
+			Code:    wire.CodeTurnNotActive,
+			Field:   "turn_id",
+			Message: "Turn " + turnID + " is not active.",
+			Hint:    "git agentxchain status",
+		}
 	}
 	return dispatch.Template(turnfiles.Input(r.store.Dir(), r.Now(), v, v.State, v.Index, turn)), nil
 }

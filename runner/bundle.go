@@ -61,7 +61,11 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 	if len(in.Messages) > 0 { // after what an earlier bundle keeps: its list is shorter
 		b.Files[dispatch.MessagesFile] = dispatch.MessagesDocument(in.Messages)
 	}
-	seal, err := dispatch.Seal(dispatch.Identity{RunID: t.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole}, c.env.Time(), b.Files)
+	seal, err := dispatch.Seal(dispatch.Identity{
+		RunID:  t.State.Run(),
+		TurnID: turn.TurnID,
+		Role:   turn.AssignedRole,
+	}, c.env.Time(), b.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +80,9 @@ func (c *change) newDirt(turn *run.Turn) []dispatch.Warning {
 	if c.tree == nil || turn.Baseline == nil {
 		return nil
 	}
-	paths := slices.DeleteFunc(observe.ProjectDirty(c.tree), func(p string) bool { return turn.Baseline.DirtySnapshot.Has(p) })
+	paths := slices.DeleteFunc(observe.ProjectDirty(c.tree), func(p string) bool {
+		return turn.Baseline.DirtySnapshot.Has(p)
+	})
 	if len(paths) == 0 {
 		return nil
 	}
@@ -86,14 +92,21 @@ func (c *change) newDirt(turn *run.Turn) []dispatch.Warning {
 // index brings dispatch/index.json up to a transition that dispatches nothing but
 // changes which turns are active: an ended turn must not stay listed.
 func (c *change) index(t *protocol.Transition) {
-	if _, ok := t.Documents[wire.DocDispatchIndex]; ok || t.Documents == nil || !turnfiles.TurnsMoved(c.view.State, t.State) {
+	if _, ok := t.Documents[wire.DocDispatchIndex]; ok || t.Documents == nil ||
+		!turnfiles.TurnsMoved(c.view.State, t.State) {
 		return
 	}
 	was := turnfiles.Index(c.r.store.Dir())
 	if was == nil {
 		return
 	}
-	t.Documents[wire.DocDispatchIndex] = dispatch.Index(dispatch.Input{Config: c.view.Config, State: t.State, Index: t.Index, PreviousIndex: was, Now: c.env.Time()})
+	t.Documents[wire.DocDispatchIndex] = dispatch.Index(dispatch.Input{
+		Config:        c.view.Config,
+		State:         t.State,
+		Index:         t.Index,
+		PreviousIndex: was,
+		Now:           c.env.Time(),
+	})
 }
 
 // keepLog saves the end of the log of a turn about to be accepted: its bundle goes

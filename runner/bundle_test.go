@@ -45,7 +45,11 @@ func (p *project) reseal(turn *run.Turn) {
 	root, err := os.OpenRoot(p.dir)
 	p.must(err)
 	defer func() { _ = root.Close() }()
-	_, err = dispatch.Finalize(root, dispatch.BundleDir(turn.TurnID), dispatch.Identity{RunID: p.state().Run(), TurnID: turn.TurnID, Role: turn.AssignedRole}, "2026-01-02T03:04:05.678Z")
+	_, err = dispatch.Finalize(root, dispatch.BundleDir(turn.TurnID), dispatch.Identity{
+		RunID:  p.state().Run(),
+		TurnID: turn.TurnID,
+		Role:   turn.AssignedRole,
+	}, "2026-01-02T03:04:05.678Z")
 	p.must(err)
 }
 
@@ -64,10 +68,12 @@ func TestBundleSupplementsSurviveARejection(t *testing.T) {
 	if out.Result.Turn.TurnID != a.Turn.TurnID || out.Result.Turn.Attempt != 2 {
 		t.Fatalf("%+v", out.Result.Turn)
 	}
-	if p.read(dir+"hook/notes.txt") != "from a hook" || p.read(dir+"COORDINATOR_CONTEXT.json") != "{}" || p.exists(dir+"stdout.log") {
+	if p.read(dir+"hook/notes.txt") != "from a hook" || p.read(dir+"COORDINATOR_CONTEXT.json") != "{}" ||
+		p.exists(dir+"stdout.log") {
 		t.Error("the supplements did not survive, or an old log did")
 	}
-	if s := p.read(dir + "MANIFEST.json"); !strings.Contains(s, "hook/notes.txt") || !strings.Contains(s, "COORDINATOR_CONTEXT.json") || strings.Contains(s, "planted.md") {
+	if s := p.read(dir + "MANIFEST.json"); !strings.Contains(s, "hook/notes.txt") ||
+		!strings.Contains(s, "COORDINATOR_CONTEXT.json") || strings.Contains(s, "planted.md") {
 		t.Errorf("sealed: %s", s)
 	}
 	if !strings.Contains(p.read(dir+"PROMPT.md"), "## Previous Attempt Failed") {
@@ -101,7 +107,8 @@ func TestBundleSupplementsSurviveARejection(t *testing.T) {
 	p.verified(out.Result.Turn)
 
 	// Acceptance takes away what is recorded, and only that.
-	p.stage(a.Turn, "summary", "done", "objections", review("OBJ-001"), "files_changed", []string{}, "proposed_next_role", "pm")
+	p.stage(a.Turn, "summary", "done", "objections", review("OBJ-001"), "files_changed", []string{},
+		"proposed_next_role", "pm")
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
 	if p.exists(dir) {
@@ -119,26 +126,32 @@ func TestReviewersSeeFilesAndLog(t *testing.T) {
 		t.Skip("no symbolic links here")
 	}
 	a := p.assign("pm")
-	if !strings.Contains(strings.Join(a.Warnings, "\n"), "the instructions of role pm at .planning/linked.md are left out") {
+	if !strings.Contains(strings.Join(a.Warnings, "\n"),
+		"the instructions of role pm at .planning/linked.md are left out") {
 		t.Errorf("warnings %q", a.Warnings)
 	}
 	p.write(".planning/ROADMAP.md", "# Roadmap\r\n\r\n```\nship\n")
 	p.must(os.Symlink(secret, filepath.Join(p.dir, ".planning/other.md")))
 	p.write(wire.BundleDir(a.Turn.TurnID)+"/stdout.log", strings.Repeat("early\n", 100_000)+"\x1b[31mlate\n")
-	p.stage(a.Turn, "summary", "planned", "objections", review("OBJ-001"), "files_changed", []string{".planning/ROADMAP.md", ".planning/other.md"}, "proposed_next_role", "pm")
+	p.stage(a.Turn, "summary", "planned", "objections", review("OBJ-001"),
+		"files_changed", []string{".planning/ROADMAP.md", ".planning/other.md"}, "proposed_next_role", "pm")
 	_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
 	kept := p.read(dispatch.AuditDir(a.Turn.TurnID) + "/stdout.log")
 	if len(kept) > 64<<10 || !strings.HasSuffix(kept, "late\n") {
 		t.Errorf("%d bytes of the log are kept", len(kept))
 	}
-	if index := p.read(string(wire.DocDispatchIndex)); strings.Contains(index, a.Turn.TurnID) || !strings.Contains(index, `"active_turns": {}`) {
+	if index := p.read(string(wire.DocDispatchIndex)); strings.Contains(index, a.Turn.TurnID) ||
+		!strings.Contains(index, `"active_turns": {}`) {
 		t.Errorf("the index still lists the turn: %s", index)
 	}
 
 	b := p.assign("pm")
 	context := p.read(wire.BundleDir(b.Turn.TurnID) + "/CONTEXT.md")
-	for _, want := range []string{"### Changed File Previews\n\n#### `.planning/ROADMAP.md`\n\n````\n# Roadmap\n\n```\nship\n````\n", "_1 of these files could not be read", "### Dispatch Log Excerpt", "\nlate\n"} {
+	for _, want := range []string{
+		"### Changed File Previews\n\n#### `.planning/ROADMAP.md`\n\n````\n# Roadmap\n\n```\nship\n````\n",
+		"_1 of these files could not be read", "### Dispatch Log Excerpt", "\nlate\n",
+	} {
 		if !strings.Contains(context, want) {
 			t.Errorf("the context lacks %q", want)
 		}

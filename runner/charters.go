@@ -45,7 +45,10 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 		if s.Status != wire.StatusIdle && !s.Status.Ended() {
 			return nil, nil
 		}
-		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status.Ended(), TriggerReason: "plan " + opt.Plan.String("plan_id")})
+		begin, err := c.initRun(ctx, InitRunOptions{
+			Restart:       s.Status.Ended(),
+			TriggerReason: "plan " + opt.Plan.String("plan_id"),
+		})
 		if err != nil {
 			return nil, err
 		}

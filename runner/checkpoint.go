@@ -51,7 +51,8 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 			out.Skipped = fmt.Sprintf("already checkpointed at %.12s", sha)
 			return nil, nil
 		}
-		if a := row.Object("artifact"); a.String("type") == "patch" && strings.HasPrefix(a.String("ref"), wire.ProposedDir+"/") {
+		if a := row.Object("artifact"); a.String("type") == "patch" &&
+			strings.HasPrefix(a.String("ref"), wire.ProposedDir+"/") {
 			out.Skipped = "its changes are a proposal that has not been applied"
 			return nil, nil
 		}
@@ -127,7 +128,12 @@ func allPresent(c *change, files []string) bool {
 func (c *change) acceptedRow(ctx context.Context, ref string) (*run.Line, error) {
 	if ref == "" {
 		if ref = c.view.Index.LastRow.String("turn_id"); ref == "" {
-			return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "No turn has been accepted yet.", Hint: "git agentxchain status"}
+			return nil, &wire.Error{
+				Code:    wire.CodeNotFound,
+				Field:   "turn_id",
+				Message: "No turn has been accepted yet.",
+				Hint:    "git agentxchain status",
+			}
 		}
 	}
 	// A whole id is near the end of the ledger; only a prefix needs all of it.
@@ -146,7 +152,12 @@ func (c *change) acceptedRow(ctx context.Context, ref string) (*run.Line, error)
 	}
 	switch len(found) {
 	case 0:
-		return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Accepted turn %s is not in history.", ref), Hint: "git agentxchain history"}
+		return nil, &wire.Error{
+			Code:    wire.CodeNotFound,
+			Field:   "turn_id",
+			Message: fmt.Sprintf("Accepted turn %s is not in history.", ref),
+			Hint:    "git agentxchain history",
+		}
 	case 1:
 		return &found[0], nil
 	}
@@ -154,8 +165,13 @@ func (c *change) acceptedRow(ctx context.Context, ref string) (*run.Line, error)
 	for i := range found {
 		ids[i] = found[i].Row.String("turn_id")
 	}
-	return nil, &wire.Error{Code: wire.CodeTargetRequired, Field: "turn_id", Details: ojson.NewObject("matches", ids),
-		Message: fmt.Sprintf("%q names %d accepted turns: %s.", ref, len(ids), strings.Join(ids, ", ")), Hint: "git agentxchain history"}
+	return nil, &wire.Error{
+		Code:    wire.CodeTargetRequired,
+		Field:   "turn_id",
+		Details: ojson.NewObject("matches", ids),
+		Message: fmt.Sprintf("%q names %d accepted turns: %s.", ref, len(ids), strings.Join(ids, ", ")),
+		Hint:    "git agentxchain history",
+	}
 }
 
 // checkpointMessage is the commit message of a checkpoint. Every value is
@@ -167,7 +183,8 @@ func checkpointMessage(row *ojson.Object) string {
 		}
 		return s
 	}
-	id, role, phase := fold(row.String("turn_id"), "(unknown)"), fold(row.String("role"), "(unknown)"), fold(row.String("phase"), "(unknown)")
+	id, role, phase := fold(row.String("turn_id"), "(unknown)"), fold(row.String("role"), "(unknown)"),
+		fold(row.String("phase"), "(unknown)")
 	rt := fold(row.String("runtime_id"), "(unknown)")
 	var b strings.Builder
 	fmt.Fprintf(&b, "checkpoint: %s (role=%s, phase=%s, runtime=%s)\n\n", id, role, phase, rt)

@@ -18,7 +18,8 @@ import (
 
 // ClaimOptions says what to do with the claim of a turn.
 type ClaimOptions struct {
-	Target  string        // a turn, or a role: its active turn, else a turn that is assigned now; "" is the only active turn
+	// a turn, or a role: its active turn, else a turn that is assigned now; "" is the only active turn
+	Target  string
 	Action  string        // one of the protocol's: claim, renew, release, steal
 	For     time.Duration // 0: as long as before, else 30 minutes
 	Because string        // of steal

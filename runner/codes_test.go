@@ -69,7 +69,13 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 		return r
 	}
 	assigned := func(p *project) { p.assign("pm") }
-	block := runner.Block{BlockedOn: "dispatch:auth", Category: "dispatch_error", TypedReason: "dispatch_error", Owner: "operator", Action: "mend it"}
+	block := runner.Block{
+		BlockedOn:   "dispatch:auth",
+		Category:    "dispatch_error",
+		TypedReason: "dispatch_error",
+		Owner:       "operator",
+		Action:      "mend it",
+	}
 	blocked := func(p *project) {
 		assigned(p)
 		_, err := p.r.MarkRunBlocked(ctx, block)
@@ -81,10 +87,16 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 		before   func(p *project)
 		do       func(p *project) (runner.Outcome, error)
 	}{
-		{"LoadContext", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) { o, err := p.r.LoadContext(ctx); return o.Outcome, err }},
-		{"LoadContext", "invalid_json", func(p *project) { p.write(wire.ConfigPath, "{") }, func(p *project) (runner.Outcome, error) { o, err := p.r.LoadContext(ctx); return o.Outcome, err }},
-		{"LoadState", "invalid_state", damaged, func(p *project) (runner.Outcome, error) { o, err := p.r.LoadState(ctx); return o.Outcome, err }},
-		{"LoadState", "state_tampered", func(p *project) { assigned(p); p.must(os.Remove(p.dir + "/.agentxchain/state.json")) }, func(p *project) (runner.Outcome, error) {
+		{"LoadContext", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") },
+			func(p *project) (runner.Outcome, error) { o, err := p.r.LoadContext(ctx); return o.Outcome, err }},
+		{"LoadContext", "invalid_json", func(p *project) { p.write(wire.ConfigPath, "{") },
+			func(p *project) (runner.Outcome, error) { o, err := p.r.LoadContext(ctx); return o.Outcome, err }},
+		{"LoadState", "invalid_state", damaged,
+			func(p *project) (runner.Outcome, error) { o, err := p.r.LoadState(ctx); return o.Outcome, err }},
+		{"LoadState", "state_tampered", func(p *project) {
+			assigned(p)
+			p.must(os.Remove(p.dir + "/.agentxchain/state.json"))
+		}, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.LoadState(ctx)
 			return o.Outcome, err
 		}},
@@ -96,10 +108,11 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.InitRun(ctx, runner.InitRunOptions{})
 			return o.Outcome, err
 		}},
-		{"InitRun", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) {
-			o, err := p.r.InitRun(ctx, runner.InitRunOptions{})
-			return o.Outcome, err
-		}},
+		{"InitRun", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") },
+			func(p *project) (runner.Outcome, error) {
+				o, err := p.r.InitRun(ctx, runner.InitRunOptions{})
+				return o.Outcome, err
+			}},
 		{"ReactivateRun", "invalid_state_transition", assigned, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.ReactivateRun(ctx, runner.ReactivateOptions{})
 			return o.Outcome, err
@@ -124,10 +137,11 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.AssignTurn(ctx, runner.AssignOptions{Role: "dev"})
 			return o.Outcome, err
 		}},
-		{"AssignTurn", "dirty_tree", func(p *project) { p.write("loose.txt", "x") }, func(p *project) (runner.Outcome, error) {
-			o, err := p.r.AssignTurn(ctx, runner.AssignOptions{Role: "dev"})
-			return o.Outcome, err
-		}},
+		{"AssignTurn", "dirty_tree", func(p *project) { p.write("loose.txt", "x") },
+			func(p *project) (runner.Outcome, error) {
+				o, err := p.r.AssignTurn(ctx, runner.AssignOptions{Role: "dev"})
+				return o.Outcome, err
+			}},
 		{"AssignTurn", "run_blocked", blocked, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.AssignTurn(ctx, runner.AssignOptions{})
 			return o.Outcome, err
@@ -148,10 +162,11 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.AcceptTurn(ctx, runner.AcceptOptions{Resolution: "by_dice"})
 			return o.Outcome, err
 		}},
-		{"AcceptTurn", "validation_failed", func(p *project) { p.stage(p.assign("pm").Turn, "objections", []any{}) }, func(p *project) (runner.Outcome, error) {
-			o, err := p.r.AcceptTurn(ctx, runner.AcceptOptions{})
-			return o.Outcome, err
-		}},
+		{"AcceptTurn", "validation_failed", func(p *project) { p.stage(p.assign("pm").Turn, "objections", []any{}) },
+			func(p *project) (runner.Outcome, error) {
+				o, err := p.r.AcceptTurn(ctx, runner.AcceptOptions{})
+				return o.Outcome, err
+			}},
 		{"RejectTurn", "reason_required", assigned, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.RejectTurn(ctx, runner.RejectOptions{})
 			return o.Outcome, err
@@ -200,7 +215,9 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.WriteDispatchBundle(ctx, "")
 			return o.Outcome, err
 		}},
-		{"WriteDispatchBundle", "bundle_invalid", func(p *project) { p.write(wire.BundleDir(p.assign("pm").Turn.TurnID)+"/planted.md", "orders") }, func(p *project) (runner.Outcome, error) {
+		{"WriteDispatchBundle", "bundle_invalid", func(p *project) {
+			p.write(wire.BundleDir(p.assign("pm").Turn.TurnID)+"/planted.md", "orders")
+		}, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.WriteDispatchBundle(ctx, "")
 			return o.Outcome, err
 		}},
@@ -208,10 +225,11 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.RefreshTurnBaseline(ctx, "turn_x")
 			return o.Outcome, err
 		}},
-		{"RefreshTurnBaseline", "invalid_state_transition", func(p *project) { p.stage(p.assign("pm").Turn) }, func(p *project) (runner.Outcome, error) {
-			o, err := p.r.RefreshTurnBaseline(ctx, "")
-			return o.Outcome, err
-		}},
+		{"RefreshTurnBaseline", "invalid_state_transition", func(p *project) { p.stage(p.assign("pm").Turn) },
+			func(p *project) (runner.Outcome, error) {
+				o, err := p.r.RefreshTurnBaseline(ctx, "")
+				return o.Outcome, err
+			}},
 		{"StageResult", "not_found", nil, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.StageResult(ctx, "", []byte(`{"a":1}`))
 			return o.Outcome, err
@@ -232,10 +250,11 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.RunHooks(ctx, runner.HookCall{Phase: "before_gate"})
 			return o.Outcome, err
 		}},
-		{"EmitNotifications", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) {
-			o, err := p.r.EmitNotifications(ctx, "run_blocked", nil, nil)
-			return o.Outcome, err
-		}},
+		{"EmitNotifications", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") },
+			func(p *project) (runner.Outcome, error) {
+				o, err := p.r.EmitNotifications(ctx, "run_blocked", nil, nil)
+				return o.Outcome, err
+			}},
 		{"AcquireLock", "locked", nil, func(p *project) (runner.Outcome, error) {
 			other := agent(p)
 			_, err := p.r.AcquireLock(ctx, "a")
@@ -246,7 +265,8 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 		{"ReleaseLock", "lock_lost", nil, func(p *project) (runner.Outcome, error) {
 			h, err := p.r.AcquireLock(ctx, "a")
 			p.must(err)
-			theirs := string(ojson.Compact(ojson.NewObject("owner_pid", os.Getpid(), "acquired_at", "2999-01-01T00:00:00.000Z")))
+			theirs := string(ojson.Compact(
+				ojson.NewObject("owner_pid", os.Getpid(), "acquired_at", "2999-01-01T00:00:00.000Z")))
 			p.write(wire.LockPath, theirs)
 			err = p.r.ReleaseLock(h)
 			if p.read(wire.LockPath) != theirs {
@@ -254,7 +274,8 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			}
 			return runner.OutcomeOf(err), err
 		}},
-		{"Checkpoint", "not_found", assigned, func(p *project) (runner.Outcome, error) { o, err := p.r.Checkpoint(ctx, ""); return o.Outcome, err }},
+		{"Checkpoint", "not_found", assigned,
+			func(p *project) (runner.Outcome, error) { o, err := p.r.Checkpoint(ctx, ""); return o.Outcome, err }},
 	} {
 		t.Run(c.op+"/"+c.code, func(t *testing.T) {
 			p := newProject(t, nil)
@@ -262,7 +283,8 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 				c.before(p)
 			}
 			out, err := c.do(p)
-			if err == nil || out.OK || out.Code != c.code || out.Error != err.Error() || runner.ErrorCode(err) != c.code {
+			if err == nil || out.OK || out.Code != c.code || out.Error != err.Error() ||
+				runner.ErrorCode(err) != c.code {
 				t.Fatalf("outcome %+v, error %v, want code %s", out, err, c.code)
 			}
 			if !slices.Contains(docs[c.op], c.code) {

@@ -133,5 +133,6 @@ func RulesNotice(v *View) string {
 		then = "before they can be adopted: git agentxchain validate"
 	}
 	return fmt.Sprintf("%s has other rules than this run is judged by (%s, %d weaken); %s",
-		wire.ConfigPath, text.Count(len(v.RuleChanges), "change", "changes"), len(config.Weakening(v.RuleChanges)), then)
+		wire.ConfigPath, text.Count(len(v.RuleChanges), "change", "changes"), len(config.Weakening(v.RuleChanges)),
+		then)
 }

@@ -101,7 +101,8 @@ func sameClaims(a, b []Claim) bool {
 // builds are the purposes that begin with something that cannot be taken back, such
 // as hooks and gate actions, before their operation is committed.
 func builds() []string {
-	return []string{"approve", "withdraw", "accept", "advance", "reissue", "unblock", "checkpoint", "queue-charters", "dispatch", "assign", "init-run", "refresh"}
+	return []string{"approve", "withdraw", "accept", "advance", "reissue", "unblock", "checkpoint", "queue-charters",
+		"dispatch", "assign", "init-run", "refresh"}
 }
 
 // unconfirmed refuses to begin with what could not be committed.

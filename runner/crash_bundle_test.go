@@ -21,9 +21,11 @@ func TestCrashWhileABundleIsWritten(t *testing.T) {
 			p.must(err)
 			for kills := range 3 {
 				cmd := exec.Command(self)
-				cmd.Env = append(os.Environ(), childEnv+"="+p.dir, "AGENTXCHAIN_TEST_OP=assign", "AGENTXCHAIN_FAULT="+point+":2")
+				cmd.Env = append(os.Environ(), childEnv+"="+p.dir, "AGENTXCHAIN_TEST_OP=assign",
+					"AGENTXCHAIN_FAULT="+point+":2")
 				if kills > 0 { // the next commands die over the same files
-					cmd.Env = append(os.Environ(), childEnv+"="+p.dir, "AGENTXCHAIN_TEST_OP=reject", "AGENTXCHAIN_FAULT="+point)
+					cmd.Env = append(os.Environ(), childEnv+"="+p.dir, "AGENTXCHAIN_TEST_OP=reject",
+						"AGENTXCHAIN_FAULT="+point)
 				}
 				if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() >= 0 {
 					t.Fatalf("kill %d: it was to be killed: %v %s", kills, err, out)

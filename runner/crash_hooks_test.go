@@ -1,4 +1,5 @@
-// Killed around lifecycle hooks: whatever moment a command dies at, the record is sound, the bundle agrees with it, and the next command works.
+// Killed around lifecycle hooks: whatever moment a command dies at, the record is sound, the bundle agrees with it,
+// and the next command works.
 package runner_test
 
 import (
@@ -47,7 +48,8 @@ func hookedProject(t *testing.T, phases ...string) *project {
 			if phase == "after_acceptance" || phase == "on_escalation" {
 				mode = "advisory"
 			}
-			all.Set(phase, []*ojson.Object{ojson.NewObject("name", "adds", "type", "process", "command", []string{"sh", ".git/hook.sh"}, "timeout_ms", 30000, "mode", mode)})
+			all.Set(phase, []*ojson.Object{ojson.NewObject("name", "adds", "type", "process",
+				"command", []string{"sh", ".git/hook.sh"}, "timeout_ms", 30000, "mode", mode)})
 		}
 		cfg.Set("hooks", all)
 		cfg.Object("rules").Set("max_turn_retries", 9)
@@ -121,7 +123,8 @@ func (p *project) killed(op, turn, point string) {
 // dispatchPoints are moments of a dispatch with a hook of after_dispatch.
 func dispatchPoints() []string {
 	return []string{"hooks.bundle.noted", "hooks.bundle.open", "during after_dispatch", "hooks.run.after",
-		"hooks.answers.after", "commit.before-objects:2", "commit.after-ref:2", "commit.after-documents:2", "commit.after-bundles:2"}
+		"hooks.answers.after", "commit.before-objects:2", "commit.after-ref:2", "commit.after-documents:2",
+		"commit.after-bundles:2"}
 }
 
 // A turn that is dispatched again keeps the bundle of its attempt until the next
@@ -146,7 +149,8 @@ func TestCrashWhileDispatchingAgain(t *testing.T) {
 			p.sound()
 			now, _ := p.state().ActiveTurns.Get(turn.TurnID)
 			landed := now.Attempt == 2
-			if want := slices.Contains([]string{"commit.after-ref:2", "commit.after-documents:2", "commit.after-bundles:2"}, point); landed != want {
+			if want := slices.Contains([]string{"commit.after-ref:2", "commit.after-documents:2",
+				"commit.after-bundles:2"}, point); landed != want {
 				t.Errorf("attempt %d", now.Attempt)
 			}
 			if p.exists(dir+"/more/call-2.md") != landed {
@@ -155,7 +159,10 @@ func TestCrashWhileDispatchingAgain(t *testing.T) {
 			if _, err := p.r.ReactivateRun(p.ctx, runner.ReactivateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.r.RejectTurn(p.ctx, runner.RejectOptions{TurnID: turn.TurnID, Reason: "again"}); err != nil {
+			if _, err := p.r.RejectTurn(p.ctx, runner.RejectOptions{
+				TurnID: turn.TurnID,
+				Reason: "again",
+			}); err != nil {
 				t.Fatal(err)
 			}
 			p.sound()
@@ -166,7 +173,8 @@ func TestCrashWhileDispatchingAgain(t *testing.T) {
 // A turn that never came to be leaves no bundle.
 func TestCrashWhileAssigning(t *testing.T) {
 	testrepo.Thorough(t)
-	for _, point := range []string{"hooks.bundle.open", "during before_assignment", "during after_dispatch", "hooks.answers.after"} {
+	for _, point := range []string{"hooks.bundle.open", "during before_assignment", "during after_dispatch",
+		"hooks.answers.after"} {
 		t.Run(point, func(t *testing.T) {
 			p := hookedProject(t, "before_assignment", "after_dispatch")
 			p.killed("assign", "", point)
@@ -182,8 +190,18 @@ func TestCrashWhileAssigning(t *testing.T) {
 // An acceptance with hooks lands once or not at all.
 func TestCrashWhileAcceptingWithHooks(t *testing.T) {
 	testrepo.Thorough(t)
-	points := map[string]bool{"hooks.run.before": false, "during before_acceptance": false, "hooks.answers.before": false, "hooks.answers.after": false, "commit.before-objects:2": false,
-		"commit.after-ref:2": true, "hooks.run.before:4": true, "during after_acceptance": true, "hooks.answers.before:2": true, "commit.after-ref:3": true}
+	points := map[string]bool{
+		"hooks.run.before":         false,
+		"during before_acceptance": false,
+		"hooks.answers.before":     false,
+		"hooks.answers.after":      false,
+		"commit.before-objects:2":  false,
+		"commit.after-ref:2":       true,
+		"hooks.run.before:4":       true,
+		"during after_acceptance":  true,
+		"hooks.answers.before:2":   true,
+		"commit.after-ref:3":       true,
+	}
 	for point, lands := range points {
 		t.Run(point, func(t *testing.T) {
 			p := hookedProject(t, "before_validation", "after_validation", "before_acceptance", "after_acceptance")

@@ -77,8 +77,10 @@ func acceptChild(t *testing.T, p *project, turn string) *exec.Cmd {
 
 // onePhase is a project whose only role may go on for ever.
 func onePhase(cfg *ojson.Object) {
-	cfg.Set("roles", ojson.NewObject("dev", ojson.NewObject("title", "Developer", "mandate", "Build.", "write_authority", "authoritative", "runtime", "manual-dev")))
-	cfg.Set("routing", ojson.NewObject("build", ojson.NewObject("entry_role", "dev", "allowed_next_roles", []string{"dev", "human"})))
+	cfg.Set("roles", ojson.NewObject("dev", ojson.NewObject("title", "Developer", "mandate", "Build.",
+		"write_authority", "authoritative", "runtime", "manual-dev")))
+	cfg.Set("routing", ojson.NewObject("build",
+		ojson.NewObject("entry_role", "dev", "allowed_next_roles", []string{"dev", "human"})))
 	cfg.Set("gates", &ojson.Object{})
 	cfg.Set("prompts", &ojson.Object{})
 	cfg.Delete("approval_policy")
@@ -102,7 +104,9 @@ func (p *project) stageWork(turn *run.Turn, members ...any) {
 	p.stage(turn, append([]any{
 		"summary", "work " + turn.TurnID, "objections", []any{}, "files_changed", []any{},
 		"artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev",
-		"decisions", []*ojson.Object{ojson.NewObject("id", free, "category", "process", "statement", "Go on.", "rationale", "There is more.")},
+		"decisions", []*ojson.Object{
+			ojson.NewObject("id", free, "category", "process", "statement", "Go on.", "rationale", "There is more."),
+		},
 	}, members...)...)
 }
 
@@ -237,7 +241,8 @@ func TestStormOfAcceptances(t *testing.T) {
 // with the refused one kept.
 func TestCrashDuringRejection(t *testing.T) {
 	testrepo.Thorough(t)
-	for _, point := range []string{"commit.before-objects", "commit.after-ref", "commit.after-documents", "commit.before-state", "commit.after-state"} {
+	for _, point := range []string{"commit.before-objects", "commit.after-ref", "commit.after-documents",
+		"commit.before-state", "commit.after-state"} {
 		t.Run(point, func(t *testing.T) {
 			p := newProject(t, onePhase)
 			turn := p.assignStaged()
@@ -253,7 +258,10 @@ func TestCrashDuringRejection(t *testing.T) {
 				}
 				return
 			}
-			if _, err := p.r.Escalate(p.ctx, protocol.Escalate{TurnID: turn.TurnID, Reason: "the next command"}); err != nil {
+			if _, err := p.r.Escalate(p.ctx, protocol.Escalate{
+				TurnID: turn.TurnID,
+				Reason: "the next command",
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(filepath.Join(p.dir, wire.StagingPath(turn.TurnID))); !os.IsNotExist(err) {

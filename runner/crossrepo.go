@@ -1,4 +1,5 @@
-// The coordinator's context of a turn: into its bundle with the dispatch, and into every later bundle of the same work (docs/siblings.md).
+// The coordinator's context of a turn: into its bundle with the dispatch, and into every later bundle of the same work
+// (docs/siblings.md).
 
 package runner
 

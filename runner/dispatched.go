@@ -116,7 +116,8 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 				Detail:      refusal.Message,
 				TurnID:      d.Turn,
 			})
-			if code := ErrorCode(err); err != nil && (code == git.CodeGitFailed || code == git.CodeUnreadable || code == git.CodeLocked) {
+			if code := ErrorCode(err); err != nil &&
+				(code == git.CodeGitFailed || code == git.CodeUnreadable || code == git.CodeLocked) {
 				return err // to be found again; a run that is over or blocked already is none to block
 			}
 		}
@@ -139,7 +140,8 @@ func (r *Runner) TamperNotices() []string {
 	var out []string
 	for _, turn := range slices.Sorted(maps.Keys(found)) {
 		if t := found[turn]; len(t.Changes) > 0 {
-			out = append(out, fmt.Sprintf("the agent of turn %s has changed what git is told: %s; the next command that changes anything puts it back and blocks the run", turn, strings.TrimSuffix(t.String(), ".")))
+			out = append(out,
+				fmt.Sprintf("the agent of turn %s has changed what git is told: %s; the next command that changes anything puts it back and blocks the run", turn, strings.TrimSuffix(t.String(), ".")))
 		}
 	}
 	return out

@@ -42,7 +42,12 @@ func (r *Runner) CheckDocuments() *Documents {
 	case err != nil:
 		d.ConfigErr = err
 	case data == nil:
-		d.ConfigErr = &wire.Error{Code: wire.CodeInvalidConfig, Field: wire.ConfigPath, Message: wire.ConfigPath + " is not there.", Hint: "git agentxchain init"}
+		d.ConfigErr = &wire.Error{
+			Code:    wire.CodeInvalidConfig,
+			Field:   wire.ConfigPath,
+			Message: wire.ConfigPath + " is not there.",
+			Hint:    "git agentxchain init",
+		}
 	default:
 		d.Config, d.ConfigProblems, d.ConfigErr = config.Decode(data)
 	}
@@ -78,7 +83,12 @@ func (r *Runner) CheckDocuments() *Documents {
 func agree(s *run.State, c *config.Config) wire.Problems {
 	var out wire.Problems
 	add := func(field, value, what string) {
-		out = append(out, wire.Problem{Code: wire.CodeInvalidState, Field: field, Value: value, Message: field + " is " + what + ", which " + wire.ConfigPath + " does not define"})
+		out = append(out, wire.Problem{
+			Code:    wire.CodeInvalidState,
+			Field:   field,
+			Value:   value,
+			Message: field + " is " + what + ", which " + wire.ConfigPath + " does not define",
+		})
 	}
 	if s.Status.Ended() {
 		return nil // a finished run may have been governed by another configuration

@@ -58,7 +58,8 @@ func TestCheckDocuments(t *testing.T) {
 		t.Errorf("good documents: %+v", d)
 	}
 	// The configuration changed under a run: its names are gone.
-	p.write(wire.ConfigPath, strings.ReplaceAll(strings.ReplaceAll(good, `"pm"`, `"owner"`), `"planning"`, `"shaping"`))
+	p.write(wire.ConfigPath,
+		strings.ReplaceAll(strings.ReplaceAll(good, `"pm"`, `"owner"`), `"planning"`, `"shaping"`))
 	d := p.r.CheckDocuments()
 	var fields []string
 	for _, p := range d.StateProblems {

@@ -51,7 +51,11 @@ func plan(a *runner.Assigned) []byte {
 	data, err := json.Marshal(map[string]any{
 		"schema_version": "1.0", "run_id": a.Run, "turn_id": a.Turn.TurnID, "role": a.Turn.AssignedRole, "runtime_id": a.Turn.RuntimeID,
 		"status": "completed", "summary": "Wrote the roadmap.", "decisions": []any{}, "files_changed": []string{},
-		"objections":         []any{map[string]any{"id": "OBJ-001", "severity": "low", "statement": "The second step has no owner."}},
+		"objections": []any{map[string]any{
+			"id":        "OBJ-001",
+			"severity":  "low",
+			"statement": "The second step has no owner.",
+		}},
 		"verification":       map[string]any{"status": "skipped"},
 		"artifact":           map[string]any{"type": "review", "ref": nil},
 		"proposed_next_role": "pm",
@@ -154,7 +158,11 @@ func ExampleRunner_RejectTurn() {
 
 	a, err := r.AssignTurn(ctx, runner.AssignOptions{Role: "pm"})
 	check(err)
-	back, err := r.RejectTurn(ctx, runner.RejectOptions{TurnID: a.Turn.TurnID, Stage: "dispatch", Reason: "the agent answered in prose"})
+	back, err := r.RejectTurn(ctx, runner.RejectOptions{
+		TurnID: a.Turn.TurnID,
+		Stage:  "dispatch",
+		Reason: "the agent answered in prose",
+	})
 	check(err)
 	again := back.Result.Turn
 	fmt.Println(again.TurnID == a.Turn.TurnID, again.Attempt, back.Result.Escalated)
@@ -223,8 +231,14 @@ func ExampleRunner_MarkRunBlocked() {
 
 	_, err := r.AssignTurn(ctx, runner.AssignOptions{Role: "pm"})
 	check(err)
-	out, err := r.MarkRunBlocked(ctx, runner.Block{BlockedOn: "dispatch:auth_failed", Category: "dispatch_error", TypedReason: "dispatch_error",
-		Owner: "operator", Action: "Renew the key, then run: git agentxchain unblock", Detail: "the provider refused the key"})
+	out, err := r.MarkRunBlocked(ctx, runner.Block{
+		BlockedOn:   "dispatch:auth_failed",
+		Category:    "dispatch_error",
+		TypedReason: "dispatch_error",
+		Owner:       "operator",
+		Action:      "Renew the key, then run: git agentxchain unblock",
+		Detail:      "the provider refused the key",
+	})
 	check(err)
 	fmt.Println(out.OK, out.State.Status, out.Result.BlockedOn)
 	events, err := os.ReadFile(filepath.Join(dir, ".agentxchain", "events.jsonl"))
@@ -303,7 +317,10 @@ func ExampleRunner_RunHooks() {
 	r, dir := scratch(ctx)
 	defer func() { _ = r.Close(); _ = os.RemoveAll(dir) }()
 
-	out, err := r.RunHooks(ctx, runner.HookCall{Phase: "before_gate", Payload: runner.NewObject("gate_type", "phase_transition")})
+	out, err := r.RunHooks(ctx, runner.HookCall{
+		Phase:   "before_gate",
+		Payload: runner.NewObject("gate_type", "phase_transition"),
+	})
 	check(err)
 	fmt.Println(out.OK, len(out.Result.Entries)) // no hooks are configured here
 	// Output: true 0

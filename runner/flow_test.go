@@ -117,10 +117,12 @@ func TestReviewTurnIsAcceptedAndRecorded(t *testing.T) {
 		t.Fatalf("first turn went to %s, started %v", a.Turn.AssignedRole, a.Started)
 	}
 	p.write(".planning/ROADMAP.md", "# Roadmap\n\n1. ship\n")
-	p.stage(a.Turn, "summary", "planned", "objections", review("OBJ-001"), "files_changed", []string{".planning/ROADMAP.md"}, "proposed_next_role", "pm")
+	p.stage(a.Turn, "summary", "planned", "objections", review("OBJ-001"),
+		"files_changed", []string{".planning/ROADMAP.md"}, "proposed_next_role", "pm")
 	out, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
-	if s := p.state(); s.ActiveTurns.Len() != 0 || *s.LastCompletedTurnID != a.Turn.TurnID || s.Status != wire.StatusActive {
+	if s := p.state(); s.ActiveTurns.Len() != 0 || *s.LastCompletedTurnID != a.Turn.TurnID ||
+		s.Status != wire.StatusActive {
 		t.Fatalf("unexpected state after acceptance: %s", s.Encode())
 	}
 	row, err := p.r.Store().LastRow(p.ctx, wire.LedgerHistory, "turn_id", a.Turn.TurnID)
@@ -149,7 +151,8 @@ func TestRefusedResultKeepsTurnAndFiles(t *testing.T) {
 	if staged(t, p, a.Turn) != before {
 		t.Fatal("the staged result was changed")
 	}
-	if data, err := os.ReadFile(filepath.Join(p.dir, "notes.txt")); err != nil || string(data) != "the operator's own notes\n" {
+	if data, err := os.ReadFile(filepath.Join(p.dir, "notes.txt")); err != nil ||
+		string(data) != "the operator's own notes\n" {
 		t.Fatalf("the operator's file is gone: %q %v", data, err)
 	}
 	turn, _ := p.state().ActiveTurns.Get(a.Turn.TurnID)
@@ -170,7 +173,8 @@ func TestHostileStagedResultChangesNothing(t *testing.T) {
 	p := newProject(t, nil)
 	a := p.assign("pm")
 	for name, content := range map[string]string{
-		"truncated": `{"schema_version": "1.0", "run_`, "array": `[1,2]`, "deep": strings.Repeat(`{"a":`, 500), "duplicate": `{"a":1,"a":2}`,
+		"truncated": `{"schema_version": "1.0", "run_`, "array": `[1,2]`, "deep": strings.Repeat(`{"a":`,
+			500), "duplicate": `{"a":1,"a":2}`,
 		"invalid utf-8": "{\"a\":\"\xff\"}", "trailing": `{} {}`, "empty": "", "braces": " {} ",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,10 @@ func outcomeOf(o *HookOutcome) Outcome {
 	case o.Tamper != nil:
 		return Outcome{Code: o.Tamper.Code, Error: o.Tamper.Message}
 	case o.Blocker != nil:
-		return Outcome{Code: wire.CodeHookBlocked, Error: fmt.Sprintf("Hook %q said no: %s", o.Blocker.HookName, o.Blocker.Message)}
+		return Outcome{
+			Code:  wire.CodeHookBlocked,
+			Error: fmt.Sprintf("Hook %q said no: %s", o.Blocker.HookName, o.Blocker.Message),
+		}
 	}
 	return Outcome{Code: wire.CodeHookBlocked, Error: "A hook said no."}
 }
@@ -91,7 +94,10 @@ func (c *change) asItIs(turn, phase, content string) func(hook, message string) 
 	return func(hook, message string) bool {
 		o := protocol.HookOverruled(s, turn, phase, hook, ophooks.Said(phase, hook, message), content)
 		if o != nil {
-			c.asIs = append(c.asIs, protocol.Overruling{On: o.On, Said: protocol.OverruleKey(ophooks.Said(phase, hook, message))})
+			c.asIs = append(c.asIs, protocol.Overruling{
+				On:   o.On,
+				Said: protocol.OverruleKey(ophooks.Said(phase, hook, message)),
+			})
 		}
 		return o != nil
 	}

@@ -33,7 +33,11 @@ const effectiveContext = "CONTEXT.effective.md"
 func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[string][]byte) (map[string][]byte, error) {
 	dir := dispatch.BundleDir(turn.TurnID)
 	if dir == "" {
-		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidState,
+			Field:   "active_turns",
+			Message: "The id of turn " + turn.TurnID + " cannot be part of a path.",
+		}
 	}
 	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
@@ -60,9 +64,14 @@ func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[stri
 		protected = append(protected, dir+"/"+name)
 	}
 	faults.Point("hooks.bundle.open")
-	err = c.hook(ctx, hooks.Call{Phase: "after_dispatch", TurnID: turn.TurnID, Protected: protected, Payload: ojson.NewObject(
-		"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "bundle_path", dir,
-		"bundle_files", []string{dispatch.AssignmentFile, dispatch.PromptFile, dispatch.ContextFile})})
+	err = c.hook(ctx, hooks.Call{
+		Phase:     "after_dispatch",
+		TurnID:    turn.TurnID,
+		Protected: protected,
+		Payload: ojson.NewObject(
+			"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "bundle_path", dir,
+			"bundle_files", []string{dispatch.AssignmentFile, dispatch.PromptFile, dispatch.ContextFile}),
+	})
 	if err != nil && c.stop == nil {
 		return nil, err
 	}
@@ -71,7 +80,10 @@ func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[stri
 		return nil, err
 	}
 	if odd := after.Odd; len(odd) > 0 && c.stop == nil {
-		c.stop = ophooks.Stopped(c.view.State, hooks.Call{Phase: "after_dispatch", TurnID: turn.TurnID}, &hooks.Outcome{Blocked: true, Blocker: &hooks.Blocker{HookName: "unknown", Verdict: hooks.VerdictBlock,
+		c.stop = ophooks.Stopped(c.view.State, hooks.Call{
+			Phase:  "after_dispatch",
+			TurnID: turn.TurnID,
+		}, &hooks.Outcome{Blocked: true, Blocker: &hooks.Blocker{HookName: "unknown", Verdict: hooks.VerdictBlock,
 			Message: fmt.Sprintf("the bundle holds %q, a %s, which cannot be sealed", odd[0].Path, odd[0].Kind)}})
 	}
 	return turnfiles.Chosen(core, before, after), nil

@@ -52,7 +52,8 @@ func (c *change) extra(ctx context.Context, op protocol.Operation, done *Done) e
 
 // again decides once more after the hooks of a dispatch were recorded, from the
 // same environment and so with the same outcome.
-func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.Transition, done *Done) (*protocol.Transition, error) {
+func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.Transition,
+	done *Done) (*protocol.Transition, error) {
 	if !c.hooks.Waiting() {
 		return t, nil
 	}
@@ -78,8 +79,12 @@ func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 	if kerr := c.keep(ctx, done); kerr != nil || serr != nil {
 		if err == nil && kerr != nil && done.Transition != nil && git.CodeOf(kerr) != git.CodeWorkBehind {
 			// An agent that reads that it failed would ask for it again.
-			kerr = &wire.Error{Code: CodeHookPostCommit, Field: "hooks", Hint: "remove the cause; git agentxchain status says how the run stands",
-				Message: fmt.Sprintf("The operation is recorded, and what its hooks answered could not be: %v", kerr)}
+			kerr = &wire.Error{
+				Code:    CodeHookPostCommit,
+				Field:   "hooks",
+				Hint:    "remove the cause; git agentxchain status says how the run stands",
+				Message: fmt.Sprintf("The operation is recorded, and what its hooks answered could not be: %v", kerr),
+			}
 		}
 		return errors.Join(err, serr, kerr)
 	}
@@ -129,10 +134,21 @@ func (c *change) accepted(ctx context.Context, res *protocol.AcceptResult) {
 	const prefix = "Turn accepted, but post-commit hook handling failed: "
 	if c.stop == nil {
 		// Not the hook's answer but what guards the run's files has failed.
-		c.stop = &ophooks.Stop{Err: &wire.Error{Code: CodeHookPostCommit, Field: "hooks.after_acceptance", Message: err.Error(), Hint: "git agentxchain fsck"}}
+		c.stop = &ophooks.Stop{Err: &wire.Error{
+			Code:    CodeHookPostCommit,
+			Field:   "hooks.after_acceptance",
+			Message: err.Error(),
+			Hint:    "git agentxchain fsck",
+		}}
 		if ctx.Err() == nil {
-			c.stop.Block = &protocol.Block{BlockedOn: "hook:after_acceptance:unknown", Category: "hook_block", TypedReason: "hook_block", Owner: run.OwnerHuman,
-				Action: run.RecoveryAction("hook_block", "hook:after_acceptance:unknown", ""), Detail: err.Error()}
+			c.stop.Block = &protocol.Block{
+				BlockedOn:   "hook:after_acceptance:unknown",
+				Category:    "hook_block",
+				TypedReason: "hook_block",
+				Owner:       run.OwnerHuman,
+				Action:      run.RecoveryAction("hook_block", "hook:after_acceptance:unknown", ""),
+				Detail:      err.Error(),
+			}
 		}
 	}
 	c.stop.Err.Message = prefix + c.stop.Err.Message

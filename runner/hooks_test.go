@@ -48,9 +48,12 @@ func TestObservedChangesOfATurn(t *testing.T) {
 	p.write("src/back", "new")
 	_, err = p.r.Store().Repository().CommitPaths(p.ctx, []string{"src/committed", "src/back"}, "actor's own")
 	p.must(err)
-	files := []string{"src/added", "src/back", "src/changed", "src/committed", "src/deep/added", "src/deleted", "src/staged-away"}
-	p.stage(turn, "summary", "work", "objections", []any{}, "files_changed", files, "artifact", ojson.NewObject("type", "workspace"), "proposed_next_role", "dev",
-		"verification", ojson.NewObject("status", "pass", "commands", []string{"true"}, "evidence_summary", "ran it", "machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
+	files := []string{"src/added", "src/back", "src/changed", "src/committed", "src/deep/added", "src/deleted",
+		"src/staged-away"}
+	p.stage(turn, "summary", "work", "objections", []any{}, "files_changed", files,
+		"artifact", ojson.NewObject("type", "workspace"), "proposed_next_role", "dev",
+		"verification", ojson.NewObject("status", "pass", "commands", []string{"true"}, "evidence_summary", "ran it",
+			"machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
 	got := string(ojson.Compact(p.told("before_acceptance")[0].Object("observed_changes")))
@@ -71,7 +74,11 @@ func TestRunHooks(t *testing.T) {
 		t.Errorf("no hooks: %+v, %d operations", out, p.log()-before)
 	}
 	p.write(".git/hook.sh", "echo '{\"verdict\":\"block\",\"message\":\"no\"}'\n")
-	out, err = p.r.RunHooks(p.ctx, hooks.Call{Phase: "before_gate", TurnID: turn.TurnID, Payload: ojson.NewObject("k", "v")})
+	out, err = p.r.RunHooks(p.ctx, hooks.Call{
+		Phase:   "before_gate",
+		TurnID:  turn.TurnID,
+		Payload: ojson.NewObject("k", "v"),
+	})
 	p.must(err)
 	if out.OK || out.Code != "hook_blocked" || !out.Result.Blocked || out.Result.Blocker.Message != "no" {
 		t.Errorf("outcome %+v", out)
@@ -81,12 +88,14 @@ func TestRunHooks(t *testing.T) {
 	}
 	rows, err := p.r.Store().TailRows(p.ctx, wire.LedgerHookAudit, 0, nil)
 	p.must(err)
-	if len(rows) != 1 || rows[0].Row.String("orchestrator_action") != "blocked" || rows[0].Row.String("run_id") != p.state().Run() {
+	if len(rows) != 1 || rows[0].Row.String("orchestrator_action") != "blocked" ||
+		rows[0].Row.String("run_id") != p.state().Run() {
 		t.Errorf("rows %v", rows)
 	}
 	p.sound()
 	t.Setenv(trust.Env, "")
-	if _, err := p.r.RunHooks(p.ctx, hooks.Call{Phase: "before_gate"}); runner.ErrorCode(err) != trust.CodeHooksUntrusted {
+	if _, err := p.r.RunHooks(p.ctx,
+		hooks.Call{Phase: "before_gate"}); runner.ErrorCode(err) != trust.CodeHooksUntrusted {
 		t.Errorf("untrusted: %v", err)
 	}
 }
@@ -139,7 +148,8 @@ func TestNextSeesTheWorkTree(t *testing.T) {
 		p := hookedProject(t, phases...)
 		p.write(".git/hook.sh", "cat >/dev/null\necho x > stray.txt\necho '{\"verdict\":\"allow\"}'\n")
 		turn := p.assign("dev").Turn
-		p.stage(turn, "summary", "looked", "objections", review("OBJ-001"), "files_changed", []string{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev")
+		p.stage(turn, "summary", "looked", "objections", review("OBJ-001"), "files_changed", []string{},
+			"artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev")
 		_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 		p.must(err)
 		if n := p.r.Next(p.ctx); n == nil || (n.Command == stray) != hook {

@@ -11,6 +11,7 @@ import (
 
 func TestHostileRunes(t *testing.T) {
 	texttest.Passes(t, "checkpointMessage", func(s string) string {
-		return checkpointMessage(ojson.NewObject("turn_id", s, "role", s, "phase", s, "runtime_id", s, "summary", s, "intent_id", s, "run_id", s))
+		return checkpointMessage(ojson.NewObject("turn_id", s, "role", s, "phase", s, "runtime_id", s, "summary", s,
+			"intent_id", s, "run_id", s))
 	})
 }

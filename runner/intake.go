@@ -47,7 +47,8 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 	}
 	for _, x := range all {
 		signal := x.Event.Object("signal")
-		if !v.State.Status.Ended() && x.Waits && signal.String("description") == wire.TrimSpace(spec.Description) && signal.String("priority") == spec.Priority {
+		if !v.State.Status.Ended() && x.Waits && signal.String("description") == wire.TrimSpace(spec.Description) &&
+			signal.String("priority") == spec.Priority {
 			out.Intent, out.Duplicate = x.Document, true
 			return out, nil
 		}
@@ -58,7 +59,8 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 		intake.ClearMarker(r.store.Dir(), v.State)
 		var files []gitstore.NewFile
 		for _, f := range protocol.IntentFiles(intent, event, env.Time()) {
-			if data, err := projectfile.Read(r.store.Dir(), f.Path, protocol.MaxIntentBytes); f.Path == protocol.PriorityMarker && (err != nil || data != nil) {
+			if data, err := projectfile.Read(r.store.Dir(), f.Path,
+				protocol.MaxIntentBytes); f.Path == protocol.PriorityMarker && (err != nil || data != nil) {
 				continue // another urgent one is marked
 			}
 			files = append(files, gitstore.NewFile{Path: f.Path, Data: f.Data})

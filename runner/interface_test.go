@@ -104,11 +104,13 @@ func TestRefreshedBaselineIsNotTheAgents(t *testing.T) {
 		t.Fatalf("%+v", out.Files)
 	}
 	p.write("src/a.txt", "the agent's\n")
-	p.stage(a.Turn, "summary", "did it", "files_changed", []string{"src/a.txt"}, "objections", review("OBJ-001"), "proposed_next_role", "pm")
+	p.stage(a.Turn, "summary", "did it", "files_changed", []string{"src/a.txt"}, "objections", review("OBJ-001"),
+		"proposed_next_role", "pm")
 	p.stageOf(a.Turn)
 	got, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
-	if files := got.Result.Entry.Object("observed_artifact").Strings("files_changed"); slices.Contains(files, "fixture.txt") || !slices.Contains(files, "src/a.txt") {
+	if files := got.Result.Entry.Object("observed_artifact").Strings("files_changed"); slices.Contains(files,
+		"fixture.txt") || !slices.Contains(files, "src/a.txt") {
 		t.Errorf("observed %v", files)
 	}
 	p.sound()
@@ -152,7 +154,8 @@ func TestHeldLock(t *testing.T) {
 		t.Errorf("taken twice: %+v %v", again, err)
 	}
 	a := p.assign("pm")
-	p.stage(a.Turn, "summary", "did it", "files_changed", []string{}, "objections", review("OBJ-001"), "proposed_next_role", "pm")
+	p.stage(a.Turn, "summary", "did it", "files_changed", []string{}, "objections", review("OBJ-001"),
+		"proposed_next_role", "pm")
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
 	select {
@@ -177,22 +180,28 @@ func TestHeldLock(t *testing.T) {
 }
 
 func TestQueries(t *testing.T) {
-	if runner.ActiveTurnCount(nil) != 0 || runner.ActiveTurn(nil) != nil || runner.ActiveTurns(nil) != nil || runner.MaxConcurrentTurns(nil, "x") != 1 || runner.FindTurn(nil, "x") != nil {
+	if runner.ActiveTurnCount(nil) != 0 || runner.ActiveTurn(nil) != nil || runner.ActiveTurns(nil) != nil ||
+		runner.MaxConcurrentTurns(nil, "x") != 1 || runner.FindTurn(nil, "x") != nil {
 		t.Error("questions about nothing have an answer")
 	}
-	p := newProject(t, func(cfg *ojson.Object) { cfg.Object("routing").Object("planning").Set("max_concurrent_turns", 4) })
+	p := newProject(t, func(cfg *ojson.Object) {
+		cfg.Object("routing").Object("planning").Set("max_concurrent_turns", 4)
+	})
 	a, b := p.assign("pm"), p.assign("eng_director")
 	s, err := p.r.LoadState(p.ctx)
 	p.must(err)
 	c, err := p.r.LoadContext(p.ctx)
 	p.must(err)
-	if turns := runner.ActiveTurns(s.State); len(turns) != 2 || turns[0].TurnID != a.Turn.TurnID || turns[1].TurnID != b.Turn.TurnID {
+	if turns := runner.ActiveTurns(s.State); len(turns) != 2 || turns[0].TurnID != a.Turn.TurnID ||
+		turns[1].TurnID != b.Turn.TurnID {
 		t.Errorf("%v", turns)
 	}
-	if runner.ActiveTurn(s.State) != nil || s.Turn != nil || runner.ActiveTurnCount(s.State) != 2 || runner.FindTurn(s.State, b.Turn.TurnID) == nil {
+	if runner.ActiveTurn(s.State) != nil || s.Turn != nil || runner.ActiveTurnCount(s.State) != 2 ||
+		runner.FindTurn(s.State, b.Turn.TurnID) == nil {
 		t.Error("two turns count as one")
 	}
-	if runner.MaxConcurrentTurns(c.Config, "planning") != 4 || runner.MaxConcurrentTurns(c.Config, "qa") != 1 || runner.MaxConcurrentTurns(c.Config, "nowhere") != 1 {
+	if runner.MaxConcurrentTurns(c.Config, "planning") != 4 || runner.MaxConcurrentTurns(c.Config, "qa") != 1 ||
+		runner.MaxConcurrentTurns(c.Config, "nowhere") != 1 {
 		t.Error("concurrency")
 	}
 }

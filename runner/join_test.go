@@ -106,7 +106,8 @@ func TestConflictOfAJoinThatDied(t *testing.T) {
 	self, err := os.Executable()
 	a.p.must(err)
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childEnv+"="+a.p.dir, "AGENTXCHAIN_TEST_OP=sync", "AGENTXCHAIN_FAULT=refs.update.after:1")
+	cmd.Env = append(os.Environ(), childEnv+"="+a.p.dir, "AGENTXCHAIN_TEST_OP=sync",
+		"AGENTXCHAIN_FAULT=refs.update.after:1")
 	if out, err := cmd.CombinedOutput(); err == nil {
 		t.Fatalf("the sync was not killed: %s", out)
 	}
@@ -124,7 +125,8 @@ func TestConflictOfAJoinThatDied(t *testing.T) {
 	b.sync()
 	for _, m := range []*machine{a, b} {
 		if all, err := m.p.r.Conflicts(m.p.ctx); err != nil || len(all) != 0 {
-			t.Errorf("%v, %d conflicts about an operation that holds: %s", err, len(all), strings.Join(all[0].Ways, ", "))
+			t.Errorf("%v, %d conflicts about an operation that holds: %s", err, len(all),
+				strings.Join(all[0].Ways, ", "))
 		}
 	}
 }
@@ -163,7 +165,8 @@ func TestFirstSyncThatDied(t *testing.T) {
 			a.p.must(clone.Run())
 			fault := fmt.Sprint(point, ":", n)
 			cmd := exec.Command(self)
-			cmd.Env = append(os.Environ(), childEnv+"="+c.p.dir, "AGENTXCHAIN_TEST_OP=sync", "AGENTXCHAIN_FAULT="+fault)
+			cmd.Env = append(os.Environ(), childEnv+"="+c.p.dir, "AGENTXCHAIN_TEST_OP=sync",
+				"AGENTXCHAIN_FAULT="+fault)
 			if cmd.Run() == nil {
 				break // there are no more places to die at
 			}

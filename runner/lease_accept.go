@@ -35,12 +35,21 @@ func (c *change) admitAcceptance(ctx context.Context, opt AcceptOptions) error {
 		return nil
 	}
 	if len(opt.Result) > protocol.MaxStagedBytes {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_result", Details: ojson.NewObject("bytes", len(opt.Result), "limit", protocol.MaxStagedBytes),
-			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(opt.Result), protocol.MaxStagedBytes)}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "turn_result",
+			Details: ojson.NewObject("bytes", len(opt.Result), "limit", protocol.MaxStagedBytes),
+			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(opt.Result),
+				protocol.MaxStagedBytes),
+		}
 	}
 	path := wire.StagingPath(turn.TurnID)
 	if clean, problem := wire.CleanPath(path); problem != "" || clean != path {
-		return &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
+		return &wire.Error{
+			Code:    wire.CodeInvalidState,
+			Field:   "active_turns",
+			Message: "The id of turn " + turn.TurnID + " cannot be part of a path.",
+		}
 	}
 	if err := c.r.store.Replace(path, opt.Result); err != nil {
 		return err

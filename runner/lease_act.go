@@ -53,7 +53,8 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 		if err != nil || seen == nil || !seen.Lease.Open() {
 			return nil, err
 		}
-		return c.ends(seen, seen.Lease.With(run.LeaseExpired), &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
+		return c.ends(seen, seen.Lease.With(run.LeaseExpired),
+			&protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
 	}
 	issue := func(ctx context.Context, c *change) (protocol.Operation, error) {
 		seen, err := c.free(ctx, opt.TurnID)
@@ -62,7 +63,12 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 		}
 		turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
 		if !ok {
-			return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + text.Brief(opt.TurnID, 80) + " is not active.", Hint: "git agentxchain status"}
+			return nil, &wire.Error{
+				Code:    wire.CodeTurnNotActive,
+				Field:   "turn_id",
+				Message: "Turn " + text.Brief(opt.TurnID, 80) + " is not active.",
+				Hint:    "git agentxchain status",
+			}
 		}
 		c.lease = &lease.Hold{Holder: h, Turn: opt.TurnID}
 		epoch, after := nextEpoch(turn), lastIssued(turn)
@@ -71,7 +77,8 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 			epoch, after = max(epoch, seen.Lease.Epoch()+1), max(after, seen.Lease.FencingToken.IssuedAtMS)
 		}
 		now := c.env.Now
-		issued = run.NewLease(c.view.State.Run(), opt.TurnID, opt.RunnerID, opt.SessionID, epoch, now, after, protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, opt.TTL))
+		issued = run.NewLease(c.view.State.Run(), opt.TurnID, opt.RunnerID, opt.SessionID, epoch, now, after,
+			protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, opt.TTL))
 		c.lease.Holder.Ref = lease.RefOf(issued)
 		c.lease.Next = func(t *protocol.Transition) *Lease { return leaseIf(t, issued) }
 		return &protocol.RecordLease{Action: protocol.LeaseActIssued, Lease: issued}, nil
@@ -132,7 +139,12 @@ func (c *change) free(ctx context.Context, turnID string) (*lease.Seen, error) {
 		held, _ := turnmark.List(root)
 		_ = root.Close()
 		if slices.Contains(held, turnID) {
-			return nil, &wire.Error{Code: CodeTurnBusy, Field: "turn_id", Message: "A process of this machine is at work on turn " + turnID + ".", Hint: "wait until it is done: git agentxchain status"}
+			return nil, &wire.Error{
+				Code:    CodeTurnBusy,
+				Field:   "turn_id",
+				Message: "A process of this machine is at work on turn " + turnID + ".",
+				Hint:    "wait until it is done: git agentxchain status",
+			}
 		}
 	}
 	return seen, nil
@@ -140,8 +152,19 @@ func (c *change) free(ctx context.Context, turnID string) (*lease.Seen, error) {
 
 // ends moves a lease to its end together with the record of it.
 func (c *change) ends(seen *lease.Seen, next *Lease, op *protocol.RecordLease) protocol.Operation {
-	c.lease = &lease.Hold{Holder: lease.Holder{Ref: lease.RefOf(seen.Lease), RunnerID: seen.Lease.RunnerID, SessionID: seen.Lease.SessionID},
-		Turn: seen.Lease.StepID, Rec: seen.Rec, Lease: seen.Lease, Next: func(t *protocol.Transition) *Lease { return leaseIf(t, next) }}
+	c.lease = &lease.Hold{
+		Holder: lease.Holder{
+			Ref:       lease.RefOf(seen.Lease),
+			RunnerID:  seen.Lease.RunnerID,
+			SessionID: seen.Lease.SessionID,
+		},
+		Turn:  seen.Lease.StepID,
+		Rec:   seen.Rec,
+		Lease: seen.Lease,
+		Next: func(t *protocol.Transition) *Lease {
+			return leaseIf(t, next)
+		},
+	}
 	op.Lease = next
 	return op
 }
@@ -214,7 +237,11 @@ func (r *Runner) ActivateLease(ctx context.Context, h lease.Holder) (*Leased, er
 		if l.Status == run.LeaseActive && turn != nil && turn.Status == wire.TurnRunning {
 			return nil, nil, nil
 		}
-		return l.With(run.LeaseActive), &protocol.AdvanceTurn{TurnID: h.Ref.StepID, Status: wire.TurnRunning, Stream: "request"}, nil
+		return l.With(run.LeaseActive), &protocol.AdvanceTurn{
+			TurnID: h.Ref.StepID,
+			Status: wire.TurnRunning,
+			Stream: "request",
+		}, nil
 	})
 }
 
@@ -256,7 +283,8 @@ func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Durati
 	if err == nil && !recorded {
 		var oid git.OID
 		if oid, err = lease.Write(ctx, r.store, seen.Rec, next, r.Now()); err == nil {
-			err = stored.Move(ctx, r.store.Repository(), []git.RefUpdate{{Name: seen.Rec.Ref, Old: seen.Rec.Op, New: oid}}, "agentxchain: lease renewed")
+			err = stored.Move(ctx, r.store.Repository(),
+				[]git.RefUpdate{{Name: seen.Rec.Ref, Old: seen.Rec.Op, New: oid}}, "agentxchain: lease renewed")
 		}
 		if err == nil {
 			out.Lease, out.State, out.Run = next, v.State, v.Run
@@ -311,11 +339,19 @@ func (r *Runner) AskCancel(ctx context.Context, h lease.Holder, reason string, f
 func (r *Runner) AckCancel(ctx context.Context, h lease.Holder, status, message string) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		if _, at := l.Cancellation(); at == 0 && c.view.State.Status == StatusActive {
-			return nil, nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "lease",
-				Message: fmt.Sprintf("No cancellation of lease %s was requested.", lease.Shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
+			return nil, nil, &wire.Error{
+				Code:    wire.CodeInvalidStateTransition,
+				Field:   "lease",
+				Message: fmt.Sprintf("No cancellation of lease %s was requested.", lease.Shown(l.LeaseID)),
+				Hint:    "report the outcome of the step, or let the lease expire",
+			}
 		}
 		next := l.With(run.LeaseReleased)
-		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAcked, Lease: next, Details: ojson.NewObject("status", text.Brief(status, 200), "message", text.Brief(message, 1000))}, nil
+		return next, &protocol.RecordLease{
+			Action:  protocol.LeaseActCancelAcked,
+			Lease:   next,
+			Details: ojson.NewObject("status", text.Brief(status, 200), "message", text.Brief(message, 1000)),
+		}, nil
 	})
 }
 
@@ -334,8 +370,13 @@ func (r *Runner) RecordRefusal(ctx context.Context, h lease.Holder, current *Lea
 		if current == nil || current.RunID != c.view.State.Run() {
 			return nil, nil
 		}
-		return &protocol.RecordLease{Action: protocol.LeaseActRefused, Lease: current, Rejection: reason,
-			Details: ojson.NewObject("refused_runner_id", text.Brief(h.RunnerID, 200), "refused_token", text.Brief(h.Ref.FencingToken, 200), "asked_for", asked)}, nil
+		return &protocol.RecordLease{
+			Action:    protocol.LeaseActRefused,
+			Lease:     current,
+			Rejection: reason,
+			Details: ojson.NewObject("refused_runner_id", text.Brief(h.RunnerID, 200),
+				"refused_token", text.Brief(h.Ref.FencingToken, 200), "asked_for", asked),
+		}, nil
 	})
 	return err
 }
@@ -361,7 +402,12 @@ func (r *Runner) RecordServing(ctx context.Context, found int) error {
 func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Leased, error) {
 	out := &Leased{}
 	if in := r.InsideTurn(); in != "" {
-		err := &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id", Message: "Only a person may revoke a lease; this command runs inside turn " + in + ".", Hint: "run it outside of any agent"}
+		err := &wire.Error{
+			Code:    wire.CodeInsideTurn,
+			Field:   "turn_id",
+			Message: "Only a person may revoke a lease; this command runs inside turn " + in + ".",
+			Hint:    "run it outside of any agent",
+		}
 		return out, out.settle(err)
 	}
 	var after *Lease
@@ -375,7 +421,12 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 			return nil, err
 		}
 		if seen == nil || !seen.Lease.Open() {
-			return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "Turn " + turn.TurnID + " is under no lease.", Hint: "git agentxchain monarchic lease list"}
+			return nil, &wire.Error{
+				Code:    wire.CodeNotFound,
+				Field:   "turn_id",
+				Message: "Turn " + turn.TurnID + " is under no lease.",
+				Hint:    "git agentxchain monarchic lease list",
+			}
 		}
 		after = seen.Lease.With(run.LeaseCancelled)
 		return c.ends(seen, after, &protocol.RecordLease{Action: protocol.LeaseActCancelled, Reason: reason}), nil

@@ -38,7 +38,12 @@ func leaseOnce(ctx context.Context, r *runner.Runner, turn string) error {
 	var err error
 	switch job.Act {
 	case "issue":
-		_, err = r.IssueLease(ctx, runner.IssueOptions{TurnID: turn, RunnerID: "other", SessionID: "s2", TTL: time.Hour})
+		_, err = r.IssueLease(ctx, runner.IssueOptions{
+			TurnID:    turn,
+			RunnerID:  "other",
+			SessionID: "s2",
+			TTL:       time.Hour,
+		})
 	case "activate":
 		_, err = r.ActivateLease(ctx, job.Holder)
 	case "resume":
@@ -50,7 +55,8 @@ func leaseOnce(ctx context.Context, r *runner.Runner, turn string) error {
 }
 
 func TestLeaseSurvivesKills(t *testing.T) {
-	points := []string{"commit.before-objects", "lease.after-objects", "commit.after-objects", "commit.before-ref", "refs.update.before", "refs.update.after", "commit.after-ref", "commit.before-cache"}
+	points := []string{"commit.before-objects", "lease.after-objects", "commit.after-objects", "commit.before-ref",
+		"refs.update.before", "refs.update.after", "commit.after-ref", "commit.before-cache"}
 	acts := []string{"accept", "resume", "activate", "issue"}
 	if testing.Short() || os.Getenv("AGENTXCHAIN_LONG_TESTS") != "1" {
 		acts, points = acts[:1], []string{"lease.after-objects", "commit.before-ref", "refs.update.after"}
@@ -79,14 +85,16 @@ func leaseKilled(t *testing.T, act, point string) {
 	self, err := os.Executable()
 	l.must(err)
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childEnv+"="+l.dir, "AGENTXCHAIN_TEST_OP=lease", "AGENTXCHAIN_TEST_TURN="+turn.TurnID, leaseJobVar+"="+string(job), faults.Env+"="+point)
+	cmd.Env = append(os.Environ(), childEnv+"="+l.dir, "AGENTXCHAIN_TEST_OP=lease",
+		"AGENTXCHAIN_TEST_TURN="+turn.TurnID, leaseJobVar+"="+string(job), faults.Env+"="+point)
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("the process was to die at %s: %v\n%s", point, err, out)
 	}
 	l.must(l.r.Close())
 	l.r = l.another()
-	happened := strings.HasSuffix(point, "after-ref") || strings.HasSuffix(point, "update.after") || strings.HasSuffix(point, "before-cache")
+	happened := strings.HasSuffix(point, "after-ref") || strings.HasSuffix(point, "update.after") ||
+		strings.HasSuffix(point, "before-cache")
 	again := func() error {
 		_, err := l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: data})
 		return err
@@ -107,7 +115,12 @@ func leaseKilled(t *testing.T, act, point string) {
 	case "activate":
 		l.must(again())
 	case "issue":
-		_, err := l.r.IssueLease(l.ctx, runner.IssueOptions{TurnID: turn.TurnID, RunnerID: "third", SessionID: "s4", TTL: time.Hour})
+		_, err := l.r.IssueLease(l.ctx, runner.IssueOptions{
+			TurnID:    turn.TurnID,
+			RunnerID:  "third",
+			SessionID: "s4",
+			TTL:       time.Hour,
+		})
 		if happened {
 			wantReason(t, err, run.RejectSession)
 		} else {
@@ -128,7 +141,8 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 	back := func(l *leasing, turn string, to git.OID) {
 		rec, err := stored.Read(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
 		l.must(err)
-		l.must(stored.Move(l.ctx, l.r.Store().Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
+		l.must(stored.Move(l.ctx, l.r.Store().Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}},
+			"the machine stopped"))
 	}
 	at := func(l *leasing, turn string) git.OID {
 		rec, err := stored.Read(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
@@ -155,8 +169,10 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		first := l.issue(turn.TurnID, "local", "s1", time.Hour).Lease
 		back(l, turn.TurnID, "") // there was no lease before
 		second := l.issue(turn.TurnID, "local", "s1", time.Hour).Lease
-		if second.FencingToken.Token == first.FencingToken.Token || second.FencingToken.IssuedAtMS <= first.FencingToken.IssuedAtMS {
-			t.Fatalf("token %s of %d after %s of %d", second.FencingToken.Token, second.FencingToken.IssuedAtMS, first.FencingToken.Token, first.FencingToken.IssuedAtMS)
+		if second.FencingToken.Token == first.FencingToken.Token ||
+			second.FencingToken.IssuedAtMS <= first.FencingToken.IssuedAtMS {
+			t.Fatalf("token %s of %d after %s of %d", second.FencingToken.Token, second.FencingToken.IssuedAtMS,
+				first.FencingToken.Token, first.FencingToken.IssuedAtMS)
 		}
 	})
 	t.Run("resumed", func(t *testing.T) {
@@ -181,7 +197,8 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		lostHolder := holderOf(lost.Lease)
 		res, err := l.r.ResumeLease(l.ctx, lostHolder, "s3", time.Hour)
 		l.must(err)
-		if res.Lease.FencingToken.Token == lost.Lease.FencingToken.Token || res.Lease.FencingToken.IssuedAtMS <= lost.Lease.FencingToken.IssuedAtMS {
+		if res.Lease.FencingToken.Token == lost.Lease.FencingToken.Token ||
+			res.Lease.FencingToken.IssuedAtMS <= lost.Lease.FencingToken.IssuedAtMS {
 			t.Fatalf("token %s came twice", res.Lease.FencingToken.Token)
 		}
 	})

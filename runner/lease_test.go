@@ -69,7 +69,8 @@ func (l *leasing) result(turn *run.Turn) []byte {
 	doc, err := l.r.Template(l.ctx, turn.TurnID)
 	l.must(err)
 	doc = doc.Clone()
-	for k, v := range ojson.NewObject("decisions", []any{}, "verification", ojson.NewObject("status", "skipped"), "summary", "reviewed", "proposed_next_role", "human", "objections", review("OBJ-001"),
+	for k, v := range ojson.NewObject("decisions", []any{}, "verification", ojson.NewObject("status", "skipped"),
+		"summary", "reviewed", "proposed_next_role", "human", "objections", review("OBJ-001"),
 		"files_changed", []string{}, "artifact", ojson.NewObject("type", "review", "ref", nil)).All() {
 		doc.Set(k, v)
 	}
@@ -89,10 +90,12 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 	turn := l.assign("pm").Turn
 	lease := l.issue(turn.TurnID, "local", "s1", time.Minute).Lease
 	runID := l.state().Run()
-	if want := fmt.Sprintf("fence-%s-%s-0001", runID, turn.TurnID); lease.FencingToken.Token != want || lease.Status != run.LeaseIssued || lease.LeaseID != "lease-"+turn.TurnID+"-1" {
+	if want := fmt.Sprintf("fence-%s-%s-0001", runID, turn.TurnID); lease.FencingToken.Token != want ||
+		lease.Status != run.LeaseIssued || lease.LeaseID != "lease-"+turn.TurnID+"-1" {
 		t.Fatalf("issued %s", lease.Encode())
 	}
-	if lease.ExpiresAtMS != l.now.Add(time.Minute).UnixMilli() || lease.FencingToken.Scope != "run:"+runID+"/step:"+turn.TurnID {
+	if lease.ExpiresAtMS != l.now.Add(time.Minute).UnixMilli() ||
+		lease.FencingToken.Scope != "run:"+runID+"/step:"+turn.TurnID {
 		t.Fatalf("issued %s", lease.Encode())
 	}
 	// Who has no lease is told who has one.
@@ -102,7 +105,11 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 		"reissue": second(l.r.ReissueTurn(l.ctx, runner.ReissueOptions{TurnID: turn.TurnID})),
 		"stage":   second(l.r.StageResult(l.ctx, turn.TurnID, l.result(turn))),
 		"advance": second(l.r.AdvanceTurn(l.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning})),
-		"issue":   second(l.r.IssueLease(l.ctx, runner.IssueOptions{TurnID: turn.TurnID, RunnerID: "other", SessionID: "s2"})),
+		"issue": second(l.r.IssueLease(l.ctx, runner.IssueOptions{
+			TurnID:    turn.TurnID,
+			RunnerID:  "other",
+			SessionID: "s2",
+		})),
 	} {
 		e := wantReason(t, err, run.RejectSession)
 		if !strings.Contains(e.Message, "local") || !strings.Contains(e.Hint, "lease revoke "+turn.TurnID) {
@@ -127,7 +134,8 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 	if again, err := l.r.ActivateLease(l.ctx, h); err != nil || again.Op != out.Op {
 		t.Fatalf("a second start recorded %s: %v", again.Op, err)
 	}
-	if _, err := l.r.ReportProgress(l.ctx, h, ojson.NewObject("events", []any{ojson.NewObject("event_type", "step")})); err != nil {
+	if _, err := l.r.ReportProgress(l.ctx, h,
+		ojson.NewObject("events", []any{ojson.NewObject("event_type", "step")})); err != nil {
 		t.Fatal(err)
 	}
 	acc, err := l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
@@ -173,14 +181,15 @@ func TestLeaseRejectionReasons(t *testing.T) {
 			l.now = l.now.Add(time.Minute)
 			return holderOf(lease)
 		}},
-		"put on record as expired": {run.RejectExpired, func(l *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
-			l.now = l.now.Add(time.Minute)
-			if ended, err := l.r.ExpireLeases(l.ctx); err != nil || len(ended) != 1 {
-				l.t.Fatalf("expired %v: %v", ended, err)
-			}
-			l.now = l.now.Add(-time.Minute)
-			return holderOf(lease)
-		}},
+		"put on record as expired": {run.RejectExpired,
+			func(l *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
+				l.now = l.now.Add(time.Minute)
+				if ended, err := l.r.ExpireLeases(l.ctx); err != nil || len(ended) != 1 {
+					l.t.Fatalf("expired %v: %v", ended, err)
+				}
+				l.now = l.now.Add(-time.Minute)
+				return holderOf(lease)
+			}},
 		"another session": {run.RejectSession, func(_ *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
 			h.SessionID = "s2"
@@ -213,7 +222,11 @@ func TestLeaseRejectionReasons(t *testing.T) {
 		}},
 		"accepted": {run.RejectTerminal, func(l *leasing, turn *run.Turn, lease *runner.Lease) lease.Holder {
 			h := holderOf(lease)
-			_, err := l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
+			_, err := l.r.AcceptTurn(l.ctx, runner.AcceptOptions{
+				TurnID: turn.TurnID,
+				Lease:  &h,
+				Result: l.result(turn),
+			})
 			l.must(err)
 			return h
 		}},
@@ -229,11 +242,12 @@ func TestLeaseRejectionReasons(t *testing.T) {
 			l.must(err)
 			return holderOf(lease)
 		}},
-		"the run is blocked": {run.RejectNotExecutable, func(l *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
-			_, err := l.r.Escalate(l.ctx, runner.Escalation{Reason: "stop"})
-			l.must(err)
-			return holderOf(lease)
-		}},
+		"the run is blocked": {run.RejectNotExecutable,
+			func(l *leasing, _ *run.Turn, lease *runner.Lease) lease.Holder {
+				_, err := l.r.Escalate(l.ctx, runner.Escalation{Reason: "stop"})
+				l.must(err)
+				return holderOf(lease)
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLeasing(t, nil)
@@ -246,7 +260,11 @@ func TestLeaseRejectionReasons(t *testing.T) {
 			}
 			before := l.op()
 			for what, err := range map[string]error{
-				"accept":   second(l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: h.Ref.StepID, Lease: &h, Result: l.result2(turn)})),
+				"accept": second(l.r.AcceptTurn(l.ctx, runner.AcceptOptions{
+					TurnID: h.Ref.StepID,
+					Lease:  &h,
+					Result: l.result2(turn),
+				})),
 				"activate": second(l.r.ActivateLease(l.ctx, h)),
 				"renew":    second(l.r.RenewLease(l.ctx, h, time.Minute)),
 				"progress": second(l.r.ReportProgress(l.ctx, h, ojson.NewObject("events", []any{"x"}))),
@@ -269,8 +287,10 @@ func TestLeaseTokensOnlyGoForward(t *testing.T) {
 	tokens := make(map[string]bool)
 	for i := range 6 {
 		lease := l.issue(turn.TurnID, fmt.Sprintf("runner-%d", i%2), "s", 10*time.Second).Lease
-		if last != nil && lease.FencingToken.IssuedAtMS <= last.FencingToken.IssuedAtMS || tokens[lease.FencingToken.Token] {
-			t.Fatalf("token %s of %d follows %s of %d", lease.FencingToken.Token, lease.FencingToken.IssuedAtMS, last.FencingToken.Token, last.FencingToken.IssuedAtMS)
+		if last != nil && lease.FencingToken.IssuedAtMS <= last.FencingToken.IssuedAtMS ||
+			tokens[lease.FencingToken.Token] {
+			t.Fatalf("token %s of %d follows %s of %d", lease.FencingToken.Token, lease.FencingToken.IssuedAtMS,
+				last.FencingToken.Token, last.FencingToken.IssuedAtMS)
 		}
 		tokens[lease.FencingToken.Token], last = true, lease
 		_, err := l.r.RevokeLease(l.ctx, turn.TurnID, "")
@@ -290,7 +310,8 @@ func TestLeaseRenewAndResume(t *testing.T) {
 		l.now = l.now.Add(30 * time.Second)
 		out, err := l.r.RenewLease(l.ctx, h, time.Minute)
 		l.must(err)
-		if out.Lease.ExpiresAtMS != l.now.Add(time.Minute).UnixMilli() || out.Lease.FencingToken != lease.FencingToken {
+		if out.Lease.ExpiresAtMS != l.now.Add(time.Minute).UnixMilli() ||
+			out.Lease.FencingToken != lease.FencingToken {
 			t.Fatalf("renewed to %s", out.Lease.Encode())
 		}
 	}
@@ -318,8 +339,10 @@ func TestLeaseRenewAndResume(t *testing.T) {
 	// The runner was restarted: the same lease, another token, the old session is out.
 	res, err := l.r.ResumeLease(l.ctx, h, "s2", time.Minute)
 	l.must(err)
-	if res.Lease.LeaseID != lease.LeaseID || res.Lease.FencingToken.Token == lease.FencingToken.Token || res.Lease.SessionID != "s2" ||
-		res.Lease.FencingToken.IssuedAtMS <= lease.FencingToken.IssuedAtMS || res.Lease.FencingToken.Scope != lease.FencingToken.Scope {
+	if res.Lease.LeaseID != lease.LeaseID || res.Lease.FencingToken.Token == lease.FencingToken.Token ||
+		res.Lease.SessionID != "s2" ||
+		res.Lease.FencingToken.IssuedAtMS <= lease.FencingToken.IssuedAtMS ||
+		res.Lease.FencingToken.Scope != lease.FencingToken.Scope {
 		t.Fatalf("resumed as %s", res.Lease.Encode())
 	}
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
@@ -332,7 +355,9 @@ func TestLeaseRenewAndResume(t *testing.T) {
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &fresh, Result: l.result(turn)})
 	l.must(err)
 	l.replays()
-	rows, err := l.r.Store().TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == run.EventLease })
+	rows, err := l.r.Store().TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool {
+		return o.String("event_type") == run.EventLease
+	})
 	l.must(err)
 	var acts []string
 	for _, row := range rows {
@@ -418,25 +443,35 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			// A second lease document that took the turn over without this process
 			// knowing: only the lease's ref moves, the run stays where it is.
 			taken := held.Restore("s2", 2, now, 0, now.Add(time.Hour))
-			store, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{Publish: func(ctx context.Context, r *git.Repository, m decision.Move) error {
-				side, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{})
-				if err != nil {
-					return err
-				}
-				defer func() { _ = side.Close() }()
-				rec, err := stored.Read(ctx, side.Repository(), held.RunID, turn.TurnID)
-				if err != nil {
-					return err
-				}
-				oid, err := stored.Write(ctx, side.Repository(), stored.Record{Run: rec.Run, Turn: rec.Turn, Parent: rec.Op, Data: taken.Encode(), At: now, Subject: "taken"}, evidence.Actor{Name: "side", Email: "side@example.com"}, taken.Status)
-				if err != nil {
-					return err
-				}
-				if err := stored.Move(ctx, side.Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: oid}}, "taken"); err != nil {
-					return err
-				}
-				return r.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
-			}})
+			store, err := gitstore.Open(ctx, repo.Dir,
+				gitstore.Options{Publish: func(ctx context.Context, r *git.Repository, m decision.Move) error {
+					side, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{})
+					if err != nil {
+						return err
+					}
+					defer func() { _ = side.Close() }()
+					rec, err := stored.Read(ctx, side.Repository(), held.RunID, turn.TurnID)
+					if err != nil {
+						return err
+					}
+					oid, err := stored.Write(ctx, side.Repository(), stored.Record{
+						Run:     rec.Run,
+						Turn:    rec.Turn,
+						Parent:  rec.Op,
+						Data:    taken.Encode(),
+						At:      now,
+						Subject: "taken",
+					}, evidence.Actor{Name: "side", Email: "side@example.com"}, taken.Status)
+					if err != nil {
+						return err
+					}
+					if err := stored.Move(ctx, side.Repository(),
+						[]git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: oid}},
+						"taken"); err != nil {
+						return err
+					}
+					return r.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
+				}})
 			p.must(err)
 			stale := runner.New(store, runner.Options{Now: clock})
 			t.Cleanup(func() { _ = stale.Close() })
@@ -458,12 +493,18 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 }
 
 func TestLeaseRefsStayBounded(t *testing.T) {
-	l := newLeasing(t, func(cfg *ojson.Object) { cfg.Set("run_loop", ojson.NewObject("non_progress_threshold", 1000)) })
+	l := newLeasing(t, func(cfg *ojson.Object) {
+		cfg.Set("run_loop", ojson.NewObject("non_progress_threshold", 1000))
+	})
 	for i := range 20 {
 		turn := l.assign("pm").Turn
 		l.now = l.now.Add(time.Second)
 		h := holderOf(l.issue(turn.TurnID, "local", "s1", time.Minute).Lease)
-		_, err := l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.proposing(turn, i)})
+		_, err := l.r.AcceptTurn(l.ctx, runner.AcceptOptions{
+			TurnID: turn.TurnID,
+			Lease:  &h,
+			Result: l.proposing(turn, i),
+		})
 		l.must(err)
 	}
 	all, problems, err := l.r.Leases(l.ctx, "")
@@ -529,7 +570,11 @@ func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
 				"check":  second(l.r.CheckLease(l.ctx, h)),
 				"renew":  second(l.r.RenewLease(l.ctx, h, time.Minute)),
 				"resume": second(l.r.ResumeLease(l.ctx, h, "s3", time.Minute)),
-				"accept": second(l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})),
+				"accept": second(l.r.AcceptTurn(l.ctx, runner.AcceptOptions{
+					TurnID: turn.TurnID,
+					Lease:  &h,
+					Result: l.result(turn),
+				})),
 			} {
 				if got := lease.Refusal(err); got != reasons[name] {
 					t.Errorf("%s: %q (%v)", what, got, err)
@@ -537,7 +582,8 @@ func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
 			}
 			list, _, err := l.r.Leases(l.ctx, "")
 			l.must(err)
-			if again := name != "revoked"; len(list) != 1 || list[0].Live != again || again && list[0].Lease.RunnerID != "other" {
+			if again := name != "revoked"; len(list) != 1 || list[0].Live != again ||
+				again && list[0].Lease.RunnerID != "other" {
 				t.Errorf("listed as %+v", list)
 			}
 			report, err := l.r.Store().Fsck(l.ctx, proof.Options{})

@@ -34,7 +34,8 @@ func (p *project) literally(turn *run.Turn, leave bool) {
 	data, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(wire.BundleDir(turn.TurnID)), "PROMPT.md"))
 	p.must(err)
 	prompt := string(data)
-	for _, want := range []string{"The goal of the project: Count words", wire.BundleDir(turn.TurnID) + "/CONTEXT.md", "git agentxchain verify turn " + turn.TurnID,
+	for _, want := range []string{"The goal of the project: Count words", wire.BundleDir(turn.TurnID) + "/CONTEXT.md",
+		"git agentxchain verify turn " + turn.TurnID,
 		"`README.md`", "`make test`"} {
 		if !strings.Contains(prompt, want) {
 			p.t.Errorf("%s in %s: the prompt does not say %q", turn.AssignedRole, p.state().Phase, want)
@@ -69,7 +70,8 @@ func (p *project) literally(turn *run.Turn, leave bool) {
 	if leave {
 		m := asked.FindStringSubmatch(prompt)
 		if m == nil {
-			p.t.Fatalf("the prompt of %s does not say how to leave %s:\n%s", turn.AssignedRole, p.state().Phase, prompt)
+			p.t.Fatalf("the prompt of %s does not say how to leave %s:\n%s", turn.AssignedRole, p.state().Phase,
+				prompt)
 		}
 		if m[2] == "true" {
 			filled.Set(m[1], true)
@@ -185,7 +187,8 @@ func literalRun(t *testing.T, template, agent string) {
 		}
 		if s := p.state(); s.Status == wire.StatusActive {
 			if next := v.Config.Route(s.Phase).EntryRole; wire.OrEmpty(s.NextRecommendedRole) != next {
-				t.Errorf("phase %s begins with %s, not with its entry role %s", s.Phase, wire.OrEmpty(s.NextRecommendedRole), next)
+				t.Errorf("phase %s begins with %s, not with its entry role %s", s.Phase,
+					wire.OrEmpty(s.NextRecommendedRole), next)
 			}
 		}
 	}

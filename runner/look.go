@@ -53,7 +53,10 @@ func (r *Runner) Standing(ctx context.Context) (*status.Standing, error) {
 func (r *Runner) lost(st *status.Standing) {
 	if st.Lost = r.Health(st.View); len(st.Lost) > 0 && st.View.State.Status == wire.StatusActive {
 		lost := st.Lost[0]
-		st.Next = &protocol.NextAction{Command: lost.Recovery(), Reason: "Turn " + lost.Turn.TurnID + " seems abandoned; another turn takes its place."}
+		st.Next = &protocol.NextAction{
+			Command: lost.Recovery(),
+			Reason:  "Turn " + lost.Turn.TurnID + " seems abandoned; another turn takes its place.",
+		}
 	}
 }
 
@@ -129,12 +132,14 @@ func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []gate.Stan
 // CommitDiff returns what a commit of the project's own history changed: the files,
 // and the patch unless it is longer than limit bytes; then cut is true. No program
 // of the repository's configuration is run for it. Errors: not_found, git_failed.
-func (r *Runner) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte, cut bool, err error) {
+func (r *Runner) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte, cut bool,
+	err error) {
 	return r.store.Repository().CommitDiff(ctx, commit, limit)
 }
 
 // WorkDiff is CommitDiff of the named project-relative files as they are in the work
 // tree, against a commit; files git does not know are not among them.
-func (r *Runner) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat, patch []byte, cut bool, err error) {
+func (r *Runner) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat,
+	patch []byte, cut bool, err error) {
 	return r.store.Repository().WorkDiff(ctx, commit, names, limit)
 }

@@ -75,7 +75,8 @@ func (r *Runner) finished(ctx context.Context, err error, to string) error {
 	}
 	more := *refusal
 	more.Message = "Turn " + to + " is finished; a message would never reach it."
-	more.Hint = "git agentxchain monarchic message send --to " + row.Row.String("role") + " reaches the next turn of its role"
+	more.Hint = "git agentxchain monarchic message send --to " + row.Row.String("role") +
+		" reaches the next turn of its role"
 	return &more
 }
 
@@ -159,7 +160,9 @@ func (r *Runner) messagesFor(ctx context.Context, x *run.Index, turnID string) (
 	if len(events) == 0 {
 		return nil, nil
 	}
-	rows, err := r.store.TailRows(ctx, wire.LedgerEvents, len(events), func(row *ojson.Object) bool { return events[row.String("event_id")] })
+	rows, err := r.store.TailRows(ctx, wire.LedgerEvents, len(events), func(row *ojson.Object) bool {
+		return events[row.String("event_id")]
+	})
 	if err != nil {
 		return nil, err
 	}

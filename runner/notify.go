@@ -175,13 +175,19 @@ type delivering struct {
 	trouble string              // why reminders could not be evaluated
 }
 
-func (r *Runner) delivering(ctx context.Context, cfg *config.Config, config notify.Config, total time.Duration) *delivering {
+func (r *Runner) delivering(ctx context.Context, cfg *config.Config, config notify.Config,
+	total time.Duration) *delivering {
 	own, cancel := context.WithTimeout(ctx, total)
 	d := &delivering{r: r, ctx: own, cancel: cancel, cfg: cfg}
-	d.sender = notify.Sender{Config: config, Project: notify.ProjectOf(cfg, r.store.Dir()), Now: r.opt.Now, Lookup: func(name string) (string, bool) {
-		v := r.opt.Getenv(name) // a secret that is set to nothing is not set
-		return v, v != ""
-	}}
+	d.sender = notify.Sender{
+		Config:  config,
+		Project: notify.ProjectOf(cfg, r.store.Dir()),
+		Now:     r.opt.Now,
+		Lookup: func(name string) (string, bool) {
+			v := r.opt.Getenv(name) // a secret that is set to nothing is not set
+			return v, v != ""
+		},
+	}
 	return d
 }
 
@@ -193,8 +199,12 @@ func (d *delivering) send(e notify.Event, run notify.Run) (notify.Emission, erro
 		d.asked, d.trusted = true, d.r.trusted(context.WithoutCancel(d.ctx), d.cfg)
 	}
 	if !d.trusted {
-		return notify.Emission{}, &wire.Error{Code: trust.CodeHooksUntrusted, Field: "notifications.webhooks",
-			Message: "agentxchain.json names webhooks that this machine has not been told to trust; nothing was sent.", Hint: "git agentxchain hooks trust"}
+		return notify.Emission{}, &wire.Error{
+			Code:    trust.CodeHooksUntrusted,
+			Field:   "notifications.webhooks",
+			Message: "agentxchain.json names webhooks that this machine has not been told to trust; nothing was sent.",
+			Hint:    "git agentxchain hooks trust",
+		}
 	}
 	out, err := d.sender.Emit(d.ctx, e, run)
 	for _, res := range out.Results {
@@ -232,7 +242,8 @@ func (d *delivering) finish(s *run.State) []string {
 	d.cancel()
 	var notices []string
 	if d.asked && !d.trusted {
-		notices = append(notices, "webhooks were not told: they are not trusted on this machine (git agentxchain hooks trust)")
+		notices = append(notices,
+			"webhooks were not told: they are not trusted on this machine (git agentxchain hooks trust)")
 	}
 	for why, events := range d.missed.All() {
 		notices = append(notices, fmt.Sprintf("webhook %s (%s)", why, strings.Join(events, ", ")))
@@ -250,7 +261,8 @@ func (d *delivering) finish(s *run.State) []string {
 		return &protocol.Audit{Rows: d.rows}, nil
 	})
 	if err != nil {
-		notices = append(notices, "what became of the notifications could not be recorded: "+text.Brief(err.Error(), 300))
+		notices = append(notices,
+			"what became of the notifications could not be recorded: "+text.Brief(err.Error(), 300))
 	}
 	return notices
 }

@@ -77,7 +77,8 @@ func webhooks(urls ...string) func(cfg *ojson.Object) {
 	return func(cfg *ojson.Object) {
 		list := []any{}
 		for i, u := range urls {
-			list = append(list, ojson.NewObject("name", string(rune('a'+i)), "url", u, "events", config.NotificationEvents(), "timeout_ms", 5000))
+			list = append(list, ojson.NewObject("name", string(rune('a'+i)), "url", u,
+				"events", config.NotificationEvents(), "timeout_ms", 5000))
 		}
 		cfg.Set("notifications", ojson.NewObject("webhooks", list))
 	}
@@ -120,25 +121,33 @@ func TestNotificationsOfABlock(t *testing.T) {
 		defer other.Close()
 		_, inside = other.Escalate(p.ctx, protocol.Escalate{Reason: "me too"})
 	}
-	out, err := p.r.Escalate(p.ctx, protocol.Escalate{Reason: "which licence?", Detail: "legal must say", Action: "ask legal"})
+	out, err := p.r.Escalate(p.ctx, protocol.Escalate{
+		Reason: "which licence?",
+		Detail: "legal must say",
+		Action: "ask legal",
+	})
 	p.must(err)
 	l.answer = nil
 	wantCode(t, inside, wire.CodeInvalidStateTransition)
 	docs := l.wants(t, notify.RunBlocked, notify.HumanRaised, notify.OperatorEscalated)
 	id := out.Result.EscalationID
 	const on = `"blocked_on":"escalation:operator:which-licence"`
-	esc := `{"escalation_id":"` + id + `","type":"needs_legal","service":null,"action":"Obtain the legal clearance that is asked for.","resolution_command":"git agentxchain unblock ` + id + `"}`
+	esc := `{"escalation_id":"` + id +
+		`","type":"needs_legal","service":null,"action":"Obtain the legal clearance that is asked for.","resolution_command":"git agentxchain unblock ` + id + `"}`
 	for i, want := range []string{
-		`{"category":"operator_escalation",` + on + `,"typed_reason":"operator_escalation","owner":"human","recovery_action":"ask legal","detail":"legal must say","human_escalation":` + esc + `}`,
+		`{"category":"operator_escalation",` + on +
+			`,"typed_reason":"operator_escalation","owner":"human","recovery_action":"ask legal","detail":"legal must say","human_escalation":` + esc + `}`,
 		esc,
-		`{"source":"operator",` + on + `,"reason":"which licence?","detail":"legal must say","recovery_action":"ask legal"}`,
+		`{"source":"operator",` + on +
+			`,"reason":"which licence?","detail":"legal must say","recovery_action":"ask legal"}`,
 	} {
 		if got := payload(docs[i]); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 	d := docs[0]
-	if d.Object("project").String("id") != "proj" || d.Object("project").String("root") != p.r.Store().Dir() || d.Object("run").String("status") != "blocked" || d.Object("turn").String("turn_id") != a.Turn.TurnID {
+	if d.Object("project").String("id") != "proj" || d.Object("project").String("root") != p.r.Store().Dir() ||
+		d.Object("run").String("status") != "blocked" || d.Object("turn").String("turn_id") != a.Turn.TurnID {
 		t.Errorf("%s", ojson.Compact(d))
 	}
 	rows := p.audit()
@@ -152,10 +161,12 @@ func TestNotificationsOfABlock(t *testing.T) {
 	back, err := p.r.ReactivateRun(p.ctx, runner.ReactivateOptions{EscalationID: id})
 	p.must(err)
 	docs = l.wants(t, notify.HumanResolved, notify.EscalationLifted)
-	if got, want := payload(docs[0]), `{"escalation_id":"`+id+`","type":"needs_legal","service":null,"resolved_via":"operator_unblock"}`; got != want {
+	if got, want := payload(docs[0]), `{"escalation_id":"`+id+
+		`","type":"needs_legal","service":null,"resolved_via":"operator_unblock"}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := docs[1].Object("payload"); got.String("resolved_via") != "operator_unblock" || got.Object("previous_escalation").String("reason") != "which licence?" || got.String("blocked_on") == "" {
+	if got := docs[1].Object("payload"); got.String("resolved_via") != "operator_unblock" ||
+		got.Object("previous_escalation").String("reason") != "which licence?" || got.String("blocked_on") == "" {
 		t.Errorf("%s", ojson.Compact(got))
 	}
 	if len(p.audit()) != 5 || back.Notices[len(back.Notices)-1] != "[agentxchain] ✓ HUMAN ESCALATION RESOLVED: "+id {
@@ -175,8 +186,11 @@ func waitingProject(t *testing.T, edit func(cfg *ojson.Object)) *project {
 	})
 	p.trust()
 	a := p.assign("dev")
-	p.stage(a.Turn, "summary", "done", "objections", []any{}, "files_changed", []any{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "human", "run_completion_request", true,
-		"decisions", []*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "process", "statement", "Ship.", "rationale", "It is done.")})
+	p.stage(a.Turn, "summary", "done", "objections", []any{}, "files_changed", []any{},
+		"artifact", ojson.NewObject("type", "review"), "proposed_next_role", "human", "run_completion_request", true,
+		"decisions", []*ojson.Object{
+			ojson.NewObject("id", "DEC-001", "category", "process", "statement", "Ship.", "rationale", "It is done."),
+		})
 	_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
 	if s := p.state(); s.PendingRunCompletion == nil {
@@ -194,7 +208,8 @@ func TestNotificationsOfACompletion(t *testing.T) {
 	turn := *p.state().LastCompletedTurnID
 	docs := l.wants(t, notify.CompletionPending)
 	s := p.state()
-	if got, want := payload(docs[0]), `{"gate":"`+s.PendingRunCompletion.Gate+`","requested_by_turn":"`+turn+`","requested_at":"`+s.PendingRunCompletion.RequestedAt+`"}`; got != want {
+	if got, want := payload(docs[0]), `{"gate":"`+s.PendingRunCompletion.Gate+`","requested_by_turn":"`+turn+
+		`","requested_at":"`+s.PendingRunCompletion.RequestedAt+`"}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if docs[0].Object("turn").String("turn_id") != turn {
@@ -204,7 +219,8 @@ func TestNotificationsOfACompletion(t *testing.T) {
 	_, err := p.r.Approve(p.ctx, runner.ApproveOptions{})
 	p.must(err)
 	docs = l.wants(t, notify.RunCompleted)
-	if got, want := payload(docs[0]), `{"completed_at":"`+*p.state().CompletedAt+`","completed_via":"approve_run_completion","gate":"`+gate+`","requested_by_turn":"`+turn+`"}`; got != want {
+	if got, want := payload(docs[0]), `{"completed_at":"`+*p.state().CompletedAt+
+		`","completed_via":"approve_run_completion","gate":"`+gate+`","requested_by_turn":"`+turn+`"}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if len(p.audit()) != 2 {
@@ -236,10 +252,12 @@ func TestWebhookThatRefusesIsRecordedOnly(t *testing.T) {
 	p.must(err)
 	good.wants(t, notify.RunBlocked, notify.HumanRaised, notify.OperatorEscalated)
 	rows := p.audit()
-	if len(rows) != 6 || rows[0].Bool("delivered") || rows[0].String("message") != "Webhook returned HTTP 403" || !rows[1].Bool("delivered") || rows[0].String("event_id") != rows[1].String("event_id") {
+	if len(rows) != 6 || rows[0].Bool("delivered") || rows[0].String("message") != "Webhook returned HTTP 403" ||
+		!rows[1].Bool("delivered") || rows[0].String("event_id") != rows[1].String("event_id") {
 		t.Errorf("%d rows", len(rows))
 	}
-	if got := out.Notices[len(out.Notices)-1]; got != "webhook a: Webhook returned HTTP 403 (run_blocked, human_escalation_raised, operator_escalation_raised)" {
+	if got := out.Notices[len(
+		out.Notices)-1]; got != "webhook a: Webhook returned HTTP 403 (run_blocked, human_escalation_raised, operator_escalation_raised)" {
 		t.Errorf("%q", got)
 	}
 }
@@ -273,7 +291,8 @@ func TestInterruptionKeepsTheResultAndTheRecord(t *testing.T) {
 
 func TestWithoutWebhooksNothingIsRecorded(t *testing.T) {
 	p := newProject(t, func(cfg *ojson.Object) {
-		cfg.Set("notifications", ojson.NewObject("approval_sla", ojson.NewObject("reminder_after_seconds", []any{300})))
+		cfg.Set("notifications",
+			ojson.NewObject("approval_sla", ojson.NewObject("reminder_after_seconds", []any{300})))
 	})
 	p.assign("pm")
 	out, err := p.r.Escalate(p.ctx, protocol.Escalate{Reason: "x"})
@@ -299,7 +318,8 @@ func TestEmitNotifications(t *testing.T) {
 	if len(e.Results) != 1 || !e.Results[0].Delivered || payload(docs[0]) != `{"k":1}` || len(p.audit()) != 1 {
 		t.Errorf("%+v", e)
 	}
-	if _, err := p.r.EmitNotifications(p.ctx, "whatever", nil, nil); err == nil || err.Error() != `Unknown notification event "whatever"` {
+	if _, err := p.r.EmitNotifications(p.ctx, "whatever", nil, nil); err == nil ||
+		err.Error() != `Unknown notification event "whatever"` {
 		t.Errorf("%v", err)
 	}
 }
@@ -335,13 +355,15 @@ func TestApprovalReminders(t *testing.T) {
 		}
 	}
 	docs := l.wants(t, notify.ApprovalReminder, notify.ApprovalReminder) // failed, then told
-	if got := docs[1].Object("payload"); got.String("approval_type") != "pending_run_completion" || got.String("requested_at") != p.state().PendingRunCompletion.RequestedAt {
+	if got := docs[1].Object("payload"); got.String("approval_type") != "pending_run_completion" ||
+		got.String("requested_at") != p.state().PendingRunCompletion.RequestedAt {
 		t.Errorf("%s", ojson.Compact(got))
 	}
 	if len(p.audit()) != 3 { // the pending approval, two reminders
 		t.Errorf("%d rows", len(p.audit()))
 	}
-	if data, err := os.ReadFile(file); err != nil || strings.Count(string(data), "pending_run_completion:300:") != 1 || strings.Contains(string(data), "#") {
+	if data, err := os.ReadFile(file); err != nil || strings.Count(string(data), "pending_run_completion:300:") != 1 ||
+		strings.Contains(string(data), "#") {
 		t.Errorf("%s %v", data, err)
 	}
 	_, err = p.r.Approve(p.ctx, runner.ApproveOptions{})

@@ -27,7 +27,8 @@ type ProjectOptions struct {
 	ID       string // directory name when ""
 	Name     string // ID when ""
 	Goal     string
-	Agent    string // a known agent or a command that carries out every role's turns; the template's own, or people, when ""
+	// a known agent or a command that carries out every role's turns; the template's own, or people, when ""
+	Agent string
 
 	Config []byte // agentxchain.json to write as it is, in place of a template's; nil for none
 }
@@ -204,20 +205,33 @@ func refuseExisting(s *gitstore.Store) error {
 			run = st.Run()
 		}
 		if derr != nil || run != "" || st.Status != wire.StatusIdle {
-			return &wire.Error{Code: wire.CodeRunExists, Field: string(wire.DocState), Details: ojson.NewObject("run_id", run),
-				Message: fmt.Sprintf("This directory already holds a governed run (%s in %s); init would lose it.", orUnknown(run), wire.DocState),
-				Hint:    "git agentxchain status"}
+			return &wire.Error{
+				Code:    wire.CodeRunExists,
+				Field:   string(wire.DocState),
+				Details: ojson.NewObject("run_id", run),
+				Message: fmt.Sprintf("This directory already holds a governed run (%s in %s); init would lose it.",
+					orUnknown(run), wire.DocState),
+				Hint: "git agentxchain status",
+			}
 		}
 	}
 	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerDecisions} {
 		if data, err := projectfile.Read(s.Dir(), l.Path(), 1<<40); err != nil || len(data) > 0 {
-			return &wire.Error{Code: wire.CodeRunExists, Field: l.Path(),
-				Message: fmt.Sprintf("%s already holds records; init would lose them.", l.Path()), Hint: "git agentxchain status"}
+			return &wire.Error{
+				Code:    wire.CodeRunExists,
+				Field:   l.Path(),
+				Message: fmt.Sprintf("%s already holds records; init would lose them.", l.Path()),
+				Hint:    "git agentxchain status",
+			}
 		}
 	}
 	if data, err := projectfile.Read(s.Dir(), wire.ConfigPath, projectfile.MaxGate); err != nil || data != nil {
-		return errors.Join(&wire.Error{Code: CodeProjectExists, Field: wire.ConfigPath,
-			Message: "This directory is already a governed project: agentxchain.json is there.", Hint: "git agentxchain status"}, err)
+		return errors.Join(&wire.Error{
+			Code:    CodeProjectExists,
+			Field:   wire.ConfigPath,
+			Message: "This directory is already a governed project: agentxchain.json is there.",
+			Hint:    "git agentxchain status",
+		}, err)
 	}
 	return nil
 }

@@ -66,14 +66,16 @@ func (r *Runner) Unreconciled(ctx context.Context) (*Unreconciled, error) {
 		out.Turns = append(out.Turns, t.TurnID)
 	}
 	env := protocol.Env{Now: r.Now(), Git: evidence.GitFacts{Head: string(head)}}
-	if _, refusal := protocol.Apply(v.Snapshot(), op, env); refusal != nil && len(op.Commits) > 0 && unsafeCommit(refusal.Code) {
+	if _, refusal := protocol.Apply(v.Snapshot(), op, env); refusal != nil && len(op.Commits) > 0 &&
+		unsafeCommit(refusal.Code) {
 		out.Unsafe = refusal
 	}
 	return out, nil
 }
 
 func unsafeCommit(code string) bool {
-	return code == protocol.CodeGovernedCommit || code == protocol.CodeProtectedCommit || code == protocol.CodeCriticalDeleted
+	return code == protocol.CodeGovernedCommit || code == protocol.CodeProtectedCommit ||
+		code == protocol.CodeCriticalDeleted
 }
 
 // Reconcile takes the commits in. Staged results stay as they are.
@@ -121,8 +123,13 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 }
 
 // reconciliation gathers what there is to take in.
-func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.OID) (*protocol.ReconcileCommits, error) {
-	op := &protocol.ReconcileCommits{Head: string(head), Commits: []protocol.TakenCommit{}, Turns: []protocol.ReconciledTurn{}}
+func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.OID) (*protocol.ReconcileCommits,
+	error) {
+	op := &protocol.ReconcileCommits{
+		Head:    string(head),
+		Commits: []protocol.TakenCommit{},
+		Turns:   []protocol.ReconciledTurn{},
+	}
 	repo := r.store.Repository()
 	for id, turn := range v.State.ActiveTurns.All() {
 		base := observe.HeadOf(turn.Baseline)
@@ -186,10 +193,11 @@ func (r *Runner) commitsTo(ctx context.Context, base, head git.OID) ([]git.TurnC
 	}
 	if !ok {
 		return nil, &wire.Error{
-			Code:    protocol.CodeHistoryRewrite,
-			Field:   "head",
-			Message: fmt.Sprintf("Baseline %.8s is no ancestor of HEAD %.8s: the history was rewritten, or another branch is checked out.", base, head),
-			Hint:    "go back to the branch the turn began on, then: git agentxchain reconcile --show; after a rebase: git agentxchain reissue --take-commits",
+			Code:  protocol.CodeHistoryRewrite,
+			Field: "head",
+			Message: fmt.Sprintf(
+				"Baseline %.8s is no ancestor of HEAD %.8s: the history was rewritten, or another branch is checked out.", base, head),
+			Hint: "go back to the branch the turn began on, then: git agentxchain reconcile --show; after a rebase: git agentxchain reissue --take-commits",
 		}
 	}
 	commits, more, err := repo.CommitsSince(ctx, base, head, maxReconciled)
@@ -210,7 +218,12 @@ func (r *Runner) commitsTo(ctx context.Context, base, head git.OID) ([]git.TurnC
 func takenCommits(list []git.TurnCommit) []protocol.TakenCommit {
 	out := []protocol.TakenCommit{}
 	for _, k := range slices.Backward(list) {
-		out = append(out, protocol.TakenCommit{Commit: string(k.OID), Author: k.Author, Subject: k.Subject, Files: wire.NonNil(k.Files)})
+		out = append(out, protocol.TakenCommit{
+			Commit:  string(k.OID),
+			Author:  k.Author,
+			Subject: k.Subject,
+			Files:   wire.NonNil(k.Files),
+		})
 	}
 	return out
 }

@@ -13,7 +13,8 @@ import (
 // recorded run, see gitstore.Store.Repair. Declaring the working files right is a
 // person's decision: it is refused from inside a dispatched turn (code
 // inside_dispatched_turn), whose agent may be the one who changed them.
-func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode, opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) {
+func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode,
+	opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) {
 	if opt.FromOp != "" && !opt.DryRun {
 		if id := r.InsideTurn(); id != "" {
 			return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id",

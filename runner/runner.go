@@ -195,7 +195,13 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 	r.after, r.afterTree = nil, nil
 	var h *ophooks.Session
 	for _, s := range steps {
-		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.Now(), Seed: r.opt.Seed(), Actor: pre.actor}, pre: pre}
+		c := &change{
+			r:    r,
+			tx:   tx,
+			view: tx.View(),
+			env:  protocol.Env{Now: r.Now(), Seed: r.opt.Seed(), Actor: pre.actor},
+			pre:  pre,
+		}
 		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
 			return err
 		}
@@ -341,9 +347,14 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 			if tips, err := chain.RunTips(ctx, r.store.Repository(), 1); err == nil && len(tips) > 0 {
 				newest = tips[0].Run
 			}
-			return &wire.Error{Code: chain.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),
+			return &wire.Error{
+				Code:    chain.CodeNoRun,
+				Field:   string(wire.DocState),
+				Details: ojson.NewObject("runs", runs),
 				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", wire.ListSome(runs, 3)),
-				Hint:    "git agentxchain repair --from-ref " + newest + " brings it here; git agentxchain assign --new-run starts another"}
+				Hint: "git agentxchain repair --from-ref " + newest +
+					" brings it here; git agentxchain assign --new-run starts another",
+			}
 		}
 		if err := r.elsewhere(ctx, v); err != nil {
 			return err

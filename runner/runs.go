@@ -200,8 +200,12 @@ func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 	}
 	age, err := ParseAge(value)
 	if err != nil {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: keyArchiveAfter, Message: keyArchiveAfter + ": " + err.Error(),
-			Hint: "git config " + keyArchiveAfter + " 90d"}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   keyArchiveAfter,
+			Message: keyArchiveAfter + ": " + err.Error(),
+			Hint:    "git config " + keyArchiveAfter + " 90d",
+		}
 	}
 	_, err = archiving.Archive(ctx, r.store, ArchiveOptions{Before: r.Now().Add(-age), Wait: wait})
 	return err
@@ -209,8 +213,15 @@ func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 
 // ParseAge reads an age: 90d, 12w, 36h.
 func ParseAge(s string) (time.Duration, error) {
-	bad := &wire.Error{Code: wire.CodeInvalidArgument, Message: wire.Quoted(s) + " is not an age such as 90d, 12w or 36h."}
-	unit, ok := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[s[max(0, len(s)-1):]]
+	bad := &wire.Error{
+		Code:    wire.CodeInvalidArgument,
+		Message: wire.Quoted(s) + " is not an age such as 90d, 12w or 36h.",
+	}
+	unit, ok := map[string]time.Duration{
+		"h": time.Hour,
+		"d": 24 * time.Hour,
+		"w": 7 * 24 * time.Hour,
+	}[s[max(0, len(s)-1):]]
 	if !ok {
 		return 0, bad
 	}

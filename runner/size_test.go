@@ -17,14 +17,18 @@ const turnBudget = 13 << 9
 
 // TestBytesATurn holds a turn to its budget, after git has packed what was written.
 func TestBytesATurn(t *testing.T) {
-	p := newProject(t, func(cfg *ojson.Object) { cfg.Set("run_loop", ojson.NewObject("non_progress_threshold", 1000)) })
+	p := newProject(t, func(cfg *ojson.Object) {
+		cfg.Set("run_loop", ojson.NewObject("non_progress_threshold", 1000))
+	})
 	n := 0
 	packed := func(turns int) int {
 		for range turns {
 			n++
 			a := p.assign("pm")
-			p.stage(a.Turn, "summary", fmt.Sprintf("looked at part %d of the plan, and found what is still open there", n),
-				"objections", review(fmt.Sprintf("OBJ-%03d", n)), "files_changed", []string{}, "artifact", ojson.NewObject("type", "review", "ref", nil),
+			p.stage(a.Turn, "summary", fmt.Sprintf("looked at part %d of the plan, and found what is still open there",
+				n),
+				"objections", review(fmt.Sprintf("OBJ-%03d", n)), "files_changed", []string{},
+				"artifact", ojson.NewObject("type", "review", "ref", nil),
 				"proposed_next_role", "pm")
 			_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 			p.must(err)

@@ -31,8 +31,13 @@ func (r *Runner) StageResult(ctx context.Context, turnID string, data []byte) (*
 
 func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error {
 	if len(data) > protocol.MaxStagedBytes {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_result", Details: ojson.NewObject("bytes", len(data), "limit", protocol.MaxStagedBytes),
-			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(data), protocol.MaxStagedBytes)}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "turn_result",
+			Details: ojson.NewObject("bytes", len(data), "limit", protocol.MaxStagedBytes),
+			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(data),
+				protocol.MaxStagedBytes),
+		}
 	}
 	v, err := r.View(ctx)
 	if err != nil {
@@ -50,14 +55,22 @@ func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error 
 	path := wire.StagingPath(turn.TurnID)
 	if clean, problem := wire.CleanPath(path); problem != "" || clean != path {
 		// A turn id made by another tool could name any file.
-		return &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
+		return &wire.Error{
+			Code:    wire.CodeInvalidState,
+			Field:   "active_turns",
+			Message: "The id of turn " + turn.TurnID + " cannot be part of a path.",
+		}
 	}
 	if _, refusal := protocol.DecodeStaged(path, data); refusal != nil {
 		refusal.Hint = ""
 		return refusal
 	}
 	if !protocol.StagedProof(data) {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_result", Message: "An empty object says nothing; it would count as no result at all."}
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "turn_result",
+			Message: "An empty object says nothing; it would count as no result at all.",
+		}
 	}
 	if err := r.store.Replace(path, data); err != nil {
 		return err

@@ -48,7 +48,8 @@ func (c *change) keepAttempt(turn *run.Turn) {
 func (c *change) siblings(turn *run.Turn) []result.SiblingClaim {
 	var out []result.SiblingClaim
 	for id, other := range c.view.State.ActiveTurns.All() {
-		if id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
+		if id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) &&
+			!slices.Contains(other.ConcurrentWith, turn.TurnID) {
 			continue
 		}
 		s, err := c.staged(id)

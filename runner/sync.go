@@ -182,12 +182,18 @@ func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
 		return err
 	}
 	if run != "" {
-		return &wire.Error{Code: chain.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", []string{run}, "remote", remote),
+		return &wire.Error{
+			Code:    chain.CodeNoRun,
+			Field:   string(wire.DocState),
+			Details: ojson.NewObject("runs", []string{run}, "remote", remote),
 			Message: "This clone holds no run; " + remote + " has " + run + ".",
-			Hint:    "git agentxchain sync " + remote + " brings it here; git agentxchain assign --new-run starts another"}
+			Hint: "git agentxchain sync " + remote +
+				" brings it here; git agentxchain assign --new-run starts another",
+		}
 	}
 	v.Unasked = remote
-	if n := "the runs of " + remote + " were not fetched yet; git agentxchain sync " + remote + " brings them"; remote != "" && !slices.Contains(v.Notices, n) {
+	if n := "the runs of " + remote + " were not fetched yet; git agentxchain sync " + remote +
+		" brings them"; remote != "" && !slices.Contains(v.Notices, n) {
 		v.Notices = append(v.Notices, n)
 	}
 	return nil
@@ -198,7 +204,13 @@ func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, 
 	if !turnfiles.TurnsMoved(before, after.State) {
 		return nil
 	}
-	return dispatch.Index(dispatch.Input{Config: cfg, State: after.State, Index: after.Index, PreviousIndex: was, Now: now})
+	return dispatch.Index(dispatch.Input{
+		Config:        cfg,
+		State:         after.State,
+		Index:         after.Index,
+		PreviousIndex: was,
+		Now:           now,
+	})
 }
 
 // Conflicts lists what did not hold when two sides of a run were joined.
@@ -236,8 +248,11 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 		return nil, "", err
 	}
 	if c.Status == join.ConflictSettled {
-		return c, "", &wire.Error{Code: CodeConflictSettled, Message: "The conflict was settled before: " + c.Settled + " by " + c.By + ".",
-			Hint: "git agentxchain conflicts"}
+		return c, "", &wire.Error{
+			Code:    CodeConflictSettled,
+			Message: "The conflict was settled before: " + c.Settled + " by " + c.By + ".",
+			Hint:    "git agentxchain conflicts",
+		}
 	}
 	file := ""
 	switch how {
@@ -276,9 +291,13 @@ func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, e
 			return "", err
 		}
 		if _, active := v.State.ActiveTurns.Get(c.Turn); !active || v.Run != c.Run {
-			return "", &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id",
+			return "", &wire.Error{
+				Code:    wire.CodeTurnNotActive,
+				Field:   "turn_id",
 				Message: "Turn " + c.Turn + " is not active here, so its losing result cannot be judged again.",
-				Hint:    "git agentxchain conflicts " + c.Op[:12] + " --reissue keeps the result as material for another turn"}
+				Hint: "git agentxchain conflicts " + c.Op[:12] +
+					" --reissue keeps the result as material for another turn",
+			}
 		}
 		file = wire.StagingPath(c.Turn)
 	}

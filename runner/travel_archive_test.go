@@ -99,7 +99,8 @@ func (j *journey) records(dir string) string {
 func (j *journey) tips() []string {
 	in, _ := j.archived(j.server())
 	var out []string
-	for line := range strings.Lines(j.git(j.server(), "for-each-ref", "--format=%(objectname) %(refname)", git.RunRefPrefix)) {
+	for line := range strings.Lines(
+		j.git(j.server(), "for-each-ref", "--format=%(objectname) %(refname)", git.RunRefPrefix)) {
 		op, name, _ := strings.Cut(strings.TrimSpace(line), " "+git.RunRefPrefix)
 		delete(in, name)
 		out = append(out, op)

@@ -25,8 +25,9 @@ func (j *journey) make(m *traveller, result *ojson.Object) {
 	j.must(os.WriteFile(file, []byte(m.made), 0o666))
 	result.Set("files_changed", []string{m.made})
 	result.Set("artifact", ojson.NewObject("type", "workspace"))
-	result.Set("verification", ojson.NewObject("status", "pass", "commands", []string{"true"}, "evidence_summary", "fine",
-		"machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
+	result.Set("verification",
+		ojson.NewObject("status", "pass", "commands", []string{"true"}, "evidence_summary", "fine",
+			"machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
 	j.log(m, "    wrote %s", m.made)
 }
 

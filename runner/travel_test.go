@@ -112,7 +112,8 @@ func newDepot(t *testing.T, rules func(*ojson.Object)) *depot {
 func travelRules(cfg *ojson.Object) {
 	onePhase(cfg)
 	role := func(title, authority string) *ojson.Object {
-		return ojson.NewObject("title", title, "mandate", "Build.", "write_authority", authority, "runtime", "manual-dev")
+		return ojson.NewObject("title", title, "mandate", "Build.", "write_authority", authority,
+			"runtime", "manual-dev")
 	}
 	cfg.Set("roles", ojson.NewObject("dev", role("Developer", "review_only"), "qa", role("Tester", "review_only"),
 		maker, role("Maker", "authoritative")))
@@ -193,7 +194,8 @@ func (base *depot) journey(rt testing.TB, seed uint64, did map[string]int) *jour
 		data, err := os.ReadFile(conf)
 		j.must(err)
 		text := strings.Replace(string(data), filepath.Join(base.dir, "server.git"), m.door, 1)
-		text += fmt.Sprintf("[user]\n\tname = %s\n\temail = %s@example.org\n[agentxchain]\n\tsync = manual\n", m.name, m.name)
+		text += fmt.Sprintf("[user]\n\tname = %s\n\temail = %s@example.org\n[agentxchain]\n\tsync = manual\n", m.name,
+			m.name)
 		j.must(os.WriteFile(conf, []byte(text), 0o666))
 		// Each machine commits on a branch of its own.
 		main := filepath.Join(m.dir, ".git", "refs", "heads", "main")

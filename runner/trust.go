@@ -95,7 +95,12 @@ func (r *Runner) RuntimeTrusted(ctx context.Context, cfg *config.Config, ids ...
 	if err != nil || how != "" {
 		return err
 	}
-	return &wire.Error{Code: trust.CodeHooksUntrusted, Field: "runtimes", Details: ojson.NewObject("runtimes", ids, "digest", scope.Digest),
-		Message: fmt.Sprintf("agentxchain.json names runtimes that this machine has not been told to trust (%s); nothing was started and nothing was sent.", wire.ListSome(names, 3)),
-		Hint:    "git agentxchain hooks trust"}
+	return &wire.Error{
+		Code:    trust.CodeHooksUntrusted,
+		Field:   "runtimes",
+		Details: ojson.NewObject("runtimes", ids, "digest", scope.Digest),
+		Message: fmt.Sprintf(
+			"agentxchain.json names runtimes that this machine has not been told to trust (%s); nothing was started and nothing was sent.", wire.ListSome(names, 3)),
+		Hint: "git agentxchain hooks trust",
+	}
 }

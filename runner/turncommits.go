@@ -45,7 +45,8 @@ func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, 
 
 // rebase chooses the baseline of a reissued turn. The work tree of now is one when no
 // commit was made since the old turn began, or when a person takes the commits out.
-func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.Turn, now *run.Baseline, opt ReissueOptions) error {
+func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.Turn, now *run.Baseline,
+	opt ReissueOptions) error {
 	moved := old.Baseline != nil && observe.HeadOf(old.Baseline) != observe.HeadOf(now)
 	if !moved {
 		op.Baseline = now
@@ -55,7 +56,8 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 		op.Keep = true
 		return nil
 	}
-	if err := c.r.personOnly("take commits out of a turn", "git agentxchain reissue "+old.TurnID+" --take-commits"); err != nil {
+	if err := c.r.personOnly("take commits out of a turn",
+		"git agentxchain reissue "+old.TurnID+" --take-commits"); err != nil {
 		return err
 	}
 	if opt.Head != observe.HeadOf(now) {
@@ -66,16 +68,19 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 			Hint:    "git agentxchain reissue " + old.TurnID + " --take-commits",
 		}
 	}
-	commits, more, err := c.r.store.Repository().CommitsSince(ctx, observe.HeadOf(old.Baseline), observe.HeadOf(now), observe.MaxCommits)
+	commits, more, err := c.r.store.Repository().CommitsSince(ctx, observe.HeadOf(old.Baseline), observe.HeadOf(now),
+		observe.MaxCommits)
 	if err != nil {
 		return err
 	}
 	if more {
 		return &wire.Error{
-			Code:    wire.CodeInvalidArgument,
-			Field:   "head",
-			Message: fmt.Sprintf("More than %d commits were made since turn %s began.", observe.MaxCommits, old.TurnID),
-			Hint:    "git agentxchain reject " + old.TurnID + " --reason TEXT, or go back to the branch the turn began on",
+			Code:  wire.CodeInvalidArgument,
+			Field: "head",
+			Message: fmt.Sprintf("More than %d commits were made since turn %s began.", observe.MaxCommits,
+				old.TurnID),
+			Hint: "git agentxchain reject " + old.TurnID +
+				" --reason TEXT, or go back to the branch the turn began on",
 		}
 	}
 	op.Baseline = now

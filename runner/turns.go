@@ -47,7 +47,13 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 		if err := c.hooks.WillRun(ctx, "after_dispatch"); err != nil {
 			return nil, err
 		}
-		op := &protocol.RejectTurn{TurnID: opt.TurnID, Reason: opt.Reason, Stage: opt.Stage, Errors: opt.Errors, Reassign: opt.Reassign}
+		op := &protocol.RejectTurn{
+			TurnID:   opt.TurnID,
+			Reason:   opt.Reason,
+			Stage:    opt.Stage,
+			Errors:   opt.Errors,
+			Reassign: opt.Reassign,
+		}
 		turn := c.target(opt.TurnID)
 		if turn == nil {
 			return op, nil
@@ -219,7 +225,8 @@ type ReactivateOptions struct {
 	Reason       string // why, for the record; needed with AsIs
 	AsIs         bool   // take what a policy or hook has stopped as it is, once
 	Consent      ConsentOptions
-	Seen         git.OID // operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
+	// operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
+	Seen git.OID
 }
 
 // ReactivateRun lifts the current block: a person's decision, refused inside a
@@ -296,8 +303,12 @@ func (c *change) seen(op git.OID) error {
 	if op == "" || op == c.view.Op {
 		return nil
 	}
-	return &wire.Error{Code: gitstore.CodeStateMoved, Field: string(wire.DocState),
-		Message: "The run has gone on since it was looked at (operation " + op.Short() + ").", Hint: "git agentxchain status"}
+	return &wire.Error{
+		Code:    gitstore.CodeStateMoved,
+		Field:   string(wire.DocState),
+		Message: "The run has gone on since it was looked at (operation " + op.Short() + ").",
+		Hint:    "git agentxchain status",
+	}
 }
 
 // Validate checks the staged result of a turn through the five stages without
@@ -316,8 +327,15 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 		return turn, nil, nil, err
 	}
 	if !s.Counts() {
-		return turn, nil, nil, &wire.Error{Code: wire.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: s.Path,
-			Message: "Turn " + turn.TurnID + " has no staged result at " + wire.StagingPath(turn.TurnID) + ".", Hint: "write the turn result there first"}
+		return turn, nil, nil, &wire.Error{
+			Code:  wire.CodeStagedMissing,
+			Stage: "schema",
+			Class: "schema_error",
+			Field: s.Path,
+			Message: "Turn " + turn.TurnID + " has no staged result at " + wire.StagingPath(turn.TurnID) +
+				".",
+			Hint: "write the turn result there first",
+		}
 	}
 	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil {

@@ -99,7 +99,8 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTur
 			// next run goes on with the attempt, however long that takes to come.
 			w.Driven = p.DriverPID > 0 && turn != nil && p.Attempt == turn.Attempt
 		}
-		if seen, err := lease.Of(context.Background(), r.store, s.Run(), turn); err == nil && seen != nil && seen.Lease.Live(r.Now()) {
+		if seen, err := lease.Of(context.Background(), r.store, s.Run(), turn); err == nil && seen != nil &&
+			seen.Lease.Live(r.Now()) {
 			w.Driven = true // a runner elsewhere answers for it, until its lease ends
 		}
 		if claim := run.ClaimOf(turn); claim.Held() && claim.Clone != travel.CloneID(r.store.Repository()) {

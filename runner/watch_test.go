@@ -21,9 +21,11 @@ import (
 func programs(cfg *ojson.Object) {
 	onePhase(cfg)
 	cfg.Set("roles", ojson.NewObject(
-		"dev", ojson.NewObject("title", "Developer", "mandate", "Build.", "write_authority", "authoritative", "runtime", "prog"),
+		"dev", ojson.NewObject("title", "Developer", "mandate", "Build.", "write_authority", "authoritative",
+			"runtime", "prog"),
 		"pm", ojson.NewObject("title", "PM", "mandate", "Plan.", "write_authority", "review_only", "runtime", "hand")))
-	cfg.Set("runtimes", ojson.NewObject("prog", ojson.NewObject("type", "local_cli", "command", []string{"true"}, "startup_watchdog_ms", 60000), "hand", ojson.NewObject("type", "manual")))
+	cfg.Set("runtimes", ojson.NewObject("prog", ojson.NewObject("type", "local_cli", "command", []string{"true"},
+		"startup_watchdog_ms", 60000), "hand", ojson.NewObject("type", "manual")))
 	cfg.Object("routing").Object("build").Set("allowed_next_roles", []string{"dev", "pm", "human"})
 	cfg.Object("routing").Object("build").Set("max_concurrent_turns", 2)
 }
@@ -61,7 +63,8 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 	}
 	out, err := hour.Watchdog(p.ctx)
 	p.must(err)
-	if out.Result == nil || len(out.Result.Ghosts) != 1 || out.State.Status != wire.StatusBlocked || *out.State.BlockedOn != "turn:failed_start:"+dev.TurnID {
+	if out.Result == nil || len(out.Result.Ghosts) != 1 || out.State.Status != wire.StatusBlocked ||
+		*out.State.BlockedOn != "turn:failed_start:"+dev.TurnID {
 		t.Fatalf("%+v", out)
 	}
 	if turn, _ := p.state().ActiveTurns.Get(pm.TurnID); turn.Status != wire.TurnDispatched {
@@ -87,16 +90,27 @@ func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
 	}{
 		"nothing": {func(*project, *run.Turn) {}, protocol.HealthGhost},
 		"staged":  {func(p *project, turn *run.Turn) { p.stage(turn, "summary", "done") }, ""},
-		"cleared": {func(p *project, turn *run.Turn) { p.write(wire.StagingPath(turn.TurnID), " {}\n") }, protocol.HealthGhost},
+		"cleared": {func(p *project, turn *run.Turn) { p.write(wire.StagingPath(turn.TurnID), " {}\n") },
+			protocol.HealthGhost},
 		"first output long ago": {func(p *project, turn *run.Turn) {
-			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, PID: 1 << 22, Stream: "stdout"})
+			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{
+				TurnID: turn.TurnID,
+				Status: wire.TurnRunning,
+				PID:    1 << 22,
+				Stream: "stdout",
+			})
 			p.must(err)
 		}, protocol.HealthStale},
 		"at work a moment ago": {func(p *project, turn *run.Turn) {
-			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
+			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{
+				TurnID: turn.TurnID,
+				Status: wire.TurnRunning,
+				Stream: "stdout",
+			})
 			p.must(err)
 			at := time.Now().Add(hour - time.Minute).UTC().Format(time.RFC3339Nano)
-			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", fmt.Sprintf(`{"turn_id": %q, "first_output_at": %q, "last_activity_at": %q}`, turn.TurnID, at, at))
+			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json",
+				fmt.Sprintf(`{"turn_id": %q, "first_output_at": %q, "last_activity_at": %q}`, turn.TurnID, at, at))
 		}, ""},
 		"a damaged progress file": {func(p *project, turn *run.Turn) {
 			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", `{"turn_id": [`)
@@ -160,8 +174,10 @@ func TestPatientAcceptance(t *testing.T) {
 	p.write("src/pm.txt", "x\n")
 	ids := map[string]string{"dev": "DEC-001", "pm": "DEC-002"}
 	work := func(turn *run.Turn) {
-		p.stage(turn, "summary", "work", "objections", []any{}, "files_changed", []string{"src/" + turn.AssignedRole + ".txt"}, "artifact", ojson.NewObject("type", "workspace"), "proposed_next_role", "dev",
-			"decisions", []*ojson.Object{ojson.NewObject("id", ids[turn.AssignedRole], "category", "process", "statement", "Go on.", "rationale", "There is more.")})
+		p.stage(turn, "summary", "work", "objections", []any{}, "files_changed", []string{"src/" + turn.AssignedRole +
+			".txt"}, "artifact", ojson.NewObject("type", "workspace"), "proposed_next_role", "dev",
+			"decisions", []*ojson.Object{ojson.NewObject("id", ids[turn.AssignedRole], "category", "process",
+				"statement", "Go on.", "rationale", "There is more.")})
 	}
 	work(dev)
 	before := snapshot(t, p.dir)

@@ -33,7 +33,11 @@ func (c *change) look(ctx context.Context) (*git.WorktreeStatus, error) {
 		return nil, err
 	}
 	c.tree, c.hid = st, hidden
-	c.env.Git = evidence.GitFacts{Head: string(st.Head), Branch: st.Branch, Dirty: slices.ContainsFunc(observe.DirtyPaths(st), wire.ProjectOwned)}
+	c.env.Git = evidence.GitFacts{
+		Head:   string(st.Head),
+		Branch: st.Branch,
+		Dirty:  slices.ContainsFunc(observe.DirtyPaths(st), wire.ProjectOwned),
+	}
 	return st, nil
 }
 

@@ -78,7 +78,9 @@ func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *
 	if err != nil {
 		return false, err
 	}
-	foreign := slices.DeleteFunc(slices.Clone(b.Problems), func(p dispatch.ManifestError) bool { return p.Type != dispatch.UnexpectedFile })
+	foreign := slices.DeleteFunc(slices.Clone(b.Problems), func(p dispatch.ManifestError) bool {
+		return p.Type != dispatch.UnexpectedFile
+	})
 	if len(foreign) > 0 && len(foreign) == len(b.Problems) {
 		// Making it anew would not help: what nobody may add is not taken away either.
 		return false, dispatch.Refusal(b.Path, foreign...)

@@ -43,12 +43,23 @@ func RunActions(ctx context.Context, dir, attempt string, g Gate, actions []conf
 		limit := time.Duration(timeout) * time.Millisecond
 		res := process.Run(ctx, process.Spec{
 			Argv: []string{"/bin/sh", "-lc", a.Run}, Dir: dir, Timeout: limit, Limit: maxActionOutput, KeepTail: true,
-			Env: append(os.Environ(), "AGENTXCHAIN_GATE_ID="+g.ID, "AGENTXCHAIN_GATE_TYPE="+g.Kind, "AGENTXCHAIN_PHASE="+g.Phase,
+			Env: append(os.Environ(), "AGENTXCHAIN_GATE_ID="+g.ID, "AGENTXCHAIN_GATE_TYPE="+g.Kind,
+				"AGENTXCHAIN_PHASE="+g.Phase,
 				"AGENTXCHAIN_REQUESTED_BY_TURN="+g.By, "AGENTXCHAIN_TRIGGER_COMMAND="+g.Trigger),
 			KeepDetached: true, // a deployment may start a daemon
 		})
-		run := protocol.ActionRun{AttemptID: attempt, Index: i + 1, Label: a.Label, Command: a.Run, TimeoutMS: timeout, OK: res.OK(), ExitCode: res.Exit,
-			StdoutTail: tail(res.Stdout), StderrTail: tail(res.Stderr), TimedOut: res.TimedOut}
+		run := protocol.ActionRun{
+			AttemptID:  attempt,
+			Index:      i + 1,
+			Label:      a.Label,
+			Command:    a.Run,
+			TimeoutMS:  timeout,
+			OK:         res.OK(),
+			ExitCode:   res.Exit,
+			StdoutTail: tail(res.Stdout),
+			StderrTail: tail(res.Stderr),
+			TimedOut:   res.TimedOut,
+		}
 		if run.Label == "" {
 			run.Label = a.Run
 		}

@@ -30,7 +30,8 @@ type ReplayOptions struct {
 }
 
 // Replay runs the machine evidence of a staged result again, in the project of s.
-func Replay(ctx context.Context, s *gitstore.Store, now time.Time, verification *ojson.Object, opt ReplayOptions) (*result.ReplayOutcome, error) {
+func Replay(ctx context.Context, s *gitstore.Store, now time.Time, verification *ojson.Object,
+	opt ReplayOptions) (*result.ReplayOutcome, error) {
 	if opt.Timeout <= 0 {
 		opt.Timeout = replayTimeout
 	}
@@ -72,7 +73,8 @@ func Replay(ctx context.Context, s *gitstore.Store, now time.Time, verification 
 
 func replayOne(ctx context.Context, dir string, i int, e *ojson.Object, timeout time.Duration) (*ojson.Object, bool) {
 	declared, hasCode := e.Int("exit_code")
-	row := ojson.NewObject("index", i, "command", e.String("command"), "declared_exit_code", nil, "actual_exit_code", nil,
+	row := ojson.NewObject("index", i, "command", e.String("command"), "declared_exit_code", nil,
+		"actual_exit_code", nil,
 		"matched", false, "executed", false, "timed_out", false, "signal", nil, "error", nil)
 	if hasCode {
 		row.Set("declared_exit_code", declared)
@@ -85,7 +87,14 @@ func replayOne(ctx context.Context, dir string, i int, e *ojson.Object, timeout 
 		row.Set("error", "the entry names no command that can be run")
 		return row, false
 	}
-	res := process.Run(ctx, process.Spec{Argv: argv, Dir: dir, Env: replayEnv(), Timeout: timeout, Limit: replayOutput, KeepTail: true})
+	res := process.Run(ctx, process.Spec{
+		Argv:     argv,
+		Dir:      dir,
+		Env:      replayEnv(),
+		Timeout:  timeout,
+		Limit:    replayOutput,
+		KeepTail: true,
+	})
 	row.Set("executed", res.Exit != nil && !res.TimedOut || res.Signal != "")
 	row.Set("timed_out", res.TimedOut)
 	if res.Signal != "" {
@@ -112,7 +121,8 @@ func replayEnv() []string {
 		if strings.HasPrefix(up, "GIT_") || strings.HasPrefix(up, "AGENTXCHAIN_") {
 			return true
 		}
-		for _, s := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "CREDENTIAL", "PRIVATE_KEY"} {
+		for _, s := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "CREDENTIAL",
+			"PRIVATE_KEY"} {
 			if strings.Contains(up, s) {
 				return true
 			}

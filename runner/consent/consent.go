@@ -91,9 +91,10 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 	for _, s := range opt.Statements {
 		if len(s) > agreement.MaxStatementBytes {
 			return nil, &wire.Error{
-				Code:    wire.CodeInvalidArgument,
-				Field:   "statement",
-				Message: fmt.Sprintf("A statement has %d bytes; %d are the most.", len(s), agreement.MaxStatementBytes),
+				Code:  wire.CodeInvalidArgument,
+				Field: "statement",
+				Message: fmt.Sprintf("A statement has %d bytes; %d are the most.", len(s),
+					agreement.MaxStatementBytes),
 			}
 		}
 		out.Statements = append(out.Statements, evidence.NewBlob(s))
@@ -189,9 +190,10 @@ func (c *Scene) authors(ctx context.Context, turn string) ([]string, error) {
 	}
 	if more {
 		return nil, &wire.Error{
-			Code:    wire.CodeInvalidArgument,
-			Field:   "authors",
-			Message: fmt.Sprintf("More than %d commits were made since the run began; their authors are not compared.", maxAuthors),
+			Code:  wire.CodeInvalidArgument,
+			Field: "authors",
+			Message: fmt.Sprintf("More than %d commits were made since the run began; their authors are not compared.",
+				maxAuthors),
 		}
 	}
 	for _, cm := range commits {

@@ -20,7 +20,8 @@ func (d *doctor) authority(cfg *config.Config) {
 	}
 	if cfg.Authority == nil {
 		d.add("config", LevelWarning, "add authority to "+wire.ConfigPath+" (docs/spec/configuration.md)",
-			"%s does not say who approves gates: a turn can write a sign-off itself, and any person's yes counts", wire.ConfigPath)
+			"%s does not say who approves gates: a turn can write a sign-off itself, and any person's yes counts",
+			wire.ConfigPath)
 		return
 	}
 	if open := opensItself(cfg); len(open) > 0 {

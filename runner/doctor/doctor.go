@@ -29,7 +29,9 @@ const (
 
 // Finding is one thing the doctor looked at.
 type Finding struct {
-	Area    string // git, repository, identity, config, signing, hooks, runtimes, ignore, lock, state, bundle, lease, guards, leftover
+	// git, repository, identity, config, signing, hooks, runtimes, ignore, lock, state, bundle, lease, guards,
+	// leftover
+	Area    string
 	Level   string
 	Message string        // one sentence, no period
 	Fix     string        // what to do, usually a command; "" only for ok and note
@@ -84,7 +86,8 @@ type Options struct {
 func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, error) {
 	d := &doctor{r: r, store: r.Store(), fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
-		d.git, d.identity, d.lock, d.gitLocks, d.worktree, d.config, d.run, d.guards, d.told, d.ignored, d.tracked, d.leftovers, d.proposals, d.signedOff, d.caller,
+		d.git, d.identity, d.lock, d.gitLocks, d.worktree, d.config, d.run, d.guards, d.told, d.ignored, d.tracked,
+		d.leftovers, d.proposals, d.signedOff, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -95,7 +98,12 @@ func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, 
 }
 
 func (d *doctor) add(area, level, fix, format string, args ...any) *Finding {
-	d.out.Findings = append(d.out.Findings, Finding{Area: area, Level: level, Fix: fix, Message: fmt.Sprintf(format, args...)})
+	d.out.Findings = append(d.out.Findings, Finding{
+		Area:    area,
+		Level:   level,
+		Fix:     fix,
+		Message: fmt.Sprintf(format, args...),
+	})
 	return &d.out.Findings[len(d.out.Findings)-1]
 }
 
@@ -121,10 +129,12 @@ func (d *doctor) config(ctx context.Context) {
 		return
 	case len(docs.ConfigProblems) > 0:
 		for _, p := range docs.ConfigProblems {
-			d.add("config", LevelError, "correct "+wire.ConfigPath+", then run: git agentxchain validate", "%s", p.Message)
+			d.add("config", LevelError, "correct "+wire.ConfigPath+", then run: git agentxchain validate", "%s",
+				p.Message)
 		}
 	default:
-		d.ok("config", "%s is valid: %d phases, %d roles, %d gates", wire.ConfigPath, len(docs.Config.Phases()), docs.Config.Roles.Len(), docs.Config.Gates.Len())
+		d.ok("config", "%s is valid: %d phases, %d roles, %d gates", wire.ConfigPath, len(docs.Config.Phases()),
+			docs.Config.Roles.Len(), docs.Config.Gates.Len())
 	}
 	for _, a := range docs.Admission {
 		level := LevelWarning
@@ -181,7 +191,8 @@ func (d *doctor) run(ctx context.Context) {
 		return
 	case len(v.Notices) > 0: // said above
 	case v.Op == "":
-		d.add("state", LevelNote, "", "run %s is not recorded under refs/agentxchain yet; the next changing command does that", v.State.Run())
+		d.add("state", LevelNote, "",
+			"run %s is not recorded under refs/agentxchain yet; the next changing command does that", v.State.Run())
 	default:
 		d.ok("state", "the working files are what run %s recorded at %s", v.Run, v.Op.Short())
 	}
@@ -207,7 +218,8 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 		d.add("state", LevelNote, "brought files and record into agreement", "%s", n).Mended = true
 	}
 	if len(d.journals()) < prepared {
-		d.add("state", LevelWarning, strings.Join(done, "; "), "another tool was interrupted in an acceptance").Mended = true
+		d.add("state", LevelWarning, strings.Join(done, "; "),
+			"another tool was interrupted in an acceptance").Mended = true
 	}
 	return true
 }
@@ -220,7 +232,8 @@ func (d *doctor) fresh(ctx context.Context) {
 		return
 	}
 	if len(refs) == 0 {
-		d.add("state", LevelNote, "", "no run has started; one of another clone comes with: git fetch ORIGIN 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'")
+		d.add("state", LevelNote,
+			"", "no run has started; one of another clone comes with: git fetch ORIGIN 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'")
 		return
 	}
 	run := strings.TrimPrefix(refs[len(refs)-1].Name, git.RunRefPrefix)
@@ -228,7 +241,8 @@ func (d *doctor) fresh(ctx context.Context) {
 	if n := len(refs) - 1; n > 0 {
 		others = fmt.Sprintf(" and %d more", n)
 	}
-	d.add("state", LevelWarning, "git agentxchain repair --from-ref "+run, "this work tree holds no run, but the repository records %s%s", run, others)
+	d.add("state", LevelWarning, "git agentxchain repair --from-ref "+run,
+		"this work tree holds no run, but the repository records %s%s", run, others)
 }
 
 // bundle compares an active turn's bundle with its seal.
@@ -238,7 +252,8 @@ func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *run.Turn) {
 	}
 	b, err := d.r.VerifyBundle(ctx, v, t)
 	if err != nil {
-		d.add("bundle", LevelWarning, "git agentxchain fsck", "the recorded seal of turn %s cannot be read: %v", t.TurnID, err)
+		d.add("bundle", LevelWarning, "git agentxchain fsck", "the recorded seal of turn %s cannot be read: %v",
+			t.TurnID, err)
 		return
 	}
 	if len(b.Problems) == 0 {
@@ -251,7 +266,9 @@ func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *run.Turn) {
 			continue // its size and its digest differ: one finding says it
 		}
 		seen[p.Path] = true
-		d.add("bundle", LevelWarning, "git agentxchain repair --from-ref puts the recorded bundle back; git agentxchain reissue "+t.TurnID+" makes a new one",
+		d.add("bundle", LevelWarning,
+			"git agentxchain repair --from-ref puts the recorded bundle back; git agentxchain reissue "+t.TurnID+
+				" makes a new one",
 			"bundle of turn %s: %s", t.TurnID, p.Detail)
 	}
 }
@@ -260,8 +277,10 @@ func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *run.Turn) {
 func (d *doctor) caller(context.Context) {
 	switch in := d.r.Asker(); {
 	case in.Why != "":
-		d.add("identity", LevelNote, "", "this process counts as inside the dispatched turn %s, because %s: approvals and unblocking are refused here", in.Turn, in.Why)
+		d.add("identity", LevelNote, "",
+			"this process counts as inside the dispatched turn %s, because %s: approvals and unblocking are refused here", in.Turn, in.Why)
 	case in.Turn != "":
-		d.add("identity", LevelNote, "", "this process belongs to the dispatched turn %s: approvals and unblocking are refused here", in.Turn)
+		d.add("identity", LevelNote, "",
+			"this process belongs to the dispatched turn %s: approvals and unblocking are refused here", in.Turn)
 	}
 }

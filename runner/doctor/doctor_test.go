@@ -170,12 +170,17 @@ func TestDoctorPrograms(t *testing.T) {
 		{"/no/such/file", "", "/no/such/file does not exist"},
 		{"{agent}", "", ""},
 	} {
-		rt := &config.Runtime{ID: "a", Type: "local_cli", Raw: ojson.NewObject("command", []string{tt.word}, "cwd", tt.cwd)}
+		rt := &config.Runtime{
+			ID:   "a",
+			Type: "local_cli",
+			Raw:  ojson.NewObject("command", []string{tt.word}, "cwd", tt.cwd),
+		}
 		if got := d.runtimeProblem(rt); got != tt.want {
 			t.Errorf("%q in %q: %q, want %q", tt.word, tt.cwd, got, tt.want)
 		}
 	}
-	d.r = runner.New(r.Store(), runner.Options{Getenv: func(k string) string { return map[string]string{"SET": "1"}[k] }})
+	d.r = runner.New(r.Store(),
+		runner.Options{Getenv: func(k string) string { return map[string]string{"SET": "1"}[k] }})
 	for value, want := range map[string]string{
 		"plain": "", "Bearer ${SET}": "", "${A}": "the environment variable A is not set",
 		"${A}-${SET}-${B}": "the environment variables A, B are not set", "${open": "", "${A}${A}": "the environment variable A is not set",

@@ -42,11 +42,13 @@ func (d *doctor) git(ctx context.Context) {
 	}
 	d.ok("repository", "%s, object format %s, ref format %s%s", kind, repo.ObjectFormat, repo.RefFormat, where)
 	if _, err := os.Stat(filepath.Join(repo.CommonDir, "shallow")); err == nil {
-		d.add("repository", LevelNote, "", "the clone is shallow: a turn whose starting commit is not here cannot be observed (git fetch --unshallow)")
+		d.add("repository", LevelNote,
+			"", "the clone is shallow: a turn whose starting commit is not here cannot be observed (git fetch --unshallow)")
 	}
 	// The store keeps its cache beside git's own files.
 	if err := writable(repo.GitDir); err != nil {
-		d.add("repository", LevelError, "make it writable for the user who runs git agentxchain", "the git directory cannot be written to: %v", err)
+		d.add("repository", LevelError, "make it writable for the user who runs git agentxchain",
+			"the git directory cannot be written to: %v", err)
 	}
 }
 
@@ -73,7 +75,8 @@ func (d *doctor) identity(ctx context.Context) {
 		d.ok("identity", "operations are signed %s <%s>", name, email)
 		return
 	}
-	d.add("identity", LevelWarning, "git config --global "+missing[0]+" VALUE", "git has no %s, so operations are recorded as %s <%s> and approvals do not say who gave them",
+	d.add("identity", LevelWarning, "git config --global "+missing[0]+" VALUE",
+		"git has no %s, so operations are recorded as %s <%s> and approvals do not say who gave them",
 		strings.Join(missing, " and no "), name, email)
 }
 
@@ -89,13 +92,16 @@ func (d *doctor) worktree(ctx context.Context) {
 		return
 	}
 	if len(st.Unmerged) > 0 {
-		d.add("repository", LevelError, "resolve it (git status shows how): no turn can be assigned or accepted before", "a merge is unresolved in the work tree (%s)", wire.ListSome(st.Unmerged, 1))
+		d.add("repository", LevelError,
+			"resolve it (git status shows how): no turn can be assigned or accepted before",
+			"a merge is unresolved in the work tree (%s)", wire.ListSome(st.Unmerged, 1))
 	}
 	switch {
 	case st.Head == "":
 		d.add("repository", LevelNote, "", "there is no commit yet; turns are observed against an empty tree")
 	case st.Branch == "":
-		d.add("repository", LevelNote, "", "HEAD is detached: checkpoints will belong to no branch (git switch BRANCH)")
+		d.add("repository", LevelNote,
+			"", "HEAD is detached: checkpoints will belong to no branch (git switch BRANCH)")
 	default:
 		d.ok("repository", "on branch %s at %s", st.Branch, st.Head.Short())
 	}
@@ -111,7 +117,8 @@ func stateProbes() []string {
 	for _, l := range wire.Ledgers() {
 		out = append(out, l.Path())
 	}
-	return append(out, wire.StagingPath("turn"), wire.BundleDir("turn")+"/PROMPT.md", wire.LockPath, ".agentxchain/transactions/accept/turn.json")
+	return append(out, wire.StagingPath("turn"), wire.BundleDir("turn")+"/PROMPT.md", wire.LockPath,
+		".agentxchain/transactions/accept/turn.json")
 }
 
 // ignored asks git whether its ignore rules cover the governed files.
@@ -135,7 +142,9 @@ func (d *doctor) ignored(ctx context.Context) {
 		d.add("ignore", LevelNote, "", "your own ignore rules let git see %s", wire.ListSome(open, 1))
 		return
 	}
-	f := d.add("ignore", LevelWarning, "git agentxchain doctor --fix adds the missing lines to .gitignore", "git does not ignore %s: an agent that commits everything would commit the run's state", wire.ListSome(open, 1))
+	f := d.add("ignore", LevelWarning, "git agentxchain doctor --fix adds the missing lines to .gitignore",
+		"git does not ignore %s: an agent that commits everything would commit the run's state",
+		wire.ListSome(open, 1))
 	if !d.fix {
 		return
 	}
@@ -192,12 +201,14 @@ func (d *doctor) tracked(ctx context.Context) {
 	if len(found) > 1 {
 		fix += ", and so on for each"
 	}
-	d.add("ignore", LevelWarning, fix+" (the files stay on disk)", "git tracks %s: a checkout or merge would rewrite the run's files", wire.ListSome(found, 1))
+	d.add("ignore", LevelWarning, fix+" (the files stay on disk)",
+		"git tracks %s: a checkout or merge would rewrite the run's files", wire.ListSome(found, 1))
 }
 
 // runFile reports whether a path is part of a run's state, not of the project.
 func runFile(p string) bool {
-	for _, dir := range []string{wire.StagingDir, ".agentxchain/dispatch", ".agentxchain/locks", ".agentxchain/transactions"} {
+	for _, dir := range []string{wire.StagingDir, ".agentxchain/dispatch", ".agentxchain/locks",
+		".agentxchain/transactions"} {
 		if strings.HasPrefix(p, dir+"/") {
 			return true
 		}
@@ -208,7 +219,8 @@ func runFile(p string) bool {
 // shellWord quotes s for a command a person may paste.
 func shellWord(s string) string {
 	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./+,:@%", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-./+,:@%", r)
 	}
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
 		return s

@@ -39,7 +39,8 @@ func (d *doctor) gitLocks(ctx context.Context) {
 			if d.fix {
 				fix = "end the git that is at work here, then: git agentxchain doctor --fix"
 			}
-			d.add("lock", LevelWarning, fix, "%s was left behind by a git of %s, which was killed; it is %s old", path, l.Owner, age)
+			d.add("lock", LevelWarning, fix, "%s was left behind by a git of %s, which was killed; it is %s old", path,
+				l.Owner, age)
 		case l.Owner != "":
 			d.add("lock", LevelNote, "", "a git of %s holds %s", l.Owner, path)
 		case l.Age < lockPatience:
@@ -51,7 +52,8 @@ func (d *doctor) gitLocks(ctx context.Context) {
 	}
 	for _, h := range repo.StaleHolds(false) {
 		found = true
-		d.add("lock", LevelNote, "nothing to do, the next command gives it free; at once: git agentxchain doctor --fix",
+		d.add("lock", LevelNote,
+			"nothing to do, the next command gives it free; at once: git agentxchain doctor --fix",
 			"%s was killed and still holds a pack (%s)", h.By, d.nameFile(h.Path))
 	}
 	if !found {

@@ -19,7 +19,8 @@ func (d *doctor) guards(ctx context.Context) {
 		return
 	}
 	if !st.Installed {
-		d.add("guards", LevelNote, "", "no guards are in git's own hooks, so a commit may rewrite the run's records; to put them there: git agentxchain hooks install")
+		d.add("guards", LevelNote,
+			"", "no guards are in git's own hooks, so a commit may rewrite the run's records; to put them there: git agentxchain hooks install")
 		return
 	}
 	silent := st.Silent()
@@ -32,7 +33,8 @@ func (d *doctor) guards(ctx context.Context) {
 		why := silent[0].Why
 		same := slices.DeleteFunc(slices.Clone(silent), func(g githooks.GuardState) bool { return g.Why != why })
 		silent = slices.DeleteFunc(silent, func(g githooks.GuardState) bool { return g.Why == why })
-		d.add("guards", LevelWarning, "git agentxchain hooks install, then: git agentxchain hooks canary", "silent: %s: %s", guardNames(same), why)
+		d.add("guards", LevelWarning, "git agentxchain hooks install, then: git agentxchain hooks canary",
+			"silent: %s: %s", guardNames(same), why)
 	}
 }
 

@@ -70,7 +70,8 @@ func (d *doctor) isolation(ctx context.Context, c *config.Config) {
 			if bound(c, id) {
 				level = LevelError
 			}
-			d.add("isolation", level, refusal.Hint, "runtime %s asks for isolation %s, which does not hold: %s", id, kind, why(err))
+			d.add("isolation", level, refusal.Hint, "runtime %s asks for isolation %s, which does not hold: %s", id,
+				kind, why(err))
 		} else if kind == confine.User {
 			holds = append(holds, "user "+user)
 		}

@@ -20,8 +20,11 @@ func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *run.Turn) {
 		d.failed("lease", err, "git agentxchain fsck")
 	case l == nil || !l.Open():
 	case l.Live(d.r.Now()):
-		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, lease.Shown(l.RunnerID), wire.FormatTime(l.ExpiresAt()))
+		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, lease.Shown(l.RunnerID),
+			wire.FormatTime(l.ExpiresAt()))
 	default:
-		d.add("lease", LevelNote, "", "the lease of turn %s has ended without a result of runner %s; any runner may carry out the turn", t.TurnID, lease.Shown(l.RunnerID))
+		d.add("lease", LevelNote, "",
+			"the lease of turn %s has ended without a result of runner %s; any runner may carry out the turn",
+			t.TurnID, lease.Shown(l.RunnerID))
 	}
 }

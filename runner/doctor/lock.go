@@ -36,7 +36,9 @@ func (d *doctor) lock(ctx context.Context) {
 	owner, dead := describeLock(data)
 	if !d.fix {
 		if dead {
-			d.add("lock", LevelWarning, "nothing to do, the next command takes it over; at once: git agentxchain doctor --fix", "%s left its lock behind: that process is gone", owner)
+			d.add("lock", LevelWarning,
+				"nothing to do, the next command takes it over; at once: git agentxchain doctor --fix",
+				"%s left its lock behind: that process is gone", owner)
 		} else {
 			d.add("lock", LevelNote, "", "%s holds the lock", owner)
 		}
@@ -55,7 +57,8 @@ func (d *doctor) lock(ctx context.Context) {
 			d.failed("lock", err, "git agentxchain doctor --fix")
 			return
 		}
-		d.add("lock", LevelWarning, "removed the lock, whose owner is gone", "%s left its lock behind", owner).Mended = true
+		d.add("lock", LevelWarning, "removed the lock, whose owner is gone", "%s left its lock behind",
+			owner).Mended = true
 	}
 }
 
@@ -102,24 +105,29 @@ func (d *doctor) leftovers(context.Context) {
 			switch {
 			case p == wire.FlatStagingPath && len(active) > 0, e.IsDir() && slices.Contains(active, e.Name()):
 			case e.IsDir():
-				d.add("leftover", LevelNote, "rm -r "+shellWord(p)+", once you have looked at it", "%s belongs to no active turn", p)
+				d.add("leftover", LevelNote, "rm -r "+shellWord(p)+", once you have looked at it",
+					"%s belongs to no active turn", p)
 			case p == wire.FlatStagingPath:
-				d.add("leftover", LevelNote, "rm "+shellWord(p)+", once you have looked at it", "%s is staged, but no turn is active", p)
+				d.add("leftover", LevelNote, "rm "+shellWord(p)+", once you have looked at it",
+					"%s is staged, but no turn is active", p)
 			}
 		}
 	}
 	for _, p := range d.journals() {
 		if d.fix {
 			// It was there to be completed, and was not.
-			d.add("leftover", LevelWarning, "look at it, and move it away when that tool is not running", "%s is the journal of another tool and holds nothing that can be completed", p)
+			d.add("leftover", LevelWarning, "look at it, and move it away when that tool is not running",
+				"%s is the journal of another tool and holds nothing that can be completed", p)
 			continue
 		}
-		d.add("leftover", LevelWarning, "any changing command completes it; at once: git agentxchain doctor --fix", "another tool was interrupted in an acceptance (%s)", p)
+		d.add("leftover", LevelWarning, "any changing command completes it; at once: git agentxchain doctor --fix",
+			"another tool was interrupted in an acceptance (%s)", p)
 	}
 	for _, e := range d.list(transactionsDir) {
 		p := transactionsDir + "/" + e.Name()
 		if e.IsDir() && strings.HasPrefix(e.Name(), "repair-") {
-			d.add("leftover", LevelNote, "rm -r "+shellWord(p)+", once you have looked at it", "%s keeps files that a repair displaced", p)
+			d.add("leftover", LevelNote, "rm -r "+shellWord(p)+", once you have looked at it",
+				"%s keeps files that a repair displaced", p)
 		}
 	}
 }

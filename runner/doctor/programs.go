@@ -26,7 +26,8 @@ func (d *doctor) hooks(c *config.Config) {
 		if p.Blocking {
 			level = LevelError
 		}
-		d.add("hooks", level, "install or export what it needs, or change hooks."+p.Phase+" in "+wire.ConfigPath, "%s hook %s: %s", p.Phase, p.Hook, p.Message)
+		d.add("hooks", level, "install or export what it needs, or change hooks."+p.Phase+" in "+wire.ConfigPath,
+			"%s hook %s: %s", p.Phase, p.Hook, p.Message)
 	}
 	if len(problems) == 0 {
 		d.ok("hooks", "%d hooks can be started", found)

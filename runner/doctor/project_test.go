@@ -59,8 +59,15 @@ type doctorKind struct {
 // doctorProject makes a governed project in a repository of the given kind.
 func doctorProject(t *testing.T, k doctorKind) (*runner.Runner, *doctorRepo) {
 	t.Helper()
-	for key, v := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
-		"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org", runner.TurnMarker: ""} {
+	for key, v := range map[string]string{
+		"GIT_CONFIG_GLOBAL":   os.DevNull,
+		"GIT_CONFIG_SYSTEM":   os.DevNull,
+		"GIT_AUTHOR_NAME":     "Ada",
+		"GIT_AUTHOR_EMAIL":    "ada@example.org",
+		"GIT_COMMITTER_NAME":  "Ada",
+		"GIT_COMMITTER_EMAIL": "ada@example.org",
+		runner.TurnMarker:     "",
+	} {
 		t.Setenv(key, v)
 	}
 	p := &doctorRepo{t: t, top: t.TempDir()}

@@ -38,7 +38,8 @@ func (d *doctor) proposals(ctx context.Context) {
 			finish += " --file " + wire.ShellWord(name)
 		}
 		if !d.fix || d.r.InsideTurn() != "" {
-			d.add("proposal", LevelWarning, finish, "%s: as proposed in the work tree, but not recorded as applied", what)
+			d.add("proposal", LevelWarning, finish, "%s: as proposed in the work tree, but not recorded as applied",
+				what)
 			continue
 		}
 		out, err := d.r.ApplyProposal(ctx, p.Turn, written, "")
@@ -46,7 +47,8 @@ func (d *doctor) proposals(ctx context.Context) {
 			d.failed("proposal", err, finish)
 			continue
 		}
-		d.add("proposal", LevelWarning, "recorded as applied at "+out.Commit[:12], "%s: an apply was ended before it was recorded", what).Mended = true
+		d.add("proposal", LevelWarning, "recorded as applied at "+out.Commit[:12],
+			"%s: an apply was ended before it was recorded", what).Mended = true
 		if fresh, err := d.store.View(ctx); err == nil {
 			d.out.View = fresh
 		}

@@ -70,7 +70,8 @@ func (d *doctor) runtime(rt *config.Runtime, f runtimes.Finding) {
 	switch {
 	case !f.OK:
 		fix := cmp.Or(f.Hint, "change runtimes."+rt.ID+" in "+wire.ConfigPath)
-		d.add("runtimes", LevelWarning, fix, "runtime %s (%s): %s", rt.ID, rt.Type, strings.TrimSuffix(f.Message, ".")).Runtime = probe
+		d.add("runtimes", LevelWarning, fix, "runtime %s (%s): %s", rt.ID, rt.Type,
+			strings.TrimSuffix(f.Message, ".")).Runtime = probe
 	case f.Version != "":
 		d.add("runtimes", LevelOK, "", "runtime %s: %s, %s", rt.ID, f.Message, f.Path).Runtime = probe
 	}
@@ -78,13 +79,17 @@ func (d *doctor) runtime(rt *config.Runtime, f runtimes.Finding) {
 
 // probe returns how one runtime is asked. Programs that the project could have brought
 // along are started and servers contacted only online, and only what this machine trusts.
-func (d *doctor) probe(ctx context.Context, c *config.Config, rt *config.Runtime) func(context.Context) []runtimes.Finding {
+func (d *doctor) probe(ctx context.Context, c *config.Config,
+	rt *config.Runtime) func(context.Context) []runtimes.Finding {
 	answer := func(f ...runtimes.Finding) func(context.Context) []runtimes.Finding {
 		return func(context.Context) []runtimes.Finding { return f }
 	}
 	if d.opt.Runtime == nil || rt.Type == config.RuntimeManual {
 		if p := d.runtimeProblem(rt); p != "" {
-			return answer(runtimes.Finding{Message: p, Hint: "install or export what it needs, or change runtimes." + rt.ID + " in " + wire.ConfigPath})
+			return answer(runtimes.Finding{
+				Message: p,
+				Hint:    "install or export what it needs, or change runtimes." + rt.ID + " in " + wire.ConfigPath,
+			})
 		}
 		return answer()
 	}
@@ -94,7 +99,10 @@ func (d *doctor) probe(ctx context.Context, c *config.Config, rt *config.Runtime
 	}
 	trusted := d.r.RuntimeTrusted(ctx, c, rt.ID) == nil
 	if d.opt.Online && !trusted {
-		return answer(runtimes.Finding{Message: "it is not trusted on this machine, so it was not tried", Hint: "git agentxchain hooks trust"})
+		return answer(runtimes.Finding{
+			Message: "it is not trusted on this machine, so it was not tried",
+			Hint:    "git agentxchain hooks trust",
+		})
 	}
 	req := &runtimes.ProbeRequest{
 		Root: d.store.Dir(), Runtime: rt, Config: c, Getenv: d.r.Getenv, Environ: os.Environ(), Online: d.opt.Online, Trusted: trusted,
@@ -108,7 +116,8 @@ func (d *doctor) runtimeProblem(rt *config.Runtime) string {
 	switch rt.Type {
 	case "local_cli", "mcp":
 		if words := runtimes.Command(rt.Raw); len(words) > 0 && !strings.Contains(words[0], "{") {
-			if p := hooks.ProgramProblem(words[0], filepath.Join(d.store.Dir(), filepath.FromSlash(rt.Raw.String("cwd")))); p != "" {
+			if p := hooks.ProgramProblem(words[0],
+				filepath.Join(d.store.Dir(), filepath.FromSlash(rt.Raw.String("cwd")))); p != "" {
 				return p
 			}
 		}

@@ -221,7 +221,8 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 		d.failed("signing", err, "correct "+attest.AllowedSignersPath)
 	case len(files) == 0:
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing",
-			"authority wants signatures (%s), and no file says whose count (%s)", wire.ListSome(wanted, 1), attest.AllowedSignersPath)
+			"authority wants signatures (%s), and no file says whose count (%s)", wire.ListSome(wanted, 1),
+			attest.AllowedSignersPath)
 	default:
 		if _, problems := attest.ParseSigners(files); len(problems) > 0 {
 			d.add("signing", LevelWarning, "correct "+problems[0].Field,

@@ -15,7 +15,8 @@ func (d *doctor) told(ctx context.Context) {
 	for _, n := range d.r.TamperNotices() {
 		d.add("git", LevelError, "git agentxchain unblock, twice: the first puts it back", "%s", n)
 	}
-	if v := d.out.View; v != nil && v.State != nil && v.State.BlockedOn != nil && *v.State.BlockedOn == runner.BlockedOnGit {
+	if v := d.out.View; v != nil && v.State != nil && v.State.BlockedOn != nil &&
+		*v.State.BlockedOn == runner.BlockedOnGit {
 		d.add("git", LevelWarning, "look at what the agent did, then: git agentxchain unblock",
 			"an agent has changed what git is told; it was put back, copies are in .agentxchain/transactions/git-*")
 	}
@@ -23,7 +24,8 @@ func (d *doctor) told(ctx context.Context) {
 	case err != nil:
 		d.failed("git", err, "git config --list --show-origin")
 	case len(keys) > 0:
-		d.add("git", LevelNote, "", "only this repository configures %s: this program does not run it (git config --global, or git lfs install, makes it yours)",
+		d.add("git", LevelNote, "",
+			"only this repository configures %s: this program does not run it (git config --global, or git lfs install, makes it yours)",
 			strings.Join(keys, ", "))
 	}
 }

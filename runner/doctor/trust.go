@@ -37,10 +37,16 @@ func (d *doctor) trust(ctx context.Context) {
 	case how != "":
 		d.ok("hooks", "%s are trusted for this command (%s)", what, how)
 	case len(scope.Hooks) > 0:
-		d.add("hooks", LevelError, "git agentxchain hooks trust", "%d hooks of %s are not trusted on this machine; commands that would run them stop", len(scope.Hooks), wire.ConfigPath)
+		d.add("hooks", LevelError, "git agentxchain hooks trust",
+			"%d hooks of %s are not trusted on this machine; commands that would run them stop", len(scope.Hooks),
+			wire.ConfigPath)
 	case len(scope.Webhooks) == 0:
-		d.add("runtimes", LevelWarning, "git agentxchain hooks trust", "%d runtimes of %s are not trusted on this machine; step and run stop before they would use one", len(scope.Runtimes), wire.ConfigPath)
+		d.add("runtimes", LevelWarning, "git agentxchain hooks trust",
+			"%d runtimes of %s are not trusted on this machine; step and run stop before they would use one",
+			len(scope.Runtimes), wire.ConfigPath)
 	default:
-		d.add("hooks", LevelWarning, "git agentxchain hooks trust", "%d webhooks of %s are not trusted on this machine; nothing is sent to them", len(scope.Webhooks), wire.ConfigPath)
+		d.add("hooks", LevelWarning, "git agentxchain hooks trust",
+			"%d webhooks of %s are not trusted on this machine; nothing is sent to them", len(scope.Webhooks),
+			wire.ConfigPath)
 	}
 }

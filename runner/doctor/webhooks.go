@@ -17,7 +17,8 @@ func (d *doctor) webhooks(c *config.Config) {
 	for i := range list {
 		if missing := list[i].Missing(d.lookup); len(missing) > 0 {
 			bad++
-			d.add("webhooks", LevelWarning, "export what it needs before the next command", "webhook %s cannot be told anything: not set: %s", list[i].Name, strings.Join(missing, ", "))
+			d.add("webhooks", LevelWarning, "export what it needs before the next command",
+				"webhook %s cannot be told anything: not set: %s", list[i].Name, strings.Join(missing, ", "))
 		}
 	}
 	if len(list) > 0 && bad == 0 {

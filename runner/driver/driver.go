@@ -170,17 +170,32 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *run.Tur
 		rt = &config.Runtime{ID: turn.RuntimeID, Type: config.RuntimeManual}
 	default:
 		return nil, nil, nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "runtimes." + turn.RuntimeID,
-			Message: fmt.Sprintf("Turn %s is bound to runtime %q, which %s does not define.", turn.TurnID, turn.RuntimeID, wire.ConfigPath),
-			Hint:    "git agentxchain reissue " + turn.TurnID}
+			Message: fmt.Sprintf("Turn %s is bound to runtime %q, which %s does not define.", turn.TurnID,
+				turn.RuntimeID, wire.ConfigPath),
+			Hint: "git agentxchain reissue " + turn.TurnID}
 	}
 	return v, turn, rt, nil
 }
 
 // request is what the runtime is given.
-func (d *Driver) request(v *gitstore.View, turn *run.Turn, rt *config.Runtime, b *dispatch.Verified) *runtimes.Request {
-	req := &runtimes.Request{Root: d.r.Record().Dir(), RunID: v.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole, Phase: v.State.Phase, Attempt: turn.Attempt,
-		Runtime: rt, Config: v.Config, BundleDir: dispatch.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID),
-		Log: discard{}, Activity: func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) }, Getenv: d.opt.Getenv}
+func (d *Driver) request(v *gitstore.View, turn *run.Turn, rt *config.Runtime,
+	b *dispatch.Verified) *runtimes.Request {
+	req := &runtimes.Request{
+		Root:      d.r.Record().Dir(),
+		RunID:     v.State.Run(),
+		TurnID:    turn.TurnID,
+		Role:      turn.AssignedRole,
+		Phase:     v.State.Phase,
+		Attempt:   turn.Attempt,
+		Runtime:   rt,
+		Config:    v.Config,
+		BundleDir: dispatch.BundleDir(turn.TurnID),
+		StagingPath: wire.StagingPath(
+			turn.TurnID),
+		Log:      discard{},
+		Activity: func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) },
+		Getenv:   d.opt.Getenv,
+	}
 	if role := v.Config.Role(turn.AssignedRole); role != nil {
 		req.Authority = role.WriteAuthority
 	}
@@ -230,9 +245,13 @@ func (d *Driver) deadline(v *gitstore.View, turn *run.Turn, until time.Time) tim
 }
 
 // carryOut is the dispatch proper: marked, logged, tracked and timed.
-func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runtime, req *runtimes.Request) *runtimes.Outcome {
+func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runtime,
+	req *runtimes.Request) *runtimes.Outcome {
 	if !req.Deadline.After(d.opt.Now()) {
-		return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: "The time of turn " + req.TurnID + " was up before it was handed to its runtime."}
+		return &runtimes.Outcome{
+			Kind:   runtimes.TimedOut,
+			Reason: "The time of turn " + req.TurnID + " was up before it was handed to its runtime.",
+		}
 	}
 	for _, dir := range []string{path.Dir(turnmark.Path(req.TurnID)), path.Dir(req.StagingPath)} {
 		if err := d.r.Store().MakeDir(dir); err != nil {
@@ -271,8 +290,15 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	log := openLog(root, req.TurnID, known)
 	req.Log = log
 	host, _ := os.Hostname()
-	progress := runtimes.Track(root, runtimes.Progress{TurnID: req.TurnID, RuntimeID: req.Runtime.ID, AdapterType: req.Runtime.Type,
-		Attempt: req.Attempt, DriverPID: os.Getpid(), Host: host, Deadline: wire.FormatTime(req.Deadline)}, d.opt.Now)
+	progress := runtimes.Track(root, runtimes.Progress{
+		TurnID:      req.TurnID,
+		RuntimeID:   req.Runtime.ID,
+		AdapterType: req.Runtime.Type,
+		Attempt:     req.Attempt,
+		DriverPID:   os.Getpid(),
+		Host:        host,
+		Deadline:    wire.FormatTime(req.Deadline),
+	}, d.opt.Now)
 	tell := req.Activity
 	req.Activity = func(a runtimes.Activity) {
 		a.Line, a.Summary = secrets.Redact(a.Line, known...), secrets.Redact(a.Summary, known...)
@@ -328,7 +354,8 @@ func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
 		}
 	}
 	return &runtimes.Outcome{Kind: runtimes.Blocked, Class: record.CodeStateTampered,
-		Reason:   fmt.Sprintf("While the agent of turn %s was at work something else than git-agentxchain changed %s; they are back as they were recorded%s.", turnID, strings.Join(names, ", "), kept),
+		Reason: fmt.Sprintf(
+			"While the agent of turn %s was at work something else than git-agentxchain changed %s; they are back as they were recorded%s.", turnID, strings.Join(names, ", "), kept),
 		Recovery: "look at what the agent did, then: git agentxchain unblock"}
 }
 
@@ -358,14 +385,18 @@ func (d *Driver) earlier(root *os.Root, req *runtimes.Request) {
 func (d *Driver) attempts(ctx context.Context, impl runtimes.Runtime, req *runtimes.Request) *runtimes.Outcome {
 	for n := 0; ; n++ {
 		out := dispatchSafely(ctx, impl, req)
-		if out.Kind != runtimes.Blocked || !out.Retryable || out.Class != runtimes.ClassRateLimited || n >= d.opt.Retries {
+		if out.Kind != runtimes.Blocked || !out.Retryable || out.Class != runtimes.ClassRateLimited ||
+			n >= d.opt.Retries {
 			return out
 		}
 		wait := max(out.RetryAfter, time.Second<<min(n, 6))
 		if !d.opt.Now().Add(wait).Before(req.Deadline) {
 			return out
 		}
-		req.Activity(runtimes.Activity{Type: "silent", Summary: fmt.Sprintf("rate limited; trying again in %s", wait.Round(time.Second))})
+		req.Activity(runtimes.Activity{
+			Type:    "silent",
+			Summary: fmt.Sprintf("rate limited; trying again in %s", wait.Round(time.Second)),
+		})
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -380,12 +411,20 @@ func (d *Driver) attempts(ctx context.Context, impl runtimes.Runtime, req *runti
 func dispatchSafely(ctx context.Context, impl runtimes.Runtime, req *runtimes.Request) (out *runtimes.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = &runtimes.Outcome{Kind: runtimes.Blocked, Class: "runtime_failed", Reason: fmt.Sprintf("The runtime %s broke down: %v.", req.Runtime.ID, p),
-				Recovery: "report this, then: git agentxchain unblock"}
+			out = &runtimes.Outcome{
+				Kind:     runtimes.Blocked,
+				Class:    "runtime_failed",
+				Reason:   fmt.Sprintf("The runtime %s broke down: %v.", req.Runtime.ID, p),
+				Recovery: "report this, then: git agentxchain unblock",
+			}
 		}
 	}()
 	if out = impl.Dispatch(ctx, req); out == nil {
-		out = &runtimes.Outcome{Kind: runtimes.Blocked, Class: "runtime_failed", Reason: fmt.Sprintf("The runtime %s gave no outcome.", req.Runtime.ID)}
+		out = &runtimes.Outcome{
+			Kind:   runtimes.Blocked,
+			Class:  "runtime_failed",
+			Reason: fmt.Sprintf("The runtime %s gave no outcome.", req.Runtime.ID),
+		}
 	}
 	return out
 }

@@ -22,7 +22,8 @@ import (
 )
 
 func TestDispatchStagesAndCleansUp(t *testing.T) {
-	p := newProject(t, shell(`cat .agentxchain/dispatch-progress-$AGENTXCHAIN_TURN_ID.json > progress; echo "said $AGENTXCHAIN_TURN_ID"; `+stage), runner.Options{Trust: true})
+	p := newProject(t,
+		shell(`cat .agentxchain/dispatch-progress-$AGENTXCHAIN_TURN_ID.json > progress; echo "said $AGENTXCHAIN_TURN_ID"; `+stage), runner.Options{Trust: true})
 	turn := p.assign()
 	var seen []runtimes.Activity
 	d := driver.New(p.r, driver.Options{New: newRuntime, Activity: func(id string, a runtimes.Activity) {
@@ -44,10 +45,12 @@ func TestDispatchStagesAndCleansUp(t *testing.T) {
 	doc, err := ojson.DecodeObject([]byte(p.read("progress")))
 	p.must(err)
 	var prog runtimes.Progress
-	if bad := ojson.Unmarshal(doc, &prog); len(bad) > 0 || prog.TurnID != turn.TurnID || prog.AdapterType != "local_cli" || prog.DriverPID != os.Getpid() || prog.FirstOutputAt != nil {
+	if bad := ojson.Unmarshal(doc, &prog); len(bad) > 0 || prog.TurnID != turn.TurnID ||
+		prog.AdapterType != "local_cli" || prog.DriverPID != os.Getpid() || prog.FirstOutputAt != nil {
 		t.Errorf("%v %+v", bad, prog)
 	}
-	for _, gone := range []string{runtimes.ProgressPath(turn.TurnID), ".agentxchain/locks/dispatch-" + turn.TurnID + ".lock"} {
+	for _, gone := range []string{runtimes.ProgressPath(turn.TurnID),
+		".agentxchain/locks/dispatch-" + turn.TurnID + ".lock"} {
 		if p.exists(gone) {
 			t.Errorf("%s is left", gone)
 		}
@@ -64,7 +67,8 @@ func TestDispatchRefusals(t *testing.T) {
 	t.Run("no such turn", func(t *testing.T) {
 		p := newProject(t, shell(stage), runner.Options{Trust: true})
 		p.assign()
-		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: "turn_none"}); out.Kind != runtimes.Aborted || out.Class != wire.CodeTurnNotActive {
+		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: "turn_none"}); out.Kind != runtimes.Aborted ||
+			out.Class != wire.CodeTurnNotActive {
 			t.Errorf("%+v", out)
 		}
 	})
@@ -89,21 +93,26 @@ func TestDispatchRefusals(t *testing.T) {
 		p := newProject(t, shell("touch ran; "+stage), runner.Options{Trust: true})
 		turn := p.assign()
 		p.write(wire.BundleDir(turn.TurnID)+"/PROMPT.md", "do something else\n")
-		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Blocked || out.Class != "bundle_invalid" || p.exists("ran") {
+		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Blocked ||
+			out.Class != "bundle_invalid" || p.exists("ran") {
 			t.Errorf("%+v", out)
 		}
 	})
 	t.Run("no time left", func(t *testing.T) {
 		p := newProject(t, shell("touch ran; "+stage), runner.Options{Trust: true})
 		turn := p.assign()
-		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(-time.Second)}); out.Kind != runtimes.TimedOut || p.exists("ran") {
+		if out := newDriver(p.r).Dispatch(ctx, driver.Job{
+			TurnID:   turn.TurnID,
+			Deadline: time.Now().Add(-time.Second),
+		}); out.Kind != runtimes.TimedOut || p.exists("ran") {
 			t.Errorf("%+v", out)
 		}
 	})
 	t.Run("manual is nobody's program", func(t *testing.T) {
 		p := newProject(t, ojson.NewObject("type", "manual"), runner.Options{})
 		turn := p.assign()
-		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Pending || out.Err != nil {
+		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Pending ||
+			out.Err != nil {
 			t.Errorf("%+v", out)
 		}
 		p.write(wire.StagingPath(turn.TurnID), `{"schema_version":"1.0"}`)
@@ -115,7 +124,8 @@ func TestDispatchRefusals(t *testing.T) {
 
 func TestScriptsOfRuntimesAreTrustedByContent(t *testing.T) {
 	ctx := context.Background()
-	p := newProject(t, ojson.NewObject("type", "local_cli", "command", []string{"sh", "agent.sh"}, "cwd", "tools"), runner.Options{Getenv: func(string) string { return "" }})
+	p := newProject(t, ojson.NewObject("type", "local_cli", "command", []string{"sh", "agent.sh"}, "cwd", "tools"),
+		runner.Options{Getenv: func(string) string { return "" }})
 	p.write("tools/agent.sh", "true")
 	st, err := p.r.TrustState(ctx)
 	p.must(err)
@@ -131,21 +141,25 @@ func TestScriptsOfRuntimesAreTrustedByContent(t *testing.T) {
 
 // TestRateLimitIsTriedAgain lets an agent be turned away twice.
 func TestRateLimitIsTriedAgain(t *testing.T) {
-	p := newProject(t, shell(`echo x >> tries; if [ $(wc -l < tries) -lt 2 ]; then echo 'Error: rate limited, resets in 1s'; exit 1; fi; echo done; `+stage), runner.Options{Trust: true})
+	p := newProject(t,
+		shell(`echo x >> tries; if [ $(wc -l < tries) -lt 2 ]; then echo 'Error: rate limited, resets in 1s'; exit 1; fi; echo done; `+stage), runner.Options{Trust: true})
 	turn := p.assign()
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Class != runtimes.ClassRateLimited {
+	if out := newDriver(p.r).Dispatch(context.Background(),
+		driver.Job{TurnID: turn.TurnID}); out.Class != runtimes.ClassRateLimited {
 		t.Errorf("without retries: %+v", out)
 	}
 	p.must(os.Remove(filepath.Join(p.dir, "tries")))
 	d := driver.New(p.r, driver.Options{New: newRuntime, Retries: 2})
-	if out := d.Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged || p.read("tries") != "x\nx\n" {
+	if out := d.Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged ||
+		p.read("tries") != "x\nx\n" {
 		t.Errorf("%+v after %q", out, p.read("tries"))
 	}
 }
 
 // TestOneAtATime runs two drivers at one turn.
 func TestOneAtATime(t *testing.T) {
-	p := newProject(t, shell(`echo $$ > started; while [ ! -e go ]; do sleep 0.02; done; `+stage), runner.Options{Trust: true})
+	p := newProject(t, shell(`echo $$ > started; while [ ! -e go ]; do sleep 0.02; done; `+stage),
+		runner.Options{Trust: true})
 	turn := p.assign()
 	first := make(chan *runtimes.Outcome, 1)
 	go func() { first <- newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}) }()
@@ -168,7 +182,8 @@ func TestSurvivorsOfAKilledLoopAreEnded(t *testing.T) {
 		"cleaned, detached": `env -i setsid sh -c 'echo $$ > pid; exec sleep 60' & wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t, shell(`if [ -e pid ]; then echo again; `+stage+`exit; fi; `+script), runner.Options{Trust: true})
+			p := newProject(t, shell(`if [ -e pid ]; then echo again; `+stage+`exit; fi; `+script),
+				runner.Options{Trust: true})
 			turn := p.assign()
 			cmd := exec.Command(os.Args[0], "act", "drive", p.dir, turn.TurnID)
 			p.must(cmd.Start())
@@ -179,7 +194,8 @@ func TestSurvivorsOfAKilledLoopAreEnded(t *testing.T) {
 			if syscall.Kill(pid, 0) != nil {
 				t.Fatal("the agent died with its loop; nothing is shown here")
 			}
-			if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
+			if out := newDriver(p.r).Dispatch(context.Background(),
+				driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
 				t.Errorf("%+v", out)
 			}
 			if alive(pid) {
@@ -196,13 +212,16 @@ func alive(pid int) bool {
 }
 
 func TestLogIsBounded(t *testing.T) {
-	p := newProject(t, shell(`echo first; yes 0123456789abcdef | head -c 40000000; echo last; `+stage), runner.Options{Trust: true})
+	p := newProject(t, shell(`echo first; yes 0123456789abcdef | head -c 40000000; echo last; `+stage),
+		runner.Options{Trust: true})
 	turn := p.assign()
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
+	if out := newDriver(p.r).Dispatch(context.Background(),
+		driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
 		t.Fatalf("%+v", out)
 	}
 	log := p.read(wire.BundleDir(turn.TurnID) + "/stdout.log")
-	if len(log) > 9<<20 || !strings.Contains(log[:4096], "first\n") || !strings.Contains(log[len(log)-4096:], "last\n") || !strings.Contains(log, "log_shortened") {
+	if len(log) > 9<<20 || !strings.Contains(log[:4096], "first\n") ||
+		!strings.Contains(log[len(log)-4096:], "last\n") || !strings.Contains(log, "log_shortened") {
 		t.Errorf("%d bytes", len(log))
 	}
 }

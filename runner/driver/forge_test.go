@@ -46,7 +46,8 @@ func TestForgedRecordIsPutBack(t *testing.T) {
 			turn := p.assign()
 			before := p.read(string(wire.DocState))
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID})
-			if out.Kind != runtimes.Blocked || out.Class != record.CodeStateTampered || !strings.Contains(out.Reason, ".agentxchain/") || !strings.Contains(out.Recovery, "git agentxchain unblock") {
+			if out.Kind != runtimes.Blocked || out.Class != record.CodeStateTampered || !strings.Contains(out.Reason,
+				".agentxchain/") || !strings.Contains(out.Recovery, "git agentxchain unblock") {
 				t.Fatalf("%+v", out)
 			}
 			if got := p.read(string(wire.DocState)); got != before {
@@ -57,7 +58,8 @@ func TestForgedRecordIsPutBack(t *testing.T) {
 			if v.State.Status != wire.StatusActive || !v.State.ActiveTurns.Has(turn.TurnID) || len(v.Notices) > 0 {
 				t.Errorf("%s, %v, %v", v.State.Status, v.State.ActiveTurns.Keys(), v.Notices)
 			}
-			if kept, _ := filepath.Glob(filepath.Join(p.dir, ".agentxchain/transactions/repair-*", "*")); len(kept) == 0 && name != "state removed" {
+			if kept, _ := filepath.Glob(filepath.Join(p.dir, ".agentxchain/transactions/repair-*", "*")); len(
+				kept) == 0 && name != "state removed" {
 				t.Error("what the agent wrote is not kept")
 			}
 		})
@@ -70,7 +72,8 @@ func TestForgeryAfterAKill(t *testing.T) {
 	p := newProject(t, shell(stage), runner.Options{Trust: true})
 	turn := p.assign()
 	p.write(turnmark.Path(turn.TurnID), "") // as a killed driver leaves it
-	f, err := os.OpenFile(filepath.Join(p.dir, ".agentxchain/history.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	f, err := os.OpenFile(filepath.Join(p.dir, ".agentxchain/history.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+		0o666)
 	p.must(err)
 	_, err = f.WriteString(`{"turn_id":"turn_forged"}` + "\n")
 	p.must(err)
@@ -99,7 +102,9 @@ func TestForgeryAfterAKill(t *testing.T) {
 // TestLogsOfRefusedAttempts keeps what the agent said in every attempt, also when its
 // result was refused and the bundle made anew.
 func TestLogsOfRefusedAttempts(t *testing.T) {
-	p := newProject(t, shell(`n=$(ls .agentxchain/dispatch/audit/$AGENTXCHAIN_TURN_ID 2>/dev/null | wc -l); echo "said $((n))"; `+stage), runner.Options{Trust: true})
+	p := newProject(t,
+		shell(`n=$(ls .agentxchain/dispatch/audit/$AGENTXCHAIN_TURN_ID 2>/dev/null | wc -l); echo "said $((n))"; `+
+			stage), runner.Options{Trust: true})
 	turn := p.assign()
 	ctx := context.Background()
 	for n := range 2 {
@@ -108,7 +113,8 @@ func TestLogsOfRefusedAttempts(t *testing.T) {
 		}
 		_, err := p.r.RejectTurn(ctx, runner.RejectOptions{TurnID: turn.TurnID, Reason: "not this"})
 		p.must(err)
-		if log := p.read(dispatch.AttemptLog(turn.TurnID, n+1)); !strings.Contains(log, fmt.Sprintf("\nsaid %d\n", n)) {
+		if log := p.read(dispatch.AttemptLog(turn.TurnID, n+1)); !strings.Contains(log,
+			fmt.Sprintf("\nsaid %d\n", n)) {
 			t.Errorf("attempt %d: %s", n+1, log)
 		}
 	}

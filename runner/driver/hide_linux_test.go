@@ -49,30 +49,36 @@ func TestHiddenAgentsCannotApprove(t *testing.T) {
 	mnt := namespaces(t, "--mount")
 	both := namespaces(t, "--mount --fork --pid --mount-proc")
 	for name, form := range map[string]string{
-		"many shells":                     nested + `$E sh ./nest 150 $A > answer`,
-		"many shells, detached":           nested + `($E setsid sh ./nest 80 $A > answer &)`,
-		"a pid namespace":                 pid + ` $E $A > answer`,
-		"a pid namespace, unlocked":       `flock -u 3 2>/dev/null; exec 3>&-; ` + pid + ` $E $A > answer`,
-		"a pid namespace, detached":       `(` + pid + ` $E setsid sh -c "sleep 0.2; $A > answer" >/dev/null 2>&1 &)`,
-		"two pid namespaces":              pid + ` ` + pid + ` $E $A > answer`,
-		"a pid namespace, stale /proc":    stale + ` $E $A > answer`,
-		"a user namespace":                `unshare -Ur $E $A > answer`,
-		"nothing in /proc":                mnt + ` $E sh -c "mount -t tmpfs none /proc; $A > answer"`,
-		"an empty directory on /proc":     `mkdir -p empty; ` + mnt + ` $E sh -c "mount --bind empty /proc; $A > answer"`,
-		"one process on /proc":            mnt + ` $E sh -c "mount --bind /proc/1 /proc; $A > answer"`,
-		"no /proc":                        mnt + ` $E sh -c "umount -l /proc; $A > answer"`,
-		"init in an ancestor's place":     mnt + ` $E sh -c 'mount --bind /proc/1 /proc/'$PPID"; $A > answer"`,
-		"a file on an ancestor's environ": `echo > fake; ` + mnt + ` $E sh -c 'mount --bind fake /proc/'$$"/environ; $A > answer"`,
-		"hidepid":                         both + ` $E sh -c "mount -o remount,hidepid=2 /proc; $A > answer"`,
-		"the marks covered":               both + ` $E sh -c "mount -t tmpfs none .agentxchain/locks; $A > answer"`,
-		"a reaper of its own":             `$E $B act reap $PWD "$A > answer.tmp; mv answer.tmp answer"`,
+		"many shells":                  nested + `$E sh ./nest 150 $A > answer`,
+		"many shells, detached":        nested + `($E setsid sh ./nest 80 $A > answer &)`,
+		"a pid namespace":              pid + ` $E $A > answer`,
+		"a pid namespace, unlocked":    `flock -u 3 2>/dev/null; exec 3>&-; ` + pid + ` $E $A > answer`,
+		"a pid namespace, detached":    `(` + pid + ` $E setsid sh -c "sleep 0.2; $A > answer" >/dev/null 2>&1 &)`,
+		"two pid namespaces":           pid + ` ` + pid + ` $E $A > answer`,
+		"a pid namespace, stale /proc": stale + ` $E $A > answer`,
+		"a user namespace":             `unshare -Ur $E $A > answer`,
+		"nothing in /proc":             mnt + ` $E sh -c "mount -t tmpfs none /proc; $A > answer"`,
+		"an empty directory on /proc": `mkdir -p empty; ` + mnt +
+			` $E sh -c "mount --bind empty /proc; $A > answer"`,
+		"one process on /proc":        mnt + ` $E sh -c "mount --bind /proc/1 /proc; $A > answer"`,
+		"no /proc":                    mnt + ` $E sh -c "umount -l /proc; $A > answer"`,
+		"init in an ancestor's place": mnt + ` $E sh -c 'mount --bind /proc/1 /proc/'$PPID"; $A > answer"`,
+		"a file on an ancestor's environ": `echo > fake; ` + mnt +
+			` $E sh -c 'mount --bind fake /proc/'$$"/environ; $A > answer"`,
+		"hidepid":             both + ` $E sh -c "mount -o remount,hidepid=2 /proc; $A > answer"`,
+		"the marks covered":   both + ` $E sh -c "mount -t tmpfs none .agentxchain/locks; $A > answer"`,
+		"a reaper of its own": `$E $B act reap $PWD "$A > answer.tmp; mv answer.tmp answer"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script := strings.Replace(approveAs(form), "$B act approve $PWD\"; ", "$B act approve $PWD\"; "+hideUnless(name), 1)
+			script := strings.Replace(approveAs(form), "$B act approve $PWD\"; ",
+				"$B act approve $PWD\"; "+hideUnless(name), 1)
 			p := newProject(t, shell(script), runner.Options{Trust: true})
 			turn := p.assign()
-			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(60 * time.Second)})
+			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{
+				TurnID:   turn.TurnID,
+				Deadline: time.Now().Add(60 * time.Second),
+			})
 			if out.Kind != runtimes.Staged {
 				t.Fatalf("%+v\n%s", out, p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"))
 			}
@@ -97,7 +103,8 @@ func hideUnless(name string) string {
 func TestTheLimitAloneTells(t *testing.T) {
 	// A process gets the limit when it has been started, and with it what it has started by then, as far as that is
 	// still below it; on a busy machine that is after the first commands of a shell.
-	p := newProject(t, shell(`while grep -q "^Max file locks *unlimited" /proc/$$/limits; do sleep 0.02; done; exec 3>&-; env -i PATH=$PATH setsid sh -c "echo ready > started; while [ ! -e go ]; do sleep 0.02; done; `+os.Args[0]+` act within $PWD > answer.tmp; mv answer.tmp answer" &
+	p := newProject(t,
+		shell(`while grep -q "^Max file locks *unlimited" /proc/$$/limits; do sleep 0.02; done; exec 3>&-; env -i PATH=$PATH setsid sh -c "echo ready > started; while [ ! -e go ]; do sleep 0.02; done; `+os.Args[0]+` act within $PWD > answer.tmp; mv answer.tmp answer" &
 		while kill -0 $PPID 2>/dev/null; do sleep 0.02; done; echo > gone`), runner.Options{Trust: true})
 	turn := p.assign()
 	loop := exec.Command(os.Args[0], "act", "drive", p.dir, turn.TurnID)
@@ -117,7 +124,8 @@ func TestTheLimitAloneTells(t *testing.T) {
 // driven, and with a turn driven beside them.
 func TestPeopleInNamespacesCanApprove(t *testing.T) {
 	pid := strings.Fields(namespaces(t, "--fork --pid --mount-proc"))
-	p := newProject(t, shell(`echo x > started; while [ ! -e go ]; do sleep 0.02; done; `+stage), runner.Options{Trust: true})
+	p := newProject(t, shell(`echo x > started; while [ ! -e go ]; do sleep 0.02; done; `+stage),
+		runner.Options{Trust: true})
 	ask := func(prefix ...string) string {
 		t.Helper()
 		words := append(prefix, os.Args[0], "act", "within", p.dir)
@@ -135,7 +143,8 @@ func TestPeopleInNamespacesCanApprove(t *testing.T) {
 	}
 	turn := p.assign()
 	// The driver and the person in one namespace, as in one container.
-	script := os.Args[0] + " act drive " + p.dir + " " + turn.TurnID + " & while [ ! -s started ]; do sleep 0.02; done; " +
+	script := os.Args[0] + " act drive " + p.dir + " " + turn.TurnID +
+		" & while [ ! -s started ]; do sleep 0.02; done; " +
 		os.Args[0] + " act within " + p.dir + "; echo > go; wait"
 	together := exec.Command(pid[0], append(pid[1:], "sh", "-c", script)...)
 	together.Dir = p.dir
@@ -149,7 +158,8 @@ func TestPeopleInNamespacesCanApprove(t *testing.T) {
 // driver, which shows it.
 func TestOutsideTheContainerOfTheDriver(t *testing.T) {
 	pid := strings.Fields(namespaces(t, "--fork --pid --mount-proc"))
-	p := newProject(t, shell(`echo x > started; while [ ! -e go ]; do sleep 0.02; done; `+stage), runner.Options{Trust: true})
+	p := newProject(t, shell(`echo x > started; while [ ! -e go ]; do sleep 0.02; done; `+stage),
+		runner.Options{Trust: true})
 	turn := p.assign()
 	loop := exec.Command(pid[0], append(pid[1:], os.Args[0], "act", "drive", p.dir, turn.TurnID)...)
 	p.must(loop.Start())

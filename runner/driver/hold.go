@@ -35,7 +35,11 @@ func (d *Driver) hold(ctx context.Context, root *os.Root, turnID string) (*turnm
 	for start := time.Now(); ; {
 		mark, err := turnmark.Hold(root, turnID)
 		if err != nil && !errors.Is(err, turnmark.ErrHeld) {
-			return nil, &wire.Error{Code: projectfile.CodeUnreadable, Field: turnmark.Path(turnID), Message: "The lock of turn " + turnID + " cannot be taken: " + err.Error() + "."}
+			return nil, &wire.Error{
+				Code:    projectfile.CodeUnreadable,
+				Field:   turnmark.Path(turnID),
+				Message: "The lock of turn " + turnID + " cannot be taken: " + err.Error() + ".",
+			}
 		}
 		if mark != nil && !mark.Found && !left {
 			return mark, nil
@@ -87,8 +91,12 @@ func busy(turnID string, pid int) *wire.Error {
 	if pid > 0 {
 		who = fmt.Sprintf("Process %d", pid)
 	}
-	return &wire.Error{Code: CodeTurnBusy, Field: "turn_id", Message: fmt.Sprintf("%s is carrying out turn %s.", who, turnID),
-		Hint: "wait for it, or end it; git agentxchain status shows how far the turn is"}
+	return &wire.Error{
+		Code:    CodeTurnBusy,
+		Field:   "turn_id",
+		Message: fmt.Sprintf("%s is carrying out turn %s.", who, turnID),
+		Hint:    "wait for it, or end it; git agentxchain status shows how far the turn is",
+	}
 }
 
 // environ is what agents inherit: everything, with the turn's marker, and without

@@ -146,7 +146,10 @@ func TestIsolatedAgentsCannotWriteTheRecord(t *testing.T) {
 				p.must(os.MkdirAll(filepath.Join(p.dir, ".agentxchain/reviews"), 0o755))
 			}
 			before, config := fingerprint(t, filepath.Join(p.dir, ".git")), p.read(wire.ConfigPath)
-			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(60 * time.Second)})
+			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{
+				TurnID:   turn.TurnID,
+				Deadline: time.Now().Add(60 * time.Second),
+			})
 			if out.Kind != runtimes.Staged {
 				t.Fatalf("%+v\n%s", out, p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"))
 			}
@@ -157,7 +160,8 @@ func TestIsolatedAgentsCannotWriteTheRecord(t *testing.T) {
 			if p.read(wire.ConfigPath) != config {
 				t.Error("the agent changed the configuration")
 			}
-			if p.read("src/made") != "done\n" || p.read("src/new/file") != "x\n" || p.read(".agentxchain/reviews/note.md") != "review\n" {
+			if p.read("src/made") != "done\n" || p.read("src/new/file") != "x\n" ||
+				p.read(".agentxchain/reviews/note.md") != "review\n" {
 				t.Error("the agent could not do its work")
 			}
 			if kind == confine.User {
@@ -176,12 +180,16 @@ func TestIsolatedAgentsCannotWriteTheRecord(t *testing.T) {
 // TestTheAttemptsSucceedWithout is the other side: without isolation the same
 // attempts change the record, or the driver finds what they changed and puts it back.
 func TestTheAttemptsSucceedWithout(t *testing.T) {
-	for _, a := range []string{attempts[0], attempts[1], attempts[4], attempts[5], attempts[6], attempts[7], attempts[8], attempts[10]} {
+	for _, a := range []string{attempts[0], attempts[1], attempts[4], attempts[5], attempts[6], attempts[7],
+		attempts[8], attempts[10]} {
 		t.Run(a, func(t *testing.T) {
 			p := isolated(t, confine.None, a+"; "+stage)
 			turn := p.assign()
 			before := fingerprint(t, filepath.Join(p.dir, ".git"))
-			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(30 * time.Second)})
+			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{
+				TurnID:   turn.TurnID,
+				Deadline: time.Now().Add(30 * time.Second),
+			})
 			putBack := out.Kind == runtimes.Blocked && out.Class == tamper.CodeGitTampered
 			if !putBack && p.exists(".git") && fingerprint(t, filepath.Join(p.dir, ".git")) == before {
 				t.Error("nothing was changed")
@@ -205,7 +213,8 @@ func TestIsolationThatCannotBeHad(t *testing.T) {
 			p := newProject(t, rt, runner.Options{Trust: true})
 			turn := p.assign()
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID})
-			if out.Kind != runtimes.Aborted || out.Class != runtimes.CodeIsolationUnavailable || runner.ErrorCode(out.Err) != out.Class {
+			if out.Kind != runtimes.Aborted || out.Class != runtimes.CodeIsolationUnavailable ||
+				runner.ErrorCode(out.Err) != out.Class {
 				t.Errorf("%+v", out)
 			}
 			if p.exists("ran") || p.exists(".agentxchain/locks/dispatch-"+turn.TurnID+".lock") {
@@ -221,7 +230,8 @@ func TestUserThatMayWriteTheRecord(t *testing.T) {
 	turn := p.assign()
 	p.must(exec.Command("chown", agentUser, filepath.Join(p.dir, ".git", "refs", "heads")).Run())
 	out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID})
-	if out.Kind != runtimes.Blocked || p.exists("src/ran") || !strings.Contains(p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"), "may write") {
+	if out.Kind != runtimes.Blocked || p.exists("src/ran") ||
+		!strings.Contains(p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"), "may write") {
 		t.Errorf("%+v", out)
 	}
 }

@@ -19,7 +19,8 @@ import (
 
 // approveAs is shell text in which an agent approves its own gate; $B is the program.
 func approveAs(form string) string {
-	return "B='" + os.Args[0] + "'; A=\"$B act approve $PWD\"; " + form + "; while [ ! -s answer ]; do sleep 0.02; done; " + stage
+	return "B='" + os.Args[0] + "'; A=\"$B act approve $PWD\"; " + form +
+		"; while [ ! -s answer ]; do sleep 0.02; done; " + stage
 }
 
 func TestAgentsCannotApprove(t *testing.T) {
@@ -43,7 +44,10 @@ func TestAgentsCannotApprove(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, shell(approveAs(form)), runner.Options{Trust: true})
 			turn := p.assign()
-			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(20 * time.Second)})
+			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{
+				TurnID:   turn.TurnID,
+				Deadline: time.Now().Add(20 * time.Second),
+			})
 			if out.Kind != runtimes.Staged {
 				t.Fatalf("%+v\n%s", out, p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"))
 			}
@@ -56,7 +60,8 @@ func TestAgentsCannotApprove(t *testing.T) {
 
 // TestPeopleCanApprove asks from outside while an agent is at work.
 func TestPeopleCanApprove(t *testing.T) {
-	p := newProject(t, shell(`echo x > started; while [ ! -e go ]; do sleep 0.02; done; `+stage), runner.Options{Trust: true})
+	p := newProject(t, shell(`echo x > started; while [ ! -e go ]; do sleep 0.02; done; `+stage),
+		runner.Options{Trust: true})
 	turn := p.assign()
 	done := make(chan *runtimes.Outcome, 1)
 	// The loop is a process of its own, as it is in another terminal.
@@ -69,7 +74,8 @@ func TestPeopleCanApprove(t *testing.T) {
 		"clean":         exec.Command("env", "-i", "PATH="+os.Getenv("PATH"), os.Args[0], "act", "approve", p.dir),
 		"by their make": exec.Command("sh", "-c", os.Args[0]+" act approve "+p.dir+" | cat"),
 	} {
-		if out, err := cmd.Output(); err != nil || strings.Contains(string(out), wire.CodeInsideTurn) || !strings.HasPrefix(string(out), "approve:") {
+		if out, err := cmd.Output(); err != nil || strings.Contains(string(out), wire.CodeInsideTurn) ||
+			!strings.HasPrefix(string(out), "approve:") {
 			t.Errorf("%s: %q %v", name, out, err)
 		}
 	}
@@ -80,9 +86,12 @@ func TestPeopleCanApprove(t *testing.T) {
 // TestLateCallersAreGone leaves a process behind that would approve once the turn
 // is over.
 func TestLateCallersAreGone(t *testing.T) {
-	p := newProject(t, shell(`(env -i PATH=$PATH setsid sh -c "exec 3>&-; sleep 0.4; touch $PWD/late" >/dev/null 2>&1 &); echo hi; `+stage), runner.Options{Trust: true})
+	p := newProject(t,
+		shell(`(env -i PATH=$PATH setsid sh -c "exec 3>&-; sleep 0.4; touch $PWD/late" >/dev/null 2>&1 &); echo hi; `+
+			stage), runner.Options{Trust: true})
 	turn := p.assign()
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
+	if out := newDriver(p.r).Dispatch(context.Background(),
+		driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
 		t.Fatalf("%+v", out)
 	}
 	time.Sleep(700 * time.Millisecond)
@@ -100,7 +109,11 @@ func usage(t *testing.T) resources {
 	for range 50 {
 		runtime.GC()
 		time.Sleep(20 * time.Millisecond)
-		now := resources{goroutines: runtime.NumGoroutine(), descriptors: entries(t, "/proc/self/fd"), children: children(t)}
+		now := resources{
+			goroutines:  runtime.NumGoroutine(),
+			descriptors: entries(t, "/proc/self/fd"),
+			children:    children(t),
+		}
 		if now == u {
 			return u
 		}
@@ -140,13 +153,17 @@ func TestNothingLeaks(t *testing.T) {
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		n = 1000
 	}
-	p := newProject(t, shell(`(env -i setsid sleep 60 >/dev/null 2>&1 &) ; echo hi; `+stage), runner.Options{Trust: true})
+	p := newProject(t, shell(`(env -i setsid sleep 60 >/dev/null 2>&1 &) ; echo hi; `+stage),
+		runner.Options{Trust: true})
 	turn := p.assign()
 	d := newDriver(p.r)
 	v, err := p.r.View(context.Background())
 	p.must(err)
 	dispatch := func() {
-		if out := d.Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, View: v}); out.Kind != runtimes.Staged {
+		if out := d.Dispatch(context.Background(), driver.Job{
+			TurnID: turn.TurnID,
+			View:   v,
+		}); out.Kind != runtimes.Staged {
 			t.Fatalf("%+v", out)
 		}
 	}

@@ -24,22 +24,29 @@ const evil = `printf '#!/bin/sh\necho "$0" >> "%s"\ncat\n' "$PWD/.git/ran" > .gi
 
 // plantings are shell text of agents, and what must be named of it.
 var plantings = map[string][2]string{
-	"core.fsmonitor":         {`git config core.fsmonitor "$E";`, "core.fsmonitor"},
-	"filter.clean":           {`git config filter.x.clean "$E";`, "filter.x.clean"},
-	"filter.smudge":          {`git config filter.x.smudge "$E";`, "filter.x.smudge"},
-	"filter.process":         {`git config filter.x.process "$E";`, "filter.x.process"},
-	"post-index-change":      {`mkdir -p .git/hooks; cp .git/evil .git/hooks/post-index-change;`, "hooks/post-index-change"},
-	"post-checkout":          {`mkdir -p .git/hooks; cp .git/evil .git/hooks/post-checkout;`, "hooks/post-checkout"},
-	"pre-commit":             {`mkdir -p .git/hooks; cp .git/evil .git/hooks/pre-commit;`, "hooks/pre-commit"},
-	"reference-transaction":  {`mkdir -p .git/hooks; cp .git/evil .git/hooks/reference-transaction;`, "hooks/reference-transaction"},
-	"core.hooksPath":         {`mkdir -p h; cp .git/evil h/reference-transaction; git config core.hooksPath h;`, "core.hookspath"},
-	"hooks a link":           {`mkdir -p h; cp .git/evil h/pre-commit; rm -rf .git/hooks; ln -s "$PWD/h" .git/hooks;`, "hooks was"},
-	"alias":                  {`git config alias.status "!$E";`, "alias.status"},
-	"credential helper":      {`git config credential.helper "$E";`, "credential.helper"},
-	"include":                {`printf '[filter "x"]\n\tclean = %s\n' "$E" > .git/more; git config include.path more;`, "include.path"},
-	"includeIf":              {`printf '[core]\n\tfsmonitor = %s\n' "$E" > more; git config includeIf.gitdir:/.path "$PWD/more";`, "includeif.gitdir:/.path"},
-	"core.pager":             {`git config core.pager "$E"; git config core.editor "$E";`, "core.editor, core.pager"},
-	"gpg.program":            {`git config gpg.program "$E"; git config commit.gpgsign true;`, "commit.gpgsign, gpg.program"},
+	"core.fsmonitor": {`git config core.fsmonitor "$E";`, "core.fsmonitor"},
+	"filter.clean":   {`git config filter.x.clean "$E";`, "filter.x.clean"},
+	"filter.smudge":  {`git config filter.x.smudge "$E";`, "filter.x.smudge"},
+	"filter.process": {`git config filter.x.process "$E";`, "filter.x.process"},
+	"post-index-change": {`mkdir -p .git/hooks; cp .git/evil .git/hooks/post-index-change;`,
+		"hooks/post-index-change"},
+	"post-checkout": {`mkdir -p .git/hooks; cp .git/evil .git/hooks/post-checkout;`, "hooks/post-checkout"},
+	"pre-commit":    {`mkdir -p .git/hooks; cp .git/evil .git/hooks/pre-commit;`, "hooks/pre-commit"},
+	"reference-transaction": {`mkdir -p .git/hooks; cp .git/evil .git/hooks/reference-transaction;`,
+		"hooks/reference-transaction"},
+	"core.hooksPath": {`mkdir -p h; cp .git/evil h/reference-transaction; git config core.hooksPath h;`,
+		"core.hookspath"},
+	"hooks a link": {`mkdir -p h; cp .git/evil h/pre-commit; rm -rf .git/hooks; ln -s "$PWD/h" .git/hooks;`,
+		"hooks was"},
+	"alias":             {`git config alias.status "!$E";`, "alias.status"},
+	"credential helper": {`git config credential.helper "$E";`, "credential.helper"},
+	"include": {`printf '[filter "x"]\n\tclean = %s\n' "$E" > .git/more; git config include.path more;`,
+		"include.path"},
+	"includeIf": {`printf '[core]\n\tfsmonitor = %s\n' "$E" > more; git config includeIf.gitdir:/.path "$PWD/more";`,
+		"includeif.gitdir:/.path"},
+	"core.pager": {`git config core.pager "$E"; git config core.editor "$E";`, "core.editor, core.pager"},
+	"gpg.program": {`git config gpg.program "$E"; git config commit.gpgsign true;`,
+		"commit.gpgsign, gpg.program"},
 	"diff.external":          {`git config diff.external "$E";`, "diff.external"},
 	"textconv":               {`git config diff.x.textconv "$E";`, "diff.x.textconv"},
 	"worktree configuration": {`git config core.repositoryFormatVersion 1; git config extensions.worktreeConfig true; git config --worktree core.fsmonitor "$E";`, "config.worktree"},
@@ -48,10 +55,12 @@ var plantings = map[string][2]string{
 	"excluded":               {`echo secret >> .git/info/exclude;`, "info/exclude"},
 	"hidden by flags":        {`git update-index --assume-unchanged agentxchain.json;`, "agentxchain.json"},
 	"grafts":                 {`git rev-parse HEAD > .git/info/grafts;`, "info/grafts"},
-	"alternates":             {`mkdir -p x/objects; echo "$PWD/x/objects" > .git/objects/info/alternates;`, "objects/info/alternates"},
-	"branch back":            {`git commit -q --allow-empty -m x; git commit -q --amend --allow-empty -m y; git update-ref refs/heads/main $(git commit-tree -m other HEAD^{tree});`, "refs/heads/main"},
-	"run removed":            {`git for-each-ref --format='delete %(refname)' refs/agentxchain/runs | git update-ref --stdin;`, "refs/agentxchain/runs/"},
-	"broken":                 {`echo '[' >> .git/config;`, "no configuration file"},
+	"alternates": {`mkdir -p x/objects; echo "$PWD/x/objects" > .git/objects/info/alternates;`,
+		"objects/info/alternates"},
+	"branch back": {`git commit -q --allow-empty -m x; git commit -q --amend --allow-empty -m y; git update-ref refs/heads/main $(git commit-tree -m other HEAD^{tree});`, "refs/heads/main"},
+	"run removed": {`git for-each-ref --format='delete %(refname)' refs/agentxchain/runs | git update-ref --stdin;`,
+		"refs/agentxchain/runs/"},
+	"broken": {`echo '[' >> .git/config;`, "no configuration file"},
 }
 
 // TestPlantedProgramsNeverRun has agents plant programs in git's configuration: none of
@@ -63,7 +72,8 @@ func TestPlantedProgramsNeverRun(t *testing.T) {
 			turn := p.assign()
 			config, refs := p.read(".git/config"), p.refs()
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID})
-			if out.Kind != runtimes.Blocked || out.Class != tamper.CodeGitTampered || !strings.Contains(out.Reason, c[1]) || !strings.Contains(out.Recovery, "git agentxchain unblock") {
+			if out.Kind != runtimes.Blocked || out.Class != tamper.CodeGitTampered ||
+				!strings.Contains(out.Reason, c[1]) || !strings.Contains(out.Recovery, "git agentxchain unblock") {
 				t.Fatalf("%+v", out)
 			}
 			if got := p.read(".git/config"); got != config {
@@ -101,10 +111,12 @@ func (p *project) refs() string {
 
 // TestOrdinaryWorkIsNoTampering is what agents do every day.
 func TestOrdinaryWorkIsNoTampering(t *testing.T) {
-	p := newProject(t, shell(`git init -q --bare ../r.git; git commit -q --allow-empty -m work; git remote add fork ../r.git; git push -q -u fork main;`+
-		`git tag v1; git branch side; git config color.ui always; git gc -q; `+stage), runner.Options{Trust: true})
+	p := newProject(t,
+		shell(`git init -q --bare ../r.git; git commit -q --allow-empty -m work; git remote add fork ../r.git; git push -q -u fork main;`+
+			`git tag v1; git branch side; git config color.ui always; git gc -q; `+stage), runner.Options{Trust: true})
 	turn := p.assign()
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
+	if out := newDriver(p.r).Dispatch(context.Background(),
+		driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
 		t.Fatalf("%+v", out)
 	}
 	if config := p.read(".git/config"); !strings.Contains(config, "fork") {
@@ -117,9 +129,11 @@ func TestOrdinaryWorkIsNoTampering(t *testing.T) {
 
 // TestHarmlessSettingsSurvive mixes what is put back with what ordinary work writes.
 func TestHarmlessSettingsSurvive(t *testing.T) {
-	p := newProject(t, shell(`git config branch.main.remote "a \"b"; git config core.fsmonitor /bin/false; `+stage), runner.Options{Trust: true})
+	p := newProject(t, shell(`git config branch.main.remote "a \"b"; git config core.fsmonitor /bin/false; `+stage),
+		runner.Options{Trust: true})
 	turn := p.assign()
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Class != tamper.CodeGitTampered {
+	if out := newDriver(p.r).Dispatch(context.Background(),
+		driver.Job{TurnID: turn.TurnID}); out.Class != tamper.CodeGitTampered {
 		t.Fatalf("%+v", out)
 	}
 	cmd := exec.Command("git", "config", "branch.main.remote")
@@ -155,7 +169,8 @@ func TestPlantedBeforeAKill(t *testing.T) {
 	if on := v.State.BlockedOn; on == nil || *on != runner.BlockedOnGit || len(v.Notices) != 0 {
 		t.Errorf("%+v %q", on, v.Notices)
 	}
-	if p.exists(".git/info/attributes") || strings.Contains(p.read(".git/config"), "fsmonitor") || p.exists(".git/ran") {
+	if p.exists(".git/info/attributes") || strings.Contains(p.read(".git/config"), "fsmonitor") ||
+		p.exists(".git/ran") {
 		t.Error("it is not put back")
 	}
 }
@@ -183,10 +198,12 @@ func TestNoteRemoved(t *testing.T) {
 	p := newProject(t, shell(stage), runner.Options{Trust: true})
 	turn := p.assign()
 	p.write(turnmark.Path(turn.TurnID), "")
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Blocked || out.Class != tamper.CodeGitTampered {
+	if out := newDriver(p.r).Dispatch(context.Background(),
+		driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Blocked || out.Class != tamper.CodeGitTampered {
 		t.Fatalf("%+v", out)
 	}
-	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
+	if out := newDriver(p.r).Dispatch(context.Background(),
+		driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
 		t.Fatalf("when a person has looked: %+v", out)
 	}
 }

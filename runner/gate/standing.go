@@ -99,5 +99,6 @@ func Mended(dir string, v *gitstore.View) bool {
 		return false // it asked for a phase that does not come next
 	}
 	g, err := Stand(dir, v, v.State.Phase)
-	return err == nil && g != nil && g.Completion == (f.GateType == run.GateCompletion) && g.Result.Action != gates.ActionGateFailed
+	return err == nil && g != nil && g.Completion == (f.GateType == run.GateCompletion) &&
+		g.Result.Action != gates.ActionGateFailed
 }

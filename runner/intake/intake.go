@@ -58,7 +58,8 @@ func List(dir string, v *gitstore.View) ([]*Intent, error) {
 			Event:    event(dir, doc.String("event_id")),
 			Recorded: recorded,
 			Turn:     bound[id],
-			Waits:    bound[id] == "" && protocol.IntentOpen(doc) && (recorded || v.State.Run() == "" && doc.Bool("cross_run_durable") || protocol.IntentOf(doc, v.State.Run())),
+			Waits: bound[id] == "" && protocol.IntentOpen(doc) && (recorded ||
+				v.State.Run() == "" && doc.Bool("cross_run_durable") || protocol.IntentOf(doc, v.State.Run())),
 		})
 	}
 	for _, e := range v.State.Intents {
@@ -66,7 +67,8 @@ func List(dir string, v *gitstore.View) ([]*Intent, error) {
 		// Between turns another tool may have settled it; the next assignment records that.
 		if v.State.ActiveTurns.Len() == 0 {
 			for _, f := range files {
-				if now, err := ojson.DecodeObject(f.Data); err == nil && f.Path == protocol.IntentPath(doc.String("intent_id")) &&
+				if now, err := ojson.DecodeObject(f.Data); err == nil &&
+					f.Path == protocol.IntentPath(doc.String("intent_id")) &&
 					protocol.IntentPath(now.String("intent_id")) == f.Path && !protocol.IntentOpen(now) {
 					doc = now
 				}
@@ -75,7 +77,8 @@ func List(dir string, v *gitstore.View) ([]*Intent, error) {
 		add(doc, true)
 	}
 	for _, f := range files {
-		if doc, err := ojson.DecodeObject(f.Data); err == nil && protocol.IntentPath(doc.String("intent_id")) == f.Path {
+		if doc, err := ojson.DecodeObject(f.Data); err == nil &&
+			protocol.IntentPath(doc.String("intent_id")) == f.Path {
 			add(doc, false)
 		}
 	}
@@ -120,7 +123,8 @@ func readAll(dir string) ([]protocol.FileWrite, error) {
 // event reads what an intent came from, nil when it cannot be.
 func event(dir, id string) *ojson.Object {
 	file := protocol.IntakeEventsDir + "/" + id + ".json"
-	if clean, problem := wire.CleanPath(file); problem != "" || clean != file || path.Dir(file) != protocol.IntakeEventsDir {
+	if clean, problem := wire.CleanPath(file); problem != "" || clean != file ||
+		path.Dir(file) != protocol.IntakeEventsDir {
 		return nil
 	}
 	if dir == "" {

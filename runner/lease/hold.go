@@ -114,8 +114,16 @@ func (h *Hold) update(
 // the place of the renewal before it: the chain tells who had the turn, not how
 // often they said so.
 func Write(ctx context.Context, s *gitstore.Store, base *lease.Record, l *run.Lease, at time.Time) (git.OID, error) {
-	rec := lease.Record{Run: base.Run, Turn: base.Turn, Parent: base.Op, Data: l.Encode(), At: at, Subject: "lease " + l.Status + ": " + l.RunnerID}
-	if was, err := run.DecodeLease(base.Data); base.Op != "" && err == nil && was.FencingToken.Token == l.FencingToken.Token && was.Status == l.Status {
+	rec := lease.Record{
+		Run:     base.Run,
+		Turn:    base.Turn,
+		Parent:  base.Op,
+		Data:    l.Encode(),
+		At:      at,
+		Subject: "lease " + l.Status + ": " + l.RunnerID,
+	}
+	if was, err := run.DecodeLease(base.Data); base.Op != "" && err == nil &&
+		was.FencingToken.Token == l.FencingToken.Token && was.Status == l.Status {
 		rec.Subject = renewalSubject + l.RunnerID
 		if strings.HasPrefix(base.Subject, renewalSubject) {
 			rec.Parent = base.Parent

@@ -24,7 +24,14 @@ type Ref struct{ LeaseID, FencingToken, RunID, PlanID, StepID, TaskID string }
 
 // RefOf names a lease.
 func RefOf(l *run.Lease) Ref {
-	return Ref{LeaseID: l.LeaseID, FencingToken: l.FencingToken.Token, RunID: l.RunID, PlanID: l.PlanID, StepID: l.StepID, TaskID: l.TaskID}
+	return Ref{
+		LeaseID:      l.LeaseID,
+		FencingToken: l.FencingToken.Token,
+		RunID:        l.RunID,
+		PlanID:       l.PlanID,
+		StepID:       l.StepID,
+		TaskID:       l.TaskID,
+	}
 }
 
 // Holder is who asks for something under a lease.
@@ -52,8 +59,13 @@ func Look(ctx context.Context, s *gitstore.Store, runID, turn string) (*Seen, er
 		err = fmt.Errorf("it is of turn %q in run %q", l.StepID, l.RunID)
 	}
 	if err != nil {
-		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: rec.Ref, Message: fmt.Sprintf("What %s holds is not the lease of that turn: %v.", rec.Ref, err),
-			Hint: "git log -p " + rec.Ref + " shows what it was; to give the turn free: git update-ref -d " + rec.Ref}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidState,
+			Field:   rec.Ref,
+			Message: fmt.Sprintf("What %s holds is not the lease of that turn: %v.", rec.Ref, err),
+			Hint: "git log -p " + rec.Ref + " shows what it was; to give the turn free: git update-ref -d " +
+				rec.Ref,
+		}
 	}
 	if l, err = inTheRun(ctx, s, l); err != nil {
 		return nil, err
@@ -90,9 +102,14 @@ func Of(ctx context.Context, s *gitstore.Store, runID string, turn *run.Turn) (*
 
 // RefuseOthers is the refusal of an operation that comes without a lease, on a turn that is under l.
 func RefuseOthers(l *run.Lease) *wire.Error {
-	return &wire.Error{Code: run.CodeLeaseRefused, Field: "turn_id", Details: details(l, run.RejectSession),
-		Message: fmt.Sprintf("Turn %s is leased to runner %s until %s.", l.StepID, Shown(l.RunnerID), wire.FormatTime(l.ExpiresAt())),
-		Hint:    "wait for its result; to take the turn away from it: git agentxchain monarchic lease revoke " + l.StepID}
+	return &wire.Error{
+		Code:    run.CodeLeaseRefused,
+		Field:   "turn_id",
+		Details: details(l, run.RejectSession),
+		Message: fmt.Sprintf("Turn %s is leased to runner %s until %s.", l.StepID, Shown(l.RunnerID),
+			wire.FormatTime(l.ExpiresAt())),
+		Hint: "wait for its result; to take the turn away from it: git agentxchain monarchic lease revoke " + l.StepID,
+	}
 }
 
 func details(l *run.Lease, reason string) *ojson.Object {
@@ -147,8 +164,13 @@ func Refuse(l *run.Lease, h Holder, reason string) error {
 	case run.RejectSuperseded:
 		say = "it was taken back, or the turn was given to another attempt"
 	}
-	e := &wire.Error{Code: run.CodeLeaseRefused, Field: "lease", Details: details(l, reason),
-		Message: fmt.Sprintf("Lease %s of runner %s does not hold: %s.", Shown(h.Ref.LeaseID), Shown(h.RunnerID), say), Hint: "acquire another lease"}
+	e := &wire.Error{
+		Code:    run.CodeLeaseRefused,
+		Field:   "lease",
+		Details: details(l, reason),
+		Message: fmt.Sprintf("Lease %s of runner %s does not hold: %s.", Shown(h.Ref.LeaseID), Shown(h.RunnerID), say),
+		Hint:    "acquire another lease",
+	}
 	if !e.Details.Has("turn_id") {
 		e.Details.Set("turn_id", h.Ref.StepID)
 	}
@@ -186,7 +208,8 @@ func Judge(
 ) (*Seen, error) {
 	runID, id := state.Run(), h.Ref.StepID
 	turn, active := state.ActiveTurns.Get(id)
-	if runID == "" || h.Ref.RunID != runID || h.Ref.TaskID != id || h.Ref.PlanID != "" && h.Ref.PlanID != "plan-"+runID {
+	if runID == "" || h.Ref.RunID != runID || h.Ref.TaskID != id ||
+		h.Ref.PlanID != "" && h.Ref.PlanID != "plan-"+runID {
 		return nil, Refuse(nil, h, run.RejectUnknown)
 	}
 	if !active {

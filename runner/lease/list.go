@@ -89,7 +89,8 @@ func Prune(ctx context.Context, s *gitstore.Store, v *gitstore.View) {
 	}
 	var over []lease.Record
 	for _, rec := range all {
-		if l, err := run.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
+		if l, err := run.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() &&
+			v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
 			continue
 		}
 		over = append(over, rec)

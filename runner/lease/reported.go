@@ -44,7 +44,8 @@ func EndOf(ctx context.Context, s *gitstore.Store, runID string, h Holder) (Repo
 	}
 	p := rows[0].Row.Object("payload")
 	l := p.Object("lease")
-	if l.String("lease_id") != h.Ref.LeaseID || l.String("runner_id") != h.RunnerID || l.String("session_id") != h.SessionID {
+	if l.String("lease_id") != h.Ref.LeaseID || l.String("runner_id") != h.RunnerID ||
+		l.String("session_id") != h.SessionID {
 		return "", nil
 	}
 	switch {

@@ -51,8 +51,14 @@ func Bisect(ctx context.Context, r *runner.Runner, opt *BisectOptions) (*BisectR
 	if err != nil {
 		return nil, err
 	}
-	b := &bisecting{r: r, ctx: ctx, ops: ops, opt: opt, others: &others{r: r, ctx: ctx, opt: &opt.Other, made: make(map[git.OID]*otherConfig)},
-		probes: make(map[int]*probe)}
+	b := &bisecting{
+		r:      r,
+		ctx:    ctx,
+		ops:    ops,
+		opt:    opt,
+		others: &others{r: r, ctx: ctx, opt: &opt.Other, made: make(map[git.OID]*otherConfig)},
+		probes: make(map[int]*probe),
+	}
 	for i, op := range ops {
 		if judgesKind(opt, op.Name) {
 			b.at = append(b.at, i)
@@ -120,14 +126,16 @@ func judgesKind(opt *BisectOptions, kind string) bool {
 	switch {
 	case opt.IsCode:
 		return kind != protocol.OpExternal
-	case slices.Contains([]string{verdict.RuleRole, verdict.RuleCapacity, verdict.RuleClean, verdict.RuleBudgetTurn}, opt.Of):
+	case slices.Contains([]string{verdict.RuleRole, verdict.RuleCapacity, verdict.RuleClean, verdict.RuleBudgetTurn},
+		opt.Of):
 		return kind == "assign_turn"
 	case opt.Of == verdict.RuleAttempts:
 		return kind == "reject_turn"
 	case strings.HasPrefix(opt.Of, verdict.RuleHook):
 		return kind == "record_audit"
 	}
-	return slices.Contains([]string{protocol.OpAccept, "approve_transition", "approve_completion", "record_audit"}, kind)
+	return slices.Contains([]string{protocol.OpAccept, "approve_transition", "approve_completion", "record_audit"},
+		kind)
 }
 
 // position is the last candidate at or before the named operation.
@@ -155,34 +163,35 @@ func (b *bisecting) position(name string) (int, error) {
 func (b *bisecting) ask(position int) (whatif.Standing, error) {
 	i := b.at[position]
 	p := &probe{evidence: make(map[string]string)}
-	err := chain.EachOp(b.ctx, b.r.Store().Repository(), b.ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
-		other := b.others.of(op)
-		if other.err != nil {
-			return nil, other.err
-		}
-		p.config = other.cfg
-		if b.opt.Other.RecordedConfig() {
-			if d := past(op).Explain(); d != nil {
-				p.chain = d.Chain
+	err := chain.EachOp(b.ctx, b.r.Store().Repository(), b.ops, i, i+1,
+		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
+			other := b.others.of(op)
+			if other.err != nil {
+				return nil, other.err
 			}
-		} else {
-			c := past(op).UnderChange(other.change, !b.opt.Other.NoHooks)
-			if p.chain = c.After; p.chain == nil {
-				p.chain = c.Before
+			p.config = other.cfg
+			if b.opt.Other.RecordedConfig() {
+				if d := past(op).Explain(); d != nil {
+					p.chain = d.Chain
+				}
+			} else {
+				c := past(op).UnderChange(other.change, !b.opt.Other.NoHooks)
+				if p.chain = c.After; p.chain == nil {
+					p.chain = c.Before
+				}
 			}
-		}
-		if p.chain == nil {
+			if p.chain == nil {
+				return nil, nil
+			}
+			whatif.Locate(p.chain, other.data)
+			for _, f := range protocol.GateEvidence(op.Record.Op) {
+				p.evidence[f.Path] = ""
+				if f.Blob != nil {
+					p.evidence[f.Path] = f.Blob.Digest
+				}
+			}
 			return nil, nil
-		}
-		whatif.Locate(p.chain, other.data)
-		for _, f := range protocol.GateEvidence(op.Record.Op) {
-			p.evidence[f.Path] = ""
-			if f.Blob != nil {
-				p.evidence[f.Path] = f.Blob.Digest
-			}
-		}
-		return nil, nil
-	})
+		})
 	p.says = whatif.Stands(p.chain, b.opt.Of, b.opt.IsCode)
 	b.probes[position] = p
 	return p.says, err
@@ -210,7 +219,8 @@ func changed(a, b *probe) []string {
 	slices.Sort(paths)
 	for _, path := range paths {
 		if was, ok := a.evidence[path]; ok && was != b.evidence[path] {
-			out = append(out, fmt.Sprintf("evidence: %s: %s, then %s", path, digestText(was), digestText(b.evidence[path])))
+			out = append(out, fmt.Sprintf("evidence: %s: %s, then %s", path, digestText(was),
+				digestText(b.evidence[path])))
 		}
 	}
 	return out

@@ -146,7 +146,8 @@ func explainNewest(
 ) error {
 	for i := len(ops) - 1; i >= 0; i-- {
 		switch ops[i].Name {
-		case protocol.OpAccept, "approve_transition", "approve_completion", "deny_gate", "reject_turn", "block", "escalate":
+		case protocol.OpAccept, "approve_transition", "approve_completion", "deny_gate", "reject_turn", "block",
+			"escalate":
 		default:
 			continue // no gate is judged there, and no refusal recorded
 		}
@@ -166,18 +167,19 @@ func explainNewest(
 // a chain from its beginning (gitstore.Store.Chain).
 func chainAt(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, i int) (*verdict.Chain, error) {
 	var out *verdict.Chain
-	err := chain.EachOp(ctx, r.Store().Repository(), ops, i, i+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
-		d := past(op).Explain()
-		if d == nil {
+	err := chain.EachOp(ctx, r.Store().Repository(), ops, i, i+1,
+		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
+			d := past(op).Explain()
+			if d == nil {
+				return nil, nil
+			}
+			data, err := chain.ConfigBytes(ctx, r.Store().Repository(), op.ConfigID)
+			if err != nil {
+				return nil, err
+			}
+			out = d.Chain
+			whatif.Locate(out, data)
 			return nil, nil
-		}
-		data, err := chain.ConfigBytes(ctx, r.Store().Repository(), op.ConfigID)
-		if err != nil {
-			return nil, err
-		}
-		out = d.Chain
-		whatif.Locate(out, data)
-		return nil, nil
-	})
+		})
 	return out, err
 }

@@ -61,7 +61,8 @@ func PolicyTests(ctx context.Context, r *runner.Runner, cfg *config.Config, file
 		}
 	}
 	if len(files) > maxCases {
-		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%d cases are more than one test takes (%d)", len(files), maxCases)
+		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%d cases are more than one test takes (%d)", len(files),
+			maxCases)
 	}
 	var out []*CaseResult
 	for _, name := range files {
@@ -114,8 +115,8 @@ func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
 }
 
 // RecordCase writes a case below PolicyTestsDir from the newest operation that decided on
-// the turn, or from the operation that turn names, and returns its path, what it expects and how many texts of it held secrets,
-// which are replaced. A file that is there is kept (file_exists).
+// the turn, or from the operation that turn names, and returns its path, what it expects and how many texts of it held
+// secrets, which are replaced. A file that is there is kept (file_exists).
 //
 // Errors: not_found when no recorded operation decided on the turn; secret_found when a
 // secret cannot be replaced.
@@ -138,24 +139,27 @@ func RecordCase(
 		}
 	}
 	if at < 0 {
-		return "", nil, 0, git.Errorf(wire.CodeNotFound, nil, "no recorded operation is or decided on %s", turn).WithHint("git agentxchain log")
+		return "", nil, 0, git.Errorf(wire.CodeNotFound, nil, "no recorded operation is or decided on %s",
+			turn).WithHint("git agentxchain log")
 	}
 	if name == "" {
 		name = turn
 	}
-	err = chain.EachOp(ctx, r.Store().Repository(), ops, at, at+1, func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
-		var err error
-		c, err = whatif.RecordCase(name, past(op))
-		if err != nil {
-			err = git.Errorf(wire.CodeNotFound, err, "operation %s cannot be made a case", op.Op.Short())
-		}
-		return nil, err
-	})
+	err = chain.EachOp(ctx, r.Store().Repository(), ops, at, at+1,
+		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
+			var err error
+			c, err = whatif.RecordCase(name, past(op))
+			if err != nil {
+				err = git.Errorf(wire.CodeNotFound, err, "operation %s cannot be made a case", op.Op.Short())
+			}
+			return nil, err
+		})
 	if err != nil {
 		return "", nil, 0, err
 	}
 	if c, texts, err = c.Redact(); err != nil {
-		return "", nil, 0, git.Errorf("secret_found", err, "operation %s cannot be made a case without what looks like a secret in it", ops[at].Op.Short()).
+		return "", nil, 0, git.Errorf("secret_found", err,
+			"operation %s cannot be made a case without what looks like a secret in it", ops[at].Op.Short()).
 			WithHint("write the case by hand (docs/whatif.md#cases)")
 	}
 	file = path.Join(PolicyTestsDir, name+".json")
@@ -166,7 +170,8 @@ func RecordCase(
 	}
 	if err == nil {
 		if _, serr := root.Lstat(file); serr == nil {
-			return "", nil, 0, git.Errorf("file_exists", nil, "%s is there already", file).WithHint("remove it, or give the case another name with --name")
+			return "", nil, 0, git.Errorf("file_exists", nil,
+				"%s is there already", file).WithHint("remove it, or give the case another name with --name")
 		}
 		err = durable.WriteFileRoot(root, file, c.Encode(), 0o666)
 	}

@@ -50,7 +50,11 @@ func (o *OtherConfig) Over(recorded []byte) (*config.Config, []byte, error) {
 	if len(o.Set) > 0 {
 		doc, err := ojson.DecodeObject(data)
 		if err != nil {
-			return nil, nil, &wire.Error{Code: wire.CodeInvalidJSON, Field: wire.ConfigPath, Message: "The configuration is not a JSON object: " + err.Error() + "."}
+			return nil, nil, &wire.Error{
+				Code:    wire.CodeInvalidJSON,
+				Field:   wire.ConfigPath,
+				Message: "The configuration is not a JSON object: " + err.Error() + ".",
+			}
 		}
 		for _, s := range o.Set {
 			next, refusal := config.SetMember(doc, s.Path, s.Value)
@@ -140,25 +144,26 @@ func WhatIf(ctx context.Context, r *runner.Runner, run string, opt *OtherConfig)
 	if err != nil {
 		return nil, err
 	}
-	ops, err := chain.EachOpBack(ctx, r.Store().Repository(), tip, func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
-		other := o.of(op)
-		if other.err != nil {
-			return nil, other.err
-		}
-		c := past(op).UnderChange(other.change, !opt.NoHooks)
-		var next *protocol.Transition
-		if c.Was != nil {
-			next = c.Was.Transition
-			c.Forget() // a long run's states and chains are not kept
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if i >= len(back) {
-			back = append(back, make([]judged, i+1-len(back))...)
-		}
-		back[i] = judged{c, other}
-		return next, nil
-	})
+	ops, err := chain.EachOpBack(ctx, r.Store().Repository(), tip,
+		func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
+			other := o.of(op)
+			if other.err != nil {
+				return nil, other.err
+			}
+			c := past(op).UnderChange(other.change, !opt.NoHooks)
+			var next *protocol.Transition
+			if c.Was != nil {
+				next = c.Was.Transition
+				c.Forget() // a long run's states and chains are not kept
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if i >= len(back) {
+				back = append(back, make([]judged, i+1-len(back))...)
+			}
+			back[i] = judged{c, other}
+			return next, nil
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -24,11 +24,15 @@ func BenchmarkLoop(b *testing.B) {
 				}
 				name := "src/" + d.Turn.TurnID + ".txt"
 				p.write(name, "work\n")
-				return returned(d.Turn, "files_changed", []string{name}, "artifact", ojson.NewObject("type", "workspace"))
+				return returned(d.Turn, "files_changed", []string{name},
+					"artifact", ojson.NewObject("type", "workspace"))
 			}
 			loop.Run(context.Background(), p.r, loop.Options{MaxTurns: 2, Dispatch: dispatch}) // the run begins
 			b.ResetTimer()
-			if res := loop.Run(context.Background(), p.r, loop.Options{MaxTurns: b.N, Dispatch: dispatch}); res.TurnsExecuted != b.N {
+			if res := loop.Run(context.Background(), p.r, loop.Options{
+				MaxTurns: b.N,
+				Dispatch: dispatch,
+			}); res.TurnsExecuted != b.N {
 				b.Fatalf("%+v", res)
 			}
 			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/turn")

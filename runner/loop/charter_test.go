@@ -25,8 +25,12 @@ func TestChartersAreWorkedOff(t *testing.T) {
 	charter := func(id, role string, after ...string) *agentrun.Charter {
 		return &agentrun.Charter{CharterID: id, Phase: "build", Role: role, Charter: "do " + id, DependsOn: after}
 	}
-	_, err := p.r.QueueCharters(ctx, runner.CharterOptions{Plan: ojson.NewObject("plan_id", "plan"), Charters: []*agentrun.Charter{
-		charter("root", "a"), charter("left", "a", "root"), charter("right", "b", "root"), charter("join", "c", "left", "right"), charter("last", "a", "join")}})
+	_, err := p.r.QueueCharters(ctx, runner.CharterOptions{
+		Plan: ojson.NewObject("plan_id", "plan"),
+		Charters: []*agentrun.Charter{
+			charter("root", "a"), charter("left", "a", "root"), charter("right", "b", "root"),
+			charter("join", "c", "left", "right"), charter("last", "a", "join")},
+	})
 	p.must(err)
 
 	var mu sync.Mutex
@@ -52,7 +56,8 @@ func TestChartersAreWorkedOff(t *testing.T) {
 		t.Errorf("order %v", order)
 	}
 	for _, row := range p.history() {
-		if c := p.state().Charter(row.String("charter_id")); c == nil || c.TurnID == nil || *c.TurnID != row.String("turn_id") {
+		if c := p.state().Charter(row.String("charter_id")); c == nil || c.TurnID == nil ||
+			*c.TurnID != row.String("turn_id") {
 			t.Errorf("row %s", ojson.Compact(row))
 		}
 	}
@@ -65,14 +70,16 @@ func TestHalfStagedSiblingIsWaitedFor(t *testing.T) {
 	p := newProject(t, 2, []string{"a", "b"}, nil)
 	half, waits := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	verified := ojson.NewObject("status", "pass", "commands", []string{"true"}, "evidence_summary", "ran", "machine_evidence", []any{ojson.NewObject("command", "true", "exit_code", 0)})
+	verified := ojson.NewObject("status", "pass", "commands", []string{"true"}, "evidence_summary", "ran",
+		"machine_evidence", []any{ojson.NewObject("command", "true", "exit_code", 0)})
 	res, types := run(p, loop.Options{MaxTurns: 2, OnActivity: func(_ string, a runtimes.Activity) {
 		if a.Type == "waiting" {
 			once.Do(func() { close(waits) })
 		}
 	}, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 		file := d.Turn.AssignedRole + ".txt"
-		doc := []any{"files_changed", []string{file}, "artifact", ojson.NewObject("type", "workspace"), "verification", verified}
+		doc := []any{"files_changed", []string{file}, "artifact", ojson.NewObject("type", "workspace"), "verification",
+			verified}
 		if d.Turn.AssignedRole == "a" {
 			<-half
 			p.write(file, "a")

@@ -65,7 +65,11 @@ func (l *loop) othersHave(turn *run.Turn) bool {
 		return false
 	}
 	if l.opt.Claim > 0 && (h == nil || h.Here || h.Over) {
-		out, err := l.r.ClaimTurn(l.work, runner.ClaimOptions{Target: turn.TurnID, Action: protocol.ClaimTake, For: l.opt.Claim})
+		out, err := l.r.ClaimTurn(l.work, runner.ClaimOptions{
+			Target: turn.TurnID,
+			Action: protocol.ClaimTake,
+			For:    l.opt.Claim,
+		})
 		l.adopt(&out.Done, err)
 		if err == nil {
 			return false
@@ -123,7 +127,11 @@ func (l *loop) renew() {
 		if now.Sub(f.claimed) < l.opt.Claim/2 {
 			continue
 		}
-		out, err := l.r.ClaimTurn(l.work, runner.ClaimOptions{Target: f.turn.TurnID, Action: protocol.ClaimRenew, For: l.opt.Claim})
+		out, err := l.r.ClaimTurn(l.work, runner.ClaimOptions{
+			Target: f.turn.TurnID,
+			Action: protocol.ClaimRenew,
+			For:    l.opt.Claim,
+		})
 		l.adopt(&out.Done, err)
 		f.claimed = now
 		if err != nil {

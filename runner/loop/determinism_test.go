@@ -62,17 +62,22 @@ func scripted(t *testing.T, slots int) map[string]string {
 	p.must(err)
 	defer func() { _ = r.Close() }()
 	// Turns are given before any agent begins to write, and finish in any order.
-	res := loop.Run(context.Background(), r, loop.Options{MaxTurns: 6, Ordered: true, Clock: &lockedClock{inner: stillClock{at}}, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		if d.Turn.Attempt == 1 && d.Turn.AssignedRole == "b" {
-			return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: "not yet"}
-		}
-		if slots > 1 {
-			return returned(d.Turn)
-		}
-		name := "src/" + d.Turn.TurnID + ".txt"
-		p.write(name, "x\n")
-		return returned(d.Turn, "files_changed", []string{name}, "artifact", ojson.NewObject("type", "workspace"))
-	}})
+	res := loop.Run(context.Background(), r, loop.Options{
+		MaxTurns: 6,
+		Ordered:  true,
+		Clock:    &lockedClock{inner: stillClock{at}},
+		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			if d.Turn.Attempt == 1 && d.Turn.AssignedRole == "b" {
+				return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: "not yet"}
+			}
+			if slots > 1 {
+				return returned(d.Turn)
+			}
+			name := "src/" + d.Turn.TurnID + ".txt"
+			p.write(name, "x\n")
+			return returned(d.Turn, "files_changed", []string{name}, "artifact", ojson.NewObject("type", "workspace"))
+		},
+	})
 	if res.TurnsExecuted != 6 {
 		t.Fatalf("%+v", res)
 	}

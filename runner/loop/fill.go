@@ -51,7 +51,10 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 		if l.stopped || l.stale || l.state().Status != wire.StatusActive {
 			return true
 		}
-		if !ok || l.opt.Once && (l.judged || id != l.opt.Turn) || l.flights[id] != nil || l.parked[id] || slices.ContainsFunc(l.waiting, func(f *flight) bool { return f.turn.TurnID == id }) {
+		if !ok || l.opt.Once && (l.judged || id != l.opt.Turn) || l.flights[id] != nil || l.parked[id] ||
+			slices.ContainsFunc(l.waiting, func(f *flight) bool {
+				return f.turn.TurnID == id
+			}) {
 			continue
 		}
 		if l.othersHave(turn) {
@@ -72,7 +75,10 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 		default: // failed, failed_start, stalled: a person has lifted the block, so it is tried anew
 			var out *runner.Reissued
 			err := l.try(func() (err error) {
-				out, err = l.r.ReissueTurn(l.work, runner.ReissueOptions{TurnID: id, Reason: "run loop: the turn was " + turn.Status})
+				out, err = l.r.ReissueTurn(l.work, runner.ReissueOptions{
+					TurnID: id,
+					Reason: "run loop: the turn was " + turn.Status,
+				})
 				return err
 			})
 			l.adopt(&out.Done, err)
@@ -92,7 +98,8 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 // is, the agent is not asked twice.
 func (l *loop) resume(turn *run.Turn, launched *[]*flight) bool {
 	if l.fresh[turn.TurnID] != turn.Attempt {
-		if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil && envelope(st.Data) == "" && ofAttempt(turn, st) {
+		if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil && envelope(st.Data) == "" &&
+			ofAttempt(turn, st) {
 			l.notice(turn.TurnID, "resumed", "the result was staged already")
 			l.accept(&flight{turn: turn})
 			return true
@@ -152,7 +159,8 @@ func (l *loop) again(turn *run.Turn) bool {
 // overtaken reports that somebody else has changed the run: the loop looks again.
 func overtaken(err error) bool {
 	switch runner.ErrorCode(err) {
-	case wire.CodeTurnNotActive, wire.CodeTurnAlreadyAccepted, wire.CodeRunBlocked, wire.CodeAwaitingApproval, run.CodeTurnClaimed, "ref_moved", "state_moved":
+	case wire.CodeTurnNotActive, wire.CodeTurnAlreadyAccepted, wire.CodeRunBlocked, wire.CodeAwaitingApproval,
+		run.CodeTurnClaimed, "ref_moved", "state_moved":
 		return true
 	}
 	return false

@@ -56,7 +56,13 @@ const (
 func (l *loop) launch(turn *run.Turn) *flight {
 	now := l.clock.Now()
 	f := &flight{turn: turn, began: now, claimed: now, told: wire.TurnDispatched}
-	f.job = Dispatch{Turn: turn, View: l.view, Root: root(l.r), BundlePath: wire.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID)}
+	f.job = Dispatch{
+		Turn:        turn,
+		View:        l.view,
+		Root:        root(l.r),
+		BundlePath:  wire.BundleDir(turn.TurnID),
+		StagingPath: wire.StagingPath(turn.TurnID),
+	}
 	f.job.Deadline, f.job.Scope = l.deadline(turn, now)
 	f.left = f.job.Deadline.Sub(now)
 	f.job.Activity = func(a runtimes.Activity) { f.note(l.opt.OnActivity, a) }
@@ -153,7 +159,10 @@ func (l *loop) tries(ctx context.Context, f *flight) {
 		if l.clock.Now().Add(wait).After(f.job.Deadline) {
 			return
 		}
-		f.job.Activity(runtimes.Activity{Type: "silent", Summary: fmt.Sprintf("%s; dispatched again in %s", f.out.Reason, wait.Round(time.Second))})
+		f.job.Activity(runtimes.Activity{
+			Type:    "silent",
+			Summary: fmt.Sprintf("%s; dispatched again in %s", f.out.Reason, wait.Round(time.Second)),
+		})
 		again, giveUp := l.clock.After(wait)
 		select {
 		case <-again:

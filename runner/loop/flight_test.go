@@ -41,25 +41,51 @@ func TestBusyProviderIsAskedAgain(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	clock := &hastyClock{}
 	var tries []int
-	res, _ := run(p, loop.Options{MaxTurns: 1, Clock: clock, Jitter: func() float64 { return 0 }, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		tries = append(tries, d.Try)
-		switch d.Try {
-		case 3:
-			return returned(d.Turn)
-		case 1:
-			return &runtimes.Outcome{Kind: runtimes.Blocked, Class: runtimes.ClassRateLimited, Reason: "busy", Retryable: true, RetryAfter: 3 * time.Minute}
-		}
-		return &runtimes.Outcome{Kind: runtimes.Blocked, Class: runtimes.ClassRateLimited, Reason: "busy", Retryable: true}
-	}})
-	if res.TurnsExecuted != 1 || len(res.TurnHistory) != 1 || res.TurnHistory[0].Attempt != 1 || !slices.Equal(tries, []int{0, 1, 2, 3}) ||
+	res, _ := run(p, loop.Options{
+		MaxTurns: 1,
+		Clock:    clock,
+		Jitter:   func() float64 { return 0 },
+		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			tries = append(tries, d.Try)
+			switch d.Try {
+			case 3:
+				return returned(d.Turn)
+			case 1:
+				return &runtimes.Outcome{
+					Kind:       runtimes.Blocked,
+					Class:      runtimes.ClassRateLimited,
+					Reason:     "busy",
+					Retryable:  true,
+					RetryAfter: 3 * time.Minute,
+				}
+			}
+			return &runtimes.Outcome{
+				Kind:      runtimes.Blocked,
+				Class:     runtimes.ClassRateLimited,
+				Reason:    "busy",
+				Retryable: true,
+			}
+		},
+	})
+	if res.TurnsExecuted != 1 || len(res.TurnHistory) != 1 || res.TurnHistory[0].Attempt != 1 ||
+		!slices.Equal(tries, []int{0, 1, 2, 3}) ||
 		!slices.Equal(clock.waits, []time.Duration{2 * time.Second, 3 * time.Minute, 8 * time.Second}) {
 		t.Fatalf("%+v tries %v waits %v", res, tries, clock.waits)
 	}
 	always := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		return &runtimes.Outcome{Kind: runtimes.Blocked, Class: runtimes.ClassRateLimited, Reason: "busy", Retryable: true}
+		return &runtimes.Outcome{
+			Kind:      runtimes.Blocked,
+			Class:     runtimes.ClassRateLimited,
+			Reason:    "busy",
+			Retryable: true,
+		}
 	}
 	clock.waits = nil
-	if res, _ := run(p, loop.Options{Clock: clock, Jitter: func() float64 { return 0 }, Dispatch: always}); res.StopReason != loop.Blocked || *res.State.BlockedOn != "dispatch:rate_limited" || len(clock.waits) != 5 {
+	if res, _ := run(p, loop.Options{
+		Clock:    clock,
+		Jitter:   func() float64 { return 0 },
+		Dispatch: always,
+	}); res.StopReason != loop.Blocked || *res.State.BlockedOn != "dispatch:rate_limited" || len(clock.waits) != 5 {
 		t.Fatalf("%+v waits %v", res, clock.waits)
 	}
 }
@@ -69,29 +95,33 @@ func TestSlowTurnIsRecordedAsRunning(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	other := *p
 	other.open()
-	res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		wait := func(status string) *agentrun.Turn {
-			for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-				if turn, ok := other.state().ActiveTurns.Get(d.Turn.TurnID); ok && turn.Status == status {
-					return turn
+	res, _ := run(p, loop.Options{
+		MaxTurns: 1,
+		Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			wait := func(status string) *agentrun.Turn {
+				for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+					if turn, ok := other.state().ActiveTurns.Get(d.Turn.TurnID); ok && turn.Status == status {
+						return turn
+					}
 				}
+				t.Error("the turn never was " + status)
+				return d.Turn
 			}
-			t.Error("the turn never was " + status)
-			return d.Turn
-		}
-		d.Activity(runtimes.Activity{Type: "starting", PID: 4711})
-		starting := wait(wire.TurnStarting)
-		d.Activity(runtimes.Activity{Type: "output", PID: 4711, Stream: "stderr"})
-		d.Activity(runtimes.Activity{Type: "output", PID: 4711, Stream: "stdout"})
-		running := wait(wire.TurnRunning)
-		if pid, _ := starting.Extra.Get("worker_pid"); pid != ojson.Of(4711) {
-			t.Errorf("worker_pid %v", pid)
-		}
-		if stream, _ := running.Extra.Get("first_output_stream"); stream != "stdout" {
-			t.Errorf("first_output_stream %v", stream)
-		}
-		return returned(d.Turn)
-	}, DispatchLimit: 30 * time.Second})
+			d.Activity(runtimes.Activity{Type: "starting", PID: 4711})
+			starting := wait(wire.TurnStarting)
+			d.Activity(runtimes.Activity{Type: "output", PID: 4711, Stream: "stderr"})
+			d.Activity(runtimes.Activity{Type: "output", PID: 4711, Stream: "stdout"})
+			running := wait(wire.TurnRunning)
+			if pid, _ := starting.Extra.Get("worker_pid"); pid != ojson.Of(4711) {
+				t.Errorf("worker_pid %v", pid)
+			}
+			if stream, _ := running.Extra.Get("first_output_stream"); stream != "stdout" {
+				t.Errorf("first_output_stream %v", stream)
+			}
+			return returned(d.Turn)
+		},
+		DispatchLimit: 30 * time.Second,
+	})
 	if res.TurnsExecuted != 1 || p.history()[0].String("started_at") == "" {
 		t.Fatalf("%+v", res)
 	}
@@ -103,11 +133,15 @@ func TestPhaseLimitEndsTheDispatch(t *testing.T) {
 		cfg.Set("timeouts", ojson.NewObject("per_turn_minutes", 60, "per_phase_minutes", 1))
 	})
 	p.assign("dev")
-	res, _ := run(p, loop.Options{Clock: &laterClock{by: 2 * time.Minute}, Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome {
-		t.Error("dispatched although the phase was over")
-		return nil
-	}})
-	if res.StopReason != loop.Blocked || *res.State.BlockedOn != "timeout:phase" || !strings.Contains(strings.Join(res.Errors, ""), "not done within") {
+	res, _ := run(p, loop.Options{
+		Clock: &laterClock{by: 2 * time.Minute},
+		Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome {
+			t.Error("dispatched although the phase was over")
+			return nil
+		},
+	})
+	if res.StopReason != loop.Blocked || *res.State.BlockedOn != "timeout:phase" ||
+		!strings.Contains(strings.Join(res.Errors, ""), "not done within") {
 		t.Fatalf("%+v", res)
 	}
 }

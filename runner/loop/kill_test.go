@@ -57,7 +57,8 @@ func driveChild(dir string) int {
 			return 1
 		}
 		if s := v.State; s.Status == wire.StatusBlocked && s.BlockedReason.Category == "retries_exhausted" {
-			if _, err := r.ReissueTurn(ctx, runner.ReissueOptions{TurnID: *s.BlockedReason.TurnID}); err != nil && !overtaken(err) {
+			if _, err := r.ReissueTurn(ctx, runner.ReissueOptions{TurnID: *s.BlockedReason.TurnID}); err != nil &&
+				!overtaken(err) {
 				fmt.Println(err)
 				return 1
 			}
@@ -129,7 +130,8 @@ func ownFile(d *loop.Dispatch) string {
 	}
 	n := 0
 	for line := range strings.Lines(string(data)) {
-		if row, err := ojson.DecodeObject([]byte(line)); err == nil && row.String("role") == d.Turn.AssignedRole && row.Has("accepted_sequence") {
+		if row, err := ojson.DecodeObject([]byte(line)); err == nil && row.String("role") == d.Turn.AssignedRole &&
+			row.Has("accepted_sequence") {
 			n++
 		}
 	}

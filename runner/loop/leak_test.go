@@ -37,7 +37,10 @@ func TestNothingLeaks(t *testing.T) {
 		return returned(d.Turn)
 	}
 	run := func(n int) {
-		if res := loop.Run(context.Background(), p.r, loop.Options{MaxTurns: n, Dispatch: dispatch}); res.TurnsExecuted != n {
+		if res := loop.Run(context.Background(), p.r, loop.Options{
+			MaxTurns: n,
+			Dispatch: dispatch,
+		}); res.TurnsExecuted != n {
 			t.Fatalf("%+v", res)
 		}
 	}
@@ -50,7 +53,8 @@ func TestNothingLeaks(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("after %d dispatches: goroutines, descriptors, children %v, before %v", len(dispatches), after, before)
+			t.Fatalf("after %d dispatches: goroutines, descriptors, children %v, before %v", len(dispatches), after,
+				before)
 		}
 	}
 	open, gone := openPacks(t)
@@ -58,7 +62,8 @@ func TestNothingLeaks(t *testing.T) {
 	if err != nil || open > 2*len(packs) || gone > 0 {
 		t.Errorf("%d packs: %d descriptors are open, %d of packs that are gone (%v)", len(packs), open, gone, err)
 	}
-	t.Logf("%d packs, %d open; %d dispatches: goroutines, descriptors, children %v, before %v", len(packs), open, len(dispatches), after, before)
+	t.Logf("%d packs, %d open; %d dispatches: goroutines, descriptors, children %v, before %v", len(packs), open,
+		len(dispatches), after, before)
 }
 
 // descriptors returns what this process has open. The store keeps packs of the

@@ -48,8 +48,19 @@ type loop struct {
 // Run drives the run of r's project until it is complete or something stops it.
 // The result is never nil; what went wrong is in it.
 func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
-	l := &loop{r: r, opt: opt.withDefaults(), ctx: ctx, work: context.WithoutCancel(ctx), res: &Result{TurnHistory: []HistoryEntry{}, Errors: []string{}},
-		flights: make(map[string]*flight), here: make(map[*flight]bool), parked: make(map[string]bool), fresh: make(map[string]int), done: make(chan *flight)}
+	l := &loop{
+		r:       r,
+		opt:     opt.withDefaults(),
+		ctx:     ctx,
+		work:    context.WithoutCancel(ctx),
+		res:     &Result{TurnHistory: []HistoryEntry{}, Errors: []string{}},
+		flights: make(map[string]*flight),
+		here:    make(map[*flight]bool),
+		parked:  make(map[string]bool),
+		fresh: make(
+			map[string]int),
+		done: make(chan *flight),
+	}
 	l.clock = l.opt.Clock
 	if l.opt.Claim > 0 {
 		l.work = runner.OnRemote(l.work)

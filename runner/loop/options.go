@@ -56,7 +56,8 @@ type AfterAccept struct {
 // counts as a rejection), ApproveGate stops with blocked, AfterAccept with blocked;
 // for OnEvent and OnActivity the error is only kept.
 type Options struct {
-	SelectRole  func(ctx context.Context, s *run.State, c *config.Config) (string, error) // NextRole when nil; "" stops
+	// NextRole when nil; "" stops
+	SelectRole  func(ctx context.Context, s *run.State, c *config.Config) (string, error)
 	Dispatch    DispatchFunc
 	ApproveGate func(ctx context.Context, g GateRequest) (bool, error) // nil holds every gate
 	AfterAccept func(ctx context.Context, a AfterAccept) error
@@ -103,7 +104,9 @@ const (
 
 func (o Options) withDefaults() Options {
 	if o.SelectRole == nil {
-		o.SelectRole = func(_ context.Context, s *run.State, c *config.Config) (string, error) { return NextRole(s, c) }
+		o.SelectRole = func(_ context.Context, s *run.State, c *config.Config) (string, error) {
+			return NextRole(s, c)
+		}
 	}
 	switch {
 	case o.Retries == 0:

@@ -56,28 +56,122 @@ func TestOutcomes(t *testing.T) {
 		dispatch loop.DispatchFunc
 		want     want
 	}{
-		{"returned", first(func(d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }), want{stop: loop.MaxTurnsReached, accepted: 1, history: 1}},
+		{"returned", first(func(d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }), want{
+			stop:     loop.MaxTurnsReached,
+			accepted: 1,
+			history:  1,
+		}},
 		{"returned with the provider's cost", first(func(d *loop.Dispatch) *runtimes.Outcome {
 			out := returned(d.Turn)
 			out.CostUSD = &usd
 			return out
 		}), want{stop: loop.MaxTurnsReached, accepted: 1, history: 1}},
-		{"nothing staged", kind(runtimes.Outcome{Kind: runtimes.Staged}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:retries-exhausted:dev", turn: "failed"}},
-		{"no JSON", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte("sorry")}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
-		{"a list", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte("[]")}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
-		{"no envelope", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte(`{"status":"completed"}`)}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
-		{"not valid", first(func(d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn, "status", "splendid") }), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
-		{"of another turn", first(func(d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn, "turn_id", "turn_0000000000000000") }), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
-		{"rejected", kind(runtimes.Outcome{Kind: runtimes.Rejected, Reason: "no"}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed", said: "no attempt left"}},
-		{"no outcome", first(func(*loop.Dispatch) *runtimes.Outcome { return nil }), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
-		{"unknown outcome", kind(runtimes.Outcome{Kind: "maybe"}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
-		{"panic", first(func(*loop.Dispatch) *runtimes.Outcome { panic("boom") }), want{stop: loop.DispatchError, sideBySide: loop.RejectExhausted, turn: "dispatched", said: "boom"}},
-		{"transport error", kind(runtimes.Outcome{Kind: runtimes.Blocked, Class: "auth_failure", Reason: "key refused"}), want{stop: loop.Blocked, history: 1, blockedOn: "dispatch:auth_failure", turn: "dispatched", said: "key refused"}},
-		{"did not start", kind(runtimes.Outcome{Kind: runtimes.Blocked, Failure: protocol.FailureSpawn, Reason: "no such program"}), want{stop: loop.Blocked, history: 1, blockedOn: "turn:failed_start:", turn: "failed_start", said: "no such program"}},
-		{"timed out", kind(runtimes.Outcome{Kind: runtimes.TimedOut}), want{stop: loop.Blocked, history: 1, blockedOn: "timeout:turn", turn: "dispatched", said: "not done within"}},
-		{"aborted", kind(runtimes.Outcome{Kind: runtimes.Aborted}), want{stop: loop.CallerStopped, turn: "dispatched"}},
-		{"refused", kind(runtimes.Outcome{Kind: runtimes.Aborted, Err: errors.New("not trusted")}), want{stop: loop.DispatchError, turn: "dispatched", said: "not trusted"}},
-		{"a person's", kind(runtimes.Outcome{Kind: runtimes.Pending}), want{stop: loop.CallerStopped, cause: loop.CauseAwaitingPerson, turn: "dispatched"}},
+		{"nothing staged", kind(runtimes.Outcome{Kind: runtimes.Staged}), want{
+			stop:      loop.RejectExhausted,
+			history:   2,
+			blockedOn: "escalation:retries-exhausted:dev",
+			turn:      "failed",
+		}},
+		{"no JSON", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte("sorry")}), want{
+			stop:      loop.RejectExhausted,
+			history:   2,
+			blockedOn: "escalation:",
+			turn:      "failed",
+		}},
+		{"a list", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte("[]")}), want{
+			stop:      loop.RejectExhausted,
+			history:   2,
+			blockedOn: "escalation:",
+			turn:      "failed",
+		}},
+		{"no envelope", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte(`{"status":"completed"}`)}),
+			want{
+				stop:      loop.RejectExhausted,
+				history:   2,
+				blockedOn: "escalation:",
+				turn:      "failed",
+			}},
+		{"not valid",
+			first(func(d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn, "status", "splendid") }), want{
+				stop:      loop.RejectExhausted,
+				history:   2,
+				blockedOn: "escalation:",
+				turn:      "failed",
+			}},
+		{"of another turn", first(func(d *loop.Dispatch) *runtimes.Outcome {
+			return returned(d.Turn, "turn_id",
+				"turn_0000000000000000")
+		}), want{
+			stop:      loop.RejectExhausted,
+			history:   2,
+			blockedOn: "escalation:",
+			turn:      "failed",
+		}},
+		{"rejected", kind(runtimes.Outcome{Kind: runtimes.Rejected, Reason: "no"}), want{
+			stop:      loop.RejectExhausted,
+			history:   2,
+			blockedOn: "escalation:",
+			turn:      "failed",
+			said:      "no attempt left",
+		}},
+		{"no outcome", first(func(*loop.Dispatch) *runtimes.Outcome { return nil }), want{
+			stop:      loop.RejectExhausted,
+			history:   2,
+			blockedOn: "escalation:",
+			turn:      "failed",
+		}},
+		{"unknown outcome", kind(runtimes.Outcome{Kind: "maybe"}), want{
+			stop:      loop.RejectExhausted,
+			history:   2,
+			blockedOn: "escalation:",
+			turn:      "failed",
+		}},
+		{"panic", first(func(*loop.Dispatch) *runtimes.Outcome { panic("boom") }), want{
+			stop:       loop.DispatchError,
+			sideBySide: loop.RejectExhausted,
+			turn:       "dispatched",
+			said:       "boom",
+		}},
+		{"transport error",
+			kind(runtimes.Outcome{Kind: runtimes.Blocked, Class: "auth_failure", Reason: "key refused"}), want{
+				stop:      loop.Blocked,
+				history:   1,
+				blockedOn: "dispatch:auth_failure",
+				turn:      "dispatched",
+				said:      "key refused",
+			}},
+		{"did not start", kind(runtimes.Outcome{
+			Kind:    runtimes.Blocked,
+			Failure: protocol.FailureSpawn,
+			Reason:  "no such program",
+		}), want{
+			stop:      loop.Blocked,
+			history:   1,
+			blockedOn: "turn:failed_start:",
+			turn:      "failed_start",
+			said:      "no such program",
+		}},
+		{"timed out", kind(runtimes.Outcome{Kind: runtimes.TimedOut}), want{
+			stop:      loop.Blocked,
+			history:   1,
+			blockedOn: "timeout:turn",
+			turn:      "dispatched",
+			said:      "not done within",
+		}},
+		{"aborted", kind(runtimes.Outcome{Kind: runtimes.Aborted}), want{
+			stop: loop.CallerStopped,
+			turn: "dispatched",
+		}},
+		{"refused", kind(runtimes.Outcome{Kind: runtimes.Aborted, Err: errors.New("not trusted")}), want{
+			stop: loop.DispatchError,
+			turn: "dispatched",
+			said: "not trusted",
+		}},
+		{"a person's", kind(runtimes.Outcome{Kind: runtimes.Pending}), want{
+			stop:  loop.CallerStopped,
+			cause: loop.CauseAwaitingPerson,
+			turn:  "dispatched",
+		}},
 	} {
 		for _, slots := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s/%d", c.name, slots), func(t *testing.T) {
@@ -90,8 +184,10 @@ func TestOutcomes(t *testing.T) {
 					w.stop, w.turn, w.history = w.sideBySide, "failed", 2
 					w.blockedOn, w.said = "escalation:", ""
 				}
-				if res.StopReason != w.stop || res.Cause != w.cause || res.TurnsExecuted != w.accepted || len(res.TurnHistory) != w.history || res.OK {
-					t.Fatalf("%s (%s), %d accepted, history %+v, errors %q", res.StopReason, res.Cause, res.TurnsExecuted, res.TurnHistory, res.Errors)
+				if res.StopReason != w.stop || res.Cause != w.cause || res.TurnsExecuted != w.accepted ||
+					len(res.TurnHistory) != w.history || res.OK {
+					t.Fatalf("%s (%s), %d accepted, history %+v, errors %q", res.StopReason, res.Cause,
+						res.TurnsExecuted, res.TurnHistory, res.Errors)
 				}
 				s := p.state()
 				on := ""
@@ -124,17 +220,21 @@ func TestOutcomes(t *testing.T) {
 func TestRetryKeepsTheTurn(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	var ids []string
-	res, types := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		ids = append(ids, d.Turn.TurnID)
-		if d.Turn.Attempt == 1 {
-			return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: "try harder"}
-		}
-		if why := d.Turn.LastRejection.String("reason"); why != "try harder" {
-			t.Errorf("the retry is told %q", why)
-		}
-		return returned(d.Turn)
-	}})
-	if res.TurnsExecuted != 1 || len(ids) != 2 || ids[0] != ids[1] || !slices.Equal(types, []string{"turn_assigned", "turn_rejected", "turn_accepted"}) {
+	res, types := run(p, loop.Options{
+		MaxTurns: 1,
+		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			ids = append(ids, d.Turn.TurnID)
+			if d.Turn.Attempt == 1 {
+				return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: "try harder"}
+			}
+			if why := d.Turn.LastRejection.String("reason"); why != "try harder" {
+				t.Errorf("the retry is told %q", why)
+			}
+			return returned(d.Turn)
+		},
+	})
+	if res.TurnsExecuted != 1 || len(ids) != 2 || ids[0] != ids[1] ||
+		!slices.Equal(types, []string{"turn_assigned", "turn_rejected", "turn_accepted"}) {
 		t.Fatalf("%+v %v %v", res, ids, types)
 	}
 }
@@ -148,13 +248,31 @@ func TestCallbacksBreak(t *testing.T) {
 		stop loop.StopReason
 		said string
 	}{
-		"select panics":       {loop.Options{SelectRole: func(context.Context, *agentrun.State, *config.Config) (string, error) { panic("sel") }}, loop.DispatchError, "sel"},
-		"select fails":        {loop.Options{SelectRole: func(context.Context, *agentrun.State, *config.Config) (string, error) { return "", errors.New("sel") }}, loop.DispatchError, "sel"},
-		"select stops":        {loop.Options{SelectRole: func(context.Context, *agentrun.State, *config.Config) (string, error) { return "", nil }}, loop.CallerStopped, ""},
-		"select unknown role": {loop.Options{SelectRole: func(context.Context, *agentrun.State, *config.Config) (string, error) { return "nobody", nil }}, loop.Blocked, "nobody"},
-		"after panics":        {loop.Options{AfterAccept: func(context.Context, loop.AfterAccept) error { panic("aft") }}, loop.Blocked, "aft"},
-		"after fails":         {loop.Options{AfterAccept: func(context.Context, loop.AfterAccept) error { return errors.New("aft") }}, loop.Blocked, "aft"},
-		"no dispatch":         {loop.Options{}, loop.InitFailed, "dispatch"},
+		"select panics": {loop.Options{SelectRole: func(context.Context, *agentrun.State,
+			*config.Config) (string, error) {
+			panic("sel")
+		}}, loop.DispatchError, "sel"},
+		"select fails": {loop.Options{SelectRole: func(context.Context, *agentrun.State,
+			*config.Config) (string, error) {
+			return "", errors.New("sel")
+		}}, loop.DispatchError, "sel"},
+		"select stops": {loop.Options{SelectRole: func(context.Context, *agentrun.State,
+			*config.Config) (string, error) {
+			return "", nil
+		}}, loop.CallerStopped, ""},
+		"select unknown role": {loop.Options{SelectRole: func(context.Context, *agentrun.State,
+			*config.Config) (string, error) {
+			return "nobody", nil
+		}}, loop.Blocked, "nobody"},
+		"after panics": {loop.Options{AfterAccept: func(context.Context,
+			loop.AfterAccept) error {
+			panic("aft")
+		}}, loop.Blocked, "aft"},
+		"after fails": {loop.Options{AfterAccept: func(context.Context,
+			loop.AfterAccept) error {
+			return errors.New("aft")
+		}}, loop.Blocked, "aft"},
+		"no dispatch": {loop.Options{}, loop.InitFailed, "dispatch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, 1, []string{"dev"}, nil)
@@ -167,15 +285,20 @@ func TestCallbacksBreak(t *testing.T) {
 			if res.StopReason != c.stop || c.said != "" && !strings.Contains(strings.Join(res.Errors, "\n"), c.said) {
 				t.Fatalf("%s %q", res.StopReason, res.Errors)
 			}
-			if opt.AfterAccept != nil && (len(res.TurnHistory) != 1 || !res.TurnHistory[0].Accepted || res.TurnsExecuted != 1) {
+			if opt.AfterAccept != nil &&
+				(len(res.TurnHistory) != 1 || !res.TurnHistory[0].Accepted || res.TurnsExecuted != 1) {
 				t.Fatalf("the accepted turn is not in %+v", res.TurnHistory)
 			}
 		})
 	}
 	t.Run("event panics", func(t *testing.T) {
 		p := newProject(t, 1, []string{"dev"}, nil)
-		res := loop.Run(context.Background(), p.r, loop.Options{MaxTurns: 1, Dispatch: ok, OnEvent: func(loop.Event) { panic("eve") },
-			OnActivity: func(string, runtimes.Activity) { panic("act") }})
+		res := loop.Run(context.Background(), p.r, loop.Options{
+			MaxTurns:   1,
+			Dispatch:   ok,
+			OnEvent:    func(loop.Event) { panic("eve") },
+			OnActivity: func(string, runtimes.Activity) { panic("act") },
+		})
 		if res.StopReason != loop.MaxTurnsReached || len(res.Errors) == 0 || !strings.Contains(res.Errors[0], "eve") {
 			t.Fatalf("%s %q", res.StopReason, res.Errors)
 		}
@@ -190,21 +313,27 @@ func TestDeadlineIsArmed(t *testing.T) {
 			p := newProject(t, 1, []string{"dev"}, nil)
 			end := make(chan struct{})
 			defer close(end)
-			res, types := run(p, loop.Options{DispatchLimit: 30 * time.Millisecond, Grace: 20 * time.Millisecond, Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
-				if until := time.Until(d.Deadline); until > time.Second {
-					t.Errorf("the deadline is %s away", until)
-				}
-				if deaf {
-					<-end
-				}
-				<-ctx.Done()
-				return &runtimes.Outcome{Kind: runtimes.Aborted}
-			}})
+			res, types := run(p, loop.Options{
+				DispatchLimit: 30 * time.Millisecond,
+				Grace:         20 * time.Millisecond,
+				Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
+					if until := time.Until(d.Deadline); until > time.Second {
+						t.Errorf("the deadline is %s away", until)
+					}
+					if deaf {
+						<-end
+					}
+					<-ctx.Done()
+					return &runtimes.Outcome{Kind: runtimes.Aborted}
+				},
+			})
 			s := p.state()
-			if res.StopReason != loop.Blocked || s.BlockedOn == nil || *s.BlockedOn != "timeout:turn" || s.BlockedReason.Recovery.Owner != agentrun.OwnerOperator || !slices.Contains(types, "blocked") {
+			if res.StopReason != loop.Blocked || s.BlockedOn == nil || *s.BlockedOn != "timeout:turn" ||
+				s.BlockedReason.Recovery.Owner != agentrun.OwnerOperator || !slices.Contains(types, "blocked") {
 				t.Fatalf("%+v %v", res, s.BlockedReason)
 			}
-			lines, err := p.r.Record().TailRows(context.Background(), wire.LedgerDecisions, 0, func(o *ojson.Object) bool { return o.String("type") == "timeout" })
+			lines, err := p.r.Record().TailRows(context.Background(), wire.LedgerDecisions, 0,
+				func(o *ojson.Object) bool { return o.String("type") == "timeout" })
 			p.must(err)
 			if len(lines) != 1 {
 				t.Fatalf("%d timeout entries in the ledger", len(lines))
@@ -212,7 +341,10 @@ func TestDeadlineIsArmed(t *testing.T) {
 			// Once a person has lifted the block the same turn is dispatched again, with time of its own.
 			_, err = p.r.ReactivateRun(context.Background(), runner.ReactivateOptions{})
 			p.must(err)
-			if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }}); res.TurnsExecuted != 1 || len(p.history()) != 1 {
+			if res, _ := run(p, loop.Options{
+				MaxTurns: 1,
+				Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) },
+			}); res.TurnsExecuted != 1 || len(p.history()) != 1 {
 				t.Fatalf("%+v", res)
 			}
 		})
@@ -239,10 +371,13 @@ func TestCancelledLoopIsResumed(t *testing.T) {
 	}
 	asked := map[string]int{}
 	done := make(chan string, 10)
-	res, types := run(p, loop.Options{MaxTurns: 2, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		done <- d.Turn.AssignedRole
-		return returned(d.Turn)
-	}})
+	res, types := run(p, loop.Options{
+		MaxTurns: 2,
+		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			done <- d.Turn.AssignedRole
+			return returned(d.Turn)
+		},
+	})
 	close(done)
 	for role := range done {
 		asked[role]++
@@ -260,10 +395,12 @@ func TestSecondLoopIsRefused(t *testing.T) {
 	defer func() { _ = other.Close() }()
 	var second *loop.Result
 	res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		second = loop.Run(context.Background(), other, loop.Options{Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome { return nil }})
+		second = loop.Run(context.Background(), other,
+			loop.Options{Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome { return nil }})
 		return returned(d.Turn)
 	}})
-	if res.TurnsExecuted != 1 || second.StopReason != loop.AdmissionRejected || second.Cause != loop.CauseLoopRunning || second.State != nil || runner.ErrorCode(second.Err) != "locked" {
+	if res.TurnsExecuted != 1 || second.StopReason != loop.AdmissionRejected ||
+		second.Cause != loop.CauseLoopRunning || second.State != nil || runner.ErrorCode(second.Err) != "locked" {
 		t.Fatalf("%+v %+v", res, second)
 	}
 }
@@ -285,7 +422,8 @@ func TestRecoveryFollowed(t *testing.T) {
 			return returned(d.Turn)
 		}
 		res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch})
-		if res.StopReason != loop.Blocked || res.State.BlockedReason == nil || res.State.BlockedReason.Recovery.RecoveryAction != want {
+		if res.StopReason != loop.Blocked || res.State.BlockedReason == nil ||
+			res.State.BlockedReason.Recovery.RecoveryAction != want {
 			t.Fatalf("%q: %+v, %+v", recovery, res, res.State.BlockedReason)
 		}
 		off = false
@@ -296,7 +434,8 @@ func TestRecoveryFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := res.State.ActiveTurns.Keys()[0]
-		if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch}); res.TurnsExecuted != 1 || res.TurnHistory[0].TurnID != id {
+		if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch}); res.TurnsExecuted != 1 ||
+			res.TurnHistory[0].TurnID != id {
 			t.Errorf("%q: %+v", recovery, res)
 		}
 	}
@@ -309,7 +448,12 @@ func TestConfigMended(t *testing.T) {
 	off := true
 	dispatch := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 		if off {
-			return &runtimes.Outcome{Kind: runtimes.Blocked, Class: "off", Reason: "it is off", Recovery: "correct url in agentxchain.json, then: git agentxchain unblock"}
+			return &runtimes.Outcome{
+				Kind:     runtimes.Blocked,
+				Class:    "off",
+				Reason:   "it is off",
+				Recovery: "correct url in agentxchain.json, then: git agentxchain unblock",
+			}
 		}
 		return returned(d.Turn)
 	}
@@ -326,10 +470,15 @@ func TestConfigMended(t *testing.T) {
 	p.must(err)
 	look, err := p.r.TurnCommits(context.Background(), id)
 	p.must(err)
-	if _, err := p.r.ReissueTurn(context.Background(), runner.ReissueOptions{TurnID: id, TakeCommits: true, Head: look.Head}); err != nil {
+	if _, err := p.r.ReissueTurn(context.Background(), runner.ReissueOptions{
+		TurnID:      id,
+		TakeCommits: true,
+		Head:        look.Head,
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch}); res.TurnsExecuted != 1 || len(res.TurnHistory) != 1 {
+	if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch}); res.TurnsExecuted != 1 ||
+		len(res.TurnHistory) != 1 {
 		t.Errorf("%+v", res)
 	}
 }
@@ -338,22 +487,29 @@ func TestConfigMended(t *testing.T) {
 // place: it costs an attempt, and the next one counts.
 func TestUnreadableResults(t *testing.T) {
 	for name, put := range map[string]func(file string) error{
-		"a directory":   func(file string) error { return os.MkdirAll(file, 0o777) },
-		"a link":        func(file string) error { return os.Symlink("/etc/passwd", file) },
-		"far too large": func(file string) error { return os.WriteFile(file, make([]byte, protocol.MaxStagedBytes+1), 0o666) },
+		"a directory": func(file string) error { return os.MkdirAll(file, 0o777) },
+		"a link":      func(file string) error { return os.Symlink("/etc/passwd", file) },
+		"far too large": func(file string) error {
+			return os.WriteFile(file, make([]byte, protocol.MaxStagedBytes+1), 0o666)
+		},
 	} {
 		p := newProject(t, 1, []string{"dev"}, nil)
-		res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-			file := filepath.Join(d.Root, d.StagingPath)
-			if d.Turn.Attempt > 1 {
-				p.must(os.RemoveAll(file))
-				return returned(d.Turn)
-			}
-			p.must(os.MkdirAll(filepath.Dir(file), 0o777))
-			p.must(put(file))
-			return &runtimes.Outcome{Kind: runtimes.Staged}
-		}})
-		if res.TurnsExecuted != 1 || len(res.TurnHistory) != 2 || res.TurnHistory[0].ErrorCode != loop.CodeDispatchRejected || res.TurnHistory[0].TurnID != res.TurnHistory[1].TurnID {
+		res, _ := run(p, loop.Options{
+			MaxTurns: 1,
+			Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+				file := filepath.Join(d.Root, d.StagingPath)
+				if d.Turn.Attempt > 1 {
+					p.must(os.RemoveAll(file))
+					return returned(d.Turn)
+				}
+				p.must(os.MkdirAll(filepath.Dir(file), 0o777))
+				p.must(put(file))
+				return &runtimes.Outcome{Kind: runtimes.Staged}
+			},
+		})
+		if res.TurnsExecuted != 1 || len(res.TurnHistory) != 2 ||
+			res.TurnHistory[0].ErrorCode != loop.CodeDispatchRejected ||
+			res.TurnHistory[0].TurnID != res.TurnHistory[1].TurnID {
 			t.Errorf("%s: %+v", name, res)
 		}
 	}

@@ -20,16 +20,19 @@ import (
 func TestFreeSlotIsFilledAtOnce(t *testing.T) {
 	p := newProject(t, 2, []string{"a", "b"}, nil)
 	quick := make(chan int, 20)
-	res, types := run(p, loop.Options{MaxTurns: 5, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		if d.Turn.AssignedSequence == 1 {
-			for range 3 {
-				<-quick // is still at work when the third turn beside it begins
+	res, types := run(p, loop.Options{
+		MaxTurns: 5,
+		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			if d.Turn.AssignedSequence == 1 {
+				for range 3 {
+					<-quick // is still at work when the third turn beside it begins
+				}
+			} else {
+				quick <- 1
 			}
-		} else {
-			quick <- 1
-		}
-		return returned(d.Turn)
-	}})
+			return returned(d.Turn)
+		},
+	})
 	if res.TurnsExecuted != 5 || !slices.Contains(types, "parallel_dispatch") {
 		t.Fatalf("%+v %v", res, types)
 	}
@@ -46,19 +49,25 @@ func TestConflictIsSentBack(t *testing.T) {
 	both.Add(2)
 	var mu sync.Mutex
 	told := 0
-	res, types := run(p, loop.Options{MaxTurns: 2, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		if d.Turn.Attempt == 1 {
-			both.Done()
-			both.Wait()
-		} else if files := d.Turn.ConflictContext.Strings("conflicting_files"); slices.Equal(files, []string{"src/x.txt"}) {
-			told++
-		}
-		mu.Lock()
-		appendLine(p.dir+"/src/x.txt", d.Turn.TurnID+fmt.Sprint(d.Turn.Attempt))
-		mu.Unlock()
-		return returned(d.Turn, "files_changed", []string{"src/x.txt"}, "artifact", ojson.NewObject("type", "workspace"))
-	}})
-	if res.TurnsExecuted != 2 || told != 1 || !slices.Contains(types, "turn_conflicted") || !slices.Contains(types, "turn_rejected") || len(res.TurnHistory) != 3 {
+	res, types := run(p, loop.Options{
+		MaxTurns: 2,
+		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			if d.Turn.Attempt == 1 {
+				both.Done()
+				both.Wait()
+			} else if files := d.Turn.ConflictContext.Strings("conflicting_files"); slices.Equal(files,
+				[]string{"src/x.txt"}) {
+				told++
+			}
+			mu.Lock()
+			appendLine(p.dir+"/src/x.txt", d.Turn.TurnID+fmt.Sprint(d.Turn.Attempt))
+			mu.Unlock()
+			return returned(d.Turn, "files_changed", []string{"src/x.txt"},
+				"artifact", ojson.NewObject("type", "workspace"))
+		},
+	})
+	if res.TurnsExecuted != 2 || told != 1 || !slices.Contains(types, "turn_conflicted") ||
+		!slices.Contains(types, "turn_rejected") || len(res.TurnHistory) != 3 {
 		t.Fatalf("%+v %v told %d", res, types, told)
 	}
 	if e := res.TurnHistory[1]; e.Accepted || e.ErrorCode != wire.CodeConflict || e.Conflict == nil {
@@ -72,20 +81,24 @@ func TestUndeclaredWorkOfSiblingIsWaitedFor(t *testing.T) {
 	p := newProject(t, 2, []string{"a", "b"}, nil)
 	wrote, first := make(chan bool), make(chan bool)
 	var once sync.Once
-	res, types := run(p, loop.Options{MaxTurns: 2, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		name := "src/" + d.Turn.AssignedRole + ".txt"
-		p.write(name, "x\n")
-		if d.Turn.AssignedRole == "a" {
-			<-wrote
-			defer once.Do(func() { close(first) })
-		} else {
-			wrote <- true
-			<-first
-			time.Sleep(50 * time.Millisecond) // a's result is looked at meanwhile
-		}
-		return returned(d.Turn, "files_changed", []string{name}, "artifact", ojson.NewObject("type", "workspace"))
-	}})
-	if res.TurnsExecuted != 2 || slices.Contains(types, "turn_rejected") || len(res.TurnHistory) != 2 || len(res.Errors) != 0 {
+	res, types := run(p, loop.Options{
+		MaxTurns: 2,
+		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			name := "src/" + d.Turn.AssignedRole + ".txt"
+			p.write(name, "x\n")
+			if d.Turn.AssignedRole == "a" {
+				<-wrote
+				defer once.Do(func() { close(first) })
+			} else {
+				wrote <- true
+				<-first
+				time.Sleep(50 * time.Millisecond) // a's result is looked at meanwhile
+			}
+			return returned(d.Turn, "files_changed", []string{name}, "artifact", ojson.NewObject("type", "workspace"))
+		},
+	})
+	if res.TurnsExecuted != 2 || slices.Contains(types, "turn_rejected") || len(res.TurnHistory) != 2 ||
+		len(res.Errors) != 0 {
 		t.Fatalf("%+v %v", res, types)
 	}
 }
@@ -141,13 +154,16 @@ func TestDelegationReviewRunsAlone(t *testing.T) {
 		delete(now, d.Turn.TurnID)
 		if d.Turn.AssignedRole == "lead" && d.Turn.DelegationReview == nil {
 			del := func(id, to string) *ojson.Object {
-				return ojson.NewObject("id", id, "to_role", to, "charter", "do it", "acceptance_contract", []string{"it is done"})
+				return ojson.NewObject("id", id, "to_role", to, "charter", "do it",
+					"acceptance_contract", []string{"it is done"})
 			}
-			return returned(d.Turn, "delegations", []*ojson.Object{del("del-001", "a"), del("del-002", "b")}, "proposed_next_role", "a")
+			return returned(d.Turn, "delegations", []*ojson.Object{del("del-001", "a"), del("del-002", "b")},
+				"proposed_next_role", "a")
 		}
 		return returned(d.Turn, "proposed_next_role", "lead")
 	}, SelectRole: func(_ context.Context, s *agentrun.State, c *config.Config) (string, error) {
-		waits := slices.ContainsFunc(s.DelegationQueue, func(d *agentrun.Delegation) bool { return d.Status == "pending" })
+		waits := slices.ContainsFunc(s.DelegationQueue,
+			func(d *agentrun.Delegation) bool { return d.Status == "pending" })
 		if s.ActiveTurns.Len() > 0 && !waits && s.PendingDelegation == nil {
 			return "", nil // nothing but delegated work runs side by side
 		}

@@ -44,11 +44,13 @@ func newProject(t testing.TB, slots int, roles []string, edit func(cfg *ojson.Ob
 	p.must(err)
 	all := &ojson.Object{}
 	for _, id := range roles {
-		all.Set(id, ojson.NewObject("title", id, "mandate", "Build.", "write_authority", "authoritative", "runtime", "agent"))
+		all.Set(id, ojson.NewObject("title", id, "mandate", "Build.", "write_authority", "authoritative",
+			"runtime", "agent"))
 	}
 	cfg.Set("roles", all)
 	cfg.Set("runtimes", ojson.NewObject("agent", ojson.NewObject("type", "local_cli", "command", []string{"true"})))
-	cfg.Set("routing", ojson.NewObject("build", ojson.NewObject("entry_role", roles[0], "allowed_next_roles", append(append([]string{}, roles...), "human"), "max_concurrent_turns", slots)))
+	cfg.Set("routing", ojson.NewObject("build", ojson.NewObject("entry_role", roles[0],
+		"allowed_next_roles", append(append([]string{}, roles...), "human"), "max_concurrent_turns", slots)))
 	for _, k := range []string{"gates", "prompts"} {
 		cfg.Set(k, &ojson.Object{})
 	}
@@ -121,9 +123,12 @@ func (p *project) history() []*ojson.Object {
 
 // result is a valid result of the turn.
 func result(turn *agentrun.Turn, members ...any) []byte {
-	doc := ojson.NewObject("schema_version", "1.0", "run_id", turn.RunID, "turn_id", turn.TurnID, "role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
-		"status", "completed", "summary", "did "+turn.TurnID, "decisions", []any{}, "objections", []any{}, "files_changed", []any{},
-		"verification", ojson.NewObject("status", "skipped"), "artifact", ojson.NewObject("type", "review"), "proposed_next_role", turn.AssignedRole)
+	doc := ojson.NewObject("schema_version", "1.0", "run_id", turn.RunID, "turn_id", turn.TurnID,
+		"role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
+		"status", "completed", "summary", "did "+turn.TurnID, "decisions", []any{}, "objections", []any{},
+		"files_changed", []any{},
+		"verification", ojson.NewObject("status", "skipped"), "artifact", ojson.NewObject("type", "review"),
+		"proposed_next_role", turn.AssignedRole)
 	for k, v := range ojson.NewObject(members...).All() {
 		doc.Set(k, v)
 	}

@@ -21,7 +21,8 @@ import (
 // stopReasons is the closed set.
 var stopReasons = []loop.StopReason{
 	loop.Completed, loop.AdmissionRejected, loop.InitFailed, loop.Blocked, loop.GateHeld, loop.MaxTurnsReached,
-	loop.PriorityPreempted, loop.CallerStopped, loop.DispatchError, loop.RejectExhausted, loop.ConflictLoop, loop.ConflictStall,
+	loop.PriorityPreempted, loop.CallerStopped, loop.DispatchError, loop.RejectExhausted, loop.ConflictLoop,
+	loop.ConflictStall,
 }
 
 // TestRandomAgents lets loops of one to four slots drive agents that do anything an
@@ -51,12 +52,18 @@ func randomRun(t *testing.T, seed uint64) {
 		inAir := &counter{}
 		seen := &events{}
 		callCtx, cancel := context.WithCancel(ctx)
-		res := loop.Run(callCtx, p.r, loop.Options{MaxTurns: 4, OnEvent: seen.on, Retries: -1, Grace: 10 * time.Second, DispatchLimit: time.Minute,
+		res := loop.Run(callCtx, p.r, loop.Options{
+			MaxTurns:      4,
+			OnEvent:       seen.on,
+			Retries:       -1,
+			Grace:         10 * time.Second,
+			DispatchLimit: time.Minute,
 			Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
 				inAir.add(1)
 				defer inAir.add(-1)
 				return anything(ctx, p, d, rnd, cancel)
-			}})
+			},
+		})
 		cancel()
 		if !slices.Contains(stopReasons, res.StopReason) || res.OK != (res.StopReason == loop.Completed) {
 			t.Fatalf("%+v", res)
@@ -114,7 +121,12 @@ func anything(ctx context.Context, p *project, d *loop.Dispatch, rnd *lockedRand
 	case 0:
 		return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: "no"}
 	case 1:
-		return &runtimes.Outcome{Kind: runtimes.Blocked, Class: "network_failure", Reason: "unplugged", Retryable: true}
+		return &runtimes.Outcome{
+			Kind:      runtimes.Blocked,
+			Class:     "network_failure",
+			Reason:    "unplugged",
+			Retryable: true,
+		}
 	case 2:
 		return &runtimes.Outcome{Kind: runtimes.Blocked, Failure: protocol.FailureNoOutput, Reason: "silence"}
 	case 3:
@@ -128,7 +140,8 @@ func anything(ctx context.Context, p *project, d *loop.Dispatch, rnd *lockedRand
 		<-ctx.Done()
 		return &runtimes.Outcome{Kind: runtimes.Aborted}
 	case 7:
-		return returned(d.Turn, "status", "needs_human", "needs_human_reason", "which colour?", "proposed_next_role", "human")
+		return returned(d.Turn, "status", "needs_human", "needs_human_reason", "which colour?", "proposed_next_role",
+			"human")
 	case 8:
 		return returned(d.Turn, "files_changed", 7)
 	case 9:
@@ -137,7 +150,8 @@ func anything(ctx context.Context, p *project, d *loop.Dispatch, rnd *lockedRand
 	if d.Turn.AssignedRole == "a" && rnd.n(2) == 0 {
 		// One role writes; others would have to wait for its changes to be committed.
 		p.write("src/a.txt", d.Turn.TurnID+fmt.Sprint(rnd.n(1000))+"\n")
-		return returned(d.Turn, "files_changed", []string{"src/a.txt"}, "artifact", ojson.NewObject("type", "workspace"))
+		return returned(d.Turn, "files_changed", []string{"src/a.txt"},
+			"artifact", ojson.NewObject("type", "workspace"))
 	}
 	return returned(d.Turn)
 }

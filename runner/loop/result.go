@@ -13,8 +13,9 @@ type StopReason string
 // Stop reasons. Only Completed is success. Blocked does not say that the recorded
 // run is blocked: a refused assignment leaves it active.
 const (
-	Completed         StopReason = "completed"
-	AdmissionRejected StopReason = "admission_rejected" // the configuration can never pass its own gates, or another loop is at work
+	Completed StopReason = "completed"
+	// the configuration can never pass its own gates, or another loop is at work
+	AdmissionRejected StopReason = "admission_rejected"
 	InitFailed        StopReason = "init_failed"
 	Blocked           StopReason = "blocked"
 	GateHeld          StopReason = "gate_held"
@@ -74,7 +75,8 @@ func (r *Result) Object() *ojson.Object {
 	if r.State != nil {
 		state = ojson.Marshal(r.State)
 	}
-	o := ojson.NewObject("ok", r.OK, "stop_reason", string(r.StopReason), "state", state, "turns_executed", r.TurnsExecuted,
+	o := ojson.NewObject("ok", r.OK, "stop_reason", string(r.StopReason), "state", state,
+		"turns_executed", r.TurnsExecuted,
 		"turn_history", history, "gates_approved", r.GatesApproved, "errors", r.Errors)
 	if r.Cause != "" {
 		o.Set("cause", r.Cause)

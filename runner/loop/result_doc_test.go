@@ -17,10 +17,18 @@ func TestMeasuredCostCounts(t *testing.T) {
 		out        *runtimes.Outcome
 		want       string // "" when the result stays as it is
 	}{
-		{"zeros of the template", `{"input_tokens":0,"output_tokens":0,"usd":0}`, &runtimes.Outcome{CostUSD: &usd, Usage: tokens()}, `{"input_tokens":200,"output_tokens":20,"usd":0.5}`},
-		{"a claim", `{"input_tokens":7,"usd":0.01}`, &runtimes.Outcome{CostUSD: &usd, Usage: tokens()}, `{"input_tokens":200,"usd":0.5,"output_tokens":20,"claimed":{"input_tokens":7,"usd":0.01}}`},
-		{"no price", `{"input_tokens":0,"output_tokens":0,"usd":0}`, &runtimes.Outcome{Usage: tokens()}, `{"input_tokens":200,"output_tokens":20}`},
-		{"no price, a claim", `{"usd":0.25}`, &runtimes.Outcome{Usage: tokens()}, `{"usd":0.25,"input_tokens":200,"output_tokens":20}`},
+		{"zeros of the template", `{"input_tokens":0,"output_tokens":0,"usd":0}`, &runtimes.Outcome{
+			CostUSD: &usd,
+			Usage:   tokens(),
+		}, `{"input_tokens":200,"output_tokens":20,"usd":0.5}`},
+		{"a claim", `{"input_tokens":7,"usd":0.01}`, &runtimes.Outcome{
+			CostUSD: &usd,
+			Usage:   tokens(),
+		}, `{"input_tokens":200,"usd":0.5,"output_tokens":20,"claimed":{"input_tokens":7,"usd":0.01}}`},
+		{"no price", `{"input_tokens":0,"output_tokens":0,"usd":0}`, &runtimes.Outcome{Usage: tokens()},
+			`{"input_tokens":200,"output_tokens":20}`},
+		{"no price, a claim", `{"usd":0.25}`, &runtimes.Outcome{Usage: tokens()},
+			`{"usd":0.25,"input_tokens":200,"output_tokens":20}`},
 		{"no cost", `null`, &runtimes.Outcome{CostUSD: &usd}, `{"usd":0.5}`},
 		{"the same", `{"usd":0.5}`, &runtimes.Outcome{CostUSD: &usd}, ""},
 		{"nothing measured", `{"usd":3}`, &runtimes.Outcome{}, ""},

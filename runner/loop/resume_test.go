@@ -46,17 +46,24 @@ func TestTurnsLeftBehind(t *testing.T) {
 		accepted int
 		said     string // error of the first history entry
 	}{
-		"staged":            {func(p *project, turn *agentrun.Turn) { p.stage(turn, result(turn)) }, 0, 1, ""},
-		"staged half":       {func(p *project, turn *agentrun.Turn) { p.stage(turn, result(turn)[:40]) }, 1, 1, ""},
-		"staged empty":      {func(p *project, turn *agentrun.Turn) { p.stage(turn, []byte("{}")) }, 1, 1, ""},
-		"staged by another": {func(p *project, turn *agentrun.Turn) { p.stage(turn, result(turn, "turn_id", "turn_other")) }, 1, 1, ""},
+		"staged":       {func(p *project, turn *agentrun.Turn) { p.stage(turn, result(turn)) }, 0, 1, ""},
+		"staged half":  {func(p *project, turn *agentrun.Turn) { p.stage(turn, result(turn)[:40]) }, 1, 1, ""},
+		"staged empty": {func(p *project, turn *agentrun.Turn) { p.stage(turn, []byte("{}")) }, 1, 1, ""},
+		"staged by another": {func(p *project,
+			turn *agentrun.Turn) {
+			p.stage(turn, result(turn, "turn_id", "turn_other"))
+		}, 1, 1, ""},
 		"staged before the dispatch": {func(p *project, turn *agentrun.Turn) {
 			old := time.Now().Add(-time.Hour)
 			p.must(os.Chtimes(p.stage(turn, result(turn)), old, old))
 		}, 1, 1, ""},
 		"nothing": {func(*project, *agentrun.Turn) {}, 1, 1, ""},
 		"running": {func(p *project, turn *agentrun.Turn) {
-			_, err := p.r.AdvanceTurn(ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, PID: 1 << 21})
+			_, err := p.r.AdvanceTurn(ctx, protocol.AdvanceTurn{
+				TurnID: turn.TurnID,
+				Status: wire.TurnRunning,
+				PID:    1 << 21,
+			})
 			p.must(err)
 		}, 1, 1, ""},
 		"refused": {func(p *project, turn *agentrun.Turn) {
@@ -85,14 +92,18 @@ func TestTurnsLeftBehind(t *testing.T) {
 			turn := p.assign("dev")
 			c.leave(p, turn)
 			asked := 0
-			res, types := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
-				asked++
-				return returned(d.Turn)
-			}})
+			res, types := run(p, loop.Options{
+				MaxTurns: 1,
+				Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+					asked++
+					return returned(d.Turn)
+				},
+			})
 			if asked != c.asked || res.TurnsExecuted != c.accepted || len(p.history()) != c.accepted {
 				t.Fatalf("asked %d, %+v", asked, res)
 			}
-			if c.said != "" && (len(res.TurnHistory) != 2 || !strings.Contains(res.TurnHistory[0].AcceptError, c.said)) {
+			if c.said != "" && (len(res.TurnHistory) != 2 ||
+				!strings.Contains(res.TurnHistory[0].AcceptError, c.said)) {
 				t.Fatalf("%+v", res.TurnHistory)
 			}
 			if slices.Contains(types, "turn_assigned") {
@@ -111,7 +122,8 @@ func TestCheckpointIsMadeUpFor(t *testing.T) {
 		p.write(name, "x\n")
 		return returned(d.Turn, "files_changed", []string{name}, "artifact", ojson.NewObject("type", "workspace"))
 	}
-	if res, _ := run(p, loop.Options{MaxTurns: 1, NoCheckpoint: true, Dispatch: write}); res.TurnsExecuted != 1 || git(t, p.dir, "status", "--porcelain") == "" {
+	if res, _ := run(p, loop.Options{MaxTurns: 1, NoCheckpoint: true, Dispatch: write}); res.TurnsExecuted != 1 ||
+		git(t, p.dir, "status", "--porcelain") == "" {
 		t.Fatalf("%+v", res)
 	}
 	if res, _ := run(p, loop.Options{MaxTurns: 2, Dispatch: write}); res.TurnsExecuted != 2 || len(res.Errors) > 0 {
@@ -126,8 +138,12 @@ func TestCheckpointIsMadeUpFor(t *testing.T) {
 func TestOwnChangesStopTheLoop(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	p.write("notes.txt", "mine\n")
-	res, _ := run(p, loop.Options{Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }})
-	if res.StopReason != loop.Blocked || runner.ErrorCode(res.Err) != wire.CodeDirtyTree || res.State.Status != wire.StatusActive {
+	res, _ := run(p, loop.Options{Dispatch: func(_ context.Context,
+		d *loop.Dispatch) *runtimes.Outcome {
+		return returned(d.Turn)
+	}})
+	if res.StopReason != loop.Blocked || runner.ErrorCode(res.Err) != wire.CodeDirtyTree ||
+		res.State.Status != wire.StatusActive {
 		t.Fatalf("%+v", res)
 	}
 }
@@ -137,11 +153,13 @@ func TestCorruptStateStops(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	p.assign("dev")
 	p.write(string(wire.DocState), `{"schema_version": "1.1", "run`)
-	res := loop.Run(context.Background(), p.r, loop.Options{Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome { panic("no") }})
+	res := loop.Run(context.Background(), p.r,
+		loop.Options{Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome { panic("no") }})
 	if res.StopReason != loop.InitFailed || res.OK || len(res.Errors) == 0 {
 		t.Fatalf("%+v", res)
 	}
-	if data, err := os.ReadFile(filepath.Join(p.dir, string(wire.DocState))); err != nil || !strings.HasSuffix(string(data), `"run`) {
+	if data, err := os.ReadFile(filepath.Join(p.dir, string(wire.DocState))); err != nil ||
+		!strings.HasSuffix(string(data), `"run`) {
 		t.Fatalf("the state was replaced: %s", data)
 	}
 }

@@ -33,7 +33,8 @@ func TestMendedGateCostsNoTurn(t *testing.T) {
 	git(t, p.dir, "add", "-A")
 	git(t, p.dir, "commit", "-qm", "agreed")
 	res, types := run(p, loop.Options{Dispatch: one})
-	if !slices.Contains(types, "gate_retried") || res.State.Phase != "ship" || res.State.Status != wire.StatusPaused || turns != 2 {
+	if !slices.Contains(types, "gate_retried") || res.State.Phase != "ship" || res.State.Status != wire.StatusPaused ||
+		turns != 2 {
 		t.Fatalf("%d turns, %v: %+v", turns, types, res)
 	}
 }

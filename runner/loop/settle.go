@@ -25,7 +25,8 @@ func (l *loop) settle(f *flight) {
 		l.report(f.broken, nil)
 	}
 	if f.late {
-		l.report(fmt.Sprintf("the dispatch of turn %s (%s) did not return within %s of its end", f.turn.TurnID, f.turn.AssignedRole, l.opt.Grace), nil)
+		l.report(fmt.Sprintf("the dispatch of turn %s (%s) did not return within %s of its end", f.turn.TurnID,
+			f.turn.AssignedRole, l.opt.Grace), nil)
 	}
 	out := f.out
 	switch {
@@ -96,7 +97,10 @@ func (l *loop) take(f *flight) {
 	}
 	priced, changed := withCost(data, f.out)
 	if changed || f.out.Kind == runtimes.Returned {
-		if err := l.try(func() error { _, err := l.r.StageResult(l.work, f.turn.TurnID, priced); return err }); err != nil {
+		if err := l.try(func() error {
+			_, err := l.r.StageResult(l.work, f.turn.TurnID, priced)
+			return err
+		}); err != nil {
 			l.stale = true
 			if !overtaken(err) {
 				l.reject(f, "dispatch", "the result cannot be staged: "+err.Error())
@@ -151,7 +155,13 @@ func (l *loop) accept(f *flight) {
 	case code == wire.CodeConflict && active:
 		entry.Conflict = out.Result.Conflict
 		l.remember(entry)
-		l.emit(Event{Type: EventTurnConflicted, Turn: turn, Role: turn.AssignedRole, ErrorCode: code, Conflict: out.Result.Conflict})
+		l.emit(Event{
+			Type:      EventTurnConflicted,
+			Turn:      turn,
+			Role:      turn.AssignedRole,
+			ErrorCode: code,
+			Conflict:  out.Result.Conflict,
+		})
 		if l.state().Status == wire.StatusBlocked {
 			l.emit(Event{Type: EventBlocked})
 			l.fail(ConflictLoop, "turn "+turn.TurnID+" ("+turn.AssignedRole+") keeps conflicting", err)
@@ -163,7 +173,8 @@ func (l *loop) accept(f *flight) {
 		entry.Blocked = true
 		l.remember(entry)
 		l.report("turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") was not accepted", err)
-	case active && (turn.Status == wire.TurnFailedAcceptance || code == wire.CodeInvalidJSON || code == wire.CodeStagedMissing || code == wire.CodeStaleStaging):
+	case active && (turn.Status == wire.TurnFailedAcceptance || code == wire.CodeInvalidJSON ||
+		code == wire.CodeStagedMissing || code == wire.CodeStaleStaging):
 		l.remember(entry)
 		l.sendBack(turn, rejectionOf(err))
 	default:
@@ -195,7 +206,13 @@ func (l *loop) accepted(f *flight, out *runner.Accepted, entry HistoryEntry, err
 		}
 	}
 	if committed {
-		l.emit(Event{Type: EventTurnAccepted, Turn: out.Result.Turn, Role: f.turn.AssignedRole, Entry: out.Result.Entry, Gate: out.Result.Gate})
+		l.emit(Event{
+			Type:  EventTurnAccepted,
+			Turn:  out.Result.Turn,
+			Role:  f.turn.AssignedRole,
+			Entry: out.Result.Entry,
+			Gate:  out.Result.Gate,
+		})
 	}
 }
 
@@ -249,7 +266,13 @@ func (l *loop) reject(f *flight, stage, reason string) {
 	if f.out != nil && f.out.CostUSD != nil {
 		rej.cost = max(0, *f.out.CostUSD)
 	}
-	l.remember(HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: CodeDispatchRejected, AcceptError: reason})
+	l.remember(HistoryEntry{
+		Role:        f.turn.AssignedRole,
+		TurnID:      f.turn.TurnID,
+		Attempt:     f.turn.Attempt,
+		ErrorCode:   CodeDispatchRejected,
+		AcceptError: reason,
+	})
 	l.sendBack(f.turn, rej)
 }
 
@@ -261,8 +284,14 @@ const CodeDispatchRejected = "dispatch_rejected"
 func (l *loop) sendBack(turn *run.Turn, rej rejection) {
 	var out *runner.Rejected
 	err := l.try(func() (err error) {
-		out, err = l.r.RejectTurn(l.work, runner.RejectOptions{TurnID: turn.TurnID, Reason: rej.reason, Stage: rej.stage, Errors: rej.errors,
-			Reassign: rej.conflict, CostUSD: rej.cost})
+		out, err = l.r.RejectTurn(l.work, runner.RejectOptions{
+			TurnID:   turn.TurnID,
+			Reason:   rej.reason,
+			Stage:    rej.stage,
+			Errors:   rej.errors,
+			Reassign: rej.conflict,
+			CostUSD:  rej.cost,
+		})
 		return err
 	})
 	l.adopt(&out.Done, err)
@@ -286,7 +315,8 @@ func (l *loop) sendBack(turn *run.Turn, rej rejection) {
 			reason = ConflictStall
 		}
 	}
-	l.fail(reason, fmt.Sprintf("turn %s (%s) was sent back %d times and has no attempt left", turn.TurnID, turn.AssignedRole, out.Result.Turn.Attempt), nil)
+	l.fail(reason, fmt.Sprintf("turn %s (%s) was sent back %d times and has no attempt left", turn.TurnID,
+		turn.AssignedRole, out.Result.Turn.Attempt), nil)
 }
 
 // reconsider goes on with a turn whose result an earlier loop or a person saw
@@ -298,7 +328,13 @@ func (l *loop) reconsider(turn *run.Turn) {
 			return
 		}
 	}
-	l.remember(HistoryEntry{Role: turn.AssignedRole, TurnID: turn.TurnID, Attempt: turn.Attempt, ErrorCode: wire.CodeValidationFailed, AcceptError: turn.FailureReason})
+	l.remember(HistoryEntry{
+		Role:        turn.AssignedRole,
+		TurnID:      turn.TurnID,
+		Attempt:     turn.Attempt,
+		ErrorCode:   wire.CodeValidationFailed,
+		AcceptError: turn.FailureReason,
+	})
 	l.sendBack(turn, rejection{stage: "acceptance", reason: cmp.Or(turn.FailureReason, "its result was not accepted")})
 }
 
@@ -306,7 +342,14 @@ func (l *loop) reconsider(turn *run.Turn) {
 func (l *loop) blocked(f *flight) {
 	out := f.out
 	reason := cmp.Or(out.Reason, "the agent could not be asked")
-	l.remember(HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: cmp.Or(out.Class, "dispatch_failed"), AcceptError: reason, Blocked: true})
+	l.remember(HistoryEntry{
+		Role:        f.turn.AssignedRole,
+		TurnID:      f.turn.TurnID,
+		Attempt:     f.turn.Attempt,
+		ErrorCode:   cmp.Or(out.Class, "dispatch_failed"),
+		AcceptError: reason,
+		Blocked:     true,
+	})
 	var done *runner.Done
 	var err error
 	switch out.Failure {
@@ -316,8 +359,15 @@ func (l *loop) blocked(f *flight) {
 		done = &w.Done
 	default:
 		var b *runner.Blocked
-		b, err = l.r.MarkRunBlocked(l.work, protocol.Block{BlockedOn: "dispatch:" + cmp.Or(out.Class, "dispatch_failed"), Category: "dispatch_error", TypedReason: "dispatch_error",
-			Owner: run.OwnerHuman, Action: mend(out.Recovery, f.turn.TurnID), Detail: reason, TurnID: f.turn.TurnID})
+		b, err = l.r.MarkRunBlocked(l.work, protocol.Block{
+			BlockedOn:   "dispatch:" + cmp.Or(out.Class, "dispatch_failed"),
+			Category:    "dispatch_error",
+			TypedReason: "dispatch_error",
+			Owner:       run.OwnerHuman,
+			Action:      mend(out.Recovery, f.turn.TurnID),
+			Detail:      reason,
+			TurnID:      f.turn.TurnID,
+		})
 		done = &b.Done
 	}
 	l.blockedNow(f, done, err, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+"): "+reason, "")
@@ -351,8 +401,19 @@ func (l *loop) timedOut(f *flight) {
 		had = l.clock.Now().Sub(f.began)
 	}
 	reason := fmt.Sprintf("turn %s (%s) was not done within %s", f.turn.TurnID, f.turn.AssignedRole, max(0, had))
-	l.remember(HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: "timeout", AcceptError: reason, Blocked: true})
-	b, err := l.r.DispatchTimedOut(l.work, protocol.DispatchTimeout{TurnID: f.turn.TurnID, Scope: f.job.Scope, LimitMS: int(max(0, had).Milliseconds())})
+	l.remember(HistoryEntry{
+		Role:        f.turn.AssignedRole,
+		TurnID:      f.turn.TurnID,
+		Attempt:     f.turn.Attempt,
+		ErrorCode:   "timeout",
+		AcceptError: reason,
+		Blocked:     true,
+	})
+	b, err := l.r.DispatchTimedOut(l.work, protocol.DispatchTimeout{
+		TurnID:  f.turn.TurnID,
+		Scope:   f.job.Scope,
+		LimitMS: int(max(0, had).Milliseconds()),
+	})
 	l.blockedNow(f, &b.Done, err, reason, "timeout:"+f.job.Scope)
 }
 

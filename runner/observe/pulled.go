@@ -124,13 +124,15 @@ func (w *Work) side(
 		return nil, false, err
 	}
 	if more {
-		w.Note(fmt.Sprintf("%s/%s brought more than %d commits, so they count as the turn's", up.Remote, up.Branch, maxPulled))
+		w.Note(fmt.Sprintf("%s/%s brought more than %d commits, so they count as the turn's", up.Remote, up.Branch,
+			maxPulled))
 		return nil, false, nil
 	}
 	ofTurns := slices.ContainsFunc(w.Config.RequireTurn, func(p string) bool { return wire.MatchPath(p, up.Branch) })
 	var ours []git.OID
 	for _, k := range list {
-		if made[k.OID] || strings.Contains(k.Trailers, turn.TurnID) || ofTurns && !strings.Contains(k.Trailers, githooks.TrailerTurn+": ") {
+		if made[k.OID] || strings.Contains(k.Trailers, turn.TurnID) ||
+			ofTurns && !strings.Contains(k.Trailers, githooks.TrailerTurn+": ") {
 			ours = append(ours, k.OID)
 		}
 	}
@@ -179,7 +181,12 @@ func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought, fr
 			other, differs := b.other[f]
 			switch {
 			case both:
-				m := merge{path: f, base: blob{theirs.OldMode, theirs.OldOID}, theirs: blob{theirs.NewMode, theirs.NewOID}, ours: blob{ours.NewMode, ours.NewOID}}
+				m := merge{
+					path:   f,
+					base:   blob{theirs.OldMode, theirs.OldOID},
+					theirs: blob{theirs.NewMode, theirs.NewOID},
+					ours:   blob{ours.NewMode, ours.NewOID},
+				}
 				if m.got = m.theirs; differs {
 					m.got = blob{other.NewMode, other.NewOID}
 				}

@@ -17,7 +17,8 @@ import (
 
 // BeforeValidation asks before the result of a turn is judged.
 func BeforeValidation(turn *run.Turn, op *protocol.AcceptTurn) hooks.Call {
-	p := ojson.NewObject("turn_id", turn.TurnID, "role_id", turn.AssignedRole, "staging_path", op.StagedPath, "turn_result", nil)
+	p := ojson.NewObject("turn_id", turn.TurnID, "role_id", turn.AssignedRole, "staging_path", op.StagedPath,
+		"turn_result", nil)
 	switch doc, refusal := stagedResult(op); {
 	case op.Staged == nil:
 		p.Set("read_error", "there is no staged result at "+op.StagedPath)
@@ -58,13 +59,20 @@ func AfterValidation(turn *run.Turn, op *protocol.AcceptTurn, t *protocol.Transi
 			result = v.Result.Raw
 		}
 	}
-	return hooks.Call{Phase: "after_validation", TurnID: turn.TurnID, Protected: []string{op.StagedPath}, Payload: ojson.NewObject(
-		"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "validation_ok", ok, "validation_stage", stage, "errors", errs, "warnings", warnings,
-		"turn_result", result)}
+	return hooks.Call{
+		Phase:     "after_validation",
+		TurnID:    turn.TurnID,
+		Protected: []string{op.StagedPath},
+		Payload: ojson.NewObject(
+			"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "validation_ok", ok, "validation_stage", stage,
+			"errors", errs, "warnings", warnings,
+			"turn_result", result),
+	}
 }
 
 // BeforeAcceptance asks whether the turn may be accepted as t has it.
-func BeforeAcceptance(ctx context.Context, repo *git.Repository, turn *run.Turn, op *protocol.AcceptTurn, t *protocol.Transition) (hooks.Call, error) {
+func BeforeAcceptance(ctx context.Context, repo *git.Repository, turn *run.Turn, op *protocol.AcceptTurn,
+	t *protocol.Transition) (hooks.Call, error) {
 	changes, err := classify(ctx, repo, turn, &op.Seen)
 	if err != nil {
 		return hooks.Call{}, err
@@ -73,13 +81,20 @@ func BeforeAcceptance(ctx context.Context, repo *git.Repository, turn *run.Turn,
 	if res, ok := t.Result.(*protocol.AcceptResult); ok && res.Validation != nil && res.Validation.Result != nil {
 		result = res.Validation.Result.Raw
 	}
-	return hooks.Call{Phase: "before_acceptance", TurnID: turn.TurnID, Protected: []string{op.StagedPath}, Payload: ojson.NewObject(
-		"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "turn_result", result, "observed_changes", changes, "conflict_detected", false)}, nil
+	return hooks.Call{
+		Phase:     "before_acceptance",
+		TurnID:    turn.TurnID,
+		Protected: []string{op.StagedPath},
+		Payload: ojson.NewObject(
+			"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "turn_result", result, "observed_changes", changes,
+			"conflict_detected", false),
+	}, nil
 }
 
 // classify sorts what was observed into {added, modified, deleted}, compared with
 // the turn's baseline.
-func classify(ctx context.Context, repo *git.Repository, turn *run.Turn, seen *result.Observation) (*ojson.Object, error) {
+func classify(ctx context.Context, repo *git.Repository, turn *run.Turn, seen *result.Observation) (*ojson.Object,
+	error) {
 	kinds := map[byte][]string{'A': {}, 'M': {}, 'D': {}}
 	since := make(map[string]byte)
 	base := turn.Baseline

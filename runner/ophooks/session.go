@@ -108,7 +108,8 @@ func (h *Session) Call(ctx context.Context, call hooks.Call) (*hooks.Outcome, er
 	}
 	if scope.Digest != h.digest {
 		e := trust.Untrusted(scope, []string{call.Phase})
-		e.Message = fmt.Sprintf("What the hooks are made of has changed since this command began; those of %s were not run and it goes no further.", call.Phase)
+		e.Message = fmt.Sprintf(
+			"What the hooks are made of has changed since this command began; those of %s were not run and it goes no further.", call.Phase)
 		return nil, e
 	}
 	if h.run == nil {
@@ -171,10 +172,18 @@ func (h *Session) hookRunner(ctx context.Context) (*hooks.Runner, error) {
 	}
 	var names []string
 	for _, v := range values {
-		names = append(names, strings.FieldsFunc(v, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' })...)
+		names = append(names, strings.FieldsFunc(v,
+			func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' })...)
 	}
 	// Without its lock the command could not record what the hook has done.
-	return &hooks.Runner{Root: h.m.Store.Dir(), Now: h.m.Now, ExtraEnvNames: names, Correlation: h.m.Correlation, Kept: []string{wire.LockPath}, Restorable: h.tx.Records,
+	return &hooks.Runner{
+		Root:          h.m.Store.Dir(),
+		Now:           h.m.Now,
+		ExtraEnvNames: names,
+		Correlation:   h.m.Correlation,
+		Kept:          []string{wire.LockPath},
+		Restorable:    h.tx.Records,
 		// Also when the person has just interrupted: what a hook did is undone first.
-		Restore: func(name string) ([]byte, error) { return h.tx.Recorded(context.WithoutCancel(ctx), name) }}, nil
+		Restore: func(name string) ([]byte, error) { return h.tx.Recorded(context.WithoutCancel(ctx), name) },
+	}, nil
 }

@@ -38,8 +38,12 @@ func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 		name, verdict, detail = out.Blocker.HookName, out.Blocker.Verdict, out.Blocker.Message
 	}
 	detail = Said(phase, name, detail)
-	e := &wire.Error{Code: wire.CodeHookBlocked, Field: "hooks." + phase,
-		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", ojson.OrNull(verdict), "hook_message", detail, "error_code", wire.CodeHookBlocked)}
+	e := &wire.Error{
+		Code:  wire.CodeHookBlocked,
+		Field: "hooks." + phase,
+		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", ojson.OrNull(verdict),
+			"hook_message", detail, "error_code", wire.CodeHookBlocked),
+	}
 	said := fmt.Sprintf("hook %q: %s", name, strings.TrimSuffix(text.Brief(detail, 500), "."))
 	if tamper == "" && phase == "before_assignment" {
 		e.Message = "The assignment is refused by " + said + "."
@@ -70,7 +74,14 @@ func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 	e.Message = fmt.Sprintf("The run is blocked by %s.", said)
 	e.Hint = action
 	e.Details.Set("blocked_on", on)
-	b := &protocol.Block{BlockedOn: on, Category: category, TypedReason: typed, Owner: run.OwnerHuman, Action: action, Detail: detail}
+	b := &protocol.Block{
+		BlockedOn:   on,
+		Category:    category,
+		TypedReason: typed,
+		Owner:       run.OwnerHuman,
+		Action:      action,
+		Detail:      detail,
+	}
 	if s.ActiveTurns.Has(call.TurnID) {
 		b.TurnID = call.TurnID
 	}

@@ -26,14 +26,18 @@ func BeforeAssignment(dir string, cfg *config.Config, s *run.State, turn *run.Tu
 	}
 	active := []*ojson.Object{}
 	for _, a := range s.ActiveTurns.All() {
-		active = append(active, ojson.NewObject("turn_id", a.TurnID, "role_id", a.AssignedRole, "status", string(a.Status), "attempt", a.Attempt))
+		active = append(active, ojson.NewObject("turn_id", a.TurnID, "role_id", a.AssignedRole,
+			"status", string(a.Status), "attempt", a.Attempt))
 	}
 	n, err := historyLength(dir)
 	if err != nil {
 		return hooks.Call{}, err
 	}
-	return hooks.Call{Phase: "before_assignment", Payload: ojson.NewObject("role_id", turn.AssignedRole, "role_config", role, "phase", s.Phase,
-		"active_turns", active, "history_length", n)}, nil
+	return hooks.Call{
+		Phase: "before_assignment",
+		Payload: ojson.NewObject("role_id", turn.AssignedRole, "role_config", role, "phase", s.Phase,
+			"active_turns", active, "history_length", n),
+	}, nil
 }
 
 // BeforeGate asks whether the gate that waits may be passed, in the project in dir.
@@ -57,7 +61,8 @@ func AfterAcceptance(s *run.State, res *protocol.AcceptResult) hooks.Call {
 	turn := res.Turn
 	seq, _ := res.Entry.Int("accepted_sequence")
 	return hooks.Call{Phase: "after_acceptance", TurnID: turn.TurnID, Payload: ojson.NewObject(
-		"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "history_entry_index", seq-1, "accepted_integration_ref", s.AcceptedIntegrationRef,
+		"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "history_entry_index", seq-1,
+		"accepted_integration_ref", s.AcceptedIntegrationRef,
 		"decisions_count", len(res.Entry.Array("decisions")), "objections_count", len(res.Entry.Array("objections")),
 		"run_status", string(s.Status), "phase", s.Phase)}
 }
@@ -70,7 +75,8 @@ func Escalated(before, after *run.State) bool {
 		return false
 	}
 	was := before.BlockedReason
-	return before.Status != wire.StatusBlocked || was == nil || was.BlockedAt != r.BlockedAt || was.Category != r.Category
+	return before.Status != wire.StatusBlocked || was == nil || was.BlockedAt != r.BlockedAt ||
+		was.Category != r.Category
 }
 
 // OnEscalation tells what has blocked a run.
@@ -93,7 +99,8 @@ func OnEscalation(s *run.State, x *run.Index) hooks.Call {
 		detail = *r.Recovery.Detail
 	}
 	return hooks.Call{Phase: "on_escalation", RunID: s.Run(), TurnID: id, Payload: ojson.NewObject(
-		"blocked_reason", r.Category, "recovery_action", r.Recovery.RecoveryAction, "failed_turn_id", turnID, "failed_role", role,
+		"blocked_reason", r.Category, "recovery_action", r.Recovery.RecoveryAction, "failed_turn_id", turnID,
+		"failed_role", role,
 		"attempt_count", attempt, "last_error", detail, "run_id", s.Run())}
 }
 

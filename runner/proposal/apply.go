@@ -111,7 +111,8 @@ func (p *Proposal) Applicable(s *gitstore.Store, cfg *config.Config, st *git.Wor
 	var conflicts []*ojson.Object
 	var names []string
 	for _, f := range files {
-		if !wire.ProjectOwned(f.Path) || protocol.KeptPath(cfg, f.Path) || governed(f.Path) || !plainPath(root, f.Path) {
+		if !wire.ProjectOwned(f.Path) || protocol.KeptPath(cfg, f.Path) || governed(f.Path) ||
+			!plainPath(root, f.Path) {
 			return unsafe(f.Path)
 		}
 		if f.Before == nil && f.After == nil || f.Before != nil && f.After != nil && bytes.Equal(f.Before, f.After) {

@@ -291,7 +291,8 @@ func (p *Proposal) Written() []string {
 		if f.After != nil {
 			proposed = "sha256:" + evidence.NewBlob(f.After).Digest
 		}
-		if !f.Applied && f.source != proposed && (f.Before == nil) == (f.After == nil) && bytes.Equal(f.Before, f.After) {
+		if !f.Applied && f.source != proposed && (f.Before == nil) == (f.After == nil) &&
+			bytes.Equal(f.Before, f.After) {
 			out = append(out, f.Path)
 		}
 	}

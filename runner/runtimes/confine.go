@@ -42,7 +42,10 @@ func (r *Request) Confined(argv []string, dir string, env []string) (words, envi
 		Writable:  r.Writable,
 	}
 	if plan.Kind != confine.None && len(plan.Protected) == 0 {
-		return nil, nil, Unconfined(r.Runtime.ID, &confine.Unavailable{Kind: plan.Kind, Why: "the caller does not say what is to be protected"})
+		return nil, nil, Unconfined(r.Runtime.ID, &confine.Unavailable{
+			Kind: plan.Kind,
+			Why:  "the caller does not say what is to be protected",
+		})
 	}
 	c, err := plan.Wrap(confine.Command{
 		Argv: argv,
@@ -77,7 +80,8 @@ func Protected(dir, top string, git ...string) []string {
 	if top != "" {
 		out = append(out, filepath.Join(top, ".git"))
 	}
-	for _, name := range []string{path.Dir(wire.StagingDir), wire.ConfigPath, wire.LedgerTalk.Path(), string(wire.DocHumanTasks)} {
+	for _, name := range []string{path.Dir(wire.StagingDir), wire.ConfigPath, wire.LedgerTalk.Path(),
+		string(wire.DocHumanTasks)} {
 		out = append(out, filepath.Join(dir, filepath.FromSlash(name)))
 	}
 	return out

@@ -1,4 +1,5 @@
-// The least a turn result must have to be taken for one (docs/spec/state.md#files, docs/run-loop.md#what-becomes-of-a-turn).
+// The least a turn result must have to be taken for one (docs/spec/state.md#files,
+// docs/run-loop.md#what-becomes-of-a-turn).
 
 package runtimes
 

@@ -1,4 +1,5 @@
-// Signs of life of a dispatched turn in a file that other commands can look at (docs/runtimes.md#what-is-written-while-an-agent-works).
+// Signs of life of a dispatched turn in a file that other commands can look at
+// (docs/runtimes.md#what-is-written-while-an-agent-works).
 
 package runtimes
 

@@ -84,7 +84,12 @@ func TestProgress(t *testing.T) {
 			}
 			return p
 		}
-		tr := runtimes.Track(root, runtimes.Progress{TurnID: "turn_1", RuntimeID: "a", AdapterType: "local_cli", DriverPID: 7}, time.Now)
+		tr := runtimes.Track(root, runtimes.Progress{
+			TurnID:      "turn_1",
+			RuntimeID:   "a",
+			AdapterType: "local_cli",
+			DriverPID:   7,
+		}, time.Now)
 		if p := read(); p.ActivityType != "starting" || p.FirstOutputAt != nil || p.PID != nil || p.DriverPID != 7 {
 			t.Errorf("%+v", p)
 		}

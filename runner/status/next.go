@@ -26,7 +26,8 @@ func (p Project) next(
 	if bad := st.View.ConfigProblems; len(bad) > 0 {
 		return &protocol.NextAction{
 			Command: "git agentxchain validate",
-			Reason:  "Correct " + wire.ConfigPath + " first, no operation goes on with it: " + text.Brief(bad[0].Message, 200),
+			Reason: "Correct " + wire.ConfigPath + " first, no operation goes on with it: " +
+				text.Brief(bad[0].Message, 200),
 		}
 	}
 	if lost := st.View.Lost; lost != nil {
@@ -52,7 +53,10 @@ func (p Project) next(
 	}
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
 	if n == nil {
-		return &protocol.NextAction{Command: "git agentxchain assign --new-run", Reason: "Run " + text.Brief(st.View.State.Run(), 60) + " is over; another one starts only on purpose."}
+		return &protocol.NextAction{
+			Command: "git agentxchain assign --new-run",
+			Reason:  "Run " + text.Brief(st.View.State.Run(), 60) + " is over; another one starts only on purpose.",
+		}
 	}
 	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)
@@ -64,18 +68,28 @@ func (p Project) next(
 		role, def := nextRole(st.View)
 		dirty := p.dirtyFor(ctx, st, def, tree)
 		if turns := st.View.Index.Awaiting(dirty); len(turns) > 0 {
-			return &protocol.NextAction{Command: "git agentxchain checkpoint " + turns[0], Reason: "The files of that accepted turn are not committed yet."}
+			return &protocol.NextAction{
+				Command: "git agentxchain checkpoint " + turns[0],
+				Reason:  "The files of that accepted turn are not committed yet.",
+			}
 		}
 		if gate.Mended(p.Dir, st.View) {
 			return &protocol.NextAction{Command: "git agentxchain gate retry",
 				Reason: "What the gate lacked is there now; asking again costs no turn."}
 		}
 		if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
-			return &protocol.NextAction{Command: "git status",
-				Reason: "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn, and " + text.Brief(role, 60) + " starts from a clean work tree. Then: " + n.Command}
+			return &protocol.NextAction{
+				Command: "git status",
+				Reason: "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn, and " +
+					text.Brief(role, 60) + " starts from a clean work tree. Then: " + n.Command,
+			}
 		}
 		if rt := automaticRuntime(st.View, def); rt != "" {
-			return &protocol.NextAction{Command: "git agentxchain run", Reason: n.Reason + " Next is " + text.Brief(role, 60) + ", through runtime " + text.Brief(rt, 60) + "; git agentxchain step does one turn only."}
+			return &protocol.NextAction{
+				Command: "git agentxchain run",
+				Reason: n.Reason + " Next is " + text.Brief(role, 60) + ", through runtime " + text.Brief(rt, 60) +
+					"; git agentxchain step does one turn only.",
+			}
 		}
 	}
 	for _, t := range st.Turns {
@@ -92,25 +106,41 @@ func (p Project) next(
 			}
 		}
 		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
-			return &protocol.NextAction{Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
-				Reason: "Runner " + lease.Shown(l.RunnerID) + " carries the turn out, until " + wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}
+			return &protocol.NextAction{
+				Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
+				Reason: "Runner " + lease.Shown(l.RunnerID) + " carries the turn out, until " +
+					wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time.",
+			}
 		}
 		if len(t.Bundle) > 0 && n.Command == "git agentxchain accept "+t.Turn.TurnID {
-			return &protocol.NextAction{Command: "git agentxchain reissue " + t.Turn.TurnID,
-				Reason: "Its bundle is not what was dispatched, so the result would be refused; see git agentxchain verify bundle " + t.Turn.TurnID}
+			return &protocol.NextAction{
+				Command: "git agentxchain reissue " + t.Turn.TurnID,
+				Reason:  "Its bundle is not what was dispatched, so the result would be refused; see git agentxchain verify bundle " + t.Turn.TurnID,
+			}
 		}
 		if t.Turn.Status == wire.TurnFailedAcceptance && n.Command == "git agentxchain accept "+t.Turn.TurnID {
 			// Why it was refused stands beside the turn; what to do about it belongs here.
-			return &protocol.NextAction{Command: n.Command,
-				Reason: "Correct the staged result first, or send the turn back: git agentxchain reject " + t.Turn.TurnID + " --reason TEXT"}
-		}
-		if t.Staged == "" && (t.Turn.Status == wire.TurnDispatched || t.Turn.Status == wire.TurnAssigned || t.Turn.Status == wire.TurnRetrying || t.Turn.Status == wire.TurnRunning) {
-			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil && rt.Type != config.RuntimeManual {
-				return &protocol.NextAction{Command: "git agentxchain step " + t.Turn.TurnID,
-					Reason: "Has runtime " + text.Brief(t.Turn.RuntimeID, 60) + " carry the turn out; git agentxchain run goes on after it."}
+			return &protocol.NextAction{
+				Command: n.Command,
+				Reason: "Correct the staged result first, or send the turn back: git agentxchain reject " +
+					t.Turn.TurnID + " --reason TEXT",
 			}
-			return &protocol.NextAction{Command: "git agentxchain accept " + t.Turn.TurnID,
-				Reason: "Do the work of " + wire.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " + wire.StagingPath(t.Turn.TurnID) + " first."}
+		}
+		if t.Staged == "" && (t.Turn.Status == wire.TurnDispatched || t.Turn.Status == wire.TurnAssigned ||
+			t.Turn.Status == wire.TurnRetrying || t.Turn.Status == wire.TurnRunning) {
+			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil &&
+				rt.Type != config.RuntimeManual {
+				return &protocol.NextAction{
+					Command: "git agentxchain step " + t.Turn.TurnID,
+					Reason: "Has runtime " + text.Brief(t.Turn.RuntimeID, 60) +
+						" carry the turn out; git agentxchain run goes on after it.",
+				}
+			}
+			return &protocol.NextAction{
+				Command: "git agentxchain accept " + t.Turn.TurnID,
+				Reason: "Do the work of " + wire.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " +
+					wire.StagingPath(t.Turn.TurnID) + " first.",
+			}
 		}
 	}
 	return n

@@ -67,7 +67,11 @@ func OfFiles(ctx context.Context, dir string, now time.Time) (*Sight, error) {
 		return nil, err
 	}
 	if cfg == nil {
-		return nil, &wire.Error{Code: "not_a_project", Field: wire.ConfigPath, Message: "There is no " + wire.ConfigPath + " in " + dir + "."}
+		return nil, &wire.Error{
+			Code:    "not_a_project",
+			Field:   wire.ConfigPath,
+			Message: "There is no " + wire.ConfigPath + " in " + dir + ".",
+		}
 	}
 	v := &gitstore.View{}
 	if v.Config, v.ConfigProblems, err = config.Decode(cfg); err != nil {

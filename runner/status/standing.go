@@ -123,7 +123,10 @@ func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *git.Worktree
 	st.Next = p.next(ctx, st, escalation, tree)
 	if len(st.Proposals) > 0 && v.State.Status == wire.StatusActive && v.State.ActiveTurns.Len() == 0 {
 		first := st.Proposals[0]
-		st.Next = &protocol.NextAction{Command: "git agentxchain proposal show " + wire.ShellWord(first.Turn), Reason: first.WaitsText()}
+		st.Next = &protocol.NextAction{
+			Command: "git agentxchain proposal show " + wire.ShellWord(first.Turn),
+			Reason:  first.WaitsText(),
+		}
 	}
 	return st, nil
 }

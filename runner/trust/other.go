@@ -1,4 +1,5 @@
-// Trust in hooks that another document than agentxchain.json names, such as the coordinator's (docs/coordinator.md#hooks).
+// Trust in hooks that another document than agentxchain.json names, such as the coordinator's
+// (docs/coordinator.md#hooks).
 
 package trust
 
@@ -37,10 +38,19 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 	case err != nil:
 		return err
 	case t.Scope.Digest != digest:
-		return &wire.Error{Code: gitstore.CodeStateMoved, Field: "hooks", Message: "What would be run has changed since it was shown.", Hint: command}
+		return &wire.Error{
+			Code:    gitstore.CodeStateMoved,
+			Field:   "hooks",
+			Message: "What would be run has changed since it was shown.",
+			Hint:    command,
+		}
 	case h.By.Repo == nil:
-		return &wire.Error{Code: git.CodeNotRepository, Field: "hooks", Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
-			Hint: "give it to each command: --trust, or " + Env + "=" + digest}
+		return &wire.Error{
+			Code:    git.CodeNotRepository,
+			Field:   "hooks",
+			Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
+			Hint:    "give it to each command: --trust, or " + Env + "=" + digest,
+		}
 	}
 	return h.By.Keep(ctx, digest)
 }
@@ -54,7 +64,8 @@ func (h OtherHooks) Untrusted(t *State, file, command string, phases []string) *
 			names = append(names, k.Phase+" "+k.Name)
 		}
 	}
-	e.Message = file + " names hooks that this machine has not been told to trust (" + wire.ListSome(names, 3) + "); nothing was run and nothing was changed."
+	e.Message = file + " names hooks that this machine has not been told to trust (" + wire.ListSome(names, 3) +
+		"); nothing was run and nothing was changed."
 	e.Hint = command
 	return e
 }

@@ -178,7 +178,8 @@ func Of(dir string, cfg *config.Config) (*Scope, error) {
 	for _, f := range s.Files {
 		files = append(files, ojson.NewObject("path", f.Path, "sha256", f.SHA256))
 	}
-	doc := ojson.NewObject("trust", 1, "hooks", cfg.Hooks, "webhooks", s.Webhooks, "gate_actions", actions, "files", files)
+	doc := ojson.NewObject("trust", 1, "hooks", cfg.Hooks, "webhooks", s.Webhooks, "gate_actions", actions,
+		"files", files)
 	if len(s.Runtimes) > 0 { // else the digest is what it was before runtimes could be trusted
 		list := ojson.NewObject()
 		for _, rt := range s.Runtimes {
@@ -225,7 +226,12 @@ func Untrusted(s *Scope, phases []string) *wire.Error {
 			names = append(names, h.Phase+" "+h.Name)
 		}
 	}
-	return &wire.Error{Code: CodeHooksUntrusted, Field: "hooks", Details: ojson.NewObject("hooks", names, "digest", s.Digest),
-		Message: fmt.Sprintf("agentxchain.json names hooks that this machine has not been told to trust (%s); nothing was run and nothing was changed.", wire.ListSome(names, 3)),
-		Hint:    "git agentxchain hooks trust"}
+	return &wire.Error{
+		Code:    CodeHooksUntrusted,
+		Field:   "hooks",
+		Details: ojson.NewObject("hooks", names, "digest", s.Digest),
+		Message: fmt.Sprintf(
+			"agentxchain.json names hooks that this machine has not been told to trust (%s); nothing was run and nothing was changed.", wire.ListSome(names, 3)),
+		Hint: "git agentxchain hooks trust",
+	}
 }

@@ -49,7 +49,8 @@ func TestCanonical(t *testing.T) {
 			t.Fatalf("%s does not survive being read: %v", plain, err)
 		}
 	})
-	if a, b := canonical(ojson.NewObject("a", []any{"1", "2"})), canonical(ojson.NewObject("a", []any{"2", "1"})); string(ojson.Compact(a)) == string(ojson.Compact(b)) {
+	if a, b := canonical(ojson.NewObject("a", []any{"1", "2"})),
+		canonical(ojson.NewObject("a", []any{"2", "1"})); string(ojson.Compact(a)) == string(ojson.Compact(b)) {
 		t.Error("the order of a list is part of it")
 	}
 	if canonical((*ojson.Object)(nil)) != nil {

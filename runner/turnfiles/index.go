@@ -10,12 +10,14 @@ import (
 
 // TurnsMoved reports whether the index of the bundles would differ.
 func TurnsMoved(before, after *run.State) bool {
-	if before.Run() != after.Run() || before.Phase != after.Phase || before.ActiveTurns.Len() != after.ActiveTurns.Len() {
+	if before.Run() != after.Run() || before.Phase != after.Phase ||
+		before.ActiveTurns.Len() != after.ActiveTurns.Len() {
 		return true
 	}
 	for id, a := range after.ActiveTurns.All() {
 		b, ok := before.ActiveTurns.Get(id)
-		if !ok || a == nil || b == nil || a.Status != b.Status || a.Attempt != b.Attempt || a.AssignedRole != b.AssignedRole || a.RuntimeID != b.RuntimeID {
+		if !ok || a == nil || b == nil || a.Status != b.Status || a.Attempt != b.Attempt ||
+			a.AssignedRole != b.AssignedRole || a.RuntimeID != b.RuntimeID {
 			return true
 		}
 	}

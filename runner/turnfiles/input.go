@@ -23,8 +23,18 @@ import (
 // Input gathers what the bundle of a turn is made from, at a time.
 func Input(dir string, now time.Time, v *gitstore.View, s *run.State, x *run.Index, turn *run.Turn) dispatch.Input {
 	root := files{dir}
-	in := dispatch.Input{Config: v.Config, State: s, Index: x, Turn: turn, LastRow: x.LastRow, OpenObjections: x.OpenObjections,
-		Prompts: make(map[string]string), Now: wire.FormatTime(now), Exists: root.isFile, Read: root.readStart}
+	in := dispatch.Input{
+		Config:         v.Config,
+		State:          s,
+		Index:          x,
+		Turn:           turn,
+		LastRow:        x.LastRow,
+		OpenObjections: x.OpenObjections,
+		Prompts:        make(map[string]string),
+		Now:            wire.FormatTime(now),
+		Exists:         root.isFile,
+		Read:           root.readStart,
+	}
 	for _, l := range v.RepoDecisions {
 		in.RepoDecisions = append(in.RepoDecisions, l.Row)
 	}

@@ -70,7 +70,8 @@ func Contents(root *os.Root, dir string) (dispatch.Contents, error) {
 
 // recordedSupplements are the files beside its core that the record has of a
 // turn's bundle. They come back when they were taken out of the directory.
-func recordedSupplements(ctx context.Context, s *gitstore.Store, v *gitstore.View, turn *run.Turn) (map[string][]byte, error) {
+func recordedSupplements(ctx context.Context, s *gitstore.Store, v *gitstore.View, turn *run.Turn) (map[string][]byte,
+	error) {
 	if v.Op == "" {
 		return nil, nil
 	}
@@ -85,7 +86,8 @@ func recordedSupplements(ctx context.Context, s *gitstore.Store, v *gitstore.Vie
 	out := make(map[string][]byte)
 	prefix := wire.BundleDir(turn.TurnID) + "/"
 	for path, data := range all.Files {
-		if name, ok := strings.CutPrefix(path, prefix); ok && !dispatch.Core(name) && name != dispatch.ManifestFile && !slices.Contains(dispatch.AuditFiles(), name) {
+		if name, ok := strings.CutPrefix(path, prefix); ok && !dispatch.Core(name) && name != dispatch.ManifestFile &&
+			!slices.Contains(dispatch.AuditFiles(), name) {
 			out[name] = bytes.Clone(data)
 		}
 	}
@@ -94,7 +96,8 @@ func recordedSupplements(ctx context.Context, s *gitstore.Store, v *gitstore.Vie
 
 // Resupply is Survive for a bundle that may have been damaged: what lies there
 // and is sealed, then what the record has.
-func Resupply(ctx context.Context, s *gitstore.Store, v *gitstore.View, turn *run.Turn, files map[string][]byte) error {
+func Resupply(ctx context.Context, s *gitstore.Store, v *gitstore.View, turn *run.Turn,
+	files map[string][]byte) error {
 	recorded, err := recordedSupplements(ctx, s, v, turn)
 	if err != nil {
 		return err

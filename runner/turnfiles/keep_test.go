@@ -22,7 +22,11 @@ func contents(pairs ...string) dispatch.Contents {
 func sealedContents(t *testing.T, pairs ...string) dispatch.Contents {
 	t.Helper()
 	c := contents(pairs...)
-	seal, err := dispatch.Seal(dispatch.Identity{RunID: "run_1", TurnID: "turn_1", Role: "dev"}, "2026-01-02T03:04:05.678Z", c.Files)
+	seal, err := dispatch.Seal(dispatch.Identity{
+		RunID:  "run_1",
+		TurnID: "turn_1",
+		Role:   "dev",
+	}, "2026-01-02T03:04:05.678Z", c.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,14 +36,24 @@ func sealedContents(t *testing.T, pairs ...string) dispatch.Contents {
 
 func TestChosen(t *testing.T) {
 	core := contents("ASSIGNMENT.json", "a2", "PROMPT.md", "p2", "CONTEXT.md", "c2").Files
-	before := sealedContents(t, "ASSIGNMENT.json", "a1", "PROMPT.md", "p1", "CONTEXT.md", "c1", "POLICY.md", "sealed", "gone.md", "sealed too", "edited.md", "sealed as well")
+	before := sealedContents(t, "ASSIGNMENT.json", "a1", "PROMPT.md", "p1", "CONTEXT.md", "c1", "POLICY.md", "sealed",
+		"gone.md", "sealed too", "edited.md", "sealed as well")
 	before.Files["planted.md"] = []byte("of nobody")
 	before.Files["planted-edited.md"] = []byte("of nobody")
 	before.Files["edited.md"] = []byte("edited after the seal")
-	after := contents("ASSIGNMENT.json", "hook", "PROMPT.md", "p2", "CONTEXT.md", "c2", "MANIFEST.json", "hook", "POLICY.md", "sealed", "new/deep.md", "hook",
-		"edited.md", "edited after the seal", "planted.md", "of nobody", "planted-edited.md", "hook", "stdout.log", "x", "CONTEXT.effective.md", "x", "API_REQUEST.json", "x", "TOKEN_BUDGET.json", "x")
+	after := contents("ASSIGNMENT.json", "hook", "PROMPT.md", "p2", "CONTEXT.md", "c2", "MANIFEST.json", "hook",
+		"POLICY.md", "sealed", "new/deep.md", "hook",
+		"edited.md", "edited after the seal", "planted.md", "of nobody", "planted-edited.md", "hook", "stdout.log",
+		"x", "CONTEXT.effective.md", "x", "API_REQUEST.json", "x", "TOKEN_BUDGET.json", "x")
 	got := Chosen(core, before, after)
-	want := map[string]string{"ASSIGNMENT.json": "a2", "PROMPT.md": "p2", "CONTEXT.md": "c2", "POLICY.md": "sealed", "new/deep.md": "hook", "planted-edited.md": "hook"}
+	want := map[string]string{
+		"ASSIGNMENT.json":   "a2",
+		"PROMPT.md":         "p2",
+		"CONTEXT.md":        "c2",
+		"POLICY.md":         "sealed",
+		"new/deep.md":       "hook",
+		"planted-edited.md": "hook",
+	}
 	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, slices.Sorted(maps.Keys(want))) {
 		t.Errorf("chosen %v", names)
 	}
@@ -56,7 +70,8 @@ func TestChosen(t *testing.T) {
 // Whatever lies in the directory: the core is as it was built, and nothing is
 // sealed that neither was sealed before nor came or changed while hooks ran.
 func TestChosenRapid(t *testing.T) {
-	names := []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", "MANIFEST.json", "stdout.log", "a.md", "b.md", "d/a.md", "d/e/f"}
+	names := []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", "MANIFEST.json", "stdout.log", "a.md", "b.md",
+		"d/a.md", "d/e/f"}
 	files := func(t *rapid.T, label string) dispatch.Contents {
 		c := dispatch.Contents{Files: make(map[string][]byte)}
 		for _, n := range names {
@@ -78,13 +93,15 @@ func TestChosenRapid(t *testing.T) {
 				continue
 			}
 			was, there := before.Files[name]
-			if now, ok := after.Files[name]; !ok || string(now) != string(data) || there && string(was) == string(now) || dispatch.Core(name) || name == "stdout.log" {
+			if now, ok := after.Files[name]; !ok || string(now) != string(data) ||
+				there && string(was) == string(now) || dispatch.Core(name) || name == "stdout.log" {
 				t.Fatalf("%s was sealed", name)
 			}
 		}
 		for name, now := range after.Files {
 			was, there := before.Files[name]
-			if _, sealed := got[name]; !sealed && !dispatch.Core(name) && name != "stdout.log" && (!there || string(was) != string(now)) {
+			if _, sealed := got[name]; !sealed && !dispatch.Core(name) && name != "stdout.log" &&
+				(!there || string(was) != string(now)) {
 				t.Fatalf("%s came from a hook and was left out", name)
 			}
 		}

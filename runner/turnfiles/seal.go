@@ -43,7 +43,10 @@ func Check(project, run string, t *run.Turn, recorded []byte) *Bundle {
 	dir := dispatch.BundleDir(t.TurnID)
 	if dir == "" {
 		// A turn id made by another tool could name any directory.
-		b.Problems = []dispatch.ManifestError{{Type: dispatch.InvalidManifest, Detail: "the id of the turn cannot be part of a path"}}
+		b.Problems = []dispatch.ManifestError{{
+			Type:   dispatch.InvalidManifest,
+			Detail: "the id of the turn cannot be part of a path",
+		}}
 		return b
 	}
 	b.Path = dir
@@ -63,7 +66,10 @@ func Check(project, run string, t *run.Turn, recorded []byte) *Bundle {
 		}
 	}
 	if err != nil {
-		b.Problems = []dispatch.ManifestError{{Type: dispatch.MissingManifest, Detail: "the bundle cannot be read: " + err.Error()}}
+		b.Problems = []dispatch.ManifestError{{
+			Type:   dispatch.MissingManifest,
+			Detail: "the bundle cannot be read: " + err.Error(),
+		}}
 	}
 	return b
 }
@@ -71,7 +77,8 @@ func Check(project, run string, t *run.Turn, recorded []byte) *Bundle {
 // Compare compares a bundle with its recorded seal, else with the one that lies in
 // it. sealed is false when there is neither: nothing was dispatched, or by a tool that
 // does not seal.
-func Compare(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Turn) (b *Bundle, sealed bool, err error) {
+func Compare(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Turn) (b *Bundle, sealed bool,
+	err error) {
 	var recorded []byte
 	if v.Op != "" {
 		if recorded, sealed, err = s.RecordedSeal(ctx, v.Run, v.Op, t.TurnID); err != nil {
@@ -102,14 +109,22 @@ func Changes(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Tu
 func Open(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Turn) (*dispatch.Verified, error) {
 	dir := dispatch.BundleDir(t.TurnID)
 	if dir == "" {
-		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + t.TurnID + " cannot be part of a path."}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidState,
+			Field:   "active_turns",
+			Message: "The id of turn " + t.TurnID + " cannot be part of a path.",
+		}
 	}
 	root, err := os.OpenRoot(s.Dir())
 	if err != nil {
 		return nil, projectfile.Unreadable(".", err)
 	}
 	defer func() { _ = root.Close() }()
-	b, err := dispatch.OpenVerified(root, dir, dispatch.Identity{RunID: v.State.Run(), TurnID: t.TurnID, Role: t.AssignedRole})
+	b, err := dispatch.OpenVerified(root, dir, dispatch.Identity{
+		RunID:  v.State.Run(),
+		TurnID: t.TurnID,
+		Role:   t.AssignedRole,
+	})
 	if err != nil || v.Op == "" {
 		return b, err
 	}

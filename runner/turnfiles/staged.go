@@ -27,7 +27,11 @@ func ReadStaged(root, turnID string) (Staged, error) {
 	s := Staged{Path: wire.StagingPath(turnID)}
 	if clean, problem := wire.CleanPath(s.Path); problem != "" || clean != s.Path {
 		// A turn id made by another tool could name any file.
-		return s, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turnID + " cannot be part of a path."}
+		return s, &wire.Error{
+			Code:    wire.CodeInvalidState,
+			Field:   "active_turns",
+			Message: "The id of turn " + turnID + " cannot be part of a path.",
+		}
 	}
 	data, err := projectfile.Read(root, s.Path, protocol.MaxStagedBytes)
 	if err != nil {

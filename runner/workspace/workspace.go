@@ -72,7 +72,12 @@ func baseOf(ctx context.Context, s *gitstore.Store, commit git.OID) (*Base, erro
 	}
 	hint := "git add " + wire.ConfigPath + ", and git commit"
 	if head == "" {
-		return nil, &wire.Error{Code: CodeNoBase, Field: wire.ConfigPath, Message: "The branch has no commit yet; a run needs one to begin from.", Hint: hint}
+		return nil, &wire.Error{
+			Code:    CodeNoBase,
+			Field:   wire.ConfigPath,
+			Message: "The branch has no commit yet; a run needs one to begin from.",
+			Hint:    hint,
+		}
 	}
 	raw, ok, err := s.CommittedFile(ctx, head, wire.ConfigPath)
 	if err != nil {
@@ -105,9 +110,14 @@ func (b *Base) Automatic() ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, &wire.Error{Code: CodeRuntimeManual, Field: "runtimes",
-			Message: "Every role of " + wire.ConfigPath + " is bound to a manual runtime: nothing would carry a turn out.",
-			Hint:    "bind roles to a runtime of type local_cli, mcp, api_proxy or remote_agent in " + wire.ConfigPath + " and commit it"}
+		return nil, &wire.Error{
+			Code:  CodeRuntimeManual,
+			Field: "runtimes",
+			Message: "Every role of " + wire.ConfigPath +
+				" is bound to a manual runtime: nothing would carry a turn out.",
+			Hint: "bind roles to a runtime of type local_cli, mcp, api_proxy or remote_agent in " + wire.ConfigPath +
+				" and commit it",
+		}
 	}
 	return out, nil
 }
@@ -181,7 +191,8 @@ func checkOut(ctx context.Context, s *gitstore.Store, dir, branch string) error 
 			}
 		}
 		making := filepath.Join(repo.CommonDir, "worktrees", filepath.Base(dir), "locked")
-		for until := time.Now().Add(orphanWait); time.Now().Before(until) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		for until := time.Now().Add(orphanWait); time.Now().Before(until) &&
+			ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 			if _, err := os.Lstat(making); err != nil {
 				break
 			}
@@ -309,7 +320,8 @@ func remove(ctx context.Context, home *gitstore.Store, dir, keep string) (why st
 		}
 	}
 	for _, name := range []string{"dispatch/audit", "transactions"} {
-		if err := moveAway(filepath.Join(project, ".agentxchain", filepath.FromSlash(name)), filepath.Join(keep, filepath.Base(name))); err != nil {
+		if err := moveAway(filepath.Join(project, ".agentxchain", filepath.FromSlash(name)),
+			filepath.Join(keep, filepath.Base(name))); err != nil {
 			return "its logs cannot be kept elsewhere: " + err.Error(), nil
 		}
 	}

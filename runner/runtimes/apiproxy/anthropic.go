@@ -53,7 +53,8 @@ func (x *exchange) anthropic(ctx context.Context, p prompt) *answer {
 		return a
 	}
 	a.usage = usage{
-		input:  tokenCount(int64(m.Usage.Input)) + tokenCount(int64(m.Usage.CacheCreation)) + tokenCount(int64(m.Usage.CacheRead)),
+		input: tokenCount(int64(m.Usage.Input)) + tokenCount(int64(m.Usage.CacheCreation)) +
+			tokenCount(int64(m.Usage.CacheRead)),
 		output: int64(m.Usage.Output),
 	}
 	for _, b := range m.Content {

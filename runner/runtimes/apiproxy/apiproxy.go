@@ -66,8 +66,11 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	}
 	files, err := openFiles(req)
 	if err != nil {
-		return d.blocked(&Failure{Class: ClassUnwritable, Message: "The files of the turn cannot be written: " + err.Error(),
-			Recovery: "Look at the permissions of .agentxchain" + thenUnblock})
+		return d.blocked(&Failure{
+			Class:    ClassUnwritable,
+			Message:  "The files of the turn cannot be written: " + err.Error(),
+			Recovery: "Look at the permissions of .agentxchain" + thenUnblock,
+		})
 	}
 	defer files.close()
 	d.files = files
@@ -105,9 +108,11 @@ func (d *dispatch) prepare() prompt {
 			d.problem = c.overflow(b)
 		}
 	}
-	d.files.bundleJSON("API_REQUEST.json", ojson.NewObject("provider", c.provider, "model", c.model, "endpoint", c.shownEndpoint(),
-		"max_output_tokens", c.maxOutput, "retry_policy", orNull(c.retryRaw), "preflight_tokenization", orNull(c.preflightRaw),
-		"timestamp", wire.FormatTime(d.Now())))
+	d.files.bundleJSON("API_REQUEST.json",
+		ojson.NewObject("provider", c.provider, "model", c.model, "endpoint", c.shownEndpoint(),
+			"max_output_tokens", c.maxOutput, "retry_policy", orNull(c.retryRaw),
+			"preflight_tokenization", orNull(c.preflightRaw),
+			"timestamp", wire.FormatTime(d.Now())))
 	return prompt{system: systemText, user: userText(string(d.req.Prompt), contextText)}
 }
 
@@ -133,7 +138,8 @@ func (d *dispatch) ask(ctx context.Context, p prompt) ([]byte, *Failure) {
 	for n := 1; ; n++ {
 		began := d.Now()
 		result, f := d.once(ctx, p, n)
-		row := ojson.NewObject("attempt", n, "started_at", wire.FormatTime(began), "completed_at", wire.FormatTime(d.Now()))
+		row := ojson.NewObject("attempt", n, "started_at", wire.FormatTime(began),
+			"completed_at", wire.FormatTime(d.Now()))
 		d.trace = append(d.trace, row)
 		if f == nil {
 			row.Set("outcome", "success")
@@ -154,7 +160,11 @@ func (d *dispatch) ask(ctx context.Context, p prompt) ([]byte, *Failure) {
 		}
 		row.Set("next_delay_ms", int(wait.Milliseconds()))
 		d.logf("attempt %d: %s; once more in %s", n, f.Class, wait.Round(time.Millisecond))
-		d.req.Activity(runtimes.Activity{Type: "heartbeat", Summary: fmt.Sprintf("%s, waiting %s", f.Class, wait.Round(time.Second)), Stream: "request"})
+		d.req.Activity(runtimes.Activity{
+			Type:    "heartbeat",
+			Summary: fmt.Sprintf("%s, waiting %s", f.Class, wait.Round(time.Second)),
+			Stream:  "request",
+		})
 		if err := d.Sleep(ctx, wait); err != nil {
 			return nil, f
 		}
@@ -164,7 +174,11 @@ func (d *dispatch) ask(ctx context.Context, p prompt) ([]byte, *Failure) {
 // once sends the request one time.
 func (d *dispatch) once(ctx context.Context, p prompt, n int) ([]byte, *Failure) {
 	c := d.cfg
-	d.req.Activity(runtimes.Activity{Type: "request", Summary: "asking " + c.provider + " " + c.model, Stream: "request"})
+	d.req.Activity(runtimes.Activity{
+		Type:    "request",
+		Summary: "asking " + c.provider + " " + c.model,
+		Stream:  "request",
+	})
 	stop := d.beat()
 	a := c.send(ctx, d.key, p, d.timeLeft())
 	stop()
@@ -173,7 +187,11 @@ func (d *dispatch) once(ctx context.Context, p prompt, n int) ([]byte, *Failure)
 	if f := c.classify(a); f != nil {
 		return nil, f
 	}
-	d.req.Activity(runtimes.Activity{Type: "response", Summary: fmt.Sprintf("%d bytes from %s", len(a.body), c.provider), Stream: "request"})
+	d.req.Activity(runtimes.Activity{
+		Type:    "response",
+		Summary: fmt.Sprintf("%d bytes from %s", len(a.body), c.provider),
+		Stream:  "request",
+	})
 	d.spent.add(a.usage)
 	result, why := extract(a.text)
 	if result == nil {
@@ -203,7 +221,11 @@ func (d *dispatch) beat() func() {
 			case <-done:
 				return
 			case <-t.C:
-				d.req.Activity(runtimes.Activity{Type: "heartbeat", Summary: "waiting for " + d.cfg.provider, Stream: "request"})
+				d.req.Activity(runtimes.Activity{
+					Type:    "heartbeat",
+					Summary: "waiting for " + d.cfg.provider,
+					Stream:  "request",
+				})
 			}
 		}
 	}()
@@ -235,15 +257,23 @@ func (d *dispatch) traceDocument(f *Failure) *ojson.Object {
 	if f != nil {
 		outcome = "failure"
 	}
-	return ojson.NewObject("provider", d.cfg.provider, "model", d.cfg.model, "runtime_id", d.cfg.id, "run_id", d.req.RunID, "turn_id", d.req.TurnID,
-		"max_attempts", d.cfg.retry.attempts, "attempts_made", len(d.trace), "final_outcome", outcome, "attempts", d.trace,
+	return ojson.NewObject("provider", d.cfg.provider, "model", d.cfg.model, "runtime_id", d.cfg.id,
+		"run_id", d.req.RunID, "turn_id", d.req.TurnID,
+		"max_attempts", d.cfg.retry.attempts, "attempts_made", len(d.trace), "final_outcome", outcome,
+		"attempts", d.trace,
 		"aggregate_usage", d.spent.object(d.cfg, d.req.Config))
 }
 
 // blocked turns a failure into the outcome it means.
 func (d *dispatch) blocked(f *Failure) *runtimes.Outcome {
 	// Not retryable whatever it was: retry_policy has had its say.
-	out := &runtimes.Outcome{Kind: runtimes.Blocked, Reason: f.Message, Class: f.Class, Recovery: f.Recovery, RetryAfter: f.RetryAfter}
+	out := &runtimes.Outcome{
+		Kind:       runtimes.Blocked,
+		Reason:     f.Message,
+		Class:      f.Class,
+		Recovery:   f.Recovery,
+		RetryAfter: f.RetryAfter,
+	}
 	switch {
 	case f.Class == ClassExtraction:
 		out.Kind = runtimes.Rejected
@@ -291,7 +321,11 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 	c := r.cfg
 	var out []runtimes.Finding
 	if _, f := c.key(req.Getenv); f != nil {
-		out = append(out, runtimes.Finding{Code: "auth_env_missing", Message: f.Message, Hint: strings.TrimSuffix(f.Recovery, thenUnblock)})
+		out = append(out, runtimes.Finding{
+			Code:    "auth_env_missing",
+			Message: f.Message,
+			Hint:    strings.TrimSuffix(f.Recovery, thenUnblock),
+		})
 	} else if c.authEnv != "" {
 		out = append(out, runtimes.Finding{OK: true, Code: "auth_env_set", Message: c.authEnv + " is set."})
 	}
@@ -303,8 +337,15 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 		err = reach(ctx, u)
 	}
 	if err != nil {
-		return append(out, runtimes.Finding{Code: "unreachable", Message: "The endpoint " + c.shownEndpoint() + " does not answer: " + err.Error() + ".",
-			Hint: "check base_url of runtime " + c.id + " and the network"})
+		return append(out, runtimes.Finding{
+			Code:    "unreachable",
+			Message: "The endpoint " + c.shownEndpoint() + " does not answer: " + err.Error() + ".",
+			Hint:    "check base_url of runtime " + c.id + " and the network",
+		})
 	}
-	return append(out, runtimes.Finding{OK: true, Code: "reachable", Message: "The endpoint " + c.shownEndpoint() + " answers."})
+	return append(out, runtimes.Finding{
+		OK:      true,
+		Code:    "reachable",
+		Message: "The endpoint " + c.shownEndpoint() + " answers.",
+	})
 }

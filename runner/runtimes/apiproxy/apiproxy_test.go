@@ -43,14 +43,18 @@ func TestRequestAndResult(t *testing.T) {
 		switch p.name {
 		case anthropicName:
 			msg := m["messages"].([]any)[0].(map[string]any)
-			if r.Header.Get("X-Api-Key") != secret || r.Header.Get("Anthropic-Version") != "2023-06-01" || m["system"] != systemText || msg["content"] != user || msg["role"] != "user" || m["max_tokens"] != 4096.0 || m["model"] != "some-model" {
+			if r.Header.Get("X-Api-Key") != secret || r.Header.Get("Anthropic-Version") != "2023-06-01" ||
+				m["system"] != systemText || msg["content"] != user || msg["role"] != "user" ||
+				m["max_tokens"] != 4096.0 || m["model"] != "some-model" {
 				t.Errorf("%v %s", r.Header, body)
 			}
 		case openaiName, ollamaName:
 			msgs := m["messages"].([]any)
 			limit := map[string]string{openaiName: "max_completion_tokens", ollamaName: "max_tokens"}[p.name]
-			if r.Header.Get("Authorization") != "Bearer "+secret || m[limit] != 4096.0 || m["response_format"].(map[string]any)["type"] != "json_object" ||
-				msgs[0].(map[string]any)["role"] != "developer" || msgs[1].(map[string]any)["content"] != user || msgs[1].(map[string]any)["role"] != "user" {
+			if r.Header.Get("Authorization") != "Bearer "+secret || m[limit] != 4096.0 ||
+				m["response_format"].(map[string]any)["type"] != "json_object" ||
+				msgs[0].(map[string]any)["role"] != "developer" || msgs[1].(map[string]any)["content"] != user ||
+				msgs[1].(map[string]any)["role"] != "user" {
 				t.Errorf("%v %s", r.Header, body)
 			}
 			if (m["max_tokens"] != nil) != (p.name == ollamaName) {
@@ -58,7 +62,9 @@ func TestRequestAndResult(t *testing.T) {
 			}
 		case googleName:
 			gen := m["generationConfig"].(map[string]any)
-			if r.Header.Get("X-Goog-Api-Key") != secret || r.URL.RawQuery != "" || gen["maxOutputTokens"] != 4096.0 || gen["responseMimeType"] != "application/json" || m["systemInstruction"] == nil || !bytes.Contains(body, []byte(`"role":"user"`)) {
+			if r.Header.Get("X-Goog-Api-Key") != secret || r.URL.RawQuery != "" || gen["maxOutputTokens"] != 4096.0 ||
+				gen["responseMimeType"] != "application/json" || m["systemInstruction"] == nil ||
+				!bytes.Contains(body, []byte(`"role":"user"`)) {
 				t.Errorf("%v %s", r.Header, body)
 			}
 		}
@@ -67,11 +73,14 @@ func TestRequestAndResult(t *testing.T) {
 				t.Errorf("header %s: %s", name, v)
 			}
 		}
-		if b.staged("provider-response.json") == "" || b.staged("api-error.json") != "" || b.staged("turn-result.json") != "" {
+		if b.staged("provider-response.json") == "" || b.staged("api-error.json") != "" ||
+			b.staged("turn-result.json") != "" {
 			t.Error("artifacts of the staging directory")
 		}
 		req, err := ojson.DecodeObject([]byte(b.bundled("API_REQUEST.json")))
-		if err != nil || strings.Join(req.Keys(), " ") != "provider model endpoint max_output_tokens retry_policy preflight_tokenization timestamp" || req.String("endpoint") != b.srv.URL+p.path {
+		if err != nil || strings.Join(req.Keys(),
+			" ") != "provider model endpoint max_output_tokens retry_policy preflight_tokenization timestamp" ||
+			req.String("endpoint") != b.srv.URL+p.path {
 			t.Errorf("API_REQUEST.json: %s %v", b.bundled("API_REQUEST.json"), err)
 		}
 		in, _ := out.Usage.Int("input_tokens")
@@ -96,7 +105,8 @@ func TestBaseURLIsTheWholeAddress(t *testing.T) {
 	p := providers()[0]
 	b := newBench(t, p, says(p, goodResult))
 	b.req.Runtime.Raw.Set("base_url", b.srv.URL+"/gateway/{model}/ask?team=a%20b")
-	if out := b.dispatch(context.Background()); out.Kind != runtimes.Returned || b.requests[0].URL.String() != "/gateway/some-model/ask?team=a%20b" {
+	if out := b.dispatch(context.Background()); out.Kind != runtimes.Returned ||
+		b.requests[0].URL.String() != "/gateway/some-model/ask?team=a%20b" {
 		t.Errorf("asked %s: %+v", b.requests[0].URL, out)
 	}
 	if strings.Contains(b.bundled("API_REQUEST.json"), "team") {
@@ -152,22 +162,28 @@ func TestDeadlineAndCancel(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	policy := func(more ...any) *ojson.Object {
-		return ojson.NewObject(append([]any{"enabled", true, "max_attempts", 4, "base_delay_ms", 100, "max_delay_ms", 250, "backoff_multiplier", 2}, more...)...)
+		return ojson.NewObject(append([]any{"enabled", true, "max_attempts", 4, "base_delay_ms", 100, "max_delay_ms",
+			250, "backoff_multiplier", 2}, more...)...)
 	}
 	each(t, func(t *testing.T, p provider) {
 		n := 0
-		answers := []http.HandlerFunc{fails(p, 429, "slow"), fails(p, 500, "oops"), says(p, "not yet"), says(p, strings.Replace(goodResult, `"status"`, `"cost":{"usd":0,"total_usd":-7},"status"`, 1))}
-		b := newBench(t, p, func(w http.ResponseWriter, r *http.Request) { n++; answers[n-1](w, r) }, "retry_policy", policy())
+		answers := []http.HandlerFunc{fails(p, 429, "slow"), fails(p, 500, "oops"), says(p, "not yet"),
+			says(p, strings.Replace(goodResult, `"status"`, `"cost":{"usd":0,"total_usd":-7},"status"`, 1))}
+		b := newBench(t, p, func(w http.ResponseWriter, r *http.Request) { n++; answers[n-1](w, r) }, "retry_policy",
+			policy())
 		b.req.Config.Budget = &config.Budget{}
 		b.req.Config.Budget.CostRates.Set("some-model", config.CostRate{InputPer1M: 10, OutputPer1M: 20})
 		out := b.dispatch(context.Background())
 		if out.Kind != runtimes.Returned || len(b.requests) != 4 {
 			t.Fatalf("%d requests: %+v", len(b.requests), out)
 		}
-		if want := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 250 * time.Millisecond}; len(b.slept) != 3 || b.slept[0] != want[0] || b.slept[1] != want[1] || b.slept[2] != want[2] {
+		if want := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 250 * time.Millisecond}; len(
+			b.slept) != 3 || b.slept[0] != want[0] || b.slept[1] != want[1] || b.slept[2] != want[2] {
 			t.Errorf("slept %v", b.slept)
 		}
-		if doc, _ := ojson.DecodeObject(out.Result); string(ojson.Compact(doc.Object("cost"))) != `{"usd":0.04,"input_tokens":2000,"output_tokens":1000,"source":"provider_usage","provider":"`+p.name+`","model":"some-model"}` {
+		if doc, _ := ojson.DecodeObject(out.Result); string(
+			ojson.Compact(doc.Object(
+				"cost"))) != `{"usd":0.04,"input_tokens":2000,"output_tokens":1000,"source":"provider_usage","provider":"`+p.name+`","model":"some-model"}` {
 			t.Errorf("result %s", out.Result)
 		}
 		if *out.CostUSD != 0.04 { // two answers of 1000 and 500 tokens
@@ -176,7 +192,8 @@ func TestRetries(t *testing.T) {
 		trace, err := ojson.DecodeObject([]byte(b.staged("retry-trace.json")))
 		made, _ := trace.Int("attempts_made")
 		rows := trace.Objects("attempts")
-		if err != nil || made != 4 || trace.String("final_outcome") != "success" || rows[2].String("error_class") != ClassExtraction || rows[3].String("outcome") != "success" {
+		if err != nil || made != 4 || trace.String("final_outcome") != "success" ||
+			rows[2].String("error_class") != ClassExtraction || rows[3].String("outcome") != "success" {
 			t.Errorf("trace %s", b.staged("retry-trace.json"))
 		}
 	})
@@ -191,7 +208,8 @@ func TestRetries(t *testing.T) {
 		{"off", ojson.NewObject("enabled", false, "max_attempts", 5), fails(p, 500, ""), 1, 0},
 		{"used up", policy(), fails(p, 500, ""), 4, 100 * time.Millisecond},
 		{"not of this class", policy("retry_on", []any{"timeout"}), fails(p, 500, ""), 1, 0},
-		{"of this class", policy("retry_on", []any{"unknown_api_error"}), fails(p, 500, ""), 4, 100 * time.Millisecond},
+		{"of this class", policy("retry_on", []any{"unknown_api_error"}), fails(p, 500, ""), 4,
+			100 * time.Millisecond},
 		{"never for a bad key", policy(), fails(p, 401, ""), 1, 0},
 		{"jitter", policy("jitter", "full"), fails(p, 500, ""), 4, 50 * time.Millisecond},
 		{"as asked", policy(), fails(p, 429, "", "Retry-After", "3"), 4, 3 * time.Second},
@@ -225,12 +243,14 @@ func TestKeys(t *testing.T) {
 		provider int
 		key      string
 		sent     bool
-	}{{0, "", false}, {0, "   ", false}, {1, "a\nb-long-enough", false}, {3, "", false}, {2, "", true}, {1, " " + secret + "\n", true}} {
+	}{{0, "", false}, {0, "   ", false}, {1, "a\nb-long-enough", false}, {3, "", false}, {2, "", true},
+		{1, " " + secret + "\n", true}} {
 		p := providers()[c.provider]
 		b := newBench(t, p, says(p, goodResult))
 		b.req.Getenv = func(string) string { return c.key }
 		out := b.dispatch(context.Background())
-		if sent := len(b.requests) == 1; sent != c.sent || !sent && (out.Kind != runtimes.Blocked || out.Class != ClassCredentials) {
+		if sent := len(b.requests) == 1; sent != c.sent ||
+			!sent && (out.Kind != runtimes.Blocked || out.Class != ClassCredentials) {
 			t.Errorf("%s with %q: %+v", p.name, c.key, out)
 		}
 		if c.key == "" && c.sent && b.requests[0].Header.Get("Authorization") != "" {
@@ -248,7 +268,8 @@ func TestEchoedKey(t *testing.T) {
 	each(t, func(t *testing.T, p provider) {
 		text := strings.Replace(goodResult, "fine", "your key is "+secret, 1)
 		b := newBench(t, p, says(p, text))
-		if out := b.dispatch(context.Background()); out.Kind != runtimes.Returned || !bytes.Contains(out.Result, []byte("your key is ***")) {
+		if out := b.dispatch(context.Background()); out.Kind != runtimes.Returned ||
+			!bytes.Contains(out.Result, []byte("your key is ***")) {
 			t.Errorf("outcome %+v %s", out, out.Result)
 		}
 	})
@@ -259,27 +280,35 @@ func TestBlockedByTheProvider(t *testing.T) {
 	b := newBench(t, p, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"promptFeedback":{"blockReason":"SAFETY"}}`)
 	})
-	if out := b.dispatch(context.Background()); out.Kind != runtimes.Rejected || !strings.Contains(out.Reason, "SAFETY") {
+	if out := b.dispatch(context.Background()); out.Kind != runtimes.Rejected ||
+		!strings.Contains(out.Reason, "SAFETY") {
 		t.Errorf("outcome %+v", out)
 	}
 	p = providers()[1]
 	b = newBench(t, p, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, strings.Replace(p.reply(goodResult[:70]), `"stop"`, `"length"`, 1))
 	})
-	if out := b.dispatch(context.Background()); out.Kind != runtimes.Rejected || !strings.Contains(out.Reason, "length") {
+	if out := b.dispatch(context.Background()); out.Kind != runtimes.Rejected ||
+		!strings.Contains(out.Reason, "length") {
 		t.Errorf("outcome %+v", out)
 	}
 }
 
 func TestSettings(t *testing.T) {
-	for _, raw := range []string{`{"provider":"skynet","model":"m"}`, `{"provider":"openai"}`, `{"provider":"openai","model":"m","base_url":"gopher://x"}`, `{"provider":"google","model":"m","base_url":"://"}`} {
+	for _, raw := range []string{`{"provider":"skynet","model":"m"}`, `{"provider":"openai"}`,
+		`{"provider":"openai","model":"m","base_url":"gopher://x"}`,
+		`{"provider":"google","model":"m","base_url":"://"}`} {
 		o, _ := ojson.DecodeObject([]byte(raw))
 		if _, err := New(&config.Runtime{ID: "r", Raw: o}); err == nil {
 			t.Errorf("%s is taken", raw)
 		}
 	}
-	c, err := readSettings(&config.Runtime{ID: "r", Raw: ojson.NewObject("provider", "google", "model", "models/../../x y")})
-	if err != nil || c.endpoint != "https://generativelanguage.googleapis.com/v1beta/models/..%2F..%2Fx%20y:generateContent" {
+	c, err := readSettings(&config.Runtime{
+		ID:  "r",
+		Raw: ojson.NewObject("provider", "google", "model", "models/../../x y"),
+	})
+	if err != nil ||
+		c.endpoint != "https://generativelanguage.googleapis.com/v1beta/models/..%2F..%2Fx%20y:generateContent" {
 		t.Errorf("endpoint %+v, %v", c, err)
 	}
 }

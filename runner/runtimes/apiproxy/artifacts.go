@@ -40,7 +40,8 @@ func (f *files) stagingDir() string { return path.Dir(f.req.StagingPath) }
 
 func (f *files) write(name string, data []byte) {
 	if err := durable.WriteFileRoot(f.root, name, data, 0o644); err != nil {
-		_, _ = f.req.Log.Write([]byte("[api_proxy] " + path.Base(name) + " could not be written: " + err.Error() + "\n"))
+		_, _ = f.req.Log.Write([]byte("[api_proxy] " + path.Base(name) + " could not be written: " + err.Error() +
+			"\n"))
 	}
 }
 
@@ -65,7 +66,8 @@ func (f *files) stagingJSON(name string, o *ojson.Object) {
 
 // dropError removes the error of an earlier attempt: it would be read as this one's.
 func (f *files) dropError() {
-	if err := f.root.Remove(path.Join(f.stagingDir(), "api-error.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.root.Remove(path.Join(f.stagingDir(), "api-error.json")); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		_, _ = f.req.Log.Write([]byte("[api_proxy] api-error.json of an earlier attempt stays: " + err.Error() + "\n"))
 	}
 }

@@ -34,7 +34,13 @@ func (b *budget) immutable() int { return b.system + b.prompt + b.separator }
 // the parts that matter least, in a fixed order. Nothing outside of that order is
 // ever left out; what still does not fit is not sent.
 func (c *settings) fit(system, prompt, context string) *budget {
-	b := &budget{context: context, available: c.window - c.maxOutput - c.margin, system: tokens(system), prompt: tokens(prompt), original: tokens(context)}
+	b := &budget{
+		context:   context,
+		available: c.window - c.maxOutput - c.margin,
+		system:    tokens(system),
+		prompt:    tokens(prompt),
+		original:  tokens(context),
+	}
 	if strings.TrimSpace(context) != "" {
 		b.separator = tokens(separator)
 	}
@@ -56,7 +62,8 @@ func (c *settings) fit(system, prompt, context string) *budget {
 
 // steps are the parts in the order they go.
 func steps() []string {
-	return []string{"budget", "phase_gate_status", "decision_history", "workflow_artifacts", "last_turn_verification", "gate_required_files",
+	return []string{"budget", "phase_gate_status", "decision_history", "workflow_artifacts", "last_turn_verification",
+		"gate_required_files",
 		"last_turn_objections", "last_turn_decisions", "truncate:last_turn_summary", "last_turn_summary"}
 }
 
@@ -124,7 +131,8 @@ func (b *budget) report(req *runtimes.Request, c *settings) *ojson.Object {
 	for _, s := range b.sections {
 		row := seen[s.id]
 		if row == nil {
-			row = ojson.NewObject("id", s.id, "required", s.required, "original_tokens", 0, "final_tokens", 0, "action", s.action)
+			row = ojson.NewObject("id", s.id, "required", s.required, "original_tokens", 0, "final_tokens", 0,
+				"action", s.action)
 			seen[s.id] = row
 			rows = append(rows, row)
 		}
@@ -133,16 +141,23 @@ func (b *budget) report(req *runtimes.Request, c *settings) *ojson.Object {
 		row.Set("original_tokens", was+s.original)
 		row.Set("final_tokens", now+s.final)
 	}
-	return ojson.NewObject("provider", c.provider, "model", c.model, "runtime_id", c.id, "run_id", req.RunID, "turn_id", req.TurnID,
-		"tokenizer", "provider_local", "context_window_tokens", c.window, "reserved_output_tokens", c.maxOutput, "safety_margin_tokens", c.margin,
-		"available_input_tokens", b.available, "system_prompt_tokens", b.system, "prompt_tokens", b.prompt, "separator_tokens", b.separator,
-		"original_context_tokens", b.original, "final_context_tokens", b.final, "estimated_input_tokens", b.immutable()+b.final,
-		"truncated", b.truncated, "sent_to_provider", b.sent, "effective_context_path", req.BundleDir+"/CONTEXT.effective.md", "sections", rows)
+	return ojson.NewObject("provider", c.provider, "model", c.model, "runtime_id", c.id, "run_id", req.RunID,
+		"turn_id", req.TurnID,
+		"tokenizer", "provider_local", "context_window_tokens", c.window, "reserved_output_tokens", c.maxOutput,
+		"safety_margin_tokens", c.margin,
+		"available_input_tokens", b.available, "system_prompt_tokens", b.system, "prompt_tokens", b.prompt,
+		"separator_tokens", b.separator,
+		"original_context_tokens", b.original, "final_context_tokens", b.final,
+		"estimated_input_tokens", b.immutable()+b.final,
+		"truncated", b.truncated, "sent_to_provider", b.sent,
+		"effective_context_path", req.BundleDir+"/CONTEXT.effective.md", "sections", rows)
 }
 
 // overflow is the failure of a request that was not sent.
 func (c *settings) overflow(b *budget) *Failure {
 	f := &Failure{}
-	return f.be(ClassOverflow, false, fmt.Sprintf("The prompt and what must be kept of the context are about %d tokens; %s has room for %d. Nothing was sent.",
-		b.immutable()+b.final, c.model, b.available), "Shorten the role's prompt or the charter, or use a model with a larger context window"+thenUnblock)
+	return f.be(ClassOverflow, false, fmt.Sprintf(
+		"The prompt and what must be kept of the context are about %d tokens; %s has room for %d. Nothing was sent.",
+		b.immutable()+b.final, c.model, b.available),
+		"Shorten the role's prompt or the charter, or use a model with a larger context window"+thenUnblock)
 }

@@ -99,7 +99,10 @@ LATER-TEXT
 
 func TestSectionsAreTheText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		lines := rapid.SliceOf(rapid.SampledFrom([]string{"## Current State", "- **Budget spent:** $1", "## Last Accepted Turn", "- **Summary:** x", "  - more", "### Verification", "```", "~~~~", "# x", "## Été", "", "text\r", "### Files Changed", "- Decisions: y"})).Draw(t, "lines")
+		lines := rapid.SliceOf(rapid.SampledFrom(
+			[]string{"## Current State", "- **Budget spent:** $1", "## Last Accepted Turn", "- **Summary:** x",
+				"  - more", "### Verification", "```", "~~~~", "# x", "## Été", "", "text\r", "### Files Changed",
+				"- Decisions: y"})).Draw(t, "lines")
 		text := strings.Join(lines, "\n")
 		var b strings.Builder
 		for _, s := range sections(text) {
@@ -121,13 +124,15 @@ func TestCompressionNeverLosesWhatMatters(t *testing.T) {
 		if !b.sent {
 			break
 		}
-		for _, must := range []string{"CHARTER-TEXT", "DELEGATION-TEXT", "REVIEW-TEXT", "CONTRACT-TEXT", "REPO-DECISION-TEXT", "OPEN-OBJECTION-TEXT", "BLOCKER-TEXT", "LATER-TEXT", "Ship it.", "run_1"} {
+		for _, must := range []string{"CHARTER-TEXT", "DELEGATION-TEXT", "REVIEW-TEXT", "CONTRACT-TEXT",
+			"REPO-DECISION-TEXT", "OPEN-OBJECTION-TEXT", "BLOCKER-TEXT", "LATER-TEXT", "Ship it.", "run_1"} {
 			if !strings.Contains(b.context, must) {
 				t.Fatalf("window %d: %s is lost", window, must)
 			}
 		}
 		if b.truncated != (b.context != text) || b.final > before || b.immutable()+b.final > b.available {
-			t.Fatalf("window %d: truncated %v, %d tokens after %d, %d available", window, b.truncated, b.final, before, b.available)
+			t.Fatalf("window %d: truncated %v, %d tokens after %d, %d available", window, b.truncated, b.final, before,
+				b.available)
 		}
 		before = b.final
 	}
@@ -148,8 +153,10 @@ func TestCompressionOrder(t *testing.T) {
 		}
 	}
 	before := tokens(text)
-	for _, mark := range []string{"budget dropped", "phase_gate_status dropped", "decision_history dropped", "workflow_artifacts dropped", "last_turn_verification dropped",
-		"gate_required_files dropped", "last_turn_objections dropped", "last_turn_decisions dropped", "last_turn_summary truncated", "last_turn_summary dropped"} {
+	for _, mark := range []string{"budget dropped", "phase_gate_status dropped", "decision_history dropped",
+		"workflow_artifacts dropped", "last_turn_verification dropped",
+		"gate_required_files dropped", "last_turn_objections dropped", "last_turn_decisions dropped",
+		"last_turn_summary truncated", "last_turn_summary dropped"} {
 		at := first[mark]
 		if at == 0 || at > before {
 			t.Errorf("%s at a window of %d, the step before it at %d", mark, at, before)
@@ -165,7 +172,8 @@ func TestCompressionOrder(t *testing.T) {
 func TestPreflight(t *testing.T) {
 	p := providers()[0]
 	dispatch := func(window int) (*bench, *runtimes.Outcome) {
-		b := newBench(t, p, says(p, goodResult), "max_output_tokens", 100, "context_window_tokens", window, "preflight_tokenization", ojson.NewObject("enabled", true, "safety_margin_tokens", 10))
+		b := newBench(t, p, says(p, goodResult), "max_output_tokens", 100, "context_window_tokens", window,
+			"preflight_tokenization", ojson.NewObject("enabled", true, "safety_margin_tokens", 10))
 		b.req.Context = []byte(fullContext())
 		return b, b.dispatch(context.Background())
 	}
@@ -178,17 +186,21 @@ func TestPreflight(t *testing.T) {
 	}
 	b, out = dispatch(room + whole - 100)
 	doc, err := ojson.DecodeObject([]byte(b.bundled("TOKEN_BUDGET.json")))
-	if err != nil || out.Kind != runtimes.Returned || !doc.Bool("truncated") || !doc.Bool("sent_to_provider") || !strings.Contains(b.bundled("CONTEXT.effective.md"), "CHARTER-TEXT") || strings.Contains(b.bundled("CONTEXT.effective.md"), "Budget spent") {
+	if err != nil || out.Kind != runtimes.Returned || !doc.Bool("truncated") || !doc.Bool("sent_to_provider") ||
+		!strings.Contains(b.bundled("CONTEXT.effective.md"), "CHARTER-TEXT") ||
+		strings.Contains(b.bundled("CONTEXT.effective.md"), "Budget spent") {
 		t.Errorf("a little too much: %+v %s", out, b.bundled("TOKEN_BUDGET.json"))
 	}
 	if !strings.Contains(string(b.bodies[0]), "LATER-TEXT") || strings.Contains(string(b.bodies[0]), "Budget spent") {
 		t.Error("what was sent is not what is written down")
 	}
-	if strings.Join(doc.Keys(), " ") != "provider model runtime_id run_id turn_id tokenizer context_window_tokens reserved_output_tokens safety_margin_tokens available_input_tokens system_prompt_tokens prompt_tokens separator_tokens original_context_tokens final_context_tokens estimated_input_tokens truncated sent_to_provider effective_context_path sections" {
+	if strings.Join(doc.Keys(),
+		" ") != "provider model runtime_id run_id turn_id tokenizer context_window_tokens reserved_output_tokens safety_margin_tokens available_input_tokens system_prompt_tokens prompt_tokens separator_tokens original_context_tokens final_context_tokens estimated_input_tokens truncated sent_to_provider effective_context_path sections" {
 		t.Errorf("keys %v", doc.Keys())
 	}
 	b, out = dispatch(room + 20)
-	if out.Kind != runtimes.Blocked || out.Class != ClassOverflow || len(b.requests) != 0 || b.bundled("TOKEN_BUDGET.json") == "" || b.bundled("CONTEXT.effective.md") == "" || out.CostUSD != nil {
+	if out.Kind != runtimes.Blocked || out.Class != ClassOverflow || len(b.requests) != 0 ||
+		b.bundled("TOKEN_BUDGET.json") == "" || b.bundled("CONTEXT.effective.md") == "" || out.CostUSD != nil {
 		t.Errorf("far too much: %+v", out)
 	}
 	b, out = dispatch(115)
@@ -198,7 +210,17 @@ func TestPreflight(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	for text, atLeast := range map[string]int{"": 0, "hello world": 2, "internationalization": 3, "12345678": 3, "{}[]();": 7, "日本語テキスト": 7, "a\n\nb": 3, "==========": 2, "🙂🙂": 2} {
+	for text, atLeast := range map[string]int{
+		"":                     0,
+		"hello world":          2,
+		"internationalization": 3,
+		"12345678":             3,
+		"{}[]();":              7,
+		"日本語テキスト":              7,
+		"a\n\nb":               3,
+		"==========":           2,
+		"🙂🙂":                   2,
+	} {
 		if n := tokens(text); n < atLeast || n > 3*atLeast+1 {
 			t.Errorf("%q: %d tokens", text, n)
 		}

@@ -40,7 +40,8 @@ func (s *spending) usd(c *settings, cfg *config.Config) float64 {
 
 // object is what goes into the result's cost.
 func (s *spending) object(c *settings, cfg *config.Config) *ojson.Object {
-	return ojson.NewObject("input_tokens", int(s.input), "output_tokens", int(s.output), "usd", s.usd(c, cfg), "source", "provider_usage", "provider", c.provider, "model", c.model)
+	return ojson.NewObject("input_tokens", int(s.input), "output_tokens", int(s.output), "usd", s.usd(c, cfg),
+		"source", "provider_usage", "provider", c.provider, "model", c.model)
 }
 
 // rate is what budget.cost_rates says for the model, else the list price known
@@ -64,14 +65,18 @@ func listPrice(provider, model string) config.CostRate {
 	var list []price
 	switch provider {
 	case anthropicName:
-		list = []price{{"claude-opus-4-5", 5, 25}, {"claude-opus-4-6", 5, 25}, {"claude-opus-4", 15, 75}, {"claude-3-opus", 15, 75},
+		list = []price{{"claude-opus-4-5", 5, 25}, {"claude-opus-4-6", 5, 25}, {"claude-opus-4", 15, 75},
+			{"claude-3-opus", 15, 75},
 			{"claude-sonnet-4", 3, 15}, {"claude-3-7-sonnet", 3, 15}, {"claude-3-5-sonnet", 3, 15},
 			{"claude-haiku-4", 1, 5}, {"claude-3-5-haiku", 0.8, 4}, {"claude-3-haiku", 0.25, 1.25}}
 	case openaiName:
-		list = []price{{"gpt-5-nano", 0.05, 0.4}, {"gpt-5-mini", 0.25, 2}, {"gpt-5", 1.25, 10}, {"gpt-4.1-nano", 0.1, 0.4}, {"gpt-4.1-mini", 0.4, 1.6},
-			{"gpt-4.1", 2, 8}, {"gpt-4o-mini", 0.15, 0.6}, {"gpt-4o", 2.5, 10}, {"o4-mini", 1.1, 4.4}, {"o3-mini", 1.1, 4.4}, {"o3", 2, 8}}
+		list = []price{{"gpt-5-nano", 0.05, 0.4}, {"gpt-5-mini", 0.25, 2}, {"gpt-5", 1.25, 10},
+			{"gpt-4.1-nano", 0.1, 0.4}, {"gpt-4.1-mini", 0.4, 1.6},
+			{"gpt-4.1", 2, 8}, {"gpt-4o-mini", 0.15, 0.6}, {"gpt-4o", 2.5, 10}, {"o4-mini", 1.1, 4.4},
+			{"o3-mini", 1.1, 4.4}, {"o3", 2, 8}}
 	case googleName:
-		list = []price{{"gemini-2.5-pro", 1.25, 10}, {"gemini-2.5-flash-lite", 0.1, 0.4}, {"gemini-2.5-flash", 0.3, 2.5}, {"gemini-2.0-flash", 0.1, 0.4}}
+		list = []price{{"gemini-2.5-pro", 1.25, 10}, {"gemini-2.5-flash-lite", 0.1, 0.4},
+			{"gemini-2.5-flash", 0.3, 2.5}, {"gemini-2.0-flash", 0.1, 0.4}}
 	}
 	for _, p := range list {
 		if strings.HasPrefix(model, p.prefix) {

@@ -52,7 +52,8 @@ type Failure struct {
 
 // Object is the failure as api-error.json has it.
 func (f *Failure) Object() *ojson.Object {
-	return ojson.NewObject("error_class", f.Class, "message", f.Message, "recovery", f.Recovery, "retryable", f.Retryable, "http_status", f.status(),
+	return ojson.NewObject("error_class", f.Class, "message", f.Message, "recovery", f.Recovery,
+		"retryable", f.Retryable, "http_status", f.status(),
 		"raw_detail", ojson.OrNull(f.Detail), "provider_error_type", ojson.OrNull(f.Type),
 		"provider_error_code", ojson.OrNull(f.Code))
 }
@@ -74,20 +75,26 @@ func (c *settings) classify(a *answer) *Failure {
 	case errors.Is(a.err, context.Canceled):
 		return f.be(ClassNetwork, true, "The request to "+c.provider+" was given up.", "git agentxchain unblock")
 	case a.timedOut:
-		return f.be(ClassTimeout, true, fmt.Sprintf("%s did not answer in time.", c.provider), "Raise timeout_seconds of runtime "+c.id+" or wait"+thenUnblock)
+		return f.be(ClassTimeout, true, fmt.Sprintf("%s did not answer in time.", c.provider),
+			"Raise timeout_seconds of runtime "+c.id+" or wait"+thenUnblock)
 	case a.invalid:
-		return f.be(ClassInvalid, false, "The request to "+c.provider+" could not be made: "+a.err.Error()+".", "Correct runtime "+c.id+" in agentxchain.json"+thenUnblock)
+		return f.be(ClassInvalid, false, "The request to "+c.provider+" could not be made: "+a.err.Error()+".",
+			"Correct runtime "+c.id+" in agentxchain.json"+thenUnblock)
 	case a.overflow:
-		return f.be(ClassParse, true, fmt.Sprintf("The answer of %s is longer than %d bytes.", c.provider, maxAnswer), "Correct base_url of runtime "+c.id+" in agentxchain.json"+thenUnblock)
+		return f.be(ClassParse, true, fmt.Sprintf("The answer of %s is longer than %d bytes.", c.provider, maxAnswer),
+			"Correct base_url of runtime "+c.id+" in agentxchain.json"+thenUnblock)
 	case a.err != nil:
-		return f.be(ClassNetwork, true, "The request to "+c.provider+" failed: "+a.err.Error()+".", "Check the network and base_url of runtime "+c.id+thenUnblock)
+		return f.be(ClassNetwork, true, "The request to "+c.provider+" failed: "+a.err.Error()+".",
+			"Check the network and base_url of runtime "+c.id+thenUnblock)
 	case a.status >= 300 && a.status < 400:
-		return f.be(ClassInvalid, false, fmt.Sprintf("%s answered with a redirect (HTTP %d), which is not followed: it could carry the key elsewhere.", c.provider, a.status), "Set base_url of runtime "+c.id+" in agentxchain.json to the final address"+thenUnblock)
+		return f.be(ClassInvalid, false,
+			fmt.Sprintf("%s answered with a redirect (HTTP %d), which is not followed: it could carry the key elsewhere.", c.provider, a.status), "Set base_url of runtime "+c.id+" in agentxchain.json to the final address"+thenUnblock)
 	case a.status < 200 || a.status >= 400:
 		f.Type, f.Code = a.errorType, a.errorCode
 		return c.refused(f, a)
 	case a.unreadable != "":
-		return f.be(ClassParse, true, "The answer of "+c.provider+" cannot be read: "+a.unreadable+".", "Look at provider-response.json in the turn's staging directory"+thenUnblock)
+		return f.be(ClassParse, true, "The answer of "+c.provider+" cannot be read: "+a.unreadable+".",
+			"Look at provider-response.json in the turn's staging directory"+thenUnblock)
 	}
 	return nil
 }
@@ -126,14 +133,19 @@ func (c *settings) refused(f *Failure, a *answer) *Failure {
 	}
 	switch class {
 	case ClassAuth:
-		return f.be(class, false, said, "Put a valid key for "+c.provider+" into "+cmp.Or(c.authEnv, "auth_env")+thenUnblock)
+		return f.be(class, false, said,
+			"Put a valid key for "+c.provider+" into "+cmp.Or(c.authEnv, "auth_env")+thenUnblock)
 	case ClassModel:
-		return f.be(class, false, said, "Check model ("+c.model+") and base_url of runtime "+c.id+" in agentxchain.json"+thenUnblock)
+		return f.be(class, false, said,
+			"Check model ("+c.model+") and base_url of runtime "+c.id+" in agentxchain.json"+thenUnblock)
 	case ClassOverflow:
-		return f.be(class, false, said, "The prompt is too long for "+c.model+": enable preflight_tokenization, shorten the role's prompt, or use a model with a larger window in agentxchain.json"+thenUnblock)
+		return f.be(class, false, said,
+			"The prompt is too long for "+c.model+
+				": enable preflight_tokenization, shorten the role's prompt, or use a model with a larger window in agentxchain.json"+thenUnblock)
 	case ClassRateLimited:
 		if c.exhausted(f, a.message) {
-			return f.be(class, false, said, "The account's quota or budget is used up: raise it with the provider"+thenUnblock)
+			return f.be(class, false, said,
+				"The account's quota or budget is used up: raise it with the provider"+thenUnblock)
 		}
 		return f.be(class, true, said, "Wait for the provider's limit to pass"+thenUnblock)
 	case ClassOverloaded:
@@ -186,7 +198,8 @@ func (c *settings) noResult(a *answer, why string) *Failure {
 		message += " (" + a.stopped + ")"
 	}
 	f := &Failure{Status: a.status, Detail: detail([]byte(a.text))}
-	return f.be(ClassExtraction, true, message+".", "Look at provider-response.json in the turn's staging directory; the model may need a clearer prompt or more max_output_tokens")
+	return f.be(ClassExtraction, true, message+".",
+		"Look at provider-response.json in the turn's staging directory; the model may need a clearer prompt or more max_output_tokens")
 }
 
 func (f *Failure) be(class string, retryable bool, message, recovery string) *Failure {

@@ -60,10 +60,13 @@ func TestErrorClasses(t *testing.T) {
 				t.Fatal(err, out)
 			}
 			status, _ := e.Int("http_status")
-			if out.Kind != runtimes.Blocked || out.Class != c.class || e.String("error_class") != c.class || e.Bool("retryable") != c.again || status != c.status {
+			if out.Kind != runtimes.Blocked || out.Class != c.class || e.String("error_class") != c.class ||
+				e.Bool("retryable") != c.again || status != c.status {
 				t.Errorf("outcome %+v\n%s", out, b.staged("api-error.json"))
 			}
-			if len(b.requests) != 1 || !strings.HasSuffix(out.Recovery, "git agentxchain unblock") || strings.Join(e.Keys(), " ") != "error_class message recovery retryable http_status raw_detail provider_error_type provider_error_code" {
+			if len(b.requests) != 1 || !strings.HasSuffix(out.Recovery, "git agentxchain unblock") ||
+				strings.Join(e.Keys(),
+					" ") != "error_class message recovery retryable http_status raw_detail provider_error_type provider_error_code" {
 				t.Errorf("%d requests; %s", len(b.requests), ojson.Compact(e))
 			}
 			if out.CostUSD != nil {
@@ -82,7 +85,8 @@ func TestFaultsOfTheWire(t *testing.T) {
 		{"not json", ClassParse, runtimes.Blocked, func(provider) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello "+secret) }
 		}},
-		{"empty", ClassParse, runtimes.Blocked, func(provider) http.HandlerFunc { return func(http.ResponseWriter, *http.Request) {} }},
+		{"empty", ClassParse, runtimes.Blocked,
+			func(provider) http.HandlerFunc { return func(http.ResponseWriter, *http.Request) {} }},
 		{"truncated", ClassNetwork, runtimes.Blocked, func(p provider) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "100000")
@@ -114,7 +118,8 @@ func TestFaultsOfTheWire(t *testing.T) {
 		}},
 		{"wrong shape", "", "", func(provider) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = io.WriteString(w, `{"content":7,"choices":{"a":[]},"candidates":"none","usage":{"input_tokens":"many","prompt_tokens":-5},"usageMetadata":[]}`)
+				_, _ = io.WriteString(w,
+					`{"content":7,"choices":{"a":[]},"candidates":"none","usage":{"input_tokens":"many","prompt_tokens":-5},"usageMetadata":[]}`)
 			}
 		}},
 		{"a list", "", "", func(provider) http.HandlerFunc {

@@ -38,7 +38,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Errorf("%d goroutines after %d, %d descriptors after %d", runtime.NumGoroutine(), goroutines, descriptors(), files)
+	t.Errorf("%d goroutines after %d, %d descriptors after %d", runtime.NumGoroutine(), goroutines, descriptors(),
+		files)
 }
 
 func descriptors() int {

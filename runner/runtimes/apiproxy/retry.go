@@ -57,7 +57,8 @@ func milliseconds(o *ojson.Object, key string, def time.Duration) time.Duration 
 
 // next says how long to wait after attempt n failed, and whether to try again at all.
 func (p *policy) next(n int, f *Failure, random func() float64) (time.Duration, bool) {
-	if !p.enabled || n >= p.attempts || !f.Retryable || p.on != nil && !slices.Contains(p.on, f.Class) || f.RetryAfter > maxWait {
+	if !p.enabled || n >= p.attempts || !f.Retryable || p.on != nil && !slices.Contains(p.on, f.Class) ||
+		f.RetryAfter > maxWait {
 		return 0, false
 	}
 	return max(p.delay(n+1, random), f.RetryAfter), true

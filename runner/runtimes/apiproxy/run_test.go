@@ -1,4 +1,5 @@
-// A run whose reviewer is a model behind an API, in a real repository: a refused answer, its retry, the cost, and the key nowhere.
+// A run whose reviewer is a model behind an API, in a real repository: a refused answer, its retry, the cost, and the
+// key nowhere.
 
 package apiproxy_test
 
@@ -50,11 +51,14 @@ func project(t *testing.T, runtime *ojson.Object) (string, *runner.Runner) {
 	must(err)
 	cfg, err := ojson.DecodeObject(data)
 	must(err)
-	cfg.Set("roles", ojson.NewObject("qa", ojson.NewObject("title", "QA", "mandate", "Judge it.", "write_authority", "review_only", "runtime", "model")))
+	cfg.Set("roles", ojson.NewObject("qa",
+		ojson.NewObject("title", "QA", "mandate", "Judge it.", "write_authority", "review_only", "runtime", "model")))
 	cfg.Set("runtimes", ojson.NewObject("model", runtime))
-	cfg.Set("routing", ojson.NewObject("review", ojson.NewObject("entry_role", "qa", "allowed_next_roles", []any{"qa", "human"})))
+	cfg.Set("routing", ojson.NewObject("review",
+		ojson.NewObject("entry_role", "qa", "allowed_next_roles", []any{"qa", "human"})))
 	cfg.Set("rules", ojson.NewObject("challenge_required", true, "max_turn_retries", 2))
-	cfg.Set("budget", ojson.NewObject("cost_rates", ojson.NewObject("some-model", ojson.NewObject("input_per_1m", 1000, "output_per_1m", 2000))))
+	cfg.Set("budget", ojson.NewObject("cost_rates",
+		ojson.NewObject("some-model", ojson.NewObject("input_per_1m", 1000, "output_per_1m", 2000))))
 	for _, k := range []string{"gates", "prompts"} {
 		cfg.Set(k, &ojson.Object{})
 	}
@@ -86,7 +90,8 @@ func model(t *testing.T) (*httptest.Server, *int) {
 				regexp.MustCompile(`run_[0-9a-f]+`).Find(body), regexp.MustCompile(`turn_[0-9a-f]+`).Find(body))
 		}
 		quoted, _ := json.Marshal(text)
-		_, _ = fmt.Fprintf(w, `{"id":"m","type":"message","role":"assistant","model":"some-model","content":[{"type":"text","text":%s}],"stop_reason":"end_turn","usage":{"input_tokens":1000,"output_tokens":500}}`, quoted)
+		_, _ = fmt.Fprintf(w,
+			`{"id":"m","type":"message","role":"assistant","model":"some-model","content":[{"type":"text","text":%s}],"stop_reason":"end_turn","usage":{"input_tokens":1000,"output_tokens":500}}`, quoted)
 	}))
 	t.Cleanup(srv.Close)
 	return srv, &asked
@@ -94,7 +99,8 @@ func model(t *testing.T) (*httptest.Server, *int) {
 
 func TestRunWithAModel(t *testing.T) {
 	srv, asked := model(t)
-	dir, r := project(t, ojson.NewObject("type", "api_proxy", "provider", "anthropic", "model", "some-model", "auth_env", "MODEL_KEY", "base_url", srv.URL+"/v1/messages",
+	dir, r := project(t, ojson.NewObject("type", "api_proxy", "provider", "anthropic", "model", "some-model",
+		"auth_env", "MODEL_KEY", "base_url", srv.URL+"/v1/messages",
 		"context_window_tokens", 100000, "preflight_tokenization", ojson.NewObject("enabled", true)))
 	d := driver.New(r, driver.Options{New: builtin.New, Getenv: func(k string) string {
 		if k == "MODEL_KEY" {
@@ -103,20 +109,23 @@ func TestRunWithAModel(t *testing.T) {
 		return ""
 	}})
 	sealed := true
-	res := loop.Run(context.Background(), r, loop.Options{MaxTurns: 3, Dispatch: func(ctx context.Context, x *loop.Dispatch) *runtimes.Outcome {
-		out := d.Dispatch(ctx, driver.Job{TurnID: x.Turn.TurnID, Deadline: x.Deadline, View: x.View})
-		// What the dispatch has put beside the bundle does not break its seal.
-		if _, err := r.OpenBundle(ctx, x.View, x.Turn); err != nil {
-			sealed = false
-			t.Errorf("the bundle: %v", err)
-		}
-		for _, name := range []string{"API_REQUEST.json", "CONTEXT.effective.md", "TOKEN_BUDGET.json"} {
-			if _, err := os.Stat(filepath.Join(dir, x.BundlePath, name)); err != nil {
-				t.Errorf("after a dispatch: %v", err)
+	res := loop.Run(context.Background(), r, loop.Options{
+		MaxTurns: 3,
+		Dispatch: func(ctx context.Context, x *loop.Dispatch) *runtimes.Outcome {
+			out := d.Dispatch(ctx, driver.Job{TurnID: x.Turn.TurnID, Deadline: x.Deadline, View: x.View})
+			// What the dispatch has put beside the bundle does not break its seal.
+			if _, err := r.OpenBundle(ctx, x.View, x.Turn); err != nil {
+				sealed = false
+				t.Errorf("the bundle: %v", err)
 			}
-		}
-		return out
-	}})
+			for _, name := range []string{"API_REQUEST.json", "CONTEXT.effective.md", "TOKEN_BUDGET.json"} {
+				if _, err := os.Stat(filepath.Join(dir, x.BundlePath, name)); err != nil {
+					t.Errorf("after a dispatch: %v", err)
+				}
+			}
+			return out
+		},
+	})
 	if *asked != 2 || !sealed || len(res.Errors) > 0 {
 		t.Fatalf("asked %d times: %+v", *asked, res)
 	}
@@ -128,7 +137,8 @@ func TestRunWithAModel(t *testing.T) {
 		t.Errorf("accepted %s", ojson.Compact(row.Row))
 	}
 	v, err := r.View(context.Background())
-	if err != nil || v.State.Status != wire.StatusCompleted || v.State.BudgetStatus.SpentUSD != 4 { // the refused answer cost as much
+	// the refused answer cost as much
+	if err != nil || v.State.Status != wire.StatusCompleted || v.State.BudgetStatus.SpentUSD != 4 {
 		t.Errorf("state %+v, %v", v.State.BudgetStatus, err)
 	}
 	secretNowhere(t, dir)

@@ -128,7 +128,8 @@ func (s *splitter) fenced(bare string) bool {
 		return true
 	}
 	for _, sign := range []string{"`", "~"} {
-		if n := len(trimmed) - len(strings.TrimLeft(trimmed, sign)); n >= 3 && (sign == "~" || !strings.Contains(trimmed[n:], "`")) {
+		if n := len(trimmed) - len(strings.TrimLeft(trimmed, sign)); n >= 3 &&
+			(sign == "~" || !strings.Contains(trimmed[n:], "`")) {
 			s.fence = strings.Repeat(sign, n)
 			return true
 		}

@@ -135,7 +135,8 @@ func (c *settings) key(getenv func(string) string) (string, *Failure) {
 	case key == "" && c.provider == ollamaName:
 		return "", nil
 	case key == "":
-		return "", c.missing("The environment variable " + c.authEnv + " with the key for " + c.provider + " is not set.")
+		return "", c.missing("The environment variable " + c.authEnv + " with the key for " + c.provider +
+			" is not set.")
 	case len(key) < minKey || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }):
 		return "", c.missing("The environment variable " + c.authEnv + " does not hold a key that can be sent.")
 	}
@@ -143,5 +144,9 @@ func (c *settings) key(getenv func(string) string) (string, *Failure) {
 }
 
 func (c *settings) missing(message string) *Failure {
-	return &Failure{Class: ClassCredentials, Message: message, Recovery: "Set " + cmp.Or(c.authEnv, "auth_env") + " in the environment of the runner" + thenUnblock}
+	return &Failure{
+		Class:    ClassCredentials,
+		Message:  message,
+		Recovery: "Set " + cmp.Or(c.authEnv, "auth_env") + " in the environment of the runner" + thenUnblock,
+	}
 }

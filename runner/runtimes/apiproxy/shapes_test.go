@@ -61,11 +61,20 @@ func TestRecordedShapes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := rt.cfg.send(context.Background(), secret, prompt{system: "be <brief> & \"plain\"", user: "# Ask\u2028\n\tin \\ two\x01 words, é \xff"}, rt.cfg.timeout)
+			a := rt.cfg.send(context.Background(), secret, prompt{
+				system: "be <brief> & \"plain\"",
+				user:   "# Ask\u2028\n\tin \\ two\x01 words, é \xff",
+			}, rt.cfg.timeout)
 			if a.err != nil || a.status != http.StatusOK {
 				t.Fatalf("%s: status %d, %v", name, a.status, a.err)
 			}
-			readings[name] = reading{Text: a.text, Stopped: a.stopped, Unreadable: a.unreadable, Input: a.usage.input, Output: a.usage.output}
+			readings[name] = reading{
+				Text:       a.text,
+				Stopped:    a.stopped,
+				Unreadable: a.unreadable,
+				Input:      a.usage.input,
+				Output:     a.usage.output,
+			}
 			sent = requestAt(t, b)
 		}
 		if len(readings) == 0 {
@@ -142,7 +151,8 @@ func TestOtherShapes(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := rt.cfg.send(context.Background(), secret, prompt{system: "s", user: "u"}, rt.cfg.timeout)
-			if a.err != nil || a.text != "" || a.stopped != "" || tokenCount(a.usage.input) != 0 || tokenCount(a.usage.output) != 0 {
+			if a.err != nil || a.text != "" || a.stopped != "" || tokenCount(a.usage.input) != 0 ||
+				tokenCount(a.usage.output) != 0 {
 				t.Errorf("%s: %+v, want nothing read", body, a)
 			}
 			if (a.unreadable == "") != readable {

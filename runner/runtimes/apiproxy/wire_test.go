@@ -41,21 +41,37 @@ func providers() []provider {
 		return `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":` + quote(text) + `}}],"usage":{"prompt_tokens":1000,"completion_tokens":500,"total_tokens":1500}}`
 	}
 	openaiError := func(status int, message string) string {
-		return `{"error":{"message":` + quote(message) + `,"type":"` + map[int]string{400: "invalid_request_error", 404: "invalid_request_error"}[status] + `","param":null,"code":null}}`
+		return `{"error":{"message":` + quote(message) + `,"type":"` + map[int]string{
+			400: "invalid_request_error",
+			404: "invalid_request_error",
+		}[status] + `","param":null,"code":null}}`
 	}
 	return []provider{
 		{anthropicName, "/v1/messages", func(text string) string {
 			return `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"text","text":` + quote(text) + `}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1000,"output_tokens":500}}`
 		}, func(status int, message string) string {
-			kind := map[int]string{400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}[status]
+			kind := map[int]string{
+				400: "invalid_request_error",
+				401: "authentication_error",
+				404: "not_found_error",
+				429: "rate_limit_error",
+				529: "overloaded_error",
+			}[status]
 			return `{"type":"error","error":{"type":"` + kind + `","message":` + quote(message) + `}}`
 		}},
 		{openaiName, "/v1/chat/completions", openaiReply, openaiError},
 		{ollamaName, "/v1/chat/completions", openaiReply, openaiError},
 		{googleName, "/v1beta/models/some-model:generateContent", func(text string) string {
-			return `{"candidates":[{"content":{"parts":[{"text":` + quote(text) + `}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":400,"thoughtsTokenCount":100}}`
+			return `{"candidates":[{"content":{"parts":[{"text":` + quote(text) +
+				`}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":400,"thoughtsTokenCount":100}}`
 		}, func(status int, message string) string {
-			kind := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE"}[status]
+			kind := map[int]string{
+				400: "INVALID_ARGUMENT",
+				401: "UNAUTHENTICATED",
+				404: "NOT_FOUND",
+				429: "RESOURCE_EXHAUSTED",
+				503: "UNAVAILABLE",
+			}[status]
 			return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":"%s"}}`, status, quote(message), kind)
 		}},
 	}
@@ -90,21 +106,37 @@ func newBench(t *testing.T, p provider, handle http.HandlerFunc, options ...any)
 		b.handle(w, r)
 	}))
 	t.Cleanup(func() { b.srv.CloseClientConnections(); b.srv.Close() })
-	raw := ojson.NewObject("type", "api_proxy", "provider", p.name, "model", "some-model", "auth_env", "TEST_KEY", "base_url", b.srv.URL)
+	raw := ojson.NewObject("type", "api_proxy", "provider", p.name, "model", "some-model", "auth_env", "TEST_KEY",
+		"base_url", b.srv.URL)
 	for i := 0; i+1 < len(options); i += 2 {
 		raw.Set(options[i].(string), options[i+1])
 	}
 	root := t.TempDir()
 	rt := &config.Runtime{ID: "model", Type: "api_proxy", Raw: raw}
-	b.req = &runtimes.Request{Root: root, RunID: "run_1", TurnID: "turn_1", Role: "qa", Phase: "build", Attempt: 1, Runtime: rt, Config: &config.Config{},
-		BundleDir: ".agentxchain/dispatch/turns/turn_1", StagingPath: ".agentxchain/staging/turn_1/turn-result.json",
-		Prompt: []byte("# Prompt"), Context: []byte("# Execution Context\n"), Deadline: time.Now().Add(time.Minute), Log: &b.log,
-		Activity: func(runtimes.Activity) {}, Getenv: func(k string) string {
+	b.req = &runtimes.Request{
+		Root:        root,
+		RunID:       "run_1",
+		TurnID:      "turn_1",
+		Role:        "qa",
+		Phase:       "build",
+		Attempt:     1,
+		Runtime:     rt,
+		Config:      &config.Config{},
+		BundleDir:   ".agentxchain/dispatch/turns/turn_1",
+		StagingPath: ".agentxchain/staging/turn_1/turn-result.json",
+		Prompt:      []byte("# Prompt"),
+		Context:     []byte("# Execution Context\n"),
+		Deadline: time.Now().Add(
+			time.Minute),
+		Log:      &b.log,
+		Activity: func(runtimes.Activity) {},
+		Getenv: func(k string) string {
 			if k == "TEST_KEY" {
 				return secret
 			}
 			return ""
-		}}
+		},
+	}
 	if err := os.MkdirAll(filepath.Join(root, b.req.BundleDir), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +162,12 @@ func (b *bench) dispatch(ctx context.Context) *runtimes.Outcome {
 // noSecret looks for the key in everything a dispatch leaves behind.
 func (b *bench) noSecret(out *runtimes.Outcome) {
 	b.t.Helper()
-	texts := map[string]string{"log": b.log.String(), "reason": out.Reason, "recovery": out.Recovery, "result": string(out.Result)}
+	texts := map[string]string{
+		"log":      b.log.String(),
+		"reason":   out.Reason,
+		"recovery": out.Recovery,
+		"result":   string(out.Result),
+	}
 	_ = filepath.WalkDir(b.req.Root, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			data, _ := os.ReadFile(path)

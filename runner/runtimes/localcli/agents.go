@@ -1,4 +1,5 @@
-// What is known of particular agents' command lines: which of them cannot carry out a turn (docs/runtimes.md#local_cli).
+// What is known of particular agents' command lines: which of them cannot carry out a turn
+// (docs/runtimes.md#local_cli).
 
 package localcli
 

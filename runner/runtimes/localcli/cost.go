@@ -69,7 +69,8 @@ func (t *tally) result(doc *ojson.Object) {
 		return
 	}
 	t.usage, t.usd = ojson.NewObject(), nil
-	t.count(doc.Object("usage"), "input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+	t.count(doc.Object("usage"), "input_tokens", "output_tokens", "cache_creation_input_tokens",
+		"cache_read_input_tokens")
 	for _, key := range []string{"total_cost_usd", "cost_usd"} {
 		if usd, ok := doc.Float(key); ok && plausible(usd) {
 			t.usd = &usd

@@ -27,7 +27,8 @@ func TestReported(t *testing.T) {
 			`{"input_tokens":201,"output_tokens":22,"source":"stream_json"}`,
 		},
 		{
-			"gemini", "gemini", `{"type":"result","status":"success","stats":{"total_tokens":220,"input_tokens":200,"output_tokens":20}}`,
+			"gemini", "gemini",
+			`{"type":"result","status":"success","stats":{"total_tokens":220,"input_tokens":200,"output_tokens":20}}`,
 			`{"input_tokens":200,"output_tokens":20,"source":"stream_json"}`,
 		},
 		{
@@ -42,7 +43,8 @@ func TestReported(t *testing.T) {
 				`{"type":"step_finish","part":{"tokens":{"input":1,"output":1},"cost":0.5}}`,
 			`{"input_tokens":2,"output_tokens":2,"usd":0.75,"source":"stream_json"}`,
 		},
-		{"nothing that can be a count", "codex", `{"type":"turn.completed","usage":{"input_tokens":-1,"output_tokens":1e99}}`, ""},
+		{"nothing that can be a count", "codex",
+			`{"type":"turn.completed","usage":{"input_tokens":-1,"output_tokens":1e99}}`, ""},
 		{"another agent", "other", `{"type":"result","usage":{"input_tokens":200}}`, ""},
 		{"words", "claude", "no JSON at all\n{broken", ""},
 	} {

@@ -57,14 +57,16 @@ func (rt *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtime
 	}
 	defer func() { _ = root.Close() }()
 	if err := clearStaging(root, req.StagingPath); err != nil {
-		return blocked("staging_unwritable", "The place for the result cannot be prepared: "+err.Error()+".", "make "+path.Dir(req.StagingPath)+" writable, then: git agentxchain unblock")
+		return blocked("staging_unwritable", "The place for the result cannot be prepared: "+err.Error()+".",
+			"make "+path.Dir(req.StagingPath)+" writable, then: git agentxchain unblock")
 	}
 	argv, env, err := req.Confined(c.argv, c.dir, append(slices.Clip(req.Environ), "PWD="+c.dir))
 	if err != nil {
 		return runtimes.NotConfined(err)
 	}
 	w := newWatch(rt, req, root)
-	w.diag("spawn_prepare", "command", c.shown(), "cwd", c.cwd, "prompt_transport", c.transport, "isolation", runtimes.Isolation(req.Runtime), "env", shownEnv(env))
+	w.diag("spawn_prepare", "command", c.shown(), "cwd", c.cwd, "prompt_transport", c.transport,
+		"isolation", runtimes.Isolation(req.Runtime), "env", shownEnv(env))
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	go w.watch(ctx, own, cancel)
@@ -107,13 +109,19 @@ func prepare(req *runtimes.Request) (*call, *runtimes.Outcome) {
 			"set runtimes."+req.Runtime.ID+".command in "+wire.ConfigPath+", then: git agentxchain unblock")
 	}
 	if problem := incompatible(words); problem != "" {
-		return nil, blocked(classIncompatible, fmt.Sprintf("The command of runtime %s cannot carry out a turn: %s.", req.Runtime.ID, problem),
+		return nil, blocked(classIncompatible,
+			fmt.Sprintf("The command of runtime %s cannot carry out a turn: %s.", req.Runtime.ID, problem),
 			"change runtimes."+req.Runtime.ID+".command in "+wire.ConfigPath+", then: git agentxchain unblock")
 	}
-	c := &call{transport: transport(raw.String("prompt_transport"), words), agent: agentName(words[0]), cwd: raw.String("cwd")}
+	c := &call{
+		transport: transport(raw.String("prompt_transport"), words),
+		agent:     agentName(words[0]),
+		cwd:       raw.String("cwd"),
+	}
 	var err error
 	if c.dir, err = workDir(req.Root, c.cwd); err != nil {
-		return nil, blocked(classCommand, fmt.Sprintf("The directory %q of runtime %s cannot be used: %s.", c.cwd, req.Runtime.ID, err),
+		return nil, blocked(classCommand,
+			fmt.Sprintf("The directory %q of runtime %s cannot be used: %s.", c.cwd, req.Runtime.ID, err),
 			"change runtimes."+req.Runtime.ID+".cwd in "+wire.ConfigPath+", then: git agentxchain unblock")
 	}
 	prompt := runtimes.PromptText(req.Prompt, req.Context)

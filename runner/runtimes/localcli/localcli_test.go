@@ -54,16 +54,30 @@ func dispatchable(t *testing.T, members ...any) *turn {
 	out := &turn{log: &log{}}
 	cfg := &config.Config{}
 	cfg.RunLoop.StartupWatchdogMS = 180_000
-	out.Request = &runtimes.Request{Root: t.TempDir(), RunID: "run_1", TurnID: "turn_1", Role: "dev", Phase: "implementation", Attempt: 1,
-		Runtime: &config.Runtime{ID: "agent", Type: "local_cli", Raw: ojson.NewObject(members...)}, Config: cfg,
-		BundleDir: wire.BundleDir("turn_1"), StagingPath: wire.StagingPath("turn_1"),
-		Prompt: []byte("do it\n"), Context: []byte("the context\n"), Deadline: time.Now().Add(30 * time.Second), Log: out.log, Getenv: os.Getenv,
+	out.Request = &runtimes.Request{
+		Root:        t.TempDir(),
+		RunID:       "run_1",
+		TurnID:      "turn_1",
+		Role:        "dev",
+		Phase:       "implementation",
+		Attempt:     1,
+		Runtime:     &config.Runtime{ID: "agent", Type: "local_cli", Raw: ojson.NewObject(members...)},
+		Config:      cfg,
+		BundleDir:   wire.BundleDir("turn_1"),
+		StagingPath: wire.StagingPath("turn_1"),
+		Prompt:      []byte("do it\n"),
+		Context:     []byte("the context\n"),
+		Deadline: time.Now().Add(
+			30 * time.Second),
+		Log:     out.log,
+		Getenv:  os.Getenv,
 		Environ: append(os.Environ(), "AGENTXCHAIN_TURN_ID=turn_1"),
 		Activity: func(a runtimes.Activity) {
 			out.mu.Lock()
 			defer out.mu.Unlock()
 			out.seen = append(out.seen, a)
-		}}
+		},
+	}
 	return out
 }
 
@@ -83,42 +97,67 @@ func TestOutcomes(t *testing.T) {
 		failure string
 		reason  string
 	}{
-		"staged":                   {sh("echo working; " + stage), runtimes.Staged, "", "", ""},
-		"staged, bad status":       {sh(stage + "exit 7"), runtimes.Staged, "", "", ""},
-		"staged, no word":          {sh(stage), runtimes.Staged, "", "", ""},
-		"placeholder is nothing":   {sh("echo hi; echo ' {} ' > .agentxchain/staging/turn_1/turn-result.json"), runtimes.Rejected, "", "", "status 0"},
-		"words but no result":      {sh("echo hi; exit 3"), runtimes.Rejected, "", "", "status 3"},
-		"says why":                 {sh("echo hi; echo 'no such model' >&2; exit 1"), runtimes.Rejected, "", "", "(no such model)"},
-		"no word at all":           {sh("exit 0"), runtimes.Blocked, "no_subprocess_output", "no_subprocess_output", "without a word"},
-		"only stderr":              {sh("echo oops >&2; exit 1"), runtimes.Blocked, "no_subprocess_output", "no_subprocess_output", "(oops)"},
-		"ended from outside":       {sh("echo hi; kill -TERM $$"), runtimes.TimedOut, "", "", "SIGTERM"},
-		"no such program":          {[]any{"command", []string{"no-such-program-anywhere"}}, runtimes.Blocked, "runtime_spawn_failed", "runtime_spawn_failed", "not found"},
-		"no command":               {nil, runtimes.Blocked, "local_cli_command_invalid", "", "names no command"},
-		"blank command":            {[]any{"command", "  "}, runtimes.Blocked, "local_cli_command_invalid", "", "names no command"},
-		"a string is one name":     {[]any{"command", "sh -c true"}, runtimes.Blocked, "runtime_spawn_failed", "runtime_spawn_failed", ""},
-		"string and args":          {[]any{"command", "sh", "args", []string{"-c", "echo hi;" + stage}}, runtimes.Staged, "", "", ""},
-		"first element split":      {[]any{"command", []string{"/bin/sh -c", "echo hi;" + stage}}, runtimes.Staged, "", "", ""},
-		"cwd outside":              {append(sh("true"), "cwd", "../.."), runtimes.Blocked, "local_cli_command_invalid", "", "leads out"},
-		"cwd absolute":             {append(sh("true"), "cwd", "/tmp"), runtimes.Blocked, "local_cli_command_invalid", "", "relative"},
-		"cwd missing":              {append(sh("true"), "cwd", "nowhere"), runtimes.Blocked, "local_cli_command_invalid", "", "no such directory"},
-		"codex without exec":       {[]any{"command", []string{"codex", "{prompt}"}}, runtimes.Blocked, "local_cli_command_incompatible", "", "exec"},
-		"codex without json":       {[]any{"command", []string{"/usr/local/bin/codex", "exec", "{prompt}"}}, runtimes.Blocked, "local_cli_command_incompatible", "", "--json"},
-		"claude without verbose":   {[]any{"command", []string{"claude", "-p", "--output-format=stream-json"}}, runtimes.Blocked, "local_cli_command_incompatible", "", "--verbose"},
-		"rate limit record":        {sh(`echo '{"type":"error","error":{"type":"rate_limit_error","message":"resets in 42s"}}'; exit 1`), runtimes.Blocked, "rate_limited", "", "limited"},
-		"rate limit line":          {sh(`echo 'Error: 429 Too Many Requests, retry-after: 7' >&2; exit 1`), runtimes.Blocked, "rate_limited", "", "limited"},
-		"rate limit in prose":      {sh(`echo 'I made the API answer with too many requests when rate limited.'; exit 1`), runtimes.Rejected, "", "", ""},
-		"rate limit, yet staged":   {sh(`echo '{"type":"error","error":"rate_limit"}';` + stage), runtimes.Staged, "", "", ""},
-		"prose in an agent's json": {sh(`echo '{"type":"assistant","message":{"content":"unauthorized, rate limited, usage limit"}}'; exit 1`), runtimes.Rejected, "", "", ""},
-		"binary":                   {sh("head -c 100000 /dev/urandom; " + stage), runtimes.Staged, "", "", ""},
+		"staged":             {sh("echo working; " + stage), runtimes.Staged, "", "", ""},
+		"staged, bad status": {sh(stage + "exit 7"), runtimes.Staged, "", "", ""},
+		"staged, no word":    {sh(stage), runtimes.Staged, "", "", ""},
+		"placeholder is nothing": {sh("echo hi; echo ' {} ' > .agentxchain/staging/turn_1/turn-result.json"),
+			runtimes.Rejected, "", "", "status 0"},
+		"words but no result": {sh("echo hi; exit 3"), runtimes.Rejected, "", "", "status 3"},
+		"says why": {sh("echo hi; echo 'no such model' >&2; exit 1"), runtimes.Rejected, "", "",
+			"(no such model)"},
+		"no word at all": {sh("exit 0"), runtimes.Blocked, "no_subprocess_output", "no_subprocess_output",
+			"without a word"},
+		"only stderr": {sh("echo oops >&2; exit 1"), runtimes.Blocked, "no_subprocess_output",
+			"no_subprocess_output", "(oops)"},
+		"ended from outside": {sh("echo hi; kill -TERM $$"), runtimes.TimedOut, "", "", "SIGTERM"},
+		"no such program": {[]any{"command", []string{"no-such-program-anywhere"}}, runtimes.Blocked,
+			"runtime_spawn_failed", "runtime_spawn_failed", "not found"},
+		"no command": {nil, runtimes.Blocked, "local_cli_command_invalid", "", "names no command"},
+		"blank command": {[]any{"command", "  "}, runtimes.Blocked, "local_cli_command_invalid", "",
+			"names no command"},
+		"a string is one name": {[]any{"command", "sh -c true"}, runtimes.Blocked, "runtime_spawn_failed",
+			"runtime_spawn_failed", ""},
+		"string and args": {[]any{"command", "sh", "args", []string{"-c", "echo hi;" + stage}},
+			runtimes.Staged, "", "", ""},
+		"first element split": {[]any{"command", []string{"/bin/sh -c", "echo hi;" + stage}}, runtimes.Staged, "",
+			"", ""},
+		"cwd outside": {append(sh("true"), "cwd", "../.."), runtimes.Blocked, "local_cli_command_invalid",
+			"", "leads out"},
+		"cwd absolute": {append(sh("true"), "cwd", "/tmp"), runtimes.Blocked, "local_cli_command_invalid",
+			"", "relative"},
+		"cwd missing": {append(sh("true"), "cwd", "nowhere"), runtimes.Blocked,
+			"local_cli_command_invalid", "", "no such directory"},
+		"codex without exec": {[]any{"command", []string{"codex", "{prompt}"}}, runtimes.Blocked,
+			"local_cli_command_incompatible", "", "exec"},
+		"codex without json": {[]any{"command", []string{"/usr/local/bin/codex", "exec", "{prompt}"}},
+			runtimes.Blocked, "local_cli_command_incompatible", "", "--json"},
+		"claude without verbose": {[]any{"command", []string{"claude", "-p", "--output-format=stream-json"}},
+			runtimes.Blocked, "local_cli_command_incompatible", "", "--verbose"},
+		"rate limit record": {sh(
+			`echo '{"type":"error","error":{"type":"rate_limit_error","message":"resets in 42s"}}'; exit 1`),
+			runtimes.Blocked, "rate_limited", "", "limited"},
+		"rate limit line": {sh(`echo 'Error: 429 Too Many Requests, retry-after: 7' >&2; exit 1`),
+			runtimes.Blocked, "rate_limited", "", "limited"},
+		"rate limit in prose": {sh(
+			`echo 'I made the API answer with too many requests when rate limited.'; exit 1`), runtimes.Rejected, "",
+			"", ""},
+		"rate limit, yet staged": {sh(`echo '{"type":"error","error":"rate_limit"}';` + stage), runtimes.Staged, "",
+			"", ""},
+		"prose in an agent's json": {sh(
+			`echo '{"type":"assistant","message":{"content":"unauthorized, rate limited, usage limit"}}'; exit 1`),
+			runtimes.Rejected, "", "", ""},
+		"binary": {sh("head -c 100000 /dev/urandom; " + stage), runtimes.Staged, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := dispatchable(t, tc.members...)
 			out := d.run()
-			if out.Kind != tc.kind || out.Class != tc.class || out.Failure != tc.failure || !strings.Contains(out.Reason, tc.reason) {
+			if out.Kind != tc.kind || out.Class != tc.class || out.Failure != tc.failure ||
+				!strings.Contains(out.Reason, tc.reason) {
 				t.Errorf("%+v\n%s", out, d.log)
 			}
-			if (out.Kind == runtimes.Blocked || out.Kind == runtimes.Rejected || out.Kind == runtimes.TimedOut) && out.Reason == "" || out.Kind == runtimes.Blocked && out.Recovery == "" {
+			if (out.Kind == runtimes.Blocked || out.Kind == runtimes.Rejected || out.Kind == runtimes.TimedOut) &&
+				out.Reason == "" || out.Kind == runtimes.Blocked && out.Recovery == "" {
 				t.Errorf("nothing is said: %+v", out)
 			}
 		})
@@ -153,11 +192,17 @@ func agentNamed(t *testing.T, name, script string) string {
 
 func TestKnownAgents(t *testing.T) {
 	for name, tc := range map[string]struct{ agent, script, class string }{
-		"claude refused":       {"claude", `echo '{"type":"result","is_error":true,"result":"API Error: 401 {\"type\":\"error\"}"}'; exit 1`, "claude_auth_failed"},
-		"claude text":          {"claude", `echo 'Invalid API key · Please run /login'; exit 1`, "claude_auth_failed"},
-		"claude node":          {"claude", `echo x; echo 'error: claude requires Node version 18' >&2; exit 1`, "claude_node_incompatible"},
-		"claude speaks of it":  {"claude", `echo 'The endpoint now answers unauthorized without a token.'; exit 1`, ""},
-		"codex refused":        {"codex", `echo '{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}'; exit 1`, "codex_auth_failed"},
+		"claude refused": {"claude",
+			`echo '{"type":"result","is_error":true,"result":"API Error: 401 {\"type\":\"error\"}"}'; exit 1`,
+			"claude_auth_failed"},
+		"claude text": {"claude", `echo 'Invalid API key · Please run /login'; exit 1`, "claude_auth_failed"},
+		"claude node": {"claude", `echo x; echo 'error: claude requires Node version 18' >&2; exit 1`,
+			"claude_node_incompatible"},
+		"claude speaks of it": {"claude", `echo 'The endpoint now answers unauthorized without a token.'; exit 1`,
+			""},
+		"codex refused": {"codex",
+			`echo '{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}'; exit 1`,
+			"codex_auth_failed"},
 		"other agent, no rule": {"agent", `echo 'Error: unauthorized'; exit 1`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -194,10 +239,13 @@ func TestPromptTransports(t *testing.T) {
 		members []any
 		want    string
 	}{
-		"whole argument":     {[]any{"command", []string{"/bin/sh", "-c", `printf %s "$1"; ` + stage, "x", "{prompt}"}}, text},
-		"inside an argument": {[]any{"command", []string{"/bin/sh", "-c", `printf %s "$1"; ` + stage, "x", "--ask={prompt}!"}}, "--ask=" + text + "!"},
-		"stdin":              {append(sh("cat; "+stage), "prompt_transport", "stdin"), text},
-		"stdin drops it":     {[]any{"command", []string{"/bin/sh", "-c", "echo $#; " + stage, "x", "{prompt}"}, "prompt_transport", "stdin"}, "0\n"},
+		"whole argument": {[]any{"command",
+			[]string{"/bin/sh", "-c", `printf %s "$1"; ` + stage, "x", "{prompt}"}}, text},
+		"inside an argument": {[]any{"command",
+			[]string{"/bin/sh", "-c", `printf %s "$1"; ` + stage, "x", "--ask={prompt}!"}}, "--ask=" + text + "!"},
+		"stdin": {append(sh("cat; "+stage), "prompt_transport", "stdin"), text},
+		"stdin drops it": {[]any{"command", []string{"/bin/sh", "-c", "echo $#; " + stage, "x", "{prompt}"},
+			"prompt_transport", "stdin"}, "0\n"},
 		"bundle only":        {sh("cat; echo end; " + stage), "end\n"},
 		"invalid is guessed": {append(sh("cat; echo end; "+stage), "prompt_transport", "telepathy"), "end\n"},
 	} {
@@ -212,7 +260,8 @@ func TestPromptTransports(t *testing.T) {
 					said = append(said, line)
 				}
 			}
-			if got := strings.Join(said, ""); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(tc.want, "\n") && !strings.HasPrefix(got, tc.want) {
+			if got := strings.Join(said, ""); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(tc.want, "\n") &&
+				!strings.HasPrefix(got, tc.want) {
 				t.Errorf("agent got %q, want %q", got, tc.want)
 			}
 			if name == "whole argument" && strings.Count(d.log.String(), "the context") != 1 {
@@ -235,15 +284,20 @@ func TestLimits(t *testing.T) {
 		kind    string
 		class   string
 	}{
-		"time is up":            {sh("echo hi; sleep 60"), quick, runtimes.TimedOut, ""},
-		"time was up before":    {sh("echo hi; sleep 60"), func(d *turn) { d.Deadline = time.Now().Add(-time.Hour) }, runtimes.TimedOut, ""},
-		"deaf to SIGTERM":       {sh("trap '' TERM; echo hi; while :; do sleep 1; done"), quick, runtimes.TimedOut, ""},
+		"time is up": {sh("echo hi; sleep 60"), quick, runtimes.TimedOut, ""},
+		"time was up before": {sh("echo hi; sleep 60"), func(d *turn) { d.Deadline = time.Now().Add(-time.Hour) },
+			runtimes.TimedOut, ""},
+		"deaf to SIGTERM": {sh("trap '' TERM; echo hi; while :; do sleep 1; done"), quick, runtimes.TimedOut,
+			""},
 		"staged before the end": {sh(stage + "sleep 60"), quick, runtimes.Staged, ""},
-		"never begins":          {append(sh("sleep 60"), "startup_watchdog_ms", 200), nil, runtimes.Blocked, "no_subprocess_output"},
-		"stderr is no life":     {append(sh("while :; do echo x >&2; sleep 0.05; done"), "startup_watchdog_ms", 200), nil, runtimes.Blocked, "no_subprocess_output"},
-		"a result is life":      {append(sh(stage+"sleep 0.6"), "startup_watchdog_ms", 300), nil, runtimes.Staged, ""},
-		"falls silent":          {append(sh("echo hi; sleep 60"), "idle_timeout_ms", 200), nil, runtimes.TimedOut, ""},
-		"keeps talking":         {append(sh("for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done;"+stage), "idle_timeout_ms", 400), nil, runtimes.Staged, ""},
+		"never begins": {append(sh("sleep 60"), "startup_watchdog_ms", 200), nil, runtimes.Blocked,
+			"no_subprocess_output"},
+		"stderr is no life": {append(sh("while :; do echo x >&2; sleep 0.05; done"), "startup_watchdog_ms", 200),
+			nil, runtimes.Blocked, "no_subprocess_output"},
+		"a result is life": {append(sh(stage+"sleep 0.6"), "startup_watchdog_ms", 300), nil, runtimes.Staged, ""},
+		"falls silent":     {append(sh("echo hi; sleep 60"), "idle_timeout_ms", 200), nil, runtimes.TimedOut, ""},
+		"keeps talking": {append(sh("for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done;"+stage),
+			"idle_timeout_ms", 400), nil, runtimes.Staged, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -320,7 +374,8 @@ func TestFlood(t *testing.T) {
 }
 
 func TestSignsOfLife(t *testing.T) {
-	d := dispatchable(t, append(sh(`printf 'one\n\033[31mtwo\033[0m\n'; echo bad >&2; sleep 0.3; `+stage), "liveness_heartbeat_ms", 50)...)
+	d := dispatchable(t, append(sh(`printf 'one\n\033[31mtwo\033[0m\n'; echo bad >&2; sleep 0.3; `+stage),
+		"liveness_heartbeat_ms", 50)...)
 	if out := d.run(); out.Kind != runtimes.Staged {
 		t.Fatalf("%+v", out)
 	}
@@ -340,7 +395,8 @@ func TestSignsOfLife(t *testing.T) {
 	if lines != 2 || last != "two" || beats == 0 || pid == 0 {
 		t.Errorf("lines %d, last %q, heartbeats %d, pid %d", lines, last, beats, pid)
 	}
-	for _, label := range []string{"spawn_prepare", "spawn_attached", "first_output", "liveness_heartbeat", "process_exit", "[stderr] bad"} {
+	for _, label := range []string{"spawn_prepare", "spawn_attached", "first_output", "liveness_heartbeat",
+		"process_exit", "[stderr] bad"} {
 		if !strings.Contains(d.log.String(), label) {
 			t.Errorf("no %s in the log:\n%s", label, d.log)
 		}
@@ -379,8 +435,12 @@ func TestProbe(t *testing.T) {
 		"incompatible": {[]any{"command", []string{agentNamed(t, "codex", "")}}, "command_incompatible"},
 		"cwd":          {[]any{"command", []string{"sh"}, "cwd", ".."}, "cwd_invalid"},
 	} {
-		got := localcli.New().Probe(context.Background(), &runtimes.ProbeRequest{Root: t.TempDir(), Runtime: &config.Runtime{ID: "r", Raw: ojson.NewObject(tc.members...)}})
-		if len(got) != 1 || got[0].Code != tc.code || got[0].OK != (tc.code == "command_found") || !got[0].OK && got[0].Hint == "" {
+		got := localcli.New().Probe(context.Background(), &runtimes.ProbeRequest{
+			Root:    t.TempDir(),
+			Runtime: &config.Runtime{ID: "r", Raw: ojson.NewObject(tc.members...)},
+		})
+		if len(got) != 1 || got[0].Code != tc.code || got[0].OK != (tc.code == "command_found") ||
+			!got[0].OK && got[0].Hint == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -404,9 +464,11 @@ func TestVersion(t *testing.T) {
 			Runtime: &config.Runtime{ID: "r", Raw: ojson.NewObject("command", []string{command})}})[0]
 	}
 	ctx := context.Background()
-	claude := put(bin, "claude", "test \"$*$SECRET_KEY\" = --version || exit 3\ntest -d \"$HOME\" && test \"$PWD\" = \"$HOME\" || exit 4\nprintf '\\n 2.1 \\033[2J(Claude)\\n'\n")
+	claude := put(bin, "claude",
+		"test \"$*$SECRET_KEY\" = --version || exit 3\ntest -d \"$HOME\" && test \"$PWD\" = \"$HOME\" || exit 4\nprintf '\\n 2.1 \\033[2J(Claude)\\n'\n")
 	got := ask(ctx, false, bin, "claude")
-	if !got.OK || got.Path != claude || !strings.HasPrefix(got.Version, "2.1 ") || strings.Contains(got.Version, "\x1b") {
+	if !got.OK || got.Path != claude || !strings.HasPrefix(got.Version, "2.1 ") ||
+		strings.Contains(got.Version, "\x1b") {
 		t.Errorf("%+v", got)
 	}
 	if got := ask(ctx, false, bin, claude); !got.OK || got.Version != "" {
@@ -420,7 +482,8 @@ func TestVersion(t *testing.T) {
 		t.Errorf("an unknown program was started: %+v", got)
 	}
 	put(bin, "aider", "echo 'no python' >&2; exit 127\n")
-	if got := ask(ctx, false, bin, "aider"); got.OK || got.Code != "command_fails" || !strings.HasSuffix(got.Message, ": no python") || got.Hint == "" {
+	if got := ask(ctx, false, bin, "aider"); got.OK || got.Code != "command_fails" ||
+		!strings.HasSuffix(got.Message, ": no python") || got.Hint == "" {
 		t.Errorf("%+v", got)
 	}
 	inside := filepath.Join(root, "bin")
@@ -444,7 +507,8 @@ func TestVersion(t *testing.T) {
 	short, cancel := context.WithCancel(ctx)
 	go func() {
 		for {
-			if data, err := os.ReadFile(filepath.Join(bin, "child")); err == nil && strings.HasSuffix(string(data), "\n") {
+			if data, err := os.ReadFile(filepath.Join(bin, "child")); err == nil &&
+				strings.HasSuffix(string(data), "\n") {
 				break
 			}
 			time.Sleep(time.Millisecond)

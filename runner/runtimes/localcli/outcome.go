@@ -29,8 +29,10 @@ func (w *watch) outcome(c *call, res *process.Result) *runtimes.Outcome {
 	out := w.classify(c, res, why, said, staged)
 	out.Exit, out.Signal = res.Exit, res.Signal
 	out.CostUSD, out.Usage = reported(c.agent, res.Stdout)
-	w.diag("process_exit", "exit_code", status(res.Exit), "signal", ojson.OrNull(res.Signal), "stderr_excerpt", ojson.OrNull(excerpt(res.Stderr)), "staged_result_ready", staged,
-		"watchdog_fired", why == endedStartup, "startup_failure_type", ojson.OrNull(out.Failure), "outcome", out.Kind, "survivors", res.Survivors)
+	w.diag("process_exit", "exit_code", status(res.Exit), "signal", ojson.OrNull(res.Signal),
+		"stderr_excerpt", ojson.OrNull(excerpt(res.Stderr)), "staged_result_ready", staged,
+		"watchdog_fired", why == endedStartup, "startup_failure_type", ojson.OrNull(out.Failure), "outcome", out.Kind,
+		"survivors", res.Survivors)
 	return out
 }
 
@@ -48,25 +50,44 @@ func (w *watch) classify(c *call, res *process.Result, why string, said, staged 
 	}
 	switch {
 	case why == endedStartup:
-		out := blocked(noSubprocess, fmt.Sprintf("The agent of runtime %s gave no sign of life within %s.", id, w.startup), "run its command by hand to see what it waits for; raise startup_watchdog_ms if it only needs longer; "+unblock)
+		out := blocked(noSubprocess,
+			fmt.Sprintf("The agent of runtime %s gave no sign of life within %s.", id, w.startup),
+			"run its command by hand to see what it waits for; raise startup_watchdog_ms if it only needs longer; "+
+				unblock)
 		out.Failure = noSubprocess
 		return out
 	case res.StartErr != nil:
-		out := blocked(spawnFailed, fmt.Sprintf("The agent of runtime %s could not be started: %s.", id, startError(c, res.StartErr)), spawnRecovery(c, res.StartErr)+", "+unblock)
+		out := blocked(spawnFailed, fmt.Sprintf("The agent of runtime %s could not be started: %s.", id,
+			startError(c, res.StartErr)), spawnRecovery(c, res.StartErr)+", "+unblock)
 		out.Failure = spawnFailed
 		return out
 	case why == endedLimit:
-		return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: "The time of the turn was up and no result was staged."}
+		return &runtimes.Outcome{
+			Kind:   runtimes.TimedOut,
+			Reason: "The time of the turn was up and no result was staged.",
+		}
 	case why == endedIdle:
-		return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: fmt.Sprintf("The agent said nothing for %s and had staged no result.", w.idle)}
+		return &runtimes.Outcome{
+			Kind:   runtimes.TimedOut,
+			Reason: fmt.Sprintf("The agent said nothing for %s and had staged no result.", w.idle),
+		}
 	case res.Signal == "SIGTERM" || res.Signal == "SIGKILL":
-		return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: fmt.Sprintf("The agent was ended by %s from outside before it had staged a result.", res.Signal)}
+		return &runtimes.Outcome{
+			Kind:   runtimes.TimedOut,
+			Reason: fmt.Sprintf("The agent was ended by %s from outside before it had staged a result.", res.Signal),
+		}
 	case !said:
-		out := blocked(noSubprocess, fmt.Sprintf("The agent of runtime %s ended %s without a word and without a result%s.", id, ended(res), because(res.Stderr)), "run its command by hand to see what is wrong, "+unblock)
+		out := blocked(noSubprocess,
+			fmt.Sprintf("The agent of runtime %s ended %s without a word and without a result%s.", id, ended(res),
+				because(res.Stderr)), "run its command by hand to see what is wrong, "+unblock)
 		out.Failure = noSubprocess
 		return out
 	}
-	return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: fmt.Sprintf("The agent ended %s and had staged no result at %s%s.", ended(res), w.req.StagingPath, because(res.Stderr))}
+	return &runtimes.Outcome{
+		Kind: runtimes.Rejected,
+		Reason: fmt.Sprintf("The agent ended %s and had staged no result at %s%s.", ended(res), w.req.StagingPath,
+			because(res.Stderr)),
+	}
 }
 
 func ended(res *process.Result) string {

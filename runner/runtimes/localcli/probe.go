@@ -17,11 +17,19 @@ func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtime
 	raw, at := req.Runtime.Raw, "runtimes."+req.Runtime.ID
 	words := runtimes.Command(raw)
 	if len(words) == 0 {
-		return []runtimes.Finding{{Code: "command_missing", Message: "it names no command", Hint: "set " + at + ".command in " + wire.ConfigPath}}
+		return []runtimes.Finding{{
+			Code:    "command_missing",
+			Message: "it names no command",
+			Hint:    "set " + at + ".command in " + wire.ConfigPath,
+		}}
 	}
 	dir, err := workDir(req.Root, raw.String("cwd"))
 	if err != nil {
-		return []runtimes.Finding{{Code: "cwd_invalid", Message: fmt.Sprintf("its directory %q cannot be used: %s", raw.String("cwd"), err), Hint: "change " + at + ".cwd in " + wire.ConfigPath}}
+		return []runtimes.Finding{{
+			Code:    "cwd_invalid",
+			Message: fmt.Sprintf("its directory %q cannot be used: %s", raw.String("cwd"), err),
+			Hint:    "change " + at + ".cwd in " + wire.ConfigPath,
+		}}
 	}
 	if problem := hooks.ProgramProblem(words[0], dir); problem != "" {
 		hint := "install it, or change " + at + ".command in " + wire.ConfigPath
@@ -31,7 +39,11 @@ func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtime
 		return []runtimes.Finding{{Code: "command_missing", Message: problem, Hint: hint}}
 	}
 	if problem := incompatible(words); problem != "" {
-		return []runtimes.Finding{{Code: "command_incompatible", Message: problem, Hint: "change " + at + ".command in " + wire.ConfigPath}}
+		return []runtimes.Finding{{
+			Code:    "command_incompatible",
+			Message: problem,
+			Hint:    "change " + at + ".command in " + wire.ConfigPath,
+		}}
 	}
 	return []runtimes.Finding{version(ctx, req, words[0], dir)}
 }

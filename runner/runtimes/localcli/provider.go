@@ -20,10 +20,14 @@ const (
 )
 
 var (
-	claudeAuth = []string{"authentication_failed", "authentication_error", "invalid authentication credentials", "unauthorized", "api error: 401", "invalid api key", "oauth token has expired"}
-	codexAuth  = []string{"unauthorized", "invalid api key", "invalid_api_key", "incorrect api key", "authentication failed", "authentication_failed", "api error: 401", "status 401", "http 401"}
-	nodeWords  = []string{"requires node", "unsupported node", "node version", "node.js version", "syntaxerror: unexpected token", "symbol.dispose", "err_unsupported_dir_import"}
-	rateWords  = []string{"rate_limit_error", `"error":"rate_limit"`, `"error": "rate_limit"`, "rate limited", "rate-limited", "rate_limited", "hit your limit", "usage limit", "rate limit reached",
+	claudeAuth = []string{"authentication_failed", "authentication_error", "invalid authentication credentials",
+		"unauthorized", "api error: 401", "invalid api key", "oauth token has expired"}
+	codexAuth = []string{"unauthorized", "invalid api key", "invalid_api_key", "incorrect api key",
+		"authentication failed", "authentication_failed", "api error: 401", "status 401", "http 401"}
+	nodeWords = []string{"requires node", "unsupported node", "node version", "node.js version",
+		"syntaxerror: unexpected token", "symbol.dispose", "err_unsupported_dir_import"}
+	rateWords = []string{"rate_limit_error", `"error":"rate_limit"`, `"error": "rate_limit"`, "rate limited",
+		"rate-limited", "rate_limited", "hit your limit", "usage limit", "rate limit reached",
 		"rate limit exceeded", "rate_limit_exceeded", "429 too many requests", "too many requests"}
 )
 
@@ -45,12 +49,14 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 	switch agent {
 	case "claude":
 		if find(claudeAuth, records) != "" {
-			return blocked("claude_auth_failed", fmt.Sprintf("The provider of runtime %s refused the credentials of claude.", id),
+			return blocked("claude_auth_failed",
+				fmt.Sprintf("The provider of runtime %s refused the credentials of claude.", id),
 				"log claude in (claude /login) or export a valid ANTHROPIC_API_KEY, then: git agentxchain unblock")
 		}
 	case "codex":
 		if find(codexAuth, records) != "" {
-			return blocked("codex_auth_failed", fmt.Sprintf("The provider of runtime %s refused the credentials of codex.", id),
+			return blocked("codex_auth_failed",
+				fmt.Sprintf("The provider of runtime %s refused the credentials of codex.", id),
 				"log codex in (codex login) or export a valid OPENAI_API_KEY, then: git agentxchain unblock")
 		}
 	}
@@ -59,7 +65,9 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 			"put a newer node first on PATH, then: git agentxchain unblock")
 	}
 	if r := find(rateWords, records); r != "" {
-		out := blocked(runtimes.ClassRateLimited, fmt.Sprintf("The provider of runtime %s has limited how much may be asked.", id), "wait until the limit is lifted, then: git agentxchain unblock")
+		out := blocked(runtimes.ClassRateLimited,
+			fmt.Sprintf("The provider of runtime %s has limited how much may be asked.", id),
+			"wait until the limit is lifted, then: git agentxchain unblock")
 		out.Retryable = true
 		for _, record := range append([]string{r}, records...) {
 			if out.RetryAfter = resetIn(record); out.RetryAfter > 0 {
@@ -100,7 +108,8 @@ func isErrorRecord(doc *ojson.Object) bool {
 	if e, ok := doc.Get("error"); ok && ojson.Truthy(e) {
 		return true
 	}
-	return doc.Bool("is_error") || kind == "error" || strings.HasSuffix(kind, ".failed") || strings.HasSuffix(kind, "_error")
+	return doc.Bool("is_error") || kind == "error" || strings.HasSuffix(kind, ".failed") ||
+		strings.HasSuffix(kind, "_error")
 }
 
 // withoutWork leaves out what an agent has said and done, which an error record
@@ -119,21 +128,26 @@ func isErrorLine(text string) bool {
 		return false
 	}
 	text = strings.TrimLeft(text, " \t[(*#>-✗✖×❌⚠️")
-	for _, begin := range []string{"error", "fatal", "api error", "apierror", "stream error", "unexpected status", "http 4", "http 5", "http/1.1 4", "http error", "status 4", "request failed",
-		"you've hit your", "you have hit your", "you’ve hit your", "claude ai usage limit", "claude usage limit", "claude code requires", "usage limit", "rate limit", "rate_limit", "rate-limit", "429 ", "401 ",
-		"too many requests", "unauthorized", "invalid api key", "authentication", "invalid authentication", "syntaxerror", "exception", "codex: error", "claude: error", "openai error", "anthropic error"} {
+	for _, begin := range []string{"error", "fatal", "api error", "apierror", "stream error", "unexpected status",
+		"http 4", "http 5", "http/1.1 4", "http error", "status 4", "request failed",
+		"you've hit your", "you have hit your", "you’ve hit your", "claude ai usage limit", "claude usage limit",
+		"claude code requires", "usage limit", "rate limit", "rate_limit", "rate-limit", "429 ", "401 ",
+		"too many requests", "unauthorized", "invalid api key", "authentication", "invalid authentication",
+		"syntaxerror", "exception", "codex: error", "claude: error", "openai error", "anthropic error"} {
 		if strings.HasPrefix(text, begin) {
 			return true
 		}
 	}
 	// "SomethingError: …", "package.SomeError: …"
 	head, _, ok := strings.Cut(text, ":")
-	return ok && !strings.ContainsAny(head, " \t") && (strings.HasSuffix(head, "error") || strings.HasSuffix(head, "exception"))
+	return ok && !strings.ContainsAny(head, " \t") &&
+		(strings.HasSuffix(head, "error") || strings.HasSuffix(head, "exception"))
 }
 
 // resetIn reads how long a limit lasts, 1 s to 1 h; 0 when it is not said.
 func resetIn(text string) time.Duration {
-	for _, phrase := range []string{"resets in ", "reset in ", "retry-after: ", `retry-after":`, `retry_after":`, "retry after ", "try again in ", "retry in ", "wait "} {
+	for _, phrase := range []string{"resets in ", "reset in ", "retry-after: ", `retry-after":`, `retry_after":`,
+		"retry after ", "try again in ", "retry in ", "wait "} {
 		for rest := text; ; {
 			_, after, ok := strings.Cut(rest, phrase)
 			if !ok {

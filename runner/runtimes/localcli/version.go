@@ -59,13 +59,16 @@ func version(ctx context.Context, req *runtimes.ProbeRequest, name, dir string) 
 		said = res.StartErr.Error()
 	}
 	return runtimes.Finding{
-		Code: "command_fails", Path: file, Message: name + " --version fails: " + text.Clip(cmp.Or(said, "it says nothing"), 200),
+		Code: "command_fails", Path: file, Message: name + " --version fails: " +
+			text.Clip(cmp.Or(said, "it says nothing"), 200),
 		Hint: "run " + name + " --version by hand, and install it anew where that fails too",
 	}
 }
 
 func known(program string) bool {
-	return slices.ContainsFunc(scaffold.Agents(), func(a scaffold.Agent) bool { return a.Command[0] == agentName(program) })
+	return slices.ContainsFunc(scaffold.Agents(), func(a scaffold.Agent) bool {
+		return a.Command[0] == agentName(program)
+	})
 }
 
 // below reports whether file is part of the project in root, by its name or where a link leads.

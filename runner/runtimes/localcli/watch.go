@@ -71,8 +71,20 @@ func newWatch(rt *Runtime, req *runtimes.Request, root *os.Root) *watch {
 		liveness = milliseconds(*loop.LivenessHeartbeatMS)
 	}
 	now := time.Now()
-	return &watch{rt: rt, req: req, root: root, done: make(chan struct{}), told: make(chan struct{}), start: now, last: now, lastBeat: now,
-		startup: ms("startup_watchdog_ms", milliseconds(loop.StartupWatchdogMS)), heartbeat: ms("liveness_heartbeat_ms", liveness), idle: ms("idle_timeout_ms", 0)}
+	return &watch{
+		rt:       rt,
+		req:      req,
+		root:     root,
+		done:     make(chan struct{}),
+		told:     make(chan struct{}),
+		start:    now,
+		last:     now,
+		lastBeat: now,
+		startup:  ms("startup_watchdog_ms", milliseconds(loop.StartupWatchdogMS)),
+		heartbeat: ms(
+			"liveness_heartbeat_ms", liveness),
+		idle: ms("idle_timeout_ms", 0),
+	}
 }
 
 func milliseconds(n int) time.Duration {
@@ -157,7 +169,12 @@ func (w *watch) overdue(now time.Time) string {
 	w.mu.Unlock()
 	switch {
 	case staged:
-		w.req.Activity(runtimes.Activity{Type: "output", Summary: "staged a result", Stream: "staged_result", PID: pid})
+		w.req.Activity(runtimes.Activity{
+			Type:    "output",
+			Summary: "staged a result",
+			Stream:  "staged_result",
+			PID:     pid,
+		})
 	case beat:
 		label := "liveness_heartbeat"
 		if first.IsZero() {

@@ -17,8 +17,12 @@ import (
 // TestStartIsToldFirst: what a program says is told after its start, however soon it is read.
 func TestStartIsToldFirst(t *testing.T) {
 	var kinds []string
-	w := newWatch(New(), &runtimes.Request{Runtime: &config.Runtime{Raw: ojson.NewObject()}, Config: &config.Config{}, Log: io.Discard,
-		Activity: func(a runtimes.Activity) { kinds = append(kinds, a.Type) }}, nil)
+	w := newWatch(New(), &runtimes.Request{
+		Runtime:  &config.Runtime{Raw: ojson.NewObject()},
+		Config:   &config.Config{},
+		Log:      io.Discard,
+		Activity: func(a runtimes.Activity) { kinds = append(kinds, a.Type) },
+	}, nil)
 	read := make(chan error)
 	go func() {
 		_, err := io.WriteString(w.stream("stdout"), "one line\n")

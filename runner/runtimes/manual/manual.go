@@ -37,7 +37,10 @@ func (*Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes.O
 	case err == nil && ready:
 		return &runtimes.Outcome{Kind: runtimes.Staged}
 	}
-	return &runtimes.Outcome{Kind: runtimes.Pending, Reason: "Turn " + req.TurnID + " is for a person; its result goes to " + req.StagingPath + "."}
+	return &runtimes.Outcome{
+		Kind:   runtimes.Pending,
+		Reason: "Turn " + req.TurnID + " is for a person; its result goes to " + req.StagingPath + ".",
+	}
 }
 
 // Probe has nothing to look at: a person is there or is not.
@@ -69,7 +72,10 @@ func Wait(ctx context.Context, root, turnID string, poll, wait time.Duration) *r
 		case <-ctx.Done():
 			return &runtimes.Outcome{Kind: runtimes.Aborted}
 		case <-end.C:
-			return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: fmt.Sprintf("No result was staged within %s; the turn stays assigned.", wait)}
+			return &runtimes.Outcome{
+				Kind:   runtimes.TimedOut,
+				Reason: fmt.Sprintf("No result was staged within %s; the turn stays assigned.", wait),
+			}
 		case <-tick.C:
 		}
 	}

@@ -27,7 +27,8 @@ func TestDispatchNeverWaits(t *testing.T) {
 	root := t.TempDir()
 	req := &runtimes.Request{Root: root, TurnID: "turn_1", StagingPath: wire.StagingPath("turn_1")}
 	for _, tc := range []struct{ text, kind string }{
-		{"-", runtimes.Pending}, {"", runtimes.Pending}, {" {} \n", runtimes.Pending}, {`{"half`, runtimes.Pending}, {`{"status":"completed"}`, runtimes.Staged},
+		{"-", runtimes.Pending}, {"", runtimes.Pending}, {" {} \n", runtimes.Pending}, {`{"half`, runtimes.Pending},
+		{`{"status":"completed"}`, runtimes.Staged},
 	} {
 		if tc.text != "-" {
 			write(t, root, tc.text)
@@ -40,7 +41,8 @@ func TestDispatchNeverWaits(t *testing.T) {
 
 func TestWait(t *testing.T) {
 	root := t.TempDir()
-	if out := manual.Wait(context.Background(), root, "turn_1", time.Millisecond, 20*time.Millisecond); out.Kind != runtimes.TimedOut || out.Reason == "" {
+	if out := manual.Wait(context.Background(), root, "turn_1", time.Millisecond,
+		20*time.Millisecond); out.Kind != runtimes.TimedOut || out.Reason == "" {
 		t.Errorf("nothing comes: %+v", out)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -67,7 +69,8 @@ func TestWaitEndsOnRubbish(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(root, filepath.FromSlash(wire.StagingPath("turn_1"))), old, old); err != nil {
 		t.Fatal(err)
 	}
-	if out := manual.Wait(context.Background(), root, "turn_1", time.Millisecond, time.Minute); out.Kind != runtimes.Staged {
+	if out := manual.Wait(context.Background(), root, "turn_1", time.Millisecond,
+		time.Minute); out.Kind != runtimes.Staged {
 		t.Errorf("%+v", out)
 	}
 }

@@ -40,7 +40,16 @@ type web struct {
 }
 
 func newHTTP(c *settings, stop context.CancelCauseFunc) *web {
-	w := &web{c: c, stop: stop, left: maxOutput, base: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: maxHeaderBytes, DisableCompression: true}}
+	w := &web{
+		c:    c,
+		stop: stop,
+		left: maxOutput,
+		base: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			MaxResponseHeaderBytes: maxHeaderBytes,
+			DisableCompression:     true,
+		},
+	}
 	if u, err := url.Parse(c.url); err == nil {
 		w.host = u.Scheme + "://" + u.Host
 	}
@@ -54,7 +63,13 @@ func (w *web) transport() mcp.Transport {
 		}
 		return nil
 	}}
-	return &mcp.StreamableClientTransport{Endpoint: w.c.url, HTTPClient: client, MaxRetries: 3, DisableStandaloneSSE: true, MaxEventSize: maxMessage}
+	return &mcp.StreamableClientTransport{
+		Endpoint:             w.c.url,
+		HTTPClient:           client,
+		MaxRetries:           3,
+		DisableStandaloneSSE: true,
+		MaxEventSize:         maxMessage,
+	}
 }
 
 func (w *web) initialized(version string) {
@@ -115,7 +130,8 @@ type body struct {
 
 var (
 	errBroken     = errors.New("the server ended the stream before it had answered")
-	errUnfollowed = errors.New("the server's stream of events cannot be followed: it broke off, or an event is too long")
+	errUnfollowed = errors.New(
+		"the server's stream of events cannot be followed: it broke off, or an event is too long")
 )
 
 func (b *body) Read(p []byte) (int, error) {
@@ -165,13 +181,30 @@ func (w *web) explain(err error) *failure {
 	case errors.Is(err, errFlood):
 		return &failure{class: ClassFlood, message: errFlood.Error()}
 	case w.status == 401 || w.status == 403:
-		return &failure{class: ClassAuth, message: fmt.Sprintf("the server answered HTTP %d", w.status), recovery: "Correct the headers of the runtime in agentxchain.json, then: git agentxchain unblock"}
+		return &failure{
+			class:    ClassAuth,
+			message:  fmt.Sprintf("the server answered HTTP %d", w.status),
+			recovery: "Correct the headers of the runtime in agentxchain.json, then: git agentxchain unblock",
+		}
 	case w.status == 429:
-		return &failure{class: runtimes.ClassRateLimited, message: "the server answered HTTP 429", retryable: true, retryAfter: w.retryAfter}
+		return &failure{
+			class:      runtimes.ClassRateLimited,
+			message:    "the server answered HTTP 429",
+			retryable:  true,
+			retryAfter: w.retryAfter,
+		}
 	case w.status >= 300 && w.status < 400:
-		return &failure{class: ClassConnection, message: fmt.Sprintf("the server answered with a redirect to another host (HTTP %d), which is not followed", w.status)}
+		return &failure{
+			class: ClassConnection,
+			message: fmt.Sprintf(
+				"the server answered with a redirect to another host (HTTP %d), which is not followed", w.status),
+		}
 	case w.status != 0:
-		return &failure{class: ClassConnection, message: fmt.Sprintf("the server answered HTTP %d", w.status), retryable: w.status >= 500 || w.status == 408}
+		return &failure{
+			class:     ClassConnection,
+			message:   fmt.Sprintf("the server answered HTTP %d", w.status),
+			retryable: w.status >= 500 || w.status == 408,
+		}
 	case w.refused != nil:
 		var u *url.Error
 		cause := w.refused

@@ -37,12 +37,14 @@ func TestStreamableHTTP(t *testing.T) {
 	srv := webServer(t, "slow", func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
-			versions, keys, accepts = append(versions, r.Header.Get("Mcp-Protocol-Version")), append(keys, r.Header.Get("X-Key")), append(accepts, r.Header.Get("Accept"))
+			versions, keys, accepts = append(versions, r.Header.Get("Mcp-Protocol-Version")),
+				append(keys, r.Header.Get("X-Key")), append(accepts, r.Header.Get("Accept"))
 			mu.Unlock()
 			h.ServeHTTP(w, r)
 		})
 	})
-	w := newWorld(t, "transport", "streamable_http", "url", srv.URL+"/mcp", "headers", ojson.NewObject("X-Key", "s3cret-${HOME}"))
+	w := newWorld(t, "transport", "streamable_http", "url", srv.URL+"/mcp",
+		"headers", ojson.NewObject("X-Key", "s3cret-${HOME}"))
 	w.req.Role = "patient"
 	out := w.dispatch(context.Background())
 	if out.Kind != runtimes.Returned {
@@ -53,7 +55,8 @@ func TestStreamableHTTP(t *testing.T) {
 			t.Errorf("request %d has the header %q", i, k)
 		}
 	}
-	if !strings.Contains(accepts[0], "application/json") || !strings.Contains(accepts[0], "text/event-stream") || versions[len(versions)-1] != handshake {
+	if !strings.Contains(accepts[0], "application/json") || !strings.Contains(accepts[0], "text/event-stream") ||
+		versions[len(versions)-1] != handshake {
 		t.Errorf("accept %q, versions %q", accepts[0], versions)
 	}
 	if strings.Contains(w.log.String()+out.Reason, "s3cret") {
@@ -75,14 +78,17 @@ func TestHTTPFaults(t *testing.T) {
 		name, kind, class string
 		fault             func(w http.ResponseWriter, r *http.Request) bool
 	}{
-		{"401", runtimes.Blocked, ClassAuth, func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(401); return true }},
-		{"404", runtimes.Blocked, ClassConnection, func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(404); return true }},
+		{"401", runtimes.Blocked, ClassAuth,
+			func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(401); return true }},
+		{"404", runtimes.Blocked, ClassConnection,
+			func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(404); return true }},
 		{"429", runtimes.Blocked, runtimes.ClassRateLimited, func(w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(429)
 			return true
 		}},
-		{"500", runtimes.Blocked, ClassConnection, func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(500); return true }},
+		{"500", runtimes.Blocked, ClassConnection,
+			func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(500); return true }},
 		{"redirect", runtimes.Blocked, ClassConnection, func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 			return true
@@ -149,7 +155,8 @@ func TestHTTPFaults(t *testing.T) {
 					}
 				})
 			})
-			w := newWorld(t, "transport", "streamable_http", "url", srv.URL+"/mcp?token=tok-in-query", "headers", ojson.NewObject("X-Key", "s3cret-header"))
+			w := newWorld(t, "transport", "streamable_http", "url", srv.URL+"/mcp?token=tok-in-query",
+				"headers", ojson.NewObject("X-Key", "s3cret-header"))
 			w.req.Deadline = time.Now().Add(20 * time.Second)
 			if c.kind == runtimes.TimedOut {
 				w.req.Deadline = time.Now().Add(500 * time.Millisecond)
@@ -161,7 +168,8 @@ func TestHTTPFaults(t *testing.T) {
 			if c.name == "429" && out.RetryAfter != 7*time.Second {
 				t.Errorf("retry after %s", out.RetryAfter)
 			}
-			if all := out.Reason + out.Recovery + w.log.String(); strings.Contains(all, "s3cret-header") || strings.Contains(all, "tok-in-query") {
+			if all := out.Reason + out.Recovery + w.log.String(); strings.Contains(all, "s3cret-header") ||
+				strings.Contains(all, "tok-in-query") {
 				t.Errorf("a secret is told: %s", all)
 			}
 		})
@@ -172,7 +180,8 @@ func TestNobodyThere(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
 	out := newWorld(t, "transport", "streamable_http", "url", srv.URL).dispatch(context.Background())
-	if out.Kind != runtimes.Blocked || out.Class != ClassConnection || !out.Retryable || !strings.Contains(out.Reason, "refused") {
+	if out.Kind != runtimes.Blocked || out.Class != ClassConnection || !out.Retryable ||
+		!strings.Contains(out.Reason, "refused") {
 		t.Errorf("outcome %+v", out)
 	}
 }

@@ -31,7 +31,8 @@ func settled(t *testing.T, goroutines, files int) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	buf := make([]byte, 1<<20)
-	t.Errorf("%d goroutines after %d, %d descriptors after %d\n%.4000s", runtime.NumGoroutine(), goroutines, descriptors(), files, buf[:runtime.Stack(buf, true)])
+	t.Errorf("%d goroutines after %d, %d descriptors after %d\n%.4000s", runtime.NumGoroutine(), goroutines,
+		descriptors(), files, buf[:runtime.Stack(buf, true)])
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {

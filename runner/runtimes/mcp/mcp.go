@@ -70,7 +70,14 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 			return runtimes.NotConfined(err)
 		}
 	}
-	s := r.connect(timed, link{root: req.Root, argv: argv, env: env, inherit: req.Inherit, log: req.Log, activity: req.Activity})
+	s := r.connect(timed, link{
+		root:     req.Root,
+		argv:     argv,
+		env:      env,
+		inherit:  req.Inherit,
+		log:      req.Log,
+		activity: req.Activity,
+	})
 	out := r.turn(timed, s, req)
 	s.close(timed)
 	switch {
@@ -79,7 +86,8 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
 		out.Kind, out.Reason = runtimes.Aborted, "The dispatch was given up."
 	case timed.Err() != nil:
-		out.Kind, out.Class, out.Reason = runtimes.TimedOut, ClassTimeout, "The turn's time was up before the MCP server had answered."
+		out.Kind, out.Class, out.Reason = runtimes.TimedOut, ClassTimeout,
+			"The turn's time was up before the MCP server had answered."
 	}
 	out.Exit, out.Signal = s.exit()
 	return out
@@ -105,7 +113,12 @@ func (r *Runtime) turn(ctx context.Context, s *session, req *runtimes.Request) *
 	if raw == nil {
 		return r.blocked(s, err)
 	}
-	req.Activity(runtimes.Activity{Type: "response", Summary: fmt.Sprintf("%d bytes from %s", len(raw), tool), Stream: "request", PID: s.pid()})
+	req.Activity(runtimes.Activity{
+		Type:    "response",
+		Summary: fmt.Sprintf("%d bytes from %s", len(raw), tool),
+		Stream:  "request",
+		PID:     s.pid(),
+	})
 	result, problem := interpret(tool, raw)
 	if problem != "" {
 		return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: problem}
@@ -131,21 +144,32 @@ func (r *Runtime) requireTool(ctx context.Context, s *session) *runtimes.Outcome
 	if len(names) > 0 {
 		shown = runtimes.OneLine(strings.Join(names, ", "))
 	}
-	return &runtimes.Outcome{Kind: runtimes.Blocked, Class: ClassToolMissing,
-		Reason:   fmt.Sprintf("MCP server does not expose required tool %q. Available tools: %s", r.cfg.tool, shown),
-		Recovery: "Correct tool_name of runtime " + r.cfg.id + " in agentxchain.json or use a server that has the tool, then: git agentxchain unblock"}
+	return &runtimes.Outcome{
+		Kind:   runtimes.Blocked,
+		Class:  ClassToolMissing,
+		Reason: fmt.Sprintf("MCP server does not expose required tool %q. Available tools: %s", r.cfg.tool, shown),
+		Recovery: "Correct tool_name of runtime " + r.cfg.id +
+			" in agentxchain.json or use a server that has the tool, then: git agentxchain unblock",
+	}
 }
 
 // blocked is the outcome of a conversation that failed.
 func (r *Runtime) blocked(s *session, err error) *runtimes.Outcome {
 	f := s.failure(err)
-	out := &runtimes.Outcome{Kind: runtimes.Blocked, Class: f.class, Reason: "MCP dispatch failed: " + runtimes.OneLine(r.cfg.redact(f.message)),
-		Retryable: f.retryable, RetryAfter: f.retryAfter, Recovery: f.recovery}
+	out := &runtimes.Outcome{
+		Kind:       runtimes.Blocked,
+		Class:      f.class,
+		Reason:     "MCP dispatch failed: " + runtimes.OneLine(r.cfg.redact(f.message)),
+		Retryable:  f.retryable,
+		RetryAfter: f.retryAfter,
+		Recovery:   f.recovery,
+	}
 	if f.class == ClassStart {
 		out.Failure = "runtime_spawn_failed"
 	}
 	if out.Recovery == "" {
-		out.Recovery = "Look at the turn's log and at runtime " + r.cfg.id + " in agentxchain.json, then: git agentxchain unblock"
+		out.Recovery = "Look at the turn's log and at runtime " + r.cfg.id +
+			" in agentxchain.json, then: git agentxchain unblock"
 	}
 	return out
 }
@@ -157,7 +181,8 @@ func arguments(req *runtimes.Request) map[string]any {
 	return map[string]any{
 		"run_id": req.RunID, "turn_id": req.TurnID, "role": req.Role, "phase": req.Phase, "runtime_id": req.Runtime.ID,
 		"project_root": req.Root, "dispatch_dir": dir,
-		"assignment_path": filepath.Join(dir, "ASSIGNMENT.json"), "prompt_path": filepath.Join(dir, "PROMPT.md"), "context_path": filepath.Join(dir, "CONTEXT.md"),
+		"assignment_path": filepath.Join(dir, "ASSIGNMENT.json"), "prompt_path": filepath.Join(dir,
+			"PROMPT.md"), "context_path": filepath.Join(dir, "CONTEXT.md"),
 		"staging_path": abs(req.StagingPath), "prompt": string(req.Prompt), "context": string(req.Context),
 	}
 }
@@ -167,7 +192,8 @@ func arguments(req *runtimes.Request) map[string]any {
 func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtimes.Finding {
 	// A server that is to be isolated is not started for a probe, which knows of no turn
 	// to isolate it for.
-	if f := r.cfg.programFinding(req.Environ, req.Root); f != nil && (!f.OK || !req.Online || runtimes.Isolation(req.Runtime) != confine.None) {
+	if f := r.cfg.programFinding(req.Environ, req.Root); f != nil &&
+		(!f.OK || !req.Online || runtimes.Isolation(req.Runtime) != confine.None) {
 		return []runtimes.Finding{*f}
 	}
 	if !req.Online {
@@ -175,11 +201,21 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 	}
 	timed, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	s := r.connect(timed, link{root: req.Root, argv: r.cfg.argv, env: req.Environ, log: nowhere{}, activity: func(runtimes.Activity) {}})
+	s := r.connect(timed, link{
+		root:     req.Root,
+		argv:     r.cfg.argv,
+		env:      req.Environ,
+		log:      nowhere{},
+		activity: func(runtimes.Activity) {},
+	})
 	defer s.close(timed)
 	if s.err != nil {
 		f := s.failure(s.err)
-		return []runtimes.Finding{{Code: "unreachable", Message: "The MCP server does not answer: " + runtimes.OneLine(r.cfg.redact(f.message)) + ".", Hint: "check runtime " + r.cfg.id + " in agentxchain.json"}}
+		return []runtimes.Finding{{
+			Code:    "unreachable",
+			Message: "The MCP server does not answer: " + runtimes.OneLine(r.cfg.redact(f.message)) + ".",
+			Hint:    "check runtime " + r.cfg.id + " in agentxchain.json",
+		}}
 	}
 	if out := r.requireTool(timed, s); out != nil {
 		code := "unreachable"
@@ -188,7 +224,11 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 		}
 		return []runtimes.Finding{{Code: code, Message: out.Reason, Hint: "check tool_name of runtime " + r.cfg.id}}
 	}
-	return []runtimes.Finding{{OK: true, Code: "reachable", Message: "The MCP server answers and has the tool " + r.cfg.tool + "."}}
+	return []runtimes.Finding{{
+		OK:      true,
+		Code:    "reachable",
+		Message: "The MCP server answers and has the tool " + r.cfg.tool + ".",
+	}}
 }
 
 type nowhere struct{}

@@ -56,7 +56,8 @@ func newWorld(t *testing.T, options ...any) *world {
 	w.req = &runtimes.Request{Root: root, RunID: "run_1", TurnID: "turn_1", Role: "dev", Phase: "build", Attempt: 1,
 		Runtime:   &config.Runtime{ID: "agent", Type: "mcp", Raw: raw},
 		BundleDir: ".agentxchain/dispatch/turns/turn_1", StagingPath: ".agentxchain/staging/turn_1/turn-result.json",
-		Prompt: []byte("# Do it"), Context: []byte("ctx"), Deadline: time.Now().Add(time.Minute), Log: w.log, Getenv: os.Getenv, Environ: os.Environ(),
+		Prompt: []byte("# Do it"), Context: []byte("ctx"), Deadline: time.Now().Add(
+			time.Minute), Log: w.log, Getenv: os.Getenv, Environ: os.Environ(),
 		Activity: func(a runtimes.Activity) { w.mu.Lock(); w.acts = append(w.acts, a); w.mu.Unlock() }}
 	return w
 }
@@ -88,12 +89,17 @@ func TestStdioOutcomes(t *testing.T) {
 		{"text", runtimes.Returned, "", ""},
 		{"banner", runtimes.Returned, "", ""},
 		{"raw", runtimes.Returned, "", ""},
-		{"prose", runtimes.Rejected, "", "MCP tool returned text content, but none of the text blocks contained valid turn-result JSON."},
-		{"nothing", runtimes.Rejected, "", "MCP tool returned no structuredContent and no text content blocks containing a turn result."},
-		{"poor", runtimes.Rejected, "", "MCP tool returned no structuredContent and no text content blocks containing a turn result."},
+		{"prose", runtimes.Rejected, "",
+			"MCP tool returned text content, but none of the text blocks contained valid turn-result JSON."},
+		{"nothing", runtimes.Rejected, "",
+			"MCP tool returned no structuredContent and no text content blocks containing a turn result."},
+		{"poor", runtimes.Rejected, "",
+			"MCP tool returned no structuredContent and no text content blocks containing a turn result."},
 		{"error", runtimes.Rejected, "", `MCP tool "agentxchain_turn" returned an error: the model is on holiday`},
-		{"error-mute", runtimes.Rejected, "", `MCP tool "agentxchain_turn" returned an error without diagnostic text.`},
-		{"other-tool", runtimes.Blocked, ClassToolMissing, `MCP server does not expose required tool "agentxchain_turn". Available tools: something_else`},
+		{"error-mute", runtimes.Rejected, "",
+			`MCP tool "agentxchain_turn" returned an error without diagnostic text.`},
+		{"other-tool", runtimes.Blocked, ClassToolMissing,
+			`MCP server does not expose required tool "agentxchain_turn". Available tools: something_else`},
 		{"no-tool", runtimes.Blocked, "", ""},
 		{"crash", runtimes.Blocked, ClassConnection, "segmentation fault, politely"},
 		{"dead", runtimes.Blocked, ClassConnection, "no licence found"},
@@ -129,9 +135,23 @@ func TestArguments(t *testing.T) {
 	}
 	args := o.Object("arguments")
 	dir := filepath.Join(w.req.Root, ".agentxchain/dispatch/turns/turn_1")
-	want := map[string]string{"run_id": "run_1", "turn_id": "turn_1", "role": "dev", "phase": "build", "runtime_id": "agent", "project_root": w.req.Root, "dispatch_dir": dir,
-		"assignment_path": dir + "/ASSIGNMENT.json", "prompt_path": dir + "/PROMPT.md", "context_path": dir + "/CONTEXT.md",
-		"staging_path": filepath.Join(w.req.Root, ".agentxchain/staging/turn_1/turn-result.json"), "prompt": "# Do it", "context": "ctx"}
+	want := map[string]string{
+		"run_id":          "run_1",
+		"turn_id":         "turn_1",
+		"role":            "dev",
+		"phase":           "build",
+		"runtime_id":      "agent",
+		"project_root":    w.req.Root,
+		"dispatch_dir":    dir,
+		"assignment_path": dir + "/ASSIGNMENT.json",
+		"prompt_path":     dir + "/PROMPT.md",
+		"context_path": dir +
+			"/CONTEXT.md",
+		"staging_path": filepath.Join(w.req.Root,
+			".agentxchain/staging/turn_1/turn-result.json"),
+		"prompt":  "# Do it",
+		"context": "ctx",
+	}
 	if args.Len() != len(want) {
 		t.Errorf("%d arguments: %v", args.Len(), args.Keys())
 	}
@@ -148,7 +168,8 @@ func TestArguments(t *testing.T) {
 // What the SDK's decoding would lose is still there: order, long numbers, toolResult.
 func TestResultIsKeptAsItCame(t *testing.T) {
 	out := local(t, "raw").dispatch(context.Background())
-	if !bytes.Contains(out.Result, []byte("12345678901234567890")) || bytes.Index(out.Result, []byte(`"b"`)) > bytes.Index(out.Result, []byte(`"a"`)) {
+	if !bytes.Contains(out.Result, []byte("12345678901234567890")) ||
+		bytes.Index(out.Result, []byte(`"b"`)) > bytes.Index(out.Result, []byte(`"a"`)) {
 		t.Errorf("result %s", out.Result)
 	}
 }
@@ -176,17 +197,30 @@ func TestProgramMissing(t *testing.T) {
 		t.Errorf("outcome %+v", out)
 	}
 	r, _ := New(w.req.Runtime)
-	f := r.Probe(context.Background(), &runtimes.ProbeRequest{Root: w.req.Root, Environ: os.Environ(), Getenv: os.Getenv})
+	f := r.Probe(context.Background(), &runtimes.ProbeRequest{
+		Root:    w.req.Root,
+		Environ: os.Environ(),
+		Getenv:  os.Getenv,
+	})
 	if len(f) != 1 || f[0].OK || f[0].Code != "command_missing" {
 		t.Errorf("findings %+v", f)
 	}
 }
 
 func TestProbe(t *testing.T) {
-	for mode, want := range map[string]string{"structured": "reachable", "other-tool": "tool_missing", "dead": "unreachable"} {
+	for mode, want := range map[string]string{
+		"structured": "reachable",
+		"other-tool": "tool_missing",
+		"dead":       "unreachable",
+	} {
 		w := local(t, mode)
 		r, _ := New(w.req.Runtime)
-		f := r.Probe(context.Background(), &runtimes.ProbeRequest{Root: w.req.Root, Environ: w.req.Environ, Getenv: os.Getenv, Online: true})
+		f := r.Probe(context.Background(), &runtimes.ProbeRequest{
+			Root:    w.req.Root,
+			Environ: w.req.Environ,
+			Getenv:  os.Getenv,
+			Online:  true,
+		})
 		if len(f) != 1 || f[0].Code != want || f[0].OK != (want == "reachable") {
 			t.Errorf("%s: %+v", mode, f)
 		}
@@ -260,8 +294,10 @@ func TestSettings(t *testing.T) {
 		raw string
 		ok  bool
 	}{
-		{`{"command": "x"}`, true}, {`{"command": ["x", "y"], "args": ["z"]}`, true}, {`{}`, false}, {`{"command": ""}`, false},
-		{`{"transport": "carrier_pigeon", "command": "x"}`, false}, {`{"transport": "streamable_http", "url": "ftp://x"}`, false}, {`{"transport": "streamable_http"}`, false},
+		{`{"command": "x"}`, true}, {`{"command": ["x", "y"], "args": ["z"]}`, true}, {`{}`, false},
+		{`{"command": ""}`, false},
+		{`{"transport": "carrier_pigeon", "command": "x"}`, false},
+		{`{"transport": "streamable_http", "url": "ftp://x"}`, false}, {`{"transport": "streamable_http"}`, false},
 		{`{"transport": "streamable_http", "url": "https://x/y"}`, true},
 	} {
 		o, err := ojson.DecodeObject([]byte(c.raw))

@@ -22,17 +22,20 @@ const maxText = 2000
 func interpret(tool string, raw []byte) (result []byte, problem string) {
 	o, err := ojson.DecodeObject(raw)
 	if err != nil {
-		return nil, fmt.Sprintf("MCP tool %q answered with something that cannot be read: %s", tool, runtimes.OneLine(err.Error()))
+		return nil, fmt.Sprintf("MCP tool %q answered with something that cannot be read: %s", tool,
+			runtimes.OneLine(err.Error()))
 	}
 	texts := textBlocks(o)
 	if o.Bool("isError") {
 		if said := strings.TrimSpace(strings.Join(texts, "\n")); said != "" {
-			return nil, fmt.Sprintf("MCP tool %q returned an error: %s", tool, runtimes.OneLine(said[:min(len(said), maxText)]))
+			return nil, fmt.Sprintf("MCP tool %q returned an error: %s", tool,
+				runtimes.OneLine(said[:min(len(said), maxText)]))
 		}
 		return nil, fmt.Sprintf("MCP tool %q returned an error without diagnostic text.", tool)
 	}
 	toolResult := o.Object("toolResult")
-	for _, candidate := range []*ojson.Object{o.Object("structuredContent"), toolResult.Object("structuredContent"), toolResult} {
+	for _, candidate := range []*ojson.Object{o.Object("structuredContent"), toolResult.Object("structuredContent"),
+		toolResult} {
 		if runtimes.HasEnvelope(candidate) {
 			return ojson.Pretty(candidate), ""
 		}

@@ -40,9 +40,11 @@ func TestRunWithAnAgent(t *testing.T) {
 	must(err)
 	exe, err := os.Executable()
 	must(err)
-	cfg.Set("roles", ojson.NewObject("dev", ojson.NewObject("title", "Dev", "mandate", "Build.", "write_authority", "authoritative", "runtime", "agent")))
+	cfg.Set("roles", ojson.NewObject("dev",
+		ojson.NewObject("title", "Dev", "mandate", "Build.", "write_authority", "authoritative", "runtime", "agent")))
 	cfg.Set("runtimes", ojson.NewObject("agent", ojson.NewObject("type", "mcp", "command", []any{exe})))
-	cfg.Set("routing", ojson.NewObject("build", ojson.NewObject("entry_role", "dev", "allowed_next_roles", []any{"dev", "human"})))
+	cfg.Set("routing", ojson.NewObject("build",
+		ojson.NewObject("entry_role", "dev", "allowed_next_roles", []any{"dev", "human"})))
 	cfg.Set("rules", ojson.NewObject("challenge_required", false, "max_turn_retries", 2))
 	for _, k := range []string{"gates", "prompts"} {
 		cfg.Set(k, &ojson.Object{})
@@ -58,12 +60,18 @@ func TestRunWithAnAgent(t *testing.T) {
 	must(err)
 	defer func() { _ = r.Close() }()
 
-	d := driver.New(r, driver.Options{New: builtin.New, Environ: func() []string { return append(os.Environ(), "MCP_TEST_SERVER=worker") }})
+	d := driver.New(r, driver.Options{
+		New:     builtin.New,
+		Environ: func() []string { return append(os.Environ(), "MCP_TEST_SERVER=worker") },
+	})
 	turns := make(map[string]int)
-	res := loop.Run(ctx, r, loop.Options{MaxTurns: 2, Dispatch: func(ctx context.Context, x *loop.Dispatch) *runtimes.Outcome {
-		turns[x.Turn.TurnID]++
-		return d.Dispatch(ctx, driver.Job{TurnID: x.Turn.TurnID, Deadline: x.Deadline, View: x.View})
-	}})
+	res := loop.Run(ctx, r, loop.Options{
+		MaxTurns: 2,
+		Dispatch: func(ctx context.Context, x *loop.Dispatch) *runtimes.Outcome {
+			turns[x.Turn.TurnID]++
+			return d.Dispatch(ctx, driver.Job{TurnID: x.Turn.TurnID, Deadline: x.Deadline, View: x.View})
+		},
+	})
 	if res.TurnsExecuted != 2 || len(turns) != 2 {
 		t.Fatalf("%d turns, dispatched %v: %+v", res.TurnsExecuted, turns, res)
 	}

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	// What the SDK's server in these tests keeps for a client that went away is not ours.
-	testleak.Main(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
+	testleak.Main(m,
+		goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
 
 func serveMode(mode string) {
@@ -73,7 +74,10 @@ func newServer(mode string) *mcp.Server {
 	if mode == "no-tool" {
 		return s
 	}
-	s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&mcp.Tool{
+		Name:        name,
+		InputSchema: map[string]any{"type": "object"},
+	}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var args map[string]any
 		if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
 			return nil, err
@@ -83,9 +87,19 @@ func newServer(mode string) *mcp.Server {
 	return s
 }
 
-func answer(ctx context.Context, mode string, args map[string]any, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	result := map[string]any{"schema_version": "1.0", "run_id": args["run_id"], "turn_id": args["turn_id"], "role": args["role"], "runtime_id": args["runtime_id"],
-		"status": "completed", "summary": "done", "zz_unknown": 12345678901234567, "arguments": args}
+func answer(ctx context.Context, mode string, args map[string]any, req *mcp.CallToolRequest) (*mcp.CallToolResult,
+	error) {
+	result := map[string]any{
+		"schema_version": "1.0",
+		"run_id":         args["run_id"],
+		"turn_id":        args["turn_id"],
+		"role":           args["role"],
+		"runtime_id":     args["runtime_id"],
+		"status":         "completed",
+		"summary":        "done",
+		"zz_unknown":     12345678901234567,
+		"arguments":      args,
+	}
 	text := func(s string) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 	}
@@ -114,7 +128,11 @@ func answer(ctx context.Context, mode string, args map[string]any, req *mcp.Call
 		return nil, fmt.Errorf("refused by the handler")
 	case "slow":
 		for i := range 600 {
-			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i), Message: fmt.Sprintf("step %d\x1b[31m", i)})
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+				ProgressToken: req.Params.GetProgressToken(),
+				Progress:      float64(i),
+				Message:       fmt.Sprintf("step %d\x1b[31m", i),
+			})
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()
@@ -135,9 +153,23 @@ func answer(ctx context.Context, mode string, args map[string]any, req *mcp.Call
 			files = []string{}
 		}
 		delete(result, "arguments")
-		for k, v := range map[string]any{"decisions": []any{}, "objections": []any{}, "files_changed": files, "artifacts_created": []any{}, "artifact": map[string]any{"type": "workspace", "ref": "git:dirty"},
-			"verification":       map[string]any{"status": "pass", "commands": []string{"true"}, "evidence_summary": "ran", "machine_evidence": []any{map[string]any{"command": "true", "exit_code": 0}}},
-			"proposed_next_role": "dev", "phase_transition_request": nil, "run_completion_request": false, "needs_human_reason": nil} {
+		for k, v := range map[string]any{
+			"decisions":         []any{},
+			"objections":        []any{},
+			"files_changed":     files,
+			"artifacts_created": []any{},
+			"artifact":          map[string]any{"type": "workspace", "ref": "git:dirty"},
+			"verification": map[string]any{
+				"status":           "pass",
+				"commands":         []string{"true"},
+				"evidence_summary": "ran",
+				"machine_evidence": []any{map[string]any{"command": "true", "exit_code": 0}},
+			},
+			"proposed_next_role":       "dev",
+			"phase_transition_request": nil,
+			"run_completion_request":   false,
+			"needs_human_reason":       nil,
+		} {
 			result[k] = v
 		}
 	case "env":

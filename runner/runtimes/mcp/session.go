@@ -66,12 +66,21 @@ func (r *Runtime) connect(ctx context.Context, l link) *session {
 		s.wire = newHTTP(r.cfg, s.stop)
 	}
 	s.tap = &tap{inner: s.wire.transport(), initialized: s.wire.initialized}
-	client := mcp.NewClient(&mcp.Implementation{Name: "agentxchain-mcp-adapter", Version: clientVersion}, &mcp.ClientOptions{
+	client := mcp.NewClient(&mcp.Implementation{
+		Name:    "agentxchain-mcp-adapter",
+		Version: clientVersion,
+	}, &mcp.ClientOptions{
 		Logger:       slog.New(slog.DiscardHandler),
 		Capabilities: &mcp.ClientCapabilities{}, // no sampling, no roots, no questions to a person
 		ProgressNotificationHandler: func(_ context.Context, p *mcp.ProgressNotificationClientRequest) {
 			pid, _, _ := s.wire.process()
-			l.activity(runtimes.Activity{Type: "heartbeat", Summary: runtimes.OneLine("progress " + p.Params.Message), Line: runtimes.OneLine(p.Params.Message), Stream: "request", PID: pid})
+			l.activity(runtimes.Activity{
+				Type:    "heartbeat",
+				Summary: runtimes.OneLine("progress " + p.Params.Message),
+				Line:    runtimes.OneLine(p.Params.Message),
+				Stream:  "request",
+				PID:     pid,
+			})
 		},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})

@@ -82,10 +82,18 @@ func (c *settings) programFinding(env []string, root string) *runtimes.Finding {
 	name := c.argv[0]
 	path, err := process.Find(name, c.dir(root), env)
 	if err != nil {
-		return &runtimes.Finding{Code: "command_missing", Message: fmt.Sprintf("The program %s of the MCP server is not there.", runtimes.OneLine(name)), Hint: "install it or correct command of runtime " + c.id}
+		return &runtimes.Finding{
+			Code:    "command_missing",
+			Message: fmt.Sprintf("The program %s of the MCP server is not there.", runtimes.OneLine(name)),
+			Hint:    "install it or correct command of runtime " + c.id,
+		}
 	}
 	if info, err := os.Stat(c.dir(root)); err != nil || !info.IsDir() {
-		return &runtimes.Finding{Code: "directory_missing", Message: fmt.Sprintf("The directory %s of the MCP server is not there.", runtimes.OneLine(c.cwd)), Hint: "correct cwd of runtime " + c.id}
+		return &runtimes.Finding{
+			Code:    "directory_missing",
+			Message: fmt.Sprintf("The directory %s of the MCP server is not there.", runtimes.OneLine(c.cwd)),
+			Hint:    "correct cwd of runtime " + c.id,
+		}
 	}
 	return &runtimes.Finding{OK: true, Code: "command_found", Message: "The MCP server's program is " + path + "."}
 }

@@ -73,13 +73,28 @@ func startStdio(c *settings, l link, stop context.CancelCauseFunc) *stdio {
 	guard := &limited{w: printed, left: maxOutput, over: func() { s.flood.Store(true); stop(errFlood); cancel() }}
 	go func() {
 		defer close(s.done)
-		s.res = process.Run(ctx, process.Spec{Argv: l.argv, Dir: c.dir(l.root), Env: l.env, Files: l.inherit, Input: theirs, Stdout: guard, Stderr: &s.tail, Grace: endGrace, Session: true,
+		s.res = process.Run(ctx, process.Spec{
+			Argv:    l.argv,
+			Dir:     c.dir(l.root),
+			Env:     l.env,
+			Files:   l.inherit,
+			Input:   theirs,
+			Stdout:  guard,
+			Stderr:  &s.tail,
+			Grace:   endGrace,
+			Session: true,
 			Started: func(pid int) {
 				_ = turnmark.Brand(pid) // without it the other marks have to do
 				s.number.Store(int64(pid))
 				_ = theirs.Close() // the server has its own now, and must see the end of ours
-				l.activity(runtimes.Activity{Type: "starting", Summary: "the MCP server runs", PID: pid, Stream: "request"})
-			}})
+				l.activity(runtimes.Activity{
+					Type:    "starting",
+					Summary: "the MCP server runs",
+					PID:     pid,
+					Stream:  "request",
+				})
+			},
+		})
 		_ = theirs.Close()
 		_ = printed.Close()
 		cancel()
@@ -96,14 +111,21 @@ const lastWords = 500 * time.Millisecond
 var errEnded = errors.New("the server ended")
 
 func (s *stdio) transport() mcp.Transport {
-	return &mcpwire.Stream{In: s.out, Out: s.input(), Line: maxMessage, End: s.out.Close, Odd: func(line []byte, problem error) ([]byte, error) {
-		if errors.Is(problem, mcpwire.ErrTooLong) {
-			return nil, fmt.Errorf("a message of the server is longer than %d MiB", maxMessage>>20)
-		}
-		// Servers print banners and logs where they should not.
-		_, _ = fmt.Fprintf(s.log, "[mcp] not a message: %s\n", runtimes.OneLine(string(line[:min(len(line), maxTail)])))
-		return nil, nil
-	}}
+	return &mcpwire.Stream{
+		In:   s.out,
+		Out:  s.input(),
+		Line: maxMessage,
+		End:  s.out.Close,
+		Odd: func(line []byte, problem error) ([]byte, error) {
+			if errors.Is(problem, mcpwire.ErrTooLong) {
+				return nil, fmt.Errorf("a message of the server is longer than %d MiB", maxMessage>>20)
+			}
+			// Servers print banners and logs where they should not.
+			_, _ = fmt.Fprintf(s.log, "[mcp] not a message: %s\n",
+				runtimes.OneLine(string(line[:min(len(line), maxTail)])))
+			return nil, nil
+		},
+	}
 }
 
 // input is where messages to the server go.
@@ -161,7 +183,11 @@ func (s *stdio) explain(err error) *failure {
 		return nil
 	}
 	if s.res.StartErr != nil {
-		f := &failure{class: ClassStart, message: "the server could not be started: " + s.res.StartErr.Error(), recovery: "Install the program or correct command and cwd of the runtime, then: git agentxchain unblock"}
+		f := &failure{
+			class:    ClassStart,
+			message:  "the server could not be started: " + s.res.StartErr.Error(),
+			recovery: "Install the program or correct command and cwd of the runtime, then: git agentxchain unblock",
+		}
 		return f
 	}
 	how := "it was ended by " + s.res.Signal

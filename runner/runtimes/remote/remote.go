@@ -92,7 +92,8 @@ func (d *exchange) build() (webpost.Request, *runtimes.Outcome) {
 		for i, m := range missing {
 			_, names[i], _ = strings.Cut(m, ":")
 		}
-		return post, d.blocked(classMissing, fmt.Sprintf("Headers of runtime %s need variables that are not set: %s.", d.id, strings.Join(names, ", ")),
+		return post, d.blocked(classMissing,
+			fmt.Sprintf("Headers of runtime %s need variables that are not set: %s.", d.id, strings.Join(names, ", ")),
 			"export "+strings.Join(names, " ")+", then: git agentxchain unblock")
 	}
 	post.Timeout = defaultTimeout
@@ -102,16 +103,21 @@ func (d *exchange) build() (webpost.Request, *runtimes.Outcome) {
 	if !d.req.Deadline.IsZero() {
 		left := time.Until(d.req.Deadline)
 		if left <= 0 {
-			return post, &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: "The time of the turn was up before it was sent."}
+			return post, &runtimes.Outcome{
+				Kind:   runtimes.TimedOut,
+				Reason: "The time of the turn was up before it was sent.",
+			}
 		}
 		if left < post.Timeout {
 			post.Timeout, d.bounded = left, true
 		}
 	}
 	r := d.req
-	post.Body = ojson.Compact(ojson.NewObject("run_id", r.RunID, "turn_id", r.TurnID, "role", r.Role, "phase", r.Phase, "runtime_id", d.id,
-		"dispatch_dir", filepath.Join(r.Root, filepath.FromSlash(r.BundleDir)),
-		"prompt", strings.ToValidUTF8(string(r.Prompt), "\ufffd"), "context", strings.ToValidUTF8(string(r.Context), "\ufffd")))
+	post.Body = ojson.Compact(
+		ojson.NewObject("run_id", r.RunID, "turn_id", r.TurnID, "role", r.Role, "phase", r.Phase, "runtime_id", d.id,
+			"dispatch_dir", filepath.Join(r.Root, filepath.FromSlash(r.BundleDir)),
+			"prompt", strings.ToValidUTF8(string(r.Prompt), "\ufffd"),
+			"context", strings.ToValidUTF8(string(r.Context), "\ufffd")))
 	return post, nil
 }
 
@@ -120,29 +126,43 @@ func (d *exchange) judge(post webpost.Request, res *webpost.Response) *runtimes.
 	again := "see whether the agent at " + d.shownURL + " works, then: git agentxchain unblock"
 	switch {
 	case res.Invalid:
-		return d.blocked(classConfig, fmt.Sprintf("Nothing could be sent to runtime %s: %s.", d.id, res.Err), "correct runtimes."+d.id+" in "+wire.ConfigPath+", then: git agentxchain unblock")
+		return d.blocked(classConfig, fmt.Sprintf("Nothing could be sent to runtime %s: %s.", d.id, res.Err),
+			"correct runtimes."+d.id+" in "+wire.ConfigPath+", then: git agentxchain unblock")
 	case res.TimedOut && d.bounded:
-		return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: fmt.Sprintf("The remote agent had not answered after %dms, when the time of the turn was up.", post.Timeout.Milliseconds())}
+		return &runtimes.Outcome{
+			Kind: runtimes.TimedOut,
+			Reason: fmt.Sprintf("The remote agent had not answered after %dms, when the time of the turn was up.",
+				post.Timeout.Milliseconds()),
+		}
 	case res.TimedOut:
-		return d.retryable(classTimeout, fmt.Sprintf("The remote agent had not answered after %dms.", post.Timeout.Milliseconds()), "raise runtimes."+d.id+".timeout_ms or "+again, 0)
+		return d.retryable(classTimeout, fmt.Sprintf("The remote agent had not answered after %dms.",
+			post.Timeout.Milliseconds()), "raise runtimes."+d.id+".timeout_ms or "+again, 0)
 	case res.Err != nil:
-		return d.retryable(classNetwork, fmt.Sprintf("The remote agent could not be talked to: %s.", strings.TrimSuffix(res.Err.Error(), ".")), again, 0)
+		return d.retryable(classNetwork, fmt.Sprintf("The remote agent could not be talked to: %s.",
+			strings.TrimSuffix(res.Err.Error(), ".")), again, 0)
 	case !res.OK():
 		return d.refused(post, res, again)
 	case res.Overflow:
-		return rejected(fmt.Sprintf("The answer of the remote agent is longer than %d bytes.", protocol.MaxStagedBytes))
+		return rejected(fmt.Sprintf("The answer of the remote agent is longer than %d bytes.",
+			protocol.MaxStagedBytes))
 	}
-	d.req.Activity(runtimes.Activity{Type: "response", Summary: fmt.Sprintf("answered with %d bytes", len(res.Body)), Stream: "request"})
+	d.req.Activity(runtimes.Activity{
+		Type:    "response",
+		Summary: fmt.Sprintf("answered with %d bytes", len(res.Body)),
+		Stream:  "request",
+	})
 	doc, err := ojson.DecodeObject(res.Body)
 	if err != nil {
-		return rejected(fmt.Sprintf("The answer of the remote agent is not a JSON object: %s.", strings.TrimSuffix(err.Error(), ".")))
+		return rejected(fmt.Sprintf("The answer of the remote agent is not a JSON object: %s.",
+			strings.TrimSuffix(err.Error(), ".")))
 	}
 	if !runtimes.HasEnvelope(doc) {
 		return rejected("The answer of the remote agent is no turn result: schema_version, the ids or the status are missing.")
 	}
 	for key, want := range map[string]string{"run_id": d.req.RunID, "turn_id": d.req.TurnID} {
 		if got := doc.String(key); got != "" && got != want {
-			return rejected(fmt.Sprintf("The answer of the remote agent is about another turn: its %s is %q.", key, runtimes.Shown([]byte(got))))
+			return rejected(fmt.Sprintf("The answer of the remote agent is about another turn: its %s is %q.", key,
+				runtimes.Shown([]byte(got))))
 		}
 	}
 	return &runtimes.Outcome{Kind: runtimes.Returned, Result: ojson.Pretty(doc)}
@@ -159,11 +179,15 @@ func (d *exchange) refused(post webpost.Request, res *webpost.Response, again st
 	reason := fmt.Sprintf("The remote agent answered with HTTP status %d.", res.Status)
 	switch {
 	case res.Status == http.StatusTooManyRequests:
-		return d.retryable(runtimes.ClassRateLimited, reason, "wait until the limit is lifted, then: git agentxchain unblock", res.RetryAfter)
+		return d.retryable(runtimes.ClassRateLimited, reason,
+			"wait until the limit is lifted, then: git agentxchain unblock", res.RetryAfter)
 	case res.Status == http.StatusUnauthorized, res.Status == http.StatusForbidden:
-		return d.blocked(classAuth, reason, "correct the credentials in runtimes."+d.id+".headers, then: git agentxchain unblock")
+		return d.blocked(classAuth, reason,
+			"correct the credentials in runtimes."+d.id+".headers, then: git agentxchain unblock")
 	case res.Status >= 300 && res.Status <= 399:
-		return d.blocked(classStatus, reason+" Redirects are not followed.", "put the address it leads to into runtimes."+d.id+".url in "+wire.ConfigPath+", then: git agentxchain unblock")
+		return d.blocked(classStatus, reason+" Redirects are not followed.",
+			"put the address it leads to into runtimes."+d.id+".url in "+wire.ConfigPath+
+				", then: git agentxchain unblock")
 	case res.Status == http.StatusServiceUnavailable, res.Status == 529:
 		return d.retryable(classServer, reason, again, res.RetryAfter)
 	case res.Status >= 500:
@@ -201,11 +225,19 @@ func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtime
 	var out []runtimes.Finding
 	for _, m := range missing {
 		_, name, _ := strings.Cut(m, ":")
-		out = append(out, runtimes.Finding{Code: "auth_env_missing", Message: "the environment variable " + name + " is not set", Hint: "export " + name + " before the runtime is used"})
+		out = append(out, runtimes.Finding{
+			Code:    "auth_env_missing",
+			Message: "the environment variable " + name + " is not set",
+			Hint:    "export " + name + " before the runtime is used",
+		})
 	}
 	host, err := webpost.HostPort(raw.String("url"))
 	if err != nil {
-		return append(out, runtimes.Finding{Code: "url_invalid", Message: "its address is not a valid http or https URL", Hint: "correct " + at + ".url in " + wire.ConfigPath})
+		return append(out, runtimes.Finding{
+			Code:    "url_invalid",
+			Message: "its address is not a valid http or https URL",
+			Hint:    "correct " + at + ".url in " + wire.ConfigPath,
+		})
 	}
 	if req.Online {
 		dialer := net.Dialer{Timeout: 5 * time.Second}
@@ -215,7 +247,11 @@ func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtime
 			if errors.As(err, &op) && op.Err != nil {
 				err = op.Err
 			}
-			return append(out, runtimes.Finding{Code: "unreachable", Message: fmt.Sprintf("no answer from %s: %s", host, err), Hint: "start the agent, or correct " + at + ".url"})
+			return append(out, runtimes.Finding{
+				Code:    "unreachable",
+				Message: fmt.Sprintf("no answer from %s: %s", host, err),
+				Hint:    "start the agent, or correct " + at + ".url",
+			})
 		}
 		_ = conn.Close()
 	}

@@ -29,10 +29,27 @@ const (
 )
 
 func request(log io.Writer, members ...any) *runtimes.Request {
-	return &runtimes.Request{Root: "/project", RunID: "run_1", TurnID: "turn_1", Role: "dev", Phase: "qa", BundleDir: wire.BundleDir("turn_1"),
-		StagingPath: wire.StagingPath("turn_1"), Prompt: []byte("the prompt"), Context: []byte("the context"), Log: log, Activity: func(runtimes.Activity) {},
-		Runtime: &config.Runtime{ID: "far", Type: "remote_agent", Raw: ojson.NewObject(members...)}, Deadline: time.Now().Add(20 * time.Second),
-		Getenv: func(name string) string { return map[string]string{"FAR_TOKEN": token}[name] }}
+	return &runtimes.Request{
+		Root:        "/project",
+		RunID:       "run_1",
+		TurnID:      "turn_1",
+		Role:        "dev",
+		Phase:       "qa",
+		BundleDir:   wire.BundleDir("turn_1"),
+		StagingPath: wire.StagingPath("turn_1"),
+		Prompt:      []byte("the prompt"),
+		Context: []byte(
+			"the context"),
+		Log:      log,
+		Activity: func(runtimes.Activity) {},
+		Runtime: &config.Runtime{
+			ID:   "far",
+			Type: "remote_agent",
+			Raw:  ojson.NewObject(members...),
+		},
+		Deadline: time.Now().Add(20 * time.Second),
+		Getenv:   func(name string) string { return map[string]string{"FAR_TOKEN": token}[name] },
+	}
 }
 
 func serve(t *testing.T, h http.HandlerFunc) string {
@@ -62,8 +79,16 @@ func TestContract(t *testing.T) {
 	if out.Kind != runtimes.Returned || !strings.Contains(string(out.Result), `"summary": "done"`) {
 		t.Fatalf("%+v", out)
 	}
-	want := map[string]any{"run_id": "run_1", "turn_id": "turn_1", "role": "dev", "phase": "qa", "runtime_id": "far",
-		"dispatch_dir": "/project/.agentxchain/dispatch/turns/turn_1", "prompt": "the prompt", "context": "the context"}
+	want := map[string]any{
+		"run_id":       "run_1",
+		"turn_id":      "turn_1",
+		"role":         "dev",
+		"phase":        "qa",
+		"runtime_id":   "far",
+		"dispatch_dir": "/project/.agentxchain/dispatch/turns/turn_1",
+		"prompt":       "the prompt",
+		"context":      "the context",
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("sent %v", got)
 	}
@@ -107,31 +132,40 @@ func TestAnswers(t *testing.T) {
 		retry   time.Duration
 		again   bool
 	}{
-		"result":            {say(200, result), "", nil, runtimes.Returned, "", 0, false},
-		"429":               {say(429, "slow down", "Retry-After", "17"), "", nil, runtimes.Blocked, "rate_limited", 17 * time.Second, true},
-		"500":               {say(500, "oh no"), "", nil, runtimes.Blocked, "http_error", 0, true},
-		"503":               {say(503, ""), "", nil, runtimes.Blocked, "provider_overloaded", 0, true},
-		"401":               {say(401, "who are you "+token), "", nil, runtimes.Blocked, "auth_failure", 0, false},
-		"404":               {say(404, ""), "", nil, runtimes.Blocked, "http_error", 0, false},
-		"redirect":          {say(307, "", "Location", "http://127.0.0.1:9/elsewhere"), "", nil, runtimes.Blocked, "http_error", 0, false},
-		"no JSON":           {say(200, "<html>"), "", nil, runtimes.Rejected, "", 0, false},
-		"an array":          {say(200, "[1]"), "", nil, runtimes.Rejected, "", 0, false},
-		"empty":             {say(204, ""), "", nil, runtimes.Rejected, "", 0, false},
-		"no envelope":       {say(200, `{"ok":true}`), "", nil, runtimes.Rejected, "", 0, false},
-		"another turn":      {say(200, strings.Replace(result, "turn_1", "turn_2", 1)), "", nil, runtimes.Rejected, "", 0, false},
-		"another run":       {say(200, strings.Replace(result, "run_1", "run_2", 1)), "", nil, runtimes.Rejected, "", 0, false},
-		"truncated":         {say(200, result[:40], "Content-Length", "5000"), "", nil, runtimes.Blocked, "network_failure", 0, true},
-		"slow header":       {hang, "", []any{"timeout_ms", 150}, runtimes.Blocked, "timeout", 0, true},
-		"slow body":         {hang, "/body", []any{"timeout_ms", 150}, runtimes.Blocked, "timeout", 0, true},
-		"unset variable":    {say(200, result), "", []any{"headers", ojson.NewObject("X-Key", "${NOT_SET_HERE}")}, runtimes.Blocked, "missing_credentials", 0, false},
-		"header with break": {say(200, result), "", []any{"headers", ojson.NewObject("X-Key", "a\r\nX-Other: b")}, runtimes.Blocked, "remote_agent_invalid", 0, false},
+		"result": {say(200, result), "", nil, runtimes.Returned, "", 0, false},
+		"429": {say(429, "slow down", "Retry-After", "17"), "", nil, runtimes.Blocked, "rate_limited",
+			17 * time.Second, true},
+		"500": {say(500, "oh no"), "", nil, runtimes.Blocked, "http_error", 0, true},
+		"503": {say(503, ""), "", nil, runtimes.Blocked, "provider_overloaded", 0, true},
+		"401": {say(401, "who are you "+token), "", nil, runtimes.Blocked, "auth_failure", 0, false},
+		"404": {say(404, ""), "", nil, runtimes.Blocked, "http_error", 0, false},
+		"redirect": {say(307, "", "Location", "http://127.0.0.1:9/elsewhere"), "", nil, runtimes.Blocked,
+			"http_error", 0, false},
+		"no JSON":     {say(200, "<html>"), "", nil, runtimes.Rejected, "", 0, false},
+		"an array":    {say(200, "[1]"), "", nil, runtimes.Rejected, "", 0, false},
+		"empty":       {say(204, ""), "", nil, runtimes.Rejected, "", 0, false},
+		"no envelope": {say(200, `{"ok":true}`), "", nil, runtimes.Rejected, "", 0, false},
+		"another turn": {say(200, strings.Replace(result, "turn_1", "turn_2", 1)), "", nil, runtimes.Rejected, "",
+			0, false},
+		"another run": {say(200, strings.Replace(result, "run_1", "run_2", 1)), "", nil, runtimes.Rejected, "",
+			0, false},
+		"truncated": {say(200, result[:40], "Content-Length", "5000"), "", nil, runtimes.Blocked,
+			"network_failure", 0, true},
+		"slow header": {hang, "", []any{"timeout_ms", 150}, runtimes.Blocked, "timeout", 0, true},
+		"slow body":   {hang, "/body", []any{"timeout_ms", 150}, runtimes.Blocked, "timeout", 0, true},
+		"unset variable": {say(200, result), "", []any{"headers", ojson.NewObject("X-Key", "${NOT_SET_HERE}")},
+			runtimes.Blocked, "missing_credentials", 0, false},
+		"header with break": {say(200, result), "", []any{"headers", ojson.NewObject("X-Key", "a\r\nX-Other: b")},
+			runtimes.Blocked, "remote_agent_invalid", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
-			req := request(&log, append([]any{"url", serve(t, tc.handler) + tc.path, "headers", ojson.NewObject("Authorization", "Bearer ${FAR_TOKEN}")}, tc.members...)...)
+			req := request(&log, append([]any{"url", serve(t, tc.handler) + tc.path, "headers",
+				ojson.NewObject("Authorization", "Bearer ${FAR_TOKEN}")}, tc.members...)...)
 			out := remote.New().Dispatch(context.Background(), req)
-			if out.Kind != tc.kind || out.Class != tc.class || out.Retryable != tc.again || out.RetryAfter != tc.retry {
+			if out.Kind != tc.kind || out.Class != tc.class || out.Retryable != tc.again ||
+				out.RetryAfter != tc.retry {
 				t.Errorf("%+v", out)
 			}
 			if tc.kind != runtimes.Returned && out.Reason == "" || tc.kind == runtimes.Blocked && out.Recovery == "" {
@@ -156,7 +190,8 @@ func TestFlood(t *testing.T) {
 			}
 		}
 	})
-	if out := remote.New().Dispatch(context.Background(), request(io.Discard, "url", url)); out.Kind != runtimes.Rejected {
+	if out := remote.New().Dispatch(context.Background(),
+		request(io.Discard, "url", url)); out.Kind != runtimes.Rejected {
 		t.Errorf("%+v", out)
 	}
 	if n := sent.Load(); n > protocol.MaxStagedBytes+64<<20 {
@@ -197,11 +232,16 @@ func TestNobodyThere(t *testing.T) {
 	url := "http://user:passw0rd@" + l.Addr().String() + "/x"
 	_ = l.Close()
 	out := remote.New().Dispatch(context.Background(), request(io.Discard, "url", url))
-	if out.Kind != runtimes.Blocked || out.Class != "network_failure" || strings.Contains(fmt.Sprint(out), "passw0rd") {
+	if out.Kind != runtimes.Blocked || out.Class != "network_failure" ||
+		strings.Contains(fmt.Sprint(out), "passw0rd") {
 		t.Errorf("%+v", out)
 	}
 	for online, code := range map[bool]string{true: "unreachable", false: "configured"} {
-		got := remote.New().Probe(context.Background(), &runtimes.ProbeRequest{Runtime: request(nil, "url", url).Runtime, Getenv: func(string) string { return "" }, Online: online})
+		got := remote.New().Probe(context.Background(), &runtimes.ProbeRequest{
+			Runtime: request(nil, "url", url).Runtime,
+			Getenv:  func(string) string { return "" },
+			Online:  online,
+		})
 		if len(got) != 1 || got[0].Code != code {
 			t.Errorf("online %v: %+v", online, got)
 		}
@@ -210,11 +250,14 @@ func TestNobodyThere(t *testing.T) {
 
 // TestTLS does not talk to a server nobody vouches for.
 func TestTLS(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, result) }))
+	s := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, result) }))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the client
 	s.StartTLS()
 	defer s.Close()
-	if out := remote.New().Dispatch(context.Background(), request(io.Discard, "url", s.URL)); out.Kind != runtimes.Blocked || out.Class != "network_failure" || !strings.Contains(out.Reason, "certificate") {
+	if out := remote.New().Dispatch(context.Background(),
+		request(io.Discard, "url", s.URL)); out.Kind != runtimes.Blocked || out.Class != "network_failure" ||
+		!strings.Contains(out.Reason, "certificate") {
 		t.Errorf("%+v", out)
 	}
 }
