@@ -90,7 +90,8 @@ func (x *placing) recorded(ctx context.Context) (*travel.Against, error) {
 	}
 	if at != placeSame || !bytes.Equal(state, x.state) {
 		x.out.State, x.out.Code = travel.RunDamaged, travel.CodeExportDiffers
-		x.out.Why = "its files are not those that operation " + x.out.There.Short() + ", the newest of its record, left"
+		x.out.Why = "its files are not those that operation " + x.out.There.Short() +
+			", the newest of its record, left"
 	}
 	return a, nil
 }
@@ -251,7 +252,8 @@ func (x *placing) beyond(ctx context.Context, ops []chain.OpInfo, digest string)
 		}
 	}
 	if lo == 0 {
-		out.State, out.Code, out.Why = travel.RunDamaged, record.CodeForeignRun, "the ledgers of the export share no operation with the run here"
+		out.State, out.Code, out.Why = travel.RunDamaged, record.CodeForeignRun,
+			"the ledgers of the export share no operation with the run here"
 		return nil
 	}
 	base := ops[lo-1]
@@ -269,7 +271,8 @@ func (x *placing) beyond(ctx context.Context, ops []chain.OpInfo, digest string)
 	switch {
 	case after >= 0 && !slices.ContainsFunc(ops[:lo], was):
 		out.State, out.Code = travel.RunDamaged, travel.CodeExportDiffers
-		out.Why = "its state is that of operation " + ops[lo+after].Op.Short() + ", and its history and events are those recorded only until operation " +
+		out.Why = "its state is that of operation " + ops[lo+after].Op.Short() +
+			", and its history and events are those recorded only until operation " +
 			base.Op.Short() + ": rows are gone or were changed"
 	case out.Behind == 0:
 		out.State, out.Since = travel.RunDiverged, base.Time

@@ -60,7 +60,10 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 		{name: "a state that was never recorded", artifact: second, change: state, state: travel.RunDiverged},
 		{name: "rows and state from elsewhere", artifact: second, change: func(o *ojson.Object) {
 			state(o)
-			events(func(b []byte) []byte { return append(bytes.Clone(b), b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:]...) })(o)
+			events(func(b []byte) []byte {
+				return append(bytes.Clone(b),
+					b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:]...)
+			})(o)
 		}, state: travel.RunBehind, after: 1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -78,8 +81,10 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 				t.Fatalf("%+v; want one run, of which the files were compared", all)
 			}
 			got := all.Runs[0]
-			if got.State != x.state || got.Code != x.code || got.Ahead != x.ahead || min(got.Behind, 1) != x.after && x.code == "" {
-				t.Errorf("state %q, code %q (%s), ahead %d, behind %d; want %q, %q, %d, %d", got.State, got.Code, got.Why, got.Ahead, got.Behind,
+			if got.State != x.state || got.Code != x.code || got.Ahead != x.ahead ||
+				min(got.Behind, 1) != x.after && x.code == "" {
+				t.Errorf("state %q, code %q (%s), ahead %d, behind %d; want %q, %q, %d, %d", got.State, got.Code,
+					got.Why, got.Ahead, got.Behind,
 					x.state, x.code, x.ahead, x.after)
 			}
 		})
@@ -112,7 +117,8 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 			"sha256", digestOf(carried), "content_base64", base64.StdEncoding.EncodeToString(carried)))
 		return ojson.Compact(o)
 	}
-	forged := testGit(t, s.dir, "commit-tree", "-p", tip, "-m", testGit(t, s.dir, "log", "-1", "--format=%B", tip), tip+"^{tree}")
+	forged := testGit(t, s.dir, "commit-tree", "-p", tip, "-m", testGit(t, s.dir, "log", "-1", "--format=%B", tip),
+		tip+"^{tree}")
 	changed := parsed(t, artifact)
 	state := changed.Object("state").Clone()
 	state.Set("note", "planted")
@@ -130,7 +136,8 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 		{"where another went on", s.clone, artifact, travel.RunDiverged, "", 2, 2},
 		{"a forged operation", s.dir, carrying(forged), travel.RunDamaged, record.CodeUnproven, 0, 0},
 		{"the record of an older one", s.dir, carrying(tip + "~1"), travel.RunDamaged, travel.CodeExportDiffers, 1, 0},
-		{"a state that it did not record", s.dir, ojson.Compact(changed), travel.RunDamaged, travel.CodeExportDiffers, 0, 0},
+		{"a state that it did not record", s.dir, ojson.Compact(changed), travel.RunDamaged, travel.CodeExportDiffers,
+			0, 0},
 	} {
 		a, err := Against(t.Context(), x.dir, bytes.NewReader(x.artifact), "")
 		if err != nil {
@@ -149,7 +156,8 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 	half.Object("record").Set("bytes", len(carried))
 	half.Object("record").Set("sha256", digestOf(carried))
 	half.Object("record").Set("content_base64", base64.StdEncoding.EncodeToString(carried))
-	if _, err := Against(t.Context(), s.dir, bytes.NewReader(ojson.Compact(half)), ""); codeIn(err) != bundle.CodeHistoryInvalid {
+	if _, err := Against(t.Context(), s.dir, bytes.NewReader(ojson.Compact(half)),
+		""); codeIn(err) != bundle.CodeHistoryInvalid {
 		t.Errorf("half of a record: %v; want %s", err, bundle.CodeHistoryInvalid)
 	}
 }

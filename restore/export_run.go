@@ -34,9 +34,13 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 	defer func() { _ = tx.Close() }()
 	view := tx.View()
 	if view.StateBytes == nil {
-		return nil, &wire.Error{Code: chain.CodeNoRun, Field: statePath, Message: "There is no run to export: " +
-			statePath + " does not exist.",
-			Hint: "start a run with git agentxchain assign, or bring a recorded one here with git agentxchain repair --from-ref RUN"}
+		return nil, &wire.Error{
+			Code:  chain.CodeNoRun,
+			Field: statePath,
+			Message: "There is no run to export: " +
+				statePath + " does not exist.",
+			Hint: "start a run with git agentxchain assign, or bring a recorded one here with git agentxchain repair --from-ref RUN",
+		}
 	}
 	e := &Export{Kind: KindRun, Notices: slices.Clone(view.Notices)}
 	defer func() {
@@ -139,7 +143,8 @@ func (r *runExport) files(ctx context.Context) error {
 		if size := len(f.content); size >= largeFile {
 			r.e.Notices = append(r.e.Notices,
 				fmt.Sprintf("%s has %d bytes and takes %d of the artifact; --compress makes that less, "+
-					"and a file that the run does not need can lie outside of .planning", f.path, size, r.w.spool.n-at))
+					"and a file that the run does not need can lie outside of .planning", f.path, size,
+					r.w.spool.n-at))
 		}
 		return nil
 	})

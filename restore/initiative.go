@@ -23,23 +23,24 @@ func InitiativeFiles(ctx context.Context, r io.Reader) (map[string][]byte, error
 	for _, name := range coordinatorRoots() {
 		known[name] = true
 	}
-	a, report, err := verifyArtifact(ctx, r, VerifyOptions{}, wanted{take: func(path string, e *entry, content []byte) error {
-		switch {
-		case !known[path]:
-			// That of a run is refused by its kind.
-			refused = unsafePath(path, "it is not among the coordinator's files")
-		case e.content != true:
-			refused = &wire.Error{
-				Code:    CodeContentMissing,
-				Field:   "files." + path,
-				Message: "The artifact does not carry the bytes of " + path + ", so it cannot be restored.",
-				Hint:    "export again without --max-files and --max-jsonl-entries",
+	a, report, err := verifyArtifact(ctx, r, VerifyOptions{},
+		wanted{take: func(path string, e *entry, content []byte) error {
+			switch {
+			case !known[path]:
+				// That of a run is refused by its kind.
+				refused = unsafePath(path, "it is not among the coordinator's files")
+			case e.content != true:
+				refused = &wire.Error{
+					Code:    CodeContentMissing,
+					Field:   "files." + path,
+					Message: "The artifact does not carry the bytes of " + path + ", so it cannot be restored.",
+					Hint:    "export again without --max-files and --max-jsonl-entries",
+				}
+			default:
+				files[path] = bytes.Clone(content)
 			}
-		default:
-			files[path] = bytes.Clone(content)
-		}
-		return nil
-	}})
+			return nil
+		}})
 	switch kind, _ := a.kindOf(); {
 	case err != nil:
 		return nil, err

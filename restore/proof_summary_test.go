@@ -108,7 +108,8 @@ func TestEveryClaimOfAnInitiativesSummaryIsChecked(t *testing.T) {
 	doc := ojson.Compact(handmadeInitiative(t))
 	passes(t, doc)
 	dir := t.TempDir()
-	write(t, dir, coordinatorFile, `{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{},"workstreams":{}}`)
+	write(t, dir, coordinatorFile,
+		`{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{},"workstreams":{}}`)
 	write(t, dir, multiDir+"/state.json", `{}`)
 	_, real := exported(t, dir, ExportOptions{})
 	have := slices.Sorted(slices.Values(parsed(t, doc).Object("summary").Keys()))
@@ -245,7 +246,8 @@ func TestPhaseOrderOfNumberedPhases(t *testing.T) {
 	} {
 		t.Run(order, func(t *testing.T) {
 			files := maps.Clone(everyMember)
-			files["agentxchain.json"] = strings.Replace(files["agentxchain.json"], `"routing":{"plan":{},"build":{},"ship":{}}`,
+			files["agentxchain.json"] = strings.Replace(files["agentxchain.json"],
+				`"routing":{"plan":{},"build":{},"ship":{}}`,
 				`"routing":{"10":{},"plan":{},"2":{},"build":{}}`, 1)
 			o := parsed(t, artifactOf(t, files))
 			v, err := ojson.Decode([]byte(order))

@@ -100,7 +100,8 @@ func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, ti
 		return nil, "", "", err
 	}
 	if !bytes.Equal(state, r.w.documents[statePath]) {
-		why = fmt.Sprintf("its newest operation %s recorded another state; git agentxchain fsck says more", tip.Short())
+		why = fmt.Sprintf("its newest operation %s recorded another state; git agentxchain fsck says more",
+			tip.Short())
 	}
 	return data, tip, why, nil
 }

@@ -102,7 +102,8 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		}
 		switch onto.Relation {
 		case headAhead:
-			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether what was committed since (%s) matters",
+			e.Hint = fmt.Sprintf(
+				"go back with git checkout %s, or let --onto find out whether what was committed since (%s) matters",
 				shown(want), text.Count(onto.Commits, "commit", "commits"))
 		case headUnknown:
 			e.Hint = whereFrom(t)
@@ -145,7 +146,8 @@ func (t *restoring) sameTree(ctx context.Context, want, have git.OID) (bool, err
 			return true, t.obstacle(&wire.Error{
 				Code:  git.CodeBaseMissing,
 				Field: "active_turns." + id + ".baseline.head_ref",
-				Message: fmt.Sprintf("This commit has the files of the artifact's, but turn %s began at commit %s, which is not here.",
+				Message: fmt.Sprintf(
+					"This commit has the files of the artifact's, but turn %s began at commit %s, which is not here.",
 					id, shown(base)),
 				Hint: whereFrom(t),
 			})

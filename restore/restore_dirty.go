@@ -104,7 +104,10 @@ func (t *restoring) ownTurns(ctx context.Context) error {
 		Code:  CodeTurnDisplaced,
 		Field: "active_turns",
 		Message: fmt.Sprintf("%s at work here, and the artifact does not know %s: %s.",
-			text.Count(len(names), "turn is", "turns are"), map[bool]string{true: "it", false: "them"}[len(names) == 1], someOf(names, 10)),
+			text.Count(len(names), "turn is", "turns are"), map[bool]string{
+				true:  "it",
+				false: "them",
+			}[len(names) == 1], someOf(names, 10)),
 		Hint: "finish the work first, or give it up: git agentxchain restore --give-up-turns; the files are kept",
 	}
 	if t.opt.GiveUp != nil {

@@ -179,7 +179,8 @@ func TestPathsThatAreAllowed(t *testing.T) {
 			t.Errorf("%q: %v", p, err)
 		}
 	}
-	for _, p := range []string{".planning/...", ".planning/nul.txt", ".planning/CON.md", ".planning/nul", ".planning/a:b.md",
+	for _, p := range []string{".planning/...", ".planning/nul.txt", ".planning/CON.md", ".planning/nul",
+		".planning/a:b.md",
 		".planning/trail.", ".planning/dir /x.md", ".planning/com1.log/x", ".planning/LPT9 .md"} {
 		var r pathRules
 		if err := r.check(p); codeIn(err) != CodeUnsafePath {

@@ -37,7 +37,8 @@ func TestOtherCommitsAreExplained(t *testing.T) {
 			testGit(t, dir, "checkout", "-q", "--orphan", "empty")
 		}, CodeHeadMismatch, []string{"has no commit", "git checkout"}},
 		{"elsewhere", nil, later, nothing, "", nil},
-		{"shallow", []string{"--depth=1"}, s.artifact, nothing, git.CodeBaseMissing, []string{"git fetch --unshallow"}},
+		{"shallow", []string{"--depth=1"}, s.artifact, nothing, git.CodeBaseMissing,
+			[]string{"git fetch --unshallow"}},
 	} {
 		dir := filepath.Join(t.TempDir(), "clone")
 		testGit(t, t.TempDir(), append(append([]string{"clone", "-q"}, c.clone...), "file://"+s.dir, dir)...)

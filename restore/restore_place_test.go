@@ -56,11 +56,13 @@ func TestChangesOfTheCheckout(t *testing.T) {
 	s := newSource(t)
 	write(t, s.clone, "notes.txt", "mine\n")
 	out := restoreOK(t, s.clone, s.artifact, Options{Plan: true})
-	if out.Done || len(out.Obstacles) > 0 || len(out.Keep) != 1 || out.Keep[0].Path != "notes.txt" || out.Keep[0].Turn == "" {
+	if out.Done || len(out.Obstacles) > 0 || len(out.Keep) != 1 || out.Keep[0].Path != "notes.txt" ||
+		out.Keep[0].Turn == "" {
 		t.Errorf("%+v", out)
 	}
 	out = restoreOK(t, s.clone, s.artifact, Options{})
-	if data, err := os.ReadFile(filepath.Join(s.clone, "notes.txt")); !out.Done || err != nil || string(data) != "mine\n" {
+	if data, err := os.ReadFile(filepath.Join(s.clone, "notes.txt")); !out.Done || err != nil ||
+		string(data) != "mine\n" {
 		t.Errorf("%q %v", data, err)
 	}
 	sound(t, s.clone)

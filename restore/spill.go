@@ -11,7 +11,8 @@ import (
 
 var (
 	errTooLarge = errors.New("the artifact is larger than can be read")
-	errSpill    = errors.New("the artifact needs more temporary disk space than is allowed: its members are in another order than exporters write")
+	errSpill    = errors.New(
+		"the artifact needs more temporary disk space than is allowed: its members are in another order than exporters write")
 )
 
 // spillMemory is how much is kept in memory.

@@ -391,7 +391,8 @@ func (a *artifact) checkDashboardFiles(session *ojson.Object, status string) {
 	}
 	same := func(key string, want any, file string) {
 		if !none(want) && !identical(get(session, key), want) {
-			a.add(path+"."+key, "this must be what files.%s has, %s, and is %s", file, show(want), show(get(session, key)))
+			a.add(path+"."+key, "this must be what files.%s has, %s, and is %s", file, show(want),
+				show(get(session, key)))
 		}
 	}
 	text, _ := a.documents[pidFile].(string)

@@ -77,7 +77,8 @@ func handmade(t testing.TB) *ojson.Object {
 		"active":[{"id":"DEC-1","category":"arch","statement":"s","role":"pm","run_id":"r","overrides":null,"durability":"repo","authority_level":50,"authority_source":"configured"}],
 		"overridden":[{"id":"DEC-2","overridden_by":"DEC-1","statement":"s","overrides":null,"durability":"repo","role":"human","authority_level":100,"authority_source":"human_default"}],
 		"operator_summary":{"active_categories":["arch"],"highest_active_authority_level":50,"highest_active_authority_role":"pm","highest_active_authority_source":"configured","superseding_active_count":0,"overridden_with_successor_count":1}}}`),
-		"workspace", decode(`{"git":{"is_repo":true,"head_sha":null,"dirty_paths":["a"],"restore_supported":false,"restore_blockers":["x"]}}`),
+		"workspace", decode(
+			`{"git":{"is_repo":true,"head_sha":null,"dirty_paths":["a"],"restore_supported":false,"restore_blockers":["x"]}}`),
 		"files", files, "config", decode(config), "state", decode(state))
 }
 

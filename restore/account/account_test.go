@@ -271,7 +271,8 @@ func TestPersonActs(t *testing.T) {
 			"human_denial g a@x: unsigned, without a terminal"},
 		{`{"type":"approval_withdrawn","gate_id":"g","withdrawn_by":{"email":"a@x"}}`,
 			"approval_withdrawn g a@x: unsigned, without a terminal"},
-		{`{"type":"run_abandoned","abandoned_by":{"email":"a@x"}}`, "run_abandoned  a@x: unsigned, without a terminal"},
+		{`{"type":"run_abandoned","abandoned_by":{"email":"a@x"}}`,
+			"run_abandoned  a@x: unsigned, without a terminal"},
 		{`{"type":"gate_left","gate_id":"g","left_by":"hostile"}`, "gate_left g : unsigned, without a terminal"},
 		{`{"type":"approval_policy","gate_id":"g"}`, ""},
 		{`{"id":"DEC-001"}`, ""},
@@ -294,10 +295,11 @@ func TestShape(t *testing.T) {
 		{"", "report_version overall generated_at input export_kind verification subject"},
 		{"subject", "kind project run artifacts"},
 		{"subject.project", "id name goal template protocol_mode schema_version"},
-		{"subject.run", "run_id status phase blocked_on blocked_reason provenance inherited_context active_turn_count retained_turn_count active_turn_ids retained_turn_ids " +
-			"active_roles budget_status cost_summary dashboard_session recent_event_summary created_at completed_at duration_seconds turns decisions approval_policy_events " +
-			"governance_events gate_failures gate_actions timeout_events delegation_summary hook_summary gate_summary intake_links recovery_summary recovery_classification " +
-			"next_actions continuity workflow_kit_artifacts repo_decisions ship_status human_attention role_charters"},
+		{"subject.run",
+			"run_id status phase blocked_on blocked_reason provenance inherited_context active_turn_count retained_turn_count active_turn_ids retained_turn_ids " +
+				"active_roles budget_status cost_summary dashboard_session recent_event_summary created_at completed_at duration_seconds turns decisions approval_policy_events " +
+				"governance_events gate_failures gate_actions timeout_events delegation_summary hook_summary gate_summary intake_links recovery_summary recovery_classification " +
+				"next_actions continuity workflow_kit_artifacts repo_decisions ship_status human_attention role_charters"},
 	} {
 		o := report
 		for k := range strings.SplitSeq(c.at, ".") {

@@ -31,7 +31,8 @@ func TestRunTellsWhatAPersonWasNeededFor(t *testing.T) {
 		`{"kind":"resolved","escalation_id":"hesc_1","resolved_at":"2026-03-04T11:02:00.000Z","resolved_via":"operator_unblock","resolution_notes":"wrote the notes"}`,
 		`{"kind":"resolved","escalation_id":"hesc_nobody","resolved_at":"2026-03-04T11:02:00.000Z"}`,
 		// The one that is open is what the run is blocked on.
-		strings.Replace(raised("hesc_2", run, "2026-03-04T12:00:00.000Z", "all is spent"), "non_progress", "budget:exhausted", 1),
+		strings.Replace(raised("hesc_2", run, "2026-03-04T12:00:00.000Z", "all is spent"), "non_progress",
+			"budget:exhausted", 1),
 		`{"kind":"raised"}`, `{"kind":7,"escalation_id":[]}`,
 	}, "\n") + "\n"
 	a := loaded(t, f.artifact(t))

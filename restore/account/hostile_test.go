@@ -76,7 +76,8 @@ func checkPages(t *testing.T, report *ojson.Object) {
 // checkHTML parses a page: only the elements and attributes that the writer makes.
 func checkHTML(t *testing.T, page []byte) {
 	t.Helper()
-	elements := strings.Fields("html head meta title style body header p h1 h2 h3 h4 h5 h6 strong ul li span code i nav a main section dl div dt dd table thead tbody tr th td footer details summary")
+	elements := strings.Fields(
+		"html head meta title style body header p h1 h2 h3 h4 h5 h6 strong ul li span code i nav a main section dl div dt dd table thead tbody tr th td footer details summary")
 	drawn := strings.Fields("svg title desc defs pattern marker g rect line circle path text tspan")
 	attributes := strings.Fields(
 		"lang charset http-equiv content name dir class id href scope data-label style aria-label aria-hidden",

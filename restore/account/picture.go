@@ -12,7 +12,11 @@ import (
 
 // picture is the run as it was when the artifact was made.
 func (m *runModel) picture() *ojson.Object {
-	rows := map[wire.Ledger][]*ojson.Object{wire.LedgerEvents: m.events, wire.LedgerHistory: m.history, wire.LedgerDecisions: m.ledger}
+	rows := map[wire.Ledger][]*ojson.Object{
+		wire.LedgerEvents:    m.events,
+		wire.LedgerHistory:   m.history,
+		wire.LedgerDecisions: m.ledger,
+	}
 	facts, _ := timeline.Facts(func(l wire.Ledger) iter.Seq2[*ojson.Object, error] {
 		return func(yield func(*ojson.Object, error) bool) {
 			for _, row := range rows[l] {

@@ -41,7 +41,8 @@ func fingerprint(parts ...string) string {
 func SARIF(tool string, suites []Suite) []byte {
 	results, rules := []*ojson.Object{}, []*ojson.Object{}
 	for _, s := range suites {
-		rules = append(rules, ojson.NewObject("id", s.Class, "name", s.Name, "shortDescription", ojson.NewObject("text", s.Name)))
+		rules = append(rules, ojson.NewObject("id", s.Class, "name", s.Name,
+			"shortDescription", ojson.NewObject("text", s.Name)))
 	}
 	failures(suites, func(rule string, c Case) {
 		results = append(results, ojson.NewObject("ruleId", rule, "level", "error",

@@ -26,7 +26,8 @@ func Changed(d *ojson.Object) iter.Seq2[string, *ojson.Object] {
 				}
 			}
 		}
-		for _, group := range [...]string{"gate_changes", "repo_status_changes", "repo_export_changes", "event_type_changes"} {
+		for _, group := range [...]string{"gate_changes", "repo_status_changes", "repo_export_changes",
+			"event_type_changes"} {
 			for _, o := range d.Objects(group) {
 				label := cmp.Or(o.String("label"), "Gate") + " " + o.String("key") + o.String("gate_id")
 				if o.Bool("changed") && !yield(label, o) {
