@@ -196,7 +196,8 @@ func gateDocuments(g *gate.Pending) block {
 		if !d.Present {
 			now = toned("missing", bad)
 		}
-		t.Rows = append(t.Rows, []cell{code(d.Path), now, code(cut(d.SHA256, 12)), changed(d.SincePhase), changed(d.SinceRun)})
+		t.Rows = append(t.Rows, []cell{code(d.Path), now, code(cut(d.SHA256, 12)), changed(d.SincePhase),
+			changed(d.SinceRun)})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t
@@ -212,7 +213,8 @@ func openObjections(g *gate.Pending) block {
 			b.Note = fmt.Sprintf("The first %d of %d.", i, len(g.Objections))
 			break
 		}
-		t.Rows = append(t.Rows, []cell{code(o.String("id")), text(o.String("role")), text(o.String("severity")), text(o.String("statement"))})
+		t.Rows = append(t.Rows, []cell{code(o.String("id")), text(o.String("role")), text(o.String("severity")),
+			text(o.String("statement"))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t
@@ -221,7 +223,11 @@ func openObjections(g *gate.Pending) block {
 }
 
 func gateDiff(g *gate.Pending) block {
-	b := block{ID: "documents-diff", Title: "How the documents have changed", Empty: "They have not changed since the run began."}
+	b := block{
+		ID:    "documents-diff",
+		Title: "How the documents have changed",
+		Empty: "They have not changed since the run began.",
+	}
 	if g.Since.What == "approval" {
 		b.Empty = "They have not changed since the last approval."
 	}
@@ -246,7 +252,8 @@ func (v *view) answered(w http.ResponseWriter, run *runner.Runner) error {
 	g := v.srv.looks.take(r.PostForm.Get("look"), time.Now())
 	switch {
 	case g == nil:
-		return v.askApproval(r.Context(), run, "This page was answered already, or shown too long ago. Nothing was decided; look again.")
+		return v.askApproval(r.Context(), run,
+			"This page was answered already, or shown too long ago. Nothing was decided; look again.")
 	case strings.TrimSpace(r.PostForm.Get("gate")) != g.Gate:
 		return v.askApproval(r.Context(), run, "The name of the gate was not typed as it is. Nothing was decided.")
 	}
@@ -273,7 +280,8 @@ func (v *view) answered(w http.ResponseWriter, run *runner.Runner) error {
 	}
 	b := block{ID: "approved", Title: "What was recorded", All: cell{Text: "Overview", Href: "/"}}
 	for _, vote := range out.Result.Votes {
-		b.Facts = append(b.Facts, fact{"Approved by", text(vote.Name)}, fact{"Statement", code(vote.Statement)}, fact{"Key", code(vote.KeyID)})
+		b.Facts = append(b.Facts, fact{"Approved by", text(vote.Name)}, fact{"Statement", code(vote.Statement)},
+			fact{"Key", code(vote.KeyID)})
 	}
 	for _, path := range out.Signed {
 		b.Facts = append(b.Facts, fact{"Signed", code(path)})

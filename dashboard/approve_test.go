@@ -33,7 +33,8 @@ func atGate(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	writeFile(t, dir, ".agentxchain/allowed_signers", "ann@example.org "+string(public))
-	writeFile(t, dir, "agentxchain.json", `{"schema_version":"1.0","template":"generic","project":{"id":"p","name":"P"},
+	writeFile(t, dir, "agentxchain.json",
+		`{"schema_version":"1.0","template":"generic","project":{"id":"p","name":"P"},
  "roles":{"dev":{"title":"Dev","mandate":"builds","write_authority":"authoritative","runtime":"manual"}},
  "runtimes":{"manual":{"type":"manual"}},
  "routing":{"plan":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"signoff"},"ship":{"entry_role":"dev","allowed_next_roles":["dev","human"]}},
@@ -48,7 +49,8 @@ func atGate(t *testing.T) (dir string) {
 		}
 		writeFile(t, dir, "PLAN.md", "# Plan\n\nGreet <people>.\n")
 		doc := a.Template.Clone()
-		for k, v := range ojson.NewObject("summary", "Planned.", "decisions", []any{}, "phase_transition_request", "ship",
+		for k, v := range ojson.NewObject("summary", "Planned.", "decisions", []any{},
+			"phase_transition_request", "ship",
 			"objections", []any{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "Greets nobody.")},
 			"verification", ojson.NewObject("status", "skipped", "evidence_summary", "A plan has no test."),
 			"files_changed", []string{"PLAN.md"}, "proposed_next_role", "human").All() {
@@ -149,7 +151,8 @@ func TestApproveFromThePage(t *testing.T) {
 	dir := atGate(t)
 	v := serve(t, Options{Dir: dir, AllowApprove: true})
 	page := v.page(approvePath)
-	for _, want := range []string{"Gate signoff: from plan to ship.", "the gate holds on the files of now", "PLAN.md", "Greet &lt;people&gt;", "Greets nobody.",
+	for _, want := range []string{"Gate signoff: from plan to ship.", "the gate holds on the files of now", "PLAN.md",
+		"Greet &lt;people&gt;", "Greets nobody.",
 		"Approve and sign", "class=\"diff\"", "Open objections"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, mainOf(page))
@@ -229,7 +232,8 @@ func TestApproveFromThePage(t *testing.T) {
 		}
 	})
 	row, err := os.ReadFile(filepath.Join(dir, ".agentxchain", "decision-ledger.jsonl"))
-	if err != nil || !strings.Contains(string(row), `"reason":"It greets."`) || !strings.Contains(string(row), `"terminal":false`) {
+	if err != nil || !strings.Contains(string(row), `"reason":"It greets."`) ||
+		!strings.Contains(string(row), `"terminal":false`) {
 		t.Errorf("%v\n%s", err, row)
 	}
 	if page := v.page(approvePath); !strings.Contains(page, "No gate waits for a person.") {
@@ -241,7 +245,8 @@ func TestApproveFromThePage(t *testing.T) {
 func TestApproveIsOff(t *testing.T) {
 	dir := atGate(t)
 	v := serve(t, Options{Dir: dir})
-	if code, _, body := v.fetch("GET", approvePath, "Accept", "text/html"); code != 404 || !strings.Contains(body, "--allow-approve") {
+	if code, _, body := v.fetch("GET", approvePath, "Accept", "text/html"); code != 404 ||
+		!strings.Contains(body, "--allow-approve") {
 		t.Errorf("%d: %s", code, mainOf(body))
 	}
 	if code, _ := v.answer(url.Values{"gate": {"signoff"}}); code != 405 {
@@ -257,7 +262,8 @@ func TestApproveIsOff(t *testing.T) {
 		}
 		return os.Getenv(k)
 	}}})
-	if code, _, body := inside.fetch("GET", approvePath, "Accept", "text/html"); code == 200 || !strings.Contains(body, "an agent does not approve") {
+	if code, _, body := inside.fetch("GET", approvePath, "Accept", "text/html"); code == 200 ||
+		!strings.Contains(body, "an agent does not approve") {
 		t.Errorf("inside a turn: %d\n%s", code, mainOf(body))
 	}
 	if s, _ := standsAt(t, dir); s != wire.StatusPaused {

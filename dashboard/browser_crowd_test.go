@@ -40,7 +40,8 @@ func crowded(t testing.TB) *served {
 	writeFile(t, dir, "agentxchain.json",
 		`{"schema_version":"1.0","template":"generic","project":{"id":"p","name":"Crowded"},
  "roles":{"pm":{"title":"PM","mandate":"plans","write_authority":"review_only","runtime":"manual"}},"runtimes":{"manual":{"type":"manual"}},
- "routing":{"planning":{"entry_role":"pm","allowed_next_roles":["pm","human"]},`+strings.Join(phases, ",")+`},"gates":{`+strings.Join(gates, ",")+`}}`)
+ "routing":{"planning":{"entry_role":"pm","allowed_next_roles":["pm","human"]},`+strings.Join(phases, ",")+
+			`},"gates":{`+strings.Join(gates, ",")+`}}`)
 	rows(".agentxchain/history.jsonl", 1, func(int) string {
 		return `{"turn_id":"turn_big","run_id":"run_1","role":"pm","phase":"planning","status":"completed","summary":"Much","accepted_at":"2026-01-01T00:40:00.000Z",
 "decisions":` + list(900, func(i int) string {
@@ -50,7 +51,8 @@ func crowded(t testing.TB) *served {
 			return fmt.Sprintf(`{"id":"OBJ-%d","severity":"low","statement":"s","status":"raised"}`, i)
 		}) + `,
 "files_changed":` + list(4000, func(i int) string { return fmt.Sprintf(`"f%d.txt"`, i) }) + `,
-"verification":{"status":"pass","machine_evidence":` + list(900, func(i int) string { return fmt.Sprintf(`{"command":"make %d","exit_code":0}`, i) }) + `}}`
+"verification":{"status":"pass","machine_evidence":` +
+			list(900, func(i int) string { return fmt.Sprintf(`{"command":"make %d","exit_code":0}`, i) }) + `}}`
 	})
 	rows(".agentxchain/history.jsonl", 1500, func(i int) string {
 		return fmt.Sprintf(`{"turn_id":"turn_d%d","run_id":"run_1","role":"pm","phase":"planning","status":"completed","summary":"Delegated","accepted_at":"2026-01-01T00:50:00.000Z","delegations_issued":%s}`,
@@ -93,14 +95,15 @@ func manyRepositories(t testing.TB, dir string, list func(int, func(int) string)
 		return "{" + s[1:len(s)-1] + "}"
 	}
 	ids := list(300, func(i int) string { return fmt.Sprintf(`"repo%03d"`, i) })
-	writeFile(t, dir, "agentxchain-multi.json", `{"schema_version":"0.1","project":{"id":"many","name":"Many"},"repos":`+
-		object(300, func(i int) string {
-			return fmt.Sprintf(`"repo%03d":{"path":"./repos/repo%03d"}`, i, i)
-		})+`,"workstreams":`+
-		object(120, func(i int) string {
-			return fmt.Sprintf(`"stream%03d":{"phase":"planning","repos":%s,"entry_repo":"repo000","depends_on":[],"completion_barrier":"all_repos_accepted"}`,
-				i, ids)
-		})+`,"routing":{"planning":{"entry_workstream":"stream000"}}}`)
+	writeFile(t, dir, "agentxchain-multi.json",
+		`{"schema_version":"0.1","project":{"id":"many","name":"Many"},"repos":`+
+			object(300, func(i int) string {
+				return fmt.Sprintf(`"repo%03d":{"path":"./repos/repo%03d"}`, i, i)
+			})+`,"workstreams":`+
+			object(120, func(i int) string {
+				return fmt.Sprintf(`"stream%03d":{"phase":"planning","repos":%s,"entry_repo":"repo000","depends_on":[],"completion_barrier":"all_repos_accepted"}`,
+					i, ids)
+			})+`,"routing":{"planning":{"entry_workstream":"stream000"}}}`)
 	writeFile(t, dir, ".agentxchain/multirepo/state.json",
 		`{"schema_version":"0.1","super_run_id":"srun_1","project_id":"many","status":"active","phase":"planning","repo_runs":`+
 			object(300, func(i int) string {

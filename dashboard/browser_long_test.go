@@ -130,7 +130,8 @@ func wait(ctx context.Context, t testing.TB, address, name string) {
 			return holdsTrue(ctx, `performance.getEntriesByName('first-contentful-paint').length === 1`)
 		})
 		times, err := chromedp.Run(ctx,
-			chromedp.Evaluate[[]float64](`[performance.getEntriesByType('navigation')[0].responseEnd, performance.getEntriesByName('first-contentful-paint')[0].startTime]`))
+			chromedp.Evaluate[[]float64](
+				`[performance.getEntriesByType('navigation')[0].responseEnd, performance.getEntriesByName('first-contentful-paint')[0].startTime]`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,10 +11,13 @@ func TestClaims(t *testing.T) {
 	for _, c := range []struct{ row, want string }{
 		{`{"turn_id":"t"}`, ""},
 		{`{"files_changed":["a"],"verification":{"status":"pass"}}`, ""}, // nothing was seen
-		{`{"files_changed":["b","a"],"observed_artifact":{"files_changed":["a","b"]}}`, "Files changed|2 files|2 files, the same|"},
+		{`{"files_changed":["b","a"],"observed_artifact":{"files_changed":["a","b"]}}`,
+			"Files changed|2 files|2 files, the same|"},
 		{`{"files_changed":[],"observed_artifact":{"files_changed":[]}}`, "Files changed|0 files|0 files|"},
-		{`{"files_changed":["a"],"observed_artifact":{"files_changed":["a","x"]}}`, "Files changed|1 file|2 files; not claimed: x|warn"},
-		{`{"files_changed":["a","y"],"observed_artifact":{"files_changed":["a"]}}`, "Files changed|2 files|1 file; claimed and not changed: y|warn"},
+		{`{"files_changed":["a"],"observed_artifact":{"files_changed":["a","x"]}}`,
+			"Files changed|1 file|2 files; not claimed: x|warn"},
+		{`{"files_changed":["a","y"],"observed_artifact":{"files_changed":["a"]}}`,
+			"Files changed|2 files|1 file; claimed and not changed: y|warn"},
 		{`{"verification":{"status":"pass"},"normalized_verification":{"status":"attested_pass","reproducible":false}}`,
 			"Verification|pass|attested pass, nothing was replayed|"},
 		{`{"verification":{"status":"pass"},"normalized_verification":{"status":"pass","reproducible":true},"verification_replay":{"overall":"fail"}}`,

@@ -185,13 +185,15 @@ func TestPagesOfARun(t *testing.T) {
 	op := string(v.s.model.now().Ops[0].Op)
 	for path, want := range map[string][]string{
 		"/": {"The run is completed.", run, "aria-current=\"page\"", "Phases", "planning_signoff",
-			"<ol class=\"track\"", "of $50.00 spent", "What was delivered", "<svg class=\"tl\"", "Ann Author", "greet.sh"},
+			"<ol class=\"track\"", "of $50.00 spent", "What was delivered", "<svg class=\"tl\"", "Ann Author",
+			"greet.sh"},
 		"/timeline": {"19 operations are recorded", "/ops/" + op, "Ann Author"},
 		"/turns":    {"/turns/" + id, "Wrote greet.sh and its test."},
 		"/turns/" + id: {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.",
 			"class=\"add\"", "turn checkpointed", "Which rules led to it", "accept turn: granted"},
 		"/turns/" + first: {"Attempts", "sent back", "challenge the plan"},
-		"/ops/" + op: {"/phase_gate_status/", "<span class=\"file\">.agentxchain/events.jsonl", "<span class=\"add\">&#43; ",
+		"/ops/" + op: {"/phase_gate_status/", "<span class=\"file\">.agentxchain/events.jsonl",
+			"<span class=\"add\">&#43; ",
 			"Ann Author", "Which rules led to it"},
 		"/decisions":    {"DEC-001", "An empty name is refused", "human approval"},
 		"/event-log":    {"run completed", "gate approved"},
@@ -273,7 +275,8 @@ func TestPagesShowWhatExplainPrints(t *testing.T) {
 	if status, _, _ := v.fetch("GET", "/gates/nosuch", "Accept", "text/html"); status != 404 {
 		t.Errorf("a gate that is not there: %d", status)
 	}
-	if body := mainOf(v.page("/gates/planning_signoff")); strings.Contains(body, ">open<") || !strings.Contains(body, ">given<") {
+	if body := mainOf(v.page("/gates/planning_signoff")); strings.Contains(body, ">open<") ||
+		!strings.Contains(body, ">given<") {
 		t.Errorf("a gate that was passed asks for an approval:\n%s", body)
 	}
 	if !strings.Contains(v.page("/"), `href="/gates/planning_signoff"`) {

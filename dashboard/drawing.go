@@ -117,7 +117,12 @@ func (v *view) pictureOf(d *timeline.Drawing, b block, zoom func(phase string) s
 		Zoom: zoom,
 	}))
 	rows, left := d.Rows(pictureRows)
-	part := block{ID: "picture-table", Title: "The same as a table", Folded: true, Table: &table{Head: timeline.Head()}}
+	part := block{
+		ID:     "picture-table",
+		Title:  "The same as a table",
+		Folded: true,
+		Table:  &table{Head: timeline.Head()},
+	}
 	if left > 0 {
 		part.Note = counted(left, "earlier row is", "earlier rows are") + " left out"
 		if turn != nil {

@@ -44,9 +44,10 @@ func graph(rows []coordinator.Row) template.HTML {
 	for i := range rows {
 		g.node(&rows[i])
 	}
-	return template.HTML(fmt.Sprintf(`<div class="scroll" tabindex="0" role="region" aria-label="Graph of the workstreams"><svg class="graph" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="graph-t graph-d">`+
-		`<title id="graph-t">The workstreams and what they depend on</title><desc id="graph-d">The list of workstreams says the same in words.</desc>`+
-		`<defs><marker id="graph-tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="tip" d="M0 0L8 4L0 8z"/></marker></defs>%[3]s</svg></div>`,
+	return template.HTML(fmt.Sprintf(
+		`<div class="scroll" tabindex="0" role="region" aria-label="Graph of the workstreams"><svg class="graph" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="graph-t graph-d">`+
+			`<title id="graph-t">The workstreams and what they depend on</title><desc id="graph-d">The list of workstreams says the same in words.</desc>`+
+			`<defs><marker id="graph-tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="tip" d="M0 0L8 4L0 8z"/></marker></defs>%[3]s</svg></div>`,
 		width, height, g.b.String())) //nolint:gosec // everything foreign in it is escaped
 }
 
@@ -135,7 +136,8 @@ func (g *graphSVG) edges(r *coordinator.Row) {
 			what += "; waits for " + strings.Join(w, "; ")
 		}
 		g.f(`<g><title>%s</title><path class="way %s" d="%s" marker-end="url(#graph-tip)"/><circle class="barrier %s" cx="%d" cy="%d" r="6"/></g>`,
-			marked(dep+" to "+r.Workstream.ID+": "+what, 300), class, way(from, to), class, from[0]+nodeWide+14, from[1]+nodeHigh/2)
+			marked(dep+" to "+r.Workstream.ID+": "+what, 300), class, way(from, to), class, from[0]+nodeWide+14,
+			from[1]+nodeHigh/2)
 	}
 }
 
@@ -149,7 +151,8 @@ func way(from, to [2]int) string {
 	}
 	const bend = gapWide / 2
 	low := from[1] + nodeHigh + gapHigh/2
-	return fmt.Sprintf("M%d %dC%d %d %d %d %d %dH%dC%d %d %d %d %d %d", x1, y1, x1+bend, y1, x1+bend/2, low, x1+bend+8, low,
+	return fmt.Sprintf("M%d %dC%d %d %d %d %d %dH%dC%d %d %d %d %d %d", x1, y1, x1+bend, y1, x1+bend/2, low, x1+bend+8,
+		low,
 		x2-bend-8, x2-bend/2, low, x2-bend, y2, x2, y2)
 }
 

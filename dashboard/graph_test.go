@@ -28,14 +28,17 @@ func TestGraph(t *testing.T) {
 	stream := func(id, phase, deps string) string {
 		return fmt.Sprintf(`%q:{"phase":%q,"repos":%s,"entry_repo":"r00","depends_on":[%s],"completion_barrier":"all_repos_accepted"}`, id, phase, all, deps)
 	}
-	writeFile(t, dir, "agentxchain-multi.json", `{"schema_version":"0.1","project":{"id":"p","name":"P"},"repos":{`+strings.Join(repos, ",")+`},"workstreams":{`+
-		stream("plan", "planning", "")+","+stream("api", "implementation", `"plan"`)+","+stream("web", "implementation", `"api"`)+
+	writeFile(t, dir, "agentxchain-multi.json", `{"schema_version":"0.1","project":{"id":"p","name":"P"},"repos":{`+
+		strings.Join(repos, ",")+`},"workstreams":{`+
+		stream("plan", "planning", "")+","+stream("api", "implementation", `"plan"`)+","+
+		stream("web", "implementation", `"api"`)+
 		`},"routing":{"planning":{"entry_workstream":"plan"},"implementation":{"entry_workstream":"api"}}}`)
 	writeFile(t, dir, ".agentxchain/multirepo/state.json",
 		`{"schema_version":"0.1","super_run_id":"srun_1","project_id":"p","status":"active","phase":"implementation","repo_runs":{},"pending_gate":null,"phase_gate_status":{}}`)
 	writeFile(t, dir, ".agentxchain/multirepo/barriers.json",
 		`{"plan_completion":{"workstream_id":"plan","type":"all_repos_accepted","status":"satisfied","required_repos":`+all+`,"satisfied_repos":`+all+`},`+
-			`"api_completion":{"workstream_id":"api","type":"all_repos_accepted","status":"pending","required_repos":`+all+`,"satisfied_repos":[]}}`)
+			`"api_completion":{"workstream_id":"api","type":"all_repos_accepted","status":"pending","required_repos":`+
+			all+`,"satisfied_repos":[]}}`)
 	writeFile(t, dir, ".agentxchain/multirepo/history.jsonl", initiativeHistory(12))
 	v := serve(t, Options{Dir: dir, Replay: &Replay{Artifact: "run.json"}})
 	got := mainOf(v.page("/board"))
@@ -45,13 +48,15 @@ func TestGraph(t *testing.T) {
 		t.Fatalf("there is no graph:\n%s", got)
 	}
 	for _, want := range []string{`>plan</text>`, `>api</text>`, `web</text>`, `class="way open"`, `class="way shut"`,
-		"plan to api: barrier all repos accepted is satisfied", "api to web: barrier all repos accepted is pending", ">+4</text>",
+		"plan to api: barrier all repos accepted is satisfied", "api to web: barrier all repos accepted is pending",
+		">+4</text>",
 		`class="node done"`, `class="node now"`} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the graph lacks %q:\n%s", want, svg)
 		}
 	}
-	for _, want := range []string{"The initiative in time", `<tspan class="name">r11</tspan>`, "turn_plan03, dev in r03 in planning: accepted after 4 min",
+	for _, want := range []string{"The initiative in time", `<tspan class="name">r11</tspan>`,
+		"turn_plan03, dev in r03 in planning: accepted after 4 min",
 		"24 turns in", "&lt;b&gt;done"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the board lacks %q:\n%s", want, got)
@@ -68,7 +73,8 @@ func initiativeHistory(repos int) string {
 	var b strings.Builder
 	minute := 0
 	row := func(kind, rest string) {
-		fmt.Fprintf(&b, `{"type":%q,"timestamp":"2026-01-01T%02d:%02d:00.000Z","super_run_id":"srun_1"%s}`+"\n", kind, minute/60, minute%60, rest)
+		fmt.Fprintf(&b, `{"type":%q,"timestamp":"2026-01-01T%02d:%02d:00.000Z","super_run_id":"srun_1"%s}`+"\n", kind,
+			minute/60, minute%60, rest)
 		minute += 4
 	}
 	row("run_initialized", `,"project_id":"p","repo_runs":{}`)
@@ -77,12 +83,15 @@ func initiativeHistory(repos int) string {
 			of := fmt.Sprintf(`,"workstream_id":%q,"repo_id":"r%02d","repo_run_id":"run_%d","repo_turn_id":"turn_%s%02d"`, stream, i, i, stream, i)
 			row("turn_dispatched", of+`,"role":"dev","context_ref":null`)
 			if stream == "plan" || i < repos-1 {
-				row("acceptance_projection", of+`,"projection_ref":"x","summary":"<b>done</b>","files_changed":[],"decisions":[]`)
+				row("acceptance_projection",
+					of+`,"projection_ref":"x","summary":"<b>done</b>","files_changed":[],"decisions":[]`)
 			}
 		}
 		if stream == "plan" {
-			row("phase_transition_requested", `,"gate":"planning->implementation","from":"planning","to":"implementation"`)
-			row("phase_transition_approved", `,"gate":"planning->implementation","from":"planning","to":"implementation"`)
+			row("phase_transition_requested",
+				`,"gate":"planning->implementation","from":"planning","to":"implementation"`)
+			row("phase_transition_approved",
+				`,"gate":"planning->implementation","from":"planning","to":"implementation"`)
 		}
 	}
 	return b.String()
@@ -104,16 +113,20 @@ func TestInitiativeInTime(t *testing.T) {
 	if len(d.Lanes) != 12 || d.Lanes[3].Name != "r03" || d.Lanes[3].Turns != 2 {
 		t.Errorf("%d lanes: %+v", len(d.Lanes), d.Lanes)
 	}
-	if len(d.Turns) != 24 || d.Turns[23].Outcome != timeline.Open || d.Turns[0].Outcome != timeline.Accepted || d.Turns[0].Worked() != 4*time.Minute {
+	if len(d.Turns) != 24 || d.Turns[23].Outcome != timeline.Open || d.Turns[0].Outcome != timeline.Accepted ||
+		d.Turns[0].Worked() != 4*time.Minute {
 		t.Errorf("%d turns, the first %+v", len(d.Turns), d.Turns[0])
 	}
 	if len(d.Phases) != 2 || d.Phases[0].Name != "planning" || d.Phases[1].Name != "implementation" {
 		t.Errorf("%+v", d.Phases)
 	}
-	if len(d.Posts) != 1 || !d.Posts[0].Opened || len(d.Waits) != 1 || d.Waits[0].End.Sub(d.Waits[0].Start) != 4*time.Minute {
+	if len(d.Posts) != 1 || !d.Posts[0].Opened || len(d.Waits) != 1 ||
+		d.Waits[0].End.Sub(d.Waits[0].Start) != 4*time.Minute {
 		t.Errorf("%+v %+v", d.Posts, d.Waits)
 	}
-	if rows, _ := d.Rows(100); !slices.ContainsFunc(rows, func(r timeline.Row) bool { return r.Cells[2] == "dev in r07" }) {
+	if rows, _ := d.Rows(100); !slices.ContainsFunc(rows, func(r timeline.Row) bool {
+		return r.Cells[2] == "dev in r07"
+	}) {
 		t.Errorf("%+v", rows)
 	}
 }

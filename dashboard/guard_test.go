@@ -196,7 +196,8 @@ func everyAddress() []string {
 	for _, p := range []string{"session", "poll", "state", "continuity", "history", "ledger", "hooks/audit",
 		"hooks/annotations", "repo-decisions-summary", "events", "events?limit=0", "run-history", "chain-reports",
 		"missions", "plans", "gate-actions", "watch-results", "workflow-kit-artifacts", "notifications", "connectors",
-		"timeouts", "explain?of=planning_signoff", "coordinator/state", "coordinator/history", "coordinator/ledger", "coordinator/barriers",
+		"timeouts", "explain?of=planning_signoff", "coordinator/state", "coordinator/history", "coordinator/ledger",
+		"coordinator/barriers",
 		"coordinator/barrier-ledger", "coordinator/hooks/audit", "coordinator/events", "coordinator/blockers",
 		"coordinator/repo-status", "coordinator/timeouts"} {
 		out = append(out, "/api/"+p)

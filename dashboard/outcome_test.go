@@ -19,9 +19,11 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"delivered", "completed", `"completed_at":"2026-01-01T01:00:00.000Z"`,
 			[]string{"Took", "4 turns, 0 retries", "$9.00 of $10.00", "DEC-001", "a.md"}},
-		{"asked", "paused", `"pending_phase_transition":{"from":"planning","to":"building","gate":"signoff","requested_by_turn":"turn_3"}`,
+		{"asked", "paused",
+			`"pending_phase_transition":{"from":"planning","to":"building","gate":"signoff","requested_by_turn":"turn_3"}`,
 			[]string{"the step from planning to building", "a person", "PLAN.md", "/turns/turn_3"}},
-		{"waiting", "blocked", `"blocked_reason":{"category":"needs_human","blocked_at":"2026-01-01T00:40:00.000Z","recovery":{"typed_reason":"needs_human","owner":"human","recovery_action":"git agentxchain unblock","detail":"who pays?"}}`,
+		{"waiting", "blocked",
+			`"blocked_reason":{"category":"needs_human","blocked_at":"2026-01-01T00:40:00.000Z","recovery":{"typed_reason":"needs_human","owner":"human","recovery_action":"git agentxchain unblock","detail":"who pays?"}}`,
 			[]string{"The way out", "who pays?", "git agentxchain unblock"}},
 	} {
 		dir := laid(t, "")

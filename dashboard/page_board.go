@@ -42,7 +42,11 @@ func board(v *view) error {
 		v.Notices = append(v.Notices[:20:20],
 			text("and "+plain(len(v.Notices)-20)+" more: git agentxchain multi status"))
 	}
-	next := block{ID: "next", Title: "What comes next", Empty: "No command is needed now: what each workstream waits for stands below."}
+	next := block{
+		ID:    "next",
+		Title: "What comes next",
+		Empty: "No command is needed now: what each workstream waits for stands below.",
+	}
 	if len(in.Next) > 0 && v.srv.opt.Replay == nil {
 		next.Empty, next.Table = "", &table{Head: []string{"Do", "Because"}}
 		for _, a := range in.Next {
@@ -53,8 +57,12 @@ func board(v *view) error {
 	rows := in.Board()
 	v.Blocks = append(v.Blocks, next, initiativePhases(in))
 	if g := graph(rows); g != "" {
-		v.Blocks = append(v.Blocks, block{ID: "graph", Title: "What depends on what", Drawing: g,
-			Note: "An arrow leads from a workstream to what depends on it; the circle on it is the barrier, filled when it is satisfied. A square is a repository."})
+		v.Blocks = append(v.Blocks, block{
+			ID:      "graph",
+			Title:   "What depends on what",
+			Drawing: g,
+			Note:    "An arrow leads from a workstream to what depends on it; the circle on it is the barrier, filled when it is satisfied. A square is a repository.",
+		})
 	}
 	if d := v.initiativeDrawing(in); len(d.Turns) > 0 {
 		v.Blocks = append(v.Blocks, v.pictureOf(d, block{ID: "picture", Title: "The initiative in time"}, nil))
@@ -217,7 +225,8 @@ func boardCell(x coordinator.Cell) cell {
 
 func repositories(v *view, in *coordinator.Standing) block {
 	b := block{ID: "repositories", Title: "Repositories", Empty: "There are none.", Plain: true}
-	t := &table{Head: []string{"Repository", "Status", "Phase", "Run", "Path", "Checkout", "At work on", "Since", "More"}}
+	t := &table{Head: []string{"Repository", "Status", "Phase", "Run", "Path", "Checkout", "At work on", "Since",
+		"More"}}
 	rows := in.Repos()
 	var picked []int
 	picked, b.Older, b.Newer = v.windowOf("repositories-", listSize, len(rows), func(int) bool { return true })
@@ -228,7 +237,8 @@ func repositories(v *view, in *coordinator.Standing) block {
 			notes = append(notes, d.String("label")+" "+d.String("value"))
 		}
 		t.Rows = append(t.Rows, []cell{text(r.String("repo_id")), standing(r.String("status")),
-			text(r.String("phase")), code(r.String("run_id")), code(r.String("path")), text(in.CheckoutText(r.String("repo_id"))),
+			text(r.String("phase")), code(r.String("run_id")), code(r.String("path")),
+			text(in.CheckoutText(r.String("repo_id"))),
 			text(strings.Join(r.Strings("active_turns"), ", ")), v.moment(oldest(r)), text(strings.Join(notes, ", "))})
 	}
 	if len(t.Rows) > 0 {

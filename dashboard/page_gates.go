@@ -47,7 +47,8 @@ func (v *view) gates() block {
 		case !g.Result.Passed:
 			now = toned("would not pass", bad)
 		}
-		t.Rows = append(t.Rows, []cell{gateLink(g.ID), text(phaseOf[g.ID]), standing(cmp.Or(g.Status, "pending")), now})
+		t.Rows = append(t.Rows, []cell{gateLink(g.ID), text(phaseOf[g.ID]), standing(cmp.Or(g.Status, "pending")),
+			now})
 		if g.Status != "passed" && st.Status != wire.StatusCompleted {
 			// The page stays short: of many gates the one the run stands before counts.
 			list := v.checklist(g, phaseOf[g.ID])
@@ -189,10 +190,16 @@ func (v *view) cost() block {
 		}
 		t := &table{Head: []string{x.of, "Turns", "Retries", "Worked", "Tokens in", "Tokens out", "Cost"}}
 		for _, s := range x.sums[:min(len(x.sums), 20)] {
-			t.Rows = append(t.Rows, []cell{text(s.Name), value(s.Turns), value(s.Retries), text(timeline.Lasting(s.Worked)),
+			t.Rows = append(t.Rows, []cell{text(s.Name), value(s.Turns), value(s.Retries),
+				text(timeline.Lasting(s.Worked)),
 				value(s.InputTokens), value(s.OutputTokens), text(dollars(s.USD))})
 		}
-		b.Parts = append(b.Parts, block{ID: "cost-" + strings.ToLower(x.of), Title: "By " + strings.ToLower(x.of), Folded: true, Table: t})
+		b.Parts = append(b.Parts, block{
+			ID:     "cost-" + strings.ToLower(x.of),
+			Title:  "By " + strings.ToLower(x.of),
+			Folded: true,
+			Table:  t,
+		})
 	}
 	if n := st.BudgetReservations.Len(); n > 0 {
 		sum := 0.0

@@ -158,5 +158,6 @@ func (v *view) signatures() block {
 
 // personRows are the rows of the decision ledger by which people decide on gates and runs.
 var personRows = []string{
-	"human_approval", "human_approval_vote", "human_denial", "approval_withdrawn", "gate_left", "run_abandoned", "human_unblock", "human_rejection", "human_overrule", "commits_reconciled",
+	"human_approval", "human_approval_vote", "human_denial", "approval_withdrawn", "gate_left", "run_abandoned",
+	"human_unblock", "human_rejection", "human_overrule", "commits_reconciled",
 }

@@ -96,7 +96,8 @@ func opChanges(d *runner.OpDetail) block {
 		b.Empty = "Nothing."
 	}
 	if p.left > 0 {
-		b.Note = counted(p.left, "part is", "parts are") + " left out: git agentxchain show " + plain(short(string(d.Op))) + " --full"
+		b.Note = counted(p.left, "part is", "parts are") + " left out: git agentxchain show " +
+			plain(short(string(d.Op))) + " --full"
 	}
 	return b
 }

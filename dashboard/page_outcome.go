@@ -67,7 +67,8 @@ func (v *view) delivered() block {
 	gates := &table{Head: []string{"Gate", "Opened by", "When", "Out of phase"}}
 	for _, g := range d.Posts[max(len(d.Posts)-pageSize, 0):] {
 		if g.Opened {
-			gates.Rows = append(gates.Rows, []cell{gateLink(g.Gate), text(cmp.Or(g.By, "not recorded")), v.moment(g.At), text(g.From)})
+			gates.Rows = append(gates.Rows,
+				[]cell{gateLink(g.Gate), text(cmp.Or(g.By, "not recorded")), v.moment(g.At), text(g.From)})
 		}
 	}
 	if len(gates.Rows) > 0 {
@@ -78,7 +79,12 @@ func (v *view) delivered() block {
 			All: cell{Text: "All decisions", Href: "/decisions"}})
 	}
 	if files, note := v.files(); len(files) > 0 {
-		part := block{ID: "delivered-files", Title: counted(len(files), "file", "files"), Folded: len(files) > deliveredRows, Note: note}
+		part := block{
+			ID:     "delivered-files",
+			Title:  counted(len(files), "file", "files"),
+			Folded: len(files) > deliveredRows,
+			Note:   note,
+		}
 		for _, f := range files[:min(len(files), maxTurnFiles)] {
 			part.Lead = append(part.Lead, code(f))
 		}

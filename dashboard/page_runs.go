@@ -115,7 +115,12 @@ func (v *view) runRows(ids []string) map[string]*ojson.Object {
 	}
 	if now := v.currentRun(); slices.Contains(ids, now) && now != "" {
 		w := v.s.Sight.View
-		row := agentrun.StandingRow(agentrun.HistoryFacts{Config: w.Config, State: w.State, Index: w.Index, RecordedAt: v.Now})
+		row := agentrun.StandingRow(agentrun.HistoryFacts{
+			Config:     w.Config,
+			State:      w.State,
+			Index:      w.Index,
+			RecordedAt: v.Now,
+		})
 		if row != nil {
 			out[now] = row
 		}
@@ -226,7 +231,8 @@ func runPage(v *view) error {
 		{"Started", v.moment(instant(row.String("started_at")))},
 		{"Completed", v.moment(instant(row.String("completed_at")))},
 		{"Took", text(timeline.Lasting(d.End.Sub(d.Start)))},
-		{"Turns", text(counted(d.Total().Turns, "turn", "turns") + ", " + counted(d.Total().Retries, "retry", "retries"))},
+		{"Turns", text(counted(d.Total().Turns, "turn", "turns") + ", " +
+			counted(d.Total().Retries, "retry", "retries"))},
 		{"Cost", text(costOf(row))},
 		{"Phases completed", text(strings.Join(row.Strings("phases_completed"), ", "))},
 		{"Roles", text(strings.Join(row.Strings("roles_used"), ", "))},
@@ -296,7 +302,8 @@ func comparePage(v *view) error {
 	if found := d.Objects("regressions"); len(found) > 0 {
 		t := &table{Head: []string{"Weight", "Finding", "What"}}
 		for _, r := range found {
-			t.Rows = append(t.Rows, []cell{text(r.String("severity")), code(r.String("id")), toned(r.String("message"), bad)})
+			t.Rows = append(t.Rows, []cell{text(r.String("severity")), code(r.String("id")),
+				toned(r.String("message"), bad)})
 		}
 		worse.Empty, worse.Table = "", t
 	}
@@ -318,7 +325,8 @@ func changedFacts(d *ojson.Object) block {
 	b := block{ID: "changed", Title: "What differs", Empty: "Nothing."}
 	t := &table{Head: []string{"What", "First run", "Second run", "Difference"}}
 	for label, o := range diff.Changed(d) {
-		t.Rows = append(t.Rows, []cell{text(label), value(get(o, "left")), value(get(o, "right")), value(get(o, "delta"))})
+		t.Rows = append(t.Rows, []cell{text(label), value(get(o, "left")), value(get(o, "right")),
+			value(get(o, "delta"))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t

@@ -340,13 +340,18 @@ func (v *view) attempts(id string) *block {
 		if x.ID != id || len(x.Attempts) < 2 {
 			continue
 		}
-		b := &block{ID: "attempts", Title: "Attempts", Table: &table{Head: []string{"Begun", "Took", "Outcome", "Why"}}}
+		b := &block{
+			ID:    "attempts",
+			Title: "Attempts",
+			Table: &table{Head: []string{"Begun", "Took", "Outcome", "Why"}},
+		}
 		for _, a := range x.Attempts {
 			c := text(a.Outcome)
 			if a.Why != "" {
 				c.Tone = warn
 			}
-			b.Table.Rows = append(b.Table.Rows, []cell{v.moment(a.Start), text(timeline.Lasting(a.End.Sub(a.Start))), c, text(a.Why)})
+			b.Table.Rows = append(b.Table.Rows,
+				[]cell{v.moment(a.Start), text(timeline.Lasting(a.End.Sub(a.Start))), c, text(a.Why)})
 		}
 		return b
 	}

@@ -124,7 +124,12 @@ func (a *ask) explain() {
 
 // chain is one decision as a tree of rules.
 func (v *view) chain(c *chains.Chain, folded bool) block {
-	b := block{ID: "why-" + short(c.Op), Title: words(c.Kind) + ": " + c.Outcome, Note: plain(c.Message), Folded: folded}
+	b := block{
+		ID:     "why-" + short(c.Op),
+		Title:  words(c.Kind) + ": " + c.Outcome,
+		Note:   plain(c.Message),
+		Folded: folded,
+	}
 	b.Lead = []cell{verdictCell(c.Outcome), opLink(c.Op), v.moment(instant(c.At)), text(c.Actor)}
 	left := maxSteps
 	b.Tree = steps(c.Steps, &left)

@@ -42,11 +42,14 @@ func TestRuns(t *testing.T) {
 	}
 	for path, want := range map[string][]string{
 		"/runs": {"3 runs; the history has 1 completed, 1 failed.", first, second, third, "4 turns", "3 retries",
-			"Both requirements hold", "the goal is &lt;another&gt;", "gates opened by Ann Author, the rules", `<option value="` + second + `" selected>`},
-		"/runs/" + first:        {"Both requirements hold", "completed", "4 turns, 3 retries", "Ann Author", "The run in time", "Gate planning_signoff"},
-		"/runs/" + second:       {"failed", "the goal is &lt;another&gt;", "given up"},
-		"/runs/" + third:        {"active", "at work"},
-		compare(first, second):  {"The second run did worse.", "REG-STATUS", "Became worse", "Phases", "Gate planning_signoff"},
+			"Both requirements hold", "the goal is &lt;another&gt;", "gates opened by Ann Author, the rules",
+			`<option value="` + second + `" selected>`},
+		"/runs/" + first: {"Both requirements hold", "completed", "4 turns, 3 retries", "Ann Author",
+			"The run in time", "Gate planning_signoff"},
+		"/runs/" + second: {"failed", "the goal is &lt;another&gt;", "given up"},
+		"/runs/" + third:  {"active", "at work"},
+		compare(first, second): {"The second run did worse.", "REG-STATUS", "Became worse", "Phases",
+			"Gate planning_signoff"},
 		compare(second, first):  {"Nothing became worse."},
 		compare(first, first):   {"alike in everything"},
 		compare(first[:8], ""):  {"Choose two runs."},
@@ -70,7 +73,8 @@ func TestRuns(t *testing.T) {
 	if strings.Contains(got, "DEC-002") {
 		t.Error("a decision of an earlier run, whose row names none, is shown as one of this run")
 	}
-	for _, path := range []string{"/runs/run_x", "/runs/%3Cb%3E", compare(first, "run_x"), compare("<b>", first), compare("run_", "run_")} {
+	for _, path := range []string{"/runs/run_x", "/runs/%3Cb%3E", compare(first, "run_x"), compare("<b>", first),
+		compare("run_", "run_")} {
 		if code, _, body := v.fetch("GET", path); code != 404 || strings.Contains(body, "<b>") {
 			t.Errorf("%s: status %d", path, code)
 		}
@@ -83,7 +87,9 @@ func TestManyRuns(t *testing.T) {
 	var rows strings.Builder
 	for i := range 5000 {
 		id := "run_" + strings.Repeat("0", 3) + time.Duration(i).String()
-		rows.WriteString(`{"run_id":"` + id + `","status":"completed","total_turns":3,"total_cost_usd":1.5,"recorded_at":"2026-01-01T00:00:00.000Z"}` + "\n")
+		rows.WriteString(`{"run_id":"` + id +
+			`","status":"completed","total_turns":3,"total_cost_usd":1.5,"recorded_at":"2026-01-01T00:00:00.000Z"}` +
+			"\n")
 	}
 	writeFile(t, dir, ".agentxchain/run-history.jsonl", rows.String())
 	v := serve(t, Options{Dir: dir, Replay: &Replay{Artifact: "run.json"}})

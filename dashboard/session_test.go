@@ -109,7 +109,8 @@ func TestLeftSession(t *testing.T) {
 	}
 	port := other.Addr().(*net.TCPAddr).Port
 	for name, text := range map[string]string{
-		"another start": fmt.Sprintf(`{"pid":%d,"port":%d,"url":"http://localhost:%d","started_at":"2026-01-01T00:00:00.000Z"}`,
+		"another start": fmt.Sprintf(
+			`{"pid":%d,"port":%d,"url":"http://localhost:%d","started_at":"2026-01-01T00:00:00.000Z"}`,
 			os.Getpid(), port, port),
 		"another process": fmt.Sprintf(`{"pid":1,"port":%d,"url":"x","started_at":"2020-01-01T00:00:00.000Z"}`,
 			port),
