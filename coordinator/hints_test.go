@@ -48,7 +48,8 @@ func TestHintsOfARepositoryNameWhatWorksInTheWorkspace(t *testing.T) {
 			t.Errorf("the repository's own error has changed: %q", e.Hint)
 		}
 	}
-	if have := inRepo("api", "/x y", &wire.Error{Hint: "git agentxchain accept"}).(*wire.Error).Hint; have != "git agentxchain -C '/x y' accept" {
+	if have := inRepo("api", "/x y",
+		&wire.Error{Hint: "git agentxchain accept"}).(*wire.Error).Hint; have != "git agentxchain -C '/x y' accept" {
 		t.Errorf("a place with a space: %q", have)
 	}
 }

@@ -135,7 +135,8 @@ func (r *restoring) record(ctx context.Context) error {
 		return nil
 	}
 	if tip.Remote != "" {
-		if _, _, err := travel.TakeTheirs(ctx, r.home.Repository(), tip.Name, tip.Remote, project, r.judge); err != nil {
+		if _, _, err := travel.TakeTheirs(ctx, r.home.Repository(), tip.Name, tip.Remote, project,
+			r.judge); err != nil {
 			return err
 		}
 	}
@@ -227,7 +228,8 @@ func (r *restoring) theirs(ctx context.Context) error {
 	if r.out.Op = op; r.opt.DryRun && op != "" {
 		return nil
 	}
-	to, lost, err := travel.TakeTheirs(ctx, r.home.Repository(), name, r.opt.Theirs, r.tx.Docs.Config.ProjectID, r.judge)
+	to, lost, err := travel.TakeTheirs(ctx, r.home.Repository(), name, r.opt.Theirs, r.tx.Docs.Config.ProjectID,
+		r.judge)
 	if err != nil {
 		return err
 	}

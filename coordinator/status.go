@@ -182,7 +182,8 @@ func checkoutObject(c *sibling.Checkout) any {
 	if c == nil {
 		return nil
 	}
-	return ojson.NewObject("branch", ojson.OrNull(c.Branch), "head", ojson.OrNull(string(c.Head)), "shallow", c.Shallow,
+	return ojson.NewObject("branch", ojson.OrNull(c.Branch), "head", ojson.OrNull(string(c.Head)),
+		"shallow", c.Shallow,
 		"upstream", ojson.OrNull(c.Upstream), "ahead", c.Ahead, "behind", c.Behind, "remote", ojson.OrNull(c.Remote),
 		"operations_behind", c.OpsBehind)
 }

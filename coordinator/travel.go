@@ -251,7 +251,8 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 		e := &wire.Error{
 			Code:  CodeForged,
 			Field: "repos." + repo,
-			Message: fmt.Sprintf("The record says that %s accepted turn %s, and the clone of %s here does not record that.",
+			Message: fmt.Sprintf(
+				"The record says that %s accepted turn %s, and the clone of %s here does not record that.",
 				ojson.Shown(repo), ojson.Shown(turn), ojson.Shown(repo)),
 			Hint: "bring the runs of the repository first: " + Program + " -C REPOSITORY sync",
 		}
