@@ -89,7 +89,8 @@ func (v *view) exitGate() string {
 	}
 	b.WriteByte('\n')
 	for _, role := range v.owners() {
-		fmt.Fprintf(&b, "- Requires %s: the gate stays shut until that role has an accepted turn in this phase", code(role))
+		fmt.Fprintf(&b, "- Requires %s: the gate stays shut until that role has an accepted turn in this phase",
+			code(role))
 		if role != v.Turn.AssignedRole {
 			b.WriteString(". Until then do not ask to leave the phase; propose that role as the next")
 		}

@@ -72,10 +72,12 @@ func TestIndexKeepsWarnings(t *testing.T) {
 	if len(ws) != 2 || ws[0].String("code") != WarningDirtyTree || ws[1].String("code") != WarningPrompt {
 		t.Fatalf("%s", ojson.Compact(ws))
 	}
-	if got := ws[0].String("message"); got != "the work tree has 6 changes that the turn did not start from: 1, 2, 3, 4, 5, ..." {
+	if got := ws[0].String(
+		"message"); got != "the work tree has 6 changes that the turn did not start from: 1, 2, 3, 4, 5, ..." {
 		t.Error(got)
 	}
-	if got := ws[1].String("message"); got != "the instructions of role pm at prompts/pm.md are left out of the prompt: there is no such file" {
+	if got := ws[1].String(
+		"message"); got != "the instructions of role pm at prompts/pm.md are left out of the prompt: there is no such file" {
 		t.Error(got)
 	}
 
@@ -97,7 +99,8 @@ func TestIndexKeepsWarnings(t *testing.T) {
 	} {
 		next.PreviousIndex = []byte(previous)
 		if ws := obj(t,
-			string(Index(next))).Object("active_turns").Object(sibling.TurnID).Objects("advisory_warnings"); len(ws) != 0 {
+			string(Index(next))).Object("active_turns").Object(sibling.TurnID).Objects("advisory_warnings"); len(
+			ws) != 0 {
 			t.Errorf("%s: %s", name, ojson.Compact(ws))
 		}
 	}

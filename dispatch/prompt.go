@@ -125,7 +125,9 @@ func (v *view) implementationDuty() string {
 	text := "### Implementation Phase: Code Production Required\n\n" +
 		"This phase exists to change the product, and no turn of this run has done so yet. A completed turn has to change at least one file outside `.planning/` and `.agentxchain/`; planning documents and reviews alone are refused. "
 	if v.route != nil && v.route.EntryRole != "" && v.route.EntryRole != v.roleID {
-		return text + "Where that is not your mandate, do not report `completed`: report `blocked`, say why, and propose " + code(v.route.EntryRole) + " as the next role."
+		return text +
+			"Where that is not your mandate, do not report `completed`: report `blocked`, say why, and propose " +
+			code(v.route.EntryRole) + " as the next role."
 	}
 	return text + "If you cannot produce code, report `blocked` or `needs_human` and say why."
 }
@@ -215,7 +217,8 @@ func (v *view) requiredOutput() string {
 	b.WriteString("\n\nThis is its form. Replace every `<…>`; one that is left makes the result invalid. Keep every member unless a rule below calls it optional.\n\n")
 	b.WriteString(fenced("json", string(ojson.Pretty(v.template()))))
 	if !v.remote() {
-		fmt.Fprintf(&b, "\n\nRun `git agentxchain verify turn %s` before you stop. It changes nothing and says what is wrong with the result; correct it until it ends with 0.", v.Turn.TurnID)
+		fmt.Fprintf(&b,
+			"\n\nRun `git agentxchain verify turn %s` before you stop. It changes nothing and says what is wrong with the result; correct it until it ends with 0.", v.Turn.TurnID)
 	}
 	fmt.Fprintf(&b, "\n\nThe turn is then taken in with `git agentxchain accept %s`.", v.Turn.TurnID)
 	return b.String()

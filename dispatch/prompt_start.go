@@ -23,7 +23,8 @@ func (v *view) beforeStart() string {
 	if v.remote() {
 		return v.started(l)
 	}
-	l.add("Read %s: where the run is, what was decided, what is objected to.", code(wire.BundleDir(v.Turn.TurnID)+"/"+ContextFile))
+	l.add("Read %s: where the run is, what was decided, what is objected to.",
+		code(wire.BundleDir(v.Turn.TurnID)+"/"+ContextFile))
 	var there []string
 	for _, name := range readFirst() {
 		if v.exists(name) {

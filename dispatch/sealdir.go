@@ -205,7 +205,8 @@ func OtherSeal() ManifestError {
 }
 
 func noSeal() ManifestError {
-	return ManifestError{MissingManifest, ManifestFile, ManifestFile + ", which the run has recorded, is not in the bundle"}
+	return ManifestError{MissingManifest, ManifestFile,
+		ManifestFile + ", which the run has recorded, is not in the bundle"}
 }
 
 // readSeal reads the manifest among list; bad says why it cannot be one.

@@ -202,7 +202,8 @@ func TestLineValue(t *testing.T) {
 }
 
 func TestProposedFiles(t *testing.T) {
-	got := proposedFiles("# x\n- `no.go` — create\n## Files\n\n- `a b.go` — create\n- `c` — d.go` — modify\n- `e` — explode\n- `` — create\n## Decisions\n- `f` — delete\n")
+	got := proposedFiles(
+		"# x\n- `no.go` — create\n## Files\n\n- `a b.go` — create\n- `c` — d.go` — modify\n- `e` — explode\n- `` — create\n## Decisions\n- `f` — delete\n")
 	want := []proposedFile{{"a b.go", "create"}, {"c` — d.go", "modify"}}
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%q", got)
