@@ -189,7 +189,8 @@ type Entry struct {
 // docs/hooks.md#what-becomes-of-it; a skipped hook has no transport. The name is
 // there twice: the public corpus reads hook_name, the implementor guide hook_id.
 func (e Entry) Row() *ojson.Object {
-	row := ojson.NewObject("timestamp", e.Timestamp, "hook_phase", e.Phase, "hook_name", e.HookName, "hook_id", e.HookName)
+	row := ojson.NewObject("timestamp", e.Timestamp, "hook_phase", e.Phase, "hook_name", e.HookName,
+		"hook_id", e.HookName)
 	if e.Transport != "" {
 		row.Set("transport", e.Transport)
 	}

@@ -97,7 +97,8 @@ func (r *Runner) one(ctx context.Context, g *guard, h Hook, call Call, out *Outc
 	judge(&e, h, a, secrets)
 	if e.Verdict == VerdictBlock && call.Overruled != nil && call.Overruled(h.Name, messageText(e.Message)) {
 		e.Verdict, e.Action = VerdictWarn, ActionDowngraded
-		e.Annotations = append(e.Annotations, ojson.NewObject("key", "overruled", "value", "a person takes it as it is"))
+		e.Annotations = append(e.Annotations,
+			ojson.NewObject("key", "overruled", "value", "a person takes it as it is"))
 	}
 	out.Entries = append(out.Entries, e)
 	if e.Verdict == VerdictBlock {

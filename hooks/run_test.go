@@ -257,7 +257,8 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestFromObject(t *testing.T) {
-	all, err := ojson.DecodeObject([]byte(`{"before_gate":[{"name":"p","type":"process","command":["a","b"],"timeout_ms":500,"mode":"blocking","env":{"A":"1"},"env_names":["B"]},
+	all, err := ojson.DecodeObject(
+		[]byte(`{"before_gate":[{"name":"p","type":"process","command":["a","b"],"timeout_ms":500,"mode":"blocking","env":{"A":"1"},"env_names":["B"]},
 		{"name":"w","type":"http","url":"http://x","method":"POST","headers":{"H":"v"},"timeout_ms":"soon","mode":"advisory"},7,{}],"on_escalation":{}}`))
 	if err != nil {
 		t.Fatal(err)

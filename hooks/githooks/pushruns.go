@@ -56,9 +56,13 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 	case g.ctx.Err() != nil:
 		return err
 	case wanted == pushRunsRequired:
-		g.find(Finding{Rule: RuleRunsUnpushed, Path: remote, Message: "the runs could not be pushed: " + err.Error(),
+		g.find(Finding{
+			Rule:    RuleRunsUnpushed,
+			Path:    remote,
+			Message: "the runs could not be pushed: " + err.Error(),
 			Hint: "git fetch " + remote +
-				" 'refs/agentxchain/runs/*:refs/agentxchain/runs/*' shows what is there; or: git config agentxchain.pushRuns true"})
+				" 'refs/agentxchain/runs/*:refs/agentxchain/runs/*' shows what is there; or: git config agentxchain.pushRuns true",
+		})
 	case g.inv.Stderr != nil:
 		_, _ = fmt.Fprintf(g.inv.Stderr, "agentxchain: the runs were not pushed along: %s\n",
 			text.OneLine(err.Error()))
