@@ -90,7 +90,8 @@ func allowed(rel string) bool {
 		slices.Contains([]string{
 			// The command line shows verdicts on blocks and reports of its own; the
 			// members are those of its documents, named like what they speak of.
-			"internal/cli/neighbours/alx_hash.go", "internal/cli/neighbours/alx_validate.go", "internal/cli/neighbours/alx_settle.go",
+			"internal/cli/neighbours/alx_hash.go", "internal/cli/neighbours/alx_validate.go",
+			"internal/cli/neighbours/alx_settle.go",
 		}, rel)
 }
 
@@ -137,9 +138,12 @@ func errorsDoc() string {
 	var b strings.Builder
 	b.WriteString(`# Error codes of the ALX service
 
-` + "`error.code`" + ` of every answer of [serve](serve.md) with ` + "`ok: false`" + `. The list is closed: within major version 1 no code is renamed or
-given another meaning, and a new one is an addition. ` + "`message`" + ` and ` + "`hint`" + ` are for people and may change. ` + "`GET /alx/v1`" + ` has the same list as
-data. This page is made from ` + "`interop/alx/codes.go`" + ` by ` + "`go test ./interop/alx -run ErrorsDoc -update-docs`" + `, and a test keeps the
+` + "`error.code`" + ` of every answer of [serve](serve.md) with ` + "`ok: false`" +
+		`. The list is closed: within major version 1 no code is renamed or
+given another meaning, and a new one is an addition. ` + "`message`" + ` and ` + "`hint`" +
+		` are for people and may change. ` + "`GET /alx/v1`" + ` has the same list as
+data. This page is made from ` + "`interop/alx/codes.go`" + ` by ` +
+		"`go test ./interop/alx -run ErrorsDoc -update-docs`" + `, and a test keeps the
 two equal. The codes of commands are in [errors.md](errors.md).
 
 | HTTP status | code | meaning |

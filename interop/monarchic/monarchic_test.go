@@ -34,7 +34,8 @@ func TestCanonicalAndDigest(t *testing.T) {
 	if err != nil || digest != "sha256:53e439c15d3e8d033d784c44978de263202167874891cddd2b8d30bc8df05cf5" {
 		t.Errorf("%s %v", digest, err)
 	}
-	if got := monarchic.DigestBytes(nil); got != "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" {
+	if got := monarchic.DigestBytes(
+		nil); got != "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" {
 		t.Error(got)
 	}
 }

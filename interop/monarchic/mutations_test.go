@@ -218,7 +218,8 @@ func TestDefaultsAreWritten(t *testing.T) {
 		`{"contract_version":"v1","verification_id":"v","plan_id":"p1","execution_receipt_ids":[],`) {
 		t.Error(line)
 	}
-	event, err := decode[strict.RunEventRecord]([]byte(`{"event_id":"e","run_id":"r","plan_id":"p","sequence":1,"stream":"custom","recorded_at":2,"event_type":"x","status":"y"}`))
+	event, err := decode[strict.RunEventRecord](
+		[]byte(`{"event_id":"e","run_id":"r","plan_id":"p","sequence":1,"stream":"custom","recorded_at":2,"event_type":"x","status":"y"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -424,14 +424,17 @@ func TestEachBrokenRuleIsRedAlone(t *testing.T) {
 				return status
 			}
 		}},
-		{"an intent that is another in the list", "WG-06", func(f *fake) { f.edit = inList("intent", "something else") }},
-		{"an execution that is another in the list", "WG-06", func(f *fake) { f.edit = inList("executionId", "run_x") }},
+		{"an intent that is another in the list", "WG-06",
+			func(f *fake) { f.edit = inList("intent", "something else") }},
+		{"an execution that is another in the list", "WG-06",
+			func(f *fake) { f.edit = inList("executionId", "run_x") }},
 		{"a status that is another in the list", "WG-06", func(f *fake) { f.edit = inList("status", "active") }},
 		{"an owner that is another in the list", "WG-06", func(f *fake) { f.edit = inList("userId", "mallory") }},
 		{"a list that leaves the session out", "WG-06", func(f *fake) {
 			f.edit = func(_ *http.Request, status int, doc map[string]any) int {
 				if list, ok := doc["sessions"].([]any); ok {
-					doc["sessions"] = slices.DeleteFunc(list, func(o any) bool { return o.(map[string]any)["executionId"] == "run_1" })
+					doc["sessions"] = slices.DeleteFunc(list,
+						func(o any) bool { return o.(map[string]any)["executionId"] == "run_1" })
 				}
 				return status
 			}
@@ -584,7 +587,8 @@ func TestHostileEndpointsEndInTime(t *testing.T) {
 		},
 		"endless pages": func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/events") {
-				_, _ = w.Write([]byte(`{"ok":true,"events":[{"type":"run.started","id":"1"},{"type":"run.started","id":"1"}],"nextCursor":"1"}`))
+				_, _ = w.Write([]byte(
+					`{"ok":true,"events":[{"type":"run.started","id":"1"},{"type":"run.started","id":"1"}],"nextCursor":"1"}`))
 				return
 			}
 			newFake().ServeHTTP(w, r)

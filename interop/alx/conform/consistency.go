@@ -21,11 +21,13 @@ func headers(s *survey, j *judge) {
 			continue
 		}
 		if id := x.Header.Get(alx.HeaderCorrelationID); id != "" {
-			j.seef(x, alx.HeaderCorrelationID, id == x.Sid, "the header says %s; the request's said %s", ojson.Shown(id), x.Sid)
+			j.seef(x, alx.HeaderCorrelationID, id == x.Sid, "the header says %s; the request's said %s",
+				ojson.Shown(id), x.Sid)
 		}
 		if v := x.Header.Get(alx.HeaderProtocolVersion); v != "" && x.Doc != nil && protocolProblem(x.Doc) == "" {
 			said := x.Doc.Object("protocol").String("protocol_version")
-			j.seef(x, alx.HeaderProtocolVersion, v == said, "the header says version %s, protocol_version %s", ojson.Shown(v), ojson.Shown(said))
+			j.seef(x, alx.HeaderProtocolVersion, v == said, "the header says version %s, protocol_version %s",
+				ojson.Shown(v), ojson.Shown(said))
 		}
 		list := x.doc().Object("protocol").Strings("capabilities")
 		for i, c := range list {
@@ -43,7 +45,8 @@ func headers(s *survey, j *judge) {
 			}
 			v, has := o.Get("correlationId")
 			id, _ := v.(string)
-			j.seef(st.from, fmt.Sprintf("correlationId of event %d of the stream", i+1), has && id != "" || !has && traced,
+			j.seef(st.from, fmt.Sprintf("correlationId of event %d of the stream", i+1),
+				has && id != "" || !has && traced,
 				"neither the stream nor the event has one")
 		}
 	}
@@ -165,7 +168,8 @@ func oneStory(s *survey, j *judge) {
 			va, hasA := a.Get(m)
 			vb, hasB := b.Get(m)
 			if hasA && hasB && va != nil && vb != nil {
-				j.seef(x, m+" in "+what, ojson.Equal(va, vb), "it is %s here and %s by itself", ojson.Shown(va), ojson.Shown(vb))
+				j.seef(x, m+" in "+what, ojson.Equal(va, vb), "it is %s here and %s by itself", ojson.Shown(va),
+					ojson.Shown(vb))
 			}
 		}
 	}
@@ -189,7 +193,8 @@ func oneStory(s *survey, j *judge) {
 	}
 	if d := s.session.doc(); d != nil && !s.session.failed() {
 		if run := d.String("executionId"); run != "" && s.executed != "" {
-			j.seef(s.session, "executionId", run == s.executed, "it is %s; the solve said %s", ojson.Shown(run), ojson.Shown(s.executed))
+			j.seef(s.session, "executionId", run == s.executed, "it is %s; the solve said %s", ojson.Shown(run),
+				ojson.Shown(s.executed))
 		}
 		done := ""
 		for _, e := range s.events.doc().Objects("events") {
@@ -198,7 +203,8 @@ func oneStory(s *survey, j *judge) {
 			}
 		}
 		switch status := alx.SessionStatus(d.String("status")); {
-		case status == alx.StatusCompleted && done == string(alx.RunFailed), status == alx.StatusFailed && done == string(alx.RunCompleted):
+		case status == alx.StatusCompleted && done == string(alx.RunFailed),
+			status == alx.StatusFailed && done == string(alx.RunCompleted):
 			j.see(s.session, "status", fmt.Sprintf("the session is %s, and its run ended with %s", status, done))
 		}
 	}
@@ -207,7 +213,8 @@ func oneStory(s *survey, j *judge) {
 			continue
 		}
 		if id := x.Doc.Object("execution").String("sessionId"); id != "" && s.sessionID != "" {
-			j.seef(x, "execution.sessionId", id == s.sessionID, "it is %s; it was %s", ojson.Shown(id), ojson.Shown(s.sessionID))
+			j.seef(x, "execution.sessionId", id == s.sessionID, "it is %s; it was %s", ojson.Shown(id),
+				ojson.Shown(s.sessionID))
 		}
 		last := -1.0
 		for i, step := range x.Doc.Objects("steps") {

@@ -48,8 +48,17 @@ func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		send(status, doc)
 	}
 	session := func(run string) map[string]any {
-		doc := map[string]any{"sessionId": run, "userId": nil, "intent": f.runs[run], "status": "completed", "progress": 100,
-			"nextStep": nil, "summary": "", "timeline": []any{map[string]any{"type": "session.created"}, map[string]any{"type": "session.completed"}}}
+		doc := map[string]any{
+			"sessionId": run,
+			"userId":    nil,
+			"intent":    f.runs[run],
+			"status":    "completed",
+			"progress":  100,
+			"nextStep":  nil,
+			"summary":   "",
+			"timeline": []any{map[string]any{"type": "session.created"},
+				map[string]any{"type": "session.completed"}},
+		}
 		if f.shape == "aliases" {
 			doc["sessionId"], doc["executionId"] = "s-"+run, run
 		}
@@ -67,7 +76,8 @@ func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				Version string `json:"protocol_version"`
 			}
 		}
-		if json.NewDecoder(r.Body).Decode(&req) != nil || req.Intent == "" || req.Protocol.Version != "" && !strings.HasPrefix(req.Protocol.Version, "1.") {
+		if json.NewDecoder(r.Body).Decode(&req) != nil || req.Intent == "" ||
+			req.Protocol.Version != "" && !strings.HasPrefix(req.Protocol.Version, "1.") {
 			no(400, "bad_request")
 			return
 		}
@@ -76,8 +86,16 @@ func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			run = fmt.Sprintf("r%d", len(f.runs))
 			f.keys[req.Key], f.runs[run] = run, req.Intent
 		}
-		doc := map[string]any{"success": true, "executionId": run, "artifact": nil, "result": "done", "confidence": 0.5,
-			"execution": map[string]any{}, "steps": []any{}, "learning": nil}
+		doc := map[string]any{
+			"success":     true,
+			"executionId": run,
+			"artifact":    nil,
+			"result":      "done",
+			"confidence":  0.5,
+			"execution":   map[string]any{},
+			"steps":       []any{},
+			"learning":    nil,
+		}
 		if f.shape == "aliases" {
 			doc["execution"] = map[string]any{"sessionId": "s-" + run}
 			doc["confidenceScore"], doc["cached"] = 0.5, known
@@ -141,7 +159,12 @@ func TestForeignServicesAreGreen(t *testing.T) {
 		{"pages only", bare},
 	} {
 		t.Run(c.shape, func(t *testing.T) {
-			s := httptest.NewServer(&foreign{keys: map[string]string{}, runs: map[string]string{}, shape: c.shape, events: c.events})
+			s := httptest.NewServer(&foreign{
+				keys:   map[string]string{},
+				runs:   map[string]string{},
+				shape:  c.shape,
+				events: c.events,
+			})
 			defer s.Close()
 			green(t, s.URL)
 		})

@@ -77,7 +77,8 @@ func TestExplainOfRefusals(t *testing.T) {
 		turn(event("turn_rejected", "evt_3", "active", "reason", "no")),
 		event("gate_failed", "evt_4", "active", "gate_id", "the gate"),
 		turn(event("run_blocked", "evt_5", "blocked", "blocked_on", "x")), event("run_blocked", "evt_6", "blocked"))
-	want := []string{"", "", "git agentxchain explain turn_1 --run run_1", "git agentxchain explain 'the gate' --run run_1",
+	want := []string{"", "", "git agentxchain explain turn_1 --run run_1",
+		"git agentxchain explain 'the gate' --run run_1",
 		"git agentxchain explain turn_1 --run run_1", ""}
 	for i, e := range log.Events {
 		if got := e.Data.String("explain"); got != want[i] {

@@ -44,9 +44,12 @@ func (c *envelopedConn) Write(b []byte) (int, error) {
 		code = alx.CodeBodyTooLarge
 	}
 	correlation := alx.NewCorrelationID()
-	body := alx.Encode(alx.NewFailure(correlation, alx.Errorf(code, "The request cannot be read: %s.", clip(string(text)))))
-	answer := fmt.Appendf(nil, "%s\r\nContent-Type: %s\r\n%s: %s\r\n%s: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		head, alx.MediaJSON, alx.HeaderCorrelationID, correlation, alx.HeaderProtocolVersion, alx.Version, len(body), body)
+	body := alx.Encode(alx.NewFailure(correlation,
+		alx.Errorf(code, "The request cannot be read: %s.", clip(string(text)))))
+	answer := fmt.Appendf(nil,
+		"%s\r\nContent-Type: %s\r\n%s: %s\r\n%s: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		head, alx.MediaJSON, alx.HeaderCorrelationID, correlation, alx.HeaderProtocolVersion, alx.Version, len(body),
+		body)
 	if _, err := c.Conn.Write(answer); err != nil {
 		return 0, err
 	}

@@ -83,8 +83,9 @@ func TestEarlyRefusalsHaveTheEnvelope(t *testing.T) {
 		text   string
 		status int
 	}{
-		"no host":        {"GET /alx/v1 HTTP/1.1\r\n\r\n", 400},
-		"large headers":  {"GET /alx/v1 HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", 431},
+		"no host": {"GET /alx/v1 HTTP/1.1\r\n\r\n", 400},
+		"large headers": {"GET /alx/v1 HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n\r\n",
+			431},
 		"no HTTP at all": {"hello\r\n\r\n", 400},
 	} {
 		res, body := raw(t, v.url, c.text)

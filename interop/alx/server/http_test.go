@@ -124,7 +124,8 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%v", a.header)
 	}
 	if a := ask(t, "POST", v.url+alx.PathSolve,
-		`{"intent":"x","correlationId":"from-body","idempotencyKey":"z"}`); a.body.String("correlationId") != "from-body" {
+		`{"intent":"x","correlationId":"from-body","idempotencyKey":"z"}`); a.body.String(
+		"correlationId") != "from-body" {
 		t.Errorf("%s", a.raw)
 	}
 }

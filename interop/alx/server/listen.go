@@ -44,7 +44,8 @@ func Listen(ctx context.Context, addr, token string) (net.Listener, error) {
 		switch {
 		case token == "":
 			return nil,
-				AddressError(fmt.Sprintf("listening on %s needs a token: anyone who reaches the service can start the project's agents",
+				AddressError(fmt.Sprintf(
+					"listening on %s needs a token: anyone who reaches the service can start the project's agents",
 					clip(host)))
 		case len(token) < minPublicToken:
 			return nil, AddressError(fmt.Sprintf("listening on %s needs a token of at least %d characters", clip(host),

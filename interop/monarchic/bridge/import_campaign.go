@@ -22,7 +22,9 @@ import (
 // campaign reports whether every task of a document is a file.
 func campaign(doc *ojson.Object) bool {
 	tasks := doc.Objects("tasks")
-	return len(tasks) > 0 && !slices.ContainsFunc(tasks, func(t *ojson.Object) bool { return !has(t, "task_artifact") })
+	return len(tasks) > 0 && !slices.ContainsFunc(tasks, func(t *ojson.Object) bool {
+		return !has(t, "task_artifact")
+	})
 }
 
 func (r *reader) campaign(doc *ojson.Object) {
@@ -58,15 +60,18 @@ func (r *reader) campaignTask(o *ojson.Object, at string) {
 		r.role(t, o, at)
 		r.common(t, doc, inFile)
 		if id := doc.String("task_id"); id != "" && id != t.ID {
-			r.bad.add(CodePipelineInvalid, inFile, id, "the file holds task %s, not %s.", ojson.Shown(id), ojson.Shown(t.ID))
+			r.bad.add(CodePipelineInvalid, inFile, id, "the file holds task %s, not %s.", ojson.Shown(id),
+				ojson.Shown(t.ID))
 		}
 		if v, _ := get(doc, "version"); v != nil && v != "v1" {
-			r.bad.add(CodeUnsupported, inFile, ojson.Shown(v), "version %s of the task is not supported; supported is \"v1\".", ojson.Shown(v))
+			r.bad.add(CodeUnsupported, inFile, ojson.Shown(v),
+				"version %s of the task is not supported; supported is \"v1\".", ojson.Shown(v))
 		}
 	case errors.Is(err, fs.ErrNotExist) && milestone != "":
 		r.plan.note(inFile, "there is no such file; the milestone is the goal")
 	default:
-		r.bad.add(CodePipelineInvalid, inFile, o.String("task_artifact"), "the task cannot be read: %s.", oneLine(err.Error()))
+		r.bad.add(CodePipelineInvalid, inFile, o.String("task_artifact"), "the task cannot be read: %s.",
+			oneLine(err.Error()))
 	}
 	r.common(t, o, at)
 	if milestone != "" {
@@ -79,7 +84,8 @@ func (r *reader) campaignTask(o *ojson.Object, at string) {
 	if strings.TrimSpace(t.Goal) == "" && err == nil {
 		r.bad.add(CodePipelineInvalid, inFile, "", "neither the file nor task_milestone says what is to be done.")
 	}
-	for _, key := range []string{"filesystem_policy", "network_mode", "interaction_mode", "runner_args", "required_mcp_ids"} {
+	for _, key := range []string{"filesystem_policy", "network_mode", "interaction_mode", "runner_args",
+		"required_mcp_ids"} {
 		if has(o, key) {
 			r.plan.note(pointer(at, key), "the agent is told; the run does not enforce it")
 		}
@@ -127,7 +133,8 @@ func (r *reader) taskFile(o *ojson.Object) (*ojson.Object, error) {
 func (r *reader) campaignGates(doc *ojson.Object) {
 	gates := doc.Object("gate_policy").Objects("required_gates")
 	if doc.Object("gate_policy").Bool("require_standard") {
-		r.plan.note("/gate_policy/require_standard", "the standard gates of the planner are not known here; name the gates")
+		r.plan.note("/gate_policy/require_standard",
+			"the standard gates of the planner are not known here; name the gates")
 	}
 	for i, g := range gates {
 		at := pointer("", "gate_policy", "required_gates", i)
@@ -137,7 +144,8 @@ func (r *reader) campaignGates(doc *ojson.Object) {
 			}
 		}
 		if has(g, "command") {
-			r.plan.note(pointer(at, "command"), "the agent is told the command in gate_commands, and its verification has to pass; the run does not start it")
+			r.plan.note(pointer(at, "command"),
+				"the agent is told the command in gate_commands, and its verification has to pass; the run does not start it")
 			for _, t := range r.plan.Tasks {
 				if slices.Contains(t.Gates, g.String("name")) {
 					t.Told.Set("gate_commands", append(t.Told.Array("gate_commands"), ojson.Value(g)))

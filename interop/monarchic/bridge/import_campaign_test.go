@@ -23,8 +23,13 @@ const campaign = `{"pipeline_id":"catalog","version":"v1","objective":"Land the 
   {"task_id":"look","task_artifact":"tasks/look.json","role_id":"qa","task_milestone":"Look at it.","depends_on":["make"]}]}`
 
 func TestPipelinesWhoseTasksAreFiles(t *testing.T) {
-	made, err := proto.Marshal(&pb.Task{Version: "v1", TaskId: "make", Role: pb.AgentRole_QA, Goal: "Write the catalog",
-		GatesRequired: []string{"lint"}})
+	made, err := proto.Marshal(&pb.Task{
+		Version:       "v1",
+		TaskId:        "make",
+		Role:          pb.AgentRole_QA,
+		Goal:          "Write the catalog",
+		GatesRequired: []string{"lint"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +56,13 @@ func TestPipelinesWhoseTasksAreFiles(t *testing.T) {
 		t.Errorf("%s\n%s", plan.Kind, laid(im))
 	}
 	told := string(ojson.Compact(plan.Tasks[1].Told))
-	if !strings.Contains(told, `"url":"x"`) || !strings.Contains(told, `"make","test"`) || !strings.Contains(told, "Look at it.") {
+	if !strings.Contains(told, `"url":"x"`) || !strings.Contains(told, `"make","test"`) ||
+		!strings.Contains(told, "Look at it.") {
 		t.Errorf("the second task is told %s", told)
 	}
 	// Without their files the milestones are the goals.
-	if plan, refusal = bridge.ReadPlan([]byte(campaign), nil); refusal != nil || plan.Tasks[0].Goal != "Make the catalog." {
+	if plan, refusal = bridge.ReadPlan([]byte(campaign), nil); refusal != nil ||
+		plan.Tasks[0].Goal != "Make the catalog." {
 		t.Errorf("without files: %v %v", plan, refusal)
 	}
 	for name, data := range map[string]string{
@@ -63,7 +70,8 @@ func TestPipelinesWhoseTasksAreFiles(t *testing.T) {
 		"another task": string(made[:0]) + "\x0a\x02v1\x12\x05other\x22\x01g",
 	} {
 		files["tasks/make.pb"] = data
-		if _, refusal = bridge.ReadPlan([]byte(campaign), open); refusal == nil || refusal.Problems[0].Field != "/tasks/0/task_artifact" {
+		if _, refusal = bridge.ReadPlan([]byte(campaign), open); refusal == nil ||
+			refusal.Problems[0].Field != "/tasks/0/task_artifact" {
 			t.Errorf("%s: %v", name, refusal)
 		}
 	}

@@ -29,8 +29,8 @@ const readHint = "git agentxchain monarchic validate FILE shows every finding"
 // ReadPlan reads a PipelineSpec (legacy or role-aware), a Plan (portable or strict)
 // or a Task from JSON; the whole of `monarchic export --type all` counts as the plan
 // in it. The document is held against the protocol's schemas and rules first
-// (package check). A pipeline whose tasks are files reads them through files. Errors: invalid_json, pipeline_invalid, plan_unrepresentable,
-// unsupported_version; each fault is a problem whose field is its JSON pointer.
+// (package check). A pipeline whose tasks are files reads them through files. Errors: invalid_json, pipeline_invalid,
+// plan_unrepresentable, unsupported_version; each fault is a problem whose field is its JSON pointer.
 func ReadPlan(data []byte, files Files) (*Plan, *wire.Error) {
 	v, err := ojson.DecodeLimited([]byte(strings.TrimPrefix(string(data), "\ufeff")),
 		ojson.Limits{Bytes: MaxPlanBytes, Depth: maxPlanDepth})

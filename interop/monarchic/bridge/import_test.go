@@ -49,14 +49,17 @@ func TestPlansOfEveryForm(t *testing.T) {
 	for name, c := range map[string]struct{ doc, kind, id, want string }{
 		"legacy pipeline": {`{"pipeline_id":"old","tasks":[{"id":"a","task":"first"},{"id":"b","task":{"goal":"second","role":"qa"}}]}`,
 			bridge.KindPipelineLegacy, "old", "a level-1 dev   first\nb level-2 qa a  second\n"},
-		"role-aware pipeline": {pipeline(`{"id":"a","role":"dev","goal":"x","depends_on":[]},{"id":"b","role":"dev","role_id":"back","goal":"y","depends_on":[{"task_id":"a","kind":"handoff"}],"gates_required":["qa","qa","sec"]}`),
+		"role-aware pipeline": {pipeline(
+			`{"id":"a","role":"dev","goal":"x","depends_on":[]},{"id":"b","role":"dev","role_id":"back","goal":"y","depends_on":[{"task_id":"a","kind":"handoff"}],"gates_required":["qa","qa","sec"]}`),
 			bridge.KindPipeline, "p", "a level-1 dev   x\nb level-2 back a qa,sec y\n"},
 		"aliases and enum spellings": {`{"version":"v1","pipelineId":"p","objective":"o","projectKey":"k","tasks":[{"task_id":"a","role":"QA","goal":"x"},{"id":"b","role":"scribe","goal":"y","dependsOn":["a"],"gatesRequired":["q"]}]}`,
 			bridge.KindPipeline, "p", "a level-1 qa   x\nb level-2 publisher a q y\n"},
-		"portable plan": {portablePlan(`{"step_id":"s1","description":"d1","depends_on":[],"task_template":{"role":"qa"}},{"step_id":"s2","description":"d2","depends_on":["s1"],"task_template":{"role_id":"back","goal":"g2","gates_required":["q"]}}`),
+		"portable plan": {portablePlan(
+			`{"step_id":"s1","description":"d1","depends_on":[],"task_template":{"role":"qa"}},{"step_id":"s2","description":"d2","depends_on":["s1"],"task_template":{"role_id":"back","goal":"g2","gates_required":["q"]}}`),
 			bridge.KindPlan, "pl", "s1 level-1 qa   d1\ns2 level-2 back s1 q g2\n"},
-		"strict plan": {strictPlan(`{"step_id":"s1","task_id":"t1","kind":"review","description":"look","dependencies":[],"inputs":{},"expected_outputs":[],"policy_tags":[]},` +
-			`{"step_id":"s2","task_id":"t2","kind":"execution","description":"make","dependencies":["s1"],"inputs":{"branch":"x"},"expected_outputs":[],"policy_tags":["role:back"]}`),
+		"strict plan": {strictPlan(
+			`{"step_id":"s1","task_id":"t1","kind":"review","description":"look","dependencies":[],"inputs":{},"expected_outputs":[],"policy_tags":[]},` +
+				`{"step_id":"s2","task_id":"t2","kind":"execution","description":"make","dependencies":["s1"],"inputs":{"branch":"x"},"expected_outputs":[],"policy_tags":["role:back"]}`),
 			bridge.KindStrictPlan, "ps", "s1 level-1 reviewer   look\ns2 level-2 back s1  make\n"},
 		"task": {`{"version":"v1","task_id":"t","role":"dev","goal":"g","gates_required":["qa","security"]}`,
 			bridge.KindTask, "task-t", "t level-1 dev  qa,security g\n"},
@@ -87,7 +90,8 @@ func TestPlansThatAreRefused(t *testing.T) {
 		"no tasks": {pipeline(``), bridge.CodePipelineInvalid, ""},
 		"another version": {strings.Replace(pipeline(`{"id":"a","role":"dev","goal":"x"}`), `"v1"`, `"v2"`,
 			1), bridge.CodeUnsupported, "/version"},
-		"circle": {pipeline(`{"id":"a","role":"dev","goal":"x","depends_on":["b"]},{"id":"b","role":"dev","goal":"x","depends_on":["a"]}`),
+		"circle": {pipeline(
+			`{"id":"a","role":"dev","goal":"x","depends_on":["b"]},{"id":"b","role":"dev","goal":"x","depends_on":["a"]}`),
 			bridge.CodePipelineInvalid, "/tasks/0/depends_on/0"},
 		"unknown dependency": {pipeline(`{"id":"a","role":"dev","goal":"x","depends_on":["z"]}`),
 			bridge.CodePipelineInvalid, "/tasks/0/depends_on/0"},
@@ -95,15 +99,18 @@ func TestPlansThatAreRefused(t *testing.T) {
 			bridge.CodePipelineInvalid, "/tasks/1/id"},
 		"unsafe id": {pipeline(`{"id":"../a","role":"dev","goal":"x"}`), bridge.CodePipelineInvalid,
 			"/tasks/0/id"},
-		"message route": {pipeline(`{"id":"a","role":"dev","goal":"x"},{"id":"b","role":"dev","goal":"x","depends_on":[{"task_id":"a","kind":"message_route"}]}`),
+		"message route": {pipeline(
+			`{"id":"a","role":"dev","goal":"x"},{"id":"b","role":"dev","goal":"x","depends_on":[{"task_id":"a","kind":"message_route"}]}`),
 			bridge.CodeUnrepresentable, "/tasks/1/depends_on/0"},
-		"one task in a file": {pipeline(`{"id":"a","role":"dev","goal":"x","task_artifact":"a.json"},{"id":"b","role":"dev","goal":"x"}`),
+		"one task in a file": {pipeline(
+			`{"id":"a","role":"dev","goal":"x","task_artifact":"a.json"},{"id":"b","role":"dev","goal":"x"}`),
 			bridge.CodeUnrepresentable, "/tasks/0/task_artifact"},
 		"a task in a file that is not there": {`{"version":"v1","pipeline_id":"p","tasks":[{"task_id":"a","role_id":"dev","task_artifact":"a.json"}]}`,
 			bridge.CodePipelineInvalid, "/tasks/0/task_artifact"},
 		"a task in a file outside": {`{"version":"v1","pipeline_id":"p","tasks":[{"task_id":"a","role_id":"dev","task_milestone":"m","task_artifact":"../a.json"}]}`,
 			bridge.CodePipelineInvalid, "/tasks/0/task_artifact"},
-		"a run context that is none": {pipeline(`{"id":"a","role":"dev","goal":"x","run_context":{"version":"v9","repo":"r","worktree":"w","image":"i","runner":"r"}}`),
+		"a run context that is none": {pipeline(
+			`{"id":"a","role":"dev","goal":"x","run_context":{"version":"v9","repo":"r","worktree":"w","image":"i","runner":"r"}}`),
 			bridge.CodePipelineInvalid, "/tasks/0/run_context/version"},
 		"role without role_id": {pipeline(`{"id":"a","role":"wizard","goal":"x"}`), wire.CodeUnknownRole,
 			"/tasks/0/role"},
@@ -151,7 +158,8 @@ func TestNothingOfATaskIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := im.Charters[0]
-	if got := string(ojson.Compact(c.Task)); got != `{"inputs":{"n":1.50},"constraints":{"no_network":true},"required_skills":[{"id":"s","required":true}],"color":"red","delivery_contract":{"objective":"o","definition_of_done":["it runs","it stops"],"required_checks":["c"],"risk_tier":"low","review_policy":"human_required"}}` {
+	if got := string(ojson.Compact(
+		c.Task)); got != `{"inputs":{"n":1.50},"constraints":{"no_network":true},"required_skills":[{"id":"s","required":true}],"color":"red","delivery_contract":{"objective":"o","definition_of_done":["it runs","it stops"],"required_checks":["c"],"risk_tier":"low","review_policy":"human_required"}}` {
 		t.Errorf("told: %s", got)
 	}
 	if !slices.Equal(c.AcceptanceContract, []string{"it runs", "it stops"}) ||
@@ -209,7 +217,8 @@ func TestFittingAProject(t *testing.T) {
 		}
 		return bridge.ForProject(p, cfg, s, bridge.FitOptions{})
 	}
-	im, refusal := fit(pipeline(`{"id":"t","role":"qa","goal":"x","depends_on":["d"],"gates_required":["works"]},{"id":"d","role":"dev","goal":"x","depends_on":["s"]},
+	im, refusal := fit(pipeline(
+		`{"id":"t","role":"qa","goal":"x","depends_on":["d"],"gates_required":["works"]},{"id":"d","role":"dev","goal":"x","depends_on":["s"]},
 		{"id":"s","role":"product_owner","goal":"x","depends_on":[]},{"id":"r","role":"product_owner","goal":"x","depends_on":["t"]}`), nil)
 	if refusal != nil {
 		t.Fatal(refusal)
@@ -234,7 +243,8 @@ func TestFittingAProject(t *testing.T) {
 			"/tasks/0/role_id", nil},
 		"role not any more": {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable,
 			"/tasks/0/role", func(s *run.State) { s.Phase = "ship" }},
-		"dev after the last": {pipeline(`{"id":"a","role":"product_owner","goal":"x","depends_on":["b"]},{"id":"b","role":"qa","goal":"x","depends_on":["c"],"gates_required":["nobody"]},{"id":"c","role":"dev","goal":"x"}`),
+		"dev after the last": {pipeline(
+			`{"id":"a","role":"product_owner","goal":"x","depends_on":["b"]},{"id":"b","role":"qa","goal":"x","depends_on":["c"],"gates_required":["nobody"]},{"id":"c","role":"dev","goal":"x"}`),
 			bridge.CodeUnrepresentable, "/tasks/1/gates_required/0", nil},
 		"gate that is past": {pipeline(`{"id":"a","role":"dev","goal":"x","gates_required":["scope"]}`),
 			bridge.CodeUnrepresentable, "/tasks/0/gates_required/0", nil},
@@ -322,7 +332,8 @@ func FuzzReadPlan(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte(pipeline(`{"id":"a","role":1,"goal":"x","depends_on":[{"task_id":"a"}]}`)))
-	f.Add([]byte(portablePlan(`{"step_id":"s","description":"d","task_template":{},"extensions":{"agentxchain":{"charter":{"charter_id":"c","charter":"g","role":"dev","depends_on":["c"]}}}}`)))
+	f.Add([]byte(portablePlan(
+		`{"step_id":"s","description":"d","task_template":{},"extensions":{"agentxchain":{"charter":{"charter_id":"c","charter":"g","role":"dev","depends_on":["c"]}}}}`)))
 	f.Add([]byte(strictPlan(`{"step_id":"s"}`)))
 	f.Add([]byte(`{"plan":{"steps":[null]},"tasks":[{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

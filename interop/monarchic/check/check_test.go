@@ -351,7 +351,8 @@ func TestStrictIntegers(t *testing.T) {
 }
 
 func TestOriginalSpelling(t *testing.T) {
-	v, err := ojson.Decode([]byte(`{"version":"v1","taskId":"t","role":"dev","goal":"g","objectiveSpec":{"metricKey":"","direction":"target","minDelta":1},"x~/y":1}`))
+	v, err := ojson.Decode([]byte(
+		`{"version":"v1","taskId":"t","role":"dev","goal":"g","objectiveSpec":{"metricKey":"","direction":"target","minDelta":1},"x~/y":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}

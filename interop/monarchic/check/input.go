@@ -141,7 +141,8 @@ func isCollection(o *ojson.Object) bool {
 	for k, v := range o.All() {
 		switch k {
 		case "intent", "plan", "tasks", "events", "gates", "artifacts", "receipt", "verification", "reviews", "reruns",
-			"blocked", "outcome", "messages", "leases", "recovery", "manifest", "contract", "pipeline", "roles", "role_bundles":
+			"blocked", "outcome", "messages", "leases", "recovery", "manifest", "contract", "pipeline", "roles",
+			"role_bundles":
 		default:
 			return false
 		}

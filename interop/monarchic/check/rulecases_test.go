@@ -206,15 +206,17 @@ func ruleCases() []ruleCase {
 		},
 		{
 			name: "failures of receipts", typ: "execution_receipt",
-			doc: strings.Repeat(`{"contract_version":"v1","run_id":"r","plan_id":"p","plan_hash":"h","task_hashes":[],"artifact_hashes":[],"outcome_hash":"h","status":"failed","generated_at_ms":1}`+
-				"\n",
+			doc: strings.Repeat(
+				`{"contract_version":"v1","run_id":"r","plan_id":"p","plan_hash":"h","task_hashes":[],"artifact_hashes":[],"outcome_hash":"h","status":"failed","generated_at_ms":1}`+
+					"\n",
 				1) +
 				`{"contract_version":"v1","run_id":"r","plan_id":"p","plan_hash":"h","task_hashes":[],"artifact_hashes":[],"outcome_hash":"h","status":"complete","generated_at_ms":1,"failure":{"class":"agent","code":"c","message":"m"}}`,
 			want: []string{"1 warning /failure receipt.failure", "2 warning /failure receipt.failure"},
 		},
 		{
 			name: "publications", typ: "client_boundary/publication_action",
-			doc: strings.ReplaceAll(`{"action_id":"a","run_id":"r","plan_id":"p","kind":"open_pull_request","status":"failed","actor":"x","target":{"repo":"r","base_branch":"b"},"created_at":1}
+			doc: strings.ReplaceAll(
+				`{"action_id":"a","run_id":"r","plan_id":"p","kind":"open_pull_request","status":"failed","actor":"x","target":{"repo":"r","base_branch":"b"},"created_at":1}
 {"action_id":"a","run_id":"r","plan_id":"p","kind":"open_pull_request","status":"applied","actor":"x","target":{"repo":"r","base_branch":"b"},"created_at":1,"pull_request":{}}`, "\t", ""),
 			want: []string{"1 error /failure_reason publication.reason",
 				"2 error /pull_request publication.pull_request"},

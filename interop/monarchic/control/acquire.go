@@ -40,9 +40,11 @@ func (s *Server) AcquireLease(ctx context.Context, req *pb.AcquireLeaseRequest) 
 	var why error
 	switch {
 	case req.AvailableSlots == 0:
-		why = noWork(CodeNoSlots, "The runner asked with available_slots 0.", "ask with the number of leases you can take")
+		why = noWork(CodeNoSlots, "The runner asked with available_slots 0.",
+			"ask with the number of leases you can take")
 	case len(req.ActiveLeaseIds) > maxListed:
-		why = noWork(wire.CodeInvalidArgument, fmt.Sprintf("active_lease_ids names more than %d leases.", maxListed), "")
+		why = noWork(wire.CodeInvalidArgument, fmt.Sprintf("active_lease_ids names more than %d leases.", maxListed),
+			"")
 	default:
 		out.Assignment, why = s.assign(ctx, who, req.ActiveLeaseIds)
 	}
@@ -263,7 +265,8 @@ func (a *assigning) assignNew(v *runner.View) string {
 	case role != "":
 	case len(unserved) > 0:
 		a.none = noWork(CodeRoleNotServed,
-			fmt.Sprintf("The next turn is of role %s, which this runner did not register for.", wire.ListSome(unserved, 5)),
+			fmt.Sprintf("The next turn is of role %s, which this runner did not register for.",
+				wire.ListSome(unserved, 5)),
 			"register a runner that serves it")
 		return ""
 	default:

@@ -367,7 +367,8 @@ func TestAnInvalidResultIsSentBack(t *testing.T) {
 	}
 	more := res.Failure.GetDetails().GetFields()["explain"].GetStringValue()
 	of, ok := strings.CutPrefix(more, "git agentxchain explain ")
-	if e, err := lookback.Explain(t.Context(), s.r, "", of); !ok || err != nil || e.Chains[len(e.Chains)-1].Outcome == "" {
+	if e, err := lookback.Explain(t.Context(), s.r, "", of); !ok || err != nil ||
+		e.Chains[len(e.Chains)-1].Outcome == "" {
 		t.Errorf("%q leads to %v %v", more, e, err)
 	}
 	// The same turn, another attempt, another token.

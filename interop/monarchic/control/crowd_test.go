@@ -118,10 +118,15 @@ func TestCancelledStreamsLeaveNothing(t *testing.T) {
 			for id := uint32(1); id < 1001; id += 2 {
 				head.Reset()
 				for _, kv := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":authority", s.addr},
-					{":path", pbgrpc.RunnerControlService_AcquireLease_FullMethodName}, {"content-type", "application/grpc"}} {
+					{":path", pbgrpc.RunnerControlService_AcquireLease_FullMethodName},
+					{"content-type", "application/grpc"}} {
 					must(t, encoder.WriteField(hpack.HeaderField{Name: kv[0], Value: kv[1], Sensitive: true}))
 				}
-				if framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(head.String()), EndHeaders: true}) != nil ||
+				if framer.WriteHeaders(http2.HeadersFrameParam{
+					StreamID:      id,
+					BlockFragment: []byte(head.String()),
+					EndHeaders:    true,
+				}) != nil ||
 					framer.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
 					break // it has seen enough
 				}

@@ -82,10 +82,12 @@ func randomPlan(rng *rand.Rand, n int) []byte {
 				deps = append(deps, fmt.Sprintf("%q", fmt.Sprintf("t%d", j)))
 			}
 		}
-		tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","role":"dev","role_id":"role%d","goal":"do t%d","depends_on":[%s]}`,
-			i, rng.IntN(roles), i, strings.Join(deps, ",")))
+		tasks = append(tasks,
+			fmt.Sprintf(`{"id":"t%d","role":"dev","role_id":"role%d","goal":"do t%d","depends_on":[%s]}`,
+				i, rng.IntN(roles), i, strings.Join(deps, ",")))
 	}
-	return []byte(`{"version":"v1","pipeline_id":"p","objective":"o","project_key":"k","tasks":[` + strings.Join(tasks, ",") + `]}`)
+	return []byte(`{"version":"v1","pipeline_id":"p","objective":"o","project_key":"k","tasks":[` +
+		strings.Join(tasks, ",") + `]}`)
 }
 
 // flaky is a runner that only knows the protocol, and dies or dawdles at random.
@@ -154,9 +156,21 @@ func (f *flaky) report(a *agent, l *pb.LeaseRef, path string) {
 	for range 20 {
 		res, err := f.s.c.ReportStepOutcome(context.Background(), &pb.ReportStepOutcomeRequest{
 			ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: l, Status: pb.PlanStatus_COMPLETE,
-			Artifacts: []*pb.Artifact{{Version: "v1", ArtifactId: "a", Type: "patch", Summary: "wrote " + path, Path: path, TaskId: l.TaskId}},
-			RunOutcome: &pb.RunOutcome{Version: "v1", TaskId: l.TaskId, FinalDecision: pb.OutcomeDecision_ACCEPT, Summary: new("did " + path),
-				Evidence: checks(0)},
+			Artifacts: []*pb.Artifact{{
+				Version:    "v1",
+				ArtifactId: "a",
+				Type:       "patch",
+				Summary:    "wrote " + path,
+				Path:       path,
+				TaskId:     l.TaskId,
+			}},
+			RunOutcome: &pb.RunOutcome{
+				Version:       "v1",
+				TaskId:        l.TaskId,
+				FinalDecision: pb.OutcomeDecision_ACCEPT,
+				Summary:       new("did " + path),
+				Evidence:      checks(0),
+			},
 		})
 		if err != nil {
 			f.s.t.Errorf("%s: %v", f.name, err)
@@ -182,7 +196,8 @@ func (f *flaky) register() *agent { return f.s.register(f.name, nil) }
 
 // checks is evidence of one command.
 func checks(code int) *structpb.Struct {
-	st, _ := structpb.NewStruct(map[string]any{"checks": []any{map[string]any{"command": "test -s", "exit_code": float64(code)}}})
+	st, _ := structpb.NewStruct(
+		map[string]any{"checks": []any{map[string]any{"command": "test -s", "exit_code": float64(code)}}})
 	return st
 }
 
@@ -220,7 +235,15 @@ func finishPlan(t *testing.T, rng *rand.Rand, n, runners, risk int) {
 	last.Store(time.Now().UnixNano())
 	var all sync.WaitGroup
 	for i := range runners {
-		f := &flaky{s: s, rng: rand.New(rand.NewPCG(rng.Uint64(), 1)), name: fmt.Sprintf("r%d", i), ttl: ttl, risk: risk, done: &done, last: &last}
+		f := &flaky{
+			s:    s,
+			rng:  rand.New(rand.NewPCG(rng.Uint64(), 1)),
+			name: fmt.Sprintf("r%d", i),
+			ttl:  ttl,
+			risk: risk,
+			done: &done,
+			last: &last,
+		}
 		all.Go(f.work)
 	}
 	// This only ends a test that hangs: how long nothing may happen is for TestNoStallIsLongerThanALease,

@@ -126,7 +126,8 @@ func (d *deriving) summary() string {
 			}
 		}
 	}
-	return cmp.Or(oneLine(strings.Join(parts, "; "), 4000), "The runner reported "+strings.ToLower(d.req.Status.String())+" and no more.")
+	return cmp.Or(oneLine(strings.Join(parts, "; "), 4000),
+		"The runner reported "+strings.ToLower(d.req.Status.String())+" and no more.")
 }
 
 // files are the paths of the artifacts, as the project has them.
@@ -238,7 +239,8 @@ func (d *deriving) verification() *ojson.Object {
 		status = "fail"
 	}
 	return ojson.NewObject("status", status, "commands", commands,
-		"evidence_summary", fmt.Sprintf("%d checks in the evidence of the report.", len(evidence)), "machine_evidence", evidence)
+		"evidence_summary", fmt.Sprintf("%d checks in the evidence of the report.", len(evidence)),
+		"machine_evidence", evidence)
 }
 
 func exitCode(passed bool) int {

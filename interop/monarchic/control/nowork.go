@@ -53,8 +53,9 @@ func nobodyNext(v *runner.View) *wire.Error {
 	case st.ActiveTurns.Len() == 0:
 		return noWork(CodeNothingReady, "No role of phase "+st.Phase+" is to have a turn.", "git agentxchain status")
 	case len(st.OpenCharters()) > 0:
-		return noWork(wire.CodeChartersWait, fmt.Sprintf("Every charter that is ready is at work (%s); %d more wait for them.",
-			wire.ListSome(st.ActiveTurns.Keys(), 4), len(st.OpenCharters())-st.ActiveTurns.Len()),
+		return noWork(wire.CodeChartersWait,
+			fmt.Sprintf("Every charter that is ready is at work (%s); %d more wait for them.",
+				wire.ListSome(st.ActiveTurns.Keys(), 4), len(st.OpenCharters())-st.ActiveTurns.Len()),
 			"wait for their outcomes")
 	}
 	return noWork(wire.CodeRoleActive, fmt.Sprintf("Every role that could have a turn has one (%s).",

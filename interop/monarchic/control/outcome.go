@@ -198,7 +198,8 @@ func (s *Server) answer(ctx context.Context, o *outcome, res *runner.Accepted, s
 	out *pb.ReportStepOutcomeResponse) error {
 	if res != nil {
 		out.Accepted = true
-		out.Extensions = ext("turn_id", o.h.Ref.StepID, "run_status", string(res.State.Status), "phase", res.State.Phase)
+		out.Extensions = ext("turn_id", o.h.Ref.StepID, "run_status", string(res.State.Status),
+			"phase", res.State.Phase)
 	} else {
 		if out.Failure, err = s.refused(ctx, o.h, "report_step_outcome", err); err != nil {
 			return err

@@ -24,9 +24,16 @@ const twoTasks = `{"version":"v1","pipeline_id":"p","objective":"o","project_key
 	`{"id":"t0","role":"dev","goal":"do t0","depends_on":[],"gates_required":["qa"]},{"id":"t1","role":"dev","goal":"do t1","depends_on":["t0"]}]}`
 
 // report sends an outcome; edit fills in what it carries.
-func (a *agent) report(l *pb.LeaseRef, status pb.PlanStatus, edit func(*pb.ReportStepOutcomeRequest)) *pb.ReportStepOutcomeResponse {
+func (a *agent) report(l *pb.LeaseRef, status pb.PlanStatus,
+	edit func(*pb.ReportStepOutcomeRequest)) *pb.ReportStepOutcomeResponse {
 	a.s.t.Helper()
-	req := &pb.ReportStepOutcomeRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: l, Status: status}
+	req := &pb.ReportStepOutcomeRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+		Lease:           l,
+		Status:          status,
+	}
 	if edit != nil {
 		edit(req)
 	}
@@ -44,7 +51,9 @@ func (s *served) write(path string) {
 
 func (s *served) rows() []*ojson.Object {
 	s.t.Helper()
-	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerHistory, 0, func(*ojson.Object) bool { return true })
+	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerHistory, 0, func(*ojson.Object) bool {
+		return true
+	})
 	must(s.t, err)
 	out := make([]*ojson.Object, len(rows))
 	for i := range rows {
@@ -55,9 +64,21 @@ func (s *served) rows() []*ojson.Object {
 
 func completing(code int) func(*pb.ReportStepOutcomeRequest) {
 	return func(req *pb.ReportStepOutcomeRequest) {
-		req.Artifacts = []*pb.Artifact{{Version: "v1", ArtifactId: "a", Type: "patch", Path: "work/t.md", TaskId: req.Lease.TaskId}}
-		req.RunOutcome = &pb.RunOutcome{Version: "v1", TaskId: req.Lease.TaskId, FinalDecision: pb.OutcomeDecision_ACCEPT,
-			Summary: new("wrote it"), EstimatedCostUsd: new(0.25), Evidence: checks(code)}
+		req.Artifacts = []*pb.Artifact{{
+			Version:    "v1",
+			ArtifactId: "a",
+			Type:       "patch",
+			Path:       "work/t.md",
+			TaskId:     req.Lease.TaskId,
+		}}
+		req.RunOutcome = &pb.RunOutcome{
+			Version:          "v1",
+			TaskId:           req.Lease.TaskId,
+			FinalDecision:    pb.OutcomeDecision_ACCEPT,
+			Summary:          new("wrote it"),
+			EstimatedCostUsd: new(0.25),
+			Evidence:         checks(code),
+		}
 	}
 }
 
@@ -100,7 +121,8 @@ func TestARunnerThatKnowsOnlyTheProtocol(t *testing.T) {
 	if res.Accepted || !res.Failure.Details.Fields["retryable"].GetBoolValue() {
 		t.Fatalf("outside the project: %v", res)
 	}
-	if again := a.report(as.Lease, pb.PlanStatus_COMPLETE, completing(0)); again.Accepted || again.Failure.GetCode() != res.Failure.GetCode() {
+	if again := a.report(as.Lease, pb.PlanStatus_COMPLETE, completing(0)); again.Accepted ||
+		again.Failure.GetCode() != res.Failure.GetCode() {
 		t.Fatalf("the same token again: %v, at first %v", again, res)
 	}
 
@@ -120,7 +142,8 @@ func TestARunnerThatKnowsOnlyTheProtocol(t *testing.T) {
 	}
 	var ends []string
 	for _, row := range s.rows() {
-		ends = append(ends, row.String("charter_id")+" "+row.String("status")+" "+row.Object("verification").String("status"))
+		ends = append(ends, row.String("charter_id")+" "+row.String("status")+" "+
+			row.Object("verification").String("status"))
 	}
 	if got := strings.Join(ends, ", "); got != "t0 failed skipped, t0 completed fail, t0 completed pass" {
 		t.Fatalf("on record: %s", got)
@@ -221,7 +244,8 @@ func TestContradictionsAreRefused(t *testing.T) {
 		}},
 	} {
 		res := a.report(as.Lease, c.status, c.edit)
-		if res.Accepted || res.Failure.GetCode() != control.CodeContradiction || !res.Failure.Details.Fields["retryable"].GetBoolValue() {
+		if res.Accepted || res.Failure.GetCode() != control.CodeContradiction ||
+			!res.Failure.Details.Fields["retryable"].GetBoolValue() {
 			t.Errorf("%s: %v", name, res)
 		}
 	}
@@ -248,7 +272,8 @@ func TestWhyThereIsNoWork(t *testing.T) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if c := s.calls[len(s.calls)-1]; c.Outcome != "none" || c.Code != own["code"].GetStringValue() || c.Detail == "" {
+		if c := s.calls[len(s.calls)-1]; c.Outcome != "none" || c.Code != own["code"].GetStringValue() ||
+			c.Detail == "" {
 			t.Errorf("logged as %+v", c)
 		}
 		return own["code"].GetStringValue()
@@ -260,11 +285,20 @@ func TestWhyThereIsNoWork(t *testing.T) {
 		}
 	}
 	a := s.register("a", nil)
-	res, err := s.c.AcquireLease(ctx, &pb.AcquireLeaseRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session})
+	res, err := s.c.AcquireLease(ctx, &pb.AcquireLeaseRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+	})
 	must(t, err)
 	want(res, control.CodeNoSlots)
-	want(s.register("qa", &pb.RunnerCapabilities{SupportedRoleIds: []string{"qa"}}).acquire(), control.CodeRoleNotServed)
-	one, err := s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "one", MaxParallelLeases: 1})
+	want(s.register("qa", &pb.RunnerCapabilities{SupportedRoleIds: []string{"qa"}}).acquire(),
+		control.CodeRoleNotServed)
+	one, err := s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{
+		ContractVersion:   "v1",
+		RunnerId:          "one",
+		MaxParallelLeases: 1,
+	})
 	must(t, err)
 	b := &agent{s, "one", one.SessionId}
 	_ = b.started(b.lease().Lease)

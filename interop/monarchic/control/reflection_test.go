@@ -25,7 +25,8 @@ func TestReflectionTellsTheService(t *testing.T) {
 	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
 	defer func() { _ = conn.Close() }()
-	ask := func(ctx context.Context, req *reflectpb.ServerReflectionRequest) (*reflectpb.ServerReflectionResponse, error) {
+	ask := func(ctx context.Context, req *reflectpb.ServerReflectionRequest) (*reflectpb.ServerReflectionResponse,
+		error) {
 		stream, err := reflectpb.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
 		must(t, err)
 		_ = stream.Send(req)

@@ -147,7 +147,8 @@ func (m *stalls) ask(t *testing.T, w *worker) {
 		return
 	}
 	if stall := now.Sub(m.moved); stall > m.s.opt.TTL+poll {
-		t.Fatalf("nothing has happened for %v, and there is no work: %s: %s", stall, code, own["message"].GetStringValue())
+		t.Fatalf("nothing has happened for %v, and there is no work: %s: %s", stall, code,
+			own["message"].GetStringValue())
 	}
 	if code == "" || own["message"].GetStringValue() == "" {
 		t.Fatalf("no work, and no reason: %v", res)

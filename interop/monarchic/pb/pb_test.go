@@ -28,12 +28,14 @@ func declared(t *testing.T) map[string]string {
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		words := strings.Fields(strings.TrimSuffix(strings.TrimSpace(lines.Text()), ";"))
 		switch {
-		case len(words) == 3 && (words[0] == "message" || words[0] == "enum" || words[0] == "service") && words[2] == "{":
+		case len(words) == 3 && (words[0] == "message" || words[0] == "enum" || words[0] == "service") &&
+			words[2] == "{":
 			scope = words[1]
 		case len(words) > 0 && words[0] == "}":
 			scope = ""
 		case scope != "" && len(words) >= 3 && words[len(words)-2] == "=":
-			out[scope+"."+words[len(words)-3]] = strings.Join(append(words[:len(words)-3:len(words)-3], words[len(words)-1]), " ")
+			out[scope+"."+words[len(words)-3]] = strings.Join(
+				append(words[:len(words)-3:len(words)-3], words[len(words)-1]), " ")
 		case scope != "" && len(words) > 1 && words[0] == "rpc":
 			name, request, _ := strings.Cut(words[1], "(")
 			out[scope+"."+name] = "(" + request + " " + words[3]
@@ -64,7 +66,8 @@ func TestGeneratedCodeMatchesTheProto(t *testing.T) {
 	service := file.Services().ByName("RunnerControlService")
 	for i := range service.Methods().Len() {
 		m := service.Methods().Get(i)
-		got["RunnerControlService."+string(m.Name())] = "(" + string(m.Input().Name()) + ") (" + string(m.Output().Name()) + ")"
+		got["RunnerControlService."+string(m.Name())] = "(" + string(m.Input().Name()) + ") (" +
+			string(m.Output().Name()) + ")"
 	}
 	for id, line := range want {
 		if got[id] != line {

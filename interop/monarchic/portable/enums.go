@@ -84,8 +84,9 @@ const (
 // Set describes the enum.
 func (MessageKind) Set() *wire.Set {
 	return &wire.Set{
-		Tokens: []string{"", "artifact_ready", "clarification_request", "clarification_response", "handoff", "blocker"},
-		Zero:   "TASK_MESSAGE_KIND_UNSPECIFIED", Prefix: "TASK_MESSAGE_KIND_", Free: true,
+		Tokens: []string{"", "artifact_ready", "clarification_request", "clarification_response", "handoff",
+			"blocker"},
+		Zero: "TASK_MESSAGE_KIND_UNSPECIFIED", Prefix: "TASK_MESSAGE_KIND_", Free: true,
 	}
 }
 
