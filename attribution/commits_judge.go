@@ -388,7 +388,8 @@ func (j *judge) conclude(c *RangeCommit) {
 		c.Why = fmt.Sprintf("it names turn %s and changes nothing", c.claimed[0].ID)
 	case len(c.claimed) > 0:
 		c.Kind = CommitUnaccounted
-		c.Why = fmt.Sprintf("it names turn %s, and %s is not as that turn had it accepted", c.claimed[0].ID, some(foreign))
+		c.Why = fmt.Sprintf("it names turn %s, and %s is not as that turn had it accepted", c.claimed[0].ID,
+			some(foreign))
 	case len(c.Named) > 0:
 		c.Kind = CommitUnaccounted
 		c.Why = fmt.Sprintf("it names turn %s, which no run recorded here has accepted", c.Named[0])

@@ -25,7 +25,8 @@ const fileMode, executable, noMode = "100644", "100755", "000000"
 // stays one, and what is new is one.
 func (e *entry) regular() bool {
 	plain := func(mode string) bool { return mode == fileMode || mode == executable || mode == noMode }
-	return plain(e.oldMode) && plain(e.newMode) && (e.oldMode == e.newMode || e.oldMode == noMode || e.newMode == noMode)
+	return plain(e.oldMode) && plain(e.newMode) &&
+		(e.oldMode == e.newMode || e.oldMode == noMode || e.newMode == noMode)
 }
 
 // logFields are what git log prints of a commit before its files.
@@ -33,7 +34,8 @@ const logFields = "%H%x00%T%x00%P%x00%an <%ae>%x00%s%x00%B%x00"
 
 // readRange lists base..head, parents before children.
 func readRange(ctx context.Context, repo *git.Repository, base, head git.OID) ([]*RangeCommit, error) {
-	out, err := repo.Git.Run(ctx, nil, "log", "-z", "--topo-order", "--reverse", "--raw", "-c", "--root", "--no-abbrev",
+	out, err := repo.Git.Run(ctx, nil, "log", "-z", "--topo-order", "--reverse", "--raw", "-c", "--root",
+		"--no-abbrev",
 		"--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes",
 		"--no-mailmap", "--no-color", "--ignore-submodules=none", "--format=tformat:"+logFields,
 		string(head), "^"+string(base), "--")
@@ -107,7 +109,8 @@ func diffs(ctx context.Context, repo *git.Repository, questions []string) (map[s
 	}
 	slices.Sort(questions)
 	questions = slices.Compact(questions)
-	data, err := repo.Git.Run(ctx, []byte(strings.Join(questions, "\n")+"\n"), "diff-tree", "--stdin", "-r", "-z", "--root",
+	data, err := repo.Git.Run(ctx, []byte(strings.Join(questions, "\n")+"\n"), "diff-tree", "--stdin", "-r", "-z",
+		"--root",
 		"--no-renames", "--no-abbrev", "--no-relative", "--ignore-submodules=none")
 	if err != nil {
 		return nil, err

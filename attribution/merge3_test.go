@@ -86,10 +86,12 @@ func TestMerge3IsGitsMerge(t *testing.T) {
 
 func TestEntriesOfGitLog(t *testing.T) {
 	e, err := parseEntry(":100644 100755 " + strings.Repeat("a", 40) + " " + strings.Repeat("b", 40) + " M")
-	if err != nil || e.oldMode != fileMode || e.newMode != executable || e.old[0] != 'a' || e.new[0] != 'b' || e.regular() {
+	if err != nil || e.oldMode != fileMode || e.newMode != executable || e.old[0] != 'a' || e.new[0] != 'b' ||
+		e.regular() {
 		t.Errorf("%+v %v", e, err)
 	}
-	e, err = parseEntry("::100644 100644 100644 " + strings.Repeat("a", 40) + " " + strings.Repeat("c", 40) + " " + strings.Repeat("0", 40) + " DD")
+	e, err = parseEntry("::100644 100644 100644 " + strings.Repeat("a", 40) + " " + strings.Repeat("c", 40) + " " +
+		strings.Repeat("0", 40) + " DD")
 	if err != nil || e.old[0] != 'a' || e.new != "" {
 		t.Errorf("%+v %v", e, err)
 	}
@@ -101,13 +103,15 @@ func TestEntriesOfGitLog(t *testing.T) {
 }
 
 func TestRangePolicies(t *testing.T) {
-	for _, bad := range []string{``, `[]`, `{"peple":[]}`, `{"people":"docs"}`, `{"people":[1]}`, `{"schema_version":"2.0"}`,
+	for _, bad := range []string{``, `[]`, `{"peple":[]}`, `{"people":"docs"}`, `{"people":[1]}`,
+		`{"schema_version":"2.0"}`,
 		`{"approvals":2}`, `{"approvals":{"at_least":-1}}`, `{"approvals":{"of":1}}`, `{"gates":[""]}`} {
 		if p, err := ParseRangePolicy([]byte(bad)); err == nil {
 			t.Errorf("%s is taken as %+v", bad, p)
 		}
 	}
-	p, err := ParseRangePolicy([]byte(`{"schema_version":"1.0","people":["docs/**","agentxchain.json","**"],"gates":["g"],"approvals":{"at_least":2,"signed":true}}`))
+	p, err := ParseRangePolicy(
+		[]byte(`{"schema_version":"1.0","people":["docs/**","agentxchain.json","**"],"gates":["g"],"approvals":{"at_least":2,"signed":true}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +124,11 @@ func TestRangePolicies(t *testing.T) {
 	who := func(list ...Approval) []RangeFinding {
 		return p.Judge(&Range{}, []*RunFacts{{Run: "r", Gates: map[string]string{"g": "passed"}, Approvals: list}})
 	}
-	ada, bob := Approval{Email: "ada@x", Signed: true, Counts: true}, Approval{Email: "bob@x", Signed: true, Counts: true}
+	ada, bob := Approval{
+		Email:  "ada@x",
+		Signed: true,
+		Counts: true,
+	}, Approval{Email: "bob@x", Signed: true, Counts: true}
 	again := ada
 	again.Email = "ADA@x"
 	unsigned := bob

@@ -330,7 +330,10 @@ var tokenOf = regexp.MustCompile(`^token\d{7}`)
 // check asks about every line of a file and compares with who wrote it.
 func (w *world) check(name string) {
 	w.t.Helper()
-	report, err := attribution.Lines(w.ctx, w.r.Record().Repository(), attribution.Query{Path: name, ProjectID: "proj"})
+	report, err := attribution.Lines(w.ctx, w.r.Record().Repository(), attribution.Query{
+		Path:      name,
+		ProjectID: "proj",
+	})
 	w.must(err)
 	for i := range report.Lines {
 		l := &report.Lines[i]

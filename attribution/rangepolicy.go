@@ -134,7 +134,8 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 				File:    first,
 				Message: fmt.Sprintf("%s changes %s, which is no turn's work", c.Author, some(files)),
 			})
-		case c.Kind == CommitUnaccounted && (len(files) > 0 || len(c.Turns) == 0 && len(c.Parents) < 2 || len(c.Files) == 0):
+		case c.Kind == CommitUnaccounted &&
+			(len(files) > 0 || len(c.Turns) == 0 && len(c.Parents) < 2 || len(c.Files) == 0):
 			out = append(out, RangeFinding{Code: "unaccounted", Commit: string(c.OID), File: first, Message: c.Why})
 		}
 	}

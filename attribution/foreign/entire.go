@@ -80,12 +80,14 @@ func (b *Book) readEntire(ctx context.Context, repo *git.Repository, commits []g
 
 // entireRoots are the refs that hold checkpoints.
 func entireRoots(ctx context.Context, repo *git.Repository) ([]string, error) {
-	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads/"+entireBranch, "refs/remotes/*/"+entireBranch, entireRefs)
+	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads/"+entireBranch,
+		"refs/remotes/*/"+entireBranch, entireRefs)
 	return strings.Fields(string(out)), err
 }
 
 // readCheckpoints reads the checkpoints that commits name, where there are any.
-func (b *Book) readCheckpoints(ctx context.Context, repo *git.Repository, roots []string, named map[git.OID]string) error {
+func (b *Book) readCheckpoints(ctx context.Context, repo *git.Repository, roots []string,
+	named map[git.OID]string) error {
 	type place struct {
 		commit git.OID
 		dir    string // of the checkpoint, as git names it

@@ -50,7 +50,9 @@ func Shown(ctx context.Context, repo *git.Repository) []string {
 	if err != nil {
 		return nil // none is set
 	}
-	return slices.DeleteFunc(Sources(), func(s string) bool { return !slices.Contains(strings.Fields(string(out)), s) })
+	return slices.DeleteFunc(Sources(), func(s string) bool {
+		return !slices.Contains(strings.Fields(string(out)), s)
+	})
 }
 
 // Claim is what a tool said of who wrote something. Members are "" where it does not say.
@@ -85,7 +87,9 @@ func (b *Book) Claims(commit git.OID, path string, line int) []Claim {
 	var out []Claim
 	for _, s := range slices.Backward(b.commits[commit]) {
 		about := s.path == path && (s.Whole || s.from <= line && line <= s.to)
-		known := slices.ContainsFunc(out, func(c Claim) bool { return c == s.Claim || c.Source == s.Source && !c.Whole })
+		known := slices.ContainsFunc(out, func(c Claim) bool {
+			return c == s.Claim || c.Source == s.Source && !c.Whole
+		})
 		if about && !known {
 			out = append(out, s.Claim)
 		}
@@ -159,9 +163,10 @@ func Survey(ctx context.Context, repo *git.Repository, source string) (*Summary,
 
 func unknown(source string) error {
 	return &wire.Error{
-		Code:    wire.CodeInvalidArgument,
-		Message: fmt.Sprintf("%q is no tool whose notes are read; there are %s.", source, strings.Join(Sources(), " and ")),
-		Hint:    "git agentxchain import " + Sources()[0],
+		Code: wire.CodeInvalidArgument,
+		Message: fmt.Sprintf("%q is no tool whose notes are read; there are %s.", source,
+			strings.Join(Sources(), " and ")),
+		Hint: "git agentxchain import " + Sources()[0],
 	}
 }
 

@@ -21,7 +21,8 @@ func TestReadNote(t *testing.T) {
 		{"ranges", "a.go\n  k 1-2,5\n" + who, true, []said{
 			{Claim{Source: GitAI, Agent: "codex"}, "a.go", 1, 2}, {Claim{Source: GitAI, Agent: "codex"}, "a.go", 5, 5},
 		}},
-		{"a name with spaces, line ends of Windows", "\"a b\"\r\n  k 7\r\n" + who, true, []said{{Claim{Source: GitAI, Agent: "codex"}, "a b", 7, 7}}},
+		{"a name with spaces, line ends of Windows", "\"a b\"\r\n  k 7\r\n" + who, true,
+			[]said{{Claim{Source: GitAI, Agent: "codex"}, "a b", 7, 7}}},
 		{"a key that is not explained", "a\n  s_x::t_y 1\n" + who, true, []said{{Claim{Source: GitAI}, "a", 1, 1}}},
 		{"nothing said", who, true, nil},
 		{"no divider", "a\n  k 1\n", false, nil},
@@ -73,7 +74,8 @@ func TestTheLastWordCounts(t *testing.T) {
 
 // FuzzGitAINote: a note of another tool, whatever it holds, is read or left alone.
 func FuzzGitAINote(f *testing.F) {
-	f.Add("src/a.go\n  s_1 1-3,7\n---\n{\"schema_version\":\"" + gitAISchema + "\",\"sessions\":{\"s_1\":{\"agent_id\":{\"tool\":\"x\",\"model\":\"y\"}}}}")
+	f.Add("src/a.go\n  s_1 1-3,7\n---\n{\"schema_version\":\"" + gitAISchema +
+		"\",\"sessions\":{\"s_1\":{\"agent_id\":{\"tool\":\"x\",\"model\":\"y\"}}}}")
 	f.Add("a\n  h 9-1\n---\n{}")
 	f.Fuzz(func(t *testing.T, note string) {
 		said, ok := readNote(note)

@@ -1,5 +1,5 @@
-// Notes of git-ai: refs/notes/ai, in the form it calls authorship/3.0.0. Above a line "---" each file has its name on a
-// line and below it, indented, who wrote which lines; what follows is a JSON object that says who that is.
+// Notes of git-ai: refs/notes/ai, in the form it calls authorship/3.0.0. Above a line "---" each file has its name on
+// a line and below it, indented, who wrote which lines; what follows is a JSON object that says who that is.
 
 package foreign
 

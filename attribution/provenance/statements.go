@@ -113,14 +113,15 @@ func (p Program) Run(facts *attribution.RunFacts, turns []*attribution.Turn) *oj
 		list = append(list, ojson.NewObject("turn_id", t.ID, "role", t.Role, "phase", t.Phase,
 			"status", t.Row.String("status"), "commit", ojson.OrNull(string(t.Checkpoint()))))
 	}
-	return statement(RunPredicate, []*ojson.Object{resource(git.RunRefPrefix+facts.Run, "gitCommit", op)}, ojson.NewObject(
-		"run_id", facts.Run,
-		"builder", p.builder(),
-		"gates", gates,
-		"approvals", approvals,
-		"problems", append([]string{}, facts.Problems...),
-		"turns", list,
-	))
+	return statement(RunPredicate, []*ojson.Object{resource(git.RunRefPrefix+facts.Run, "gitCommit", op)},
+		ojson.NewObject(
+			"run_id", facts.Run,
+			"builder", p.builder(),
+			"gates", gates,
+			"approvals", approvals,
+			"problems", append([]string{}, facts.Problems...),
+			"turns", list,
+		))
 }
 
 // Verdict is what was found of a range.
@@ -162,11 +163,13 @@ func (p Program) Range(v *Verdict) *ojson.Object {
 }
 
 func (p Program) builder() *ojson.Object {
-	return ojson.NewObject("id", home, "version", ojson.NewObject("git-agentxchain", p.Version, "rule_set", strconv.Itoa(p.RuleSet)))
+	return ojson.NewObject("id", home,
+		"version", ojson.NewObject("git-agentxchain", p.Version, "rule_set", strconv.Itoa(p.RuleSet)))
 }
 
 func statement(predicate string, subject []*ojson.Object, body *ojson.Object) *ojson.Object {
-	return ojson.NewObject("_type", attest.StatementType, "subject", subject, "predicateType", predicate, "predicate", body)
+	return ojson.NewObject("_type", attest.StatementType, "subject", subject, "predicateType", predicate,
+		"predicate", body)
 }
 
 func resource(name, algorithm, sum string) *ojson.Object {
