@@ -94,8 +94,9 @@ func OpenTargetCorpus(root string) (*Corpus, error) {
 	}
 	c, err := OpenCorpus(root)
 	if err == nil && c.digest != own.digest {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("the target's own fixtures were run, which are not those of this program; "+
-			"--fixtures %s runs these", EmbeddedRoot))
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("the target's own fixtures were run, which are not those of this program; "+
+				"--fixtures %s runs these", EmbeddedRoot))
 	}
 	return c, err
 }

@@ -90,7 +90,8 @@ func TestPublicCorpus(t *testing.T) {
 // TestPublicCorpusRenamed gives runs, turns, roles, gates, runtimes and files of
 // the fixtures other names: an adapter that knows the names fails here.
 func TestPublicCorpusRenamed(t *testing.T) {
-	rename := regexp.MustCompile(`\b(dev|pm|qa|run_001|turn_abc|turn_001|local|cloud|quality_gate|planning_gate|ship_gate|qa_ship_verdict|feature)\b`)
+	rename := regexp.MustCompile(
+		`\b(dev|pm|qa|run_001|turn_abc|turn_001|local|cloud|quality_gate|planning_gate|ship_gate|qa_ship_verdict|feature)\b`)
 	names := map[string]string{
 		"dev":             "builder",
 		"pm":              "steward",

@@ -24,7 +24,8 @@ func profiledFixture(t *testing.T, id, more string) CorpusFixture {
 
 func TestProfileSelects(t *testing.T) {
 	c := &Corpus{Fixtures: []CorpusFixture{
-		profiledFixture(t, "A", ""), profiledFixture(t, "B", `,"profile":"strict"`), profiledFixture(t, "C", `,"profile":"core"`),
+		profiledFixture(t, "A", ""), profiledFixture(t, "B", `,"profile":"strict"`),
+		profiledFixture(t, "C", `,"profile":"core"`),
 	}}
 	ids := func(profile string) (out string) {
 		for _, f := range c.Select(1, "", profile) {
@@ -36,7 +37,12 @@ func TestProfileSelects(t *testing.T) {
 		t.Errorf("core %s, strict %s", core, strict)
 	}
 	only := &Corpus{Fixtures: c.Fixtures[1:2]}
-	_, err := (&Verifier{Capabilities: caps(1), Target: scripted(nil), Corpus: only, Tier: 1}).Run(context.Background())
+	_, err := (&Verifier{
+		Capabilities: caps(1),
+		Target:       scripted(nil),
+		Corpus:       only,
+		Tier:         1,
+	}).Run(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "1 belong to the profile strict") {
 		t.Errorf("a selection that only strict fills: %v", err)
 	}
@@ -64,10 +70,14 @@ func TestProfileMembers(t *testing.T) {
 func TestKnownDeviation(t *testing.T) {
 	known := `,"known_deviations":[{"implementation":"x","version":"2","reason":"it cannot"}]`
 	c := &Corpus{Fixtures: []CorpusFixture{
-		profiledFixture(t, "A", known), profiledFixture(t, "B", known), profiledFixture(t, "C", known), profiledFixture(t, "D", ""),
+		profiledFixture(t, "A", known), profiledFixture(t, "B", known), profiledFixture(t, "C", known),
+		profiledFixture(t, "D", ""),
 	}}
 	answers := scripted(map[string]Outcome{
-		"A": {Status: StatusFail, Message: "f"}, "B": {Status: StatusError, Message: "e"}, "D": {Status: StatusFail, Message: "f"},
+		"A": {
+			Status:  StatusFail,
+			Message: "f",
+		}, "B": {Status: StatusError, Message: "e"}, "D": {Status: StatusFail, Message: "f"},
 	})
 	for _, x := range []struct {
 		version string
@@ -75,7 +85,13 @@ func TestKnownDeviation(t *testing.T) {
 	}{{"2", 2}, {"2.0", 0}, {"", 0}} {
 		target := caps(1)
 		target.Version = x.version
-		r, err := (&Verifier{Capabilities: target, Target: answers, Corpus: c, Tier: 1, Now: testClock}).Run(context.Background())
+		r, err := (&Verifier{
+			Capabilities: target,
+			Target:       answers,
+			Corpus:       c,
+			Tier:         1,
+			Now:          testClock,
+		}).Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,12 @@ func TestValidationAndAcceptanceAgree(t *testing.T) {
 			if w.state.Status != wire.StatusActive {
 				w.state.Status = wire.StatusActive // what waits is another question
 			}
-			op := &protocol.AcceptTurn{TurnID: turn.TurnID, StagedPath: wire.StagingPath(turn.TurnID), Files: w.files, Proposed: w.files}
+			op := &protocol.AcceptTurn{
+				TurnID:     turn.TurnID,
+				StagedPath: wire.StagingPath(turn.TurnID),
+				Files:      w.files,
+				Proposed:   w.files,
+			}
 			if w.isStaged {
 				op.Staged = evidence.NewBlob(ojson.Compact(w.staged))
 			}
@@ -93,7 +98,9 @@ func TestValidationAndAcceptanceAgree(t *testing.T) {
 			}
 			if n := len(tr.Result.(*protocol.AcceptResult).Repairs); mode == "strict" && n > 0 {
 				for _, r := range tr.Result.(*protocol.AcceptResult).Repairs {
-					if !slices.Contains([]string{"path_spelling_normalized", "idle_expansion_result_loaded_from_sidecar", "gate_transition_request_auto_stripped"}, r.Rationale) {
+					if !slices.Contains([]string{"path_spelling_normalized",
+						"idle_expansion_result_loaded_from_sidecar", "gate_transition_request_auto_stripped"},
+						r.Rationale) {
 						t.Errorf("%s: strict repairs %s", name, r.Note())
 					}
 				}

@@ -37,7 +37,8 @@ func testCorpus(t *testing.T, rows ...string) *Corpus {
 		if _, err := fmt.Sscan(row, &id, &tier, &surface); err != nil {
 			t.Fatal(err)
 		}
-		text := fmt.Sprintf(`{"fixture_id":%q,"tier":%d,"surface":%q,"description":"d","type":"validate","setup":{},"input":{"operation":"validate_event"},"expected":{}}`,
+		text := fmt.Sprintf(
+			`{"fixture_id":%q,"tier":%d,"surface":%q,"description":"d","type":"validate","setup":{},"input":{"operation":"validate_event"},"expected":{}}`,
 			id, tier, surface)
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02d.json", i)), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -220,8 +221,9 @@ func TestSurfaceClaims(t *testing.T) {
 		{`["a"]`, "a", `Surface "a" is not claimed in capabilities.json. Claimed surfaces: none`},
 		{`{}`, "", ""},
 	} {
-		v, err := ojson.Decode([]byte(`{"implementation":"x","tiers":[1],"adapter":{"protocol":"http-fixture-v1"},"surfaces":` +
-			x.surfaces + `}`))
+		v, err := ojson.Decode([]byte(
+			`{"implementation":"x","tiers":[1],"adapter":{"protocol":"http-fixture-v1"},"surfaces":` +
+				x.surfaces + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
