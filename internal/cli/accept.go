@@ -30,17 +30,30 @@ func newAcceptCommand(f *term.Factory) *ucli.Command {
 		Description: "A result that does not hold is refused with every reason, the turn stays, and no file of yours is touched.",
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
-			term.NewChoiceFlag("resolution", "how to treat a file conflict: `MODE`", "standard", "standard", "human_merge"),
-			&ucli.StringFlag{Name: "normalize-artifact-type", Usage: "treat an empty workspace artifact as `TYPE`; only review is supported"},
+			term.NewChoiceFlag("resolution", "how to treat a file conflict: `MODE`", "standard", "standard",
+				"human_merge"),
+			&ucli.StringFlag{
+				Name:  "normalize-artifact-type",
+				Usage: "treat an empty workspace artifact as `TYPE`; only review is supported",
+			},
 			&ucli.BoolFlag{Name: "checkpoint", Usage: "commit the turn's files afterwards"},
-			&ucli.BoolFlag{Name: "normalize-staged-result", Usage: "accepted for habit's sake: results are always normalised", Hidden: true},
+			&ucli.BoolFlag{
+				Name:   "normalize-staged-result",
+				Usage:  "accepted for habit's sake: results are always normalised",
+				Hidden: true,
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
-			return runAccept(c.Context, f, &acceptOptions{Turn: turn, Resolution: c.String("resolution"), Normalize: c.String("normalize-artifact-type"), Checkpoint: c.Bool("checkpoint")})
+			return runAccept(c.Context, f, &acceptOptions{
+				Turn:       turn,
+				Resolution: c.String("resolution"),
+				Normalize:  c.String("normalize-artifact-type"),
+				Checkpoint: c.Bool("checkpoint"),
+			})
 		},
 	}
 }
@@ -53,7 +66,11 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	defer func() { _ = r.Close() }()
 	var a *runner.Accepted
 	err = shared.Trusting(ctx, f, r, func() (err error) {
-		a, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: o.Turn, Resolution: o.Resolution, NormalizeArtifact: o.Normalize})
+		a, err = r.AcceptTurn(ctx, runner.AcceptOptions{
+			TurnID:            o.Turn,
+			Resolution:        o.Resolution,
+			NormalizeArtifact: o.Normalize,
+		})
 		return err
 	})
 	shared.TellNotices(f, a.Notices)
@@ -109,7 +126,8 @@ func acceptedTurn(res *protocol.AcceptResult) *ojson.Object {
 
 func printAccepted(p *term.Printer, a *runner.Accepted, saved *runner.Checkpointed, n *protocol.NextAction) {
 	e := a.Result.Entry
-	p.Printf("Turn %s of %s is accepted (%s).\n\n", p.Bold(a.Result.Turn.TurnID), p.Bold(term.OneLine(e.String("role"))), term.OneLine(e.String("status")))
+	p.Printf("Turn %s of %s is accepted (%s).\n\n", p.Bold(a.Result.Turn.TurnID),
+		p.Bold(term.OneLine(e.String("role"))), term.OneLine(e.String("status")))
 	p.Field("Summary", "%s", term.OneLine(e.String("summary")))
 	if files := e.Strings("files_changed"); len(files) > 0 {
 		p.Field("Files", "%s", term.OneLine(term.JoinComma(files)))
@@ -121,7 +139,8 @@ func printAccepted(p *term.Printer, a *runner.Accepted, saved *runner.Checkpoint
 		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
 	}
 	for _, o := range e.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")), term.OneLine(o.String("statement")))
+		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")),
+			term.OneLine(o.String("statement")))
 	}
 	if saved != nil && saved.Commit != "" {
 		p.Field("Checkpoint", "%.12s", saved.Commit)
@@ -140,7 +159,8 @@ func pulledText(b *ojson.Object) string {
 	if b.Bool("more") {
 		n = "more than " + n
 	}
-	return n + " of " + b.String("remote") + "/" + b.String("branch") + ", not the turn's: " + wire.ListSome(b.Strings("files"), 5)
+	return n + " of " + b.String("remote") + "/" + b.String("branch") + ", not the turn's: " +
+		wire.ListSome(b.Strings("files"), 5)
 }
 
 // printGateOutcome says in one line what a gate evaluation led to, then why.

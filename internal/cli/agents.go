@@ -34,7 +34,11 @@ func newAgentsCommand(f *term.Factory) *ucli.Command {
 				"and the file that the agents of agentxchain.json read instead (CLAUDE.md, GEMINI.md). What else is in a file stays byte for byte; " +
 				"a file of the name SKILL.md is begun as a skill. Run it again to bring the text up to date.",
 			Flags: []ucli.Flag{
-				&ucli.BoolFlag{Name: "check", Usage: "change nothing; end with 1 when something would change", Destination: &o.Check},
+				&ucli.BoolFlag{
+					Name:        "check",
+					Usage:       "change nothing; end with 1 when something would change",
+					Destination: &o.Check,
+				},
 				&ucli.BoolFlag{Name: "remove", Usage: "take the text out again", Destination: &o.Remove},
 			},
 			Action: func(c *ucli.Context) error { return runAgentsInstall(c.Context, f, c.Args().Slice(), o) },
@@ -146,7 +150,8 @@ func guideFiles(cfg *config.Config) []string {
 // planGuide decides what becomes of the file name below dir.
 func planGuide(dir, name string, remove bool) (*agentsChange, error) {
 	if ext := path.Ext(name); ext != ".md" && ext != ".mdc" {
-		return nil, term.UsageErrorf("%s is no Markdown file: the text stands between comments of Markdown", term.OneLine(name))
+		return nil, term.UsageErrorf("%s is no Markdown file: the text stands between comments of Markdown",
+			term.OneLine(name))
 	}
 	file, err := personfile.Read(dir, name)
 	if err != nil {

@@ -119,7 +119,8 @@ func learn(schema, answer *ojson.Object) {
 	widen(seen, payload, schemaDepth)
 	if !answer.Has("error") {
 		required = seen.Strings("required")
-		schema.Set("anyOf", []*ojson.Object{ojson.NewObject("required", []string{"error"}), ojson.NewObject("required", wire.NonNil(required))})
+		schema.Set("anyOf", []*ojson.Object{ojson.NewObject("required", []string{"error"}),
+			ojson.NewObject("required", wire.NonNil(required))})
 	}
 	if members := seen.Object("properties"); members != nil {
 		schema.Set("properties", members)

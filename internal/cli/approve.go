@@ -45,7 +45,10 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
 			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
-			&ucli.StringFlag{Name: "to", Usage: "with --sign: write the statement to the new `FILE` and decide nothing"},
+			&ucli.StringFlag{
+				Name:  "to",
+				Usage: "with --sign: write the statement to the new `FILE` and decide nothing",
+			},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
@@ -59,12 +62,14 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 				}
 				return runApproveShow(c.Context, f)
 			case c.Bool("deny"):
-				if err := alone(c, "deny", "withdraw", "dry-run", "allow-actions", "sign", "statement", "expires", "to"); err != nil {
+				if err := alone(c, "deny", "withdraw", "dry-run", "allow-actions", "sign", "statement", "expires",
+					"to"); err != nil {
 					return err
 				}
 				return runDeny(c.Context, f, c.String("reason"))
 			case c.Bool("withdraw"):
-				if err := alone(c, "withdraw", "dry-run", "allow-actions", "sign", "statement", "expires", "to"); err != nil {
+				if err := alone(c, "withdraw", "dry-run", "allow-actions", "sign", "statement", "expires",
+					"to"); err != nil {
 					return err
 				}
 				return runWithdraw(c.Context, f, c.String("reason"))
@@ -74,8 +79,10 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 				return err
 			}
 			if to := c.String("to"); c.IsSet("to") {
-				if to == "" || !c.Bool("sign") || c.IsSet("statement") || c.Bool("dry-run") || c.Bool("allow-actions") {
-					return term.UsageErrorf("--to takes a FILE for the statement that --sign makes, and decides nothing")
+				if to == "" || !c.Bool("sign") || c.IsSet("statement") || c.Bool("dry-run") ||
+					c.Bool("allow-actions") {
+					return term.UsageErrorf(
+						"--to takes a FILE for the statement that --sign makes, and decides nothing")
 				}
 				return runApproveTo(c.Context, f, to, runner.ApproveOptions{
 					Completion: completion,
@@ -98,7 +105,8 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 func alone(c *ucli.Context, flag string, others ...string) error {
 	for _, name := range others {
 		if c.IsSet(name) {
-			return term.UsageErrorf("--%s runs nothing and passes nothing, so that --%s has no meaning beside it", flag, name)
+			return term.UsageErrorf("--%s runs nothing and passes nothing, so that --%s has no meaning beside it",
+				flag, name)
 		}
 	}
 	return nil

@@ -24,11 +24,13 @@ func waitingProject(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data = []byte(strings.Replace(string(data), `"requires_human_approval"`, `"requires_files": ["notes.txt"], "requires_human_approval"`, 1))
+	data = []byte(strings.Replace(string(data), `"requires_human_approval"`,
+		`"requires_files": ["notes.txt"], "requires_human_approval"`, 1))
 	if err := os.WriteFile(name, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("git", "-C", dir, "commit", "-qam", "the gate looks at the notes").CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "-C", dir, "commit", "-qam",
+		"the gate looks at the notes").CombinedOutput(); err != nil {
 		t.Fatalf("%s", out)
 	}
 	behave(t, dir, "gate")
@@ -90,7 +92,8 @@ func TestApproveAsks(t *testing.T) {
 		if status.ExitStatus() != 1 || having(lines, "Nothing was decided; the gate waits.") != 1 {
 			t.Errorf("%q: status %d: %q", keys, status.ExitStatus(), lines)
 		}
-		for _, want := range []string{"Gate:          plan_ok: build -> ship", "the gate holds on the files of now", "notes.txt", "Objections:    none open", "the run enters phase ship"} {
+		for _, want := range []string{"Gate:          plan_ok: build -> ship", "the gate holds on the files of now",
+			"notes.txt", "Objections:    none open", "the run enters phase ship"} {
 			if having(lines, want) == 0 {
 				t.Errorf("%q is not shown: %q", want, lines)
 			}
@@ -117,7 +120,8 @@ func TestApproveAsks(t *testing.T) {
 	r.enter("no\n")
 	r.enter("The notes are thin.\n")
 	status, lines := r.end()
-	if status.ExitStatus() != 0 || having(lines, "Gate plan_ok is denied: the run goes on in phase build.") != 1 || having(lines, approveQuestion) < 5 {
+	if status.ExitStatus() != 0 || having(lines, "Gate plan_ok is denied: the run goes on in phase build.") != 1 ||
+		having(lines, approveQuestion) < 5 {
 		t.Errorf("status %d: %q", status.ExitStatus(), lines)
 	}
 	if f := stateOf(t, dir).LastGateFailure; f == nil || f.Reasons[0] != "denied by Ada: The notes are thin." {
@@ -129,11 +133,13 @@ func TestApproveAsks(t *testing.T) {
 	r = startPTY(t, dir, 100, "approve")
 	r.await(approveQuestion)
 	r.enter("y\n")
-	if status, lines := r.end(); status.ExitStatus() != 0 || having(lines, "Gate plan_ok is approved: build -> ship.") != 1 {
+	if status, lines := r.end(); status.ExitStatus() != 0 ||
+		having(lines, "Gate plan_ok is approved: build -> ship.") != 1 {
 		t.Errorf("status %d: %q", status.ExitStatus(), lines)
 	}
 	// Without a gate that waits nothing is asked.
-	if status, lines := startPTY(t, dir, 100, "approve").end(); status.ExitStatus() != 3 || having(lines, "Open gate") > 0 {
+	if status, lines := startPTY(t, dir, 100, "approve").end(); status.ExitStatus() != 3 ||
+		having(lines, "Open gate") > 0 {
 		t.Errorf("status %d: %q", status.ExitStatus(), lines)
 	}
 }
@@ -154,7 +160,8 @@ func TestApproveOfWhatWasShown(t *testing.T) {
 		t.Errorf("the run is %s", s.Status)
 	}
 	// With --yes nothing is shown or asked, at a terminal too.
-	if status, lines := startPTY(t, dir, 100, "approve", "--yes").end(); status.ExitStatus() != 0 || having(lines, "Open gate") > 0 {
+	if status, lines := startPTY(t, dir, 100, "approve", "--yes").end(); status.ExitStatus() != 0 ||
+		having(lines, "Open gate") > 0 {
 		t.Errorf("status %d: %q", status.ExitStatus(), lines)
 	}
 }

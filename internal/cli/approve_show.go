@@ -140,7 +140,8 @@ func printPendingGate(p *term.Printer, g *gate.Pending) {
 	p.Field("Verification", "%s", cmp.Or(term.OneLine(g.Verification), "none is reported"))
 	if len(g.Documents) > 0 {
 		p.Println()
-		t := &term.Table{Header: []string{"DOCUMENT", "OWNER", "NOW", "SHA256", "SINCE " + strings.ToUpper(sinceWord(g)), "SINCE THE PHASE BEGAN"}}
+		t := &term.Table{Header: []string{"DOCUMENT", "OWNER", "NOW", "SHA256",
+			"SINCE " + strings.ToUpper(sinceWord(g)), "SINCE THE PHASE BEGAN"}}
 		if g.Since.What == "approval" {
 			t.Header = append(t.Header, "SINCE THE RUN BEGAN")
 		}
@@ -149,7 +150,8 @@ func printPendingGate(p *term.Printer, g *gate.Pending) {
 			if !d.Present {
 				now, style = "missing", p.Red
 			}
-			cells := []string{d.Path, d.Owner, now, text.Cut(d.SHA256, 12), lineCounts(&d), changed(d.SincePhase), changed(d.SinceRun)}
+			cells := []string{d.Path, d.Owner, now, text.Cut(d.SHA256, 12), lineCounts(&d), changed(d.SincePhase),
+				changed(d.SinceRun)}
 			t.Row(cells[:len(t.Header)]...)
 			t.Emphasise(2, style)
 		}

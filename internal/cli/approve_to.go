@@ -47,7 +47,8 @@ func runApproveTo(ctx context.Context, f *term.Factory, to string, o runner.Appr
 		"path", path,
 	)
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("Signed for gate %s and wrote %s; the gate waits.\n", p.Bold(term.OneLine(out.Result.Gate)), term.OneLine(to))
+		p.Printf("Signed for gate %s and wrote %s; the gate waits.\n", p.Bold(term.OneLine(out.Result.Gate)),
+			term.OneLine(to))
 		p.Printf("%s git agentxchain approve --statement %s\n", p.Dim("next:"), term.OneLine(to))
 	})
 	return nil

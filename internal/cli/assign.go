@@ -31,7 +31,10 @@ func newAssignCommand(f *term.Factory) *ucli.Command {
 			"The turn's instructions are in its dispatch bundle; its result goes to the staging path that is printed.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` (same as the argument)"},
-			&ucli.BoolFlag{Name: "no-intent", Usage: "give the turn no intent that waits (see git agentxchain intake list)"},
+			&ucli.BoolFlag{
+				Name:  "no-intent",
+				Usage: "give the turn no intent that waits (see git agentxchain intake list)",
+			},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -39,7 +42,11 @@ func newAssignCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return runAssign(c.Context, f, &assignOptions{Role: role, NewRun: c.Bool("new-run"), NoIntent: c.Bool("no-intent")})
+			return runAssign(c.Context, f, &assignOptions{
+				Role:     role,
+				NewRun:   c.Bool("new-run"),
+				NoIntent: c.Bool("no-intent"),
+			})
 		},
 	}
 }
@@ -52,7 +59,12 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	defer func() { _ = r.Close() }()
 	var a *runner.Assigned
 	err = shared.Trusting(ctx, f, r, func() (err error) {
-		a, err = r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun, NoIntent: o.NoIntent, Leave: true})
+		a, err = r.AssignTurn(ctx, runner.AssignOptions{
+			Role:     o.Role,
+			NewRun:   o.NewRun,
+			NoIntent: o.NoIntent,
+			Leave:    true,
+		})
 		return err
 	})
 	if a != nil {
@@ -71,7 +83,10 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	payload.Set("bundle_path", wire.BundleDir(a.Turn.TurnID))
 	payload.Set("warnings", wire.NonNil(a.Warnings))
 	payload.Set("result_template", a.Template)
-	n, auto := &protocol.NextAction{Command: "git agentxchain accept " + a.Turn.TurnID, Reason: "once the result is staged at " + wire.StagingPath(a.Turn.TurnID)}, false
+	n, auto := &protocol.NextAction{
+		Command: "git agentxchain accept " + a.Turn.TurnID,
+		Reason:  "once the result is staged at " + wire.StagingPath(a.Turn.TurnID),
+	}, false
 	if by := r.Next(ctx); by != nil && by.Command == "git agentxchain step "+a.Turn.TurnID {
 		n, auto = by, true
 	}
@@ -90,7 +105,8 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 			shared.PrintNext(p, n)
 			return
 		}
-		p.Field("Next", "do the work, write the result with %s, then: %s", p.Bold("git agentxchain turn edit"), p.Bold("git agentxchain accept"))
+		p.Field("Next", "do the work, write the result with %s, then: %s", p.Bold("git agentxchain turn edit"),
+			p.Bold("git agentxchain accept"))
 	})
 	return nil
 }

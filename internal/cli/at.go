@@ -33,7 +33,8 @@ func newAtCommand(f *term.Factory) *ucli.Command {
 				f.Global.JSON = f.Global.JSON || a == "--json" || a == "-j" || a == "--json=true"
 			}
 			if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
-				return term.ExitSilently(term.Run(c.Context, []string{"git-agentxchain", "help", "at"}, f.Env, program()))
+				return term.ExitSilently(
+					term.Run(c.Context, []string{"git-agentxchain", "help", "at"}, f.Env, program()))
 			}
 			if len(args) < 2 {
 				return term.UsageErrorf("at takes an operation and a command, such as: git agentxchain at OP status")
@@ -51,7 +52,8 @@ var doers = []string{"gate retry"}
 
 // gateShown is the line with "gate show ID" in place of "gate ID".
 func gateShown(words []string) []string {
-	if len(words) < 2 || words[0] != "gate" || strings.HasPrefix(words[1], "-") || slices.Contains([]string{"list", "show", "retry"}, words[1]) {
+	if len(words) < 2 || words[0] != "gate" || strings.HasPrefix(words[1], "-") ||
+		slices.Contains([]string{"list", "show", "retry"}, words[1]) {
 		return words
 	}
 	return slices.Insert(slices.Clone(words), 1, "show")
@@ -71,7 +73,8 @@ func looks(words []string) error {
 	if top.Name == "at" {
 		return term.UsageErrorf("at looks from one operation only")
 	}
-	if top.Category != shared.CategoryLook && !slices.Contains(lookers, top.Name) || slices.Contains(doers, term.PathName(path)) {
+	if top.Category != shared.CategoryLook && !slices.Contains(lookers, top.Name) ||
+		slices.Contains(doers, term.PathName(path)) {
 		return term.UsageErrorf("at only looks, and %s does more", term.PathName(path))
 	}
 	for _, w := range words {
@@ -110,6 +113,7 @@ func runAt(ctx context.Context, f *term.Factory, op string, words []string) erro
 	env.Dir = at.Dir
 	env.Now = func() time.Time { return at.At }
 	f.Out.Raw()
-	f.Out.Notice("as of %s (%s) of run %s, %s", at.Op.Short(), at.Name, term.OneLine(at.Run), at.At.UTC().Format(time.RFC3339))
+	f.Out.Notice("as of %s (%s) of run %s, %s", at.Op.Short(), at.Name, term.OneLine(at.Run),
+		at.At.UTC().Format(time.RFC3339))
 	return term.ExitSilently(term.Run(ctx, append(line, words...), env, program()))
 }

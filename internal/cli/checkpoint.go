@@ -51,7 +51,8 @@ func runCheckpoint(ctx context.Context, f *term.Factory, turn string) error {
 		if out.Skipped != "" {
 			p.Printf("Turn %s: nothing to commit, %s.\n\n", p.Bold(term.OneLine(out.Turn)), out.Skipped)
 		} else {
-			p.Printf("Turn %s is checkpointed at %s (%s).\n\n", p.Bold(term.OneLine(out.Turn)), p.Bold(out.Commit[:min(12, len(out.Commit))]), term.Counted(len(out.Files), "file"))
+			p.Printf("Turn %s is checkpointed at %s (%s).\n\n", p.Bold(term.OneLine(out.Turn)),
+				p.Bold(out.Commit[:min(12, len(out.Commit))]), term.Counted(len(out.Files), "file"))
 		}
 		shared.PrintWhere(p, &out.Done)
 		shared.PrintNext(p, n)

@@ -35,7 +35,8 @@ func TestCommandsDocument(t *testing.T) {
 			if in == "" {
 				in = c.Name
 			}
-			if section == "" && (c.Hidden || c.Category != shared.CategoryStart && c.Category != shared.CategoryRun && c.Category != shared.CategoryLook && c.Category != shared.CategoryTrust) {
+			if section == "" && (c.Hidden || c.Category != shared.CategoryStart && c.Category != shared.CategoryRun &&
+				c.Category != shared.CategoryLook && c.Category != shared.CategoryTrust) {
 				continue
 			}
 			body, ok := sections[in]
@@ -46,7 +47,8 @@ func TestCommandsDocument(t *testing.T) {
 			for _, h := range term.FlagHelps(c) {
 				for _, n := range h.Names {
 					// A flag that repeats the operand is said once for all.
-					if len(n) > 1 && !strings.Contains(body, "--"+n) && !strings.Contains(strings.ToUpper(body), strings.ToUpper(n)) && n != "limit" && n != "all-runs" {
+					if len(n) > 1 && !strings.Contains(body, "--"+n) && !strings.Contains(strings.ToUpper(body),
+						strings.ToUpper(n)) && n != "limit" && n != "all-runs" {
 						t.Errorf("docs/commands.md: %s does not mention --%s", in, n)
 					}
 				}

@@ -77,7 +77,10 @@ func acceptedWords(ctx context.Context, r *runner.Runner, v *runner.View) (words
 	}
 	for i := len(rows) - 1; i >= 0; i-- {
 		row := rows[i].Row
-		words = append(words, term.Word{Text: row.String("turn_id"), About: row.String("role") + ": " + row.String("summary")})
+		words = append(words, term.Word{
+			Text:  row.String("turn_id"),
+			About: row.String("role") + ": " + row.String("summary"),
+		})
 	}
 	return words
 }

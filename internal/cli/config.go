@@ -124,9 +124,10 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 				return err
 			}
 			if !agreed {
-				f.Out.Emit(ojson.NewObject("adopted", false, "changes", shared.RuleRows(st.Changes)), func(p *term.Printer) {
-					p.Println("Nothing was adopted; the rules in force stay as they are.")
-				})
+				f.Out.Emit(ojson.NewObject("adopted", false, "changes", shared.RuleRows(st.Changes)),
+					func(p *term.Printer) {
+						p.Println("Nothing was adopted; the rules in force stay as they are.")
+					})
 				return nil
 			}
 		}
@@ -143,7 +144,8 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 			p.Println("The rules of agentxchain.json are in force.")
 			return
 		}
-		p.Printf("Run %s is judged by the rules of agentxchain.json from now on (%s).\n", p.Bold(out.Run), term.Counted(len(out.Result.Changes), "change"))
+		p.Printf("Run %s is judged by the rules of agentxchain.json from now on (%s).\n", p.Bold(out.Run),
+			term.Counted(len(out.Result.Changes), "change"))
 		shared.PrintWhere(p, &out.Done)
 	})
 	return nil
@@ -151,7 +153,8 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 
 // configObject is what config diff and config show print as JSON.
 func configObject(st *runner.ConfigState) *ojson.Object {
-	return ojson.NewObject("run_id", ojson.OrNull(st.Run), "rules_in_force", config.RulesDigest(st.InForce), "rules_in_file", fileRules(st),
+	return ojson.NewObject("run_id", ojson.OrNull(st.Run), "rules_in_force", config.RulesDigest(st.InForce),
+		"rules_in_file", fileRules(st),
 		"differs", len(st.Changes) > 0, "changes", shared.RuleRows(st.Changes))
 }
 

@@ -61,14 +61,15 @@ func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 	}
 	if o.Show {
 		shared.TellNotices(f, v.Notices)
-		f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "claims", shared.ClaimObjects(v.Open)), func(p *term.Printer) {
-			if len(v.Open) == 0 {
-				p.Printf("Nothing waits for confirmation.\n")
-				return
-			}
-			printClaims(p, v.Open)
-			p.Printf("\nNext: git agentxchain confirm\n")
-		})
+		f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "claims", shared.ClaimObjects(v.Open)),
+			func(p *term.Printer) {
+				if len(v.Open) == 0 {
+					p.Printf("Nothing waits for confirmation.\n")
+					return
+				}
+				printClaims(p, v.Open)
+				p.Printf("\nNext: git agentxchain confirm\n")
+			})
 		return nil
 	}
 	opt := runner.ConfirmOptions{Reason: o.Reason, Consent: o.Consent}

@@ -17,7 +17,12 @@ import (
 func adapterRun(t *testing.T, in io.Reader, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = Main(append([]string{"git-agentxchain", "conformance", "adapter"}, args...), term.Env{Stdin: in, Stdout: &out, Stderr: &errs, Dir: t.TempDir()})
+	status = Main(append([]string{"git-agentxchain", "conformance", "adapter"}, args...), term.Env{
+		Stdin:  in,
+		Stdout: &out,
+		Stderr: &errs,
+		Dir:    t.TempDir(),
+	})
 	return status, out.String(), errs.String()
 }
 
@@ -38,7 +43,8 @@ func TestConformanceAdapter(t *testing.T) {
 		for _, flags := range [][]string{nil, {"--json"}} {
 			exit, stdout, stderr := adapterRun(t, strings.NewReader(c.in), flags...)
 			o, err := ojson.DecodeObject([]byte(stdout))
-			if err != nil || strings.Count(stdout, "\n") != 1 || o.String("status") != c.status || o.Has("ok") || exit != c.exit {
+			if err != nil || strings.Count(stdout, "\n") != 1 || o.String("status") != c.status || o.Has("ok") ||
+				exit != c.exit {
 				t.Errorf("%s %v: exit %d, stdout %q, %v", c.name, flags, exit, stdout, err)
 			}
 			if (stderr != "") != (c.status == "error") {

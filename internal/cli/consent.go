@@ -15,8 +15,14 @@ import (
 func consentFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.BoolFlag{Name: "sign", Usage: "sign what is said as git signs commits (user.signingKey, gpg.format)"},
-		&ucli.StringSliceFlag{Name: "statement", Usage: "a signed statement (`FILE`) of a person who agrees; may be repeated"},
-		&ucli.DurationFlag{Name: "expires", Usage: "how long the statement signed with --sign counts (`TIME`, default 24h)"},
+		&ucli.StringSliceFlag{
+			Name:  "statement",
+			Usage: "a signed statement (`FILE`) of a person who agrees; may be repeated",
+		},
+		&ucli.DurationFlag{
+			Name:  "expires",
+			Usage: "how long the statement signed with --sign counts (`TIME`, default 24h)",
+		},
 	}
 }
 

@@ -25,11 +25,16 @@ func damages(b *damageBase) []*damage {
 	// The object store.
 	add("nothing", damage{do: func(*testing.T, *damaged) {}})
 	add("pack missing", damage{do: func(t *testing.T, d *damaged) { d.packs(t, os.Remove) }, named: unreadable})
-	add("pack without its index", damage{do: func(t *testing.T, d *damaged) {
-		for _, f := range d.glob(".git/objects/pack/*.idx") {
-			d.remove(f)
-		}
-	}, named: unreadable, mend: [][]string{{"sh", "-c", "for p in .git/objects/pack/*.pack; do git index-pack $p; done"}, {"doctor", "--fix"}}})
+	add("pack without its index", damage{
+		do: func(t *testing.T, d *damaged) {
+			for _, f := range d.glob(".git/objects/pack/*.idx") {
+				d.remove(f)
+			}
+		},
+		named: unreadable,
+		mend: [][]string{{"sh", "-c", "for p in .git/objects/pack/*.pack; do git index-pack $p; done"},
+			{"doctor", "--fix"}},
+	})
 	add("pack torn off", damage{do: func(t *testing.T, d *damaged) {
 		d.packs(t, func(p string) error { return os.Truncate(p, sizeOf(t, p)/2) })
 	}, named: unreadable})
@@ -57,8 +62,10 @@ func damages(b *damageBase) []*damage {
 	}})
 	for _, object := range []struct{ name, spec string }{
 		{"newest operation", run}, {"operation in the middle", run + "~1"}, {"first operation", run + "~3"},
-		{"tree", run + "^{tree}"}, {"inner tree", run + ":ledger"}, {"state", run + ":state.json"}, {"record", run + ":op.json"},
-		{"segment of a ledger", run + ":ledger/history/000000/00"}, {"configuration", run + ":agentxchain.json"}, {"first state", run + "~3:state.json"},
+		{"tree", run + "^{tree}"}, {"inner tree", run + ":ledger"}, {"state", run + ":state.json"},
+		{"record", run + ":op.json"},
+		{"segment of a ledger", run + ":ledger/history/000000/00"}, {"configuration", run + ":agentxchain.json"},
+		{"first state", run + "~3:state.json"},
 	} {
 		for _, how := range []struct {
 			name string
@@ -114,7 +121,10 @@ func damages(b *damageBase) []*damage {
 			return d.git("rev-parse", "marked") + "\n"
 		}},
 		{"at a commit of the project", func(d *damaged) string { return d.git("rev-parse", "HEAD") + "\n" }},
-		{"at another run", func(d *damaged) string { return d.git("rev-parse", "refs/agentxchain/runs/"+b.old) + "\n" }},
+		{"at another run", func(d *damaged) string {
+			return d.git("rev-parse", "refs/agentxchain/runs/"+b.old) +
+				"\n"
+		}},
 		{"set back", func(d *damaged) string { return d.git("rev-parse", b.tip+"~1") + "\n" }},
 		{"symbolic", func(d *damaged) string { return "ref: refs/heads/main\n" }},
 	}
@@ -128,23 +138,40 @@ func damages(b *damageBase) []*damage {
 			// Where the ref leads to is a run as well; fsck knows that there was more.
 			answers = []string{"*"}
 		}
-		add("ref "+r.name, damage{do: func(t *testing.T, d *damaged) {
-			id := r.f(d)
-			d.git("pack-refs", "--all", "--prune")
-			d.write(".git/"+run, []byte(id))
-		}, named: []string{"ref_broken", "ref_is_symbolic", "object_missing", "object_invalid", "chain_broken", "record_invalid", "record_unproven", "run_missing", "ledger_tampered", "state_tampered"}, answers: answers, again: again})
+		add("ref "+r.name, damage{
+			do: func(t *testing.T, d *damaged) {
+				id := r.f(d)
+				d.git("pack-refs", "--all", "--prune")
+				d.write(".git/"+run, []byte(id))
+			},
+			named: []string{"ref_broken", "ref_is_symbolic", "object_missing", "object_invalid", "chain_broken",
+				"record_invalid", "record_unproven", "run_missing", "ledger_tampered", "state_tampered"},
+			answers: answers,
+			again:   again,
+		})
 	}
 	// What there is no record of is in no list, and a line is of no turn that is known here.
 	gone := []string{"status", "runs", "sync", "why", "blame"}
-	add("ref missing", damage{do: func(t *testing.T, d *damaged) { d.git("update-ref", "-d", run) }, named: []string{"run_missing"}, answers: gone, mend: [][]string{{"sync"}}, again: []string{"approvals", "status", "assign"}})
+	add("ref missing", damage{
+		do:      func(t *testing.T, d *damaged) { d.git("update-ref", "-d", run) },
+		named:   []string{"run_missing"},
+		answers: gone,
+		mend:    [][]string{{"sync"}},
+		again:   []string{"approvals", "status", "assign"},
+	})
 	add("ref that is a directory", damage{do: func(t *testing.T, d *damaged) {
 		d.git("update-ref", "-d", run)
 		d.write(".git/"+run+"/deeper", []byte(b.tip+"\n"))
 	}, named: []string{"run_missing", "bad_ref_name", "ref_broken"}, answers: gone})
-	add("all refs missing", damage{do: func(t *testing.T, d *damaged) {
-		d.remove(".git/refs/agentxchain")
-		d.remove(".git/packed-refs")
-	}, named: []string{"run_missing"}, answers: gone, mend: [][]string{{"git", "fetch", "-q", "origin", "main:refs/heads/main"}, {"sync"}}})
+	add("all refs missing", damage{
+		do: func(t *testing.T, d *damaged) {
+			d.remove(".git/refs/agentxchain")
+			d.remove(".git/packed-refs")
+		},
+		named:   []string{"run_missing"},
+		answers: gone,
+		mend:    [][]string{{"git", "fetch", "-q", "origin", "main:refs/heads/main"}, {"sync"}},
+	})
 	add("packed refs torn off", damage{do: func(t *testing.T, d *damaged) {
 		d.git("pack-refs", "--all", "--prune")
 		data := d.read(".git/packed-refs")
@@ -154,41 +181,74 @@ func damages(b *damageBase) []*damage {
 		d.git("pack-refs", "--all", "--prune")
 		d.write(".git/packed-refs", make([]byte, len(d.read(".git/packed-refs"))))
 	}, named: []string{"git_failed", "run_missing", "ref_broken"}})
-	add("HEAD emptied", damage{do: func(t *testing.T, d *damaged) { d.write(".git/HEAD", nil) }, named: []string{"not_a_git_repository"}})
-	add("HEAD with words", damage{do: func(t *testing.T, d *damaged) { d.write(".git/HEAD", []byte("main\n")) }, named: []string{"not_a_git_repository"}})
-	add("HEAD at a branch that is not there", damage{do: func(t *testing.T, d *damaged) { d.write(".git/HEAD", []byte("ref: refs/heads/gone\n")) }, answers: []string{"*"}})
-	add("branch emptied", damage{do: func(t *testing.T, d *damaged) { d.write(".git/refs/heads/main", nil) }, answers: []string{"*"}})
-	add("branch at what is not there", damage{do: func(t *testing.T, d *damaged) { d.write(".git/refs/heads/main", []byte(strings.Repeat("ab", 20)+"\n")) }})
+	add("HEAD emptied", damage{
+		do:    func(t *testing.T, d *damaged) { d.write(".git/HEAD", nil) },
+		named: []string{"not_a_git_repository"},
+	})
+	add("HEAD with words", damage{
+		do:    func(t *testing.T, d *damaged) { d.write(".git/HEAD", []byte("main\n")) },
+		named: []string{"not_a_git_repository"},
+	})
+	add("HEAD at a branch that is not there", damage{
+		do:      func(t *testing.T, d *damaged) { d.write(".git/HEAD", []byte("ref: refs/heads/gone\n")) },
+		answers: []string{"*"},
+	})
+	add("branch emptied", damage{
+		do:      func(t *testing.T, d *damaged) { d.write(".git/refs/heads/main", nil) },
+		answers: []string{"*"},
+	})
+	add("branch at what is not there", damage{do: func(t *testing.T,
+		d *damaged) {
+		d.write(".git/refs/heads/main", []byte(strings.Repeat("ab", 20)+"\n"))
+	}})
 
 	// Git's index, configuration and locks.
 	// Git believes an index whose sum does not fit: what it holds is its answer, and so ours.
 	index := func(name string, f func(data []byte) []byte) {
-		add("index "+name, damage{do: func(t *testing.T, d *damaged) { d.write(".git/index", f(d.read(".git/index"))) }, answers: []string{"*"}})
+		add("index "+name, damage{
+			do:      func(t *testing.T, d *damaged) { d.write(".git/index", f(d.read(".git/index"))) },
+			answers: []string{"*"},
+		})
 	}
 	index("emptied", func([]byte) []byte { return nil })
 	index("torn off", func(data []byte) []byte { return data[:len(data)/2] })
 	index("with a flipped bit", func(data []byte) []byte { return flipped(data, len(data)/2) })
 	index("of a version to come", func(data []byte) []byte { data[7] = 9; return data })
 	for _, version := range []string{"2", "3", "4"} {
-		add("index of version "+version, damage{do: func(t *testing.T, d *damaged) { d.git("update-index", "--index-version", version) }})
+		add("index of version "+version,
+			damage{do: func(t *testing.T, d *damaged) { d.git("update-index", "--index-version", version) }})
 	}
 	add("index missing", damage{do: func(t *testing.T, d *damaged) { d.remove(".git/index") }, answers: []string{"*"}})
-	add("configuration of git with words", damage{do: func(t *testing.T, d *damaged) { d.write(".git/config", []byte("[core\nthis is none")) }, named: []string{"git_failed", "not_a_git_repository"}})
-	add("configuration of git emptied", damage{do: func(t *testing.T, d *damaged) { d.write(".git/config", nil) }, answers: []string{"status", "sync"}})
-	add("repository of a format to come", damage{do: func(t *testing.T, d *damaged) { d.git("config", "core.repositoryFormatVersion", "7") },
-		named: []string{"unsupported_repository_format", "not_a_git_repository", "git_failed"}})
+	add("configuration of git with words", damage{
+		do:    func(t *testing.T, d *damaged) { d.write(".git/config", []byte("[core\nthis is none")) },
+		named: []string{"git_failed", "not_a_git_repository"},
+	})
+	add("configuration of git emptied", damage{
+		do:      func(t *testing.T, d *damaged) { d.write(".git/config", nil) },
+		answers: []string{"status", "sync"},
+	})
+	add("repository of a format to come", damage{
+		do:    func(t *testing.T, d *damaged) { d.git("config", "core.repositoryFormatVersion", "7") },
+		named: []string{"unsupported_repository_format", "not_a_git_repository", "git_failed"},
+	})
 	add("repository of an unknown extension", damage{do: func(t *testing.T, d *damaged) {
 		d.git("config", "core.repositoryFormatVersion", "1")
 		d.git("config", "extensions.unheardOf", "true")
 	}, named: []string{"unsupported_repository_format", "not_a_git_repository", "git_failed"}})
-	for _, lock := range []string{"index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", run + ".lock", "refs/heads/main.lock"} {
+	for _, lock := range []string{"index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", run + ".lock",
+		"refs/heads/main.lock"} {
 		add("stale "+strings.Replace(lock, b.run, "RUN", 1), damage{do: func(t *testing.T, d *damaged) {
 			d.write(".git/"+lock, nil)
 			old := time.Now().Add(-time.Hour)
 			_ = os.Chtimes(d.path(".git/"+lock), old, old)
 		}})
 	}
-	for name, content := range map[string]string{"emptied": "", "torn off": `{"pid":12`, "with words": "lock\n", "of a dead process": `{"pid":999999999,"operation":"accept_turn","acquired_at":"2026-01-01T00:00:00.000Z"}`} {
+	for name, content := range map[string]string{
+		"emptied":           "",
+		"torn off":          `{"pid":12`,
+		"with words":        "lock\n",
+		"of a dead process": `{"pid":999999999,"operation":"accept_turn","acquired_at":"2026-01-01T00:00:00.000Z"}`,
+	} {
 		add("lock "+name, damage{do: func(t *testing.T, d *damaged) {
 			d.write(".agentxchain/locks/accept-turn.lock", []byte(content))
 			old := time.Now().Add(-time.Hour)
@@ -197,8 +257,10 @@ func damages(b *damageBase) []*damage {
 	}
 
 	// Working files.
-	work := []string{"state_tampered", "ledger_tampered", "invalid_state", "working_files", "acceptance_forged", "bundle_invalid"}
-	for _, f := range []string{".agentxchain/state.json", ".agentxchain/session.json", ".agentxchain/history.jsonl", ".agentxchain/decision-ledger.jsonl", ".agentxchain/events.jsonl", "TALK.md"} {
+	work := []string{"state_tampered", "ledger_tampered", "invalid_state", "working_files", "acceptance_forged",
+		"bundle_invalid"}
+	for _, f := range []string{".agentxchain/state.json", ".agentxchain/session.json", ".agentxchain/history.jsonl",
+		".agentxchain/decision-ledger.jsonl", ".agentxchain/events.jsonl", "TALK.md"} {
 		for _, how := range []struct {
 			name string
 			f    func(data []byte) []byte
@@ -210,13 +272,18 @@ func damages(b *damageBase) []*damage {
 			{"with zeros after it", func(data []byte) []byte { return append(data, make([]byte, 512)...) }},
 			{"with a flipped bit", func(data []byte) []byte { return flipped(data, len(data)/2) }},
 		} {
-			k := damage{do: func(t *testing.T, d *damaged) {
-				if how.f == nil {
-					d.remove(f)
-					return
-				}
-				d.write(f, how.f(d.read(f)))
-			}, named: work, answers: []string{"textconv", "export", "audit", "runs"}, mend: [][]string{{"repair", "--from-ref", b.run, "--yes"}}}
+			k := damage{
+				do: func(t *testing.T, d *damaged) {
+					if how.f == nil {
+						d.remove(f)
+						return
+					}
+					d.write(f, how.f(d.read(f)))
+				},
+				named:   work,
+				answers: []string{"textconv", "export", "audit", "runs"},
+				mend:    [][]string{{"repair", "--from-ref", b.run, "--yes"}},
+			}
 			if f == ".agentxchain/session.json" && (how.name == "missing" || how.name == "with a flipped bit") {
 				// Another tool may have written it so: it is a hint, and the next command records it.
 				k.named, k.by, k.word, k.answers, k.mend = nil, []string{"fsck"}, f, []string{"*"}, nil
@@ -225,7 +292,12 @@ func damages(b *damageBase) []*damage {
 		}
 	}
 	fromRef := [][]string{{"repair", "--from-ref", b.run, "--yes"}}
-	add("all of .agentxchain missing", damage{do: func(t *testing.T, d *damaged) { d.remove(".agentxchain") }, named: work, answers: []string{"runs"}, mend: fromRef})
+	add("all of .agentxchain missing", damage{
+		do:      func(t *testing.T, d *damaged) { d.remove(".agentxchain") },
+		named:   work,
+		answers: []string{"runs"},
+		mend:    fromRef,
+	})
 	add("half of .agentxchain missing", damage{do: func(t *testing.T, d *damaged) {
 		for i, f := range d.below(".agentxchain") {
 			if i%2 == 0 {
@@ -238,8 +310,17 @@ func damages(b *damageBase) []*damage {
 			d.remove(f)
 		}
 	}, named: work, mend: fromRef, user: []string{"src/b.txt"}})
-	add("bundles missing", damage{do: func(t *testing.T, d *damaged) { d.remove(".agentxchain/dispatch") }, by: []string{"doctor"}, word: "dispatch", answers: []string{"turn", "export", "audit", "sync"}, mend: fromRef})
-	add("agentxchain.json missing", damage{do: func(t *testing.T, d *damaged) { d.remove("agentxchain.json") }, named: []string{"not_a_project"}})
+	add("bundles missing", damage{
+		do:      func(t *testing.T, d *damaged) { d.remove(".agentxchain/dispatch") },
+		by:      []string{"doctor"},
+		word:    "dispatch",
+		answers: []string{"turn", "export", "audit", "sync"},
+		mend:    fromRef,
+	})
+	add("agentxchain.json missing", damage{
+		do:    func(t *testing.T, d *damaged) { d.remove("agentxchain.json") },
+		named: []string{"not_a_project"},
+	})
 	for name, f := range map[string]func(data []byte) []byte{
 		"emptied":  func([]byte) []byte { return nil },
 		"torn off": func(data []byte) []byte { return data[:len(data)/2] },
@@ -248,11 +329,18 @@ func damages(b *damageBase) []*damage {
 			return bytes.Replace(data, []byte(`"schema_version": "1.`), []byte(`"schema_version": "9.`), 1)
 		},
 	} {
-		add("agentxchain.json "+name, damage{do: func(t *testing.T, d *damaged) { d.write("agentxchain.json", f(d.read("agentxchain.json"))) }, by: []string{"validate"}, word: "agentxchain.json", answers: []string{"config", "status", "export", "audit"}})
+		add("agentxchain.json "+name, damage{
+			do:      func(t *testing.T, d *damaged) { d.write("agentxchain.json", f(d.read("agentxchain.json"))) },
+			by:      []string{"validate"},
+			word:    "agentxchain.json",
+			answers: []string{"config", "status", "export", "audit"},
+		})
 	}
 	staged := ".agentxchain/staging/" + b.turn + "/turn-result.json"
 	for name, f := range map[string]func(data []byte) []byte{
-		"missing": nil, "emptied": func([]byte) []byte { return nil }, "torn off": func(data []byte) []byte { return data[:len(data)/2] },
+		"missing": nil, "emptied": func([]byte) []byte {
+			return nil
+		}, "torn off": func(data []byte) []byte { return data[:len(data)/2] },
 		"zeroed": func(data []byte) []byte { return make([]byte, len(data)) },
 	} {
 		add("staged result "+name, damage{do: func(t *testing.T, d *damaged) {
@@ -266,8 +354,12 @@ func damages(b *damageBase) []*damage {
 
 	// What the program keeps for itself beside the record.
 	for name, f := range map[string]func(data []byte) []byte{
-		"emptied": func([]byte) []byte { return nil }, "torn off": func(data []byte) []byte { return data[:len(data)/2] },
-		"zeroed": func(data []byte) []byte { return make([]byte, len(data)) }, "with a flipped bit": func(data []byte) []byte { return flipped(data, len(data)/2) },
+		"emptied": func([]byte) []byte {
+			return nil
+		}, "torn off": func(data []byte) []byte { return data[:len(data)/2] },
+		"zeroed": func(data []byte) []byte {
+			return make([]byte, len(data))
+		}, "with a flipped bit": func(data []byte) []byte { return flipped(data, len(data)/2) },
 	} {
 		add("caches and notes "+name, damage{do: func(t *testing.T, d *damaged) {
 			for _, p := range d.below(".git/agentxchain") {
@@ -276,18 +368,30 @@ func damages(b *damageBase) []*damage {
 		}})
 	}
 	add("caches and notes missing", damage{do: func(t *testing.T, d *damaged) { d.remove(".git/agentxchain") }})
-	add("a file in the place of the notes", damage{do: func(t *testing.T, d *damaged) {
-		d.remove(".git/agentxchain")
-		d.write(".git/agentxchain", []byte("x"))
-	}, named: []string{"unsafe_target"}, mend: [][]string{{"sh", "-c", "rm .git/agentxchain"}}, again: []string{"explain planning_signoff"}})
+	add("a file in the place of the notes", damage{
+		do: func(t *testing.T, d *damaged) {
+			d.remove(".git/agentxchain")
+			d.write(".git/agentxchain", []byte("x"))
+		},
+		named: []string{"unsafe_target"},
+		mend:  [][]string{{"sh", "-c", "rm .git/agentxchain"}},
+		again: []string{"explain planning_signoff"},
+	})
 
 	// Records of other versions.
-	add("operation of a rule set to come", damage{do: func(t *testing.T, d *damaged) {
-		d.rerecord(t, run, func(op []byte) []byte { return bytes.Replace(op, []byte(`"rules": 4`), []byte(`"rules": 9`), 1) })
-	}, by: []string{"fsck", "--replay", "--all-runs"}, word: "rules_earlier", answers: []string{"whatif", "sync", "show"}})
+	add("operation of a rule set to come", damage{
+		do: func(t *testing.T, d *damaged) {
+			d.rerecord(t, run,
+				func(op []byte) []byte { return bytes.Replace(op, []byte(`"rules": 4`), []byte(`"rules": 9`), 1) })
+		},
+		by:      []string{"fsck", "--replay", "--all-runs"},
+		word:    "rules_earlier",
+		answers: []string{"whatif", "sync", "show"},
+	})
 	goBack := [][]string{{"repair", "--from-op", b.tip + "~1", "--yes"}}
 	add("operation of an unknown name", damage{do: func(t *testing.T, d *damaged) {
-		d.rerecord(t, run, func(op []byte) []byte { return bytes.ReplaceAll(op, []byte("assign_turn"), []byte("teleport_turn")) })
+		d.rerecord(t, run,
+			func(op []byte) []byte { return bytes.ReplaceAll(op, []byte("assign_turn"), []byte("teleport_turn")) })
 	}, named: []string{"record_invalid"}, answers: []string{"show"}, mend: goBack})
 	add("operation whose record is no JSON", damage{do: func(t *testing.T, d *damaged) {
 		d.rerecord(t, run, func(op []byte) []byte { return op[:len(op)/2] })
@@ -297,8 +401,16 @@ func damages(b *damageBase) []*damage {
 	add("no links", damage{do: func(t *testing.T, d *damaged) { d.git("config", "core.symlinks", "false") }})
 	add("no letter case", damage{do: func(t *testing.T, d *damaged) { d.git("config", "core.ignoreCase", "true") }})
 	add("no modes", damage{do: func(t *testing.T, d *damaged) { d.git("config", "core.fileMode", "false") }})
-	for name, now := range map[string]string{"1970": "1970-01-01T00:00:10Z", "2106": "2106-02-07T06:28:20Z", "2262": "2262-04-11T23:47:20Z"} {
-		add("clock in "+name, damage{do: func(*testing.T, *damaged) {}, env: []string{"SCRIPT_NOW=" + now}, answers: []string{"*"}})
+	for name, now := range map[string]string{
+		"1970": "1970-01-01T00:00:10Z",
+		"2106": "2106-02-07T06:28:20Z",
+		"2262": "2262-04-11T23:47:20Z",
+	} {
+		add("clock in "+name, damage{
+			do:      func(*testing.T, *damaged) {},
+			env:     []string{"SCRIPT_NOW=" + now},
+			answers: []string{"*"},
+		})
 	}
 	for name, at := range map[string]time.Time{"1970": time.Unix(0, 0), "2106": time.Unix(1<<32+20, 0)} {
 		add("files of "+name, damage{do: func(t *testing.T, d *damaged) {
@@ -314,17 +426,22 @@ func damages(b *damageBase) []*damage {
 		return namespaced(`up=$(dirname "$0"); small=$(mktemp -d) && mount -t tmpfs -o size=12m none "$small" && cp -a "$0" "$small/p" && mount --bind "$small/p" "$0" || exit 99
 			head -c 20000000 /dev/zero >"$0/.git/filler" 2>/dev/null; cd "$0" && exec "$@"`, d.dir)
 	}, do: func(*testing.T, *damaged) {}})
-	add("another's repository", damage{wrap: func(t *testing.T, d *damaged) []string {
-		if os.Geteuid() != 0 {
-			return nil
-		}
-		return []string{"env"}
-	}, do: func(t *testing.T, d *damaged) { mustAt(t, d.dir, "chown", "-R", "12345:12345", d.dir) }, named: []string{"dubious_ownership"}})
+	add("another's repository", damage{
+		wrap: func(t *testing.T, d *damaged) []string {
+			if os.Geteuid() != 0 {
+				return nil
+			}
+			return []string{"env"}
+		},
+		do:    func(t *testing.T, d *damaged) { mustAt(t, d.dir, "chown", "-R", "12345:12345", d.dir) },
+		named: []string{"dubious_ownership"},
+	})
 	add("locks that the file system has none of", damage{wrap: func(t *testing.T, d *damaged) []string {
 		if exec.Command("strace", "-qq", "-o", os.DevNull, "true").Run() != nil {
 			return nil
 		}
-		return []string{"strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=flock,fcntl", "-e", "inject=flock:error=ENOLCK"}
+		return []string{"strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=flock,fcntl", "-e",
+			"inject=flock:error=ENOLCK"}
 	}, do: func(*testing.T, *damaged) {}})
 	return all
 }

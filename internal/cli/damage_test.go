@@ -1,5 +1,5 @@
-// Every command against every kind of damage: it is named, what can be mended is mended, and no command crashes, hangs,
-// gives a wrong answer or loses a file of the user.
+// Every command against every kind of damage: it is named, what can be mended is mended, and no command crashes,
+// hangs, gives a wrong answer or loses a file of the user.
 
 package cli
 
@@ -32,7 +32,8 @@ type damage struct {
 	name string
 	// do damages a copy of the project.
 	do func(t *testing.T, d *damaged)
-	// wrap is what a command is started by instead: a namespace, a tracer. It is empty where that is not possible here.
+	// wrap is what a command is started by instead: a namespace, a tracer. It is empty where that is not possible
+	// here.
 	wrap func(t *testing.T, d *damaged) []string
 	// env is what a command is started with besides.
 	env []string
@@ -85,7 +86,8 @@ type damageLine struct {
 
 func (l damageLine) String() string { return strings.Join(l.args, " ") }
 
-// damageOperands are the words that a command is tried with. A command that can do without is tried so where it is not here.
+// damageOperands are the words that a command is tried with. A command that can do without is tried so where it is not
+// here.
 func (b *damageBase) operands() map[string][]string {
 	return map[string][]string{
 		"doctor":                 {"", "--fix"},
@@ -209,8 +211,8 @@ var damageUser = map[string]string{
 	"notes.txt": "mine\n", // nothing knows it
 }
 
-// newDamageBase makes the project once: a run that was given up, and one whose second turn has staged its result, known to
-// a remote, with an export.
+// newDamageBase makes the project once: a run that was given up, and one whose second turn has staged its result,
+// known to a remote, with an export.
 func newDamageBase(t *testing.T) *damageBase {
 	t.Helper()
 	asAda(t)
@@ -223,7 +225,8 @@ func newDamageBase(t *testing.T) *damageBase {
 		return mustAt(t, d.dir, "git", append([]string{"agentxchain"}, args...)...)
 	}
 	mustAt(t, b.root, "git", "init", "-q", "--bare", "-b", "main", "server.git")
-	mustAt(t, b.root, "project", "p", "routing.implementation.max_concurrent_turns=2", "roles.dev.write_authority=authoritative")
+	mustAt(t, b.root, "project", "p", "routing.implementation.max_concurrent_turns=2",
+		"roles.dev.write_authority=authoritative")
 	d.write("src/a.txt", []byte("one\ntwo\n"))
 	d.write("src/b.txt", []byte("b\n"))
 	d.write(".git/info/exclude", []byte("notes.txt\n"))
@@ -238,9 +241,12 @@ func newDamageBase(t *testing.T) *damageBase {
 	ours("abandon", "--reason", "tried")
 	ours("assign", "pm", "--new-run")
 	(&nextWalk{t: t, root: b.root}).documents(d.dir)
-	d.git("checkout", "-q", "--", ".planning/IMPLEMENTATION_NOTES.md", ".planning/acceptance-matrix.md", ".planning/ship-verdict.md", ".planning/RELEASE_NOTES.md")
-	mustAt(t, d.dir, "stage", objections, `files_changed=[".planning/PM_SIGNOFF.md",".planning/ROADMAP.md",".planning/SYSTEM_SPEC.md"]`,
-		`decisions=[{"id":"DEC-001","category":"process","statement":"so","rationale":"because"}]`, "phase_transition_request=implementation")
+	d.git("checkout", "-q", "--", ".planning/IMPLEMENTATION_NOTES.md", ".planning/acceptance-matrix.md",
+		".planning/ship-verdict.md", ".planning/RELEASE_NOTES.md")
+	mustAt(t, d.dir, "stage", objections,
+		`files_changed=[".planning/PM_SIGNOFF.md",".planning/ROADMAP.md",".planning/SYSTEM_SPEC.md"]`,
+		`decisions=[{"id":"DEC-001","category":"process","statement":"so","rationale":"because"}]`,
+		"phase_transition_request=implementation")
 	ours("accept", "--checkpoint")
 	ours("inject", "The count is wrong")
 	ours("assign", "dev", "--no-intent")
@@ -255,7 +261,8 @@ func newDamageBase(t *testing.T) *damageBase {
 	}
 	mustAt(t, d.dir, "stage", `files_changed=["src/a.txt"]`,
 		`verification={"status":"pass","commands":["true"],"evidence_summary":"ran it","machine_evidence":[{"command":"true","exit_code":0}]}`)
-	for ref := range strings.FieldsSeq(d.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/agentxchain/runs")) {
+	for ref := range strings.FieldsSeq(
+		d.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/agentxchain/runs")) {
 		if statusRun(t, d.dir) == ref {
 			b.run = ref
 		} else {
@@ -315,7 +322,8 @@ func (d *damaged) ask(k *damage, args ...string) damageAnswer {
 	}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir, cmd.WaitDelay = d.dir, time.Second
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "NO_COLOR=1", "GIT_EDITOR=sed -i s,done,made,", "AGENTXCHAIN_CORRELATION_ID=damage", "HOME="+filepath.Join(filepath.Dir(d.dir), "home"),
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "NO_COLOR=1", "GIT_EDITOR=sed -i s,done,made,",
+		"AGENTXCHAIN_CORRELATION_ID=damage", "HOME="+filepath.Join(filepath.Dir(d.dir), "home"),
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(filepath.Dir(d.dir)))
 	if k != nil {
 		cmd.Env = append(cmd.Env, k.env...)
@@ -349,7 +357,8 @@ func (a damageAnswer) object() *ojson.Object {
 func (a damageAnswer) code() string { return a.object().Object("error").String("code") }
 
 // crashed are words of a program that fell over.
-var crashed = regexp.MustCompile(`(?m)internal error|^panic:|goroutine \d+ \[|runtime error|nil pointer|fatal error:|"code":"internal"|WARNING: DATA RACE`)
+var crashed = regexp.MustCompile(
+	`(?m)internal error|^panic:|goroutine \d+ \[|runtime error|nil pointer|fatal error:|"code":"internal"|WARNING: DATA RACE`)
 
 // files is what the project holds beside git's own files, and the refs.
 func (d *damaged) files() map[string]string {
@@ -361,7 +370,8 @@ func (d *damaged) files() map[string]string {
 		}
 		name, _ := filepath.Rel(d.dir, path)
 		name = filepath.ToSlash(name)
-		if strings.HasPrefix(name, ".git/") && !strings.HasPrefix(name, ".git/refs/") && !slices.Contains([]string{".git/HEAD", ".git/packed-refs", ".git/config"}, name) {
+		if strings.HasPrefix(name, ".git/") && !strings.HasPrefix(name, ".git/refs/") &&
+			!slices.Contains([]string{".git/HEAD", ".git/packed-refs", ".git/config"}, name) {
 			return nil
 		}
 		if e.Type()&fs.ModeSymlink != 0 {
@@ -397,7 +407,8 @@ func changes(before, after map[string]string) (names []string) {
 	return names
 }
 
-// measure runs every command line in sound copies: which reads, how it answers, and what of an answer is of the moment.
+// measure runs every command line in sound copies: which reads, how it answers, and what of an answer is of the
+// moment.
 func (b *damageBase) measure(t *testing.T) {
 	t.Helper()
 	b.expected, b.different = make(map[string]string), make(map[string]bool)
@@ -415,7 +426,10 @@ func (b *damageBase) measure(t *testing.T) {
 			operands = []string{""}
 		}
 		for _, o := range operands {
-			line := damageLine{args: append(strings.Fields(name), strings.Fields(o)...), looks: l.path[0].Category == shared.CategoryLook}
+			line := damageLine{
+				args:  append(strings.Fields(name), strings.Fields(o)...),
+				looks: l.path[0].Category == shared.CategoryLook,
+			}
 			if strings.HasSuffix(o, " ") {
 				line.args = append(line.args, "")
 			}
@@ -538,13 +552,16 @@ func (d *damaged) sane(k *damage, l damageLine, a damageAnswer) {
 	code := a.code()
 	known := false
 	for _, row := range term.ExitTable() {
-		known = known || row.Status == a.status && slices.ContainsFunc(row.Codes, func(c term.ExitCode) bool { return c.Code == code })
+		known = known || row.Status == a.status && slices.ContainsFunc(row.Codes, func(c term.ExitCode) bool {
+			return c.Code == code
+		})
 	}
 	e := a.object().Object("error")
 	switch {
 	case code == "" && a.status == term.ExitFailed, code == "findings":
 	case len(a.out) > 0 && a.object() == nil && strings.HasPrefix(a.errs, "error: "): // what came before it stands
-	case a.object().String("overall") == "error" && a.object().String("message") != "": // as the reference's accounts end
+	// as the reference's accounts end
+	case a.object().String("overall") == "error" && a.object().String("message") != "":
 	case !known && a.status == term.ExitIntegrity && l.args[0] == "fsck":
 	case l.args[0] == "attest" && a.object().String("_type") != "": // the statement says what is wrong
 	case l.args[0] == "hooks" && l.args[1] == "run" && len(a.out) == 0 && a.errs != "": // git shows what it says
@@ -626,7 +643,8 @@ func (k *damage) judge(t *testing.T, b *damageBase, long bool) (tried int) {
 		t.Errorf("fsck names %v, want one of %v: %s", codes, k.named, text)
 	}
 	if len(k.by) > 0 {
-		if a := d.ask(k, k.by...); !strings.Contains(a.text(), k.word) || d.masked(a.out) == b.expected[strings.Join(k.by, " ")] {
+		if a := d.ask(k, k.by...); !strings.Contains(a.text(), k.word) ||
+			d.masked(a.out) == b.expected[strings.Join(k.by, " ")] {
 			t.Errorf("%v does not name it: %s", k.by, a.text())
 		}
 	}
@@ -644,7 +662,8 @@ func (k *damage) judge(t *testing.T, b *damageBase, long bool) (tried int) {
 		tried++
 		a := d.ask(k, l.args...)
 		d.sane(k, l, a)
-		if a.status == 0 && !slices.Contains(damageAsks, l.args[0]) && !b.different[l.String()] && !slices.Contains(k.answers, l.args[0]) &&
+		if a.status == 0 && !slices.Contains(damageAsks, l.args[0]) && !b.different[l.String()] &&
+			!slices.Contains(k.answers, l.args[0]) &&
 			!slices.Contains(k.answers, "*") {
 			// One that says in its notices what was amiss is no wrong answer.
 			if got := d.masked(a.out); got != b.expected[l.String()] && len(a.object().Strings("notices")) == 0 {
@@ -673,8 +692,10 @@ func (k *damage) judge(t *testing.T, b *damageBase, long bool) (tried int) {
 		d.unharmed(k, l.String())
 		after, text := d.found(k)
 		for _, c := range after {
-			if !slices.Contains(codes, c) && !slices.Contains(k.named, c) && !(l.args[0] == "repair" && slices.Contains(k.lost, c)) {
-				t.Errorf("after %s (%d %s) fsck finds %s, which it did not before: %s\n%s", l, a.status, a.code(), c, text, a.text())
+			if !slices.Contains(codes, c) && !slices.Contains(k.named, c) &&
+				!(l.args[0] == "repair" && slices.Contains(k.lost, c)) {
+				t.Errorf("after %s (%d %s) fsck finds %s, which it did not before: %s\n%s", l, a.status, a.code(), c,
+					text, a.text())
 			}
 		}
 	}

@@ -38,7 +38,11 @@ type dashboardOptions struct {
 }
 
 func dashboardPortFlag() *ucli.IntFlag {
-	return &ucli.IntFlag{Name: "port", Usage: "listen on port `N` of the loopback interface; 0 takes any that is free", Value: dashboard.DefaultPort}
+	return &ucli.IntFlag{
+		Name:  "port",
+		Usage: "listen on port `N` of the loopback interface; 0 takes any that is free",
+		Value: dashboard.DefaultPort,
+	}
 }
 
 func newDashboardCommand(f *term.Factory) *ucli.Command {
@@ -50,7 +54,10 @@ func newDashboardCommand(f *term.Factory) *ucli.Command {
 			dashboardPortFlag(),
 			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
 			&ucli.BoolFlag{Name: "daemon", Usage: "go on in the background; dashboard stop ends it"},
-			&ucli.BoolFlag{Name: "allow-approve", Usage: "let the gate that waits be approved from the page, signed with your key"},
+			&ucli.BoolFlag{
+				Name:  "allow-approve",
+				Usage: "let the gate that waits be approved from the page, signed with your key",
+			},
 		},
 		Subcommands: []*ucli.Command{{
 			Name: "stop", Usage: "end the dashboard of this project",
@@ -70,9 +77,15 @@ func newDashboardCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			o := &dashboardOptions{Port: port, NoOpen: c.Bool("no-open"), Daemon: c.Bool("daemon"), AllowApprove: c.Bool("allow-approve")}
+			o := &dashboardOptions{
+				Port:         port,
+				NoOpen:       c.Bool("no-open"),
+				Daemon:       c.Bool("daemon"),
+				AllowApprove: c.Bool("allow-approve"),
+			}
 			if o.Daemon && o.AllowApprove {
-				return term.UsageErrorf("--allow-approve needs the terminal that your key may ask at; leave --daemon out")
+				return term.UsageErrorf(
+					"--allow-approve needs the terminal that your key may ask at; leave --daemon out")
 			}
 			return runDashboard(c.Context, f, o)
 		},
@@ -130,13 +143,19 @@ func runDashboard(ctx context.Context, f *term.Factory, o *dashboardOptions) err
 }
 
 func alreadyRunning(have *dashboard.Session) error {
-	return term.Errorf(dashboard.CodeRunning, "a dashboard is already running at %s (PID %d)", term.OneLine(have.URL), have.PID).
+	return term.Errorf(dashboard.CodeRunning, "a dashboard is already running at %s (PID %d)", term.OneLine(have.URL),
+		have.PID).
 		WithHint("git agentxchain dashboard stop").WithDetails(have.Object())
 }
 
 // dashboardOf are those of a dashboard of dir.
 func dashboardOf(f *term.Factory, dir string) dashboard.Options {
-	return dashboard.Options{Dir: dir, Now: f.Env.Now, Runner: runner.Options{Getenv: f.Env.Getenv}, Log: func(line string) { f.Out.Warn("%s", term.OneLine(line)) }}
+	return dashboard.Options{
+		Dir:    dir,
+		Now:    f.Env.Now,
+		Runner: runner.Options{Getenv: f.Env.Getenv},
+		Log:    func(line string) { f.Out.Warn("%s", term.OneLine(line)) },
+	}
 }
 
 // dashboardSession is a running dashboard in --json: the session file's members, and
@@ -195,7 +214,8 @@ func startDaemon(ctx context.Context, f *term.Factory, dir string, o *dashboardO
 	defer func() { _ = child.Release() }()
 	if !session.Bool("ok") {
 		e := session.Object("error")
-		return term.Errorf(cmp.Or(e.String("code"), "io_failed"), "%s", cmp.Or(e.String("message"), "the dashboard did not start")).WithHint(e.String("hint"))
+		return term.Errorf(cmp.Or(e.String("code"), "io_failed"), "%s",
+			cmp.Or(e.String("message"), "the dashboard did not start")).WithHint(e.String("hint"))
 	}
 	session.Delete("ok")
 	session.Delete("correlationId")
@@ -231,7 +251,8 @@ func readySession(ctx context.Context, r io.ReadCloser) (*ojson.Object, error) {
 	case a := <-got:
 		o, err := ojson.DecodeObject(a.line)
 		if err != nil {
-			return nil, term.Errorf("io_failed", "the dashboard ended before it listened").WithHint("git agentxchain dashboard --no-open says why")
+			return nil, term.Errorf("io_failed",
+				"the dashboard ended before it listened").WithHint("git agentxchain dashboard --no-open says why")
 		}
 		return o, nil
 	}

@@ -21,7 +21,10 @@ func newDemoCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "demo", Category: shared.CategoryStart, Usage: "play a whole governed run in a scratch repository",
 		Description: "Planning, implementation and qa with scripted participants that really edit files: a refused result and its retry, a gate that fails and then passes, approvals by a person, completion, fsck with replay. Nothing is left behind unless --keep is given.",
-		Flags:       []ucli.Flag{&ucli.BoolFlag{Name: "keep", Usage: "keep the scratch repository and print where it is"}},
+		Flags: []ucli.Flag{&ucli.BoolFlag{
+			Name:  "keep",
+			Usage: "keep the scratch repository and print where it is",
+		}},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
@@ -59,22 +62,26 @@ func runDemo(ctx context.Context, f *term.Factory, keep bool) (err error) {
 		case demo.Refused:
 			mark, style = "no", p.Red
 		}
-		p.Printf("%s %s %s %s\n", p.Dim(term.Pad(f.Now().Sub(begin).Truncate(time.Millisecond).String(), 6)), style(mark), p.Bold(term.Pad(m.Who, 11)), term.OneLine(m.What))
+		p.Printf("%s %s %s %s\n", p.Dim(term.Pad(f.Now().Sub(begin).Truncate(time.Millisecond).String(), 6)),
+			style(mark), p.Bold(term.Pad(m.Who, 11)), term.OneLine(m.What))
 		if m.Detail != "" {
 			p.Printf("%s %s\n", term.Pad("", 21), p.Dim(term.OneLine(m.Detail)))
 		}
-		timeline = append(timeline, ojson.NewObject("who", m.Who, "what", m.What, "detail", ojson.OrNull(m.Detail), "outcome", []string{"done", "passed", "refused"}[m.Kind]))
+		timeline = append(timeline, ojson.NewObject("who", m.Who, "what", m.What, "detail", ojson.OrNull(m.Detail),
+			"outcome", []string{"done", "passed", "refused"}[m.Kind]))
 	}})
 	if err != nil {
 		return err
 	}
-	payload := ojson.NewObject("run_id", out.Run, "status", string(out.State.Status), "operations", out.Ops, "replayed", out.Replayed, "accepted_turns", out.Accepted,
+	payload := ojson.NewObject("run_id", out.Run, "status", string(out.State.Status), "operations", out.Ops,
+		"replayed", out.Replayed, "accepted_turns", out.Accepted,
 		"timeline", timeline, "directory", nil)
 	if keep {
 		payload.Set("directory", dir)
 	}
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("\nRun %s completed: %s accepted, %s in its chain.\n", p.Bold(out.Run), term.Counted(out.Accepted, "turn"), term.Counted(out.Ops, "operation"))
+		p.Printf("\nRun %s completed: %s accepted, %s in its chain.\n", p.Bold(out.Run),
+			term.Counted(out.Accepted, "turn"), term.Counted(out.Ops, "operation"))
 		if keep {
 			p.Printf("It is kept in %s; try there:\n  git agentxchain status\n  git agentxchain log\n  git agentxchain history\n", dir)
 		}

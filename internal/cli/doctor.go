@@ -24,10 +24,19 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 			"Runtimes are looked at without using them, and known agents are asked for their version; --online tries those that are trusted here. No agent is asked for work.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"},
-			&ucli.BoolFlag{Name: "online", Usage: "also try the trusted runtimes: contact their servers, start their programs"},
+			&ucli.BoolFlag{
+				Name:  "online",
+				Usage: "also try the trusted runtimes: contact their servers, start their programs",
+			},
 			&ucli.BoolFlag{Name: "signing", Usage: "set up signing with an SSH key, in two questions"},
-			&ucli.StringFlag{Name: "key", Usage: "with --signing: sign with the SSH key `FILE`, or with key::TYPE BASE64 of the agent"},
-			&ucli.BoolFlag{Name: "add-signer", Usage: "with --signing: let the key speak for your address in .agentxchain/allowed_signers"},
+			&ucli.StringFlag{
+				Name:  "key",
+				Usage: "with --signing: sign with the SSH key `FILE`, or with key::TYPE BASE64 of the agent",
+			},
+			&ucli.BoolFlag{
+				Name:  "add-signer",
+				Usage: "with --signing: let the key speak for your address in .agentxchain/allowed_signers",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
@@ -45,7 +54,11 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 			if c.IsSet("key") || c.IsSet("add-signer") {
 				return term.UsageErrorf("--key and --add-signer belong to --signing")
 			}
-			return runDoctor(c.Context, f, doctor.Options{Fix: c.Bool("fix"), Online: c.Bool("online"), Runtime: builtin.New})
+			return runDoctor(c.Context, f, doctor.Options{
+				Fix:     c.Bool("fix"),
+				Online:  c.Bool("online"),
+				Runtime: builtin.New,
+			})
 		},
 	}
 }
@@ -63,16 +76,19 @@ func runDoctor(ctx context.Context, f *term.Factory, opt doctor.Options) error {
 	rows := []*ojson.Object{}
 	count := map[string]int{}
 	for _, d := range ex.Findings {
-		row := ojson.NewObject("area", d.Area, "level", d.Level, "message", d.Message, "fix", ojson.OrNull(d.Fix), "mended", d.Mended)
+		row := ojson.NewObject("area", d.Area, "level", d.Level, "message", d.Message, "fix", ojson.OrNull(d.Fix),
+			"mended", d.Mended)
 		if rt := d.Runtime; rt != nil {
-			row.Set("runtime", ojson.NewObject("id", rt.ID, "path", ojson.OrNull(rt.Path), "version", ojson.OrNull(rt.Version)))
+			row.Set("runtime", ojson.NewObject("id", rt.ID, "path", ojson.OrNull(rt.Path),
+				"version", ojson.OrNull(rt.Version)))
 		}
 		rows = append(rows, row)
 		if !d.Mended {
 			count[d.Level]++
 		}
 	}
-	payload := ojson.NewObject("directory", r.Record().Dir(), "worst", ex.Worst(), "errors", count[doctor.LevelError], "warnings", count[doctor.LevelWarning], "findings", rows)
+	payload := ojson.NewObject("directory", r.Record().Dir(), "worst", ex.Worst(), "errors", count[doctor.LevelError],
+		"warnings", count[doctor.LevelWarning], "findings", rows)
 	session := restore.DashboardSession(r.Record().Dir())
 	payload.Set("dashboard_session", session)
 	f.Out.Emit(payload, func(p *term.Printer) {
@@ -126,7 +142,8 @@ func printExamination(p *term.Printer, ex *doctor.Examination, count map[string]
 	p.Println()
 	switch e, w := count[doctor.LevelError], count[doctor.LevelWarning]; {
 	case e > 0:
-		p.Printf("%s, %s: a run cannot go on like this.\n", p.Red(term.Counted(e, "error")), term.Counted(w, "warning"))
+		p.Printf("%s, %s: a run cannot go on like this.\n", p.Red(term.Counted(e, "error")),
+			term.Counted(w, "warning"))
 	case w > 0:
 		p.Printf("%s; a run can go on.\n", p.Yellow(term.Counted(w, "warning")))
 	default:

@@ -23,7 +23,8 @@ func TestSigningInTwoQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {
-		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "key "+name, "-f", filepath.Join(keys, name)).CombinedOutput()
+		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "key "+name,
+			"-f", filepath.Join(keys, name)).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s", out)
 		}

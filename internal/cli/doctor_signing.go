@@ -66,7 +66,8 @@ func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) 
 // askKey asks which key, the best one first.
 func askKey(ctx context.Context, f *term.Factory, r *runner.Runner) (string, error) {
 	if !f.Interactive() {
-		return "", term.Errorf("prompt_unavailable", "Which key to sign with needs an answer and this is not a terminal.").
+		return "", term.Errorf("prompt_unavailable",
+			"Which key to sign with needs an answer and this is not a terminal.").
 			WithHint("git agentxchain doctor --signing --key FILE, or by hand: " +
 				"git config gpg.format ssh && git config user.signingKey ~/.ssh/id_ed25519.pub")
 	}
@@ -115,7 +116,8 @@ func printSigning(p *term.Printer, done *doctor.SigningDone) {
 	case !done.Listed:
 		p.Println("Next: git agentxchain doctor --signing --add-signer")
 	case done.Protected != "":
-		p.Printf("Next: commit %s and bring it onto %s; the signers of that branch count.\n", file, term.OneLine(done.Protected))
+		p.Printf("Next: commit %s and bring it onto %s; the signers of that branch count.\n", file,
+			term.OneLine(done.Protected))
 	default:
 		p.Printf("Next: git add %s && git commit; it counts for runs that begin after that.\n", file)
 	}

@@ -41,10 +41,16 @@ func newDrive(f *term.Factory, r *runner.Runner) *drive {
 // loop drives the run with the runtimes agentxchain.json names, asking the person
 // for trust when that is missing and they are there. The result is nil when the
 // loop did not begin.
-func (d *drive) loop(ctx context.Context, opt loop.Options, runtimesUsed func(*config.Config) []string) (res *loop.Result, err error) {
+func (d *drive) loop(ctx context.Context, opt loop.Options,
+	runtimesUsed func(*config.Config) []string) (res *loop.Result, err error) {
 	agents := driver.New(d.r, driver.Options{New: builtin.New, Getenv: d.f.Env.Getenv, Now: d.f.Env.Now, Sole: true})
 	opt.Dispatch = func(ctx context.Context, job *loop.Dispatch) *runtimes.Outcome {
-		return agents.Dispatch(ctx, driver.Job{TurnID: job.Turn.TurnID, Deadline: job.Deadline, View: job.View, Activity: job.Activity})
+		return agents.Dispatch(ctx, driver.Job{
+			TurnID:   job.Turn.TurnID,
+			Deadline: job.Deadline,
+			View:     job.View,
+			Activity: job.Activity,
+		})
 	}
 	opt.OnEvent, opt.OnActivity = d.event, d.view.activity
 	err = shared.Trusting(ctx, d.f, d.r, func() error {
@@ -80,7 +86,8 @@ func (d *drive) event(e loop.Event) {
 	}
 	switch e.Type {
 	case loop.EventTurnAssigned:
-		fmt.Fprintf(&b, "%s  assigned to %s, phase %s", who(e.Turn), term.OneLine(e.Turn.RuntimeID), term.OneLine(e.State.Phase))
+		fmt.Fprintf(&b, "%s  assigned to %s, phase %s", who(e.Turn), term.OneLine(e.Turn.RuntimeID),
+			term.OneLine(e.State.Phase))
 		d.last = e.Turn.TurnID
 		d.view.turn(e.Turn)
 	case loop.EventTurnAccepted:
@@ -99,12 +106,15 @@ func (d *drive) event(e loop.Event) {
 		if e.Turn.Status == wire.TurnFailed {
 			after = "no attempt is left"
 		}
-		fmt.Fprintf(&b, "%s  %s  %s: %s (%s)", p.Bold(term.OneLine(e.Turn.AssignedRole)), e.Turn.TurnID, p.Yellow("sent back"), strings.TrimSuffix(term.OneLine(e.Reason), "."), after)
+		fmt.Fprintf(&b, "%s  %s  %s: %s (%s)", p.Bold(term.OneLine(e.Turn.AssignedRole)), e.Turn.TurnID,
+			p.Yellow("sent back"), strings.TrimSuffix(term.OneLine(e.Reason), "."), after)
 		d.view.turn(e.Turn)
 	case loop.EventTurnConflicted:
-		fmt.Fprintf(&b, "%s  %s: %s", who(e.Turn), p.Yellow("in conflict"), term.OneLine(term.JoinComma(e.Conflict.Strings("conflicting_files"))))
+		fmt.Fprintf(&b, "%s  %s: %s", who(e.Turn), p.Yellow("in conflict"),
+			term.OneLine(term.JoinComma(e.Conflict.Strings("conflicting_files"))))
 	case loop.EventGateApproved:
-		fmt.Fprintf(&b, "Gate approved; the run is in phase %s, %s", p.Bold(term.OneLine(e.State.Phase)), e.State.Status)
+		fmt.Fprintf(&b, "Gate approved; the run is in phase %s, %s", p.Bold(term.OneLine(e.State.Phase)),
+			e.State.Status)
 	case loop.EventGateHeld:
 		fmt.Fprintf(&b, "%s", p.Yellow("Gate "+term.OneLine(pendingName(e.State))+" waits for a person."))
 	case loop.EventGateRetried:
@@ -198,7 +208,8 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 		if pending, perr := d.r.PendingGate(ctx); perr == nil {
 			d.f.Out.Aside(func(p *term.Printer) { printPendingGate(p, pending) })
 		}
-		yes, err := d.f.Prompt.Confirm(ctx, fmt.Sprintf("Gate %s (%s) waits for you. Approve?", term.OneLine(g.Gate), term.OneLine(what)), "git agentxchain approve", false)
+		yes, err := d.f.Prompt.Confirm(ctx, fmt.Sprintf("Gate %s (%s) waits for you. Approve?", term.OneLine(g.Gate),
+			term.OneLine(what)), "git agentxchain approve", false)
 		if err != nil && errors.Is(err, context.Canceled) {
 			return false, nil
 		}
@@ -213,8 +224,10 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 func (d *drive) ready(ctx context.Context, command string) (*runner.View, error) {
 	if id := d.r.InsideTurn(); id != "" {
 		return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent does its own turn and carries out no others.", id),
-			Hint:    "ask a person to run " + command + " in their own terminal"}
+			Message: fmt.Sprintf(
+				"This process runs inside dispatched turn %s; an agent does its own turn and carries out no others.",
+				id),
+			Hint: "ask a person to run " + command + " in their own terminal"}
 	}
 	v, err := d.r.View(ctx)
 	if err != nil {

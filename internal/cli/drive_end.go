@@ -45,16 +45,23 @@ func outcome(ctx context.Context, res *loop.Result) error {
 	switch {
 	case ctx.Err() != nil && res.StopReason == loop.CallerStopped:
 		return context.Cause(ctx)
-	case res.StopReason == loop.Completed, res.StopReason == loop.GateHeld, res.StopReason == loop.MaxTurnsReached, res.StopReason == loop.CallerStopped && res.Err == nil:
+	case res.StopReason == loop.Completed, res.StopReason == loop.GateHeld, res.StopReason == loop.MaxTurnsReached,
+		res.StopReason == loop.CallerStopped && res.Err == nil:
 		return nil
 	case res.State != nil && res.State.Status == wire.StatusBlocked:
-		e := &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_on", Message: "The run is blocked.", Hint: "git agentxchain status"}
+		e := &wire.Error{
+			Code:    wire.CodeRunBlocked,
+			Field:   "blocked_on",
+			Message: "The run is blocked.",
+			Hint:    "git agentxchain status",
+		}
 		if res.State.BlockedOn != nil {
 			e.Message = "The run is blocked on " + *res.State.BlockedOn + "."
 		}
 		if r := res.State.BlockedReason; r != nil {
 			if r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
-				e.Message = strings.TrimSuffix(e.Message, ".") + ": " + strings.TrimSuffix(*r.Recovery.Detail, ".") + "."
+				e.Message = strings.TrimSuffix(e.Message, ".") + ": " + strings.TrimSuffix(*r.Recovery.Detail, ".") +
+					"."
 			}
 			if r.Recovery.RecoveryAction != "" {
 				e.Hint = r.Recovery.RecoveryAction
@@ -96,7 +103,8 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 		p.Field("Ended", "%s", end)
 		p.Field("Turns", "%s", judgements(res))
 		if s := res.State; s != nil {
-			p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)), shared.StatusStyle(p, s.Status)(string(s.Status)))
+			p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)),
+				shared.StatusStyle(p, s.Status)(string(s.Status)))
 			if s.BudgetStatus.SpentUSD > 0 {
 				p.Field("Cost", "%s", budgetText(s))
 			}

@@ -23,9 +23,11 @@ func errorsDoc() string {
 	var b strings.Builder
 	b.WriteString(`# Error codes and exit statuses
 
-An exit status never changes its meaning. With ` + "`--json`" + ` the answer carries ` + "`error.code`" + `, the stable token of the
+An exit status never changes its meaning. With ` + "`--json`" + ` the answer carries ` + "`error.code`" +
+		`, the stable token of the
 lists below; a code that is not listed here exits 1. A refusal names its code in the line ` + "`why:`" + `, and
-` + "`git agentxchain explain CODE`" + ` prints its row, with the rules that led to the refusal where it is on record. This page
+` + "`git agentxchain explain CODE`" +
+		` prints its row, with the rules that led to the refusal where it is on record. This page
 is made from ` + "`internal/cli/term/exit.go`" + ` by
 ` + "`go test ./internal/cli -run ErrorsDoc -update-docs`" + `, and a test keeps the two equal.
 
@@ -71,8 +73,10 @@ func TestEveryCodeHasAnExitStatus(t *testing.T) {
 		}
 	}
 	for _, room := range []string{
-		"protocol", "protocol/wire", "protocol/config", "protocol/run", "protocol/result", "protocol/external", "protocol/initiative",
-		"gitstore", "gitstore/git", "gitstore/record", "gitstore/transport", "gitstore/decision", "gitstore/tamper", "gitstore/workdir",
+		"protocol", "protocol/wire", "protocol/config", "protocol/run", "protocol/result", "protocol/external",
+		"protocol/initiative",
+		"gitstore", "gitstore/git", "gitstore/record", "gitstore/transport", "gitstore/decision", "gitstore/tamper",
+		"gitstore/workdir",
 		"dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "restore",
 	} {
 		files, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
@@ -98,7 +102,8 @@ func TestEveryCodeHasAnExitStatus(t *testing.T) {
 						continue
 					}
 					if code, err := strconv.Unquote(lit.Value); err == nil && !known[code] {
-						t.Errorf("%s/%s: %s = %q has no exit status in exit.go", room, filepath.Base(name), id.Name, code)
+						t.Errorf("%s/%s: %s = %q has no exit status in exit.go", room, filepath.Base(name), id.Name,
+							code)
 					}
 				}
 				return true

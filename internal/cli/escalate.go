@@ -71,7 +71,10 @@ func newUnblockCommand(f *term.Factory) *ucli.Command {
 			"Where authority.acts says who may, it is one of them.",
 		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
-			&ucli.BoolFlag{Name: "accept-as-is", Usage: "take what a policy or hook has stopped as it is; needs --reason"},
+			&ucli.BoolFlag{
+				Name:  "accept-as-is",
+				Usage: "take what a policy or hook has stopped as it is; needs --reason",
+			},
 		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 1 {
@@ -110,7 +113,8 @@ func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions
 	payload.Set("was", out.Result.Was)
 	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
 	if v := out.Result.Overruled; v != nil {
-		payload.Set("overruled", ojson.NewObject("on", v.On, "kind", v.Kind, "turn_id", ojson.OrNull(v.TurnID), "said", v.Said))
+		payload.Set("overruled",
+			ojson.NewObject("on", v.On, "kind", v.Kind, "turn_id", ojson.OrNull(v.TurnID), "said", v.Said))
 	}
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {

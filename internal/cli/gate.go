@@ -40,7 +40,11 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 				Description: "Looking at a gate decides nothing: it is evaluated again when a turn asks to leave the phase and when a person approves.",
 				Flags: []ucli.Flag{
 					&ucli.StringFlag{Name: "gate", Usage: "the gate's `ID` (same as the argument)"},
-					&ucli.BoolFlag{Name: "evaluate", Usage: "accepted for habit's sake: gates are always evaluated", Hidden: true},
+					&ucli.BoolFlag{
+						Name:   "evaluate",
+						Usage:  "accepted for habit's sake: gates are always evaluated",
+						Hidden: true,
+					},
 				},
 				Action: func(c *ucli.Context) error {
 					id, err := shared.One(c, "gate", "gate")
@@ -115,8 +119,13 @@ func gateRows(v *runner.View, standings []gate.Standing) []gateRow {
 		if route == nil || route.ExitGate == "" || len(standings) == 0 {
 			continue
 		}
-		out = append(out, gateRow{id: route.ExitGate, phase: phase, def: v.Config.Gate(route.ExitGate), standing: &standings[0],
-			current: phase == v.State.Phase})
+		out = append(out, gateRow{
+			id:       route.ExitGate,
+			phase:    phase,
+			def:      v.Config.Gate(route.ExitGate),
+			standing: &standings[0],
+			current:  phase == v.State.Phase,
+		})
 		routed[route.ExitGate] = true
 		standings = standings[1:]
 	}
@@ -155,27 +164,28 @@ func runGateList(ctx context.Context, f *term.Factory) error {
 	for i := range rows {
 		list = append(list, gateRowObject(&rows[i]))
 	}
-	f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "phase", v.State.Phase, "gates", list), func(p *term.Printer) {
-		if len(rows) == 0 {
-			p.Println("No gate is configured.")
-			return
-		}
-		t := &term.Table{Header: []string{"", "GATE", "PHASE", "STATUS", "NOW", "ASKS FOR"}, Flex: 5}
-		for i := range rows {
-			g := &rows[i]
-			mark := ""
-			if g.current {
-				mark = "*"
+	f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "phase", v.State.Phase, "gates", list),
+		func(p *term.Printer) {
+			if len(rows) == 0 {
+				p.Println("No gate is configured.")
+				return
 			}
-			now, style := gateNow(p, g)
-			t.Row(mark, g.id, g.phase, gateStatus(g), now, gatePredicates(g.def))
-			t.Emphasise(4, style)
-			if g.current {
-				t.Emphasise(1, p.Bold)
+			t := &term.Table{Header: []string{"", "GATE", "PHASE", "STATUS", "NOW", "ASKS FOR"}, Flex: 5}
+			for i := range rows {
+				g := &rows[i]
+				mark := ""
+				if g.current {
+					mark = "*"
+				}
+				now, style := gateNow(p, g)
+				t.Row(mark, g.id, g.phase, gateStatus(g), now, gatePredicates(g.def))
+				t.Emphasise(4, style)
+				if g.current {
+					t.Emphasise(1, p.Bold)
+				}
 			}
-		}
-		p.Table(t)
-	})
+			p.Table(t)
+		})
 	return nil
 }
 
@@ -237,7 +247,8 @@ func gatePredicates(g *config.Gate) string {
 }
 
 func gateRowObject(g *gateRow) *ojson.Object {
-	o := ojson.NewObject("gate_id", g.id, "phase", ojson.OrNull(g.phase), "current", g.current, "defined", g.def != nil,
+	o := ojson.NewObject("gate_id", g.id, "phase", ojson.OrNull(g.phase), "current", g.current,
+		"defined", g.def != nil,
 		"completion", g.standing != nil && g.standing.Completion, "status", gateStatus(g))
 	if d := g.def; d != nil {
 		o.Set("requires_files", wire.NonNil(d.RequiresFiles))
@@ -277,7 +288,8 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	files := gateFileRows(v, g)
 	list := []*ojson.Object{}
 	for _, fr := range files {
-		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required, "owned_by", ojson.OrNull(fr.owner), "semantics", ojson.OrNull(fr.semantics),
+		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required,
+			"owned_by", ojson.OrNull(fr.owner), "semantics", ojson.OrNull(fr.semantics),
 			"missing", fr.missing, "reasons", wire.NonNil(fr.reasons), "notes", noteRows(fr.notes)))
 	}
 	payload.Set("files", list)
@@ -294,13 +306,15 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 
 func noSuchGate(v *runner.View, rows []gateRow, id string) error {
 	if id == "" {
-		return term.Errorf("not_found", "phase %s has no exit gate", term.OneLine(v.State.Phase)).WithHint("git agentxchain gate list")
+		return term.Errorf("not_found", "phase %s has no exit gate",
+			term.OneLine(v.State.Phase)).WithHint("git agentxchain gate list")
 	}
 	var known []string
 	for i := range rows {
 		known = append(known, rows[i].id)
 	}
-	e := term.Errorf("not_found", "there is no gate %q in %s", term.OneLine(id), wire.ConfigPath).WithHint("git agentxchain gate list")
+	e := term.Errorf("not_found", "there is no gate %q in %s", term.OneLine(id),
+		wire.ConfigPath).WithHint("git agentxchain gate list")
 	if near := term.Nearest(id, known); near != "" {
 		e.Hint = "did you mean " + near + "? git agentxchain gate list shows all"
 	}
@@ -376,7 +390,8 @@ func noteRows(notes []gates.Finding) []*ojson.Object {
 
 // lastFailure is the recorded failure of this very gate in the present phase.
 func lastFailure(v *runner.View, g *gateRow) *run.GateFailure {
-	if fail := v.State.LastGateFailure; fail != nil && fail.GateID != nil && *fail.GateID == g.id && fail.Phase == g.phase {
+	if fail := v.State.LastGateFailure; fail != nil && fail.GateID != nil && *fail.GateID == g.id &&
+		fail.Phase == g.phase {
 		return fail
 	}
 	return nil

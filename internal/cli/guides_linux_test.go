@@ -1,4 +1,5 @@
-// README.md and docs/quickstart.md, run as they are printed: at a terminal, with a scripted agent and a person who answers.
+// README.md and docs/quickstart.md, run as they are printed: at a terminal, with a scripted agent and a person who
+// answers.
 
 package cli
 
@@ -58,8 +59,10 @@ func follow(t *testing.T, lines, answers []string) string {
 	}
 	cmd := exec.Command("sh", "-e", "-c", strings.Join(lines, "\n"))
 	cmd.Dir = home
-	cmd.Env = append(os.Environ(), "PATH="+guide+":"+os.Getenv("PATH"), "WORKER="+worker, "HOME="+home, "XDG_CONFIG_HOME="+home,
-		"GIT_CONFIG_GLOBAL="+filepath.Join(home, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(home),
+	cmd.Env = append(os.Environ(), "PATH="+guide+":"+os.Getenv("PATH"), "WORKER="+worker, "HOME="+home,
+		"XDG_CONFIG_HOME="+home,
+		"GIT_CONFIG_GLOBAL="+filepath.Join(home, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(home),
 		"GIT_PAGER=cat", "EDITOR=editor", "GIT_EDITOR=", "VISUAL=", "NO_COLOR=1", "LC_ALL=C.UTF-8")
 	r := startAtPTY(t, 200, cmd)
 	given := 0
@@ -88,10 +91,12 @@ func follow(t *testing.T, lines, answers []string) string {
 
 func TestGuides(t *testing.T) {
 	testrepo.Thorough(t)
-	readme, quick := shBlocks(t, "README.md", "Five minutes in your own repository"), shBlocks(t, "docs/quickstart.md", "With an agent")
+	readme, quick := shBlocks(t, "README.md", "Five minutes in your own repository"),
+		shBlocks(t, "docs/quickstart.md", "With an agent")
 	hand, guards := shBlocks(t, "docs/quickstart.md", "By hand"), shBlocks(t, "README.md", "Guard the repository")
 	if len(readme) != 3 || len(quick) != 5 || len(hand) != 5 || len(guards) != 1 {
-		t.Fatalf("README.md has %d and %d blocks, the quickstart %d and %d", len(readme), len(guards), len(quick), len(hand))
+		t.Fatalf("README.md has %d and %d blocks, the quickstart %d and %d", len(readme), len(guards), len(quick),
+			len(hand))
 	}
 	// In each the answers are in the order of the questions: trust, the plan, the end of the run.
 	for name, g := range map[string]struct{ lines, answers []string }{

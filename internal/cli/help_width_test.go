@@ -34,7 +34,8 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 			var out bytes.Buffer
 			env := term.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: plain, Dir: t.TempDir(),
 				IsTerminal: func(any) bool { return columns > 0 }, Width: func(any) int { return columns }}
-			if status := Main(append([]string{"git-agentxchain", "help", "--no-pager"}, strings.Fields(page)...), env); status != 0 {
+			if status := Main(append([]string{"git-agentxchain", "help", "--no-pager"}, strings.Fields(page)...),
+				env); status != 0 {
 				t.Fatalf("help %s: %d %s", page, status, out.String())
 			}
 			text, _, _ := strings.Cut(out.String(), "\nexamples\n") // lines to copy

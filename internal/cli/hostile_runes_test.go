@@ -113,12 +113,15 @@ func TestHostileRunesTravelNowhere(t *testing.T) {
 	texts := hostileTexts()
 	var decisions, objections []any
 	for i, s := range texts {
-		decisions = append(decisions, ojson.NewObject("id", fmt.Sprintf("DEC-%03d", i+1), "category", "scope", "statement", s, "rationale", s))
-		objections = append(objections, ojson.NewObject("id", fmt.Sprintf("OBJ-%03d", i+1), "severity", "low", "statement", s))
+		decisions = append(decisions,
+			ojson.NewObject("id", fmt.Sprintf("DEC-%03d", i+1), "category", "scope", "statement", s, "rationale", s))
+		objections = append(objections,
+			ojson.NewObject("id", fmt.Sprintf("OBJ-%03d", i+1), "severity", "low", "statement", s))
 	}
 	command("assign", "pm")
 	// The files of a turn are quoted to the next one too.
-	if err := os.WriteFile(filepath.Join(dir, ".planning", "PM_SIGNOFF.md"), []byte("Approved: NO\n"+strings.ReplaceAll(strings.Join(texts, "\n"), "\x00", "")), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".planning", "PM_SIGNOFF.md"),
+		[]byte("Approved: NO\n"+strings.ReplaceAll(strings.Join(texts, "\n"), "\x00", "")), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := scriptStage([]string{
@@ -136,8 +139,10 @@ func TestHostileRunesTravelNowhere(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"status"}, {"status", "--json"}, {"history"}, {"history", "--json"}, {"decisions"}, {"decisions", "--json"},
-		{"events"}, {"log"}, {"log", "--json"}, {"show"}, {"show", "--json"}, {"why", ".planning/PM_SIGNOFF.md"}, {"blame", ".planning/PM_SIGNOFF.md"},
-		{"export"}, {"export", "--output", "../artifact.json"}, {"report", "../artifact.json"}, {"report", "../artifact.json", "--format", "html"},
+		{"events"}, {"log"}, {"log", "--json"}, {"show"}, {"show", "--json"}, {"why", ".planning/PM_SIGNOFF.md"},
+		{"blame", ".planning/PM_SIGNOFF.md"},
+		{"export"}, {"export", "--output", "../artifact.json"}, {"report", "../artifact.json"},
+		{"report", "../artifact.json", "--format", "html"},
 		{"report", "../artifact.json", "--format", "json"}, {"audit"}, {"fsck"},
 	} {
 		command(args...)
@@ -189,7 +194,8 @@ func pages(t *testing.T, dir string, shown func(name, out string)) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	for _, path := range []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/integrity", "/search?q=x"} {
+	for _, path := range []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/integrity",
+		"/search?q=x"} {
 		req := httptest.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", s.Port(), path), nil)
 		req.Header.Set("X-AgentXchain-Token", s.Token())
 		rec := httptest.NewRecorder()

@@ -28,18 +28,35 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 		Name: "init", Category: shared.CategoryStart, ArgsUsage: "[DIR]",
 		Usage: "make this directory a governed project",
 		Description: "Writes agentxchain.json, the planning documents, role prompts and an idle state. " +
-			"--agent binds every role to an agent on this machine: " + strings.Join(scaffold.AgentIDs(), ", ") + ", or a command, " +
+			"--agent binds every role to an agent on this machine: " + strings.Join(scaffold.AgentIDs(), ", ") +
+			", or a command, " +
 			"which reads the prompt from standard input, or in place of {prompt}. " +
 			"Without it people play every role, so it works without keys; template full-local-cli takes claude then. On a terminal init asks when it finds an agent. " +
 			"Files that are already there are kept; a directory with a run is refused.",
 		Flags: []ucli.Flag{
 			term.NewChoiceFlag("template", "project `TEMPLATE`", "generic", scaffold.IDs()...),
-			&ucli.StringFlag{Name: "agent", Usage: "bind every role to this `AGENT`, a name or a command", Destination: &o.Agent},
-			&ucli.StringFlag{Name: "goal", Usage: "what the project is to achieve (`TEXT`, at most 500 characters)", Destination: &o.Goal},
+			&ucli.StringFlag{
+				Name:        "agent",
+				Usage:       "bind every role to this `AGENT`, a name or a command",
+				Destination: &o.Agent,
+			},
+			&ucli.StringFlag{
+				Name:        "goal",
+				Usage:       "what the project is to achieve (`TEXT`, at most 500 characters)",
+				Destination: &o.Goal,
+			},
 			&ucli.StringFlag{Name: "id", Usage: "project `ID`; the directory's name by default", Destination: &o.ID},
 			&ucli.StringFlag{Name: "name", Usage: "project `NAME` as people write it", Destination: &o.Name},
-			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing: without --agent people play every role"},
-			&ucli.BoolFlag{Name: "governed", Usage: "accepted for habit's sake: every project here is governed", Hidden: true},
+			&ucli.BoolFlag{
+				Name:    "yes",
+				Aliases: []string{"y"},
+				Usage:   "ask nothing: without --agent people play every role",
+			},
+			&ucli.BoolFlag{
+				Name:   "governed",
+				Usage:  "accepted for habit's sake: every project here is governed",
+				Hidden: true,
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 1 {
@@ -47,7 +64,8 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 			}
 			o.Template = c.String("template")
 			if c.IsSet("agent") && strings.TrimSpace(o.Agent) == "" {
-				return term.UsageErrorf("--agent needs a name or a command: %s", strings.Join(scaffold.AgentIDs(), ", "))
+				return term.UsageErrorf("--agent needs a name or a command: %s",
+					strings.Join(scaffold.AgentIDs(), ", "))
 			}
 			dir, err := f.Dir()
 			if c.NArg() == 1 {
@@ -77,7 +95,8 @@ func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 		return nil
 	}
 	for {
-		answer, err := f.Prompt.Line(ctx, "Who carries out the turns: "+strings.Join(here, ", ")+", or people? [people]", "--agent or --yes")
+		answer, err := f.Prompt.Line(ctx,
+			"Who carries out the turns: "+strings.Join(here, ", ")+", or people? [people]", "--agent or --yes")
 		switch {
 		case err != nil:
 			return err
@@ -95,7 +114,13 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		return term.Errorf("directory_unusable", "%s is not a directory that can be entered", term.OneLine(dir)).
 			WithHint("init sets up a directory of a git repository; make it first")
 	}
-	p, err := runner.InitProject(ctx, dir, runner.ProjectOptions{Template: o.Template, ID: o.ID, Name: o.Name, Goal: o.Goal, Agent: o.Agent})
+	p, err := runner.InitProject(ctx, dir, runner.ProjectOptions{
+		Template: o.Template,
+		ID:       o.ID,
+		Name:     o.Name,
+		Goal:     o.Goal,
+		Agent:    o.Agent,
+	})
 	if err != nil {
 		return err
 	}
@@ -113,14 +138,17 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 	} else {
 		next = append(next, "git agentxchain assign")
 	}
-	payload := ojson.NewObject("project_id", p.Config.Project.ID, "template", p.Config.Template, "phases", p.Config.Phases(), "roles", p.Config.Roles.Keys(), "runtimes", runtimes,
+	payload := ojson.NewObject("project_id", p.Config.Project.ID, "template", p.Config.Template,
+		"phases", p.Config.Phases(), "roles", p.Config.Roles.Keys(), "runtimes", runtimes,
 		"created", p.Created, "kept", wire.NonNil(p.Kept), "updated", wire.NonNil(p.Updated),
 		"next_action", ojson.NewObject("command", next[0], "reason", "A run starts from a clean work tree."))
 	f.Out.Emit(payload, func(pr *term.Printer) {
-		pr.Printf("Governed project %s is set up (template %s).\n\n", pr.Bold(term.OneLine(p.Config.Project.ID)), term.OneLine(p.Config.Template))
+		pr.Printf("Governed project %s is set up (template %s).\n\n", pr.Bold(term.OneLine(p.Config.Project.ID)),
+			term.OneLine(p.Config.Template))
 		pr.Field("Phases", "%s", term.OneLine(term.JoinArrow(p.Config.Phases())))
 		for _, role := range p.Config.Roles.All() {
-			pr.Field("Role", "%s, %s: %s", pr.Bold(term.OneLine(role.ID)), term.OneLine(role.WriteAuthority), term.OneLine(role.Mandate))
+			pr.Field("Role", "%s, %s: %s", pr.Bold(term.OneLine(role.ID)), term.OneLine(role.WriteAuthority),
+				term.OneLine(role.Mandate))
 		}
 		pr.Field("Written", "%s", term.Counted(len(p.Created), "file"))
 		if len(p.Updated) > 0 {
@@ -131,7 +159,8 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		}
 		if p.Agent != "" {
 			rt, _ := p.Config.Runtimes.Get(runtimes[0])
-			pr.Field("Agent", "%s: %s", pr.Bold(term.OneLine(rt.ID)), term.OneLine(strings.Join(rt.Raw.Strings("command"), " ")))
+			pr.Field("Agent", "%s: %s", pr.Bold(term.OneLine(rt.ID)),
+				term.OneLine(strings.Join(rt.Raw.Strings("command"), " ")))
 			if p.AgentProblem != "" {
 				pr.Field("Note", "%s", term.OneLine(p.AgentProblem))
 			}

@@ -21,11 +21,21 @@ func newInjectCommand(f *term.Factory) *ucli.Command {
 			"A result that leaves an acceptance item unanswered is refused. Before a run has begun the next one takes the intent. An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "priority", Value: "p0", Usage: "how urgent it is: `p0` to p3"},
-			&ucli.StringSliceFlag{Name: "acceptance", Usage: "what the result has to answer (`ITEMS`, separated by commas; may be repeated); DESCRIPTION by default"},
+			&ucli.StringSliceFlag{
+				Name:  "acceptance",
+				Usage: "what the result has to answer (`ITEMS`, separated by commas; may be repeated); DESCRIPTION by default",
+			},
 			&ucli.StringFlag{Name: "charter", Usage: "what the turn is told to do (`TEXT`); DESCRIPTION by default"},
 			&ucli.StringFlag{Name: "for", Usage: "the `ROLE` that is to do it"},
-			&ucli.StringFlag{Name: "phase", Usage: "the `PHASE` it belongs to: it is handed out there, and is over when the phase is left"},
-			&ucli.StringFlag{Name: "template", Value: "generic", Usage: "the `TEMPLATE` the reference CLI plans it by"},
+			&ucli.StringFlag{
+				Name:  "phase",
+				Usage: "the `PHASE` it belongs to: it is handed out there, and is over when the phase is left",
+			},
+			&ucli.StringFlag{
+				Name:  "template",
+				Value: "generic",
+				Usage: "the `TEMPLATE` the reference CLI plans it by",
+			},
 			&ucli.StringFlag{Name: "approver", Value: "human", Usage: "who approved it (`NAME`), for the record"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -63,9 +73,12 @@ func runInject(ctx context.Context, f *term.Factory, spec *runner.IntentSpec) er
 	}
 	n := r.Next(ctx)
 	doc := out.Intent
-	payload := ojson.NewObject("intent_id", doc.String("intent_id"), "event_id", doc.String("event_id"), "status", doc.String("status"),
-		"priority", doc.String("priority"), "deduplicated", out.Duplicate, "preemption_marker", !out.Duplicate && doc.String("priority") == "p0",
-		"run_id", ojson.OrNull(out.Run), "op", ojson.OrNull(string(out.Op)), "intent", doc, "next_action", shared.NextObject(n))
+	payload := ojson.NewObject("intent_id", doc.String("intent_id"), "event_id", doc.String("event_id"),
+		"status", doc.String("status"),
+		"priority", doc.String("priority"), "deduplicated", out.Duplicate,
+		"preemption_marker", !out.Duplicate && doc.String("priority") == "p0",
+		"run_id", ojson.OrNull(out.Run), "op", ojson.OrNull(string(out.Op)), "intent", doc,
+		"next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		switch {
 		case out.Duplicate:
@@ -73,7 +86,8 @@ func runInject(ctx context.Context, f *term.Factory, spec *runner.IntentSpec) er
 		case out.Run == "":
 			p.Printf("Intent %s waits for the next run.\n", p.Bold(doc.String("intent_id")))
 		default:
-			p.Printf("Intent %s is recorded (operation %s).\n", p.Bold(doc.String("intent_id")), p.Yellow(out.Op.Short()))
+			p.Printf("Intent %s is recorded (operation %s).\n", p.Bold(doc.String("intent_id")),
+				p.Yellow(out.Op.Short()))
 		}
 		p.Println()
 		p.Field("Priority", "%s", term.OneLine(doc.String("priority")))

@@ -63,7 +63,8 @@ func runIntakeList(ctx context.Context, f *term.Factory) error {
 		t := &term.Table{Header: []string{"INTENT", "PRIORITY", "STATUS", "ITEMS", "TURN", "CHARTER"}, Flex: 5}
 		for _, x := range all {
 			d := x.Document
-			t.Row(d.String("intent_id"), d.String("priority"), intentStatus(x), strconv.Itoa(len(d.Strings("acceptance_contract"))),
+			t.Row(d.String("intent_id"), d.String("priority"), intentStatus(x),
+				strconv.Itoa(len(d.Strings("acceptance_contract"))),
 				d.String("target_turn"), d.String("charter"))
 		}
 		p.Table(t)
@@ -94,7 +95,8 @@ func runIntakeShow(ctx context.Context, f *term.Factory, id string) error {
 		f.Out.Emit(o, func(p *term.Printer) { printIntent(p, x) })
 		return nil
 	}
-	return term.Errorf(wire.CodeNotFound, "there is no intent %q", term.OneLine(id)).WithHint("git agentxchain intake list")
+	return term.Errorf(wire.CodeNotFound, "there is no intent %q",
+		term.OneLine(id)).WithHint("git agentxchain intake list")
 }
 
 // intentStatus is what becomes of an intent in a word or two.
@@ -119,7 +121,8 @@ func printIntent(p *term.Printer, x *intake.Intent) {
 	if !x.Recorded {
 		p.Field("Record", "none; the file is all there is")
 	}
-	for _, m := range [][2]string{{"Phase", "phase_scope"}, {"Role", "preferred_role"}, {"Run", "target_run"}, {"Turn", "target_turn"}} {
+	for _, m := range [][2]string{{"Phase", "phase_scope"}, {"Role", "preferred_role"}, {"Run", "target_run"},
+		{"Turn", "target_turn"}} {
 		if s := d.String(m[1]); s != "" {
 			p.Field(m[0], "%s", term.OneLine(s))
 		}
@@ -129,6 +132,7 @@ func printIntent(p *term.Printer, x *intake.Intent) {
 		p.Field("Accepted by", "%s", term.OneLine(item))
 	}
 	for _, h := range d.Objects("history") {
-		p.Field("Since", "%s %s: %s", term.OneLine(h.String("at")), term.OneLine(h.String("to")), term.OneLine(run.Clip(h.String("reason"), 200)))
+		p.Field("Since", "%s %s: %s", term.OneLine(h.String("at")), term.OneLine(h.String("to")),
+			term.OneLine(run.Clip(h.String("reason"), 200)))
 	}
 }

@@ -34,13 +34,15 @@ func TestCommandsLeaveTheStoreAlone(t *testing.T) {
 				return true
 			}
 			if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Store" {
-				t.Errorf("%s: a command or server reaches for the store behind the interface", fset.Position(sel.Pos()))
+				t.Errorf("%s: a command or server reaches for the store behind the interface",
+					fset.Position(sel.Pos()))
 			}
 			return true
 		})
 		return nil
 	}
-	for _, dir := range []string{".", "../demo", "../../dashboard", "../../mcpserver", "../../interop", "../../examples"} {
+	for _, dir := range []string{".", "../demo", "../../dashboard", "../../mcpserver", "../../interop",
+		"../../examples"} {
 		if err := filepath.WalkDir(dir, look); err != nil {
 			t.Fatal(err)
 		}

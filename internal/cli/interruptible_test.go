@@ -20,7 +20,8 @@ func TestWaitingReadEnds(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Skip(err)
 	}
-	for _, args := range [][]string{{"alx", "hash"}, {"alx", "validate"}, {"serve", "--token-file"}, {"monarchic", "validate"}, {"verify", "export", "--input"}} {
+	for _, args := range [][]string{{"alx", "hash"}, {"alx", "validate"}, {"serve", "--token-file"},
+		{"monarchic", "validate"}, {"verify", "export", "--input"}} {
 		env, _, stderr := bufferedEnv(false)
 		ctx, cancel := context.WithCancel(context.Background())
 		p := program()

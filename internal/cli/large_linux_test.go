@@ -90,8 +90,10 @@ func measured(t *testing.T, dir string, args ...string) used {
 	if u.error == "" {
 		u.error = answer.Overall
 	}
-	if u.code < 0 || strings.Contains(complaint.String(), "goroutine ") || u.error == "internal" || u.code > 1 && u.error == "" {
-		t.Errorf("%s: %v, code %q: %.2000s %.500s", strings.Join(args, " "), cmd.ProcessState, u.error, &complaint, head)
+	if u.code < 0 || strings.Contains(complaint.String(), "goroutine ") || u.error == "internal" ||
+		u.code > 1 && u.error == "" {
+		t.Errorf("%s: %v, code %q: %.2000s %.500s", strings.Join(args, " "), cmd.ProcessState, u.error, &complaint,
+			head)
 	}
 	return u
 }
@@ -101,8 +103,9 @@ func TestSurviveLargeInput(t *testing.T) {
 	testrepo.Thorough(t)
 	testrepo.InMemory()
 	const (
-		mostMemory   = 640 << 20 // of a document or an artifact of any size
-		ledgerMemory = 18        // bytes for each of a ledger that a person or a tool has changed: both versions are compared
+		mostMemory = 640 << 20 // of a document or an artifact of any size
+		// bytes for each of a ledger that a person or a tool has changed: both versions are compared
+		ledgerMemory = 18
 	)
 	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
 	base := mcpProject(t)
@@ -110,7 +113,8 @@ func TestSurviveLargeInput(t *testing.T) {
 		Turn   string         `json:"turn_id"`
 		Result map[string]any `json:"result_template"`
 	}
-	if err := json.Unmarshal([]byte(mustAt(t, base, "git-agentxchain", "--json", "assign", "dev")), &assigned); err != nil {
+	if err := json.Unmarshal([]byte(mustAt(t, base, "git-agentxchain", "--json", "assign", "dev")),
+		&assigned); err != nil {
 		t.Fatal(err)
 	}
 	artifact := filepath.Join(t.TempDir(), "run.json")
@@ -149,7 +153,8 @@ func TestSurviveLargeInput(t *testing.T) {
 		{".agentxchain/session.json", [][]string{{"status"}, {"fsck"}, {"doctor"}}},
 		{bundle + "PROMPT.md", [][]string{{"turn", "show"}, {"verify", "bundle"}, {"status"}, {"accept"}}},
 		{bundle + "ASSIGNMENT.json", [][]string{{"turn", "show"}, {"verify", "bundle"}, {"status"}, {"accept"}}},
-		{"artifact.json", [][]string{{"verify", "export", "artifact.json"}, {"restore", "artifact.json"}, {"report", "artifact.json"},
+		{"artifact.json", [][]string{{"verify", "export", "artifact.json"}, {"restore", "artifact.json"},
+			{"report", "artifact.json"},
 			{"diff", "artifact.json", "artifact.json"}, {"replay", "export", "artifact.json", "--json"}}},
 	} {
 		for _, k := range kinds {

@@ -52,7 +52,11 @@ type liveTurn struct {
 }
 
 func newLiveView(f *term.Factory) *liveView {
-	return &liveView{f: f, silent: f.Global.JSON, terminal: !f.Global.JSON && !f.Global.NoProgress && f.Env.IsTerminal(f.Env.Stderr)}
+	return &liveView{
+		f:        f,
+		silent:   f.Global.JSON,
+		terminal: !f.Global.JSON && !f.Global.NoProgress && f.Env.IsTerminal(f.Env.Stderr),
+	}
 }
 
 // start begins to draw; stop takes the picture away again. Both may be repeated.
@@ -139,7 +143,13 @@ func (v *liveView) run(s *run.State) {
 	for id, t := range s.ActiveTurns.All() {
 		if t != nil && !slices.ContainsFunc(v.turns, func(e *liveTurn) bool { return e.id == id }) {
 			at, _ := wire.ParseTime(t.DeadlineAt)
-			v.turns = append(v.turns, &liveTurn{id: id, role: t.AssignedRole, attempt: t.Attempt, since: v.f.Now(), deadline: at})
+			v.turns = append(v.turns, &liveTurn{
+				id:       id,
+				role:     t.AssignedRole,
+				attempt:  t.Attempt,
+				since:    v.f.Now(),
+				deadline: at,
+			})
 		}
 	}
 }
@@ -266,7 +276,8 @@ func (v *liveView) picture(width int) []string {
 	for _, t := range v.turns {
 		text := fmt.Sprintf("  %s  %s", term.Pad(term.OneLine(t.role), min(roles, 20)), clock(now.Sub(t.since)))
 		if width >= wide { // elsewhere the room is for what the agent says
-			text = fmt.Sprintf("  %s  %s  %s", term.Pad(term.OneLine(t.role), min(roles, 20)), t.id, clock(now.Sub(t.since)))
+			text = fmt.Sprintf("  %s  %s  %s", term.Pad(term.OneLine(t.role), min(roles, 20)), t.id,
+				clock(now.Sub(t.since)))
 		}
 		if t.attempt > 1 {
 			text += fmt.Sprintf("  attempt %d", t.attempt)

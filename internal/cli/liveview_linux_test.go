@@ -61,15 +61,29 @@ func ptyProject(t *testing.T) string {
 			t.Skip("the agent is a shell script: ", err)
 		}
 	}
-	for k, v := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "HOME": t.TempDir(),
-		"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org",
-		"AGENTXCHAIN_TURN_ID": "", "AGENTXCHAIN_TRUST": "", "NO_COLOR": "", "CLICOLOR": "", "CLICOLOR_FORCE": "", "GIT_TERMINAL_PROMPT": ""} {
+	for k, v := range map[string]string{
+		"GIT_CONFIG_GLOBAL":   os.DevNull,
+		"GIT_CONFIG_SYSTEM":   os.DevNull,
+		"HOME":                t.TempDir(),
+		"GIT_AUTHOR_NAME":     "Ada",
+		"GIT_AUTHOR_EMAIL":    "ada@example.org",
+		"GIT_COMMITTER_NAME":  "Ada",
+		"GIT_COMMITTER_EMAIL": "ada@example.org",
+		"AGENTXCHAIN_TURN_ID": "",
+		"AGENTXCHAIN_TRUST":   "",
+		"NO_COLOR":            "",
+		"CLICOLOR":            "",
+		"CLICOLOR_FORCE":      "",
+		"GIT_TERMINAL_PROMPT": "",
+	} {
 		t.Setenv(k, v)
 	}
 	dir := t.TempDir()
-	if err := scriptProject([]string{dir, "approval_policy=", "policies=", "workflow_kit={}", "rules.challenge_required=false",
-		`routing={"build":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"plan_ok"},"ship":{"entry_role":"dev","allowed_next_roles":["dev","human"]}}`,
-		`gates={"plan_ok":{"requires_human_approval":true}}`, `runtimes.sh={"type":"local_cli","command":["sh","agent.sh"]}`, "roles.dev.runtime=sh"}); err != nil {
+	if err := scriptProject(
+		[]string{dir, "approval_policy=", "policies=", "workflow_kit={}", "rules.challenge_required=false",
+			`routing={"build":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"plan_ok"},"ship":{"entry_role":"dev","allowed_next_roles":["dev","human"]}}`,
+			`gates={"plan_ok":{"requires_human_approval":true}}`,
+			`runtimes.sh={"type":"local_cli","command":["sh","agent.sh"]}`, "roles.dev.runtime=sh"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(ptyAgent), 0o666); err != nil {
@@ -164,7 +178,8 @@ func TestLiveView(t *testing.T) {
 			t.Errorf("%d columns: the picture was left behind:\n%s", cols, strings.Join(lines, "\n"))
 		}
 		// What happened stays, each once and in order; nothing was overwritten.
-		if having(lines, "assigned to sh") != 1 || having(lines, "Ended:") != 1 || !wroteNote.MatchString(strings.Join(lines, " ")) {
+		if having(lines, "assigned to sh") != 1 || having(lines, "Ended:") != 1 ||
+			!wroteNote.MatchString(strings.Join(lines, " ")) {
 			t.Errorf("%d columns: lines are missing:\n%s", cols, strings.Join(lines, "\n"))
 		}
 	}
@@ -198,14 +213,16 @@ func TestInterruptOnce(t *testing.T) {
 	pid := agentPID(t, dir)
 	r.enter("\x03")
 	status, lines := r.end()
-	if status.ExitStatus() != term.ExitInterrupted || having(lines, "agent is thinking") > 0 || having(lines, "interrupted") == 0 {
+	if status.ExitStatus() != term.ExitInterrupted || having(lines, "agent is thinking") > 0 ||
+		having(lines, "interrupted") == 0 {
 		t.Errorf("exit status %d:\n%s", status.ExitStatus(), strings.Join(lines, "\n"))
 	}
 	if alive(pid) {
 		t.Error("the agent outlived the run")
 	}
 	behave(t, dir, "")
-	if status, lines = startPTY(t, dir, 100, "run", "--max-turns", "1").end(); status.ExitStatus() != 0 || having(lines, "assigned to") > 0 || having(lines, "accepted") == 0 {
+	if status, lines = startPTY(t, dir, 100, "run", "--max-turns", "1").end(); status.ExitStatus() != 0 ||
+		having(lines, "assigned to") > 0 || having(lines, "accepted") == 0 {
 		t.Errorf("exit status %d:\n%s", status.ExitStatus(), strings.Join(lines, "\n"))
 	}
 	if turns, starts := onlyTurns(t, dir); len(turns) != 1 || starts != 2 {
@@ -229,7 +246,8 @@ func TestInterruptTwice(t *testing.T) {
 		t.Errorf("wait status %v", status)
 	}
 	behave(t, dir, "")
-	if status, lines := startPTY(t, dir, 100, "run", "--max-turns", "1").end(); status.ExitStatus() != 0 || having(lines, "accepted") == 0 {
+	if status, lines := startPTY(t, dir, 100, "run", "--max-turns", "1").end(); status.ExitStatus() != 0 ||
+		having(lines, "accepted") == 0 {
 		t.Errorf("exit status %d:\n%s", status.ExitStatus(), strings.Join(lines, "\n"))
 	}
 	if alive(pid) {
@@ -244,7 +262,8 @@ func TestInterruptTwice(t *testing.T) {
 func TestGateQuestion(t *testing.T) {
 	dir := ptyProject(t)
 	behave(t, dir, "gate")
-	for _, tt := range []struct{ answer, want string }{{"n", "a gate waits for a person"}, {"y", "as many turns as asked for are done"}} {
+	for _, tt := range []struct{ answer, want string }{{"n", "a gate waits for a person"},
+		{"y", "as many turns as asked for are done"}} {
 		r := startPTY(t, dir, 100, "run", "--max-turns", "2")
 		r.await("Gate plan_ok (build -> ship) waits for you. Approve? [y/N] ")
 		behave(t, dir, "")
@@ -254,7 +273,8 @@ func TestGateQuestion(t *testing.T) {
 		if status.ExitStatus() != 0 || having(lines, tt.want) != 1 || having(lines, "Approve? [y/N] "+tt.answer) != 1 {
 			t.Errorf("%s: exit status %d:\n%s", tt.answer, status.ExitStatus(), strings.Join(lines, "\n"))
 		}
-		if asked, _, _ := strings.Cut(r.written()[strings.Index(r.written(), "Approve?"):], "\r\n"); strings.Contains(asked, "\x1b[") {
+		if asked, _, _ := strings.Cut(r.written()[strings.Index(r.written(), "Approve?"):],
+			"\r\n"); strings.Contains(asked, "\x1b[") {
 			t.Errorf("%s: something was drawn over the question: %q", tt.answer, asked)
 		}
 	}
@@ -290,9 +310,12 @@ func TestAgentsStreamsAreWords(t *testing.T) {
 	for agent, records := range map[string][2]string{
 		"claude": {`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"make test"}}]}}`,
 			`{"type":"user","message":{"content":[{"type":"tool_result","content":"ok"}]}}`},
-		"codex":    {`{"type":"item.started","item":{"type":"command_execution","command":"make test"}}`, `{"type":"turn.completed","usage":{}}`},
-		"gemini":   {`{"type":"tool_use","tool_name":"shell","parameters":{"command":"make test"}}`, `{"type":"tool_result","status":"success"}`},
-		"opencode": {`{"type":"tool_use","part":{"tool":"bash","state":{"input":{"command":"make test"}}}}`, `{"type":"step_finish","part":{}}`},
+		"codex": {`{"type":"item.started","item":{"type":"command_execution","command":"make test"}}`,
+			`{"type":"turn.completed","usage":{}}`},
+		"gemini": {`{"type":"tool_use","tool_name":"shell","parameters":{"command":"make test"}}`,
+			`{"type":"tool_result","status":"success"}`},
+		"opencode": {`{"type":"tool_use","part":{"tool":"bash","state":{"input":{"command":"make test"}}}}`,
+			`{"type":"step_finish","part":{}}`},
 	} {
 		t.Run(agent, func(t *testing.T) {
 			dir := ptyProject(t)

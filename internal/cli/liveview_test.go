@@ -35,7 +35,8 @@ func factoryOver(env term.Env, json bool) *term.Factory {
 }
 
 // pictureOf is a view with one turn at work for that long.
-func pictureOf(t *testing.T, terminal, json bool, worked time.Duration, deadline time.Time) (*liveView, *time.Time, func() string) {
+func pictureOf(t *testing.T, terminal, json bool, worked time.Duration, deadline time.Time) (*liveView, *time.Time,
+	func() string) {
 	t.Helper()
 	env, _, stderr := bufferedEnv(terminal)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -79,8 +80,10 @@ func TestLastWordsStay(t *testing.T) {
 	for _, a := range []struct {
 		told runtimes.Activity
 		want string
-	}{{runtimes.Activity{Type: "heartbeat"}, "heartbeat"}, {runtimes.Activity{Type: "output", Line: "compiling"}, "compiling"},
-		{runtimes.Activity{Type: "heartbeat"}, "compiling"}, {runtimes.Activity{Type: "heartbeat", Summary: "waiting for the model"}, "waiting for the model"}} {
+	}{{runtimes.Activity{Type: "heartbeat"}, "heartbeat"},
+		{runtimes.Activity{Type: "output", Line: "compiling"}, "compiling"},
+		{runtimes.Activity{Type: "heartbeat"}, "compiling"},
+		{runtimes.Activity{Type: "heartbeat", Summary: "waiting for the model"}, "waiting for the model"}} {
 		if v.activity(id, a.told); v.turns[0].activity != a.want {
 			t.Errorf("after %+v the picture says %q, want %q", a.told, v.turns[0].activity, a.want)
 		}
@@ -91,15 +94,18 @@ func TestPicture(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	v, now, _ := pictureOf(t, true, false, 65*time.Second, start.Add(20*time.Minute))
 	v.where = "run_1, phase build"
-	v.activity("turn_0123456789abcdef", runtimes.Activity{Line: "tests \x1b[31mpass\x1b[0m\u202e\n\xff漢字 " + strings.Repeat("x", 9000)})
+	v.activity("turn_0123456789abcdef",
+		runtimes.Activity{Line: "tests \x1b[31mpass\x1b[0m\u202e\n\xff漢字 " + strings.Repeat("x", 9000)})
 	for _, width := range []int{200, 79, 40, 12, 1} {
 		for _, line := range v.picture(width) {
-			if term.DisplayWidth(line) > width || strings.ContainsAny(line, "\x1b\n\r\u202e") || !utf8.ValidString(line) {
+			if term.DisplayWidth(line) > width || strings.ContainsAny(line, "\x1b\n\r\u202e") ||
+				!utf8.ValidString(line) {
 				t.Errorf("width %d: %q", width, line)
 			}
 		}
 	}
-	if line := v.picture(200)[0]; !strings.HasPrefix(line, "  dev  turn_0123456789abcdef  1:05  attempt 2  18:55 left  tests ") {
+	if line := v.picture(200)[0]; !strings.HasPrefix(line,
+		"  dev  turn_0123456789abcdef  1:05  attempt 2  18:55 left  tests ") {
 		t.Errorf("%q", line)
 	}
 	if line := v.picture(60)[0]; !strings.HasPrefix(line, "  dev  1:05  attempt 2  18:55 left  tests ") {
@@ -137,7 +143,12 @@ func TestLiveViewStops(t *testing.T) {
 }
 
 func TestClock(t *testing.T) {
-	for d, want := range map[time.Duration]string{-time.Second: "0:00", 7 * time.Second: "0:07", 765 * time.Second: "12:45", 3723 * time.Second: "1:02:03"} {
+	for d, want := range map[time.Duration]string{
+		-time.Second:       "0:00",
+		7 * time.Second:    "0:07",
+		765 * time.Second:  "12:45",
+		3723 * time.Second: "1:02:03",
+	} {
 		if got := clock(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
@@ -145,7 +156,13 @@ func TestClock(t *testing.T) {
 }
 
 func TestSeconds(t *testing.T) {
-	for text, want := range map[string]time.Duration{"": 0, "90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "20m": 20 * time.Minute, "2h": 2 * time.Hour} {
+	for text, want := range map[string]time.Duration{
+		"":    0,
+		"90":  90 * time.Second,
+		"1.5": 1500 * time.Millisecond,
+		"20m": 20 * time.Minute,
+		"2h":  2 * time.Hour,
+	} {
 		if got, err := term.Seconds("timeout", text); err != nil || got != want {
 			t.Errorf("%q: %v %v", text, got, err)
 		}

@@ -53,7 +53,8 @@ func (h *h2) open(method string, more ...string) (uint32, error) {
 		"content-type", "application/grpc", "te", "trailers"}, more...); i < len(pairs); i += 2 {
 		_ = h.enc.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
 	}
-	return id, h.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(h.head.String()), EndHeaders: true})
+	return id,
+		h.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(h.head.String()), EndHeaders: true})
 }
 
 // message is the beginning of a gRPC message of a length.
@@ -121,13 +122,22 @@ func TestSurviveLoadRunners(t *testing.T) {
 	l.asks["then heartbeat"] = func() error {
 		ctx, cancel := limited()
 		defer cancel()
-		_, err := runner.Heartbeat(ctx, &pb.HeartbeatRequest{ContractVersion: "v1", RunnerId: "good", SessionId: session})
+		_, err := runner.Heartbeat(ctx, &pb.HeartbeatRequest{
+			ContractVersion: "v1",
+			RunnerId:        "good",
+			SessionId:       session,
+		})
 		return err
 	}
 	l.asks["then lease"] = func() error {
 		ctx, cancel := limited()
 		defer cancel()
-		res, err := runner.AcquireLease(ctx, &pb.AcquireLeaseRequest{ContractVersion: "v1", RunnerId: "good", SessionId: session, AvailableSlots: 1})
+		res, err := runner.AcquireLease(ctx, &pb.AcquireLeaseRequest{
+			ContractVersion: "v1",
+			RunnerId:        "good",
+			SessionId:       session,
+			AvailableSlots:  1,
+		})
 		if err == nil && res == nil {
 			err = errors.New("no answer")
 		}
@@ -172,7 +182,9 @@ func (l *underLoad) runners() {
 	gone := func(h *h2) error { return waits(h.c) }
 	held("hello and nothing", 20, func(_ context.Context, h *h2) error { return gone(h) })
 	held("hello and pings", 20, func(_ context.Context, h *h2) error { return h.answersPings() })
-	l.held("half a hello", 20, func(ctx context.Context, c net.Conn) error { return drip(ctx, c, "", http2.ClientPreface) })
+	l.held("half a hello", 20, func(ctx context.Context, c net.Conn) error {
+		return drip(ctx, c, "", http2.ClientPreface)
+	})
 	held("slow message", 40, func(ctx context.Context, h *h2) error {
 		for range 8 {
 			id, err := h.open(service + "RegisterRunner")
@@ -282,7 +294,8 @@ func (l *underLoad) runners() {
 		}
 	})
 	on("large headers", 2, func(_ context.Context, h *h2) {
-		_, _ = h.open(service+"Heartbeat", "x-large", strings.Repeat("a", 10<<10), "x-larger", strings.Repeat("b", 4<<20))
+		_, _ = h.open(service+"Heartbeat", "x-large", strings.Repeat("a", 10<<10),
+			"x-larger", strings.Repeat("b", 4<<20))
 		_ = gone(h)
 	})
 	on("too large a message", 2, func(_ context.Context, h *h2) {
@@ -325,7 +338,8 @@ func (l *underLoad) runners() {
 	on("garbage in frames", 3, func(_ context.Context, h *h2) {
 		for range 50 {
 			junk := noise(rand.IntN(5000))
-			if h.WriteRawFrame(http2.FrameType(rand.IntN(12)), http2.Flags(rand.IntN(256)), rand.Uint32N(20), junk) != nil {
+			if h.WriteRawFrame(http2.FrameType(rand.IntN(12)), http2.Flags(rand.IntN(256)), rand.Uint32N(20),
+				junk) != nil {
 				return
 			}
 		}

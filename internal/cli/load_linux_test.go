@@ -55,7 +55,8 @@ func loadTime(t *testing.T) time.Duration {
 type usage struct{ memory, peak, threads, descriptors int }
 
 func (u usage) String() string {
-	return fmt.Sprintf("%d MiB (at most %d), %d threads, %d descriptors", u.memory>>20, u.peak>>20, u.threads, u.descriptors)
+	return fmt.Sprintf("%d MiB (at most %d), %d threads, %d descriptors", u.memory>>20, u.peak>>20, u.threads,
+		u.descriptors)
 }
 
 func usageOf(pid int) (u usage, err error) {
@@ -95,7 +96,8 @@ type underLoad struct {
 	over  chan struct{}           // closed when it has ended
 	sorts map[string]*sort        // of clients that are not well-behaved, by name
 	asks  map[string]func() error // what well-behaved clients ask, by name
-	packs int                     // files of git that it may hold: the garbage collector closes those that are read no more
+	// files of git that it may hold: the garbage collector closes those that are read no more
+	packs int
 }
 
 // sort is one sort of bad client: what one of them does, and how many there are at a time.
@@ -137,7 +139,13 @@ func startLoaded(t *testing.T, dir string, args ...string) *underLoad {
 	if program == "" {
 		program = "git-agentxchain"
 	}
-	l := &underLoad{t: t, cmd: exec.Command(program, args...), over: make(chan struct{}), sorts: make(map[string]*sort), asks: make(map[string]func() error)}
+	l := &underLoad{
+		t:     t,
+		cmd:   exec.Command(program, args...),
+		over:  make(chan struct{}),
+		sorts: make(map[string]*sort),
+		asks:  make(map[string]func() error),
+	}
 	l.cmd.Dir, l.cmd.Stderr = dir, &l.trail
 	in, err := l.cmd.StdinPipe()
 	if err != nil {
@@ -310,7 +318,8 @@ func (l *underLoad) settle(before usage) usage {
 	var u usage
 	for end := time.Now().Add(wait); ; time.Sleep(200 * time.Millisecond) {
 		u = l.usage()
-		if (!long || u.memory <= before.memory+moreMemory) && u.descriptors <= before.descriptors+moreDescriptors+l.packs &&
+		if (!long || u.memory <= before.memory+moreMemory) &&
+			u.descriptors <= before.descriptors+moreDescriptors+l.packs &&
 			u.threads <= before.threads+moreThreads {
 			break
 		}
@@ -473,13 +482,19 @@ func (l *underLoad) http(head func(method, path string) string, page, stream, po
 	l.strangers()
 	get := head("GET", page) + "\r\n"
 	json := func(length int) string {
-		return head("POST", post) + "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(length) + "\r\n\r\n"
+		return head("POST", post) + "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(length) +
+			"\r\n\r\n"
 	}
 	brief := func(c net.Conn) { _ = c.SetDeadline(time.Now().Add(5 * time.Second)) }
-	l.held("slow head", 40, func(ctx context.Context, c net.Conn) error { return drip(ctx, c, head("GET", page)+"X-Slow: ", "a") })
-	l.held("slow body", 300, func(ctx context.Context, c net.Conn) error { return drip(ctx, c, json(1<<20), `{"intent":"a`) })
+	l.held("slow head", 40, func(ctx context.Context, c net.Conn) error {
+		return drip(ctx, c, head("GET", page)+"X-Slow: ", "a")
+	})
+	l.held("slow body", 300, func(ctx context.Context, c net.Conn) error {
+		return drip(ctx, c, json(1<<20), `{"intent":"a`)
+	})
 	l.held("slow piece", 20, func(ctx context.Context, c net.Conn) error {
-		return drip(ctx, c, head("POST", post)+"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", "0000000")
+		return drip(ctx, c, head("POST", post)+"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+			"0000000")
 	})
 	l.held("answers unread", 20, func(_ context.Context, c net.Conn) error { return unread(c, get) })
 	l.on("stream unread", 40, func(ctx context.Context, c net.Conn, _ *sort) {
@@ -505,7 +520,8 @@ func (l *underLoad) http(head func(method, path string) string, page, stream, po
 	l.on("wrong lengths", 3, func(_ context.Context, c net.Conn, _ *sort) {
 		brief(c)
 		for _, n := range []string{"-1", "1", "99999999999999999999", "9223372036854775807", "x"} {
-			_, _ = io.WriteString(c, head("POST", post)+"Content-Type: application/json\r\nContent-Length: "+n+"\r\n\r\n{}\r\n\r\n"+get)
+			_, _ = io.WriteString(c,
+				head("POST", post)+"Content-Type: application/json\r\nContent-Length: "+n+"\r\n\r\n{}\r\n\r\n"+get)
 		}
 		_ = c.(*net.TCPConn).CloseWrite()
 		_ = waits(c)
@@ -528,7 +544,8 @@ func (l *underLoad) http(head func(method, path string) string, page, stream, po
 	l.on("large body", 2, func(_ context.Context, c net.Conn, _ *sort) {
 		brief(c)
 		piece := "10000\r\n" + strings.Repeat("a", 1<<16) + "\r\n"
-		_, _ = io.WriteString(c, head("POST", post)+"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+		_, _ = io.WriteString(c,
+			head("POST", post)+"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for range 1024 {
 			if _, err := io.WriteString(c, piece); err != nil {
 				return
@@ -593,12 +610,19 @@ func TestSurviveLoadDashboard(t *testing.T) {
 	l.listens()
 	l.addr = strings.Replace(strings.TrimPrefix(l.said["url"].(string), "http://"), "localhost", "127.0.0.1", 1)
 	token := l.said["token"].(string)
-	for path, want := range map[string]string{"/": "<html", "/turns": "dev", "/api/state": `"run_id"`, "/api/history": "["} {
+	for path, want := range map[string]string{
+		"/":            "<html",
+		"/turns":       "dev",
+		"/api/state":   `"run_id"`,
+		"/api/history": "[",
+	} {
 		l.asks[path] = getter("http://"+l.addr, path, func(status int, body []byte) bool {
 			return status == 200 && bytes.Contains(body, []byte(want))
 		}, "X-AgentXchain-Token", token, "Accept", "text/html")
 	}
-	l.asks["no token"] = getter("http://"+l.addr, "/api/state", func(status int, _ []byte) bool { return status == 403 })
+	l.asks["no token"] = getter("http://"+l.addr, "/api/state", func(status int, _ []byte) bool {
+		return status == 403
+	})
 	l.http(func(method, path string) string {
 		return method + " " + path + " HTTP/1.1\r\nHost: " + l.addr + "\r\nX-AgentXchain-Token: " + token + "\r\n"
 	}, "/", "/events", "/api/state")
@@ -623,7 +647,8 @@ func TestSurviveLoadService(t *testing.T) {
 		ExecutionID string
 		Execution   struct{ SessionID, Status string }
 	}, err error) {
-		resp, err := http.Post("http://"+l.addr+"/alx/v1/solve", "application/json", strings.NewReader(`{"intent":"take notes","idempotencyKey":"`+key+`"}`))
+		resp, err := http.Post("http://"+l.addr+"/alx/v1/solve", "application/json",
+			strings.NewReader(`{"intent":"take notes","idempotencyKey":"`+key+`"}`))
 		if err != nil {
 			return answer, err
 		}
@@ -648,8 +673,11 @@ func TestSurviveLoadService(t *testing.T) {
 	l.asks["session"] = getter(base, "/alx/v1/sessions/"+first.Execution.SessionID, right(`"status":"completed"`))
 	l.asks["service"] = getter(base, "/alx/v1", right(`"ok":true`))
 	l.asks["health"] = getter(base, "/healthz", right(`"ok":true`))
-	l.asks["events"] = getter(base, "/alx/v1/runs/"+first.ExecutionID+"/events", right("run.completed"), "Accept", "text/event-stream")
-	l.asks["no such session"] = getter(base, "/alx/v1/sessions/none", func(status int, _ []byte) bool { return status == 404 })
+	l.asks["events"] = getter(base, "/alx/v1/runs/"+first.ExecutionID+"/events", right("run.completed"), "Accept",
+		"text/event-stream")
+	l.asks["no such session"] = getter(base, "/alx/v1/sessions/none", func(status int, _ []byte) bool {
+		return status == 404
+	})
 	l.asks["same solve"] = func() error {
 		again, err := solve("first")
 		if err == nil && again.ExecutionID != first.ExecutionID {
@@ -673,7 +701,8 @@ func TestSurviveLoadService(t *testing.T) {
 		"/alx/v1/openapi.json", "/alx/v1/runs/"+first.ExecutionID+"/events", "/alx/v1/solve")
 	l.on("solve cancelled", 1, func(_ context.Context, c net.Conn, _ *sort) {
 		body := `{"intent":"take notes","idempotencyKey":"cancelled"}`
-		_, _ = fmt.Fprintf(c, "POST /alx/v1/solve HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", l.addr, len(body), body)
+		_, _ = fmt.Fprintf(c,
+			"POST /alx/v1/solve HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", l.addr, len(body), body)
 		reset(c)
 	})
 	l.crowd(4700)

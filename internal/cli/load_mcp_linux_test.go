@@ -69,7 +69,8 @@ func (p *mcpPipe) call(method, params string) (json.RawMessage, error) {
 	p.mu.Unlock()
 	answer := make(chan json.RawMessage, 1)
 	p.waiting.Store(id, answer)
-	if err := p.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`+"\n", id, method, params)); err != nil {
+	if err := p.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`+"\n", id, method,
+		params)); err != nil {
 		return nil, err
 	}
 	select {
@@ -118,22 +119,32 @@ func TestSurviveLoadAgents(t *testing.T) {
 	}
 	bad("garbage", 0, func() []byte { return bytes.ReplaceAll(noise(rand.IntN(5000)), []byte("\n"), []byte("x")) })
 	bad("line of 64 MB", time.Second, func() []byte { return long })
-	bad("line of 11 MB", time.Second, func() []byte { return tool(`{"result":"` + strings.Repeat("a", 11<<20) + `"}`) })
+	bad("line of 11 MB", time.Second, func() []byte {
+		return tool(`{"result":"` + strings.Repeat("a", 11<<20) + `"}`)
+	})
 	bad("deep", time.Second, func() []byte { return []byte(strings.Repeat("[", 1<<20)) })
 	bad("deep arguments", time.Second, func() []byte {
 		return tool(strings.Repeat(`{"result":[`, 100_000) + strings.Repeat(`]}`, 100_000))
 	})
-	bad("many members", time.Second, func() []byte { return tool("{" + strings.Repeat(`"result":1,`, 200_000) + `"a":1}`) })
-	bad("no such method", 10*time.Millisecond, func() []byte { return []byte(`{"jsonrpc":"2.0","id":1,"method":"none"}`) })
+	bad("many members", time.Second, func() []byte {
+		return tool("{" + strings.Repeat(`"result":1,`, 200_000) + `"a":1}`)
+	})
+	bad("no such method", 10*time.Millisecond, func() []byte {
+		return []byte(`{"jsonrpc":"2.0","id":1,"method":"none"}`)
+	})
 	bad("one id for all", 10*time.Millisecond, func() []byte {
 		return []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"agentxchain_turns","arguments":{}}}`)
 	})
 	bad("cancelled", 10*time.Millisecond, func() []byte {
 		n := rand.Uint32()
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"agentxchain_events","arguments":{}}}`+"\n"+
-			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, n, n)
+		return fmt.Appendf(nil,
+			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"agentxchain_events","arguments":{}}}`+
+				"\n"+
+				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, n, n)
 	})
-	bad("answers to nothing", 10*time.Millisecond, func() []byte { return []byte(`{"jsonrpc":"2.0","id":99,"result":{}}`) })
+	bad("answers to nothing", 10*time.Millisecond, func() []byte {
+		return []byte(`{"jsonrpc":"2.0","id":99,"result":{}}`)
+	})
 	bad("no id, no method", 10*time.Millisecond, func() []byte { return []byte(`{"jsonrpc":"2.0"}`) })
 	bad("a list", 100*time.Millisecond, func() []byte { return []byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`) })
 	l.bear(30 * time.Second)

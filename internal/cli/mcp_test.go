@@ -28,8 +28,10 @@ func mcpProject(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "p")
 	if err := scriptProject([]string{dir,
 		`roles={"dev":{"title":"Dev","mandate":"Build it.","write_authority":"authoritative","runtime":"manual"}}`,
-		`runtimes={"manual":{"type":"manual"}}`, `routing={"build":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"done"}}`,
-		`gates={"done":{"requires_human_approval":true}}`, `prompts={}`, `workflow_kit=`, `approval_policy=`, `rules.challenge_required=false`,
+		`runtimes={"manual":{"type":"manual"}}`,
+		`routing={"build":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"done"}}`,
+		`gates={"done":{"requires_human_approval":true}}`, `prompts={}`, `workflow_kit=`, `approval_policy=`,
+		`rules.challenge_required=false`,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +41,10 @@ func mcpProject(t *testing.T) string {
 // asAda gives what the test starts an identity and no settings of the machine.
 func asAda(t *testing.T) {
 	t.Helper()
-	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", os.DevNull}, {"GIT_CONFIG_SYSTEM", os.DevNull}, {"AGENTXCHAIN_TURN_ID", ""},
-		{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"}, {"GIT_COMMITTER_NAME", "Ada"}, {"GIT_COMMITTER_EMAIL", "ada@example.org"}} {
+	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", os.DevNull}, {"GIT_CONFIG_SYSTEM", os.DevNull},
+		{"AGENTXCHAIN_TURN_ID", ""},
+		{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"}, {"GIT_COMMITTER_NAME", "Ada"},
+		{"GIT_COMMITTER_EMAIL", "ada@example.org"}} {
 		t.Setenv(kv[0], kv[1])
 	}
 }
@@ -60,7 +64,10 @@ func newAgent(t *testing.T, dir string, env ...string) *agent {
 	cmd.Stderr = a.diag
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	s, err := mcp.NewClient(&mcp.Implementation{
+		Name:    "test",
+		Version: "1",
+	}, nil).Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatalf("connect: %v: %s", err, a.diag)
 	}
@@ -131,15 +138,18 @@ func TestMCPWholeTurn(t *testing.T) {
 	a.refused("agentxchain_approve_gate", map[string]any{"gate_id": "done"}, "No governed state found.")
 	given := a.ok("agentxchain_assign_turn", map[string]any{"role": "dev"})
 	turn := given.String("turn_id")
-	if !given.Bool("started_run") || !strings.Contains(given.String("prompt"), turn) || !strings.HasPrefix(given.String("context"), "# Execution Context") {
+	if !given.Bool("started_run") || !strings.Contains(given.String("prompt"), turn) ||
+		!strings.HasPrefix(given.String("context"), "# Execution Context") {
 		t.Errorf("assigned %s", ojson.Compact(given))
 	}
 	again := a.ok("agentxchain_turn_instructions", map[string]any{"turn_id": turn})
-	if again.String("prompt") != given.String("prompt") || a.resource("agentxchain://turn/PROMPT.md") != given.String("prompt") {
+	if again.String("prompt") != given.String("prompt") ||
+		a.resource("agentxchain://turn/PROMPT.md") != given.String("prompt") {
 		t.Error("the instructions differ")
 	}
 	st := a.ok("agentxchain_status", nil)
-	if turns := st.Objects("active_turns"); len(turns) != 1 || turns[0].String("turn_id") != turn || turns[0].String("role") != "dev" || turns[0].String("phase") != "build" {
+	if turns := st.Objects("active_turns"); len(turns) != 1 || turns[0].String("turn_id") != turn ||
+		turns[0].String("role") != "dev" || turns[0].String("phase") != "build" {
 		t.Errorf("active turns %s", ojson.Compact(st))
 	}
 
@@ -148,9 +158,12 @@ func TestMCPWholeTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := given.Object("result_template").Clone()
-	for _, kv := range []any{[]any{"summary", "wrote it"}, []any{"decisions", []any{}}, []any{"objections", []any{}}, []any{"artifact", ojson.NewObject("type", "workspace", "ref", "git:dirty")},
-		[]any{"phase_transition_request", nil}, []any{"run_completion_request", true}, []any{"proposed_next_role", "human"},
-		[]any{"verification", ojson.NewObject("status", "pass", "commands", []any{"true"}, "evidence_summary", "ran", "machine_evidence", []any{ojson.NewObject("command", "true", "exit_code", 0)})}} {
+	for _, kv := range []any{[]any{"summary", "wrote it"}, []any{"decisions", []any{}}, []any{"objections", []any{}},
+		[]any{"artifact", ojson.NewObject("type", "workspace", "ref", "git:dirty")},
+		[]any{"phase_transition_request", nil}, []any{"run_completion_request", true},
+		[]any{"proposed_next_role", "human"},
+		[]any{"verification", ojson.NewObject("status", "pass", "commands", []any{"true"}, "evidence_summary", "ran",
+			"machine_evidence", []any{ojson.NewObject("command", "true", "exit_code", 0)})}} {
 		pair := kv.([]any)
 		result.Set(pair[0].(string), pair[1])
 	}
@@ -161,13 +174,15 @@ func TestMCPWholeTurn(t *testing.T) {
 		if err := json.Unmarshal(ojson.Compact(result), &m); err != nil {
 			t.Fatal(err)
 		}
-		if got := a.ok("agentxchain_stage_result", map[string]any{"result": m}); got.String("staging_path") != wire.StagingPath(turn) {
+		if got := a.ok("agentxchain_stage_result",
+			map[string]any{"result": m}); got.String("staging_path") != wire.StagingPath(turn) {
 			t.Errorf("staged %s", ojson.Compact(got))
 		}
 	}
 	stage()
 	// The file is not declared: refused, and said why.
-	if no := a.call("agentxchain_accept_turn", nil); no.Bool("ok") || !strings.Contains(no.String("error"), "no changed file is declared") {
+	if no := a.call("agentxchain_accept_turn", nil); no.Bool("ok") ||
+		!strings.Contains(no.String("error"), "no changed file is declared") {
 		t.Errorf("accepted %s", ojson.Compact(no))
 	}
 	result.Set("files_changed", []any{"main.go"})
@@ -176,7 +191,8 @@ func TestMCPWholeTurn(t *testing.T) {
 		t.Errorf("verified %s", ojson.Compact(v))
 	}
 	done := a.ok("agentxchain_accept_turn", map[string]any{"turn_id": turn, "checkpoint": true})
-	if done.Object("accepted").String("summary") != "wrote it" || done.String("checkpoint") == "" || done.String("status") != "paused" {
+	if done.Object("accepted").String("summary") != "wrote it" || done.String("checkpoint") == "" ||
+		done.String("status") != "paused" {
 		t.Errorf("accepted %s", ojson.Compact(done))
 	}
 	gates := a.ok("agentxchain_status", nil).Objects("pending_gates")
@@ -185,13 +201,20 @@ func TestMCPWholeTurn(t *testing.T) {
 	}
 	// A person is told of; nothing is approved, however it is asked for.
 	how := a.ok("agentxchain_approve_gate", map[string]any{"gate_id": "done", "reason": "$(touch pwned)"})
-	if !strings.Contains(how.String("instruction"), "git agentxchain approve") || strings.Contains(string(ojson.Compact(how)), "pwned") {
+	if !strings.Contains(how.String("instruction"), "git agentxchain approve") ||
+		strings.Contains(string(ojson.Compact(how)), "pwned") {
 		t.Errorf("approve_gate %s", ojson.Compact(how))
 	}
 	if s := a.ok("agentxchain_status", nil).String("status"); s != "paused" {
 		t.Errorf("status %s after approve_gate", s)
 	}
-	for tool, member := range map[string]string{"agentxchain_turns": "turns", "agentxchain_events": "events", "agentxchain_decisions": "decisions", "agentxchain_history": "entries", "agentxchain_gates": "gates"} {
+	for tool, member := range map[string]string{
+		"agentxchain_turns":     "turns",
+		"agentxchain_events":    "events",
+		"agentxchain_decisions": "decisions",
+		"agentxchain_history":   "entries",
+		"agentxchain_gates":     "gates",
+	} {
 		if o := a.ok(tool, nil); !o.Has(member) {
 			t.Errorf("%s: %s", tool, ojson.Compact(o))
 		}
@@ -203,7 +226,8 @@ func TestMCPWholeTurn(t *testing.T) {
 	if err != nil || a.resource("agentxchain://state") != string(state) {
 		t.Errorf("the state resource: %v", err)
 	}
-	if !strings.Contains(a.resource("agentxchain://events"), "turn_accepted") || a.resource("agentxchain://session") == "" {
+	if !strings.Contains(a.resource("agentxchain://events"), "turn_accepted") ||
+		a.resource("agentxchain://session") == "" {
 		t.Error("resources")
 	}
 	// What was done through the server is recorded as done by an agent.
@@ -238,25 +262,38 @@ func TestMCPEscalateAndReject(t *testing.T) {
 	a := newAgent(t, dir)
 	a.refused("agentxchain_reject_turn", nil, "reason is required")
 	turn := a.ok("agentxchain_assign_turn", nil).String("turn_id")
-	if got := a.ok("agentxchain_reject_turn", map[string]any{"reason": "not good enough"}); got.String("turn_id") != turn {
+	if got := a.ok("agentxchain_reject_turn",
+		map[string]any{"reason": "not good enough"}); got.String("turn_id") != turn {
 		t.Errorf("rejected %s", ojson.Compact(got))
 	} else if n, _ := got.Int("attempt"); n != 2 {
 		t.Errorf("attempt %d", n)
 	}
-	a.refused("agentxchain_approve_gate", map[string]any{"gate_id": "hesc_1"}, `Run is not blocked (status: "active"). Nothing to approve.`)
-	id := a.ok("agentxchain_escalate", map[string]any{"reason": "which database?", "detail": "both are fine"}).String("escalation_id")
+	a.refused("agentxchain_approve_gate", map[string]any{"gate_id": "hesc_1"},
+		`Run is not blocked (status: "active"). Nothing to approve.`)
+	id := a.ok("agentxchain_escalate", map[string]any{
+		"reason": "which database?",
+		"detail": "both are fine",
+	}).String("escalation_id")
 	if st := a.ok("agentxchain_status", nil); !st.Bool("blocked") || st.String("blocked_on") == "" {
 		t.Errorf("status %s", ojson.Compact(st))
 	}
-	a.refused("agentxchain_approve_gate", map[string]any{"gate_id": "hesc_nobody"}, "No open escalation found for hesc_nobody.")
+	a.refused("agentxchain_approve_gate", map[string]any{"gate_id": "hesc_nobody"},
+		"No open escalation found for hesc_nobody.")
 	a.refused("agentxchain_approve_gate", nil, "gate_id is required.")
-	if how := a.ok("agentxchain_approve_gate", map[string]any{"gate_id": id}); !strings.Contains(how.String("instruction"), "git agentxchain unblock "+id) {
+	if how := a.ok("agentxchain_approve_gate",
+		map[string]any{"gate_id": id}); !strings.Contains(how.String("instruction"), "git agentxchain unblock "+id) {
 		t.Errorf("approve_gate %s", ojson.Compact(how))
 	}
-	if in := a.ok("agentxchain_intake_record", map[string]any{"source": "me", "title": `"; rm -rf / #`}); strings.Contains(in.String("instruction"), "rm -rf") {
+	if in := a.ok("agentxchain_intake_record", map[string]any{
+		"source": "me",
+		"title":  `"; rm -rf / #`,
+	}); strings.Contains(in.String("instruction"), "rm -rf") {
 		t.Errorf("intake %s", ojson.Compact(in))
 	}
-	a.refused("agentxchain_intake_record", map[string]any{"source": "me", "title": " "}, "Both source and title are required.")
+	a.refused("agentxchain_intake_record", map[string]any{
+		"source": "me",
+		"title":  " ",
+	}, "Both source and title are required.")
 }
 
 func TestMCPWithoutAProject(t *testing.T) {
@@ -264,7 +301,8 @@ func TestMCPWithoutAProject(t *testing.T) {
 	dir := t.TempDir()
 	a := newAgent(t, dir)
 	a.refused("agentxchain_status", nil, "No governed project found at "+dir)
-	if _, err := a.s.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "agentxchain://state"}); err == nil {
+	if _, err := a.s.ReadResource(context.Background(),
+		&mcp.ReadResourceParams{URI: "agentxchain://state"}); err == nil {
 		t.Error("a state of nothing")
 	}
 }
@@ -314,20 +352,33 @@ func TestMCPHostileClient(t *testing.T) {
 	send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"evil","version":"0"}}}`)
 	send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	call := func(id int, name, args string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name, args)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id,
+			name, args)
 	}
 	for _, line := range []string{
-		"", "   ", "null", "[]", "{", "}", `"text"`, "12", "{}", `{"jsonrpc":"1.0","id":2,"method":"ping"}`, `{"jsonrpc":"2.0","method":7}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`,
-		"\x00\x01\xff\xfe", strings.Repeat("[", 1<<20), strings.Repeat("x", 1<<20), strings.Repeat("y", 13<<20), `{"jsonrpc":"2.0","id":999,"result":{}}`,
+		"", "   ", "null", "[]", "{", "}", `"text"`, "12", "{}", `{"jsonrpc":"1.0","id":2,"method":"ping"}`,
+		`{"jsonrpc":"2.0","method":7}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`,
+		"\x00\x01\xff\xfe", strings.Repeat("[", 1<<20), strings.Repeat("x", 1<<20), strings.Repeat("y", 13<<20),
+		`{"jsonrpc":"2.0","id":999,"result":{}}`,
 		`[{"jsonrpc":"2.0","id":50,"method":"ping"},{"jsonrpc":"2.0","id":51,"method":"ping"}]`,
-		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`,
-		`{"jsonrpc":"2.0","id":60,"method":"no/such/method"}`, `{"jsonrpc":"2.0","id":61,"method":"tools/call","params":[]}`, `{"jsonrpc":"2.0","id":62,"method":"tools/call"}`,
-		`{"jsonrpc":"2.0","id":63,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`, `{"jsonrpc":"2.0","id":64,"method":"resources/read","params":{"uri":"agentxchain://../../etc/passwd"}}`,
-		call(70, "nope", "{}"), call(71, "agentxchain_events", `{"limit":"all"}`), call(72, "agentxchain_events", `{"limit":1e99}`), call(73, "agentxchain_events", `{"limit":-1}`),
-		call(74, "agentxchain_status", `{"verbose":true}`), call(75, "agentxchain_status", `[1]`), call(76, "agentxchain_stage_result", `{"result":[1]}`), call(77, "agentxchain_stage_result", `{"result":"not json"}`),
-		call(78, "agentxchain_verify_turn", `{"turn_id":"../../../etc"}`), call(79, "agentxchain_turn_instructions", `{"turn_id":"`+strings.Repeat("a", 300)+`"}`),
-		call(80, "agentxchain_reject_turn", `{"reason":"`+strings.Repeat("b", 70000)+`"}`), call(81, "agentxchain_stage_result", `{"result":{"a":"`+strings.Repeat("c", 9<<20)+`"}}`),
-		call(82, "agentxchain_stage_result", `{"result":`+strings.Repeat(`{"a":`, 500)+"1"+strings.Repeat("}", 500)+`}`), call(83, "agentxchain_status", `{"a":1,"a":2}`),
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`,
+		`{"jsonrpc":"2.0","id":60,"method":"no/such/method"}`,
+		`{"jsonrpc":"2.0","id":61,"method":"tools/call","params":[]}`,
+		`{"jsonrpc":"2.0","id":62,"method":"tools/call"}`,
+		`{"jsonrpc":"2.0","id":63,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`,
+		`{"jsonrpc":"2.0","id":64,"method":"resources/read","params":{"uri":"agentxchain://../../etc/passwd"}}`,
+		call(70, "nope", "{}"), call(71, "agentxchain_events", `{"limit":"all"}`),
+		call(72, "agentxchain_events", `{"limit":1e99}`), call(73, "agentxchain_events", `{"limit":-1}`),
+		call(74, "agentxchain_status", `{"verbose":true}`), call(75, "agentxchain_status", `[1]`),
+		call(76, "agentxchain_stage_result", `{"result":[1]}`),
+		call(77, "agentxchain_stage_result", `{"result":"not json"}`),
+		call(78, "agentxchain_verify_turn", `{"turn_id":"../../../etc"}`),
+		call(79, "agentxchain_turn_instructions", `{"turn_id":"`+strings.Repeat("a", 300)+`"}`),
+		call(80, "agentxchain_reject_turn", `{"reason":"`+strings.Repeat("b", 70000)+`"}`),
+		call(81, "agentxchain_stage_result", `{"result":{"a":"`+strings.Repeat("c", 9<<20)+`"}}`),
+		call(82, "agentxchain_stage_result", `{"result":`+strings.Repeat(`{"a":`, 500)+"1"+strings.Repeat("}", 500)+
+			`}`), call(83, "agentxchain_status", `{"a":1,"a":2}`),
 	} {
 		send(line)
 	}
@@ -364,8 +415,25 @@ func TestMCPHostileClient(t *testing.T) {
 	if !strings.Contains(answers["9999"], `\"ok\": true`) {
 		t.Errorf("the last call: %.300s (last line %.300s)", answers["9999"], last)
 	}
-	for id, wants := range map[string]string{"60": "-32601", "63": `"error"`, "64": `"error"`, "70": "-32602", "71": "whole number", "72": "whole number", "73": "whole number", "74": "takes no argument",
-		"75": "JSON object", "76": "must be a JSON object", "77": `\"ok\": false`, "78": `\"ok\": false`, "79": "longer than", "80": "longer than", "81": `\"ok\": false`, "82": `cannot be read`, "83": "cannot be read"} {
+	for id, wants := range map[string]string{
+		"60": "-32601",
+		"63": `"error"`,
+		"64": `"error"`,
+		"70": "-32602",
+		"71": "whole number",
+		"72": "whole number",
+		"73": "whole number",
+		"74": "takes no argument",
+		"75": "JSON object",
+		"76": "must be a JSON object",
+		"77": `\"ok\": false`,
+		"78": `\"ok\": false`,
+		"79": "longer than",
+		"80": "longer than",
+		"81": `\"ok\": false`,
+		"82": `cannot be read`,
+		"83": "cannot be read",
+	} {
 		if !strings.Contains(answers[id], wants) {
 			t.Errorf("%s: %.300s, want %s", id, answers[id], wants)
 		}

@@ -1,5 +1,5 @@
-// The printed next command, run as printed, is one that works: random walks with the real program over policies, hooks,
-// budgets, time limits, delegations, conflicts, sign-offs and initiatives.
+// The printed next command, run as printed, is one that works: random walks with the real program over policies,
+// hooks, budgets, time limits, delegations, conflicts, sign-offs and initiatives.
 
 package cli
 
@@ -58,10 +58,11 @@ var nextConfigs = map[string][]string{
 	"escalation": {`policies=[{"id":"row","rule":"max_consecutive_same_role","params":{"limit":1},"action":"escalate","message":"no"}]`},
 	"hooks": {`hooks={"before_assignment":[{"name":"guard","type":"process","mode":"blocking","timeout_ms":5000,"command":["sh","-c","if [ -e refuse ]; then echo '{\"verdict\":\"block\",\"message\":\"no\"}'; else echo '{\"verdict\":\"allow\"}'; fi"]}],` +
 		`"after_acceptance":[{"name":"after","type":"process","mode":"advisory","timeout_ms":5000,"command":["sh","-c","if [ -e refuse ]; then echo '{\"verdict\":\"block\",\"message\":\"no\"}'; else echo '{\"verdict\":\"allow\"}'; fi"]}]}`},
-	"budget":   {`budget={"per_turn_max_usd":1,"per_run_max_usd":2,"on_exceed":"pause_and_escalate"}`},
-	"warned":   {`budget={"per_turn_max_usd":1,"per_run_max_usd":2,"on_exceed":"warn"}`},
-	"time":     {`timeouts={"per_turn_minutes":5,"per_phase_minutes":30,"per_run_minutes":120,"action":"escalate"}`},
-	"skip":     {`timeouts={"per_phase_minutes":30,"action":"warn"}`, `routing.implementation.timeout_minutes=10`, `routing.implementation.timeout_action=skip_phase`},
+	"budget": {`budget={"per_turn_max_usd":1,"per_run_max_usd":2,"on_exceed":"pause_and_escalate"}`},
+	"warned": {`budget={"per_turn_max_usd":1,"per_run_max_usd":2,"on_exceed":"warn"}`},
+	"time":   {`timeouts={"per_turn_minutes":5,"per_phase_minutes":30,"per_run_minutes":120,"action":"escalate"}`},
+	"skip": {`timeouts={"per_phase_minutes":30,"action":"warn"}`, `routing.implementation.timeout_minutes=10`,
+		`routing.implementation.timeout_action=skip_phase`},
 	"parallel": {`routing.planning.max_concurrent_turns=2`, `routing.implementation.max_concurrent_turns=2`},
 	"authority": {`authority={"approvers":{"all":{"principals":["ada@example.org"],"threshold":1}},` +
 		`"gates":{"planning_signoff":{"by":"all"},"qa_ship_verdict":{"by":"all"}},"person_signs":true}`},
@@ -152,9 +153,12 @@ func (w *nextWalk) command(dir, program string, args ...string) *exec.Cmd {
 	home := filepath.Join(w.t.TempDir(), "home")
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
-		"GIT_CEILING_DIRECTORIES="+filepath.Dir(w.root), "SCRIPT_LATER="+w.later.String(), "GORACE=atexit_sleep_ms=0", "NO_COLOR=1",
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL="+os.DevNull,
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=ada@example.org",
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(w.root), "SCRIPT_LATER="+w.later.String(), "GORACE=atexit_sleep_ms=0",
+		"NO_COLOR=1",
 		"AGENTXCHAIN_TRUST=1")
 	return cmd
 }
@@ -175,7 +179,8 @@ func (w *nextWalk) ours(dir string, args ...string) (int, *ojson.Object) {
 	if err != nil {
 		w.t.Fatalf("%v ended with %d and printed no JSON: %s%s\n%s", args, status, out, errs, w.story())
 	}
-	w.log = append(w.log, fmt.Sprintf("%s: %s -> %d %s", filepath.Base(dir), strings.Join(args, " "), status, doc.Object("error").String("code")))
+	w.log = append(w.log, fmt.Sprintf("%s: %s -> %d %s", filepath.Base(dir), strings.Join(args, " "), status,
+		doc.Object("error").String("code")))
 	return status, doc
 }
 
@@ -220,7 +225,8 @@ func (w *nextWalk) act() *ojson.Object {
 	case n < 60:
 		return say("checkpoint")
 	case n < 72:
-		return say(slices.DeleteFunc([]string{"assign", w.pick("", "", "pm", "dev", "qa", "eng_director")}, func(s string) bool { return s == "" })...)
+		return say(slices.DeleteFunc([]string{"assign", w.pick("", "", "pm", "dev", "qa", "eng_director")},
+			func(s string) bool { return s == "" })...)
 	case n < 78:
 		return say("approve")
 	case n < 80:
@@ -280,7 +286,8 @@ func (w *nextWalk) write(dir, name, content string) {
 
 // rules changes the configuration, and commits it more often than not.
 func (w *nextWalk) rules(dir string) {
-	change := w.pick("budget.per_run_max_usd=1000", "policies=[]", "hooks={}", "timeouts={}", "routing.qa.max_concurrent_turns=2",
+	change := w.pick("budget.per_run_max_usd=1000", "policies=[]", "hooks={}", "timeouts={}",
+		"routing.qa.max_concurrent_turns=2",
 		"budget.per_run_max_usd=0.1", "gates.planning_signoff.requires_human_approval=false",
 		`policies=[{"id":"row","rule":"max_consecutive_same_role","params":{"limit":1},"action":"escalate"}]`)
 	w.must(dir, "edit", wire.ConfigPath, change)
@@ -314,9 +321,11 @@ func (w *nextWalk) result(dir, turn string) *ojson.Object {
 	case 1:
 		args = append(args, "status=needs_human", "needs_human_reason=a key")
 	case 2:
-		args = append(args, `verification={"status":"fail","commands":["false"],"evidence_summary":"red","machine_evidence":[{"command":"false","exit_code":1}]}`)
+		args = append(args,
+			`verification={"status":"fail","commands":["false"],"evidence_summary":"red","machine_evidence":[{"command":"false","exit_code":1}]}`)
 	case 3:
-		args = append(args, `delegations=[{"id":"del-001","to_role":"`+w.pick("pm", "dev", "qa")+`","charter":"look at it","acceptance_contract":["looked"]}]`)
+		args = append(args, `delegations=[{"id":"del-001","to_role":"`+w.pick("pm", "dev", "qa")+
+			`","charter":"look at it","acceptance_contract":["looked"]}]`)
 	case 4:
 		args = append(args, `cost={"input_tokens":1,"output_tokens":1,"usd":`+w.pick("0.5", "3", "1.5")+`}`)
 	case 5, 6:
@@ -352,7 +361,8 @@ func (w *nextWalk) check(failed *ojson.Object) {
 	w.t.Helper()
 	for _, dir := range w.sites {
 		_, st := w.ours(dir, "status")
-		standing := st.String("status") + st.String("phase") + string(ojson.Compact(ojson.OrNull(st.Object("state").String("blocked_on"))))
+		standing := st.String("status") + st.String("phase") +
+			string(ojson.Compact(ojson.OrNull(st.Object("state").String("blocked_on"))))
 		for _, a := range append(st.Objects("next_actions"), st.Object("next_action")) {
 			w.try(dir, standing, "next", a.String("reason"), a.String("command"))
 		}
@@ -363,7 +373,8 @@ func (w *nextWalk) check(failed *ojson.Object) {
 	if w.multi {
 		_, st := w.ours(w.ws(), "multi", "status")
 		for _, a := range st.Objects("next_actions") {
-			w.try(w.ws(), "multi "+st.String("status")+st.String("phase"), "next", a.String("reason"), a.String("command"))
+			w.try(w.ws(), "multi "+st.String("status")+st.String("phase"), "next", a.String("reason"),
+				a.String("command"))
 		}
 	}
 	if hint := failed.String("hint"); hint != "" {
@@ -381,7 +392,8 @@ var (
 
 // endsBadly are codes of a command that should not have been printed. Where the text asks for a result first, the
 // walk has staged a good one.
-var endsBadly = []string{"usage", "invalid_argument", "target_required", "reason_required", "unknown_role", "invalid_state_transition", "not_found", "turn_not_active",
+var endsBadly = []string{"usage", "invalid_argument", "target_required", "reason_required", "unknown_role",
+	"invalid_state_transition", "not_found", "turn_not_active",
 	"role_not_routed", "internal", "failed", "invalid_state", "at_capacity", "not_blocked", "budget_exhausted",
 	"staged_result_missing", "validation_failed", "run_blocked", "turn_already_assigned"}
 
@@ -458,7 +470,8 @@ func (w *nextWalk) prepared(dir, first, command string) bool {
 	switch {
 	case first == "", strings.HasPrefix(first, "Resolve"), strings.HasPrefix(first, "Find out why"),
 		strings.HasSuffix(first, "or take the turn as it is: "):
-	case strings.Contains(first, "stage"), strings.Contains(first, "write the turn result"), strings.HasPrefix(first, "fix it"), strings.HasPrefix(first, "write it"):
+	case strings.Contains(first, "stage"), strings.Contains(first, "write the turn result"),
+		strings.HasPrefix(first, "fix it"), strings.HasPrefix(first, "write it"):
 		id := ids.FindString(command)
 		var args []string
 		for turn, v := range standingAt(w.t, dir).Object("active_turns").All() {
@@ -466,7 +479,8 @@ func (w *nextWalk) prepared(dir, first, command string) bool {
 				args = append([]string{turn}, goodResult...)
 				if o.String("assigned_role") == "dev" { // whose phase asks for a change
 					w.write(dir, "src/made.txt", fmt.Sprint(w.rng.IntN(1000)))
-					args = append(args, `files_changed=["src/made.txt"]`, `artifact={"type":"workspace","ref":"git:dirty"}`)
+					args = append(args, `files_changed=["src/made.txt"]`,
+						`artifact={"type":"workspace","ref":"git:dirty"}`)
 				}
 			}
 		}

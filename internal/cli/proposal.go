@@ -21,7 +21,10 @@ import (
 
 func newProposalCommand(f *term.Factory) *ucli.Command {
 	file := &ucli.StringSliceFlag{Name: "file", Usage: "only the file at `PATH`; may be repeated"}
-	in := &ucli.StringFlag{Name: "in", Usage: "as uncommitted work of the active, authoritative `TURN`; inside a turn that one"}
+	in := &ucli.StringFlag{
+		Name:  "in",
+		Usage: "as uncommitted work of the active, authoritative `TURN`; inside a turn that one",
+	}
 	sub := func(name, usage string, flags []ucli.Flag,
 		do func(context.Context, *ucli.Context, *runner.Runner, string) error,
 	) *ucli.Command {
@@ -146,7 +149,8 @@ func showProposal(ctx context.Context, f *term.Factory, r *runner.Runner, turn s
 			p.Printf("  %-6s  %s%s\n", term.OneLine(file.Action), term.OneLine(file.Path), done)
 		}
 		if one.Status == proposal.Pending || one.Status == proposal.Partial {
-			p.Printf("\nLook:   git agentxchain proposal diff %[1]s\nApply:  git agentxchain proposal apply %[1]s\n", one.Turn)
+			p.Printf("\nLook:   git agentxchain proposal diff %[1]s\nApply:  git agentxchain proposal apply %[1]s\n",
+				one.Turn)
 		}
 	})
 	return nil

@@ -38,7 +38,12 @@ func startPTY(t *testing.T, dir string, cols int, args ...string) *ptyRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startAtPTY(t, cols, &exec.Cmd{Path: exe, Args: append([]string{"git-agentxchain"}, args...), Dir: dir, Env: os.Environ()})
+	return startAtPTY(t, cols, &exec.Cmd{
+		Path: exe,
+		Args: append([]string{"git-agentxchain"}, args...),
+		Dir:  dir,
+		Env:  os.Environ(),
+	})
 }
 
 // startAtPTY starts a program at a terminal of its own.

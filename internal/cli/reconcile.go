@@ -51,7 +51,8 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 	if err != nil {
 		return err
 	}
-	payload := ojson.NewObject("previous_baseline", ojson.OrNull(string(look.Baseline)), "accepted_head", ojson.OrNull(string(look.Head)),
+	payload := ojson.NewObject("previous_baseline", ojson.OrNull(string(look.Baseline)),
+		"accepted_head", ojson.OrNull(string(look.Head)),
 		"turn_ids", wire.NonNil(look.Turns), "commits", commitRows(look.Commits))
 	if show {
 		payload.Set("safe", look.Unsafe == nil)
@@ -69,7 +70,8 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 				f.Out.Notice("      %s", term.OneLine(name))
 			}
 		}
-		if agreed, err := f.Prompt.Confirm(ctx, "Take them into the baseline?", "--yes", false); err != nil || !agreed {
+		if agreed, err := f.Prompt.Confirm(ctx, "Take them into the baseline?", "--yes", false); err != nil ||
+			!agreed {
 			return err
 		}
 	}
@@ -87,7 +89,8 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 	}
 	done.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(done, func(p *term.Printer) {
-		p.Printf("%s taken into the baseline; the run stands at %s.\n\n", term.Counted(len(out.Result.Commits), "commit"), p.Bold(look.Head.Short()))
+		p.Printf("%s taken into the baseline; the run stands at %s.\n\n",
+			term.Counted(len(out.Result.Commits), "commit"), p.Bold(look.Head.Short()))
 		for _, id := range out.Result.Turns {
 			p.Field("Turn", "%s answers for its own changes only", term.OneLine(id))
 		}
@@ -100,7 +103,8 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 func commitRows(list []protocol.TakenCommit) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, c := range list {
-		rows = append(rows, ojson.NewObject("sha", c.Commit, "author", c.Author, "subject", c.Subject, "paths_touched", wire.NonNil(c.Files)))
+		rows = append(rows, ojson.NewObject("sha", c.Commit, "author", c.Author, "subject", c.Subject,
+			"paths_touched", wire.NonNil(c.Files)))
 	}
 	return rows
 }

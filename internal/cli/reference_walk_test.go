@@ -1,5 +1,5 @@
-// The reference CLI and ours do the same random acts on two copies of one project; how the runs stand is compared after
-// every step.
+// The reference CLI and ours do the same random acts on two copies of one project; how the runs stand is compared
+// after every step.
 
 package cli
 
@@ -19,8 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// onPurpose are the differences that docs/compatibility.md#where-we-differ-on-purpose has: the act and what is not alike
-// after it, by how that begins, and the first words of the row. A play ends at its first difference.
+// onPurpose are the differences that docs/compatibility.md#where-we-differ-on-purpose has: the act and what is not
+// alike after it, by how that begins, and the first words of the row. A play ends at its first difference.
 var onPurpose = []struct{ act, difference, row string }{
 	{"while blocked: accept", "ours status=blocked theirs status=active", "A block belongs to its owner."},
 	{"while blocked: accept", "ours turns=[", "A block belongs to its owner."},
@@ -60,8 +60,8 @@ func TestDifferencesOnPurposeHaveTheirRows(t *testing.T) {
 }
 
 // TestWalksBesideTheReference needs AGENTXCHAIN_REFERENCE, the path of the reference CLI's program for node.
-// AGENTXCHAIN_WALK_ACTS is how many acts are done, AGENTXCHAIN_WALK_SEED makes others, AGENTXCHAIN_WALK_PLAY is the play
-// to begin with.
+// AGENTXCHAIN_WALK_ACTS is how many acts are done, AGENTXCHAIN_WALK_SEED makes others, AGENTXCHAIN_WALK_PLAY is the
+// play to begin with.
 func TestWalksBesideTheReference(t *testing.T) {
 	reference := os.Getenv("AGENTXCHAIN_REFERENCE")
 	if reference == "" {
@@ -125,7 +125,8 @@ func (p *play) both(ours, theirs []string) {
 	b, out, errs := p.exec(p.theirs, "node", append([]string{p.reference}, theirs...)...)
 	last := strings.TrimSpace(string(out) + errs)
 	last = last[strings.LastIndex(last, "\n")+1:]
-	p.log = append(p.log, fmt.Sprintf("%s -> %d | %s -> %d (%s)", strings.Join(ours, " "), a, strings.Join(theirs, " "), b, last))
+	p.log = append(p.log, fmt.Sprintf("%s -> %d | %s -> %d (%s)", strings.Join(ours, " "), a,
+		strings.Join(theirs, " "), b, last))
 }
 
 func standingAt(t *testing.T, dir string) *ojson.Object {
@@ -232,7 +233,8 @@ func (p *play) actAt(state *ojson.Object) string {
 
 // rules changes the configuration of both, which theirs goes by at once.
 func (p *play) rules() string {
-	change := p.pick("gates.planning_signoff.requires_human_approval=false", "gates.planning_signoff.requires_human_approval=true",
+	change := p.pick("gates.planning_signoff.requires_human_approval=false",
+		"gates.planning_signoff.requires_human_approval=true",
 		"gates.planning_signoff.requires_files=[]", "rules.max_turn_retries=4", "budget.per_run_max_usd=1000",
 		"routing.planning.allowed_next_roles=[\"pm\",\"dev\",\"human\"]")
 	for _, dir := range []string{p.ours, p.theirs} {
@@ -276,14 +278,16 @@ func (p *play) accept(role string) string {
 	next := map[string]string{"planning": "implementation", "implementation": "qa"}[phase]
 	switch p.rng.IntN(11) {
 	case 10:
-		name, members = "accept what is repaired", ojson.NewObject("run_id", "run_of_another", "decisions", []any{ojson.NewObject("id", fmt.Sprintf("DEC-%d", p.rng.IntN(10)),
-			"category", "whim", "statement", "so", "rationale", "because")})
+		name, members = "accept what is repaired", ojson.NewObject("run_id", "run_of_another",
+			"decisions", []any{ojson.NewObject("id", fmt.Sprintf("DEC-%d", p.rng.IntN(10)),
+				"category", "whim", "statement", "so", "rationale", "because")})
 	case 9:
 		name, members = "accept failed", ojson.NewObject("status", "failed")
 	case 8:
 		to := p.pick("pm", "dev", "qa")
-		name, members = "accept a delegation to "+to, ojson.NewObject("delegations", []any{ojson.NewObject("id", "del-001", "to_role", to,
-			"charter", "look at it", "acceptance_contract", []any{"looked"})})
+		name, members = "accept a delegation to "+to,
+			ojson.NewObject("delegations", []any{ojson.NewObject("id", "del-001", "to_role", to,
+				"charter", "look at it", "acceptance_contract", []any{"looked"})})
 	case 0:
 		name, members = "accept blocked", ojson.NewObject("status", "blocked")
 	case 1:
@@ -305,8 +309,9 @@ func (p *play) accept(role string) string {
 		}
 	case 6:
 		name = "accept a decision"
-		members = ojson.NewObject("decisions", []any{ojson.NewObject("id", fmt.Sprintf("DEC-%03d", 100+p.rng.IntN(800)), "category", "process",
-			"statement", "so", "rationale", "because")})
+		members = ojson.NewObject("decisions",
+			[]any{ojson.NewObject("id", fmt.Sprintf("DEC-%03d", 100+p.rng.IntN(800)), "category", "process",
+				"statement", "so", "rationale", "because")})
 	}
 	for _, dir := range []string{p.ours, p.theirs} {
 		state := standingAt(p.t, dir)
@@ -318,9 +323,12 @@ func (p *play) accept(role string) string {
 		if len(files) > 0 {
 			kind = "workspace"
 		}
-		doc := ojson.NewObject("schema_version", "1.0", "run_id", state.String("run_id"), "turn_id", turn.String("turn_id"), "role", role,
-			"runtime_id", turn.String("runtime_id"), "status", "completed", "summary", "done as asked", "decisions", []any{},
-			"objections", []any{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "a doubt", "status", "raised")},
+		doc := ojson.NewObject("schema_version", "1.0", "run_id", state.String("run_id"),
+			"turn_id", turn.String("turn_id"), "role", role,
+			"runtime_id", turn.String("runtime_id"), "status", "completed", "summary", "done as asked",
+			"decisions", []any{},
+			"objections", []any{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "a doubt", "status",
+				"raised")},
 			"files_changed", files, "artifacts_created", []any{}, "verification", verification("pass", 0),
 			"artifact", ojson.NewObject("type", kind, "ref", nil), "proposed_next_role", "human",
 			"phase_transition_request", nil, "run_completion_request", nil, "needs_human_reason", nil,

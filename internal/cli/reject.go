@@ -22,14 +22,21 @@ func newRejectCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); the next attempt reads it"},
-			&ucli.BoolFlag{Name: "reassign", Usage: "for a conflicted turn: redo it on top of what was accepted meanwhile"},
+			&ucli.BoolFlag{
+				Name:  "reassign",
+				Usage: "for a conflicted turn: redo it on top of what was accepted meanwhile",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
-			return runReject(c.Context, f, runner.RejectOptions{TurnID: turn, Reason: c.String("reason"), Reassign: c.Bool("reassign")})
+			return runReject(c.Context, f, runner.RejectOptions{
+				TurnID:   turn,
+				Reason:   c.String("reason"),
+				Reassign: c.Bool("reassign"),
+			})
 		},
 	}
 }
@@ -60,9 +67,11 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Result.Escalated {
-			p.Printf("Turn %s of %s is rejected and its attempts are used up: the run is blocked.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
+			p.Printf("Turn %s of %s is rejected and its attempts are used up: the run is blocked.\n\n",
+				p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
 		} else {
-			p.Printf("Turn %s of %s is rejected; attempt %d begins.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)), t.Attempt)
+			p.Printf("Turn %s of %s is rejected; attempt %d begins.\n\n", p.Bold(t.TurnID),
+				p.Bold(term.OneLine(t.AssignedRole)), t.Attempt)
 			printDispatched(p, f, t)
 		}
 		if out.Result.Preserved != "" {
@@ -138,7 +147,8 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 	payload.Set("staging_path", wire.StagingPath(t.TurnID))
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), term.OneLine(out.Result.OldTurn), p.Bold(term.OneLine(t.AssignedRole)))
+		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), term.OneLine(out.Result.OldTurn),
+			p.Bold(term.OneLine(t.AssignedRole)))
 		printDispatched(p, f, t)
 		shared.PrintWhere(p, &out.Done)
 		shared.PrintNext(p, n)
@@ -148,7 +158,8 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 
 // takeCommits shows the commits made during a turn and asks whether they are taken
 // out of it.
-func takeCommits(ctx context.Context, f *term.Factory, r *runner.Runner, o *runner.ReissueOptions, yes bool) (agreed bool, err error) {
+func takeCommits(ctx context.Context, f *term.Factory, r *runner.Runner, o *runner.ReissueOptions,
+	yes bool) (agreed bool, err error) {
 	look, err := r.TurnCommits(ctx, o.TurnID)
 	if err != nil {
 		return false, err

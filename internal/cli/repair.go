@@ -28,7 +28,10 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 			"--adopt takes up a run that another tool began and of which nothing is on record: it shows the run, its phases, gates and turns, each with the row that accounts for it, and asks. One of the three must be given: only you know which side is right.",
 		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "from-ref", Usage: "the recorded run is right"},
-			&ucli.StringFlag{Name: "from-op", Usage: "go back to operation `OP`, the last one of the run that holds; what is dropped stays under refs/agentxchain/lost"},
+			&ucli.StringFlag{
+				Name:  "from-op",
+				Usage: "go back to operation `OP`, the last one of the run that holds; what is dropped stays under refs/agentxchain/lost",
+			},
 			&ucli.BoolFlag{Name: "accept-working", Usage: "the working files are right"},
 			&ucli.BoolFlag{Name: "adopt", Usage: "take up the run that another tool began, and answer for it"},
 			&ucli.StringFlag{Name: "run", Usage: "with --from-ref, the `RUN` (same as the argument)"},
@@ -41,7 +44,15 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: runner.RepairOptions{Run: run, FromOp: c.String("from-op"), DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
+			o := &repairOptions{
+				Yes: c.Bool("yes"),
+				RepairOptions: runner.RepairOptions{
+					Run:    run,
+					FromOp: c.String("from-op"),
+					DryRun: c.Bool("dry-run"),
+					Reason: c.String("reason"),
+				},
+			}
 			if o.Consent, err = consentOptions(c, f); err != nil {
 				return err
 			}
@@ -49,9 +60,11 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 			if c.Bool("adopt") {
 				switch {
 				case from || accept:
-					return term.UsageErrorf("--adopt is about a run that is not on record; it goes with neither --from-ref nor --accept-working")
+					return term.UsageErrorf(
+						"--adopt is about a run that is not on record; it goes with neither --from-ref nor --accept-working")
 				case run != "":
-					return term.UsageErrorf("--adopt is about the run in the working files; it does not take %q", term.OneLine(run))
+					return term.UsageErrorf("--adopt is about the run in the working files; it does not take %q",
+						term.OneLine(run))
 				}
 				return runAdopt(c.Context, f, o)
 			}
@@ -63,15 +76,18 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 			case from && accept:
 				return term.UsageErrorf("--from-ref and --accept-working contradict each other; give one of them")
 			case !from && !accept:
-				return term.UsageErrorf("repair needs --from-ref (the recorded run is right), --adopt (another tool began the run) or --accept-working --reason TEXT (the working files are right); --dry-run shows what either would do")
+				return term.UsageErrorf(
+					"repair needs --from-ref (the recorded run is right), --adopt (another tool began the run) or --accept-working --reason TEXT (the working files are right); --dry-run shows what either would do")
 			case from && o.Reason != "":
 				return term.UsageErrorf("--reason belongs to --accept-working")
 			case from:
 				o.Mode = runner.FromRef
 			case run != "":
-				return term.UsageErrorf("--accept-working is about the run in the working files; it does not take %q", term.OneLine(run))
+				return term.UsageErrorf("--accept-working is about the run in the working files; it does not take %q",
+					term.OneLine(run))
 			case term.OneLine(o.Reason) == "":
-				return term.Errorf("reason_required", "--accept-working needs --reason TEXT: why the working files are right").
+				return term.Errorf("reason_required",
+					"--accept-working needs --reason TEXT: why the working files are right").
 					WithHint("git agentxchain fsck shows what differs")
 			default:
 				o.Mode = runner.AcceptWorking
@@ -88,7 +104,9 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	}
 	defer func() { _ = r.Close() }()
 	if f.Interactive() && !o.DryRun && !o.Yes {
-		agreed, err := agreeToRepair(ctx, f, func(opt runner.RepairOptions) (*runner.RepairPlan, error) { return r.Repair(ctx, o.Mode, opt) }, o)
+		agreed, err := agreeToRepair(ctx, f, func(opt runner.RepairOptions) (*runner.RepairPlan, error) {
+			return r.Repair(ctx, o.Mode, opt)
+		}, o)
 		if err != nil {
 			return err
 		}
@@ -109,7 +127,8 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	if o.Mode == runner.AcceptWorking {
 		side = "accept-working"
 	}
-	payload := ojson.NewObject("run_id", ojson.OrNull(plan.Run), "op", ojson.OrNull(string(plan.Op)), "side", side, "dry_run", o.DryRun, "done", plan.Done, "actions", actions)
+	payload := ojson.NewObject("run_id", ojson.OrNull(plan.Run), "op", ojson.OrNull(string(plan.Op)), "side", side,
+		"dry_run", o.DryRun, "done", plan.Done, "actions", actions)
 	if plan.Lost != "" {
 		payload.Set("lost_ref", plan.Lost)
 		payload.Set("dropped", plan.Dropped)
@@ -127,14 +146,16 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 		case o.Mode == runner.AcceptWorking:
 			p.Printf("\nThe working files are recorded as operation %s.\n", p.Yellow(plan.Op.Short()))
 		default:
-			p.Printf("\nThe working files are at operation %s of run %s.\n", p.Yellow(plan.Op.Short()), term.OneLine(plan.Run))
+			p.Printf("\nThe working files are at operation %s of run %s.\n", p.Yellow(plan.Op.Short()),
+				term.OneLine(plan.Run))
 		}
 	})
 	return nil
 }
 
 // agreeToRepair shows the plan to the person at the terminal and asks.
-func agreeToRepair(ctx context.Context, f *term.Factory, repair func(runner.RepairOptions) (*runner.RepairPlan, error), o *repairOptions) (bool, error) {
+func agreeToRepair(ctx context.Context, f *term.Factory, repair func(runner.RepairOptions) (*runner.RepairPlan, error),
+	o *repairOptions) (bool, error) {
 	opt := o.RepairOptions
 	opt.DryRun = true
 	plan, err := repair(opt)
@@ -145,7 +166,8 @@ func agreeToRepair(ctx context.Context, f *term.Factory, repair func(runner.Repa
 		return true, nil
 	}
 	if plan.Lost != "" {
-		f.Out.Notice("  drop     %s of run %s, kept as %s", term.Counted(plan.Dropped, "operation"), term.OneLine(plan.Run), term.OneLine(plan.Lost))
+		f.Out.Notice("  drop     %s of run %s, kept as %s", term.Counted(plan.Dropped, "operation"),
+			term.OneLine(plan.Run), term.OneLine(plan.Lost))
 	}
 	for _, a := range plan.Actions {
 		f.Out.Notice("  %s %s", term.Pad(a.Action, 8), term.OneLine(a.Path))

@@ -74,7 +74,8 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 // adoptionLines is what a person is asked to answer for, each with its row.
 func adoptionLines(a *runner.Adoption) []string {
 	s := a.View.State
-	lines := []string{"Another tool began run " + term.OneLine(s.Run()) + ": " + string(s.Status) + ", in phase " + term.OneLine(s.Phase) + "."}
+	lines := []string{"Another tool began run " + term.OneLine(s.Run()) + ": " + string(s.Status) + ", in phase " +
+		term.OneLine(s.Phase) + "."}
 	if a.Leaves != "" {
 		lines = append(lines, "Run "+term.OneLine(a.Leaves)+", which is not over, is left for it.")
 	}

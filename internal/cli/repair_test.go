@@ -20,7 +20,11 @@ import (
 // tamperedProject is a project with a run whose history lost its last line.
 func tamperedProject(t *testing.T) (dir, events string) {
 	t.Helper()
-	for k, v := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, runner.TurnMarker: ""} {
+	for k, v := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull,
+		"GIT_CONFIG_SYSTEM": os.DevNull,
+		runner.TurnMarker:   "",
+	} {
 		t.Setenv(k, v)
 	}
 	ctx, dir := context.Background(), t.TempDir()
@@ -58,11 +62,18 @@ func TestRepairAsks(t *testing.T) {
 		done   bool
 	}{{"n\n", false}, {"\n", false}, {"what?\ny\n", true}} {
 		var out, errs bytes.Buffer
-		f := factoryOver(term.Env{Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &errs, Dir: dir, IsTerminal: func(any) bool { return true }}, false)
+		f := factoryOver(term.Env{
+			Stdin:      strings.NewReader(tt.answer),
+			Stdout:     &out,
+			Stderr:     &errs,
+			Dir:        dir,
+			IsTerminal: func(any) bool { return true },
+		}, false)
 		if err := runRepair(context.Background(), f, &repairOptions{Mode: gitstore.FromRef}); err != nil {
 			t.Fatalf("%q: %v", tt.answer, err)
 		}
-		if !strings.Contains(errs.String(), "replace  .agentxchain/events.jsonl") || !strings.Contains(errs.String(), "Do this? [y/N]") {
+		if !strings.Contains(errs.String(), "replace  .agentxchain/events.jsonl") ||
+			!strings.Contains(errs.String(), "Do this? [y/N]") {
 			t.Errorf("%q: asked %q", tt.answer, errs.String())
 		}
 		data, err := os.ReadFile(events)

@@ -45,7 +45,10 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 			"The dashboard shows it, read-only and as of its export. It is there until Enter, the end of standard input, ^C or SIGTERM, and is then removed. With --json the session is one line, printed when the workspace is ready. " +
 			"Exit status: 0 looked at, 2 there is no artifact, 12 it does not verify or names a file that may not be written.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "input", Usage: "read `FILE`; - for standard input, which ends only with a signal then"},
+			&ucli.StringFlag{
+				Name:  "input",
+				Usage: "read `FILE`; - for standard input, which ends only with a signal then",
+			},
 			&ucli.BoolFlag{Name: "keep", Usage: "print the session and end, leaving the workspace to you"},
 			dashboardPortFlag(),
 			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
@@ -59,7 +62,13 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return runReplayExport(c.Context, f, &replayOptions{Input: input, Keep: c.Bool("keep"), Port: port, Picky: c.IsSet("port"), NoOpen: c.Bool("no-open")})
+			return runReplayExport(c.Context, f, &replayOptions{
+				Input:  input,
+				Keep:   c.Bool("keep"),
+				Port:   port,
+				Picky:  c.IsSet("port"),
+				NoOpen: c.Bool("no-open"),
+			})
 		},
 	}
 }
@@ -117,7 +126,8 @@ func runReplayExport(ctx context.Context, f *term.Factory, o *replayOptions) (er
 }
 
 // replayed opens the artifact that input names, or one of the project as it is now.
-func replayed(ctx context.Context, f *term.Factory, input string) (name string, src io.ReadCloser, size int64, err error) {
+func replayed(ctx context.Context, f *term.Factory, input string) (name string, src io.ReadCloser, size int64,
+	err error) {
 	if input == "" {
 		return artifactOfNow(ctx, f)
 	}
@@ -159,7 +169,8 @@ func (w *writtenNow) Close() error {
 
 // replayDashboard makes the dashboard of a workspace and has it listen. Without a
 // port that was asked for, any will do when the usual one is taken.
-func replayDashboard(ctx context.Context, f *term.Factory, w *replay.Workspace, name string, o *replayOptions) (*dashboard.Server, net.Listener, error) {
+func replayDashboard(ctx context.Context, f *term.Factory, w *replay.Workspace, name string,
+	o *replayOptions) (*dashboard.Server, net.Listener, error) {
 	opt := dashboardOf(f, w.Dir)
 	opt.Replay = &dashboard.Replay{Artifact: name, Exported: w.Exported, Schema: w.Schema, Partial: w.Partial}
 	if at, err := wire.ParseTime(w.Exported); err == nil {
@@ -226,7 +237,8 @@ func waitForEnd(ctx context.Context, f *term.Factory, used bool) {
 	}
 }
 
-func printSession(p *term.Printer, f *term.Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) {
+func printSession(p *term.Printer, f *term.Factory, w *replay.Workspace, session *ojson.Object, name string,
+	keep bool) {
 	p.Printf("%s\n\n", p.Bold("Replay Export Dashboard"))
 	p.Field("Export", "%s", term.OneLine(name))
 	p.Field("Run", "%s", prove.Claim(w.Run))

@@ -40,25 +40,52 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 			"Gates wait for a person: you are asked at a terminal, elsewhere the command ends. --auto-approve passes those that are not credentialed.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` of the first new turn"},
-			&ucli.IntFlag{Name: "max-turns", Usage: "stop after `N` accepted turns (run_loop.max_turns, 50 by default)"},
+			&ucli.IntFlag{
+				Name:  "max-turns",
+				Usage: "stop after `N` accepted turns (run_loop.max_turns, 50 by default)",
+			},
 			&ucli.Float64Flag{Name: "max-cost", Usage: "give no further turn once this command has spent `USD`"},
-			&ucli.StringFlag{Name: "timeout", Usage: "`TIME` for one dispatch, such as 20m, besides the limits of agentxchain.json"},
+			&ucli.StringFlag{
+				Name:  "timeout",
+				Usage: "`TIME` for one dispatch, such as 20m, besides the limits of agentxchain.json",
+			},
 			&ucli.BoolFlag{Name: "auto-approve", Usage: "approve gates that are not credentialed"},
-			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the actions of gates that are approved, commands named in agentxchain.json"},
+			&ucli.BoolFlag{
+				Name:  "allow-actions",
+				Usage: "run the actions of gates that are approved, commands named in agentxchain.json",
+			},
 			&ucli.BoolFlag{Name: "no-checkpoint", Usage: "do not commit the files of accepted turns"},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
 			&ucli.StringFlag{Name: "continue-from", Usage: "start the run as a continuation of the finished `RUN`"},
-			&ucli.BoolFlag{Name: "inherit-context", Usage: "with --continue-from: show its decisions and turns to the new one"},
-			&ucli.BoolFlag{Name: "claim", Usage: "share the run with other machines: claim each turn first, and wait while others have them all (so with agentxchain.sync=strict)"},
+			&ucli.BoolFlag{
+				Name:  "inherit-context",
+				Usage: "with --continue-from: show its decisions and turns to the new one",
+			},
+			&ucli.BoolFlag{
+				Name:  "claim",
+				Usage: "share the run with other machines: claim each turn first, and wait while others have them all (so with agentxchain.sync=strict)",
+			},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by whom and with what"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
-			o := &runOptions{Role: c.String("role"), MaxTurns: c.Int("max-turns"), MaxCost: c.Float64("max-cost"), AutoApprove: c.Bool("auto-approve"),
-				AllowActions: c.Bool("allow-actions"), NoCheckpoint: c.Bool("no-checkpoint"), NewRun: c.Bool("new-run"),
-				Parent: c.String("continue-from"), Inherit: c.Bool("inherit-context"), DryRun: c.Bool("dry-run"), Claim: c.Bool("claim")}
+			o := &runOptions{
+				Role:         c.String("role"),
+				MaxTurns:     c.Int("max-turns"),
+				MaxCost:      c.Float64("max-cost"),
+				AutoApprove:  c.Bool("auto-approve"),
+				AllowActions: c.Bool("allow-actions"),
+				NoCheckpoint: c.Bool("no-checkpoint"),
+				NewRun: c.Bool(
+					"new-run"),
+				Parent:  c.String("continue-from"),
+				Inherit: c.Bool("inherit-context"),
+				DryRun: c.Bool(
+					"dry-run"),
+				Claim: c.Bool("claim"),
+			}
 			switch {
 			case c.IsSet("max-turns") && o.MaxTurns < 1:
 				return term.UsageErrorf("--max-turns takes a number from 1, not %d", o.MaxTurns)
@@ -83,15 +110,32 @@ func runRun(ctx context.Context, f *term.Factory, o *runOptions) error {
 	}
 	defer func() { _ = r.Close() }()
 	if o.DryRun {
-		return runPlan(ctx, f, r, &planOptions{Role: o.Role, MaxTurns: o.MaxTurns, NewRun: o.NewRun, AutoApprove: o.AutoApprove})
+		return runPlan(ctx, f, r, &planOptions{
+			Role:        o.Role,
+			MaxTurns:    o.MaxTurns,
+			NewRun:      o.NewRun,
+			AutoApprove: o.AutoApprove,
+		})
 	}
 	d := newDrive(f, r)
 	if _, err := d.ready(ctx, "git agentxchain run"); err != nil {
 		return err
 	}
-	opt := loop.Options{MaxTurns: o.MaxTurns, MaxCostUSD: o.MaxCost, NoCheckpoint: o.NoCheckpoint, AllowActions: o.AllowActions, DispatchLimit: o.Timeout,
-		NewRun: o.NewRun || o.Parent != "", ApproveGate: d.approver(o.AutoApprove), SelectRole: firstRole(o.Role),
-		Start: runner.InitRunOptions{ParentRun: o.Parent, InheritContext: o.Inherit, Trigger: continuation(o.Parent)}}
+	opt := loop.Options{
+		MaxTurns:      o.MaxTurns,
+		MaxCostUSD:    o.MaxCost,
+		NoCheckpoint:  o.NoCheckpoint,
+		AllowActions:  o.AllowActions,
+		DispatchLimit: o.Timeout,
+		NewRun:        o.NewRun || o.Parent != "",
+		ApproveGate:   d.approver(o.AutoApprove),
+		SelectRole:    firstRole(o.Role),
+		Start: runner.InitRunOptions{
+			ParentRun:      o.Parent,
+			InheritContext: o.Inherit,
+			Trigger:        continuation(o.Parent),
+		},
+	}
 	if o.Claim || r.RemoteDecides() {
 		opt.Claim = protocol.DefaultClaim
 	}

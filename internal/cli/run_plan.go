@@ -46,7 +46,8 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	if err != nil {
 		return err
 	}
-	plan := ojson.NewObject("dry_run", true, "run_id", ojson.OrNull(s.Run()), "status", string(s.Status), "phase", s.Phase,
+	plan := ojson.NewObject("dry_run", true, "run_id", ojson.OrNull(s.Run()), "status", string(s.Status),
+		"phase", s.Phase,
 		"slots", runner.MaxConcurrentTurns(cfg, s.Phase), "trusted", trust.Trusted())
 	var turns []*ojson.Object
 	for _, t := range runner.ActiveTurns(s) {
@@ -66,7 +67,12 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		}
 		def := cfg.Role(role)
 		if def == nil {
-			return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json.", role), Hint: "git agentxchain validate"}
+			return &wire.Error{
+				Code:    wire.CodeUnknownRole,
+				Field:   "role",
+				Message: fmt.Sprintf("Role %q is not defined in agentxchain.json.", role),
+				Hint:    "git agentxchain validate",
+			}
 		}
 		turns = append(turns, plannedTurn(cfg, "", role, def.RuntimeID))
 	case s.Status != wire.StatusActive:
@@ -94,7 +100,8 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
 		p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)),
 			s.Status)
-		p.Field("Limits", "%s, %s side by side", term.Counted(limit, "accepted turn"), term.Counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
+		p.Field("Limits", "%s, %s side by side", term.Counted(limit, "accepted turn"),
+			term.Counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
 		if left := s.BudgetStatus.RemainingUSD; left != nil {
 			p.Field("Budget", "%s", run.LeftText(*left))
 		}
@@ -126,7 +133,8 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 			p.Println()
 		}
 		for _, g := range gates {
-			p.Field("Gate", "%s after %s: %s", term.OneLine(g.String("gate_id")), term.OneLine(g.String("phase")), term.OneLine(g.String("passed_by")))
+			p.Field("Gate", "%s after %s: %s", term.OneLine(g.String("gate_id")), term.OneLine(g.String("phase")),
+				term.OneLine(g.String("passed_by")))
 		}
 	})
 	return nil
@@ -153,7 +161,8 @@ func plannedTurn(cfg *config.Config, id, role, runtimeID string) *ojson.Object {
 	if rt != nil {
 		kind, does = rt.Type, deed(rt)
 	}
-	return ojson.NewObject("turn_id", ojson.OrNull(id), "role", role, "runtime_id", runtimeID, "runtime_type", kind, "does", does)
+	return ojson.NewObject("turn_id", ojson.OrNull(id), "role", role, "runtime_id", runtimeID, "runtime_type", kind,
+		"does", does)
 }
 
 // deed is what dispatching to a runtime comes down to on this machine. URLs are

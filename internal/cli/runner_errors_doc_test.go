@@ -22,8 +22,10 @@ const module = "github.com/git-agentxchain/git-agentxchain/"
 // interfaceOperations are the operations of the runner interface that can fail, in
 // the order of the document; the questions (ActiveTurns and so on) cannot.
 func interfaceOperations() []string {
-	return []string{"LoadContext", "LoadState", "InitRun", "ReactivateRun", "AssignTurn", "AcceptTurn", "RejectTurn", "ReissueTurn",
-		"ApprovePhaseGate", "ApproveCompletionGate", "MarkRunBlocked", "Escalate", "WriteDispatchBundle", "RefreshTurnBaseline", "StageResult",
+	return []string{"LoadContext", "LoadState", "InitRun", "ReactivateRun", "AssignTurn", "AcceptTurn", "RejectTurn",
+		"ReissueTurn",
+		"ApprovePhaseGate", "ApproveCompletionGate", "MarkRunBlocked", "Escalate", "WriteDispatchBundle",
+		"RefreshTurnBaseline", "StageResult",
 		"RunHooks", "EmitNotifications", "AcquireLock", "ReleaseLock", "AdvanceTurn", "Watchdog", "Checkpoint", "Deny",
 		"Withdraw", "Abandon", "Confirm", "AdoptConfig", "QueueCharters", "SendMessage"}
 }
@@ -33,8 +35,10 @@ func interfaceOperations() []string {
 func swallowed() map[string]struct{ owner, why string } {
 	return map[string]struct{ owner, why string }{
 		"(*" + module + "runner.Runner).notify": {"", "what goes wrong with notifications is a notice"},
-		"(*" + module + "protocol.Block).apply": {"MarkRunBlocked", "a hook's block that is refused leaves the hook's answer as the error"},
-		"(*" + module + "protocol.Audit).apply": {"", "rows are cut to what one operation records before they are handed over"},
+		"(*" + module + "protocol.Block).apply": {"MarkRunBlocked",
+			"a hook's block that is refused leaves the hook's answer as the error"},
+		"(*" + module + "protocol.Audit).apply": {"",
+			"rows are cut to what one operation records before they are handed over"},
 	}
 }
 
@@ -103,12 +107,15 @@ func runnerErrorsDoc(t *testing.T, ops []operationCodes) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Error codes of the runner interface %s
 
-Every result of package `+"`runner`"+` carries `+"`OK`, `Error`, `Code` and `Hint`"+` (`+"`runner.Outcome`"+`), also when it comes with a Go
+Every result of package `+"`runner`"+` carries `+"`OK`, `Error`, `Code` and `Hint`"+` (`+"`runner.Outcome`"+
+		`), also when it comes with a Go
 error; `+"`runner.ErrorCode(err)`"+` gives the same code. The lists below are made from the program by
-`+"`go test ./internal/cli -run ErrorsDoc -update-docs`"+`: every call is followed and every code on the way is collected,
+`+"`go test ./internal/cli -run ErrorsDoc -update-docs`"+
+		`: every call is followed and every code on the way is collected,
 so a code that is not in an operation's row cannot come from it. A few of those listed need a damaged
 repository or two programs at work at the same moment. Any operation can end with `+"`interrupted`"+` or
-`+"`timeout`"+` when its context ends, and with `+"`failed`"+` when the operating system refuses something that has no code.
+`+"`timeout`"+` when its context ends, and with `+"`failed`"+
+		` when the operating system refuses something that has no code.
 
 What each code means, and the exit status the command line gives it, is in the second table and in
 [errors.md](errors.md).

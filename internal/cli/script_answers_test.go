@@ -23,7 +23,8 @@ const answersFile = "AGENTXCHAIN_TEST_ANSWERS"
 func answeredMain() int {
 	env, file := scriptEnv(), os.Getenv(answersFile)
 	flagged := func(word string) bool { return strings.HasPrefix(word, "-") && strings.Contains(word, "j") }
-	if file == "" || !slices.ContainsFunc(os.Args, flagged) || slices.Contains(os.Args, "--follow") || env.IsTerminal(env.Stdout) {
+	if file == "" || !slices.ContainsFunc(os.Args, flagged) || slices.Contains(os.Args, "--follow") ||
+		env.IsTerminal(env.Stdout) {
 		return Main(os.Args, env)
 	}
 	inv, err := term.ParseLine(term.NewApp(&term.Factory{Program: program()}), commandRewrites(), os.Args[1:])

@@ -42,7 +42,8 @@ func scriptGitServer(args []string) error {
 	if args[0] == "http" {
 		h := &cgi.Handler{
 			Path: filepath.Join(programs, "git-http-backend"),
-			Env:  []string{"GIT_PROJECT_ROOT=" + args[1], "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=ada", "GIT_CONFIG_NOSYSTEM=1", "HOME=" + args[1]},
+			Env: []string{"GIT_PROJECT_ROOT=" + args[1], "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=ada",
+				"GIT_CONFIG_NOSYSTEM=1", "HOME=" + args[1]},
 		}
 		if err := os.WriteFile(args[2], []byte("http://"+l.Addr().String()), 0o600); err != nil {
 			return err
@@ -54,7 +55,8 @@ func scriptGitServer(args []string) error {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close()
-	argv := []string{"--export-all", "--reuseaddr", "--listen=127.0.0.1", "--port=" + strconv.Itoa(port), "--base-path=" + args[1]}
+	argv := []string{"--export-all", "--reuseaddr", "--listen=127.0.0.1", "--port=" + strconv.Itoa(port),
+		"--base-path=" + args[1]}
 	if args[0] == "daemon" {
 		argv = append(argv, "--enable=receive-pack")
 	}
@@ -128,7 +130,8 @@ func serveSSH(root, file string) error {
 	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	_ = l.Close()
 	for _, key := range []string{"host", "mine"} {
-		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key)).CombinedOutput()
+		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "",
+			"-f", filepath.Join(dir, key)).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("ssh-keygen: %w: %s", err, out)
 		}
@@ -138,11 +141,13 @@ func serveSSH(root, file string) error {
 		return err
 	}
 	for name, text := range map[string]string{
-		"server": "ListenAddress 127.0.0.1\nPort " + port + "\nHostKey " + dir + "/host\nAuthorizedKeysFile " + dir + "/mine.pub\n" +
+		"server": "ListenAddress 127.0.0.1\nPort " + port + "\nHostKey " + dir + "/host\nAuthorizedKeysFile " + dir +
+			"/mine.pub\n" +
 			"PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n" +
 			"SetEnv GIT_CONFIG_NOSYSTEM=1 HOME=" + dir + " PATH=" + os.Getenv("PATH") + "\n",
-		"client": "UserKnownHostsFile " + dir + "/known\nIdentityFile " + dir + "/mine\nIdentitiesOnly yes\nBatchMode yes\n",
-		"known":  "[127.0.0.1]:" + port + " " + string(host),
+		"client": "UserKnownHostsFile " + dir + "/known\nIdentityFile " + dir +
+			"/mine\nIdentitiesOnly yes\nBatchMode yes\n",
+		"known": "[127.0.0.1]:" + port + " " + string(host),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return err

@@ -46,7 +46,8 @@ func scriptGuide(args []string) error {
 			if err != nil && !errors.As(err, &exit) {
 				return err
 			}
-			if strings.Contains("\n"+string(out), "\nerror:") || exit != nil && exit.ExitCode() != 1 && exit.ExitCode() != 3 {
+			if strings.Contains("\n"+string(out), "\nerror:") ||
+				exit != nil && exit.ExitCode() != 1 && exit.ExitCode() != 3 {
 				return fmt.Errorf("%s: %w", strings.Join(words, " "), err)
 			}
 			ran++

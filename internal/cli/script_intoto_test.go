@@ -108,7 +108,8 @@ func (v sshKeygen) Verify(ctx context.Context, data, sig []byte) error {
 	if err := os.WriteFile(file, sig, 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "ssh-keygen", "-Y", "verify", "-n", "git", "-f", v.allowed, "-I", v.signer, "-s", file)
+	cmd := exec.CommandContext(ctx, "ssh-keygen", "-Y", "verify", "-n", "git", "-f", v.allowed, "-I", v.signer,
+		"-s", file)
 	cmd.Stdin = bytes.NewReader(data)
 	return cmd.Run()
 }

@@ -78,7 +78,8 @@ func scriptLeaseRunner(args []string) error {
 	return os.WriteFile(file, data, 0o600)
 }
 
-func (me *leaseRunner) call(ctx context.Context, c pbgrpc.RunnerControlServiceClient, call string, args []string, as *pb.LeaseAssignment) (proto.Message, error) {
+func (me *leaseRunner) call(ctx context.Context, c pbgrpc.RunnerControlServiceClient, call string, args []string,
+	as *pb.LeaseAssignment) (proto.Message, error) {
 	const v = "v1"
 	switch call {
 	case "register":
@@ -87,29 +88,71 @@ func (me *leaseRunner) call(ctx context.Context, c pbgrpc.RunnerControlServiceCl
 		me.Session = res.GetSessionId()
 		return res, err
 	case "acquire":
-		res, err := c.AcquireLease(ctx, &pb.AcquireLeaseRequest{ContractVersion: v, RunnerId: me.Runner, SessionId: me.Session, AvailableSlots: 1})
+		res, err := c.AcquireLease(ctx, &pb.AcquireLeaseRequest{
+			ContractVersion: v,
+			RunnerId:        me.Runner,
+			SessionId:       me.Session,
+			AvailableSlots:  1,
+		})
 		if got := res.GetAssignment(); got != nil {
 			proto.Reset(as)
 			proto.Merge(as, got)
 		}
 		return res, err
 	case "start":
-		return c.ReportStepStarted(ctx, &pb.ReportStepStartedRequest{ContractVersion: v, RunnerId: me.Runner, SessionId: me.Session, Lease: as.Lease})
+		return c.ReportStepStarted(ctx, &pb.ReportStepStartedRequest{
+			ContractVersion: v,
+			RunnerId:        me.Runner,
+			SessionId:       me.Session,
+			Lease:           as.Lease,
+		})
 	case "progress":
-		return c.ReportStepProgress(ctx, &pb.ReportStepProgressRequest{ContractVersion: v, RunnerId: me.Runner, SessionId: me.Session, Lease: as.Lease,
-			Events: []*pb.Event{{Version: v, EventType: "step", Timestamp: "2026-01-01T00:00:00Z", TaskId: as.GetLease().GetTaskId(), Status: "running"}}})
+		return c.ReportStepProgress(ctx, &pb.ReportStepProgressRequest{
+			ContractVersion: v,
+			RunnerId:        me.Runner,
+			SessionId:       me.Session,
+			Lease:           as.Lease,
+			Events: []*pb.Event{{
+				Version:   v,
+				EventType: "step",
+				Timestamp: "2026-01-01T00:00:00Z",
+				TaskId:    as.GetLease().GetTaskId(),
+				Status:    "running",
+			}},
+		})
 	case "renew":
-		return c.RenewLease(ctx, &pb.RenewLeaseRequest{ContractVersion: v, RunnerId: me.Runner, SessionId: me.Session, Lease: as.Lease})
+		return c.RenewLease(ctx, &pb.RenewLeaseRequest{
+			ContractVersion: v,
+			RunnerId:        me.Runner,
+			SessionId:       me.Session,
+			Lease:           as.Lease,
+		})
 	case "resume":
-		res, err := c.ResumeLease(ctx, &pb.ResumeLeaseRequest{ContractVersion: v, RunnerId: me.Runner, SessionId: me.Session, Lease: as.Lease})
+		res, err := c.ResumeLease(ctx, &pb.ResumeLeaseRequest{
+			ContractVersion: v,
+			RunnerId:        me.Runner,
+			SessionId:       me.Session,
+			Lease:           as.Lease,
+		})
 		if res.GetAccepted() {
 			as.Lease.FencingToken = res.CurrentFencingToken
 		}
 		return res, err
 	case "heartbeat":
-		return c.Heartbeat(ctx, &pb.HeartbeatRequest{ContractVersion: v, RunnerId: me.Runner, SessionId: me.Session, ActiveLeases: []*pb.LeaseStatus{{Lease: as.Lease, State: "running"}}})
+		return c.Heartbeat(ctx, &pb.HeartbeatRequest{
+			ContractVersion: v,
+			RunnerId:        me.Runner,
+			SessionId:       me.Session,
+			ActiveLeases:    []*pb.LeaseStatus{{Lease: as.Lease, State: "running"}},
+		})
 	case "ack":
-		return c.AckCancellation(ctx, &pb.AckCancellationRequest{ContractVersion: v, RunnerId: me.Runner, SessionId: me.Session, Lease: as.Lease, Status: "stopped"})
+		return c.AckCancellation(ctx, &pb.AckCancellationRequest{
+			ContractVersion: v,
+			RunnerId:        me.Runner,
+			SessionId:       me.Session,
+			Lease:           as.Lease,
+			Status:          "stopped",
+		})
 	case "outcome":
 		own := as.GetTask().GetExtensions().GetFields()["agentxchain"].GetStructValue().GetFields()
 		result := map[string]any{}
@@ -133,7 +176,14 @@ func (me *leaseRunner) call(ctx context.Context, c pbgrpc.RunnerControlServiceCl
 		if err != nil {
 			return nil, err
 		}
-		return c.ReportStepOutcome(ctx, &pb.ReportStepOutcomeRequest{ContractVersion: v, RunnerId: me.Runner, SessionId: me.Session, Lease: as.Lease, Status: pb.PlanStatus_COMPLETE, Extensions: body})
+		return c.ReportStepOutcome(ctx, &pb.ReportStepOutcomeRequest{
+			ContractVersion: v,
+			RunnerId:        me.Runner,
+			SessionId:       me.Session,
+			Lease:           as.Lease,
+			Status:          pb.PlanStatus_COMPLETE,
+			Extensions:      body,
+		})
 	}
 	return nil, fmt.Errorf("there is no call %q", call)
 }

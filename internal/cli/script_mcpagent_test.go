@@ -45,7 +45,10 @@ func scriptMCPAgent([]string) error {
 			}
 			result, err := mcpAgentTurn(ctx, args)
 			if err != nil {
-				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil
+				return &mcp.CallToolResult{
+					IsError: true,
+					Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}},
+				}, nil
 			}
 			return &mcp.CallToolResult{StructuredContent: result}, nil
 		})
@@ -88,13 +91,40 @@ func mcpAgentTurn(ctx context.Context, args map[string]string) (map[string]any, 
 	if role == "dev" && assignment.Attempt == 1 {
 		return nil, fmt.Errorf("lost the thread")
 	}
-	result := map[string]any{"schema_version": "1.0", "run_id": args["run_id"], "turn_id": args["turn_id"], "role": role, "runtime_id": args["runtime_id"],
-		"status": "completed", "summary": role + " did its part over MCP", "decisions": []any{}, "artifacts_created": []any{}, "files_changed": changed,
-		"objections": []any{map[string]any{"id": "OBJ-001", "severity": "low", "statement": "Could be better.", "against_turn_id": nil}},
-		"verification": map[string]any{"status": "pass", "commands": []string{check}, "evidence_summary": "It was run.",
-			"machine_evidence": []any{map[string]any{"command": check, "exit_code": 0}}},
-		"artifact": map[string]any{"type": "workspace", "ref": nil}, "proposed_next_role": "human", "phase_transition_request": nil, "run_completion_request": nil,
-		"needs_human_reason": nil, "cost": map[string]any{"input_tokens": 1, "output_tokens": 1, "usd": 0.5}}
+	result := map[string]any{
+		"schema_version": "1.0",
+		"run_id":         args["run_id"],
+		"turn_id":        args["turn_id"],
+		"role":           role,
+		"runtime_id":     args["runtime_id"],
+		"status":         "completed",
+		"summary": role +
+			" did its part over MCP",
+		"decisions":         []any{},
+		"artifacts_created": []any{},
+		"files_changed":     changed,
+		"objections": []any{map[string]any{
+			"id":              "OBJ-001",
+			"severity":        "low",
+			"statement":       "Could be better.",
+			"against_turn_id": nil,
+		}},
+		"verification": map[string]any{
+			"status":           "pass",
+			"commands":         []string{check},
+			"evidence_summary": "It was run.",
+			"machine_evidence": []any{map[string]any{"command": check, "exit_code": 0}},
+		},
+		"artifact": map[string]any{
+			"type": "workspace",
+			"ref":  nil,
+		},
+		"proposed_next_role":       "human",
+		"phase_transition_request": nil,
+		"run_completion_request":   nil,
+		"needs_human_reason":       nil,
+		"cost":                     map[string]any{"input_tokens": 1, "output_tokens": 1, "usd": 0.5},
+	}
 	switch role {
 	case "pm":
 		result["phase_transition_request"] = "implementation"

@@ -131,7 +131,8 @@ func scriptCondition(cond string) (bool, error) {
 	case "sshd":
 		return sshd() != "", nil
 	case "owners":
-		if os.Geteuid() != 0 || exec.Command("git", "init", "-q", dir).Run() != nil || os.Chown(dir, 65534, 65534) != nil || os.Chown(filepath.Join(dir, ".git"), 65534, 65534) != nil {
+		if os.Geteuid() != 0 || exec.Command("git", "init", "-q", dir).Run() != nil ||
+			os.Chown(dir, 65534, 65534) != nil || os.Chown(filepath.Join(dir, ".git"), 65534, 65534) != nil {
 			return false, nil
 		}
 		cmd := exec.Command("git", "-C", dir, "rev-parse", "--git-dir")
@@ -365,13 +366,15 @@ func scriptRefuse(args []string) error {
 		return fmt.Errorf("stdout is not one JSON object (%w): %s%s", err, stdout.Bytes(), stderr.Bytes())
 	}
 	if got != want || answer.OK || answer.Error.Code != args[1] {
-		return fmt.Errorf("exit status %d, code %q; want %d, %q\n%s", got, answer.Error.Code, want, args[1], stdout.Bytes())
+		return fmt.Errorf("exit status %d, code %q; want %d, %q\n%s", got, answer.Error.Code, want, args[1],
+			stdout.Bytes())
 	}
 	if stderr.Len() > 0 {
 		return fmt.Errorf("prose beside --json: %s", stderr.Bytes())
 	}
 	// A refusal names the command that tells more of it.
-	if (got == term.ExitRefused || got == term.ExitBlocked) && !strings.HasPrefix(answer.Error.Explain, "git agentxchain explain ") {
+	if (got == term.ExitRefused || got == term.ExitBlocked) &&
+		!strings.HasPrefix(answer.Error.Explain, "git agentxchain explain ") {
 		return fmt.Errorf("the refusal does not say how to learn more: %s", stdout.Bytes())
 	}
 	if strings.TrimSpace(answer.Error.Message) == "" {

@@ -65,7 +65,8 @@ func judgedIn(env *testscript.Env, dir string) (judged int) {
 		}
 		judged += report.Judged
 		for _, d := range report.Differences {
-			env.T().Log(fmt.Sprintf("run %s, %s %s: %s %s is %s, and was %s", run, d.Kind, d.Op, d.Rule, d.Subject, d.After, d.Before))
+			env.T().Log(fmt.Sprintf("run %s, %s %s: %s %s is %s, and was %s", run, d.Kind, d.Op, d.Rule, d.Subject,
+				d.After, d.Before))
 		}
 		if len(report.Differences) > 0 {
 			env.T().FailNow()

@@ -64,8 +64,10 @@ func TestSecretsStayOut(t *testing.T) {
 		t.Setenv(fmt.Sprintf("SERVICE_%d_TOKEN", i), k.Text)
 	}
 	quoted := func(s string) string { return `"` + strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(s) + `"` }
-	mustAt(t, root, "project", "p", "approval_policy=", "policies=", "workflow_kit={}", "rules.challenge_required=false", "gates={}",
-		`runtimes.sh={"type":"local_cli","command":["sh","agent.sh"]}`, "roles.dev.runtime=sh", "roles.dev.mandate="+quoted("Build it. "+text["configuration"]),
+	mustAt(t, root, "project", "p", "approval_policy=", "policies=",
+		"workflow_kit={}", "rules.challenge_required=false", "gates={}",
+		`runtimes.sh={"type":"local_cli","command":["sh","agent.sh"]}`,
+		"roles.dev.runtime=sh", "roles.dev.mandate="+quoted("Build it. "+text["configuration"]),
 		`routing={"build":{"entry_role":"dev","allowed_next_roles":["dev","human"]}}`,
 		`hooks={"before_assignment":[{"name":"loud","type":"process","mode":"advisory","timeout_ms":5000,"command":["sh","hook.sh"]}]}`)
 	writeText(t, filepath.Join(dir, "agent.sh"), agentThatTells)
@@ -87,7 +89,8 @@ func TestSecretsStayOut(t *testing.T) {
 		words := append([]string{"git-agentxchain"}, args...)
 		trace := filepath.Join(root, fmt.Sprint("trace", n))
 		if n++; traced {
-			words = append([]string{"strace", "-f", "-qq", "-e", "trace=execve", "-e", "signal=none", "-s", "1000000", "-o", trace}, words...)
+			words = append([]string{"strace", "-f", "-qq", "-e", "trace=execve", "-e", "signal=none", "-s", "1000000",
+				"-o", trace}, words...)
 		}
 		cmd := exec.Command(words[0], words[1:]...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "AGENTXCHAIN_DEBUG=1", "NO_COLOR=1")
@@ -116,9 +119,12 @@ func TestSecretsStayOut(t *testing.T) {
 	run("reject", "--reason", text["reason"])
 	run("escalate", "--reason", text["reason"])
 	run("unblock", "--reason", text["reason"])
-	for _, line := range []string{"status --json", "status", "history --json", "decisions", "events --json", "escalations", "log --json", "show --raw state", "show",
-		"turn show", "turn show --artifact prompt", "turn log", "timeline --json", "audit", "explain hook_failed", "doctor --json", "validate", "fsck --replay",
-		"hooks show", "config show", "policy test", "simulate", "attest", "approvals", "monarchic export", "export -o ../refused.json", "export --bundle ../refused.bundle -o ../r.json"} {
+	for _, line := range []string{"status --json", "status", "history --json", "decisions", "events --json",
+		"escalations", "log --json", "show --raw state", "show",
+		"turn show", "turn show --artifact prompt", "turn log", "timeline --json", "audit", "explain hook_failed",
+		"doctor --json", "validate", "fsck --replay",
+		"hooks show", "config show", "policy test", "simulate", "attest", "approvals", "monarchic export",
+		"export -o ../refused.json", "export --bundle ../refused.bundle -o ../r.json"} {
 		run(strings.Fields(line)...)
 	}
 	for _, name := range []string{"refused.json", "refused.bundle", "r.json"} {
@@ -128,7 +134,8 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 	sinks = append(sinks, dashboardPages(t, dir)...)
 	sinks = append(sinks, filesOf(t, dir)...)
-	sinks = append(sinks, sink{"objects", []byte(mustAt(t, dir, "git", "cat-file", "--batch-all-objects", "--batch", "--buffer"))})
+	sinks = append(sinks, sink{"objects",
+		[]byte(mustAt(t, dir, "git", "cat-file", "--batch-all-objects", "--batch", "--buffer"))})
 
 	around := make(map[string]string)
 	seen := make(map[string][]string) // "source in place" -> kinds
@@ -181,7 +188,8 @@ func dashboardPages(t *testing.T, dir string) (out []sink) {
 	port, _ := session.Int("port")
 	base := fmt.Sprintf("http://127.0.0.1:%d", port)
 	seen, todo := map[string]bool{"/events": true}, []string{"/"}
-	for _, name := range []string{"state", "history", "decisions", "events", "timeline", "gates", "hooks", "blocked", "delegations", "notifications"} {
+	for _, name := range []string{"state", "history", "decisions", "events", "timeline", "gates", "hooks", "blocked",
+		"delegations", "notifications"} {
 		todo = append(todo, "/api/"+name)
 	}
 	link := regexp.MustCompile(`href="(/[^"#]*)"`)

@@ -43,18 +43,29 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "role", Usage: "give `ROLE` a new turn"},
 			&ucli.BoolFlag{Name: "wait", Usage: "wait until the result of a manual turn is staged"},
 			&ucli.StringFlag{Name: "poll", Usage: "with --wait: look every `TIME` (2s)"},
-			&ucli.StringFlag{Name: "timeout", Usage: "`TIME` for the dispatch, such as 20m, besides the limits of agentxchain.json"},
+			&ucli.StringFlag{
+				Name:  "timeout",
+				Usage: "`TIME` for the dispatch, such as 20m, besides the limits of agentxchain.json",
+			},
 			&ucli.BoolFlag{Name: "no-checkpoint", Usage: "do not commit the files of the accepted turn"},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by whom and with what"},
-			&ucli.BoolFlag{Name: "resume", Hidden: true}, // what the reference wants to hear; an active turn is always gone on with
+			// what the reference wants to hear; an active turn is always gone on with
+			&ucli.BoolFlag{Name: "resume", Hidden: true},
 		},
 		Action: func(c *ucli.Context) error {
 			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
-			o := &stepOptions{Role: c.String("role"), Turn: turn, Wait: c.Bool("wait"), NoCheckpoint: c.Bool("no-checkpoint"), NewRun: c.Bool("new-run"), DryRun: c.Bool("dry-run")}
+			o := &stepOptions{
+				Role:         c.String("role"),
+				Turn:         turn,
+				Wait:         c.Bool("wait"),
+				NoCheckpoint: c.Bool("no-checkpoint"),
+				NewRun:       c.Bool("new-run"),
+				DryRun:       c.Bool("dry-run"),
+			}
 			if o.Role != "" && o.Turn != "" {
 				return term.UsageErrorf("a TURN is gone on with, --role starts a new one; give one of them")
 			}
@@ -91,7 +102,13 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 	if err != nil {
 		return err
 	}
-	opt := loop.Options{Once: true, NoCheckpoint: o.NoCheckpoint, DispatchLimit: o.Timeout, NewRun: o.NewRun, SelectRole: firstRole(o.Role)}
+	opt := loop.Options{
+		Once:          true,
+		NoCheckpoint:  o.NoCheckpoint,
+		DispatchLimit: o.Timeout,
+		NewRun:        o.NewRun,
+		SelectRole:    firstRole(o.Role),
+	}
 	for already := true; ; already = false {
 		if turn != nil && isManual(v.Config, turn.RuntimeID) {
 			if there, err := o.awaitPerson(ctx, d, turn); err != nil {
@@ -103,7 +120,9 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 		if turn != nil {
 			opt.Turn = turn.TurnID
 		}
-		res, err := d.loop(ctx, opt, func(c *config.Config) []string { return []string{stepRuntime(v.State, c, turn, o.Role)} })
+		res, err := d.loop(ctx, opt, func(c *config.Config) []string {
+			return []string{stepRuntime(v.State, c, turn, o.Role)}
+		})
 		if res == nil {
 			return err
 		}
@@ -129,7 +148,8 @@ func (o *stepOptions) awaitPerson(ctx context.Context, d *drive, turn *run.Turn)
 	if !o.Wait {
 		return false, nil
 	}
-	d.view.line(fmt.Sprintf("Turn %s is for a person; waiting for its result at %s", turn.TurnID, wire.StagingPath(turn.TurnID)))
+	d.view.line(fmt.Sprintf("Turn %s is for a person; waiting for its result at %s", turn.TurnID,
+		wire.StagingPath(turn.TurnID)))
 	out := manual.Wait(ctx, d.r.Record().Dir(), turn.TurnID, o.Poll, o.Timeout)
 	if out.Kind == runtimes.Aborted {
 		return false, context.Cause(ctx)
@@ -144,15 +164,25 @@ func sentBack(res *loop.Result) error {
 		return nil
 	}
 	last := res.TurnHistory[len(res.TurnHistory)-1]
-	return &wire.Error{Code: last.ErrorCode, Field: "turn_id", Hint: "git agentxchain step " + last.TurnID,
-		Message: "Turn " + last.TurnID + " was sent back: " + strings.TrimSuffix(term.OneLine(last.AcceptError), ".") + "."}
+	return &wire.Error{
+		Code:  last.ErrorCode,
+		Field: "turn_id",
+		Hint:  "git agentxchain step " + last.TurnID,
+		Message: "Turn " + last.TurnID + " was sent back: " + strings.TrimSuffix(term.OneLine(last.AcceptError), ".") +
+			".",
+	}
 }
 
 // steppable refuses a run that no turn can be carried out in, with what to do.
 func steppable(s *run.State) error {
 	switch {
 	case s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil:
-		return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "status", Message: "The run waits for a person's approval of a gate.", Hint: "git agentxchain approve"}
+		return &wire.Error{
+			Code:    wire.CodeAwaitingApproval,
+			Field:   "status",
+			Message: "The run waits for a person's approval of a gate.",
+			Hint:    "git agentxchain approve",
+		}
 	case s.Status == wire.StatusBlocked && s.Run() != "":
 		return outcome(context.Background(), &loop.Result{StopReason: loop.Blocked, State: s})
 	}
@@ -195,12 +225,16 @@ func isManual(c *config.Config, id string) bool {
 }
 
 // showManual tells the person what their turn asks of them.
-func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn, already bool) error {
+func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn,
+	already bool) error {
 	doc, err := r.Template(ctx, t.TurnID)
 	if err != nil {
 		return err
 	}
-	n := &protocol.NextAction{Command: "git agentxchain accept " + t.TurnID, Reason: "once the result is staged at " + wire.StagingPath(t.TurnID)}
+	n := &protocol.NextAction{
+		Command: "git agentxchain accept " + t.TurnID,
+		Reason:  "once the result is staged at " + wire.StagingPath(t.TurnID),
+	}
 	payload := shared.TurnObject(t)
 	payload.Set("stop_reason", string(loop.CallerStopped))
 	payload.Set("cause", loop.CauseAwaitingPerson)

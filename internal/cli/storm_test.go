@@ -37,8 +37,10 @@ const stormOps = 20000
 // housekeeping is what removes objects that no ref reaches, or files them elsewhere. Each
 // row is run over and over, beside the other.
 var housekeeping = [][][]string{
-	{{"repack", "-adq"}, {"multi-pack-index", "write"}, {"gc", "-q", "--prune=now"}, {"repack", "-dq", "--cruft", "--cruft-expiration=now"},
-		{"maintenance", "run", "--quiet", "--task=loose-objects", "--task=incremental-repack", "--task=commit-graph", "--task=pack-refs"},
+	{{"repack", "-adq"}, {"multi-pack-index", "write"}, {"gc", "-q", "--prune=now"},
+		{"repack", "-dq", "--cruft", "--cruft-expiration=now"},
+		{"maintenance", "run", "--quiet", "--task=loose-objects", "--task=incremental-repack", "--task=commit-graph",
+			"--task=pack-refs"},
 		{"repack", "-dq", "--geometric=2"}},
 	{{"prune", "--expire=now"}, {"pack-refs", "--all"}, {"prune", "--expire=now"}, {"prune-packed", "-q"}},
 }
@@ -217,8 +219,10 @@ func (s *storm) turn(worker int, dir, role string, assign ...string) error {
 		if err != nil {
 			return err
 		}
-		for _, kv := range [][2]any{{"summary", fmt.Sprintf("a line of %s, take %d", role, takes)}, {"decisions", []any{}}, {"files_changed", []string{file}}, {"proposed_next_role", "human"},
-			{"verification", ojson.NewObject("status", "skipped", "commands", []any{}, "evidence_summary", "nothing to run", "machine_evidence", []any{})}} {
+		for _, kv := range [][2]any{{"summary", fmt.Sprintf("a line of %s, take %d", role, takes)},
+			{"decisions", []any{}}, {"files_changed", []string{file}}, {"proposed_next_role", "human"},
+			{"verification", ojson.NewObject("status", "skipped", "commands", []any{},
+				"evidence_summary", "nothing to run", "machine_evidence", []any{})}} {
 			doc.Set(kv[0].(string), kv[1])
 		}
 		name := filepath.Join(dir, filepath.FromSlash(wire.StagingPath(id)))
@@ -285,8 +289,10 @@ func (s *storm) turn(worker int, dir, role string, assign ...string) error {
 // two runs.
 func newStorm(t *testing.T, workers int) *storm {
 	t.Helper()
-	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", os.DevNull}, {"GIT_CONFIG_SYSTEM", os.DevNull}, {"AGENTXCHAIN_TURN_ID", ""},
-		{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"}, {"GIT_COMMITTER_NAME", "Ada"}, {"GIT_COMMITTER_EMAIL", "ada@example.org"}} {
+	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", os.DevNull}, {"GIT_CONFIG_SYSTEM", os.DevNull},
+		{"AGENTXCHAIN_TURN_ID", ""},
+		{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"}, {"GIT_COMMITTER_NAME", "Ada"},
+		{"GIT_COMMITTER_EMAIL", "ada@example.org"}} {
 		t.Setenv(kv[0], kv[1])
 	}
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -294,17 +300,31 @@ func newStorm(t *testing.T, workers int) *storm {
 		t.Fatal(err)
 	}
 	seed := surviveSeed(t)
-	s := &storm{t: t, begun: time.Now(), draw: rand.New(rand.NewPCG(seed, 2)), back: map[string]*sync.RWMutex{}, lines: map[string][]string{}, commits: map[string][]string{}, retries: map[string]int{}, count: map[string]int{}}
+	s := &storm{
+		t:       t,
+		begun:   time.Now(),
+		draw:    rand.New(rand.NewPCG(seed, 2)),
+		back:    map[string]*sync.RWMutex{},
+		lines:   map[string][]string{},
+		commits: map[string][]string{},
+		retries: map[string]int{},
+		count:   map[string]int{},
+	}
 	roles, routed := ojson.NewObject(), []string{"human"}
 	for _, id := range roleNames[:workers] {
-		roles.Set(id, ojson.NewObject("title", id, "mandate", "Do "+id+".", "write_authority", "authoritative", "runtime", "manual"))
+		roles.Set(id, ojson.NewObject("title", id, "mandate", "Do "+id+".", "write_authority", "authoritative",
+			"runtime", "manual"))
 		routed = append(routed, id)
 	}
-	routing := ojson.NewObject("build", ojson.NewObject("entry_role", "a", "allowed_next_roles", routed, "max_concurrent_turns", 4))
+	routing := ojson.NewObject("build",
+		ojson.NewObject("entry_role", "a", "allowed_next_roles", routed, "max_concurrent_turns", 4))
 	main := filepath.Join(base, "main")
-	if err := scriptProject([]string{main, "roles=" + string(ojson.Compact(roles)), `runtimes={"manual":{"type":"manual"}}`,
-		"routing=" + string(ojson.Compact(routing)), "gates={}", "prompts={}", "workflow_kit={}", "approval_policy=", "policies=", "budget=",
-		"rules.challenge_required=false", "rules.max_turn_retries=9"}); err != nil {
+	if err := scriptProject(
+		[]string{main, "roles=" + string(ojson.Compact(roles)), `runtimes={"manual":{"type":"manual"}}`,
+			"routing=" + string(ojson.Compact(routing)), "gates={}", "prompts={}", "workflow_kit={}",
+			"approval_policy=",
+			"policies=", "budget=",
+			"rules.challenge_required=false", "rules.max_turn_retries=9"}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, main, ".git/info/exclude", "ignored.txt\n")
@@ -433,7 +453,12 @@ func stormModel() porcupine.Model {
 }
 
 // made are the wire names of what commands record.
-var made = map[string]string{"assign": "assign_turn", "accept": "accept_turn", "reject": "reject_turn", "checkpoint": "checkpoint_turn"}
+var made = map[string]string{
+	"assign":     "assign_turn",
+	"accept":     "accept_turn",
+	"reject":     "reject_turn",
+	"checkpoint": "checkpoint_turn",
+}
 
 // linear holds what was acknowledged against the chains: each there once, in an order that real time allows.
 func (s *storm) linear() {
@@ -448,7 +473,8 @@ func (s *storm) linear() {
 		if chain[o.run] == nil {
 			chain[o.run] = make(map[string]row)
 			const format = "--format=%H %(trailers:key=Agentxchain-Op,valueonly,separator=) %(trailers:key=Agentxchain-Turn,valueonly,separator=)"
-			for line := range strings.Lines(s.git(s.trees[0], "log", "--reverse", format, "refs/agentxchain/runs/"+o.run)) {
+			for line := range strings.Lines(
+				s.git(s.trees[0], "log", "--reverse", format, "refs/agentxchain/runs/"+o.run)) {
 				w := append(strings.Fields(line), "", "")
 				chain[o.run][w[0]] = row{len(chain[o.run]), w[1], w[2]}
 			}
@@ -458,7 +484,12 @@ func (s *storm) linear() {
 			t.Errorf("operation %s of %s was acknowledged and is not in its chain", o.op, o.run)
 			continue
 		}
-		in := stormOp{run: o.run, what: o.command + " " + o.turn, at: r.at, made: r.op == made[o.command] && r.turn == o.turn}
+		in := stormOp{
+			run:  o.run,
+			what: o.command + " " + o.turn,
+			at:   r.at,
+			made: r.op == made[o.command] && r.turn == o.turn,
+		}
 		history = append(history, porcupine.Operation{ClientId: o.worker, Input: in, Call: o.call, Return: o.end})
 	}
 	// What a command that was asked twice saw again is not made twice.
@@ -530,7 +561,8 @@ func (s *storm) settled(workers int) {
 			t.Errorf("status of %s: %q", dir, got)
 		}
 		for _, name := range []string{"mine/ignored.txt", "mine/tracked.txt"} {
-			if data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); err != nil || string(data) != person {
+			if data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); err != nil ||
+				string(data) != person {
 				t.Errorf("%s of %s: %q, %v", name, dir, data, err)
 			}
 		}

@@ -53,8 +53,10 @@ func (a *act) do(dir string, command ...string) string {
 func (a *act) project(dir string, members ...string) {
 	a.do(".", append([]string{"project", dir,
 		`roles={"dev":{"title":"Dev","mandate":"Build it.","write_authority":"authoritative","runtime":"manual"}}`,
-		`runtimes={"manual":{"type":"manual"}}`, `routing={"build":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"done"}}`,
-		`gates={"done":{"requires_human_approval":true}}`, `prompts={}`, `workflow_kit=`, `approval_policy=`, `rules.challenge_required=false`},
+		`runtimes={"manual":{"type":"manual"}}`,
+		`routing={"build":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"done"}}`,
+		`gates={"done":{"requires_human_approval":true}}`, `prompts={}`, `workflow_kit=`, `approval_policy=`,
+		`rules.challenge_required=false`},
 		members...)...)
 	write(a.t, filepath.Join(a.base, dir), "mine/tracked.txt", person)
 	write(a.t, filepath.Join(a.base, dir), ".git/info/exclude", "ignored.txt\n")
@@ -138,8 +140,10 @@ func acceptCheckpointAct(a *act) {
 }
 
 func proposalAct(a *act) {
-	a.do(".", "project", "p", `roles.arch={"title":"Architect","mandate":"Propose.","write_authority":"proposed","runtime":"api"}`,
-		`runtimes.api={"type":"api_proxy","provider":"anthropic","model":"m","auth_env":"KEY"}`, `routing.planning.allowed_next_roles=["arch","human"]`)
+	a.do(".", "project", "p",
+		`roles.arch={"title":"Architect","mandate":"Propose.","write_authority":"proposed","runtime":"api"}`,
+		`runtimes.api={"type":"api_proxy","provider":"anthropic","model":"m","auth_env":"KEY"}`,
+		`routing.planning.allowed_next_roles=["arch","human"]`)
 	write(a.t, filepath.Join(a.base, "p"), "src.txt", "old\n")
 	a.do("p", "git", "add", "-A")
 	a.do("p", "git", "commit", "-q", "-m", "base")
@@ -201,7 +205,8 @@ func repairAct(a *act) {
 // recoverAct completes what a killed command left.
 func recoverAct(a *act) {
 	acceptAct(a)
-	if out, err := at(filepath.Join(a.base, "p"), append(a.env(), faults.Env+"=commit.after-ref"), "git-agentxchain", "accept"); err == nil {
+	if out, err := at(filepath.Join(a.base, "p"), append(a.env(), faults.Env+"=commit.after-ref"), "git-agentxchain",
+		"accept"); err == nil {
 		a.t.Fatalf("it was not killed: %s", out)
 	}
 	a.args, a.repairs = []string{"doctor", "--fix"}, true
@@ -225,7 +230,8 @@ const surviveInitiative = `{"schema_version":"0.1","project":{"id":"shop","name"
 // gate of each.
 func (a *act) initiative(result, gates string) {
 	for _, r := range []string{"api", "web"} {
-		a.do(".", "project", r, "approval_policy=", "gates="+gates, "workflow_kit={}", "rules.challenge_required=false",
+		a.do(".", "project", r, "approval_policy=", "gates="+gates, "workflow_kit={}",
+			"rules.challenge_required=false",
 			`routing={"implementation":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"built"}}`)
 	}
 	a.do(".", "git", "init", "-q", "-b", "main", "ws")

@@ -30,7 +30,8 @@ func TestSurvivePowerLoss(t *testing.T) {
 	}
 	for _, name := range surviveActs(commands, seed, long, len(commands)) {
 		t.Run(name, func(t *testing.T) {
-			for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"}, {"KEY_1", "core.fsyncMethod"}, {"VALUE_1", "writeout-only"}} {
+			for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"},
+				{"KEY_1", "core.fsyncMethod"}, {"VALUE_1", "writeout-only"}} {
 				t.Setenv("GIT_CONFIG_"+kv[0], kv[1])
 			}
 			t.Setenv("GIT_TEST_FSYNC", "0")
@@ -60,7 +61,8 @@ func TestSurvivePowerLoss(t *testing.T) {
 				t.Fatal(err)
 			}
 			if there.Now().Sum() != disk.Now().Sum() {
-				t.Fatalf("the calls do not account for what is there:\n%s", strings.Join(disk.Now().Differences(there.Now()), "\n"))
+				t.Fatalf("the calls do not account for what is there:\n%s",
+					strings.Join(disk.Now().Differences(there.Now()), "\n"))
 			}
 			draw := rand.New(rand.NewPCG(seed, 1))
 			tried, survived := 0, 0
@@ -78,13 +80,17 @@ func TestSurvivePowerLoss(t *testing.T) {
 				if verdict == "" {
 					survived++
 				} else {
-					t.Errorf("after step %d of %d (%s), image %x: %s", k, disk.Len(), disk.Step(k), image.Sum(), strings.ReplaceAll(verdict, filepath.Dir(a.base), ""))
+					t.Errorf("after step %d of %d (%s), image %x: %s", k, disk.Len(), disk.Step(k), image.Sum(),
+						strings.ReplaceAll(verdict, filepath.Dir(a.base), ""))
 				}
-				log.note("power-"+name, testtrace.Fault{At: k, Kind: "power"}, &testtrace.Call{Name: disk.Step(k)}, verdict)
+				log.note("power-"+name, testtrace.Fault{
+					At:   k,
+					Kind: "power",
+				}, &testtrace.Call{Name: disk.Step(k)}, verdict)
 			}
 			// Of a sync the short form tries what it leaves when it has ended; of the others the last moment, three by
-			// chance, one in which a git holds a lock, and those in which a new state has its name and no directory was
-			// synced since.
+			// chance, one in which a git holds a lock, and those in which a new state has its name and no directory
+			// was synced since.
 			moments, more, most := []int{disk.Len()}, 0, 1
 			switch {
 			case long:

@@ -36,16 +36,17 @@ import (
 type act struct {
 	t       *testing.T
 	name    string
-	base    string        // everything it can change: repositories, remotes, a home directory
-	dir     string        // where it is started, below base
-	args    []string      // of git-agentxchain
-	trees   []string      // repositories with a work tree, below base
-	bare    []string      // repositories without one
-	moves   bool          // what is recorded goes to another place as well, not only on
-	repairs bool          // it records nothing: it brings the working files to the record
-	repeats bool          // it may be asked for again at any time, and then cleans up
-	again   []string      // what a person does next, whether or not it is done already; nil for the same where it is not
-	more    func() string // what else must hold in the end
+	base    string   // everything it can change: repositories, remotes, a home directory
+	dir     string   // where it is started, below base
+	args    []string // of git-agentxchain
+	trees   []string // repositories with a work tree, below base
+	bare    []string // repositories without one
+	moves   bool     // what is recorded goes to another place as well, not only on
+	repairs bool     // it records nothing: it brings the working files to the record
+	repeats bool     // it may be asked for again at any time, and then cleans up
+	// what a person does next, whether or not it is done already; nil for the same where it is not
+	again []string
+	more  func() string // what else must hold in the end
 
 	record   bool // note what the calls write
 	old, new stand
@@ -75,7 +76,8 @@ func (a *act) begin() {
 
 // env is what the command gets of the machine: nothing of the person running the tests.
 func (a *act) env() []string {
-	return append(os.Environ(), "HOME="+filepath.Join(a.base, "home"), "XDG_CONFIG_HOME="+filepath.Join(a.base, "home"), "TMPDIR="+filepath.Join(a.base, "tmp"))
+	return append(os.Environ(), "HOME="+filepath.Join(a.base, "home"),
+		"XDG_CONFIG_HOME="+filepath.Join(a.base, "home"), "TMPDIR="+filepath.Join(a.base, "tmp"))
 }
 
 // ours runs git-agentxchain where the act does.
@@ -126,12 +128,15 @@ func records(dir, repo string) ([]string, error) {
 		if strings.HasPrefix(ref, "refs/agentxchain/initiatives/") {
 			continue
 		}
-		ops, err := at(dir, nil, "git", "log", "--reverse", "--format=%(trailers:key=Agentxchain-Op,valueonly,separator=%x20)", ref)
+		ops, err := at(dir, nil, "git", "log", "--reverse",
+			"--format=%(trailers:key=Agentxchain-Op,valueonly,separator=%x20)", ref)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w: %s", repo, ref, err, ops)
 		}
 		// Hooks are asked again that were asked before the end came, and what they did beside is lost with it.
-		list := slices.DeleteFunc(strings.Fields(ops), func(op string) bool { return op == (&protocol.Audit{}).Name() })
+		list := slices.DeleteFunc(strings.Fields(ops), func(op string) bool {
+			return op == (&protocol.Audit{}).Name()
+		})
 		out = append(out, repo+" "+strings.Split(ref, "/")[2]+": "+strings.Join(list, " "))
 	}
 	slices.Sort(out)
@@ -169,7 +174,12 @@ func governed(rel string) bool {
 }
 
 func (a *act) stands() (stand, error) {
-	s := stand{heads: map[string]string{}, states: map[string]string{}, changes: map[string]string{}, files: map[string]string{}}
+	s := stand{
+		heads:   map[string]string{},
+		states:  map[string]string{},
+		changes: map[string]string{},
+		files:   map[string]string{},
+	}
 	var err error
 	if s.records, err = a.records(); err != nil {
 		return s, err
@@ -266,7 +276,14 @@ func (a *act) undisturbed() {
 }
 
 func (a *act) run(f testtrace.Fault) (*testtrace.Result, error) {
-	return (&testtrace.Run{Dir: filepath.Join(a.base, a.dir), Env: a.env(), Args: append([]string{"git-agentxchain", "--json"}, a.args...), Below: a.base, Fault: f, Record: a.record}).Do()
+	return (&testtrace.Run{
+		Dir:    filepath.Join(a.base, a.dir),
+		Env:    a.env(),
+		Args:   append([]string{"git-agentxchain", "--json"}, a.args...),
+		Below:  a.base,
+		Fault:  f,
+		Record: a.record,
+	}).Do()
 }
 
 // maybeDone are the codes of a failure after which all may be done: what was recorded is completed by the next
@@ -307,7 +324,8 @@ func (a *act) judged(r *testtrace.Result, n int) string {
 		case r.Status != 0 && said.Error.Code == "":
 			return fmt.Sprintf("it ended with %d and without a code: %s%s", r.Status, r.Output, r.Errors)
 		case r.Status != 0 && !slices.Contains(maybeDone, said.Error.Code) && happened && !a.moves && !a.repairs:
-			return fmt.Sprintf("it said that it failed with %s (%s), and it is recorded", said.Error.Code, said.Error.Message)
+			return fmt.Sprintf("it said that it failed with %s (%s), and it is recorded", said.Error.Code,
+				said.Error.Message)
 		case bytes.Contains(r.Errors, []byte("panic")):
 			return string(r.Errors)
 		}
@@ -318,11 +336,13 @@ func (a *act) judged(r *testtrace.Result, n int) string {
 	}
 	out, nerr := a.ours(next...)
 	if now, err = a.records(); err != nil || !a.within(now) {
-		return fmt.Sprintf("after %v there is\n%s\n%v\nthat said: %v %s", next, strings.Join(now, "\n"), err, nerr, out)
+		return fmt.Sprintf("after %v there is\n%s\n%v\nthat said: %v %s", next, strings.Join(now, "\n"), err, nerr,
+			out)
 	}
 	// A person who sees the old state does it again.
 	refused := ""
-	if a.repairs || a.repeats || slices.Equal(now, a.old.records) || a.again == nil && !slices.Equal(now, a.new.records) {
+	if a.repairs || a.repeats || slices.Equal(now, a.old.records) ||
+		a.again == nil && !slices.Equal(now, a.new.records) {
 		out, err := a.ours(a.args...)
 		if err != nil {
 			refused = fmt.Sprintf("%v once more: %v\n%s\n", a.args, err, out)
@@ -367,7 +387,8 @@ func (a *act) atLast() string {
 	}
 	for _, repo := range slices.Concat(a.trees, a.bare) {
 		dir := filepath.Join(a.base, repo)
-		if out, err := at(dir, nil, "git", "fsck", "--full", "--strict", "--no-dangling", "--no-progress"); err != nil || out != "" {
+		if out, err := at(dir, nil, "git", "fsck", "--full", "--strict", "--no-dangling",
+			"--no-progress"); err != nil || out != "" {
 			return fmt.Sprintf("git fsck in %s: %v %s", repo, err, out)
 		}
 		if left := leftovers(dir); len(left) > 0 {
@@ -394,8 +415,12 @@ func leftovers(dir string) []string {
 
 // faultKinds are all that is tried at a call.
 var faultKinds = []testtrace.Fault{
-	{Kind: testtrace.KillBefore}, {Kind: testtrace.KillAfter}, {Kind: testtrace.KillAll}, {Kind: testtrace.Orphan}, {Kind: testtrace.Short},
-	{Kind: "EIO"}, {Kind: "ENOSPC"}, {Kind: "ENOSPC", Lasting: true}, {Kind: "EINTR"}, {Kind: "EMFILE"}, {Kind: "EROFS", Lasting: true}, {Kind: "EDQUOT"},
+	{Kind: testtrace.KillBefore}, {Kind: testtrace.KillAfter}, {Kind: testtrace.KillAll}, {Kind: testtrace.Orphan},
+	{Kind: testtrace.Short},
+	{Kind: "EIO"}, {Kind: "ENOSPC"}, {
+		Kind:    "ENOSPC",
+		Lasting: true,
+	}, {Kind: "EINTR"}, {Kind: "EMFILE"}, {Kind: "EROFS", Lasting: true}, {Kind: "EDQUOT"},
 }
 
 // surviveSeed chooses the sample: of the short forms always the same, so that a change fails for what it changes;
@@ -409,7 +434,8 @@ func surviveSeed(t *testing.T) uint64 {
 			t.Fatal(err)
 		}
 		seed = n
-	} else if head, err := exec.Command("git", "rev-parse", "HEAD").Output(); err == nil && os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
+	} else if head, err := exec.Command("git", "rev-parse", "HEAD").Output(); err == nil &&
+		os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		seed = uint64(crc32.ChecksumIEEE(head))
 	}
 	t.Logf("AGENTXCHAIN_SURVIVE_SEED=%d", seed)
@@ -420,7 +446,9 @@ func surviveSeed(t *testing.T) uint64 {
 // and some in the short one.
 func surviveActs(all []string, seed uint64, long bool, some int) []string {
 	if only := os.Getenv("AGENTXCHAIN_SURVIVE_ACT"); only != "" {
-		return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(strings.Split(only, ","), name) })
+		return slices.DeleteFunc(all, func(name string) bool {
+			return !slices.Contains(strings.Split(only, ","), name)
+		})
 	}
 	if long {
 		return all
@@ -588,7 +616,8 @@ func TestSurviveWhatWasFound(t *testing.T) {
 		}
 		i := -1
 		for at, c := range a.trace {
-			if (i < 0 || f.last) && c.Program == f.program && strings.HasPrefix(c.Name, f.call) && (strings.Contains(c.Path, f.file) || strings.Contains(c.To, f.file)) {
+			if (i < 0 || f.last) && c.Program == f.program && strings.HasPrefix(c.Name, f.call) &&
+				(strings.Contains(c.Path, f.file) || strings.Contains(c.To, f.file)) {
 				i = at
 			}
 		}

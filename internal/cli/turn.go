@@ -1,4 +1,5 @@
-// turn: writing its result, and turn show: an active turn with its assignment, bundle and staged result, or an accepted one.
+// turn: writing its result, and turn show: an active turn with its assignment, bundle and staged result, or an
+// accepted one.
 
 package cli
 
@@ -25,7 +26,12 @@ type turnShowOptions struct {
 
 // turnArtifacts maps the words of --artifact to files of the bundle.
 func turnArtifacts() map[string]string {
-	return map[string]string{"assignment": "ASSIGNMENT.json", "prompt": "PROMPT.md", "context": "CONTEXT.md", "manifest": "MANIFEST.json"}
+	return map[string]string{
+		"assignment": "ASSIGNMENT.json",
+		"prompt":     "PROMPT.md",
+		"context":    "CONTEXT.md",
+		"manifest":   "MANIFEST.json",
+	}
 }
 
 func newTurnCommand(f *term.Factory) *ucli.Command {
@@ -49,7 +55,11 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 				"what was done (\"Bash: make test\"); --raw shows every line as it came.",
 			Flags: []ucli.Flag{
 				shared.TurnFlag(),
-				&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more until the turn is over; ends with ^C"},
+				&ucli.BoolFlag{
+					Name:    "follow",
+					Aliases: []string{"f"},
+					Usage:   "wait for more until the turn is over; ends with ^C",
+				},
 				&ucli.BoolFlag{Name: "raw", Usage: "every line of the log as it is, but for control characters"},
 			},
 			Action: func(c *ucli.Context) error {
@@ -60,15 +70,23 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 				if c.Bool("follow") && f.JSON() {
 					return term.UsageErrorf("--follow prints lines as they come; --json prints one object")
 				}
-				return runTurnLog(c.Context, f, &turnLogOptions{Turn: id, Raw: c.Bool("raw"), Follow: c.Bool("follow")})
+				return runTurnLog(c.Context, f, &turnLogOptions{
+					Turn:   id,
+					Raw:    c.Bool("raw"),
+					Follow: c.Bool("follow"),
+				})
 			},
 		}, {
 			Name: "show", ArgsUsage: "[TURN]", Usage: "a turn; the only active one by default",
 			Description: "TURN is the id of an active turn, or a unique beginning of it, or the id of an accepted one.",
 			Flags: []ucli.Flag{
 				shared.TurnFlag(),
-				&ucli.BoolFlag{Name: "template", Usage: "print the skeleton of the turn's result, to be filled in and staged"},
-				term.NewChoiceFlag("artifact", "print one file of the bundle as it is: `NAME`", "", "assignment", "prompt", "context", "manifest"),
+				&ucli.BoolFlag{
+					Name:  "template",
+					Usage: "print the skeleton of the turn's result, to be filled in and staged",
+				},
+				term.NewChoiceFlag("artifact", "print one file of the bundle as it is: `NAME`", "", "assignment",
+					"prompt", "context", "manifest"),
 			},
 			Action: func(c *ucli.Context) error {
 				id, err := shared.One(c, "turn", "turn")
@@ -100,7 +118,9 @@ func runTurnShow(ctx context.Context, f *term.Factory, o *turnShowOptions) error
 		if rerr != nil || row == nil {
 			return firstError(rerr, err)
 		}
-		f.Out.Emit(ojson.NewObject("turn_id", o.Turn, "active", false, "accepted", row.Row), func(p *term.Printer) { printAcceptedTurn(p, row.Row) })
+		f.Out.Emit(ojson.NewObject("turn_id", o.Turn, "active", false, "accepted", row.Row), func(p *term.Printer) {
+			printAcceptedTurn(p, row.Row)
+		})
 		return nil
 	}
 	switch {
@@ -125,11 +145,13 @@ func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *
 		return err
 	}
 	if doc == nil {
-		return term.Errorf("invalid_config", "role %s of turn %s is not in %s, so its result has no known shape", term.OneLine(t.AssignedRole), t.TurnID, wire.ConfigPath).
+		return term.Errorf("invalid_config", "role %s of turn %s is not in %s, so its result has no known shape",
+			term.OneLine(t.AssignedRole), t.TurnID, wire.ConfigPath).
 			WithHint("git agentxchain validate")
 	}
 	if f.JSON() {
-		f.Out.Emit(ojson.NewObject("turn_id", t.TurnID, "staging_path", wire.StagingPath(t.TurnID), "result_template", doc), nil)
+		f.Out.Emit(ojson.NewObject("turn_id", t.TurnID, "staging_path", wire.StagingPath(t.TurnID),
+			"result_template", doc), nil)
 		return nil
 	}
 	_, err = f.Out.Raw().Write(ojson.Pretty(doc))
@@ -139,7 +161,8 @@ func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *
 // runTurnArtifact prints a file of a bundle that is as it was sealed: what is
 // printed is what was verified. Of a bundle that has no seal, as other tools leave
 // them, it prints the file as it is.
-func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn, name string) error {
+func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn,
+	name string) error {
 	path := wire.BundleDir(t.TurnID) + "/" + name
 	data, err := sealedFile(ctx, r, v, t, name)
 	if unsealed(err) {
@@ -194,17 +217,20 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Tu
 	files, problems := []*ojson.Object{}, []*ojson.Object{}
 	for _, name := range bundle.Names() {
 		info := bundle.Files[name]
-		files = append(files, ojson.NewObject("path", wire.BundleDir(t.TurnID)+"/"+name, "size", int(info.Size), "sha256", ojson.OrNull(info.SHA256)))
+		files = append(files, ojson.NewObject("path", wire.BundleDir(t.TurnID)+"/"+name, "size", int(info.Size),
+			"sha256", ojson.OrNull(info.SHA256)))
 	}
 	for _, e := range bundle.Problems {
 		problems = append(problems, ojson.NewObject("type", e.Type, "path", ojson.OrNull(e.Path), "detail", e.Detail))
 	}
-	payload.Set("bundle", ojson.NewObject("path", wire.BundleDir(t.TurnID), "sealed", len(bundle.Problems) == 0, "files", files, "problems", problems))
+	payload.Set("bundle", ojson.NewObject("path", wire.BundleDir(t.TurnID), "sealed", len(bundle.Problems) == 0,
+		"files", files, "problems", problems))
 	var result *ojson.Object
 	if stagedErr == nil && staged.Data != nil {
 		result, _ = ojson.DecodeObject(staged.Data)
 	}
-	so := ojson.NewObject("path", wire.StagingPath(t.TurnID), "present", staged.Data != nil, "bytes", len(staged.Data), "readable", result != nil)
+	so := ojson.NewObject("path", wire.StagingPath(t.TurnID), "present", staged.Data != nil, "bytes", len(staged.Data),
+		"readable", result != nil)
 	if stagedErr != nil {
 		so.Set("problem", stagedErr.Error())
 	}
@@ -246,7 +272,8 @@ func printTurn(p *term.Printer, v *runner.View, t *run.Turn) {
 	p.Field("Turn", "%s %s", p.Bold(t.TurnID), term.OneLine(t.Status))
 	role := v.Config.Role(t.AssignedRole)
 	if role != nil {
-		p.Field("Role", "%s (%s), %s", p.Bold(term.OneLine(t.AssignedRole)), term.OneLine(role.Title), term.OneLine(role.WriteAuthority))
+		p.Field("Role", "%s (%s), %s", p.Bold(term.OneLine(t.AssignedRole)), term.OneLine(role.Title),
+			term.OneLine(role.WriteAuthority))
 		p.Field("Mandate", "%s", term.OneLine(role.Mandate))
 	} else {
 		p.Field("Role", "%s %s", p.Bold(term.OneLine(t.AssignedRole)), p.Red("(not in "+wire.ConfigPath+")"))
@@ -308,7 +335,8 @@ func printAcceptedTurn(p *term.Printer, row *ojson.Object) {
 		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
 	}
 	for _, o := range row.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")), term.OneLine(o.String("statement")))
+		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")),
+			term.OneLine(o.String("statement")))
 	}
 	if n := row.Object("normalized_verification"); n != nil {
 		p.Field("Verification", "%s: %s", term.OneLine(n.String("status")), term.OneLine(n.String("reason")))

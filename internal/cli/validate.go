@@ -24,7 +24,11 @@ func newValidateCommand(f *term.Factory) *ucli.Command {
 		Description: "All findings are listed at once. Exit status 2 when a document is invalid, 1 when the documents are valid but some gate can never be passed, " +
 			"12 when the working files contradict the recorded run; warnings alone exit 0.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "mode", Usage: "accepted for habit's sake: everything is always checked", Hidden: true},
+			&ucli.StringFlag{
+				Name:   "mode",
+				Usage:  "accepted for habit's sake: everything is always checked",
+				Hidden: true,
+			},
 			&ucli.StringFlag{Name: "agent", Usage: "accepted for habit's sake", Hidden: true},
 		},
 		Action: func(c *ucli.Context) error {
@@ -64,17 +68,20 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 	invalid, failing := 0, 0
 	list := []*ojson.Object{}
 	for _, d := range rows {
-		list = append(list, ojson.NewObject("file", d.file, "severity", d.severity, "code", d.code, "field", ojson.OrNull(d.field), "message", d.message))
+		list = append(list, ojson.NewObject("file", d.file, "severity", d.severity, "code", d.code,
+			"field", ojson.OrNull(d.field), "message", d.message))
 		switch {
 		case d.severity != config.SeverityError:
-		case d.code == config.AdmissionNoProducer || d.code == config.AdmissionOwnerAway || d.code == config.AdmissionOwnerMute,
+		case d.code == config.AdmissionNoProducer || d.code == config.AdmissionOwnerAway ||
+			d.code == config.AdmissionOwnerMute,
 			d.code == whatif.SimulationStuck:
 			failing++
 		default:
 			invalid++
 		}
 	}
-	payload := ojson.NewObject("valid", invalid == 0, "admissible", invalid == 0 && failing == 0, "findings", list, "notes", wire.NonNil(docs.StateNotes))
+	payload := ojson.NewObject("valid", invalid == 0, "admissible", invalid == 0 && failing == 0, "findings", list,
+		"notes", wire.NonNil(docs.StateNotes))
 	f.Out.Emit(payload, func(p *term.Printer) { printValidation(p, docs, rows, invalid+failing) })
 	switch {
 	case invalid > 0:
@@ -157,7 +164,8 @@ func printValidation(p *term.Printer, d *runner.Documents, rows []documentFindin
 		if strings.HasPrefix(r.message, r.file) {
 			where = ""
 		}
-		p.Printf("%s %s%s %s\n", style(term.Pad(mark, 7)), where, term.OneLine(r.message), p.Dim("["+term.OneLine(r.code)+"]"))
+		p.Printf("%s %s%s %s\n", style(term.Pad(mark, 7)), where, term.OneLine(r.message),
+			p.Dim("["+term.OneLine(r.code)+"]"))
 	}
 	for _, n := range d.StateNotes {
 		p.Printf("%s %s: read as if mended: %s\n", p.Cyan(term.Pad("note", 7)), wire.DocState, term.OneLine(n))

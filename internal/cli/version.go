@@ -22,12 +22,19 @@ func newVersionCommand(f *term.Factory) *ucli.Command {
 			"file lists this binary. Both happen offline. FILE.sig is the signature, as ssh-keygen -Y sign -n file writes it.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "check", Usage: "judge this binary by the signed checksum `FILE` of a release"},
-			&ucli.StringFlag{Name: "signature", Usage: "the signature of the checksum file is in this `FILE`; FILE.sig by default"},
-			&ucli.StringFlag{Name: "allowed-signers", Usage: "whose signatures count is in this `FILE`; the one of git's gpg.ssh.allowedSignersFile by default"},
+			&ucli.StringFlag{
+				Name:  "signature",
+				Usage: "the signature of the checksum file is in this `FILE`; FILE.sig by default",
+			},
+			&ucli.StringFlag{
+				Name:  "allowed-signers",
+				Usage: "whose signatures count is in this `FILE`; the one of git's gpg.ssh.allowedSignersFile by default",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			if c.String("check") != "" {
-				return runVersionCheck(c.Context, f, c.String("check"), c.String("signature"), c.String("allowed-signers"))
+				return runVersionCheck(c.Context, f, c.String("check"), c.String("signature"),
+					c.String("allowed-signers"))
 			}
 			if c.IsSet("signature") || c.IsSet("allowed-signers") {
 				return term.UsageErrorf("--signature and --allowed-signers go with --check FILE")

@@ -35,7 +35,8 @@ func runVersionCheck(ctx context.Context, f *term.Factory, checksums, signature,
 			signers = filepath.Join(f.Env.Getenv("HOME"), rest)
 		}
 	}
-	if files.AllowedSigners, err = shared.ReadInput(f, "the list of allowed signers", signers, release.MaxFile); err != nil {
+	if files.AllowedSigners, err = shared.ReadInput(f, "the list of allowed signers", signers,
+		release.MaxFile); err != nil {
 		return err
 	}
 	self, err := os.Executable()

@@ -30,7 +30,8 @@ func TestWrongValuesAreRefusedInOurWords(t *testing.T) {
 			flag := "--" + fl.Names()[0]
 			app := term.NewApp(&term.Factory{Program: program()})
 			_, err := term.ParseLine(app, commandRewrites(), append(strings.Fields(name), flag+"=x"))
-			if err == nil || !strings.HasPrefix(err.Error(), flag+" takes ") || !strings.Contains(err.Error(), "git agentxchain help "+name) {
+			if err == nil || !strings.HasPrefix(err.Error(), flag+" takes ") ||
+				!strings.Contains(err.Error(), "git agentxchain help "+name) {
 				t.Errorf("%s %s=x: %v", name, flag, err)
 			}
 		}

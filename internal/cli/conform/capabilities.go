@@ -38,5 +38,6 @@ func ownCapabilities() ([]byte, error) {
 	if err != nil {
 		return nil, term.Errorf("io_failed", "%w", err)
 	}
-	return ojson.Pretty(conformance.OwnCapabilities(shared.ReadBuild().Version, shared.ProtocolVersion, conformance.ProtocolStdio, command)), nil
+	return ojson.Pretty(conformance.OwnCapabilities(shared.ReadBuild().Version, shared.ProtocolVersion,
+		conformance.ProtocolStdio, command)), nil
 }

@@ -30,12 +30,16 @@ type conformanceInitOptions struct {
 func newConformanceInitCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "init", ArgsUsage: "[DIR]", Usage: "make a directory a target for verifiers",
-		Description: "Writes " + conformance.CapabilitiesPath + " and, in " + conformance.FixturesPath + ", the fixtures of this program " +
+		Description: "Writes " + conformance.CapabilitiesPath + " and, in " + conformance.FixturesPath +
+			", the fixtures of this program " +
 			"with a README that says what an adapter has to know of them, into DIR, this directory by default. " +
 			"With --runner the capabilities are a skeleton for another implementation. " +
 			"When a file is there with other content, nothing is written unless --force is given.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "runner", Usage: "write a skeleton of the capabilities of the implementation `NAME`"},
+			&ucli.StringFlag{
+				Name:  "runner",
+				Usage: "write a skeleton of the capabilities of the implementation `NAME`",
+			},
 			&ucli.BoolFlag{Name: "capabilities-only", Usage: "write no fixtures"},
 			&ucli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "replace files that have other content"},
 		},
@@ -54,7 +58,8 @@ func newConformanceInitCommand(f *term.Factory) *ucli.Command {
 				return err
 			}
 			return runConformanceInit(f, &conformanceInitOptions{
-				Dir: dir, Runner: c.String("runner"), CapabilitiesOnly: c.Bool("capabilities-only"), Force: c.Bool("force"),
+				Dir: dir, Runner: c.String("runner"), CapabilitiesOnly: c.Bool("capabilities-only"), Force: c.Bool(
+					"force"),
 			})
 		},
 	}
@@ -98,7 +103,8 @@ func targetFiles(o *conformanceInitOptions) ([]conformance.TargetFile, error) {
 
 // missingFiles returns the files that have to be written. Unless o.Force says so,
 // a file with other content is an error, before anything is written.
-func missingFiles(root *os.Root, o *conformanceInitOptions, files []conformance.TargetFile) ([]conformance.TargetFile, error) {
+func missingFiles(root *os.Root, o *conformanceInitOptions, files []conformance.TargetFile) ([]conformance.TargetFile,
+	error) {
 	var missing []conformance.TargetFile
 	var other []string
 	for _, x := range files {
@@ -110,7 +116,8 @@ func missingFiles(root *os.Root, o *conformanceInitOptions, files []conformance.
 		case err == nil:
 			other = append(other, filepath.Join(o.Dir, name))
 		case !errors.Is(err, os.ErrNotExist) && !o.Force:
-			return nil, term.Errorf("unreadable_file", "%s cannot be read: %w", term.OneLine(filepath.Join(o.Dir, name)), err)
+			return nil, term.Errorf("unreadable_file", "%s cannot be read: %w",
+				term.OneLine(filepath.Join(o.Dir, name)), err)
 		}
 		missing = append(missing, x)
 	}
@@ -121,7 +128,8 @@ func missingFiles(root *os.Root, o *conformanceInitOptions, files []conformance.
 	if n := len(other) - 1; n > 0 {
 		more = fmt.Sprintf(", and so have %d more files", n)
 	}
-	return nil, term.Errorf("file_exists", "%s is there already and has other content%s", term.OneLine(other[len(other)-1]), more).
+	return nil, term.Errorf("file_exists", "%s is there already and has other content%s",
+		term.OneLine(other[len(other)-1]), more).
 		WithHint("--force replaces what has other content; nothing was written")
 }
 

@@ -27,7 +27,8 @@ func newConformanceListCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.IntFlag{Name: "tier", Usage: "those of tiers 1 to `N`", Value: 3},
 			&ucli.StringFlag{Name: "surface", Usage: "those of surface `NAME` only"},
-			term.NewChoiceFlag("profile", "those of `NAME`; strict is all", conformance.ProfileStrict, conformance.Profiles()...),
+			term.NewChoiceFlag("profile", "those of `NAME`; strict is all", conformance.ProfileStrict,
+				conformance.Profiles()...),
 			&ucli.StringFlag{Name: "fixtures", Usage: "those below `DIR` instead of this program's"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -39,7 +40,12 @@ func newConformanceListCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
-			o := &conformanceListOptions{Tier: c.Int("tier"), Surface: c.String("surface"), Profile: c.String("profile"), Fixtures: c.String("fixtures")}
+			o := &conformanceListOptions{
+				Tier:     c.Int("tier"),
+				Surface:  c.String("surface"),
+				Profile:  c.String("profile"),
+				Fixtures: c.String("fixtures"),
+			}
 			if o.Tier < 1 || o.Tier > 3 {
 				return term.UsageErrorf("--tier takes 1, 2 or 3, not %d", o.Tier)
 			}
@@ -68,7 +74,8 @@ func runConformanceList(f *term.Factory, o *conformanceListOptions) error {
 		rows = append(rows, row)
 		table.Row(x.ID, strconv.Itoa(x.Tier), x.Profile, x.Surface, x.Description)
 	}
-	payload := ojson.NewObject("fixture_root", corpus.Root, "corpus_digest", corpus.Digest(), "warnings", wire.NonNil(corpus.Warnings), "fixtures", rows)
+	payload := ojson.NewObject("fixture_root", corpus.Root, "corpus_digest", corpus.Digest(),
+		"warnings", wire.NonNil(corpus.Warnings), "fixtures", rows)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if table.Len() > 0 {
 			p.Table(table)

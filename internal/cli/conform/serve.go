@@ -40,20 +40,38 @@ func newConformanceServeCommand(f *term.Factory) *ucli.Command {
 		Description: "GET /conform/capabilities and POST /conform/execute, until interrupted. " +
 			"Fixtures can hold commands that are run on this machine, each fixture in a process, a scratch directory and a time limit of its own: " +
 			"give the address only to people who may do that. An address other machines can reach needs a token. " +
-			"The token is best given in " + conformance.TokenVariable + " or with --token-file; what stands on the command line is visible to others.",
+			"The token is best given in " + conformance.TokenVariable +
+			" or with --token-file; what stands on the command line is visible to others.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "listen", Usage: "listen on `ADDRESS`, HOST:PORT or PORT; port 0 picks one", Value: conformance.DefaultListen},
+			&ucli.StringFlag{
+				Name:  "listen",
+				Usage: "listen on `ADDRESS`, HOST:PORT or PORT; port 0 picks one",
+				Value: conformance.DefaultListen,
+			},
 			&ucli.StringFlag{Name: "token", Usage: "require this bearer `TOKEN`"},
-			&ucli.StringFlag{Name: "token-file", Usage: "require the bearer token in the first line of `FILE`, - for standard input"},
-			&ucli.IntFlag{Name: "timeout", Usage: "end a fixture after `MS` milliseconds", Value: int(conformance.DefaultTimeout / time.Millisecond)},
+			&ucli.StringFlag{
+				Name:  "token-file",
+				Usage: "require the bearer token in the first line of `FILE`, - for standard input",
+			},
+			&ucli.IntFlag{
+				Name:  "timeout",
+				Usage: "end a fixture after `MS` milliseconds",
+				Value: int(conformance.DefaultTimeout / time.Millisecond),
+			},
 			&ucli.IntFlag{Name: "jobs", Usage: "run `N` fixtures at a time", DefaultText: "one for each processor"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
-			o := &conformanceServeOptions{Listen: c.String("listen"), Token: c.String("token"), TokenFile: c.String("token-file"),
-				Timeout: time.Duration(c.Int("timeout")) * time.Millisecond, Jobs: runtime.NumCPU(), Grace: serveGrace}
+			o := &conformanceServeOptions{
+				Listen:    c.String("listen"),
+				Token:     c.String("token"),
+				TokenFile: c.String("token-file"),
+				Timeout:   time.Duration(c.Int("timeout")) * time.Millisecond,
+				Jobs:      runtime.NumCPU(),
+				Grace:     serveGrace,
+			}
 			switch {
 			case o.Timeout <= 0 || c.Int("timeout") > 24*60*60*1000:
 				return term.UsageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", c.Int("timeout"))
@@ -84,13 +102,14 @@ func runConformanceServe(ctx context.Context, f *term.Factory, o *conformanceSer
 		return term.Errorf("io_failed", "cannot find this program's own file: %w", err)
 	}
 	s := &conformance.Server{
-		Command:      []string{self, "conformance", "adapter"},
-		Environ:      conformance.EndpointEnviron(f.Env.Getenv),
-		Capabilities: conformance.OwnCapabilities(shared.ReadBuild().Version, shared.ProtocolVersion, conformance.ProtocolHTTP, nil),
-		Token:        token,
-		Timeout:      o.Timeout,
-		Jobs:         o.Jobs,
-		Queue:        serveQueue,
+		Command: []string{self, "conformance", "adapter"},
+		Environ: conformance.EndpointEnviron(f.Env.Getenv),
+		Capabilities: conformance.OwnCapabilities(shared.ReadBuild().Version, shared.ProtocolVersion,
+			conformance.ProtocolHTTP, nil),
+		Token:   token,
+		Timeout: o.Timeout,
+		Jobs:    o.Jobs,
+		Queue:   serveQueue,
 		Log: func(line string) {
 			_, _ = fmt.Fprintf(f.Env.Stderr, "%s %s\n", term.Timestamp(f.Now()), term.Clean(line))
 		},

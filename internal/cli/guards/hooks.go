@@ -1,4 +1,5 @@
-// hooks show and hooks trust: what agentxchain.json would run and contact on this machine, and a person's leave for it.
+// hooks show and hooks trust: what agentxchain.json would run and contact on this machine, and a person's leave for
+// it.
 
 package guards
 
@@ -18,7 +19,9 @@ func NewHooksCommand(f *term.Factory) *ucli.Command {
 		Name: "hooks", Category: shared.CategoryTrust, Usage: "guards in git's own hooks; lifecycle hooks and whether they may run here",
 		Subcommands: append(newGitHooksCommands(f), []*ucli.Command{
 			{
-				Name: "show", Aliases: []string{"list"}, Usage: "what agentxchain.json would run and contact on this machine",
+				Name: "show", Aliases: []string{
+					"list",
+				}, Usage: "what agentxchain.json would run and contact on this machine",
 				Description: "Lifecycle hooks, webhooks, gate actions and runtimes, the project files that their commands name, and whether all of it is trusted here. Nothing is run.",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
@@ -107,7 +110,8 @@ func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error
 				return err
 			}
 			if !agreed {
-				return term.Errorf(trust.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain hooks show")
+				return term.Errorf(trust.CodeHooksUntrusted,
+					"nothing was trusted").WithHint("git agentxchain hooks show")
 			}
 		}
 		if err := r.Trust(ctx, t.Scope.Digest); err != nil {

@@ -42,13 +42,15 @@ func runHooksCanary(ctx context.Context, f *term.Factory) error {
 	held := 0
 	rows := make([]*ojson.Object, len(trials))
 	for i, t := range trials {
-		rows[i] = ojson.NewObject("act", t.Act, "hook", t.Guard, "rule", ojson.OrNull(t.Rule), "held", t.Held, "why", ojson.OrNull(t.Why))
+		rows[i] = ojson.NewObject("act", t.Act, "hook", t.Guard, "rule", ojson.OrNull(t.Rule), "held", t.Held,
+			"why", ojson.OrNull(t.Why))
 		if t.Held {
 			held++
 		}
 	}
 	failed := len(trials) - held
-	f.Out.Emit(ojson.NewObject("held", failed == 0, "failed", failed, "duration_ms", time.Since(begin).Milliseconds(), "trials", rows), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("held", failed == 0, "failed", failed, "duration_ms", time.Since(begin).Milliseconds(),
+		"trials", rows), func(p *term.Printer) {
 		t := term.NewTable("HOOK", "ATTEMPT", "EXPECTED", "RESULT")
 		for _, x := range trials {
 			expected := x.Rule
@@ -66,10 +68,12 @@ func runHooksCanary(ctx context.Context, f *term.Factory) error {
 		p.Table(t)
 		p.Println()
 		if failed == 0 {
-			p.Printf("%s: %s in a throwaway repository, none let through that should not be.\n", p.Green("The guards hold"), term.Counted(len(trials), "attempt"))
+			p.Printf("%s: %s in a throwaway repository, none let through that should not be.\n",
+				p.Green("The guards hold"), term.Counted(len(trials), "attempt"))
 			return
 		}
-		p.Printf("%s: %s of %d went otherwise.\n", p.Red("The guards do not hold"), term.Counted(failed, "attempt"), len(trials))
+		p.Printf("%s: %s of %d went otherwise.\n", p.Red("The guards do not hold"), term.Counted(failed, "attempt"),
+			len(trials))
 		p.Field("Next", "%s", p.Bold("git agentxchain hooks status")+", then "+p.Bold("git agentxchain hooks install"))
 	})
 	if failed > 0 {
@@ -108,8 +112,10 @@ func plantRun(ctx context.Context, canary *githooks.Canary) (string, error) {
 		return "", err
 	}
 	result := first.Template.Clone()
-	for k, v := range ojson.NewObject("summary", "nothing yet", "decisions", []any{}, "files_changed", []any{}, "proposed_next_role", "pm",
-		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "nothing is planned yet", "status", "raised")}).All() {
+	for k, v := range ojson.NewObject("summary", "nothing yet", "decisions", []any{}, "files_changed", []any{},
+		"proposed_next_role", "pm",
+		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement",
+			"nothing is planned yet", "status", "raised")}).All() {
 		result.Set(k, v)
 	}
 	staged := filepath.Join(dir, filepath.FromSlash(wire.StagingPath(first.Turn.TurnID)))
@@ -122,7 +128,8 @@ func plantRun(ctx context.Context, canary *githooks.Canary) (string, error) {
 	if _, err := r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: first.Turn.TurnID}); err != nil {
 		return "", err
 	}
-	if err := canary.Save(ctx, "first turn", string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path()); err != nil {
+	if err := canary.Save(ctx, "first turn", string(wire.DocState), wire.LedgerHistory.Path(),
+		wire.LedgerDecisions.Path()); err != nil {
 		return "", err
 	}
 	second, err := r.AssignTurn(ctx, runner.AssignOptions{Role: "pm"})

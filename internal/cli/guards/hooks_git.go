@@ -18,14 +18,25 @@ import (
 
 func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 	var server bool
-	serverFlag := &ucli.BoolFlag{Name: "server", Usage: "pre-receive in a bare repository that is pushed to", Destination: &server}
-	simple := func(name, usage, description string, run func(context.Context, *term.Factory) error, flags ...ucli.Flag) *ucli.Command {
-		return &ucli.Command{Name: name, Usage: usage, Description: description, Flags: flags, Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return run(c.Context, f)
-		}}
+	serverFlag := &ucli.BoolFlag{
+		Name:        "server",
+		Usage:       "pre-receive in a bare repository that is pushed to",
+		Destination: &server,
+	}
+	simple := func(name, usage, description string, run func(context.Context, *term.Factory) error,
+		flags ...ucli.Flag) *ucli.Command {
+		return &ucli.Command{
+			Name:        name,
+			Usage:       usage,
+			Description: description,
+			Flags:       flags,
+			Action: func(c *ucli.Context) error {
+				if err := shared.NoArgs(c); err != nil {
+					return err
+				}
+				return run(c.Context, f)
+			},
+		}
 	}
 	return []*ucli.Command{
 		simple("install", "guard this repository through git's own hooks",
@@ -125,7 +136,8 @@ func hooksResult(res *githooks.Result) *ojson.Object {
 			chained.Set(n, before)
 		}
 	}
-	return ojson.NewObject("way", ojson.OrNull(res.Way), "dir", ojson.OrNull(res.Dir), "hooks", wire.NonNil(res.Names), "chained", chained, "changes", changes)
+	return ojson.NewObject("way", ojson.OrNull(res.Way), "dir", ojson.OrNull(res.Dir), "hooks", wire.NonNil(res.Names),
+		"chained", chained, "changes", changes)
 }
 
 func runHooksUninstall(ctx context.Context, f *term.Factory) error {
@@ -160,10 +172,12 @@ func runHooksStatus(ctx context.Context, f *term.Factory) error {
 	}
 	guards := make([]*ojson.Object, len(st.Guards))
 	for i, g := range st.Guards {
-		guards[i] = ojson.NewObject("hook", g.Name, "live", g.Live, "why", ojson.OrNull(g.Why), "path", g.Path, "chained", ojson.OrNull(g.Chained))
+		guards[i] = ojson.NewObject("hook", g.Name, "live", g.Live, "why", ojson.OrNull(g.Why), "path", g.Path,
+			"chained", ojson.OrNull(g.Chained))
 	}
 	silent := len(st.Silent())
-	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", ojson.OrNull(st.Way), "binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", ojson.OrNull(st.Way),
+		"binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards), func(p *term.Printer) {
 		if !st.Installed {
 			p.Println("No guards are installed here.")
 			p.Field("Next", "%s", p.Bold("git agentxchain hooks install"))
@@ -197,19 +211,28 @@ func runHooksRun(ctx context.Context, f *term.Factory, args []string) error {
 		return term.UsageErrorf("hooks run needs the NAME of a hook: %s", strings.Join(githooks.Names(), ", "))
 	}
 	if !githooks.KnownName(args[0]) {
-		return term.UsageErrorf("there is no guard for a hook named %q; there is %s", term.OneLine(args[0]), strings.Join(githooks.Names(), ", "))
+		return term.UsageErrorf("there is no guard for a hook named %q; there is %s", term.OneLine(args[0]),
+			strings.Join(githooks.Names(), ", "))
 	}
 	dir, err := f.Dir()
 	if err != nil {
 		return err
 	}
-	findings, err := githooks.Run(ctx, githooks.Invocation{Name: args[0], Args: args[1:], Stdin: f.Env.Stdin, Dir: dir, Getenv: f.Env.Getenv, Stderr: f.Env.Stderr})
+	findings, err := githooks.Run(ctx, githooks.Invocation{
+		Name:   args[0],
+		Args:   args[1:],
+		Stdin:  f.Env.Stdin,
+		Dir:    dir,
+		Getenv: f.Env.Getenv,
+		Stderr: f.Env.Stderr,
+	})
 	if err != nil {
 		return err
 	}
 	list := make([]*ojson.Object, len(findings))
 	for i, x := range findings {
-		list[i] = ojson.NewObject("rule", x.Rule, "path", x.Path, "commit", ojson.OrNull(x.Commit), "turn_id", ojson.OrNull(x.Turn), "message", x.Message, "way_out", ojson.OrNull(x.Hint))
+		list[i] = ojson.NewObject("rule", x.Rule, "path", x.Path, "commit", ojson.OrNull(x.Commit),
+			"turn_id", ojson.OrNull(x.Turn), "message", x.Message, "way_out", ojson.OrNull(x.Hint))
 		f.Out.Notice("agentxchain: %s", x.String())
 	}
 	f.Out.Emit(ojson.NewObject("hook", args[0], "refused", len(findings) > 0, "findings", list), nil)

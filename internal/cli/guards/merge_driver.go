@@ -35,13 +35,16 @@ func NewMergeDriverCommand(f *term.Factory) *ucli.Command {
 		Action: func(c *ucli.Context) error {
 			args := c.Args().Slice()
 			if len(args) < 3 || len(args) > 5 {
-				return term.UsageErrorf("merge-driver takes BASE OURS THEIRS, and may take MARKER-SIZE and PATH; it got %d arguments", len(args))
+				return term.UsageErrorf(
+					"merge-driver takes BASE OURS THEIRS, and may take MARKER-SIZE and PATH; it got %d arguments",
+					len(args))
 			}
 			opts := mergeDriverOptions{Base: args[0], Ours: args[1], Theirs: args[2], Name: args[1]}
 			if len(args) > 3 {
 				n, err := strconv.Atoi(args[3])
 				if err != nil || n < 1 || n > 200 {
-					return term.UsageErrorf("MARKER-SIZE must be a number from 1 to 200, not %q", term.OneLine(args[3]))
+					return term.UsageErrorf("MARKER-SIZE must be a number from 1 to 200, not %q",
+						term.OneLine(args[3]))
 				}
 				opts.MarkerSize = n
 			}

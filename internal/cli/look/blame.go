@@ -75,6 +75,7 @@ func printBlame(p *term.Printer, r *attribution.Report) {
 			role = p.Yellow(role)
 		}
 		n := strconv.Itoa(l.Number)
-		p.Printf("%s %s %s %s %s%s) %s\n", p.Yellow(commit), role, term.Pad(turn, turns), p.Dim(date), strings.Repeat(" ", numbers-len(n)), n, term.Clean(l.Text))
+		p.Printf("%s %s %s %s %s%s) %s\n", p.Yellow(commit), role, term.Pad(turn, turns), p.Dim(date),
+			strings.Repeat(" ", numbers-len(n)), n, term.Clean(l.Text))
 	}
 }

@@ -48,13 +48,15 @@ func (n charterTally) object(s *run.State) *ojson.Object {
 	}
 	open := []*ojson.Object{}
 	for _, c := range n.open {
-		o := ojson.NewObject("charter_id", c.CharterID, "plan_id", c.PlanID, "role", c.Role, "status", s.CharterState(c), "charter", c.Charter, "turn_id", nil)
+		o := ojson.NewObject("charter_id", c.CharterID, "plan_id", c.PlanID, "role", c.Role,
+			"status", s.CharterState(c), "charter", c.Charter, "turn_id", nil)
 		if t := s.CharterTurn(c.CharterID); t != nil {
 			o.Set("turn_id", t.TurnID)
 		}
 		open = append(open, o)
 	}
-	return ojson.NewObject("total", n.total, "completed", n.completed, "active", n.active, "ready", n.ready, "pending", n.pending, "open_in_phase", open)
+	return ojson.NewObject("total", n.total, "completed", n.completed, "active", n.active, "ready", n.ready,
+		"pending", n.pending, "open_in_phase", open)
 }
 
 const shownCharters = 4 // of the present phase; the rest are counted
@@ -79,6 +81,7 @@ func (n charterTally) print(p *term.Printer, s *run.State) {
 			p.Printf("%s - and %d more in phase %s\n", term.Pad("", 14), len(n.open)-i, term.OneLine(s.Phase))
 			return
 		}
-		p.Printf("%s - %s (%s), %s: %s\n", term.Pad("", 14), term.OneLine(c.CharterID), term.OneLine(c.Role), s.CharterState(c), term.OneLine(c.Charter))
+		p.Printf("%s - %s (%s), %s: %s\n", term.Pad("", 14), term.OneLine(c.CharterID), term.OneLine(c.Role),
+			s.CharterState(c), term.OneLine(c.Charter))
 	}
 }

@@ -19,7 +19,12 @@ func NewEscalationsCommand(f *term.Factory) *ucli.Command {
 		Name: "escalations", Category: shared.CategoryLook, Usage: "what runs need a person for",
 		Description: "The newest come first. An open one is answered with unblock, approve or whatever its way out names; HUMAN_TASKS.md shows the same list.",
 		Flags: []ucli.Flag{
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "show the newest `N`, 0 for all", Value: shared.DefaultRows},
+			&ucli.IntFlag{
+				Name:    "limit",
+				Aliases: []string{"n"},
+				Usage:   "show the newest `N`, 0 for all",
+				Value:   shared.DefaultRows,
+			},
 			&ucli.BoolFlag{Name: "all-runs", Usage: "those of every run, not only the current one"},
 			&ucli.BoolFlag{Name: "open", Usage: "only unresolved ones"},
 		},
@@ -52,7 +57,8 @@ func runEscalations(ctx context.Context, f *term.Factory, o listOptions, open bo
 		}
 		t := &term.Table{Header: []string{"ESCALATION", "STATUS", "TYPE", "RAISED", "BLOCKED ON", "DETAIL"}, Flex: 5}
 		for _, e := range list {
-			t.Row(e.String("escalation_id"), e.String("status"), e.String("type"), shared.Ago(p, e.String("created_at")), e.String("blocked_on"), e.String("detail"))
+			t.Row(e.String("escalation_id"), e.String("status"), e.String("type"),
+				shared.Ago(p, e.String("created_at")), e.String("blocked_on"), e.String("detail"))
 			if e.String("status") == "open" {
 				t.Emphasise(1, p.Yellow)
 			}

@@ -37,7 +37,11 @@ type linesQuestion struct {
 }
 
 func linesFlag() ucli.Flag {
-	return &ucli.StringSliceFlag{Name: "lines", Aliases: []string{"L"}, Usage: "only these lines, `FROM,TO` or one number (repeatable)"}
+	return &ucli.StringSliceFlag{
+		Name:    "lines",
+		Aliases: []string{"L"},
+		Usage:   "only these lines, `FROM,TO` or one number (repeatable)",
+	}
 }
 
 func linesFrom(c *ucli.Context) (*linesQuestion, error) {
@@ -96,7 +100,8 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 		rest, perr := f.Path(q.Arg[:i])
 		if _, lerr := os.Lstat(rest); perr == nil && (ok || lerr == nil) {
 			if !ok {
-				return "", term.UsageErrorf("%q is no line number; write PATH:LINE or PATH:FROM-TO", term.OneLine(q.Arg[i+1:]))
+				return "", term.UsageErrorf("%q is no line number; write PATH:LINE or PATH:FROM-TO",
+					term.OneLine(q.Arg[i+1:]))
 			}
 			if len(q.Ranges) > 0 {
 				return "", term.UsageErrorf("lines are given twice, behind the name and with -L")
@@ -122,12 +127,14 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 		return "", term.Errorf(wire.CodeInvalidArgument, "%s is outside of the work tree at %s", name, repo.TopLevel)
 	}
 	if inner := innerRepository(repo.TopLevel, rel); inner != "" {
-		return "", term.Errorf(wire.CodeInvalidArgument, "%s belongs to the repository in %s, which has a history of its own", name, term.OneLine(inner)).
+		return "", term.Errorf(wire.CodeInvalidArgument,
+			"%s belongs to the repository in %s, which has a history of its own", name, term.OneLine(inner)).
 			WithHint("ask there: change to that directory and run the command again")
 	}
 	switch {
 	case fi.Mode()&fs.ModeSymlink != 0:
-		return "", term.Errorf(wire.CodeInvalidArgument, "%s is a symbolic link, which has no lines; ask about the file it points to", name)
+		return "", term.Errorf(wire.CodeInvalidArgument,
+			"%s is a symbolic link, which has no lines; ask about the file it points to", name)
 	case fi.IsDir():
 		return "", term.Errorf(wire.CodeInvalidArgument, "%s is a directory; ask about a file", name)
 	case !fi.Mode().IsRegular():
@@ -175,7 +182,12 @@ func attribute(ctx context.Context, f *term.Factory, r *runner.Runner, q *linesQ
 	if err != nil {
 		return nil, err
 	}
-	return attribution.Lines(ctx, repo, attribution.Query{Path: name, Ranges: q.Ranges, ProjectID: projectID(r), Staged: stagedFiles(r)})
+	return attribution.Lines(ctx, repo, attribution.Query{
+		Path:      name,
+		Ranges:    q.Ranges,
+		ProjectID: projectID(r),
+		Staged:    stagedFiles(r),
+	})
 }
 
 // others is what the tools that import has brought said of the lines.
@@ -224,7 +236,8 @@ func stagedFiles(r *runner.Runner) func(string) ([]string, bool) {
 
 // linesAction is a command about lines of a file: it reads the question, joins
 // the lines with the runs and hands both to show.
-func linesAction(f *term.Factory, show func(context.Context, *term.Factory, *linesQuestion, *attribution.Report) error) ucli.ActionFunc {
+func linesAction(f *term.Factory, show func(context.Context, *term.Factory, *linesQuestion,
+	*attribution.Report) error) ucli.ActionFunc {
 	return func(c *ucli.Context) error {
 		q, err := linesFrom(c)
 		if err != nil {

@@ -29,7 +29,12 @@ func NewLogCommand(f *term.Factory) *ucli.Command {
 		Description: "Each operation is a commit under refs/agentxchain/runs/RUN; show looks into one. --runs lists the recorded runs instead.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "the `RUN` (same as the argument); the current one by default"},
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "show the newest `N` operations, 0 for all", Value: shared.DefaultRows},
+			&ucli.IntFlag{
+				Name:    "limit",
+				Aliases: []string{"n"},
+				Usage:   "show the newest `N` operations, 0 for all",
+				Value:   shared.DefaultRows,
+			},
 			&ucli.StringFlag{Name: "turn", Usage: "only operations of this `TURN`"},
 			&ucli.StringFlag{Name: "role", Usage: "only operations of this `ROLE`"},
 			&ucli.StringFlag{Name: "op", Usage: "only operations of this `KIND`, such as accept_turn or external"},
@@ -40,7 +45,14 @@ func NewLogCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			o := &logOptions{Run: run, Limit: c.Int("limit"), Runs: c.Bool("runs"), Turn: c.String("turn"), Role: c.String("role"), Op: c.String("op")}
+			o := &logOptions{
+				Run:   run,
+				Limit: c.Int("limit"),
+				Runs:  c.Bool("runs"),
+				Turn:  c.String("turn"),
+				Role:  c.String("role"),
+				Op:    c.String("op"),
+			}
 			if o.Limit < 0 {
 				return term.UsageErrorf("--limit takes 0 or more, not %d", o.Limit)
 			}
@@ -54,7 +66,8 @@ func NewLogCommand(f *term.Factory) *ucli.Command {
 
 // keeps reports whether an operation is one of those asked for.
 func (o *logOptions) keeps(op *runner.OpInfo) bool {
-	return (o.Turn == "" || op.Turn == o.Turn) && (o.Role == "" || op.Role == o.Role) && (o.Op == "" || op.Name == o.Op)
+	return (o.Turn == "" || op.Turn == o.Turn) && (o.Role == "" || op.Role == o.Role) &&
+		(o.Op == "" || op.Name == o.Op)
 }
 
 func runLog(ctx context.Context, f *term.Factory, o *logOptions) error {
@@ -111,8 +124,10 @@ func opObject(op *runner.OpInfo) *ojson.Object {
 	if len(op.Parents) > 0 {
 		parent = string(op.Parents[0])
 	}
-	o := ojson.NewObject("op", string(op.Op), "parent", ojson.OrNull(parent), "run_id", op.Run, "kind", op.Name, "time", term.Timestamp(op.Time),
-		"actor", op.Actor, "email", op.Email, "turn_id", ojson.OrNull(op.Turn), "role", ojson.OrNull(op.Role), "subject", op.Subject,
+	o := ojson.NewObject("op", string(op.Op), "parent", ojson.OrNull(parent), "run_id", op.Run, "kind", op.Name,
+		"time", term.Timestamp(op.Time),
+		"actor", op.Actor, "email", op.Email, "turn_id", ojson.OrNull(op.Turn), "role", ojson.OrNull(op.Role),
+		"subject", op.Subject,
 		"state_digest", ojson.OrNull(op.StateDigest), "code_head", ojson.OrNull(op.CodeHead))
 	if len(op.Dropped) > 0 {
 		o.Set("ended_turns", op.Dropped)
@@ -143,7 +158,8 @@ func runLogRuns(ctx context.Context, f *term.Factory, limit int) error {
 		if tip.Run == current {
 			mark = "*"
 		}
-		rows = append(rows, ojson.NewObject("run_id", tip.Run, "current", tip.Run == current, "ref", tip.Ref.Name, "op", string(tip.Ref.OID), "last", opObject(&tip.Last)))
+		rows = append(rows, ojson.NewObject("run_id", tip.Run, "current", tip.Run == current, "ref", tip.Ref.Name,
+			"op", string(tip.Ref.OID), "last", opObject(&tip.Last)))
 		table.Row(mark, tip.Run, tip.Ref.OID.Short(), p.Ago(tip.Last.Time), tip.Last.Subject)
 	}
 	f.Out.Emit(ojson.NewObject("runs", rows, "more", more), func(p *term.Printer) {

@@ -38,16 +38,34 @@ func (o listOptions) filtered() bool { return o.Role != "" || o.Phase != "" || o
 
 func listFlags() []ucli.Flag {
 	return []ucli.Flag{
-		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "show the last `N` rows, 0 for all", Value: shared.DefaultRows},
-		&ucli.BoolFlag{Name: "all", Aliases: []string{"all-runs"}, Usage: "rows of every run, not only the current one"},
-		&ucli.StringFlag{Name: "run", Usage: "rows of this `RUN` (its id, or how that begins) in place of the current one"},
+		&ucli.IntFlag{
+			Name:    "limit",
+			Aliases: []string{"n"},
+			Usage:   "show the last `N` rows, 0 for all",
+			Value:   shared.DefaultRows,
+		},
+		&ucli.BoolFlag{
+			Name:    "all",
+			Aliases: []string{"all-runs"},
+			Usage:   "rows of every run, not only the current one",
+		},
+		&ucli.StringFlag{
+			Name:  "run",
+			Usage: "rows of this `RUN` (its id, or how that begins) in place of the current one",
+		},
 		&ucli.StringFlag{Name: "role", Usage: "only rows of this `ROLE`"},
 		&ucli.StringFlag{Name: "phase", Usage: "only rows of this `PHASE`"},
 	}
 }
 
 func listFrom(c *ucli.Context) (listOptions, error) {
-	o := listOptions{Limit: c.Int("limit"), All: c.Bool("all"), Run: c.String("run"), Role: c.String("role"), Phase: c.String("phase")}
+	o := listOptions{
+		Limit: c.Int("limit"),
+		All:   c.Bool("all"),
+		Run:   c.String("run"),
+		Role:  c.String("role"),
+		Phase: c.String("phase"),
+	}
 	if o.Limit < 0 {
 		return o, term.UsageErrorf("--limit takes 0 or more, not %d", o.Limit)
 	}
@@ -70,7 +88,8 @@ func (o listOptions) ofRun(id, current string) bool {
 }
 
 // readRows reads the wanted rows of a ledger, oldest first.
-func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
+func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions,
+	keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
 	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return nil, err
@@ -129,7 +148,8 @@ func runHistory(ctx context.Context, f *term.Factory, o listOptions) error {
 			if seq, ok := r.Int("accepted_sequence"); ok {
 				n = strconv.Itoa(seq)
 			}
-			t.Row(n, r.String("turn_id"), r.String("role"), r.String("phase"), r.String("status"), shared.Ago(p, r.String("accepted_at")), r.String("summary"))
+			t.Row(n, r.String("turn_id"), r.String("role"), r.String("phase"), r.String("status"),
+				shared.Ago(p, r.String("accepted_at")), r.String("summary"))
 		}
 		p.Table(t)
 	})
@@ -169,7 +189,8 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 	}
 	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
-			p.Println(shared.Nothing(o.filtered() || repo, "No decision has been recorded yet.", "No decision matches."))
+			p.Println(shared.Nothing(o.filtered() || repo, "No decision has been recorded yet.",
+				"No decision matches."))
 			return
 		}
 		t := &term.Table{Header: []string{"ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT"}, Flex: 5}
@@ -251,7 +272,10 @@ func NewEventsCommand(f *term.Factory) *ucli.Command {
 		Name: "events", Category: shared.CategoryLook, Usage: "the event log, live with --follow",
 		Flags: append(listFlags()[:3:3],
 			&ucli.StringSliceFlag{Name: "type", Usage: "only events of this `TYPE` (repeatable)"},
-			&ucli.StringFlag{Name: "since", Usage: "only events after this `TIME` (RFC 3339), or of the last 90s, 20m, 12h"},
+			&ucli.StringFlag{
+				Name:  "since",
+				Usage: "only events after this `TIME` (RFC 3339), or of the last 90s, 20m, 12h",
+			},
 			&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more; ends with ^C"}),
 		Action: func(c *ucli.Context) error {
 			o, err := listFrom(c)
@@ -272,7 +296,8 @@ func NewEventsCommand(f *term.Factory) *ucli.Command {
 				if e.Since, err = wire.ParseTime(text); err != nil {
 					ago, err := time.ParseDuration(text)
 					if err != nil || ago < 0 {
-						return term.UsageErrorf("--since takes an RFC 3339 time or a duration such as 20m, not %q", term.OneLine(text))
+						return term.UsageErrorf("--since takes an RFC 3339 time or a duration such as 20m, not %q",
+							term.OneLine(text))
 					}
 					e.Since = f.Now().Add(-ago)
 				}
@@ -301,7 +326,8 @@ func runEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
 		}
 		f.Out.Emit(ojson.NewObject("events", rows), func(p *term.Printer) {
 			if len(rows) == 0 {
-				p.Println(shared.Nothing(o.filtered() || !o.Since.IsZero() || len(o.Types) > 0, "No event has been recorded yet.", "No event matches."))
+				p.Println(shared.Nothing(o.filtered() || !o.Since.IsZero() || len(o.Types) > 0,
+					"No event has been recorded yet.", "No event matches."))
 			}
 			for _, r := range rows {
 				printEvent(p, r)
@@ -411,13 +437,15 @@ func printEvent(p *term.Printer, r *ojson.Object) {
 	if turn != nil {
 		who = turn.String("role_id") + " " + turn.String("turn_id")
 	}
-	p.Printf("%s  %s  %s  %s\n", p.Dim(at), p.Bold(term.Pad(term.OneLine(r.String("event_type")), 26)), term.Pad(term.OneLine(r.String("phase")), 14), term.OneLine(strings.TrimSpace(who+"  "+eventText(r.Object("payload")))))
+	p.Printf("%s  %s  %s  %s\n", p.Dim(at), p.Bold(term.Pad(term.OneLine(r.String("event_type")), 26)), term.Pad(
+		term.OneLine(r.String("phase")), 14), term.OneLine(strings.TrimSpace(who+"  "+eventText(r.Object("payload")))))
 }
 
 // eventText is the telling part of a payload.
 func eventText(o *ojson.Object) string {
 	var parts []string
-	for _, k := range []string{"from", "to", "gate_id", "category", "blocked_on", "reason", "error_code", "detail", "checkpoint_sha"} {
+	for _, k := range []string{"from", "to", "gate_id", "category", "blocked_on", "reason", "error_code", "detail",
+		"checkpoint_sha"} {
 		if v := o.String(k); v != "" {
 			parts = append(parts, k+"="+v)
 		}

@@ -87,7 +87,8 @@ func findOp(ctx context.Context, r *runner.Runner, name string) (*runner.OpDetai
 				return r.Record().Show(ctx, string(ops[i].Op))
 			}
 		}
-		return nil, term.Errorf(wire.CodeNotFound, "no operation of this run is about turn %s", term.OneLine(name)).WithHint("git agentxchain log")
+		return nil, term.Errorf(wire.CodeNotFound, "no operation of this run is about turn %s",
+			term.OneLine(name)).WithHint("git agentxchain log")
 	}
 	return r.Record().Show(ctx, name)
 }

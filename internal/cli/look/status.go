@@ -72,7 +72,8 @@ func statusObject(st *status.Standing) *ojson.Object {
 		o.Set("overdue", t.Overdue)
 		o.Set("staged", ojson.OrNull(t.Staged))
 		if l := t.Lease; l != nil {
-			o.Set("lease_holder", ojson.NewObject("runner_id", l.RunnerID, "lease_id", l.LeaseID, "status", l.Status, "expires_at", wire.FormatTime(l.ExpiresAt())))
+			o.Set("lease_holder", ojson.NewObject("runner_id", l.RunnerID, "lease_id", l.LeaseID, "status", l.Status,
+				"expires_at", wire.FormatTime(l.ExpiresAt())))
 		}
 		if h := t.Claim; h != nil {
 			o.Set("claim_holder", shared.ClaimObject(h))
@@ -83,12 +84,16 @@ func statusObject(st *status.Standing) *ojson.Object {
 	for _, b := range st.Timeouts {
 		budgets = append(budgets, b.Object())
 	}
-	o := ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template, "project_goal", ojson.OrNull(v.Config.Project.Goal),
-		"run_id", ojson.OrNull(s.Run()), "status", string(s.Status), "phase", s.Phase, "op", ojson.OrNull(string(v.Op)),
+	o := ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template,
+		"project_goal", ojson.OrNull(v.Config.Project.Goal),
+		"run_id", ojson.OrNull(s.Run()), "status", string(s.Status), "phase", s.Phase,
+		"op", ojson.OrNull(string(v.Op)),
 		"state", ojson.Marshal(s), "config", config.NormalizedConfig(v.Config),
-		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation, "open_escalations", append([]*ojson.Object{}, v.Index.OpenEscalations...),
+		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation,
+		"open_escalations", append([]*ojson.Object{}, v.Index.OpenEscalations...),
 		"repo_decision_summary", ledger.RepoDecisionsSummary(v.Config, v.RepoDecisions),
-		"timeouts", budgets, "uncommitted_files", wire.NonNil(st.Uncommitted), "open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)
+		"timeouts", budgets, "uncommitted_files", wire.NonNil(st.Uncommitted),
+		"open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)
 	o.Set("gate", nil)
 	if st.Gate != nil {
 		g := shared.GateObject(st.Gate)
@@ -122,19 +127,22 @@ func statusObject(st *status.Standing) *ojson.Object {
 	o.Set("messages", ojson.NewObject("sent", sent, "waiting", waiting, "for_people", people))
 	lost := []*ojson.Object{}
 	for _, h := range st.Lost {
-		lost = append(lost, ojson.NewObject("turn_id", h.Turn.TurnID, "kind", h.Kind, "failure", h.Failure, "running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "recovery", h.Recovery()))
+		lost = append(lost, ojson.NewObject("turn_id", h.Turn.TurnID, "kind", h.Kind, "failure", h.Failure,
+			"running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "recovery", h.Recovery()))
 	}
 	o.Set("lost_turns", lost)
 	o.Set("unconfirmed", shared.ClaimObjects(v.Open))
 	lacking := []*ojson.Object{}
 	for _, l := range lackingApprovals(v.Config, v.Open) {
-		lacking = append(lacking, ojson.NewObject("gate_id", l.gate, "authority", shared.RuleObject(l.rule), "text", l.String()))
+		lacking = append(lacking,
+			ojson.NewObject("gate_id", l.gate, "authority", shared.RuleObject(l.rule), "text", l.String()))
 	}
 	o.Set("lacking_approvals", lacking)
 	arrived := []*ojson.Object{}
 	for _, a := range v.Arrived {
-		arrived = append(arrived, ojson.NewObject("op", string(a.Op), "operation", a.Name, "gate_id", ojson.OrNull(a.Gate),
-			"by", ojson.NewObject("name", a.Actor.Name, "email", a.Actor.Email), "at", a.At))
+		arrived = append(arrived,
+			ojson.NewObject("op", string(a.Op), "operation", a.Name, "gate_id", ojson.OrNull(a.Gate),
+				"by", ojson.NewObject("name", a.Actor.Name, "email", a.Actor.Email), "at", a.At))
 	}
 	o.Set("arrived_decisions", arrived)
 	remotes := []*ojson.Object{}
@@ -188,13 +196,15 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 		p.Field("Lacks", "%s", p.Yellow(term.OneLine(l.String())))
 	}
 	if n := len(v.Arrived); n > 0 {
-		p.Field("Arrived", "%s not seen being made in this clone; newest: %s", term.Counted(n, "decision"), term.OneLine(v.Arrived[n-1].String()))
+		p.Field("Arrived", "%s not seen being made in this clone; newest: %s", term.Counted(n, "decision"),
+			term.OneLine(v.Arrived[n-1].String()))
 	}
 	tallyCharters(s).print(p, s)
 	shared.PrintDelegated(p, s)
 	shared.PrintIntents(p, st)
 	if _, _, people := v.Index.Mailbox.Standing(); people > 0 {
-		p.Field("Messages", "%s; %s", p.Yellow(term.Counted(people, "message")+" for a person to answer"), "git agentxchain monarchic message list --for human --unacked")
+		p.Field("Messages", "%s; %s", p.Yellow(term.Counted(people, "message")+" for a person to answer"),
+			"git agentxchain monarchic message list --for human --unacked")
 	}
 	p.Field("Accepted", "%s, %s", term.Counted(v.Index.Accepted, "turn"), term.Counted(v.Index.Decisions, "decision"))
 	if s.BudgetStatus.RemainingUSD != nil {
@@ -222,7 +232,8 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 			if ts.Staged != "" {
 				staged = "staged"
 			}
-			t.Row(ts.Turn.TurnID, ts.Turn.AssignedRole, ts.Turn.Status, strconv.Itoa(ts.Turn.Attempt), term.Age(ts.Age), deadline, staged)
+			t.Row(ts.Turn.TurnID, ts.Turn.AssignedRole, ts.Turn.Status, strconv.Itoa(ts.Turn.Attempt),
+				term.Age(ts.Age), deadline, staged)
 			if ts.Overdue {
 				t.Emphasise(5, p.Red)
 			}
@@ -230,7 +241,8 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 		p.Table(t)
 		for _, ts := range st.Turns {
 			if l := ts.Lease; l != nil {
-				p.Printf("Turn %s is leased to runner %s; the lease ends %s.\n", ts.Turn.TurnID, term.OneLine(l.RunnerID), p.Ago(l.ExpiresAt()))
+				p.Printf("Turn %s is leased to runner %s; the lease ends %s.\n", ts.Turn.TurnID,
+					term.OneLine(l.RunnerID), p.Ago(l.ExpiresAt()))
 			}
 			if ts.Claim != nil {
 				p.Printf("Turn %s %s.\n", ts.Turn.TurnID, shared.ClaimText(p, ts.Claim))
@@ -261,7 +273,8 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 		p.Field("Waiting for", "%s", term.OneLine(st.Turns[0].Turn.AssignedRole))
 	}
 	for _, w := range st.Proposals {
-		p.Field("Proposal", "%s of %s, %s, waits: git agentxchain proposal show %s", term.OneLine(w.Turn), term.OneLine(w.Role),
+		p.Field("Proposal", "%s of %s, %s, waits: git agentxchain proposal show %s", term.OneLine(w.Turn),
+			term.OneLine(w.Role),
 			term.Counted(len(w.Files), "file"), term.OneLine(w.Turn))
 	}
 	switch s.Status {
@@ -278,7 +291,8 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 // printConflicts counts what waits for a person since two sides were joined.
 func printConflicts(p *term.Printer, st *status.Standing) {
 	if st.Conflicts > 0 {
-		p.Field("Conflicts", "%s for a person; git agentxchain conflicts", p.Yellow(term.Counted(st.Conflicts, "conflict")))
+		p.Field("Conflicts", "%s for a person; git agentxchain conflicts",
+			p.Yellow(term.Counted(st.Conflicts, "conflict")))
 	}
 }
 
@@ -288,7 +302,8 @@ func lostText(h protocol.TurnHealth) string {
 	if h.Kind == "stale" {
 		what = "its agent has fallen silent"
 	}
-	return h.Turn.TurnID + " looks " + h.Kind + ": " + what + " (" + term.Age(time.Duration(h.RunningMS)*time.Millisecond) + " since it was dispatched)"
+	return h.Turn.TurnID + " looks " + h.Kind + ": " + what + " (" +
+		term.Age(time.Duration(h.RunningMS)*time.Millisecond) + " since it was dispatched)"
 }
 
 // printFailure says why a turn was not accepted, one finding a line: the reason

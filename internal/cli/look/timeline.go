@@ -64,7 +64,8 @@ func runTimeline(ctx context.Context, f *term.Factory, o *timelineOptions) error
 		}
 		pr.Println()
 		if left > 0 {
-			pr.Printf("The newest of %s; --phase shows one phase, --json all of it.\n", term.Counted(left+len(rows), "line"))
+			pr.Printf("The newest of %s; --phase shows one phase, --json all of it.\n",
+				term.Counted(left+len(rows), "line"))
 		}
 		t := &term.Table{Header: []string{"BEGUN (UTC)", "WHAT", "ROLE", "OUTCOME", "TOOK", "WHY"}, Flex: 5}
 		for _, r := range rows {
@@ -100,7 +101,8 @@ func recordedPicture(ctx context.Context, f *term.Factory, o *timelineOptions) (
 	}
 	p := timeline.Build(facts, timeline.Options{Run: rec.Run, Phase: o.Phase, Now: f.Now()})
 	if o.Phase != "" && len(p.Phases) == 0 {
-		return nil, term.Errorf("not_found", "run %s was never in phase %s", term.OneLine(rec.Run), term.OneLine(o.Phase)).
+		return nil, term.Errorf("not_found", "run %s was never in phase %s", term.OneLine(rec.Run),
+			term.OneLine(o.Phase)).
 			WithHint("git agentxchain timeline " + term.OneLine(rec.Run))
 	}
 	return p, nil

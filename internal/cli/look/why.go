@@ -89,7 +89,8 @@ func blocksOf(r *attribution.Report, q *linesQuestion) []block {
 }
 
 func sameAnswer(a, b *attribution.Answer) bool {
-	return a.Kind == b.Kind && a.Turn == b.Turn && a.Evidence == b.Evidence && a.Why == b.Why && slices.Equal(a.Candidates, b.Candidates)
+	return a.Kind == b.Kind && a.Turn == b.Turn && a.Evidence == b.Evidence && a.Why == b.Why &&
+		slices.Equal(a.Candidates, b.Candidates)
 }
 
 // turnsOf returns every turn an answer names, in the order of the lines.
@@ -157,7 +158,8 @@ func printBlock(p *term.Printer, r *attribution.Report, b block, gates map[*attr
 		printAttributed(p, first.Turn, gates[first.Turn])
 		p.Field("Evidence", "%s: %s", first.Evidence, evidenceText(first.Evidence))
 		if from := first.Turn.ProposedBy(first.Path); from != nil {
-			p.Field("Proposed by", "%s of role %s, which this turn applied", term.OneLine(from.ID), term.OneLine(from.Role))
+			p.Field("Proposed by", "%s of role %s, which this turn applied", term.OneLine(from.ID),
+				term.OneLine(from.Role))
 		}
 	case attribution.KindPerson:
 		p.Field("Turn", "no turn: a person's commit by %s", term.OneLine(first.Commit.Author))
@@ -181,7 +183,8 @@ func printBlock(p *term.Printer, r *attribution.Report, b block, gates map[*attr
 // printAttributed tells what a turn decided and what became of it.
 func printAttributed(p *term.Printer, t *attribution.Turn, gates []attribution.Gate) {
 	p.Field("Turn", "%s", p.Bold(term.OneLine(t.ID)))
-	p.Field("Role", "%s, runtime %s, phase %s", p.Bold(term.OneLine(t.Role)), term.OneLine(t.Runtime), term.OneLine(t.Phase))
+	p.Field("Role", "%s, runtime %s, phase %s", p.Bold(term.OneLine(t.Role)), term.OneLine(t.Runtime),
+		term.OneLine(t.Phase))
 	p.Field("Run", "%s", term.OneLine(t.Run))
 	row := t.Row
 	if at := row.String("accepted_at"); at != "" {
@@ -192,7 +195,8 @@ func printAttributed(p *term.Printer, t *attribution.Turn, gates []attribution.G
 		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
 	}
 	for _, o := range row.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")), term.OneLine(o.String("statement")))
+		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")),
+			term.OneLine(o.String("statement")))
 	}
 	if n := row.Object("normalized_verification"); n != nil {
 		p.Field("Verification", "%s: %s", term.OneLine(n.String("status")), term.OneLine(n.String("reason")))
@@ -221,7 +225,8 @@ func printSummary(p *term.Printer, r *attribution.Report) {
 	for _, s := range sharesOf(r) {
 		switch l := s.line; l.Kind {
 		case attribution.KindTurn:
-			t.Row(strconv.Itoa(s.count), l.Turn.ID, l.Turn.Role, l.Turn.Phase, shared.Ago(p, l.Turn.Row.String("accepted_at")), l.Turn.Row.String("summary"))
+			t.Row(strconv.Itoa(s.count), l.Turn.ID, l.Turn.Role, l.Turn.Phase,
+				shared.Ago(p, l.Turn.Row.String("accepted_at")), l.Turn.Row.String("summary"))
 		case attribution.KindUnknown:
 			ids := make([]string, len(l.Candidates))
 			for i, c := range l.Candidates {
@@ -254,7 +259,8 @@ func sharesOf(r *attribution.Report) []share {
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		k := slices.IndexFunc(out, func(s share) bool {
-			return s.line.Kind == l.Kind && s.line.Turn == l.Turn && s.line.Why == l.Why && slices.Equal(s.line.Candidates, l.Candidates) &&
+			return s.line.Kind == l.Kind && s.line.Turn == l.Turn && s.line.Why == l.Why &&
+				slices.Equal(s.line.Candidates, l.Candidates) &&
 				(l.Kind != attribution.KindPerson || s.line.Commit.Author == l.Commit.Author)
 		})
 		if k < 0 {

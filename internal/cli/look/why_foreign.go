@@ -24,7 +24,8 @@ func foreignObjects(claims []foreign.Claim) []*ojson.Object {
 		if c.Whole {
 			about = "file"
 		}
-		out = append(out, ojson.NewObject("source", c.Source, "about", about, "agent", ojson.OrNull(c.Agent), "model", ojson.OrNull(c.Model),
+		out = append(out, ojson.NewObject("source", c.Source, "about", about, "agent", ojson.OrNull(c.Agent),
+			"model", ojson.OrNull(c.Model),
 			"session", ojson.OrNull(c.Session), "person", ojson.OrNull(c.Person), "verified", false))
 	}
 	return out

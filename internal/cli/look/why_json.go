@@ -19,7 +19,8 @@ func reportObject(r *attribution.Report, each bool) *ojson.Object {
 		l := &r.Lines[i]
 		if c := l.Commit; !seen[c.OID] && !c.Uncommitted() {
 			seen[c.OID] = true
-			commits = append(commits, ojson.NewObject("commit", string(c.OID), "author", c.Author, "email", c.Email, "time", term.Timestamp(c.Time),
+			commits = append(commits, ojson.NewObject("commit", string(c.OID), "author", c.Author, "email", c.Email,
+				"time", term.Timestamp(c.Time),
 				"summary", c.Summary, "history_ends", r.Shallow[c.OID]))
 		}
 		lines = append(lines, lineObject(l))
@@ -54,7 +55,8 @@ func lineObject(l *attribution.Line) *ojson.Object {
 	if l.Commit.Uncommitted() {
 		commit = ""
 	}
-	o := ojson.NewObject("line", l.Number, "text", l.Text, "commit", ojson.OrNull(commit), "path", l.Path, "original_line", l.Original)
+	o := ojson.NewObject("line", l.Number, "text", l.Text, "commit", ojson.OrNull(commit), "path", l.Path,
+		"original_line", l.Original)
 	for k, v := range answerObject(l).All() {
 		o.Set(k, v)
 	}
@@ -62,7 +64,8 @@ func lineObject(l *attribution.Line) *ojson.Object {
 }
 
 func answerObject(l *attribution.Line) *ojson.Object {
-	o := ojson.NewObject("kind", string(l.Kind), "certain", l.Kind != attribution.KindUnknown, "turn_id", nil, "role", nil, "evidence", ojson.OrNull(string(l.Evidence)))
+	o := ojson.NewObject("kind", string(l.Kind), "certain", l.Kind != attribution.KindUnknown, "turn_id", nil,
+		"role", nil, "evidence", ojson.OrNull(string(l.Evidence)))
 	if l.Turn != nil {
 		o.Set("turn_id", l.Turn.ID)
 		o.Set("role", l.Turn.Role)
@@ -87,7 +90,8 @@ func answerObject(l *attribution.Line) *ojson.Object {
 // attributedTurn is a turn an answer names; gates are those of accepted turns when
 // they were looked up.
 func attributedTurn(t *attribution.Turn, gates []attribution.Gate, full bool) *ojson.Object {
-	o := ojson.NewObject("turn_id", t.ID, "run_id", t.Run, "role", t.Role, "runtime_id", ojson.OrNull(t.Runtime), "phase", t.Phase, "active", t.Active())
+	o := ojson.NewObject("turn_id", t.ID, "run_id", t.Run, "role", t.Role, "runtime_id", ojson.OrNull(t.Runtime),
+		"phase", t.Phase, "active", t.Active())
 	if t.Active() {
 		return o
 	}
@@ -104,7 +108,8 @@ func attributedTurn(t *attribution.Turn, gates []attribution.Gate, full bool) *o
 	}
 	list := []*ojson.Object{}
 	for _, g := range gates {
-		row := ojson.NewObject("gate_id", g.ID, "from_phase", ojson.OrNull(g.From), "to_phase", ojson.OrNull(g.To), "at", term.Timestamp(g.At), "approved_by", nil, "by_rule", g.Rule)
+		row := ojson.NewObject("gate_id", g.ID, "from_phase", ojson.OrNull(g.From), "to_phase", ojson.OrNull(g.To),
+			"at", term.Timestamp(g.At), "approved_by", nil, "by_rule", g.Rule)
 		if g.Name != "" {
 			row.Set("approved_by", ojson.NewObject("name", g.Name, "email", g.Email))
 		}

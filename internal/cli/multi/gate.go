@@ -33,17 +33,27 @@ func newMultiApproveCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "gate", Usage: "refuse when another gate than `ID` waits"},
 			&ucli.BoolFlag{Name: "deny", Usage: "take the gate back; needs --reason"},
 			&ucli.StringFlag{Name: "reason", Usage: "why the gate is denied, as `TEXT`"},
-			&ucli.BoolFlag{Name: "initiative-only", Usage: "leave the repositories' own completion to their own approvals"},
+			&ucli.BoolFlag{
+				Name:  "initiative-only",
+				Usage: "leave the repositories' own completion to their own approvals",
+			},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the actions of the repositories' completion gates"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		},
 		Action: func(c *ucli.Context) error {
-			o := multiApproveOptions{Deny: c.Bool("deny"), Reason: c.String("reason"), Yes: c.Bool("yes"), ApproveOptions: coordinator.ApproveOptions{
-				Gate: c.String("gate"), InitiativeOnly: c.Bool("initiative-only"), AllowActions: c.Bool("allow-actions")}}
+			o := multiApproveOptions{
+				Deny:   c.Bool("deny"),
+				Reason: c.String("reason"),
+				Yes:    c.Bool("yes"),
+				ApproveOptions: coordinator.ApproveOptions{
+					Gate: c.String("gate"), InitiativeOnly: c.Bool("initiative-only"), AllowActions: c.Bool(
+						"allow-actions")},
+			}
 			if o.Reason != "" && !o.Deny {
 				return term.UsageErrorf("--reason belongs to --deny")
 			}
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiApprove(ctx, f, co, o) })
+			return onWorkspace(f, c,
+				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiApprove(ctx, f, co, o) })
 		},
 	}
 }
@@ -140,10 +150,12 @@ func gateFailure(f *term.Factory, out *coordinator.Decision, err error) error {
 	if action == "" {
 		action = "git agentxchain multi status"
 	}
-	payload := ojson.NewObject("code", code, "gate", out.Gate.Gate, "gate_type", out.Gate.GateType, "hook_phase", phase, "hook_name", hook)
+	payload := ojson.NewObject("code", code, "gate", out.Gate.Gate, "gate_type", out.Gate.GateType,
+		"hook_phase", phase, "hook_name", hook)
 	actionObjects(payload, out.Next)
-	payload.Set("recovery_summary", ojson.NewObject("typed_reason", reason, "owner", "human", "recovery_action", action,
-		"detail", "Coordinator state is unchanged. "+e.Message))
+	payload.Set("recovery_summary",
+		ojson.NewObject("typed_reason", reason, "owner", "human", "recovery_action", action,
+			"detail", "Coordinator state is unchanged. "+e.Message))
 	if e.Details.Has("blockers") {
 		payload.Set("blockers", e.Details.Objects("blockers"))
 	}

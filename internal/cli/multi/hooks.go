@@ -49,7 +49,8 @@ func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordin
 				return err
 			}
 			if !agreed {
-				return term.Errorf(trust.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain multi hooks")
+				return term.Errorf(trust.CodeHooksUntrusted,
+					"nothing was trusted").WithHint("git agentxchain multi hooks")
 			}
 		}
 		if err := h.Trust(ctx, t.Scope.Digest, coordinator.TrustCommand); err != nil {

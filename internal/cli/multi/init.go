@@ -17,7 +17,8 @@ func newMultiInitCommand(f *term.Factory) *ucli.Command {
 		Name: "init", Usage: "start the initiative of agentxchain-multi.json",
 		Description: "Takes up the live runs of the repositories and starts one where there is none. All of them are judged first; when a required one cannot take part none is touched. A live initiative is never replaced.",
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiInit(ctx, f, co) })
+			return onWorkspace(f, c,
+				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiInit(ctx, f, co) })
 		},
 	}
 }
@@ -36,7 +37,8 @@ func runMultiInit(ctx context.Context, f *term.Factory, co *coordinator.Coordina
 		left = append(left, ojson.NewObject("code", p.Code, "repo_id", ojson.OrNull(p.Value), "message", p.Message))
 	}
 	printProblems(f, out.Optional)
-	f.Out.Emit(ojson.NewObject("super_run_id", out.State.SuperRunID, "repo_runs", runs, "phase", out.State.Phase, "optional_problems", left), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("super_run_id", out.State.SuperRunID, "repo_runs", runs, "phase", out.State.Phase,
+		"optional_problems", left), func(p *term.Printer) {
 		p.Printf("Coordinator run initialized: %s\n\n", p.Bold(out.State.SuperRunID))
 		t := &term.Table{Header: []string{"REPOSITORY", "RUN", "PHASE", ""}, Flex: -1}
 		for repo, r := range out.State.RepoRuns.All() {

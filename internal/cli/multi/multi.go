@@ -37,7 +37,8 @@ func NewCommand(f *term.Factory) *ucli.Command {
 
 // onWorkspace runs a command on the workspace. Where a person can be asked about hooks
 // that are not trusted they are shown what would run, once.
-func onWorkspace(f *term.Factory, c *ucli.Context, command func(ctx context.Context, co *coordinator.Coordinator) error) error {
+func onWorkspace(f *term.Factory, c *ucli.Context, command func(ctx context.Context,
+	co *coordinator.Coordinator) error) error {
 	if err := shared.NoArgs(c); err != nil {
 		return err
 	}
@@ -59,7 +60,8 @@ func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coo
 	if terr != nil || t.Scope.Empty() {
 		return err
 	}
-	f.Out.Notice("%s makes this command run programs or contact addresses that are not trusted here:", initiative.ConfigFile)
+	f.Out.Notice("%s makes this command run programs or contact addresses that are not trusted here:",
+		initiative.ConfigFile)
 	for _, line := range shared.TrustLines(t.Scope) {
 		f.Out.Notice("%s", line)
 	}

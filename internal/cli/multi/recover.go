@@ -79,7 +79,8 @@ func runMultiResync(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 		}
 	})
 	if err == nil && out.Resync != nil && !out.Resync.OK {
-		return term.Errorf(initiative.CodeRepoUnresolved, "some repositories could not be read: %s", term.OneLine(out.Resync.Errors[0])).WithHint("git agentxchain multi status")
+		return term.Errorf(initiative.CodeRepoUnresolved, "some repositories could not be read: %s",
+			term.OneLine(out.Resync.Errors[0])).WithHint("git agentxchain multi status")
 	}
 	return err
 }
@@ -96,7 +97,10 @@ func newMultiResumeCommand(f *term.Factory) *ucli.Command {
 		Name: "resume", Usage: "take a blocked initiative up again",
 		Description: "Needs .agentxchain/multirepo/RECOVERY_REPORT.md with its sections filled in, and the cause gone. The report is put away, so that every incident gets its own. An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
-			&ucli.StringSliceFlag{Name: "relink", Usage: "go on with the run that repository `ID` is on now; may be repeated"},
+			&ucli.StringSliceFlag{
+				Name:  "relink",
+				Usage: "go on with the run that repository `ID` is on now; may be repeated",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
@@ -119,11 +123,13 @@ func runMultiResume(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 	if out.Resync != nil {
 		resync = out.Resync.Object()
 	}
-	payload := ojson.NewObject("previous_status", string(initiative.StatusBlocked), "resumed_status", string(out.Status), "blocked_reason", out.Reason, "pending_gate", pendingGate(out.State))
+	payload := ojson.NewObject("previous_status", string(initiative.StatusBlocked),
+		"resumed_status", string(out.Status), "blocked_reason", out.Reason, "pending_gate", pendingGate(out.State))
 	actionObjects(payload, out.Next)
 	payload.Set("resync", resync)
 	if err != nil {
-		payload = ojson.NewObject("status", string(out.Status), "blocked_reason", ojson.OrNull(out.State.BlockedReason), "resync", resync)
+		payload = ojson.NewObject("status", string(out.Status),
+			"blocked_reason", ojson.OrNull(out.State.BlockedReason), "resync", resync)
 		var e *wire.Error
 		if errors.As(err, &e) && e.Details.Has("blocked_repos") {
 			payload.Set("blocked_repos", e.Details.Strings("blocked_repos"))

@@ -35,7 +35,8 @@ func newMultiRestoreCommand(f *term.Factory) *ucli.Command {
 			o := &multiRestoreOptions{Input: c.String("input")}
 			o.Theirs, o.DryRun = c.String("theirs"), c.Bool("dry-run")
 			if o.Name = c.Args().First(); o.Input != "" && (o.Name != "" || o.Theirs != "") {
-				return term.UsageErrorf("--input brings the initiative of the artifact; it takes neither SUPER_RUN nor --theirs")
+				return term.UsageErrorf(
+					"--input brings the initiative of the artifact; it takes neither SUPER_RUN nor --theirs")
 			}
 			for _, name := range []string{"input", "theirs"} {
 				if c.IsSet(name) && c.String(name) == "" {

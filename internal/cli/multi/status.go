@@ -21,7 +21,8 @@ func newMultiStatusCommand(f *term.Factory) *ucli.Command {
 		Name: "status", Usage: "where the initiative stands and what to do next",
 		Description: "Reads the workspace and its repositories and changes nothing. No program of any repository is run.",
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStatus(ctx, f, co) })
+			return onWorkspace(f, c,
+				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStatus(ctx, f, co) })
 		},
 	}
 }
@@ -80,7 +81,10 @@ func printStanding(p *term.Printer, s *coordinator.Standing) {
 		}
 	}
 	p.Println()
-	t := &term.Table{Header: []string{"REPOSITORY", "STATUS", "PHASE", "RUN", "PATH", "CHECKOUT", "AT WORK ON"}, Flex: 6}
+	t := &term.Table{
+		Header: []string{"REPOSITORY", "STATUS", "PHASE", "RUN", "PATH", "CHECKOUT", "AT WORK ON"},
+		Flex:   6,
+	}
 	for _, r := range s.Repos() {
 		var notes []string
 		for _, turn := range r.Objects("turns") {
@@ -161,7 +165,8 @@ func runMultiBarriers(ctx context.Context, f *term.Factory, co *coordinator.Coor
 	rows := s.Board()
 	if only != "" {
 		if s.Config.Workstream(only) == nil {
-			e := term.Errorf(initiative.CodeUnknownWorkstream, "there is no workstream %q in %s", term.OneLine(only), initiative.ConfigFile).WithHint("git agentxchain multi barriers")
+			e := term.Errorf(initiative.CodeUnknownWorkstream, "there is no workstream %q in %s", term.OneLine(only),
+				initiative.ConfigFile).WithHint("git agentxchain multi barriers")
 			if near := term.Nearest(only, s.Config.Workstreams.Keys()); near != "" {
 				e.Hint = "did you mean " + near + "? git agentxchain multi barriers shows all"
 			}
@@ -180,7 +185,8 @@ func runMultiBarriers(ctx context.Context, f *term.Factory, co *coordinator.Coor
 	for i := range rows {
 		list = append(list, rows[i].Object())
 	}
-	payload := ojson.NewObject("super_run_id", s.State.SuperRunID, "status", string(s.State.Status), "phase", s.State.Phase, "workstreams", list, "barriers", s.Barriers.Object())
+	payload := ojson.NewObject("super_run_id", s.State.SuperRunID, "status", string(s.State.Status),
+		"phase", s.State.Phase, "workstreams", list, "barriers", s.Barriers.Object())
 	actionObjects(payload, s.Next)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		printBoard(p, rows)
@@ -192,7 +198,10 @@ func runMultiBarriers(ctx context.Context, f *term.Factory, co *coordinator.Coor
 // printBoard shows a line for each workstream and, below it, what its barrier
 // waits for.
 func printBoard(p *term.Printer, rows []coordinator.Row) {
-	t := &term.Table{Header: []string{"", "WORKSTREAM", "PHASE", "BARRIER", "STATUS", "REPOSITORIES", "WAITS FOR"}, Flex: 6}
+	t := &term.Table{
+		Header: []string{"", "WORKSTREAM", "PHASE", "BARRIER", "STATUS", "REPOSITORIES", "WAITS FOR"},
+		Flex:   6,
+	}
 	for _, r := range rows {
 		mark, kind, status := "", r.Workstream.Barrier, "missing"
 		if r.Current {

@@ -22,7 +22,8 @@ func newMultiStepCommand(f *term.Factory) *ucli.Command {
 		Name: "step", Usage: "count what was accepted, then give one turn out or ask for the gate",
 		Description: "The turn is assigned in the repository with its own hooks, and its sealed bundle tells what the sibling repositories have done. When nothing can be given out and the phase is done, the gate out of it is asked for.",
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStep(ctx, f, co) })
+			return onWorkspace(f, c,
+				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStep(ctx, f, co) })
 		},
 	}
 }
@@ -79,7 +80,8 @@ func printBlockers(f *term.Factory, err error) {
 	for _, b := range gate.Objects("blockers") {
 		f.Out.Notice("  - [%s] %s", term.OneLine(b.String("code")), term.OneLine(b.String("message")))
 		if b.String("code") == initiative.BlockRunMismatch {
-			f.Out.Notice("      Repo: %s  Expected: %s  Actual: %s", term.OneLine(b.String("repo_id")), term.OneLine(b.String("expected_run_id")), term.OneLine(b.String("actual_run_id")))
+			f.Out.Notice("      Repo: %s  Expected: %s  Actual: %s", term.OneLine(b.String("repo_id")),
+				term.OneLine(b.String("expected_run_id")), term.OneLine(b.String("actual_run_id")))
 		}
 	}
 }
@@ -90,7 +92,8 @@ func printCounted(p *term.Printer, r *initiative.Resynced) {
 		return
 	}
 	for _, a := range r.Projected {
-		p.Printf("Counted %s of %s for workstream %s.\n", term.OneLine(a.Acceptance.TurnID), term.OneLine(a.Acceptance.Repo), term.OneLine(a.Acceptance.Workstream))
+		p.Printf("Counted %s of %s for workstream %s.\n", term.OneLine(a.Acceptance.TurnID),
+			term.OneLine(a.Acceptance.Repo), term.OneLine(a.Acceptance.Workstream))
 		if a.Acceptance.Unproven {
 			p.Println("  (Its working files say so: another tool has written them, and no recorded operation proves it.)")
 		}
@@ -146,7 +149,8 @@ func newMultiRunCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, wait, interval time.Duration) error {
+func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinator,
+	wait, interval time.Duration) error {
 	until := f.Now().Add(wait)
 	steps := []*ojson.Object{}
 	var stopped *wire.Error

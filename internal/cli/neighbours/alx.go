@@ -47,7 +47,8 @@ func openBlocks(f *term.Factory, names []string) ([]blockFile, error) {
 	for _, name := range names {
 		data, err := shared.ReadStart(f, name, kb.MaxBytes)
 		if err != nil {
-			return nil, term.Errorf("unreadable_input", "the Knowledge Block %s cannot be read: %w", term.OneLine(name), err)
+			return nil, term.Errorf("unreadable_input", "the Knowledge Block %s cannot be read: %w",
+				term.OneLine(name), err)
 		}
 		block, err := kb.Parse(data)
 		if err != nil {

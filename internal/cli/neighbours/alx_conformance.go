@@ -35,10 +35,21 @@ func newALXConformanceCommand(f *term.Factory) *ucli.Command {
 			"A bearer token is read from --token-file or " + alxTokenVariable + ". " +
 			"Exit status: 0 when every rule holds, 1 when one does not or could not be judged, 2 when there is no endpoint to judge.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "url", Usage: "check the endpoint at `URL`", DefaultText: "a service of this program"},
-			&ucli.StringFlag{Name: "token-file", Usage: "read the bearer token from the first line of `FILE`, - for standard input"},
+			&ucli.StringFlag{
+				Name:        "url",
+				Usage:       "check the endpoint at `URL`",
+				DefaultText: "a service of this program",
+			},
+			&ucli.StringFlag{
+				Name:  "token-file",
+				Usage: "read the bearer token from the first line of `FILE`, - for standard input",
+			},
 			&ucli.StringFlag{Name: "intent", Usage: "solve `TEXT`", DefaultText: "a request to change nothing"},
-			&ucli.IntFlag{Name: "wait", Usage: "wait at most `SECONDS` for the run to end", Value: int(conform.DefaultWait / time.Second)},
+			&ucli.IntFlag{
+				Name:  "wait",
+				Usage: "wait at most `SECONDS` for the run to end",
+				Value: int(conform.DefaultWait / time.Second),
+			},
 			&ucli.BoolFlag{Name: "all", Usage: "show every observation, not only what is wrong"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -56,8 +67,13 @@ func newALXConformanceCommand(f *term.Factory) *ucli.Command {
 			case c.Int("wait") < 1 || c.Int("wait") > 24*60*60:
 				return term.UsageErrorf("--wait takes 1 to 86400 seconds, not %d", c.Int("wait"))
 			}
-			return runALXConformance(c.Context, f, &alxConformanceOptions{URL: c.String("url"), TokenFile: c.String("token-file"),
-				Intent: c.String("intent"), Wait: time.Duration(c.Int("wait")) * time.Second, All: c.Bool("all")})
+			return runALXConformance(c.Context, f, &alxConformanceOptions{
+				URL:       c.String("url"),
+				TokenFile: c.String("token-file"),
+				Intent:    c.String("intent"),
+				Wait:      time.Duration(c.Int("wait")) * time.Second,
+				All:       c.Bool("all"),
+			})
 		},
 	}
 }
@@ -128,7 +144,8 @@ func printConformance(p *term.Printer, r *conform.Report, all bool) {
 		case conform.Unproven:
 			mark = p.Yellow("????")
 		}
-		p.Printf("%s  %s  %s (%s)\n", mark, p.Bold(x.ID), x.Requirement, term.Counted(len(x.Observations), "observation"))
+		p.Printf("%s  %s  %s (%s)\n", mark, p.Bold(x.ID), x.Requirement,
+			term.Counted(len(x.Observations), "observation"))
 		if x.Note != "" {
 			p.Printf("        %s\n", p.Dim(term.OneLine(x.Note)))
 		}
@@ -152,5 +169,6 @@ func printConformance(p *term.Printer, r *conform.Report, all bool) {
 			p.Printf("        and %d more of the kind (--all)\n", n-most)
 		}
 	}
-	p.Printf("\n%d of %d rules hold, judged by %s in %s\n", passed, len(r.Rules), term.Counted(r.Exchanges, "exchange"), r.Took.Round(time.Millisecond))
+	p.Printf("\n%d of %d rules hold, judged by %s in %s\n", passed, len(r.Rules),
+		term.Counted(r.Exchanges, "exchange"), r.Took.Round(time.Millisecond))
 }

@@ -40,7 +40,8 @@ func newALXScriptedTurnCommand(f *term.Factory) *ucli.Command {
 			defer func() { _ = r.Close() }()
 			turn := r.InsideTurn()
 			if turn == "" {
-				return term.UsageErrorf("%s is for the runtime of a scratch project, inside a dispatched turn", scriptedTurn)
+				return term.UsageErrorf("%s is for the runtime of a scratch project, inside a dispatched turn",
+					scriptedTurn)
 			}
 			f.Out.Printer().Println("at work")
 			return demo.Turn(c.Context, r, turn)
@@ -87,9 +88,15 @@ func scratchService(ctx context.Context, f *term.Factory) (url, token string, st
 	if err = os.MkdirAll(filepath.Join(workspaces, occupied, "somebody's"), 0o700); err != nil {
 		return "", "", nil, term.Errorf("io_failed", "cannot make a directory for the scratch project: %w", err)
 	}
-	s, err := server.New(ctx, project, server.Options{Token: token, MaxRuns: 1, Workspaces: workspaces, Grace: time.Second,
-		Service: alx.Service{Name: "git-agentxchain", Version: shared.ReadBuild().Version}, OpenAPI: openapi.Document,
-		Runner: runner.Options{Now: f.Env.Now, Getenv: scratchEnvironment(f), Trust: true}})
+	s, err := server.New(ctx, project, server.Options{
+		Token:      token,
+		MaxRuns:    1,
+		Workspaces: workspaces,
+		Grace:      time.Second,
+		Service:    alx.Service{Name: "git-agentxchain", Version: shared.ReadBuild().Version},
+		OpenAPI:    openapi.Document,
+		Runner:     runner.Options{Now: f.Env.Now, Getenv: scratchEnvironment(f), Trust: true},
+	})
 	if err != nil {
 		return "", "", nil, err
 	}

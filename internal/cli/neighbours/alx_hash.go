@@ -21,7 +21,10 @@ func newALXHashCommand(f *term.Factory) *ucli.Command {
 		Description: "Prints the kbHash: the SHA-256 of the block's canonical form (RFC 8785) without kbHash, kbId and transport metadata. " +
 			"Key order, spacing, escapes and the spelling of numbers make no difference. One file gives the bare hash, several a line each with the name.",
 		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "canonical", Usage: "print the canonical form that is hashed, byte for byte, instead"},
+			&ucli.BoolFlag{
+				Name:  "canonical",
+				Usage: "print the canonical form that is hashed, byte for byte, instead",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			return runALXHash(f, &alxHashOptions{Files: c.Args().Slice(), Canonical: c.Bool("canonical")})

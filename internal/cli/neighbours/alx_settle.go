@@ -21,7 +21,11 @@ func newALXSettleCommand(f *term.Factory) *ucli.Command {
 		Name: "settle", Usage: "what a run cost, by role, runtime and turn",
 		Description: "Attributes the recorded cost of a run in integer millionths of a dollar. What refused attempts cost is shared by the accepted turns " +
 			"in proportion to their own costs. The parts of each list add up to the total: remainders go to the largest, ties to the smaller id.",
-		Flags: []ucli.Flag{&ucli.StringFlag{Name: "run", Usage: "settle run `ID`", DefaultText: "the run of this work tree"}},
+		Flags: []ucli.Flag{&ucli.StringFlag{
+			Name:        "run",
+			Usage:       "settle run `ID`",
+			DefaultText: "the run of this work tree",
+		}},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
@@ -63,24 +67,25 @@ func runALXSettle(ctx context.Context, f *term.Factory, run string) error {
 	for _, n := range notes {
 		f.Out.Warn("%s", term.OneLine(n))
 	}
-	f.Out.Emit(ojson.NewObject("runId", recorded.Run, "settlement", ojson.Marshal(s), "notes", wire.NonNil(notes)), func(p *term.Printer) {
-		p.Field("Run", "%s", term.OneLine(recorded.Run))
-		p.Field("Total", "%s", p.Bold(dollars(s.TotalMicroUSD)))
-		for _, part := range []struct {
-			head   string
-			shares []alx.Share
-		}{{"ROLE", s.Roles}, {"RUNTIME", s.Runtimes}, {"TURN", s.Turns}} {
-			if len(part.shares) == 0 {
-				continue
+	f.Out.Emit(ojson.NewObject("runId", recorded.Run, "settlement", ojson.Marshal(s), "notes", wire.NonNil(notes)),
+		func(p *term.Printer) {
+			p.Field("Run", "%s", term.OneLine(recorded.Run))
+			p.Field("Total", "%s", p.Bold(dollars(s.TotalMicroUSD)))
+			for _, part := range []struct {
+				head   string
+				shares []alx.Share
+			}{{"ROLE", s.Roles}, {"RUNTIME", s.Runtimes}, {"TURN", s.Turns}} {
+				if len(part.shares) == 0 {
+					continue
+				}
+				p.Println()
+				t := &term.Table{Header: []string{part.head, "USD"}, Flex: 0}
+				for _, share := range part.shares {
+					t.Row(share.ID, dollars(share.MicroUSD))
+				}
+				p.Table(t)
 			}
-			p.Println()
-			t := &term.Table{Header: []string{part.head, "USD"}, Flex: 0}
-			for _, share := range part.shares {
-				t.Row(share.ID, dollars(share.MicroUSD))
-			}
-			p.Table(t)
-		}
-	})
+		})
 	return nil
 }
 

@@ -55,8 +55,10 @@ func verdictObject(name string, v *kb.Verdict) *ojson.Object {
 		findings = append(findings, ojson.NewObject("code", x.Code, "field", ojson.OrNull(x.Field), "message",
 			x.Message))
 	}
-	return ojson.NewObject("file", name, "valid", len(findings) == 0, "kind", ojson.OrNull(v.Kind), "kbId", ojson.OrNull(v.Label),
-		"kbHash", v.Hash, "declared", ojson.OrNull(v.Declared), "lineage", wire.NonNil(v.Lineage), "findings", findings)
+	return ojson.NewObject("file", name, "valid", len(findings) == 0, "kind", ojson.OrNull(v.Kind),
+		"kbId", ojson.OrNull(v.Label),
+		"kbHash", v.Hash, "declared", ojson.OrNull(v.Declared), "lineage", wire.NonNil(v.Lineage),
+		"findings", findings)
 }
 
 func printVerdict(p *term.Printer, name string, v *kb.Verdict) {

@@ -27,7 +27,8 @@ func NewImportCommand(f *term.Factory) *ucli.Command {
 		Action: func(c *ucli.Context) error {
 			source := strings.ToLower(c.Args().First())
 			if !slices.Contains(foreign.Sources(), source) {
-				return term.UsageErrorf("import takes one of %s, not %q", term.JoinComma(foreign.Sources()), term.OneLine(c.Args().First()))
+				return term.UsageErrorf("import takes one of %s, not %q", term.JoinComma(foreign.Sources()),
+					term.OneLine(c.Args().First()))
 			}
 			return runImport(c.Context, f, source, c.Args().Get(1))
 		},
@@ -68,7 +69,8 @@ func runImport(ctx context.Context, f *term.Factory, source, remote string) erro
 	for _, name := range slices.Sorted(maps.Keys(have.Agents)) {
 		agents = append(agents, ojson.NewObject("agent", ojson.OrNull(name), "commits", have.Agents[name]))
 	}
-	payload := ojson.NewObject("source", source, "remote", ojson.OrNull(remote), "commits", have.Commits, "unreadable", have.Unreadable, "agents", agents)
+	payload := ojson.NewObject("source", source, "remote", ojson.OrNull(remote), "commits", have.Commits,
+		"unreadable", have.Unreadable, "agents", agents)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("%s says who wrote in %s:\n", source, term.Counted(have.Commits, "commit"))
 		for _, name := range slices.Sorted(maps.Keys(have.Agents)) {

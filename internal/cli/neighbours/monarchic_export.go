@@ -40,21 +40,47 @@ func newMonarchicExportCommand(f *term.Factory) *ucli.Command {
 			"other kinds are a JSON array. all is one JSON object with a member for each kind; in JSONL it is one object a line, and in a directory a file for each kind that has objects. " +
 			"Portable objects carry what they were made from under extensions.agentxchain; --strict writes the closed forms of the client boundary and the durable authority.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "run", Usage: "export the recorded run `ID`", DefaultText: "the run of this work tree"},
+			&ucli.StringFlag{
+				Name:        "run",
+				Usage:       "export the recorded run `ID`",
+				DefaultText: "the run of this work tree",
+			},
 			term.NewChoiceFlag("type", "export `KIND`", exportAll, append(bridge.KindNames(), exportAll)...),
 			&ucli.BoolFlag{Name: "strict", Usage: "write the strict forms"},
 			term.NewChoiceFlag("format", "write `FORMAT`", "", "json", "jsonl"),
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `PATH`, a file that appears whole or not at all, or a directory; - for standard output"},
+			&ucli.StringFlag{
+				Name:    "output",
+				Aliases: []string{"o"},
+				Usage:   "write to `PATH`, a file that appears whole or not at all, or a directory; - for standard output",
+			},
 			&ucli.BoolFlag{Name: "force", Usage: "replace files that are there"},
-			&ucli.StringFlag{Name: "at", Usage: "say that the export was made at `TIME` (RFC 3339)", DefaultText: "the time of the run's last event"},
-			&ucli.StringFlag{Name: "repo", Usage: "call the repository `NAME`", DefaultText: "the URL of origin without credentials, else the project's id"},
+			&ucli.StringFlag{
+				Name:        "at",
+				Usage:       "say that the export was made at `TIME` (RFC 3339)",
+				DefaultText: "the time of the run's last event",
+			},
+			&ucli.StringFlag{
+				Name:        "repo",
+				Usage:       "call the repository `NAME`",
+				DefaultText: "the URL of origin without credentials, else the project's id",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
-			o := &monarchicExportOptions{Type: c.String("type"), Strict: c.Bool("strict"), Format: c.String("format"), Output: c.String("output"), Force: c.Bool("force"),
-				Options: bridge.Options{Run: c.String("run"), Repo: c.String("repo"), Version: shared.ReadBuild().Version}}
+			o := &monarchicExportOptions{
+				Type:   c.String("type"),
+				Strict: c.Bool("strict"),
+				Format: c.String("format"),
+				Output: c.String("output"),
+				Force:  c.Bool("force"),
+				Options: bridge.Options{
+					Run:     c.String("run"),
+					Repo:    c.String("repo"),
+					Version: shared.ReadBuild().Version,
+				},
+			}
 			for _, name := range []string{"run", "output", "at", "repo"} {
 				if c.IsSet(name) && c.String(name) == "" {
 					return term.UsageErrorf("--%s is empty", name)
@@ -92,7 +118,8 @@ func runMonarchicExport(ctx context.Context, f *term.Factory, o *monarchicExport
 		return o.save(f, x, groups)
 	}
 	if f.JSON() {
-		payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict, "objects", o.document(groups), "warnings", wire.NonNil(x.Warnings))
+		payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict,
+			"objects", o.document(groups), "warnings", wire.NonNil(x.Warnings))
 		f.Out.Emit(payload, nil)
 		return nil
 	}
@@ -170,7 +197,8 @@ func (o *monarchicExportOptions) save(f *term.Factory, x *bridge.Export, groups 
 		return err
 	}
 	fi, serr := os.Stat(path)
-	into := serr == nil && fi.IsDir() || strings.HasSuffix(o.Output, "/") || strings.HasSuffix(o.Output, string(filepath.Separator))
+	into := serr == nil && fi.IsDir() || strings.HasSuffix(o.Output, "/") ||
+		strings.HasSuffix(o.Output, string(filepath.Separator))
 	files := make(map[string][]byte)
 	var names []string
 	if into {
@@ -206,9 +234,11 @@ func (o *monarchicExportOptions) save(f *term.Factory, x *bridge.Export, groups 
 	for _, g := range groups {
 		objects += len(g.Objects)
 	}
-	payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict, "files", names, "objects", objects, "bytes", size, "warnings", wire.NonNil(x.Warnings))
+	payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict, "files", names,
+		"objects", objects, "bytes", size, "warnings", wire.NonNil(x.Warnings))
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("Exported %s of run %s to %s: %s, %d bytes\n", term.Counted(objects, "object"), term.OneLine(x.Run), term.OneLine(path), term.Counted(len(names), "file"), size)
+		p.Printf("Exported %s of run %s to %s: %s, %d bytes\n", term.Counted(objects, "object"), term.OneLine(x.Run),
+			term.OneLine(path), term.Counted(len(names), "file"), size)
 	})
 	return nil
 }

@@ -40,10 +40,18 @@ func newMonarchicImportCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "show the plan and write nothing"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do it without asking"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the agentxchain.json of the plan to `FILE` and nothing else; - for standard output"},
+			&ucli.StringFlag{
+				Name:    "output",
+				Aliases: []string{"o"},
+				Usage:   "write the agentxchain.json of the plan to `FILE` and nothing else; - for standard output",
+			},
 			&ucli.BoolFlag{Name: "force", Usage: "with --output: replace FILE"},
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` of tasks that name none", DefaultText: "dev"},
-			&ucli.StringFlag{Name: "agent", Usage: "in a new project: the `COMMAND` that does the work of all roles", DefaultText: "people do it"},
+			&ucli.StringFlag{
+				Name:        "agent",
+				Usage:       "in a new project: the `COMMAND` that does the work of all roles",
+				DefaultText: "people do it",
+			},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -55,8 +63,15 @@ func newMonarchicImportCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
-			o := &monarchicImportOptions{File: c.Args().First(), Fit: bridge.FitOptions{Role: c.String("role"), Agent: c.String("agent")}, Output: c.String("output"),
-				DryRun: c.Bool("dry-run"), Yes: c.Bool("yes"), Force: c.Bool("force"), NewRun: c.Bool("new-run")}
+			o := &monarchicImportOptions{
+				File:   c.Args().First(),
+				Fit:    bridge.FitOptions{Role: c.String("role"), Agent: c.String("agent")},
+				Output: c.String("output"),
+				DryRun: c.Bool("dry-run"),
+				Yes:    c.Bool("yes"),
+				Force:  c.Bool("force"),
+				NewRun: c.Bool("new-run"),
+			}
 			if o.Force && o.Output == "" {
 				return term.UsageErrorf("--force says something about --output FILE")
 			}
@@ -121,7 +136,10 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 		payload.Set("created", made.Created)
 		payload.Set("kept", wire.NonNil(made.Kept))
 		payload.Set("updated", wire.NonNil(made.Updated))
-		then = &protocol.NextAction{Command: "git add -A && git commit -m 'governed project'", Reason: "A turn that writes files starts from a clean work tree. Then: git agentxchain run"}
+		then = &protocol.NextAction{
+			Command: "git add -A && git commit -m 'governed project'",
+			Reason:  "A turn that writes files starts from a clean work tree. Then: git agentxchain run",
+		}
 	}
 	payload.Set("started_run", q.Started)
 	payload.Set("next_action", shared.NextObject(then))
@@ -131,7 +149,8 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 			p.Field("Written", "%s", term.Counted(len(made.Created), "file"))
 		}
 		shared.PrintWhere(p, &q.Done)
-		p.Field("Queued", "%s of plan %s", term.Counted(len(q.Result.Charters), "charter"), p.Bold(term.OneLine(q.Result.PlanID)))
+		p.Field("Queued", "%s of plan %s", term.Counted(len(q.Result.Charters), "charter"),
+			p.Bold(term.OneLine(q.Result.PlanID)))
 		shared.PrintNext(p, then)
 	})
 	return nil
@@ -171,7 +190,8 @@ func planFiles(f *term.Factory, file string) bridge.Files {
 
 // fitPlan fits the plan to the project here, or to a new one when there is none;
 // then the runner is nil.
-func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan) (*runner.Runner, *bridge.Import, error) {
+func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan) (*runner.Runner,
+	*bridge.Import, error) {
 	r, err := shared.Open(ctx, f)
 	code := ""
 	var coded term.CodedError
@@ -201,7 +221,8 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 	}
 	if refusal := protocol.TakesCharters(s); refusal != nil {
 		if s.Status == wire.StatusCompleted {
-			refusal.Message, refusal.Hint = "Run "+s.Run()+" is complete; another one starts only on purpose.", "git agentxchain monarchic import --new-run"
+			refusal.Message, refusal.Hint = "Run "+s.Run()+" is complete; another one starts only on purpose.",
+				"git agentxchain monarchic import --new-run"
 		}
 		return r, nil, refusal
 	}
@@ -210,7 +231,8 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 }
 
 // importProject makes the directory a project when there is none.
-func importProject(ctx context.Context, f *term.Factory, im *bridge.Import, r *runner.Runner) (*runner.Project, *runner.Runner, error) {
+func importProject(ctx context.Context, f *term.Factory, im *bridge.Import, r *runner.Runner) (*runner.Project,
+	*runner.Runner, error) {
 	if r != nil {
 		return nil, r, nil
 	}
@@ -252,12 +274,15 @@ func importConfig(f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan)
 		return err
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return term.Errorf("invalid_argument", "%s is no regular file", term.OneLine(path)).WithHint("--output - writes to standard output")
+		return term.Errorf("invalid_argument", "%s is no regular file",
+			term.OneLine(path)).WithHint("--output - writes to standard output")
 	}
 	if err := durable.WriteFile(filepath.Dir(path), filepath.Base(path), im.Config, 0o644); err != nil {
 		return term.Errorf("io_failed", "cannot write the configuration: %w", err)
 	}
-	f.Out.Emit(payload, func(p *term.Printer) { p.Printf("\nWritten to %s; nothing else was changed.\n", term.OneLine(path)) })
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("\nWritten to %s; nothing else was changed.\n", term.OneLine(path))
+	})
 	return nil
 }
 
@@ -272,20 +297,25 @@ func asError(e *wire.Error) error {
 func importPayload(im *bridge.Import) *ojson.Object {
 	phases, roles, charters, notes := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
 	for _, ph := range im.Phases {
-		phases = append(phases, ojson.NewObject("phase", ph.Name, "new", ph.Level > 0, "tasks", ph.Tasks, "roles", ph.Roles, "max_concurrent_turns", ph.Concurrent,
+		phases = append(phases, ojson.NewObject("phase", ph.Name, "new", ph.Level > 0, "tasks", ph.Tasks,
+			"roles", ph.Roles, "max_concurrent_turns", ph.Concurrent,
 			"exit_gate", ojson.OrNull(ph.Gate), "requires_human_approval", ph.Human))
 	}
 	for _, r := range im.Roles {
-		roles = append(roles, ojson.NewObject("role", r.ID, "new", r.New, "title", r.Title, "write_authority", r.Authority, "runtime", r.Runtime, "tasks", r.Tasks))
+		roles = append(roles, ojson.NewObject("role", r.ID, "new", r.New, "title", r.Title,
+			"write_authority", r.Authority, "runtime", r.Runtime, "tasks", r.Tasks))
 	}
 	for _, c := range im.Charters {
-		charters = append(charters, ojson.NewObject("charter_id", c.CharterID, "phase", c.Phase, "role", c.Role, "charter", c.Charter,
-			"depends_on", wire.NonNil(c.DependsOn), "gates_required", wire.NonNil(c.GatesRequired), "acceptance_contract", wire.NonNil(c.AcceptanceContract)))
+		charters = append(charters,
+			ojson.NewObject("charter_id", c.CharterID, "phase", c.Phase, "role", c.Role, "charter", c.Charter,
+				"depends_on", wire.NonNil(c.DependsOn), "gates_required", wire.NonNil(c.GatesRequired),
+				"acceptance_contract", wire.NonNil(c.AcceptanceContract)))
 	}
 	for _, n := range im.Plan.Notes {
 		notes = append(notes, ojson.NewObject("note", n.Text, "at", n.Pointers))
 	}
-	o := ojson.NewObject("plan_id", im.Plan.ID, "kind", im.Plan.Kind, "objective", ojson.OrNull(im.Plan.Objective), "new_project", im.Config != nil,
+	o := ojson.NewObject("plan_id", im.Plan.ID, "kind", im.Plan.Kind, "objective", ojson.OrNull(im.Plan.Objective),
+		"new_project", im.Config != nil,
 		"phases", phases, "roles", roles, "charters", charters, "notes", notes)
 	o.Set("config", nil)
 	if im.Config != nil {
@@ -297,7 +327,8 @@ func importPayload(im *bridge.Import) *ojson.Object {
 }
 
 func printImport(p *term.Printer, im *bridge.Import) {
-	p.Field("Plan", "%s (%s), %s", p.Bold(term.OneLine(im.Plan.ID)), im.Plan.Kind, term.Counted(len(im.Charters), "task"))
+	p.Field("Plan", "%s (%s), %s", p.Bold(term.OneLine(im.Plan.ID)), im.Plan.Kind,
+		term.Counted(len(im.Charters), "task"))
 	if im.Plan.Objective != "" {
 		p.Field("Objective", "%s", term.OneLine(im.Plan.Objective))
 	}
@@ -307,7 +338,8 @@ func printImport(p *term.Printer, im *bridge.Import) {
 	}
 	p.Field("Project", "%s", where)
 	for _, r := range im.Roles {
-		p.Field("Role", "%s, %s, runtime %s: %s", p.Bold(term.OneLine(r.ID)), term.OneLine(r.Authority), term.OneLine(r.Runtime), term.Counted(r.Tasks, "task"))
+		p.Field("Role", "%s, %s, runtime %s: %s", p.Bold(term.OneLine(r.ID)), term.OneLine(r.Authority),
+			term.OneLine(r.Runtime), term.Counted(r.Tasks, "task"))
 	}
 	for _, ph := range im.Phases {
 		gate := "opens by itself"

@@ -118,8 +118,10 @@ func leaseStatus(l lease.Info) string {
 }
 
 func leaseObject(l lease.Info) *ojson.Object {
-	o := ojson.NewObject("turn_id", l.Lease.StepID, "runner_id", l.Lease.RunnerID, "status", leaseStatus(l), "held", l.Live, "turn_active", l.Turn,
-		"expires_at", wire.FormatTime(l.Lease.ExpiresAt()), "ref", l.Ref, "commit", string(l.Op), "changed_at", wire.FormatTime(l.At.UTC()))
+	o := ojson.NewObject("turn_id", l.Lease.StepID, "runner_id", l.Lease.RunnerID, "status", leaseStatus(l),
+		"held", l.Live, "turn_active", l.Turn,
+		"expires_at", wire.FormatTime(l.Lease.ExpiresAt()), "ref", l.Ref, "commit", string(l.Op),
+		"changed_at", wire.FormatTime(l.At.UTC()))
 	o.Set("lease", l.Lease.Object())
 	return o
 }
@@ -144,7 +146,12 @@ func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error 
 		}
 	}
 	if found == nil {
-		return &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "There is no lease of turn " + term.OneLine(turn) + ".", Hint: "git agentxchain monarchic lease list --all"}
+		return &wire.Error{
+			Code:    wire.CodeNotFound,
+			Field:   "turn_id",
+			Message: "There is no lease of turn " + term.OneLine(turn) + ".",
+			Hint:    "git agentxchain monarchic lease list --all",
+		}
 	}
 	past, err := r.LeaseHistory(ctx, found.Lease.RunID, found.Lease.StepID, leaseHistoryRows)
 	if err != nil {
@@ -152,7 +159,8 @@ func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error 
 	}
 	rows := []*ojson.Object{}
 	for _, h := range past {
-		rows = append(rows, ojson.NewObject("at", wire.FormatTime(h.At.UTC()), "status", h.Lease.Status, "runner_id", h.Lease.RunnerID, "fencing_token", h.Lease.FencingToken.Token,
+		rows = append(rows, ojson.NewObject("at", wire.FormatTime(h.At.UTC()), "status", h.Lease.Status,
+			"runner_id", h.Lease.RunnerID, "fencing_token", h.Lease.FencingToken.Token,
 			"expires_at", wire.FormatTime(h.Lease.ExpiresAt()), "commit", string(h.Op)))
 	}
 	o := leaseObject(*found)
@@ -188,8 +196,10 @@ func runLeaseRevoke(ctx context.Context, f *term.Factory, turn, reason string) e
 	}
 	shared.TellNotices(f, res.Notices)
 	l := res.Lease
-	f.Out.Emit(ojson.NewObject("turn_id", l.StepID, "runner_id", l.RunnerID, "lease", l.Object(), "op", string(res.Op)), func(p *term.Printer) {
-		p.Printf("Turn %s is taken back from runner %s; what it still sends is refused.\n", l.StepID, term.OneLine(l.RunnerID))
+	f.Out.Emit(ojson.NewObject("turn_id", l.StepID, "runner_id", l.RunnerID, "lease", l.Object(),
+		"op", string(res.Op)), func(p *term.Printer) {
+		p.Printf("Turn %s is taken back from runner %s; what it still sends is refused.\n", l.StepID,
+			term.OneLine(l.RunnerID))
 	})
 	return nil
 }

@@ -42,13 +42,26 @@ func newMessageSendCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "subject", Usage: "one line of `TEXT`"},
 			&ucli.StringFlag{Name: "body", Usage: "the `TEXT`, or - for standard input; at most 64 KiB"},
 			&ucli.StringSliceFlag{Name: "artifact", Usage: "an artifact it is about, by `ID` (repeatable)"},
-			&ucli.StringFlag{Name: "reply-to", Usage: "the `MESSAGE` it answers; its kind is then " + protocol.KindResponse},
+			&ucli.StringFlag{
+				Name:  "reply-to",
+				Usage: "the `MESSAGE` it answers; its kind is then " + protocol.KindResponse,
+			},
 			&ucli.BoolFlag{Name: "requires-ack", Usage: "the recipient has to acknowledge it"},
 			&ucli.StringFlag{Name: "id", Usage: "give it this `ID`, which no message of the run may have yet"},
 		},
 		Action: func(c *ucli.Context) error {
-			op := protocol.SendMessage{ID: c.String("id"), From: c.String("from"), To: c.String("to"), Kind: c.String("kind"), Subject: c.String("subject"), Body: c.String("body"),
-				Artifacts: c.StringSlice("artifact"), ReplyTo: c.String("reply-to"), RequiresAck: c.Bool("requires-ack")}
+			op := protocol.SendMessage{
+				ID:        c.String("id"),
+				From:      c.String("from"),
+				To:        c.String("to"),
+				Kind:      c.String("kind"),
+				Subject:   c.String("subject"),
+				Body:      c.String("body"),
+				Artifacts: c.StringSlice("artifact"),
+				ReplyTo:   c.String("reply-to"),
+				RequiresAck: c.Bool(
+					"requires-ack"),
+			}
 			for _, name := range []string{"id", "from", "to", "reply-to"} {
 				if c.IsSet(name) && c.String(name) == "" {
 					return term.UsageErrorf("--%s is empty", name)
@@ -64,7 +77,8 @@ func newMessageSendCommand(f *term.Factory) *ucli.Command {
 			}
 			if op.Kind == "" {
 				if op.ReplyTo == "" {
-					return term.UsageErrorf("say what the message is: --kind %s", strings.Join(protocol.MessageKinds(), ", "))
+					return term.UsageErrorf("say what the message is: --kind %s",
+						strings.Join(protocol.MessageKinds(), ", "))
 				}
 				op.Kind = protocol.KindResponse
 			}
@@ -99,7 +113,8 @@ func runMessageSend(ctx context.Context, f *term.Factory, op protocol.SendMessag
 	payload.Set("message", out.Message)
 	payload.Set("to", out.To)
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("Sent %s to %s.\n", p.Bold(term.OneLine(out.Message.String("message_id"))), term.OneLine(out.Message.String("to_task_id")))
+		p.Printf("Sent %s to %s.\n", p.Bold(term.OneLine(out.Message.String("message_id"))),
+			term.OneLine(out.Message.String("to_task_id")))
 		switch {
 		case out.To.Has("turn"):
 			p.Printf("It is in the bundle of the turn's next attempt; the turn can read it now with git agentxchain monarchic message list --for %s.\n", term.OneLine(out.To.String("turn")))
@@ -132,7 +147,12 @@ func newMessageListCommand(f *term.Factory) *ucli.Command {
 			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
-			return runMessageList(c.Context, f, &messageListOptions{Run: c.String("run"), For: c.String("for"), Unacked: c.Bool("unacked"), Sent: c.Bool("sent")})
+			return runMessageList(c.Context, f, &messageListOptions{
+				Run:     c.String("run"),
+				For:     c.String("for"),
+				Unacked: c.Bool("unacked"),
+				Sent:    c.Bool("sent"),
+			})
 		},
 	}
 }
@@ -166,7 +186,8 @@ func runMessageList(ctx context.Context, f *term.Factory, o *messageListOptions)
 	}
 	f.Out.Emit(ojson.NewObject("run_id", run, "messages", rows), func(p *term.Printer) {
 		if len(mails) == 0 {
-			p.Println(shared.Nothing(o.For != "" || o.Unacked || o.Sent, "There are no messages in this run.", "No message matches."))
+			p.Println(shared.Nothing(o.For != "" || o.Unacked || o.Sent, "There are no messages in this run.",
+				"No message matches."))
 			return
 		}
 		t := term.NewTable("MESSAGE", "WHEN", "FROM", "TO", "KIND", "STATE", "SUBJECT")
@@ -175,7 +196,8 @@ func runMessageList(ctx context.Context, f *term.Factory, o *messageListOptions)
 			if m.FromRole != "" {
 				from = m.FromRole
 			}
-			t.Row(m.Message.MessageID, shared.Ago(p, m.Message.CreatedAt), from, m.Addressed, string(m.Message.Kind), mailState(m), mailSubject(m))
+			t.Row(m.Message.MessageID, shared.Ago(p, m.Message.CreatedAt), from, m.Addressed, string(m.Message.Kind),
+				mailState(m), mailSubject(m))
 		}
 		p.Table(t)
 	})
@@ -207,13 +229,19 @@ func mailObject(m *bridge.Mail) *ojson.Object {
 	for _, a := range m.Acks {
 		acks = append(acks, bridge.Value(a))
 	}
-	return ojson.NewObject("message", bridge.Value(m.Message), "acks", acks, "state", m.State, "addressed_to", m.Addressed, "from_role", ojson.OrNull(m.FromRole), "derived", m.Derived, "answer_owed", m.Owed())
+	return ojson.NewObject("message", bridge.Value(m.Message), "acks", acks, "state", m.State,
+		"addressed_to", m.Addressed, "from_role", ojson.OrNull(m.FromRole), "derived", m.Derived,
+		"answer_owed", m.Owed())
 }
 
 func newMessageShowCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "show", ArgsUsage: "MESSAGE", Usage: "one message with its text and what was said about it",
-		Flags: []ucli.Flag{&ucli.StringFlag{Name: "run", Usage: "of the recorded run `ID`", DefaultText: "the run of this work tree"}},
+		Flags: []ucli.Flag{&ucli.StringFlag{
+			Name:        "run",
+			Usage:       "of the recorded run `ID`",
+			DefaultText: "the run of this work tree",
+		}},
 		Action: func(c *ucli.Context) error {
 			if c.NArg() != 1 {
 				return term.UsageErrorf("show takes one message, not %d arguments", c.NArg())
@@ -237,7 +265,8 @@ func runMessageShow(ctx context.Context, f *term.Factory, run, id string) error 
 		f.Out.Emit(payload, func(p *term.Printer) { printMail(p, m) })
 		return nil
 	}
-	return term.Errorf("not_found", "there is no message %s in the mailbox of run %s", term.OneLine(id), term.OneLine(run)).WithHint("git agentxchain monarchic message list")
+	return term.Errorf("not_found", "there is no message %s in the mailbox of run %s", term.OneLine(id),
+		term.OneLine(run)).WithHint("git agentxchain monarchic message list")
 }
 
 func printMail(p *term.Printer, m *bridge.Mail) {
@@ -295,7 +324,8 @@ func newMessageAckCommand(f *term.Factory) *ucli.Command {
 			case c.NArg() != 1:
 				return term.UsageErrorf("ack takes one message, not %d arguments", c.NArg())
 			case c.String("status") == "":
-				return term.UsageErrorf("say what has become of the message: --status %s", strings.Join(run.AckStatuses(), ", "))
+				return term.UsageErrorf("say what has become of the message: --status %s",
+					strings.Join(run.AckStatuses(), ", "))
 			}
 			return runMessageAck(c.Context, f, c.Args().First(), c.String("status"), c.String("note"))
 		},
@@ -316,7 +346,8 @@ func runMessageAck(ctx context.Context, f *term.Factory, id, status, note string
 	payload := shared.DonePayload(&out.Done)
 	payload.Set("ack", out.Ack)
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("Message %s is %s by %s.\n", p.Bold(term.OneLine(id)), term.OneLine(status), term.OneLine(out.Ack.String("task_id")))
+		p.Printf("Message %s is %s by %s.\n", p.Bold(term.OneLine(id)), term.OneLine(status),
+			term.OneLine(out.Ack.String("task_id")))
 	})
 	return nil
 }

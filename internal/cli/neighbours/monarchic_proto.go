@@ -16,7 +16,8 @@ import (
 func newMonarchicProtoCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "proto", Usage: "print the .proto of the protocol",
-		Description: "Writes " + proto.Name + " to standard output: what protoc, buf and gRPC libraries make clients of. " +
+		Description: "Writes " + proto.Name +
+			" to standard output: what protoc, buf and gRPC libraries make clients of. " +
 			"It needs no repository. git agentxchain monarchic serve answers gRPC reflection with the same definitions.",
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {

@@ -43,28 +43,58 @@ func newMonarchicServeCommand(f *term.Factory) *ucli.Command {
 		Description: "RunnerControlService of the Monarchic agent protocol v1, until interrupted: runners register, acquire a lease of the next turn, renew or resume it, and report the outcome. " +
 			"A lease is a git ref that moves in the same transaction as the run, so that a runner whose lease has ended completes nothing. " +
 			"Every result goes through ordinary acceptance with its gates and policies. docs/leases.md tells the whole of it. " +
-			"An address other machines can reach needs a token and TLS. The token is read from --token-file or " + monarchicTokenVariable + ".",
+			"An address other machines can reach needs a token and TLS. The token is read from --token-file or " +
+			monarchicTokenVariable + ".",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "listen", Usage: "listen on `ADDRESS`, HOST:PORT or PORT; port 0 picks one", Value: monarchicListen},
-			&ucli.StringFlag{Name: "token-file", Usage: "require the bearer token in the first line of `FILE`, - for standard input"},
+			&ucli.StringFlag{
+				Name:  "listen",
+				Usage: "listen on `ADDRESS`, HOST:PORT or PORT; port 0 picks one",
+				Value: monarchicListen,
+			},
+			&ucli.StringFlag{
+				Name:  "token-file",
+				Usage: "require the bearer token in the first line of `FILE`, - for standard input",
+			},
 			&ucli.StringFlag{Name: "tls-cert", Usage: "serve TLS with the certificate chain in `FILE` (PEM)"},
 			&ucli.StringFlag{Name: "tls-key", Usage: "the certificate's private key in `FILE` (PEM)"},
-			&ucli.DurationFlag{Name: "ttl", Usage: "a lease lasts `TIME` unless it is renewed, such as 90s", DefaultText: "until the turn's deadline"},
-			&ucli.DurationFlag{Name: "heartbeat", Usage: "ask runners for a heartbeat every `TIME`", Value: control.DefaultHeartbeat},
-			&ucli.DurationFlag{Name: "poll", Usage: "ask runners without work to come back after `TIME`", Value: control.DefaultPoll},
+			&ucli.DurationFlag{
+				Name:        "ttl",
+				Usage:       "a lease lasts `TIME` unless it is renewed, such as 90s",
+				DefaultText: "until the turn's deadline",
+			},
+			&ucli.DurationFlag{
+				Name:  "heartbeat",
+				Usage: "ask runners for a heartbeat every `TIME`",
+				Value: control.DefaultHeartbeat,
+			},
+			&ucli.DurationFlag{
+				Name:  "poll",
+				Usage: "ask runners without work to come back after `TIME`",
+				Value: control.DefaultPoll,
+			},
 			&ucli.BoolFlag{Name: "no-checkpoint", Usage: "leave the files of accepted turns uncommitted"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
-			o := &monarchicServeOptions{Listen: c.String("listen"), TokenFile: c.String("token-file"), Cert: c.String("tls-cert"), Key: c.String("tls-key"),
-				TTL: c.Duration("ttl"), Heartbeat: c.Duration("heartbeat"), Poll: c.Duration("poll"), NoCheckpoint: c.Bool("no-checkpoint")}
+			o := &monarchicServeOptions{
+				Listen:    c.String("listen"),
+				TokenFile: c.String("token-file"),
+				Cert:      c.String("tls-cert"),
+				Key:       c.String("tls-key"),
+				TTL:       c.Duration("ttl"),
+				Heartbeat: c.Duration("heartbeat"),
+				Poll: c.Duration(
+					"poll"),
+				NoCheckpoint: c.Bool("no-checkpoint"),
+			}
 			for _, d := range []struct {
 				name string
 				is   time.Duration
 				min  time.Duration
-			}{{"ttl", o.TTL, 100 * time.Millisecond}, {"heartbeat", o.Heartbeat, 10 * time.Millisecond}, {"poll", o.Poll, 10 * time.Millisecond}} {
+			}{{"ttl", o.TTL, 100 * time.Millisecond}, {"heartbeat", o.Heartbeat, 10 * time.Millisecond},
+				{"poll", o.Poll, 10 * time.Millisecond}} {
 				if c.IsSet(d.name) && (d.is < d.min || d.is > 30*24*time.Hour) {
 					return term.UsageErrorf("--%s takes a time from %s to 720h, not %s", d.name, d.min, d.is)
 				}
@@ -83,7 +113,15 @@ func newMonarchicServeCommand(f *term.Factory) *ucli.Command {
 }
 
 func runMonarchicServe(ctx context.Context, f *term.Factory, o *monarchicServeOptions) error {
-	opt := control.Options{TTL: o.TTL, Heartbeat: o.Heartbeat, Poll: o.Poll, NoCheckpoint: o.NoCheckpoint, Now: f.Env.Now, Version: shared.ReadBuild().Version, Log: func(c control.Call) { logCall(f, c) }}
+	opt := control.Options{
+		TTL:          o.TTL,
+		Heartbeat:    o.Heartbeat,
+		Poll:         o.Poll,
+		NoCheckpoint: o.NoCheckpoint,
+		Now:          f.Env.Now,
+		Version:      shared.ReadBuild().Version,
+		Log:          func(c control.Call) { logCall(f, c) },
+	}
 	var err error
 	if opt.Token, err = monarchicToken(f, o.TokenFile); err != nil {
 		return err
@@ -99,8 +137,12 @@ func runMonarchicServe(ctx context.Context, f *term.Factory, o *monarchicServeOp
 	}
 	defer func() { _ = r.Close() }()
 	if id := r.InsideTurn(); id != "" {
-		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor", Message: "Turn " + id + " cannot hand out turns: this process was dispatched for it.",
-			Hint: "run it outside of any agent"}
+		return &wire.Error{
+			Code:    wire.CodeInsideTurn,
+			Field:   "actor",
+			Message: "Turn " + id + " cannot hand out turns: this process was dispatched for it.",
+			Hint:    "run it outside of any agent",
+		}
 	}
 	opt.Runner = r
 	return shared.Trusting(ctx, f, r, func() error { return serveMonarchic(ctx, f, opt, o.Listen) })
@@ -124,7 +166,8 @@ func serveMonarchic(ctx context.Context, f *term.Factory, opt control.Options, a
 		return term.Errorf("io_failed", "%w", err)
 	}
 	if f.JSON() {
-		if err := f.Out.Stream(ojson.NewObject("address", l.Addr().String(), "pid", os.Getpid(), "tls", opt.TLS != nil, "token", opt.Token != "")); err != nil {
+		if err := f.Out.Stream(ojson.NewObject("address", l.Addr().String(), "pid", os.Getpid(), "tls", opt.TLS != nil,
+			"token", opt.Token != "")); err != nil {
 			_ = l.Close()
 			return term.Errorf("io_failed", "cannot write the address: %w", err)
 		}
@@ -143,8 +186,10 @@ func serveMonarchic(ctx context.Context, f *term.Factory, opt control.Options, a
 
 // logCall writes one line of name=value pairs.
 func logCall(f *term.Factory, c control.Call) {
-	line := fmt.Sprintf("%s call=%s outcome=%s ms=%d peer=%s", term.Timestamp(c.At), c.Method, c.Outcome, c.Duration.Milliseconds(), c.Peer)
-	for _, p := range []struct{ name, value string }{{"runner", c.Runner}, {"session", c.Session}, {"lease", c.Lease}, {"code", c.Code}, {"detail", c.Detail}} {
+	line := fmt.Sprintf("%s call=%s outcome=%s ms=%d peer=%s", term.Timestamp(c.At), c.Method, c.Outcome,
+		c.Duration.Milliseconds(), c.Peer)
+	for _, p := range []struct{ name, value string }{{"runner", c.Runner}, {"session", c.Session}, {"lease", c.Lease},
+		{"code", c.Code}, {"detail", c.Detail}} {
 		if p.value != "" {
 			line += fmt.Sprintf(" %s=%q", p.name, p.value)
 		}

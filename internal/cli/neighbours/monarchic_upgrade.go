@@ -77,7 +77,8 @@ func upgradeLegacy(o *ojson.Object) (check.Type, any, error) {
 		plan, err := monarchic.UpgradePlan(o)
 		return "client_boundary/plan", plan, legacyRefusal("plan", err)
 	}
-	return "", nil, term.Errorf("invalid_argument", "the document is neither a portable plan nor a portable execution receipt")
+	return "", nil, term.Errorf("invalid_argument",
+		"the document is neither a portable plan nor a portable execution receipt")
 }
 
 // legacyRefusal lists every fault that keeps a document from being upgraded.
@@ -86,9 +87,18 @@ func legacyRefusal(what string, err error) error {
 	if !errors.As(err, &faults) {
 		return err
 	}
-	refusal := &protocolwire.Error{Code: "pipeline_invalid", Field: faults[0].Pointer, Message: "The " + what + " cannot be upgraded: " + faults.Error() + ".", Hint: "git agentxchain monarchic validate FILE"}
+	refusal := &protocolwire.Error{
+		Code:    "pipeline_invalid",
+		Field:   faults[0].Pointer,
+		Message: "The " + what + " cannot be upgraded: " + faults.Error() + ".",
+		Hint:    "git agentxchain monarchic validate FILE",
+	}
 	for _, p := range faults {
-		refusal.Problems = append(refusal.Problems, protocolwire.Problem{Code: p.Rule, Field: p.Pointer, Message: p.String()})
+		refusal.Problems = append(refusal.Problems, protocolwire.Problem{
+			Code:    p.Rule,
+			Field:   p.Pointer,
+			Message: p.String(),
+		})
 	}
 	return refusal
 }

@@ -29,13 +29,29 @@ func newMonarchicValidateCommand(f *term.Factory) *ucli.Command {
 			"Types of the strict family are written client_boundary/plan, durable_authority/lease. " +
 			"Exit status: 0 when all is valid, warnings included, 1 with findings, 2 when something is not JSON or cannot be read.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "type", Aliases: []string{"t"}, Usage: "judge every document as a `TYPE`, such as task, pipeline_spec, client_boundary/plan"},
-			&ucli.BoolFlag{Name: "log", Usage: "judge all records together: messages and their acknowledgements, leases, sequences"},
-			&ucli.BoolFlag{Name: "ended", Usage: "with --log: the run has ended, so that a missing acknowledgement is an error"},
-			&ucli.BoolFlag{Name: "lenient", Usage: "read issued_at, expires_at and occurred_at of early leases and recovery events"},
+			&ucli.StringFlag{
+				Name:    "type",
+				Aliases: []string{"t"},
+				Usage:   "judge every document as a `TYPE`, such as task, pipeline_spec, client_boundary/plan",
+			},
+			&ucli.BoolFlag{
+				Name:  "log",
+				Usage: "judge all records together: messages and their acknowledgements, leases, sequences",
+			},
+			&ucli.BoolFlag{
+				Name:  "ended",
+				Usage: "with --log: the run has ended, so that a missing acknowledgement is an error",
+			},
+			&ucli.BoolFlag{
+				Name:  "lenient",
+				Usage: "read issued_at, expires_at and occurred_at of early leases and recovery events",
+			},
 		},
 		Action: func(c *ucli.Context) error {
-			o := &monarchicValidateOptions{Files: c.Args().Slice(), Check: check.Options{Log: c.Bool("log"), Complete: c.Bool("ended"), Lenient: c.Bool("lenient")}}
+			o := &monarchicValidateOptions{
+				Files: c.Args().Slice(),
+				Check: check.Options{Log: c.Bool("log"), Complete: c.Bool("ended"), Lenient: c.Bool("lenient")},
+			}
 			if name := c.String("type"); c.IsSet("type") {
 				t, err := monarchicType(name)
 				if err != nil {
@@ -64,7 +80,8 @@ func monarchicType(name string) (check.Type, error) {
 	if s := term.Nearest(name, known); s != "" {
 		return "", term.UsageErrorf("--type: there is no type %q; did you mean %s?", term.OneLine(name), s)
 	}
-	return "", term.UsageErrorf("--type: there is no type %q; there are %s", term.OneLine(name), strings.Join(known, ", "))
+	return "", term.UsageErrorf("--type: there is no type %q; there are %s", term.OneLine(name),
+		strings.Join(known, ", "))
 }
 
 func runMonarchicValidate(ctx context.Context, f *term.Factory, o *monarchicValidateOptions) error {
@@ -106,7 +123,8 @@ func runMonarchicValidate(ctx context.Context, f *term.Factory, o *monarchicVali
 	}
 	payload := ojson.NewObject("valid", invalid == 0, "files", rows)
 	if unread > 0 {
-		payload.Set("error", ojson.NewObject("code", "invalid_input", "message", fmt.Sprintf("%s could not be read, or not all of it", term.Counted(unread, "input"))))
+		payload.Set("error", ojson.NewObject("code", "invalid_input",
+			"message", fmt.Sprintf("%s could not be read, or not all of it", term.Counted(unread, "input"))))
 	}
 	f.Out.Emit(payload, func(p *term.Printer) {
 		for _, r := range results {
@@ -136,13 +154,15 @@ func monarchicResult(r *check.Result) *ojson.Object {
 		matched = append(matched, string(t))
 	}
 	for _, x := range r.Findings {
-		row := ojson.NewObject("severity", string(x.Severity), "rule", x.Rule, "pointer", x.Pointer, "message", x.Message)
+		row := ojson.NewObject("severity", string(x.Severity), "rule", x.Rule, "pointer", x.Pointer,
+			"message", x.Message)
 		if x.Line > 0 {
 			row.Set("line", x.Line)
 		}
 		findings = append(findings, row)
 	}
-	o := ojson.NewObject("file", r.Name, "valid", r.Valid(), "format", ojson.OrNull(r.Format), "records", r.Records, "types", types, "matched", matched, "findings", findings, "more", r.More)
+	o := ojson.NewObject("file", r.Name, "valid", r.Valid(), "format", ojson.OrNull(r.Format), "records", r.Records,
+		"types", types, "matched", matched, "findings", findings, "more", r.More)
 	if r.Unreadable != "" {
 		o.Set("unreadable", r.Unreadable)
 	}

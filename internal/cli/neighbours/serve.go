@@ -48,14 +48,39 @@ func NewServeCommand(f *term.Factory) *ucli.Command {
 			"Agents run only when this machine trusts what agentxchain.json names (git agentxchain hooks trust). " +
 			"An address other machines can reach needs a bearer token, in " + serveTokenVariable + " or --token-file.",
 		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "init", Usage: "write a project with a scripted agent that answers solves at once, and serve nothing"},
-			&ucli.StringFlag{Name: "listen", Usage: "listen on `ADDRESS`, HOST:PORT or PORT; port 0 picks one", Value: server.DefaultListen},
-			&ucli.StringFlag{Name: "token-file", Usage: "require the bearer token in the first line of `FILE`, - for standard input"},
-			&ucli.IntFlag{Name: "max-runs", Usage: "carry `N` runs out at a time", DefaultText: "one for each processor"},
-			&ucli.IntFlag{Name: "max-queue", Usage: "let `N` more runs wait; further requests are told to come again", Value: 1000},
-			&ucli.StringFlag{Name: "workspaces", Usage: "make the runs' work trees below `DIR`", DefaultText: "below the git directory"},
+			&ucli.BoolFlag{
+				Name:  "init",
+				Usage: "write a project with a scripted agent that answers solves at once, and serve nothing",
+			},
+			&ucli.StringFlag{
+				Name:  "listen",
+				Usage: "listen on `ADDRESS`, HOST:PORT or PORT; port 0 picks one",
+				Value: server.DefaultListen,
+			},
+			&ucli.StringFlag{
+				Name:  "token-file",
+				Usage: "require the bearer token in the first line of `FILE`, - for standard input",
+			},
+			&ucli.IntFlag{
+				Name:        "max-runs",
+				Usage:       "carry `N` runs out at a time",
+				DefaultText: "one for each processor",
+			},
+			&ucli.IntFlag{
+				Name:  "max-queue",
+				Usage: "let `N` more runs wait; further requests are told to come again",
+				Value: 1000,
+			},
+			&ucli.StringFlag{
+				Name:        "workspaces",
+				Usage:       "make the runs' work trees below `DIR`",
+				DefaultText: "below the git directory",
+			},
 			&ucli.StringFlag{Name: "wait", Usage: "answer a solve at the latest after `TIME`, done or not (10m)"},
-			&ucli.StringFlag{Name: "keep", Usage: "remove work trees of completed runs after `TIME`, if git has everything in them (168h); 0 keeps them"},
+			&ucli.StringFlag{
+				Name:  "keep",
+				Usage: "remove work trees of completed runs after `TIME`, if git has everything in them (168h); 0 keeps them",
+			},
 			&ucli.StringFlag{Name: "grace", Usage: "when told to end, let requests under way finish for `TIME` (10s)"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -68,15 +93,22 @@ func NewServeCommand(f *term.Factory) *ucli.Command {
 				}
 				return runServeInit(c.Context, f)
 			}
-			o := &serveOptions{Listen: c.String("listen"), TokenFile: c.String("token-file"), MaxRuns: runtime.GOMAXPROCS(0), MaxQueue: c.Int("max-queue"),
-				Workspaces: c.String("workspaces"), Keep: 168 * time.Hour}
+			o := &serveOptions{
+				Listen:     c.String("listen"),
+				TokenFile:  c.String("token-file"),
+				MaxRuns:    runtime.GOMAXPROCS(0),
+				MaxQueue:   c.Int("max-queue"),
+				Workspaces: c.String("workspaces"),
+				Keep:       168 * time.Hour,
+			}
 			switch {
 			case c.IsSet("max-runs") && (c.Int("max-runs") < 1 || c.Int("max-runs") > 1024):
 				return term.UsageErrorf("--max-runs takes 1 to 1024, not %d", c.Int("max-runs"))
 			case o.MaxQueue < 1 || o.MaxQueue > 1_000_000:
 				return term.UsageErrorf("--max-queue takes 1 to 1000000, not %d", o.MaxQueue)
 			case c.IsSet("token-file") && o.TokenFile == "":
-				return term.UsageErrorf("--token-file names no file") // an empty shell variable must not open the service
+				// an empty shell variable must not open the service
+				return term.UsageErrorf("--token-file names no file")
 			}
 			if c.IsSet("max-runs") {
 				o.MaxRuns = c.Int("max-runs")
@@ -121,9 +153,23 @@ func runServe(ctx context.Context, f *term.Factory, o *serveOptions) error {
 		return term.Errorf("io_failed", "%w", err)
 	}
 	log := slog.New(slog.NewJSONHandler(f.Env.Stderr, nil))
-	s, err := server.New(ctx, dir, server.Options{Token: token, MaxRuns: o.MaxRuns, MaxQueue: o.MaxQueue, Workspaces: o.Workspaces, Wait: o.Wait,
-		Keep: o.Keep, Grace: o.Grace, Meter: prom.New(), Service: alx.Service{Name: "git-agentxchain", Version: shared.ReadBuild().Version}, OpenAPI: openapi.Document, Log: log,
-		Runner: runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust}})
+	s, err := server.New(ctx, dir, server.Options{
+		Token:      token,
+		MaxRuns:    o.MaxRuns,
+		MaxQueue:   o.MaxQueue,
+		Workspaces: o.Workspaces,
+		Wait:       o.Wait,
+		Keep:       o.Keep,
+		Grace:      o.Grace,
+		Meter:      prom.New(),
+		Service: alx.Service{
+			Name:    "git-agentxchain",
+			Version: shared.ReadBuild().Version,
+		},
+		OpenAPI: openapi.Document,
+		Log:     log,
+		Runner:  runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust},
+	})
 	if err != nil {
 		return err
 	}

@@ -37,9 +37,11 @@ func runServeInit(ctx context.Context, f *term.Factory) error {
 	if err := durable.WriteFile(dir, demo.AgentFile, demo.Agent(), 0o755); err != nil {
 		return term.Errorf("io_failed", "the agent cannot be written: %w", err)
 	}
-	steps := []string{"git add -A && git commit -m 'governed project'", "git agentxchain hooks trust", "git agentxchain serve"}
+	steps := []string{"git add -A && git commit -m 'governed project'", "git agentxchain hooks trust",
+		"git agentxchain serve"}
 	payload := ojson.NewObject("project_id", p.Config.Project.ID, "created", append(p.Created, demo.AgentFile),
-		"updated", wire.NonNil(p.Updated), "next_action", ojson.NewObject("command", steps[0], "reason", "A solve begins at the commit that is checked out."))
+		"updated", wire.NonNil(p.Updated), "next_action", ojson.NewObject("command", steps[0],
+			"reason", "A solve begins at the commit that is checked out."))
 	f.Out.Emit(payload, func(pr *term.Printer) {
 		pr.Printf("A project that a scripted agent works on is set up: %s, and %s, which writes the intent into notes.md.\n\nNext:\n", wire.ConfigPath, demo.AgentFile)
 		for _, s := range steps {

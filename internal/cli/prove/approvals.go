@@ -64,7 +64,8 @@ func runApprovals(ctx context.Context, f *term.Factory, run string) error {
 			if at, err := wire.ParseTime(s.At); err == nil {
 				when = p.Ago(at.Truncate(time.Second))
 			}
-			t.Row(shared.ShortOp(s.Op), when, strings.ReplaceAll(s.Decision, "_", " "), s.Gate, whoSaid(s), proofText(s), s.Reason)
+			t.Row(shared.ShortOp(s.Op), when, strings.ReplaceAll(s.Decision, "_", " "), s.Gate, whoSaid(s),
+				proofText(s), s.Reason)
 			t.Emphasise(0, p.Yellow)
 		}
 		p.Table(t)

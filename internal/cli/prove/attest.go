@@ -40,7 +40,10 @@ func NewAttestCommand(f *term.Factory) *ucli.Command {
 			"Nothing is written, and nothing goes over the network. Exit status: as verify range for a range, else 0.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "sign", Usage: "sign each statement"},
-			&ucli.StringFlag{Name: "policy", Usage: "hold a range against the policy in `FILE`, or in a commit as REV:FILE"},
+			&ucli.StringFlag{
+				Name:  "policy",
+				Usage: "hold a range against the policy in `FILE`, or in a commit as REV:FILE",
+			},
 			term.NewChoiceFlag("format", "write `FORMAT`", "in-toto", "in-toto", formatAgentTrace),
 		},
 		Subcommands: []*ucli.Command{newAttestExportCommand(f)},
@@ -169,7 +172,8 @@ func (a *attesting) recorded(ctx context.Context) error {
 		}
 	}
 	if len(of) == 0 {
-		return term.Errorf("unknown_subject", "%s is no accepted turn, and no run with accepted turns, that is recorded here", term.OneLine(name)).
+		return term.Errorf("unknown_subject",
+			"%s is no accepted turn, and no run with accepted turns, that is recorded here", term.OneLine(name)).
 			WithHint("git agentxchain history --all")
 	}
 	if a.options.Format == formatAgentTrace {
@@ -237,12 +241,14 @@ func (a *attesting) traces(traces []*attribution.Trace) error {
 func (a *attesting) resource(ctx context.Context) string {
 	for _, value := range strings.Split(string(runner.GitConfig(ctx, a.dir, `^remote\.origin\.url$`)), "\x00") {
 		_, text, _ := strings.Cut(value, "\n")
-		if u, err := url.Parse(text); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "ssh") {
+		if u, err := url.Parse(text); err == nil && u.Host != "" &&
+			(u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "ssh") {
 			return "git+" + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 		}
 		if user, rest, ok := strings.Cut(text, "@"); ok && !strings.ContainsAny(user, "/:") {
 			if host, path, ok := strings.Cut(rest, ":"); ok && !strings.Contains(host, "/") {
-				return "git+" + (&url.URL{Scheme: "ssh", Host: host, Path: "/" + strings.TrimPrefix(path, "/")}).String()
+				return "git+" +
+					(&url.URL{Scheme: "ssh", Host: host, Path: "/" + strings.TrimPrefix(path, "/")}).String()
 			}
 		}
 	}

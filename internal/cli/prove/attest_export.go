@@ -76,7 +76,8 @@ func runAttestExport(ctx context.Context, f *term.Factory, run, dir string) erro
 		}
 	}
 	f.Out.Emit(ojson.NewObject("run_id", run, "files", files), func(p *term.Printer) {
-		p.Printf("Wrote %s of run %s to %s.\n", term.Counted(len(files), "statement"), term.OneLine(run), term.OneLine(dir))
+		p.Printf("Wrote %s of run %s to %s.\n", term.Counted(len(files), "statement"), term.OneLine(run),
+			term.OneLine(dir))
 	})
 	return nil
 }

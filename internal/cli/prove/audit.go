@@ -89,7 +89,11 @@ func liveFailure(name string, err error) *ojson.Object {
 // it as if it had come from elsewhere.
 func liveArtifact(ctx context.Context, f *term.Factory, dir string) (*account.Artifact, error) {
 	progress := f.Out.Progress("reading, files", 0)
-	e, err := restore.Prepare(ctx, dir, restore.ExportOptions{Now: f.Now, From: dir, Progress: func(done, _ int) { progress.Step(done) }})
+	e, err := restore.Prepare(ctx, dir, restore.ExportOptions{
+		Now:      f.Now,
+		From:     dir,
+		Progress: func(done, _ int) { progress.Step(done) },
+	})
 	progress.Done()
 	if err != nil {
 		return nil, err
@@ -132,7 +136,9 @@ func checkChain(ctx context.Context, f *term.Factory) (*ojson.Object, error) {
 	}
 	verdict := fmt.Sprintf("%s checked, nothing wrong", term.Counted(found.Ops, "operation"))
 	if !found.Clean() {
-		verdict = fmt.Sprintf("%s checked, %s; git agentxchain fsck tells more", term.Counted(found.Ops, "operation"), term.Counted(len(findings), "finding"))
+		verdict = fmt.Sprintf("%s checked, %s; git agentxchain fsck tells more", term.Counted(found.Ops, "operation"),
+			term.Counted(len(findings), "finding"))
 	}
-	return ojson.NewObject("clean", found.Clean(), "operations", found.Ops, "verdict", verdict, "findings", findings), nil
+	return ojson.NewObject("clean", found.Clean(), "operations", found.Ops, "verdict", verdict, "findings", findings),
+		nil
 }

@@ -45,13 +45,18 @@ func policySections(ctx context.Context, f *term.Factory) ([]ci.Suite, *ojson.Ob
 	list := []*ojson.Object{}
 	for _, run := range runs {
 		report, err := lookback.WhatIf(ctx, r, run, &lookback.OtherConfig{Document: document})
-		c := ci.Case{Name: "run " + term.OneLine(run) + " under " + wire.ConfigPath, Outcome: ci.Passed, File: wire.ConfigPath}
+		c := ci.Case{
+			Name:    "run " + term.OneLine(run) + " under " + wire.ConfigPath,
+			Outcome: ci.Passed,
+			File:    wire.ConfigPath,
+		}
 		switch {
 		case err != nil:
 			c.Outcome, c.Message = ci.Broken, term.OneLine(err.Error())
 		case report.Refused > 0:
 			c.Outcome = ci.Failed
-			c.Message = fmt.Sprintf("work that was accepted would have been refused: %s; git agentxchain whatif --config %s --run %s",
+			c.Message = fmt.Sprintf(
+				"work that was accepted would have been refused: %s; git agentxchain whatif --config %s --run %s",
 				term.Counted(report.Refused, "operation"), wire.ConfigPath, term.OneLine(run))
 		}
 		if report != nil {

@@ -31,9 +31,16 @@ func NewCIReportCommand(f *term.Factory) *ucli.Command {
 			"Exit status: 0 reported, 1 the artifact does not verify or, with --strict, something failed, 2 there is nothing to report.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"},
-			term.NewChoiceFlag("format", "write `FORMAT`; auto is github-actions there and json elsewhere", "auto", "auto", "github-actions", "junit-xml", "json"),
-			&ucli.BoolFlag{Name: "strict", Usage: "end with status 1 when the run is blocked or failed, or a gate or turn failed"},
-			&ucli.BoolFlag{Name: "all-runs", Usage: "tell rows of every run in the ledgers, not only of the current one"},
+			term.NewChoiceFlag("format", "write `FORMAT`; auto is github-actions there and json elsewhere", "auto",
+				"auto", "github-actions", "junit-xml", "json"),
+			&ucli.BoolFlag{
+				Name:  "strict",
+				Usage: "end with status 1 when the run is blocked or failed, or a gate or turn failed",
+			},
+			&ucli.BoolFlag{
+				Name:  "all-runs",
+				Usage: "tell rows of every run in the ledgers, not only of the current one",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			input, err := shared.One(c, "artifact", "input")

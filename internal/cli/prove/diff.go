@@ -34,11 +34,19 @@ func NewDiffCommand(f *term.Factory) *ucli.Command {
 			"An artifact that does not verify is compared all the same, with a warning; verify diff refuses it. " +
 			"Exit status: 0 nothing became worse, 1 regressions or an artifact that does not verify, 2 something cannot be read.",
 		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "export", Usage: "LEFT and RIGHT are export artifacts; one may be - for standard input"},
+			&ucli.BoolFlag{
+				Name:  "export",
+				Usage: "LEFT and RIGHT are export artifacts; one may be - for standard input",
+			},
 			&ucli.BoolFlag{Name: "exit-zero", Usage: "end with status 0 whenever the comparison could be made"},
 		},
 		Action: func(c *ucli.Context) error {
-			o := &diffOptions{Left: c.Args().Get(0), Right: c.Args().Get(1), Export: c.Bool("export"), ExitZero: c.Bool("exit-zero")}
+			o := &diffOptions{
+				Left:     c.Args().Get(0),
+				Right:    c.Args().Get(1),
+				Export:   c.Bool("export"),
+				ExitZero: c.Bool("exit-zero"),
+			}
 			if o.Left == "-" && o.Right == "-" {
 				return term.UsageErrorf("only one of the two can come from standard input")
 			}
@@ -57,10 +65,16 @@ func runDiff(ctx context.Context, f *term.Factory, o *diffOptions) error {
 		if isArtifactArg(f, arg) || !beside && !strings.Contains(arg, "/") && !strings.HasSuffix(arg, ".json") {
 			continue
 		}
-		e := &wire.Error{Code: "unreadable_input", Field: "file", Message: fmt.Sprintf("There is no file %.200s.", term.OneLine(arg)),
-			Hint: "name two export artifacts, or two runs of this project"}
+		e := &wire.Error{
+			Code:    "unreadable_input",
+			Field:   "file",
+			Message: fmt.Sprintf("There is no file %.200s.", term.OneLine(arg)),
+			Hint:    "name two export artifacts, or two runs of this project",
+		}
 		if beside {
-			e.Message = fmt.Sprintf("There is no file %.200s, and an artifact can be compared with another artifact only.", term.OneLine(arg))
+			e.Message = fmt.Sprintf(
+				"There is no file %.200s, and an artifact can be compared with another artifact only.",
+				term.OneLine(arg))
 		}
 		return e
 	}
@@ -122,7 +136,12 @@ func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
 	for _, l := range lines {
 		rows = append(rows, l.Row)
 	}
-	if row := run.StandingRow(run.HistoryFacts{Config: v.Config, State: v.State, Index: v.Index, RecordedAt: f.Now()}); row != nil {
+	if row := run.StandingRow(run.HistoryFacts{
+		Config:     v.Config,
+		State:      v.State,
+		Index:      v.Index,
+		RecordedAt: f.Now(),
+	}); row != nil {
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -160,7 +179,8 @@ func diffExports(ctx context.Context, f *term.Factory, o *diffOptions) error {
 	for _, s := range [...]diffSide{l, r} {
 		if !s.Verification.Passed() {
 			proven = false
-			f.Out.Warn("%s does not verify, its summary may be wrong: git agentxchain verify export tells why", term.OneLine(s.name))
+			f.Out.Warn("%s does not verify, its summary may be wrong: git agentxchain verify export tells why",
+				term.OneLine(s.name))
 		}
 	}
 	d.Set("verified", proven)
@@ -169,7 +189,8 @@ func diffExports(ctx context.Context, f *term.Factory, o *diffOptions) error {
 		for _, side := range [...]string{"left", "right"} {
 			s := d.Object(side)
 			id := s.String("run_id") + s.String("super_run_id")
-			p.Field(side, "%s (%s, %s, %s)", term.OneLine(d.String(side+"_ref")), term.OneLine(d.String("subject_kind")), term.OneLine(s.String("status")), term.OneLine(id))
+			p.Field(side, "%s (%s, %s, %s)", term.OneLine(d.String(side+"_ref")),
+				term.OneLine(d.String("subject_kind")), term.OneLine(s.String("status")), term.OneLine(id))
 		}
 		printDiff(p, d)
 	})
@@ -197,7 +218,8 @@ func printDiff(p *term.Printer, d *ojson.Object) {
 	if list := d.Objects("regressions"); len(list) > 0 {
 		p.Printf("\n%s\n", p.Bold("Became worse"))
 		for _, r := range list {
-			p.Printf("  %s %s: %s\n", severity(p, r.String("severity")), r.String("id"), term.OneLine(r.String("message")))
+			p.Printf("  %s %s: %s\n", severity(p, r.String("severity")), r.String("id"),
+				term.OneLine(r.String("message")))
 		}
 	}
 	if list := s.Strings("highlights"); outcome == "improved" || outcome == p.Green("improved") {
@@ -272,13 +294,15 @@ func runVerifyDiff(ctx context.Context, f *term.Factory, left, right, format str
 		status = term.ExitUsage
 		doc = ojson.NewObject("overall", "error", "message", err.Error())
 	case d == nil:
-		status, overall, message = term.ExitFailed, "fail", "An artifact does not verify, so the two were not compared."
+		status, overall, message = term.ExitFailed, "fail",
+			"An artifact does not verify, so the two were not compared."
 	case d.Bool("has_regressions"):
 		status, overall = term.ExitFailed, "fail"
 	}
 	if doc == nil {
 		d.Delete("summary")
-		doc = ojson.NewObject("overall", overall, "left", l.Verification.Object(l.name), "right", r.Verification.Object(r.name), "diff", d, "message", message)
+		doc = ojson.NewObject("overall", overall, "left", l.Verification.Object(l.name),
+			"right", r.Verification.Object(r.name), "diff", d, "message", message)
 	}
 	out := f.Out.Raw()
 	if asJSON {

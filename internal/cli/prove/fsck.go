@@ -28,7 +28,10 @@ func NewFsckCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "replay", Usage: "apply every operation again and compare"},
 			&ucli.StringFlag{Name: "run", Usage: "check this `RUN` instead of the current one"},
 			&ucli.BoolFlag{Name: "all-runs", Usage: "check every recorded run"},
-			&ucli.StringFlag{Name: "against", Usage: "compare the runs here with those of `SIDE`: a remote, a git bundle, or an export"},
+			&ucli.StringFlag{
+				Name:  "against",
+				Usage: "compare the runs here with those of `SIDE`: a remote, a git bundle, or an export",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
@@ -36,7 +39,8 @@ func NewFsckCommand(f *term.Factory) *ucli.Command {
 			}
 			if c.IsSet("against") {
 				if c.Bool("replay") || c.Bool("all-runs") {
-					return term.UsageErrorf("--against compares every run and replays what is new there: --replay and --all-runs go without it")
+					return term.UsageErrorf(
+						"--against compares every run and replays what is new there: --replay and --all-runs go without it")
 				}
 				return runFsckAgainst(c.Context, f, c.String("against"), c.String("run"))
 			}
@@ -116,8 +120,10 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 	var gravest *runner.FsckFinding // the first one the run's integrity breaks on
 	for i := range report.Findings {
 		v := &report.Findings[i]
-		rows = append(rows, ojson.NewObject("code", v.Code, "note", v.Note, "integrity", !v.Note && breaksIntegrity(v.Code), "run_id", ojson.OrNull(v.Run),
-			"op", ojson.OrNull(string(v.Op)), "path", ojson.OrNull(v.Path), "message", v.Message, "repair", ojson.OrNull(v.Repair)))
+		rows = append(rows, ojson.NewObject("code", v.Code, "note", v.Note,
+			"integrity", !v.Note && breaksIntegrity(v.Code), "run_id", ojson.OrNull(v.Run),
+			"op", ojson.OrNull(string(v.Op)), "path", ojson.OrNull(v.Path), "message", v.Message,
+			"repair", ojson.OrNull(v.Repair)))
 		if v.Note {
 			continue
 		}
@@ -126,7 +132,8 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 			gravest = v
 		}
 	}
-	payload := ojson.NewObject("clean", report.Clean(), "runs", report.Runs, "operations", report.Ops, "replayed", report.Replayed,
+	payload := ojson.NewObject("clean", report.Clean(), "runs", report.Runs, "operations", report.Ops,
+		"replayed", report.Replayed,
 		"not_replayable", report.Skipped, "findings", rows)
 	if gravest != nil {
 		// The findings are the answer; the error member only classifies it.
@@ -149,7 +156,8 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 // breaksIntegrity tells damage of what is recorded, or a contradiction to it,
 // from mere disorder.
 func breaksIntegrity(code string) bool {
-	return term.ExitStatus(code) == term.ExitIntegrity || slices.Contains([]string{runner.FindRecord, runner.FindReplay}, code)
+	return term.ExitStatus(code) == term.ExitIntegrity ||
+		slices.Contains([]string{runner.FindRecord, runner.FindReplay}, code)
 }
 
 func printFsck(p *term.Printer, report *runner.FsckReport, replay bool, wrong int, bare bool) {

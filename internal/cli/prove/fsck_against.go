@@ -137,11 +137,15 @@ func againstPayload(a *runner.Against) *ojson.Object {
 		if !r.Since.IsZero() {
 			since = wire.FormatTime(r.Since)
 		}
-		rows = append(rows, ojson.NewObject("run_id", r.Run, "state", r.State, "op", ojson.OrNull(string(r.Here)), "there_op", ojson.OrNull(string(r.There)),
-			"seen_op", ojson.OrNull(string(r.Seen)), "base_op", ojson.OrNull(string(r.Base)), "ahead", r.Ahead, "behind", r.Behind,
-			"since", ojson.OrNull(since), "code", ojson.OrNull(r.Code), "why", ojson.OrNull(r.Why), "lost_ops", lost, "lost_turns", r.LostTurns()))
+		rows = append(rows, ojson.NewObject("run_id", r.Run, "state", r.State, "op", ojson.OrNull(string(r.Here)),
+			"there_op", ojson.OrNull(string(r.There)),
+			"seen_op", ojson.OrNull(string(r.Seen)), "base_op", ojson.OrNull(string(r.Base)), "ahead", r.Ahead,
+			"behind", r.Behind,
+			"since", ojson.OrNull(since), "code", ojson.OrNull(r.Code), "why", ojson.OrNull(r.Why), "lost_ops", lost,
+			"lost_turns", r.LostTurns()))
 	}
-	return ojson.NewObject("kind", a.Kind, "against", a.Name, "files", a.Files, "damaged", a.Damaged(), "compared", rows, "archive", wire.NonNil(a.Lost))
+	return ojson.NewObject("kind", a.Kind, "against", a.Name, "files", a.Files, "damaged", a.Damaged(),
+		"compared", rows, "archive", wire.NonNil(a.Lost))
 }
 
 // what names one of the things that were compared.

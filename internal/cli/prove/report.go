@@ -28,14 +28,26 @@ type reportOptions struct {
 func reportFlags() []ucli.Flag {
 	return []ucli.Flag{
 		term.NewChoiceFlag("format", "write `FORMAT`", "text", account.Formats()...),
-		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which appears whole or not at all; - for standard output"},
+		&ucli.StringFlag{
+			Name:    "output",
+			Aliases: []string{"o"},
+			Usage:   "write to `FILE`, which appears whole or not at all; - for standard output",
+		},
 		&ucli.BoolFlag{Name: "force", Usage: "replace FILE"},
-		&ucli.BoolFlag{Name: "all-runs", Usage: "tell rows of every run in the ledgers, not only of the artifact's own run"},
+		&ucli.BoolFlag{
+			Name:  "all-runs",
+			Usage: "tell rows of every run in the ledgers, not only of the artifact's own run",
+		},
 	}
 }
 
 func reportOptionsFrom(c *ucli.Context, f *term.Factory) (*reportOptions, error) {
-	o := &reportOptions{Format: c.String("format"), Output: c.String("output"), Force: c.Bool("force"), AllRuns: c.Bool("all-runs")}
+	o := &reportOptions{
+		Format:  c.String("format"),
+		Output:  c.String("output"),
+		Force:   c.Bool("force"),
+		AllRuns: c.Bool("all-runs"),
+	}
 	if c.IsSet("output") && o.Output == "" {
 		return nil, term.UsageErrorf("--output is empty")
 	}
@@ -54,7 +66,8 @@ func NewReportCommand(f *term.Factory) *ucli.Command {
 		Description: "Verifies the artifact first and says so; what does not verify is not reported. Then: where the run stands, who decided and approved what, gates, " +
 			"objections, costs, the turns, what went wrong. The html is one file that needs nothing else. The same for an initiative and its repositories. " +
 			"Exit status: 0 reported, 1 the artifact does not verify, 2 there is no artifact.",
-		Flags: append([]ucli.Flag{&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"}}, reportFlags()...),
+		Flags: append([]ucli.Flag{&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"}},
+			reportFlags()...),
 		Action: func(c *ucli.Context) error {
 			input, err := shared.One(c, "artifact", "input")
 			if err != nil {
@@ -88,7 +101,8 @@ func runReport(ctx context.Context, f *term.Factory, o *reportOptions) error {
 
 // loadArtifact verifies and reads an artifact, or only what is around its files;
 // name is how reports call it.
-func loadArtifact(ctx context.Context, f *term.Factory, input string, headOnly bool) (name string, a *account.Artifact, err error) {
+func loadArtifact(ctx context.Context, f *term.Factory, input string, headOnly bool) (name string, a *account.Artifact,
+	err error) {
 	name, src, size, err := shared.OpenArtifact(f, input)
 	if err != nil {
 		return name, nil, err
@@ -98,12 +112,16 @@ func loadArtifact(ctx context.Context, f *term.Factory, input string, headOnly b
 	return name, a, err
 }
 
-func readArtifact(ctx context.Context, f *term.Factory, src io.Reader, size int64, headOnly bool) (*account.Artifact, error) {
+func readArtifact(ctx context.Context, f *term.Factory, src io.Reader, size int64, headOnly bool) (*account.Artifact,
+	error) {
 	const unit = 1 << 20
 	progress := f.Out.Progress("verifying, MiB", int(size/unit))
 	defer progress.Done()
 	defer shared.Frugal()()
-	return account.Load(ctx, src, account.LoadOptions{HeadOnly: headOnly, Verify: restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }}})
+	return account.Load(ctx, src, account.LoadOptions{
+		HeadOnly: headOnly,
+		Verify:   restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }},
+	})
 }
 
 // reportPlace refuses a place a report cannot go to before any work is done.

@@ -53,7 +53,11 @@ func newVerifyTurnCommand(f *term.Factory) *ucli.Command {
 			if ms < 1 || ms > 24*60*60*1000 {
 				return term.UsageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", ms)
 			}
-			return RunVerifyTurn(c.Context, f, &VerifyTurnOptions{Turn: turn, Execute: c.Bool("execute"), Timeout: time.Duration(ms) * time.Millisecond})
+			return RunVerifyTurn(c.Context, f, &VerifyTurnOptions{
+				Turn:    turn,
+				Execute: c.Bool("execute"),
+				Timeout: time.Duration(ms) * time.Millisecond,
+			})
 		},
 	}
 }
@@ -88,18 +92,23 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 	if warning != "" {
 		warnings = append([]string{warning}, warnings...)
 	}
-	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", wire.StagingPath(turn.TurnID),
-		"valid", v.OK && changed == nil, "result_repair", view.Config.Rules.ResultRepair, "stages", stageRows(v), "warnings", wire.NonNil(warnings),
-		"repairs", result.Repairs(v.Events), "bundle_changes", protocol.BundleRows(changes), "problems", problemRows(v.Errors))
+	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole,
+		"staging_path", wire.StagingPath(turn.TurnID),
+		"valid", v.OK && changed == nil, "result_repair", view.Config.Rules.ResultRepair, "stages", stageRows(v),
+		"warnings", wire.NonNil(warnings),
+		"repairs", result.Repairs(v.Events), "bundle_changes", protocol.BundleRows(changes),
+		"problems", problemRows(v.Errors))
 	if changed != nil { // before the result is looked at, as accept does
 		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
 		return changed
 	}
 	if !v.OK {
 		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
-		e := term.Errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage, firstProblem(v.Errors)).
+		e := term.Errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage,
+			firstProblem(v.Errors)).
 			WithHint("correct the staged result; nothing was recorded").
-			WithDetails(ojson.NewObject("failed_stage", v.Stage, "error_class", v.Class, "error_code", v.Code(), "problems", problemRows(v.Errors)))
+			WithDetails(ojson.NewObject("failed_stage", v.Stage, "error_class", v.Class, "error_code", v.Code(),
+				"problems", problemRows(v.Errors)))
 		return e
 	}
 	// What would be accepted is the normalised result, and so is what is replayed.
@@ -119,11 +128,13 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 		return nil
 	}
 	if replay.Overall == result.ReplayMismatch {
-		return term.Errorf("verification_replay_drift", "the evidence of turn %s does not hold: %d of %d commands ended otherwise than declared",
+		return term.Errorf("verification_replay_drift",
+			"the evidence of turn %s does not hold: %d of %d commands ended otherwise than declared",
 			turn.TurnID, replay.ReplayedCommands-replay.MatchedCommands, replay.ReplayedCommands).
 			WithHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
 	}
-	return term.Errorf("verification_replay_drift", "the evidence of turn %s cannot be replayed: %s", turn.TurnID, term.OneLine(replay.Reason)).
+	return term.Errorf("verification_replay_drift", "the evidence of turn %s cannot be replayed: %s", turn.TurnID,
+		term.OneLine(replay.Reason)).
 		WithHint("without --execute the result is judged by itself")
 }
 
@@ -168,7 +179,8 @@ func stageRows(v *result.Validation) []*ojson.Object {
 func problemRows(list wire.Problems) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, p := range list {
-		rows = append(rows, ojson.NewObject("code", p.Code, "field", ojson.OrNull(p.Field), "value", ojson.OrNull(p.Value), "message", p.Message))
+		rows = append(rows, ojson.NewObject("code", p.Code, "field", ojson.OrNull(p.Field),
+			"value", ojson.OrNull(p.Value), "message", p.Message))
 	}
 	return rows
 }
@@ -184,7 +196,8 @@ func printStages(p *term.Printer, t *run.Turn, v *result.Validation, warnings []
 		case "not_reached":
 			style = p.Dim
 		}
-		p.Printf("  %s %s\n", term.Pad(name, 14), style(map[string]string{"passed": "ok", "failed": "failed", "not_reached": "not reached"}[outcomes[i]]))
+		p.Printf("  %s %s\n", term.Pad(name, 14),
+			style(map[string]string{"passed": "ok", "failed": "failed", "not_reached": "not reached"}[outcomes[i]]))
 		if outcomes[i] == "failed" {
 			for _, e := range v.Errors {
 				p.Printf("  %s - %s\n", term.Pad("", 14), term.OneLine(e.Message))

@@ -38,7 +38,10 @@ func newVerifyApprovalsCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
 			&ucli.BoolFlag{Name: "all", Usage: "of every recorded run"},
-			&ucli.StringFlag{Name: "input", Usage: "read the export artifact or git bundle `FILE`, - for an artifact from standard input"},
+			&ucli.StringFlag{
+				Name:  "input",
+				Usage: "read the export artifact or git bundle `FILE`, - for an artifact from standard input",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
@@ -120,7 +123,8 @@ func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOpt
 }
 
 // verifyRecorded judges runs recorded in repo; here is asked for commits of the project.
-func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verifyApprovalsOptions) ([]*approval.Report, error) {
+func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verifyApprovalsOptions) ([]*approval.Report,
+	error) {
 	runs, err := []string{o.Run}, error(nil)
 	if o.Run == "" {
 		if runs, err = runner.RecordedRuns(ctx, repo); err != nil {
@@ -181,7 +185,8 @@ func verifyExported(ctx context.Context, f *term.Factory, src io.Reader, size in
 	}
 	defer func() { _ = w.Close() }()
 	if w.Kind != restore.KindRun {
-		return nil, term.Errorf("unreadable_input", "The artifact is not one of a run: approvals are verified run by run")
+		return nil, term.Errorf("unreadable_input",
+			"The artifact is not one of a run: approvals are verified run by run")
 	}
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {
@@ -215,8 +220,10 @@ func approvalReportObject(r *approval.Report) *ojson.Object {
 	}
 	witnesses := make([]*ojson.Object, len(r.Witnesses))
 	for i, w := range r.Witnesses {
-		witnesses[i] = ojson.NewObject("op", ojson.OrNull(w.Op), "sequence", w.Sequence, "at", witnessedAt(w), "principal", ojson.OrNull(w.Principal),
-			"key_id", ojson.OrNull(w.KeyID), "proven", w.Proven, "code", ojson.OrNull(w.Code), "message", ojson.OrNull(w.Message))
+		witnesses[i] = ojson.NewObject("op", ojson.OrNull(w.Op), "sequence", w.Sequence, "at", witnessedAt(w),
+			"principal", ojson.OrNull(w.Principal),
+			"key_id", ojson.OrNull(w.KeyID), "proven", w.Proven, "code", ojson.OrNull(w.Code),
+			"message", ojson.OrNull(w.Message))
 	}
 	return ojson.NewObject(
 		"run_id", r.Run,
@@ -244,7 +251,8 @@ func printApprovalReport(p *term.Printer, r *approval.Report) {
 			op = p.Yellow(shared.ShortOp(s.Op)) + " "
 		}
 		p.Printf("  %s %s%s by %s", style(term.Pad(s.Stands, 10)), op,
-			strings.TrimSpace(strings.ReplaceAll(s.Decision, "_", " ")+" "+term.OneLine(s.Gate)), term.OneLine(whoSaid(s.Saying)))
+			strings.TrimSpace(strings.ReplaceAll(s.Decision, "_", " ")+" "+term.OneLine(s.Gate)),
+			term.OneLine(whoSaid(s.Saying)))
 		if s.Statement != "" {
 			p.Printf(", %s", term.OneLine(s.KeyID))
 		}
@@ -296,12 +304,14 @@ func printWitnesses(p *term.Printer, list []*runner.Witnessed) (wrong int) {
 			wrong++
 			p.Printf("%s %s %s\n", p.Red("error"), term.OneLine(w.Message), p.Dim("["+w.Code+"]"))
 		default:
-			p.Printf("%s what a witness said does not count: %s %s\n", p.Cyan("note "), term.OneLine(w.Message), p.Dim("["+w.Code+"]"))
+			p.Printf("%s what a witness said does not count: %s %s\n", p.Cyan("note "), term.OneLine(w.Message),
+				p.Dim("["+w.Code+"]"))
 		}
 	}
 	for _, key := range names {
 		w := newest[key]
-		p.Printf("  %s %s number %d at %s by %s, %s (%s)\n", p.Green(term.Pad("witnessed", 10)), p.Yellow(shared.ShortOp(w.Op)), w.Sequence, wire.FormatTime(w.At),
+		p.Printf("  %s %s number %d at %s by %s, %s (%s)\n", p.Green(term.Pad("witnessed", 10)),
+			p.Yellow(shared.ShortOp(w.Op)), w.Sequence, wire.FormatTime(w.At),
 			term.OneLine(w.Principal), term.OneLine(w.KeyID), term.Counted(counts[key], "statement"))
 	}
 	return wrong

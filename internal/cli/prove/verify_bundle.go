@@ -82,7 +82,8 @@ func bundleObject(t *run.Turn, b *turnfiles.Bundle) *ojson.Object {
 	for i, e := range b.Problems {
 		problems[i] = ojson.NewObject("type", e.Type, "path", ojson.OrNull(e.Path), "detail", e.Detail)
 	}
-	o := ojson.NewObject("turn_id", t.TurnID, "role", t.AssignedRole, "path", ojson.OrNull(b.Path), "valid", len(b.Problems) == 0, "finalized_at", nil, "files", nil)
+	o := ojson.NewObject("turn_id", t.TurnID, "role", t.AssignedRole, "path", ojson.OrNull(b.Path),
+		"valid", len(b.Problems) == 0, "finalized_at", nil, "files", nil)
 	if b.Manifest != nil {
 		o.Set("finalized_at", ojson.OrNull(b.Manifest.FinalizedAt))
 		o.Set("files", len(b.Manifest.Files))
@@ -100,5 +101,7 @@ func printBundle(p *term.Printer, t *run.Turn, b *turnfiles.Bundle) {
 	for _, e := range b.Problems {
 		p.Printf("  %s %s\n", term.OneLine(e.Detail), p.Dim("["+e.Type+"]"))
 	}
-	p.Printf("  %s %s\n", p.Dim("fix:"), "git agentxchain repair --from-ref puts the recorded bundle back; git agentxchain reissue "+term.OneLine(t.TurnID)+" makes a new one")
+	p.Printf("  %s %s\n", p.Dim("fix:"),
+		"git agentxchain repair --from-ref puts the recorded bundle back; git agentxchain reissue "+
+			term.OneLine(t.TurnID)+" makes a new one")
 }

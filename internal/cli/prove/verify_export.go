@@ -74,7 +74,8 @@ func runVerifyExport(ctx context.Context, f *term.Factory, o *verifyExportOption
 }
 
 // verifyExport reads and judges an artifact; name is how reports call it.
-func verifyExport(ctx context.Context, f *term.Factory, input string) (name string, report *restore.Report, err error) {
+func verifyExport(ctx context.Context, f *term.Factory, input string) (name string, report *restore.Report,
+	err error) {
 	name, src, size, err := shared.OpenArtifact(f, input)
 	if err != nil {
 		return name, nil, err
@@ -84,7 +85,8 @@ func verifyExport(ctx context.Context, f *term.Factory, input string) (name stri
 	progress := f.Out.Progress("verifying, MiB", int(size/unit))
 	defer progress.Done()
 	defer shared.Frugal()()
-	report, err = restore.Verify(ctx, src, restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
+	report, err = restore.Verify(ctx, src,
+		restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
 	return name, report, err
 }
 

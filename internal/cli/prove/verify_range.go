@@ -34,8 +34,14 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 			"Without a policy nothing but the work of turns may stand. Take the policy from the protected branch (--policy BASE:FILE), not from the one that is judged. " +
 			"Exit status: 0 all of it may stand, 2 the range cannot be judged, 3 it may not stand, 12 the record does not hold.",
 		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "fetch", Usage: "fetch what a shallow checkout lacks: the record, the base, the history of the range"},
-			&ucli.StringFlag{Name: "policy", Usage: "hold the range against the policy in `FILE`, or in a commit as REV:FILE"},
+			&ucli.BoolFlag{
+				Name:  "fetch",
+				Usage: "fetch what a shallow checkout lacks: the record, the base, the history of the range",
+			},
+			&ucli.StringFlag{
+				Name:  "policy",
+				Usage: "hold the range against the policy in `FILE`, or in a commit as REV:FILE",
+			},
 			term.NewChoiceFlag("format", "write `FORMAT`; auto is github-actions there and text elsewhere", "auto",
 				"auto", "text", "json", "markdown", "junit-xml", "sarif", "github-actions", "gitlab"),
 		},
@@ -104,7 +110,8 @@ func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions)
 }
 
 // judgeRange holds a range against the policy.
-func judgeRange(ctx context.Context, f *term.Factory, repo *runner.Repository, o *verifyRangeOptions) (*rangeVerdict, error) {
+func judgeRange(ctx context.Context, f *term.Factory, repo *runner.Repository, o *verifyRangeOptions) (*rangeVerdict,
+	error) {
 	policy := &attribution.RangePolicy{}
 	v := &rangeVerdict{gates: make(map[*attribution.Turn]string)}
 	var err error
@@ -131,7 +138,8 @@ func judgeRange(ctx context.Context, f *term.Factory, repo *runner.Repository, o
 	return v, nil
 }
 
-// fetched are the options with the range brought here. A policy in the base is one in the commit that was fetched for it.
+// fetched are the options with the range brought here. A policy in the base is one in the commit that was fetched for
+// it.
 func (o *verifyRangeOptions) fetched(ctx context.Context, repo *runner.Repository) (*verifyRangeOptions, error) {
 	base, head, err := attribution.Bring(ctx, repo, o.Base, o.Head)
 	if err != nil {
@@ -161,7 +169,8 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 			return nil, perr
 		}
 		if _, serr := os.Stat(path); serr != nil {
-			return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %s has no such file", term.OneLine(name), term.OneLine(rev))
+			return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %s has no such file",
+				term.OneLine(name), term.OneLine(rev))
 		}
 	}
 	return shared.ReadInput(f, "the policy", name, maxRangePolicy)
@@ -222,7 +231,8 @@ func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.T
 			Name:   cmp.Or(s.Name, s.Principal),
 			Email:  s.Principal,
 			Signed: s.Stands == approval.StandsProven,
-			Counts: s.Stands == approval.StandsProven || s.Stands == approval.StandsUnsigned || s.Stands == approval.StandsConfirmed,
+			Counts: s.Stands == approval.StandsProven || s.Stands == approval.StandsUnsigned ||
+				s.Stands == approval.StandsConfirmed,
 		})
 	}
 	for _, x := range report.Findings {

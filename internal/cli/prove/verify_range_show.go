@@ -30,7 +30,8 @@ func (v *rangeVerdict) show(f *term.Factory, format string) error {
 	case "gitlab":
 		data = ci.GitLab(v.suites())
 	case "github-actions":
-		if err := appendTo("GITHUB_STEP_SUMMARY", f.Env.Getenv("GITHUB_STEP_SUMMARY"), []byte(v.markdown())); err != nil {
+		if err := appendTo("GITHUB_STEP_SUMMARY", f.Env.Getenv("GITHUB_STEP_SUMMARY"),
+			[]byte(v.markdown())); err != nil {
 			return err
 		}
 		data = ci.Annotations(v.suites())
@@ -90,20 +91,23 @@ func (v *rangeVerdict) object() *ojson.Object {
 		runs = append(runs, ojson.NewObject("run_id", r.Run, "gates", gates, "approvals", approvals))
 	}
 	for _, x := range v.findings {
-		findings = append(findings, ojson.NewObject("code", x.Code, "commit", ojson.OrNull(x.Commit), "run_id", ojson.OrNull(x.Run),
-			"file", ojson.OrNull(x.File), "message", x.Message))
+		findings = append(findings,
+			ojson.NewObject("code", x.Code, "commit", ojson.OrNull(x.Commit), "run_id", ojson.OrNull(x.Run),
+				"file", ojson.OrNull(x.File), "message", x.Message))
 	}
 	n := v.count()
 	return ojson.NewObject("stands", len(v.findings) == 0, "base", string(v.Base), "head", string(v.Head),
 		"counts", ojson.NewObject("commits", len(v.Commits), "turn", n[attribution.CommitTurn],
-			"approval", n[attribution.CommitApproval], "person", n[attribution.CommitPerson], "merge", n[attribution.CommitMerge], "unaccounted", n[attribution.CommitUnaccounted]),
+			"approval", n[attribution.CommitApproval], "person", n[attribution.CommitPerson],
+			"merge", n[attribution.CommitMerge], "unaccounted", n[attribution.CommitUnaccounted]),
 		"commits", commits, "runs", runs, "findings", findings)
 }
 
 func (v *rangeVerdict) summary() string {
 	n := v.count()
 	return fmt.Sprintf("%s: %d of turns, %s, %d of people, %s, %d unaccounted", term.Counted(len(v.Commits), "commit"),
-		n[attribution.CommitTurn], term.Counted(n[attribution.CommitApproval], "approval"), n[attribution.CommitPerson],
+		n[attribution.CommitTurn], term.Counted(n[attribution.CommitApproval], "approval"),
+		n[attribution.CommitPerson],
 		term.Counted(n[attribution.CommitMerge], "merge"), n[attribution.CommitUnaccounted])
 }
 
@@ -118,7 +122,8 @@ func (v *rangeVerdict) print(p *term.Printer) {
 		}
 		p.Printf("%.10s %s %s\n", string(c.OID), style(term.Pad(string(c.Kind), 11)), term.OneLine(c.Subject))
 		for _, t := range c.Turns {
-			p.Printf("           %s of %s, phase %s%s\n", t.ID, term.OneLine(t.Role), term.OneLine(t.Phase), gateText(v.gates[t]))
+			p.Printf("           %s of %s, phase %s%s\n", t.ID, term.OneLine(t.Role), term.OneLine(t.Phase),
+				gateText(v.gates[t]))
 		}
 		if c.Why != "" {
 			p.Printf("           %s\n", p.Red(term.OneLine(c.Why)))
@@ -235,7 +240,8 @@ func (v *rangeVerdict) markdown() string {
 		for _, t := range c.Turns {
 			turns = append(turns, t.ID+" ("+t.Role+")")
 		}
-		fmt.Fprintf(&b, "| %.10s | %s | %s | %s |\n", string(c.OID), c.Kind, cell(strings.Join(turns, ", ")), cell(c.Subject))
+		fmt.Fprintf(&b, "| %.10s | %s | %s | %s |\n", string(c.OID), c.Kind, cell(strings.Join(turns, ", ")),
+			cell(c.Subject))
 	}
 	return b.String()
 }

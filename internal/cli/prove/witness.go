@@ -40,9 +40,11 @@ func runWitness(ctx context.Context, f *term.Factory, run string) error {
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(ojson.NewObject("run_id", st.Run, "op", st.Operation, "sequence", st.Sequence, "principal", st.Principal,
+	f.Out.Emit(ojson.NewObject("run_id", st.Run, "op", st.Operation, "sequence", st.Sequence,
+		"principal", st.Principal,
 		"at", wire.FormatTime(st.IssuedAt)), func(p *term.Printer) {
-		p.Printf("Signed by %s: run %s stands at operation %s, number %d.\n", term.OneLine(st.Principal), st.Run, p.Yellow(shared.ShortOp(st.Operation)), st.Sequence)
+		p.Printf("Signed by %s: run %s stands at operation %s, number %d.\n", term.OneLine(st.Principal), st.Run,
+			p.Yellow(shared.ShortOp(st.Operation)), st.Sequence)
 	})
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 func OpenArtifact(f *term.Factory, input string) (name string, src io.ReadCloser, size int64, err error) {
 	if input == "-" {
 		if f.Env.IsTerminal(f.Env.Stdin) {
-			return "stdin", nil, 0, term.Errorf("unreadable_input", "No artifact was given: name a file, or send one to standard input")
+			return "stdin", nil, 0, term.Errorf("unreadable_input",
+				"No artifact was given: name a file, or send one to standard input")
 		}
 		return "stdin", io.NopCloser(f.Env.Stdin), 0, nil
 	}

@@ -15,7 +15,8 @@ import (
 
 // ClaimObject is who works on a turn. ends_at is by the clock of this machine.
 func ClaimObject(h *claims.Hold) *ojson.Object {
-	return ojson.NewObject("person", h.Person, "email", h.Email, "machine", h.Machine, "here", h.Here, "number", h.Number,
+	return ojson.NewObject("person", h.Person, "email", h.Email, "machine", h.Machine, "here", h.Here,
+		"number", h.Number,
 		"seconds", int(h.Lasts()/time.Second), "ends_at", wire.FormatTime(h.Ends), "ended", h.Over)
 }
 

@@ -11,11 +11,13 @@ import (
 // PrintDelegated names the open delegations, and the review they lead to.
 func PrintDelegated(p *term.Printer, s *run.State) {
 	for _, d := range s.DelegationQueue {
-		p.Field("Delegated", "%s by %s to %s (%s): %s", term.OneLine(d.DelegationID), term.OneLine(d.ParentRole), term.OneLine(d.ToRole), term.OneLine(d.Status), term.OneLine(d.Charter))
+		p.Field("Delegated", "%s by %s to %s (%s): %s", term.OneLine(d.DelegationID), term.OneLine(d.ParentRole),
+			term.OneLine(d.ToRole), term.OneLine(d.Status), term.OneLine(d.Charter))
 	}
 	if r := s.PendingDelegation; r != nil {
 		for _, back := range r.Results {
-			p.Field("Came back", "%s from %s (%s), for %s to review", term.OneLine(back.String("delegation_id")), term.OneLine(back.String("to_role")), term.OneLine(back.String("status")), term.OneLine(r.ParentRole))
+			p.Field("Came back", "%s from %s (%s), for %s to review", term.OneLine(back.String("delegation_id")),
+				term.OneLine(back.String("to_role")), term.OneLine(back.String("status")), term.OneLine(r.ParentRole))
 		}
 	}
 }
@@ -24,11 +26,13 @@ func PrintDelegated(p *term.Printer, s *run.State) {
 func DelegatedRows(s *run.State) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, d := range s.DelegationQueue {
-		rows = append(rows, ojson.NewObject("delegation_id", d.DelegationID, "by", d.ParentRole, "to_role", d.ToRole, "status", d.Status, "charter", d.Charter, "review", false))
+		rows = append(rows, ojson.NewObject("delegation_id", d.DelegationID, "by", d.ParentRole, "to_role", d.ToRole,
+			"status", d.Status, "charter", d.Charter, "review", false))
 	}
 	if r := s.PendingDelegation; r != nil {
 		for _, back := range r.Results {
-			rows = append(rows, ojson.NewObject("delegation_id", back.String("delegation_id"), "by", r.ParentRole, "to_role", back.String("to_role"),
+			rows = append(rows, ojson.NewObject("delegation_id", back.String("delegation_id"), "by", r.ParentRole,
+				"to_role", back.String("to_role"),
 				"status", back.String("status"), "charter", back.String("charter"), "review", true))
 		}
 	}

@@ -14,8 +14,10 @@ import (
 // IntentObject is an intent in --json.
 func IntentObject(x *intake.Intent) *ojson.Object {
 	d := x.Document
-	return ojson.NewObject("intent_id", d.String("intent_id"), "status", d.String("status"), "priority", d.String("priority"), "waits", x.Waits, "active_turn", ojson.OrNull(x.Turn),
-		"recorded", x.Recorded, "charter", ojson.OrNull(d.String("charter")), "acceptance_contract", wire.NonNil(d.Strings("acceptance_contract")),
+	return ojson.NewObject("intent_id", d.String("intent_id"), "status", d.String("status"),
+		"priority", d.String("priority"), "waits", x.Waits, "active_turn", ojson.OrNull(x.Turn),
+		"recorded", x.Recorded, "charter", ojson.OrNull(d.String("charter")),
+		"acceptance_contract", wire.NonNil(d.Strings("acceptance_contract")),
 		"phase_scope", ojson.OrNull(d.String("phase_scope")), "target_run", ojson.OrNull(d.String("target_run")),
 		"target_turn", ojson.OrNull(d.String("target_turn")), "created_at", ojson.OrNull(d.String("created_at")))
 }
@@ -30,6 +32,7 @@ func PrintIntents(p *term.Printer, st *status.Standing) {
 		} else if !x.Recorded {
 			what += ", not on record yet"
 		}
-		p.Field("Intent", "%s, %s: %s", term.OneLine(d.String("intent_id")), term.OneLine(what), term.OneLine(run.Clip(d.String("charter"), 80)))
+		p.Field("Intent", "%s, %s: %s", term.OneLine(d.String("intent_id")), term.OneLine(what),
+			term.OneLine(run.Clip(d.String("charter"), 80)))
 	}
 }

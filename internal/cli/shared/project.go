@@ -62,7 +62,8 @@ func One(c *ucli.Context, what, flag string) (string, error) {
 	case c.NArg() > 1:
 		return "", term.UsageErrorf("%s takes one %s, not %d arguments", c.Command.Name, what, c.NArg())
 	case c.NArg() == 1 && fromFlag != "" && c.Args().First() != fromFlag:
-		return "", term.UsageErrorf("%s names two: %s and --%s %s", what, term.OneLine(c.Args().First()), flag, term.OneLine(fromFlag))
+		return "", term.UsageErrorf("%s names two: %s and --%s %s", what, term.OneLine(c.Args().First()), flag,
+			term.OneLine(fromFlag))
 	case c.NArg() == 1:
 		return c.Args().First(), nil
 	}
@@ -127,7 +128,8 @@ func PrintWhere(p *term.Printer, d *runner.Done) {
 	if d.State == nil {
 		return
 	}
-	p.Field("Run", "%s, phase %s, %s", term.OneLine(d.Run), p.Bold(term.OneLine(d.State.Phase)), StatusStyle(p, d.State.Status)(string(d.State.Status)))
+	p.Field("Run", "%s, phase %s, %s", term.OneLine(d.Run), p.Bold(term.OneLine(d.State.Phase)),
+		StatusStyle(p, d.State.Status)(string(d.State.Status)))
 }
 
 // StatusStyle is the colour of a status.

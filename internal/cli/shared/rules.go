@@ -14,7 +14,8 @@ import (
 func RuleRows(changes []config.RuleChange) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, c := range changes {
-		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", ojson.OrNull(c.Before), "after", ojson.OrNull(c.After), "weakens", c.Weakens))
+		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", ojson.OrNull(c.Before),
+			"after", ojson.OrNull(c.After), "weakens", c.Weakens))
 	}
 	return rows
 }

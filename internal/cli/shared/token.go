@@ -41,7 +41,8 @@ func readToken(f *term.Factory, name string) (string, error) {
 	case line == "":
 		return "", term.Errorf("unreadable_input", "%s holds no token in its first line", term.OneLine(name))
 	case len(line) > maxTokenBytes:
-		return "", term.Errorf("unreadable_input", "%s holds no token: its first line is longer than %d bytes", term.OneLine(name), maxTokenBytes)
+		return "", term.Errorf("unreadable_input", "%s holds no token: its first line is longer than %d bytes",
+			term.OneLine(name), maxTokenBytes)
 	}
 	return line, nil
 }

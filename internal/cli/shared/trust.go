@@ -51,9 +51,11 @@ func Trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command fu
 // carries the names; their values may hold what is nobody's business.
 func TrustObject(t *trust.State) *ojson.Object {
 	s := t.Scope
-	list, hooksOf, actions, rts, files := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
+	list, hooksOf, actions, rts, files := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{},
+		[]*ojson.Object{}
 	for _, h := range s.Hooks {
-		o := ojson.NewObject("phase", h.Phase, "name", h.Name, "type", h.Type, "mode", hookMode(h), "timeout_ms", h.TimeoutMS)
+		o := ojson.NewObject("phase", h.Phase, "name", h.Name, "type", h.Type, "mode", hookMode(h),
+			"timeout_ms", h.TimeoutMS)
 		if h.Type == "http" {
 			o.Set("url", h.URL)
 			o.Set("header_names", wire.NonNil(h.Headers.Keys()))
@@ -64,14 +66,17 @@ func TrustObject(t *trust.State) *ojson.Object {
 		hooksOf = append(hooksOf, o)
 	}
 	for _, w := range s.Webhooks {
-		list = append(list, ojson.NewObject("name", w.String("name"), "url", w.String("url"), "events", wire.NonNil(w.Strings("events")), "header_names", wire.NonNil(w.Object("headers").Keys())))
+		list = append(list, ojson.NewObject("name", w.String("name"), "url", w.String("url"),
+			"events", wire.NonNil(w.Strings("events")), "header_names", wire.NonNil(w.Object("headers").Keys())))
 	}
 	for _, a := range s.Actions {
 		actions = append(actions, ojson.NewObject("gate_id", a.Gate, "run", a.Run, "timeout_ms", a.TimeoutMS))
 	}
 	for _, rt := range s.Runtimes {
-		rts = append(rts, ojson.NewObject("id", rt.ID, "type", rt.Type, "command", wire.NonNil(runtimes.Command(rt.Raw)), "url", ojson.OrNull(runtimeAddress(rt)),
-			"auth_env", ojson.OrNull(rt.Raw.String("auth_env")), "header_names", wire.NonNil(rt.Raw.Object("headers").Keys())))
+		rts = append(rts, ojson.NewObject("id", rt.ID, "type", rt.Type,
+			"command", wire.NonNil(runtimes.Command(rt.Raw)), "url", ojson.OrNull(runtimeAddress(rt)),
+			"auth_env", ojson.OrNull(rt.Raw.String("auth_env")),
+			"header_names", wire.NonNil(rt.Raw.Object("headers").Keys())))
 	}
 	for _, f := range s.Files {
 		files = append(files, ojson.NewObject("path", f.Path, "sha256", f.SHA256, "size", f.Size))

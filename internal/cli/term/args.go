@@ -192,7 +192,8 @@ func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []strin
 	}
 	if takes || hasValue {
 		if want := wanted(fl, value); want != "" {
-			return 0, UsageErrorf("%s takes %s, not %q; %q says what it is for", shown, want, OneLine(value), "git agentxchain help "+p.inv.name())
+			return 0, UsageErrorf("%s takes %s, not %q; %q says what it is for", shown, want, OneLine(value),
+				"git agentxchain help "+p.inv.name())
 		}
 		word += "=" + value
 	}
@@ -267,7 +268,8 @@ func (p *lineParser) complete() error {
 		return nil
 	}
 	if cmd.Action == nil && len(cmd.Subcommands) > 0 {
-		return UsageErrorf("%q needs a subcommand: %s", p.inv.name(), strings.Join(visibleNames(cmd.Subcommands), ", "))
+		return UsageErrorf("%q needs a subcommand: %s", p.inv.name(),
+			strings.Join(visibleNames(cmd.Subcommands), ", "))
 	}
 	for _, fl := range cmd.Flags {
 		if r, ok := fl.(ucli.RequiredFlag); ok && r.IsRequired() && !p.given[fl.Names()[0]] {
@@ -280,7 +282,8 @@ func (p *lineParser) complete() error {
 	low, high := Arity(cmd.ArgsUsage)
 	switch n := len(p.pos); {
 	case high >= 0 && n > high:
-		return UsageErrorf("%q does not take the argument %q; %q shows what it takes", p.inv.name(), OneLine(p.pos[high]), p.help())
+		return UsageErrorf("%q does not take the argument %q; %q shows what it takes", p.inv.name(),
+			OneLine(p.pos[high]), p.help())
 	case n < low:
 		return UsageErrorf("%q needs an argument: %s; %q explains it", p.inv.name(), cmd.ArgsUsage, p.help())
 	}

@@ -30,7 +30,12 @@ func sampleApp() *ucli.App {
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}},
 			&ucli.StringSliceFlag{Name: "path"},
 		}},
-		{Name: "reject", ArgsUsage: "TURN", Action: act, Flags: []ucli.Flag{&ucli.StringFlag{Name: "reason", Required: true}}},
+		{
+			Name:      "reject",
+			ArgsUsage: "TURN",
+			Action:    act,
+			Flags:     []ucli.Flag{&ucli.StringFlag{Name: "reason", Required: true}},
+		},
 		{Name: "gate", Subcommands: []*ucli.Command{
 			{Name: "list", Action: act},
 			{Name: "show", ArgsUsage: "GATE", Action: act},
@@ -102,7 +107,8 @@ func TestParseLineErrors(t *testing.T) {
 		{"gate lst", `unknown gate command "lst"; did you mean "list"?`},
 		{"gate", `"gate" needs a subcommand: list, show`},
 		{"accept a b", `"accept" does not take the argument "b"; "git agentxchain help accept" shows what it takes`},
-		{"gate list x", `"gate list" does not take the argument "x"; "git agentxchain help gate list" shows what it takes`},
+		{"gate list x",
+			`"gate list" does not take the argument "x"; "git agentxchain help gate list" shows what it takes`},
 		{"gate show", `"gate show" needs an argument: GATE; "git agentxchain help gate show" explains it`},
 		{"reject t1", `"reject" needs --reason`},
 		{"reject --reason", `--reason needs a value`},
@@ -148,7 +154,8 @@ func TestJSONIsHonouredAfterAnError(t *testing.T) {
 func TestArity(t *testing.T) {
 	for usage, want := range map[string][2]int{
 		"": {0, 0}, "TURN": {1, 1}, "[TURN]": {0, 1}, "A B": {2, 2}, "A [B]": {1, 2},
-		"[PATH...]": {0, -1}, "PATH...": {1, -1}, "LEFT RIGHT [-- PATH...]": {2, -1}, "list|show": {1, 1}, "PATH[:LINE]": {1, 1}, "[A B]": {0, 2},
+		"[PATH...]": {0, -1}, "PATH...": {1, -1}, "LEFT RIGHT [-- PATH...]": {2, -1}, "list|show": {1,
+			1}, "PATH[:LINE]": {1, 1}, "[A B]": {0, 2},
 	} {
 		low, high := Arity(usage)
 		if [2]int{low, high} != want {
@@ -158,7 +165,8 @@ func TestArity(t *testing.T) {
 }
 
 func FuzzParseLine(f *testing.F) {
-	for _, s := range []string{"accept t1 --json", "-", "--", "-\xff", "gate -- show", "verify protocol -qzn5", "--=", "-C", "accept -jz"} {
+	for _, s := range []string{"accept t1 --json", "-", "--", "-\xff", "gate -- show", "verify protocol -qzn5", "--=",
+		"-C", "accept -jz"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

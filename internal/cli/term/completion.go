@@ -306,5 +306,7 @@ func wordsOf(texts []string) []Word {
 }
 
 func matching(list []Word, prefix string) []Word {
-	return slices.DeleteFunc(slices.Clone(list), func(w Word) bool { return w.Text != filesAnswer && !strings.HasPrefix(w.Text, prefix) })
+	return slices.DeleteFunc(slices.Clone(list), func(w Word) bool {
+		return w.Text != filesAnswer && !strings.HasPrefix(w.Text, prefix)
+	})
 }

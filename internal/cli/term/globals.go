@@ -53,8 +53,12 @@ func globalFlags() []globalFlag {
 	return []globalFlag{
 		{names: []string{"json", "j"}, usage: "print one JSON object instead of text, errors included",
 			set: onOff(func(g *GlobalOptions) *bool { return &g.JSON })},
-		{names: []string{"jq"}, value: "EXPR", usage: "print the values that the jq expression `EXPR` picks of the --json answer",
-			set: func(g *GlobalOptions, v string) error { return g.picks(newJQ(v)) }},
+		{
+			names: []string{"jq"},
+			value: "EXPR",
+			usage: "print the values that the jq expression `EXPR` picks of the --json answer",
+			set:   func(g *GlobalOptions, v string) error { return g.picks(newJQ(v)) },
+		},
 		{names: []string{"template"}, value: "TEXT", usage: "print the --json answer through the Go template `TEXT`",
 			set: func(g *GlobalOptions, v string) error { return g.picks(newTemplate(v)) }},
 		{names: []string{"dir", "C"}, value: "DIR", usage: "work as if started in `DIR`",

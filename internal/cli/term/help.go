@@ -208,7 +208,8 @@ func overviewObject(cmds []*ucli.Command) *ojson.Object {
 	var list []*ojson.Object
 	for _, c := range cmds {
 		if !c.Hidden {
-			list = append(list, ojson.NewObject("name", c.Name, "aliases", c.Aliases, "group", c.Category, "usage", c.Usage))
+			list = append(list, ojson.NewObject("name", c.Name, "aliases", c.Aliases, "group", c.Category,
+				"usage", c.Usage))
 		}
 	}
 	var tops []*ojson.Object

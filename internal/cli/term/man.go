@@ -179,7 +179,8 @@ func manCommand(path []*ucli.Command) string {
 type roff struct{ strings.Builder }
 
 func (r *roff) title(name string) {
-	r.WriteString(".TH \"" + roffEscape(strings.ToUpper(name)) + "\" \"1\" \"\" \"git-agentxchain\" \"Git Manual\"\n.nh\n.ad l\n")
+	r.WriteString(".TH \"" + roffEscape(strings.ToUpper(name)) +
+		"\" \"1\" \"\" \"git-agentxchain\" \"Git Manual\"\n.nh\n.ad l\n")
 }
 
 func (r *roff) section(name string) { r.WriteString(".SH \"" + roffEscape(name) + "\"\n") }

@@ -21,14 +21,16 @@ func manDir(f *Factory) (dir string, searched bool, err error) {
 	case filepath.IsAbs(home):
 		data = filepath.Join(home, ".local", "share")
 	default:
-		return "", false, UsageErrorf("there is no home directory to install manual pages in; name a directory with --to")
+		return "", false,
+			UsageErrorf("there is no home directory to install manual pages in; name a directory with --to")
 	}
 	own := filepath.Join(data, "man")
 	places := manPath(f)
 	if slices.Contains(places, own) {
 		return filepath.Join(own, "man1"), true, nil
 	}
-	if bin := programDir(f); filepath.IsAbs(home) && strings.HasPrefix(bin, filepath.Clean(home)+string(filepath.Separator)) {
+	if bin := programDir(f); filepath.IsAbs(home) &&
+		strings.HasPrefix(bin, filepath.Clean(home)+string(filepath.Separator)) {
 		if beside := filepath.Join(filepath.Dir(bin), "share", "man"); slices.Contains(places, beside) {
 			return filepath.Join(beside, "man1"), true, nil
 		}
@@ -62,7 +64,8 @@ func manPath(f *Factory) []string {
 // programDir is the directory of PATH that git starts this program from, "" when it is not on PATH.
 func programDir(f *Factory) string {
 	for _, d := range filepath.SplitList(f.Env.Getenv("PATH")) {
-		if st, err := os.Stat(filepath.Join(d, "git-agentxchain")); filepath.IsAbs(d) && err == nil && st.Mode().IsRegular() {
+		if st, err := os.Stat(filepath.Join(d, "git-agentxchain")); filepath.IsAbs(d) && err == nil &&
+			st.Mode().IsRegular() {
 			return filepath.Clean(d)
 		}
 	}

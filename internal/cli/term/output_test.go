@@ -63,7 +63,9 @@ func TestEnvelope(t *testing.T) {
 		{"payload cannot say ok", func(f *Factory) error {
 			f.Out.Emit(ojson.NewObject("ok", true, "correlationId", "evil"), nil)
 			return Errorf("gate_failed", "no").WithHint("do it").WithDetails(ojson.NewObject("gate", "g"))
-		}, bad + `,"error":{"code":"gate_failed","message":"no","hint":"do it","details":{"gate":"g"},"explain":"git agentxchain explain gate_failed"}}` + "\n", 3},
+		},
+			bad +
+				`,"error":{"code":"gate_failed","message":"no","hint":"do it","details":{"gate":"g"},"explain":"git agentxchain explain gate_failed"}}` + "\n", 3},
 		{"partial payload with error", func(f *Factory) error {
 			f.Out.Emit(ojson.NewObject("turn", "t1", "error", "mine"), nil)
 			return Errorf("ref_moved", "moved")
@@ -92,7 +94,8 @@ func TestEnvelope(t *testing.T) {
 func TestTextErrors(t *testing.T) {
 	stdout, stderr, status := finishWith(t, false, func(f *Factory) error {
 		f.Out.Emit(nil, func(p *Printer) { p.Println("half done") })
-		return fmt.Errorf("accept: %w", Errorf("run_blocked", "the run is\x1b[2J blocked").WithHint("git agentxchain unblock"))
+		return fmt.Errorf("accept: %w",
+			Errorf("run_blocked", "the run is\x1b[2J blocked").WithHint("git agentxchain unblock"))
 	})
 	if stdout != "half done\n" || status != 5 ||
 		stderr != "error: accept: the run is^[[2J blocked\nhint: git agentxchain unblock\n"+
@@ -185,7 +188,8 @@ func TestPanicBecomesInternalError(t *testing.T) {
 		if status != ExitFailed || stdout.Len() != 0 {
 			t.Errorf("status %d, stdout %q", status, stdout)
 		}
-		if !strings.Contains(stderr.String(), "error: internal error: boom") || strings.Contains(stderr.String(), "\x1b") {
+		if !strings.Contains(stderr.String(), "error: internal error: boom") ||
+			strings.Contains(stderr.String(), "\x1b") {
 			t.Errorf("stderr %q", stderr)
 		}
 		if got := strings.Contains(stderr.String(), "goroutine"); got != (debug == "1") {
@@ -196,7 +200,8 @@ func TestPanicBecomesInternalError(t *testing.T) {
 		for _, args := range [][]string{nil, {"--json"}} {
 			env, stdout, stderr := testEnv(false, map[string]string{"AGENTXCHAIN_DEBUG": "1"})
 			runBody(env, args, func(context.Context) error { panic("cannot use " + k.Text) })
-			if said := stdout.String() + stderr.String(); strings.Contains(said, k.Value) || !strings.Contains(said, "cannot use") {
+			if said := stdout.String() + stderr.String(); strings.Contains(said, k.Value) ||
+				!strings.Contains(said, "cannot use") {
 				t.Errorf("%s %v: %q", k.Kind, args, said)
 			}
 		}

@@ -71,7 +71,8 @@ func (p *Prompter) Line(ctx context.Context, question, flag string) (string, err
 	case r := <-done:
 		if r.err == io.EOF && strings.TrimSpace(r.line) == "" {
 			_, _ = fmt.Fprintln(p.f.Env.Stderr)
-			return "", Errorf("prompt_unavailable", "%s got no answer", OneLine(question)).WithHint("answer it with " + flag)
+			return "", Errorf("prompt_unavailable", "%s got no answer",
+				OneLine(question)).WithHint("answer it with " + flag)
 		}
 		if r.err != nil && r.err != io.EOF {
 			return "", Errorf("io_failed", "cannot read the answer: %w", r.err)

@@ -20,12 +20,13 @@ import (
 // Program is what this program can do. The commands are made anew for every
 // use, because a command keeps what its line said.
 type Program struct {
-	Groups   []string                             // of the commands, in the order help shows them
-	Commands func(*Factory) []*ucli.Command       // opens and reads nothing
-	Rewrites map[string][]string                  // the words of a command to those of the command that is meant
-	Examples func(command string) []string        // lines to type, for its help
-	Version  func(*Factory) error                 // answers --version
-	Words    func(f *Factory, kind string) []Word // for completion: what can stand for a ROLE, PHASE, GATE, TURN or RUN
+	Groups   []string                       // of the commands, in the order help shows them
+	Commands func(*Factory) []*ucli.Command // opens and reads nothing
+	Rewrites map[string][]string            // the words of a command to those of the command that is meant
+	Examples func(command string) []string  // lines to type, for its help
+	Version  func(*Factory) error           // answers --version
+	// for completion: what can stand for a ROLE, PHASE, GATE, TURN or RUN
+	Words func(f *Factory, kind string) []Word
 }
 
 // Run carries out one line of p and returns the exit status. args[0] is

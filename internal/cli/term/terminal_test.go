@@ -26,13 +26,19 @@ func TestColorDecision(t *testing.T) {
 		{"pipe", "auto", nil, nil, false, false, false},
 		{"terminal", "auto", nil, nil, true, true, true},
 		{"forced in a pipe", "auto", map[string]string{"CLICOLOR_FORCE": "1"}, nil, false, true, false},
-		{"NO_COLOR beats force", "auto", map[string]string{"CLICOLOR_FORCE": "1", "NO_COLOR": "x"}, nil, true, false, false},
+		{"NO_COLOR beats force", "auto", map[string]string{
+			"CLICOLOR_FORCE": "1",
+			"NO_COLOR":       "x",
+		}, nil, true, false, false},
 		{"CLICOLOR=0", "auto", map[string]string{"CLICOLOR": "0"}, nil, true, false, false},
 		{"dumb", "auto", map[string]string{"TERM": "dumb"}, nil, true, false, false},
 		{"flag always", "always", map[string]string{"NO_COLOR": "1"}, nil, false, true, false},
 		{"flag never", "never", map[string]string{"CLICOLOR_FORCE": "1"}, nil, true, false, false},
 		{"git says never", "auto", nil, map[string]string{"color.ui": "never"}, true, false, true},
-		{"ours beats ui", "auto", nil, map[string]string{"color.ui": "false", "color.agentxchain": "auto"}, true, true, true},
+		{"ours beats ui", "auto", nil, map[string]string{
+			"color.ui":          "false",
+			"color.agentxchain": "auto",
+		}, true, true, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,7 +103,14 @@ func TestPager(t *testing.T) {
 }
 
 func TestPrompt(t *testing.T) {
-	for input, want := range map[string]bool{"y\n": true, "Yes\n": true, "n\n": false, "\n": true, "what\ny\n": true, "no": false} {
+	for input, want := range map[string]bool{
+		"y\n":       true,
+		"Yes\n":     true,
+		"n\n":       false,
+		"\n":        true,
+		"what\ny\n": true,
+		"no":        false,
+	} {
 		env, _, stderr := testEnv(true, nil)
 		env.Stdin = strings.NewReader(input)
 		got, err := newTestFactory(env, false).Prompt.Confirm(context.Background(), "Go on?", "--yes", true)
@@ -108,11 +121,13 @@ func TestPrompt(t *testing.T) {
 	// Nobody there: no terminal, end of input, --json, or git's switch.
 	env, _, _ := testEnv(false, nil)
 	_, err := newTestFactory(env, false).Prompt.Confirm(context.Background(), "Go on?", "--yes", true)
-	if r := Describe(err); r.Code != "prompt_unavailable" || r.Exit != ExitUsage || !strings.Contains(r.hint, "--yes") {
+	if r := Describe(err); r.Code != "prompt_unavailable" || r.Exit != ExitUsage ||
+		!strings.Contains(r.hint, "--yes") {
 		t.Errorf("%+v", r)
 	}
 	env, _, _ = testEnv(true, nil)
-	if _, err := newTestFactory(env, false).Prompt.Line(context.Background(), "Name?", "--name"); Describe(err).Code != "prompt_unavailable" {
+	if _, err := newTestFactory(env, false).Prompt.Line(context.Background(), "Name?",
+		"--name"); Describe(err).Code != "prompt_unavailable" {
 		t.Errorf("end of input: %v", err)
 	}
 	if newTestFactory(env, true).Interactive() {
@@ -173,7 +188,8 @@ func TestTable(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	for line := range strings.Lines(render(24)) {
-		plain := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "", "\x1b[31m", "").Replace(strings.TrimSuffix(line, "\n"))
+		plain := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "", "\x1b[31m",
+			"").Replace(strings.TrimSuffix(line, "\n"))
 		if DisplayWidth(plain) > 24 {
 			t.Errorf("%q is wider than the terminal", plain)
 		}

@@ -21,16 +21,30 @@ func NewClaimCommand(f *term.Factory) *ucli.Command {
 			"Until it ends, only this clone dispatches the turn or has its result accepted. A role that has no active turn is given one. " +
 			"A claim that has ended counts for nothing: another machine may claim the turn, and a result that comes too late is refused.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "for", Usage: "how long (`TIME`, such as 45m or 2h); 30m unless it was longer before"},
+			&ucli.StringFlag{
+				Name:  "for",
+				Usage: "how long (`TIME`, such as 45m or 2h); 30m unless it was longer before",
+			},
 			&ucli.BoolFlag{Name: "renew", Usage: "hold it for the same time again, from now"},
 			&ucli.BoolFlag{Name: "release", Usage: "give it back before its time"},
 			&ucli.BoolFlag{Name: "steal", Usage: "take it from another machine before its time"},
-			&ucli.StringFlag{Name: "because", Usage: "why it is taken from another machine (`TEXT`); required with --steal"},
+			&ucli.StringFlag{
+				Name:  "because",
+				Usage: "why it is taken from another machine (`TEXT`); required with --steal",
+			},
 		},
 		Action: func(c *ucli.Context) error {
-			opt := runner.ClaimOptions{Target: c.Args().First(), Action: protocol.ClaimTake, Because: c.String("because")}
+			opt := runner.ClaimOptions{
+				Target:  c.Args().First(),
+				Action:  protocol.ClaimTake,
+				Because: c.String("because"),
+			}
 			said := 0
-			for name, action := range map[string]string{"renew": protocol.ClaimRenew, "release": protocol.ClaimRelease, "steal": protocol.ClaimSteal} {
+			for name, action := range map[string]string{
+				"renew":   protocol.ClaimRenew,
+				"release": protocol.ClaimRelease,
+				"steal":   protocol.ClaimSteal,
+			} {
 				if c.Bool(name) {
 					opt.Action = action
 					said++
@@ -73,7 +87,8 @@ func runClaim(ctx context.Context, f *term.Factory, opt runner.ClaimOptions) err
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if now.Held() {
-			p.Printf("Turn %s (%s) is claimed by this clone for %s.\n", p.Bold(turn.TurnID), turn.AssignedRole, now.Lasts())
+			p.Printf("Turn %s (%s) is claimed by this clone for %s.\n", p.Bold(turn.TurnID), turn.AssignedRole,
+				now.Lasts())
 		} else {
 			p.Printf("Turn %s (%s) is free.\n", p.Bold(turn.TurnID), turn.AssignedRole)
 		}

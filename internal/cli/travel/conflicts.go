@@ -21,8 +21,14 @@ func NewConflictsCommand(f *term.Factory) *ucli.Command {
 			"OP is the id of that operation, or its beginning. One of the four flags settles the conflict; the settlement travels with the next sync. Only a person settles a conflict.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "all", Usage: "settled ones too"},
-			&ucli.BoolFlag{Name: "take-ours", Usage: "stage the losing result again: its turn is active and the result is judged anew"},
-			&ucli.BoolFlag{Name: "reissue", Usage: "keep the losing result as material and give the role another turn"},
+			&ucli.BoolFlag{
+				Name:  "take-ours",
+				Usage: "stage the losing result again: its turn is active and the result is judged anew",
+			},
+			&ucli.BoolFlag{
+				Name:  "reissue",
+				Usage: "keep the losing result as material and give the role another turn",
+			},
 			&ucli.BoolFlag{Name: "ask-again", Usage: "a person decides anew"},
 			&ucli.BoolFlag{Name: "drop", Usage: "give the losing work up; needs --because"},
 			&ucli.StringFlag{Name: "because", Usage: "why (`TEXT`); it is recorded"},
@@ -39,7 +45,8 @@ func NewConflictsCommand(f *term.Factory) *ucli.Command {
 					continue
 				}
 				if how != "" {
-					return term.UsageErrorf("a conflict is settled in one way; give one of --take-ours, --reissue, --ask-again, --drop")
+					return term.UsageErrorf(
+						"a conflict is settled in one way; give one of --take-ours, --reissue, --ask-again, --drop")
 				}
 				how = way
 			}
@@ -98,7 +105,8 @@ func runConflicts(ctx context.Context, f *term.Factory, op, how, because string,
 	}
 	f.Out.Emit(ojson.NewObject("conflicts", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
-			p.Println(shared.Nothing(!all, "No operation ever lost against another machine's.", "No conflict is open."))
+			p.Println(shared.Nothing(!all, "No operation ever lost against another machine's.",
+				"No conflict is open."))
 			return
 		}
 		for _, c := range list {

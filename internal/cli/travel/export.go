@@ -41,17 +41,38 @@ func NewExportCommand(f *term.Factory) *ucli.Command {
 			"The artifact of a run carries its record, so that restore goes on with its operations. " +
 			"Nothing is left out unless --max-files or --max-jsonl-entries asks for it; the artifact says so, and cannot be restored then.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which appears whole or not at all; - for standard output"},
-			&ucli.StringFlag{Name: "bundle", Usage: "write the run's whole history to `FILE`, a git bundle that restore takes along, not into the artifact"},
+			&ucli.StringFlag{
+				Name:    "output",
+				Aliases: []string{"o"},
+				Usage:   "write to `FILE`, which appears whole or not at all; - for standard output",
+			},
+			&ucli.StringFlag{
+				Name:  "bundle",
+				Usage: "write the run's whole history to `FILE`, a git bundle that restore takes along, not into the artifact",
+			},
 			&ucli.BoolFlag{Name: "no-record",
 				Usage: "leave out the run's record; a restore then takes the files as one operation"},
 			&ucli.BoolFlag{Name: "force", Usage: "replace FILE"},
 			&ucli.BoolFlag{Name: "with-work",
 				Usage: "carry changes of the project that are not committed; restore writes them on a yes"},
-			&ucli.BoolFlag{Name: "compress", Usage: "compress with zstd, which every command that reads artifacts recognises"},
-			&ucli.IntFlag{Name: "max-files", Usage: "keep at most `N` files; configuration, state and ledgers stay", DefaultText: "all"},
-			&ucli.IntFlag{Name: "max-jsonl-entries", Usage: "keep the last `N` entries of each ledger", DefaultText: "all"},
-			&ucli.StringSliceFlag{Name: "allow-secret", Usage: "let the finding with `FINGERPRINT` pass; may be given more than once"},
+			&ucli.BoolFlag{
+				Name:  "compress",
+				Usage: "compress with zstd, which every command that reads artifacts recognises",
+			},
+			&ucli.IntFlag{
+				Name:        "max-files",
+				Usage:       "keep at most `N` files; configuration, state and ledgers stay",
+				DefaultText: "all",
+			},
+			&ucli.IntFlag{
+				Name:        "max-jsonl-entries",
+				Usage:       "keep the last `N` entries of each ledger",
+				DefaultText: "all",
+			},
+			&ucli.StringSliceFlag{
+				Name:  "allow-secret",
+				Usage: "let the finding with `FINGERPRINT` pass; may be given more than once",
+			},
 			term.NewChoiceFlag("format", "write `FORMAT`", "json", "json"),
 		},
 		Action: func(c *ucli.Context) error {
@@ -68,9 +89,18 @@ func NewExportCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
-			return runExport(c.Context, f, &exportOptions{Output: c.String("output"), Bundle: c.String("bundle"), Force: c.Bool("force"), Compress: c.Bool("compress"),
-				MaxFiles: c.Int("max-files"), MaxJSONLEntries: c.Int("max-jsonl-entries"),
-				AllowSecrets: c.StringSlice("allow-secret"), WithWork: c.Bool("with-work"), NoRecord: c.Bool("no-record")})
+			return runExport(c.Context, f, &exportOptions{
+				Output:          c.String("output"),
+				Bundle:          c.String("bundle"),
+				Force:           c.Bool("force"),
+				Compress:        c.Bool("compress"),
+				MaxFiles:        c.Int("max-files"),
+				MaxJSONLEntries: c.Int("max-jsonl-entries"),
+				AllowSecrets:    c.StringSlice("allow-secret"),
+				WithWork:        c.Bool("with-work"),
+				NoRecord: c.Bool(
+					"no-record"),
+			})
 		},
 	}
 }
@@ -134,12 +164,14 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 	}
 	if toStdout {
 		if e.Bundle != nil {
-			f.Out.Notice("The history is in %s: %s, %d bytes", term.OneLine(beside.path), term.Counted(len(e.Bundle.Refs), "ref"), e.Bundle.Bytes)
+			f.Out.Notice("The history is in %s: %s, %d bytes", term.OneLine(beside.path),
+				term.Counted(len(e.Bundle.Refs), "ref"), e.Bundle.Bytes)
 		}
 		return nil
 	}
 	blockers := e.Blockers
-	payload := ojson.NewObject("export_kind", e.Kind, "run_id", ojson.OrNull(e.Run), "output", path, "bytes", int(written), "files", e.Files,
+	payload := ojson.NewObject("export_kind", e.Kind, "run_id", ojson.OrNull(e.Run), "output", path,
+		"bytes", int(written), "files", e.Files,
 		"repositories", e.Repos, "failed", e.Failed, "restore_blockers", wire.NonNil(blockers), "left_out",
 		wire.NonNil(e.Cut), "notices", wire.NonNil(e.Notices), "work", e.Work, "record", nil,
 		"records", e.Records)
@@ -160,18 +192,22 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 				what += fmt.Sprintf(" (%d failed)", e.Failed)
 			}
 		}
-		p.Printf("Exported %s to %s: %s, %d bytes\n", term.OneLine(what), term.OneLine(path), term.Counted(e.Files, "file"), written)
+		p.Printf("Exported %s to %s: %s, %d bytes\n", term.OneLine(what), term.OneLine(path),
+			term.Counted(e.Files, "file"), written)
 		if b := e.Bundle; b != nil {
-			p.Printf("Its history is in %s: %s, %d bytes\n", term.OneLine(beside.path), term.Counted(len(b.Refs), "ref"), b.Bytes)
+			p.Printf("Its history is in %s: %s, %d bytes\n", term.OneLine(beside.path),
+				term.Counted(len(b.Refs), "ref"), b.Bytes)
 		}
 		if r := e.Record; r != nil {
 			p.Printf("It carries the run's record, %d bytes, which restore goes on with.\n", r.Bytes)
 		}
 		if e.Records > 0 {
-			p.Printf("It carries the records of %s, which restore --repo goes on with.\n", term.Counted(e.Records, "run"))
+			p.Printf("It carries the records of %s, which restore --repo goes on with.\n",
+				term.Counted(e.Records, "run"))
 		}
 		if e.Work > 0 {
-			p.Printf("It carries work in progress on %s, which restore writes on a yes.\n", term.Counted(e.Work, "file"))
+			p.Printf("It carries work in progress on %s, which restore writes on a yes.\n",
+				term.Counted(e.Work, "file"))
 		}
 		if len(blockers) > 0 {
 			p.Printf("It can be audited, but not restored:\n")

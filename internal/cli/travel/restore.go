@@ -42,17 +42,32 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 			"Then all of it takes effect or nothing; files that are displaced are kept. The run's record comes along, from the artifact or with --bundle.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input (same as the argument)"},
-			&ucli.StringFlag{Name: "repo", Usage: "take the run of repository `ID` out of the artifact of an initiative"},
-			&ucli.StringFlag{Name: "bundle", Usage: "take the history in the git bundle `FILE` along; without an artifact, restore what it recorded last"},
+			&ucli.StringFlag{
+				Name:  "repo",
+				Usage: "take the run of repository `ID` out of the artifact of an initiative",
+			},
+			&ucli.StringFlag{
+				Name:  "bundle",
+				Usage: "take the history in the git bundle `FILE` along; without an artifact, restore what it recorded last",
+			},
 			&ucli.BoolFlag{Name: "no-record",
 				Usage: "leave out the record that the artifact carries: its files are recorded as one operation"},
-			&ucli.BoolFlag{Name: "onto", Usage: "restore onto a HEAD that has moved on, if no commit since contradicts the artifact"},
+			&ucli.BoolFlag{
+				Name:  "onto",
+				Usage: "restore onto a HEAD that has moved on, if no commit since contradicts the artifact",
+			},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "check everything and show the plan; change nothing"},
-			&ucli.BoolFlag{Name: "plan", Usage: "as --dry-run, and list what is in the way instead of stopping at the first"},
+			&ucli.BoolFlag{
+				Name:  "plan",
+				Usage: "as --dry-run, and list what is in the way instead of stopping at the first",
+			},
 			&ucli.BoolFlag{Name: "with-work", Usage: "write the work in progress that the artifact carries"},
 			&ucli.BoolFlag{Name: "without-work",
 				Usage: "restore the run without the work in progress that the artifact carries"},
-			&ucli.BoolFlag{Name: "give-up-turns", Usage: "take turns at work here that the artifact does not know out of the run; their files are kept"},
+			&ucli.BoolFlag{
+				Name:  "give-up-turns",
+				Usage: "take turns at work here that the artifact does not know out of the run; their files are kept",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			input, err := shared.One(c, "artifact", "input")
@@ -64,18 +79,30 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
-			o := &restoreOptions{Input: input, Repo: c.String("repo"), Bundle: c.String("bundle"), Onto: c.Bool("onto"),
-				DryRun: c.Bool("dry-run"), Plan: c.Bool("plan"), GiveUp: c.Bool("give-up-turns"),
-				Work: c.Bool("with-work"), NoWork: c.Bool("without-work"), NoRec: c.Bool("no-record")}
+			o := &restoreOptions{
+				Input:  input,
+				Repo:   c.String("repo"),
+				Bundle: c.String("bundle"),
+				Onto:   c.Bool("onto"),
+				DryRun: c.Bool("dry-run"),
+				Plan:   c.Bool("plan"),
+				GiveUp: c.Bool("give-up-turns"),
+				Work:   c.Bool("with-work"),
+				NoWork: c.Bool("without-work"),
+				NoRec:  c.Bool("no-record"),
+			}
 			switch {
 			case o.Work && o.NoWork:
 				return term.UsageErrorf("--with-work and --without-work exclude each other")
 			case input == "" && o.Bundle == "":
-				return term.UsageErrorf("restore needs --input FILE, the artifact of a run (- for standard input), or --bundle FILE")
+				return term.UsageErrorf(
+					"restore needs --input FILE, the artifact of a run (- for standard input), or --bundle FILE")
 			case input == "" && o.Repo != "":
-				return term.UsageErrorf("--repo takes a run out of the artifact of an initiative; name the artifact with --input")
+				return term.UsageErrorf(
+					"--repo takes a run out of the artifact of an initiative; name the artifact with --input")
 			case input == "" && o.Onto:
-				return term.UsageErrorf("--onto is about the commit an artifact was made at; name the artifact with --input")
+				return term.UsageErrorf(
+					"--onto is about the commit an artifact was made at; name the artifact with --input")
 			}
 			return runRestore(c.Context, f, o)
 		},
@@ -122,7 +149,8 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 			}
 			return r.Store(), mayRestore(r, o)
 		},
-		Repo: o.Repo, Bundle: bundle, NoRecord: o.NoRec, Onto: o.Onto, DryRun: o.DryRun || o.Plan, Plan: o.Plan, GiveUp: giveUp(ctx, f, o),
+		Repo: o.Repo, Bundle: bundle, NoRecord: o.NoRec, Onto: o.Onto, DryRun: o.DryRun ||
+			o.Plan, Plan: o.Plan, GiveUp: giveUp(ctx, f, o),
 		Work: takeWork(ctx, f, o), LockWait: 10 * time.Second,
 		Verify:   restore.VerifyOptions{Progress: func(n int64) { reading.Step(int(n / unit)) }},
 		Progress: func(done, _ int) { writing.Step(done) },
@@ -152,7 +180,8 @@ func giveUp(ctx context.Context, f *term.Factory, o *restoreOptions) func(string
 		if o.GiveUp || o.Plan || o.DryRun || !f.Interactive() || o.Input == "-" {
 			return o.GiveUp, nil
 		}
-		return f.Prompt.Confirm(ctx, term.OneLine(question)+" Give up?", "git agentxchain restore --give-up-turns", false)
+		return f.Prompt.Confirm(ctx, term.OneLine(question)+" Give up?", "git agentxchain restore --give-up-turns",
+			false)
 	}
 }
 
@@ -171,8 +200,12 @@ func takeWork(ctx context.Context, f *term.Factory, o *restoreOptions) func(stri
 // mayRestore refuses what an agent could use to answer for itself.
 func mayRestore(r *runner.Runner, o *restoreOptions) error {
 	if id := r.InsideTurn(); id != "" && !o.DryRun && !o.Plan {
-		return &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id", Message: "Turn " + id + " cannot replace the run it works for: this process was dispatched for it.",
-			Hint: "a person runs git agentxchain restore outside of the turn"}
+		return &wire.Error{
+			Code:    wire.CodeInsideTurn,
+			Field:   "turn_id",
+			Message: "Turn " + id + " cannot replace the run it works for: this process was dispatched for it.",
+			Hint:    "a person runs git agentxchain restore outside of the turn",
+		}
 	}
 	return nil
 }
@@ -182,9 +215,11 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 	for _, a := range out.Plan.Actions {
 		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action))
 	}
-	doc := ojson.NewObject("input", name, "repo_id", ojson.OrNull(o.Repo), "root", out.Dir, "run_id", ojson.OrNull(out.Run), "status", ojson.OrNull(out.Status), "dry_run", o.DryRun || o.Plan, "done", out.Done,
+	doc := ojson.NewObject("input", name, "repo_id", ojson.OrNull(o.Repo), "root", out.Dir, "run_id", ojson.OrNull(
+		out.Run), "status", ojson.OrNull(out.Status), "dry_run", o.DryRun || o.Plan, "done", out.Done,
 		"restored_files", out.Files, "unchanged", out.Plan.Same, "actions", actions, "relation", out.Plan.Relation,
-		"op", ojson.OrNull(string(out.Plan.Op)), "previous_op", ojson.OrNull(string(out.Plan.Before)), "kept", ojson.OrNull(out.Plan.Kept))
+		"op", ojson.OrNull(string(out.Plan.Op)), "previous_op", ojson.OrNull(string(out.Plan.Before)),
+		"kept", ojson.OrNull(out.Plan.Kept))
 	keep, obstacles := []*ojson.Object{}, []*ojson.Object{}
 	for _, k := range out.Keep {
 		keep = append(keep, ojson.NewObject("path", k.Path, "kind", k.Kind, "turn_id", ojson.OrNull(k.Turn)))
@@ -194,7 +229,8 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 		for _, p := range e.Problems {
 			paths = append(paths, p.Field)
 		}
-		obstacles = append(obstacles, ojson.NewObject("code", e.Code, "message", e.Message, "hint", e.Hint, "paths", paths))
+		obstacles = append(obstacles,
+			ojson.NewObject("code", e.Code, "message", e.Message, "hint", e.Hint, "paths", paths))
 	}
 	doc.Set("keep", keep)
 	doc.Set("obstacles", obstacles)
@@ -213,7 +249,8 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 	if b := out.Bundle; b != nil {
 		refs := []*ojson.Object{}
 		for _, ref := range b.Refs {
-			refs = append(refs, ojson.NewObject("ref", ref.Name, "oid", string(ref.OID), "here", ojson.OrNull(string(ref.Here)), "relation", ref.Relation))
+			refs = append(refs, ojson.NewObject("ref", ref.Name, "oid", string(ref.OID),
+				"here", ojson.OrNull(string(ref.Here)), "relation", ref.Relation))
 		}
 		doc.Set("bundle", ojson.NewObject("operations", b.Ops, "refs", refs))
 	}
@@ -265,7 +302,8 @@ func printRestore(p *term.Printer, name string, out *restore.Outcome, then *prot
 		p.Field("HEAD", "another commit than the artifact's, with the same files")
 	}
 	if turn, n := workOf(out.Keep); n > 0 {
-		p.Field("Kept as is", "%s, which count as work of turn %s: commit or move away what is not", term.Counted(n, "change"), turn)
+		p.Field("Kept as is", "%s, which count as work of turn %s: commit or move away what is not",
+			term.Counted(n, "change"), turn)
 	}
 	for _, e := range out.Obstacles {
 		p.Printf("%s %s\n", p.Red("In the way:"), term.OneLine(e.Message))
@@ -274,7 +312,8 @@ func printRestore(p *term.Printer, name string, out *restore.Outcome, then *prot
 		}
 	}
 	if o := out.Head; o != nil {
-		p.Field("HEAD", "%s, %s after the artifact's %s", o.Head.Short(), term.Counted(o.Commits, "commit"), o.Exported.Short())
+		p.Field("HEAD", "%s, %s after the artifact's %s", o.Head.Short(), term.Counted(o.Commits, "commit"),
+			o.Exported.Short())
 		for _, d := range o.Deciding {
 			p.Printf("  %s: %s\n", term.OneLine(d.Path), term.OneLine(d.Why))
 		}

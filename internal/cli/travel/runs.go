@@ -18,7 +18,10 @@ import (
 )
 
 func NewRunsCommand(f *term.Factory) *ucli.Command {
-	older := &ucli.StringFlag{Name: "older-than", Usage: "those that ended more than `AGE` ago, such as 90d, 12w or 36h"}
+	older := &ucli.StringFlag{
+		Name:  "older-than",
+		Usage: "those that ended more than `AGE` ago, such as 90d, 12w or 36h",
+	}
 	dry := &ucli.BoolFlag{Name: "dry-run", Usage: "say what would be done"}
 	return &ucli.Command{
 		Name: "runs", Category: shared.CategoryMove, Usage: "the runs of the repository, and the archive of those that are over",
@@ -31,7 +34,12 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 				Flags: []ucli.Flag{
 					&ucli.BoolFlag{Name: "archived", Usage: "the archived runs"},
 					&ucli.BoolFlag{Name: "all", Usage: "archived runs too"},
-					&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "show the newest `N` runs, 0 for all", Value: shared.DefaultRows},
+					&ucli.IntFlag{
+						Name:    "limit",
+						Aliases: []string{"n"},
+						Usage:   "show the newest `N` runs, 0 for all",
+						Value:   shared.DefaultRows,
+					},
 				},
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
@@ -40,7 +48,8 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 					if c.Int("limit") < 0 {
 						return term.UsageErrorf("--limit takes 0 or more, not %d", c.Int("limit"))
 					}
-					return runRunsList(c.Context, f, !c.Bool("archived"), c.Bool("archived") || c.Bool("all"), c.Int("limit"))
+					return runRunsList(c.Context, f, !c.Bool("archived"), c.Bool("archived") || c.Bool("all"),
+						c.Int("limit"))
 				},
 			},
 			{
@@ -75,9 +84,16 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 			},
 			{
 				Name: "prune", ArgsUsage: "[RUN...]", Usage: "let go of archived operations here that a remote keeps",
-				Flags: []ucli.Flag{older, dry, &ucli.StringFlag{Name: "because", Usage: "remove the named runs for good where no remote keeps them; why, as `TEXT`"}},
+				Flags: []ucli.Flag{older, dry, &ucli.StringFlag{
+					Name:  "because",
+					Usage: "remove the named runs for good where no remote keeps them; why, as `TEXT`",
+				}},
 				Action: func(c *ucli.Context) error {
-					opt := runner.PruneOptions{Runs: c.Args().Slice(), DryRun: c.Bool("dry-run"), Because: term.OneLine(c.String("because"))}
+					opt := runner.PruneOptions{
+						Runs:    c.Args().Slice(),
+						DryRun:  c.Bool("dry-run"),
+						Because: term.OneLine(c.String("because")),
+					}
 					if opt.Because != "" && len(opt.Runs) == 0 {
 						return term.UsageErrorf("--because removes runs for good: name them")
 					}
@@ -175,10 +191,12 @@ func runRunsShow(ctx context.Context, f *term.Factory, name string) error {
 		p.Printf("Place:     %s\n", row.Place)
 		p.Printf("Newest:    %s, %s\n", row.Op.Short(), p.Ago(row.At))
 		if e := row.Archive; e != nil {
-			p.Printf("Archived:  by %s, %s; %s\n", term.OneLine(e.By), shared.Ago(p, e.At), term.Counted(e.Ops, "operation"))
+			p.Printf("Archived:  by %s, %s; %s\n", term.OneLine(e.By), shared.Ago(p, e.At),
+				term.Counted(e.Ops, "operation"))
 		}
 		if row.Witnesses > 0 {
-			p.Printf("Witnesses: %d, git agentxchain verify approvals --run %s\n", row.Witnesses, term.OneLine(row.Run))
+			p.Printf("Witnesses: %d, git agentxchain verify approvals --run %s\n", row.Witnesses,
+				term.OneLine(row.Run))
 		}
 		p.Printf("\nNext: git agentxchain log %s\n", term.OneLine(row.Run))
 	})
@@ -208,7 +226,8 @@ func runRunsArchive(ctx context.Context, f *term.Factory, opt runner.ArchiveOpti
 			p.Printf("Already archived: %s\n", term.OneLine(run))
 		}
 		for _, run := range slices.Sorted(maps.Keys(done.InUse)) {
-			p.Printf("Left where it is: %s; the work tree %s is in it\n", term.OneLine(run), term.OneLine(done.InUse[run]))
+			p.Printf("Left where it is: %s; the work tree %s is in it\n", term.OneLine(run),
+				term.OneLine(done.InUse[run]))
 		}
 		switch {
 		case len(done.Archived) == 0 && len(done.Already) == 0:
@@ -235,7 +254,8 @@ func tellEntries(p *term.Printer, list []*runner.ArchiveEntry, what string) {
 			p.Printf("%s: %d more\n", what, len(list)-i)
 			break
 		}
-		p.Printf("%s: %s (%s, %s)\n", what, term.OneLine(e.Run), term.OneLine(e.Status), term.Counted(e.Ops, "operation"))
+		p.Printf("%s: %s (%s, %s)\n", what, term.OneLine(e.Run), term.OneLine(e.Status),
+			term.Counted(e.Ops, "operation"))
 	}
 }
 
@@ -270,7 +290,8 @@ func runRunsPrune(ctx context.Context, f *term.Factory, opt runner.PruneOptions)
 	answer := ojson.NewObject("dry_run", opt.DryRun, "pruned", entryObjects(done.Pruned),
 		"removed", entryObjects(done.Removed), "kept", wire.NonNil(done.Kept))
 	f.Out.Emit(answer, func(p *term.Printer) {
-		tellEntries(p, done.Pruned, shared.Nothing(opt.DryRun, "Pruned here, kept by a remote", "Would be pruned here, kept by a remote"))
+		tellEntries(p, done.Pruned,
+			shared.Nothing(opt.DryRun, "Pruned here, kept by a remote", "Would be pruned here, kept by a remote"))
 		tellEntries(p, done.Removed, shared.Nothing(opt.DryRun, "Removed for good", "Would be removed for good"))
 		if n := len(done.Kept); n > 0 {
 			p.Printf("Kept: %s that no remote is known to keep. git agentxchain sync brings the archive to the remote.\n", term.Counted(n, "run"))

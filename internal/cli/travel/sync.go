@@ -27,8 +27,14 @@ func NewSyncCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "branch", Usage: "push the branch that is checked out along, never forced"},
 			&ucli.BoolFlag{Name: "no-push", Usage: "only take over what the remote has"},
-			&ucli.BoolFlag{Name: "without-commits", Usage: "also move operations whose commits of the project one side lacks"},
-			&ucli.StringSliceFlag{Name: "forget", Usage: "give up what was seen of `RUN` on the remote: it may have gone back"},
+			&ucli.BoolFlag{
+				Name:  "without-commits",
+				Usage: "also move operations whose commits of the project one side lacks",
+			},
+			&ucli.StringSliceFlag{
+				Name:  "forget",
+				Usage: "give up what was seen of `RUN` on the remote: it may have gone back",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			if coordinator.IsWorkspace(f.Dir()) {
@@ -90,7 +96,8 @@ func refusedRuns(y *runner.Synced) error {
 func syncWorkspace(c *ucli.Context, f *term.Factory) error {
 	for _, name := range []string{"branch", "without-commits"} {
 		if c.Bool(name) {
-			return term.UsageErrorf("--%s is about runs; this directory is a workspace, whose initiatives name no commits", name)
+			return term.UsageErrorf(
+				"--%s is about runs; this directory is a workspace, whose initiatives name no commits", name)
 		}
 	}
 	return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
@@ -131,7 +138,8 @@ func syncPayload(y *runner.Synced, open int) *ojson.Object {
 		}
 		runs = append(runs, o)
 	}
-	return ojson.NewObject("remote", y.Remote, "runs", runs, "entered", ojson.OrNull(y.Entered), "tries", y.Tries, "retired", y.Retired,
+	return ojson.NewObject("remote", y.Remote, "runs", runs, "entered", ojson.OrNull(y.Entered), "tries", y.Tries,
+		"retired", y.Retired,
 		"open_conflicts", open)
 }
 
@@ -155,7 +163,8 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string) {
 		p.Printf("%s %s: %s\n", what, term.OneLine(r.Run), syncLine(r, remote, what))
 		if r.Joined != nil {
 			for _, c := range r.Joined.Conflicts {
-				p.Printf("  %s  %s: %s\n", p.Yellow("conflict "+c.Op[:12]), conflictSubject(c), term.OneLine(c.Message))
+				p.Printf("  %s  %s: %s\n", p.Yellow("conflict "+c.Op[:12]), conflictSubject(c),
+					term.OneLine(c.Message))
 			}
 		}
 		if r.Why != "" {
@@ -189,7 +198,10 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string) {
 		p.Printf("The work tree is in run %s.\n\nNext: git agentxchain status\n", term.OneLine(y.Entered))
 	}
 	if open > 0 {
-		p.Printf("\n%s for a person: git agentxchain conflicts\n", term.Counted(open, "conflict")+map[bool]string{true: " waits", false: " wait"}[open == 1])
+		p.Printf("\n%s for a person: git agentxchain conflicts\n", term.Counted(open, "conflict")+map[bool]string{
+			true:  " waits",
+			false: " wait",
+		}[open == 1])
 	}
 }
 

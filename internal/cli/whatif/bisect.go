@@ -29,8 +29,14 @@ func NewBisectCommand(f *term.Factory) *ucli.Command {
 				return err
 			}
 			of := c.Args().First()
-			return runBisect(c.Context, f, &lookback.BisectOptions{Of: of, IsCode: codeMeaning(of) != nil, Run: c.String("run"),
-				Good: c.String("good"), Bad: c.String("bad"), Other: *other})
+			return runBisect(c.Context, f, &lookback.BisectOptions{
+				Of:     of,
+				IsCode: codeMeaning(of) != nil,
+				Run:    c.String("run"),
+				Good:   c.String("good"),
+				Bad:    c.String("bad"),
+				Other:  *other,
+			})
 		},
 	}
 }
@@ -47,27 +53,33 @@ func runBisect(ctx context.Context, f *term.Factory, o *lookback.BisectOptions) 
 	}
 	says := map[bool]string{true: "good", false: "bad"}
 	after := res.Good != res.Found
-	f.Out.Emit(ojson.NewObject("run_id", res.Run, "of", o.Of, "found", res.Found, "before", says[res.Good], "after", says[after],
-		"op", chainOp(res.Found, res.After), "good_op", goodOp(res), "searched", res.Searched, "probes", res.Probes, "skipped", res.Skipped,
-		"changed", res.Changed, "chains", []*ojson.Object{res.Before.Object(), res.After.Object()}), func(p *term.Printer) {
-		if !res.Found {
-			p.Printf("%s is %s at both ends, %s and %s: it did not turn between them, or turned and turned back.\n", p.Bold(term.OneLine(o.Of)),
-				says[res.Good], shared.ShortOp(res.Before.Op), shared.ShortOp(res.After.Op))
-			p.Printf("Name two operations between which it differs: git agentxchain bisect %s --good OP --bad OP\n", term.OneLine(o.Of))
-			return
-		}
-		p.Printf("%s turned %s at %s (%s judged of %d).\n", p.Bold(term.OneLine(o.Of)), says[after], p.Bold(shared.ShortOp(res.After.Op)),
-			term.Counted(res.Probes, "operation"), res.Searched)
-		if res.Skipped > 0 {
-			p.Printf("%s between both say nothing of it.\n", term.Counted(res.Skipped, "operation"))
-		}
-		bisectEnd(p, "last "+says[res.Good], res.Before)
-		bisectEnd(p, "first "+says[after], res.After)
-		for _, c := range res.Changed {
-			p.Printf("  - %s\n", term.OneLine(c))
-		}
-		p.Field("Next", "git agentxchain explain %s", shared.ShortOp(res.After.Op))
-	})
+	f.Out.Emit(ojson.NewObject("run_id", res.Run, "of", o.Of, "found", res.Found, "before", says[res.Good],
+		"after", says[after],
+		"op", chainOp(res.Found, res.After), "good_op", goodOp(res), "searched", res.Searched, "probes", res.Probes,
+		"skipped", res.Skipped,
+		"changed", res.Changed, "chains", []*ojson.Object{res.Before.Object(), res.After.Object()}),
+		func(p *term.Printer) {
+			if !res.Found {
+				p.Printf("%s is %s at both ends, %s and %s: it did not turn between them, or turned and turned back.\n",
+					p.Bold(term.OneLine(o.Of)),
+					says[res.Good], shared.ShortOp(res.Before.Op), shared.ShortOp(res.After.Op))
+				p.Printf("Name two operations between which it differs: git agentxchain bisect %s --good OP --bad OP\n",
+					term.OneLine(o.Of))
+				return
+			}
+			p.Printf("%s turned %s at %s (%s judged of %d).\n", p.Bold(term.OneLine(o.Of)), says[after],
+				p.Bold(shared.ShortOp(res.After.Op)),
+				term.Counted(res.Probes, "operation"), res.Searched)
+			if res.Skipped > 0 {
+				p.Printf("%s between both say nothing of it.\n", term.Counted(res.Skipped, "operation"))
+			}
+			bisectEnd(p, "last "+says[res.Good], res.Before)
+			bisectEnd(p, "first "+says[after], res.After)
+			for _, c := range res.Changed {
+				p.Printf("  - %s\n", term.OneLine(c))
+			}
+			p.Field("Next", "git agentxchain explain %s", shared.ShortOp(res.After.Op))
+		})
 	if !res.Found {
 		return term.ErrFindings()
 	}
@@ -99,5 +111,6 @@ func bisectEnd(p *term.Printer, label string, c *verdict.Chain) {
 	if c.Role != "" {
 		what += " (" + c.Role + ")"
 	}
-	p.Field(label, "%s  %s  %s, phase %s", shared.ShortOp(c.Op), term.OneLine(c.At), term.OneLine(what), term.OneLine(c.Phase))
+	p.Field(label, "%s  %s  %s, phase %s", shared.ShortOp(c.Op), term.OneLine(c.At), term.OneLine(what),
+		term.OneLine(c.Phase))
 }

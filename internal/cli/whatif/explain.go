@@ -31,10 +31,17 @@ func NewExplainCommand(f *term.Factory) *ucli.Command {
 			"of this run or of the last command that was refused.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "look in this `RUN`; the current one by default"},
-			&ucli.BoolFlag{Name: "all", Usage: "show every rule that was asked, also those that do not bear on the verdict"},
+			&ucli.BoolFlag{
+				Name:  "all",
+				Usage: "show every rule that was asked, also those that do not bear on the verdict",
+			},
 		},
 		Action: func(c *ucli.Context) error {
-			return runExplain(c.Context, f, &explainOptions{Of: c.Args().First(), Run: c.String("run"), All: c.Bool("all")})
+			return runExplain(c.Context, f, &explainOptions{
+				Of:  c.Args().First(),
+				Run: c.String("run"),
+				All: c.Bool("all"),
+			})
 		},
 	}
 }
@@ -47,7 +54,8 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 		if code == nil {
 			return err
 		}
-		f.Out.Emit(ojson.NewObject("kind", "code", "of", code.Code, "meaning", code.Meaning, "do", code.Do, "spec", protocol.SpecOfCode(code.Code),
+		f.Out.Emit(ojson.NewObject("kind", "code", "of", code.Code, "meaning", code.Meaning, "do", code.Do,
+			"spec", protocol.SpecOfCode(code.Code),
 			"chains", []*ojson.Object{}), func(p *term.Printer) {
 			p.Printf("%s: %s\n", p.Bold(code.Code), code.Meaning)
 			p.Printf("  %s\n", p.Dim(protocol.SpecOfCode(code.Code)))
@@ -73,7 +81,8 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 			printChain(p, c, gate, o.All)
 		}
 		if e.Skipped > 0 {
-			p.Printf("%s cannot be applied again: another tool's, or of a rule set this version does not replay.\n", term.Counted(e.Skipped, "operation"))
+			p.Printf("%s cannot be applied again: another tool's, or of a rule set this version does not replay.\n",
+				term.Counted(e.Skipped, "operation"))
 		}
 		if code != nil {
 			p.Println()
@@ -179,7 +188,8 @@ func printSteps(p *term.Printer, steps []*verdict.Step, indent, gate string, all
 		if s.Subject != "" {
 			name += " " + s.Subject
 		}
-		p.Printf("%s%s%s %s\n", indent, branch, verdictStyle(p, s.Verdict)(term.Pad(s.Verdict, 7)), p.Bold(term.OneLine(name)))
+		p.Printf("%s%s%s %s\n", indent, branch, verdictStyle(p, s.Verdict)(term.Pad(s.Verdict, 7)),
+			p.Bold(term.OneLine(name)))
 		below := indent + next + strings.Repeat(" ", 8)
 		if len(s.Steps) > 0 {
 			below = indent + next + "│" + strings.Repeat(" ", 7)

@@ -32,21 +32,32 @@ func NewPolicyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "policy", Category: shared.CategoryProve, Usage: "cases that say what the configuration is to decide",
 		Subcommands: []*ucli.Command{{
-			Name: "test", ArgsUsage: "[FILE...]", Usage: "hold the cases below " + lookback.PolicyTestsDir + " against the engine",
+			Name: "test", ArgsUsage: "[FILE...]", Usage: "hold the cases below " + lookback.PolicyTestsDir +
+				" against the engine",
 			Description: "A case is a JSON or YAML document: what is given, a turn's result, and what is expected of it (docs/whatif.md). Every case is " +
 				"decided by the engine under the agentxchain.json of the work tree. Exit status 1 when one comes otherwise.",
 			Flags: append(otherConfigFlags()[:2],
-				&ucli.StringFlag{Name: "record", Usage: "write a case from what was decided on `TURN` (or an operation) instead"},
+				&ucli.StringFlag{
+					Name:  "record",
+					Usage: "write a case from what was decided on `TURN` (or an operation) instead",
+				},
 				&ucli.StringFlag{Name: "name", Usage: "the `NAME` of the recorded case and its file"},
 				&ucli.StringFlag{Name: "run", Usage: "record from this `RUN`; the current one by default"},
 				term.NewChoiceFlag("format", "write `FORMAT`", "text", "text", "json", "junit-xml")),
 			Action: func(c *ucli.Context) error {
-				o := &policyTestOptions{Files: c.Args().Slice(), Record: c.String("record"), Name: c.String("name"), Run: c.String("run"), Format: c.String("format")}
+				o := &policyTestOptions{
+					Files:  c.Args().Slice(),
+					Record: c.String("record"),
+					Name:   c.String("name"),
+					Run:    c.String("run"),
+					Format: c.String("format"),
+				}
 				if o.Record != "" && len(o.Files) > 0 {
 					return term.UsageErrorf("--record takes no files")
 				}
 				if o.Name != "" && !caseName(o.Name) {
-					return term.UsageErrorf("--name takes letters, digits, dots, dashes and underscores, not %q", term.OneLine(o.Name))
+					return term.UsageErrorf("--name takes letters, digits, dots, dashes and underscores, not %q",
+						term.OneLine(o.Name))
 				}
 				if f.JSON() && o.Format == "junit-xml" {
 					return term.UsageErrorf("--json and --format junit-xml contradict each other")
@@ -95,9 +106,10 @@ func runPolicyTest(ctx context.Context, f *term.Factory, o *policyTestOptions) e
 			return term.Errorf("io_failed", "cannot write the report: %w", err)
 		}
 	} else {
-		f.Out.Emit(ojson.NewObject("cases", list, "passed", len(results)-failed, "failed", failed), func(p *term.Printer) {
-			printCases(p, results, failed)
-		})
+		f.Out.Emit(ojson.NewObject("cases", list, "passed", len(results)-failed, "failed", failed),
+			func(p *term.Printer) {
+				printCases(p, results, failed)
+			})
 	}
 	if failed > 0 {
 		return term.ErrFindings()
@@ -106,7 +118,8 @@ func runPolicyTest(ctx context.Context, f *term.Factory, o *policyTestOptions) e
 }
 
 // PolicyTests runs cases under the configuration of the work tree, or another.
-func PolicyTests(ctx context.Context, r *runner.Runner, other *lookback.OtherConfig, files []string) ([]*lookback.CaseResult, error) {
+func PolicyTests(ctx context.Context, r *runner.Runner, other *lookback.OtherConfig,
+	files []string) ([]*lookback.CaseResult, error) {
 	data, err := os.ReadFile(filepath.Join(r.Record().Dir(), wire.ConfigPath))
 	if err != nil {
 		return nil, term.Errorf("unreadable_file", "%s cannot be read: %w", wire.ConfigPath, err)
@@ -140,7 +153,8 @@ func CaseSuite(results []*lookback.CaseResult) (suite ci.Suite, list []*ojson.Ob
 	list = []*ojson.Object{}
 	for _, c := range results {
 		one := ci.Case{Name: term.OneLine(c.Name), Outcome: ci.Passed, File: term.OneLine(c.File)}
-		o := ojson.NewObject("file", c.File, "name", c.Name, "passed", c.Passed(), "problems", append([]string{}, c.Problems...), "error", ojson.OrNull(c.Err))
+		o := ojson.NewObject("file", c.File, "name", c.Name, "passed", c.Passed(),
+			"problems", append([]string{}, c.Problems...), "error", ojson.OrNull(c.Err))
 		switch {
 		case c.Err != "":
 			one.Outcome, one.Message = ci.Broken, term.OneLine(c.Err)
@@ -160,7 +174,8 @@ func CaseSuite(results []*lookback.CaseResult) (suite ci.Suite, list []*ojson.Ob
 
 func printCases(p *term.Printer, results []*lookback.CaseResult, failed int) {
 	if len(results) == 0 {
-		p.Printf("There are no cases below %s; git agentxchain policy test --record TURN makes one.\n", lookback.PolicyTestsDir)
+		p.Printf("There are no cases below %s; git agentxchain policy test --record TURN makes one.\n",
+			lookback.PolicyTestsDir)
 		return
 	}
 	for _, c := range results {
@@ -187,16 +202,17 @@ func recordCase(ctx context.Context, f *term.Factory, r *runner.Runner, o *polic
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(ojson.NewObject("file", file, "name", c.Name, "expect", ojson.Marshal(&c.Expect), "redacted", texts), func(p *term.Printer) {
-		p.Printf("%s expects what was decided: %s", p.Bold(term.OneLine(file)), c.Expect.Outcome)
-		if c.Expect.Code != "" {
-			p.Printf(" (%s by %s)", term.OneLine(c.Expect.Code), term.OneLine(c.Expect.Rule))
-		}
-		p.Printf(".\n")
-		if texts > 0 {
-			p.Printf("What looks like a secret was taken out of %s.\n", term.Counted(texts, "text"))
-		}
-		p.Field("Next", "git agentxchain policy test")
-	})
+	f.Out.Emit(ojson.NewObject("file", file, "name", c.Name, "expect", ojson.Marshal(&c.Expect), "redacted", texts),
+		func(p *term.Printer) {
+			p.Printf("%s expects what was decided: %s", p.Bold(term.OneLine(file)), c.Expect.Outcome)
+			if c.Expect.Code != "" {
+				p.Printf(" (%s by %s)", term.OneLine(c.Expect.Code), term.OneLine(c.Expect.Rule))
+			}
+			p.Printf(".\n")
+			if texts > 0 {
+				p.Printf("What looks like a secret was taken out of %s.\n", term.Counted(texts, "text"))
+			}
+			p.Field("Next", "git agentxchain policy test")
+		})
 	return nil
 }

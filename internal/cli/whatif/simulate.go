@@ -41,8 +41,14 @@ func NewSimulateCommand(f *term.Factory) *ucli.Command {
 			"--states of them: which phases cannot be left, which gates never open, which rules can deadlock, which gates agents open alone. " +
 			"Exit status 1 when no run can complete, a phase cannot be left or a gate never opens.",
 		Flags: append(otherConfigFlags()[:2],
-			&ucli.StringFlag{Name: "script", Usage: "play the events of `FILE`, a JSON list such as [\"pm ask\", \"approve\", \"dev work\"]"},
-			&ucli.Uint64Flag{Name: "seed", Usage: "play events drawn by chance from `N`; the same number plays the same events"},
+			&ucli.StringFlag{
+				Name:  "script",
+				Usage: "play the events of `FILE`, a JSON list such as [\"pm ask\", \"approve\", \"dev work\"]",
+			},
+			&ucli.Uint64Flag{
+				Name:  "seed",
+				Usage: "play events drawn by chance from `N`; the same number plays the same events",
+			},
 			&ucli.IntFlag{Name: "events", Usage: "with --seed: at most `N` events", Value: 50},
 			&ucli.IntFlag{Name: "states", Usage: "look at no more than `N` states", Value: whatif.DefaultStates},
 			&ucli.StringFlag{Name: "svg", Usage: "draw the reachable states into `FILE`"}),
@@ -54,8 +60,15 @@ func NewSimulateCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			o := &simulateOptions{Other: *other, Script: c.String("script"), Seed: c.Uint64("seed"), Random: c.IsSet("seed"), Events: c.Int("events"),
-				States: c.Int("states"), SVG: c.String("svg")}
+			o := &simulateOptions{
+				Other:  *other,
+				Script: c.String("script"),
+				Seed:   c.Uint64("seed"),
+				Random: c.IsSet("seed"),
+				Events: c.Int("events"),
+				States: c.Int("states"),
+				SVG:    c.String("svg"),
+			}
 			switch {
 			case o.Script != "" && o.Random:
 				return term.UsageErrorf("--script and --seed contradict each other")
@@ -117,9 +130,11 @@ func simulatedConfig(ctx context.Context, f *term.Factory, o *simulateOptions) (
 
 func printGraph(p *term.Printer, g *whatif.Graph) {
 	if g.Whole {
-		p.Printf("Every reachable state was looked at: %s, %s.\n", term.Counted(len(g.Nodes), "state"), term.Counted(len(g.Edges), "way"))
+		p.Printf("Every reachable state was looked at: %s, %s.\n", term.Counted(len(g.Nodes), "state"),
+			term.Counted(len(g.Edges), "way"))
 	} else {
-		p.Printf("The first %s were looked at; there are more (--states N). What was not seen is not judged.\n", term.Counted(len(g.Nodes), "state"))
+		p.Printf("The first %s were looked at; there are more (--states N). What was not seen is not judged.\n",
+			term.Counted(len(g.Nodes), "state"))
 	}
 	switch {
 	case g.Completes:
@@ -184,7 +199,8 @@ func playEvents(f *term.Factory, o *simulateOptions, cfg *config.Config) error {
 			refused++
 		}
 	}
-	f.Out.Emit(ojson.NewObject("steps", list, "phase", w.State.Phase, "status", string(w.State.Status), "refused", refused), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("steps", list, "phase", w.State.Phase, "status", string(w.State.Status),
+		"refused", refused), func(p *term.Printer) {
 		t := &term.Table{Header: []string{"#", "EVENT", "PHASE", "STATUS", "WHY"}, Flex: 4}
 		for i, s := range steps {
 			status := s.Status
@@ -194,7 +210,8 @@ func playEvents(f *term.Factory, o *simulateOptions, cfg *config.Config) error {
 			t.Row(strconv.Itoa(i+1), s.Event, s.Phase, status, s.Why)
 		}
 		p.Table(t)
-		p.Printf("The run is %s in phase %s after %s.\n", w.State.Status, term.OneLine(w.State.Phase), term.Counted(len(steps), "event"))
+		p.Printf("The run is %s in phase %s after %s.\n", w.State.Status, term.OneLine(w.State.Phase),
+			term.Counted(len(steps), "event"))
 	})
 	if !o.Random && refused > 0 {
 		return term.ErrFindings()

@@ -54,9 +54,16 @@ func NewWhatifCommand(f *term.Factory) *ucli.Command {
 // otherConfigFlags name the configuration to judge by.
 func otherConfigFlags() []ucli.Flag {
 	return []ucli.Flag{
-		&ucli.StringFlag{Name: "config", Usage: "judge by this `FILE` instead of the recorded configuration (agentxchain.json: the one of the work tree)"},
-		&ucli.StringSliceFlag{Name: "set", Usage: "set a member first: `PATH=VALUE`, such as policies.0.params.limit=3 (repeatable; VALUE is JSON, or text)"},
-		term.NewChoiceFlag("hooks", "`WHICH` answers of hooks count: the recorded ones where the hook is still configured, or none",
+		&ucli.StringFlag{
+			Name:  "config",
+			Usage: "judge by this `FILE` instead of the recorded configuration (agentxchain.json: the one of the work tree)",
+		},
+		&ucli.StringSliceFlag{
+			Name:  "set",
+			Usage: "set a member first: `PATH=VALUE`, such as policies.0.params.limit=3 (repeatable; VALUE is JSON, or text)",
+		},
+		term.NewChoiceFlag("hooks",
+			"`WHICH` answers of hooks count: the recorded ones where the hook is still configured, or none",
 			"recorded", "recorded", "none"),
 	}
 }
@@ -145,7 +152,8 @@ func printWhatif(p *term.Printer, r *whatif.Report) {
 			if d.Subject != "" && d.Subject != d.Gate {
 				rule += " " + d.Subject
 			}
-			t.Row(shared.ShortOp(d.Op), d.Turn, d.Gate, rule, d.Before, d.After, strings.TrimSuffix(whereText(d.Config, d.Line)+d.Why, ": "))
+			t.Row(shared.ShortOp(d.Op), d.Turn, d.Gate, rule, d.Before, d.After,
+				strings.TrimSuffix(whereText(d.Config, d.Line)+d.Why, ": "))
 		}
 		p.Table(t)
 	}
@@ -159,7 +167,8 @@ func printWhatif(p *term.Printer, r *whatif.Report) {
 		p.Printf("%s unknown: what the rule looks at was never recorded.\n", term.Counted(r.Unknown, "verdict"))
 	}
 	if r.Refused > 0 {
-		p.Printf("%s\n", p.Red("Work that was accepted would have been refused: "+term.Counted(r.Refused, "operation")+"."))
+		p.Printf("%s\n", p.Red("Work that was accepted would have been refused: "+term.Counted(r.Refused, "operation")+
+			"."))
 	}
 }
 
