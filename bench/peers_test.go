@@ -65,7 +65,11 @@ func BenchmarkPeers(b *testing.B) {
 			run = append(run, p.setUp)
 		}
 		for _, argv := range run {
-			if _, _, err := measure.MustSucceed(measure.Spec{Argv: argv, Dir: project.Dir, Env: play.Environment()}); err != nil {
+			if _, _, err := measure.MustSucceed(measure.Spec{
+				Argv: argv,
+				Dir:  project.Dir,
+				Env:  play.Environment(),
+			}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -84,7 +88,11 @@ func BenchmarkPeers(b *testing.B) {
 			if _, _, err := measure.MustSucceed(add); err != nil {
 				b.Fatal(err)
 			}
-			cost, out, err := measure.MustSucceed(measure.Spec{Argv: []string{"git", "commit", "-q", "-m", "round"}, Dir: dir, Env: play.Environment()})
+			cost, out, err := measure.MustSucceed(measure.Spec{
+				Argv: []string{"git", "commit", "-q", "-m", "round"},
+				Dir:  dir,
+				Env:  play.Environment(),
+			})
 			if err != nil {
 				b.Fatalf("%s: %v\n%s", p.name, err, out.Stdout)
 			}

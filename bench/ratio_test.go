@@ -68,10 +68,16 @@ func TestCommandsBesideGit(t *testing.T) {
 	}
 	program := built(t)
 	commit := [][]string{{"git", "commit", "-q", "--allow-empty", "-m", "beside"}, {"git", "status", "-s"}}
-	synced := [][]string{{"git", "add", "beside.txt"}, {"git", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "commit", "-q", "-m", "beside"}}
+	synced := [][]string{{"git", "add", "beside.txt"},
+		{"git", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "commit", "-q", "-m", "beside"}}
 	for kind, commands := range map[play.Kind][]besideGit{
 		play.Review: {
-			{name: "version", gits: 0, limit: 3, argv: func(p *play.Project) []string { return []string{p.Bin, "version"} }},
+			{
+				name:  "version",
+				gits:  0,
+				limit: 3,
+				argv:  func(p *play.Project) []string { return []string{p.Bin, "version"} },
+			},
 			{name: "status", gits: 1, // of the work tree, as no turn is at work
 				limit: 4, argv: func(p *play.Project) []string { return []string{p.Bin, "status"} }},
 			{name: "accept", gits: 2, limit: 7, argv: (*play.Project).AcceptArgs, turn: true},

@@ -41,7 +41,8 @@ func BenchmarkManyRuns(b *testing.B) {
 		}
 		sync := measure.Spec{Argv: []string{program, "sync"}, Dir: p.Dir}
 		b.Run(name("sync"), func(b *testing.B) { whole(b, sync, nil) })
-		sync.Env = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=agentxchain.archiveAfter", "GIT_CONFIG_VALUE_0=20000d"}
+		sync.Env = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=agentxchain.archiveAfter",
+			"GIT_CONFIG_VALUE_0=20000d"}
 		b.Run(name("sync-archiveAfter"), func(b *testing.B) { whole(b, sync, nil) })
 	}
 }

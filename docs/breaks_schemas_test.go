@@ -126,7 +126,8 @@ func (c *comparison) service(old, now map[string]any) {
 			}
 		}
 	}
-	c.members("", "components", object(object(old["components"])["schemas"]), object(object(now["components"])["schemas"]))
+	c.members("", "components", object(object(old["components"])["schemas"]),
+		object(object(now["components"])["schemas"]))
 }
 
 // schema compares what stands at one place of two schemas.
@@ -143,7 +144,8 @@ func (c *comparison) schema(at string, old, now any) {
 	for _, keyword := range []string{"properties", "$defs", "patternProperties", "dependentSchemas"} {
 		c.members(at, keyword, object(was[keyword]), object(is[keyword]))
 	}
-	for _, keyword := range []string{"items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else"} {
+	for _, keyword := range []string{"items", "additionalProperties", "propertyNames", "contains", "not", "if", "then",
+		"else"} {
 		c.below(at, keyword, was[keyword], is[keyword])
 	}
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf", "prefixItems"} {
@@ -164,7 +166,8 @@ func (c *comparison) schema(at string, old, now any) {
 
 // limits are keywords whose value is compared as a whole.
 var limits = []string{
-	"$ref", "const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
+	"$ref", "const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+	"minLength",
 	"maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "dependentRequired",
 }
 
@@ -318,10 +321,12 @@ func TestBreaksOfSchemasAreFound(t *testing.T) {
 		{`{"additionalProperties":false}`, `{}`, "additionalProperties: something may stand here now", ""},
 		{`{"items":{"type":"string"}}`, `{"items":{"type":"number"}}`,
 			"items: the type number is new", "items: the type string is not allowed any more"},
-		{`{"$defs":{"a":{"type":"string"}}}`, `{"$defs":{"a":{"type":["string","null"]}}}`, "$defs/a: the type null is new", ""},
+		{`{"$defs":{"a":{"type":"string"}}}`, `{"$defs":{"a":{"type":["string","null"]}}}`,
+			"$defs/a: the type null is new", ""},
 		{`{"anyOf":[{},{}]}`, `{"anyOf":[{}]}`, ": anyOf had 2 schemas, has 1", ": anyOf had 2 schemas, has 1"},
 		{`{"title":"a","description":"b"}`, `{"title":"c"}`, "", ""},
-		{`{"openapi":"3","paths":{"/v1/runs":{"get":{},"post":{}}}}`, `{"openapi":"3","paths":{"/v1/runs":{"get":{}}}}`,
+		{`{"openapi":"3","paths":{"/v1/runs":{"get":{},"post":{}}}}`,
+			`{"openapi":"3","paths":{"/v1/runs":{"get":{}}}}`,
 			"v1/runs: post is gone", "v1/runs: post is gone"},
 	} {
 		for d, want := range map[direction]string{written: tt.written, read: tt.read} {

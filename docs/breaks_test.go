@@ -91,20 +91,23 @@ func TestBreaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := readBreaks(t)
-	if shallow, err := command(t, root, "git", "rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
+	if shallow, err := command(t, root, "git", "rev-parse", "--is-shallow-repository"); err != nil ||
+		shallow != "false" {
 		t.Skipf("the tests are in a checkout without its history: %s %v", shallow, err)
 	}
 	// A commit that is a release itself is still held against the one before.
 	tag, err := command(t, root, "git", "describe", "--tags", "--abbrev=0", "--match=v[0-9]*", "HEAD^")
 	if err == nil && tag != want.since {
-		t.Errorf("the last release is %s: compare with it, \"since %s\" in %s, and remove the rows of the one before", tag, tag, breaksFile)
+		t.Errorf("the last release is %s: compare with it, \"since %s\" in %s, and remove the rows of the one before",
+			tag, tag, breaksFile)
 	}
 	old := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "old.tar")
 	must(t, root, "git", "archive", "--output="+archive, want.since)
 	must(t, old, "tar", "-xf", archive)
 
-	found := slices.Concat(apiBreaks(t, old, root, promised...), schemaBreaks(t, filepath.Join(old, "docs/schemas"), "schemas"))
+	found := slices.Concat(apiBreaks(t, old, root, promised...),
+		schemaBreaks(t, filepath.Join(old, "docs/schemas"), "schemas"))
 	slices.Sort(found)
 	if *updateBreaks {
 		want.rows = found

@@ -109,7 +109,8 @@ func TestSources(t *testing.T) {
 				continue // stands for a name
 			}
 			found++
-			if files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(m[1]))); err != nil || len(files) == 0 {
+			if files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(m[1]))); err != nil ||
+				len(files) == 0 {
 				t.Errorf("%s names %s, which does not exist", name, m[1])
 			}
 		}

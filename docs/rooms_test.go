@@ -85,7 +85,8 @@ func TestRooms(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" || strings.HasPrefix(d.Name(), ".") && name != "..") {
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" ||
+			strings.HasPrefix(d.Name(), ".") && name != "..") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
@@ -157,7 +158,8 @@ func TestCitations(t *testing.T) {
 				continue
 			}
 			if strings.Contains(line, "spec/0") {
-				t.Errorf("%s:%d cites a document that is not in the repository: %s", name, n+1, strings.TrimSpace(line))
+				t.Errorf("%s:%d cites a document that is not in the repository: %s", name, n+1,
+					strings.TrimSpace(line))
 			}
 			if m := titled.FindString(line); m != "" {
 				t.Errorf("%s:%d cites a section by its title, not by #fragment: %s", name, n+1, m)

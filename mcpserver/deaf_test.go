@@ -16,7 +16,8 @@ func TestAClientThatNeverReads(t *testing.T) {
 	go func() {
 		over <- Serve(ctx, Options{Dir: t.TempDir(), Getenv: func(string) string { return "" }}, in, out)
 	}()
-	if _, err := io.WriteString(ask, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
+	if _, err := io.WriteString(ask,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := unread.Read(make([]byte, 1)); err != nil { // the answer is on its way, and is not taken

@@ -74,7 +74,8 @@ var built = sync.OnceValues(func() (string, error) {
 		return have, nil
 	}
 	file := filepath.Join(scratch, "bin", "git-agentxchain")
-	out, err := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", file, "../cmd/git-agentxchain").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", file,
+		"../cmd/git-agentxchain").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -129,7 +130,8 @@ func newJob(t *testing.T, file string, red bool) *job {
 	}
 	j.base = j.must(project, "git rev-list --max-parents=0 HEAD")
 	j.must(root, "git init -q --bare server && git -C server config uploadpack.allowAnySHA1InWant true")
-	j.must(project, "git push -q ../server HEAD:refs/heads/work 'refs/agentxchain/*:refs/agentxchain/*' "+j.base+":refs/heads/main")
+	j.must(project, "git push -q ../server HEAD:refs/heads/work 'refs/agentxchain/*:refs/agentxchain/*' "+j.base+
+		":refs/heads/main")
 	j.must(root, "git init -q checkout && cd checkout && git remote add origin file://$PWD/../server && "+
 		"git fetch -q --no-tags --depth=1 origin work && git checkout -q --detach FETCH_HEAD")
 	return j
@@ -265,7 +267,8 @@ func TestAction(t *testing.T) {
 	if out, status := green.action(inputs); status != 0 {
 		t.Errorf("the finished run: expected 0, got %d\n%s", status, out)
 	}
-	if data, err := os.ReadFile(green.env["GITHUB_STEP_SUMMARY"]); err != nil || !strings.Contains(string(data), "All of it may stand") {
+	if data, err := os.ReadFile(green.env["GITHUB_STEP_SUMMARY"]); err != nil ||
+		!strings.Contains(string(data), "All of it may stand") {
 		t.Errorf("the summary of the job is %q (%v)", data, err)
 	}
 
@@ -274,7 +277,8 @@ func TestAction(t *testing.T) {
 	if status != 3 || !strings.Contains(out, "::error file=by-hand.txt,") {
 		t.Errorf("a person's commit: expected 3 and an annotation, got %d\n%s", status, out)
 	}
-	red.must(filepath.Join(red.env["HOME"], "project"), `git checkout -q --detach `+red.base+` && echo '{"people":["*.txt"]}' >policy.json &&
+	red.must(filepath.Join(red.env["HOME"], "project"),
+		`git checkout -q --detach `+red.base+` && echo '{"people":["*.txt"]}' >policy.json &&
 		git add -A && git commit -q -m policy && git push -q ../server HEAD:refs/heads/rules`)
 	red.base = red.must(filepath.Join(red.env["HOME"], "project"), "git rev-parse HEAD")
 	inputs["policy"] = "policy.json"
@@ -292,7 +296,8 @@ func TestAction(t *testing.T) {
 	} {
 		all := maps.Clone(inputs)
 		maps.Copy(all, change)
-		if out, status := green.action(all); status != 2 || !strings.Contains(out, name) || !strings.Contains(out, "::error") {
+		if out, status := green.action(all); status != 2 || !strings.Contains(out, name) ||
+			!strings.Contains(out, "::error") {
 			t.Errorf("%v: expected 2 and %q, got %d\n%s", change, name, status, out)
 		}
 	}
@@ -359,8 +364,9 @@ func TestNpm(t *testing.T) {
 		"HOME":                       root,
 		"npm_config_update_notifier": "false",
 	}}
-	j.must(root, "'"+build+"' 0.1.0 dist out && for p in out/*; do npm pack --silent \"./$p\"; done && mkdir try && cd try && "+
-		"npm init -y >/dev/null && npm install --silent --offline --no-audit --no-fund ../*.tgz")
+	j.must(root,
+		"'"+build+"' 0.1.0 dist out && for p in out/*; do npm pack --silent \"./$p\"; done && mkdir try && cd try && "+
+			"npm init -y >/dev/null && npm install --silent --offline --no-audit --no-fund ../*.tgz")
 	j.env["PATH"] = filepath.Join(root, "try", "node_modules", ".bin") + string(os.PathListSeparator) + j.env["PATH"]
 	want := j.must(root, "'"+file+"' version")
 	if got := j.must(root, "git agentxchain version"); got != want {
@@ -370,7 +376,8 @@ func TestNpm(t *testing.T) {
 		t.Errorf("an unknown command: expected 2, got %d\n%s", status, out)
 	}
 	j.must(root, "rm -r try/node_modules/@git-agentxchain")
-	if out, status := j.run(root, "git-agentxchain version", nil); status != 2 || !strings.Contains(out, "is not installed") {
+	if out, status := j.run(root, "git-agentxchain version", nil); status != 2 ||
+		!strings.Contains(out, "is not installed") {
 		t.Errorf("without the program: expected 2, got %d\n%s", status, out)
 	}
 }

@@ -28,11 +28,14 @@ func TestHomebrew(t *testing.T) {
 	j.must(root, fmt.Sprintf("mkdir dist && cp '%s' git-agentxchain && mv dist-extra/* .", program))
 	for _, os := range []string{"linux", "darwin"} {
 		for _, arch := range []string{"amd64", "arm64"} {
-			j.must(root, fmt.Sprintf("echo %[1]s-%[2]s >system && tar -cf - git-agentxchain man completion NOTICE system | gzip -1 >dist/git-agentxchain_%[3]s_%[1]s_%[2]s.tar.gz",
-				os, arch, version))
+			j.must(root,
+				fmt.Sprintf("echo %[1]s-%[2]s >system && tar -cf - git-agentxchain man completion NOTICE system | gzip -1 >dist/git-agentxchain_%[3]s_%[1]s_%[2]s.tar.gz",
+					os, arch, version))
 		}
 	}
-	j.must(root, fmt.Sprintf("cd dist && sha256sum *.tar.gz >checksums.txt && '%s/packaging/homebrew.sh' %s . >formula.rb", source, version))
+	j.must(root,
+		fmt.Sprintf("cd dist && sha256sum *.tar.gz >checksums.txt && '%s/packaging/homebrew.sh' %s . >formula.rb",
+			source, version))
 
 	brew := fmt.Sprintf("ruby '%s/packaging/testdata/brew.rb' dist/formula.rb dist ", source)
 	for _, system := range []string{"linux amd64", "linux arm64", "darwin amd64", "darwin arm64"} {
@@ -56,12 +59,14 @@ func TestHomebrew(t *testing.T) {
 
 	// What is not what the formula was made of is not installed.
 	j.must(root, fmt.Sprintf("echo more >>dist/git-agentxchain_%s_linux_amd64.tar.gz", version))
-	if out, status := j.run(root, brew+"elsewhere linux amd64", nil); status == 0 || !strings.Contains(out, "has another sum") {
+	if out, status := j.run(root, brew+"elsewhere linux amd64", nil); status == 0 ||
+		!strings.Contains(out, "has another sum") {
 		t.Errorf("a changed archive: expected a refusal, got %d\n%s", status, out)
 	}
 	// And there is no formula of half a release.
 	j.must(root, "sed -i.bak /darwin_arm64/d dist/checksums.txt")
-	if out, status := j.run(root, fmt.Sprintf("'%s/packaging/homebrew.sh' %s dist", source, version), nil); status != 1 || strings.Contains(out, "class") {
+	if out, status := j.run(root, fmt.Sprintf("'%s/packaging/homebrew.sh' %s dist", source, version),
+		nil); status != 1 || strings.Contains(out, "class") {
 		t.Errorf("without an archive: expected 1 and no formula, got %d\n%s", status, out)
 	}
 }

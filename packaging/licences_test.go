@@ -111,7 +111,8 @@ func TestLicencesAreTold(t *testing.T) {
 		}
 	}
 	known, unknown := licencesOf(t, dir)
-	if !slices.Equal(known, []string{"GPL-3.0-or-later", "BSD-3-Clause OR GPL-2.0-only"}) || !slices.Equal(unknown, []string{"COPYING"}) {
+	if !slices.Equal(known, []string{"GPL-3.0-or-later", "BSD-3-Clause OR GPL-2.0-only"}) ||
+		!slices.Equal(unknown, []string{"COPYING"}) {
 		t.Errorf("known %v, unknown %v", known, unknown)
 	}
 }

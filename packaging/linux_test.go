@@ -140,7 +140,8 @@ func packages(t *testing.T, root string) map[string]string {
 	if err := os.WriteFile(filepath.Join(root, "nfpm.yaml"), data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	j.must(source, "go build -modfile=tools/packages.mod -o '"+filepath.Join(root, "nfpm")+"' github.com/goreleaser/nfpm/v2/cmd/nfpm")
+	j.must(source, "go build -modfile=tools/packages.mod -o '"+filepath.Join(root, "nfpm")+
+		"' github.com/goreleaser/nfpm/v2/cmd/nfpm")
 	files := make(map[string]string)
 	for _, format := range c.Formats {
 		files[format] = filepath.Join(root, c.Name+"."+format)
@@ -218,7 +219,8 @@ func TestLinuxPackages(t *testing.T) {
 		t.Skip("these are Linux packages")
 	}
 	files := packages(t, t.TempDir())
-	if out, err := dpkg(t, dpkgRoot(t), "--install", files["deb"]); err == nil || !strings.Contains(out, "depends on git") {
+	if out, err := dpkg(t, dpkgRoot(t), "--install", files["deb"]); err == nil ||
+		!strings.Contains(out, "depends on git") {
 		t.Errorf("without git: expected a refusal that names git, got %v\n%s", err, out)
 	}
 
@@ -250,7 +252,8 @@ func TestLinuxPackages(t *testing.T) {
 	}
 }
 
-// useInstalled runs the program that lies in the system below root, and reads its manual and its completion from there.
+// useInstalled runs the program that lies in the system below root, and reads its manual and its completion from
+// there.
 func useInstalled(t *testing.T, root string) {
 	t.Helper()
 	j := &job{t: t, env: map[string]string{
@@ -282,7 +285,8 @@ func useInstalled(t *testing.T, root string) {
 		return
 	}
 	for _, page := range []string{"git-agentxchain", "git-agentxchain-accept"} {
-		if got := j.must(root, "man "+page+" | col -b"); !strings.Contains(got, page) || !strings.Contains(got, "SYNOPSIS") {
+		if got := j.must(root, "man "+page+" | col -b"); !strings.Contains(got, page) ||
+			!strings.Contains(got, "SYNOPSIS") {
 			t.Errorf("man %s shows %.200q", page, got)
 		}
 	}
@@ -296,7 +300,8 @@ func elsewhere(deb []string) []string {
 	var all []string
 	for _, file := range deb {
 		file = strings.Replace(file, "usr/share/zsh/vendor-completions/", "usr/share/zsh/site-functions/", 1)
-		file = strings.Replace(file, "usr/share/doc/git-agentxchain/copyright", "usr/share/licenses/git-agentxchain/LICENSE", 1)
+		file = strings.Replace(file, "usr/share/doc/git-agentxchain/copyright",
+			"usr/share/licenses/git-agentxchain/LICENSE", 1)
 		if !strings.HasSuffix(file, "/") {
 			all = append(all, file)
 		}

@@ -43,12 +43,16 @@ func TestRecipesBuildTheSame(t *testing.T) {
 	tags, ldflags := strings.Join(b.Tags, ","), strings.Join(b.Ldflags, " ")
 	for name, parts := range map[string][]string{
 		"packaging/Dockerfile": {
-			strings.Join(b.Env, " ") + " go build", "-tags " + tags, strings.Join(b.Flags, " "), "-ldflags '" + ldflags + "'", b.Main + "\n",
+			strings.Join(b.Env, " ") + " go build", "-tags " + tags, strings.Join(b.Flags, " "),
+			"-ldflags '" + ldflags + "'", b.Main + "\n",
 		},
-		"packaging/action/install.sh": {strings.Join(b.Env, " ") + " go build", "-tags " + tags, strings.Join(b.Flags, " "), b.Main + "\n"},
-		"packaging/prepare.sh":        {strings.Join(b.Env, " ") + " go build", "-tags " + tags, strings.Join(b.Flags, " "), b.Main + "\n"},
-		"docs/releasing.md":           {strings.Join(b.Env, " ") + " go build -tags " + tags + " " + strings.Join(b.Flags, " ") + " -ldflags '" + ldflags + "'"},
-		"Makefile":                    {"TAGS    ?= " + tags + "\n"},
+		"packaging/action/install.sh": {strings.Join(b.Env, " ") + " go build", "-tags " + tags,
+			strings.Join(b.Flags, " "), b.Main + "\n"},
+		"packaging/prepare.sh": {strings.Join(b.Env, " ") + " go build", "-tags " + tags,
+			strings.Join(b.Flags, " "), b.Main + "\n"},
+		"docs/releasing.md": {strings.Join(b.Env, " ") + " go build -tags " + tags + " " +
+			strings.Join(b.Flags, " ") + " -ldflags '" + ldflags + "'"},
+		"Makefile": {"TAGS    ?= " + tags + "\n"},
 	} {
 		for _, part := range parts {
 			if !strings.Contains(recipe(t, name), part) {
@@ -58,7 +62,8 @@ func TestRecipesBuildTheSame(t *testing.T) {
 	}
 
 	quoted := func(list ...string) string { return `[ "` + strings.Join(list, `" "`) + `" ]` }
-	ours := slices.DeleteFunc(strings.Fields(ldflags), func(f string) bool { return f == "-buildid=" }) // buildGoModule sets it, and -trimpath
+	// buildGoModule sets it, and -trimpath
+	ours := slices.DeleteFunc(strings.Fields(ldflags), func(f string) bool { return f == "-buildid=" })
 	for key, want := range map[string]string{
 		"pname":           `"` + c.ProjectName + `"`,
 		"subPackages":     quoted(strings.TrimPrefix(b.Main, "./")),
@@ -100,13 +105,16 @@ func TestRecipesNameTheArchives(t *testing.T) {
 	}
 	a := c.Archives[i]
 	name := func(version, os, arch string) string {
-		fields := strings.NewReplacer("{{ .ProjectName }}", c.ProjectName, "{{ .Version }}", version, "{{ .Os }}", os, "{{ .Arch }}", arch)
+		fields := strings.NewReplacer("{{ .ProjectName }}", c.ProjectName, "{{ .Version }}", version, "{{ .Os }}", os,
+			"{{ .Arch }}", arch)
 		return fields.Replace(cmp.Or(a.NameTemplate, "unnamed")) + "." + a.Formats[0]
 	}
-	if want := "/v$VERSION/" + name("${VERSION}", "${os}", "$arch"); !strings.Contains(recipe(t, "packaging/action/install.sh"), want) {
+	if want := "/v$VERSION/" +
+		name("${VERSION}", "${os}", "$arch"); !strings.Contains(recipe(t, "packaging/action/install.sh"), want) {
 		t.Errorf("packaging/action/install.sh does not download %s", want)
 	}
-	if want := strings.TrimSuffix(name("*", "${os}", "$arch"), `.tar.gz`); !strings.Contains(strings.ReplaceAll(recipe(t, "packaging/npm/build.sh"), `"`, ""), want) {
+	if want := strings.TrimSuffix(name("*", "${os}", "$arch"),
+		`.tar.gz`); !strings.Contains(strings.ReplaceAll(recipe(t, "packaging/npm/build.sh"), `"`, ""), want) {
 		t.Errorf("packaging/npm/build.sh does not look for %s", want)
 	}
 	for _, os := range c.Builds[0].Goos {
@@ -126,7 +134,10 @@ func TestFlakeHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &job{t: t, env: map[string]string{"PATH": os.Getenv("PATH"), "HOME": os.Getenv("HOME"), "GOFLAGS": "-buildvcs=false"}}
+	j := &job{
+		t:   t,
+		env: map[string]string{"PATH": os.Getenv("PATH"), "HOME": os.Getenv("HOME"), "GOFLAGS": "-buildvcs=false"},
+	}
 	vendor := filepath.Join(t.TempDir(), "vendor")
 	j.must(source, "go mod vendor -o '"+vendor+"'")
 	want := nixSRI(nixHash(t, vendor))

@@ -19,7 +19,8 @@ func main() {
 	kind := flag.String("kind", string(play.Review),
 		"what turns do: review (no file) or changes (a file each, committed)")
 	staged := flag.Bool("staged", true, "leave a turn with a staged result")
-	runs := flag.Int("runs", 0, "put so many runs that are over beside one that goes on, and all of them on a remote; -turns does not count then")
+	runs := flag.Int("runs", 0,
+		"put so many runs that are over beside one that goes on, and all of them on a remote; -turns does not count then")
 	flag.Usage = func() {
 		_, _ = fmt.Fprintln(flag.CommandLine.Output(),
 			"usage: seed [flags] DIR\n\nMakes a governed project in DIR, which must not exist or be empty.")

@@ -21,26 +21,27 @@ func (s *site) contents() error {
 		return err
 	}
 	named := map[*page]bool{s.byFile[index]: true}
-	err = ast.Walk(markdown.Parser().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
+	err = ast.Walk(markdown.Parser().Parse(text.NewReader(source)),
+		func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+			if !entering {
+				return ast.WalkContinue, nil
+			}
+			switch n := n.(type) {
+			case *ast.Heading:
+				if n.Level == 2 {
+					s.groups = append(s.groups, group{Title: plain(n, source)})
+				}
+			case *ast.Link:
+				p := s.byFile[path.Join(path.Dir(index), string(n.Destination))]
+				if p == nil || named[p] || len(s.groups) == 0 {
+					break
+				}
+				named[p] = true
+				last := &s.groups[len(s.groups)-1]
+				last.Pages = append(last.Pages, p)
+			}
 			return ast.WalkContinue, nil
-		}
-		switch n := n.(type) {
-		case *ast.Heading:
-			if n.Level == 2 {
-				s.groups = append(s.groups, group{Title: plain(n, source)})
-			}
-		case *ast.Link:
-			p := s.byFile[path.Join(path.Dir(index), string(n.Destination))]
-			if p == nil || named[p] || len(s.groups) == 0 {
-				break
-			}
-			named[p] = true
-			last := &s.groups[len(s.groups)-1]
-			last.Pages = append(last.Pages, p)
-		}
-		return ast.WalkContinue, nil
-	})
+		})
 	if err == nil && len(s.groups) == 0 {
 		err = fmt.Errorf("%s has no groups of pages", index)
 	}

@@ -16,10 +16,12 @@ import (
 )
 
 func main() {
-	version := flag.String("version", "main", "version of the documentation, as it is tagged without v; main before one")
+	version := flag.String("version", "main",
+		"version of the documentation, as it is tagged without v; main before one")
 	program := flag.String("program", "", "a git-agentxchain of this source that is built already")
 	flag.Usage = func() {
-		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./docs/site [-version VERSION] [-program FILE] DIR")
+		_, _ = fmt.Fprintln(flag.CommandLine.Output(),
+			"usage: go run ./docs/site [-version VERSION] [-program FILE] DIR")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

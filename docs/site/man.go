@@ -40,7 +40,8 @@ func (s *site) addManual(dir string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		s.pages = append(s.pages, p)
-		fmt.Fprintf(&body, "<li><a href=\"%s.html\">%s</a>: %s</li>\n", name, html.EscapeString(p.Title), html.EscapeString(r.what))
+		fmt.Fprintf(&body, "<li><a href=\"%s.html\">%s</a>: %s</li>\n", name, html.EscapeString(p.Title),
+			html.EscapeString(r.what))
 	}
 	body.WriteString("</ul>\n")
 	list.Body = template.HTML(body.String())

@@ -90,7 +90,8 @@ func (s *site) render(p *page) error {
 		return err
 	}
 	// Wide tables scroll by themselves, and can be reached with the keyboard to do so.
-	html := strings.ReplaceAll(b.String(), "<table>", `<div class="wide" tabindex="0" role="region" aria-label="table"><table>`)
+	html := strings.ReplaceAll(b.String(), "<table>",
+		`<div class="wide" tabindex="0" role="region" aria-label="table"><table>`)
 	p.Body = template.HTML(strings.ReplaceAll(html, "</table>", "</table></div>"))
 	return nil
 }

@@ -55,7 +55,8 @@ type group struct {
 var outside = []string{"README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"}
 
 func newSite(root, version string) (*site, error) {
-	if version == "" || strings.Trim(version, "0123456789abcdefghijklmnopqrstuvwxyz.-") != "" || strings.HasPrefix(version, ".") {
+	if version == "" || strings.Trim(version, "0123456789abcdefghijklmnopqrstuvwxyz.-") != "" ||
+		strings.HasPrefix(version, ".") {
 		return nil, fmt.Errorf("%q is no version: a number such as 0.1.0, or main", version)
 	}
 	s := &site{root: root, version: version, byFile: make(map[string]*page), files: make(map[string]bool)}
@@ -138,7 +139,8 @@ func (s *site) link(p *page, to string) (string, error) {
 
 // write writes the site, in place of what was there of this version.
 func (s *site) write(out string) error {
-	layout, err := template.New("page.html").Funcs(template.FuncMap{"relative": relative}).ParseFS(assets, "assets/page.html")
+	layout, err := template.New("page.html").Funcs(template.FuncMap{"relative": relative}).ParseFS(assets,
+		"assets/page.html")
 	if err != nil {
 		return err
 	}
@@ -213,8 +215,9 @@ func addVersion(out, version string) error {
 		return err
 	}
 	first := versions[0]
-	return writeFile(out, "index.html", fmt.Appendf(nil, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>git-agentxchain</title>\n"+
-		"<meta http-equiv=\"refresh\" content=\"0; url=%s/index.html\">\n<a href=\"%[1]s/index.html\">Documentation</a>\n", first))
+	return writeFile(out, "index.html",
+		fmt.Appendf(nil, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>git-agentxchain</title>\n"+
+			"<meta http-equiv=\"refresh\" content=\"0; url=%s/index.html\">\n<a href=\"%[1]s/index.html\">Documentation</a>\n", first))
 }
 
 // newerFirst orders versions: releases before main, a higher number before a lower one.

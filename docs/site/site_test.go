@@ -31,7 +31,8 @@ func program(t *testing.T) string {
 		return have
 	}
 	file := filepath.Join(t.TempDir(), "git-agentxchain")
-	out, err := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", file, "../../cmd/git-agentxchain").CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", file,
+		"../../cmd/git-agentxchain").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -71,7 +72,8 @@ func TestSite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"index.html", "main/index.html", "main/spec/index.html", "main/ci.html", "0.1.0/man/git-agentxchain-verify.html"} {
+	for _, want := range []string{"index.html", "main/index.html", "main/spec/index.html", "main/ci.html",
+		"0.1.0/man/git-agentxchain-verify.html"} {
 		if pages[want] == "" {
 			t.Errorf("there is no page %s", want)
 		}
@@ -102,7 +104,8 @@ func TestSite(t *testing.T) {
 			return e.Page == page && e.Anchor == anchor && strings.Contains(e.Text, word)
 		})
 	}
-	if !found("ci.html", "the-policy", "schema_version") || !found("man/git-agentxchain-accept.html", "synopsis", "accept") {
+	if !found("ci.html", "the-policy", "schema_version") ||
+		!found("man/git-agentxchain-accept.html", "synopsis", "accept") {
 		t.Errorf("the search does not know what stands in pages: %d entries", len(entries))
 	}
 }
@@ -134,7 +137,9 @@ func checkReference(t *testing.T, out string, pages map[string]string, name, to 
 		return
 	}
 	if text, isPage := pages[there]; fragment != "" && isPage &&
-		!slices.ContainsFunc(named.FindAllStringSubmatch(text, -1), func(m []string) bool { return m[1] == fragment }) {
+		!slices.ContainsFunc(named.FindAllStringSubmatch(text, -1), func(m []string) bool {
+			return m[1] == fragment
+		}) {
 		t.Errorf("%s links to %s, but %s has no such place", name, to, there)
 	}
 }
@@ -146,7 +151,8 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(data), "://") || strings.Contains(string(data), "url(") || strings.Contains(string(data), "@import") {
+		if strings.Contains(string(data), "://") || strings.Contains(string(data), "url(") ||
+			strings.Contains(string(data), "@import") {
 			t.Errorf("%s loads something from elsewhere", name)
 		}
 	}
@@ -227,7 +233,8 @@ func TestBrowserShowsTheSite(t *testing.T) {
 	for _, width := range []int64{390, 1280} {
 		do(chromedp.EmulateViewport(width, 844))
 		for _, name := range []string{
-			"index.html", "ci.html", "commands.html", "errors.html", "runner-errors.html", "spec/gates.html", "man/git-agentxchain.html",
+			"index.html", "ci.html", "commands.html", "errors.html", "runner-errors.html", "spec/gates.html",
+			"man/git-agentxchain.html",
 		} {
 			open("/main/" + name)
 			if value[bool](t, ctx, "document.documentElement.scrollWidth > innerWidth") {
@@ -239,7 +246,8 @@ func TestBrowserShowsTheSite(t *testing.T) {
 	const background = "getComputedStyle(document.body).backgroundColor"
 	open("/0.1.0/index.html")
 	do(chromedp.SendKeys("#words", "pre-receive server"), chromedp.WaitVisible("#hits a"))
-	if got := value[string](t, ctx, `document.querySelector("#hits").textContent`); !strings.Contains(got, "On a server") {
+	if got := value[string](t, ctx, `document.querySelector("#hits").textContent`); !strings.Contains(got,
+		"On a server") {
 		t.Errorf("the search found %q", got)
 	}
 	do(chromedp.SendKeys("#words", " nothing-has-this-word"))
@@ -254,7 +262,8 @@ func TestBrowserShowsTheSite(t *testing.T) {
 	// The same page in another version, and the mode that was chosen.
 	open("/0.1.0/ci.html")
 	do(chromedp.WaitVisible("#versions"))
-	value[bool](t, ctx, `(() => { const s = document.querySelector("#versions select"); s.value = "main"; return s.dispatchEvent(new Event("change")) })()`)
+	value[bool](t, ctx,
+		`(() => { const s = document.querySelector("#versions select"); s.value = "main"; return s.dispatchEvent(new Event("change")) })()`)
 	until(t, ctx, `location.pathname === "/main/ci.html" && document.readyState === "complete"`)
 	if got := value[string](t, ctx, "document.title"); !strings.HasPrefix(got, "In CI") {
 		t.Errorf("the page is %q", got)

@@ -45,7 +45,8 @@ func main() {
 	if len(os.Args) < 2 || os.Args[1] == "--json" {
 		proof.Main(func() (any, string, []string) {
 			r := prove(context.Background(), nil)
-			return r, fmt.Sprintf("monarchic runner: %s (%d turns over the wire, the late outcome was refused as %s)", r.Result, r.TurnsExecuted, r.LateOutcome), r.Errors
+			return r, fmt.Sprintf("monarchic runner: %s (%d turns over the wire, the late outcome was refused as %s)",
+				r.Result, r.TurnsExecuted, r.LateOutcome), r.Errors
 		})
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -81,7 +82,11 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	w := &worker{client: pbgrpc.NewRunnerControlServiceClient(conn), id: *id, do: func(ctx context.Context, task *pb.Task) ([]byte, error) { return run(ctx, command, task) }}
+	w := &worker{
+		client: pbgrpc.NewRunnerControlServiceClient(conn),
+		id:     *id,
+		do:     func(ctx context.Context, task *pb.Task) ([]byte, error) { return run(ctx, command, task) },
+	}
 	var served []string
 	if *roles != "" {
 		served = strings.Split(*roles, ",")
@@ -142,7 +147,8 @@ func connect(addr, ca, tokenFile string) (*grpc.ClientConn, error) {
 		}
 		creds = credentials.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12})
 	}
-	opts := []grpc.DialOption{grpc.WithTransportCredentials(creds), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20), grpc.MaxCallSendMsgSize(16<<20))}
+	opts := []grpc.DialOption{grpc.WithTransportCredentials(creds),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20), grpc.MaxCallSendMsgSize(16<<20))}
 	if tokenFile != "" {
 		f, err := os.Open(tokenFile)
 		if err != nil {

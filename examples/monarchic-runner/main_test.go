@@ -11,7 +11,8 @@ import (
 
 func TestProofPasses(t *testing.T) {
 	r := prove(context.Background(), nil)
-	if r.Result != "pass" || r.TurnsExecuted != 3 || r.FinalStatus != "completed" || r.LateOutcome != "step_already_terminal" {
+	if r.Result != "pass" || r.TurnsExecuted != 3 || r.FinalStatus != "completed" ||
+		r.LateOutcome != "step_already_terminal" {
 		t.Fatalf("%+v", r)
 	}
 }

@@ -39,7 +39,10 @@ const (
 // prove serves a scratch project and carries its run out. spoil, nil for none, may
 // change the service's options first, for tests that break something.
 func prove(ctx context.Context, spoil func(*control.Options)) *Report {
-	p := &proofRun{work: proof.Lifecycle(), out: &Report{Runner: "monarchic-runner-proof", InterfaceVersion: runner.InterfaceVersion, Roles: []string{}}}
+	p := &proofRun{
+		work: proof.Lifecycle(),
+		out:  &Report{Runner: "monarchic-runner-proof", InterfaceVersion: runner.InterfaceVersion, Roles: []string{}},
+	}
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
 	p.run(ctx, spoil)
@@ -100,7 +103,12 @@ func (p *proofRun) drive(ctx context.Context, addr net.Addr) {
 	}
 	p.step(ctx, one, "pm")
 	p.approve(ctx, false)
-	late, err := one.client.AcquireLease(ctx, &pb.AcquireLeaseRequest{ContractVersion: contract, RunnerId: one.id, SessionId: one.session, AvailableSlots: 1})
+	late, err := one.client.AcquireLease(ctx, &pb.AcquireLeaseRequest{
+		ContractVersion: contract,
+		RunnerId:        one.id,
+		SessionId:       one.session,
+		AvailableSlots:  1,
+	})
 	if p.c.Fail("lease of dev", err) || late.Assignment == nil {
 		p.c.That(false, "nobody was given the turn of dev: %v", late)
 		return
@@ -158,12 +166,19 @@ func (p *proofRun) step(ctx context.Context, w *worker, role string) {
 
 // late has the runner whose lease has ended hand its result in all the same.
 func (p *proofRun) late(ctx context.Context, w *worker, as *pb.LeaseAssignment) {
-	res, err := w.client.ReportStepOutcome(ctx, &pb.ReportStepOutcomeRequest{ContractVersion: contract, RunnerId: w.id, SessionId: w.session, Lease: as.Lease, Status: pb.PlanStatus_COMPLETE})
+	res, err := w.client.ReportStepOutcome(ctx, &pb.ReportStepOutcomeRequest{
+		ContractVersion: contract,
+		RunnerId:        w.id,
+		SessionId:       w.session,
+		Lease:           as.Lease,
+		Status:          pb.PlanStatus_COMPLETE,
+	})
 	if p.c.Fail("late outcome", err) {
 		return
 	}
 	p.out.LateOutcome = res.GetFailure().GetCode()
-	p.c.That(!res.Accepted && p.out.LateOutcome == "step_already_terminal", "the late outcome: accepted %v, %s", res.Accepted, p.out.LateOutcome)
+	p.c.That(!res.Accepted && p.out.LateOutcome == "step_already_terminal", "the late outcome: accepted %v, %s",
+		res.Accepted, p.out.LateOutcome)
 }
 
 func (p *proofRun) approve(ctx context.Context, completion bool) {

@@ -34,20 +34,34 @@ type worker struct {
 
 // register opens the worker's session.
 func (w *worker) register(ctx context.Context, roles []string) error {
-	res, err := w.client.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: contract, RunnerId: w.id, MaxParallelLeases: 1,
-		Capabilities: &pb.RunnerCapabilities{SupportedTaskVersions: []string{contract}, SupportedRoleIds: roles, SupportsResume: true}})
+	res, err := w.client.RegisterRunner(ctx, &pb.RegisterRunnerRequest{
+		ContractVersion:   contract,
+		RunnerId:          w.id,
+		MaxParallelLeases: 1,
+		Capabilities: &pb.RunnerCapabilities{
+			SupportedTaskVersions: []string{contract},
+			SupportedRoleIds:      roles,
+			SupportsResume:        true,
+		},
+	})
 	if err != nil {
 		return err
 	}
 	w.session = res.SessionId
-	w.beat, w.poll = time.Duration(res.HeartbeatIntervalMs)*time.Millisecond, time.Duration(res.LeasePollIntervalMs)*time.Millisecond
+	w.beat, w.poll = time.Duration(res.HeartbeatIntervalMs)*time.Millisecond,
+		time.Duration(res.LeasePollIntervalMs)*time.Millisecond
 	return nil
 }
 
 // turn leases one turn and carries it out; it returns the task it worked on. errNothing
 // when there is none. A result the run refuses is an error with the reason.
 func (w *worker) turn(ctx context.Context) (*pb.Task, error) {
-	got, err := w.client.AcquireLease(ctx, &pb.AcquireLeaseRequest{ContractVersion: contract, RunnerId: w.id, SessionId: w.session, AvailableSlots: 1})
+	got, err := w.client.AcquireLease(ctx, &pb.AcquireLeaseRequest{
+		ContractVersion: contract,
+		RunnerId:        w.id,
+		SessionId:       w.session,
+		AvailableSlots:  1,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +76,13 @@ func (w *worker) turn(ctx context.Context) (*pb.Task, error) {
 }
 
 func (w *worker) carryOut(ctx context.Context, as *pb.LeaseAssignment) error {
-	started, err := w.client.ReportStepStarted(ctx, &pb.ReportStepStartedRequest{ContractVersion: contract, RunnerId: w.id, SessionId: w.session, Lease: as.Lease,
-		StartedAt: time.Now().UTC().Format(time.RFC3339)})
+	started, err := w.client.ReportStepStarted(ctx, &pb.ReportStepStartedRequest{
+		ContractVersion: contract,
+		RunnerId:        w.id,
+		SessionId:       w.session,
+		Lease:           as.Lease,
+		StartedAt:       time.Now().UTC().Format(time.RFC3339),
+	})
 	if err != nil {
 		return err
 	}
@@ -91,8 +110,15 @@ func (w *worker) carryOut(ctx context.Context, as *pb.LeaseAssignment) error {
 	if err != nil {
 		return err
 	}
-	out, err := w.client.ReportStepOutcome(ctx, &pb.ReportStepOutcomeRequest{ContractVersion: contract, RunnerId: w.id, SessionId: w.session, Lease: as.Lease,
-		Status: pb.PlanStatus_COMPLETE, FinishedAt: time.Now().UTC().Format(time.RFC3339), Extensions: body})
+	out, err := w.client.ReportStepOutcome(ctx, &pb.ReportStepOutcomeRequest{
+		ContractVersion: contract,
+		RunnerId:        w.id,
+		SessionId:       w.session,
+		Lease:           as.Lease,
+		Status:          pb.PlanStatus_COMPLETE,
+		FinishedAt:      time.Now().UTC().Format(time.RFC3339),
+		Extensions:      body,
+	})
 	if err != nil {
 		return err
 	}
@@ -116,14 +142,27 @@ func (w *worker) keep(ctx context.Context, as *pb.LeaseAssignment, stop context.
 		case <-ctx.Done():
 			return
 		case <-renew.C:
-			res, err := w.client.RenewLease(ctx, &pb.RenewLeaseRequest{ContractVersion: contract, RunnerId: w.id, SessionId: w.session, Lease: as.Lease})
+			res, err := w.client.RenewLease(ctx, &pb.RenewLeaseRequest{
+				ContractVersion: contract,
+				RunnerId:        w.id,
+				SessionId:       w.session,
+				Lease:           as.Lease,
+			})
 			if err == nil && !res.Accepted {
 				stop(refusal("the renewal", res.Failure))
 				return
 			}
 		case <-beat.C:
-			res, err := w.client.Heartbeat(ctx, &pb.HeartbeatRequest{ContractVersion: contract, RunnerId: w.id, SessionId: w.session,
-				ActiveLeases: []*pb.LeaseStatus{{Lease: as.Lease, State: "running", UpdatedAtMs: uint64(time.Now().UnixMilli())}}})
+			res, err := w.client.Heartbeat(ctx, &pb.HeartbeatRequest{
+				ContractVersion: contract,
+				RunnerId:        w.id,
+				SessionId:       w.session,
+				ActiveLeases: []*pb.LeaseStatus{{
+					Lease:       as.Lease,
+					State:       "running",
+					UpdatedAtMs: uint64(time.Now().UnixMilli()),
+				}},
+			})
 			for _, c := range res.GetCancellations() {
 				if err == nil && c.GetLease().GetLeaseId() == as.Lease.LeaseId {
 					stop(fmt.Errorf("%w: %s", errStopped, c.Reason))
@@ -137,7 +176,14 @@ func (w *worker) keep(ctx context.Context, as *pb.LeaseAssignment, stop context.
 // acknowledge tells that the work has stopped.
 func (w *worker) acknowledge(ctx context.Context, as *pb.LeaseAssignment, cause error) error {
 	text := cause.Error()
-	res, err := w.client.AckCancellation(ctx, &pb.AckCancellationRequest{ContractVersion: contract, RunnerId: w.id, SessionId: w.session, Lease: as.Lease, Status: "stopped", Message: &text})
+	res, err := w.client.AckCancellation(ctx, &pb.AckCancellationRequest{
+		ContractVersion: contract,
+		RunnerId:        w.id,
+		SessionId:       w.session,
+		Lease:           as.Lease,
+		Status:          "stopped",
+		Message:         &text,
+	})
 	if err == nil && !res.Accepted {
 		err = refusal("the acknowledgement", res.Failure)
 	}

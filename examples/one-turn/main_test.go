@@ -37,8 +37,10 @@ func TestProofPasses(t *testing.T) {
 		t.Fatalf("%v\n%s", err, data)
 	}
 	a := doc.Artifacts
-	if doc.Runner != "ci-runner-proof" || doc.Version != "0.3" || doc.Result != "pass" || doc.Run == "" || doc.Turn == "" || doc.Role != "pm" ||
-		!a.State.Valid || len(a.State.SHA256) != 64 || !a.History.Valid || a.History.Entries != 1 || !a.Ledger.Valid || a.Ledger.Entries < 1 || doc.Errors != nil {
+	if doc.Runner != "ci-runner-proof" || doc.Version != "0.3" || doc.Result != "pass" || doc.Run == "" ||
+		doc.Turn == "" || doc.Role != "pm" ||
+		!a.State.Valid || len(a.State.SHA256) != 64 || !a.History.Valid || a.History.Entries != 1 || !a.Ledger.Valid ||
+		a.Ledger.Entries < 1 || doc.Errors != nil {
 		t.Errorf("%s", data)
 	}
 }
@@ -58,13 +60,18 @@ func TestProofFails(t *testing.T) {
 		step string
 		harm func(p *proof.Project) error
 	}{
-		"configuration":       {"scaffold", func(p *proof.Project) error { return p.Write("agentxchain.json", "{}") }},
-		"state of a stranger": {"scaffold", func(p *proof.Project) error { return p.Write(".agentxchain/state.json", "{") }},
-		"bundle and turn":     {"assign", func(p *proof.Project) error { return os.RemoveAll(p.Path(".agentxchain/state.json")) }},
-		"staged result":       {"stage", func(p *proof.Project) error { return garble(p) }},
-		"state afterwards":    {"accept", func(p *proof.Project) error { return p.Write(".agentxchain/state.json", `{"run_id":"run_other"}`) }},
-		"history":             {"accept", func(p *proof.Project) error { return p.Write(".agentxchain/history.jsonl", "") }},
-		"ledger":              {"accept", func(p *proof.Project) error { return os.Remove(p.Path(".agentxchain/decision-ledger.jsonl")) }},
+		"configuration": {"scaffold", func(p *proof.Project) error { return p.Write("agentxchain.json", "{}") }},
+		"state of a stranger": {"scaffold",
+			func(p *proof.Project) error { return p.Write(".agentxchain/state.json", "{") }},
+		"bundle and turn": {"assign",
+			func(p *proof.Project) error { return os.RemoveAll(p.Path(".agentxchain/state.json")) }},
+		"staged result": {"stage", func(p *proof.Project) error { return garble(p) }},
+		"state afterwards": {"accept",
+			func(p *proof.Project) error { return p.Write(".agentxchain/state.json", `{"run_id":"run_other"}`) }},
+		"history": {"accept",
+			func(p *proof.Project) error { return p.Write(".agentxchain/history.jsonl", "") }},
+		"ledger": {"accept",
+			func(p *proof.Project) error { return os.Remove(p.Path(".agentxchain/decision-ledger.jsonl")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := prove(context.Background(), func(step string, p *proof.Project) {
@@ -86,5 +93,6 @@ func garble(p *proof.Project) error {
 	if err != nil {
 		return err
 	}
-	return p.Write(".agentxchain/staging/"+s.Turn.TurnID+"/turn-result.json", `{"schema_version":"1.0","turn_id":"turn_other"}`)
+	return p.Write(".agentxchain/staging/"+s.Turn.TurnID+"/turn-result.json",
+		`{"schema_version":"1.0","turn_id":"turn_other"}`)
 }

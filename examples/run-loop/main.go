@@ -22,7 +22,8 @@ import (
 func main() {
 	proof.Main(func() (any, string, []string) {
 		r := prove(context.Background(), nil)
-		return r, fmt.Sprintf("run loop: %s (%s, roles %s, %d events, %d rejection(s))", r.Result, r.StopReason, strings.Join(r.Roles, " "), r.EventCount, r.RejectionCount), r.Errors
+		return r, fmt.Sprintf("run loop: %s (%s, roles %s, %d events, %d rejection(s))", r.Result, r.StopReason,
+			strings.Join(r.Roles, " "), r.EventCount, r.RejectionCount), r.Errors
 	})
 }
 
@@ -57,8 +58,11 @@ func theEvents() []string {
 // prove drives the run. spoil, nil for none, may change the loop's options first,
 // for tests that break something.
 func prove(ctx context.Context, spoil func(*loop.Options)) *Report {
-	p := &proofRun{work: proof.Lifecycle(), out: &Report{Runner: "ci-run-loop-composition-proof", InterfaceVersion: runner.InterfaceVersion,
-		Roles: []string{}, TurnHistory: []loop.HistoryEntry{}, EventTypes: []string{}}}
+	p := &proofRun{
+		work: proof.Lifecycle(),
+		out: &Report{Runner: "ci-run-loop-composition-proof", InterfaceVersion: runner.InterfaceVersion,
+			Roles: []string{}, TurnHistory: []loop.HistoryEntry{}, EventTypes: []string{}},
+	}
 	p.run(ctx, spoil)
 	p.out.Result, p.out.Errors = p.c.Result(), p.c.Errors
 	if p.out.Errors == nil {
@@ -110,7 +114,10 @@ func (p *proofRun) role(context.Context, *runner.State, *runner.Config) (string,
 // nothing.
 func (p *proofRun) dispatch(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 	if d.Turn.AssignedRole == "dev" && d.Turn.Attempt == 1 {
-		return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: "the first attempt brought nothing, as this proof wants it"}
+		return &runtimes.Outcome{
+			Kind:   runtimes.Rejected,
+			Reason: "the first attempt brought nothing, as this proof wants it",
+		}
 	}
 	data, err := p.project.Do(p.work[d.Turn.AssignedRole], d.View.Run, d.Turn)
 	if err != nil {
@@ -137,7 +144,8 @@ func (p *proofRun) event(e loop.Event) {
 // check holds what the loop says against what it told and what is recorded.
 func (p *proofRun) check(ctx context.Context, res *loop.Result) {
 	out, c := p.out, &p.c
-	out.StopReason, out.TurnsExecuted, out.GatesApproved, out.TurnHistory = string(res.StopReason), res.TurnsExecuted, res.GatesApproved, res.TurnHistory
+	out.StopReason, out.TurnsExecuted, out.GatesApproved, out.TurnHistory = string(res.StopReason), res.TurnsExecuted,
+		res.GatesApproved, res.TurnHistory
 	out.EventCount = len(out.EventTypes)
 	for _, e := range res.Errors {
 		c.That(false, "the loop reports: %s", e)
@@ -147,7 +155,8 @@ func (p *proofRun) check(ctx context.Context, res *loop.Result) {
 	c.That(slices.Equal(out.Roles, []string{"pm", "dev", "qa"}), "accepted turns of %v, want pm, dev, qa", out.Roles)
 	c.That(res.GatesApproved == 2, "%d gates were approved, want 2", res.GatesApproved)
 	c.That(out.RejectionCount == 1, "%d rejections, want 1", out.RejectionCount)
-	c.That(p.refused != "" && p.refused == p.accepted, "dev was accepted as turn %q after turn %q was sent back", p.accepted, p.refused)
+	c.That(p.refused != "" && p.refused == p.accepted, "dev was accepted as turn %q after turn %q was sent back",
+		p.accepted, p.refused)
 	c.That(slices.Equal(out.EventTypes, theEvents()), "events %v, want %v", out.EventTypes, theEvents())
 	c.That(len(res.TurnHistory) == 4, "turn_history has %d entries, want 4", len(res.TurnHistory))
 	s, err := p.project.Runner.LoadState(ctx)

@@ -23,7 +23,8 @@ func TestProofPasses(t *testing.T) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"runner", "runner_interface_version", "result", "stop_reason", "turns_executed", "roles", "gates_approved", "turn_history", "rejection_count", "event_types", "event_count", "errors"} {
+	for _, key := range []string{"runner", "runner_interface_version", "result", "stop_reason", "turns_executed",
+		"roles", "gates_approved", "turn_history", "rejection_count", "event_types", "event_count", "errors"} {
 		if _, ok := doc[key]; !ok {
 			t.Errorf("the report lacks %s", key)
 		}

@@ -19,15 +19,21 @@ import (
 func main() {
 	proof.Main(func() (any, string, []string) {
 		r := prove(context.Background(), func(string, *proof.Project) {})
-		return r, fmt.Sprintf("lifecycle: %s (run %s, roles %s, %d rejection(s), %s)", r.Result, r.RunID, strings.Join(r.Roles, " "), len(r.Rejections), r.FinalStatus), r.Errors
+		return r, fmt.Sprintf("lifecycle: %s (run %s, roles %s, %d rejection(s), %s)", r.Result, r.RunID,
+			strings.Join(r.Roles, " "), len(r.Rejections), r.FinalStatus), r.Errors
 	})
 }
 
 // prove drives the lifecycle. at is called after each step, for tests that break
 // something there.
 func prove(ctx context.Context, at func(step string, p *proof.Project)) *Report {
-	l := &lifecycle{ctx: ctx, at: at, work: proof.Lifecycle(), out: &Report{Runner: "ci-multi-turn-runner-proof", InterfaceVersion: runner.InterfaceVersion,
-		Roles: []string{}, Rejections: []Rejection{}, Bundles: []Bundle{}}}
+	l := &lifecycle{
+		ctx:  ctx,
+		at:   at,
+		work: proof.Lifecycle(),
+		out: &Report{Runner: "ci-multi-turn-runner-proof", InterfaceVersion: runner.InterfaceVersion,
+			Roles: []string{}, Rejections: []Rejection{}, Bundles: []Bundle{}},
+	}
 	l.run()
 	l.out.Result, l.out.Errors = l.c.Result(), l.c.Errors
 	if l.out.Errors == nil {
@@ -74,13 +80,15 @@ func (l *lifecycle) planning() bool {
 	if !ok {
 		return false
 	}
-	l.c.That(s.Status == runner.StatusPaused && s.PendingPhaseTransition != nil, "pm: the run is %s and waits for no transition", s.Status)
+	l.c.That(s.Status == runner.StatusPaused && s.PendingPhaseTransition != nil,
+		"pm: the run is %s and waits for no transition", s.Status)
 	out, err := l.p.Runner.ApprovePhaseGate(l.ctx, runner.GateOptions{})
 	if l.c.Fail("approvePhaseGate", err) {
 		return false
 	}
 	l.out.PhaseApprovals++
-	l.c.That(out.State.Phase == "implementation" && out.State.Status == runner.StatusActive, "approvePhaseGate: phase %s, %s", out.State.Phase, out.State.Status)
+	l.c.That(out.State.Phase == "implementation" && out.State.Status == runner.StatusActive,
+		"approvePhaseGate: phase %s, %s", out.State.Phase, out.State.Status)
 	l.at("planned", l.p)
 	return true
 }
@@ -96,8 +104,17 @@ func (l *lifecycle) implementation() bool {
 	if l.c.Fail("dev: stage", err) {
 		return false
 	}
-	rej := Rejection{Role: "dev", TurnID: a.Turn.TurnID, FirstAttempt: a.Turn.Attempt, BundleExists: l.p.Exists(b.BundlePath)}
-	back, err := l.p.Runner.RejectTurn(l.ctx, runner.RejectOptions{TurnID: a.Turn.TurnID, Stage: "dispatch", Reason: "what was staged is no turn result"})
+	rej := Rejection{
+		Role:         "dev",
+		TurnID:       a.Turn.TurnID,
+		FirstAttempt: a.Turn.Attempt,
+		BundleExists: l.p.Exists(b.BundlePath),
+	}
+	back, err := l.p.Runner.RejectTurn(l.ctx, runner.RejectOptions{
+		TurnID: a.Turn.TurnID,
+		Stage:  "dispatch",
+		Reason: "what was staged is no turn result",
+	})
 	if l.c.Fail("rejectTurn", err) {
 		return false
 	}
@@ -109,15 +126,19 @@ func (l *lifecycle) implementation() bool {
 	rej.count(l.p)
 	l.out.Rejections = append(l.out.Rejections, rej)
 	l.c.That(rej.StagingRemoved, "rejectTurn: the refused result is still staged")
-	l.c.That(rej.SameTurn && rej.RetryAttempt == rej.FirstAttempt+1, "rejectTurn: turn %s attempt %d follows turn %s attempt %d", again.TurnID, again.Attempt, a.Turn.TurnID, rej.FirstAttempt)
+	l.c.That(rej.SameTurn && rej.RetryAttempt == rej.FirstAttempt+1,
+		"rejectTurn: turn %s attempt %d follows turn %s attempt %d", again.TurnID, again.Attempt, a.Turn.TurnID,
+		rej.FirstAttempt)
 	l.c.That(rej.RetryStatus == "retrying", "rejectTurn: the turn is %s, not tried again", rej.RetryStatus)
-	l.c.That(rej.Preserved && rej.ArtifactCount == 1, "rejectTurn: %d refused results are kept, want 1", rej.ArtifactCount)
+	l.c.That(rej.Preserved && rej.ArtifactCount == 1, "rejectTurn: %d refused results are kept, want 1",
+		rej.ArtifactCount)
 
 	s, err := l.p.Runner.LoadState(l.ctx)
 	if l.c.Fail("loadState", err) {
 		return false
 	}
-	if l.c.That(s.Turn != nil && s.Turn.TurnID == again.TurnID, "loadState: the retry is not the only active turn"); s.Turn == nil {
+	if l.c.That(s.Turn != nil && s.Turn.TurnID == again.TurnID,
+		"loadState: the retry is not the only active turn"); s.Turn == nil {
 		return false
 	}
 	if b, ok = l.bundle(s.Turn, s.Turn.Attempt); !ok || !l.stage(s.Turn) {
@@ -127,7 +148,8 @@ func (l *lifecycle) implementation() bool {
 	if !ok {
 		return false
 	}
-	l.c.That(st.Phase == "qa" && st.Status == runner.StatusActive, "dev: phase %s, %s; the gate needs no person", st.Phase, st.Status)
+	l.c.That(st.Phase == "qa" && st.Status == runner.StatusActive, "dev: phase %s, %s; the gate needs no person",
+		st.Phase, st.Status)
 	l.at("implemented", l.p)
 	return true
 }
@@ -142,7 +164,8 @@ func (l *lifecycle) shipping() bool {
 	if !ok {
 		return false
 	}
-	l.c.That(s.Status == runner.StatusPaused && s.PendingRunCompletion != nil, "qa: the run is %s and waits for no completion", s.Status)
+	l.c.That(s.Status == runner.StatusPaused && s.PendingRunCompletion != nil,
+		"qa: the run is %s and waits for no completion", s.Status)
 	_, err := l.p.Runner.ApproveCompletionGate(l.ctx, runner.GateOptions{})
 	if l.c.Fail("approveCompletionGate", err) {
 		return false
@@ -168,7 +191,14 @@ func (l *lifecycle) bundle(t *runner.Turn, attempt int) (*Bundle, bool) {
 		return nil, false
 	}
 	l.at("bundle "+t.AssignedRole, l.p)
-	b := &Bundle{TurnID: t.TurnID, Role: t.AssignedRole, Attempt: attempt, BundlePath: w.Path, StagingPath: runner.TurnStagingResultPath(t.TurnID), Exists: true}
+	b := &Bundle{
+		TurnID:      t.TurnID,
+		Role:        t.AssignedRole,
+		Attempt:     attempt,
+		BundlePath:  w.Path,
+		StagingPath: runner.TurnStagingResultPath(t.TurnID),
+		Exists:      true,
+	}
 	for _, name := range []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md"} {
 		if !l.p.Exists(w.Path + "/" + name) {
 			b.Exists = false

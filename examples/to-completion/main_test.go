@@ -22,9 +22,12 @@ func TestProofPasses(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatalf("%v\n%s", err, data)
 	}
-	if r.Runner != "ci-multi-turn-runner-proof" || r.InterfaceVersion != "0.3" || r.Result != "pass" || r.Turns != 3 || !slices.Equal(r.Roles, []string{"pm", "dev", "qa"}) ||
-		len(r.Rejections) != 1 || !r.Rejections[0].SameTurn || r.Rejections[0].RetryAttempt != 2 || r.PhaseApprovals != 1 || r.CompletionApprovals != 1 ||
-		r.FinalStatus != "completed" || r.FinalPhase != "qa" || len(r.Bundles) != 3 || r.Artifacts.History.Entries != 3 || r.Errors == nil || len(r.Errors) != 0 {
+	if r.Runner != "ci-multi-turn-runner-proof" || r.InterfaceVersion != "0.3" || r.Result != "pass" || r.Turns != 3 ||
+		!slices.Equal(r.Roles, []string{"pm", "dev", "qa"}) ||
+		len(r.Rejections) != 1 || !r.Rejections[0].SameTurn || r.Rejections[0].RetryAttempt != 2 ||
+		r.PhaseApprovals != 1 || r.CompletionApprovals != 1 ||
+		r.FinalStatus != "completed" || r.FinalPhase != "qa" || len(r.Bundles) != 3 ||
+		r.Artifacts.History.Entries != 3 || r.Errors == nil || len(r.Errors) != 0 {
 		t.Errorf("%s", data)
 	}
 }
@@ -43,13 +46,17 @@ func TestProofFails(t *testing.T) {
 		step string
 		harm func(p *proof.Project) error
 	}{
-		"a bundle without its prompt": {"bundle pm", func(p *proof.Project) error { return os.Remove(inBundle(p, "PROMPT.md")) }},
+		"a bundle without its prompt": {"bundle pm",
+			func(p *proof.Project) error { return os.Remove(inBundle(p, "PROMPT.md")) }},
 		"a plan the agent signed": {"stage pm", func(p *proof.Project) error {
 			return p.Write(".planning/PM_SIGNOFF.md", "# PM Signoff\n\nApproved: YES\n")
 		}},
-		"a kept result that is gone": {"rejected", func(p *proof.Project) error { return os.RemoveAll(p.Path(".agentxchain/dispatch/rejected")) }},
-		"an undeclared file":         {"stage dev", func(p *proof.Project) error { return p.Write("src/smuggled.js", "1\n") }},
-		"notes that are gone":        {"stage dev", func(p *proof.Project) error { return os.Remove(p.Path(".planning/IMPLEMENTATION_NOTES.md")) }},
+		"a kept result that is gone": {"rejected",
+			func(p *proof.Project) error { return os.RemoveAll(p.Path(".agentxchain/dispatch/rejected")) }},
+		"an undeclared file": {"stage dev",
+			func(p *proof.Project) error { return p.Write("src/smuggled.js", "1\n") }},
+		"notes that are gone": {"stage dev",
+			func(p *proof.Project) error { return os.Remove(p.Path(".planning/IMPLEMENTATION_NOTES.md")) }},
 		"a result that is still there": {"accept qa", func(p *proof.Project) error {
 			rows, err := p.Rows("history.jsonl")
 			if err != nil {

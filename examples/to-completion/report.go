@@ -99,8 +99,10 @@ func (l *lifecycle) final() {
 		l.out.FinalPhase, _ = state["phase"].(string)
 		at, _ := state["completed_at"].(string)
 		a.State.SHA256 = digest
-		a.State.Valid = l.out.FinalStatus == "completed" && at != "" && state["pending_phase_transition"] == nil && state["pending_run_completion"] == nil
-		c.That(a.State.Valid, "state.json: status %q, completed_at %q, or something is still pending", l.out.FinalStatus, at)
+		a.State.Valid = l.out.FinalStatus == "completed" && at != "" && state["pending_phase_transition"] == nil &&
+			state["pending_run_completion"] == nil
+		c.That(a.State.Valid, "state.json: status %q, completed_at %q, or something is still pending",
+			l.out.FinalStatus, at)
 	}
 	want := []string{"pm", "dev", "qa"}
 	if rows, err := l.p.Rows("history.jsonl"); !c.Fail("history.jsonl", err) {
@@ -127,7 +129,8 @@ func (l *lifecycle) final() {
 	}
 	c.That(slices.Equal(l.out.Roles, want), "accepted turns of %v, want %v", l.out.Roles, want)
 	c.That(len(l.out.Rejections) == 1, "%d rejections, want 1", len(l.out.Rejections))
-	c.That(l.out.PhaseApprovals == 1 && l.out.CompletionApprovals == 1, "%d phase and %d completion approvals, want 1 and 1", l.out.PhaseApprovals, l.out.CompletionApprovals)
+	c.That(l.out.PhaseApprovals == 1 && l.out.CompletionApprovals == 1,
+		"%d phase and %d completion approvals, want 1 and 1", l.out.PhaseApprovals, l.out.CompletionApprovals)
 }
 
 // causal holds the event log against the order in which things must have happened:

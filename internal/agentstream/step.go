@@ -128,7 +128,8 @@ func tool(name string, input *ojson.Object) string {
 	if name == "" {
 		return ""
 	}
-	for _, key := range []string{"command", "file_path", "filePath", "path", "absolute_path", "pattern", "query", "url", "description"} {
+	for _, key := range []string{"command", "file_path", "filePath", "path", "absolute_path", "pattern", "query",
+		"url", "description"} {
 		if s := input.String(key); s != "" {
 			return name + ": " + s
 		}

@@ -27,8 +27,9 @@ func TestStep(t *testing.T) {
 		`{"type":"system","subtype":"init"}`:                                                                                                               "",
 		`{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.434}`:                                                                    "done, $0.43",
 		`{"type":"result","is_error":true}`:                                                                                                                "failed",
-		`{"type":"assistant","message":{"content":[{"ty`:                                                                                                   "", // cut
-		`{"type":5,"message":[],"item":"x","part":[]}`:                                                                                                     "",
+		// cut
+		`{"type":"assistant","message":{"content":[{"ty`: "",
+		`{"type":5,"message":[],"item":"x","part":[]}`:   "",
 	} {
 		if got, _ := Step(line); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)

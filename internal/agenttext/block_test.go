@@ -12,7 +12,8 @@ func TestRemoveGivesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"AGENTS.md", "a/SKILL.md"}).Draw(t, "name")
 		var data []byte
-		for _, line := range rapid.SliceOf(rapid.SampledFrom([]string{"", "text", "\ufeff# x", "<!-- git-agentxchain -->", "---"})).Draw(t, "lines") {
+		for _, line := range rapid.SliceOf(
+			rapid.SampledFrom([]string{"", "text", "\ufeff# x", "<!-- git-agentxchain -->", "---"})).Draw(t, "lines") {
 			data = append(data, line+rapid.SampledFrom([]string{"\n", "\r\n", ""}).Draw(t, "end")...)
 		}
 		in, err := Install(name, data)

@@ -34,7 +34,8 @@ func TestOwnStaysInside(t *testing.T) {
 	for _, dir := range []string{at("free", "sub"), at("other")} {
 		must(os.MkdirAll(dir, 0o755))
 	}
-	for _, file := range []string{at("free", "sub", "note"), at("free", "plain"), at("other", "note"), at("other", "linked")} {
+	for _, file := range []string{at("free", "sub", "note"), at("free", "plain"), at("other", "note"),
+		at("other", "linked")} {
 		must(os.WriteFile(file, []byte("x"), 0o600))
 	}
 	must(os.Link(at("other", "linked"), at("free", "linked")))

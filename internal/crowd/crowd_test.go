@@ -38,12 +38,16 @@ func TestTheQuietMakeRoom(t *testing.T) {
 			quiet <- struct{}{}
 		}
 	}
-	srv := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: state, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/hold" {
-			held <- struct{}{}
-			<-hold
-		}
-	})}
+	srv := &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		ConnState:         state,
+		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/hold" {
+				held <- struct{}{}
+				<-hold
+			}
+		}),
+	}
 	go func() { _ = srv.Serve(l) }()
 	defer func() { _ = srv.Close() }()
 	dial := func(request string) net.Conn {

@@ -18,7 +18,8 @@ func objection(id, severity, statement string) []*ojson.Object {
 }
 
 func decision(id, category, statement, rationale string) []*ojson.Object {
-	return []*ojson.Object{ojson.NewObject("id", id, "category", category, "statement", statement, "rationale", rationale)}
+	return []*ojson.Object{ojson.NewObject("id", id, "category", category, "statement", statement,
+		"rationale", rationale)}
 }
 
 const (
@@ -119,16 +120,24 @@ func (p *play) implementation() error {
 	if err != nil {
 		return err
 	}
-	for path, content := range map[string]string{"greet.sh": script, "greet_test.sh": scriptTest, ".planning/IMPLEMENTATION_NOTES.md": implNotes} {
+	for path, content := range map[string]string{
+		"greet.sh":                          script,
+		"greet_test.sh":                     scriptTest,
+		".planning/IMPLEMENTATION_NOTES.md": implNotes,
+	} {
 		if err := p.write(path, content); err != nil {
 			return err
 		}
 	}
-	evidence := ojson.NewObject("status", "pass", "commands", []string{"sh greet_test.sh"}, "evidence_summary", "The test ends with 0.",
+	evidence := ojson.NewObject("status", "pass", "commands", []string{"sh greet_test.sh"},
+		"evidence_summary", "The test ends with 0.",
 		"machine_evidence", []*ojson.Object{ojson.NewObject("command", "sh greet_test.sh", "exit_code", 0)})
-	if err := p.stage(a, "summary", "Wrote greet.sh and its test.", "phase_transition_request", "qa", "verification", evidence,
-		"files_changed", []string{".planning/IMPLEMENTATION_NOTES.md", "greet.sh", "greet_test.sh"}, "proposed_next_role", "qa",
-		"decisions", decision("DEC-002", "implementation", "POSIX sh, no dependencies.", "It runs wherever git runs.")); err != nil {
+	if err := p.stage(a, "summary", "Wrote greet.sh and its test.", "phase_transition_request", "qa",
+		"verification", evidence,
+		"files_changed", []string{".planning/IMPLEMENTATION_NOTES.md", "greet.sh", "greet_test.sh"},
+		"proposed_next_role", "qa",
+		"decisions", decision("DEC-002", "implementation", "POSIX sh, no dependencies.",
+			"It runs wherever git runs.")); err != nil {
 		return err
 	}
 	p.say(Did, "dev", "writes greet.sh and greet_test.sh and runs the test", "")
@@ -154,15 +163,21 @@ func (p *play) shipping() error {
 	if err != nil {
 		return err
 	}
-	for path, content := range map[string]string{".planning/acceptance-matrix.md": matrix, ".planning/ship-verdict.md": verdict, ".planning/RELEASE_NOTES.md": releaseNotes} {
+	for path, content := range map[string]string{
+		".planning/acceptance-matrix.md": matrix,
+		".planning/ship-verdict.md":      verdict,
+		".planning/RELEASE_NOTES.md":     releaseNotes,
+	} {
 		if err := p.write(path, content); err != nil {
 			return err
 		}
 	}
 	if err := p.stage(a, "summary", "Both requirements hold; ready to ship.", "run_completion_request", true,
 		"objections", objection("OBJ-003", "low", "There is no man page."),
-		"verification", ojson.NewObject("status", "pass", "commands", []string{"sh greet_test.sh"}, "evidence_summary", "Ran the test again."),
-		"files_changed", []string{".planning/RELEASE_NOTES.md", ".planning/acceptance-matrix.md", ".planning/ship-verdict.md"}, "proposed_next_role", "human"); err != nil {
+		"verification", ojson.NewObject("status", "pass", "commands", []string{"sh greet_test.sh"},
+			"evidence_summary", "Ran the test again."),
+		"files_changed", []string{".planning/RELEASE_NOTES.md", ".planning/acceptance-matrix.md",
+			".planning/ship-verdict.md"}, "proposed_next_role", "human"); err != nil {
 		return err
 	}
 	p.say(Did, "qa", "tests both requirements and asks to ship", "")

@@ -19,7 +19,11 @@ func Automatic(ctx context.Context, dir string, command []string) error {
 		return err
 	}
 	defer func() { _ = repo.Close() }()
-	if _, err := runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "scratch", Name: "Scratch", Config: ojson.Pretty(automaticConfig(command))}); err != nil {
+	if _, err := runner.InitProject(ctx, dir, runner.ProjectOptions{
+		ID:     "scratch",
+		Name:   "Scratch",
+		Config: ojson.Pretty(automaticConfig(command)),
+	}); err != nil {
 		return err
 	}
 	_, err = repo.CommitPaths(ctx, []string{"."}, "governed project")
@@ -35,7 +39,8 @@ func automaticConfig(command []string) *ojson.Object {
 		"protocol_mode", "governed",
 		"template", "generic",
 		"project", ojson.NewObject("id", "scratch", "name", "Scratch", "default_branch", "main"),
-		"roles", ojson.NewObject("dev", ojson.NewObject("title", "Developer", "mandate", "Do what is asked.", "write_authority", "authoritative", "runtime", "program")),
+		"roles", ojson.NewObject("dev", ojson.NewObject("title", "Developer", "mandate", "Do what is asked.",
+			"write_authority", "authoritative", "runtime", "program")),
 		"runtimes", ojson.NewObject("program", ojson.NewObject("type", "local_cli", "command", command)),
 		"routing", ojson.NewObject("build", phase("built"), "ship", phase("shipped")),
 		"gates", ojson.NewObject("built", &ojson.Object{}, "shipped", &ojson.Object{}),
@@ -56,7 +61,8 @@ func Turn(ctx context.Context, r *runner.Runner, turnID string) error {
 		doc.Set(list, []any{})
 	}
 	doc.Set("verification", ojson.NewObject("status", "pass", "evidence_summary", "There is nothing that could fail.",
-		"commands", []string{"true"}, "machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
+		"commands", []string{"true"},
+		"machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
 	doc.Set("artifact", ojson.NewObject("type", "review", "ref", nil))
 	doc.Set("proposed_next_role", "dev")
 	doc.Set("cost", ojson.NewObject("input_tokens", 0, "output_tokens", 0, "usd", 0))

@@ -88,14 +88,19 @@ func (p *play) setUp(o Options) error {
 		return err
 	}
 	defer func() { _ = repo.Close() }()
-	project, err := runner.InitProject(p.ctx, p.dir, runner.ProjectOptions{ID: "greeter", Name: "Greeter", Goal: "A script that greets people by name."})
+	project, err := runner.InitProject(p.ctx, p.dir, runner.ProjectOptions{
+		ID:   "greeter",
+		Name: "Greeter",
+		Goal: "A script that greets people by name.",
+	})
 	if err != nil {
 		return err
 	}
 	if _, err := repo.CommitPaths(p.ctx, []string{"."}, "governed project"); err != nil {
 		return err
 	}
-	p.say(Did, "person", fmt.Sprintf("sets up project greeter: %d files, phases planning, implementation, qa", len(project.Created)), "")
+	p.say(Did, "person", fmt.Sprintf("sets up project greeter: %d files, phases planning, implementation, qa",
+		len(project.Created)), "")
 	p.r, err = runner.Open(p.ctx, p.dir, runner.Options{Now: o.Now, Seed: o.Seed, Getenv: scratchEnv})
 	return err
 }
@@ -147,7 +152,8 @@ func (p *play) accept(a *runner.Assigned) (*runner.Accepted, error) {
 	if err != nil {
 		return out, err
 	}
-	p.say(Passed, "agentxchain", fmt.Sprintf("accepts the turn of %s", a.Turn.AssignedRole), out.Result.Entry.String("summary"))
+	p.say(Passed, "agentxchain", fmt.Sprintf("accepts the turn of %s", a.Turn.AssignedRole),
+		out.Result.Entry.String("summary"))
 	if g := out.Result.Gate; g != nil && g.GateID != nil {
 		switch g.Action {
 		case gates.ActionGateFailed:
@@ -165,7 +171,8 @@ func (p *play) accept(a *runner.Assigned) (*runner.Accepted, error) {
 		return out, err
 	}
 	if saved.Commit != "" {
-		p.say(Did, "agentxchain", fmt.Sprintf("commits the turn at %.10s: %s", saved.Commit, strings.Join(saved.Files, ", ")), "")
+		p.say(Did, "agentxchain",
+			fmt.Sprintf("commits the turn at %.10s: %s", saved.Commit, strings.Join(saved.Files, ", ")), "")
 	}
 	return out, nil
 }
@@ -209,6 +216,13 @@ func (p *play) audit() (*Outcome, error) {
 	if !report.Clean() {
 		return nil, fmt.Errorf("fsck found problems in the demo's run: %+v", report.Findings)
 	}
-	p.say(Passed, "agentxchain", fmt.Sprintf("fsck: %d operations checked, %d replayed, nothing wrong", report.Ops, report.Replayed), "")
-	return &Outcome{Run: v.Run, Ops: report.Ops, Replayed: report.Replayed, Accepted: v.Index.Accepted, State: v.State}, nil
+	p.say(Passed, "agentxchain",
+		fmt.Sprintf("fsck: %d operations checked, %d replayed, nothing wrong", report.Ops, report.Replayed), "")
+	return &Outcome{
+		Run:      v.Run,
+		Ops:      report.Ops,
+		Replayed: report.Replayed,
+		Accepted: v.Index.Accepted,
+		State:    v.State,
+	}, nil
 }

@@ -36,7 +36,8 @@ func ScriptedConfig(name string) []byte {
 	}
 	doc.Object("project").Set("id", id)
 	doc.Object("project").Set("name", id)
-	doc.Set("runtimes", ojson.NewObject("agent", ojson.NewObject("type", "local_cli", "command", []string{"sh", AgentFile})))
+	doc.Set("runtimes", ojson.NewObject("agent",
+		ojson.NewObject("type", "local_cli", "command", []string{"sh", AgentFile})))
 	doc.Object("roles").Object("dev").Set("runtime", "agent")
 	doc.Set("gates", ojson.NewObject("built", ojson.NewObject("requires_verification_pass", true),
 		"shipped", ojson.NewObject("requires_verification_pass", true)))

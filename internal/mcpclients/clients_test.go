@@ -21,12 +21,15 @@ func TestRegister(t *testing.T) {
 		},
 		{
 			"tabs and CRLF", "cursor", "\ufeff{\r\n\t\"mcpServers\": {}\r\n}\r\n",
-			"\ufeff" + strings.ReplaceAll("{\n\t\"mcpServers\": {\n\t\t"+strings.ReplaceAll(deeper, "  ", "\t")+"\n\t}\n}\n", "\n", "\r\n"),
+			"\ufeff" + strings.ReplaceAll("{\n\t\"mcpServers\": {\n\t\t"+strings.ReplaceAll(deeper, "  ", "\t")+
+				"\n\t}\n}\n", "\n", "\r\n"),
 		},
-		{"there", "cursor", `{"mcpServers":{"agentxchain":{"command":"/b/git-agentxchain","args":["-C","x","mcp"]}}}`, ""},
+		{"there", "cursor", `{"mcpServers":{"agentxchain":{"command":"/b/git-agentxchain","args":["-C","x","mcp"]}}}`,
+			""},
 		{"there too", "opencode", `{"mcp":{"agentxchain":{"command":["git-agentxchain","mcp"]}}}`, ""},
 		{"TOML", "codex", "a = 1", "a = 1\n\n" + table},
-		{"TOML, there", "codex", "[mcp_servers.\"agentxchain\"]\r\ncommand = 'git-agentxchain'\r\nargs = [\"mcp\"]\r\n[x]\r\n", ""},
+		{"TOML, there", "codex",
+			"[mcp_servers.\"agentxchain\"]\r\ncommand = 'git-agentxchain'\r\nargs = [\"mcp\"]\r\n[x]\r\n", ""},
 	} {
 		if c.want == "" {
 			c.want = c.in
@@ -72,12 +75,14 @@ func TestClients(t *testing.T) {
 		}
 		_, row, _ := strings.Cut(string(page), "\n| `"+c.ID+"` |")
 		row, _, _ = strings.Cut(row, "\n")
-		if !strings.Contains(row, c.Line) || !strings.Contains(row, "`"+c.File+"`") || strings.Contains(row, "not tested here") == c.Tested ||
+		if !strings.Contains(row, c.Line) || !strings.Contains(row, "`"+c.File+"`") ||
+			strings.Contains(row, "not tested here") == c.Tested ||
 			strings.Contains(row, "for the user") != (c.Scope == "user") {
 			t.Errorf("docs/mcp.md: %s: %q", c.ID, row)
 		}
 		if page, err := os.ReadFile("../../docs/agents/" + c.ID + ".md"); err == nil &&
-			!strings.Contains(string(page), "\n```sh\n"+strings.TrimPrefix(c.Line+"\n", "\n")+"git agentxchain mcp install --client "+c.ID+" --write\n") {
+			!strings.Contains(string(page), "\n```sh\n"+strings.TrimPrefix(c.Line+"\n", "\n")+
+				"git agentxchain mcp install --client "+c.ID+" --write\n") {
 			t.Errorf("docs/agents/%s.md does not say how the server is registered", c.ID)
 		}
 	}

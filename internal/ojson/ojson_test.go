@@ -238,7 +238,8 @@ func TestCloneIsDeep(t *testing.T) {
 // of it, and survives a round trip; what is refused is refused there too, or for one of the reasons
 // that make us stricter.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{`{"a":[1,"\ud83d\ude00",null]}`, `"\ud83d"`, "[1e5,-0.0]", "{\"\":{}}", "\"\xff\"", `{"a":1,"a":2}`} {
+	for _, s := range []string{`{"a":[1,"\ud83d\ude00",null]}`, `"\ud83d"`, "[1e5,-0.0]", "{\"\":{}}", "\"\xff\"",
+		`{"a":1,"a":2}`} {
 		f.Add([]byte(s))
 	}
 	stricter := regexp.MustCompile(`duplicate|twice|UTF-8|surrogate|nested|deep|number|bytes`)

@@ -44,7 +44,10 @@ func (e *Error) ErrorHint() string { return e.Hint }
 func Read(dir, name string) (*File, error) {
 	clean, problem := wire.CleanPath(name)
 	if problem != "" {
-		return nil, &Error{Code: "unsafe_target", Message: fmt.Sprintf("%q is no path inside the project: %s", name, problem)}
+		return nil, &Error{
+			Code:    "unsafe_target",
+			Message: fmt.Sprintf("%q is no path inside the project: %s", name, problem),
+		}
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -87,7 +90,10 @@ func readAll(root *os.Root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, &Error{Code: "unreadable_file", Message: fmt.Sprintf("%s cannot be read: %v", name, err)}
 	case len(data) > maxSize:
-		return nil, &Error{Code: "unreadable_file", Message: fmt.Sprintf("%s has more than %d bytes; it is left as it is", name, maxSize)}
+		return nil, &Error{
+			Code:    "unreadable_file",
+			Message: fmt.Sprintf("%s has more than %d bytes; it is left as it is", name, maxSize),
+		}
 	}
 	return data, nil
 }
@@ -114,7 +120,11 @@ func (f *File) change(do func(*os.Root) error) error {
 		return err
 	}
 	if now.Exists != f.Exists || !bytes.Equal(now.Data, f.Data) {
-		return &Error{Code: "io_failed", Message: f.Path + " was changed by another program meanwhile", Hint: "run the command again"}
+		return &Error{
+			Code:    "io_failed",
+			Message: f.Path + " was changed by another program meanwhile",
+			Hint:    "run the command again",
+		}
 	}
 	root, err := os.OpenRoot(f.dir)
 	if err == nil {

@@ -128,7 +128,8 @@ func FindAgent(text string) (*Agent, error) {
 		return nil, &Error{
 			Code:    "invalid_argument",
 			Message: "the command has quotes or characters of a shell, and no shell is involved",
-			Hint:    "give the program alone, then write its arguments into runtimes." + customAgent + ".command in agentxchain.json",
+			Hint: "give the program alone, then write its arguments into runtimes." + customAgent +
+				".command in agentxchain.json",
 		}
 	}
 	for _, r := range text {

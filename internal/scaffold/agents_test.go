@@ -22,7 +22,12 @@ func TestAgentProjects(t *testing.T) {
 	}
 	for _, a := range append(agents, *custom) {
 		for _, template := range IDs() {
-			files := scaffold(t, template, Params{ProjectID: "p", ProjectName: "P", Approver: "a@example.org", Agent: &a})
+			files := scaffold(t, template, Params{
+				ProjectID:   "p",
+				ProjectName: "P",
+				Approver:    "a@example.org",
+				Agent:       &a,
+			})
 			doc, err := ojson.DecodeObject([]byte(files["agentxchain.json"]))
 			if err != nil {
 				t.Fatal(err)
@@ -43,11 +48,14 @@ func TestAgentProjects(t *testing.T) {
 			}
 			for name, text := range files {
 				if strings.Contains(text, "review_only") || strings.Contains(text, "{{") {
-					t.Errorf("%s, %s: %s speaks of a role that only reviews, or has a placeholder left", a.ID, template, name)
+					t.Errorf("%s, %s: %s speaks of a role that only reviews, or has a placeholder left", a.ID,
+						template, name)
 				}
 			}
 		}
-		if hasPrompt := slices.ContainsFunc(a.Command, func(w string) bool { return strings.Contains(w, "{prompt}") }); hasPrompt != (a.Transport == "argv") {
+		if hasPrompt := slices.ContainsFunc(a.Command, func(w string) bool {
+			return strings.Contains(w, "{prompt}")
+		}); hasPrompt != (a.Transport == "argv") {
 			t.Errorf("%s: {prompt} in the command %v, transport %s", a.ID, hasPrompt, a.Transport)
 		}
 	}
@@ -126,12 +134,14 @@ func TestAgentPages(t *testing.T) {
 		_, row, _ := strings.Cut(string(index), "| `"+a.ID+"` |")
 		row, _, _ = strings.Cut(row, " |\n")
 		version := row[strings.LastIndexByte(row, ' ')+1:]
-		for _, want := range []string{"# " + a.Title + "\n", "git agentxchain init --agent " + a.ID + " ", "`" + cmp.Or(a.Guide, GuideFile) + "`"} {
+		for _, want := range []string{"# " + a.Title + "\n", "git agentxchain init --agent " + a.ID + " ",
+			"`" + cmp.Or(a.Guide, GuideFile) + "`"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the page lacks %q", a.ID, want)
 			}
 		}
-		if a.Tested != strings.Contains(page, "version "+version+" of the real program") || a.Tested == strings.Contains(page, "Not tested here") {
+		if a.Tested != strings.Contains(page, "version "+version+" of the real program") ||
+			a.Tested == strings.Contains(page, "Not tested here") {
 			t.Errorf("%s: tested %v with %q, which is not what the page says", a.ID, a.Tested, version)
 		}
 		if onStdin := strings.Contains(page, "on standard input"); onStdin != (a.Transport == "stdin") {

@@ -12,7 +12,8 @@ const attributesMarker = "# git-agentxchain: ledgers are append-only records, jo
 // defined git falls back on its own, and two grown ledgers are an ordinary
 // conflict. -text: a changed line end would be a changed record.
 func attributeGroups() []blockGroup {
-	return []blockGroup{{"# defined by: git agentxchain hooks install", []string{".agentxchain/*.jsonl -text merge=agentxchain diff=agentxchain"}}}
+	return []blockGroup{{"# defined by: git agentxchain hooks install",
+		[]string{".agentxchain/*.jsonl -text merge=agentxchain diff=agentxchain"}}}
 }
 
 // MergeAttributes appends the lines that are missing from an existing

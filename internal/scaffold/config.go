@@ -32,7 +32,8 @@ func config(t Template, p Params) []byte {
 			// only reviews cannot be bound to one (docs/runtimes.md).
 			r.authority, r.runtime = "authoritative", p.Agent.ID
 		}
-		roles.Set(r.id, obj("title", r.title, "mandate", t.mandate[r.id], "write_authority", r.authority, "runtime", r.runtime))
+		roles.Set(r.id, obj("title", r.title, "mandate", t.mandate[r.id], "write_authority", r.authority,
+			"runtime", r.runtime))
 		prompts.Set(r.id, ".agentxchain/prompts/"+r.id+".md")
 	}
 	return ojson.Pretty(obj(
@@ -50,7 +51,8 @@ func config(t Template, p Params) []byte {
 		"budget", obj("per_turn_max_usd", 2, "per_run_max_usd", 50, "on_exceed", "pause_and_escalate"),
 		"retention", obj("talk_strategy", "append_only", "history_strategy", "jsonl_append_only"),
 		"prompts", prompts,
-		"rules", obj("challenge_required", true, "max_turn_retries", 2, "max_deadlock_cycles", 2, "result_repair", "strict"),
+		"rules", obj("challenge_required", true, "max_turn_retries", 2, "max_deadlock_cycles", 2,
+			"result_repair", "strict"),
 	))
 }
 

@@ -29,16 +29,21 @@ func baseRoles() []role {
 func basePhases() []phase {
 	return []phase{
 		{
-			id: "planning", entry: "pm", next: []string{"pm", "eng_director"}, kit: "planning-default", own: ".planning/PM_SIGNOFF.md",
-			gate: "planning_signoff", files: []string{".planning/ROADMAP.md", ".planning/SYSTEM_SPEC.md"}, person: true,
+			id: "planning", entry: "pm", next: []string{"pm",
+				"eng_director"}, kit: "planning-default", own: ".planning/PM_SIGNOFF.md",
+			gate: "planning_signoff", files: []string{".planning/ROADMAP.md",
+				".planning/SYSTEM_SPEC.md"}, person: true,
 		},
 		{
-			id: "implementation", entry: "dev", next: []string{"dev", "qa", "eng_director"}, kit: "implementation-default",
+			id: "implementation", entry: "dev", next: []string{"dev", "qa",
+				"eng_director"}, kit: "implementation-default",
 			own: ".planning/IMPLEMENTATION_NOTES.md", gate: "implementation_complete", verified: true,
 		},
 		{
-			id: "qa", entry: "qa", next: []string{"dev", "qa", "eng_director"}, kit: "qa-default", own: ".planning/ship-verdict.md",
-			gate: "qa_ship_verdict", files: []string{".planning/acceptance-matrix.md", ".planning/RELEASE_NOTES.md"}, person: true, verified: true,
+			id: "qa", entry: "qa", next: []string{"dev", "qa",
+				"eng_director"}, kit: "qa-default", own: ".planning/ship-verdict.md",
+			gate: "qa_ship_verdict", files: []string{".planning/acceptance-matrix.md",
+				".planning/RELEASE_NOTES.md"}, person: true, verified: true,
 		},
 	}
 }
@@ -63,12 +68,14 @@ func enterprisePhases() []phase {
 	return []phase{
 		b[0],
 		{
-			id: "architecture", entry: "architect", next: []string{"architect", "pm", "eng_director"}, kit: "architecture-review",
+			id: "architecture", entry: "architect", next: []string{"architect", "pm",
+				"eng_director"}, kit: "architecture-review",
 			own: ".planning/ARCHITECTURE.md", gate: "architecture_review",
 		},
 		b[1],
 		{
-			id: "security_review", entry: "security_reviewer", next: []string{"security_reviewer", "dev", "architect", "eng_director"}, kit: "security-review",
+			id: "security_review", entry: "security_reviewer", next: []string{"security_reviewer", "dev", "architect",
+				"eng_director"}, kit: "security-review",
 			own: ".planning/SECURITY_REVIEW.md", gate: "security_review_signoff",
 		},
 		b[2],

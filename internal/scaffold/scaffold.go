@@ -131,7 +131,8 @@ func (p Params) check() error {
 		}
 	}
 	for _, f := range []struct{ what, value string }{
-		{"project id", p.ProjectID}, {"project name", p.ProjectName}, {"goal", p.Goal}, {"default branch", p.DefaultBranch},
+		{"project id", p.ProjectID}, {"project name", p.ProjectName}, {"goal", p.Goal},
+		{"default branch", p.DefaultBranch},
 		{"approver", p.Approver},
 	} {
 		if !utf8.ValidString(f.value) {

@@ -41,17 +41,22 @@ func TestFileList(t *testing.T) {
 		".gitattributes",
 		".gitignore",
 		".planning/IMPLEMENTATION_NOTES.md", ".planning/PM_SIGNOFF.md", ".planning/RELEASE_NOTES.md",
-		".planning/ROADMAP.md", ".planning/SYSTEM_SPEC.md", ".planning/acceptance-matrix.md", ".planning/ship-verdict.md",
+		".planning/ROADMAP.md", ".planning/SYSTEM_SPEC.md", ".planning/acceptance-matrix.md",
+		".planning/ship-verdict.md",
 		"TALK.md", "agentxchain.json",
 	}
 	extra := map[string][]string{
-		"generic":        nil,
-		"api-service":    {".planning/api-contract.md", ".planning/error-budget.md", ".planning/operational-readiness.md"},
-		"cli-tool":       {".planning/command-surface.md", ".planning/distribution-checklist.md", ".planning/platform-support.md"},
-		"library":        {".planning/compatibility-policy.md", ".planning/public-api.md", ".planning/release-adoption.md"},
+		"generic": nil,
+		"api-service": {".planning/api-contract.md", ".planning/error-budget.md",
+			".planning/operational-readiness.md"},
+		"cli-tool": {".planning/command-surface.md", ".planning/distribution-checklist.md",
+			".planning/platform-support.md"},
+		"library": {".planning/compatibility-policy.md", ".planning/public-api.md",
+			".planning/release-adoption.md"},
 		"full-local-cli": nil,
 		"enterprise-app": {
-			".agentxchain/prompts/architect.md", ".agentxchain/prompts/security_reviewer.md", ".planning/ARCHITECTURE.md", ".planning/SECURITY_REVIEW.md",
+			".agentxchain/prompts/architect.md", ".agentxchain/prompts/security_reviewer.md",
+			".planning/ARCHITECTURE.md", ".planning/SECURITY_REVIEW.md",
 			".planning/data-classification.md", ".planning/integration-boundaries.md", ".planning/risk-register.md",
 		},
 		"web-app": {".planning/browser-support.md", ".planning/ui-acceptance.md", ".planning/user-flows.md"},
@@ -173,7 +178,8 @@ func TestRefusedParameters(t *testing.T) {
 func TestNamesAreOnlyText(t *testing.T) {
 	plain := scaffold(t, "library", Params{ProjectID: "p", ProjectName: "P"})
 	rapid.Check(t, func(rt *rapid.T) {
-		name := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"{{goal}}", `a"b\`, "Approved: YES", "| x |", "{{name}}"})).Draw(rt, "name")
+		name := rapid.OneOf(rapid.String(),
+			rapid.SampledFrom([]string{"{{goal}}", `a"b\`, "Approved: YES", "| x |", "{{name}}"})).Draw(rt, "name")
 		files, err := Files("library", Params{ProjectID: "p", ProjectName: name})
 		if err != nil {
 			return
@@ -204,7 +210,8 @@ func TestProjectID(t *testing.T) {
 
 func TestMergeIgnore(t *testing.T) {
 	fresh := string(MergeIgnore(nil))
-	for _, want := range []string{".agentxchain/locks/", ".agentxchain/dispatch-progress*", ".agentxchain/state.json", "TALK.md", ".env"} {
+	for _, want := range []string{".agentxchain/locks/", ".agentxchain/dispatch-progress*", ".agentxchain/state.json",
+		"TALK.md", ".env"} {
 		if !slices.Contains(strings.Split(fresh, "\n"), want) {
 			t.Errorf("%s is missing", want)
 		}
@@ -227,18 +234,21 @@ func TestMergeIgnore(t *testing.T) {
 		}
 	}
 	// The files of one agent are ignored where it works.
-	if !strings.Contains(string((&Agent{Title: "Aider", Leaves: []string{".aider*"}}).mergeIgnore(nil)), "\n# files of Aider\n.aider*\n") || strings.Contains(fresh, "aider") {
+	if !strings.Contains(string((&Agent{Title: "Aider", Leaves: []string{".aider*"}}).mergeIgnore(nil)),
+		"\n# files of Aider\n.aider*\n") || strings.Contains(fresh, "aider") {
 		t.Error("the files of an agent")
 	}
 	// What the person decided stays decided.
 	got := string(MergeIgnore([]byte(".env\n!TALK.md\n/HUMAN_TASKS.md\n")))
-	if strings.Count(got, ".env") != 1 || strings.Count(got, "TALK.md") != 1 || strings.Count(got, "HUMAN_TASKS.md") != 1 {
+	if strings.Count(got, ".env") != 1 || strings.Count(got, "TALK.md") != 1 ||
+		strings.Count(got, "HUMAN_TASKS.md") != 1 {
 		t.Errorf("%s", got)
 	}
 }
 
 func TestMergeIgnoreKeepsAndRepeats(t *testing.T) {
-	lines := append([]string{"", "# mine", "dist/", "!TALK.md", ignoreMarker, "\ufeff", "x y "}, ignoreGroups()[2].lines...)
+	lines := append([]string{"", "# mine", "dist/", "!TALK.md", ignoreMarker, "\ufeff", "x y "},
+		ignoreGroups()[2].lines...)
 	rapid.Check(t, func(rt *rapid.T) {
 		eol := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(rt, "eol")
 		in := strings.Join(rapid.SliceOf(rapid.SampledFrom(lines)).Draw(rt, "lines"), eol)
@@ -261,7 +271,8 @@ func TestMergeAttributes(t *testing.T) {
 	if got := string(MergeAttributes([]byte(own))); got != own {
 		t.Errorf("a pattern the person has decided on was decided again:\n%s", got)
 	}
-	if got := string(MergeAttributes([]byte("*.png binary"))); !strings.HasPrefix(got, "*.png binary\n\n# git-agentxchain") {
+	if got := string(MergeAttributes([]byte("*.png binary"))); !strings.HasPrefix(got,
+		"*.png binary\n\n# git-agentxchain") {
 		t.Errorf("got\n%s", got)
 	}
 }

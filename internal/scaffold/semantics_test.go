@@ -13,9 +13,10 @@ import (
 func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
 	// What a person has to change at least, file by file.
 	fill := map[string]*strings.Replacer{
-		".planning/PM_SIGNOFF.md":           strings.NewReplacer("Approved: NO", "Approved: YES"),
-		".planning/SYSTEM_SPEC.md":          nil, // every section, see below
-		".planning/IMPLEMENTATION_NOTES.md": strings.NewReplacer("(Dev fills this during implementation)", "Added it."),
+		".planning/PM_SIGNOFF.md":  strings.NewReplacer("Approved: NO", "Approved: YES"),
+		".planning/SYSTEM_SPEC.md": nil, // every section, see below
+		".planning/IMPLEMENTATION_NOTES.md": strings.NewReplacer("(Dev fills this during implementation)",
+			"Added it."),
 		".planning/acceptance-matrix.md": strings.NewReplacer("| (QA fills this from ROADMAP.md) | | | | | |",
 			"| 1 | works | runs | pass | today | PASS |"),
 		".planning/ship-verdict.md":  strings.NewReplacer("## Verdict: PENDING", "## Verdict: YES"),
@@ -29,7 +30,8 @@ func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
 			if ok {
 				t.Errorf("%s: a fresh %s passes", id, path)
 			}
-			if strings.Contains(reason, "must define") || strings.Contains(reason, "must declare") || strings.Contains(reason, "must preserve") {
+			if strings.Contains(reason, "must define") || strings.Contains(reason, "must declare") ||
+				strings.Contains(reason, "must preserve") {
 				t.Errorf("%s: %s lacks its structure: %s", id, path, reason)
 			}
 			if kind == "system_spec" {
@@ -49,7 +51,8 @@ func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
 			} else {
 				files[path] = change.Replace(files[path])
 			}
-			if ok, reason, warnings := gates.EvaluateSemantics(kind, path, []byte(files[path]), nil); !ok || len(warnings) > 0 {
+			if ok, reason, warnings := gates.EvaluateSemantics(kind, path, []byte(files[path]), nil); !ok ||
+				len(warnings) > 0 {
 				t.Errorf("%s: a filled %s is refused: %s %v", id, path, reason, warnings)
 			}
 		}

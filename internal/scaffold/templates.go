@@ -177,7 +177,8 @@ func webApp() Template {
 // fullLocalCLI is generic with an agent in every role; people open the gates.
 func fullLocalCLI() Template {
 	t := generic()
-	t.ID, t.Title, t.Summary = "full-local-cli", "Agents in every role", "an agent on this machine plays every role, people open the gates"
+	t.ID, t.Title, t.Summary = "full-local-cli", "Agents in every role",
+		"an agent on this machine plays every role, people open the gates"
 	t.agent = "claude"
 	return t
 }
@@ -186,8 +187,9 @@ func enterpriseApp() Template {
 	t := Template{
 		ID: "enterprise-app", Title: "Enterprise application", Summary: "with phases for the design and for its security review",
 		roles: enterpriseRoles(), phases: enterprisePhases(),
-		planning: []string{"ARCHITECTURE.md", "SECURITY_REVIEW.md", "data-classification.md", "integration-boundaries.md", "risk-register.md"},
-		mandate:  mandates("Build what the design says, where every interface and every right was thought of, and show that it works."),
+		planning: []string{"ARCHITECTURE.md", "SECURITY_REVIEW.md", "data-classification.md",
+			"integration-boundaries.md", "risk-register.md"},
+		mandate: mandates("Build what the design says, where every interface and every right was thought of, and show that it works."),
 		advice: map[string]string{
 			"pm": "Name the owners of the systems this touches, the data that passes, and what must not happen to it. What is decided here is what architect and security reviewer hold the work against.",
 			"qa": "Look where systems meet: one that is down, slow, or answers what it never did before; a person without the right; data that has to be gone and is not.",

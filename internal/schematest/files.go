@@ -24,7 +24,8 @@ func Address(name string) string {
 
 // Head begins a schema: what it is called and of what it is.
 func Head(name, title string) *ojson.Object {
-	return ojson.NewObject("$schema", "https://json-schema.org/draft/2020-12/schema", "$id", Address(name), "title", title)
+	return ojson.NewObject("$schema", "https://json-schema.org/draft/2020-12/schema", "$id", Address(name),
+		"title", title)
 }
 
 // Same requires that a file holds the schema, or with -update-schemas writes it.

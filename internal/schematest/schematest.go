@@ -58,7 +58,8 @@ func Validate(s *jsonschema.Resolved, doc ojson.Value) error {
 // Agree changes each place of a document in each of some ways. What the schema refuses, the code
 // refuses. What the code refuses, the schema refuses, except for findings with one of the words of
 // beyond: they are of a kind that a schema cannot have. The document itself passes both.
-func Agree(t *testing.T, s *jsonschema.Resolved, document string, judge func(*ojson.Object) []string, beyond ...string) {
+func Agree(t *testing.T, s *jsonschema.Resolved, document string, judge func(*ojson.Object) []string,
+	beyond ...string) {
 	t.Helper()
 	data, err := os.ReadFile(document)
 	if err != nil {
@@ -79,7 +80,8 @@ func Agree(t *testing.T, s *jsonschema.Resolved, document string, judge func(*oj
 	}
 	tried, refused := 0, 0
 	for _, place := range places(base, nil) {
-		for _, value := range []string{"", "null", "true", `""`, `"no such word"`, "-1", "1.5", "1000000", "[]", `["x"]`, "{}"} {
+		for _, value := range []string{"", "null", "true", `""`, `"no such word"`, "-1", "1.5", "1000000", "[]",
+			`["x"]`, "{}"} {
 			doc := base.Clone()
 			put(doc, place, value)
 			found, err := judge(doc), Validate(s, doc)

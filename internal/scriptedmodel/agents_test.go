@@ -40,7 +40,8 @@ var settings = map[string]setting{
 	"gemini": {
 		files: map[string]string{".gemini/settings.json": `{"security": {"auth": {"selectedType": "gemini-api-key"}},
 			"privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false}}`},
-		env: []string{"GOOGLE_GEMINI_BASE_URL=@URL@", "GEMINI_API_KEY=no-key-is-used", "GEMINI_MODEL=gemini-2.5-flash", "GEMINI_TELEMETRY_ENABLED=false"},
+		env: []string{"GOOGLE_GEMINI_BASE_URL=@URL@", "GEMINI_API_KEY=no-key-is-used", "GEMINI_MODEL=gemini-2.5-flash",
+			"GEMINI_TELEMETRY_ENABLED=false"},
 	},
 	"qwen": {
 		files: map[string]string{".qwen/settings.json": `{"security": {"auth": {"selectedType": "openai"}},
@@ -55,7 +56,8 @@ var settings = map[string]setting{
 		files: map[string]string{".config/opencode/opencode.json": `{"model": "scripted/m", "small_model": "scripted/m",
 			"autoupdate": false, "share": "disabled", "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible",
 			"options": {"baseURL": "@URL@/v1", "apiKey": "no-key-is-used"}, "models": {"m": {"name": "m"}}}}}`},
-		env: []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"},
+		env: []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1",
+			"OPENCODE_DISABLE_LSP_DOWNLOAD=1"},
 	},
 }
 
@@ -119,9 +121,11 @@ func newWorld(t *testing.T, dirs, program string, extra []string) *world {
 	w := &world{t: t, dir: filepath.Join(home, "project"), env: append([]string{
 		"HOME=" + home, "TERM=dumb", "TMPDIR=" + filepath.Join(home, "tmp"), // Codex refuses a home below TMPDIR
 		"LC_ALL=C.UTF-8", "NO_PROXY=127.0.0.1", "GIT_CONFIG_NOSYSTEM=1",
-		"PATH=" + strings.Join([]string{program, dirs, filepath.Dir(lookPath(t, "node")), "/usr/local/bin", "/usr/bin", "/bin"}, ":"),
+		"PATH=" + strings.Join([]string{program, dirs, filepath.Dir(lookPath(t, "node")), "/usr/local/bin", "/usr/bin",
+			"/bin"}, ":"),
 	}, extra...)}
-	put(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+	put(t, filepath.Join(home, ".gitconfig"),
+		"[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
 	for _, dir := range []string{w.dir, filepath.Join(home, "tmp")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -152,7 +156,8 @@ func carry(t *testing.T, agent, dirs, program string) {
 		env = append(env, strings.ReplaceAll(kv, "@URL@", server.URL))
 	}
 	w := newWorld(t, dirs, program, env)
-	worker = filepath.Join(filepath.Dir(w.dir), "tmp", "worker.sh") // Copilot starts nothing outside of the project and TMPDIR
+	// Copilot starts nothing outside of the project and TMPDIR
+	worker = filepath.Join(filepath.Dir(w.dir), "tmp", "worker.sh")
 	put(t, worker, string(script))
 	for name, text := range s.files {
 		put(t, filepath.Join(filepath.Dir(w.dir), name), strings.ReplaceAll(text, "@URL@", server.URL))
@@ -203,8 +208,9 @@ func carry(t *testing.T, agent, dirs, program string) {
 	}
 }
 
-var assignment = regexp.MustCompile(`(?s)\((pm|dev|qa|eng_director)\).*?\*\*Run:\*\* (run_\w+)\s.*?\*\*Turn:\*\* (turn_\w+)\s` +
-	`.*?\*\*Phase:\*\* (\w+)\s.*?\*\*Runtime:\*\* (\w+)\s`)
+var assignment = regexp.MustCompile(
+	`(?s)\((pm|dev|qa|eng_director)\).*?\*\*Run:\*\* (run_\w+)\s.*?\*\*Turn:\*\* (turn_\w+)\s` +
+		`.*?\*\*Phase:\*\* (\w+)\s.*?\*\*Runtime:\*\* (\w+)\s`)
 
 // command is what the model wants done, read from the prompt as a model would.
 func command(worker, text string) string {
@@ -233,7 +239,8 @@ func (w *world) run(want int, name string, args ...string) []byte {
 			data, _ := os.ReadFile(l)
 			w.t.Logf("%s\n%s", l, data[max(0, len(data)-4000):])
 		}
-		w.t.Fatalf("%s ended with %d, wanted %d\n%s%s", strings.Join(cmd.Args, " "), got, want, stdout.Bytes(), stderr.Bytes())
+		w.t.Fatalf("%s ended with %d, wanted %d\n%s%s", strings.Join(cmd.Args, " "), got, want, stdout.Bytes(),
+			stderr.Bytes())
 	}
 	return stdout.Bytes()
 }

@@ -39,7 +39,12 @@ func (s *Server) messages(w http.ResponseWriter, doc map[string]any) {
 	event(w, "message_start", map[string]any{"type": "message_start", "message": message})
 	begin, delta := map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": a.text}
 	if a.tool != nil {
-		begin = map[string]any{"type": "tool_use", "id": "toolu_scripted", "name": a.tool.name, "input": map[string]any{}}
+		begin = map[string]any{
+			"type":  "tool_use",
+			"id":    "toolu_scripted",
+			"name":  a.tool.name,
+			"input": map[string]any{},
+		}
 		delta = map[string]any{"type": "input_json_delta", "partial_json": compact(a.args)}
 	}
 	event(w, "content_block_start", map[string]any{"type": "content_block_start", "index": 0, "content_block": begin})

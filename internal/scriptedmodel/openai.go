@@ -34,7 +34,9 @@ func (s *Server) responses(w http.ResponseWriter, doc map[string]any) {
 		}
 	}
 	whole := map[string]any{
-		"id": "resp_scripted", "object": "response", "status": "completed", "model": doc["model"], "output": []any{item},
+		"id": "resp_scripted", "object": "response", "status": "completed", "model": doc["model"], "output": []any{
+			item,
+		},
 		"usage": map[string]any{
 			"input_tokens": 100, "input_tokens_details": map[string]any{"cached_tokens": 0},
 			"output_tokens": 10, "output_tokens_details": map[string]any{"reasoning_tokens": 0}, "total_tokens": 110,
@@ -48,8 +50,16 @@ func (s *Server) responses(w http.ResponseWriter, doc map[string]any) {
 	event(w, "response.created", map[string]any{
 		"type": "response.created", "response": map[string]any{"id": "resp_scripted", "status": "in_progress"},
 	})
-	event(w, "response.output_item.added", map[string]any{"type": "response.output_item.added", "output_index": 0, "item": item})
-	event(w, "response.output_item.done", map[string]any{"type": "response.output_item.done", "output_index": 0, "item": item})
+	event(w, "response.output_item.added", map[string]any{
+		"type":         "response.output_item.added",
+		"output_index": 0,
+		"item":         item,
+	})
+	event(w, "response.output_item.done", map[string]any{
+		"type":         "response.output_item.done",
+		"output_index": 0,
+		"item":         item,
+	})
 	event(w, "response.completed", map[string]any{"type": "response.completed", "response": whole})
 }
 

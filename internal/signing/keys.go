@@ -138,7 +138,9 @@ func publicKey(line string) (Key, bool) {
 		return Key{}, false
 	}
 	// It becomes a line of the file of signers: nothing else may be in it.
-	if strings.ContainsFunc(public, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"'\\#", r) }) {
+	if strings.ContainsFunc(public, func(r rune) bool {
+		return r < ' ' || r > '~' || strings.ContainsRune("\"'\\#", r)
+	}) {
 		return Key{}, false
 	}
 	return Key{Public: public, Comment: strings.Join(fields[2:], " ")}, true

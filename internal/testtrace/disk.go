@@ -343,7 +343,8 @@ func (d *Disk) Cut(k, more int, draw *rand.Rand) []Image {
 			return written
 		}
 	}
-	ways := []func(int, op) part{choose(whole, whole), choose(none, none), choose(whole, none), choose(none, whole), choose(whole, half), choose(whole, zeros)}
+	ways := []func(int, op) part{choose(whole, whole), choose(none, none), choose(whole, none), choose(none, whole),
+		choose(whole, half), choose(whole, zeros)}
 	for range more {
 		// A journal keeps names in order up to a moment; writes come as they please.
 		upTo := draw.IntN(k + 1)
@@ -418,7 +419,15 @@ func (d *Disk) Step(k int) string {
 	if k >= len(d.ops) {
 		return "the end"
 	}
-	words := map[opKind]string{opMake: "make", opName: "name", opErase: "erase", opMove: "move", opWrite: "write", opCut: "cut", opSync: "sync"}
+	words := map[opKind]string{
+		opMake:  "make",
+		opName:  "name",
+		opErase: "erase",
+		opMove:  "move",
+		opWrite: "write",
+		opCut:   "cut",
+		opSync:  "sync",
+	}
 	o := d.ops[k]
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", words[o.kind], o.name, o.as))
 }

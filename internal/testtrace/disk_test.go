@@ -30,7 +30,8 @@ func TestCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One file is synced and its name is not, one name without the file, and one neither.
-	script := "dd of=synced bs=4 conv=fsync status=none <<end\ndata\nend\n" + "mkdir d; echo lost >d/unsynced; sync d; echo gone >>old; mv old new; ln -s new link; rm d/unsynced; rmdir d"
+	script := "dd of=synced bs=4 conv=fsync status=none <<end\ndata\nend\n" +
+		"mkdir d; echo lost >d/unsynced; sync d; echo gone >>old; mv old new; ln -s new link; rm d/unsynced; rmdir d"
 	r, err := (&Run{Dir: dir, Env: os.Environ(), Args: []string{"sh", "-c", script}, Below: dir, Record: true}).Do()
 	if err != nil || r.Status != 0 {
 		t.Fatalf("%v: %+v", err, r)

@@ -24,7 +24,14 @@ func shell(t *testing.T, script string, f Fault, record bool) (dir string, r *Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err = (&Run{Dir: dir, Env: os.Environ(), Args: []string{"sh", "-c", script}, Below: dir, Fault: f, Record: record}).Do()
+	r, err = (&Run{
+		Dir:    dir,
+		Env:    os.Environ(),
+		Args:   []string{"sh", "-c", script},
+		Below:  dir,
+		Fault:  f,
+		Record: record,
+	}).Do()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +101,11 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	// A writer that goes on with the rest is asked to do so several times.
-	dir, r := shell(t, "dd if=/dev/zero of=a bs=100 count=1 iflag=fullblock status=none", Fault{At: 1, Kind: Short, Lasting: true}, true)
+	dir, r := shell(t, "dd if=/dev/zero of=a bs=100 count=1 iflag=fullblock status=none", Fault{
+		At:      1,
+		Kind:    Short,
+		Lasting: true,
+	}, true)
 	writes := 0
 	for _, c := range r.Calls {
 		if c.Name == "write" {

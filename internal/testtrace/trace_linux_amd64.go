@@ -80,7 +80,11 @@ func filter() []unix.SockFilter {
 	const ret, trace, allow = unix.BPF_RET | unix.BPF_K, 0x7ff00000, 0x7fff0000
 	out := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}} // the number
 	for nr := range calls {
-		out = append(out, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: uint32(nr)}, unix.SockFilter{Code: ret, K: trace})
+		out = append(out, unix.SockFilter{
+			Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
+			Jf:   1,
+			K:    uint32(nr),
+		}, unix.SockFilter{Code: ret, K: trace})
 	}
 	return append(out, unix.SockFilter{Code: ret, K: allow})
 }
@@ -165,8 +169,14 @@ func (r *Run) trace() (*Result, error) {
 		return nil, err
 	}
 	defer func() { _ = cmd.Process.Release() }()
-	t := &tracer{run: r, root: cmd.Process.Pid, order: map[int]int{cmd.Process.Pid: 1}, groups: map[int]int{cmd.Process.Pid: cmd.Process.Pid},
-		inside: map[int]*pending{}, result: &Result{Status: -1}}
+	t := &tracer{
+		run:    r,
+		root:   cmd.Process.Pid,
+		order:  map[int]int{cmd.Process.Pid: 1},
+		groups: map[int]int{cmd.Process.Pid: cmd.Process.Pid},
+		inside: map[int]*pending{},
+		result: &Result{Status: -1},
+	}
 	if err := t.follow(); err != nil {
 		return nil, err
 	}
@@ -459,7 +469,8 @@ func (t *tracer) descriptor(tid int, p *pending, regs *syscall.PtraceRegs, args 
 	case "writev", "pwritev":
 		vec := readBytes(tid, args[1], int(args[2])*16)
 		for ; len(vec) >= 16; vec = vec[16:] {
-			c.Data = append(c.Data, readBytes(tid, binary.LittleEndian.Uint64(vec), int(binary.LittleEndian.Uint64(vec[8:])))...)
+			c.Data = append(c.Data, readBytes(tid, binary.LittleEndian.Uint64(vec),
+				int(binary.LittleEndian.Uint64(vec[8:])))...)
 		}
 		if c.Name == "pwritev" {
 			c.Offset = int64(args[3])

@@ -142,7 +142,8 @@ func (d *Drawing) legend() []string {
 	for _, k := range [...]struct {
 		have bool
 		word string
-	}{{commit, "* checkpoint"}, {len(d.Waits) > 0, ": waiting for a person"}, {opened, "O gate opens"}, {shut, "X stays shut"},
+	}{{commit, "* checkpoint"}, {len(d.Waits) > 0, ": waiting for a person"}, {opened, "O gate opens"},
+		{shut, "X stays shut"},
 		{len(d.Alarms) > 0, "! escalation"}} {
 		if k.have {
 			parts = append(parts, k.word)

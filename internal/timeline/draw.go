@@ -91,7 +91,15 @@ func Draw(p *Picture) *Drawing {
 }
 
 func (d *Drawing) add(l *Lane, t *Turn) {
-	b := Bar{From: d.scale.at(t.Start), To: d.scale.at(t.End), Turn: t, Turns: 1, Retries: t.Retries(), USD: t.USD, End: t.End}
+	b := Bar{
+		From:    d.scale.at(t.Start),
+		To:      d.scale.at(t.End),
+		Turn:    t,
+		Turns:   1,
+		Retries: t.Retries(),
+		USD:     t.USD,
+		End:     t.End,
+	}
 	if b.To < b.From+minShare {
 		b.To = b.From + minShare
 		if b.To > 1 {
@@ -99,7 +107,8 @@ func (d *Drawing) add(l *Lane, t *Turn) {
 		}
 	}
 	for _, a := range t.Attempts {
-		b.Segments = append(b.Segments, Segment{max(d.scale.at(a.Start), b.From), min(d.scale.at(a.End), b.To), a.Outcome})
+		b.Segments = append(b.Segments,
+			Segment{max(d.scale.at(a.Start), b.From), min(d.scale.at(a.End), b.To), a.Outcome})
 	}
 	if k := len(b.Segments) - 1; k >= maxSegments { // all before the last are one
 		worst := slices.MaxFunc(b.Segments[:k], func(x, y Segment) int {
@@ -339,7 +348,8 @@ func (d *Drawing) Rows(limit int) (rows []Row, left int) {
 				cost = Dollars(b.USD)
 			}
 			if b.Turns > 1 {
-				add(t.Start, "", b.Retries > 0, b.Label(), d.Lanes[i].Name, t.Phase, "", Lasting(b.End.Sub(t.Start)), cost,
+				add(t.Start, "", b.Retries > 0, b.Label(), d.Lanes[i].Name, t.Phase, "", Lasting(b.End.Sub(t.Start)),
+					cost,
 					retries(b.Retries))
 				continue
 			}
@@ -347,7 +357,8 @@ func (d *Drawing) Rows(limit int) (rows []Row, left int) {
 				if k < len(t.Attempts)-1 {
 					add(a.Start, t.ID, true, t.ID, t.who(), t.Phase, a.Outcome, Lasting(a.End.Sub(a.Start)), "", a.Why)
 				} else {
-					add(a.Start, t.ID, badness(a.Outcome) > 1, t.ID, t.who(), t.Phase, t.Outcome, Lasting(a.End.Sub(a.Start)), cost,
+					add(a.Start, t.ID, badness(a.Outcome) > 1, t.ID, t.who(), t.Phase, t.Outcome,
+						Lasting(a.End.Sub(a.Start)), cost,
 						cmp.Or(a.Why, t.Summary))
 				}
 			}

@@ -12,8 +12,14 @@ import (
 // (docs/coordinator.md#files-and-refs), none when the picture does not show it. phaseOf
 // is the phase of a workstream.
 func Coordination(row *ojson.Object, phaseOf func(workstream string) string) []*Fact {
-	f := &Fact{At: when(row.String("timestamp")), Run: short(row.String("super_run_id")), Gate: short(row.String("gate")),
-		Turn: short(row.String("repo_turn_id")), Repo: short(row.String("repo_id")), Role: short(row.String("role"))}
+	f := &Fact{
+		At:   when(row.String("timestamp")),
+		Run:  short(row.String("super_run_id")),
+		Gate: short(row.String("gate")),
+		Turn: short(row.String("repo_turn_id")),
+		Repo: short(row.String("repo_id")),
+		Role: short(row.String("role")),
+	}
 	if stream := row.String("workstream_id"); stream != "" {
 		f.Phase = short(phaseOf(stream))
 	}
@@ -30,13 +36,19 @@ func Coordination(row *ojson.Object, phaseOf func(workstream string) string) []*
 	case "state_resynced":
 		var gone []*Fact
 		for _, t := range row.Objects("acknowledged_turns") {
-			gone = append(gone, &Fact{At: f.At, Kind: run.EventPhaseCleanup, Run: f.Run, Others: names([]string{t.String("turn_id")})})
+			gone = append(gone, &Fact{
+				At:     f.At,
+				Kind:   run.EventPhaseCleanup,
+				Run:    f.Run,
+				Others: names([]string{t.String("turn_id")}),
+			})
 		}
 		return gone[:min(len(gone), maxOthers)]
 	case "phase_transition_requested", "run_completion_requested":
 		f.Kind, f.Phase = run.EventGatePending, short(row.String("from"))
 	case "phase_transition_approved":
-		f.Kind, f.From, f.To, f.Phase = run.EventPhaseEntered, short(row.String("from")), short(row.String("to")), short(row.String("to"))
+		f.Kind, f.From, f.To, f.Phase = run.EventPhaseEntered, short(row.String("from")), short(row.String("to")),
+			short(row.String("to"))
 		opened := *f
 		opened.Kind, opened.Phase = run.EventGateApproved, f.From
 		return []*Fact{&opened, f}

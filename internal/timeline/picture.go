@@ -377,8 +377,14 @@ func (b *builder) post(f *Fact, opened bool) *Post {
 	if !ok {
 		i = len(b.p.Posts)
 		b.posted[key] = i
-		b.p.Posts = append(b.p.Posts, Post{At: f.At, Gate: f.Gate, From: cmp.Or(f.From, f.Phase), To: f.To, Opened: opened,
-			Why: f.Why})
+		b.p.Posts = append(b.p.Posts, Post{
+			At:     f.At,
+			Gate:   f.Gate,
+			From:   cmp.Or(f.From, f.Phase),
+			To:     f.To,
+			Opened: opened,
+			Why:    f.Why,
+		})
 	}
 	return &b.p.Posts[i]
 }

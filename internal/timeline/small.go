@@ -32,7 +32,8 @@ func (d *Drawing) Small(id string) string {
 	height := y + min(max(rows, 1), smallMax)*smallRow
 	for _, x := range d.Waits[max(len(d.Waits)-maxMarks, 0):] {
 		from, to := d.scale.at(x.Start), d.scale.at(x.End)
-		w.f(`<rect class="wait" x="%s" y="%d" width="%s" height="%d"/>`, pc(from), height-2, pc(max(to-from, minShare)), smallPost)
+		w.f(`<rect class="wait" x="%s" y="%d" width="%s" height="%d"/>`, pc(from), height-2,
+			pc(max(to-from, minShare)), smallPost)
 	}
 	for i := range d.Posts[max(len(d.Posts)-maxMarks, 0):] {
 		p, shut := &d.Posts[max(len(d.Posts)-maxMarks, 0)+i], ""
@@ -43,8 +44,10 @@ func (d *Drawing) Small(id string) string {
 		w.f(`<line class="post%s" x1="%s" x2="%s" y1="0" y2="%d"/>`, shut, x, x, height+smallPost)
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg class="tl" width="100%%" height="%d" role="img" aria-labelledby="%s-title %s-desc">`, height+smallPost, w.id, w.id)
-	fmt.Fprintf(&out, `<title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s</svg>`, w.id, w.title(), w.id, esc(d.Line()), w.b.String())
+	fmt.Fprintf(&out, `<svg class="tl" width="100%%" height="%d" role="img" aria-labelledby="%s-title %s-desc">`,
+		height+smallPost, w.id, w.id)
+	fmt.Fprintf(&out, `<title id="%s-title">%s</title><desc id="%s-desc">%s</desc>%s</svg>`, w.id, w.title(), w.id,
+		esc(d.Line()), w.b.String())
 	return out.String()
 }
 

@@ -78,9 +78,10 @@ func (d *Drawing) SVG(l Look) string {
 		size, height, role, w.id, w.id)
 	fmt.Fprintf(&out, `<title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
 		w.id, w.title(), w.id, esc(d.Line()))
-	fmt.Fprintf(&out, `<defs><pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
-		`<path class="hatch" d="M0 0V8"/></pattern><marker id="%s-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">`+
-		`<path class="tip" d="M0 0L8 4L0 8z"/></marker></defs>`, w.id, w.id)
+	fmt.Fprintf(&out,
+		`<defs><pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
+			`<path class="hatch" d="M0 0V8"/></pattern><marker id="%s-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">`+
+			`<path class="tip" d="M0 0L8 4L0 8z"/></marker></defs>`, w.id, w.id)
 	out.WriteString(body)
 	out.WriteString("</svg>")
 	if l.Alone {
@@ -220,7 +221,8 @@ func (w *svg) bar(b *Bar, y int) {
 		w.clipped(b.From+0.003, b.To, y, barHeight, "many", "start", strconv.Itoa(b.Turns))
 	}
 	if b.Turns == 1 && !b.Turn.CommittedAt.IsZero() {
-		w.f(`<circle class="commit" cx="%s" cy="%d" r="3.5"/>`, pc(min(w.d.scale.at(b.Turn.CommittedAt), 1)), y+barHeight/2)
+		w.f(`<circle class="commit" cx="%s" cy="%d" r="3.5"/>`, pc(min(w.d.scale.at(b.Turn.CommittedAt), 1)),
+			y+barHeight/2)
 	}
 	w.f(`</g>`)
 }
@@ -287,7 +289,8 @@ func (w *svg) post(posts []Post, i, y int) {
 		esc(title), shut, pc(x), pc(x), bandHeight, y+20, shut, pc(x), y+9)
 	from, to, anchor := x, 1.0, "start"
 	side := func(k int) bool { return w.d.scale.at(posts[k].At) > 0.85 } // its name stands to the left
-	need := func(k int) float64 {                                        // about what its name takes, of a width of 700 pixels
+	// about what its name takes, of a width of 700 pixels
+	need := func(k int) float64 {
 		return float64(max(len(posts[k].Gate), len(posts[k].By))) * 7 / 700
 	}
 	if side(i) {
@@ -340,8 +343,10 @@ func (w *svg) legend() {
 	}
 	have["waiting"], have["alarm"] = len(w.d.Waits) > 0, len(w.d.Alarms) > 0
 	x, y := 0, w.y
-	for _, k := range [...][2]string{{"ok", "accepted"}, {"open", "at work"}, {"back", "refused or sent back"}, {"bad", "failed, conflict"},
-		{"gone", "given up"}, {"waiting", "a person is waited for"}, {"commit", "checkpoint"}, {"alarm", "escalation"}} {
+	for _, k := range [...][2]string{{"ok", "accepted"}, {"open", "at work"}, {"back", "refused or sent back"},
+		{"bad", "failed, conflict"},
+		{"gone", "given up"}, {"waiting", "a person is waited for"}, {"commit", "checkpoint"},
+		{"alarm", "escalation"}} {
 		if !have[k[0]] {
 			continue
 		}
@@ -355,7 +360,8 @@ func (w *svg) legend() {
 		case "alarm":
 			w.f(`<path class="alarm" d="M%d %dl6 11h-12z"/>`, x+6, y)
 		case "waiting":
-			w.f(`<rect class="waiting" x="%d" y="%d" width="12" height="11" rx="2" fill="url(#%s-hatch)"/>`, x, y, w.id)
+			w.f(`<rect class="waiting" x="%d" y="%d" width="12" height="11" rx="2" fill="url(#%s-hatch)"/>`, x, y,
+				w.id)
 		default:
 			w.f(`<rect class="seg %s" x="%d" y="%d" width="12" height="11" rx="2"/>`, k[0], x, y)
 		}

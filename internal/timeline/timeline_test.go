@@ -119,7 +119,8 @@ arrow reissue t3 t4
 		t.Errorf("a turn of 8 minutes beside a wait of 10 hours takes %v of the width", b.To-b.From)
 	}
 	build := Build(aRun(t), Options{Run: "run_1", Phase: "build", Now: t0.Add(630 * time.Minute)})
-	if len(build.Turns) != 3 || len(build.Posts) != 0 || len(build.Arrows) != 2 || !build.Start.Equal(t0.Add(610*time.Minute)) {
+	if len(build.Turns) != 3 || len(build.Posts) != 0 || len(build.Arrows) != 2 ||
+		!build.Start.Equal(t0.Add(610*time.Minute)) {
 		t.Errorf("phase build alone: %+v", build)
 	}
 }
@@ -207,7 +208,8 @@ func TestEveryDrawing(t *testing.T) {
 					turns += b.Turns
 					bars++
 					if b.From < last[b.Row] || b.From < 0 || b.To > 1 || b.To <= b.From || b.Row >= l.Rows {
-						t.Errorf("lane %s, row %d: a bar from %v to %v after %v", l.Name, b.Row, b.From, b.To, last[b.Row])
+						t.Errorf("lane %s, row %d: a bar from %v to %v after %v", l.Name, b.Row, b.From, b.To,
+							last[b.Row])
 					}
 					last[b.Row] = b.To
 				}
@@ -215,7 +217,10 @@ func TestEveryDrawing(t *testing.T) {
 			if turns != n || bars > 2*maxBars || len(d.Lanes) > maxLanes {
 				t.Errorf("%d of %d turns in %d bars and %d lanes", turns, n, bars, len(d.Lanes))
 			}
-			svg := d.SVG(Look{Turn: func(id string) string { return "/turns/" + id }, Zoom: func(p string) string { return "?phase=" + p }})
+			svg := d.SVG(Look{
+				Turn: func(id string) string { return "/turns/" + id },
+				Zoom: func(p string) string { return "?phase=" + p },
+			})
 			if len(svg) > 150<<10 {
 				t.Errorf("%d bytes of SVG", len(svg))
 			}
@@ -223,7 +228,8 @@ func TestEveryDrawing(t *testing.T) {
 			wellFormed(t, d.SVG(Look{Alone: true}))
 			small := d.Small("r1")
 			wellFormed(t, small)
-			if len(small) > 60<<10 || strings.Contains(small, "<text") || n > 0 && !strings.Contains(small, "class=\"seg ") {
+			if len(small) > 60<<10 || strings.Contains(small, "<text") ||
+				n > 0 && !strings.Contains(small, "class=\"seg ") {
 				t.Errorf("small, %d bytes: %.300s", len(small), small)
 			}
 			for _, hostile := range []string{"<script", "\x1b", "<b>"} {

@@ -42,7 +42,8 @@ func (e *Error) Error() string {
 // twice and a second document. Errors are of type *Error.
 func Convert(data []byte) ([]byte, error) {
 	if len(data) > maxBytes {
-		return nil, &Error{0, fmt.Sprintf("%d bytes are more than a YAML document may have (%d); write it as JSON", len(data), maxBytes)}
+		return nil, &Error{0, fmt.Sprintf("%d bytes are more than a YAML document may have (%d); write it as JSON",
+			len(data), maxBytes)}
 	}
 	in := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node

@@ -76,7 +76,8 @@ func TestRefused(t *testing.T) {
 
 // What is converted is JSON; and of JSON, which is YAML, it says the same on the same lines.
 func FuzzConvert(f *testing.F) {
-	for _, s := range []string{"a: 1\nb: [x, {y: z}]\n", "a: |+\n  x\n\n\nb: >\n c\n  d\n", "a: &x \"q\\t\"\nc: *x\n", "- 'x''y'\n- - 1e3\n",
+	for _, s := range []string{"a: 1\nb: [x, {y: z}]\n", "a: |+\n  x\n\n\nb: >\n c\n  d\n", "a: &x \"q\\t\"\nc: *x\n",
+		"- 'x''y'\n- - 1e3\n",
 		"a:\r\n- b\r\n", "{\"a\": [1.50, true, null,\n\"x\\n\\u00e9\"],\n \"b\": {\"/\": -1e-3}}"} {
 		f.Add([]byte(s))
 	}
@@ -93,7 +94,8 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is not JSON: %v", text, err)
 		}
-		if want, err := ojson.Decode(data); err == nil && (!ojson.Equal(got, want) || !maps.Equal(ojson.Lines(text), ojson.Lines(data))) {
+		if want, err := ojson.Decode(data); err == nil &&
+			(!ojson.Equal(got, want) || !maps.Equal(ojson.Lines(text), ojson.Lines(data))) {
 			t.Fatalf("%q became %q", data, text)
 		}
 	})

@@ -14,8 +14,15 @@ func TestMain(m *testing.M) {
 
 // TestGitProcesses: every git that a program starts is counted, and nothing else.
 func TestGitProcesses(t *testing.T) {
-	for script, want := range map[string]int{"true": 0, "git --version": 1, "git --version; env -i PATH=\"$PATH\" git --version; ls": 2} {
-		got, _, err := measure.GitProcesses(measure.Spec{Argv: []string{"sh", "-c", script}, Dir: t.TempDir()}, t.TempDir())
+	for script, want := range map[string]int{
+		"true":          0,
+		"git --version": 1,
+		"git --version; env -i PATH=\"$PATH\" git --version; ls": 2,
+	} {
+		got, _, err := measure.GitProcesses(measure.Spec{
+			Argv: []string{"sh", "-c", script},
+			Dir:  t.TempDir(),
+		}, t.TempDir())
 		if err != nil || got != want {
 			t.Errorf("%s: expected %d, got %d, %v", script, want, got, err)
 		}

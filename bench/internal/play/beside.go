@@ -35,7 +35,8 @@ func (p *Project) Beside(n int) error {
 	for i := range n - 1 {
 		run := fmt.Sprintf("run_%016x", i)
 		m := strings.ReplaceAll(message, played, run)
-		_, _ = fmt.Fprintf(&in, "commit %s%s\ncommitter Bench <bench@example.org> 1700000000 +0000\ndata %d\n%s\nM 040000 %s \n\n",
+		_, _ = fmt.Fprintf(&in,
+			"commit %s%s\ncommitter Bench <bench@example.org> 1700000000 +0000\ndata %d\n%s\nM 040000 %s \n\n",
 			runRefs, run, len(m), m, tree)
 	}
 	cmd := exec.Command("git", "fast-import", "--quiet")

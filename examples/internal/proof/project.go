@@ -61,10 +61,19 @@ type Project struct {
 // Gates of the whole lifecycle (docs/runner.md#proofs); the proof of one turn has none.
 func Gates() Map {
 	return Map{
-		"planning_signoff":        Map{"requires_files": []string{".planning/PM_SIGNOFF.md", ".planning/ROADMAP.md"}, "requires_human_approval": true},
-		"implementation_complete": Map{"requires_files": []string{".planning/IMPLEMENTATION_NOTES.md"}, "requires_verification_pass": true},
-		"qa_ship_verdict": Map{"requires_files": []string{".planning/acceptance-matrix.md", ".planning/ship-verdict.md", ".planning/RELEASE_NOTES.md"},
-			"requires_human_approval": true},
+		"planning_signoff": Map{
+			"requires_files":          []string{".planning/PM_SIGNOFF.md", ".planning/ROADMAP.md"},
+			"requires_human_approval": true,
+		},
+		"implementation_complete": Map{
+			"requires_files":             []string{".planning/IMPLEMENTATION_NOTES.md"},
+			"requires_verification_pass": true,
+		},
+		"qa_ship_verdict": Map{
+			"requires_files": []string{".planning/acceptance-matrix.md", ".planning/ship-verdict.md",
+				".planning/RELEASE_NOTES.md"},
+			"requires_human_approval": true,
+		},
 	}
 }
 
@@ -82,13 +91,32 @@ func Config(gates Map) Map {
 		"schema_version": "1.0",
 		"project":        Map{"id": "runner-proof", "name": "Runner proof"},
 		"roles": Map{
-			"pm":  Map{"title": "Product Manager", "mandate": "Say what is worth building.", "write_authority": "review_only", "runtime": "people"},
-			"dev": Map{"title": "Developer", "mandate": "Build what was approved.", "write_authority": "authoritative", "runtime": "worker"},
-			"qa":  Map{"title": "QA", "mandate": "Try to prove the work wrong.", "write_authority": "review_only", "runtime": "people"},
+			"pm": Map{
+				"title":           "Product Manager",
+				"mandate":         "Say what is worth building.",
+				"write_authority": "review_only",
+				"runtime":         "people",
+			},
+			"dev": Map{
+				"title":           "Developer",
+				"mandate":         "Build what was approved.",
+				"write_authority": "authoritative",
+				"runtime":         "worker",
+			},
+			"qa": Map{
+				"title":           "QA",
+				"mandate":         "Try to prove the work wrong.",
+				"write_authority": "review_only",
+				"runtime":         "people",
+			},
 		},
 		"runtimes": Map{
 			"people": Map{"type": "manual"},
-			"worker": Map{"type": "local_cli", "command": []string{"agent-of-the-proof"}, "prompt_transport": "dispatch_bundle_only"},
+			"worker": Map{
+				"type":             "local_cli",
+				"command":          []string{"agent-of-the-proof"},
+				"prompt_transport": "dispatch_bundle_only",
+			},
 		},
 		"routing": Ordered{
 			{"planning", phase("pm", []string{"pm", "dev", "human"}, "planning_signoff")},
@@ -122,7 +150,8 @@ func New(ctx context.Context, config Map) (*Project, error) {
 }
 
 func (p *Project) scaffold(ctx context.Context, config Map) error {
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Runner Proof"}, {"config", "user.email", "proof@example.org"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Runner Proof"},
+		{"config", "user.email", "proof@example.org"}} {
 		if err := p.git(ctx, args...); err != nil {
 			return err
 		}

@@ -22,18 +22,27 @@ var kinds = [...]struct {
 	rule, begin, of string
 	length          int
 }{
-	{"github-token", "gh" + "p_", alnum, 36}, {"github-token", "gh" + "o_", alnum, 36}, {"github-token", "gh" + "u_", alnum, 36},
-	{"github-token", "gh" + "s_", alnum, 36}, {"github-token", "gh" + "r_", alnum, 36}, {"github-token", "github" + "_pat_", alnum, 60},
-	{"gitlab-token", "gl" + "pat-", alnum, 20}, {"gitlab-token", "gl" + "dt-", alnum, 20}, {"gitlab-token", "gl" + "rt-", alnum, 20},
-	{"gitlab-token", "gl" + "ptt-", alnum, 40}, {"aws-access-key", "AK" + "IA", upper, 16}, {"aws-access-key", "AS" + "IA", upper, 16},
+	{"github-token", "gh" + "p_", alnum, 36}, {"github-token", "gh" + "o_", alnum, 36},
+	{"github-token", "gh" + "u_", alnum, 36},
+	{"github-token", "gh" + "s_", alnum, 36}, {"github-token", "gh" + "r_", alnum, 36},
+	{"github-token", "github" + "_pat_", alnum, 60},
+	{"gitlab-token", "gl" + "pat-", alnum, 20}, {"gitlab-token", "gl" + "dt-", alnum, 20},
+	{"gitlab-token", "gl" + "rt-", alnum, 20},
+	{"gitlab-token", "gl" + "ptt-", alnum, 40}, {"aws-access-key", "AK" + "IA", upper, 16},
+	{"aws-access-key", "AS" + "IA", upper, 16},
 	{"google-api-key", "AI" + "za", alnum, 35}, {"google-oauth-secret", "GOC" + "SPX-", alnum, 28},
-	{"slack-token", "xo" + "xb-", alnum, 40}, {"slack-token", "xo" + "xp-", alnum, 40}, {"slack-token", "xo" + "xa-", alnum, 40},
+	{"slack-token", "xo" + "xb-", alnum, 40}, {"slack-token", "xo" + "xp-", alnum, 40},
+	{"slack-token", "xo" + "xa-", alnum, 40},
 	{"slack-token", "xo" + "xs-", alnum, 40}, {"slack-token", "xa" + "pp-", alnum, 40},
 	{"slack-webhook", "hooks.slack" + ".com/services/", alnum, 44}, {"stripe-key", "sk_" + "live_", alnum, 24},
-	{"stripe-key", "rk_" + "live_", alnum, 24}, {"stripe-key", "sk_" + "test_", alnum, 24}, {"anthropic-key", "sk-" + "ant-", alnum, 90},
-	{"openai-key", "sk-" + "proj-", alnum, 48}, {"openai-key", "sk-" + "svcacct-", alnum, 48}, {"openai-key", "sk-" + "admin-", alnum, 48},
-	{"openai-key", "sk" + "-", alnum, 48}, {"npm-token", "np" + "m_", alnum, 36}, {"pypi-token", "pypi" + "-AgE", alnum, 150},
-	{"huggingface-token", "h" + "f_", alnum, 34}, {"sendgrid-key", "S" + "G.", alnum, 66}, {"digitalocean-token", "dop" + "_v1_", hexa, 64},
+	{"stripe-key", "rk_" + "live_", alnum, 24}, {"stripe-key", "sk_" + "test_", alnum, 24},
+	{"anthropic-key", "sk-" + "ant-", alnum, 90},
+	{"openai-key", "sk-" + "proj-", alnum, 48}, {"openai-key", "sk-" + "svcacct-", alnum, 48},
+	{"openai-key", "sk-" + "admin-", alnum, 48},
+	{"openai-key", "sk" + "-", alnum, 48}, {"npm-token", "np" + "m_", alnum, 36},
+	{"pypi-token", "pypi" + "-AgE", alnum, 150},
+	{"huggingface-token", "h" + "f_", alnum, 34}, {"sendgrid-key", "S" + "G.", alnum, 66},
+	{"digitalocean-token", "dop" + "_v1_", hexa, 64},
 	{"azure-storage-key", "Account" + "Key=", alnum, 86},
 }
 
@@ -60,7 +69,8 @@ func Tokens(seed string) []Token {
 		out = append(out, Token{k.rule + " " + k.begin, value, value[len(k.begin):]})
 	}
 	part := func(what string) string { return base64.RawURLEncoding.EncodeToString([]byte(what)) }
-	jwt := part(`{"alg":"HS256"}`) + "." + part(`{"sub":"`+random(seed+"sub", alnum, 12)+`"}`) + "." + random(seed+"jwt", alnum, 43)
+	jwt := part(`{"alg":"HS256"}`) + "." + part(`{"sub":"`+random(seed+"sub", alnum, 12)+`"}`) + "." +
+		random(seed+"jwt", alnum, 43)
 	out = append(out, Token{"json-web-token", jwt, jwt[strings.LastIndexByte(jwt, '.')+1:]})
 	password := random(seed+"password", alnum, 16)
 	out = append(out, Token{"password-in-address", "postgres://ada:" + password + "@db.internal/shop", password})
@@ -69,8 +79,9 @@ func Tokens(seed string) []Token {
 		out = append(out, Token{"assigned-secret " + name, name + "=" + value, value})
 	}
 	line := random(seed+"key", alnum, 64)
-	return append(out, Token{"private-key", "-----BEGIN OPENSSH " + "PRIVATE KEY-----\n" + line + "\n" + random(seed+"key2", alnum, 64) +
-		"\n-----END OPENSSH " + "PRIVATE KEY-----", line})
+	return append(out, Token{"private-key",
+		"-----BEGIN OPENSSH " + "PRIVATE KEY-----\n" + line + "\n" + random(seed+"key2", alnum, 64) +
+			"\n-----END OPENSSH " + "PRIVATE KEY-----", line})
 }
 
 // random is a text of length bytes of an alphabet, which the seed decides.
