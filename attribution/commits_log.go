@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // entry is a change of one file: modes and contents before and after. Of a merge it is
@@ -64,7 +65,7 @@ func readRange(ctx context.Context, repo *git.Repository, base, head git.OID) ([
 			return nil, fmt.Errorf("git log ends within a commit")
 		default:
 			if len(all) == maxRangeCommits {
-				return nil, git.Errorf(git.CodeGitFailed, nil, "the range has more than %d commits", maxRangeCommits)
+				return nil, fail.Errorf(fail.CodeGitFailed, nil, "the range has more than %d commits", maxRangeCommits)
 			}
 			c := &RangeCommit{
 				OID:     git.OID(token),

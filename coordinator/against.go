@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -45,7 +46,7 @@ func (c *Coordinator) recorded(ctx context.Context) (*gitstore.Store, *initiativ
 	home := c.repository(ctx)
 	if home == nil {
 		return nil, nil, &wire.Error{
-			Code:    git.CodeNotRepository,
+			Code:    fail.CodeNotRepository,
 			Field:   "workspace",
 			Message: "The workspace is in no git repository, so its initiatives are recorded nowhere.",
 			Hint:    "git init " + wire.ShellWord(c.store.Dir()),

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -136,10 +136,10 @@ func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 	}
 	c.sought = true
 	home, err := gitstore.OpenAt(ctx, c.store.Dir(), gitstore.Options{Now: c.opt.Now})
-	switch code := git.CodeOf(err); {
+	switch code := fail.CodeOf(err); {
 	case err == nil:
 		c.home = home
-	case code != git.CodeNotRepository:
+	case code != fail.CodeNotRepository:
 		c.note("the initiative is not recorded in git: " + err.Error())
 	}
 	return c.home

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -210,7 +211,7 @@ func (r *round) refused(i int, err error) error {
 
 // undo tells the Acts that nothing moves and waits for them to end.
 func (r *round) undo(cause error) error {
-	e := &git.Error{
+	e := &fail.Error{
 		Code:    decision.CodeDecisionUndone,
 		Message: "nothing was decided, because not all repositories could move",
 		Err:     cause,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -106,7 +107,7 @@ func (r *round) carryOut(tx *Tx, d *decision.Decision, steps []step, moves []mov
 			err = unwritten(err)
 		}
 	case err == nil:
-		err = errors.Join(&git.Error{
+		err = errors.Join(&fail.Error{
 			Code:    decision.CodeDecisionUndone,
 			Message: "nothing was decided, because another program has moved a repository",
 		}, d.Remove())

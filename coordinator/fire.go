@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -290,7 +290,7 @@ func inRepo(repo, dir string, err error) error {
 		})
 		return &out
 	}
-	var g *git.Error
+	var g *fail.Error
 	if errors.As(err, &g) {
 		out := *g
 		out.Message = fmt.Sprintf("repository %s (%s): %s", repo, dir, g.Message)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -122,12 +123,12 @@ func (c *childRead) problem(code, format string, args ...any) {
 
 // refuse notes an error of the store or of a decoder.
 func (c *childRead) refuse(err error) {
-	code, e := git.CodeOf(err), (*wire.Error)(nil)
+	code, e := fail.CodeOf(err), (*wire.Error)(nil)
 	if code == "" && errors.As(err, &e) {
 		code = e.Code
 	}
 	if code == "" {
-		code = git.CodeUnreadable
+		code = fail.CodeUnreadable
 	}
 	c.problem(code, "%s", firstLine(err.Error()))
 }

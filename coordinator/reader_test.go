@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
@@ -284,7 +284,7 @@ func TestReadChildrenNamesWhatItRefuses(t *testing.T) {
 	}{
 		"huge state": {func(dir string) error {
 			return os.Truncate(filepath.Join(dir, string(wire.DocState)), 1<<30)
-		}, git.CodeUnreadable},
+		}, fail.CodeUnreadable},
 		"no config": {func(dir string) error {
 			return os.Remove(filepath.Join(dir, wire.ConfigPath))
 		}, "repo_not_governed"},

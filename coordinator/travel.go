@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -104,27 +105,27 @@ func (c *Coordinator) travelling(ctx context.Context, purpose string) (*Tx, *git
 	if err != nil {
 		return nil, nil, err
 	}
-	fail := func(err error) (*Tx, *gitstore.Store, error) {
+	closed := func(err error) (*Tx, *gitstore.Store, error) {
 		tx.Close()
 		return nil, nil, err
 	}
 	if e := personOnly(c.env(ctx).Actor, "bring an initiative from elsewhere", Program+" "+purpose); e != nil {
-		return fail(e)
+		return closed(e)
 	}
 	home := c.repository(ctx)
 	if home == nil {
-		return fail(&wire.Error{
-			Code:    git.CodeNotRepository,
+		return closed(&wire.Error{
+			Code:    fail.CodeNotRepository,
 			Field:   "workspace",
 			Message: "The workspace is in no git repository, so its initiatives are recorded nowhere and cannot travel.",
 			Hint:    "git init " + wire.ShellWord(c.store.Dir()),
 		})
 	}
 	if e := unresolved(tx.Docs); e != nil {
-		return fail(e)
+		return closed(e)
 	}
 	if err := c.catchUpRecord(ctx, tx); err != nil {
-		return fail(err)
+		return closed(err)
 	}
 	return tx, home, nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -86,7 +86,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 }
 
 func touched(turn string, files ...string) error {
-	return git.Errorf(record.CodeStateTampered, nil,
+	return fail.Errorf(record.CodeStateTampered, nil,
 		"%s changed while the agent of turn %s was at work, and not by git agentxchain", strings.Join(files, ", "),
 		turn).WithHint("%s", record.RepairHint)
 }
@@ -163,13 +163,13 @@ func (s *Store) untouched(ctx context.Context) (bool, error) {
 	if err == nil {
 		return len(in.touched()) == 0, nil
 	}
-	code := git.CodeOf(err)
+	code := fail.CodeOf(err)
 	var refusal *wire.Error
 	if errors.As(err, &refusal) {
 		code = refusal.Code
 	}
 	switch code {
-	case record.CodeLedgerTampered, record.CodeStateTampered, git.CodeUnreadable, wire.CodeInvalidState,
+	case record.CodeLedgerTampered, record.CodeStateTampered, fail.CodeUnreadable, wire.CodeInvalidState,
 		wire.CodeInvalidJSON:
 		return false, nil
 	}
@@ -189,7 +189,7 @@ func (s *Store) displaceJournals(plan *RepairPlan) error {
 	for _, j := range entries {
 		a := RepairAction{Path: j.path, Action: "remove", Kept: path.Join(dir, path.Base(j.path))}
 		if err := s.restoreFile(a, nil); err != nil {
-			return git.Errorf(git.CodeUnreadable, err, "%s cannot be moved away", j.path)
+			return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be moved away", j.path)
 		}
 		plan.Actions = append(plan.Actions, a)
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -28,7 +29,7 @@ func OpenBare(ctx context.Context, dir string) (*Store, error) {
 // OpenChecked is Open, or OpenBare where there is no work tree.
 func OpenChecked(ctx context.Context, dir string) (*Store, error) {
 	s, err := Open(ctx, dir, Options{})
-	if git.CodeOf(err) == git.CodeBareRepository {
+	if fail.CodeOf(err) == fail.CodeBareRepository {
 		return OpenBare(ctx, dir)
 	}
 	return s, err

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -54,14 +55,15 @@ type Committed struct {
 func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	s := tx.store
 	if tx.lock == nil || tx.broken {
-		return nil, git.Errorf(git.CodeLockLost, nil, "the transaction is over")
+		return nil, fail.Errorf(fail.CodeLockLost, nil, "the transaction is over")
 	}
 	// The reference implementation takes a lock over that looks too old to it.
 	if err := tx.lock.Check(); err != nil {
 		return nil, err
 	}
 	if ch.Record == nil || ch.Transition == nil || ch.Transition.Index == nil {
-		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "a change needs a record and a transition with an index")
+		return nil, fail.Errorf(wire.CodeInvalidArgument, nil,
+			"a change needs a record and a transition with an index")
 	}
 	state, back, err := checkState(ch.Transition.State)
 	if err != nil {
@@ -162,8 +164,8 @@ func (tx *Tx) arrive(done *chain.RecordedRun, work *workdir.Plan) error {
 	return nil
 }
 
-func behind(done *chain.RecordedRun, err error) *git.Error {
-	return git.Errorf(git.CodeWorkBehind, err,
+func behind(done *chain.RecordedRun, err error) *fail.Error {
+	return fail.Errorf(fail.CodeWorkBehind, err,
 		"operation %s is recorded, but the working files could not be brought up to date", done.Op.Short()).
 		WithHint("remove the cause and run any git agentxchain command: it completes them")
 }
@@ -172,7 +174,7 @@ func behind(done *chain.RecordedRun, err error) *git.Error {
 // the bytes and the state as a reader of them sees it.
 func checkState(st *run.State) (data []byte, back *run.State, err error) {
 	if st == nil {
-		return nil, nil, git.Errorf(wire.CodeInvalidState, nil, "the transition has no state")
+		return nil, nil, fail.Errorf(wire.CodeInvalidState, nil, "the transition has no state")
 	}
 	if p := run.CheckState(st); len(p) > 0 {
 		return nil, nil, run.StateError(p)
@@ -183,7 +185,7 @@ func checkState(st *run.State) (data []byte, back *run.State, err error) {
 		return nil, nil, perr
 	}
 	if !bytes.Equal(back.Encode(), data) {
-		return nil, nil, git.Errorf(wire.CodeInvalidState, nil,
+		return nil, nil, fail.Errorf(wire.CodeInvalidState, nil,
 			"the state does not survive being written and read back")
 	}
 	return data, back, nil
@@ -197,7 +199,7 @@ func (s *Store) unmoved(tx *Tx) error {
 		return err
 	}
 	moved := func(name string) error {
-		return git.Errorf(CodeStateMoved, nil, "%s changed while the operation was being prepared",
+		return fail.Errorf(CodeStateMoved, nil, "%s changed while the operation was being prepared",
 			name).WithHint("run the command again")
 	}
 	for d, was := range tx.in.docs {
@@ -226,7 +228,7 @@ func (s *Store) unmoved(tx *Tx) error {
 func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	for _, f := range ch.Transition.Files {
 		if !record.SafeFile(f.Path) {
-			return git.Errorf(wire.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
+			return fail.Errorf(wire.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
 		}
 		data, _, ok, err := s.work.Read(f.Path, workdir.MaxDocument)
 		if err != nil {
@@ -235,13 +237,13 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 		if !ok || sharedFile(f.Path) || bytes.Equal(data, f.Data) || tx.rec != nil && tx.rec.Keeps(f.Path, data) {
 			continue
 		}
-		return git.Errorf(CodeFileExists, nil, "%s is already there and no operation wrote it",
+		return fail.Errorf(CodeFileExists, nil, "%s is already there and no operation wrote it",
 			f.Path).WithHint("move the file away and run the command again")
 	}
 	for turn, files := range ch.Bundles {
 		for name := range files {
 			if !record.SafeName(turn) || !record.SafeBundleName(name) {
-				return git.Errorf(wire.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
+				return fail.Errorf(wire.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
 			}
 		}
 	}
@@ -400,7 +402,7 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 		p.note.Op = ref.New
 		if err := s.writeEntering(p.note); err != nil {
 			s.repo.Abandon(ref)
-			return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+			return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 		}
 		faults.Point("commit.after-note")
 	}
@@ -435,7 +437,7 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 	if err == nil {
 		// Somebody else may have moved it: a decision over several repositories.
 		err = s.repo.Reached(moves)
-	} else if git.CodeOf(err) != git.CodeWorkBehind {
+	} else if fail.CodeOf(err) != fail.CodeWorkBehind {
 		// The ref moved, and what moves it did not live to do the rest.
 		err = s.finishMoves(ctx, moves)
 	}

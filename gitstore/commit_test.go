@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -113,13 +114,13 @@ func TestOpenFindsProject(t *testing.T) {
 		t.Errorf("found %s, not %s", s.Dir(), d.Dir)
 	}
 	r := testrepo.New(t, testrepo.Options{})
-	if _, err := Open(context.Background(), r.Dir, Options{}); git.CodeOf(err) != CodeNotProject {
+	if _, err := Open(context.Background(), r.Dir, Options{}); fail.CodeOf(err) != CodeNotProject {
 		t.Errorf("no project: %v", err)
 	}
 	// A repository inside a governed one is not governed by it.
 	inner := d.path("inner")
 	gitIn(t, d.Dir, "init", "-q", inner)
-	if _, err := Open(context.Background(), inner, Options{}); git.CodeOf(err) != CodeNotProject {
+	if _, err := Open(context.Background(), inner, Options{}); fail.CodeOf(err) != CodeNotProject {
 		t.Errorf("nested repository: %v", err)
 	}
 }
@@ -127,7 +128,7 @@ func TestOpenFindsProject(t *testing.T) {
 func TestWriteNewRefusesToOverwrite(t *testing.T) {
 	d := newDriver(t)
 	err := d.store.WriteNew([]NewFile{{Path: "new.txt", Data: []byte("x")}, {Path: "a.txt"}})
-	if git.CodeOf(err) != CodeFileExists || !strings.Contains(err.Error(), "a.txt") {
+	if fail.CodeOf(err) != CodeFileExists || !strings.Contains(err.Error(), "a.txt") {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(d.path("new.txt")); err == nil {
@@ -154,7 +155,7 @@ func TestMovedRefChangesNothing(t *testing.T) {
 	tree := strings.TrimSpace(gitIn(t, d.Dir, "rev-parse", string(tx.View().Op)+"^{tree}"))
 	other := strings.TrimSpace(gitIn(t, d.Dir, "commit-tree", tree, "-p", string(tx.View().Op), "-m", "other"))
 	gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+tx.View().Run, other)
-	if _, _, err := d.in(tx, assignOp); git.CodeOf(err) != git.CodeRefMoved {
+	if _, _, err := d.in(tx, assignOp); fail.CodeOf(err) != fail.CodeRefMoved {
 		t.Fatalf("%v", err)
 	}
 	if d.read(string(wire.DocState)) != before {
@@ -171,7 +172,7 @@ func TestChangeDuringTransactionIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.write(name, d.read(name)+"\n")
-		if _, _, err := d.in(tx, assignOp); git.CodeOf(err) != CodeStateMoved {
+		if _, _, err := d.in(tx, assignOp); fail.CodeOf(err) != CodeStateMoved {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = tx.Close()
@@ -305,7 +306,7 @@ func TestShowAndLog(t *testing.T) {
 		t.Errorf("ledgers %s", got)
 	}
 	for _, bad := range []string{"", "-x", "nothing", "HEAD"} {
-		if _, err := chain.Show(ctx, d.store.repo, bad); git.CodeOf(err) != wire.CodeNotFound {
+		if _, err := chain.Show(ctx, d.store.repo, bad); fail.CodeOf(err) != wire.CodeNotFound {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

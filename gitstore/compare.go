@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -56,10 +57,10 @@ func (s *Store) compare(rec *chain.RecordedRun, l wire.Ledger) (*record.LedgerDi
 }
 
 // unreadable turns a failed read of a governed file into a store error.
-func unreadable(name string, err error) *git.Error {
+func unreadable(name string, err error) *fail.Error {
 	var irregular *git.NotRegularError
 	if errors.As(err, &irregular) {
 		return record.TamperedDoc(name, "it must be a regular file, not a link or directory")
 	}
-	return git.Errorf(git.CodeUnreadable, err, "%s cannot be read", name)
+	return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", name)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -250,7 +251,7 @@ func TestEachOpBack(t *testing.T) {
 		}); !errors.Is(err, stop) {
 		t.Errorf("error %v", err)
 	}
-	if _, _, err := d.store.Newest(ctx, "run_0000000000000000"); git.CodeOf(err) != "no_run" {
+	if _, _, err := d.store.Newest(ctx, "run_0000000000000000"); fail.CodeOf(err) != "no_run" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -31,7 +32,7 @@ func codeOf(err error) string {
 	if errors.As(err, &pe) {
 		return pe.Code
 	}
-	return git.CodeOf(err)
+	return fail.CodeOf(err)
 }
 
 // editRow rewrites row n (1-based) of a ledger.
@@ -315,7 +316,7 @@ func TestAdoptedRun(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	if _, err := d.store.Begin(context.Background(), "accept",
-		0); git.CodeOf(err) != protocol.CodeConfirmationRequired {
+		0); fail.CodeOf(err) != protocol.CodeConfirmationRequired {
 		t.Fatalf("a run of another tool went on unseen: %v", err)
 	}
 	if _, err := d.store.Log(context.Background(), run, 0); err == nil {
@@ -360,7 +361,7 @@ func TestRefRolledBack(t *testing.T) {
 	ops, _ := d.store.Log(context.Background(), run, 0)
 	gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+run, string(ops[2].Op))
 	_, err := d.store.View(context.Background())
-	if git.CodeOf(err) != record.CodeChainBroken {
+	if fail.CodeOf(err) != record.CodeChainBroken {
 		t.Errorf("%v", err)
 	}
 }

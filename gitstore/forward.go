@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -77,7 +78,7 @@ func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 				return p, nil
 			}
 			if last {
-				return nil, git.Errorf(record.CodeChainBroken, nil,
+				return nil, fail.Errorf(record.CodeChainBroken, nil,
 					"the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.Op.Short(),
 					in.tip.Op.Short()).
 					WithHint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
@@ -204,7 +205,7 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 
 // planForward computes what brings the working files to the tip. refusal is set
 // when a file is neither what an operation recorded nor on its way there.
-func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusal *git.Error, err error) {
+func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusal *fail.Error, err error) {
 	plan = &workdir.Plan{
 		Docs:    make(map[wire.Document][]byte),
 		Bundles: make(map[string]map[string][]byte),
@@ -265,7 +266,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 
 // forwardLedger returns the write that completes a ledger, nil when it is
 // complete.
-func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*workdir.LedgerWrite, *git.Error,
+func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*workdir.LedgerWrite, *fail.Error,
 	error) {
 	diff, err := s.compare(tip, l)
 	if err != nil {

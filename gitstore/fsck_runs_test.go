@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -109,7 +110,7 @@ func TestFsckNamesDamageOfEachRun(t *testing.T) {
 	}
 	missing := make(map[string]map[string]bool)
 	for _, x := range r.Findings {
-		if x.Code == git.CodeObjectMissing {
+		if x.Code == fail.CodeObjectMissing {
 			if missing[x.Run] == nil {
 				missing[x.Run] = make(map[string]bool)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -192,7 +193,7 @@ func (f *workCheck) explainWork(run string) error {
 		}
 		return nil
 	}
-	var e *git.Error
+	var e *fail.Error
 	if errors.As(err, &e) && e.Code == record.CodeLedgerTampered && f.reported(e.Message) {
 		return nil
 	}
@@ -223,7 +224,7 @@ func (f *workCheck) reported(message string) bool {
 // plain reports an error about a working file that no run recorded.
 func (f *workCheck) plain(run, name string, err error) {
 	var pe *wire.Error
-	var e *git.Error
+	var e *fail.Error
 	switch {
 	case errors.As(err, &pe):
 		f.find(proof.Finding{Code: pe.Code, Run: run, Path: name, Message: pe.Message})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -230,7 +231,7 @@ func TestUnreadableConfigurationIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.file(config, string(data)+how)
-		if _, err := p.repo.Status(context.Background(), ""); git.CodeOf(err) != git.CodeUnreadable {
+		if _, err := p.repo.Status(context.Background(), ""); fail.CodeOf(err) != fail.CodeUnreadable {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -258,7 +259,7 @@ func TestGitOfTheWorkTreeIsNotUsed(t *testing.T) {
 		p.Git("update-ref", "-d", "refs/agentxchain/test")
 	}
 	t.Setenv("PATH", bin)
-	if _, err := git.Discover(context.Background(), p.Dir); git.CodeOf(err) != git.CodeGitMissing ||
+	if _, err := git.Discover(context.Background(), p.Dir); fail.CodeOf(err) != fail.CodeGitMissing ||
 		!strings.Contains(err.Error(), "work tree") {
 		t.Errorf("the only git is inside: %v", err)
 	}

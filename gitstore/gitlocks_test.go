@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -91,7 +92,7 @@ func TestKilledGitLeavesNothing(t *testing.T) {
 						good := d.store.repo.Git.Bin
 						d.store.repo.Git.Bin = killer(t, "rename|link", n, ":")
 						_, _, err := d.try(assignOp)
-						killed = err != nil && git.CodeOf(err) != git.CodeWorkBehind ||
+						killed = err != nil && fail.CodeOf(err) != fail.CodeWorkBehind ||
 							len(lockFiles(t, d.store.repo.CommonDir)) > 0
 						d.store.repo.Git.Bin = good
 					}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -153,7 +154,7 @@ func runOf(state document) (string, error) {
 	}
 	o, err := ojson.DecodeObject(state.data)
 	if err != nil {
-		return "", git.Errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).WithHint("%s",
+		return "", fail.Errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).WithHint("%s",
 			record.RepairHint)
 	}
 	v, _ := o.Get("run_id")
@@ -162,12 +163,12 @@ func runOf(state document) (string, error) {
 		return "", nil
 	case string:
 		if _, err := git.RunRef(run); err != nil {
-			return "", git.Errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded",
+			return "", fail.Errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded",
 				wire.DocState).WithHint("%s", record.RepairHint)
 		}
 		return run, nil
 	}
-	return "", git.Errorf(wire.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", wire.DocState,
+	return "", fail.Errorf(wire.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", wire.DocState,
 		ojson.TypeName(v)).
 		WithHint("%s", record.RepairHint)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -97,8 +98,8 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs git.OID, 
 	return j, nil
 }
 
-func ForeignRun(name string, tip git.OID) *git.Error {
-	return git.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here",
+func ForeignRun(name string, tip git.OID) *fail.Error {
+	return fail.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here",
 		name, tip.Short()).
 		WithHint("it is another run under the same name: ask the person who pushed it")
 }
@@ -210,7 +211,7 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 		return nil, nil
 	}
 	made, err := s.landOp(ctx, j, cur, o, tr, snap, cfgTree, reindex)
-	if git.CodeOf(err) == record.CodeLedgerTampered && len(tr.Amends) > 0 {
+	if fail.CodeOf(err) == record.CodeLedgerTampered && len(tr.Amends) > 0 {
 		return nil, addConflict(ctx, s.repo, j, cur.Op, o, &join.Refusal{
 			Reason:  join.Refused,
 			Message: "it changes a row of a ledger that is another one there",
@@ -339,7 +340,7 @@ func (s *Store) CommitJoin(ctx context.Context, j *Joined, ours git.OID) error {
 	if err == nil {
 		err = s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: git.RunRefPrefix + j.Run, New: j.Tip, Old: ours}}, why)
 	}
-	if err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+	if err != nil && fail.CodeOf(err) != fail.CodeWorkBehind {
 		s.abandonJoin(j)
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -68,12 +68,12 @@ func (s *Store) readJournals() ([]journalEntry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", journalDir)
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", journalDir)
 	}
 	defer func() { _ = dir.Close() }()
 	list, err := dir.ReadDir(-1)
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", journalDir)
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", journalDir)
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	var out []journalEntry
@@ -113,7 +113,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 		return false, unreadable(string(wire.DocState), err)
 	}
 	if !ok {
-		return false, git.Errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete",
+		return false, fail.Errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete",
 			wire.DocState, j.path).WithHint("%s", record.RepairHint)
 	}
 	state, err := decodeWorkingState(document{data, true})
@@ -122,7 +122,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	}
 	next, problems := run.DecodeStateObject(j.next)
 	if len(problems) > 0 || next.Run() != j.run {
-		return false, git.Errorf(wire.CodeInvalidState, nil, "%s holds no valid next state", j.path).
+		return false, fail.Errorf(wire.CodeInvalidState, nil, "%s holds no valid next state", j.path).
 			WithHint("move the file away if the acceptance of %s shall not be completed", j.turn)
 	}
 	_, active := state.ActiveTurns.Get(j.turn)
@@ -137,12 +137,12 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 			return false, err
 		}
 		if err := s.work.Write(string(wire.DocState), ojson.Pretty(j.next)); err != nil {
-			return false, git.Errorf(git.CodeUnreadable, err, "%s cannot be written", wire.DocState)
+			return false, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be written", wire.DocState)
 		}
 	}
 	kept := func(staged []byte) bool { return j.history != nil && accepted(staged, j.turn) }
 	if err := s.work.DropTurn(j.turn, &workdir.Plan{Proof: kept}); err != nil {
-		return full, git.Errorf(git.CodeUnreadable, err, "the files of %s cannot be removed", j.turn)
+		return full, fail.Errorf(fail.CodeUnreadable, err, "the files of %s cannot be removed", j.turn)
 	}
 	return full, s.work.RemoveFile(j.path)
 }
@@ -209,7 +209,7 @@ func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(hav
 		err = durable.AppendRoot(s.work.Root, l.Path(), int64(len(data)), missing[len(torn):], 0o666)
 	}
 	if err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "%s cannot be appended to", l.Path())
+		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be appended to", l.Path())
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -114,7 +114,7 @@ func TestAmendInPlaceTorn(t *testing.T) {
 	// Anything else is still somebody's doing.
 	save(kept, d.Dir)
 	d.write(name, full[:from]+"X"+full[from+1:])
-	if _, err := d.store.View(context.Background()); git.CodeOf(err) != record.CodeLedgerTampered {
+	if _, err := d.store.View(context.Background()); fail.CodeOf(err) != record.CodeLedgerTampered {
 		t.Errorf("a changed row: %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Look is View for readers that show a run and never touch it: a restore that was
@@ -41,7 +41,7 @@ func (s *Store) refuseRestoring() error {
 	if _, err := os.Lstat(s.restoreJournalPath()); err != nil {
 		return nil
 	}
-	return git.Errorf(git.CodeWorkBehind, nil,
+	return fail.Errorf(fail.CodeWorkBehind, nil,
 		"a restore is under way or was interrupted, and there is nothing to be seen between two states").
 		WithHint("git agentxchain status, which ends an interrupted one")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -150,9 +151,9 @@ func TestLeftoverIsNotReliedOn(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	d := scaffold(t, r.Dir)
 	d.store.opts.Publish = func(context.Context, *git.Repository, decision.Move) error {
-		return git.Errorf(git.CodeRefMoved, nil, "another was faster")
+		return fail.Errorf(fail.CodeRefMoved, nil, "another was faster")
 	}
-	if _, _, err := d.try(initOp(false)); git.CodeOf(err) != git.CodeRefMoved {
+	if _, _, err := d.try(initOp(false)); fail.CodeOf(err) != fail.CodeRefMoved {
 		t.Fatal(err)
 	}
 	noKeeps(t, d)

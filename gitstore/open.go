@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -22,7 +23,7 @@ import (
 func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", dir)
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", dir)
 	}
 	root := findProject(abs)
 	if root == "" {
@@ -36,7 +37,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	// link may have led out of this one.
 	if !hasConfig(repo.ProjectDir) || !git.Within(repo.TopLevel, repo.ProjectDir) {
 		_ = repo.Close()
-		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository",
+		return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository",
 			wire.ConfigPath, abs).
 			WithHint("git agentxchain init")
 	}
@@ -93,7 +94,7 @@ func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) 
 	}
 	if !hasConfig(repo.ProjectDir) {
 		_ = repo.Close()
-		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s", wire.ConfigPath,
+		return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s", wire.ConfigPath,
 			dir).WithHint("git agentxchain init")
 	}
 	return newStore(repo, opts)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -68,7 +69,7 @@ func (s *Store) admit(ctx context.Context, run string, op git.OID) error {
 		return err
 	}
 	if f := v.Findings[0]; f.Op == op {
-		return git.Errorf(record.CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s",
+		return fail.Errorf(record.CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s",
 			f.Message).WithHint("%s", record.RepairHint)
 	}
 	return v.Err()
@@ -127,9 +128,9 @@ const PurposeAdopt = "adopt"
 // has taken up.
 func (in *inspection) unadopted() error {
 	if in.lost != nil {
-		return git.Errorf(proof.FindMissing, nil, "%s", in.lost.message(in.run)).WithHint("%s", in.lost.hint())
+		return fail.Errorf(proof.FindMissing, nil, "%s", in.lost.message(in.run)).WithHint("%s", in.lost.hint())
 	}
-	return git.Errorf(protocol.CodeConfirmationRequired, nil,
+	return fail.Errorf(protocol.CodeConfirmationRequired, nil,
 		"another tool began run %s; nothing of it is on record here, and no person has taken it up", in.run).
 		WithHint("a person runs git agentxchain repair --adopt, which shows the run and the rows that account for it first")
 }

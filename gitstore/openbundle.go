@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -55,7 +56,7 @@ func decodeOpenBundle(data []byte) (*openBundle, error) {
 // the process be killed before, the next Begin settles it.
 func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	if !record.SafeName(turn) {
-		return git.Errorf(wire.CodeInvalidArgument, nil, "%q cannot name a bundle", turn)
+		return fail.Errorf(wire.CodeInvalidArgument, nil, "%q cannot name a bundle", turn)
 	}
 	if err := tx.SettleBundle(ctx); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 		n.Files = append(n.Files, f.Name)
 	}
 	if err := private.Write(s.repo, openBundleName, n.encode()); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	tx.opened = n
 	return nil
@@ -138,11 +139,11 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 		changed = changed || more
 	}
 	if err != nil {
-		return changed, git.Errorf(git.CodeWorkBehind, err, "%s could not be brought to what is recorded",
+		return changed, fail.Errorf(fail.CodeWorkBehind, err, "%s could not be brought to what is recorded",
 			dir).WithHint("remove the cause and run the command again")
 	}
 	if err := private.Remove(s.repo, openBundleName); err != nil {
-		return changed, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return changed, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return changed, nil
 }

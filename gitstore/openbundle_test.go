@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -140,14 +140,14 @@ func TestReread(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.write(name, data)
-		if _, _, err := d.in(tx, assignOp); git.CodeOf(err) != CodeStateMoved {
+		if _, _, err := d.in(tx, assignOp); fail.CodeOf(err) != CodeStateMoved {
 			t.Errorf("not noticed: %v", err)
 		}
 		if err := tx.Reread(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := d.in(tx, assignOp); more == "" && err != nil ||
-			more != "" && git.CodeOf(err) != CodeStateMoved {
+			more != "" && fail.CodeOf(err) != CodeStateMoved {
 			t.Errorf("%q: %v", more, err)
 		}
 		_ = tx.Close()

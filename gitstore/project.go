@@ -11,7 +11,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -31,21 +31,21 @@ func (s *Store) WriteNew(files []NewFile) error {
 	for _, f := range files {
 		if path.Clean(f.Path) != f.Path || path.IsAbs(f.Path) || f.Path == "." || f.Path == ".." ||
 			strings.HasPrefix(f.Path, "../") {
-			return git.Errorf(git.CodeUnreadable, nil, "%q is not a path inside the project", f.Path)
+			return fail.Errorf(fail.CodeUnreadable, nil, "%q is not a path inside the project", f.Path)
 		}
 		if s.exists(f.Path) {
 			taken = append(taken, f.Path)
 		}
 	}
 	if len(taken) > 0 {
-		return git.Errorf(CodeFileExists, nil, "already there: %s", strings.Join(taken, ", ")).
+		return fail.Errorf(CodeFileExists, nil, "already there: %s", strings.Join(taken, ", ")).
 			WithHint("move the named files away, or keep them and leave them out")
 	}
 	dirs := make(map[string]bool)
 	settle := func() error {
 		for dir := range dirs {
 			if err := s.work.SyncDir(dir); err != nil {
-				return git.Errorf(git.CodeUnreadable, err, "cannot sync %s", dir)
+				return fail.Errorf(fail.CodeUnreadable, err, "cannot sync %s", dir)
 			}
 		}
 		return nil
@@ -58,7 +58,7 @@ func (s *Store) WriteNew(files []NewFile) error {
 			}
 		}
 		if err := s.work.Mkdirs(path.Dir(f.Path)); err != nil {
-			return git.Errorf(git.CodeUnreadable, err, "cannot make the directory of %s", f.Path)
+			return fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory of %s", f.Path)
 		}
 		mode := f.Mode
 		if mode == 0 {
@@ -66,9 +66,9 @@ func (s *Store) WriteNew(files []NewFile) error {
 		}
 		if err := durable.CreateRoot(s.work.Root, f.Path, f.Data, mode); err != nil {
 			if errors.Is(err, fs.ErrExist) {
-				return git.Errorf(CodeFileExists, err, "%s appeared while the project was being set up", f.Path)
+				return fail.Errorf(CodeFileExists, err, "%s appeared while the project was being set up", f.Path)
 			}
-			return git.Errorf(git.CodeUnreadable, err, "cannot write %s", f.Path)
+			return fail.Errorf(fail.CodeUnreadable, err, "cannot write %s", f.Path)
 		}
 		dirs[path.Dir(f.Path)] = true
 	}
@@ -79,10 +79,10 @@ func (s *Store) WriteNew(files []NewFile) error {
 // .gitignore.
 func (s *Store) Replace(name string, data []byte) error {
 	if err := s.work.Mkdirs(path.Dir(name)); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "cannot make the directory of %s", name)
+		return fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory of %s", name)
 	}
 	if err := durable.WriteFileRoot(s.work.Root, name, data, 0o666); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "cannot write %s", name)
+		return fail.Errorf(fail.CodeUnreadable, err, "cannot write %s", name)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -33,12 +33,12 @@ func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (
 		return nil, nil
 	}
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be opened", l.Path())
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be opened", l.Path())
 	}
 	defer func() { _ = f.Close() }()
 	for line, err := range linesBackwards(ctx, f) {
 		if err != nil {
-			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", l.Path())
+			return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", l.Path())
 		}
 		if !bytes.Contains(line, []byte(value)) {
 			continue
@@ -60,13 +60,13 @@ func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*o
 		return nil, nil
 	}
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be opened", l.Path())
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be opened", l.Path())
 	}
 	defer func() { _ = f.Close() }()
 	var out []run.Line
 	for line, err := range linesBackwards(ctx, f) {
 		if err != nil {
-			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", l.Path())
+			return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", l.Path())
 		}
 		row, err := ojson.DecodeObject(line)
 		if err != nil || keep != nil && !keep(row) {
@@ -156,7 +156,7 @@ func linesBackwards(ctx context.Context, f *os.File) iter.Seq2[[]byte, error] {
 // there is left as it is.
 func (s *Store) MakeDir(path string) error {
 	if err := s.work.Mkdirs(path); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "cannot make the directory %s", path)
+		return fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory %s", path)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestOpenRun(t *testing.T) {
 	d := newDriver(t)
 	ctx := context.Background()
-	if _, err := d.store.OpenRun(ctx, "", ""); git.CodeOf(err) != chain.CodeNoRun {
+	if _, err := d.store.OpenRun(ctx, "", ""); fail.CodeOf(err) != chain.CodeNoRun {
 		t.Fatalf("%v", err)
 	}
 	d.must(initOp(false))
@@ -80,7 +80,7 @@ func TestOpenRun(t *testing.T) {
 			t.Errorf("%q: %q %v %v", none, data, ok, err)
 		}
 	}
-	if _, err := d.store.OpenRun(ctx, "run_of_nobody", ""); git.CodeOf(err) != chain.CodeNoRun {
+	if _, err := d.store.OpenRun(ctx, "run_of_nobody", ""); fail.CodeOf(err) != chain.CodeNoRun {
 		t.Errorf("%v", err)
 	}
 	if _, err := d.store.OpenRun(ctx, "../x", ""); err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -113,7 +114,7 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	case 1:
 		return runs[0].Name[len(git.RunRefPrefix):], nil
 	}
-	return "", git.Errorf(wire.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them",
+	return "", fail.Errorf(wire.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them",
 		len(runs)).
 		WithHint("name one with git agentxchain repair --from-ref --run ID; git for-each-ref %s lists them",
 			git.RunRefPrefix)
@@ -151,7 +152,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 		_, err := s.work.Root.Lstat(name)
 		exists := err == nil
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", name)
+			return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", name)
 		}
 		if exists && there {
 			have, _, ok, err := s.work.Read(name, workdir.MaxLedger)
@@ -184,13 +185,13 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	for _, a := range plan.Actions {
 		if err := s.restoreFile(a, want.Files[a.Path]); err != nil {
-			return plan, git.Errorf(git.CodeUnreadable, err, "%s cannot be put right", a.Path)
+			return plan, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be put right", a.Path)
 		}
 	}
 	s.work.RemoveTemps()
 	s.clearEntering()
 	if err := s.dropCache(); err != nil {
-		return plan, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return plan, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	plan.Done = true
 	return plan, nil

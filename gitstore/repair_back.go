@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -27,7 +28,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
 		if git.ExitCode(err) >= 0 {
-			return "", nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation",
+			return "", nil, fail.Errorf(wire.CodeNotFound, nil, "%q names no operation",
 				name).WithHint("git agentxchain log")
 		}
 		return "", nil, err
@@ -39,12 +40,12 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 	}
 	switch {
 	case v.Sound():
-		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped",
+		return "", nil, fail.Errorf(wire.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped",
 			plan.Run).WithHint("git agentxchain repair --from-ref")
 	case v.Good == "":
 		return "", nil, v.Err()
 	case op != v.Good:
-		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil,
+		return "", nil, fail.Errorf(wire.CodeInvalidArgument, nil,
 			"the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
 			WithHint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -106,7 +107,7 @@ func TestRepairFreshClone(t *testing.T) {
 func TestRepairAcceptWorking(t *testing.T) {
 	d := started(t)
 	d.editRow(wire.LedgerHistory, 1, func(o *ojson.Object) { o.Set("summary", "a secret was here") })
-	if _, err := d.store.View(context.Background()); git.CodeOf(err) != record.CodeLedgerTampered {
+	if _, err := d.store.View(context.Background()); fail.CodeOf(err) != record.CodeLedgerTampered {
 		t.Fatal(err)
 	}
 	disk := snapshotFiles(t, d.Dir)
@@ -131,7 +132,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 	// What nobody could read is not accepted.
 	d.appendTo(wire.LedgerHistory.Path(), "garbage\n")
 	if _, err := d.store.Repair(context.Background(), AcceptWorking,
-		RepairOptions{}); git.CodeOf(err) != record.CodeLedgerTampered {
+		RepairOptions{}); fail.CodeOf(err) != record.CodeLedgerTampered {
 		t.Error(err)
 	}
 	d.repair(FromRef, RepairOptions{})
@@ -140,7 +141,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 
 func TestRepairWithoutRun(t *testing.T) {
 	d := newDriver(t)
-	if _, err := d.store.Repair(context.Background(), FromRef, RepairOptions{}); git.CodeOf(err) != chain.CodeNoRun {
+	if _, err := d.store.Repair(context.Background(), FromRef, RepairOptions{}); fail.CodeOf(err) != chain.CodeNoRun {
 		t.Error(err)
 	}
 	if p := d.repair(AcceptWorking, RepairOptions{}); !p.Done {
@@ -198,7 +199,7 @@ func TestFsckFindsDamage(t *testing.T) {
 		{"symbolic ref", func(d *driver) {
 			gitIn(d.t, d.Dir, "symbolic-ref", git.RunRefPrefix+"run_x",
 				"refs/heads/main")
-		}, git.CodeRefSymbolic},
+		}, fail.CodeRefSymbolic},
 		{"stat restored", func(d *driver) {
 			name := d.path(wire.LedgerHistory.Path())
 			d.write(wire.LedgerHistory.Path(),
@@ -241,13 +242,13 @@ func TestFsckDamagedObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := openDriver(t, d.Dir)
-	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), git.CodeObjectCorrupt) {
+	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), fail.CodeObjectCorrupt) {
 		t.Errorf("%s", r)
 	}
 	if err := os.Remove(loose); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), git.CodeObjectMissing) {
+	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), fail.CodeObjectMissing) {
 		t.Errorf("%s", r)
 	}
 }

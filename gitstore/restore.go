@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -151,14 +152,14 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 		return nil, errorsJoin(err, s.undoRestore(j))
 	}
 	err = s.moveRestoredRefs(ctx, j)
-	if err != nil && git.CodeOf(err) != git.CodeWorkBehind && !s.restoreMoved(ctx, j) {
+	if err != nil && fail.CodeOf(err) != fail.CodeWorkBehind && !s.restoreMoved(ctx, j) {
 		return nil, errorsJoin(err, s.undoRestore(j))
 	}
 	if err == nil {
 		err = s.finishRestore(j)
 	}
 	if err != nil {
-		return plan, git.Errorf(git.CodeWorkBehind, err,
+		return plan, fail.Errorf(fail.CodeWorkBehind, err,
 			"the restore is decided, but the working files could not be brought into place").
 			WithHint("remove the cause and run any git agentxchain command: it completes them")
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
@@ -58,8 +59,8 @@ func TestDamagedRestoreJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.store.View(t.Context())
-	if git.CodeOf(err) != git.CodeUnreadable ||
-		!strings.Contains(err.(*git.Error).Hint, filepath.Base(d.store.restoreJournalPath())) {
+	if fail.CodeOf(err) != fail.CodeUnreadable ||
+		!strings.Contains(err.(*fail.Error).Hint, filepath.Base(d.store.restoreJournalPath())) {
 		t.Fatalf("%v", err)
 	}
 	if err := os.Remove(d.store.restoreJournalPath()); err != nil {

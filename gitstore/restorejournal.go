@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -115,7 +116,7 @@ func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
 
 func (s *Store) writeRestoreJournal(j *restoreJournal) error {
 	if err := private.Write(s.repo, restoreJournalName, j.encode()); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
 }
@@ -127,11 +128,11 @@ func (s *Store) readRestoreJournal() (*restoreJournal, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the journal of an interrupted restore cannot be read")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the journal of an interrupted restore cannot be read")
 	}
 	j, err := decodeRestoreJournal(data)
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the journal of an interrupted restore is damaged").
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the journal of an interrupted restore is damaged").
 			WithHint("look at the files below %s/transactions, then remove %s", record.ProjectDir,
 				s.restoreJournalPath())
 	}
@@ -181,7 +182,7 @@ func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
 		}
 		if ok {
 			if err := s.finishRestore(j); err != nil {
-				return "", git.Errorf(git.CodeWorkBehind, err,
+				return "", fail.Errorf(fail.CodeWorkBehind, err,
 					"a restore that was interrupted could not be completed").
 					WithHint("remove the cause and run the command again")
 			}
@@ -189,7 +190,7 @@ func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
 		}
 	}
 	if err := s.undoRestore(j); err != nil {
-		return "", git.Errorf(git.CodeWorkBehind, err, "a restore that was interrupted could not be undone").
+		return "", fail.Errorf(fail.CodeWorkBehind, err, "a restore that was interrupted could not be undone").
 			WithHint("remove the cause and run the command again")
 	}
 	return "undid a restore that had been interrupted before anything was changed", nil
@@ -214,7 +215,7 @@ func (s *Store) restoreDecided(ctx context.Context, j *restoreJournal) (bool, er
 		}
 	}
 	err := s.moveRestoredRefs(ctx, j)
-	if code := git.CodeOf(err); code == git.CodeRefMoved {
+	if code := fail.CodeOf(err); code == fail.CodeRefMoved {
 		return false, nil
 	}
 	return err == nil, err
@@ -245,7 +246,7 @@ func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
 			}
 		}
 		err = s.repo.UpdateRefs(ctx, []git.RefUpdate{u}, "agentxchain: restore")
-		if git.CodeOf(err) == git.CodeWorkBehind {
+		if fail.CodeOf(err) == fail.CodeWorkBehind {
 			late, err = errors.Join(late, err), nil
 		}
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -97,7 +98,7 @@ func (c *restoreScan) removals(ctx context.Context, root string) error {
 		return nil
 	}
 	if err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", root)
+		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", root)
 	}
 	if fi.Mode().IsRegular() {
 		c.remove(root)
@@ -111,7 +112,7 @@ func (c *restoreScan) removals(ctx context.Context, root string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", p)
+			return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", p)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case strings.EqualFold(d.Name(), ".git"):
@@ -134,7 +135,7 @@ func (c *restoreScan) remove(p string) {
 }
 
 func unsafeTarget(p, format string) error {
-	return git.Errorf(git.CodeUnsafeTarget, nil, format, p).
+	return fail.Errorf(fail.CodeUnsafeTarget, nil, format, p).
 		WithHint("look at it, move it away and run the command again")
 }
 
@@ -153,7 +154,7 @@ func (c *restoreScan) parent(dir string) error {
 		switch {
 		case git.Absent(lerr):
 		case lerr != nil:
-			err = git.Errorf(git.CodeUnreadable, lerr, "%s cannot be looked at", dir)
+			err = fail.Errorf(fail.CodeUnreadable, lerr, "%s cannot be looked at", dir)
 		case fi.IsDir():
 		case fi.Mode().IsRegular() && c.removed[dir]:
 		case fi.Mode()&fs.ModeSymlink != 0:
@@ -176,7 +177,7 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 	case git.Absent(err):
 		return "create", nil
 	case err != nil:
-		return "", git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", f.Path)
+		return "", fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", f.Path)
 	case fi.Mode().IsRegular() && fi.Size() != f.Size:
 		return "replace", nil
 	case fi.IsDir():
@@ -192,7 +193,7 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 	case fi.Mode()&fs.ModeSymlink != 0:
 		return "", unsafeTarget(f.Path, "%s is a symbolic link, and another file is to take its place")
 	case err != nil:
-		return "", git.Errorf(git.CodeUnreadable, err, "%s cannot be read", f.Path)
+		return "", fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", f.Path)
 	}
 	return "replace", nil
 }
@@ -201,7 +202,7 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 func (c *restoreScan) vacated(dir string) error {
 	return fs.WalkDir(c.s.work.Root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", p)
+			return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", p)
 		}
 		if !d.IsDir() && !c.removed[p] {
 			return unsafeTarget(p, "%s is in a directory whose place a file has to take")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -79,7 +80,7 @@ func unfit(err error, what string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return git.Errorf(CodeUnfitRun, err, "%s cannot be recorded as a run", what)
+	return fail.Errorf(CodeUnfitRun, err, "%s cannot be recorded as a run", what)
 }
 
 // buildRestored judges the incoming files as a run and builds its tree. flush takes

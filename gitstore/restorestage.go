@@ -14,7 +14,7 @@ import (
 	"os"
 	"path"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -67,7 +67,7 @@ func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJourna
 }
 
 func unstaged(name string, err error) error {
-	return git.Errorf(CodeNotStaged, err, "%s cannot be staged; nothing was changed", name)
+	return fail.Errorf(CodeNotStaged, err, "%s cannot be staged; nothing was changed", name)
 }
 
 // stageFile writes one file; one that takes the place of another has its mode.

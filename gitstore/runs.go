@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -88,7 +89,7 @@ func (s *Store) noRunHere(ctx context.Context) error {
 		return chain.NoRun("")
 	}
 	one := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
-	return git.Errorf(chain.CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s",
+	return fail.Errorf(chain.CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s",
 		len(refs), one).
 		WithHint("say which one, such as --run %s; git for-each-ref %s lists them", one,
 			strings.TrimSuffix(git.RunRefPrefix, "/"))

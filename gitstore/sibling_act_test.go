@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 )
 
@@ -71,11 +71,11 @@ func TestActingIsRefusedInAClonesDisguise(t *testing.T) {
 	p.move(p.path(".git"), filepath.Join(p.outside, "git"))
 	p.file(p.path(".git"), "gitdir: "+filepath.Join(p.outside, "git")+"\n")
 	if _, err := OpenForeign(context.Background(), p.Dir,
-		testOptions()); git.CodeOf(err) != sibling.CodeGitDirElsewhere {
+		testOptions()); fail.CodeOf(err) != sibling.CodeGitDirElsewhere {
 		t.Fatal(err)
 	}
 	if _, err := OpenForeign(context.Background(), t.TempDir(),
-		testOptions()); git.CodeOf(err) != git.CodeNotRepository {
+		testOptions()); fail.CodeOf(err) != fail.CodeNotRepository {
 		t.Fatal(err)
 	}
 }

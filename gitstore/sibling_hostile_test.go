@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -119,7 +120,7 @@ func TestSiblingHostile(t *testing.T) {
 		"alternates": {func(p *trap) {
 			p.move(p.path(".git/objects"), filepath.Join(p.outside, "objects"))
 			p.file(p.path(".git/objects/info/alternates"), filepath.Join(p.outside, "objects")+"\n")
-		}, git.CodeObjectMissing},
+		}, fail.CodeObjectMissing},
 		"promisor remote": {func(p *trap) {
 			p.move(p.path(".git/objects"), filepath.Join(p.outside, "objects"))
 			p.file(p.path(".git/objects/info/x"), "")
@@ -129,7 +130,7 @@ func TestSiblingHostile(t *testing.T) {
 			p.git("config", "remote.origin.url", "ext::"+p.script)
 			p.git("config", "remote.origin.uploadpack", p.script)
 			p.git("config", "protocol.ext.allow", "always")
-		}, git.CodeObjectMissing},
+		}, fail.CodeObjectMissing},
 		"worktree config": {func(p *trap) {
 			p.git("config", "core.repositoryformatversion", "1")
 			p.git("config", "extensions.worktreeConfig", "true")
@@ -163,46 +164,46 @@ func TestSiblingHostile(t *testing.T) {
 			_ = os.Remove(p.path(".git/config"))
 			mkfifo(p.t,
 				p.path(".git/config"))
-		}, git.CodeUnsupportedFormat},
+		}, fail.CodeUnsupportedFormat},
 		"configuration is broken": {func(p *trap) { p.file(p.path(".git/config"), "[core\n") },
-			git.CodeUnsupportedFormat},
+			fail.CodeUnsupportedFormat},
 		"unknown format": {func(p *trap) { p.git("config", "core.repositoryformatversion", "7") },
-			git.CodeUnsupportedFormat},
+			fail.CodeUnsupportedFormat},
 		"objects outside": {func(p *trap) {
 			p.move(p.path(".git/objects"), filepath.Join(p.outside, "objects"))
 			p.link(filepath.Join(p.outside, "objects"), p.path(".git/objects"))
-		}, git.CodeObjectCorrupt},
+		}, fail.CodeObjectCorrupt},
 		"packs outside": {func(p *trap) {
 			p.git("repack", "-adq")
 			p.git("prune-packed")
 			p.move(p.path(".git/objects/pack"), filepath.Join(p.outside, "pack"))
 			p.link(filepath.Join(p.outside, "pack"), p.path(".git/objects/pack"))
-		}, git.CodeObjectMissing},
+		}, fail.CodeObjectMissing},
 		"refs outside": {func(p *trap) {
 			p.move(p.path(".git/refs/agentxchain"), filepath.Join(p.outside, "refs"))
 			p.link(filepath.Join(p.outside, "refs"), p.path(".git/refs/agentxchain"))
-		}, git.CodeRefBroken},
+		}, fail.CodeRefBroken},
 		"ref is symbolic": {func(p *trap) {
 			v := p.view()
 			p.git("update-ref", "refs/heads/evil", string(v.Op))
 			p.git("symbolic-ref", git.RunRefPrefix+v.Run, "refs/heads/evil")
-		}, git.CodeRefSymbolic},
+		}, fail.CodeRefSymbolic},
 		"ref is a link": {func(p *trap) {
 			ref := p.path(".git/" + git.RunRefPrefix + p.view().Run)
 			p.move(ref, ref+"x")
 			p.link(ref+"x", ref)
-		}, git.CodeRefSymbolic},
+		}, fail.CodeRefSymbolic},
 		"ref is a pipe": {func(p *trap) {
 			ref := p.path(".git/" + git.RunRefPrefix + p.view().Run)
 			_ = os.Remove(ref)
 			mkfifo(p.t, ref)
-		}, git.CodeRefBroken},
+		}, fail.CodeRefBroken},
 		"ref is empty": {func(p *trap) { p.file(p.path(".git/"+git.RunRefPrefix+p.view().Run), "") },
-			git.CodeRefBroken},
+			fail.CodeRefBroken},
 		"ref is no commit": {func(p *trap) {
 			p.file(p.path(".git/"+git.RunRefPrefix+p.view().Run),
 				strings.TrimSpace(gitIn(p.t, p.Dir, "rev-parse", "HEAD^{tree}"))+"\n")
-		}, git.CodeObjectCorrupt},
+		}, fail.CodeObjectCorrupt},
 		"state is a link": {func(p *trap) {
 			p.move(p.path(state), filepath.Join(p.outside, "state.json"))
 			p.link(filepath.Join(p.outside, "state.json"), p.path(state))
@@ -210,12 +211,12 @@ func TestSiblingHostile(t *testing.T) {
 		"governed directory is a link": {func(p *trap) {
 			p.move(p.path(".agentxchain"), filepath.Join(p.outside, "x"))
 			p.link(filepath.Join(p.outside, "x"), p.path(".agentxchain"))
-		}, git.CodeUnreadable},
+		}, fail.CodeUnreadable},
 		"state is a pipe": {func(p *trap) { _ = os.Remove(p.path(state)); mkfifo(p.t, p.path(state)) },
 			record.CodeStateTampered},
 		"state is a directory": {func(p *trap) { _ = os.Remove(p.path(state)); _ = os.Mkdir(p.path(state), 0o777) },
 			record.CodeStateTampered},
-		"state of 1 GB":    {func(p *trap) { p.huge(state) }, git.CodeUnreadable},
+		"state of 1 GB":    {func(p *trap) { p.huge(state) }, fail.CodeUnreadable},
 		"state is no JSON": {func(p *trap) { p.write(state, "{") }, wire.CodeInvalidState},
 		"run id is a path": {func(p *trap) { p.write(state, `{"run_id":"../../heads/main"}`) },
 			wire.CodeInvalidState},
@@ -264,7 +265,7 @@ func TestSiblingHugeLedger(t *testing.T) {
 		t.Fatalf("%+v", run)
 	}
 	for _, err := range run.Working(context.Background(), wire.LedgerEvents, "") {
-		if git.CodeOf(err) != git.CodeUnreadable {
+		if fail.CodeOf(err) != fail.CodeUnreadable {
 			t.Fatal(err)
 		}
 	}
@@ -278,7 +279,7 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 	if out, err := exec.Command("chown", "-R", "12345", d.Dir).CombinedOutput(); err != nil {
 		t.Skipf("%v: %s", err, out)
 	}
-	if _, _, err := openSibling(t, d.Dir); git.CodeOf(err) != git.CodeDubiousOwnership {
+	if _, _, err := openSibling(t, d.Dir); fail.CodeOf(err) != fail.CodeDubiousOwnership {
 		t.Fatal(err)
 	}
 	testrepo.Isolate()
@@ -303,7 +304,7 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.appendTo(".git/config", "[safe]\n\tdirectory = *\n")
-	if _, _, err := openSibling(t, d.Dir); git.CodeOf(err) != git.CodeDubiousOwnership {
+	if _, _, err := openSibling(t, d.Dir); fail.CodeOf(err) != fail.CodeDubiousOwnership {
 		t.Fatal(err)
 	}
 }
@@ -336,8 +337,8 @@ func TestSiblingDamagedObjects(t *testing.T) {
 			}
 			op := string(p.view0().Op)
 			damage(p, p.path(".git/objects/"+op[:2]+"/"+op[2:]))
-			if _, _, err := openSibling(t, p.Dir); git.CodeOf(err) != git.CodeObjectCorrupt &&
-				git.CodeOf(err) != git.CodeObjectMissing {
+			if _, _, err := openSibling(t, p.Dir); fail.CodeOf(err) != fail.CodeObjectCorrupt &&
+				fail.CodeOf(err) != fail.CodeObjectMissing {
 				t.Fatal(err)
 			}
 		})

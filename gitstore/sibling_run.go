@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
@@ -118,7 +119,7 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 		in.docs[d] = document{data, ok}
 	}
 	if !bytes.Equal(in.docs[wire.DocState].data, state) {
-		return git.Errorf(CodeStateMoved, nil, "%s changed while it was being read", wire.DocState)
+		return fail.Errorf(CodeStateMoved, nil, "%s changed while it was being read", wire.DocState)
 	}
 	for _, l := range wire.Ledgers() {
 		if st, ok, err := s.work.Stat(l.Path()); err != nil || ok && st.Size > maxSiblingLedger {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -92,7 +93,7 @@ func (s *Store) Close() error {
 func newStore(repo *git.Repository, opts Options) (*Store, error) {
 	root, err := os.OpenRoot(repo.ProjectDir)
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the project directory cannot be opened")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the project directory cannot be opened")
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -51,7 +52,7 @@ type Tx struct {
 // is held, and is over when Begin returns. Errors: locked, and those of View.
 func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, beside ...func()) (*Tx, error) {
 	if err := s.work.Mkdirs(path.Dir(wire.LockPath)); err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "cannot make the directory of the lock")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory of the lock")
 	}
 	lock, borrowed, err := s.lockOf(ctx, purpose, wait)
 	if err != nil {
@@ -142,7 +143,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 			return err
 		}
 		if in.sit != sitClean {
-			return git.Errorf(CodeStateMoved, nil,
+			return fail.Errorf(CodeStateMoved, nil,
 				"the working files changed while they were being completed").WithHint("run the command again")
 		}
 		fallthrough
@@ -160,7 +161,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 				return err
 			}
 			if err := s.saveCache(in.tip); err != nil {
-				return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+				return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 			}
 		}
 	case sitExternal:
@@ -288,13 +289,13 @@ func (s *Store) rollForward(in *inspection) error {
 	// From here to the end the files are between two operations; the cache keeps
 	// naming the older one until they have arrived.
 	if err := s.work.Apply(in.forward); err != nil {
-		return git.Errorf(git.CodeWorkBehind, err, "the working files could not be brought up to operation %s",
+		return fail.Errorf(fail.CodeWorkBehind, err, "the working files could not be brought up to operation %s",
 			in.tip.Op.Short()).
 			WithHint("remove the cause and run the command again")
 	}
 	in.tip.Marks = nil
 	if err := s.dropCache(); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	s.clearEntering()
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -182,7 +183,7 @@ func TestVerify(t *testing.T) {
 				}
 				return
 			}
-			if got.Sound() || got.Good != v.Op || git.CodeOf(got.Err()) != record.CodeUnproven {
+			if got.Sound() || got.Good != v.Op || fail.CodeOf(got.Err()) != record.CodeUnproven {
 				t.Fatalf("%+v %v", got, got.Err())
 			}
 			if c.says != "" && !strings.Contains(got.Findings[0].Message, c.says) {

@@ -6,7 +6,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -30,7 +30,7 @@ func (s *Store) WitnessStatement(ctx context.Context, run string) (*attest.State
 	if there, err := transport.Standings(ctx, s.repo, run, tip); err != nil {
 		return nil, err
 	} else if len(there) > 0 && !slices.ContainsFunc(there, func(r transport.Standing) bool { return r.Ahead == 0 }) {
-		return nil, git.Errorf(proof.CodeNotElsewhere, nil,
+		return nil, fail.Errorf(proof.CodeNotElsewhere, nil,
 			"operation %s of run %s is on no remote yet, so the next sync may give it another id", tip.Short(), run).
 			WithHint("git agentxchain sync %s", there[0].Remote)
 	}

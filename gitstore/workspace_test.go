@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -82,10 +83,10 @@ func TestRecordInitiativeRefusesNames(t *testing.T) {
 	defer func() { _ = repo.Close() }()
 	for _, run := range []string{"", "../heads/main", "a..b", "x.lock", "-x"} {
 		if _, err := record.RecordInitiative(context.Background(), repo,
-			record.Initiative{Run: run}); git.CodeOf(err) != git.CodeBadRefName {
+			record.Initiative{Run: run}); fail.CodeOf(err) != fail.CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
-		if _, err := initiativeFile(context.Background(), repo, run, "x"); git.CodeOf(err) != git.CodeBadRefName {
+		if _, err := initiativeFile(context.Background(), repo, run, "x"); fail.CodeOf(err) != fail.CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
 	}

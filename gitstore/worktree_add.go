@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // HeadCommit returns the commit that is checked out, "" while the branch has none.
@@ -21,7 +22,7 @@ func HeadCommit(ctx context.Context, repo *git.Repository) (git.OID, error) {
 	}
 	oid := git.OID(strings.TrimSpace(string(out)))
 	if !oid.Valid(repo.ObjectFormat) {
-		return "", git.Errorf(git.CodeGitFailed, nil, "git names HEAD as %q", oid)
+		return "", fail.Errorf(fail.CodeGitFailed, nil, "git names HEAD as %q", oid)
 	}
 	return oid, nil
 }
@@ -57,7 +58,7 @@ func (s *Store) MakeBranch(ctx context.Context, branch string, from git.OID, fil
 	}
 	up := git.RefUpdate{Name: "refs/heads/" + branch, New: tip}
 	err := s.repo.UpdateRefs(ctx, []git.RefUpdate{up}, "agentxchain: "+branch)
-	if err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+	if err != nil && fail.CodeOf(err) != fail.CodeWorkBehind {
 		s.repo.Abandon(up)
 	}
 	return tip, err
@@ -76,7 +77,7 @@ func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][
 	}
 	for name, data := range files {
 		if err := e.Put(s.prefix+name, data); err != nil {
-			return "", git.Errorf(git.CodeUnreadable, err, "%s cannot be put into a commit", name)
+			return "", fail.Errorf(fail.CodeUnreadable, err, "%s cannot be put into a commit", name)
 		}
 	}
 	tree := e.Finish()

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // DiscardWorktree removes what a maker of a linked work tree left at dir that was killed:
@@ -28,7 +29,7 @@ func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
 	}
 	// What is not registered is a directory git had not come round to.
 	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return git.Errorf(git.CodeUnreadable, err, "%s cannot be removed", dir)
+		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be removed", dir)
 	}
 	_, err = s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "prune")
 	return err
@@ -38,7 +39,8 @@ func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
 // makes the directory, then its .git file, then says which branch it is on, and fills it
 // last.
 func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
-	taken := git.Errorf(CodeFileExists, nil, "%s is there already and is not the work tree of %s; it is left as it is",
+	taken := fail.Errorf(CodeFileExists, nil,
+		"%s is there already and is not the work tree of %s; it is left as it is",
 		dir, branch).
 		WithHint("move it away, or use another directory")
 	fi, err := os.Lstat(dir)
@@ -51,7 +53,7 @@ func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err != nil:
-		return git.Errorf(git.CodeUnreadable, err, "%s cannot be read", dir)
+		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", dir)
 	case len(entries) == 0:
 		return nil
 	case !s.linked(dir):

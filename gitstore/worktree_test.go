@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -221,17 +222,17 @@ func TestStatusErrors(t *testing.T) {
 	repo := opened(t, r)
 	for _, bad := range []git.OID{"", "HEAD", anOID(git.FormatSHA1, 3), git.OID(r.Git("rev-parse", "HEAD:a.txt")),
 		git.OID(r.Git("rev-parse", "HEAD^{tree}"))} {
-		if names, err := repo.DiffNames(ctx, bad); git.CodeOf(err) != git.CodeBaseMissing {
+		if names, err := repo.DiffNames(ctx, bad); fail.CodeOf(err) != fail.CodeBaseMissing {
 			t.Errorf("%s: %q %v", bad, names, err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(repo.GitDir, "index"), []byte("garbage"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := repo.Status(ctx, ""); git.CodeOf(err) != git.CodeGitFailed {
+	if s, err := repo.Status(ctx, ""); fail.CodeOf(err) != fail.CodeGitFailed {
 		t.Errorf("broken index: %+v %v", s, err)
 	}
-	if names, err := repo.DiffNames(ctx, git.OID(r.Git("rev-parse", "HEAD"))); git.CodeOf(err) != git.CodeGitFailed {
+	if names, err := repo.DiffNames(ctx, git.OID(r.Git("rev-parse", "HEAD"))); fail.CodeOf(err) != fail.CodeGitFailed {
 		t.Errorf("broken index: %q %v", names, err)
 	}
 }
@@ -277,7 +278,7 @@ func TestParseStatusRefuses(t *testing.T) {
 			"1 M N... 1 2 3 4 5 p\x00",
 		"rename without origin": head + "2 R. N... 1 2 3 4 5 R100 p\x00",
 	} {
-		if s, err := git.ParseStatus([]byte(in), ""); git.CodeOf(err) != git.CodeGitFailed {
+		if s, err := git.ParseStatus([]byte(in), ""); fail.CodeOf(err) != fail.CodeGitFailed {
 			t.Errorf("%s: %+v %v", name, s, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -100,7 +100,7 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 		child, err := exportRepository(ctx, dir, id, declared, opt)
 		if err != nil {
 			// A command at work there, or our own end, is not a fault of the repository.
-			if ctx.Err() != nil || codeOf(err) == git.CodeLocked || codeOf(err) == "io_failed" {
+			if ctx.Err() != nil || codeOf(err) == fail.CodeLocked || codeOf(err) == "io_failed" {
 				return nil, err
 			}
 			message := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "\ufffd")

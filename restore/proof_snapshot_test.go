@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -88,7 +88,7 @@ func TestInitiativeIsReadUnderItsLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Prepare(t.Context(), dir, ExportOptions{LockWait: time.Millisecond}); codeOf(err) != git.CodeLocked {
+	if _, err := Prepare(t.Context(), dir, ExportOptions{LockWait: time.Millisecond}); codeOf(err) != fail.CodeLocked {
 		t.Errorf("while another command is at work: %v", err)
 	}
 	_ = lock.Release()

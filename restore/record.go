@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -274,7 +275,7 @@ func (t *restoring) openHistory(ctx context.Context) (done func(), err error) {
 
 // insideHint says what to do about a record that came inside of the artifact.
 func (t *restoring) insideHint(err error) error {
-	var e *git.Error
+	var e *fail.Error
 	if !t.inside || !errors.As(err, &e) {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -144,7 +145,7 @@ func (t *restoring) sameTree(ctx context.Context, want, have git.OID) (bool, err
 		sha, _ := strings.CutPrefix(turns.Object(id).Object("baseline").String("head_ref"), "git:")
 		if base := git.OID(sha); base.Valid(repo.ObjectFormat) && !repo.HasCommit(ctx, base) {
 			return true, t.obstacle(&wire.Error{
-				Code:  git.CodeBaseMissing,
+				Code:  fail.CodeBaseMissing,
 				Field: "active_turns." + id + ".baseline.head_ref",
 				Message: fmt.Sprintf(
 					"This commit has the files of the artifact's, but turn %s began at commit %s, which is not here.",

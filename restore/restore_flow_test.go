@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
@@ -191,8 +191,8 @@ func TestCheckoutIsRefused(t *testing.T) {
 			write(t, dir, wire.ConfigPath, string(ojson.Pretty(o)))
 		}},
 		{gitstore.CodeNotProject, "", func(dir string) { _ = os.Remove(filepath.Join(dir, wire.ConfigPath)) }},
-		{git.CodeNotRepository, "", func(dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }},
-		{git.CodeLocked, "", func(dir string) {
+		{fail.CodeNotRepository, "", func(dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }},
+		{fail.CodeLocked, "", func(dir string) {
 			write(t, dir, wire.LockPath, "{}")
 			lockAsAnother(t, dir)
 		}},

@@ -23,7 +23,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -452,7 +452,7 @@ func TestHostileTargets(t *testing.T) {
 		o.Object("workspace").Object("git").Set("head_sha", testGit(t, s.clone, "rev-parse", "HEAD"))
 		before, there := digestTree(t, s.clone), digestTree(t, outside)
 		_, err = into(t, s.clone, bytes.NewReader(ojson.Compact(o)), Options{})
-		if codeIn(err) != git.CodeUnsafeTarget {
+		if codeIn(err) != fail.CodeUnsafeTarget {
 			t.Errorf("%s: %v (%s)", name, err, codeIn(err))
 		}
 		if now := digestTree(t, s.clone); !maps.Equal(before, now) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -37,7 +37,7 @@ func TestOtherCommitsAreExplained(t *testing.T) {
 			testGit(t, dir, "checkout", "-q", "--orphan", "empty")
 		}, CodeHeadMismatch, []string{"has no commit", "git checkout"}},
 		{"elsewhere", nil, later, nothing, "", nil},
-		{"shallow", []string{"--depth=1"}, s.artifact, nothing, git.CodeBaseMissing,
+		{"shallow", []string{"--depth=1"}, s.artifact, nothing, fail.CodeBaseMissing,
 			[]string{"git fetch --unshallow"}},
 	} {
 		dir := filepath.Join(t.TempDir(), "clone")

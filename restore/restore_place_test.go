@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -43,7 +43,7 @@ func TestSameFilesAreTheSamePlace(t *testing.T) {
 		_, err := into(t, dir, bytes.NewReader(artifact), Options{})
 		want := ""
 		if active {
-			want = git.CodeBaseMissing
+			want = fail.CodeBaseMissing
 		}
 		if codeIn(err) != want {
 			t.Errorf("active %v: %v (%s), want %q", active, err, codeIn(err), want)

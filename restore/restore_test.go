@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
@@ -210,7 +210,7 @@ func TestExportRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := code(repo.Dir); c != git.CodeLocked {
+	if c := code(repo.Dir); c != fail.CodeLocked {
 		t.Errorf("while an operation runs: %q", c)
 	}
 	_ = lock.Release()

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -222,7 +222,7 @@ func TestStormOfAcceptances(t *testing.T) {
 		switch code {
 		case "accepted":
 			won++
-		case wire.CodeTurnAlreadyAccepted, git.CodeLocked, git.CodeRefMoved:
+		case wire.CodeTurnAlreadyAccepted, fail.CodeLocked, fail.CodeRefMoved:
 		default:
 			t.Errorf("a loser ended with %q", r)
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -117,7 +117,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 				TurnID:      d.Turn,
 			})
 			if code := ErrorCode(err); err != nil &&
-				(code == git.CodeGitFailed || code == git.CodeUnreadable || code == git.CodeLocked) {
+				(code == fail.CodeGitFailed || code == fail.CodeUnreadable || code == fail.CodeLocked) {
 				return err // to be found again; a run that is over or blocked already is none to block
 			}
 		}

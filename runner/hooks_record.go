@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -77,7 +77,7 @@ func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.T
 func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 	serr := c.tx.SettleBundle(context.WithoutCancel(ctx))
 	if kerr := c.keep(ctx, done); kerr != nil || serr != nil {
-		if err == nil && kerr != nil && done.Transition != nil && git.CodeOf(kerr) != git.CodeWorkBehind {
+		if err == nil && kerr != nil && done.Transition != nil && fail.CodeOf(kerr) != fail.CodeWorkBehind {
 			// An agent that reads that it failed would ask for it again.
 			kerr = &wire.Error{
 				Code:    CodeHookPostCommit,

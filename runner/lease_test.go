@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	stored "github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -537,7 +538,7 @@ func TestLeaseRefOfAnotherKindIsRefused(t *testing.T) {
 	}
 	l.must(os.WriteFile(ref, []byte("ref: refs/heads/main\n"), 0o666))
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID})
-	wantCode(t, err, git.CodeRefSymbolic)
+	wantCode(t, err, fail.CodeRefSymbolic)
 }
 
 // TestALeaseWhoseRefIsSetBackHoldsNot has the ref of a lease that was taken back, or

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
@@ -151,7 +152,7 @@ func DiscoverRepository(ctx context.Context, dir string) (*Repository, error) {
 }
 
 // IsBare reports the refusal of a repository that has no work tree.
-func IsBare(err error) bool { return git.CodeOf(err) == git.CodeBareRepository }
+func IsBare(err error) bool { return fail.CodeOf(err) == fail.CodeBareRepository }
 
 // BareRuns are the runs that lie in a repository without a work tree. Close them.
 type BareRuns interface {

@@ -19,6 +19,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -270,8 +271,8 @@ func (f *strictField) act(machine, n int, kind, fault string) {
 		}
 	}
 	switch a.Code {
-	case "", wire.CodeInvalidState, record.CodeStateTampered, record.CodeUnproven, git.CodeWorkBehind,
-		git.CodeGitFailed, transport.CodeRemoteBack, transport.CodeRemoteForked, chain.CodeNoRun:
+	case "", wire.CodeInvalidState, record.CodeStateTampered, record.CodeUnproven, fail.CodeWorkBehind,
+		fail.CodeGitFailed, transport.CodeRemoteBack, transport.CodeRemoteForked, chain.CodeNoRun:
 		if fault == "" {
 			f.t.Errorf("%s %s: %s%s", a.Who, kind, out, detail)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -111,7 +112,7 @@ func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps 
 			return err
 		}
 		err := r.locked(ctx, purpose, done, steps)
-		if try == maxStrictTries || git.CodeOf(err) != git.CodeRefMoved {
+		if try == maxStrictTries || fail.CodeOf(err) != fail.CodeRefMoved {
 			return err
 		}
 	}

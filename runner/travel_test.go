@@ -20,6 +20,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -301,7 +302,7 @@ func (j *journey) answer(m *traveller, what string, err error) bool {
 	}
 	j.did[what+" "+code]++
 	switch code {
-	case "", wire.CodeInvalidState, wire.CodeImmutableField, git.CodeWorkBehind, git.CodeGitFailed,
+	case "", wire.CodeInvalidState, wire.CodeImmutableField, fail.CodeWorkBehind, fail.CodeGitFailed,
 		record.CodeStateTampered, record.CodeLedgerTampered, record.CodeUnproven, record.CodeForeignRun,
 		transport.CodeRemoteBack, transport.CodeRemoteForked, transport.CodeBranchApart:
 		j.fail("%s: %s: %v", m.name, what, err)
@@ -664,7 +665,7 @@ func (j *journey) kill(m *traveller) {
 	}
 	j.did["process "+what+" "+end]++
 	j.log(m, "%s, dying at %s: %v %s", what, fault, err, strings.TrimSpace(string(out)))
-	for _, bad := range []string{record.CodeStateTampered, record.CodeUnproven, git.CodeWorkBehind,
+	for _, bad := range []string{record.CodeStateTampered, record.CodeUnproven, fail.CodeWorkBehind,
 		transport.CodeRemoteBack, transport.CodeRemoteForked} {
 		if strings.HasPrefix(string(out), bad) {
 			j.fail("%s: %s", m.name, out)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -152,7 +152,7 @@ func TestDriveIsExclusive(t *testing.T) {
 	release, err := p.r.Drive(p.ctx)
 	p.must(err)
 	_, err = p.later(0).Drive(context.Background())
-	wantCode(t, err, git.CodeLocked)
+	wantCode(t, err, fail.CodeLocked)
 	release()
 	release, err = p.later(0).Drive(p.ctx)
 	p.must(err)

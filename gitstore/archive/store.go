@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // listFile is the only file of a list's commit, and of a commit that keeps operations.
@@ -89,7 +90,7 @@ func Write(ctx context.Context, r *git.Repository, l List, said git.OID, by git.
 		Message:   subject + "\n",
 	})
 	if err != nil {
-		return "", git.Errorf(git.CodeObjectInvalid, err, "the list of archived runs cannot be written as a commit")
+		return "", fail.Errorf(fail.CodeObjectInvalid, err, "the list of archived runs cannot be written as a commit")
 	}
 	commit := git.NewObject(r.ObjectFormat, git.KindCommit, data)
 	return commit.OID, r.Objects().Write(ctx, []git.Object{blob, tree, commit})

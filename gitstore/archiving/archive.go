@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -101,7 +102,7 @@ func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error)
 			done.InUse[name] = where
 			continue
 		case where != "":
-			return nil, git.Errorf(CodeRunInUse, nil, "run %s is the one that the work tree %s is in", name, where).
+			return nil, fail.Errorf(CodeRunInUse, nil, "run %s is the one that the work tree %s is in", name, where).
 				WithHint("archive it when another run has begun there; git agentxchain assign begins one")
 		}
 		e, err := archiveEntry(ctx, s.Repository(), name, tip, known[name], list[name])
@@ -161,7 +162,7 @@ func archiveEntry(
 		}
 	}
 	if !st.Status.Ended() {
-		return nil, git.Errorf(CodeRunNotEnded, nil, "run %s is not over: it is %s", name, st.Status).
+		return nil, fail.Errorf(CodeRunNotEnded, nil, "run %s is not over: it is %s", name, st.Status).
 			WithHint("archive it when it is complete; git agentxchain abandon ends it for good")
 	}
 	c, err := record.NewReader(ctx, repo).Commit(tip)
@@ -330,8 +331,8 @@ func Unarchive(ctx context.Context, s *gitstore.Store, runs []string, wait time.
 	return entries, nil
 }
 
-func notArchived(name string) *git.Error {
-	return git.Errorf(CodeRunNotArchived, nil, "run %s is not in the archive", name).
+func notArchived(name string) *fail.Error {
+	return fail.Errorf(CodeRunNotArchived, nil, "run %s is not in the archive", name).
 		WithHint("git agentxchain runs list --archived")
 }
 
@@ -386,7 +387,7 @@ func Prune(ctx context.Context, s *gitstore.Store, opt PruneOptions) (*PruneDone
 		case len(opt.Runs) == 0:
 			done.Kept = append(done.Kept, name)
 		case opt.Because == "":
-			return nil, git.Errorf(proof.CodeNotElsewhere, nil,
+			return nil, fail.Errorf(proof.CodeNotElsewhere, nil,
 				"no remote is known to keep run %s: this may be its only copy", name).
 				WithHint("git agentxchain sync brings the archive to the remote; to remove the run for good: git agentxchain runs prune %s --because TEXT", name)
 		default:
@@ -422,7 +423,7 @@ func prunable(list archive.List, past map[string]git.OID, opt PruneOptions) ([]s
 				return nil, notArchived(name)
 			}
 			if past[name] == "" {
-				return nil, git.Errorf(CodeRunNotArchived, nil,
+				return nil, fail.Errorf(CodeRunNotArchived, nil,
 					"the operations of run %s are not here: it was pruned, or never came", name).
 					WithHint("git agentxchain runs list --archived")
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -38,7 +39,7 @@ func LayOut(ctx context.Context, repo *git.Repository, name, root string) (*AsOf
 	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
 		if git.ExitCode(err) >= 0 {
-			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation",
+			return nil, fail.Errorf(wire.CodeNotFound, nil, "%q names no operation",
 				name).WithHint("git agentxchain log")
 		}
 		return nil, err
@@ -55,7 +56,7 @@ func LayOut(ctx context.Context, repo *git.Repository, name, root string) (*AsOf
 	info := filepath.Join(root, ".git", "info")
 	for _, dir := range []string{info, filepath.Join(root, filepath.FromSlash(repo.Prefix))} {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return nil, git.Errorf(git.CodeUnreadable, err, "cannot make the directory %s", dir)
+			return nil, fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory %s", dir)
 		}
 	}
 	if err := repo.LendObjects(filepath.Join(root, ".git", "objects")); err != nil {
@@ -155,7 +156,7 @@ func (l *layout) checkout(head string, documents []string) error {
 	}
 	sparse := filepath.Join(l.info, "sparse-checkout")
 	if err := os.WriteFile(sparse, []byte(strings.Join(patterns, "\n")+"\n"), 0o666); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "cannot write %s", sparse)
+		return fail.Errorf(fail.CodeUnreadable, err, "cannot write %s", sparse)
 	}
 	_ = l.run("config", "core.sparseCheckout", "true")
 	_ = l.run("config", "core.sparseCheckoutCone", "false")
@@ -171,7 +172,7 @@ func (l *layout) checkout(head string, documents []string) error {
 	if _, perr := l.repo.Git.Run(l.ctx, nil, "config", "--get-regexp", `^remote\..*\.promisor$`); perr == nil {
 		return nil
 	}
-	return git.Errorf(git.CodeObjectMissing, err, "the files of commit %s, which gates look at, cannot be read",
+	return fail.Errorf(fail.CodeObjectMissing, err, "the files of commit %s, which gates look at, cannot be read",
 		git.OID(head).Short()).
 		WithHint("run git fsck; fetch the commit from another clone")
 }
@@ -179,16 +180,16 @@ func (l *layout) checkout(head string, documents []string) error {
 func (l *layout) write(name string, data []byte) error {
 	root, err := os.OpenRoot(l.dir)
 	if err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", l.dir)
+		return fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", l.dir)
 	}
 	defer func() { _ = root.Close() }()
 	if dir := filepath.Dir(filepath.FromSlash(name)); dir != "." {
 		if err := root.MkdirAll(dir, 0o777); err != nil {
-			return git.Errorf(git.CodeUnreadable, err, "cannot make the directory of %s", name)
+			return fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory of %s", name)
 		}
 	}
 	if err := root.WriteFile(filepath.FromSlash(name), data, 0o666); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "cannot write %s", name)
+		return fail.Errorf(fail.CodeUnreadable, err, "cannot write %s", name)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
@@ -122,7 +123,7 @@ func Judge(ctx context.Context, repo *git.Repository, file string) (_ *Bundle, e
 	}
 	dir, err := scratch.New("agentxchain-bundle-")
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "there is no place to take the bundle apart")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place to take the bundle apart")
 	}
 	b := &Bundle{dir: dir}
 	defer func() {
@@ -153,7 +154,7 @@ func Open(ctx context.Context, file string) (repo *git.Repository, done func(), 
 	}
 	dir, err := scratch.New("agentxchain-bundle-")
 	if err != nil {
-		return nil, nil, git.Errorf(git.CodeUnreadable, err, "there is no place to take the bundle apart")
+		return nil, nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place to take the bundle apart")
 	}
 	b := &Bundle{dir: dir}
 	if err := b.receive(ctx, format, file, names); err != nil {
@@ -179,7 +180,7 @@ func (b *Bundle) Close() {
 func (b *Bundle) receive(ctx context.Context, format, file string, names []string) error {
 	abs, err := filepath.Abs(file)
 	if err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "the bundle cannot be found")
+		return fail.Errorf(fail.CodeUnreadable, err, "the bundle cannot be found")
 	}
 	g := git.NewForeignGit(b.dir.Path)
 	if _, err := g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+format,
@@ -274,7 +275,7 @@ func (b *Bundle) compare(ctx context.Context, here *git.Repository, ref *Ref) (e
 		ref.Relation = Joined
 		return nil
 	}
-	return git.Errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it",
+	return fail.Errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it",
 		ref.Name, ref.Here.Short(), ref.OID.Short()).
 		WithHint("both sides went on by themselves: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -65,7 +66,7 @@ func PackRefs(ctx context.Context, r *git.Repository, refs []git.Ref, most int64
 		args = append(args, ref.Name)
 	}
 	data, err = g.Run(ctx, nil, args...)
-	if git.CodeOf(err) == git.CodeOutputTooLarge {
+	if fail.CodeOf(err) == fail.CodeOutputTooLarge {
 		return nil, false, nil
 	}
 	return data, err == nil, err

@@ -11,10 +11,11 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-func Bad(cause error, format string, args ...any) *git.Error {
-	return git.Errorf(CodeHistoryInvalid, cause, format,
+func Bad(cause error, format string, args ...any) *fail.Error {
+	return fail.Errorf(CodeHistoryInvalid, cause, format,
 		args...).WithHint("make it again with git agentxchain export --bundle FILE")
 }
 
@@ -32,7 +33,7 @@ func readBundleHead(file, format string) ([]string, error) {
 func bundleHead(file string) (names []string, format string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, "", git.Errorf(git.CodeUnreadable, err, "the bundle cannot be opened")
+		return nil, "", fail.Errorf(fail.CodeUnreadable, err, "the bundle cannot be opened")
 	}
 	defer func() { _ = f.Close() }()
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -318,7 +319,7 @@ func (p *opReader) repoAt(tree git.OID) (git.OID, error) {
 const CodeRecordInvalid = "record_invalid"
 
 // UnreadableRecord says that the record of an operation cannot be decoded.
-func UnreadableRecord(op git.OID, cause error) *git.Error {
-	return git.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read",
+func UnreadableRecord(op git.OID, cause error) *fail.Error {
+	return fail.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read",
 		op.Short()).WithHint("git agentxchain fsck --replay")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -35,12 +36,12 @@ func (f *RunFiles) Paths() []string {
 // CodeNoRun means that a run has no record here.
 const CodeNoRun = "no_run"
 
-func NoRun(run string) *git.Error {
+func NoRun(run string) *fail.Error {
 	if run == "" {
-		return git.Errorf(CodeNoRun, nil, "no run has been recorded here").WithHint(
+		return fail.Errorf(CodeNoRun, nil, "no run has been recorded here").WithHint(
 			"start one with git agentxchain assign, or fetch refs/agentxchain/runs/* from another clone")
 	}
-	return git.Errorf(CodeNoRun, nil, "run %s has no record in this repository", run).
+	return fail.Errorf(CodeNoRun, nil, "run %s has no record in this repository", run).
 		WithHint("git agentxchain runs list --all shows what is here; or fetch the run from another clone")
 }
 

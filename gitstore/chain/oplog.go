@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -54,7 +55,7 @@ func logArgs(which ...string) []string {
 		"--format=tformat:%H%x00%P%x00%T%x00%at%x00%an%x00%ae%x00%B"}, which...)
 }
 
-var errLogForm = git.Errorf(git.CodeGitFailed, nil, "git log answered in a form that is not understood")
+var errLogForm = fail.Errorf(fail.CodeGitFailed, nil, "git log answered in a form that is not understood")
 
 // readOps reads the operations that git log is asked for.
 func readOps(ctx context.Context, repo *git.Repository, stdin []byte, which ...string) ([]OpInfo, error) {
@@ -178,12 +179,12 @@ type OpDetail struct {
 // any other way git knows.
 func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, error) {
 	if name == "" || strings.HasPrefix(name, "-") {
-		return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name)
+		return nil, fail.Errorf(wire.CodeNotFound, nil, "%q names no operation", name)
 	}
 	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	if err != nil {
 		if git.ExitCode(err) >= 0 {
-			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation",
+			return nil, fail.Errorf(wire.CodeNotFound, nil, "%q names no operation",
 				name).WithHint("git agentxchain log")
 		}
 		return nil, err
@@ -193,7 +194,7 @@ func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, er
 		return nil, err
 	}
 	if len(ops) != 1 || ops[0].Name == "" || ops[0].Run == "" {
-		return nil, git.Errorf(wire.CodeNotFound, nil, "%s is a commit, but not an operation of a run",
+		return nil, fail.Errorf(wire.CodeNotFound, nil, "%s is a commit, but not an operation of a run",
 			name).WithHint("git agentxchain log")
 	}
 	return detail(ctx, repo, ops[0])

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -74,7 +75,7 @@ func EveryRunRecord(ctx context.Context, r *git.Repository) ([]*RunRecord, error
 		// One that went away in between leads to an operation.
 		kind, err := r.Git.Run(ctx, nil, "cat-file", "-t", string(ref.OID))
 		if err != nil || strings.TrimSpace(string(kind)) != git.KindCommit {
-			return nil, git.Errorf(git.CodeRefBroken, err, "the ref %s does not lead to an operation", ref.Name).
+			return nil, fail.Errorf(fail.CodeRefBroken, err, "the ref %s does not lead to an operation", ref.Name).
 				WithHint("run git agentxchain fsck; git reflog %s shows where it was", ref.Name)
 		}
 	}
@@ -173,18 +174,18 @@ func (x *RunRecord) CheckChain(since git.OID, limit int) error {
 			return err
 		}
 		if len(c.Parents) > 1 {
-			return git.Errorf(record.CodeLedgerTampered, nil,
+			return fail.Errorf(record.CodeLedgerTampered, nil,
 				"operation %.12s of run %s has %d parents; a run is one line", op, x.Run, len(c.Parents))
 		}
 		for _, name := range []string{record.FileRecord, record.FileState} {
 			if e, ok, err := r.Lookup(c.Tree, name); err != nil || !ok || e.IsTree() {
-				return git.Errorf(record.CodeLedgerTampered, err, "operation %.12s of run %s has no %s", op, x.Run,
+				return fail.Errorf(record.CodeLedgerTampered, err, "operation %.12s of run %s has no %s", op, x.Run,
 					name)
 			}
 		}
 		if len(c.Parents) == 0 {
 			if since != "" {
-				return git.Errorf(record.CodeLedgerTampered, nil,
+				return fail.Errorf(record.CodeLedgerTampered, nil,
 					"run %s does not go back to the operation %.12s it had", x.Run, since)
 			}
 			return nil
@@ -199,7 +200,7 @@ func (x *RunRecord) CheckChain(since git.OID, limit int) error {
 				return err
 			}
 			if d.Kind == record.Foreign {
-				return git.Errorf(record.CodeLedgerTampered, nil,
+				return fail.Errorf(record.CodeLedgerTampered, nil,
 					"operation %.12s of run %s does not continue the ledger %s: %s", op, x.Run, l, d.Why)
 			}
 		}

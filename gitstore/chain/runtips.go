@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -119,7 +120,7 @@ func OperationOf(ctx context.Context, repo *git.Repository, run string, op git.O
 	}
 	var info OpInfo
 	if info.ReadMessage(c.Message); info.Name == "" || info.Run != run {
-		return git.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it",
+		return fail.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it",
 			run, op.Short()).
 			WithHint("git agentxchain fsck --run %s, then fetch the run's ref from another clone", run)
 	}

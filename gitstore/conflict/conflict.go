@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -96,7 +97,7 @@ func Find(ctx context.Context, repo *git.Repository, name string) (*join.Conflic
 	for _, c := range all {
 		if len(name) >= 4 && strings.HasPrefix(c.Op, name) {
 			if found != nil {
-				return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%q is the beginning of several conflicts",
+				return nil, fail.Errorf(wire.CodeInvalidArgument, nil, "%q is the beginning of several conflicts",
 					name).
 					WithHint("git agentxchain conflicts")
 			}
@@ -104,7 +105,7 @@ func Find(ctx context.Context, repo *git.Repository, name string) (*join.Conflic
 		}
 	}
 	if found == nil {
-		return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no conflict",
+		return nil, fail.Errorf(wire.CodeNotFound, nil, "%q names no conflict",
 			name).WithHint("git agentxchain conflicts")
 	}
 	return found, nil
@@ -124,7 +125,7 @@ func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *join
 	}
 	move := git.RefUpdate{Name: ref, New: oid, Old: at}
 	if err := repo.UpdateRefs(ctx, []git.RefUpdate{move}, "agentxchain: conflict settled"); err != nil &&
-		git.CodeOf(err) != git.CodeWorkBehind {
+		fail.CodeOf(err) != fail.CodeWorkBehind {
 		repo.Abandon(move)
 		return err
 	}

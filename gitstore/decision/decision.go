@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -75,7 +76,7 @@ const maxDecision = 512 << 20
 // read: it is written under another name and renamed, so it is no torn write.
 func ReadDecision(workspace string) (*Decision, error) {
 	unsettled := func(err error) error {
-		return git.Errorf(CodeDecisionUnsettled, err, "the record of a decision in %s cannot be read", workspace).
+		return fail.Errorf(CodeDecisionUnsettled, err, "the record of a decision in %s cannot be read", workspace).
 			WithHint("look at %s; it says which refs were to move", DecisionFile)
 	}
 	root, err := os.OpenRoot(workspace)
@@ -238,7 +239,7 @@ func (d *Decision) stands(at []place) (bool, error) {
 		return false, nil
 	}
 	p := d.Participants[other]
-	return false, git.Errorf(CodeDecisionUnsettled, nil,
+	return false, fail.Errorf(CodeDecisionUnsettled, nil,
 		"a decision has moved other repositories, and the ref %s of %s is not where they left it", p.Ref, p.GitDir).
 		WithHint("git --git-dir=%s update-ref %s %s finishes it", p.GitDir, p.Ref, p.New)
 }
@@ -248,7 +249,7 @@ func (d *Decision) stands(at []place) (bool, error) {
 func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error {
 	begun, err := time.Parse(time.RFC3339Nano, d.BegunAt)
 	if err != nil {
-		return git.Errorf(CodeDecisionUnsettled, err, "the record of a decision does not say when it began")
+		return fail.Errorf(CodeDecisionUnsettled, err, "the record of a decision does not say when it began")
 	}
 	// Some file systems keep times by the second, or by the clock tick.
 	if err := p.unlock(ctx, begun.Truncate(time.Second)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // lockPath is the file git locks the participant's ref with.
@@ -33,7 +34,7 @@ func (p *Participant) unlock(ctx context.Context, since time.Time) error {
 	case err != nil || !before.Mode().IsRegular() || before.ModTime().Before(since):
 		return nil
 	case !p.Owner.Dead():
-		return git.Errorf(git.CodeRefLocked, nil,
+		return fail.Errorf(fail.CodeRefLocked, nil,
 			"the lock %s may be held by the process %d, which was to move the ref", path, p.Owner.PID).
 			WithHint("wait for that process to end, or end it, and run the command again")
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -43,13 +44,13 @@ func StartMove(ctx context.Context, r *git.Repository, m Move) (*Pending, error)
 	u := m.Ref
 	switch {
 	case !git.SafeRefName(u.Name):
-		return nil, git.Errorf(git.CodeBadRefName, nil, "%q is not a ref name", u.Name)
+		return nil, fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref name", u.Name)
 	case !u.New.Valid(r.ObjectFormat) || u.New.IsZero() || u.New == u.Old ||
 		!u.Old.IsZero() && !u.Old.Valid(r.ObjectFormat):
-		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old,
+		return nil, fail.Errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old,
 			u.New)
 	case len(m.Also) > 0:
-		return nil, git.Errorf(wire.CodeInvalidArgument, nil,
+		return nil, fail.Errorf(wire.CodeInvalidArgument, nil,
 			"%s moves together with other refs, which is not for a decision over several repositories", u.Name)
 	}
 	if err := r.RefuseSymbolic(ctx, u.Name); err != nil {
@@ -62,11 +63,11 @@ func StartMove(ctx context.Context, r *git.Repository, m Move) (*Pending, error)
 	p := &Pending{Move: m, repo: r, cmd: cmd, errs: &git.BoundedBuffer{Limit: git.MaxGitStderr}}
 	cmd.Stderr = p.errs
 	if p.in, err = cmd.StdinPipe(); err != nil {
-		return nil, git.Errorf(git.CodeGitFailed, err, "git could not be started")
+		return nil, fail.Errorf(fail.CodeGitFailed, err, "git could not be started")
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, git.Errorf(git.CodeGitFailed, err, "git could not be started")
+		return nil, fail.Errorf(fail.CodeGitFailed, err, "git could not be started")
 	}
 	p.out = bufio.NewReader(out)
 	if err := cmd.Start(); err != nil {
@@ -130,7 +131,7 @@ func (p *Pending) say(what, command string) error {
 	p.end()
 	complaint := p.errs.Buf.String()
 	if p.exit == nil || complaint == "" && !errors.As(p.exit, new(*exec.ExitError)) {
-		return git.Errorf(git.CodeGitFailed, err, "git failed")
+		return fail.Errorf(fail.CodeGitFailed, err, "git failed")
 	}
 	return p.repo.Git.Failure([]string{"update-ref"}, p.exit, complaint)
 }

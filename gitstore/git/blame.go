@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -70,13 +71,13 @@ func explainBlame(name string, err error) error {
 	case strings.Contains(msg, "has only "):
 		_, n, _ := strings.Cut(msg, "has only ")
 		n, _, _ = strings.Cut(n, " ")
-		return Errorf(wire.CodeInvalidArgument, nil, "%s ends at line %s", name, n)
+		return fail.Errorf(wire.CodeInvalidArgument, nil, "%s ends at line %s", name, n)
 	case strings.Contains(msg, "no such path"), strings.Contains(msg, "no such ref: HEAD"),
 		strings.Contains(msg, "bad revision 'HEAD'"):
-		return Errorf(wire.CodeNotFound, nil, "git has no history of %s: it has never been committed", name).
+		return fail.Errorf(wire.CodeNotFound, nil, "git has no history of %s: it has never been committed", name).
 			WithHint("git status shows whether it is ignored or only not added yet")
 	case strings.Contains(msg, "annot lstat"), strings.Contains(msg, "annot stat"):
-		return Errorf(wire.CodeNotFound, nil, "%s is not in the work tree", name)
+		return fail.Errorf(wire.CodeNotFound, nil, "%s is not in the work tree", name)
 	}
 	return err
 }
@@ -84,7 +85,7 @@ func explainBlame(name string, err error) error {
 // parseBlame reads git blame's porcelain format.
 func parseBlame(out []byte, format string) ([]BlameLine, error) {
 	bad := func(line []byte) error {
-		return Errorf(CodeGitFailed, nil, "git blame answered %q", ClipBytes(line))
+		return fail.Errorf(fail.CodeGitFailed, nil, "git blame answered %q", ClipBytes(line))
 	}
 	commits := make(map[OID]*BlameCommit)
 	type place struct{ path, previous string }

@@ -10,6 +10,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Named is the answer to one name of ReadNamed.
@@ -73,10 +75,10 @@ func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i 
 	switch {
 	case ctx.Err() != nil:
 		return interrupted(ctx, args)
-	case rerr != nil && errors.As(rerr, new(*Error)):
+	case rerr != nil && errors.As(rerr, new(*fail.Error)):
 		return rerr
 	case rerr != nil:
-		return Errorf(CodeGitFailed, &GitError{
+		return fail.Errorf(fail.CodeGitFailed, &GitError{
 			Args:     args,
 			ExitCode: cmd.ProcessState.ExitCode(),
 			Stderr:   complaint.Buf.String(),
@@ -108,11 +110,11 @@ func readNamed(out *bufio.Reader) (Named, error) {
 		}
 	}
 	if len(f) != 3 || !validKind(f[1]) {
-		return Named{}, Errorf(CodeGitFailed, nil, "git cat-file answered %q", ClipBytes([]byte(line)))
+		return Named{}, fail.Errorf(fail.CodeGitFailed, nil, "git cat-file answered %q", ClipBytes([]byte(line)))
 	}
 	size, err := strconv.ParseInt(f[2], 10, 64)
 	if err != nil || size < 0 {
-		return Named{}, Errorf(CodeGitFailed, nil, "git cat-file answered %q", ClipBytes([]byte(line)))
+		return Named{}, fail.Errorf(fail.CodeGitFailed, nil, "git cat-file answered %q", ClipBytes([]byte(line)))
 	}
 	if size > maxObjectSize {
 		_, err := io.CopyN(io.Discard, out, size+1)
@@ -185,7 +187,8 @@ func (r *Repository) FormerNames(ctx context.Context, name string, limit int) ([
 	// R<similarity>, the old name, the new one.
 	for f := strings.Split(string(out), "\x00"); len(f) >= 3; f = f[3:] {
 		if !strings.HasPrefix(strings.TrimPrefix(f[0], "\n"), "R") {
-			return nil, Errorf(CodeGitFailed, nil, "git log answered %q for a rename", ClipBytes([]byte(f[0])))
+			return nil, fail.Errorf(fail.CodeGitFailed, nil, "git log answered %q for a rename",
+				ClipBytes([]byte(f[0])))
 		}
 		names = append(names, f[1])
 	}

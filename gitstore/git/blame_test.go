@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -55,12 +56,12 @@ func TestBlame(t *testing.T) {
 				"nothing":   wire.CodeNotFound,
 				"moved.txt": wire.CodeInvalidArgument,
 			} {
-				if _, err := repo.Blame(ctx, name, []LineRange{{9, 9}}); CodeOf(err) != code {
+				if _, err := repo.Blame(ctx, name, []LineRange{{9, 9}}); fail.CodeOf(err) != code {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
 			r.Write("new.txt", "x\n")
-			if _, err := repo.Blame(ctx, "new.txt", nil); CodeOf(err) != wire.CodeNotFound {
+			if _, err := repo.Blame(ctx, "new.txt", nil); fail.CodeOf(err) != wire.CodeNotFound {
 				t.Error(err)
 			}
 			names, err := repo.FormerNames(ctx, "moved.txt", 10)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // catFile asks one git process for objects, one after the other.
@@ -48,25 +50,25 @@ func (c *catFile) read(ctx context.Context, oid OID) (kind string, data []byte, 
 	release := context.AfterFunc(ctx, c.stop)
 	defer release()
 	kind, data, err = c.ask(oid)
-	if err == nil || CodeOf(err) == CodeObjectMissing {
+	if err == nil || fail.CodeOf(err) == fail.CodeObjectMissing {
 		return kind, data, err
 	}
 	exit := c.end()
 	switch {
 	case ctx.Err() != nil:
 		return "", nil, interrupted(ctx, []string{"cat-file"})
-	case CodeOf(err) != "":
+	case fail.CodeOf(err) != "":
 		return "", nil, err
 	case errors.As(exit, new(*exec.ExitError)):
 		cause := c.git.Failure([]string{"cat-file"}, exit, c.complaint.Buf.String())
 		if msg := c.complaint.Buf.String(); strings.Contains(msg, "promisor") ||
 			strings.Contains(msg, "could not fetch") {
-			return "", nil, Errorf(CodeObjectMissing, cause,
+			return "", nil, fail.Errorf(fail.CodeObjectMissing, cause,
 				"object %s could not be fetched from the remote of this partial clone", oid)
 		}
 		return "", nil, Corrupt(oid, cause)
 	}
-	return "", nil, Errorf(CodeGitFailed, err, "git cat-file gave no answer for %s", oid)
+	return "", nil, fail.Errorf(fail.CodeGitFailed, err, "git cat-file gave no answer for %s", oid)
 }
 
 func (c *catFile) start() error {
@@ -156,7 +158,7 @@ func (c *catFile) close() error {
 	c.stop()
 	c.cmd = nil
 	if err != nil {
-		return Errorf(CodeGitFailed, err, "git cat-file did not end cleanly")
+		return fail.Errorf(fail.CodeGitFailed, err, "git cat-file did not end cleanly")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
@@ -66,7 +67,7 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 		}
 		oid, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
 		switch {
-		case oid != "" && CodeOf(err) == CodeObjectMissing:
+		case oid != "" && fail.CodeOf(err) == fail.CodeObjectMissing:
 			if berr := r.takeBack(ctx, mark(r.Git), oid, before, paths); berr != nil {
 				return "", errors.Join(err, berr)
 			}
@@ -113,7 +114,7 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 	if err := run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m",
 		message); err != nil {
 		if oid := r.lostHead(ctx, before); oid != "" {
-			return oid, Errorf(CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
+			return oid, fail.Errorf(fail.CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
 		}
 		if len(fresh) > 0 {
 			// Also after an interruption: the entries are ours, not the person's.
@@ -131,7 +132,8 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 	faults.Point("checkpoint.committed")
 	oid := r.headNow(ctx)
 	if oid == "" {
-		return "", Errorf(CodeGitFailed, nil, "git has made a commit, and HEAD names none").WithHint("run git fsck")
+		return "", fail.Errorf(fail.CodeGitFailed, nil, "git has made a commit, and HEAD names none").
+			WithHint("run git fsck")
 	}
 	if made {
 		err = r.KeepCommit(ctx, oid, held)
@@ -237,7 +239,7 @@ func (r *Repository) HooksDir(ctx context.Context) (string, error) {
 // commitRefused adds what to do about the commonest reason: nobody has said who
 // commits.
 func commitRefused(err error) error {
-	var e *Error
+	var e *fail.Error
 	var ge *GitError
 	if errors.As(err, &e) && errors.As(err, &ge) && e.Hint == "" && strings.Contains(ge.Stderr, "ident") {
 		return e.WithHint("git config user.name NAME, and git config user.email ADDRESS, then again")

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // UnderCommit is a commit that git was told to make.
@@ -58,7 +60,7 @@ func (r *Repository) settleCommit(ctx context.Context, n *LockNote) (notice stri
 		return "", false
 	}
 	err := r.KeepCommit(ctx, oid, nil)
-	if err == nil || CodeOf(err) != CodeObjectMissing {
+	if err == nil || fail.CodeOf(err) != fail.CodeObjectMissing {
 		return "", false
 	}
 	if r.whole(ctx, oid) || !r.HasCommit(ctx, c.Before) || ctx.Err() != nil {
@@ -112,7 +114,8 @@ func (r *Repository) headWas(ctx context.Context) OID {
 func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before OID, paths []string) error {
 	before = cmp.Or(r.headWas(ctx), before)
 	if before == "" {
-		return Errorf(CodeObjectMissing, nil, "the first commit of the branch, %s, was removed while git made it",
+		return fail.Errorf(fail.CodeObjectMissing, nil,
+			"the first commit of the branch, %s, was removed while git made it",
 			lost.Short()).
 			WithHint("git update-ref -d HEAD, and the command again")
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -49,7 +50,8 @@ func (r *Repository) KeepCommit(ctx context.Context, oid OID, held map[OID]bool)
 // asked about a merge.
 func (r *Repository) madeBy(ctx context.Context, oid OID) (map[OID]bool, error) {
 	lost := func(err error) error {
-		return Errorf(CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).WithHint("run git fsck")
+		return fail.Errorf(fail.CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).
+			WithHint("run git fsck")
 	}
 	c := r.commitTrees("")
 	tree, parents, err := c.treeOf(ctx, oid)
@@ -70,7 +72,7 @@ func (r *Repository) madeBy(ctx context.Context, oid OID) (map[OID]bool, error) 
 			c.found[OID(id)] = true
 		}
 	}
-	if CodeOf(err) == CodeObjectMissing {
+	if fail.CodeOf(err) == fail.CodeObjectMissing {
 		return nil, lost(err)
 	}
 	return c.found, err
@@ -106,7 +108,8 @@ func (r *Repository) syncObjects(ctx context.Context, oid OID, made map[OID]bool
 		}
 	}
 	if err := syncAll(files, slices.Collect(maps.Keys(dirs))); err != nil {
-		return Errorf(CodeWorkBehind, err, "commit %s is made, but that may not survive a power cut", oid.Short()).
+		return fail.Errorf(fail.CodeWorkBehind, err, "commit %s is made, but that may not survive a power cut",
+			oid.Short()).
 			WithHint("remove the cause and run the command again")
 	}
 	return nil

@@ -5,6 +5,8 @@ package git
 import (
 	"context"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // commitTrees reads trees while a commit is worked out. Objects lie in a place of their own,
@@ -188,7 +190,7 @@ func (c *commitTrees) objects(ctx context.Context) (list []Object, ok bool, err 
 	left := int64(maxHeldHere)
 	for oid := range c.found {
 		kind, data, err := c.object(ctx, oid, left)
-		if CodeOf(err) == CodeObjectTooLarge {
+		if fail.CodeOf(err) == fail.CodeObjectTooLarge {
 			return nil, false, nil
 		}
 		if err != nil {

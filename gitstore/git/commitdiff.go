@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // FileStat is a file a commit changed. Added and Removed are lines, -1 for a binary
@@ -26,11 +28,11 @@ type FileStat struct {
 func (r *Repository) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte,
 	cut bool, err error) {
 	if commit == "" || strings.Trim(commit, "0123456789abcdef") != "" || len(commit) < 4 || len(commit) > 64 {
-		return nil, nil, false, Errorf("not_found", nil, "%q is no commit id", commit)
+		return nil, nil, false, fail.Errorf("not_found", nil, "%q is no commit id", commit)
 	}
 	if _, err := r.Git.Run(ctx, nil, "cat-file", "-e", commit+"^{commit}"); err != nil {
 		if ExitCode(err) >= 0 {
-			return nil, nil, false, Errorf("not_found", nil, "commit %s is not in this repository", commit)
+			return nil, nil, false, fail.Errorf("not_found", nil, "commit %s is not in this repository", commit)
 		}
 		return nil, nil, false, err
 	}
@@ -50,7 +52,7 @@ func (r *Repository) patch(ctx context.Context, limit int64, args []string) (pat
 	git.MaxOutput = limit
 	args = append([]string{args[0], "-p", "--src-prefix=a/", "--dst-prefix=b/"}, args[1:]...)
 	patch, err = git.Run(ctx, nil, args...)
-	if CodeOf(err) == CodeOutputTooLarge {
+	if fail.CodeOf(err) == fail.CodeOutputTooLarge {
 		return nil, true, nil
 	}
 	return patch, false, err
@@ -126,7 +128,7 @@ func (r *Repository) FilesAt(ctx context.Context, commit string, names []string)
 	out, err := r.Git.Run(ctx, nil, args...)
 	if err != nil {
 		if ExitCode(err) >= 0 {
-			return nil, Errorf("not_found", err, "commit %s cannot be read", commit)
+			return nil, fail.Errorf("not_found", err, "commit %s cannot be read", commit)
 		}
 		return nil, err
 	}

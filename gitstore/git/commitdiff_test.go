@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -53,7 +54,7 @@ func TestCommitDiff(t *testing.T) {
 	}
 	for _, bad := range []string{"", "HEAD", "--output=x", "0123456789abcdef0123456789abcdef01234567",
 		strings.Repeat("a", 65), "zzzz"} {
-		if _, _, _, err := repo.CommitDiff(t.Context(), bad, 100); git.CodeOf(err) != "not_found" {
+		if _, _, _, err := repo.CommitDiff(t.Context(), bad, 100); fail.CodeOf(err) != "not_found" {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

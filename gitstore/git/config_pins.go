@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // LocalScope is where a repository keeps the configuration of its own.
@@ -179,7 +181,8 @@ type ConfigReader struct {
 
 func (r *ConfigReader) fail(name string, err error) {
 	if r.err == nil {
-		r.err = Errorf(CodeUnreadable, err, "git's configuration of this repository cannot be followed: %s", name).
+		r.err = fail.Errorf(fail.CodeUnreadable, err, "git's configuration of this repository cannot be followed: %s",
+			name).
 			WithHint("look at what the file holds, then: git config --list --show-origin")
 	}
 }

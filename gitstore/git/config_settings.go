@@ -5,6 +5,8 @@ package git
 import (
 	"context"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Setting is the value of a key, "" when it is not set or the configuration cannot be read.
@@ -60,7 +62,7 @@ func unwritable(err error) error {
 	if err == nil {
 		return nil
 	}
-	return Errorf(CodeGitFailed, err, "git's configuration of this repository cannot be written")
+	return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be written")
 }
 
 // Variables asks git for the variables whose names match a regular expression, as seen

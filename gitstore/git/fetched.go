@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // SyncFetched makes what a git has brought survive a power cut: git syncs files, and not the directories that name
@@ -15,7 +17,7 @@ import (
 func (r *Repository) SyncFetched(remote string) error {
 	list, err := os.ReadDir(r.ObjectsDir)
 	if err != nil {
-		return Errorf(CodeUnreadable, err, "the objects cannot be listed")
+		return fail.Errorf(fail.CodeUnreadable, err, "the objects cannot be listed")
 	}
 	dirs := []string{r.ObjectsDir}
 	for _, e := range list {
@@ -33,7 +35,7 @@ func (r *Repository) SyncFetched(remote string) error {
 			})
 	}
 	if err := syncAll(nil, dirs); err != nil {
-		return Errorf(CodeUnreadable, err, "the directories of objects and refs cannot be synced")
+		return fail.Errorf(fail.CodeUnreadable, err, "the directories of objects and refs cannot be synced")
 	}
 	return nil
 }

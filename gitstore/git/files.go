@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
@@ -194,16 +195,17 @@ func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
 }
 
 // LinkedPrivate refuses a private file of ours that is a link (unsafe_target).
-func LinkedPrivate(name string) *Error {
-	return Errorf(CodeUnsafeTarget, nil, "%s is a link, and what this program keeps there would be somewhere else",
+func LinkedPrivate(name string) *fail.Error {
+	return fail.Errorf(fail.CodeUnsafeTarget, nil,
+		"%s is a link, and what this program keeps there would be somewhere else",
 		name).
 		WithHint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew",
 			name)
 }
 
 // NoPrivateDir refuses what is in the place of a directory of ours (unsafe_target).
-func NoPrivateDir(name string) *Error {
-	return Errorf(CodeUnsafeTarget, nil, "%s is in the place of a directory that this program keeps", name).
+func NoPrivateDir(name string) *fail.Error {
+	return fail.Errorf(fail.CodeUnsafeTarget, nil, "%s is in the place of a directory that this program keeps", name).
 		WithHint("look at what it is and who made it (ls -l %s), then remove it; what belongs there is made anew",
 			name)
 }

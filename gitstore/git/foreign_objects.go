@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // maxSiblingObject bounds one object of a sibling, in bytes: a ledger segment or a
@@ -49,7 +51,7 @@ func (s *siblingObjects) Read(ctx context.Context, oid OID) (kind string, data [
 				packErr = err
 			}
 			switch {
-			case CodeOf(packErr) != "":
+			case fail.CodeOf(packErr) != "":
 				return "", nil, packErr
 			case errors.Is(packErr, fs.ErrNotExist):
 				return "", nil, missing(oid)
@@ -91,7 +93,7 @@ func (s *siblingObjects) Has(ctx context.Context, oid OID) bool {
 
 // Write refuses: a sibling is only looked at.
 func (s *siblingObjects) Write(context.Context, []Object) error {
-	return Errorf(CodeGitFailed, os.ErrPermission, "another clone is only read")
+	return fail.Errorf(fail.CodeGitFailed, os.ErrPermission, "another clone is only read")
 }
 
 // Close gives the packs back at once, other than a store's own: there may be

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 )
 
@@ -127,7 +128,7 @@ func (r *Repository) unflaggedIndex(ctx context.Context, paths []string) (name s
 	}
 	dir, err := scratch.New(scratchIndex)
 	if err != nil {
-		return "", nil, Errorf(CodeUnreadable, err, "there is no place for a second index")
+		return "", nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
 	}
 	remove = func() { _ = dir.Remove() }
 	name = filepath.Join(dir.Path, "index")

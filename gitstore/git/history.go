@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // HasCommit reports whether the repository holds the commit.
@@ -107,7 +109,7 @@ func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, exce
 		head, one, ok := strings.Cut(one, "\n")
 		oid, named := strings.CutPrefix(head, "commit ")
 		if !ok || !named || !OID(oid).Valid(r.ObjectFormat) {
-			return nil, false, Errorf(CodeGitFailed, nil, "git rev-list answered %.80q", head)
+			return nil, false, fail.Errorf(fail.CodeGitFailed, nil, "git rev-list answered %.80q", head)
 		}
 		if len(list) == limit {
 			return nil, true, nil
@@ -167,7 +169,7 @@ func ParseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err
 		name, after, ok2 := bytes.Cut(after, []byte{0})
 		f := strings.Fields(string(head))
 		bad := func() ([]TreeChange, []byte, error) {
-			return nil, nil, Errorf(CodeGitFailed, nil, "git answered %q for a difference", ClipBytes(head))
+			return nil, nil, fail.Errorf(fail.CodeGitFailed, nil, "git answered %q for a difference", ClipBytes(head))
 		}
 		if !ok || !ok2 || len(f) != 5 || len(f[4]) == 0 || len(name) == 0 {
 			return bad()
@@ -214,7 +216,7 @@ func (r *Repository) StagedChanges(ctx context.Context, commit string) ([]TreeCh
 func allRaw(command string, out []byte, format string) ([]TreeChange, error) {
 	changes, rest, err := ParseRaw(out, format)
 	if err == nil && len(rest) > 0 {
-		err = Errorf(CodeGitFailed, nil, "git %s answered %q", command, ClipBytes(rest))
+		err = fail.Errorf(fail.CodeGitFailed, nil, "git %s answered %q", command, ClipBytes(rest))
 	}
 	return changes, err
 }
@@ -247,7 +249,8 @@ func (r *Repository) CommitChanges(ctx context.Context, commits []OID, parents m
 	for i := range out {
 		head, rest, ok := bytes.Cut(data, []byte{0})
 		if !ok || OID(head) != out[i].Commit {
-			return nil, Errorf(CodeGitFailed, nil, "git diff-tree answered %q where %s was to come", ClipBytes(head),
+			return nil, fail.Errorf(fail.CodeGitFailed, nil, "git diff-tree answered %q where %s was to come",
+				ClipBytes(head),
 				out[i].Commit)
 		}
 		if out[i].Changes, data, err = ParseRaw(rest, r.ObjectFormat); err != nil {

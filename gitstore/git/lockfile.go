@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
@@ -224,7 +225,7 @@ func RemoveLock(path string, judged fs.FileInfo) error {
 		return nil // gone, and what is there now is somebody else's
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Errorf(CodeRefLocked, err, "the lock %s was left behind and cannot be removed", path)
+		return fail.Errorf(fail.CodeRefLocked, err, "the lock %s was left behind and cannot be removed", path)
 	}
 	return nil
 }

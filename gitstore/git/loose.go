@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // looseStore is the fan-out directory part of an objects directory. Go-git's
@@ -38,7 +40,7 @@ func (s looseStore) read(oid OID) (kind string, data []byte, err error) {
 	defer func() { _ = f.Close() }()
 	kind, data, err = decodeLoose(f, maxObjectSize)
 	if err != nil {
-		if CodeOf(err) != "" {
+		if fail.CodeOf(err) != "" {
 			return "", nil, err
 		}
 		return "", nil, Corrupt(oid, err)
@@ -90,7 +92,8 @@ func decodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 		return "", nil, errors.New("malformed object header")
 	}
 	if size > limit {
-		return "", nil, Errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size, limit)
+		return "", nil, fail.Errorf(fail.CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size,
+			limit)
 	}
 	data, err = readExactly(io.MultiReader(bytes.NewReader(head[end+1:n]), z), size)
 	return kind, data, err

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Kinds of objects.
@@ -81,18 +83,18 @@ func (closedObjects) Has(context.Context, OID) bool         { return false }
 func (closedObjects) Close() error                          { return nil }
 
 func missing(oid OID) error {
-	return Errorf(CodeObjectMissing, nil, "object %s is not in the repository", oid).
+	return fail.Errorf(fail.CodeObjectMissing, nil, "object %s is not in the repository", oid).
 		WithHint("run git fsck; in a shallow or partial clone fetch the run's refs again")
 }
 
 // Corrupt refuses a damaged object (object_corrupt).
 func Corrupt(oid OID, cause error) error {
-	return Errorf(CodeObjectCorrupt, cause, "object %s is damaged", oid).
+	return fail.Errorf(fail.CodeObjectCorrupt, cause, "object %s is damaged", oid).
 		WithHint("run git fsck, then restore the object from another clone")
 }
 
 func tooLarge(oid OID, size int64) error {
-	return Errorf(CodeObjectTooLarge, nil, "object %s is %d bytes long, the limit is %d", oid, size,
+	return fail.Errorf(fail.CodeObjectTooLarge, nil, "object %s is %d bytes long, the limit is %d", oid, size,
 		int64(maxObjectSize))
 }
 
@@ -115,7 +117,7 @@ func prepare(format string, objects []Object) ([]Object, error) {
 	for i := range objects {
 		o := &objects[i]
 		if !validKind(o.Kind) {
-			return nil, Errorf(CodeObjectInvalid, nil, "%q is not a kind of object", o.Kind)
+			return nil, fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not a kind of object", o.Kind)
 		}
 		if len(o.Data) > maxObjectSize {
 			return nil, tooLarge(o.OID, int64(len(o.Data)))
@@ -124,11 +126,11 @@ func prepare(format string, objects []Object) ([]Object, error) {
 		if o.OID == "" {
 			o.OID = oid
 		} else if o.OID != oid {
-			return nil, Errorf(CodeObjectInvalid, nil, "object %s has content that hashes to %s", o.OID, oid)
+			return nil, fail.Errorf(fail.CodeObjectInvalid, nil, "object %s has content that hashes to %s", o.OID, oid)
 		}
 		if !seen[oid] {
 			if err := wellFormed(format, *o); err != nil {
-				return nil, Errorf(CodeObjectInvalid, err, "the %s to be written is malformed", o.Kind)
+				return nil, fail.Errorf(fail.CodeObjectInvalid, err, "the %s to be written is malformed", o.Kind)
 			}
 			seen[oid] = true
 			out = append(out, *o)

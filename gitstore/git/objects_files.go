@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -46,7 +47,7 @@ func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 		return "", nil, context.Cause(ctx)
 	}
 	if !oid.Valid(s.format) {
-		return "", nil, Errorf(CodeObjectMissing, nil, "%q is not an object id of this repository", oid)
+		return "", nil, fail.Errorf(fail.CodeObjectMissing, nil, "%q is not an object id of this repository", oid)
 	}
 	// Packs that are open are asked first: it takes no system call to know that an object
 	// is in none of them.
@@ -59,7 +60,7 @@ func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 	}
 	if kind, data, err := s.readPacked(oid, s.Packs.find); err == nil {
 		return kind, data, nil
-	} else if CodeOf(err) == CodeObjectTooLarge {
+	} else if fail.CodeOf(err) == fail.CodeObjectTooLarge {
 		return "", nil, err
 	}
 	// Alternates, lazily fetched objects of a partial clone, old index
@@ -69,7 +70,7 @@ func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 	if err == nil {
 		return kind, data, verify(s.format, oid, kind, data)
 	}
-	if CodeOf(looseErr) != "" && ctx.Err() == nil {
+	if fail.CodeOf(looseErr) != "" && ctx.Err() == nil {
 		return "", nil, looseErr // we saw the damage ourselves, and can name it
 	}
 	return "", nil, err
@@ -150,7 +151,7 @@ func (s *ObjectFiles) Write(ctx context.Context, objects []Object) error {
 			n++
 		}
 		if err := s.writeBatch(todo[:n]); err != nil {
-			return Errorf(CodeGitFailed, err, "the objects could not be written to %s", s.loose.dir)
+			return fail.Errorf(fail.CodeGitFailed, err, "the objects could not be written to %s", s.loose.dir)
 		}
 		todo = todo[n:]
 	}

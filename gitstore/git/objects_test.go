@@ -20,6 +20,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -71,7 +72,7 @@ func TestObjectsRoundTrip(t *testing.T) {
 		if store.Has(ctx, commit) {
 			t.Fatal("there before it was written")
 		}
-		if _, _, err := store.Read(ctx, commit); CodeOf(err) != CodeObjectMissing ||
+		if _, _, err := store.Read(ctx, commit); fail.CodeOf(err) != fail.CodeObjectMissing ||
 			!strings.Contains(err.Error(), string(commit)) {
 			t.Fatalf("missing object: %v", err)
 		}
@@ -294,7 +295,7 @@ func TestWriteRefuses(t *testing.T) {
 		"dot tree": {Kind: KindTree, Data: EncodeTree([]TreeEntry{{ModeFile, "..", blob.OID}})},
 		"commit":   {Kind: KindCommit, Data: []byte("tree x\n\n")},
 	} {
-		if err := repo.Objects().Write(ctx, []Object{blob, o}); CodeOf(err) != CodeObjectInvalid {
+		if err := repo.Objects().Write(ctx, []Object{blob, o}); fail.CodeOf(err) != fail.CodeObjectInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -311,7 +312,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	for _, bad := range []OID{"", "abc", "../../etc/passwd", OID(strings.Repeat("z", 40)),
 		OID(strings.Repeat("A", 40))} {
-		if _, _, err := repo.Objects().Read(ctx, bad); CodeOf(err) != CodeObjectMissing {
+		if _, _, err := repo.Objects().Read(ctx, bad); fail.CodeOf(err) != fail.CodeObjectMissing {
 			t.Errorf("%q: %v", bad, err)
 		}
 		if repo.Objects().Has(ctx, bad) {
@@ -345,7 +346,7 @@ func TestDamagedObjects(t *testing.T) {
 				if err := os.WriteFile(path, bad, 0o644); err != nil {
 					t.Fatal(err)
 				}
-				if _, _, err := repo.Objects().Read(ctx, one.OID); CodeOf(err) != CodeObjectCorrupt ||
+				if _, _, err := repo.Objects().Read(ctx, one.OID); fail.CodeOf(err) != fail.CodeObjectCorrupt ||
 					!strings.Contains(err.Error(), string(one.OID)) {
 					t.Errorf("%s: %v", name, err)
 				}

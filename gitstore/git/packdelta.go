@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Bounds of one object's chain of differences. Git itself makes at most 4095.
@@ -120,7 +122,8 @@ func ApplyDelta(base, delta []byte, limit int64) ([]byte, error) {
 		return nil, errDeltaChain
 	}
 	if size > uint64(limit) {
-		return nil, Errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size, limit)
+		return nil, fail.Errorf(fail.CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size,
+			limit)
 	}
 	delta = delta[n:]
 	out := make([]byte, 0, min(size, 1<<20))

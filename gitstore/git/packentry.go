@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // packEntry is the header of one entry.
@@ -86,7 +88,8 @@ func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen in
 		return part, err
 	}
 	if e.size > limit {
-		return part, Errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size, limit)
+		return part, fail.Errorf(fail.CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size,
+			limit)
 	}
 	used := int(e.data - off)
 	if part.kind = e.kind; e.kind == "" {

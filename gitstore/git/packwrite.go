@@ -23,6 +23,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -60,7 +61,7 @@ func newPackWriter(w io.Writer, format string, count int) *PackWriter {
 func (p *PackWriter) Add(o Object) error {
 	raw, ok := o.OID.raw()
 	if !ok {
-		return Errorf(CodeObjectInvalid, nil, "%q is not an object id", o.OID)
+		return fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not an object id", o.OID)
 	}
 	var buf bytes.Buffer
 	writeEntryHead(&buf, kindNumber(o.Kind), len(o.Data))

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // maxGitOutput bounds what one git process may answer, in bytes. The largest
@@ -146,7 +148,8 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	}
 	switch {
 	case out.overflow:
-		return nil, nil, Errorf(CodeOutputTooLarge, nil, "git %s printed more than %d bytes", name(args), out.Limit)
+		return nil, nil, fail.Errorf(fail.CodeOutputTooLarge, nil, "git %s printed more than %d bytes", name(args),
+			out.Limit)
 	case ctx.Err() != nil:
 		return nil, nil, interrupted(ctx, args)
 	case err != nil:
@@ -158,7 +161,7 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 // Command prepares a process in its own group.
 func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 	if g.BinErr != nil {
-		return nil, Errorf(CodeGitMissing, g.BinErr, "the git program was not found").
+		return nil, fail.Errorf(fail.CodeGitMissing, g.BinErr, "the git program was not found").
 			WithHint("install git and make sure it is on PATH, outside of the work tree")
 	}
 	pins, err := g.pins(ctx, args)
@@ -178,16 +181,17 @@ func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 func (g *Git) Failure(args []string, err error, complaint string) error {
 	var ee *exec.ExitError
 	if errors.As(err, &ee) {
-		return Errorf(CodeGitFailed, &GitError{Args: args, ExitCode: ee.ExitCode(), Stderr: complaint}, "git failed")
+		return fail.Errorf(fail.CodeGitFailed, &GitError{Args: args, ExitCode: ee.ExitCode(), Stderr: complaint},
+			"git failed")
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		if _, serr := os.Stat(g.Dir); serr != nil {
-			return Errorf(CodeNotRepository, err, "the directory %s cannot be entered", g.Dir)
+			return fail.Errorf(fail.CodeNotRepository, err, "the directory %s cannot be entered", g.Dir)
 		}
-		return Errorf(CodeGitMissing, err,
+		return fail.Errorf(fail.CodeGitMissing, err,
 			"git could not be started").WithHint("install git and make sure it is on PATH")
 	}
-	return Errorf(CodeGitFailed, err, "git %s could not be run", name(args))
+	return fail.Errorf(fail.CodeGitFailed, err, "git %s could not be run", name(args))
 }
 
 func interrupted(ctx context.Context, args []string) error {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -22,7 +23,7 @@ func TestRunFailureCarriesGitsWords(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	_, err := NewGit(r.Dir).Run(context.Background(), nil, "cat-file", "-p", "nonsense")
 	var ge *GitError
-	if CodeOf(err) != CodeGitFailed || !errors.As(err, &ge) {
+	if fail.CodeOf(err) != fail.CodeGitFailed || !errors.As(err, &ge) {
 		t.Fatal(err)
 	}
 	if ge.ExitCode != 128 || ge.Args[0] != "cat-file" || !strings.Contains(ge.Stderr, "nonsense") {
@@ -36,10 +37,10 @@ func TestRunFailureCarriesGitsWords(t *testing.T) {
 func TestRunWithoutGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := NewGit(".").Run(context.Background(), nil, "version")
-	if CodeOf(err) != CodeGitMissing {
+	if fail.CodeOf(err) != fail.CodeGitMissing {
 		t.Fatal(err)
 	}
-	if _, err := Discover(context.Background(), "."); CodeOf(err) != CodeGitMissing {
+	if _, err := Discover(context.Background(), "."); fail.CodeOf(err) != fail.CodeGitMissing {
 		t.Fatal(err)
 	}
 }
@@ -49,7 +50,7 @@ func TestRunBoundsOutput(t *testing.T) {
 	g := NewGit(r.Dir)
 	g.MaxOutput = 1000
 	if _, err := g.Run(context.Background(), []byte(strings.Repeat("x\n", 5000)),
-		"stripspace"); CodeOf(err) != CodeOutputTooLarge {
+		"stripspace"); fail.CodeOf(err) != fail.CodeOutputTooLarge {
 		t.Fatal(err)
 	}
 	if out, err := g.Run(context.Background(), []byte(strings.Repeat("x\n", 500)), "stripspace"); err != nil ||

@@ -7,6 +7,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // LendObjects has the object store in another directory, which need not be there yet, read
@@ -18,7 +20,7 @@ func (r *Repository) LendObjects(objects string) error {
 		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(r.ObjectsDir+"\n"), 0o666)
 	}
 	if err != nil {
-		return Errorf(CodeUnreadable, err, "cannot write to %s", info)
+		return fail.Errorf(fail.CodeUnreadable, err, "cannot write to %s", info)
 	}
 	return nil
 }
@@ -33,7 +35,7 @@ type Quarantine struct {
 func (r *Repository) Quarantine(ctx context.Context) (_ *Quarantine, err error) {
 	q := &Quarantine{}
 	if q.place, err = r.aside(); err != nil {
-		return nil, Errorf(CodeUnreadable, err, "there is no place for what is fetched")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for what is fetched")
 	}
 	g := NewForeignGit(q.place.Path)
 	if _, err = g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+r.ObjectFormat,

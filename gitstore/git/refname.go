@@ -2,7 +2,11 @@
 
 package git
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+)
 
 // RunRefPrefix is where run refs live; it ends in a slash.
 const RunRefPrefix = "refs/agentxchain/runs/"
@@ -22,7 +26,7 @@ func RunRef(runID string) (string, error) {
 		if len(shown) > 60 {
 			shown = shown[:60] + "..."
 		}
-		return "", Errorf(CodeBadRefName, nil, "the run id %q cannot be stored: it %s", shown, why)
+		return "", fail.Errorf(fail.CodeBadRefName, nil, "the run id %q cannot be stored: it %s", shown, why)
 	}
 	return RunRefPrefix + runID, nil
 }

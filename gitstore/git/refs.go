@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -60,7 +61,7 @@ func orNone(o OID) string {
 // make us write to the branch. A damaged one is ref_broken, never absent.
 func (r *Repository) ReadRef(ctx context.Context, name string) (OID, error) {
 	if !SafeRefName(name) {
-		return "", Errorf(CodeBadRefName, nil, "%q is not a ref name", name)
+		return "", fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref name", name)
 	}
 	if err := ctx.Err(); err != nil {
 		return "", context.Cause(ctx)
@@ -108,7 +109,7 @@ func (r *Repository) readRefFile(name string) (oid OID, known bool, err error) {
 			return r.scanPacked(name) // packed in between
 		}
 		if err != nil {
-			return "", true, Errorf(CodeRefBroken, err, "the ref %s cannot be read", name)
+			return "", true, fail.Errorf(fail.CodeRefBroken, err, "the ref %s cannot be read", name)
 		}
 		if target, ok := bytes.CutPrefix(data, []byte("ref:")); ok {
 			return "", true, Symbolic(name, strings.TrimSpace(string(target)))
@@ -187,7 +188,7 @@ func (r *Repository) askRef(ctx context.Context, name string) (OID, error) {
 	case qerr != nil && ExitCode(qerr) == 1:
 		return "", nil
 	case qerr == nil:
-		return "", Errorf(CodeRefBroken, err, "the ref %s points at an object that is not there",
+		return "", fail.Errorf(fail.CodeRefBroken, err, "the ref %s points at an object that is not there",
 			name).WithHint("run git fsck")
 	}
 	return "", err
@@ -195,13 +196,13 @@ func (r *Repository) askRef(ctx context.Context, name string) (OID, error) {
 
 // Symbolic refuses a ref that stands for another (ref_is_symbolic).
 func Symbolic(name, target string) error {
-	return Errorf(CodeRefSymbolic, nil, "the ref %s is symbolic, it stands for %s", name, target).
+	return fail.Errorf(fail.CodeRefSymbolic, nil, "the ref %s is symbolic, it stands for %s", name, target).
 		WithHint("look at who made it, then remove it: git symbolic-ref -d %s", name)
 }
 
 // Broken refuses a ref that holds no object id (ref_broken).
 func Broken(name string) error {
-	return Errorf(CodeRefBroken, nil, "the ref %s does not hold an object id", name).
+	return fail.Errorf(fail.CodeRefBroken, nil, "the ref %s does not hold an object id", name).
 		WithHint("run git fsck; git reflog %s shows where it was", name)
 }
 
@@ -225,7 +226,7 @@ func (r *Repository) Tips(ctx context.Context, prefix string) (map[string]OID, e
 // refs out, and a run must not vanish because its ref was damaged.
 func (r *Repository) ListRefs(ctx context.Context, prefix string) ([]Ref, error) {
 	if !strings.HasSuffix(prefix, "/") || !SafeRefName(prefix+"x") {
-		return nil, Errorf(CodeBadRefName, nil, "%q is not a ref prefix", prefix)
+		return nil, fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref prefix", prefix)
 	}
 	if refs, ok, err := r.heldRefs(ctx, prefix); ok || err != nil {
 		return refs, err
@@ -244,7 +245,7 @@ func (r *Repository) listRefs(ctx context.Context, prefixes ...string) ([]Ref, e
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 		if len(f) != 3 || !OID(f[0]).Valid(r.ObjectFormat) {
-			return nil, Errorf(CodeGitFailed, nil, "git for-each-ref answered %q", line)
+			return nil, fail.Errorf(fail.CodeGitFailed, nil, "git for-each-ref answered %q", line)
 		}
 		refs = append(refs, Ref{Name: f[1], OID: OID(f[0]), Target: f[2]})
 	}
@@ -280,7 +281,7 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 		ref := Ref{Name: name}
 		oid, known, err := r.readRefFile(name)
 		switch {
-		case CodeOf(err) == CodeRefSymbolic:
+		case fail.CodeOf(err) == fail.CodeRefSymbolic:
 			ref.Target = "?" // dangling, else git had listed it
 		case err != nil:
 			ref.Broken = true
@@ -310,11 +311,11 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 	zero := ZeroOID(r.ObjectFormat)
 	for _, u := range updates {
 		if !SafeRefName(u.Name) {
-			return Errorf(CodeBadRefName, nil, "%q is not a ref name", u.Name)
+			return fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref name", u.Name)
 		}
 		for _, o := range []OID{u.New, u.Old} {
 			if !o.IsZero() && !o.Valid(r.ObjectFormat) {
-				return Errorf(CodeObjectInvalid, nil, "%q is not an object id of this repository", o)
+				return fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not an object id of this repository", o)
 			}
 		}
 		if err := r.RefuseSymbolic(ctx, u.Name); err != nil {
@@ -393,12 +394,12 @@ func (r *Repository) arrived(ctx context.Context, updates []RefUpdate, cause err
 }
 
 // behindRefs says that refs have moved and something after that went wrong.
-func behindRefs(updates []RefUpdate, cause error) *Error {
+func behindRefs(updates []RefUpdate, cause error) *fail.Error {
 	names := make([]string, len(updates))
 	for i, u := range updates {
 		names[i] = u.Name
 	}
-	return Errorf(CodeWorkBehind, cause, "%s has moved, but that may not survive a power cut",
+	return fail.Errorf(fail.CodeWorkBehind, cause, "%s has moved, but that may not survive a power cut",
 		strings.Join(names, ", ")).
 		WithHint("remove the cause and run any git agentxchain command: it completes what is missing")
 }
@@ -433,14 +434,14 @@ func (r *Repository) ExplainUpdate(ctx context.Context, updates []RefUpdate, cau
 		}
 		if have != u.Old && !(have.IsZero() && u.Old.IsZero()) {
 			moved := &RefMovedError{Name: u.Name, Want: u.Old, Have: have}
-			return Errorf(CodeRefMoved, moved, "another process moved the run meanwhile").
+			return fail.Errorf(fail.CodeRefMoved, moved, "another process moved the run meanwhile").
 				WithHint("run the command again")
 		}
 	}
 	for _, u := range updates {
 		lock := filepath.Join(r.CommonDir, filepath.FromSlash(u.Name)+".lock")
 		if _, err := os.Lstat(lock); err == nil {
-			return Errorf(CodeRefLocked, cause, "another process is moving %s", u.Name).
+			return fail.Errorf(fail.CodeRefLocked, cause, "another process is moving %s", u.Name).
 				WithHint("run the command again; if it goes on, git agentxchain doctor says whose %s is", lock)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -33,7 +34,7 @@ func TestRunRef(t *testing.T) {
 		"a^b", "a:b", "a?b", "a*b", "a[b", `a\b`, "a\x7f", "ü", "\xff", "con", "NUL.txt", "COM1", "lpt9.x",
 		strings.Repeat("a", 201),
 	} {
-		if ref, err := RunRef(id); CodeOf(err) != CodeBadRefName {
+		if ref, err := RunRef(id); fail.CodeOf(err) != fail.CodeBadRefName {
 			t.Errorf("%q: %s %v", id, ref, err)
 		}
 	}
@@ -82,7 +83,7 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 		}
 		update := func(want string, u ...RefUpdate) {
 			t.Helper()
-			if err := repo.UpdateRefs(ctx, u, "agentxchain: test\nsecond"); CodeOf(err) != want ||
+			if err := repo.UpdateRefs(ctx, u, "agentxchain: test\nsecond"); fail.CodeOf(err) != want ||
 				want == "" && err != nil {
 				t.Fatalf("%v: %v, want %q", u, err, want)
 			}
@@ -90,15 +91,15 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 		read(x, "")
 		update("", RefUpdate{x, before, ""})
 		read(x, before)
-		update(CodeRefMoved, RefUpdate{x, head, ""})
-		update(CodeRefMoved, RefUpdate{x, head, head})
-		update(CodeRefMoved, RefUpdate{y, head, before})
+		update(fail.CodeRefMoved, RefUpdate{x, head, ""})
+		update(fail.CodeRefMoved, RefUpdate{x, head, head})
+		update(fail.CodeRefMoved, RefUpdate{y, head, before})
 		read(x, before)
 		read(y, "")
 		update("", RefUpdate{x, head, before})
 		read(x, head)
 		// All or none.
-		update(CodeRefMoved, RefUpdate{y, head, ZeroOID(repo.ObjectFormat)}, RefUpdate{x, before, before})
+		update(fail.CodeRefMoved, RefUpdate{y, head, ZeroOID(repo.ObjectFormat)}, RefUpdate{x, before, before})
 		read(y, "")
 		update("", RefUpdate{y, head, ""}, RefUpdate{x, head, head})
 		read(y, head)
@@ -122,10 +123,10 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 		update("", RefUpdate{y, "", head})
 		read(y, "")
 		r.Git("symbolic-ref", RunRefPrefix+"sym", "refs/heads/main")
-		if _, err := repo.ReadRef(ctx, RunRefPrefix+"sym"); CodeOf(err) != CodeRefSymbolic {
+		if _, err := repo.ReadRef(ctx, RunRefPrefix+"sym"); fail.CodeOf(err) != fail.CodeRefSymbolic {
 			t.Errorf("symbolic: %v", err)
 		}
-		update(CodeRefSymbolic, RefUpdate{RunRefPrefix + "sym", before, head})
+		update(fail.CodeRefSymbolic, RefUpdate{RunRefPrefix + "sym", before, head})
 		if r.Git("rev-parse", "main") == string(before) && !r.LinkedWorktree {
 			t.Error("the branch behind a symbolic ref was moved")
 		}
@@ -135,17 +136,17 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 		}
 		// An object that is not there cannot be pointed at.
 		if err := repo.UpdateRefs(ctx, []RefUpdate{{y, oidOf(repo.ObjectFormat, 7), ""}},
-			""); CodeOf(err) != CodeGitFailed {
+			""); fail.CodeOf(err) != fail.CodeGitFailed {
 			t.Errorf("missing object: %v", err)
 		}
 		for _, bad := range []string{"", "x", "refs/", "refs/../x", "refs/a b", "refs/a\x00b", "HEAD", "refs/x.lock",
 			"refs//x"} {
-			if _, err := repo.ReadRef(ctx, bad); CodeOf(err) != CodeBadRefName {
+			if _, err := repo.ReadRef(ctx, bad); fail.CodeOf(err) != fail.CodeBadRefName {
 				t.Errorf("read %q: %v", bad, err)
 			}
-			update(CodeBadRefName, RefUpdate{bad, head, ""})
+			update(fail.CodeBadRefName, RefUpdate{bad, head, ""})
 		}
-		update(CodeObjectInvalid, RefUpdate{y, "xyz", ""})
+		update(fail.CodeObjectInvalid, RefUpdate{y, "xyz", ""})
 		update("")
 		r.Fsck()
 	})
@@ -171,7 +172,7 @@ func TestDamagedRefs(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if oid, err := repo.ReadRef(ctx, x); CodeOf(err) != CodeRefBroken {
+		if oid, err := repo.ReadRef(ctx, x); fail.CodeOf(err) != fail.CodeRefBroken {
 			t.Errorf("%s: %q %v", name, oid, err)
 		}
 		if refs, err := repo.ListRefs(ctx, RunRefPrefix); err != nil || len(refs) != 1 || !refs[0].Broken {
@@ -196,14 +197,14 @@ func TestDamagedRefs(t *testing.T) {
 	if err := os.Symlink(filepath.Join(repo.CommonDir, "refs", "heads", "main"), file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.ReadRef(ctx, x); CodeOf(err) != CodeRefSymbolic {
+	if _, err := repo.ReadRef(ctx, x); fail.CodeOf(err) != fail.CodeRefSymbolic {
 		t.Errorf("symbolic link: %v", err)
 	}
 	_ = os.Remove(file)
 	if err := os.WriteFile(file+".lock", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.UpdateRefs(ctx, []RefUpdate{{x, head, ""}}, ""); CodeOf(err) != CodeRefLocked {
+	if err := repo.UpdateRefs(ctx, []RefUpdate{{x, head, ""}}, ""); fail.CodeOf(err) != fail.CodeRefLocked {
 		t.Errorf("locked: %v", err)
 	}
 }
@@ -273,7 +274,7 @@ func TestRacingUpdates(t *testing.T) {
 							if moved.Name != x || moved.Want != old || moved.Have == old {
 								t.Errorf("%+v", moved)
 							}
-						case CodeOf(err) != CodeRefLocked && CodeOf(err) != CodeGitFailed:
+						case fail.CodeOf(err) != fail.CodeRefLocked && fail.CodeOf(err) != fail.CodeGitFailed:
 							t.Error(err)
 						}
 					}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Repository is an opened git repository and the project directory in it. All
@@ -65,7 +67,8 @@ func Discover(ctx context.Context, dir string) (*Repository, error) {
 		return nil, err
 	}
 	if r.TopLevel == "" {
-		return nil, Errorf(CodeBareRepository, nil, "%s is a bare repository, it has no files to work on", r.GitDir).
+		return nil, fail.Errorf(fail.CodeBareRepository, nil, "%s is a bare repository, it has no files to work on",
+			r.GitDir).
 			WithHint("run this in a clone that has a work tree")
 	}
 	return r, nil
@@ -80,11 +83,12 @@ func DiscoverBare(ctx context.Context, dir string) (*Repository, error) { return
 func DiscoverForeign(ctx context.Context, dir string) (*Repository, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, Errorf(CodeNotRepository, err, "the directory %s cannot be entered", dir)
+		return nil, fail.Errorf(fail.CodeNotRepository, err, "the directory %s cannot be entered", dir)
 	}
 	r, err := Ask(ctx, NewForeignGit(abs))
 	if err == nil && r.TopLevel == "" {
-		return nil, Errorf(CodeBareRepository, nil, "%s is a bare repository, it has no files to work on", r.GitDir)
+		return nil, fail.Errorf(fail.CodeBareRepository, nil, "%s is a bare repository, it has no files to work on",
+			r.GitDir)
 	}
 	return r, err
 }
@@ -92,7 +96,7 @@ func DiscoverForeign(ctx context.Context, dir string) (*Repository, error) {
 func discover(ctx context.Context, dir string) (*Repository, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, Errorf(CodeNotRepository, err, "the directory %s cannot be entered", dir)
+		return nil, fail.Errorf(fail.CodeNotRepository, err, "the directory %s cannot be entered", dir)
 	}
 	env := os.Environ()
 	gitDir := os.Getenv("GIT_DIR")
@@ -171,7 +175,8 @@ func askBare(ctx context.Context, g *Git) (*Repository, error) {
 		return nil, err
 	}
 	if lines[ansBare] != "true" {
-		return nil, Errorf(CodeNotRepository, nil, "%s is inside a repository's git directory, not in a work tree",
+		return nil, fail.Errorf(fail.CodeNotRepository, nil,
+			"%s is inside a repository's git directory, not in a work tree",
 			g.Dir).
 			WithHint("change to the work tree and run the command again")
 	}
@@ -202,7 +207,7 @@ func newRepository(g *Git, ans []string) (*Repository, error) {
 		r.RefFormat = "files"
 	}
 	if HexLen(r.ObjectFormat) == 0 {
-		return nil, Errorf(CodeUnsupportedFormat, nil, "the repository uses the unknown object format %q",
+		return nil, fail.Errorf(fail.CodeUnsupportedFormat, nil, "the repository uses the unknown object format %q",
 			r.ObjectFormat)
 	}
 	if r.TopLevel != "" {
@@ -214,7 +219,8 @@ func newRepository(g *Git, ans []string) (*Repository, error) {
 }
 
 func tooOld() error {
-	return Errorf(CodeGitTooOld, nil, "the installed git is older than 2.31").WithHint("install git 2.31 or newer")
+	return fail.Errorf(fail.CodeGitTooOld, nil, "the installed git is older than 2.31").
+		WithHint("install git 2.31 or newer")
 }
 
 // explainDiscovery turns a failed rev-parse into a code. Git has one exit code
@@ -231,13 +237,14 @@ func explainDiscovery(dir string, err error) error {
 		if i := strings.Index(msg, "safe.directory "); i >= 0 {
 			where, _, _ = strings.Cut(strings.TrimSpace(msg[i+len("safe.directory "):]), "\n")
 		}
-		return Errorf(CodeDubiousOwnership, nil, "git does not trust the repository at %s: another user owns it", dir).
+		return fail.Errorf(fail.CodeDubiousOwnership, nil,
+			"git does not trust the repository at %s: another user owns it", dir).
 			WithHint("if you trust its owner, run: git config --global --add safe.directory %s", where)
 	case strings.Contains(msg, "not a git repository"):
-		return Errorf(CodeNotRepository, nil, "%s is not inside a git repository", dir).
+		return fail.Errorf(fail.CodeNotRepository, nil, "%s is not inside a git repository", dir).
 			WithHint("run git init there, or change to a repository")
 	case strings.Contains(msg, "repository extension"), strings.Contains(msg, "git repo version"):
-		return Errorf(CodeUnsupportedFormat, err, "the installed git cannot read this repository's format").
+		return fail.Errorf(fail.CodeUnsupportedFormat, err, "the installed git cannot read this repository's format").
 			WithHint("install a newer git")
 	}
 	return err

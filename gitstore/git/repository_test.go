@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -58,16 +59,16 @@ func TestDiscoverRefuses(t *testing.T) {
 	testrepo.Isolate()
 	plain := t.TempDir()
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(plain))
-	if _, err := Discover(ctx, plain); CodeOf(err) != CodeNotRepository {
+	if _, err := Discover(ctx, plain); fail.CodeOf(err) != fail.CodeNotRepository {
 		t.Errorf("plain directory: %v", err)
 	}
-	if _, err := Discover(ctx, filepath.Join(plain, "none")); CodeOf(err) != CodeNotRepository {
+	if _, err := Discover(ctx, filepath.Join(plain, "none")); fail.CodeOf(err) != fail.CodeNotRepository {
 		t.Errorf("missing directory: %v", err)
 	}
 	r := testrepo.New(t, testrepo.Options{})
 	bare := filepath.Join(plain, "bare.git")
 	r.Git("clone", "-q", "--bare", r.Main, bare)
-	if _, err := Discover(ctx, bare); CodeOf(err) != CodeBareRepository {
+	if _, err := Discover(ctx, bare); fail.CodeOf(err) != fail.CodeBareRepository {
 		t.Errorf("bare: %v", err)
 	}
 	repo, err := DiscoverBare(ctx, bare)
@@ -77,12 +78,12 @@ func TestDiscoverRefuses(t *testing.T) {
 		kind != KindCommit {
 		t.Errorf("bare read: %v", err)
 	}
-	if _, err := Discover(ctx, filepath.Join(r.Dir, ".git", "refs")); CodeOf(err) != CodeNotRepository {
+	if _, err := Discover(ctx, filepath.Join(r.Dir, ".git", "refs")); fail.CodeOf(err) != fail.CodeNotRepository {
 		t.Errorf("inside .git: %v", err)
 	}
 	r.Git("config", "core.repositoryformatversion", "1")
 	r.Git("config", "extensions.fromTheFuture", "1")
-	if _, err := Discover(ctx, r.Dir); CodeOf(err) != CodeUnsupportedFormat {
+	if _, err := Discover(ctx, r.Dir); fail.CodeOf(err) != fail.CodeUnsupportedFormat {
 		t.Errorf("unknown extension: %v", err)
 	}
 	canceled, cancel := context.WithCancel(ctx)
@@ -107,10 +108,10 @@ func TestDiscoverDubiousOwnership(t *testing.T) {
 	}
 	_, err := Discover(context.Background(), r.Dir)
 	var hint string
-	if e, ok := err.(*Error); ok {
+	if e, ok := err.(*fail.Error); ok {
 		hint = e.Hint
 	}
-	if CodeOf(err) != CodeDubiousOwnership ||
+	if fail.CodeOf(err) != fail.CodeDubiousOwnership ||
 		!strings.Contains(hint, "git config --global --add safe.directory "+r.Dir) {
 		t.Fatalf("%v, hint %q", err, hint)
 	}

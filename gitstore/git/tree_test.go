@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -274,9 +275,9 @@ func FuzzParseCommit(f *testing.F) {
 }
 
 func TestErrorText(t *testing.T) {
-	err := error(Errorf(CodeLocked, errors.New("why"), "what %d", 1).WithHint("do %s", "this"))
-	if err.Error() != "what 1: why" || CodeOf(fmt.Errorf("x: %w", err)) != CodeLocked ||
-		CodeOf(errors.New("x")) != "" {
+	err := error(fail.Errorf(fail.CodeLocked, errors.New("why"), "what %d", 1).WithHint("do %s", "this"))
+	if err.Error() != "what 1: why" || fail.CodeOf(fmt.Errorf("x: %w", err)) != fail.CodeLocked ||
+		fail.CodeOf(errors.New("x")) != "" {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Version is a git release number.
@@ -32,7 +34,8 @@ func (g *Git) Version(ctx context.Context) (Version, error) {
 	}
 	v, ok := parseVersion(string(out))
 	if !ok {
-		return Version{}, Errorf(CodeGitFailed, nil, "git names its version as %q", strings.TrimSpace(string(out)))
+		return Version{}, fail.Errorf(fail.CodeGitFailed, nil, "git names its version as %q",
+			strings.TrimSpace(string(out)))
 	}
 	g.version = v
 	return v, nil

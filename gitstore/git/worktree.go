@@ -7,6 +7,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // DirtyPath says how a path differs from HEAD. Paths are relative to the
@@ -75,7 +77,7 @@ func (r *Repository) Status(ctx context.Context, projectPrefix string) (*Worktre
 		return nil, err
 	}
 	if s.Head != "" && !s.Head.Valid(r.ObjectFormat) {
-		return nil, Errorf(CodeGitFailed, nil, "git status names HEAD as %q", s.Head)
+		return nil, fail.Errorf(fail.CodeGitFailed, nil, "git status names HEAD as %q", s.Head)
 	}
 	return s, nil
 }
@@ -139,7 +141,7 @@ func ParseStatus(out []byte, prefix string) (*WorktreeStatus, error) {
 		s.add(prefix, path, d)
 	}
 	if !sawHead {
-		return nil, Errorf(CodeGitFailed, nil, "git status did not name HEAD")
+		return nil, fail.Errorf(fail.CodeGitFailed, nil, "git status did not name HEAD")
 	}
 	slices.Sort(s.Unmerged)
 	return s, nil
@@ -186,7 +188,7 @@ func (s *WorktreeStatus) add(prefix, path string, d DirtyPath) {
 }
 
 func statusError(rec []byte) error {
-	return Errorf(CodeGitFailed, nil, "git status answered %.80q, which is not understood", rec)
+	return fail.Errorf(fail.CodeGitFailed, nil, "git status answered %.80q, which is not understood", rec)
 }
 
 // diffArgs switch off everything a repository or user may configure diff to
@@ -227,11 +229,11 @@ func (r *Repository) DiffChanges(ctx context.Context, base OID) ([]PathChange, e
 		return nil, nil
 	}
 	if len(f)%2 != 0 {
-		return nil, Errorf(CodeGitFailed, nil, "git diff answered half a record")
+		return nil, fail.Errorf(fail.CodeGitFailed, nil, "git diff answered half a record")
 	}
 	for i := 0; i < len(f); i += 2 {
 		if len(f[i]) != 1 || len(f[i+1]) == 0 {
-			return nil, Errorf(CodeGitFailed, nil, "git diff answered %.80q, which is not understood", f[i])
+			return nil, fail.Errorf(fail.CodeGitFailed, nil, "git diff answered %.80q, which is not understood", f[i])
 		}
 		changes = append(changes, PathChange{Path: string(f[i+1]), Status: f[i][0]})
 	}
@@ -263,7 +265,7 @@ func (r *Repository) diff(ctx context.Context, base OID, format ...string) ([]by
 }
 
 func baseMissing(base OID, cause error) error {
-	return Errorf(CodeBaseMissing, cause, "the baseline commit %q is not in this repository", string(base)).
+	return fail.Errorf(fail.CodeBaseMissing, cause, "the baseline commit %q is not in this repository", string(base)).
 		WithHint("in a shallow clone run git fetch --unshallow; otherwise fetch the branch the turn started from")
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -29,7 +30,8 @@ func Ref(run, turn string) (string, error) {
 			if len(id) > 60 {
 				id = id[:60] + "..."
 			}
-			return "", git.Errorf(git.CodeBadRefName, nil, "a lease cannot be stored under the id %q: it %s", id, why)
+			return "", fail.Errorf(fail.CodeBadRefName, nil, "a lease cannot be stored under the id %q: it %s", id,
+				why)
 		}
 	}
 	return record.LeaseRefPrefix + run + "/" + turn, nil
@@ -72,7 +74,7 @@ func readAt(ctx context.Context, repo *git.Repository, run, turn string, oid git
 		return nil, err
 	}
 	if !ok || len(data) > maxLeaseBytes {
-		return nil, git.Errorf(git.CodeObjectCorrupt, nil, "what %s points at is no lease", ref).
+		return nil, fail.Errorf(fail.CodeObjectCorrupt, nil, "what %s points at is no lease", ref).
 			WithHint("git log -p %s shows what it is; to give the turn free: git update-ref -d %s", ref, ref)
 	}
 	out := &Record{Run: run, Turn: turn, Ref: ref, Op: oid, Data: data, At: c.Committer.When}
@@ -100,7 +102,7 @@ func List(ctx context.Context, repo *git.Repository, run string) (list []Record,
 	for _, ref := range refs {
 		owner, turn, ok := strings.Cut(strings.TrimPrefix(ref.Name, record.LeaseRefPrefix), "/")
 		if _, bad := Ref(owner, turn); !ok || bad != nil {
-			problems = append(problems, git.Errorf(git.CodeBadRefName, nil, "%s is no ref of a lease", ref.Name))
+			problems = append(problems, fail.Errorf(fail.CodeBadRefName, nil, "%s is no ref of a lease", ref.Name))
 			continue
 		}
 		switch {
@@ -141,7 +143,7 @@ func History(ctx context.Context, repo *git.Repository, rec *Record, limit int) 
 // has to happen together with it.
 func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Actor, status string) (git.OID, error) {
 	if len(rec.Data) == 0 || len(rec.Data) > maxLeaseBytes {
-		return "", git.Errorf(git.CodeObjectTooLarge, nil, "a lease document has at most %d bytes", maxLeaseBytes)
+		return "", fail.Errorf(fail.CodeObjectTooLarge, nil, "a lease document has at most %d bytes", maxLeaseBytes)
 	}
 	format := repo.ObjectFormat
 	blob := git.Object{OID: git.HashObject(format, git.KindBlob, rec.Data), Kind: git.KindBlob, Data: rec.Data}
@@ -160,7 +162,7 @@ func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Ac
 	}
 	data, err := git.EncodeCommit(format, c)
 	if err != nil {
-		return "", git.Errorf(git.CodeObjectInvalid, err, "the lease cannot be written as a commit")
+		return "", fail.Errorf(fail.CodeObjectInvalid, err, "the lease cannot be written as a commit")
 	}
 	commit := git.Object{OID: git.HashObject(format, git.KindCommit, data), Kind: git.KindCommit, Data: data}
 	if err := repo.Objects().Write(ctx, []git.Object{blob, tree, commit}); err != nil {
@@ -174,7 +176,7 @@ func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Ac
 // when one is not where it was seen, ref_locked.
 func Move(ctx context.Context, repo *git.Repository, updates []git.RefUpdate, reflog string) error {
 	if err := repo.UpdateRefs(ctx, updates, reflog); err != nil {
-		if git.CodeOf(err) != git.CodeWorkBehind {
+		if fail.CodeOf(err) != fail.CodeWorkBehind {
 			repo.Abandon(updates...)
 		}
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -16,10 +17,10 @@ import (
 
 func TestLeaseRefNames(t *testing.T) {
 	for _, id := range []string{"", "..", "a/b", "-x", "a b", "x.lock", "con", "a\x00", "a~1", "@{u}"} {
-		if ref, err := Ref("run_1", id); git.CodeOf(err) != git.CodeBadRefName {
+		if ref, err := Ref("run_1", id); fail.CodeOf(err) != fail.CodeBadRefName {
 			t.Errorf("turn %q became %q: %v", id, ref, err)
 		}
-		if ref, err := Ref(id, "turn_1"); git.CodeOf(err) != git.CodeBadRefName {
+		if ref, err := Ref(id, "turn_1"); fail.CodeOf(err) != fail.CodeBadRefName {
 			t.Errorf("run %q became %q: %v", id, ref, err)
 		}
 	}
@@ -82,7 +83,7 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 		other, _ := Ref("run_1", "turn_2")
 		d := write(run.NewLease("run_1", "turn_2", "a", "s1", 1, now, 0, now.Add(time.Minute)), "")
 		err = Move(ctx, repo, []git.RefUpdate{{Name: other, New: d}, {Name: ref, New: a, Old: a}}, "both")
-		if git.CodeOf(err) != git.CodeRefMoved {
+		if fail.CodeOf(err) != fail.CodeRefMoved {
 			t.Fatalf("both: %v", err)
 		}
 		list, problems, err := List(ctx, repo, "run_1")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
@@ -49,7 +50,7 @@ type Lock struct {
 // alive and younger than 30 s.
 func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, git.Errorf(git.CodeLocked, err, "the lock %s cannot be made", path)
+		return nil, fail.Errorf(fail.CodeLocked, err, "the lock %s cannot be made", path)
 	}
 	l := &Lock{
 		path: path, owner: git.NewOwner(purpose),
@@ -63,7 +64,7 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 		}
 		holder, err := l.try()
 		if err != nil {
-			return nil, git.Errorf(git.CodeLocked, err, "the lock %s cannot be taken", path)
+			return nil, fail.Errorf(fail.CodeLocked, err, "the lock %s cannot be taken", path)
 		}
 		if holder == nil {
 			faults.Point("lock.acquired")
@@ -72,7 +73,7 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
-			return nil, git.Errorf(git.CodeLocked, holder, "another command is at work on this project").
+			return nil, fail.Errorf(fail.CodeLocked, holder, "another command is at work on this project").
 				WithHint("wait for it to end; if that process hangs, end it, and the next command takes the lock over")
 		}
 		// Jitter keeps a crowd from asking in step.
@@ -170,7 +171,7 @@ func (l *Lock) Check() error {
 		return nil
 	}
 	l.loss.Do(func() { close(l.lost) })
-	return git.Errorf(git.CodeLockLost, err, "the lock %s was taken over by another process", l.path).
+	return fail.Errorf(fail.CodeLockLost, err, "the lock %s was taken over by another process", l.path).
 		WithHint("run the command again")
 }
 
@@ -201,7 +202,7 @@ func (l *Lock) beat() {
 		case <-l.stop:
 			return
 		case <-t.C:
-			if git.CodeOf(l.renew()) == git.CodeLockLost {
+			if fail.CodeOf(l.renew()) == fail.CodeLockLost {
 				return
 			}
 		}
@@ -283,7 +284,7 @@ func sweepSides(path string) {
 func ownerGuard(path string) (release func(), err error) {
 	release, err = waitGuard(path, 5*time.Second)
 	if err == nil && release == nil {
-		err = git.Errorf(git.CodeLocked, nil, "the directory of %s stays locked by another process", path)
+		err = fail.Errorf(fail.CodeLocked, nil, "the directory of %s stays locked by another process", path)
 	}
 	return release, err
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
@@ -80,7 +81,7 @@ func TestLockHeldNamesItsOwner(t *testing.T) {
 	defer func() { _ = l.Release() }()
 	_, err := Acquire(context.Background(), path, "reject", 30*time.Millisecond)
 	var held *git.LockedError
-	if git.CodeOf(err) != git.CodeLocked || !errors.As(err, &held) {
+	if fail.CodeOf(err) != fail.CodeLocked || !errors.As(err, &held) {
 		t.Fatal(err)
 	}
 	if held.PID != os.Getpid() || held.Purpose != "accept" || held.Age > time.Minute ||
@@ -159,7 +160,7 @@ func TestLockJudgement(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, err := Acquire(context.Background(), path, "x", 0)
-		if held := git.CodeOf(err) == git.CodeLocked; held != c.held {
+		if held := fail.CodeOf(err) == fail.CodeLocked; held != c.held {
 			t.Errorf("%s: held %v, %v", name, held, err)
 		}
 		after, _ := os.ReadFile(path)
@@ -200,7 +201,7 @@ func TestZombieDoesNotHold(t *testing.T) {
 	if err := os.WriteFile(path, o.Encode(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Acquire(context.Background(), path, "x", 0); git.CodeOf(err) != git.CodeLocked {
+	if _, err := Acquire(context.Background(), path, "x", 0); fail.CodeOf(err) != fail.CodeLocked {
 		t.Fatal(err)
 	}
 	_ = cmd.Process.Kill()
@@ -219,7 +220,7 @@ func TestLockTakenOverByAnother(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.renew(); git.CodeOf(err) != git.CodeLockLost {
+		if err := l.renew(); fail.CodeOf(err) != fail.CodeLockLost {
 			t.Errorf("renewed another's lock: %v", err)
 		}
 		select {
@@ -227,7 +228,7 @@ func TestLockTakenOverByAnother(t *testing.T) {
 		default:
 			t.Error("the loss was not signalled")
 		}
-		if err := l.Release(); git.CodeOf(err) != git.CodeLockLost {
+		if err := l.Release(); fail.CodeOf(err) != fail.CodeLockLost {
 			t.Errorf("released another's lock: %v", err)
 		}
 		if b, err := os.ReadFile(path); err != nil || string(b) != content {
@@ -237,7 +238,7 @@ func TestLockTakenOverByAnother(t *testing.T) {
 	}
 	l := acquire(t, path)
 	_ = os.Remove(path)
-	if err := l.Check(); git.CodeOf(err) != git.CodeLockLost {
+	if err := l.Check(); fail.CodeOf(err) != fail.CodeLockLost {
 		t.Error(err)
 	}
 	_ = l.Release()
@@ -255,7 +256,7 @@ func TestLockUnusableDirectory(t *testing.T) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Acquire(context.Background(), path, "x", 0); git.CodeOf(err) != git.CodeLocked {
+	if _, err := Acquire(context.Background(), path, "x", 0); fail.CodeOf(err) != fail.CodeLocked {
 		t.Fatal(err)
 	}
 }

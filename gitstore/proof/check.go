@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -225,12 +226,12 @@ func (f *checker) fault(run string, op git.OID, err error) error {
 }
 
 // Blame tells what an error says of the repository from what ends the check.
-func Blame(ctx context.Context, err error) (*git.Error, error) {
-	var e *git.Error
+func Blame(ctx context.Context, err error) (*fail.Error, error) {
+	var e *fail.Error
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case !errors.As(err, &e), e.Code == git.CodeGitFailed, e.Code == git.CodeGitMissing:
+	case !errors.As(err, &e), e.Code == fail.CodeGitFailed, e.Code == fail.CodeGitMissing:
 		return nil, err
 	}
 	return e, nil
@@ -306,21 +307,21 @@ func (f *checker) runs() ([]git.Ref, error) {
 		switch _, err := git.RunRef(run); {
 		case err != nil:
 			f.find(Finding{
-				Code:    git.CodeBadRefName,
+				Code:    fail.CodeBadRefName,
 				Run:     run,
 				Message: fmt.Sprintf("the ref %s cannot be a run", ref.Name),
 				Repair:  "git update-ref -d " + ref.Name,
 			})
 		case ref.Target != "":
 			f.find(Finding{
-				Code:    git.CodeRefSymbolic,
+				Code:    fail.CodeRefSymbolic,
 				Run:     run,
 				Message: fmt.Sprintf("the ref %s is symbolic", ref.Name),
 				Repair:  "git symbolic-ref -d " + ref.Name,
 			})
 		case ref.Broken || ref.OID == "":
 			f.find(Finding{
-				Code:    git.CodeRefBroken,
+				Code:    fail.CodeRefBroken,
 				Run:     run,
 				Message: fmt.Sprintf("the ref %s holds no object id", ref.Name),
 				Repair:  fetchRun,

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -29,7 +29,7 @@ func (f *checker) leases(run string) error {
 	}
 	for _, p := range problems {
 		repair := "git for-each-ref " + record.LeaseRefPrefix
-		var known *git.Error
+		var known *fail.Error
 		if errors.As(p, &known) && known.Hint != "" {
 			repair = known.Hint
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -60,7 +61,7 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	ref, _ := lease.Ref("run_1", "odd")
 	tree := strings.TrimSpace(r.GitInput("", "mktree"))
 	r.Git("update-ref", ref, strings.TrimSpace(r.Git("commit-tree", "-m", "x", tree)))
-	var refused *git.Error
+	var refused *fail.Error
 	if _, err := lease.Read(ctx, repo, "run_1", "odd"); !errors.As(err, &refused) ||
 		!strings.Contains(refused.Hint, "git update-ref -d "+ref) {
 		t.Errorf("a commit that is no lease: %v", err)

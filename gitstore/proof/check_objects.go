@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -80,7 +81,7 @@ func (f *checker) unexplained(refs []git.Ref) error {
 	}
 	if len(refs) == 1 {
 		f.find(Finding{
-			Code:    git.CodeObjectCorrupt,
+			Code:    fail.CodeObjectCorrupt,
 			Run:     strings.TrimPrefix(refs[0].Name, git.RunRefPrefix),
 			Message: "git finds damage in the run's objects: " + complaint,
 			Repair:  "git fsck",

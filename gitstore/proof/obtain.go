@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
@@ -59,7 +60,7 @@ func ArchivedTip(ctx context.Context, repo *git.Repository, run string) (git.OID
 		return "", err
 	}
 	if e := list[run]; e != nil && e.State == archive.Removed {
-		return "", git.Errorf(CodeRunRemoved, nil, "run %s was removed by %s: %s", run, e.By, e.Because).
+		return "", fail.Errorf(CodeRunRemoved, nil, "run %s was removed by %s: %s", run, e.By, e.Because).
 			WithHint("its newest operation was %s; a clone that has pruned nothing may still hold it", e.Op)
 	}
 	e := list.Archived(run)
@@ -85,7 +86,7 @@ func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (git
 			}
 		}
 		if !repo.HasCommit(ctx, op) {
-			err := git.Errorf(chain.CodeNoRun, last,
+			err := fail.Errorf(chain.CodeNoRun, last,
 				"run %s is archived at operation %s, and its operations are not here", e.Run, op.Short())
 			if len(all) == 0 {
 				return "", err.WithHint("add the remote that keeps it: git remote add origin URL")

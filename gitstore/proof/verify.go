@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -64,7 +65,7 @@ func (v *Verdict) Err() error {
 		return nil
 	}
 	f := v.Findings[0]
-	e := git.Errorf(record.CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run,
+	e := fail.Errorf(record.CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run,
 		f.Message)
 	if v.Good == "" {
 		return e.WithHint("look at it with git agentxchain fsck --replay --run %s; no operation of the run holds: fetch its ref from a clone you trust", v.Run)
@@ -210,7 +211,7 @@ func (f *checker) chainTo(r *record.Reader, run string, tip git.OID, stop func(g
 			return nil, false, context.Cause(f.ctx)
 		}
 		if len(list) == MaxVerified {
-			return nil, false, git.Errorf(record.CodeChainBroken, nil,
+			return nil, false, fail.Errorf(record.CodeChainBroken, nil,
 				"run %s has more than %d operations that were not checked", run, MaxVerified)
 		}
 		met = stop(op)

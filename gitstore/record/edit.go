@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Edit derives a new tree from a recorded one. The recorded tree is not
@@ -158,7 +159,7 @@ func (e *Edit) Finish() git.OID {
 func (e *Edit) Commit(what string, c *git.Commit) (git.OID, error) {
 	data, err := git.EncodeCommit(e.Reader.Format, c)
 	if err != nil {
-		return "", git.Errorf(git.CodeObjectInvalid, err, "%s cannot be written as a commit", what)
+		return "", fail.Errorf(fail.CodeObjectInvalid, err, "%s cannot be written as a commit", what)
 	}
 	return e.Queue(git.KindCommit, data), nil
 }

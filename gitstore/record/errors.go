@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -29,22 +30,22 @@ const RepairHint = "see what changed with git agentxchain fsck, then run git age
 
 // Tampered says that a ledger is not the recorded one plus what the protocol
 // allows; line is 1-based, 0 when no single line is to blame.
-func Tampered(l wire.Ledger, line int, format string, args ...any) *git.Error {
+func Tampered(l wire.Ledger, line int, format string, args ...any) *fail.Error {
 	where := l.Path()
 	if line > 0 {
 		where = fmt.Sprintf("%s line %d", where, line)
 	}
-	return git.Errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).WithHint("%s",
+	return fail.Errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).WithHint("%s",
 		RepairHint)
 }
 
 // TamperedDoc says the same of a document.
-func TamperedDoc(name string, format string, args ...any) *git.Error {
-	return git.Errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).WithHint("%s", RepairHint)
+func TamperedDoc(name string, format string, args ...any) *fail.Error {
+	return fail.Errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).WithHint("%s", RepairHint)
 }
 
 // Malformed says that a recorded tree does not have the shape of docs/storage.md.
-func Malformed(tree git.OID, format string, args ...any) *git.Error {
-	return git.Errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
+func Malformed(tree git.OID, format string, args ...any) *fail.Error {
+	return fail.Errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
 		WithHint("run git agentxchain fsck, then fetch the run's ref from another clone")
 }

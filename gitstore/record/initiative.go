@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -147,7 +148,7 @@ func (v *initiativeCheck) change(op git.OID) (*initiativeChange, error) {
 }
 
 func (v *initiativeCheck) refuse(op git.OID, format string, args ...any) error {
-	return git.Errorf(CodeUnproven, nil, "change %s of initiative %s is not believed: %s", op.Short(),
+	return fail.Errorf(CodeUnproven, nil, "change %s of initiative %s is not believed: %s", op.Short(),
 		text.OneLine(v.name),
 		fmt.Sprintf(format, args...)).WithHint("ask the person who pushed it; nothing of it was taken")
 }
@@ -201,7 +202,8 @@ func (v *initiativeCheck) belongs(op git.OID, files map[string]git.OID) error {
 		return v.refuse(op, "its %s cannot be read", initiative.ConfigFile)
 	}
 	if cfg.ProjectID != v.project {
-		return git.Errorf(CodeForeignRun, nil, "initiative %s belongs to project %s, this is %s", text.OneLine(v.name),
+		return fail.Errorf(CodeForeignRun, nil, "initiative %s belongs to project %s, this is %s",
+			text.OneLine(v.name),
 			text.OneLine(cfg.ProjectID),
 			text.OneLine(v.project)).WithHint("ask the person who pushed it; nothing of it was taken")
 	}

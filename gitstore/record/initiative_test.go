@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -108,7 +109,7 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		"--format=%B", string(first)),
 		string(first)+"^{tree}"))
 	for _, op := range []git.OID{linked, two} {
-		if err := VerifyInitiative(ctx, repo, "srun_1", op, first, "shop"); git.CodeOf(err) != CodeUnproven {
+		if err := VerifyInitiative(ctx, repo, "srun_1", op, first, "shop"); fail.CodeOf(err) != CodeUnproven {
 			t.Errorf("%v, want %s", err, CodeUnproven)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -52,7 +53,7 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Files)) {
 		if err := edit.Put(name, in.Files[name]); err != nil {
-			return up, git.Errorf(git.CodeObjectInvalid, err, "%s cannot be part of a record", name)
+			return up, fail.Errorf(fail.CodeObjectInvalid, err, "%s cannot be part of a record", name)
 		}
 	}
 	tree := edit.Finish()
@@ -85,7 +86,7 @@ func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (gi
 		return up, err
 	}
 	err = r.UpdateRefs(ctx, []git.RefUpdate{up}, "agentxchain: "+in.Op)
-	if err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+	if err != nil && fail.CodeOf(err) != fail.CodeWorkBehind {
 		r.Abandon(up)
 	}
 	return up, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -64,7 +65,7 @@ func (e *LedgerEdit) append(data []byte) error {
 	first := max(e.n-1, 0)
 	for i, seg := range CutSegments(tail, data) {
 		if first+i >= MaxSlots {
-			return git.Errorf(git.CodeUnreadable, nil, "%s has more segments than can be counted", e.ledger.Path())
+			return fail.Errorf(fail.CodeUnreadable, nil, "%s has more segments than can be counted", e.ledger.Path())
 		}
 		e.changed[first+i] = seg
 		e.n = first + i + 1
@@ -102,7 +103,7 @@ func (e *LedgerEdit) amend(old, line []byte) error {
 			return nil
 		}
 	}
-	return git.Errorf(CodeLedgerTampered, nil, "%s does not hold the line to amend", e.ledger.Path()).WithHint("%s",
+	return fail.Errorf(CodeLedgerTampered, nil, "%s does not hold the line to amend", e.ledger.Path()).WithHint("%s",
 		RepairHint)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -169,12 +170,12 @@ func superset(a, b *ojson.Object, key string) bool {
 }
 
 // CheckAppended is CheckAppended of what was appended after the recorded lines.
-func (d *LedgerDiff) CheckAppended(l wire.Ledger) *git.Error {
+func (d *LedgerDiff) CheckAppended(l wire.Ledger) *fail.Error {
 	return CheckAppended(l, bytes.Count(d.Data, []byte("\n"))-bytes.Count(d.Appended, []byte("\n")), d.Appended)
 }
 
 // CheckAppended validates lines another tool added after line number before.
-func CheckAppended(l wire.Ledger, before int, data []byte) *git.Error {
+func CheckAppended(l wire.Ledger, before int, data []byte) *fail.Error {
 	if !l.JSONL() {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Past reads commits and paths of the project's history inside this process. What
@@ -18,8 +19,8 @@ func (p *Past) Commit(id git.OID) (*git.Commit, error) {
 		return nil, nil
 	}
 	c, err := p.t.Commit(id)
-	switch git.CodeOf(err) {
-	case git.CodeObjectMissing, git.CodeObjectCorrupt:
+	switch fail.CodeOf(err) {
+	case fail.CodeObjectMissing, fail.CodeObjectCorrupt:
 		return nil, nil
 	}
 	return c, err

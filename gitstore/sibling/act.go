@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Discover is git.DiscoverForeign for a sibling. The clone must be one that
@@ -24,7 +25,7 @@ func Discover(ctx context.Context, dir string) (*git.Repository, error) {
 		return nil, err
 	}
 	if !git.SameFile(own, r.GitDir) {
-		return nil, git.Errorf(CodeGitDirElsewhere, nil, "git finds the repository %s for %s, which is not its own",
+		return nil, fail.Errorf(CodeGitDirElsewhere, nil, "git finds the repository %s for %s, which is not its own",
 			r.GitDir, dir)
 	}
 	r.Git.Disarm()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -26,7 +27,7 @@ const (
 // NoteTurn notes that a turn was given out by a super run.
 func NoteTurn(r *git.Repository, superRun, turn string) error {
 	if !record.FileSafe(superRun) || !record.FileSafe(turn) {
-		return git.Errorf(git.CodeBadRefName, nil, "%q or %q is no id", superRun, turn)
+		return fail.Errorf(fail.CodeBadRefName, nil, "%q or %q is no id", superRun, turn)
 	}
 	root, err := os.OpenRoot(r.CommonDir)
 	if err != nil {

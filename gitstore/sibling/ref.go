@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // maxSiblingRefs bounds a packed-refs file, in bytes.
@@ -40,12 +41,12 @@ func (x *Clone) refNamed(ctx context.Context, name string) (git.OID, error) {
 	case err == nil && fi.IsDir(), err != nil && git.Absent(err):
 		return x.packedRef(name)
 	case err != nil:
-		return "", git.Errorf(git.CodeRefBroken, err, "the ref %s cannot be read", name)
+		return "", fail.Errorf(fail.CodeRefBroken, err, "the ref %s cannot be read", name)
 	}
 	data, _, ok, err := x.git.Read(name, git.MaxPointer)
 	switch {
 	case err != nil:
-		return "", git.Errorf(git.CodeRefBroken, err, "the ref %s cannot be read", name)
+		return "", fail.Errorf(fail.CodeRefBroken, err, "the ref %s cannot be read", name)
 	case !ok:
 		return x.packedRef(name) // packed in between
 	}
@@ -65,7 +66,7 @@ func (x *Clone) oid(name, s string) (git.OID, error) {
 func (x *Clone) packedRef(name string) (git.OID, error) {
 	data, _, ok, err := x.git.Read("packed-refs", maxSiblingRefs)
 	if err != nil {
-		return "", git.Errorf(git.CodeRefBroken, err, "packed-refs cannot be read")
+		return "", fail.Errorf(fail.CodeRefBroken, err, "packed-refs cannot be read")
 	}
 	if !ok {
 		return "", nil
@@ -84,11 +85,11 @@ func (x *Clone) packedRef(name string) (git.OID, error) {
 func (x *Clone) reftable(ctx context.Context, name string) (git.OID, error) {
 	fi, err := x.git.Root.Lstat("reftable")
 	if err != nil || !fi.IsDir() {
-		return "", git.Errorf(git.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+		return "", fail.Errorf(fail.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
 	}
 	tmp, err := os.MkdirTemp("", "agentxchain-refs-")
 	if err != nil {
-		return "", git.Errorf(git.CodeUnreadable, err, "no temporary directory can be made")
+		return "", fail.Errorf(fail.CodeUnreadable, err, "no temporary directory can be made")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	config := fmt.Sprintf(
@@ -98,13 +99,13 @@ func (x *Clone) reftable(ctx context.Context, name string) (git.OID, error) {
 		os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
 		os.Symlink(filepath.Join(x.git.Path, "reftable"), filepath.Join(tmp, "reftable")))
 	if err != nil {
-		return "", git.Errorf(git.CodeUnreadable, err, "a temporary repository cannot be made")
+		return "", fail.Errorf(fail.CodeUnreadable, err, "a temporary repository cannot be made")
 	}
 	g := git.NewForeignGit(tmp)
 	g.Env = append(g.Env, "GIT_DIR="+tmp)
 	out, err := g.Run(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname) %(symref)", name)
 	if err != nil {
-		return "", git.Errorf(git.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+		return "", fail.Errorf(fail.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
 	}
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 )
 
@@ -42,11 +43,11 @@ func Open(ctx context.Context, dir string, trust *Trust) (*Clone, error) {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", dir)
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", dir)
 	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", abs)
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", abs)
 	}
 	// A stray use of git would fail, not run.
 	repo := &git.Repository{
@@ -92,7 +93,7 @@ func (x *Clone) locate(ctx context.Context, trust *Trust) error {
 func (x *Clone) enter(ctx context.Context, trust *Trust, top string, fi fs.FileInfo) error {
 	dotGit := filepath.Join(top, ".git")
 	elsewhere := func(format string, args ...any) error {
-		return git.Errorf(CodeGitDirElsewhere, nil, "%s "+format, append([]any{dotGit}, args...)...).
+		return fail.Errorf(CodeGitDirElsewhere, nil, "%s "+format, append([]any{dotGit}, args...)...).
 			WithHint("look at what it is; a clone or a linked work tree made by git is accepted")
 	}
 	if fi.Mode()&fs.ModeSymlink != 0 {
@@ -120,7 +121,7 @@ func (x *Clone) enter(ctx context.Context, trust *Trust, top string, fi fs.FileI
 	}
 	root, err := os.OpenRoot(common)
 	if err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "the repository of %s cannot be entered", x.Dir)
+		return fail.Errorf(fail.CodeUnreadable, err, "the repository of %s cannot be entered", x.Dir)
 	}
 	x.git = &workdir.Dir{Path: common, Root: root}
 	cfg, err := x.config("config")
@@ -148,7 +149,8 @@ func (x *Clone) enter(ctx context.Context, trust *Trust, top string, fi fs.FileI
 	}
 	object, ref, err := cfg.format()
 	if err != nil {
-		return git.Errorf(git.CodeUnsupportedFormat, err, "the repository of %s has a format that is not known", x.Dir)
+		return fail.Errorf(fail.CodeUnsupportedFormat, err, "the repository of %s has a format that is not known",
+			x.Dir)
 	}
 	r := x.Repo
 	r.TopLevel, r.GitDir, r.CommonDir, r.ObjectsDir = top, gitDir, common, filepath.Join(common, "objects")
@@ -169,7 +171,7 @@ func (x *Clone) config(name string) (gitConfig, error) {
 			return cfg, nil
 		}
 	}
-	return nil, git.Errorf(git.CodeUnsupportedFormat, err, "the repository's %s of %s cannot be read", name, x.Dir)
+	return nil, fail.Errorf(fail.CodeUnsupportedFormat, err, "the repository's %s of %s cannot be read", name, x.Dir)
 }
 
 // open opens a file or directory of the repository by its absolute path, never one

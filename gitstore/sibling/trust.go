@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Trust knows which clones of other users the person allows. It asks git at most
@@ -51,7 +52,7 @@ func (t *Trust) allow(ctx context.Context, dir string, paths ...string) error {
 	if allowed {
 		return nil
 	}
-	return git.Errorf(git.CodeDubiousOwnership, nil, "another user owns the repository at %s", dir).
+	return fail.Errorf(fail.CodeDubiousOwnership, nil, "another user owns the repository at %s", dir).
 		WithHint("if you trust its owner, run: git config --global --add safe.directory %s", dir)
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -79,7 +80,7 @@ func (s *Watch) path(turn string) string {
 // already must not have it taken for what was always there.
 func (s *Watch) Take(ctx context.Context, turn string) (*Note, error) {
 	if !record.SafeName(turn) {
-		return nil, git.Errorf(git.CodeGitFailed, nil, "%q cannot be part of a file name", turn)
+		return nil, fail.Errorf(fail.CodeGitFailed, nil, "%q cannot be part of a file name", turn)
 	}
 	d, err := s.look(ctx)
 	if err != nil {
@@ -93,16 +94,16 @@ func (s *Watch) Take(ctx context.Context, turn string) (*Note, error) {
 	}
 	for _, other := range others {
 		if t := other.compareFiles(d); other.Turn != turn && len(t.Changes) > 0 {
-			return nil, git.Errorf(CodeGitTampered, nil,
+			return nil, fail.Errorf(CodeGitTampered, nil,
 				"while the agent of turn %s is at work git's configuration was changed: %s", other.Turn, t).
 				WithHint("end that turn; what was changed is then put back")
 		}
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	if err := durable.WriteFile(s.dir, turn+".json", d.encode(), 0o600); err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return d, nil
 }
@@ -126,7 +127,7 @@ func (s *Watch) notes() ([]*Note, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be read")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be read")
 	}
 	var out []*Note
 	for _, e := range list {
@@ -136,11 +137,11 @@ func (s *Watch) notes() ([]*Note, error) {
 		}
 		data, err := git.ReadBounded(filepath.Join(s.dir, e.Name()), maxNote)
 		if err != nil {
-			return nil, git.Errorf(CodeGitTampered, err, "what was noted for turn %s cannot be read", turn)
+			return nil, fail.Errorf(CodeGitTampered, err, "what was noted for turn %s cannot be read", turn)
 		}
 		d, ok := decodeNote(data)
 		if !ok || d.Turn != turn {
-			return nil, git.Errorf(CodeGitTampered, nil, "what was noted for turn %s is not what this program wrote",
+			return nil, fail.Errorf(CodeGitTampered, nil, "what was noted for turn %s is not what this program wrote",
 				turn)
 		}
 		out = append(out, d)
@@ -239,13 +240,13 @@ func (w *watcher) look(name string, depth int) {
 	}
 	e, err := lookAt(name)
 	if err != nil {
-		w.err = git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at",
+		w.err = fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at",
 			name).WithHint("look at what it is, and move it elsewhere")
 		return
 	}
 	w.files[name] = e
 	if w.total += int64(len(e.data)); w.total > maxWatchedTotal || len(w.files) > maxWatchedFiles {
-		w.err = git.Errorf(git.CodeUnreadable, nil, "git's hooks and configuration are too much to be watched (%s)",
+		w.err = fail.Errorf(fail.CodeUnreadable, nil, "git's hooks and configuration are too much to be watched (%s)",
 			name).
 			WithHint("move what is no hook out of the directory")
 		return
@@ -265,7 +266,7 @@ func (w *watcher) look(name string, depth int) {
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		w.err = git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", dir)
+		w.err = fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", dir)
 		return
 	}
 	if dir != name {

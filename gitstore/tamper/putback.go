@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
@@ -49,7 +50,7 @@ func (t *Tampering) note(format string, args ...any) {
 // Forget ends the watch over a turn.
 func (s *Watch) Forget(d *Note) error {
 	if err := os.Remove(s.path(d.Turn)); err != nil && !git.Absent(err) {
-		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
 }
@@ -59,7 +60,7 @@ func (s *Watch) Forget(d *Note) error {
 func (s *Watch) Settle(d *Note) error {
 	name := s.path(d.Turn)
 	if err := os.Rename(name, name+settledSuffix); err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (s *Watch) Announce(turn string) error {
 	case errors.Is(err, fs.ErrExist):
 		return nil
 	}
-	return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+	return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 }
 
 // Settled reports that nothing of a turn is to be concluded.
@@ -108,7 +109,7 @@ func (s *Watch) TakeSettled(turn string) bool {
 func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
 	now, err := s.lookFiles(d.hooks)
 	if err != nil {
-		return nil, git.Errorf(CodeGitTampered, err,
+		return nil, fail.Errorf(CodeGitTampered, err,
 			"what git is told cannot be compared with what it was when turn %s began", d.Turn)
 	}
 	t := d.compareFiles(now)
@@ -119,7 +120,7 @@ func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
 	}
 	for _, name := range t.files {
 		if err := s.putBackFile(name, d.file(name), now.files[name], t.Kept); err != nil {
-			return nil, git.Errorf(CodeGitTampered, err,
+			return nil, fail.Errorf(CodeGitTampered, err,
 				"%s was changed while an agent was at work, and cannot be put back", name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // recordRefspec brings all of ours under the names it has on the remote. It is not forced: a run that went on here
@@ -107,6 +108,6 @@ func unreachable(ctx context.Context, remote string, err error) error {
 	if ctx.Err() != nil && git.ExitCode(err) < 0 {
 		return err
 	}
-	return git.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, Complaint(err)).
+	return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, Complaint(err)).
 		WithHint("git fetch %s shows more; nothing here has changed", remote)
 }

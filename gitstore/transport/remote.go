@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -95,7 +96,7 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 	}
 	if name != "" {
 		if !slices.Contains(all, name) {
-			return "", git.Errorf(CodeNoRemote, nil, "%q is not a remote of this repository", name).
+			return "", fail.Errorf(CodeNoRemote, nil, "%q is not a remote of this repository", name).
 				WithHint("git remote -v lists them; git remote add NAME URL adds one")
 		}
 		return name, nil
@@ -112,10 +113,10 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 	case len(all) == 1:
 		return all[0], nil
 	case len(all) == 0:
-		return "", git.Errorf(CodeNoRemote, nil, "this repository has no remote, so its runs stay here").
+		return "", fail.Errorf(CodeNoRemote, nil, "this repository has no remote, so its runs stay here").
 			WithHint("git remote add origin URL")
 	}
-	return "", git.Errorf(CodeNoRemote, nil, "there are %d remotes and none was named", len(all)).
+	return "", fail.Errorf(CodeNoRemote, nil, "there are %d remotes and none was named", len(all)).
 		WithHint("git agentxchain sync %s, or git config agentxchain.remote %s", all[0], all[0])
 }
 
@@ -282,10 +283,10 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 		if a := said[name]; a.State != "" && a.State != PushOK && !strings.Contains(a.Why, "atomic ") {
 			branch := strings.TrimPrefix(name, "refs/heads/")
 			if a.State == PushRefused {
-				return git.Errorf(CodeRemoteRefused, nil, "%s does not take branch %s: %s", remote, branch, a.Why).
+				return fail.Errorf(CodeRemoteRefused, nil, "%s does not take branch %s: %s", remote, branch, a.Why).
 					WithHint("its rules are its administrator's; push the commits to a branch it takes, then git agentxchain sync %s", remote)
 			}
-			return git.Errorf(CodeBranchApart, nil, "branch %s was not pushed to %s: %s", branch, remote, a.Why).
+			return fail.Errorf(CodeBranchApart, nil, "branch %s was not pushed to %s: %s", branch, remote, a.Why).
 				WithHint("git pull %s %s joins the two branches; nothing was recorded there", remote, branch)
 		}
 	}
@@ -295,7 +296,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 	if ctx.Err() != nil && git.ExitCode(err) < 0 {
 		return err
 	}
-	return git.Errorf(CodeRemoteFailed, nil, "%s took nothing: %s", remote, Complaint(err)).
+	return fail.Errorf(CodeRemoteFailed, nil, "%s took nothing: %s", remote, Complaint(err)).
 		WithHint("the operations stay here and go with the next git agentxchain sync %s", remote)
 }
 
@@ -355,7 +356,7 @@ func judgeRejection(summary string) PushResult {
 // ValidName keeps names out that cannot be part of a ref.
 func ValidName(remote string) error {
 	if !git.SafeRefName(TrackingPrefix(remote) + "x") {
-		return git.Errorf(wire.CodeInvalidArgument, nil, "the remote %q cannot be part of a ref's name", remote)
+		return fail.Errorf(wire.CodeInvalidArgument, nil, "the remote %q cannot be part of a ref's name", remote)
 	}
 	return nil
 }

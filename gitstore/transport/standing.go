@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -117,7 +118,7 @@ func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there 
 	}
 	f := strings.Fields(string(out))
 	if len(f) != 2 {
-		return git.Errorf(git.CodeGitFailed, nil, "git rev-list answered in a form that is not understood")
+		return fail.Errorf(fail.CodeGitFailed, nil, "git rev-list answered in a form that is not understood")
 	}
 	st.Ahead, _ = strconv.Atoi(f[0])
 	st.Behind, _ = strconv.Atoi(f[1])

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -184,7 +185,7 @@ func CompareOpened(ctx context.Context, s *gitstore.Store, kind, name string, re
 		return nil, bundle.Bad(nil, "the bundle holds no run")
 	}
 	if run != "" && c.there[run] == "" {
-		return nil, git.Errorf(chain.CodeNoRun, nil, "the bundle does not hold run %s", run)
+		return nil, fail.Errorf(chain.CodeNoRun, nil, "the bundle does not hold run %s", run)
 	}
 	return c.out, c.all(ctx, run, c.there)
 }
@@ -295,7 +296,7 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 	if c.trust != nil {
 		err := c.trust(ctx, r)
 		if err != nil && ctx.Err() == nil {
-			code := git.CodeOf(err)
+			code := fail.CodeOf(err)
 			if code == "" {
 				code = record.CodeUnproven
 			}
@@ -443,7 +444,7 @@ func (f *remoteLook) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil && git.ExitCode(err) < 0 {
 		return err
 	}
-	return git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked: %s", f.remote,
+	return fail.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked: %s", f.remote,
 		transport.Complaint(err)).
 		WithHint("git ls-remote %s shows more", f.remote)
 }
@@ -507,7 +508,7 @@ func AgainstKind(ctx context.Context, repo *git.Repository, name, file string) (
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return "", git.Errorf(wire.CodeNotFound, nil,
+		return "", fail.Errorf(wire.CodeNotFound, nil,
 			"%q is neither a remote of this repository nor a file that can be read", text.OneLine(name)).
 			WithHint("git remote -v lists the remotes")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -41,7 +42,7 @@ func AgainstInitiatives(ctx context.Context, repo *git.Repository, remote, name,
 		return nil, err
 	}
 	if name != "" && c.here[name] == "" && c.there[name] == "" && c.seen[name] == "" {
-		return nil, git.Errorf(CodeNoInitiative, nil, "initiative %s is neither here nor on %s", text.OneLine(name),
+		return nil, fail.Errorf(CodeNoInitiative, nil, "initiative %s is neither here nor on %s", text.OneLine(name),
 			f.remote)
 	}
 	return c.out, c.all(ctx, name, c.here, c.there, c.seen)

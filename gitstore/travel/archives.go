@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -185,7 +186,7 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 // unobtained refuses an archived run whose operations cannot be had or believed.
 func (l *landing) unobtained(e *archive.Entry, err error) {
 	r := l.y.run(e.Run)
-	r.Tip, r.State, r.Code = l.here[e.Run], SyncRefused, git.CodeOf(err)
+	r.Tip, r.State, r.Code = l.here[e.Run], SyncRefused, fail.CodeOf(err)
 	r.Why, r.Hint = text.OneLine(err.Error()), "git agentxchain fsck --replay --run "+e.Run
 }
 
@@ -194,12 +195,12 @@ func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
 	op := git.OID(e.Op)
 	if !l.s.Repository().HasCommit(ctx, op) {
 		if err := proof.FetchArchived(ctx, l.s.Repository(), l.y.Remote, e); err != nil {
-			return git.Errorf(transport.CodeRemoteFailed, nil,
+			return fail.Errorf(transport.CodeRemoteFailed, nil,
 				"run %s is archived at operation %s, which %s does not give: %s", e.Run, op.Short(), l.y.Remote,
 				transport.Complaint(err))
 		}
 		if !l.s.Repository().HasCommit(ctx, op) {
-			return git.Errorf(transport.CodeRemoteFailed, nil,
+			return fail.Errorf(transport.CodeRemoteFailed, nil,
 				"run %s is archived at operation %s, which %s does not have", e.Run, op.Short(), l.y.Remote)
 		}
 	}
@@ -417,7 +418,7 @@ func pushKept(
 	ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string, l archive.List,
 ) (again, ok bool, err error) {
 	if err := proof.FetchKept(ctx, repo, y.Remote, year); err != nil {
-		return false, false, git.Errorf(transport.CodeRemoteFailed, nil,
+		return false, false, fail.Errorf(transport.CodeRemoteFailed, nil,
 			"%s could not be asked what it keeps of %s: %s", y.Remote, year, transport.Complaint(err)).
 			WithHint("git agentxchain sync %s", y.Remote)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -47,7 +48,7 @@ func writeShared(repo *git.Repository, name string, data []byte) error {
 		err = durable.WriteFile(filepath.Dir(path), filepath.Base(path), data, 0o666)
 	}
 	if err != nil {
-		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
 }

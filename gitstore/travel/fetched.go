@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -24,7 +25,7 @@ import (
 func FetchSibling(ctx context.Context, repo *git.Repository, id, address string) (refused []string, err error) {
 	prefix := record.SiblingRefPrefix + id + "/"
 	if !git.SafeRefName(prefix+"x") || strings.HasPrefix(address, "-") || strings.Contains(address, "::") {
-		return nil, git.Errorf(git.CodeBadRefName, nil, "%q or its address %q cannot be used", id,
+		return nil, fail.Errorf(fail.CodeBadRefName, nil, "%q or its address %q cannot be used", id,
 			text.OneLine(address))
 	}
 	kept, err := repo.Tips(ctx, prefix)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -63,7 +64,7 @@ func SyncInitiatives(ctx context.Context, repo *git.Repository, opt InitiativeSy
 // lockSync keeps two gits that fetch in one clone out of each other's way.
 func lockSync(ctx context.Context, repo *git.Repository, wait time.Duration) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Join(repo.CommonDir, "agentxchain"), 0o777); err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	lock, err := lockfile.Acquire(ctx, filepath.Join(repo.CommonDir, "agentxchain", "sync.lock"), "sync", wait)
 	if err != nil {
@@ -73,7 +74,7 @@ func lockSync(ctx context.Context, repo *git.Repository, wait time.Duration) (un
 }
 
 func contended(remote string, tries int) error {
-	return git.Errorf(transport.CodeRemoteBusy, nil, "others pushed to %s first, %d times in a row", remote, tries).
+	return fail.Errorf(transport.CodeRemoteBusy, nil, "others pushed to %s first, %d times in a row", remote, tries).
 		WithHint("the operations are kept here: git agentxchain sync %s", remote)
 }
 
@@ -304,7 +305,7 @@ func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project
 		return "", "", err
 	}
 	if to == "" {
-		return "", "", git.Errorf(CodeNoInitiative, nil, "%s was not seen to have initiative %s", remote,
+		return "", "", fail.Errorf(CodeNoInitiative, nil, "%s was not seen to have initiative %s", remote,
 			text.OneLine(name)).
 			WithHint("git agentxchain sync %s", remote)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -155,7 +156,7 @@ func (l *landing) regain(ctx context.Context) error {
 		r.Began = false // the work tree is in it already
 		return err
 	} else if err == nil && r.Code != "" {
-		err = git.Errorf(r.Code, nil, "run %s of %s cannot be brought back: %s", name, text.OneLine(l.y.Remote),
+		err = fail.Errorf(r.Code, nil, "run %s of %s cannot be brought back: %s", name, text.OneLine(l.y.Remote),
 			r.Why).WithHint("%s", r.Hint)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -27,10 +28,10 @@ func PublishStrict(ctx context.Context, repo *git.Repository, remote string, m d
 	switch a.State {
 	case transport.PushOK:
 	case transport.PushStale:
-		return git.Errorf(git.CodeRefMoved, nil, "another machine recorded an operation on %s first",
+		return fail.Errorf(fail.CodeRefMoved, nil, "another machine recorded an operation on %s first",
 			remote).WithHint("run the command again")
 	default:
-		return git.Errorf(transport.CodeRemoteRefused, nil, "%s does not take %s: %s", remote, p.Name, a.Why).
+		return fail.Errorf(transport.CodeRemoteRefused, nil, "%s does not take %s: %s", remote, p.Name, a.Why).
 			WithHint("ask the administrator of the server to allow pushes to refs/agentxchain/*; nothing was recorded")
 	}
 	if err := decision.Alone(ctx, repo, m); err != nil {
@@ -52,7 +53,7 @@ func settlePush(
 	ctx context.Context, repo *git.Repository, remote string, p transport.RefPush,
 	a transport.PushResult, err error,
 ) (transport.PushResult, error) {
-	lost := git.CodeOf(err) == transport.CodeRemoteFailed
+	lost := fail.CodeOf(err) == transport.CodeRemoteFailed
 	if !lost && (err != nil || a.State != transport.PushStale) {
 		return a, err
 	}
@@ -63,13 +64,13 @@ func settlePush(
 	case !lost:
 		return a, nil
 	case asked != nil:
-		return a, git.Errorf(transport.CodeRemoteFailed, nil, "%s did not say whether it recorded the operation: %s",
+		return a, fail.Errorf(transport.CodeRemoteFailed, nil, "%s did not say whether it recorded the operation: %s",
 			remote, transport.Complaint(asked)).
 			WithHint("git agentxchain sync %s brings the operation here if it did", remote)
 	case there != p.Old:
 		return transport.PushResult{State: transport.PushStale}, nil
 	}
-	var e *git.Error
+	var e *fail.Error
 	if errors.As(err, &e) {
 		err = e.WithHint("it was not recorded; run the command again")
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
@@ -37,7 +38,7 @@ func Upstreams(
 	ctx context.Context, repo *git.Repository, branch string, base, head git.OID,
 ) (list []Upstream, made map[git.OID]bool, err error) {
 	remote, err := transport.PickRemote(ctx, repo, "")
-	if git.CodeOf(err) == transport.CodeNoRemote {
+	if fail.CodeOf(err) == transport.CodeNoRemote {
 		return nil, nil, nil
 	}
 	if err != nil {
@@ -54,7 +55,7 @@ func Upstreams(
 		if ctx.Err() != nil {
 			return nil, nil, err
 		}
-		return nil, nil, git.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked for its branches: %s",
+		return nil, nil, fail.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked for its branches: %s",
 			remote, transport.Complaint(err)).
 			WithHint("git ls-remote %s shows more", remote)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,7 +19,7 @@ const maxConfig = 4 << 20
 func (w *Dir) Config() ([]byte, error) {
 	f, err := w.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	defer func() { _ = f.Close() }()
 	fi, err := f.Stat()
@@ -30,11 +31,11 @@ func (w *Dir) Config() ([]byte, error) {
 		data, err = git.ReadLimited(f, fi.Size(), maxConfig)
 	}
 	if errors.Is(err, git.ErrTooLong) {
-		return nil, git.Errorf(git.CodeUnreadable, nil, "%s is larger than the %d MiB a configuration may have",
+		return nil, fail.Errorf(fail.CodeUnreadable, nil, "%s is larger than the %d MiB a configuration may have",
 			wire.ConfigPath, maxConfig>>20)
 	}
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	return data, nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -198,5 +199,5 @@ func (w *Dir) KeepDir(what string, at time.Time) (string, error) {
 			return dir, nil
 		}
 	}
-	return "", git.Errorf(CodeFileExists, nil, "%s is already there", base)
+	return "", fail.Errorf(CodeFileExists, nil, "%s is already there", base)
 }

@@ -22,7 +22,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
@@ -288,7 +288,7 @@ func (a *act) run(f testtrace.Fault) (*testtrace.Result, error) {
 
 // maybeDone are the codes of a failure after which all may be done: what was recorded is completed by the next
 // command.
-var maybeDone = []string{git.CodeWorkBehind, runner.CodeHookPostCommit, "io_failed"}
+var maybeDone = []string{fail.CodeWorkBehind, runner.CodeHookPostCommit, "io_failed"}
 
 // trial has one call go wrong and says what is not as it must be, "" for nothing. hit is the call, nil when
 // the command did not come to it.

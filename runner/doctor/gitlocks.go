@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // lockPatience is how old a lock of git's must be before it is worth a warning: git
@@ -22,7 +22,7 @@ func (d *doctor) gitLocks(ctx context.Context) {
 	repo := d.store.Repository()
 	if d.fix {
 		done, err := d.store.SweepLocks(ctx, 0)
-		if err != nil && git.CodeOf(err) != git.CodeLocked { // who holds it was said
+		if err != nil && fail.CodeOf(err) != fail.CodeLocked { // who holds it was said
 			d.failed("lock", err, "git agentxchain doctor --fix")
 		}
 		for _, n := range done {

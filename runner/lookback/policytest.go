@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/yamljson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -46,13 +46,13 @@ func (c *CaseResult) Passed() bool { return c.Err == "" && len(c.Problems) == 0 
 func PolicyTests(ctx context.Context, r *runner.Runner, cfg *config.Config, files []string) ([]*CaseResult, error) {
 	root, err := os.OpenRoot(r.Store().Dir())
 	if err != nil {
-		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", r.Store().Dir())
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", r.Store().Dir())
 	}
 	defer func() { _ = root.Close() }()
 	if files == nil {
 		list, err := fs.ReadDir(root.FS(), PolicyTestsDir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", PolicyTestsDir)
+			return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", PolicyTestsDir)
 		}
 		for _, e := range list {
 			if (path.Ext(e.Name()) == ".json" || yamlName(e.Name())) && !e.IsDir() {
@@ -61,7 +61,8 @@ func PolicyTests(ctx context.Context, r *runner.Runner, cfg *config.Config, file
 		}
 	}
 	if len(files) > maxCases {
-		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%d cases are more than one test takes (%d)", len(files),
+		return nil, fail.Errorf(wire.CodeInvalidArgument, nil, "%d cases are more than one test takes (%d)",
+			len(files),
 			maxCases)
 	}
 	var out []*CaseResult
@@ -139,7 +140,7 @@ func RecordCase(
 		}
 	}
 	if at < 0 {
-		return "", nil, 0, git.Errorf(wire.CodeNotFound, nil, "no recorded operation is or decided on %s",
+		return "", nil, 0, fail.Errorf(wire.CodeNotFound, nil, "no recorded operation is or decided on %s",
 			turn).WithHint("git agentxchain log")
 	}
 	if name == "" {
@@ -150,7 +151,7 @@ func RecordCase(
 			var err error
 			c, err = whatif.RecordCase(name, past(op))
 			if err != nil {
-				err = git.Errorf(wire.CodeNotFound, err, "operation %s cannot be made a case", op.Op.Short())
+				err = fail.Errorf(wire.CodeNotFound, err, "operation %s cannot be made a case", op.Op.Short())
 			}
 			return nil, err
 		})
@@ -158,7 +159,7 @@ func RecordCase(
 		return "", nil, 0, err
 	}
 	if c, texts, err = c.Redact(); err != nil {
-		return "", nil, 0, git.Errorf("secret_found", err,
+		return "", nil, 0, fail.Errorf("secret_found", err,
 			"operation %s cannot be made a case without what looks like a secret in it", ops[at].Op.Short()).
 			WithHint("write the case by hand (docs/whatif.md#cases)")
 	}
@@ -170,13 +171,13 @@ func RecordCase(
 	}
 	if err == nil {
 		if _, serr := root.Lstat(file); serr == nil {
-			return "", nil, 0, git.Errorf("file_exists", nil,
+			return "", nil, 0, fail.Errorf("file_exists", nil,
 				"%s is there already", file).WithHint("remove it, or give the case another name with --name")
 		}
 		err = durable.WriteFileRoot(root, file, c.Encode(), 0o666)
 	}
 	if err != nil {
-		return "", nil, 0, git.Errorf(git.CodeUnreadable, err, "%s cannot be written", file)
+		return "", nil, 0, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be written", file)
 	}
 	return file, c, texts, nil
 }

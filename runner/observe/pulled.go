@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
@@ -78,7 +79,7 @@ func (w *Work) pulled(
 func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st *git.WorktreeStatus) (*pulled, error) {
 	p := &pulled{there: make(map[string]bool)}
 	ups, made, err := travel.Upstreams(ctx, w.Store.Repository(), st.Branch, from, st.Head)
-	if git.CodeOf(err) == transport.CodeRemoteFailed {
+	if fail.CodeOf(err) == transport.CodeRemoteFailed {
 		w.Note("what was pulled during the turn counts as the turn's: " + err.Error())
 		return p, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -46,7 +46,7 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 		}
 	case h.By.Repo == nil:
 		return &wire.Error{
-			Code:    git.CodeNotRepository,
+			Code:    fail.CodeNotRepository,
 			Field:   "hooks",
 			Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
 			Hint:    "give it to each command: --trust, or " + Env + "=" + digest,

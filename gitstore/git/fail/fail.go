@@ -1,6 +1,6 @@
-// The store's typed errors: a stable code, a sentence, and what to do.
+// The typed errors: a stable code, a sentence, and what to do.
 
-package git
+package fail
 
 import (
 	"errors"
