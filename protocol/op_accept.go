@@ -99,23 +99,7 @@ type AcceptResult struct {
 }
 
 func (op *AcceptTurn) apply(t *transition) *wire.Error {
-	// Asked before whether the turn is active: a turn that is in the history
-	// gets no second row, whatever became of the state (docs/conformance.md#becoming-a-target).
-	if op.AlreadyAccepted {
-		return &wire.Error{Code: wire.CodeTurnAlreadyAccepted, Field: "turn_id",
-			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
-	}
-	turn, err := t.target(op.TurnID, "accept")
-	if t.rule(verdict.RuleTurn, op.TurnID, "", err) != nil {
-		return err
-	}
-	if err := t.rule(verdict.RuleStatus, string(t.s.Status), "", t.acceptable(turn)); err != nil {
-		return err
-	}
-	if err := op.checkModes(t, turn); err != nil {
-		return err
-	}
-	doc, err := op.decode(t, turn)
+	turn, doc, err := op.subject(t)
 	if err != nil {
 		return err
 	}
@@ -126,6 +110,42 @@ func (op *AcceptTurn) apply(t *transition) *wire.Error {
 			return err
 		}
 		return a.refuse(err)
+	}
+	return nil
+}
+
+// subject is the turn and the staged result that are decided on; a refusal leaves no trace.
+func (op *AcceptTurn) subject(t *transition) (*run.Turn, *ojson.Object, *wire.Error) {
+	// Asked before whether the turn is active: a turn that is in the history
+	// gets no second row, whatever became of the state (docs/conformance.md#becoming-a-target).
+	if op.AlreadyAccepted {
+		return nil, nil, &wire.Error{Code: wire.CodeTurnAlreadyAccepted, Field: "turn_id",
+			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
+	}
+	turn, err := t.target(op.TurnID, "accept")
+	if t.rule(verdict.RuleTurn, op.TurnID, "", err) != nil {
+		return nil, nil, err
+	}
+	if err := t.rule(verdict.RuleStatus, string(t.s.Status), "", t.acceptable(turn)); err != nil {
+		return nil, nil, err
+	}
+	if err := op.checkModes(t, turn); err != nil {
+		return nil, nil, err
+	}
+	doc, err := op.decode(t, turn)
+	return turn, doc, err
+}
+
+// Admissible is why the engine would not look at what is staged, nil when it would: hooks are
+// not asked about what is refused whatever they say. A result that is missing or cannot be read
+// is theirs to prepare.
+func (op *AcceptTurn) Admissible(snap *Snapshot, env Env) *wire.Error {
+	t := newTransition(snap, env)
+	if err := t.mayAct(op); err != nil {
+		return err
+	}
+	if _, _, err := op.subject(t); err != nil && err.Stage == "" {
+		return err
 	}
 	return nil
 }

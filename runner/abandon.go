@@ -39,20 +39,20 @@ func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error)
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}
-	done, err := r.do(ctx, "abandon", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "abandon", func(ctx context.Context, c *change) (*plan, error) {
 		if refusal := protocol.CheckAbandonable(c.view.State, c.env.Actor); refusal != nil {
 			return nil, refusal
 		}
 		op := &protocol.AbandonRun{Reason: reason}
 		if wire.TrimSpace(reason) == "" {
-			return op, nil
+			return &plan{op: op}, nil
 		}
 		var err error
 		op.Staged, err = c.givenUp(ctx, "git agentxchain abandon --reason TEXT")
 		if err != nil {
 			return nil, err
 		}
-		return op, nil
+		return &plan{op: op}, nil
 	})
 	out.Done = *done
 	if err == nil {

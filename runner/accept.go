@@ -37,8 +37,6 @@ type AcceptOptions struct {
 	// the turn's result, staged and judged in one go.
 	Lease  *lease.Holder
 	Result []byte
-
-	meant string // the only active turn before the lock was waited for
 }
 
 // Accepted is the outcome of AcceptTurn; Result is set for recorded refusals too.
@@ -51,22 +49,21 @@ type Accepted struct {
 // records (validation, conflict, policy) is committed and returned as error
 // beside the result.
 func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, error) {
-	out := &Accepted{}
-	if opt.TurnID == "" && opt.meant == "" {
-		opt.meant = r.onlyTurnNow()
+	meant := opt.TurnID
+	if meant == "" {
+		meant = r.onlyTurnNow()
 	}
-	done, err := r.do(ctx, "accept", func(ctx context.Context, c *change) (protocol.Operation, error) {
-		if err := c.admitAcceptance(ctx, opt); err != nil {
+	return r.acceptTurn(ctx, opt, meant)
+}
+
+func (r *Runner) acceptTurn(ctx context.Context, opt AcceptOptions, meant string) (*Accepted, error) {
+	out := &Accepted{}
+	done, err := r.do(ctx, "accept", func(ctx context.Context, c *change) (*plan, error) {
+		a, err := c.accepting(ctx, opt, meant)
+		if err != nil {
 			return nil, err
 		}
-		if c.hooks.Has(acceptPhases()...) {
-			return c.hookedAcceptance(ctx, opt)
-		}
-		op, err := c.acceptance(ctx, opt)
-		if err == nil && opt.Patient {
-			c.hold = func(t *protocol.Transition) error { return c.unfinished(op, t) }
-		}
-		return op, err
+		return a.plan(ctx)
 	})
 	out.Done = *done
 	if done.Transition != nil {
@@ -88,42 +85,71 @@ func (r *Runner) forget(res *protocol.AcceptResult) {
 	}
 }
 
-// acceptance gathers what the engine needs to decide. A target that does not
-// resolve is left to the engine to refuse.
-func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.AcceptTurn, error) {
-	if opt.TurnID == "" {
-		if late, err := c.overtaken(ctx, opt.meant); err != nil {
-			return nil, err
-		} else if late {
-			opt.TurnID = opt.meant
-		}
+// acceptance is the acceptance of a turn that is being planned. Which turn it is was resolved
+// once, for everything that follows; a target that does not resolve is left to the engine to
+// refuse.
+type acceptance struct {
+	*change
+	opt     AcceptOptions
+	turn    *run.Turn         // active; nil when it does not resolve
+	missing string            // the turn that was asked for and is not active
+	over    bool              // history has it as accepted
+	given   *turnfiles.Staged // the result that came with the request; nil for what lies staged
+}
+
+// accepting resolves which turn is to be accepted. meant is the only active turn as it was
+// before the lock was waited for, when none was named.
+func (c *change) accepting(ctx context.Context, opt AcceptOptions, meant string) (*acceptance, error) {
+	a := &acceptance{change: c, opt: opt, turn: c.target(opt.TurnID), missing: opt.TurnID}
+	if meant == "" || c.target(meant) != nil {
+		return a, nil
 	}
+	over, err := c.inHistory(ctx, meant)
+	if over && opt.TurnID == "" { // another acceptance was recorded meanwhile; it is not the next turn that was meant
+		a.turn, a.missing = nil, meant
+	}
+	a.over = over && a.turn == nil
+	return a, err
+}
+
+// plan gathers what the engine needs, and has the hooks asked that come before it.
+func (a *acceptance) plan(ctx context.Context) (*plan, error) {
+	if err := a.admit(ctx); err != nil {
+		return nil, err
+	}
+	if a.hooks.Has(acceptPhases()...) {
+		return a.hooked(ctx)
+	}
+	op, err := a.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{op: op}
+	if a.opt.Patient {
+		p.hold = func(t *protocol.Transition) error { return a.unfinished(op, t) }
+	}
+	return p, nil
+}
+
+// gather reads what the engine needs to decide.
+func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 	op := &protocol.AcceptTurn{
-		TurnID:            opt.TurnID,
-		Resolution:        opt.Resolution,
-		NormalizeArtifact: opt.NormalizeArtifact,
+		Resolution:        a.opt.Resolution,
+		NormalizeArtifact: a.opt.NormalizeArtifact,
 		Files:             []evidence.FileBlob{},
 		Proposed:          []evidence.FileBlob{},
 	}
-	turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
-	if !ok {
-		if opt.TurnID == "" {
-			turn = c.view.State.OnlyTurn()
-		} else {
-			var err error
-			if op.AlreadyAccepted, err = c.inHistory(ctx, opt.TurnID); err != nil {
-				return nil, err
-			}
-		}
-	}
+	turn := a.turn
 	if turn == nil {
+		op.TurnID, op.AlreadyAccepted = a.missing, a.over
 		return op, nil
 	}
+	op.TurnID = turn.TurnID
 	op.Claim = run.ClaimOf(turn).Number
-	if c.lease != nil {
-		op.Lease = c.lease.Lease.With(run.LeaseReleased)
+	if a.lease != nil {
+		op.Lease = a.lease.Lease.With(run.LeaseReleased)
 	}
-	s, err := c.staged(turn.TurnID)
+	s, err := a.staged()
 	if err != nil {
 		return nil, err
 	}
@@ -131,36 +157,45 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if s.Data == nil {
 		return op, nil
 	}
-	c.keepLog(turn)
-	if op.Bundle, err = turnfiles.Changes(ctx, c.r.store, c.view, turn); err != nil {
+	a.keepLog(turn)
+	if op.Bundle, err = turnfiles.Changes(ctx, a.r.store, a.view, turn); err != nil {
 		return nil, err
 	}
 	op.Staged = evidence.NewBlob(s.Data)
-	if op.Seen, err = c.observe(ctx, turn); err != nil {
+	if op.Seen, err = a.observe(ctx, turn); err != nil {
 		return nil, err
 	}
-	op.Seen.Siblings = c.siblings(turn)
-	op.Protected = protocol.ProtectedPaths(c.view.Config, s.Path, s.Data, &op.Seen)
-	if op.Files, err = c.gateFiles(); err != nil {
+	op.Seen.Siblings = a.siblings(turn)
+	op.Protected = protocol.ProtectedPaths(a.view.Config, s.Path, s.Data, &op.Seen)
+	if op.Files, err = a.gateFiles(); err != nil {
 		return nil, err
 	}
-	if op.Documents, err = c.gateDocuments(); err != nil {
+	if op.Documents, err = a.gateDocuments(); err != nil {
 		return nil, err
 	}
-	if op.Proposed, err = c.proposed(s); err != nil {
+	if op.Proposed, err = a.proposed(s); err != nil {
 		return nil, err
 	}
-	if op.IdleSidecar, err = idleSidecar(c.r.store.Dir(), turn); err != nil {
+	if op.IdleSidecar, err = idleSidecar(a.r.store.Dir(), turn); err != nil {
 		return nil, err
 	}
-	if err := intake.Accepting(c.r.store.Dir(), c.view.State, op, turn); err != nil {
+	if err := intake.Accepting(a.r.store.Dir(), a.view.State, op, turn); err != nil {
 		return nil, err
 	}
-	if op.Replay, err = c.replayForPolicy(ctx, turn, s); err != nil {
+	if op.Replay, err = a.replayForPolicy(ctx, turn, s); err != nil {
 		return nil, err
 	}
-	c.still = c.hooks == nil && op.Replay == nil
+	a.still = a.hooks == nil && op.Replay == nil
 	return op, nil
+}
+
+// staged reads the result that is judged: the one that came with the request, unless hooks
+// may have prepared it since.
+func (a *acceptance) staged() (turnfiles.Staged, error) {
+	if a.given != nil && !a.hooks.Has("before_validation") {
+		return *a.given, nil
+	}
+	return turnfiles.ReadStaged(a.r.store.Dir(), a.turn.TurnID)
 }
 
 // replayForPolicy replays the staged evidence when a policy that applies to the
@@ -227,7 +262,7 @@ func (c *change) proposed(s turnfiles.Staged) ([]evidence.FileBlob, error) {
 const CodeSiblingsAtWork = "siblings_at_work"
 
 // unfinished is why a patient acceptance is put off, nil when it need not be.
-func (c *change) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) error {
+func (a *acceptance) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) error {
 	if t.Failure == nil {
 		return nil
 	}
@@ -236,9 +271,9 @@ func (c *change) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) err
 	default:
 		return nil
 	}
-	turn := c.target(op.TurnID)
-	for id, other := range c.view.State.ActiveTurns.All() {
-		if turn == nil || id == turn.TurnID ||
+	turn := a.turn
+	for id, other := range a.view.State.ActiveTurns.All() {
+		if id == turn.TurnID ||
 			!slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
 			continue
 		}

@@ -47,16 +47,6 @@ func (r *Runner) onlyTurnNow() string {
 // maxHint bounds a state document that is only read for a hint, in bytes.
 const maxHint = 16 << 20
 
-// overtaken reports whether the turn that was meant is no longer active because
-// somebody else's acceptance was recorded while the lock was waited for. A turn
-// that ended in another way leaves the decision to the present state.
-func (c *change) overtaken(ctx context.Context, meant string) (bool, error) {
-	if meant == "" || c.target(meant) != nil {
-		return false, nil
-	}
-	return c.inHistory(ctx, meant)
-}
-
 // inHistory reports whether history holds an acceptance of the turn.
 func (c *change) inHistory(ctx context.Context, turn string) (bool, error) {
 	row, err := c.r.store.LastRow(ctx, wire.LedgerHistory, "turn_id", turn)

@@ -21,17 +21,17 @@ func TestBareAcceptThatCameSecond(t *testing.T) {
 	_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{TurnID: first.TurnID})
 	p.must(err)
 	// The first turn was meant; nothing else is active.
-	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{}.Meaning(first.TurnID))
+	_, err = p.r.AcceptMeaning(p.ctx, runner.AcceptOptions{}, first.TurnID)
 	wantCode(t, err, wire.CodeTurnAlreadyAccepted)
 	// The winner has gone on: the next turn is not the one that was meant.
 	second := p.assignStaged()
-	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{}.Meaning(first.TurnID))
+	_, err = p.r.AcceptMeaning(p.ctx, runner.AcceptOptions{}, first.TurnID)
 	wantCode(t, err, wire.CodeTurnAlreadyAccepted)
 	if p.state().OnlyTurn().TurnID != second.TurnID {
 		t.Fatal("the wrong turn was accepted")
 	}
 	// A turn that ended in another way leaves the choice to what is active now.
-	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{}.Meaning("turn_of_nobody"))
+	_, err = p.r.AcceptMeaning(p.ctx, runner.AcceptOptions{}, "turn_of_nobody")
 	p.must(err)
 	if p.state().OnlyTurn() != nil {
 		t.Fatal("the second turn is still active")

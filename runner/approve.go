@@ -88,7 +88,7 @@ type approving struct {
 
 // decide asks for everything the engine decides on: the gate's documents as they will
 // be signed, the person's proof, what hooks say and what actions do.
-func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, error) {
+func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	s, out := c.view.State, a.out
 	a.completion = s.PendingRunCompletion != nil && s.PendingPhaseTransition == nil
 	if a.opt.Completion != nil {
@@ -152,12 +152,12 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 		return nil, nil
 	}
 	if len(out.Actions) == 0 && !c.hooks.Has("before_gate") {
-		return a.op([]protocol.ActionRun{}), nil
+		return &plan{op: a.op([]protocol.ActionRun{})}, nil
 	}
 	// The engine decides first: no action may run for a gate that would be refused, or
 	// that goes on waiting for others.
 	if passes, err := a.preview(c); err != nil || !passes {
-		return a.op([]protocol.ActionRun{}), err
+		return &plan{op: a.op([]protocol.ActionRun{})}, err
 	}
 	if len(out.Actions) > 0 && !a.opt.AllowActions && !c.r.store.SettingBool(ctx, "agentxchain.allowGateActions") &&
 		!c.r.trusted(ctx, c.view.Config) {
@@ -176,15 +176,15 @@ func (a *approving) decide(ctx context.Context, c *change) (protocol.Operation, 
 		}
 	}
 	if len(out.Actions) == 0 {
-		return a.op([]protocol.ActionRun{}), nil
+		return &plan{op: a.op([]protocol.ActionRun{})}, nil
 	}
-	return a.op(commands.RunActions(ctx, c.r.store.Dir(), commands.Attempt(c.env.Now, c.env.Seed), commands.Gate{
+	return &plan{op: a.op(commands.RunActions(ctx, c.r.store.Dir(), commands.Attempt(c.env.Now, c.env.Seed), commands.Gate{
 		ID:      res.Gate,
 		Kind:    res.GateType,
 		Phase:   s.Phase,
 		By:      a.by,
 		Trigger: a.trigger,
-	}, out.Actions)), nil
+	}, out.Actions))}, nil
 }
 
 // look reads the gate's documents and signs them for the person, on paper: the work tree
@@ -229,7 +229,7 @@ func (a *approving) op(actions []protocol.ActionRun) protocol.Operation {
 
 // preview asks whether the approval would be granted, and whether the gate passes with it.
 func (a *approving) preview(c *change) (passes bool, err error) {
-	t, refusal := c.decide(c.view.Snapshot(), preview(a.op(nil)))
+	t, refusal := c.ask(c.view.Snapshot(), preview(a.op(nil)))
 	if refusal != nil {
 		return false, refusal
 	}
@@ -238,7 +238,7 @@ func (a *approving) preview(c *change) (passes bool, err error) {
 
 // signOff writes the person's yes into the sign-off documents and commits them, once the
 // approval is on record. What fails here takes nothing back: doctor writes it later.
-func (a *approving) signOff(ctx context.Context, c *change) (protocol.Operation, error) {
+func (a *approving) signOff(ctx context.Context, c *change) (*plan, error) {
 	s := c.view.State
 	if a.opt.DryRun || a.opt.StatementOnly || len(a.changed) == 0 || s.PendingPhaseTransition != nil ||
 		s.PendingRunCompletion != nil {

@@ -42,14 +42,14 @@ type Assigned struct {
 // is idle. Refusals are *wire.Error.
 func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, error) {
 	out := &Assigned{}
-	var bundled []string // what the bundle's maker warns of
 	var view *gitstore.View
+	var bundle *bundling
 	if opt.NewRun {
 		copied := *r
 		copied.opt.fresh = true
 		r = &copied
 	}
-	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
+	start := func(ctx context.Context, c *change) (*plan, error) {
 		if err := c.hooks.WillRun(ctx, "before_assignment", "after_dispatch"); err != nil {
 			return nil, err
 		}
@@ -68,22 +68,17 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 			return nil, err
 		}
 		out.Started = true
-		return begin, nil
+		return &plan{op: begin}, nil
 	}
-	assign := func(ctx context.Context, c *change) (protocol.Operation, error) {
+	assign := func(ctx context.Context, c *change) (*plan, error) {
 		op, err := c.assignment(ctx, opt.Role)
 		if err != nil {
 			return nil, err
 		}
 		op.LeaveGate = opt.Leave
 		op.NoIntent = opt.NoIntent
-		c.cross, view = opt.CrossRepo, c.view
-		c.bundles = func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
-			files, err := c.dispatchBundles(ctx, t)
-			bundled = c.warnings
-			return files, err
-		}
-		return op, c.beforeAssignment(ctx, op)
+		view, bundle = c.view, &bundling{cross: opt.CrossRepo}
+		return &plan{op: op, bundle: bundle}, c.beforeAssignment(ctx, op)
 	}
 	done, err := r.do(ctx, "assign", start, assign)
 	out.Done = *done
@@ -93,7 +88,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 	res := done.Transition.Result.(*protocol.AssignResult)
 	intake.ClearMarker(r.store.Dir(), done.State)
 	out.Left = res.Left
-	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundled...)
+	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundle.warnings...)
 	out.Template = dispatch.Template(
 		turnfiles.Input(r.store.Dir(), r.Now(), view, done.State, done.Transition.Index, res.Turn))
 	return out, nil
@@ -130,12 +125,12 @@ func (c *change) admits(ctx context.Context, begin protocol.Operation, role stri
 		return err
 	}
 	snap := c.view.Snapshot()
-	begun, refusal := c.decide(snap, begin)
+	begun, refusal := c.ask(snap, begin)
 	if refusal != nil {
 		return refusal
 	}
 	snap.State, snap.Index = begun.State, begun.Index
-	if _, refusal := c.decide(snap, op); refusal != nil {
+	if _, refusal := c.ask(snap, op); refusal != nil {
 		return refusal
 	}
 	return nil
@@ -153,8 +148,9 @@ type InitRunOptions struct {
 
 // InitRun starts a run without assigning a turn.
 func (r *Runner) InitRun(ctx context.Context, opt InitRunOptions) (*Done, error) {
-	return r.do(ctx, "init-run", func(ctx context.Context, c *change) (protocol.Operation, error) {
-		return c.initRun(ctx, opt)
+	return r.do(ctx, "init-run", func(ctx context.Context, c *change) (*plan, error) {
+		op, err := c.initRun(ctx, opt)
+		return &plan{op: op}, err
 	})
 }
 

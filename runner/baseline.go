@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // Refreshed is the outcome of RefreshTurnBaseline.
@@ -23,19 +24,19 @@ type Refreshed struct {
 // (invalid_state_transition). turnID may be "" for the only active turn.
 func (r *Runner) RefreshTurnBaseline(ctx context.Context, turnID string) (*Refreshed, error) {
 	out := &Refreshed{}
-	done, err := r.do(ctx, "refresh", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "refresh", func(ctx context.Context, c *change) (*plan, error) {
 		op := &protocol.RefreshBaseline{TurnID: turnID}
 		turn := c.target(turnID)
 		if turn == nil {
-			return op, nil
+			return &plan{op: op}, nil
 		}
-		s, err := c.staged(turn.TurnID)
+		s, err := turnfiles.ReadStaged(r.store.Dir(), turn.TurnID)
 		if err != nil {
 			return nil, err
 		}
 		op.Staged = s.Path != wire.FlatStagingPath && s.Counts()
 		op.Baseline, err = c.baseline(ctx)
-		return op, err
+		return &plan{op: op}, err
 	})
 	out.Done = *done
 	if err != nil {

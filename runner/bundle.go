@@ -17,10 +17,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// dispatchBundles builds and seals the bundle of the turn a transition dispatches.
+// bundling is the making of a turn's bundle.
+type bundling struct {
+	cross    *CrossRepo // what the coordinator tells the turn; nil for what it has told already
+	again    bool       // of a turn that was dispatched before: its hooks were asked then
+	warnings []string   // of the bundle that was made
+}
+
+// bundles builds and seals the bundle of the turn a transition dispatches.
 // What hooks and the coordinator had added to an earlier bundle of the same turn
 // stays in it.
-func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
+func (c *change) bundles(
+	ctx context.Context, make *bundling, t *protocol.Transition,
+) (map[string]map[string][]byte, error) {
 	turn, ok := t.State.ActiveTurns.Get(turnOf(t))
 	if !ok {
 		return nil, nil
@@ -30,7 +39,7 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 	in.LastLog = turnfiles.LastLog(c.r.store.Dir(), in)
 	in.Warnings = c.newDirt(turn)
 	in.PreviousIndex = turnfiles.Index(c.r.store.Dir())
-	cross, err := c.crossFiles(turn)
+	cross, err := crossFiles(c.r.store.Dir(), make.cross, turn)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +55,9 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 		return nil, err
 	}
 	maps.Copy(b.Files, cross)
-	c.warnings = b.Warnings
+	make.warnings = b.Warnings
 	switch {
-	case c.resealing:
+	case make.again:
 		err = turnfiles.Resupply(ctx, c.r.store, c.view, turn, b.Files)
 	case turn.Status == wire.TurnDispatched && c.hooks.Has("after_dispatch"):
 		b.Files, err = c.supplemented(ctx, turn, b.Files)

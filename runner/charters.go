@@ -37,7 +37,7 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 		r = &copied
 	}
 	op := &protocol.QueueCharters{Plan: opt.Plan, Charters: opt.Charters}
-	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
+	start := func(ctx context.Context, c *change) (*plan, error) {
 		s := c.view.State
 		if s.Status.Ended() && !opt.NewRun {
 			return nil, anotherRun(s, "ask for it with --new-run")
@@ -53,22 +53,22 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 			return nil, err
 		}
 		snap := c.view.Snapshot()
-		begun, refusal := c.decide(snap, begin)
+		begun, refusal := c.ask(snap, begin)
 		if refusal == nil {
 			snap.State, snap.Index = begun.State, begun.Index
-			_, refusal = c.decide(snap, op)
+			_, refusal = c.ask(snap, op)
 		}
 		if refusal != nil {
 			return nil, refusal
 		}
 		out.Started = true
-		return begin, nil
+		return &plan{op: begin}, nil
 	}
-	queue := func(ctx context.Context, c *change) (protocol.Operation, error) {
+	queue := func(ctx context.Context, c *change) (*plan, error) {
 		if _, err := c.look(ctx); err != nil {
 			return nil, err
 		}
-		return op, nil
+		return &plan{op: op}, nil
 	}
 	done, err := r.do(ctx, "queue-charters", start, queue)
 	out.Done = *done

@@ -34,7 +34,7 @@ type Checkpointed struct {
 // files wait for it, else the latest turn.
 func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, error) {
 	out := &Checkpointed{}
-	done, err := r.do(ctx, "checkpoint", func(ctx context.Context, c *change) (_ protocol.Operation, err error) {
+	done, err := r.do(ctx, "checkpoint", func(ctx context.Context, c *change) (_ *plan, err error) {
 		ref := turnID
 		if ref == "" {
 			if ref, err = c.lastAwaiting(ctx); err != nil {
@@ -90,7 +90,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 			return nil, err // somebody else made it, perhaps a checkpoint that was ended
 		}
 		out.Commit, c.still = sha, c.hooks == nil
-		return &protocol.Checkpoint{TurnID: out.Turn, Row: evidence.NewBlob(line.Raw), Commit: sha}, nil
+		return &plan{op: &protocol.Checkpoint{TurnID: out.Turn, Row: evidence.NewBlob(line.Raw), Commit: sha}}, nil
 	})
 	out.Done = *done
 	return out, err

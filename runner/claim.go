@@ -55,8 +55,8 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	if err != nil {
 		return out, out.settle(err)
 	}
-	done, err := r.do(ctx, "claim", func(_ context.Context, c *change) (protocol.Operation, error) {
-		return c.claim(turn, opt), nil
+	done, err := r.do(ctx, "claim", func(_ context.Context, c *change) (*plan, error) {
+		return &plan{op: c.claim(turn, opt)}, nil
 	})
 	notices := out.Notices
 	out.Done = *done

@@ -62,7 +62,7 @@ type Adopted struct {
 // approvals_missing).
 func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOptions) (*Adopted, error) {
 	out := &Adopted{}
-	done, err := r.do(ctx, "config-adopt", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "config-adopt", func(ctx context.Context, c *change) (*plan, error) {
 		if err := c.r.personOnly("adopt another configuration", "git agentxchain config adopt"); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 				return agreement.AdoptionRules(was, c.view.Config, given)
 			},
 		}, who)
-		return op, err
+		return &plan{op: op}, err
 	})
 	out.Done = *done
 	if err == nil && done.Transition != nil {

@@ -51,7 +51,7 @@ func (r *Runner) Confirm(ctx context.Context, opt ConfirmOptions) (*Confirmed, e
 
 func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions) (*Confirmed, error) {
 	out := &Confirmed{}
-	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (*plan, error) {
 		if refusal := protocol.CheckConfirmable(c.view.State, c.env.Actor); refusal != nil {
 			return nil, refusal
 		}
@@ -75,7 +75,7 @@ func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions
 			op.Claims[i] = x.Claim
 		}
 		if !opt.Consent.Needed(c.view.Config) {
-			return op, nil
+			return &plan{op: op}, nil
 		}
 		if _, err := c.look(ctx); err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions
 				return agreement.ConfirmationRules(c.view.Config, given, op.Claims)
 			},
 		}, opt.Consent)
-		return op, err
+		return &plan{op: op}, err
 	})
 	out.Done = *done
 	return out, err

@@ -26,27 +26,27 @@ const maxCrossRepo = 4 << 20
 // crossFiles returns the coordinator's files for the bundle of a turn: those of
 // this dispatch, else those of an earlier bundle of the turn or of the turn it
 // was reissued from.
-func (c *change) crossFiles(turn *run.Turn) (map[string][]byte, error) {
-	if x := c.cross; x != nil {
+func crossFiles(dir string, x *CrossRepo, turn *run.Turn) (map[string][]byte, error) {
+	if x != nil {
 		return map[string][]byte{dispatch.CoordinatorJSON: x.JSON, dispatch.CoordinatorText: x.Text}, nil
 	}
-	root, err := os.OpenRoot(c.r.store.Dir())
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, projectfile.Unreadable(".", err)
 	}
 	defer func() { _ = root.Close() }()
 	for _, id := range []string{turn.TurnID, turn.ReissuedFrom} {
-		dir := dispatch.BundleDir(id)
-		if id == "" || dir == "" {
+		bundle := dispatch.BundleDir(id)
+		if id == "" || bundle == "" {
 			continue
 		}
 		out := make(map[string][]byte)
 		for _, name := range []string{dispatch.CoordinatorJSON, dispatch.CoordinatorText} {
-			info, err := root.Lstat(dir + "/" + name)
+			info, err := root.Lstat(bundle + "/" + name)
 			if err != nil || !info.Mode().IsRegular() {
 				continue // what is odd there is the bundle's own finding
 			}
-			data, err := projectfile.Read(c.r.store.Dir(), dir+"/"+name, maxCrossRepo)
+			data, err := projectfile.Read(dir, bundle+"/"+name, maxCrossRepo)
 			if err != nil {
 				return nil, err
 			}

@@ -27,8 +27,8 @@ func (r *Runner) Deny(ctx context.Context, reason string) (*Denied, error) {
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}
-	done, err := r.do(ctx, "deny", func(context.Context, *change) (protocol.Operation, error) {
-		return &protocol.DenyGate{Reason: reason}, nil
+	done, err := r.do(ctx, "deny", func(context.Context, *change) (*plan, error) {
+		return &plan{op: &protocol.DenyGate{Reason: reason}}, nil
 	})
 	out.Done = *done
 	if err == nil {

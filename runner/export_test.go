@@ -2,12 +2,13 @@
 
 package runner
 
+import "context"
+
 // OnlyTurnNow is onlyTurnNow.
 func (r *Runner) OnlyTurnNow() string { return r.onlyTurnNow() }
 
-// Meaning is o as AcceptTurn would have it had turn been the only active one
-// before the lock was waited for.
-func (o AcceptOptions) Meaning(turn string) AcceptOptions {
-	o.meant = turn
-	return o
+// AcceptMeaning is AcceptTurn as it goes on when turn was the only active one before the lock
+// was waited for.
+func (r *Runner) AcceptMeaning(ctx context.Context, opt AcceptOptions, turn string) (*Accepted, error) {
+	return r.acceptTurn(ctx, opt, turn)
 }

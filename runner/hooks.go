@@ -33,7 +33,7 @@ type HooksRun struct {
 // Errors: hooks_untrusted, hook_guard_failed, and the store's.
 func (r *Runner) RunHooks(ctx context.Context, call HookCall) (*HooksRun, error) {
 	out := &HooksRun{Result: &hooks.Outcome{OK: true}}
-	_, err := r.do(ctx, "hooks", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	_, err := r.do(ctx, "hooks", func(ctx context.Context, c *change) (*plan, error) {
 		if err := c.hooks.WillRun(ctx, call.Phase); err != nil {
 			return nil, err
 		}

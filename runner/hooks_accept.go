@@ -8,7 +8,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 )
 
@@ -16,76 +15,76 @@ func acceptPhases() []string {
 	return []string{"before_validation", "after_validation", "before_acceptance", "after_acceptance"}
 }
 
-// hookedAcceptance is acceptance with hooks. The engine is asked before anything
-// runs whether it would look at the result at all, and again after the hooks that
-// may prepare it; what it answers then is what the later hooks are told.
-func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (protocol.Operation, error) {
-	if err := c.hooks.WillRun(ctx, acceptPhases()...); err != nil {
+// hooked plans an acceptance with hooks. They are not asked about what the engine would not
+// look at. What it decides on the result that they may have prepared is what the later hooks
+// are told; it decides once more when their answers are on record.
+func (a *acceptance) hooked(ctx context.Context) (*plan, error) {
+	if err := a.hooks.WillRun(ctx, acceptPhases()...); err != nil {
 		return nil, err
 	}
-	op, err := c.acceptance(ctx, opt)
+	op, err := a.gather(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t, refusal := c.decide(c.view.Snapshot(), op)
-	turn := c.target(opt.TurnID)
-	if turn == nil || refusal != nil && refusal.Stage == "" {
-		return op, nil // the engine refuses it with the same words
+	if a.turn == nil || op.Admissible(a.view.Snapshot(), a.env) != nil {
+		return &plan{op: op}, nil // the engine refuses it with the same words
 	}
-	if c.hooks.Has("before_validation") {
-		if err := c.hook(ctx, c.mayTake(ophooks.BeforeValidation(turn, op), op)); err != nil {
+	if a.hooks.Has("before_validation") {
+		if err := a.hook(ctx, a.mayTake(ophooks.BeforeValidation(a.turn, op), op)); err != nil {
 			return nil, err
 		}
-		c.tree, c.env.Now = nil, c.r.Now()
-		if op, err = c.acceptance(ctx, opt); err != nil {
+		a.tree, a.env.Now = nil, a.r.Now()
+		if op, err = a.gather(ctx); err != nil {
 			return nil, err
 		}
-		op.Overruled = c.asIs
-		t, refusal = c.decide(c.view.Snapshot(), op)
+		op.Overruled = a.asIs
 	}
-	if opt.Patient && refusal == nil {
-		if err := c.unfinished(op, t); err != nil {
-			return nil, err
+	return &plan{op: op}, a.judged(ctx, op)
+}
+
+// judged asks the hooks that are told what the engine makes of the result.
+func (a *acceptance) judged(ctx context.Context, op *protocol.AcceptTurn) error {
+	if !a.opt.Patient && !a.hooks.Has("after_validation", "before_acceptance") {
+		return nil
+	}
+	t, refusal := a.ask(a.view.Snapshot(), op)
+	if a.opt.Patient && refusal == nil {
+		if err := a.unfinished(op, t); err != nil {
+			return err
 		}
 	}
-	judged := false
-	if c.hooks.Has("after_validation") {
-		judged = true
-		if err := c.hook(ctx, c.mayTake(ophooks.AfterValidation(turn, op, t, refusal), op)); err != nil {
-			return nil, err
+	if a.hooks.Has("after_validation") {
+		if err := a.hook(ctx, a.mayTake(ophooks.AfterValidation(a.turn, op, t, refusal), op)); err != nil {
+			return err
 		}
 	}
-	if refusal != nil || t.Failure != nil {
-		return op, nil
+	if refusal != nil || t.Failure != nil || !a.hooks.Has("after_validation", "before_acceptance") {
+		return nil
 	}
-	if c.hooks.Has("before_acceptance") {
-		judged = true
-		call, err := ophooks.BeforeAcceptance(ctx, c.r.store.Repository(), turn, op, t)
+	if a.hooks.Has("before_acceptance") {
+		call, err := ophooks.BeforeAcceptance(ctx, a.r.store.Repository(), a.turn, op, t)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := c.hook(ctx, c.mayTake(call, op)); err != nil {
-			return nil, err
+		if err := a.hook(ctx, a.mayTake(call, op)); err != nil {
+			return err
 		}
 	}
-	op.Overruled = c.asIs
-	if !judged {
-		return op, nil
-	}
-	return op, c.drifted(ctx, turn, op)
+	op.Overruled = a.asIs
+	return a.drifted(ctx, op)
 }
 
 // mayTake is a call about a result that a person may have taken as it is.
-func (c *change) mayTake(call hooks.Call, op *protocol.AcceptTurn) hooks.Call {
-	call.Overruled = c.asItIs(call.TurnID, call.Phase, protocol.WorkDigest(op.Staged, &op.Seen))
+func (a *acceptance) mayTake(call hooks.Call, op *protocol.AcceptTurn) hooks.Call {
+	call.Overruled = a.asItIs(call.TurnID, call.Phase, protocol.WorkDigest(op.Staged, &op.Seen))
 	return call
 }
 
 // drifted looks at the work tree once more: the result was judged on one that no
 // hook may have changed since.
-func (c *change) drifted(ctx context.Context, turn *run.Turn, op *protocol.AcceptTurn) error {
-	c.tree, c.env.Now = nil, c.r.Now()
-	now, err := c.observe(ctx, turn)
+func (a *acceptance) drifted(ctx context.Context, op *protocol.AcceptTurn) error {
+	a.tree, a.env.Now = nil, a.r.Now()
+	now, err := a.observe(ctx, a.turn)
 	if err != nil {
 		return err
 	}

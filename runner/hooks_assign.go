@@ -18,7 +18,7 @@ func (c *change) beforeAssignment(ctx context.Context, op protocol.Operation) er
 	if !c.hooks.Has("before_assignment") {
 		return nil
 	}
-	t, refusal := c.decide(c.view.Snapshot(), op)
+	t, refusal := c.ask(c.view.Snapshot(), op)
 	if refusal != nil {
 		return refusal
 	}

@@ -60,7 +60,7 @@ func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.T
 	if err := c.keep(ctx, done); err != nil {
 		return nil, err
 	}
-	next, refusal := c.decide(c.view.Snapshot(), op)
+	next, refusal := c.ask(c.view.Snapshot(), op)
 	if refusal != nil {
 		return nil, refusal
 	}

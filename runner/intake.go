@@ -68,8 +68,8 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 		out.Intent = intent
 		return out, r.store.WriteNew(files)
 	}
-	done, err := r.do(ctx, "inject", func(context.Context, *change) (protocol.Operation, error) {
-		return &protocol.InjectIntent{Spec: *spec}, nil
+	done, err := r.do(ctx, "inject", func(context.Context, *change) (*plan, error) {
+		return &plan{op: &protocol.InjectIntent{Spec: *spec}}, nil
 	})
 	out.Done = *done
 	if done.Transition != nil {

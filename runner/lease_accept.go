@@ -14,47 +14,44 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// admitAcceptance judges who asks for an acceptance, and stages what came with the
+// admit judges who asks for an acceptance, and stages what came with the
 // request. The bytes that are judged are those of the request: the file may be
 // written over by a process that was stopped in the middle and does not know that
 // its time is up.
-func (c *change) admitAcceptance(ctx context.Context, opt AcceptOptions) error {
-	turn := c.target(opt.TurnID)
-	if opt.Lease == nil {
-		return c.r.Unleased(ctx, c.view, turn)
-	}
-	if err := c.admitted(ctx, turn, opt.Lease, func(t *protocol.Transition) *Lease {
+func (a *acceptance) admit(ctx context.Context) error {
+	if err := a.admitted(ctx, a.turn, a.opt.Lease, func(t *protocol.Transition) *Lease {
 		if res, ok := t.Result.(*protocol.AcceptResult); !ok || res.Entry == nil || t.Failure != nil {
 			return nil // an operation beside the acceptance, or a result that was refused
 		}
-		return c.lease.Lease.With(run.LeaseReleased)
+		return a.lease.Lease.With(run.LeaseReleased)
 	}); err != nil {
 		return err
 	}
-	if opt.Result == nil {
+	data := a.opt.Result
+	if data == nil || a.opt.Lease == nil || a.turn == nil {
 		return nil
 	}
-	if len(opt.Result) > protocol.MaxStagedBytes {
+	if len(data) > protocol.MaxStagedBytes {
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "turn_result",
-			Details: ojson.NewObject("bytes", len(opt.Result), "limit", protocol.MaxStagedBytes),
-			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(opt.Result),
+			Details: ojson.NewObject("bytes", len(data), "limit", protocol.MaxStagedBytes),
+			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(data),
 				protocol.MaxStagedBytes),
 		}
 	}
-	path := wire.StagingPath(turn.TurnID)
+	path := wire.StagingPath(a.turn.TurnID)
 	if clean, problem := wire.CleanPath(path); problem != "" || clean != path {
 		return &wire.Error{
 			Code:    wire.CodeInvalidState,
 			Field:   "active_turns",
-			Message: "The id of turn " + turn.TurnID + " cannot be part of a path.",
+			Message: "The id of turn " + a.turn.TurnID + " cannot be part of a path.",
 		}
 	}
-	if err := c.r.store.Replace(path, opt.Result); err != nil {
+	if err := a.r.store.Replace(path, data); err != nil {
 		return err
 	}
-	c.given = &turnfiles.Staged{Path: path, Data: opt.Result}
+	a.given = &turnfiles.Staged{Path: path, Data: data}
 	return nil
 }
 

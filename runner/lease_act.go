@@ -48,15 +48,15 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 	out := &Leased{}
 	var issued *Lease
 	h := lease.Holder{RunnerID: opt.RunnerID, SessionID: opt.SessionID, Ref: lease.Ref{StepID: opt.TurnID}}
-	expire := func(ctx context.Context, c *change) (protocol.Operation, error) {
+	expire := func(ctx context.Context, c *change) (*plan, error) {
 		seen, err := c.free(ctx, opt.TurnID)
 		if err != nil || seen == nil || !seen.Lease.Open() {
 			return nil, err
 		}
-		return c.ends(seen, seen.Lease.With(run.LeaseExpired),
-			&protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
+		return &plan{op: c.ends(seen, seen.Lease.With(run.LeaseExpired),
+			&protocol.RecordLease{Action: protocol.LeaseActExpired})}, nil
 	}
-	issue := func(ctx context.Context, c *change) (protocol.Operation, error) {
+	issue := func(ctx context.Context, c *change) (*plan, error) {
 		seen, err := c.free(ctx, opt.TurnID)
 		if err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 			protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, opt.TTL))
 		c.lease.Holder.Ref = lease.RefOf(issued)
 		c.lease.Next = func(t *protocol.Transition) *Lease { return leaseIf(t, issued) }
-		return &protocol.RecordLease{Action: protocol.LeaseActIssued, Lease: issued}, nil
+		return &plan{op: &protocol.RecordLease{Action: protocol.LeaseActIssued, Lease: issued}}, nil
 	}
 	done, err := r.do(ctx, "lease", expire, issue)
 	out.take(done, issued, err)
@@ -177,7 +177,7 @@ func (r *Runner) under(
 ) (*Leased, error) {
 	out := &Leased{}
 	var after *Lease
-	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (*plan, error) {
 		seen, err := lease.Judge(ctx, r.store, c.view.State, h, how, c.env.Now)
 		if seen != nil {
 			out.Lease = seen.Lease
@@ -201,7 +201,7 @@ func (r *Runner) under(
 				return nil
 			}
 		}
-		return op, nil
+		return &plan{op: op}, nil
 	})
 	last := out.Lease
 	out.take(done, after, err)
@@ -366,17 +366,17 @@ func (r *Runner) ReportProgress(ctx context.Context, h lease.Holder, payload *oj
 // RecordRefusal puts on record that something was asked for under a lease that does
 // not hold, with the reason of the refusal.
 func (r *Runner) RecordRefusal(ctx context.Context, h lease.Holder, current *Lease, reason, asked string) error {
-	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (protocol.Operation, error) {
+	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (*plan, error) {
 		if current == nil || current.RunID != c.view.State.Run() {
 			return nil, nil
 		}
-		return &protocol.RecordLease{
+		return &plan{op: &protocol.RecordLease{
 			Action:    protocol.LeaseActRefused,
 			Lease:     current,
 			Rejection: reason,
 			Details: ojson.NewObject("refused_runner_id", text.Brief(h.RunnerID, 200),
 				"refused_token", text.Brief(h.Ref.FencingToken, 200), "asked_for", asked),
-		}, nil
+		}}, nil
 	})
 	return err
 }
@@ -384,7 +384,7 @@ func (r *Runner) RecordRefusal(ctx context.Context, h lease.Holder, current *Lea
 // RecordServing puts on record that a server of leases has begun its work, and that
 // it found leases of before. Without a run that goes on there is nothing to record.
 func (r *Runner) RecordServing(ctx context.Context, found int) error {
-	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (protocol.Operation, error) {
+	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (*plan, error) {
 		if c.view.State.Run() == "" || c.view.State.Status.Ended() {
 			return nil, nil
 		}
@@ -392,7 +392,7 @@ func (r *Runner) RecordServing(ctx context.Context, found int) error {
 		if found > 0 {
 			op.Action, op.Details = protocol.LeaseActReloaded, ojson.NewObject("leases", found)
 		}
-		return op, nil
+		return &plan{op: op}, nil
 	})
 	return err
 }
@@ -411,7 +411,7 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 		return out, out.settle(err)
 	}
 	var after *Lease
-	done, err := r.do(ctx, "lease", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "lease", func(ctx context.Context, c *change) (*plan, error) {
 		turn, refusal := protocol.ResolveTurn(c.view.State, turnID, "monarchic lease revoke")
 		if refusal != nil {
 			return nil, refusal
@@ -429,7 +429,7 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 			}
 		}
 		after = seen.Lease.With(run.LeaseCancelled)
-		return c.ends(seen, after, &protocol.RecordLease{Action: protocol.LeaseActCancelled, Reason: reason}), nil
+		return &plan{op: c.ends(seen, after, &protocol.RecordLease{Action: protocol.LeaseActCancelled, Reason: reason})}, nil
 	})
 	out.take(done, after, err)
 	return out, err
@@ -452,13 +452,13 @@ func (r *Runner) ExpireLeases(ctx context.Context) ([]*Lease, error) {
 			continue
 		}
 		var ended *Lease
-		_, err = r.do(ctx, "lease", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		_, err = r.do(ctx, "lease", func(ctx context.Context, c *change) (*plan, error) {
 			seen, err := lease.Look(ctx, r.store, c.view.State.Run(), id)
 			if err != nil || seen == nil || !seen.Lease.Open() || seen.Lease.Live(c.env.Now) {
 				return nil, err
 			}
 			ended = seen.Lease.With(run.LeaseExpired)
-			return c.ends(seen, ended, &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
+			return &plan{op: c.ends(seen, ended, &protocol.RecordLease{Action: protocol.LeaseActExpired})}, nil
 		})
 		if err != nil {
 			return out, err

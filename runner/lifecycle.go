@@ -25,7 +25,7 @@ type Advanced struct {
 // run_blocked, invalid_argument.
 func (r *Runner) AdvanceTurn(ctx context.Context, op protocol.AdvanceTurn) (*Advanced, error) {
 	out := &Advanced{}
-	done, err := r.do(ctx, "advance", func(context.Context, *change) (protocol.Operation, error) { return &op, nil })
+	done, err := r.do(ctx, "advance", func(context.Context, *change) (*plan, error) { return &plan{op: &op}, nil })
 	out.Done = *done
 	if err == nil {
 		out.Turn = done.Transition.Result.(*protocol.AdvanceResult).Turn

@@ -28,22 +28,22 @@ type Sent struct {
 // inside_dispatched_turn, invalid_state_transition, mailbox_full.
 func (r *Runner) SendMessage(ctx context.Context, op protocol.SendMessage) (*Sent, error) {
 	out := &Sent{}
-	done, err := r.do(ctx, "message", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "message", func(ctx context.Context, c *change) (*plan, error) {
 		if op.ReplyTo == "" {
-			return &op, nil
+			return &plan{op: &op}, nil
 		}
 		rows, err := r.mailOf(ctx, c.view.State.Run(), op.ReplyTo)
 		if err != nil {
 			return nil, err
 		}
 		if rows.sent == nil {
-			return &op, nil // the engine refuses it
+			return &plan{op: &op}, nil // the engine refuses it
 		}
 		op.Answers = evidence.NewBlob(rows.sent.Raw)
 		if op.To == "" {
 			op.To = backTo(rows.sent.Row, c.view.State)
 		}
-		return &op, nil
+		return &plan{op: &op}, nil
 	})
 	out.Done = *done
 	if err != nil {
@@ -94,7 +94,7 @@ type Acked struct {
 // invalid_state_transition.
 func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string) (*Acked, error) {
 	out := &Acked{}
-	done, err := r.do(ctx, "message", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "message", func(ctx context.Context, c *change) (*plan, error) {
 		op := &protocol.AckMessage{MessageID: messageID, Status: status, Note: note}
 		rows, err := r.mailOf(ctx, c.view.State.Run(), messageID)
 		if err != nil {
@@ -108,7 +108,7 @@ func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string)
 				*m.to = evidence.NewBlob(m.row.Raw)
 			}
 		}
-		return op, nil
+		return &plan{op: op}, nil
 	})
 	out.Done = *done
 	if err == nil {

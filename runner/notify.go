@@ -36,9 +36,9 @@ type newsItem struct {
 	run   notify.Run // as it was then
 }
 
-// tell notes what a committed operation has to tell. Without webhooks and without
+// note keeps what a committed operation has to tell. Without webhooks and without
 // an escalation it costs nothing.
-func (c *change) tell(t *protocol.Transition, done *Done) {
+func (c *change) note(t *protocol.Transition, done *Done) {
 	if _, audit := t.Result.(*protocol.AuditResult); audit {
 		return
 	}
@@ -257,8 +257,8 @@ func (d *delivering) finish(s *run.State) []string {
 	// An interruption ends the sending, not the record of it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), 30*time.Second)
 	defer cancel()
-	_, err := d.r.do(ctx, "audit", func(context.Context, *change) (protocol.Operation, error) {
-		return &protocol.Audit{Rows: d.rows}, nil
+	_, err := d.r.do(ctx, "audit", func(context.Context, *change) (*plan, error) {
+		return &plan{op: &protocol.Audit{Rows: d.rows}}, nil
 	})
 	if err != nil {
 		notices = append(notices,

@@ -21,8 +21,8 @@ type ObjectionClosed struct {
 // invalid_argument, and those of every change.
 func (r *Runner) CloseObjection(ctx context.Context, id, turn, reason string) (*ObjectionClosed, error) {
 	out := &ObjectionClosed{}
-	done, err := r.do(ctx, "objection", func(context.Context, *change) (protocol.Operation, error) {
-		return &protocol.CloseObjection{ID: id, Turn: turn, Reason: reason}, nil
+	done, err := r.do(ctx, "objection", func(context.Context, *change) (*plan, error) {
+		return &plan{op: &protocol.CloseObjection{ID: id, Turn: turn, Reason: reason}}, nil
 	})
 	out.Done = *done
 	if err == nil {

@@ -179,7 +179,7 @@ func (r *Runner) decide(ctx context.Context, turn string,
 	how func(context.Context, *change, *Decided) (protocol.Operation, error),
 ) (*Decided, error) {
 	out := &Decided{}
-	done, err := r.do(ctx, "proposal", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "proposal", func(ctx context.Context, c *change) (*plan, error) {
 		p, err := proposal.Find(ctx, r.store, c.view.Run, turn)
 		if err != nil {
 			return nil, err
@@ -193,7 +193,8 @@ func (r *Runner) decide(ctx context.Context, turn string,
 			}
 		}
 		out.Proposal = p
-		return how(ctx, c, out)
+		op, err := how(ctx, c, out)
+		return &plan{op: op}, err
 	})
 	out.Done = *done
 	return out, err

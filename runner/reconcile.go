@@ -85,7 +85,7 @@ func unsafeCommit(code string) bool {
 // inside_dispatched_turn, invalid_state_transition.
 func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconciled, error) {
 	out := &Reconciled{}
-	done, err := r.do(ctx, "reconcile", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "reconcile", func(ctx context.Context, c *change) (*plan, error) {
 		if err := c.r.personOnly("take commits out of its own work", "git agentxchain reconcile"); err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 				return agreement.ActRules(c.view.Config, given)
 			},
 		}, opt.Consent)
-		return op, err
+		return &plan{op: op}, err
 	})
 	out.Done = *done
 	if err == nil && done.Transition != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// decide lets the engine decide on an operation in the environment of the change.
-func (c *change) decide(snap *protocol.Snapshot, op protocol.Operation) (*protocol.Transition, *wire.Error) {
+// ask lets the engine decide on an operation in the environment of the change.
+func (c *change) ask(snap *protocol.Snapshot, op protocol.Operation) (*protocol.Transition, *wire.Error) {
 	t, refusal := protocol.Apply(snap, op, c.env)
 	if refusal != nil {
 		if refusal.Explain == "" {

@@ -23,12 +23,12 @@ type RetriedGate struct {
 // run_blocked, awaiting_approval, and those of every change.
 func (r *Runner) RetryGate(ctx context.Context) (*RetriedGate, error) {
 	out := &RetriedGate{}
-	done, err := r.do(ctx, "gate retry", func(_ context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "gate retry", func(_ context.Context, c *change) (*plan, error) {
 		if err := protocol.CheckRetry(c.view.State, c.view.Index); err != nil {
 			return nil, err
 		}
 		files, err := c.gateFiles()
-		return &protocol.RetryGate{Files: files}, err
+		return &plan{op: &protocol.RetryGate{Files: files}}, err
 	})
 	out.Done = *done
 	if err == nil {

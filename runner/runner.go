@@ -1,4 +1,4 @@
-// The Runner: its options, opening a project, and the way that every change takes.
+// The Runner: its options, opening a project, and reading its run. How a run is changed is in change.go.
 
 package runner
 
@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -19,14 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner/lease"
-	"github.com/git-agentxchain/git-agentxchain/runner/observe"
-	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
-	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // InterfaceVersion is the version of the declared runner interface
@@ -125,189 +118,6 @@ func randomSeed() string {
 // replayed record has the very same one.
 func (r *Runner) Now() time.Time { return r.opt.Now().UTC().Truncate(time.Millisecond) }
 
-// Done is what a change to a run led to.
-type Done struct {
-	Outcome
-	Run        string
-	Op         git.OID // the commit of the last operation
-	Transition *protocol.Transition
-	State      *run.State
-	Notices    []string // what was repaired or absorbed on the way
-
-	made []*protocol.Transition // everything committed, in order
-	news *news                  // what there is to tell of it; nil for nothing
-}
-
-// step is one operation under the lock: look at the run, decide what to ask the
-// engine for. A nil operation means there is nothing to do.
-type step func(ctx context.Context, c *change) (protocol.Operation, error)
-
-// change is what a step works with.
-type change struct {
-	r    *Runner
-	tx   *gitstore.Tx
-	view *gitstore.View
-	env  protocol.Env
-	tree *git.WorktreeStatus // nil until looked at
-	// still says that nothing but the run's own files changes between the look at the work
-	// tree and the end of the operation: no program is started that may write others.
-	still bool
-	hid   *git.Hidden   // likewise
-	pulls observe.Pulls // what was pulled, once it was looked for
-	pre   *ahead        // what git was asked before there was a change
-	// bundles builds the dispatch bundles to commit with the transition.
-	bundles func(context.Context, *protocol.Transition) (map[string]map[string][]byte, error)
-	hooks   *ophooks.Session                 // nil when no lifecycle hooks are configured
-	stop    *ophooks.Stop                    // what a hook that said no leads to
-	hold    func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
-	cross   *CrossRepo
-	lease   *lease.Hold       // the lease the change is made under; nil for none
-	given   *turnfiles.Staged // a result that came with the request, for the turn of the lease
-
-	notice    string                // of hooks that could not be asked, for the person
-	asIs      []protocol.Overruling // hooks whose no a person has overruled
-	resealing bool                  // the bundle of a dispatched turn is made anew; its hooks were asked then
-	warnings  []string              // of the bundle dispatched
-}
-
-// do runs steps under one lock, one commit each, and tells of them once the lock
-// is released. The error of a recorded refusal (a failed acceptance) is returned
-// after its commit. Done is never nil.
-func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, error) {
-	done := &Done{}
-	err := r.settleLeft(ctx)
-	if err == nil {
-		err = r.decided(ctx, purpose, done, steps)
-	}
-	r.pushAfter(ctx, done)
-	r.notify(ctx, done)
-	return done, done.settle(err)
-}
-
-func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps []step) error {
-	r.serial.Lock()
-	defer r.serial.Unlock()
-	tx, pre, err := r.begin(ctx, purpose)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Close() }()
-	r.after, r.afterTree = nil, nil
-	var h *ophooks.Session
-	for _, s := range steps {
-		c := &change{
-			r:    r,
-			tx:   tx,
-			view: tx.View(),
-			env:  protocol.Env{Now: r.Now(), Seed: r.opt.Seed(), Actor: pre.actor},
-			pre:  pre,
-		}
-		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
-			return err
-		}
-		done.Notices = c.view.Notices
-		done.State = c.view.State
-		done.Run = c.view.Run
-		done.Op = c.view.Op
-		if err := c.governable(); err != nil {
-			return err
-		}
-		if err := c.unconfirmed(purpose); err != nil {
-			return err
-		}
-		if h == nil {
-			h = r.hooking(tx, c.view.Config)
-		}
-		c.hooks = h
-		said := len(c.view.Notices)
-		op, err := s(ctx, c)
-		done.Notices = append(slices.Clip(done.Notices), c.view.Notices[said:]...)
-		if err == nil && op != nil {
-			err = c.carryOut(ctx, op, done)
-		}
-		if h != nil {
-			err = c.conclude(ctx, done, err)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// carryOut lets the engine decide on an operation and commits what it decided.
-func (c *change) carryOut(ctx context.Context, op protocol.Operation, done *Done) error {
-	r := c.r
-	if c.bundles == nil { // else together with the answers of after_dispatch
-		if err := c.keep(ctx, done); err != nil {
-			return err
-		}
-	}
-	t, refusal := c.decide(c.view.Snapshot(), op)
-	if refusal != nil {
-		return refusal
-	}
-	if c.hold != nil {
-		if err := c.hold(t); err != nil {
-			return err
-		}
-	}
-	ch := gitstore.Change{Record: protocol.NewRecord(op, c.env)}
-	if c.bundles != nil && t.Failure == nil {
-		var err error
-		if ch.Bundles, err = c.bundles(ctx, t); err != nil {
-			return err
-		}
-		if t, err = c.again(ctx, op, t, done); err != nil {
-			return err
-		}
-	}
-	c.index(t)
-	ch.Transition = t
-	if err := c.commit(ctx, ch, done); err != nil {
-		return err
-	}
-	done.Transition = t
-	if id := turnOf(t); id != "" && c.bundles != nil && t.Failure == nil {
-		// So that a person can save the result where the prompt says without making
-		// directories first. The turn is dispatched; failing here would say otherwise.
-		_ = r.store.MakeDir(path.Dir(wire.StagingPath(id)))
-	}
-	if c.hooks != nil && c.stop == nil {
-		c.afterCommit(ctx, t, done)
-	}
-	if t.Failure != nil {
-		t.Failure.Explain = t.Turn
-		return t.Failure
-	}
-	return nil
-}
-
-// commit records a change and notes where the run is now.
-func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) error {
-	c.pre.asked = false
-	t := ch.Transition
-	var err error
-	if ch.Refs, err = c.lease.Refs(ctx, c.r.store, c.view.State, t, c.env.Now); err != nil {
-		return err
-	}
-	out, err := c.tx.Commit(ctx, ch)
-	if err != nil {
-		return c.lease.Lost(ctx, c.r.store, c.r.Now(), err)
-	}
-	c.lease.Moved(ch.Refs)
-	done.Op, done.Run, done.State = out.Op, out.Run, t.State
-	done.made = append(done.made, t)
-	c.tell(t, done)
-	c.r.after = &gitstore.View{Run: out.Run, Op: out.Op, Config: c.view.Config, Index: t.Index}
-	c.r.after.Open = c.tx.Open()
-	c.r.after.State, _ = run.RepairState(t.State, c.view.Config)
-	if c.still {
-		c.r.afterTree = c.tree
-	}
-	return nil
-}
-
 // View reads the run without changing anything. A project without a state is
 // idle; one whose runs are recorded in git but not in this work tree is an
 // error (no_run) that says how to bring one here.
@@ -368,14 +178,5 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 	}
 	v.State, _ = run.RepairState(st, v.Config)
 	v.Index = &run.Index{}
-	return nil
-}
-
-// governable refuses to change a run under a configuration that does not hold: its
-// rules cannot be told from its mistakes.
-func (c *change) governable() error {
-	if p := c.view.ConfigProblems; len(p) > 0 {
-		return config.Refusal(p)
-	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (r *Runner) UnsignedDocuments(v *View) ([]string, error) {
 
 // SignDocuments writes and commits the yes that UnsignedDocuments misses.
 func (r *Runner) SignDocuments(ctx context.Context) error {
-	_, err := r.do(ctx, "sign-off", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	_, err := r.do(ctx, "sign-off", func(ctx context.Context, c *change) (*plan, error) {
 		paths, err := r.UnsignedDocuments(c.view)
 		if err != nil || len(paths) == 0 {
 			return nil, err

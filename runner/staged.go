@@ -15,20 +15,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// staged reads the turn's staged result: its own path, else the shared one of
-// older runners (docs/spec/state.md#files).
-func (c *change) staged(turnID string) (turnfiles.Staged, error) {
-	if c.given != nil && c.given.Path == wire.StagingPath(turnID) && !c.hooks.Has("before_validation") {
-		return *c.given, nil
-	}
-	return turnfiles.ReadStaged(c.r.store.Dir(), turnID)
-}
-
 // refused reads the staged result of a turn that is sent back or begun anew. What
 // cannot be read, a pipe or a file beyond all bounds, is no result to be kept, and
 // must not keep the turn either.
 func (c *change) refused(turnID string) (turnfiles.Staged, error) {
-	s, err := c.staged(turnID)
+	s, err := turnfiles.ReadStaged(c.r.store.Dir(), turnID)
 	if ErrorCode(err) == projectfile.CodeUnreadable {
 		return turnfiles.Staged{Path: s.Path}, nil
 	}
@@ -52,7 +43,7 @@ func (c *change) siblings(turn *run.Turn) []result.SiblingClaim {
 			!slices.Contains(other.ConcurrentWith, turn.TurnID) {
 			continue
 		}
-		s, err := c.staged(id)
+		s, err := turnfiles.ReadStaged(c.r.store.Dir(), id)
 		if err != nil || s.Data == nil || s.Path == wire.FlatStagingPath {
 			continue // an unreadable sibling claims nothing
 		}

@@ -43,7 +43,7 @@ type Rejected struct {
 // the next attempt gets a fresh bundle that says what was wrong.
 func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, error) {
 	out := &Rejected{}
-	done, err := r.do(ctx, "reject", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "reject", func(ctx context.Context, c *change) (*plan, error) {
 		if err := c.hooks.WillRun(ctx, "after_dispatch"); err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 		}
 		turn := c.target(opt.TurnID)
 		if turn == nil {
-			return op, nil
+			return &plan{op: op}, nil
 		}
 		if err := c.admitted(ctx, turn, opt.Lease, c.rejectedLease); err != nil {
 			return nil, err
@@ -82,8 +82,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 			op.Cost = attemptCost(s)
 		}
 		op.Cost = max(op.Cost, opt.CostUSD)
-		c.bundles = c.dispatchBundles
-		return op, nil
+		return &plan{op: op, bundle: &bundling{}}, nil
 	})
 	out.Done = *done
 	if err != nil {
@@ -138,14 +137,14 @@ type Reissued struct {
 // ReissueTurn gives up an active turn and dispatches a new one for its work.
 func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued, error) {
 	out := &Reissued{}
-	done, err := r.do(ctx, "reissue", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "reissue", func(ctx context.Context, c *change) (*plan, error) {
 		if err := c.hooks.WillRun(ctx, "before_assignment", "after_dispatch"); err != nil {
 			return nil, err
 		}
 		op := &protocol.ReissueTurn{TurnID: opt.TurnID, Role: opt.Role, Reason: opt.Reason}
 		turn := c.target(opt.TurnID)
 		if turn == nil {
-			return op, nil
+			return &plan{op: op}, nil
 		}
 		if err := c.admitted(ctx, turn, nil, nil); err != nil {
 			return nil, err
@@ -166,8 +165,7 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 			return nil, err
 		}
 		out.Kept = op.Keep
-		c.bundles = c.dispatchBundles
-		return op, c.beforeAssignment(ctx, op)
+		return &plan{op: op, bundle: &bundling{}}, c.beforeAssignment(ctx, op)
 	})
 	out.Done = *done
 	if err != nil {
@@ -206,9 +204,9 @@ func (r *Runner) blocked(ctx context.Context, purpose string, op protocol.Operat
 
 // simple runs an operation that needs nothing from the work tree but its head.
 func (r *Runner) simple(ctx context.Context, purpose string, op protocol.Operation) (*Done, error) {
-	return r.do(ctx, purpose, func(ctx context.Context, c *change) (protocol.Operation, error) {
+	return r.do(ctx, purpose, func(ctx context.Context, c *change) (*plan, error) {
 		_, err := c.look(ctx)
-		return op, err
+		return &plan{op: op}, err
 	})
 }
 
@@ -234,7 +232,7 @@ type ReactivateOptions struct {
 // held, never a caller's copy (docs/compatibility.md#where-we-differ-on-purpose row 10).
 func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Reactivated, error) {
 	out := &Reactivated{}
-	done, err := r.do(ctx, "unblock", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "unblock", func(ctx context.Context, c *change) (*plan, error) {
 		if err := c.seen(opt.Seen); err != nil {
 			return nil, err
 		}
@@ -260,7 +258,7 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 		}
 		var err error
 		op.Consent, err = c.consent(ctx, ask, opt.Consent)
-		return op, err
+		return &plan{op: op}, err
 	})
 	out.Done = *done
 	if err != nil {
@@ -284,7 +282,7 @@ func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *con
 		op.Content = protocol.GateDigest(c.view.State, c.env.Git.Head)
 		return nil
 	}
-	s, err := c.staged(turn.TurnID)
+	s, err := turnfiles.ReadStaged(c.r.store.Dir(), turn.TurnID)
 	if err != nil || s.Data == nil {
 		return err
 	}

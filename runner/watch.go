@@ -56,17 +56,17 @@ func (r *Runner) FailTurn(ctx context.Context, turnID, failure, detail string) (
 
 func (r *Runner) watch(ctx context.Context, failed *protocol.WatchedTurn) (*Watched, error) {
 	out := &Watched{}
-	done, err := r.do(ctx, "watch", func(_ context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "watch", func(_ context.Context, c *change) (*plan, error) {
 		op := &protocol.Watch{}
 		if failed != nil {
 			op.Turns = []protocol.WatchedTurn{*failed}
-			return op, nil
+			return &plan{op: op}, nil
 		}
 		op.Turns = r.watched(c.view.Config, c.view.State)
 		if len(protocol.WatchTurns(c.view.Config, c.view.State, op.Turns, c.env.Now)) == 0 {
 			return nil, nil // somebody has seen to it meanwhile
 		}
-		return op, nil
+		return &plan{op: op}, nil
 	})
 	out.Done = *done
 	if err == nil && done.Transition != nil {

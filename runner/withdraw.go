@@ -30,7 +30,7 @@ func (r *Runner) Withdraw(ctx context.Context, reason string) (*Withdrawn, error
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}
-	done, err := r.do(ctx, "withdraw", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	done, err := r.do(ctx, "withdraw", func(ctx context.Context, c *change) (*plan, error) {
 		if refusal := protocol.CheckWithdrawable(c.view.State, c.env.Actor); refusal != nil {
 			return nil, refusal
 		}
@@ -38,7 +38,7 @@ func (r *Runner) Withdraw(ctx context.Context, reason string) (*Withdrawn, error
 		if err != nil {
 			return nil, err
 		}
-		return &protocol.WithdrawApproval{Reason: reason, Staged: staged}, nil
+		return &plan{op: &protocol.WithdrawApproval{Reason: reason, Staged: staged}}, nil
 	})
 	out.Done = *done
 	if err == nil {

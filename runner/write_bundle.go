@@ -31,11 +31,13 @@ type Written struct {
 // recorded. turnID may be "" for the only active turn.
 func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Written, error) {
 	out := &Written{}
-	done, err := r.do(ctx, "dispatch", func(ctx context.Context, c *change) (protocol.Operation, error) {
+	bundle := &bundling{}
+	done, err := r.do(ctx, "dispatch", func(ctx context.Context, c *change) (*plan, error) {
 		op := &protocol.DispatchTurn{TurnID: turnID}
+		bundle = &bundling{}
 		turn := c.target(turnID)
 		if turn == nil {
-			return op, nil
+			return &plan{op: op}, nil
 		}
 		out.Turn, out.Path = turn, wire.BundleDir(turn.TurnID)
 		if turn.Status == wire.TurnAssigned {
@@ -46,20 +48,15 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 				return nil, err
 			}
 		} else {
-			c.resealing = true
-			if ok, err := c.bundleStands(ctx, op, turn); ok || err != nil {
-				out.Warnings = c.warnings
+			bundle.again = true
+			if ok, err := c.bundleStands(ctx, op, bundle, turn); ok || err != nil {
 				return nil, err
 			}
 		}
 		out.Rebuilt = true
-		c.bundles = func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
-			files, err := c.dispatchBundles(ctx, t)
-			out.Warnings = c.warnings
-			return files, err
-		}
-		return op, nil
+		return &plan{op: op, bundle: bundle}, nil
 	})
+	out.Warnings = bundle.warnings
 	out.Done = *done
 	if err == nil && done.Transition != nil {
 		out.Turn = done.Transition.Result.(*protocol.DispatchResult).Turn
@@ -69,8 +66,10 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 
 // bundleStands reports whether the bundle of a dispatched turn is what it would be
 // if it were made now, sealed as recorded.
-func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *run.Turn) (bool, error) {
-	t, refusal := c.decide(c.view.Snapshot(), op)
+func (c *change) bundleStands(
+	ctx context.Context, op protocol.Operation, bundle *bundling, turn *run.Turn,
+) (bool, error) {
+	t, refusal := c.ask(c.view.Snapshot(), op)
 	if refusal != nil {
 		return false, refusal
 	}
@@ -88,7 +87,7 @@ func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *
 	if len(b.Problems) > 0 {
 		return false, nil
 	}
-	made, err := c.dispatchBundles(ctx, t)
+	made, err := c.bundles(ctx, bundle, t)
 	if err != nil {
 		return false, err
 	}

@@ -1,0 +1,239 @@
+// The way of every change to a run: plan, decide, commit, tell.
+
+package runner
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/lease"
+	"github.com/git-agentxchain/git-agentxchain/runner/observe"
+	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
+)
+
+// Done is what a change to a run led to.
+type Done struct {
+	Outcome
+	Run        string
+	Op         git.OID // the commit of the last operation
+	Transition *protocol.Transition
+	State      *run.State
+	Notices    []string // what was repaired or absorbed on the way
+
+	made []*protocol.Transition // everything committed, in order
+	news *news                  // what there is to tell of it; nil for nothing
+}
+
+// step plans one operation under the lock: it looks at the run and at the work tree, has the
+// hooks that come before asked, and says what it wants of the engine. Without a plan there is
+// nothing to do.
+type step func(ctx context.Context, c *change) (*plan, error)
+
+// plan is an operation for the engine to decide on, and what goes with it.
+type plan struct {
+	op     protocol.Operation               // nil for nothing to do
+	bundle *bundling                        // the dispatch bundle to commit with it; nil for none
+	hold   func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
+}
+
+// change is one operation on its way, from what its step finds to what is told of it.
+type change struct {
+	r    *Runner
+	tx   *gitstore.Tx
+	view *gitstore.View
+	env  protocol.Env
+
+	tree *git.WorktreeStatus // nil until looked at
+	// still says that nothing but the run's own files changes between the look at the work
+	// tree and the end of the operation: no program is started that may write others.
+	still bool
+	hid   *git.Hidden   // likewise
+	pulls observe.Pulls // what was pulled, once it was looked for
+	pre   *ahead        // what git was asked before there was a change
+
+	hooks  *ophooks.Session      // nil when no lifecycle hooks are configured
+	stop   *ophooks.Stop         // what a hook that said no leads to
+	asIs   []protocol.Overruling // hooks whose no a person has overruled
+	notice string                // of hooks that could not be asked, for the person
+
+	lease *lease.Hold // the lease the change is made under; nil for none
+}
+
+// do takes steps the way of every change, one commit each and all under one lock:
+//
+//	plan    the step says what it wants of the engine; hooks that come before are asked
+//	decide  the engine decides, once; what it decided is made ready to be written
+//	commit  one ref moves
+//	tell    hooks that come after; once the lock is released webhooks and the remote
+//
+// The error of a recorded refusal (a failed acceptance) is returned after its commit.
+// Done is never nil.
+func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, error) {
+	done := &Done{}
+	err := r.settleLeft(ctx)
+	if err == nil {
+		err = r.decided(ctx, purpose, done, steps)
+	}
+	r.pushAfter(ctx, done)
+	r.notify(ctx, done)
+	return done, done.settle(err)
+}
+
+func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps []step) error {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	tx, pre, err := r.begin(ctx, purpose)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Close() }()
+	r.after, r.afterTree = nil, nil
+	var h *ophooks.Session
+	for _, s := range steps {
+		c := &change{
+			r:    r,
+			tx:   tx,
+			view: tx.View(),
+			env:  protocol.Env{Now: r.Now(), Seed: r.opt.Seed(), Actor: pre.actor},
+			pre:  pre,
+		}
+		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
+			return err
+		}
+		done.Notices = c.view.Notices
+		done.State = c.view.State
+		done.Run = c.view.Run
+		done.Op = c.view.Op
+		if err := c.governable(); err != nil {
+			return err
+		}
+		if err := c.unconfirmed(purpose); err != nil {
+			return err
+		}
+		if h == nil {
+			h = r.hooking(tx, c.view.Config)
+		}
+		c.hooks = h
+		if err := c.carryOut(ctx, s, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut takes one step from its plan to what is told of it.
+func (c *change) carryOut(ctx context.Context, s step, done *Done) error {
+	said := len(c.view.Notices)
+	p, err := s(ctx, c)
+	done.Notices = append(slices.Clip(done.Notices), c.view.Notices[said:]...)
+	if err == nil && p != nil && p.op != nil {
+		err = c.through(ctx, p, done)
+	}
+	if c.hooks != nil {
+		err = c.conclude(ctx, done, err)
+	}
+	return err
+}
+
+func (c *change) through(ctx context.Context, p *plan, done *Done) error {
+	ch, err := c.decide(ctx, p, done)
+	if err != nil {
+		return err
+	}
+	if err := c.commit(ctx, ch, done); err != nil {
+		return err
+	}
+	done.Transition = ch.Transition
+	return c.tell(ctx, p, ch.Transition, done)
+}
+
+// decide has the engine decide on a plan, and makes what it decided ready to be written.
+func (c *change) decide(ctx context.Context, p *plan, done *Done) (gitstore.Change, error) {
+	ch := gitstore.Change{}
+	if p.bundle == nil { // else together with the answers of after_dispatch
+		if err := c.keep(ctx, done); err != nil {
+			return ch, err
+		}
+	}
+	t, refusal := c.ask(c.view.Snapshot(), p.op)
+	if refusal != nil {
+		return ch, refusal
+	}
+	if p.hold != nil {
+		if err := p.hold(t); err != nil {
+			return ch, err
+		}
+	}
+	ch.Record = protocol.NewRecord(p.op, c.env)
+	if p.bundle != nil && t.Failure == nil {
+		var err error
+		if ch.Bundles, err = c.bundles(ctx, p.bundle, t); err != nil {
+			return ch, err
+		}
+		if t, err = c.again(ctx, p.op, t, done); err != nil {
+			return ch, err
+		}
+	}
+	c.index(t)
+	ch.Transition = t
+	return ch, nil
+}
+
+// commit records a change and notes where the run is now.
+func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) error {
+	c.pre.asked = false
+	t := ch.Transition
+	var err error
+	if ch.Refs, err = c.lease.Refs(ctx, c.r.store, c.view.State, t, c.env.Now); err != nil {
+		return err
+	}
+	out, err := c.tx.Commit(ctx, ch)
+	if err != nil {
+		return c.lease.Lost(ctx, c.r.store, c.r.Now(), err)
+	}
+	c.lease.Moved(ch.Refs)
+	done.Op, done.Run, done.State = out.Op, out.Run, t.State
+	done.made = append(done.made, t)
+	c.note(t, done)
+	c.r.after = &gitstore.View{Run: out.Run, Op: out.Op, Config: c.view.Config, Index: t.Index}
+	c.r.after.Open = c.tx.Open()
+	c.r.after.State, _ = run.RepairState(t.State, c.view.Config)
+	if c.still {
+		c.r.afterTree = c.tree
+	}
+	return nil
+}
+
+// tell asks the hooks that come after an operation. What else is told waits for the lock to
+// be released. A failure that was recorded is the error of the command.
+func (c *change) tell(ctx context.Context, p *plan, t *protocol.Transition, done *Done) error {
+	if id := turnOf(t); id != "" && p.bundle != nil && t.Failure == nil {
+		// So that a person can save the result where the prompt says without making
+		// directories first. The turn is dispatched; failing here would say otherwise.
+		_ = c.r.store.MakeDir(path.Dir(wire.StagingPath(id)))
+	}
+	if c.hooks != nil && c.stop == nil {
+		c.afterCommit(ctx, t, done)
+	}
+	if t.Failure != nil {
+		t.Failure.Explain = t.Turn
+		return t.Failure
+	}
+	return nil
+}
+
+// governable refuses to change a run under a configuration that does not hold: its
+// rules cannot be told from its mistakes.
+func (c *change) governable() error {
+	if p := c.view.ConfigProblems; len(p) > 0 {
+		return config.Refusal(p)
+	}
+	return nil
+}
