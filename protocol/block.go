@@ -5,6 +5,8 @@
 package protocol
 
 import (
+	"strings"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -105,7 +107,7 @@ func (t *transition) clearBlockFor(via, reason string) {
 	was := wire.OrEmpty(s.BlockedOn)
 	current := run.CurrentEscalation(s, t.x.OpenEscalations)
 	t.resolveNoted(func(open *ojson.Object) bool { return current != nil && open == current }, via, reason)
-	if hasPrefix(was, "escalation:") {
+	if strings.HasPrefix(was, "escalation:") {
 		role := s.Escalation.String("from_role")
 		turn := ""
 		if s.BlockedReason != nil {
@@ -172,7 +174,7 @@ func (t *transition) closeStale() {
 		waits[wire.OrEmpty(s.BlockedOn)] = true
 	}
 	if run.HasPending(s) {
-		waits["human_approval:"+pendingGate(s)] = true
+		waits["human_approval:"+run.PendingGate(s)] = true
 	}
 	t.resolveEscalations(func(open *ojson.Object) bool {
 		return open.String("run_id") == s.Run() && !waits[open.String("blocked_on")]

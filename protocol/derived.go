@@ -117,7 +117,7 @@ func (a *acceptance) deriveReview(entry *ojson.Object) {
 	// A name of the actor's own choice is kept when it is in the turn's name: the
 	// reviews of earlier turns are evidence and never written over.
 	if clean, problem := wire.CleanPath(a.res.Artifact.Ref); problem == "" &&
-		hasPrefix(clean, wire.ReviewsDir+"/"+a.turn.TurnID+"-") {
+		strings.HasPrefix(clean, wire.ReviewsDir+"/"+a.turn.TurnID+"-") {
 		path = clean
 	}
 	var b strings.Builder

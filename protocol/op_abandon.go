@@ -109,7 +109,7 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 	if err != nil {
 		return err
 	}
-	res := &AbandonResult{From: s.Status, Reason: reason, Gate: pendingGate(s)}
+	res := &AbandonResult{From: s.Status, Reason: reason, Gate: run.PendingGate(s)}
 	var dropped []*ojson.Object
 	res.Dropped, dropped = t.giveUp(op.Staged, "failed")
 	if s.Status == wire.StatusBlocked {

@@ -160,12 +160,12 @@ func (t *transition) acceptable(turn *run.Turn) *wire.Error {
 	case wire.StatusActive:
 		return nil
 	case wire.StatusPaused:
-		return pendingError(s, "accept turn "+turn.TurnID)
+		return run.PendingError(s, "accept turn "+turn.TurnID)
 	case wire.StatusBlocked:
 		if t.blockOf(turn) != blockForeign {
 			return nil
 		}
-		return blockedError(s, "accept turn "+turn.TurnID)
+		return run.BlockedError(s, "accept turn "+turn.TurnID)
 	}
 	return &wire.Error{
 		Code:    wire.CodeInvalidStateTransition,

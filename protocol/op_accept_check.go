@@ -186,7 +186,7 @@ func (a *acceptance) checkWait(*ojson.Object) *wire.Error {
 		return nil
 	}
 	a.unrecorded = true
-	return blockedError(a.t.s, fmt.Sprintf("accept turn %s, which asks for a person itself", a.turn.TurnID))
+	return run.BlockedError(a.t.s, fmt.Sprintf("accept turn %s, which asks for a person itself", a.turn.TurnID))
 }
 
 // checkProtected refuses a turn that declares or changes a protected file: no commit

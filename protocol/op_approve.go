@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -127,7 +128,7 @@ func CheckApprovable(s *run.State, completion bool, actor evidence.Actor) *wire.
 		}
 	}
 	if s.Status == wire.StatusBlocked && !approvalBlock(s) {
-		return blockedError(s, "approve a gate")
+		return run.BlockedError(s, "approve a gate")
 	}
 	return nil
 }
@@ -376,12 +377,11 @@ func (t *transition) settle(via string) {
 	t.resolveEscalations(func(open *ojson.Object) bool {
 		on := open.String("blocked_on")
 		return open.String("run_id") == s.Run() &&
-			(hasPrefix(on, "gate_action:") || hasPrefix(on, "human_approval:") || hasPrefix(on, "hook:before_gate:"))
+			(strings.HasPrefix(on, "gate_action:") || strings.HasPrefix(on, "human_approval:") ||
+				strings.HasPrefix(on, "hook:before_gate:"))
 	}, via)
 	s.Status = wire.StatusActive
 	s.BlockedOn, s.BlockedReason = nil, nil
 	s.LastGateFailure = nil
 	s.GateVotes = nil
 }
-
-func hasPrefix(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }

@@ -54,7 +54,7 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 	s, left := t.s, ""
 	switch {
 	case s.Status == wire.StatusBlocked:
-		return blockedError(s, "assign a turn")
+		return run.BlockedError(s, "assign a turn")
 	case s.Status == wire.StatusPaused:
 		var err *wire.Error
 		if left, err = op.leaveGate(t); err != nil {
@@ -300,43 +300,4 @@ func (t *transition) dispatch(turn *run.Turn) {
 		turn.Extra.Delete(k)
 	}
 	t.event("turn_dispatched", turn)
-}
-
-// blockedError refuses something because the run is blocked.
-func blockedError(s *run.State, what string) *wire.Error {
-	e := &wire.Error{
-		Code:    wire.CodeRunBlocked,
-		Field:   "blocked_on",
-		Message: fmt.Sprintf("The run is blocked on %s; cannot %s.", wire.OrNone(wire.OrEmpty(s.BlockedOn)), what),
-		Hint:    "git agentxchain status",
-	}
-	if r := s.BlockedReason; r != nil {
-		if r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
-			e.Message = fmt.Sprintf("The run is blocked on %s (%s); cannot %s.",
-				wire.OrNone(wire.OrEmpty(s.BlockedOn)), *r.Recovery.Detail, what)
-		}
-		e.Hint = r.Recovery.RecoveryAction
-	}
-	return e
-}
-
-// pendingError refuses something because an approval is pending.
-func pendingError(s *run.State, what string) *wire.Error {
-	return &wire.Error{
-		Code:    wire.CodeAwaitingApproval,
-		Field:   "blocked_on",
-		Message: fmt.Sprintf("Gate %q waits for a person's approval; cannot %s.", pendingGate(s), what),
-		Hint:    "git agentxchain approve",
-	}
-}
-
-// pendingGate names the gate that waits for approval, or "".
-func pendingGate(s *run.State) string {
-	if p := s.PendingPhaseTransition; p != nil {
-		return p.Gate
-	}
-	if p := s.PendingRunCompletion; p != nil {
-		return p.Gate
-	}
-	return ""
 }

@@ -17,7 +17,7 @@ import (
 func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
 	s := t.s
 	if !op.LeaveGate || op.Role == "" || !run.HasPending(s) || !slices.Contains(t.cfg.PhaseRoles(s.Phase), op.Role) {
-		err = pendingError(s, "assign a turn")
+		err = run.PendingError(s, "assign a turn")
 		if roles := t.cfg.PhaseRoles(s.Phase); op.LeaveGate && len(roles) > 0 {
 			err.Message += " Only a role of the phase (" + wire.List(roles) + "), named, takes the request back."
 		}
@@ -27,7 +27,7 @@ func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
 	if err := t.outsideTurn("take a gate away from a person", command); err != nil {
 		return "", err
 	}
-	gate = pendingGate(s)
+	gate = run.PendingGate(s)
 	kind, to, by := run.GateCompletion, "", ""
 	if p := s.PendingPhaseTransition; p != nil {
 		kind, to, by = run.GatePhase, p.To, p.RequestedByTurn

@@ -49,9 +49,6 @@ type AuditResult struct{ Rows int }
 
 func (op *Audit) apply(t *transition) *wire.Error {
 	s := t.s
-	refuse := func(field, format string, args ...any) *wire.Error {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
-	}
 	switch {
 	case s.Run() == "":
 		return &wire.Error{
@@ -61,23 +58,24 @@ func (op *Audit) apply(t *transition) *wire.Error {
 			Hint:    "git agentxchain assign",
 		}
 	case len(op.Rows) == 0:
-		return refuse("rows", "There are no audit rows to record.")
+		return wire.InvalidArgument("rows", "There are no audit rows to record.")
 	case len(op.Rows) > MaxAuditRows:
-		return refuse("rows", "%d audit rows are more than one operation records (%d).", len(op.Rows), MaxAuditRows)
+		return wire.InvalidArgument("rows", "%d audit rows are more than one operation records (%d).", len(op.Rows),
+			MaxAuditRows)
 	}
 	t.traceHooks(op.Rows)
 	for i, r := range op.Rows {
 		field := fmt.Sprintf("rows[%d]", i)
 		switch {
 		case !auditLedger(r.Ledger):
-			return refuse(field, "%q is no ledger for audit rows.", run.Clip(string(r.Ledger), 80))
+			return wire.InvalidArgument(field, "%q is no ledger for audit rows.", run.Clip(string(r.Ledger), 80))
 		case r.Row.Len() == 0:
-			return refuse(field, "An audit row must be an object with members.")
+			return wire.InvalidArgument(field, "An audit row must be an object with members.")
 		case !r.Fits():
-			return refuse(field, "Audit row %d is larger than %d bytes.", i, MaxAuditRowBytes)
+			return wire.InvalidArgument(field, "Audit row %d is larger than %d bytes.", i, MaxAuditRowBytes)
 		}
 		if id, ok := r.Row.Get("run_id"); ok && id != nil && id != "" && id != s.Run() {
-			return refuse(field+".run_id", "Audit row %d is about run %s, not about %s.", i,
+			return wire.InvalidArgument(field+".run_id", "Audit row %d is about run %s, not about %s.", i,
 				run.Clip(wire.OneLine(fmt.Sprint(id)), 80), s.Run())
 		}
 		t.append(r.Ledger, r.Row)

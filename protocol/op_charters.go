@@ -44,9 +44,9 @@ func TakesCharters(s *run.State) *wire.Error {
 	case wire.StatusActive:
 		return nil
 	case wire.StatusBlocked:
-		return blockedError(s, "queue charters")
+		return run.BlockedError(s, "queue charters")
 	case wire.StatusPaused:
-		return pendingError(s, "queue charters")
+		return run.PendingError(s, "queue charters")
 	}
 	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
 		Message: fmt.Sprintf("Charters can be queued only in an active run; this one is %s.", s.Status)}

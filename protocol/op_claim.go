@@ -108,11 +108,12 @@ func (op *ClaimTurn) next(t *transition, turn *run.Turn, was run.TurnClaim) (run
 	}
 	switch {
 	case me.Clone == "":
-		return now, argument("actor.clone", "A claim needs the id of the clone that makes it.")
+		return now, wire.InvalidArgument("actor.clone", "A claim needs the id of the clone that makes it.")
 	case seconds < 1 || seconds > int(MaxClaim/time.Second):
-		return now, argument("seconds", "A claim lasts between a second and %d days.", int(MaxClaim/(24*time.Hour)))
+		return now, wire.InvalidArgument("seconds", "A claim lasts between a second and %d days.",
+			int(MaxClaim/(24*time.Hour)))
 	case len(op.Machine) > maxMachine || len(op.Because) > maxClaimReason:
-		return now, argument("because", "The name of the machine or the reason is too long.")
+		return now, wire.InvalidArgument("because", "The name of the machine or the reason is too long.")
 	}
 	switch op.Action {
 	case ClaimTake:
@@ -139,7 +140,8 @@ func (op *ClaimTurn) next(t *transition, turn *run.Turn, was run.TurnClaim) (run
 			}
 		}
 	default:
-		return now, argument("action", "%q is not something a claim can do.", run.Clip(wire.OneLine(op.Action), 40))
+		return now, wire.InvalidArgument("action", "%q is not something a claim can do.",
+			run.Clip(wire.OneLine(op.Action), 40))
 	}
 	if op.Action == ClaimRelease {
 		now.Clone, now.Seconds = "", 0

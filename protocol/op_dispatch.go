@@ -39,9 +39,9 @@ func (op *DispatchTurn) apply(t *transition) *wire.Error {
 		switch t.s.Status {
 		case wire.StatusActive:
 		case wire.StatusBlocked:
-			return blockedError(t.s, "dispatch turn "+turn.TurnID)
+			return run.BlockedError(t.s, "dispatch turn "+turn.TurnID)
 		case wire.StatusPaused:
-			return pendingError(t.s, "dispatch turn "+turn.TurnID)
+			return run.PendingError(t.s, "dispatch turn "+turn.TurnID)
 		default:
 			return &wire.Error{
 				Code:    wire.CodeInvalidStateTransition,

@@ -5,6 +5,7 @@ package protocol
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -132,7 +133,7 @@ func (op *Block) apply(t *transition) *wire.Error {
 			Message: fmt.Sprintf("A block is owned by human or operator, not %q.", run.Clip(op.Owner, 80)),
 		}
 	}
-	if hasPrefix(op.BlockedOn, "human_approval:") {
+	if strings.HasPrefix(op.BlockedOn, "human_approval:") {
 		// It would be read back as a pause at a gate that nobody has evaluated.
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
@@ -144,7 +145,7 @@ func (op *Block) apply(t *transition) *wire.Error {
 	if s.Status == wire.StatusBlocked && !(run.HasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
 		// The block that stands says what a person has to do; another on top of it
 		// would take its place.
-		return blockedError(s, "block it on "+run.Clip(wire.OneLine(op.BlockedOn), 80))
+		return run.BlockedError(s, "block it on "+run.Clip(wire.OneLine(op.BlockedOn), 80))
 	}
 	if s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked {
 		return &wire.Error{

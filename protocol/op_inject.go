@@ -70,26 +70,29 @@ func IntentTemplates() []string {
 func (sp *IntentSpec) Check(c *config.Config) *wire.Error {
 	switch {
 	case wire.TrimSpace(sp.Description) == "":
-		return argument("description", "An intent says what is to be done.")
+		return wire.InvalidArgument("description", "An intent says what is to be done.")
 	case len(sp.Description) > MaxIntentText || len(sp.Charter) > MaxIntentText:
-		return argument("description", "A description or charter has at most %d bytes.", MaxIntentText)
+		return wire.InvalidArgument("description", "A description or charter has at most %d bytes.", MaxIntentText)
 	case !slices.Contains(IntentPriorities(), sp.Priority):
-		return argument("priority", "%s is no priority; it is one of %s.", wire.Shown(sp.Priority),
+		return wire.InvalidArgument("priority", "%s is no priority; it is one of %s.", wire.Shown(sp.Priority),
 			wire.List(IntentPriorities()))
 	case !slices.Contains(IntentTemplates(), sp.Template):
-		return argument("template", "%s is no template; it is one of %s.", wire.Shown(sp.Template),
+		return wire.InvalidArgument("template", "%s is no template; it is one of %s.", wire.Shown(sp.Template),
 			wire.List(IntentTemplates()))
 	case sp.Phase != "" && !slices.Contains(c.Phases(), sp.Phase):
-		return argument("phase", "%s is no phase; the phases are %s.", wire.Shown(sp.Phase), wire.List(c.Phases()))
+		return wire.InvalidArgument("phase", "%s is no phase; the phases are %s.", wire.Shown(sp.Phase),
+			wire.List(c.Phases()))
 	case sp.Role != "" && c.Role(sp.Role) == nil:
-		return argument("role", "%s is no role; the roles are %s.", wire.Shown(sp.Role), wire.List(c.Roles.Keys()))
+		return wire.InvalidArgument("role", "%s is no role; the roles are %s.", wire.Shown(sp.Role),
+			wire.List(c.Roles.Keys()))
 	case len(sp.Acceptance) > MaxIntentItems:
-		return argument("acceptance", "%d acceptance items are more than an intent takes (%d).", len(sp.Acceptance),
+		return wire.InvalidArgument("acceptance", "%d acceptance items are more than an intent takes (%d).",
+			len(sp.Acceptance),
 			MaxIntentItems)
 	}
 	for _, item := range sp.Acceptance {
 		if wire.TrimSpace(item) == "" || len(item) > MaxIntentItem {
-			return argument("acceptance", "An acceptance item has between 1 and %d bytes.", MaxIntentItem)
+			return wire.InvalidArgument("acceptance", "An acceptance item has between 1 and %d bytes.", MaxIntentItem)
 		}
 	}
 	return nil
@@ -199,7 +202,8 @@ func (op *InjectIntent) apply(t *transition) *wire.Error {
 		return err
 	}
 	if len(t.s.Intents) >= MaxIntents {
-		return argument("intents", "%d intents of this run are not over; it takes no more.", len(t.s.Intents))
+		return wire.InvalidArgument("intents", "%d intents of this run are not over; it takes no more.",
+			len(t.s.Intents))
 	}
 	intent, event := NewIntent(&op.Spec, t.env, t.s.Run())
 	t.s.Intents = append(slices.Clip(t.s.Intents),

@@ -56,9 +56,6 @@ type LeaseResult struct{ Turn *run.Turn }
 
 func (op *RecordLease) apply(t *transition) *wire.Error {
 	s := t.s
-	bad := func(field, format string, args ...any) *wire.Error {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
-	}
 	if s.Run() == "" {
 		return &wire.Error{
 			Code:    wire.CodeInvalidStateTransition,
@@ -68,15 +65,17 @@ func (op *RecordLease) apply(t *transition) *wire.Error {
 		}
 	}
 	if len(op.Reason) > maxLeaseReason {
-		return bad("reason", "A reason of %d bytes is too long; the limit is %d.", len(op.Reason), maxLeaseReason)
+		return wire.InvalidArgument("reason", "A reason of %d bytes is too long; the limit is %d.", len(op.Reason),
+			maxLeaseReason)
 	}
 	var turn *run.Turn
 	if op.Lease != nil {
 		if err := op.Lease.Check(); err != nil {
-			return bad("lease", "The lease does not hold together: %s.", err)
+			return wire.InvalidArgument("lease", "The lease does not hold together: %s.", err)
 		}
 		if op.Lease.RunID != s.Run() {
-			return bad("lease.run_id", "The lease is of run %s, not of %s.", run.Clip(op.Lease.RunID, 80), s.Run())
+			return wire.InvalidArgument("lease.run_id", "The lease is of run %s, not of %s.",
+				run.Clip(op.Lease.RunID, 80), s.Run())
 		}
 		if was, ok := s.ActiveTurns.Get(op.Lease.StepID); ok {
 			next := *was
@@ -107,28 +106,26 @@ func (op *RecordLease) apply(t *transition) *wire.Error {
 
 // judge holds the request against the run and changes turn, a copy, accordingly.
 func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
-	bad := func(field, format string, args ...any) *wire.Error {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
-	}
 	l := op.Lease
 	switch op.Action {
 	case LeaseActStarted, LeaseActReloaded:
 		if l != nil {
-			return bad("lease", "A server that starts has no lease to record.")
+			return wire.InvalidArgument("lease", "A server that starts has no lease to record.")
 		}
 		return nil
 	case LeaseActIssued, LeaseActRestored, LeaseActRenewed, LeaseActExpired, LeaseActCancelled, LeaseActReleased,
 		LeaseActRejected,
 		LeaseActRefused, LeaseActCancelAsked, LeaseActCancelAcked, LeaseActProgress:
 		if l == nil {
-			return bad("lease", "The lease that is %s is missing.", op.Action)
+			return wire.InvalidArgument("lease", "The lease that is %s is missing.", op.Action)
 		}
 	default:
-		return bad("action", "%q is nothing that happens to a lease.", run.Clip(wire.OneLine(op.Action), 40))
+		return wire.InvalidArgument("action", "%q is nothing that happens to a lease.",
+			run.Clip(wire.OneLine(op.Action), 40))
 	}
 	if op.Action == LeaseActRefused {
 		if !slices.Contains(LeaseRejectionReasons(), op.Rejection) {
-			return bad("lease_rejection_reason", "%q is no reason to refuse a lease.",
+			return wire.InvalidArgument("lease_rejection_reason", "%q is no reason to refuse a lease.",
 				run.Clip(wire.OneLine(op.Rejection), 40))
 		}
 		return nil // also of a turn that is over
@@ -151,15 +148,16 @@ func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
 		return op.passes(t, turn, old)
 	case LeaseActRenewed:
 		if old.String("token") != l.FencingToken.Token {
-			return bad("lease.fencing_token", "The lease of turn %s has another token.", turn.TurnID)
+			return wire.InvalidArgument("lease.fencing_token", "The lease of turn %s has another token.", turn.TurnID)
 		}
 		return op.extends(turn)
 	case LeaseActProgress:
 		switch {
 		case op.Progress == nil || op.Progress.Len() == 0:
-			return bad("progress", "There is no progress to record.")
+			return wire.InvalidArgument("progress", "There is no progress to record.")
 		case len(ojson.Compact(op.Progress)) > maxProgressBytes:
-			return bad("progress", "Progress of more than %d bytes is not recorded.", maxProgressBytes)
+			return wire.InvalidArgument("progress", "Progress of more than %d bytes is not recorded.",
+				maxProgressBytes)
 		}
 	}
 	return nil
@@ -214,9 +212,9 @@ func (op *RecordLease) extends(turn *run.Turn) *wire.Error {
 func blockedOrPending(s *run.State, what string) *wire.Error {
 	switch {
 	case s.Status == wire.StatusBlocked:
-		return blockedError(s, what)
-	case pendingGate(s) != "":
-		return pendingError(s, what)
+		return run.BlockedError(s, what)
+	case run.PendingGate(s) != "":
+		return run.PendingError(s, what)
 	}
 	return &wire.Error{
 		Code:    wire.CodeInvalidStateTransition,

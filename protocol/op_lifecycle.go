@@ -83,7 +83,7 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 	case wire.TurnDispatched:
 		again := turn.Status != wire.TurnAssigned && turn.DispatchedAt != ""
 		if t.s.Status != wire.StatusActive {
-			return blockedError(t.s, "dispatch turn "+turn.TurnID)
+			return run.BlockedError(t.s, "dispatch turn "+turn.TurnID)
 		}
 		if again {
 			// One event an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).

@@ -74,7 +74,7 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 		return err
 	}
 	if from == op.To && from != run.Human { // there are many people
-		return argument("to", "%s cannot send a message to itself.", wire.Shown(from))
+		return wire.InvalidArgument("to", "%s cannot send a message to itself.", wire.Shown(from))
 	}
 	if err := op.check(s.Run()); err != nil {
 		return err
@@ -186,41 +186,44 @@ func (op *SendMessage) recipient(t *transition) (*ojson.Object, *wire.Error) {
 // check holds the message's own members to their form.
 func (op *SendMessage) check(runID string) *wire.Error {
 	if !slices.Contains(MessageKinds(), op.Kind) {
-		return argument("kind", "%q is no kind of message (%s).", run.Clip(wire.OneLine(op.Kind), 80),
+		return wire.InvalidArgument("kind", "%q is no kind of message (%s).", run.Clip(wire.OneLine(op.Kind), 80),
 			wire.List(MessageKinds()))
 	}
 	if strings.TrimSpace(op.Subject) == "" && strings.TrimSpace(op.Body) == "" && len(op.Artifacts) == 0 {
-		return argument("body", "The message says nothing: it has no subject, no body and names no artifact.")
+		return wire.InvalidArgument("body",
+			"The message says nothing: it has no subject, no body and names no artifact.")
 	}
 	if err := messageText("subject", op.Subject, maxMessageSubject); err != nil {
 		return err
 	}
 	if strings.ContainsAny(op.Subject, "\r\n") {
-		return argument("subject", "The subject of a message is one line.")
+		return wire.InvalidArgument("subject", "The subject of a message is one line.")
 	}
 	if err := messageText("body", op.Body, MaxMessageBody); err != nil {
 		return err
 	}
 	if len(op.Artifacts) > maxArtifactRefs {
-		return argument("artifacts", "%d artifacts are more than one message names (%d).", len(op.Artifacts),
+		return wire.InvalidArgument("artifacts", "%d artifacts are more than one message names (%d).",
+			len(op.Artifacts),
 			maxArtifactRefs)
 	}
 	for i, a := range op.Artifacts {
 		if strings.TrimSpace(a) == "" || len(a) > maxArtifactRef || !printable(a) {
-			return argument(fmt.Sprintf("artifacts[%d]", i),
+			return wire.InvalidArgument(fmt.Sprintf("artifacts[%d]", i),
 				"%q is no id of an artifact: at most %d printable characters.", run.Clip(wire.OneLine(a), 80),
 				maxArtifactRef)
 		}
 	}
 	switch {
 	case op.ReplyTo == "" && op.Kind == KindResponse:
-		e := argument("reply_to", "A %s names the message it answers.", KindResponse)
+		e := wire.InvalidArgument("reply_to", "A %s names the message it answers.", KindResponse)
 		e.Hint = "add --reply-to MESSAGE"
 		return e
 	case op.ReplyTo == "":
 		return nil
 	case op.Kind != KindResponse:
-		return argument("reply_to", "Only a %s answers another message; this is a %s.", KindResponse, op.Kind)
+		return wire.InvalidArgument("reply_to", "Only a %s answers another message; this is a %s.", KindResponse,
+			op.Kind)
 	}
 	if msg := sentMessage(op.Answers, runID); msg == nil || msg.String("message_id") != op.ReplyTo {
 		return unknownMessage("reply_to", op.ReplyTo)
@@ -233,13 +236,13 @@ func (op *SendMessage) check(runID string) *wire.Error {
 func (t *transition) freeMessageID(id string) *wire.Error {
 	if id == "." || id == ".." || len(id) > run.MaxMessageID || !utf8.ValidString(id) || !printable(id) ||
 		strings.ContainsAny(id, `/\ `) {
-		return argument("id",
+		return wire.InvalidArgument("id",
 			"%q cannot be the id of a message: at most %d printable characters without blanks and slashes.",
 			run.Clip(wire.OneLine(id), 80), run.MaxMessageID)
 	}
 	for _, p := range []string{"msg_", "turn_", "block-", "artifacts-"} {
 		if strings.HasPrefix(id, p) {
-			return argument("id", "Ids that begin with %q are made by the run itself.", p)
+			return wire.InvalidArgument("id", "Ids that begin with %q are made by the run itself.", p)
 		}
 	}
 	if b := t.x.Mailbox; b != nil && slices.Contains(b.Named, id) {
@@ -256,9 +259,9 @@ func (t *transition) freeMessageID(id string) *wire.Error {
 func messageText(field, s string, limit int) *wire.Error {
 	switch {
 	case !utf8.ValidString(s):
-		return argument(field, "The %s of a message is UTF-8 text; this is not.", field)
+		return wire.InvalidArgument(field, "The %s of a message is UTF-8 text; this is not.", field)
 	case len(s) > limit:
-		return argument(field, "The %s is longer than the %d bytes that are taken.", field, limit)
+		return wire.InvalidArgument(field, "The %s is longer than the %d bytes that are taken.", field, limit)
 	}
 	return nil
 }
@@ -295,10 +298,6 @@ func unknownMessage(field, id string) *wire.Error {
 		Message: fmt.Sprintf("There is no message %s in the mailbox of this run.", wire.Shown(id)),
 		Hint:    "git agentxchain monarchic message list",
 	}
-}
-
-func argument(field, format string, args ...any) *wire.Error {
-	return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
 // deliver hands the messages that wait for a turn over with the bundle that the

@@ -47,7 +47,8 @@ func (op *AckMessage) apply(t *transition) *wire.Error {
 		return unknownMessage("message_id", op.MessageID)
 	}
 	if !slices.Contains(run.AckStatuses(), op.Status) {
-		return argument("status", "%q is no status of an acknowledgement (%s).", run.Clip(wire.OneLine(op.Status), 80),
+		return wire.InvalidArgument("status", "%q is no status of an acknowledgement (%s).",
+			run.Clip(wire.OneLine(op.Status), 80),
 			wire.List(run.AckStatuses()))
 	}
 	if err := messageText("note", op.Note, maxAckNote); err != nil {

@@ -67,13 +67,13 @@ func (op *DecideProposal) apply(t *transition) *wire.Error {
 	case len(reason) > maxDenial:
 		return tooLong(reason)
 	case op.Reject && reason == "":
-		return argument("reason", "A rejected proposal needs a reason.")
+		return wire.InvalidArgument("reason", "A rejected proposal needs a reason.")
 	case !op.Reject && len(op.Files) == 0:
-		return argument("files", "No file of the proposal is named.")
+		return wire.InvalidArgument("files", "No file of the proposal is named.")
 	case op.InTurn != "":
 		return op.takeOver(t)
 	case !op.Reject && !commitID(op.Commit):
-		return argument("commit", "%s is not a commit id.", wire.Shown(op.Commit))
+		return wire.InvalidArgument("commit", "%s is not a commit id.", wire.Shown(op.Commit))
 	case !op.Reject && t.s.ActiveTurns.Len() > 0:
 		return ProposalBusy(t.s.ActiveTurns.Keys())
 	}
@@ -132,9 +132,9 @@ func (op *DecideProposal) takeOver(t *transition) *wire.Error {
 	}
 	switch {
 	case op.Reject || op.Commit != "":
-		return argument("in_turn", "A turn applies files as its own work; it neither rejects nor commits.")
+		return wire.InvalidArgument("in_turn", "A turn applies files as its own work; it neither rejects nor commits.")
 	case t.s.Status != wire.StatusActive:
-		return blockedError(t.s, "apply a proposal")
+		return run.BlockedError(t.s, "apply a proposal")
 	}
 	if err := ProposalTaker(t.cfg, turn); err != nil {
 		return err

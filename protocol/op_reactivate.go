@@ -57,7 +57,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 		}
 	}
 	if run.HasPending(s) && (s.Status == wire.StatusPaused || approvalBlock(s) && !op.AcceptAsIs) {
-		return pendingError(s, "reactivate the run")
+		return run.PendingError(s, "reactivate the run")
 	}
 	was := wire.OrEmpty(s.BlockedOn)
 	open := run.CurrentEscalation(s, t.x.OpenEscalations).String("escalation_id")
@@ -97,7 +97,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	}
 	t.clearBlockFor(via, wire.TrimSpace(op.Reason))
 	t.session = "blocker_cleared"
-	if gate := pendingGate(s); run.HasPending(s) {
+	if gate := run.PendingGate(s); run.HasPending(s) {
 		s.Status, s.BlockedOn = wire.StatusPaused, new("human_approval:"+gate)
 	}
 	t.subject = "unblock: " + wire.OneLine(was)

@@ -82,10 +82,11 @@ func (op *ReconcileCommits) apply(t *transition) *wire.Error {
 	case len(op.Commits) == 0:
 		return NothingToReconcile()
 	case len(op.Commits) > maxReconciled:
-		return argument("commits", "%d commits are more than one reconciliation takes (%d).", len(op.Commits),
+		return wire.InvalidArgument("commits", "%d commits are more than one reconciliation takes (%d).",
+			len(op.Commits),
 			maxReconciled)
 	case !commitID(op.Baseline) || !commitID(op.Head) || t.env.Git.Head != op.Head:
-		return argument("head", "%s is not the commit that is checked out.", wire.Shown(op.Head))
+		return wire.InvalidArgument("head", "%s is not the commit that is checked out.", wire.Shown(op.Head))
 	}
 	if refusal := op.safe(); refusal != nil {
 		return refusal

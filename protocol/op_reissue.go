@@ -84,7 +84,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	if s.Status == wire.StatusBlocked {
 		if r := s.BlockedReason; r == nil || wire.OrEmpty(r.TurnID) != old.TurnID || !reissueResolves(r.Category) {
-			return blockedError(s, "reissue turn "+old.TurnID)
+			return run.BlockedError(s, "reissue turn "+old.TurnID)
 		}
 		if err := t.outsideTurn("lift the block of its own run", "git agentxchain reissue "+old.TurnID); err != nil {
 			return err

@@ -114,7 +114,7 @@ func (t *transition) rejectable(turn *run.Turn) *wire.Error {
 	case rel == blockSibling:
 		return nil
 	}
-	return blockedError(t.s, "reject turn "+turn.TurnID)
+	return run.BlockedError(t.s, "reject turn "+turn.TurnID)
 }
 
 // preserve keeps a given-up result beside the dispatch bundles.

@@ -55,9 +55,9 @@ func CheckRetry(s *run.State, x *run.Index) *wire.Error {
 	f := s.LastGateFailure
 	switch {
 	case s.Status == wire.StatusBlocked:
-		return blockedError(s, "ask its gate again")
+		return run.BlockedError(s, "ask its gate again")
 	case run.HasPending(s):
-		return pendingError(s, "ask it again")
+		return run.PendingError(s, "ask it again")
 	case s.Status != wire.StatusActive, f == nil, f.Phase != s.Phase:
 		return nothing("none has failed in this phase.", "git agentxchain gate show")
 	case len(f.Reasons) > 0 && strings.HasPrefix(f.Reasons[0], deniedBy):

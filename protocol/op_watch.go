@@ -325,7 +325,7 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 		}
 	}
 	if t.s.Status != wire.StatusActive {
-		return blockedError(t.s, "time out turn "+turn.TurnID)
+		return run.BlockedError(t.s, "time out turn "+turn.TurnID)
 	}
 	limit := time.Duration(max(0, op.LimitMS)) * time.Millisecond
 	hit := limits.TimeoutHit{

@@ -59,7 +59,7 @@ func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 	kind, _, to := a.Gate()
 	switch {
 	case run.HasPending(s):
-		return nothing("gate "+pendingGate(s)+" still waits.",
+		return nothing("gate "+run.PendingGate(s)+" still waits.",
 			"git agentxchain approve --deny --reason TEXT refuses it")
 	case s.Status == wire.StatusFailed || s.Run() == "":
 		return nothing("the run is over, or none has begun.", "git agentxchain status")
@@ -70,7 +70,7 @@ func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 		return nothing("a turn was accepted since, the approval policy passed a gate, or none was approved yet.",
 			"git agentxchain escalate --reason TEXT stops the run; git agentxchain abandon --reason TEXT ends it")
 	case s.Status == wire.StatusBlocked:
-		return blockedError(s, "take the approval back")
+		return run.BlockedError(s, "take the approval back")
 	case kind == run.GatePhase && (s.Status != wire.StatusActive || s.Phase != to),
 		kind == run.GateCompletion && s.Status != wire.StatusCompleted:
 		return nothing("the run has moved on since.", "git agentxchain status")
@@ -178,7 +178,7 @@ func (t *transition) undoable(a *Approval) {
 	if !a.Undoable || len(t.dropTurns) > 0 {
 		return
 	}
-	gate := pendingGate(before)
+	gate := run.PendingGate(before)
 	status, _ := before.PhaseGateStatus.Get(gate)
 	s.LastApproval = &run.LastApproval{
 		Transition:     before.PendingPhaseTransition,

@@ -149,7 +149,7 @@ func (w *opsWorld) stagedTurns() (out []StagedTurn) {
 
 func (w *opsWorld) approval() Operation {
 	a := Approval{Files: w.gateFiles(), Actions: []ActionRun{}, Undoable: true}
-	gate := pendingGate(w.state)
+	gate := run.PendingGate(w.state)
 	if g := w.cfg.Gate(gate); g != nil {
 		for i, act := range g.Actions {
 			a.Actions = append(a.Actions, ActionRun{

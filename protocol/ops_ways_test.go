@@ -142,7 +142,7 @@ func (w *opsWorld) checkNext() {
 // standing is what of a state decides which ways there are, as text.
 func (w *opsWorld) standing() string {
 	s := w.state
-	out := fmt.Sprint(s.Status, s.Phase, pendingGate(s), s.LastApproval != nil, len(s.DelegationQueue) > 0,
+	out := fmt.Sprint(s.Status, s.Phase, run.PendingGate(s), s.LastApproval != nil, len(s.DelegationQueue) > 0,
 		s.PendingDelegation != nil)
 	if r := s.BlockedReason; r != nil {
 		on, _, _ := strings.Cut(wire.OrEmpty(s.BlockedOn), "turn_")

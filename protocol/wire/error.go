@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -36,6 +37,11 @@ func (e *Error) ExplainCommand() string {
 		return ""
 	}
 	return "git agentxchain explain " + e.Explain
+}
+
+// InvalidArgument is the refusal of what was asked for: the field, and a sentence about it.
+func InvalidArgument(field, format string, args ...any) *Error {
+	return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
 // Problem is one finding of a validator.
