@@ -235,11 +235,11 @@ func (t *transition) advance(g *gates.Result, by, trigger string) {
 		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), from)
 	}
 	t.recommendEntry(to)
-	payload := ojson.NewObject("from", from, "to", to, "gate_id", g.GateID, "trigger", trigger)
+	payload := []any{"from", from, "to", to, "gate_id", g.GateID, "trigger", trigger}
 	if by != "" {
-		payload.Set("requested_by_turn", by)
+		payload = append(payload, "requested_by_turn", by)
 	}
-	t.events = append(t.events, pendingEvent{"phase_entered", nil, payload})
+	t.event("phase_entered", nil, payload...)
 	t.cleanup(from, to, g.GateID, trigger)
 }
 

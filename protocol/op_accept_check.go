@@ -53,7 +53,7 @@ func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 	turn.Status = wire.TurnFailedAcceptance
 	turn.FailedAt, turn.FailureReason = t.env.Time(), err.Message
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	t.events = nil
+	t.forgetEvents()
 	pairs := []any{"reason", err.Message, "error_code", err.Code, "stage", err.Stage}
 	if len(err.Problems) > 0 {
 		pairs = append(pairs, "errors", wire.Problems(err.Problems).Messages())

@@ -21,7 +21,7 @@ func (a *acceptance) commit() {
 	if turn.DispatchedAt == "" {
 		// Another runner assigned the turn without saying it was dispatched; the
 		// event contract wants it said before the acceptance.
-		t.events = append([]pendingEvent{{"turn_dispatched", turn, &ojson.Object{}}}, t.events...)
+		t.firstEvent("turn_dispatched", turn)
 	}
 	s.TurnSequence++
 	accepted := s.TurnSequence

@@ -30,7 +30,7 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 		a.conflict = found.Conflict
 		return nil
 	}
-	t.events = nil
+	t.forgetEvents()
 	turn := *a.turn
 	count, _ := a.turn.ConflictState.Int("detection_count")
 	count++

@@ -67,7 +67,7 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 // escalatePolicy blocks the run; the turn keeps its status and its result.
 func (a *acceptance) escalatePolicy(vs []limits.Violation) {
 	t := a.t
-	t.events = nil
+	t.forgetEvents()
 	msg := joinViolations(vs)
 	t.append(wire.LedgerDecisions, ledger.NewPolicyEscalation(t.env.Time(), a.turn, t.s.Phase, violationRows(vs)))
 	t.block(blockSpec{

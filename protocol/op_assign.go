@@ -293,11 +293,6 @@ func (t *transition) bindDelegation(turn *run.Turn) {
 
 // dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
 func (t *transition) dispatch(turn *run.Turn) {
-	turn.Status = wire.TurnDispatched
-	turn.DispatchedAt = t.env.Time()
-	turn.StartedAt = ""
-	for _, k := range []string{"worker_attached_at", "worker_pid", "first_output_at", "first_output_stream"} {
-		turn.Extra.Delete(k)
-	}
+	turn.Dispatch(t.env.Time())
 	t.event("turn_dispatched", turn)
 }

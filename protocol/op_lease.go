@@ -185,9 +185,7 @@ func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) 
 	if op.Action == LeaseActIssued && turn.Status != wire.TurnDispatched {
 		// Another runner begins; what the one before it did is not known. One
 		// turn_dispatched an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
-		events := t.events
-		t.dispatch(turn)
-		t.events = events
+		turn.Dispatch(t.env.Time())
 		turn.StartedAt = t.env.Time()
 	}
 	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued &&

@@ -87,9 +87,7 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 		}
 		if again {
 			// One event an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
-			events := t.events
-			t.dispatch(&turn)
-			t.events = events
+			turn.Dispatch(now)
 			turn.StartedAt = now
 			turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now))
 		} else {

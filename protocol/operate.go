@@ -98,6 +98,14 @@ func (t *transition) event(kind string, turn *run.Turn, pairs ...any) {
 	t.events = append(t.events, pendingEvent{kind, turn, ojson.NewObject(pairs...)})
 }
 
+// firstEvent queues an event before all others of the operation.
+func (t *transition) firstEvent(kind string, turn *run.Turn) {
+	t.events = append([]pendingEvent{{kind, turn, &ojson.Object{}}}, t.events...)
+}
+
+// forgetEvents drops what was queued: what the operation has come to is something else.
+func (t *transition) forgetEvents() { t.events = nil }
+
 // lastEvent queues an event that comes after all others of the operation.
 func (t *transition) lastEvent(kind string, turn *run.Turn, payload *ojson.Object) {
 	t.last = append(t.last, pendingEvent{kind, turn, payload})

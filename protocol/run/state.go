@@ -94,6 +94,17 @@ type Turn struct {
 	Extra   ojson.Extra
 }
 
+// Dispatch moves the turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch):
+// what was seen of an agent's work before is of another dispatch.
+func (t *Turn) Dispatch(now string) {
+	t.Status = wire.TurnDispatched
+	t.DispatchedAt = now
+	t.StartedAt = ""
+	for _, k := range []string{"worker_attached_at", "worker_pid", "first_output_at", "first_output_stream"} {
+		t.Extra.Delete(k)
+	}
+}
+
 // Baseline is the work tree as it was when the turn was assigned (docs/spec/observation.md#baseline).
 type Baseline struct {
 	Kind          string            `json:"kind"` // git_worktree, no_git
