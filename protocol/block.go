@@ -26,8 +26,8 @@ type blockSpec struct {
 	More                      []any           // further members of the run_blocked event, in pairs
 }
 
-func (t *transition) block(b blockSpec) {
-	s := t.s
+func (t *transition) Block(b blockSpec) {
+	s := t.State
 	if s.Status == wire.StatusBlocked && wire.OrEmpty(s.BlockedOn) != b.On {
 		// The block that was is no longer what a person is asked about.
 		t.resolveCurrent("superseded")
@@ -36,7 +36,7 @@ func (t *transition) block(b blockSpec) {
 	s.BlockedOn = new(b.On)
 	r := &run.BlockedReason{
 		Category:  b.Category,
-		BlockedAt: t.env.Time(),
+		BlockedAt: t.Env.Time(),
 		Recovery: run.Recovery{
 			TypedReason:    b.TypedReason,
 			Owner:          b.Owner,
@@ -67,31 +67,32 @@ func (t *transition) block(b blockSpec) {
 	if b.Escalation != nil {
 		s.Escalation = b.Escalation
 	}
-	t.lastEvent("run_blocked", b.Turn, withMembers(ojson.NewObject("category", b.Category, "blocked_on", b.On,
+	t.LastEvent("run_blocked", b.Turn, withMembers(ojson.NewObject("category", b.Category, "blocked_on", b.On,
 		"typed_reason", b.TypedReason, "detail", r.Recovery.Detail), b.More))
 	if b.Owner == "human" {
 		t.raise(b.Turn)
 	}
-	t.runHistory(b.Detail)
-	if t.session == "" {
-		t.session = "blocked"
+	t.RunHistory(b.Detail)
+	if t.Session == "" {
+		t.Session = "blocked"
 	}
 }
 
 // raise records that a person is needed, once per run, block and turn.
 func (t *transition) raise(turn *run.Turn) {
-	s := t.s
+	s := t.State
 	role := ""
 	if turn != nil {
 		role = turn.AssignedRole
 	}
-	if run.CurrentEscalation(s, t.x.OpenEscalations) != nil {
+	if run.CurrentEscalation(s, t.Index.OpenEscalations) != nil {
 		return
 	}
-	row := run.NewEscalation(t.env.ID("hesc"), t.env.Time(), s, role)
-	t.append(wire.LedgerEscalations, row)
-	t.x.OpenEscalations = append(t.x.OpenEscalations[:len(t.x.OpenEscalations):len(t.x.OpenEscalations)], row)
-	t.event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"),
+	row := run.NewEscalation(t.Env.ID("hesc"), t.Env.Time(), s, role)
+	t.Append(wire.LedgerEscalations, row)
+	t.Index.OpenEscalations = append(
+		t.Index.OpenEscalations[:len(t.Index.OpenEscalations):len(t.Index.OpenEscalations)], row)
+	t.Event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"),
 		"service", wire.Member(row, "service"),
 		"action", wire.Member(row, "action"), "blocked_on", wire.OrEmpty(s.BlockedOn),
 		"resolution_command", row.String("resolution_command"), "detail", wire.Member(row, "detail"))
@@ -99,13 +100,13 @@ func (t *transition) raise(turn *run.Turn) {
 }
 
 // clearBlock makes the run active and resolves the person's open record.
-func (t *transition) clearBlock(via string) { t.clearBlockFor(via, "") }
+func (t *transition) ClearBlock(via string) { t.ClearBlockFor(via, "") }
 
 // clearBlockFor is clearBlock with the reason of the person who lifts the block.
-func (t *transition) clearBlockFor(via, reason string) {
-	s := t.s
+func (t *transition) ClearBlockFor(via, reason string) {
+	s := t.State
 	was := wire.OrEmpty(s.BlockedOn)
-	current := run.CurrentEscalation(s, t.x.OpenEscalations)
+	current := run.CurrentEscalation(s, t.Index.OpenEscalations)
 	t.resolveNoted(func(open *ojson.Object) bool { return current != nil && open == current }, via, reason)
 	if strings.HasPrefix(was, "escalation:") {
 		role := s.Escalation.String("from_role")
@@ -113,13 +114,13 @@ func (t *transition) clearBlockFor(via, reason string) {
 		if s.BlockedReason != nil {
 			turn = wire.OrEmpty(s.BlockedReason.TurnID)
 		}
-		t.append(wire.LedgerDecisions,
-			ledger.NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
+		t.Append(wire.LedgerDecisions,
+			ledger.NewEscalationResolvedEntry(t.Env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
 		pairs := []any{"resolved_via", via}
 		if reason != "" {
 			pairs = append(pairs, "reason", reason)
 		}
-		t.event("escalation_resolved", nil, pairs...)
+		t.Event("escalation_resolved", nil, pairs...)
 	}
 	s.Status = wire.StatusActive
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
@@ -127,29 +128,29 @@ func (t *transition) clearBlockFor(via, reason string) {
 
 // resolveCurrent closes the open record of the present block.
 func (t *transition) resolveCurrent(via string) {
-	current := run.CurrentEscalation(t.s, t.x.OpenEscalations)
-	t.resolveEscalations(func(open *ojson.Object) bool { return current != nil && open == current }, via)
+	current := run.CurrentEscalation(t.State, t.Index.OpenEscalations)
+	t.ResolveEscalations(func(open *ojson.Object) bool { return current != nil && open == current }, via)
 }
 
 // resolveEscalations closes the open records that match.
-func (t *transition) resolveEscalations(match func(*ojson.Object) bool, via string) {
+func (t *transition) ResolveEscalations(match func(*ojson.Object) bool, via string) {
 	t.resolveNoted(match, via, "")
 }
 
 func (t *transition) resolveNoted(match func(*ojson.Object) bool, via, notes string) {
 	var keep, done []*ojson.Object
-	for _, open := range t.x.OpenEscalations {
+	for _, open := range t.Index.OpenEscalations {
 		if !match(open) {
 			keep = append(keep, open)
 			continue
 		}
-		row := run.NewEscalationResolution(open.String("escalation_id"), t.env.Time(), via, notes)
-		t.append(wire.LedgerEscalations, row)
-		t.event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"),
+		row := run.NewEscalationResolution(open.String("escalation_id"), t.Env.Time(), via, notes)
+		t.Append(wire.LedgerEscalations, row)
+		t.Event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"),
 			"type", wire.Member(open, "type"), "service", wire.Member(open, "service"), "resolved_via", via)
 		done = append(done, run.CompletedEscalation(open, row))
 	}
-	t.x.OpenEscalations = keep
+	t.Index.OpenEscalations = keep
 	if len(done) > 0 {
 		t.renderTasks(done)
 	}
@@ -159,12 +160,12 @@ func (t *transition) resolveNoted(match func(*ojson.Object) bool, via, notes str
 // another tool has lifted the block, or put another in its place, and left them.
 // Nobody could resolve them afterwards. A finished run is left as it is: nothing
 // may follow its last event.
-func (t *transition) closeStale() {
-	if len(t.x.OpenEscalations) == 0 || t.before.Status == wire.StatusCompleted ||
-		t.before.Status == wire.StatusFailed {
+func (t *transition) CloseStale() {
+	if len(t.Index.OpenEscalations) == 0 || t.Before.State.Status == wire.StatusCompleted ||
+		t.Before.State.Status == wire.StatusFailed {
 		return
 	}
-	s := t.s
+	s := t.State
 	via := "block_lifted"
 	if s.Status == wire.StatusBlocked {
 		via = "superseded"
@@ -176,7 +177,7 @@ func (t *transition) closeStale() {
 	if run.HasPending(s) {
 		waits["human_approval:"+run.PendingGate(s)] = true
 	}
-	t.resolveEscalations(func(open *ojson.Object) bool {
+	t.ResolveEscalations(func(open *ojson.Object) bool {
 		return open.String("run_id") == s.Run() && !waits[open.String("blocked_on")]
 	}, via)
 }
@@ -185,18 +186,18 @@ func (t *transition) closeStale() {
 func (t *transition) renderTasks(done []*ojson.Object) {
 	prev := t.humanTasks
 	if prev == nil {
-		prev = t.tasks
+		prev = t.Tasks
 	}
-	t.humanTasks = ledger.RenderHumanTasks(prev, t.x.OpenEscalations, done)
+	t.humanTasks = ledger.RenderHumanTasks(prev, t.Index.OpenEscalations, done)
 }
 
 // runHistory appends the run's row; readers take the last row of a run.
-func (t *transition) runHistory(reason string) {
-	t.append(wire.LedgerRunHistory, run.BuildHistory(run.HistoryFacts{
-		Config:        t.cfg,
-		State:         t.s,
-		Index:         t.x,
+func (t *transition) RunHistory(reason string) {
+	t.Append(wire.LedgerRunHistory, run.BuildHistory(run.HistoryFacts{
+		Config:        t.Config,
+		State:         t.State,
+		Index:         t.Index,
 		BlockedReason: reason,
-		RecordedAt:    t.env.Now,
+		RecordedAt:    t.Env.Now,
 	}))
 }

@@ -25,17 +25,17 @@ const (
 // ran into is the turn's own to settle: an operator's stop, a budget, a policy or
 // tampering is not, whichever turn it names.
 func (t *transition) blockOf(turn *run.Turn) blockRelation {
-	r := t.s.BlockedReason
+	r := t.State.BlockedReason
 	if r == nil {
 		return blockForeign
 	}
 	own := wire.OrEmpty(r.TurnID) == turn.TurnID
-	if !own && !t.s.ActiveTurns.Has(wire.OrEmpty(r.TurnID)) {
+	if !own && !t.State.ActiveTurns.Has(wire.OrEmpty(r.TurnID)) {
 		return blockForeign
 	}
 	switch r.Category {
 	case "hook_block":
-		switch run.ParseBlocker(wire.OrEmpty(t.s.BlockedOn)).Scope {
+		switch run.ParseBlocker(wire.OrEmpty(t.State.BlockedOn)).Scope {
 		case "before_validation", "after_validation", "before_acceptance":
 		default:
 			return blockForeign
@@ -57,10 +57,10 @@ func (t *transition) blockOf(turn *run.Turn) blockRelation {
 // settleBlock clears the block and, when another turn needs a person by its own
 // status, blocks for that one: two failed turns need two answers.
 func (t *transition) settleBlock(via string) {
-	t.clearBlock(via)
-	for _, turn := range t.s.ActiveTurns.All() {
+	t.ClearBlock(via)
+	for _, turn := range t.State.ActiveTurns.All() {
 		if spec := t.stuck(turn); spec != nil {
-			t.block(*spec)
+			t.Block(*spec)
 			return
 		}
 	}
@@ -71,7 +71,7 @@ func (t *transition) stuck(turn *run.Turn) *blockSpec {
 	on := ""
 	switch turn.Status {
 	case wire.TurnFailed:
-		if turn.Attempt < t.cfg.Rules.MaxTurnRetries {
+		if turn.Attempt < t.Config.Rules.MaxTurnRetries {
 			return nil
 		}
 		errs := turn.LastRejection.Array("validation_errors")
@@ -93,7 +93,7 @@ func (t *transition) stuck(turn *run.Turn) *blockSpec {
 	default:
 		return nil
 	}
-	d := run.DescribeBlock(t.s, on, turn.TurnID)
+	d := run.DescribeBlock(t.State, on, turn.TurnID)
 	return &blockSpec{On: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner,
 		Action: d.Recovery.RecoveryAction, Detail: wire.OrEmpty(d.Recovery.Detail), Turn: turn, Retained: true}
 }
@@ -127,17 +127,17 @@ func (t *transition) retriesBlock(turn *run.Turn, errs []any) blockSpec {
 		Turn:     turn,
 		Retained: true,
 		Escalation: ojson.NewObject("from_role", turn.AssignedRole, "from_turn_id", turn.TurnID, "reason", detail,
-			"validation_errors", errs, "escalated_at", t.env.Time()),
+			"validation_errors", errs, "escalated_at", t.Env.Time()),
 	}
 }
 
 // outsideTurn refuses what lifts a block or overrides a check when it is asked for
 // by a dispatched turn's own process: that is for a person to decide.
-func (t *transition) outsideTurn(what, command string) *wire.Error {
-	if t.env.Actor.InsideTurn == "" {
+func (t *transition) OutsideTurn(what, command string) *wire.Error {
+	if t.Env.Actor.InsideTurn == "" {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-		Message: t.env.Actor.Place() + "; an agent cannot " + what + ".",
+		Message: t.Env.Actor.Place() + "; an agent cannot " + what + ".",
 		Hint:    "ask a person to run " + command + " in their own terminal"}
 }

@@ -28,10 +28,10 @@ func stagedCost(b *evidence.Blob) float64 {
 
 // charge books what an attempt cost.
 func (t *transition) charge(usd float64) {
-	b := &t.s.BudgetStatus
+	b := &t.State.BudgetStatus
 	b.SpentUSD = min(b.SpentUSD+run.Sane(usd), run.MaxSpentUSD)
 	b.RemainingUSD = nil
-	if limit := run.FreshBudget(t.cfg).RemainingUSD; limit != nil {
+	if limit := run.FreshBudget(t.Config).RemainingUSD; limit != nil {
 		b.RemainingUSD = new(*limit - b.SpentUSD)
 	}
 }
@@ -39,7 +39,7 @@ func (t *transition) charge(usd float64) {
 // exhaustBudget blocks or warns once the limit is reached. A run that completes
 // or waits for approval with the same turn is left to that.
 func (t *transition) exhaustBudget(turn *run.Turn) {
-	s := t.s
+	s := t.State
 	b := &s.BudgetStatus
 	t.traceBudget()
 	if b.RemainingUSD == nil || *b.RemainingUSD > 0 {
@@ -48,22 +48,22 @@ func (t *transition) exhaustBudget(turn *run.Turn) {
 	limit := b.SpentUSD + *b.RemainingUSD
 	b.Extra.Set("exhausted", true)
 	if _, known := b.Extra.Get("exhausted_at"); !known {
-		b.Extra.Set("exhausted_at", t.env.Time())
+		b.Extra.Set("exhausted_at", t.Env.Time())
 		b.Extra.Set("exhausted_after_turn", turn.TurnID)
 	}
 	detail := fmt.Sprintf("Run budget used up: $%.2f spent of $%.2f", b.SpentUSD, limit)
-	if t.warnOnly() {
+	if warnOnly(t.Config) {
 		b.Extra.Set("warn_mode", true)
-		t.lastEvent(run.EventBudgetExceededWarn, turn, ojson.NewObject("spent_usd", b.SpentUSD, "limit_usd", limit,
+		t.LastEvent(run.EventBudgetExceededWarn, turn, ojson.NewObject("spent_usd", b.SpentUSD, "limit_usd", limit,
 			"remaining_usd", *b.RemainingUSD, "warning", detail))
 		return
 	}
 	if s.Status == wire.StatusActive {
 		next := run.CmdAdopt
-		if t.earlier.budgetUnblocked {
+		if t.Earlier.BudgetUnblocked {
 			next = run.CmdUnblock
 		}
-		t.block(blockSpec{
+		t.Block(blockSpec{
 			On:          "budget:exhausted",
 			Category:    "budget_exhausted",
 			TypedReason: "budget_exhausted",
@@ -76,36 +76,35 @@ func (t *transition) exhaustBudget(turn *run.Turn) {
 	}
 }
 
-func (t *transition) warnOnly() bool { return t.cfg.Budget != nil && t.cfg.Budget.OnExceed == "warn" }
+func warnOnly(cfg *config.Config) bool { return cfg.Budget != nil && cfg.Budget.OnExceed == "warn" }
 
 // dearTurn says that a turn cost more than one may, "" when it did not.
 func (t *transition) dearTurn(turn *run.Turn, usd float64) string {
-	b := t.cfg.Budget
-	if b == nil || t.earlier.budgetUnblocked || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 ||
+	b := t.Config.Budget
+	if b == nil || t.Earlier.BudgetUnblocked || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 ||
 		usd <= *b.PerTurnMaxUSD {
 		return ""
 	}
 	text := fmt.Sprintf("The turn cost $%.2f, $%.2f more than budget.per_turn_max_usd allows ($%.2f)", usd,
 		usd-*b.PerTurnMaxUSD, *b.PerTurnMaxUSD)
-	t.lastEvent(run.EventBudgetExceededWarn, turn,
+	t.LastEvent(run.EventBudgetExceededWarn, turn,
 		ojson.NewObject("scope", "turn", "spent_usd", usd, "limit_usd", *b.PerTurnMaxUSD, "warning", text))
 	return text + "."
 }
 
 // Affordable says why the budget refuses the role another turn, nil when it does not.
 func Affordable(cfg *config.Config, s *run.State, role string) *wire.Error {
-	t := &transition{cfg: cfg, s: s}
-	_, err := t.reserve(role)
+	_, err := reserve(cfg, s, role)
 	return err
 }
 
 // solvent refuses to start another attempt when nothing remains to pay for it.
-func (t *transition) solvent() *wire.Error {
-	r := t.s.BudgetStatus.RemainingUSD
-	if t.cfg.Budget == nil || r == nil || *r > 0 || t.warnOnly() {
+func solvent(cfg *config.Config, s *run.State) *wire.Error {
+	r := s.BudgetStatus.RemainingUSD
+	if cfg.Budget == nil || r == nil || *r > 0 || warnOnly(cfg) {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_run_max_usd",
-		Message: fmt.Sprintf("The run's budget is used up: $%.2f spent.", t.s.BudgetStatus.SpentUSD),
+		Message: fmt.Sprintf("The run's budget is used up: $%.2f spent.", s.BudgetStatus.SpentUSD),
 		Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + run.CmdAdopt}
 }

@@ -19,7 +19,7 @@ func (t *transition) bindCharter(turn *run.Turn) {
 	if turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return
 	}
-	c := t.s.NextCharter(turn.AssignedRole)
+	c := t.State.NextCharter(turn.AssignedRole)
 	if c == nil {
 		return
 	}
@@ -36,7 +36,7 @@ func (t *transition) bindCharter(turn *run.Turn) {
 // completed by a completed turn, whose verification passed when the task asks for
 // gates; otherwise it stays open for another turn.
 func (a *acceptance) charter() {
-	s := a.t.s
+	s := a.t.State
 	i := s.CharterAt(a.turn.CharterID())
 	if i < 0 || s.CharterQueue[i].Status == run.CharterCompleted {
 		return
@@ -66,7 +66,7 @@ func (a *acceptance) verified() bool {
 func (t *transition) verified(status string, reproducible bool) bool {
 	switch status {
 	case "pass", "attested_pass":
-		return !t.cfg.Rules.StrictVerify || reproducible
+		return !t.Config.Rules.StrictVerify || reproducible
 	}
 	return false
 }
@@ -74,7 +74,7 @@ func (t *transition) verified(status string, reproducible bool) bool {
 // chartersRemain reports whether the phase would still have open charters once
 // this turn is accepted.
 func (a *acceptance) chartersRemain() bool {
-	return slices.ContainsFunc(a.t.s.OpenCharters(), func(c *run.Charter) bool {
+	return slices.ContainsFunc(a.t.State.OpenCharters(), func(c *run.Charter) bool {
 		return c.CharterID != a.turn.CharterID()
 	})
 }
@@ -83,7 +83,7 @@ func (a *acceptance) chartersRemain() bool {
 // are open nothing may move the run on; once all are done the plan asks by itself,
 // as an agent knows only its own task. Delegated work comes first.
 func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
-	s := a.t.s
+	s := a.t.State
 	if !s.Chartered() || a.res.Status != wire.ResultCompleted {
 		return phase, complete
 	}
@@ -102,7 +102,7 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 	if s.DelegationOpen() {
 		return phase, complete
 	}
-	next := a.t.cfg.NextPhase(s.Phase)
+	next := a.t.Config.NextPhase(s.Phase)
 	if complete && next != "" || phase != nil && *phase != next {
 		a.warnings = append(a.warnings,
 			"The request to move the run on asked for what does not come next; the plan asks for what does.")
@@ -117,13 +117,13 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 // of the last turn's, once all charters of the phase are done: that turn's task may
 // have asked for none. Each of them was held to it when its charter was completed.
 func (t *transition) byCharters(in *gates.Input) {
-	if t.verified(in.VerificationStatus, in.VerificationReproducible) || !t.s.Chartered() ||
-		len(t.s.OpenCharters()) > 0 {
+	if t.verified(in.VerificationStatus, in.VerificationReproducible) || !t.State.Chartered() ||
+		len(t.State.OpenCharters()) > 0 {
 		return
 	}
 	asked, reproducible := false, true
-	for _, c := range t.s.CharterQueue {
-		if c.Phase == t.s.Phase && len(c.GatesRequired) > 0 && wire.OrEmpty(c.TurnID) != "" {
+	for _, c := range t.State.CharterQueue {
+		if c.Phase == t.State.Phase && len(c.GatesRequired) > 0 && wire.OrEmpty(c.TurnID) != "" {
 			asked, reproducible = true, reproducible && c.Reproducible
 		}
 	}
@@ -135,16 +135,16 @@ func (t *transition) byCharters(in *gates.Input) {
 // stuckCharter blocks a run that gives the same charter out turn after turn
 // without its being done.
 func (a *acceptance) stuckCharter() {
-	t, s := a.t, a.t.s
+	t, s := a.t, a.t.State
 	c := s.Charter(a.turn.CharterID())
-	threshold := t.cfg.RunLoop.NonProgressThreshold
+	threshold := t.Config.RunLoop.NonProgressThreshold
 	if threshold <= 0 {
 		threshold = 3
 	}
 	if c == nil || s.Status != wire.StatusActive || c.Status == run.CharterCompleted || c.Attempts < threshold {
 		return
 	}
-	t.block(blockSpec{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",
+	t.Block(blockSpec{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",
 		Action: "Find out why charter " + c.CharterID + " is not done, then run: git agentxchain unblock",
 		Detail: fmt.Sprintf("%d accepted turns did not complete charter %s", c.Attempts, c.CharterID), Turn: a.turn})
 }

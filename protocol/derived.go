@@ -123,7 +123,7 @@ func (a *acceptance) deriveReview(entry *ojson.Object) {
 	var b strings.Builder
 	fmt.Fprintf(&b,
 		"# Review Artifact — %s\n\n- **Run:** %s\n- **Turn:** %s\n- **Phase:** %s\n- **Status:** %s\n- **Proposed next role:** %s\n\n## Summary\n\n%s\n",
-		a.turn.AssignedRole, a.t.s.Run(), a.turn.TurnID, a.t.s.Phase, a.res.Status,
+		a.turn.AssignedRole, a.t.State.Run(), a.turn.TurnID, a.t.State.Phase, a.res.Status,
 		wire.OneLine(a.res.ProposedNextRole), wire.OneLine(a.res.Summary))
 	b.WriteString("\n## Decisions\n\n")
 	for _, d := range a.res.Decisions {
@@ -137,7 +137,7 @@ func (a *acceptance) deriveReview(entry *ojson.Object) {
 	if a.res.Verification.EvidenceSummary != "" {
 		fmt.Fprintf(&b, "- %s\n", wire.OneLine(a.res.Verification.EvidenceSummary))
 	}
-	a.t.files = append(a.t.files, FileWrite{path, []byte(b.String())})
+	a.t.Files = append(a.t.Files, FileWrite{path, []byte(b.String())})
 	setArtifactRef(entry, path)
 }
 
@@ -164,7 +164,7 @@ func (a *acceptance) deriveProposal(entry *ojson.Object) {
 		}
 		rows = append(rows, row)
 		if p.Action != "delete" {
-			a.t.files = append(a.t.files, FileWrite{dir + "/" + p.Path, []byte(p.Content)})
+			a.t.Files = append(a.t.Files, FileWrite{dir + "/" + p.Path, []byte(p.Content)})
 		}
 	}
 	if len(a.res.Decisions) > 0 {
@@ -173,8 +173,8 @@ func (a *acceptance) deriveProposal(entry *ojson.Object) {
 			fmt.Fprintf(&b, "- **%s** (%s): %s\n", d.ID, d.Category, wire.OneLine(d.Statement))
 		}
 	}
-	a.t.files = append(a.t.files, FileWrite{dir + "/PROPOSAL.md", []byte(b.String())},
+	a.t.Files = append(a.t.Files, FileWrite{dir + "/PROPOSAL.md", []byte(b.String())},
 		FileWrite{dir + "/SOURCE_SNAPSHOT.json",
-			ojson.Pretty(ojson.NewObject("captured_at", a.t.env.Time(), "files", rows))})
+			ojson.Pretty(ojson.NewObject("captured_at", a.t.Env.Time(), "files", rows))})
 	setArtifactRef(entry, dir)
 }

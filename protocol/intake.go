@@ -62,7 +62,7 @@ func intentAt(s *run.State, id string) int {
 // takeIntents records the intents that wait on disk. While turns are at work the record
 // is what counts: a file that says something else may be the agent's.
 func (t *transition) takeIntents(files []IntentFile) (warnings []string) {
-	s := t.s
+	s := t.State
 	busy := s.ActiveTurns.Len() > 0
 	for _, f := range files {
 		var doc *ojson.Object
@@ -144,9 +144,9 @@ func intentRank(doc *ojson.Object) int {
 // urgentRole is the role that the urgent intent which is handed out next asks for, "" for
 // none.
 func (t *transition) urgentRole() string {
-	doc := NextIntent(t.s)
+	doc := NextIntent(t.State)
 	role := doc.String("preferred_role")
-	if doc.String("priority") != "p0" || t.cfg.Role(role) == nil || t.routed(role) != nil {
+	if doc.String("priority") != "p0" || t.Config.Role(role) == nil || t.routed(role) != nil {
 		return ""
 	}
 	return role
@@ -158,25 +158,25 @@ func (t *transition) bindIntent(turn *run.Turn, urgent bool) bool {
 	if turn.IntakeContext != nil || turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return false
 	}
-	doc := NextIntent(t.s)
+	doc := NextIntent(t.State)
 	if doc == nil || urgent != (doc.String("priority") == "p0") {
 		return false
 	}
 	if role := doc.String("preferred_role"); !urgent && role != "" && role != turn.AssignedRole {
 		return false
 	}
-	i := intentAt(t.s, doc.String("intent_id"))
-	entry := t.s.Intents[i]
+	i := intentAt(t.State, doc.String("intent_id"))
+	entry := t.State.Intents[i]
 	doc = doc.Clone()
 	if doc.String("status") == IntentApproved {
 		t.moveIntent(doc, IntentPlanned, "handed out without planning documents of its own")
 	}
-	now := t.env.Time()
+	now := t.Env.Time()
 	step := t.moveIntent(doc, IntentExecuting, "governed execution started")
-	step.Set("run_id", t.s.Run())
+	step.Set("run_id", t.State.Run())
 	step.Set("turn_id", turn.TurnID)
 	step.Set("role", turn.AssignedRole)
-	doc.Set("target_run", t.s.Run())
+	doc.Set("target_run", t.State.Run())
 	doc.Set("target_turn", turn.TurnID)
 	doc.Set("started_at", now)
 	t.setIntent(i, entry, doc)
@@ -197,9 +197,9 @@ func (t *transition) bindIntent(turn *run.Turn, urgent bool) bool {
 
 // moveIntent brings a document, a clone, to a status and notes why.
 func (t *transition) moveIntent(doc *ojson.Object, to, reason string) *ojson.Object {
-	step := ojson.NewObject("from", doc.String("status"), "to", to, "at", t.env.Time(), "reason", reason)
+	step := ojson.NewObject("from", doc.String("status"), "to", to, "at", t.Env.Time(), "reason", reason)
 	doc.Set("status", to)
-	doc.Set("updated_at", t.env.Time())
+	doc.Set("updated_at", t.Env.Time())
 	doc.Set("history", append(slices.Clip(doc.Objects("history")), step))
 	return step
 }
@@ -207,16 +207,16 @@ func (t *transition) moveIntent(doc *ojson.Object, to, reason string) *ojson.Obj
 func (t *transition) setIntent(i int, entry, doc *ojson.Object) {
 	entry = entry.Clone()
 	entry.Set("document", doc)
-	t.s.Intents = slices.Clone(t.s.Intents)
-	t.s.Intents[i] = entry
+	t.State.Intents = slices.Clone(t.State.Intents)
+	t.State.Intents[i] = entry
 	t.putIntent(doc)
 }
 
 // putIntent writes the file of an intent, which other tools read.
 func (t *transition) putIntent(doc *ojson.Object) {
 	path := IntentPath(doc.String("intent_id"))
-	t.files = slices.DeleteFunc(t.files, func(f FileWrite) bool { return f.Path == path })
-	t.files = append(t.files, FileWrite{path, ojson.Pretty(doc)})
+	t.Files = slices.DeleteFunc(t.Files, func(f FileWrite) bool { return f.Path == path })
+	t.Files = append(t.Files, FileWrite{path, ojson.Pretty(doc)})
 }
 
 // intent completes the intent of an accepted turn, and puts back files of others that
@@ -224,7 +224,7 @@ func (t *transition) putIntent(doc *ojson.Object) {
 func (a *acceptance) intent() {
 	t := a.t
 	for _, id := range a.op.Touched {
-		if doc := Intent(t.s, id); doc != nil {
+		if doc := Intent(t.State, id); doc != nil {
 			t.putIntent(doc)
 			a.warnings = append(a.warnings, "The file of "+wire.OneLine(id)+" was not as recorded; it is put back.")
 		}
@@ -233,12 +233,12 @@ func (a *acceptance) intent() {
 	if id == "" || a.res.Status != wire.ResultCompleted {
 		return
 	}
-	i := intentAt(t.s, id)
+	i := intentAt(t.State, id)
 	var doc *ojson.Object
 	switch {
 	case i >= 0:
-		doc = t.s.Intents[i].Object("document").Clone()
-		t.s.Intents = slices.Delete(slices.Clone(t.s.Intents), i, i+1)
+		doc = t.State.Intents[i].Object("document").Clone()
+		t.State.Intents = slices.Delete(slices.Clone(t.State.Intents), i, i+1)
 	case a.op.Intent != nil:
 		doc, _ = ojson.DecodeObject(a.op.Intent.Data)
 		if doc.String("intent_id") != id || doc.String("status") != IntentExecuting || !IntentID(id) {
@@ -247,11 +247,11 @@ func (a *acceptance) intent() {
 	default:
 		return
 	}
-	now := t.env.Time()
+	now := t.Env.Time()
 	step := t.moveIntent(doc, IntentCompleted, "turn accepted: its acceptance contract is answered")
 	step.Set("turn_id", a.turn.TurnID)
 	step.Set("role", a.turn.AssignedRole)
-	step.Set("run_id", t.s.Run())
+	step.Set("run_id", t.State.Run())
 	doc.Set("completed_at", now)
 	doc.Set("run_completed_at", now)
 	doc.Set("run_final_turn", a.turn.TurnID)
@@ -262,7 +262,7 @@ func (a *acceptance) intent() {
 // followIntents keeps the intents of the run true to what an operation did: one whose
 // turn is gone waits again, one whose phase was left is over.
 func (t *transition) followIntents() {
-	s := t.s
+	s := t.State
 	var retired []string
 	for i := 0; i < len(s.Intents); i++ {
 		entry := s.Intents[i]
@@ -273,20 +273,20 @@ func (t *transition) followIntents() {
 			doc = doc.Clone()
 			if next := turnWithIntent(s, id); next != "" {
 				doc.Set("target_turn", next)
-				doc.Set("updated_at", t.env.Time())
+				doc.Set("updated_at", t.Env.Time())
 			} else {
 				t.moveIntent(doc, IntentApproved, "turn "+turn+" ended without completing it")
 				doc.Set("target_turn", nil)
 			}
 			t.setIntent(i, entry, doc)
-		case IntentOpen(doc) && t.before.Run() == s.Run() && t.before.Phase != s.Phase &&
-			doc.String("phase_scope") == t.before.Phase:
+		case IntentOpen(doc) && t.Before.State.Run() == s.Run() && t.Before.State.Phase != s.Phase &&
+			doc.String("phase_scope") == t.Before.State.Phase:
 			doc = doc.Clone()
-			reason := "phase " + t.before.Phase + " was left"
+			reason := "phase " + t.Before.State.Phase + " was left"
 			step := t.moveIntent(doc, IntentSatisfied, reason)
-			step.Set("exited_phase", t.before.Phase)
+			step.Set("exited_phase", t.Before.State.Phase)
 			step.Set("entered_phase", s.Phase)
-			doc.Set("satisfied_at", t.env.Time())
+			doc.Set("satisfied_at", t.Env.Time())
 			doc.Set("satisfied_reason", reason)
 			t.putIntent(doc)
 			s.Intents = slices.Delete(slices.Clone(s.Intents), i, i+1)
@@ -295,7 +295,7 @@ func (t *transition) followIntents() {
 		}
 	}
 	if len(retired) > 0 {
-		t.event("intent_retired_by_phase_advance", nil, "exited_phase", t.before.Phase, "entered_phase", s.Phase,
+		t.Event("intent_retired_by_phase_advance", nil, "exited_phase", t.Before.State.Phase, "entered_phase", s.Phase,
 			"retired_count", len(retired), "retired_intent_ids", retired)
 	}
 }
@@ -312,7 +312,7 @@ func turnWithIntent(s *run.State, id string) string {
 // archiveIntents ends what waited in a run that is over: approved for it, and not for the
 // next one.
 func (t *transition) archiveIntents() {
-	for _, e := range t.s.Intents {
+	for _, e := range t.State.Intents {
 		doc := e.Object("document")
 		if doc == nil {
 			continue
@@ -323,5 +323,5 @@ func (t *transition) archiveIntents() {
 		doc.Set("archived_reason", reason)
 		t.putIntent(doc)
 	}
-	t.s.Intents = nil
+	t.State.Intents = nil
 }

@@ -23,8 +23,8 @@ func (a *acceptance) coverIntent(doc *ojson.Object) *wire.Error {
 	if a.res.Status != wire.ResultCompleted {
 		return nil
 	}
-	e := uncoveredIntent(a.t.cfg, a.t.s, a.turn, a.res.Raw.Objects("intent_response"), doc)
-	if e != nil && lenientCoverage(a.t.cfg, a.turn.IntakeContext) {
+	e := uncoveredIntent(a.t.Config, a.t.State, a.turn, a.res.Raw.Objects("intent_response"), doc)
+	if e != nil && lenientCoverage(a.t.Config, a.turn.IntakeContext) {
 		a.warnings = append(a.warnings, e.Message)
 		return nil
 	}

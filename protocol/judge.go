@@ -73,18 +73,18 @@ func refuses(steps []*verdict.Step) bool {
 
 // enter begins a rule with steps of its own; leave ends it with what the rule said. While
 // nobody asks for the chain both do nothing.
-func (t *transition) enter(rule, subject, config string) (leave func(*wire.Error)) {
-	outer := t.trace
+func (t *transition) Enter(rule, subject, config string) (leave func(*wire.Error)) {
+	outer := t.Trace
 	if outer == nil {
 		return func(*wire.Error) {}
 	}
 	step := outer.Add(verdict.Step{Rule: rule, Subject: subject, Spec: verdict.SpecOf(rule), Config: config})
-	failed := t.failure
-	t.trace = step
+	failed := t.Failure
+	t.Trace = step
 	return func(err *wire.Error) {
-		t.trace = outer
-		if err == nil && t.failure != failed {
-			err = t.failure
+		t.Trace = outer
+		if err == nil && t.Failure != failed {
+			err = t.Failure
 		}
 		step.Sum()
 		if err == nil {
@@ -101,8 +101,8 @@ func (t *transition) enter(rule, subject, config string) (leave func(*wire.Error
 }
 
 // rule writes down a rule without steps of its own and hands the refusal on.
-func (t *transition) rule(rule, subject, config string, err *wire.Error) *wire.Error {
-	if t.trace == nil {
+func (t *transition) Rule(rule, subject, config string, err *wire.Error) *wire.Error {
+	if t.Trace == nil {
 		return err
 	}
 	step := verdict.Step{
@@ -115,13 +115,13 @@ func (t *transition) rule(rule, subject, config string, err *wire.Error) *wire.E
 	if err != nil {
 		step.Verdict, step.Code, step.Why = verdict.Fail, err.Code, err.Message
 	}
-	t.trace.Add(step)
+	t.Trace.Add(step)
 	return err
 }
 
 // says writes down a rule that stops nothing by itself.
-func (t *transition) says(rule, subject, config, said, why string) {
-	t.trace.Add(verdict.Step{
+func (t *transition) Says(rule, subject, config, said, why string) {
+	t.Trace.Add(verdict.Step{
 		Rule:    rule,
 		Subject: subject,
 		Verdict: said,

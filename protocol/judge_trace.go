@@ -44,7 +44,7 @@ func (a *acceptance) configOf(rule string) string {
 // traceStages writes down the five stages up to the first that refuses.
 func (a *acceptance) traceStages() {
 	t := a.t
-	if t.trace == nil {
+	if t.Trace == nil {
 		return
 	}
 	var seen []verdict.Evidence
@@ -62,7 +62,7 @@ func (a *acceptance) traceStages() {
 		case result.StageArtifact:
 			s.Config = gates.Pointer("roles", a.turn.AssignedRole, "write_authority")
 		case result.StageProtocol:
-			s.Config = gates.Pointer("routing", t.s.Phase)
+			s.Config = gates.Pointer("routing", t.State.Phase)
 		}
 		if !a.v.OK && a.v.Stage == stage {
 			s.Verdict, s.Code = verdict.Fail, a.v.Code()
@@ -81,20 +81,20 @@ func (a *acceptance) traceStages() {
 				})
 			}
 			s.Why = a.v.Errors.Join()
-			t.trace.Add(s)
+			t.Trace.Add(s)
 			return
 		}
-		t.trace.Add(s)
+		t.Trace.Add(s)
 	}
 }
 
 // tracePolicies writes down every policy whose scope the turn is in.
 func (t *transition) tracePolicies(in limits.PolicyInput) {
-	if t.trace == nil {
+	if t.Trace == nil {
 		return
 	}
-	for i := range t.cfg.Policies {
-		p := &t.cfg.Policies[i]
+	for i := range t.Config.Policies {
+		p := &t.Config.Policies[i]
 		if !limits.PolicyApplies(p, in.Phase, in.Role) {
 			continue
 		}
@@ -114,7 +114,7 @@ func (t *transition) tracePolicies(in limits.PolicyInput) {
 				s.Verdict = verdict.Warn
 			}
 		}
-		t.trace.Add(s)
+		t.Trace.Add(s)
 	}
 }
 
@@ -129,7 +129,7 @@ func (t *transition) completionGate(in gates.Input) gates.Result {
 }
 
 func (t *transition) traceGate(in gates.Input, eval func(gates.Input) gates.Result) gates.Result {
-	if t.trace == nil {
+	if t.Trace == nil {
 		return eval(in)
 	}
 	step := &verdict.Step{Rule: verdict.RuleGate, Spec: verdict.SpecOf(verdict.RuleGate)}
@@ -151,7 +151,7 @@ func (t *transition) traceGate(in gates.Input, eval func(gates.Input) gates.Resu
 		}
 		step.Why = strings.Join(g.Reasons, "; ")
 	}
-	t.trace.Add(*step)
+	t.Trace.Add(*step)
 	return g
 }
 
@@ -161,39 +161,39 @@ func (t *transition) traceApproval(g *gates.Result, v gates.ApprovalVerdict) {
 	if v.Auto {
 		said = verdict.Pass
 	}
-	t.says(verdict.RuleApproval, wire.OrEmpty(g.GateID), "/approval_policy", said, v.Reason)
+	t.Says(verdict.RuleApproval, wire.OrEmpty(g.GateID), "/approval_policy", said, v.Reason)
 }
 
 func (t *transition) tracePeople(res *ApproveResult, err *wire.Error) {
-	if t.trace == nil {
+	if t.Trace == nil {
 		return
 	}
 	at := gates.GatePointer(res.Gate, "requires_human_approval")
-	if t.cfg.GateRule(res.Gate) != nil {
+	if t.Config.GateRule(res.Gate) != nil {
 		at = gates.Pointer("authority", "gates", res.Gate)
 	}
 	if err != nil {
-		_ = t.rule(verdict.RulePeople, res.Gate, at, err)
+		_ = t.Rule(verdict.RulePeople, res.Gate, at, err)
 		return
 	}
 	said := verdict.Pass
 	if !res.Passed {
 		said = verdict.Wait
 	}
-	t.says(verdict.RulePeople, res.Gate, at, said, fmt.Sprintf("%d of %d people agree", len(res.Votes), res.Needed))
+	t.Says(verdict.RulePeople, res.Gate, at, said, fmt.Sprintf("%d of %d people agree", len(res.Votes), res.Needed))
 }
 
 // traceTimeouts writes down every time limit that applies.
 func (t *transition) traceTimeouts(turn *run.Turn) {
-	if t.trace == nil {
+	if t.Trace == nil {
 		return
 	}
-	for _, l := range limits.TimeLimits(t.cfg, t.s, turn) {
+	for _, l := range limits.TimeLimits(t.Config, t.State, turn) {
 		at := "/timeouts/per_" + l.Scope + "_minutes"
-		if r := t.cfg.Route(t.s.Phase); l.Scope == "phase" && r != nil && r.TimeoutMinutes != nil {
-			at = gates.Pointer("routing", t.s.Phase, "timeout_minutes")
+		if r := t.Config.Route(t.State.Phase); l.Scope == "phase" && r != nil && r.TimeoutMinutes != nil {
+			at = gates.Pointer("routing", t.State.Phase, "timeout_minutes")
 		}
-		b := l.At(t.env.Now)
+		b := l.At(t.Env.Now)
 		said, why := verdict.Pass, fmt.Sprintf("%d of %s minutes", b.ElapsedMinutes, limits.MinutesText(l.Minutes))
 		if b.Exceeded {
 			said = verdict.Fail
@@ -201,28 +201,28 @@ func (t *transition) traceTimeouts(turn *run.Turn) {
 				said = verdict.Warn
 			}
 		}
-		t.says(verdict.RuleTimeout+l.Scope, l.Phase, at, said, why)
+		t.Says(verdict.RuleTimeout+l.Scope, l.Phase, at, said, why)
 	}
 }
 
 func (t *transition) traceBudget() {
-	r := t.s.BudgetStatus.RemainingUSD
-	if t.trace == nil || r == nil {
+	r := t.State.BudgetStatus.RemainingUSD
+	if t.Trace == nil || r == nil {
 		return
 	}
-	spent := t.s.BudgetStatus.SpentUSD
+	spent := t.State.BudgetStatus.SpentUSD
 	said, why := verdict.Pass, fmt.Sprintf("$%.2f spent of $%.2f", spent, spent+*r)
 	if *r <= 0 {
 		said = verdict.Fail
-		if t.warnOnly() {
+		if warnOnly(t.Config) {
 			said = verdict.Warn
 		}
 	}
-	t.says(verdict.RuleBudgetRun, "", "/budget/per_run_max_usd", said, why)
+	t.Says(verdict.RuleBudgetRun, "", "/budget/per_run_max_usd", said, why)
 }
 
 func (t *transition) traceProgress(out gates.NonProgressResult, threshold int) {
-	if t.trace == nil {
+	if t.Trace == nil {
 		return
 	}
 	said, why := verdict.Pass, ""
@@ -233,42 +233,42 @@ func (t *transition) traceProgress(out gates.NonProgressResult, threshold int) {
 	if out.Count >= threshold {
 		said = verdict.Fail
 	}
-	t.says(verdict.RuleNonProgress, out.GateID, "/run_loop/non_progress_threshold", said, why)
+	t.Says(verdict.RuleNonProgress, out.GateID, "/run_loop/non_progress_threshold", said, why)
 }
 
 // traceRole writes down whose turn it is.
 func (t *transition) traceRole(role string, warnings []string, err *wire.Error) {
-	if t.trace == nil {
+	if t.Trace == nil {
 		return
 	}
-	at := gates.Pointer("routing", t.s.Phase)
+	at := gates.Pointer("routing", t.State.Phase)
 	switch {
 	case err != nil:
-		_ = t.rule(verdict.RuleRole, role, at, err)
+		_ = t.Rule(verdict.RuleRole, role, at, err)
 	case len(warnings) > 0:
-		t.says(verdict.RuleRole, role, at, verdict.Warn, strings.Join(warnings, " "))
+		t.Says(verdict.RuleRole, role, at, verdict.Warn, strings.Join(warnings, " "))
 	default:
-		t.says(verdict.RuleRole, role, at, verdict.Pass, "")
+		t.Says(verdict.RuleRole, role, at, verdict.Pass, "")
 	}
 }
 
 func (t *transition) traceAttempts(turn *run.Turn) {
-	if t.trace == nil {
+	if t.Trace == nil {
 		return
 	}
-	most := t.cfg.Rules.MaxTurnRetries
+	most := t.Config.Rules.MaxTurnRetries
 	said := verdict.Pass
 	if turn.Attempt >= most {
 		said = verdict.Fail
 	}
-	t.says(verdict.RuleAttempts, turn.TurnID, "/rules/max_turn_retries", said,
+	t.Says(verdict.RuleAttempts, turn.TurnID, "/rules/max_turn_retries", said,
 		fmt.Sprintf("attempt %d of %d", turn.Attempt, most))
 }
 
 // traceHooks writes down what hooks answered: their verdicts are recorded, and no rule
 // asks a hook again.
 func (t *transition) traceHooks(rows []AuditRow) {
-	if t.trace == nil {
+	if t.Trace == nil {
 		return
 	}
 	for _, r := range rows {
@@ -288,6 +288,6 @@ func (t *transition) traceHooks(rows []AuditRow) {
 		if why == "" {
 			why = action
 		}
-		t.says(verdict.RuleHook+phase, name, gates.Pointer("hooks", phase), said, why)
+		t.Says(verdict.RuleHook+phase, name, gates.Pointer("hooks", phase), said, why)
 	}
 }

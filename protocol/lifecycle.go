@@ -24,7 +24,7 @@ type evaluated struct {
 // still at work (docs/spec/observation.md#concurrent-turns). Only a completed turn moves the run
 // (docs/compatibility.md#where-we-differ-on-purpose row 27).
 func (a *acceptance) lifecycle() evaluated {
-	s := a.t.s
+	s := a.t.State
 	request, complete := a.planned(a.request())
 	switch {
 	case a.res.Status == wire.ResultNeedsHuman:
@@ -62,7 +62,7 @@ func (a *acceptance) request() (phase *string, complete bool) {
 // queue parks requests; the first one of each kind stands. The index keeps the
 // row: the gate will read its verification.
 func (a *acceptance) queue(request *string, complete bool) {
-	s, now := a.t.s, a.t.env.Time()
+	s, now := a.t.State, a.t.Env.Time()
 	if complete && s.QueuedRunCompletion == nil {
 		s.QueuedRunCompletion = &run.QueuedCompletion{RequestedByTurn: a.turn.TurnID, RequestedAt: now}
 	}
@@ -80,7 +80,7 @@ func (a *acceptance) queue(request *string, complete bool) {
 // Either way the queue is used up: a request made in an earlier phase must not
 // come back to life in the final one.
 func (a *acceptance) tryCompletion(own bool) evaluated {
-	t, s := a.t, a.t.s
+	t, s := a.t, a.t.State
 	q := s.QueuedRunCompletion
 	if !own && q == nil {
 		return evaluated{}
@@ -88,7 +88,7 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 	in, by := a.gateInput(), a.turn.TurnID
 	if !own {
 		by = q.RequestedByTurn
-		verifiedBy(&in, t.x.QueuedDone)
+		verifiedBy(&in, t.Index.QueuedDone)
 	}
 	s.QueuedRunCompletion = nil
 	in.CompletionRequest = true
@@ -104,7 +104,7 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 
 // tryPhase is tryCompletion for phase requests.
 func (a *acceptance) tryPhase(own *string) evaluated {
-	t, s := a.t, a.t.s
+	t, s := a.t, a.t.State
 	q := s.QueuedPhaseTransition
 	if own == nil && (q == nil || q.From != "" && q.From != s.Phase) {
 		s.QueuedPhaseTransition = nil
@@ -113,7 +113,7 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 	in, by, want := a.gateInput(), a.turn.TurnID, own
 	if own == nil {
 		by, want = q.RequestedByTurn, new(q.To)
-		verifiedBy(&in, t.x.QueuedRow)
+		verifiedBy(&in, t.Index.QueuedRow)
 	}
 	s.QueuedPhaseTransition = nil
 	in.TransitionRequest = want
@@ -135,7 +135,7 @@ func (a *acceptance) ignored(g *gates.Result, action string) {
 // siblings too: what comes back may be a reason not to move on, so the role that
 // reviews it asks anew.
 func (a *acceptance) setAside(request *string, complete bool) {
-	s := a.t.s
+	s := a.t.State
 	if request == nil && !complete && s.QueuedPhaseTransition == nil && s.QueuedRunCompletion == nil {
 		return
 	}
@@ -155,23 +155,23 @@ func (t *transition) phaseExit(g *gates.Result, by string, queued bool) {
 	case gates.ActionAdvance:
 		t.advance(g, by, "auto")
 	case gates.ActionAwaitHuman:
-		said := gates.EvaluateApproval(t.cfg, t.approvalInput(g, run.GatePhase))
+		said := gates.EvaluateApproval(t.Config, t.approvalInput(g, run.GatePhase))
 		t.traceApproval(g, said)
 		if said.Auto {
-			t.append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.env.Time(), run.GatePhase,
-				wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, said))
+			t.Append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.Env.Time(), run.GatePhase,
+				wire.OrEmpty(g.GateID), t.State.Phase, g.NextPhase, said))
 			t.advance(g, by, "auto_approved")
 			return
 		}
-		t.s.PendingPhaseTransition = &run.PendingTransition{
-			From:            t.s.Phase,
+		t.State.PendingPhaseTransition = &run.PendingTransition{
+			From:            t.State.Phase,
 			To:              g.NextPhase,
 			Gate:            wire.OrEmpty(g.GateID),
 			RequestedByTurn: by,
-			RequestedAt:     t.env.Time(),
+			RequestedAt:     t.Env.Time(),
 		}
 		t.pause(wire.OrEmpty(g.GateID),
-			ojson.NewObject("gate_type", run.GatePhase, "from", t.s.Phase, "to", g.NextPhase))
+			ojson.NewObject("gate_type", run.GatePhase, "from", t.State.Phase, "to", g.NextPhase))
 	case gates.ActionGateFailed:
 		t.gateFailed(g, run.GatePhase, by, queued)
 	}
@@ -182,18 +182,18 @@ func (t *transition) completion(g *gates.Result, by string, queued bool) {
 	case gates.ActionComplete:
 		t.complete(g.GateID)
 	case gates.ActionAwaitHuman:
-		said := gates.EvaluateApproval(t.cfg, t.approvalInput(g, run.GateCompletion))
+		said := gates.EvaluateApproval(t.Config, t.approvalInput(g, run.GateCompletion))
 		t.traceApproval(g, said)
 		if said.Auto {
-			t.append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.env.Time(), run.GateCompletion,
-				wire.OrEmpty(g.GateID), t.s.Phase, "", said))
+			t.Append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.Env.Time(), run.GateCompletion,
+				wire.OrEmpty(g.GateID), t.State.Phase, "", said))
 			t.complete(g.GateID)
 			return
 		}
-		t.s.PendingRunCompletion = &run.PendingCompletion{
+		t.State.PendingRunCompletion = &run.PendingCompletion{
 			Gate:            wire.OrEmpty(g.GateID),
 			RequestedByTurn: by,
-			RequestedAt:     t.env.Time(),
+			RequestedAt:     t.Env.Time(),
 		}
 		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GateCompletion))
 	case gates.ActionGateFailed:
@@ -202,103 +202,103 @@ func (t *transition) completion(g *gates.Result, by string, queued bool) {
 }
 
 func (t *transition) approvalInput(g *gates.Result, kind string) gates.ApprovalInput {
-	return gates.ApprovalInput{GateType: kind, Gate: g, Phase: t.s.Phase, NextPhase: g.NextPhase,
+	return gates.ApprovalInput{GateType: kind, Gate: g, Phase: t.State.Phase, NextPhase: g.NextPhase,
 		Participated: func(phase, role string) bool {
-			roles, _ := t.x.Participants.Get(phase)
+			roles, _ := t.Index.Participants.Get(phase)
 			return slices.Contains(roles, role)
 		},
-		Visited: func(phase string) bool { return phase == t.s.Phase || t.x.PhaseAccepted.Has(phase) }}
+		Visited: func(phase string) bool { return phase == t.State.Phase || t.Index.PhaseAccepted.Has(phase) }}
 }
 
 // pause waits for a person at a gate.
 func (t *transition) pause(gate string, payload *ojson.Object) {
-	s := t.s
+	s := t.State
 	s.Status = wire.StatusPaused
 	s.BlockedOn = new("human_approval:" + gate)
 	s.BlockedReason = nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
-	t.lastEvent("gate_pending", nil, payload)
+	t.LastEvent("gate_pending", nil, payload)
 }
 
 // advance moves the run to the gate's next phase (docs/spec/lifecycle.md#the-next-state).
 func (t *transition) advance(g *gates.Result, by, trigger string) {
-	s := t.s
+	s := t.State
 	from, to := s.Phase, g.NextPhase
 	if g.GateID != nil {
 		s.PhaseGateStatus.Set(*g.GateID, wire.GatePassed)
 	}
-	s.Phase, s.PhaseEnteredAt, s.PhaseClockAt = to, new(t.env.Time()), nil
+	s.Phase, s.PhaseEnteredAt, s.PhaseClockAt = to, new(t.Env.Time()), nil
 	s.LastGateFailure = nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
-	if !slices.Contains(t.x.PhasesDone, from) {
-		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), from)
+	if !slices.Contains(t.Index.PhasesDone, from) {
+		t.Index.PhasesDone = append(slices.Clip(t.Index.PhasesDone), from)
 	}
 	t.recommendEntry(to)
 	payload := []any{"from", from, "to", to, "gate_id", g.GateID, "trigger", trigger}
 	if by != "" {
 		payload = append(payload, "requested_by_turn", by)
 	}
-	t.event("phase_entered", nil, payload...)
+	t.Event("phase_entered", nil, payload...)
 	t.cleanup(from, to, g.GateID, trigger)
 }
 
 // recommendEntry proposes the entry role of a phase: a recommendation made in the phase before does not bind it.
 func (t *transition) recommendEntry(phase string) {
-	s := t.s
-	if t.earlier.keepsNextRole &&
-		(s.NextRecommendedRole == nil || slices.Contains(t.cfg.PhaseRoles(phase), *s.NextRecommendedRole)) {
+	s := t.State
+	if t.Earlier.KeepsNextRole &&
+		(s.NextRecommendedRole == nil || slices.Contains(t.Config.PhaseRoles(phase), *s.NextRecommendedRole)) {
 		return
 	}
 	s.NextRecommendedRole = nil
-	if r := t.cfg.Route(phase); r != nil && r.EntryRole != "" {
+	if r := t.Config.Route(phase); r != nil && r.EntryRole != "" {
 		s.NextRecommendedRole = new(r.EntryRole)
 	}
 }
 
 // cleanup drops turns of the exited phase's roles that are still active.
 func (t *transition) cleanup(from, to string, gate *string, trigger string) {
-	roles := t.cfg.PhaseRoles(from)
+	roles := t.Config.PhaseRoles(from)
 	removed, budget := []string{}, []string{}
-	for _, id := range t.s.ActiveTurns.Keys() {
-		turn, _ := t.s.ActiveTurns.Get(id)
+	for _, id := range t.State.ActiveTurns.Keys() {
+		turn, _ := t.State.ActiveTurns.Get(id)
 		if !slices.Contains(roles, turn.AssignedRole) {
 			continue
 		}
 		removed = append(removed, id)
-		if t.s.BudgetReservations.Has(id) {
+		if t.State.BudgetReservations.Has(id) {
 			budget = append(budget, id)
 		}
-		t.dropTurn(id)
+		t.DropTurn(id)
 	}
-	t.event("phase_cleanup", nil, "from_phase", from, "removed_turn_ids", removed, "cleared_budget_turn_ids", budget,
+	t.Event("phase_cleanup", nil, "from_phase", from, "removed_turn_ids", removed, "cleared_budget_turn_ids", budget,
 		"removed_dispatch_turn_ids", removed, "to_phase", to, "gate_id", gate, "trigger", trigger)
 }
 
 // complete ends the run.
 func (t *transition) complete(gate *string) {
-	s := t.s
+	s := t.State
 	if gate != nil {
 		s.PhaseGateStatus.Set(*gate, wire.GatePassed)
 	}
-	s.Status, s.CompletedAt = wire.StatusCompleted, new(t.env.Time())
+	s.Status, s.CompletedAt = wire.StatusCompleted, new(t.Env.Time())
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.LastGateFailure = nil
-	if !slices.Contains(t.x.PhasesDone, s.Phase) {
-		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), s.Phase)
+	if !slices.Contains(t.Index.PhasesDone, s.Phase) {
+		t.Index.PhasesDone = append(slices.Clip(t.Index.PhasesDone), s.Phase)
 	}
-	t.lastEvent("run_completed", nil, ojson.NewObject("completed_at", t.env.Time()))
-	t.runHistory("")
+	t.LastEvent("run_completed", nil, ojson.NewObject("completed_at", t.Env.Time()))
+	t.RunHistory("")
 }
 
 func (t *transition) gateFailed(g *gates.Result, kind, by string, queued bool) {
-	s := t.s
+	s := t.State
 	f := &run.GateFailure{
 		GateType:      kind,
 		GateID:        g.GateID,
 		Phase:         s.Phase,
-		FailedAt:      t.env.Time(),
+		FailedAt:      t.Env.Time(),
 		QueuedRequest: queued,
 		Reasons:       wire.NonNil(g.Reasons),
 		MissingFiles: wire.NonNil(
@@ -311,7 +311,7 @@ func (t *transition) gateFailed(g *gates.Result, kind, by string, queued bool) {
 	if kind == run.GatePhase {
 		f.FromPhase, f.ToPhase = new(s.Phase), new(g.TransitionRequest)
 	}
-	s.LastGateFailure, t.gateFell = f, true
+	s.LastGateFailure, t.GateFell = f, true
 	if kind == run.GatePhase {
 		s.QueuedPhaseTransition = nil
 	} else {
@@ -320,17 +320,17 @@ func (t *transition) gateFailed(g *gates.Result, kind, by string, queued bool) {
 	if g.GateID != nil {
 		s.PhaseGateStatus.Set(*g.GateID, wire.GateFailed)
 	}
-	t.append(wire.LedgerDecisions, ledger.NewGateFailureEntry(f))
-	t.event("gate_failed", nil, "gate_id", g.GateID, "from_phase", f.FromPhase, "to_phase", f.ToPhase,
+	t.Append(wire.LedgerDecisions, ledger.NewGateFailureEntry(f))
+	t.Event("gate_failed", nil, "gate_id", g.GateID, "from_phase", f.FromPhase, "to_phase", f.ToPhase,
 		"reasons", f.Reasons, "gate_type", kind)
 }
 
 // reconcileGateFailure forgets a failure whose missing files have all appeared
 // (docs/spec/lifecycle.md#lack-of-progress). It does not pass the gate.
 func (t *transition) reconcileGateFailure(files []evidence.FileBlob, turn *run.Turn) {
-	f := t.s.LastGateFailure
-	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == wire.StatusCompleted ||
-		t.s.Status == wire.StatusBlocked || t.gateFell {
+	f := t.State.LastGateFailure
+	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.State.Status == wire.StatusCompleted ||
+		t.State.Status == wire.StatusBlocked || t.GateFell {
 		return
 	}
 	have := make(map[string]bool, len(files))
@@ -343,19 +343,19 @@ func (t *transition) reconcileGateFailure(files []evidence.FileBlob, turn *run.T
 		}
 	}
 	gate := wire.OrEmpty(f.GateID)
-	t.s.LastGateFailure = nil
+	t.State.LastGateFailure = nil
 	if gate != "" {
-		t.s.PhaseGateStatus.Set(gate, wire.GateReconciled)
+		t.State.PhaseGateStatus.Set(gate, wire.GateReconciled)
 	}
-	t.append(wire.LedgerDecisions,
-		ledger.NewGateReconciliationEntry(t.env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
+	t.Append(wire.LedgerDecisions,
+		ledger.NewGateReconciliationEntry(t.Env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
 }
 
 // gateInput is the gate evaluation as of this acceptance, the turn included.
 func (a *acceptance) gateInput() gates.Input {
 	in := a.t.gateInput(a.op.Files)
 	base := in.Participated
-	phase, role := a.t.s.Phase, a.turn.AssignedRole
+	phase, role := a.t.State.Phase, a.turn.AssignedRole
 	in.Participated = func(p, r string) bool { return p == phase && r == role || base(p, r) }
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
@@ -373,13 +373,13 @@ func (t *transition) gateInput(files []evidence.FileBlob) gates.Input {
 		}
 	}
 	return gates.Input{
-		Config:   t.cfg,
-		Phase:    t.s.Phase,
-		Blocking: t.x.BlockingObjections(),
+		Config:   t.Config,
+		Phase:    t.State.Phase,
+		Blocking: t.Index.BlockingObjections(),
 		Files:    evidence.NewFiles(facts),
-		Marks:    DocumentMarks(t.cfg, t.s),
+		Marks:    DocumentMarks(t.Config, t.State),
 		Participated: func(phase, role string) bool {
-			roles, _ := t.x.Participants.Get(phase)
+			roles, _ := t.Index.Participants.Get(phase)
 			return slices.Contains(roles, role)
 		},
 	}

@@ -100,8 +100,8 @@ func personsReason(reason, why, command string) (string, *wire.Error) {
 }
 
 func (op *AbandonRun) apply(t *transition) *wire.Error {
-	s := t.s
-	if err := CheckAbandonable(s, t.env.Actor); err != nil {
+	s := t.State
+	if err := CheckAbandonable(s, t.Env.Actor); err != nil {
 		return err
 	}
 	reason, err := personsReason(op.Reason, "A run is abandoned with a reason: the record says why it ended.",
@@ -113,11 +113,11 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 	var dropped []*ojson.Object
 	res.Dropped, dropped = t.giveUp(op.Staged, "failed")
 	if s.Status == wire.StatusBlocked {
-		t.clearBlock("run_abandoned")
+		t.ClearBlock("run_abandoned")
 	}
-	t.resolveEscalations(func(*ojson.Object) bool { return true }, "run_abandoned")
+	t.ResolveEscalations(func(*ojson.Object) bool { return true }, "run_abandoned")
 
-	by := ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email)
+	by := ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email)
 	s.Status = wire.StatusFailed
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
 	s.PendingPhaseTransition, s.PendingRunCompletion = nil, nil
@@ -125,12 +125,12 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 	s.LastGateFailure, s.NextRecommendedRole = nil, nil
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
 	s.Abandoned = &run.Abandonment{
-		At:         t.env.Time(),
+		At:         t.Env.Time(),
 		By:         by,
 		Reason:     reason,
 		FromStatus: res.From,
 	}
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "run_abandoned",
 		"run_id", s.Run(),
 		"phase", s.Phase,
@@ -139,23 +139,23 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 		"dropped_turns", dropped,
 		"abandoned_by", by,
 		"reason", reason,
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.lastEvent(run.EventAbandoned, nil, ojson.NewObject("reason", reason, "by", by, "from_status", string(res.From),
+	t.LastEvent(run.EventAbandoned, nil, ojson.NewObject("reason", reason, "by", by, "from_status", string(res.From),
 		"gate_id", ojson.OrNull(res.Gate), "dropped_turns", dropped))
-	t.talk("abandons the run", s.Run(), reason)
-	t.runHistory("")
-	t.session = "run_abandoned"
-	t.subject = "abandon " + s.Run()
-	t.result = res
+	t.Talk("abandons the run", s.Run(), reason)
+	t.RunHistory("")
+	t.Session = "run_abandoned"
+	t.Subject = "abandon " + s.Run()
+	t.Result = res
 	return nil
 }
 
 // giveUp removes the active turns and says what became of each. What they had staged is
 // kept and paid for; delegations they worked on get the status.
 func (t *transition) giveUp(staged []StagedTurn, delegation string) (ids []string, rows []*ojson.Object) {
-	s := t.s
+	s := t.State
 	ids, rows = []string{}, []*ojson.Object{}
 	for _, id := range s.ActiveTurns.Keys() {
 		turn, _ := s.ActiveTurns.Get(id)
@@ -176,7 +176,7 @@ func (t *transition) giveUp(staged []StagedTurn, delegation string) (ids []strin
 				s.DelegationQueue[i] = &c
 			}
 		}
-		t.dropTurn(id)
+		t.DropTurn(id)
 		ids, rows = append(ids, id), append(rows, row)
 	}
 	return ids, rows

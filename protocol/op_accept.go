@@ -103,8 +103,8 @@ func (op *AcceptTurn) apply(t *transition) *wire.Error {
 	if err != nil {
 		return err
 	}
-	t.about(turn)
-	a := &acceptance{t: t, op: op, turn: turn, role: t.cfg.Role(turn.AssignedRole), seen: resumed(turn, &op.Seen)}
+	t.About(turn)
+	a := &acceptance{t: t, op: op, turn: turn, role: t.Config.Role(turn.AssignedRole), seen: resumed(turn, &op.Seen)}
 	if err := a.decide(doc); err != nil {
 		if a.unrecorded {
 			return err
@@ -122,11 +122,11 @@ func (op *AcceptTurn) subject(t *transition) (*run.Turn, *ojson.Object, *wire.Er
 		return nil, nil, &wire.Error{Code: wire.CodeTurnAlreadyAccepted, Field: "turn_id",
 			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
 	}
-	turn, err := t.target(op.TurnID, "accept")
-	if t.rule(verdict.RuleTurn, op.TurnID, "", err) != nil {
+	turn, err := t.Target(op.TurnID, "accept")
+	if t.Rule(verdict.RuleTurn, op.TurnID, "", err) != nil {
 		return nil, nil, err
 	}
-	if err := t.rule(verdict.RuleStatus, string(t.s.Status), "", t.acceptable(turn)); err != nil {
+	if err := t.Rule(verdict.RuleStatus, string(t.State.Status), "", t.acceptable(turn)); err != nil {
 		return nil, nil, err
 	}
 	if err := op.checkModes(t, turn); err != nil {
@@ -140,7 +140,7 @@ func (op *AcceptTurn) subject(t *transition) (*run.Turn, *ojson.Object, *wire.Er
 // not asked about what is refused whatever they say. A result that is missing or cannot be read
 // is theirs to prepare.
 func (op *AcceptTurn) Admissible(snap *Snapshot, env Env) *wire.Error {
-	t := newTransition(snap, env)
+	t := newTransition(snap, env, ruleSets[env.RuleSet()])
 	if err := t.mayAct(op); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (op *AcceptTurn) Admissible(snap *Snapshot, env Env) *wire.Error {
 // sibling of the turn at fault is accepted; every other block needs its owner
 // (docs/compatibility.md#where-we-differ-on-purpose rows 3 and 4).
 func (t *transition) acceptable(turn *run.Turn) *wire.Error {
-	s := t.s
+	s := t.State
 	switch s.Status {
 	case wire.StatusActive:
 		return nil
@@ -186,7 +186,7 @@ func (op *AcceptTurn) checkModes(t *transition, turn *run.Turn) *wire.Error {
 				Hint: "git agentxchain accept " + turn.TurnID}
 		}
 		// The merge is the operator's word that the staged result wins.
-		if err := t.outsideTurn("overrule a conflict", "git agentxchain accept --resolution human_merge"); err != nil {
+		if err := t.OutsideTurn("overrule a conflict", "git agentxchain accept --resolution human_merge"); err != nil {
 			return err
 		}
 	default:
@@ -246,7 +246,7 @@ func StagedProof(data []byte) bool {
 }
 
 func (op *AcceptTurn) decode(t *transition, turn *run.Turn) (*ojson.Object, *wire.Error) {
-	if t.judging && op.judged.blob != nil && op.judged.blob == op.Staged {
+	if t.Judging && op.judged.blob != nil && op.judged.blob == op.Staged {
 		return op.judged.doc, nil
 	}
 	if op.Staged == nil || !StagedProof(op.Staged.Data) {
@@ -270,7 +270,7 @@ func (op *AcceptTurn) decode(t *transition, turn *run.Turn) (*ojson.Object, *wir
 				turn.TurnID),
 			Hint: fmt.Sprintf("remove it or stage the result at %s", wire.StagingPath(turn.TurnID))}
 	}
-	if t.judging {
+	if t.Judging {
 		op.judged.blob, op.judged.doc = op.Staged, doc
 	}
 	return doc, nil

@@ -46,31 +46,31 @@ type acceptance struct {
 // turn is marked, the event log says why (docs/spec/lifecycle.md#accepting-a-turn).
 func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 	t := a.t
-	if t.failure != nil {
+	if t.Failure != nil {
 		return nil // a conflict or policy escalation has recorded itself
 	}
 	turn := *a.turn
 	turn.Status = wire.TurnFailedAcceptance
-	turn.FailedAt, turn.FailureReason = t.env.Time(), err.Message
-	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	t.forgetEvents()
+	turn.FailedAt, turn.FailureReason = t.Env.Time(), err.Message
+	t.State.ActiveTurns.Set(turn.TurnID, &turn)
+	t.ForgetEvents()
 	pairs := []any{"reason", err.Message, "error_code", err.Code, "stage", err.Stage}
 	if len(err.Problems) > 0 {
 		pairs = append(pairs, "errors", wire.Problems(err.Problems).Messages())
 	}
-	t.event("acceptance_failed", &turn, pairs...)
-	t.session = "acceptance_failed"
-	t.subject = fmt.Sprintf("refuse %s (%s): %s", turn.TurnID, turn.AssignedRole, err.Code)
+	t.Event("acceptance_failed", &turn, pairs...)
+	t.Session = "acceptance_failed"
+	t.Subject = fmt.Sprintf("refuse %s (%s): %s", turn.TurnID, turn.AssignedRole, err.Code)
 	if err.Hint == "" {
 		err.Hint = "fix it and run git agentxchain accept " + turn.TurnID + ", or git agentxchain reject " +
 			turn.TurnID + " --reason ..."
 	}
-	t.failure = err
+	t.Failure = err
 	if a.v != nil && !a.v.OK {
 		// What was repaired before the stage that refused the result is shown as well.
 		a.warnings = append(a.warnings, a.v.Notes()...)
 	}
-	t.result = &AcceptResult{Turn: &turn, Validation: a.v, Warnings: a.warnings, Repairs: a.repairs}
+	t.Result = &AcceptResult{Turn: &turn, Validation: a.v, Warnings: a.warnings, Repairs: a.repairs}
 	return nil
 }
 
@@ -95,13 +95,13 @@ func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
 		{verdict.RuleConflict, a.checkConflict},
 		{verdict.RuleDrift, a.checkDrift},
 	} {
-		leave := a.t.enter(c.rule, "", a.configOf(c.rule))
+		leave := a.t.Enter(c.rule, "", a.configOf(c.rule))
 		err := c.check(doc)
 		leave(err)
 		if err != nil {
 			return err
 		}
-		if a.t.failure != nil {
+		if a.t.Failure != nil {
 			return nil
 		}
 	}
@@ -138,7 +138,7 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 			pairs = []any{"original_artifact_type", n.Original, "normalized_artifact_type", n.Normalized, "reason",
 				n.Rationale, "staging_path", a.op.StagedPath}
 		}
-		t.event(kind, a.turn, pairs...)
+		t.Event(kind, a.turn, pairs...)
 	}
 	a.effective = result.EffectiveFiles(a.res)
 	return nil
@@ -148,15 +148,15 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 func (a *acceptance) judgeResult(doc *ojson.Object) *result.Validation {
 	t, j := a.t, &a.op.judged
 	v := j.v
-	if !t.judging || v == nil || !j.again || j.doc != doc || j.runtime != a.turn.RuntimeID {
-		snap := &Snapshot{Config: t.cfg, State: t.s, Index: t.x, RepoDecisions: t.snap.RepoDecisions}
+	if !t.Judging || v == nil || !j.again || j.doc != doc || j.runtime != a.turn.RuntimeID {
+		snap := &Snapshot{Config: t.Config, State: t.State, Index: t.Index, RepoDecisions: t.Before.RepoDecisions}
 		v = JudgeResult(snap, a.turn, doc, JudgeOptions{
 			NormalizeReview: a.op.NormalizeArtifact == "review",
 			IdleSidecar:     a.op.IdleSidecar,
-			earlier:         t.earlier.result,
+			earlier:         t.Earlier.Result,
 		})
 	}
-	if !t.judging {
+	if !t.Judging {
 		return v
 	}
 	j.v, j.runtime = v, a.turn.RuntimeID
@@ -171,7 +171,7 @@ func (a *acceptance) judgeResult(doc *ojson.Object) *result.Validation {
 const maxNormalizationEvents = 200
 
 func (a *acceptance) checkBundle(*ojson.Object) *wire.Error {
-	warning, err := CheckBundle(a.t.cfg, a.turn.TurnID, a.op.Bundle)
+	warning, err := CheckBundle(a.t.Config, a.turn.TurnID, a.op.Bundle)
 	if warning != "" {
 		a.warnings = append(a.warnings, warning)
 	}
@@ -181,12 +181,12 @@ func (a *acceptance) checkBundle(*ojson.Object) *wire.Error {
 // checkWait keeps a call for a person from being lost: while the run is blocked
 // on a sibling, a second blocker would have no place to be recorded.
 func (a *acceptance) checkWait(*ojson.Object) *wire.Error {
-	if a.t.s.Status != wire.StatusBlocked || a.t.blockOf(a.turn) != blockSibling ||
+	if a.t.State.Status != wire.StatusBlocked || a.t.blockOf(a.turn) != blockSibling ||
 		a.res.Status != wire.ResultNeedsHuman {
 		return nil
 	}
 	a.unrecorded = true
-	return run.BlockedError(a.t.s, fmt.Sprintf("accept turn %s, which asks for a person itself", a.turn.TurnID))
+	return run.BlockedError(a.t.State, fmt.Sprintf("accept turn %s, which asks for a person itself", a.turn.TurnID))
 }
 
 // checkProtected refuses a turn that declares or changes a protected file: no commit
@@ -218,7 +218,7 @@ func (a *acceptance) checkProtected(*ojson.Object) *wire.Error {
 }
 
 func (a *acceptance) checkOverrides(*ojson.Object) *wire.Error {
-	warnings, err := ledger.CheckOverrides(a.t.cfg, a.t.snap.RepoDecisions, a.turn.AssignedRole, a.res.Decisions)
+	warnings, err := ledger.CheckOverrides(a.t.Config, a.t.Before.RepoDecisions, a.turn.AssignedRole, a.res.Decisions)
 	if err != nil {
 		return err
 	}
@@ -236,8 +236,8 @@ func (a *acceptance) observe(*ojson.Object) *wire.Error {
 	a.verify = result.NormalizeVerification(a.res, a.runtimeType())
 	a.attr = result.Attribute(result.AttributionInput{
 		Turn:     a.turn,
-		Active:   &t.s.ActiveTurns,
-		Rows:     t.x.Recent,
+		Active:   &t.State.ActiveTurns,
+		Rows:     t.Index.Recent,
 		Observed: seen.FilesChanged,
 		Markers:  &seen.Markers,
 		Declared: a.effective,
@@ -250,7 +250,7 @@ func (a *acceptance) observe(*ojson.Object) *wire.Error {
 		Result:         a.res,
 		Seen:           seen,
 		Attribution:    a.attr,
-		Uncheckpointed: t.x.Uncheckpointed.Keys(),
+		Uncheckpointed: t.Index.Uncheckpointed.Keys(),
 		HasVerification: len(
 			a.res.Verification.Commands)+len(a.res.Verification.MachineEvidence) > 0,
 	})
@@ -292,7 +292,7 @@ func (a *acceptance) checkEmpty(*ojson.Object) *wire.Error {
 }
 
 func (a *acceptance) runtimeType() string {
-	if rt, ok := a.t.cfg.Runtimes.Get(a.turn.RuntimeID); ok {
+	if rt, ok := a.t.Config.Runtimes.Get(a.turn.RuntimeID); ok {
 		return rt.Type
 	}
 	return "manual"
@@ -304,7 +304,8 @@ func (a *acceptance) runtimeType() string {
 func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	t := a.t
 	if a.res.PhaseTransitionRequest == nil || a.chartersRemain() || a.delegationsRemain() ||
-		a.res.Status != wire.ResultCompleted || (t.cfg.GateCoverageMode != "" && t.cfg.GateCoverageMode != "strict") {
+		a.res.Status != wire.ResultCompleted ||
+		(t.Config.GateCoverageMode != "" && t.Config.GateCoverageMode != "strict") {
 		return nil
 	}
 	in := a.gateInput()
@@ -323,10 +324,10 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 		return nil
 	}
 	gate := wire.OrEmpty(g.GateID)
-	if t.s.Phase == "planning" {
+	if t.State.Phase == "planning" {
 		// The registered vocabulary has no event of its own for this; it is a
 		// normalisation of the staged result and is recorded as one.
-		t.event("staged_result_auto_normalized", a.turn, "field", "phase_transition_request",
+		t.Event("staged_result_auto_normalized", a.turn, "field", "phase_transition_request",
 			"original_value", *a.res.PhaseTransitionRequest,
 			"normalized_value", nil, "rationale", "gate_transition_request_auto_stripped",
 			"staging_path", a.op.StagedPath,

@@ -16,43 +16,43 @@ import (
 )
 
 func (a *acceptance) commit() {
-	t, s, turn := a.t, a.t.s, a.turn
+	t, s, turn := a.t, a.t.State, a.turn
 	a.own = s.Status == wire.StatusBlocked && t.blockOf(turn) == blockOwn
 	if turn.DispatchedAt == "" {
 		// Another runner assigned the turn without saying it was dispatched; the
 		// event contract wants it said before the acceptance.
-		t.firstEvent("turn_dispatched", turn)
+		t.FirstEvent("turn_dispatched", turn)
 	}
 	s.TurnSequence++
 	accepted := s.TurnSequence
 	entry := a.entry(accepted)
 	a.files(entry)
-	t.append(wire.LedgerHistory, entry)
+	t.Append(wire.LedgerHistory, entry)
 	a.recordDecisions()
-	if !t.judging {
-		t.appendBytes(wire.LedgerTalk, talkSection(a.turn, a.res, s.Phase))
+	if !t.Judging {
+		t.AppendBytes(wire.LedgerTalk, talkSection(a.turn, a.res, s.Phase))
 	}
-	t.x.Accept(entry, t.cfg)
+	t.Index.Accept(entry, t.Config)
 
 	var took []any
 	if turn.StartedAt != "" {
-		ms, _ := wire.DurationMS(turn.StartedAt, t.env.Time())
+		ms, _ := wire.DurationMS(turn.StartedAt, t.Env.Time())
 		took = []any{"started_at", turn.StartedAt, "duration_ms", ms}
 	}
-	if len(a.repairs) > 0 && !t.earlier.repairsUntold {
+	if len(a.repairs) > 0 && !t.Earlier.RepairsUntold {
 		took = append(took, "repairs", result.Repairs(a.repairs[:min(len(a.repairs), maxNormalizationEvents)]))
 	}
 	if len(a.op.Bundle) > 0 {
 		took = append(took, "bundle_changes", BundleRows(a.op.Bundle[:min(len(a.op.Bundle), maxBundleRows)]))
 	}
-	t.event("turn_accepted", turn, took...)
+	t.Event("turn_accepted", turn, took...)
 	t.leaseEnds(a.op.Lease, LeaseActReleased, turn)
 	if a.op.Resolution == ResolutionHumanMerge && a.conflict != nil {
 		a.recordMerge()
 	}
 
 	s.LastCompletedTurnID = new(turn.TurnID)
-	t.dropTurn(turn.TurnID)
+	t.DropTurn(turn.TurnID)
 	s.AcceptedIntegrationRef = new(a.acceptedRef())
 	s.NextRecommendedRole = a.nextRole()
 	t.charge(a.res.CostUSD)
@@ -66,16 +66,16 @@ func (a *acceptance) commit() {
 	if dear := t.dearTurn(turn, a.res.CostUSD); dear != "" {
 		a.warnings = append(a.warnings, dear)
 	}
-	t.markDocuments(a.op.Documents, false, s.Phase != t.before.Phase)
+	t.markDocuments(a.op.Documents, false, s.Phase != t.Before.State.Phase)
 	t.reconcileGateFailure(a.op.Files, turn)
 	a.nonProgress()
 	a.stuckCharter()
 	t.exhaustBudget(turn)
 
-	t.session = "turn_accepted"
-	t.subject = fmt.Sprintf("accept %s (%s, %s): %s", turn.TurnID, turn.AssignedRole, entry.String("phase"),
+	t.Session = "turn_accepted"
+	t.Subject = fmt.Sprintf("accept %s (%s, %s): %s", turn.TurnID, turn.AssignedRole, entry.String("phase"),
 		a.res.Status)
-	t.result = &AcceptResult{
+	t.Result = &AcceptResult{
 		Turn:       turn,
 		Entry:      entry,
 		Validation: a.v,
@@ -91,14 +91,14 @@ func (a *acceptance) entry(accepted int) *ojson.Object {
 	t := a.t
 	return ledger.BuildHistoryEntry(ledger.HistoryEntry{
 		Turn:             a.turn,
-		RunID:            t.s.Run(),
-		Phase:            t.s.Phase,
+		RunID:            t.State.Run(),
+		Phase:            t.State.Phase,
 		Result:           a.res,
 		FilesChanged:     a.effective,
 		Verification:     a.verify.Object(),
 		Observed:         a.observedArtifact(),
 		AcceptedSequence: accepted,
-		AcceptedAt:       t.env.Now,
+		AcceptedAt:       t.Env.Now,
 		Replay:           a.op.Replay.Summary(),
 		ForwardRevision:  a.forward,
 		Conflict:         a.mergeRecord(),
@@ -111,7 +111,7 @@ func (a *acceptance) entry(accepted int) *ojson.Object {
 func (a *acceptance) overrulings() []*ojson.Object {
 	out := a.taken
 	for _, h := range a.op.Overruled {
-		for _, o := range a.t.s.Overruled {
+		for _, o := range a.t.State.Overruled {
 			if o.TurnID == a.turn.TurnID && o.On == h.On && slices.Contains(o.Said, h.Said) {
 				out = append(out, ojson.NewObject("on", o.On, "by", o.By, "reason", o.Reason, "at", o.At))
 				a.warnings = append(a.warnings, fmt.Sprintf("%s takes the turn as it is (%s), over the no of %s.",
@@ -158,14 +158,14 @@ func (a *acceptance) observedArtifact() *ojson.Object {
 // acceptedRef is derived from what git shows, never from what the actor says
 // (docs/spec/observation.md#accepted-integration-ref).
 func (a *acceptance) acceptedRef() string {
-	if a.t.env.Git.Head != "" {
-		return "git:" + a.t.env.Git.Head
+	if a.t.Env.Git.Head != "" {
+		return "git:" + a.t.Env.Git.Head
 	}
 	switch a.res.Artifact.Type {
 	case "workspace", "review":
 		return "workspace:dirty"
 	}
-	if r := wire.OrEmpty(a.t.before.AcceptedIntegrationRef); r != "" {
+	if r := wire.OrEmpty(a.t.Before.State.AcceptedIntegrationRef); r != "" {
 		return r
 	}
 	return "unknown"
@@ -174,20 +174,21 @@ func (a *acceptance) acceptedRef() string {
 func (a *acceptance) recordDecisions() {
 	t := a.t
 	if a.forward != nil {
-		t.append(wire.LedgerDecisions, ledger.NewForwardRevision(t.env.Time(), a.turn, t.s.Phase, a.forward))
+		t.Append(wire.LedgerDecisions, ledger.NewForwardRevision(t.Env.Time(), a.turn, t.State.Phase, a.forward))
 	}
 	for _, d := range a.res.Decisions {
-		if t.judging {
+		if t.Judging {
 			break // the rows would not be kept
 		}
-		t.append(wire.LedgerDecisions, ledger.NewDecisionEntry(d, a.turn, t.s.Phase, t.env.Time()))
+		t.Append(wire.LedgerDecisions, ledger.NewDecisionEntry(d, a.turn, t.State.Phase, t.Env.Time()))
 	}
-	rows, amends := ledger.PromoteDecisions(t.snap.RepoDecisions, a.res.Decisions, a.turn, t.s.Run(), t.s.Phase,
-		t.env.Time())
+	rows, amends := ledger.PromoteDecisions(t.Before.RepoDecisions, a.res.Decisions, a.turn, t.State.Run(),
+		t.State.Phase,
+		t.Env.Time())
 	for _, r := range rows {
-		t.append(wire.LedgerRepoDecisions, r)
+		t.Append(wire.LedgerRepoDecisions, r)
 	}
-	t.amends = append(t.amends, amends...)
+	t.Amends = append(t.Amends, amends...)
 }
 
 // nextRole derives next_recommended_role (docs/spec/lifecycle.md#the-next-state).
@@ -196,7 +197,7 @@ func (a *acceptance) nextRole() *string {
 		a.res.ProposedNextRole == "human" {
 		return nil
 	}
-	route := a.t.cfg.Route(a.t.s.Phase)
+	route := a.t.Config.Route(a.t.State.Phase)
 	if route == nil {
 		return nil
 	}
@@ -212,20 +213,20 @@ func (a *acceptance) nextRole() *string {
 // unblock clears the block this acceptance settles; a sibling's block stands
 // with its reason (docs/compatibility.md#where-we-differ-on-purpose row 3).
 func (a *acceptance) unblock() {
-	if a.t.s.Status == wire.StatusBlocked && a.own {
+	if a.t.State.Status == wire.StatusBlocked && a.own {
 		a.t.settleBlock("turn_accepted")
 	}
 }
 
 func (a *acceptance) needsHuman() {
-	if a.res.Status != wire.ResultNeedsHuman || a.t.s.Status != wire.StatusActive {
+	if a.res.Status != wire.ResultNeedsHuman || a.t.State.Status != wire.StatusActive {
 		return
 	}
 	reason := a.res.NeedsHumanReason
 	if wire.TrimSpace(reason) == "" {
 		reason = "unspecified"
 	}
-	a.t.block(blockSpec{On: "human:" + reason, Category: "needs_human", TypedReason: "needs_human", Owner: "human",
+	a.t.Block(blockSpec{On: "human:" + reason, Category: "needs_human", TypedReason: "needs_human", Owner: "human",
 		Action: "Resolve the stated issue, then run: git agentxchain unblock", Detail: reason, Turn: a.turn})
 }
 
@@ -233,14 +234,14 @@ func (a *acceptance) needsHuman() {
 // (docs/spec/lifecycle.md#lack-of-progress, with the probe of docs/compatibility.md#where-we-differ-on-purpose row 15
 // mended).
 func (a *acceptance) nonProgress() {
-	t, s := a.t, a.t.s
+	t, s := a.t, a.t.State
 	if s.Status != wire.StatusActive {
 		return
 	}
 	in := t.gateInput(a.op.Files)
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
-	if s.Phase != a.t.before.Phase || len(s.OpenCharters()) > 0 {
+	if s.Phase != a.t.Before.State.Phase || len(s.OpenCharters()) > 0 {
 		// The phase just changed: the files of the new gate were not looked at. And
 		// nobody expects a gate to pass while its phase has open charters.
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
@@ -252,7 +253,7 @@ func (a *acceptance) nonProgress() {
 		Count:     s.NonProgressCount,
 		Declared:  a.effective,
 	})
-	threshold := t.cfg.RunLoop.NonProgressThreshold
+	threshold := t.Config.RunLoop.NonProgressThreshold
 	if threshold <= 0 {
 		threshold = 3
 	}
@@ -265,9 +266,9 @@ func (a *acceptance) nonProgress() {
 	if out.Count < threshold {
 		return
 	}
-	t.append(wire.LedgerDecisions,
-		ledger.NewNonProgressEntry(t.env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
-	t.block(blockSpec{
+	t.Append(wire.LedgerDecisions,
+		ledger.NewNonProgressEntry(t.Env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
+	t.Block(blockSpec{
 		On:          "non_progress",
 		Category:    "non_progress",
 		TypedReason: "non_progress",

@@ -18,9 +18,9 @@ const conflictLoopLimit = 3
 func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	t := a.t
 	found := result.DetectConflict(result.ConflictInput{
-		Config:     t.cfg,
+		Config:     t.Config,
 		Turn:       a.turn,
-		Rows:       t.x.Recent,
+		Rows:       t.Index.Recent,
 		Attributed: a.attr.Files,
 		Declared:   a.effective,
 		Observed:   a.seen.FilesChanged,
@@ -30,18 +30,18 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 		a.conflict = found.Conflict
 		return nil
 	}
-	t.forgetEvents()
+	t.ForgetEvents()
 	turn := *a.turn
 	count, _ := a.turn.ConflictState.Int("detection_count")
 	count++
 	turn.Status = wire.TurnConflicted
-	turn.ConflictState = ojson.NewObject("detected_at", t.env.Time(), "detection_count", count,
+	turn.ConflictState = ojson.NewObject("detected_at", t.Env.Time(), "detection_count", count,
 		"status", "pending_operator", "conflict_error", found.Conflict)
-	t.s.ActiveTurns.Set(turn.TurnID, &turn)
+	t.State.ActiveTurns.Set(turn.TurnID, &turn)
 	summary := result.ConflictSummary(found.Conflict)
-	t.append(wire.LedgerDecisions,
-		ledger.NewConflictEntry("conflict_detected", t.env.Time(), &turn, t.s.Phase, found.Conflict, nil))
-	t.event("turn_conflicted", &turn, "error_code", wire.CodeConflict, "detection_count", count,
+	t.Append(wire.LedgerDecisions,
+		ledger.NewConflictEntry("conflict_detected", t.Env.Time(), &turn, t.State.Phase, found.Conflict, nil))
+	t.Event("turn_conflicted", &turn, "error_code", wire.CodeConflict, "detection_count", count,
 		"conflicting_files", summary.Strings("conflicting_files"),
 		"accepted_since_turn_ids", summary.Strings("accepted_since_turn_ids"),
 		"overlap_ratio", wire.Member(summary, "overlap_ratio"))
@@ -51,13 +51,13 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	if a.commitsSince() {
 		hint += "; where a person committed the changes: git agentxchain reconcile --show"
 	}
-	if count >= conflictLoopLimit && !(t.s.Status == wire.StatusBlocked && t.blockOf(a.turn) == blockSibling) {
+	if count >= conflictLoopLimit && !(t.State.Status == wire.StatusBlocked && t.blockOf(a.turn) == blockSibling) {
 		// A sibling's block stays; this one follows when it is settled.
-		t.block(conflictBlock(&turn, files))
-		t.session = "blocked"
+		t.Block(conflictBlock(&turn, files))
+		t.Session = "blocked"
 	}
-	t.subject = fmt.Sprintf("conflict at %s (%s)", turn.TurnID, turn.AssignedRole)
-	t.failure = &wire.Error{
+	t.Subject = fmt.Sprintf("conflict at %s (%s)", turn.TurnID, turn.AssignedRole)
+	t.Failure = &wire.Error{
 		Code:    wire.CodeConflict,
 		Field:   "files_changed",
 		Hint:    hint,
@@ -65,7 +65,7 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 		Message: fmt.Sprintf("Turn %s changed files that turns accepted since its assignment changed too: %s.",
 			turn.TurnID, wire.ListSome(files, 5)),
 	}
-	t.result = &AcceptResult{Turn: &turn, Validation: a.v, Conflict: found.Conflict, Warnings: a.warnings}
+	t.Result = &AcceptResult{Turn: &turn, Validation: a.v, Conflict: found.Conflict, Warnings: a.warnings}
 	return nil
 }
 
@@ -84,11 +84,11 @@ func (a *acceptance) recordMerge() {
 	more := ojson.NewObject("resolution_chosen", ResolutionHumanMerge,
 		"merge_strategy", "operator_authoritative_staged_result")
 	for _, kind := range []string{"conflict_resolution_selected", "conflict_resolved"} {
-		t.append(wire.LedgerDecisions,
-			ledger.NewConflictEntry(kind, t.env.Time(), a.turn, t.s.Phase, a.conflict, more))
+		t.Append(wire.LedgerDecisions,
+			ledger.NewConflictEntry(kind, t.Env.Time(), a.turn, t.State.Phase, a.conflict, more))
 	}
 	s := result.ConflictSummary(a.conflict)
-	t.event("conflict_resolved", a.turn, "resolution", ResolutionHumanMerge,
+	t.Event("conflict_resolved", a.turn, "resolution", ResolutionHumanMerge,
 		"merge_strategy", "operator_authoritative_staged_result",
 		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings(
 			"accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))

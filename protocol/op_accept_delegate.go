@@ -14,7 +14,7 @@ import (
 // delegations queues what the turn delegates, closes what it fulfils and opens
 // the parent's review when its last child is done.
 func (a *acceptance) delegations(entry *ojson.Object) {
-	t, s := a.t, a.t.s
+	t, s := a.t, a.t.State
 	for _, d := range a.res.Delegations {
 		s.DelegationQueue = append(s.DelegationQueue, &run.Delegation{
 			DelegationID:        d.ID,
@@ -25,7 +25,7 @@ func (a *acceptance) delegations(entry *ojson.Object) {
 			AcceptanceContract:  d.AcceptanceContract,
 			RequiredDecisionIDs: d.RequiredDecisionIDs,
 			Status:              "pending",
-			CreatedAt:           t.env.Time(),
+			CreatedAt:           t.Env.Time(),
 		})
 	}
 	if len(a.res.Delegations) > 0 {
@@ -62,7 +62,7 @@ func (a *acceptance) reviews(r *run.DelegationReview) bool {
 // delegationsRemain reports whether delegated work would be open once this turn is
 // accepted.
 func (a *acceptance) delegationsRemain() bool {
-	s := a.t.s
+	s := a.t.State
 	return len(a.res.Delegations) > 0 || len(s.DelegationQueue) > 0 ||
 		s.PendingDelegation != nil && !a.reviews(s.PendingDelegation)
 }
@@ -70,7 +70,7 @@ func (a *acceptance) delegationsRemain() bool {
 // fulfil closes the delegation the turn worked on: completed only when the turn
 // was. A delegation is known by its parent and its id (docs/compatibility.md#where-we-differ-on-purpose).
 func (a *acceptance) fulfil(entry *ojson.Object) bool {
-	ctx, s := a.turn.DelegationContext, a.t.s
+	ctx, s := a.turn.DelegationContext, a.t.State
 	if ctx == nil {
 		return false
 	}
@@ -85,7 +85,7 @@ func (a *acceptance) fulfil(entry *ojson.Object) bool {
 		}
 		c.ChildTurnID = new(a.turn.TurnID)
 		s.DelegationQueue[i] = &c
-		a.t.x.DelegationRows.Set(a.turn.TurnID, entry)
+		a.t.Index.DelegationRows.Set(a.turn.TurnID, entry)
 	}
 	return true
 }
@@ -94,7 +94,7 @@ func (a *acceptance) fulfil(entry *ojson.Object) bool {
 // ended to its role. There is one place for a review: while it is taken, a second
 // parent's results wait in the queue.
 func (t *transition) openReview() {
-	s := t.s
+	s := t.State
 	if s.PendingDelegation != nil {
 		return
 	}
@@ -114,9 +114,9 @@ func (t *transition) openReview() {
 		if d.ParentTurnID != parent.ParentTurnID {
 			return false
 		}
-		row, _ := t.x.DelegationRows.Get(wire.OrEmpty(d.ChildTurnID))
+		row, _ := t.Index.DelegationRows.Get(wire.OrEmpty(d.ChildTurnID))
 		review.Results = append(review.Results, DelegationResult(d, row))
-		t.x.DelegationRows.Delete(wire.OrEmpty(d.ChildTurnID))
+		t.Index.DelegationRows.Delete(wire.OrEmpty(d.ChildTurnID))
 		return true
 	})
 	s.PendingDelegation = review

@@ -14,23 +14,23 @@ import (
 
 func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 	t := a.t
-	inPhase, _ := t.x.PhaseAccepted.Get(t.s.Phase)
+	inPhase, _ := t.Index.PhaseAccepted.Get(t.State.Phase)
 	streak := 0
-	if t.x.StreakRole == a.turn.AssignedRole {
-		streak = t.x.Streak
+	if t.Index.StreakRole == a.turn.AssignedRole {
+		streak = t.Index.Streak
 	}
 	in := limits.PolicyInput{
-		Phase:      t.s.Phase,
+		Phase:      t.State.Phase,
 		Role:       a.turn.AssignedRole,
 		Status:     a.res.Status,
 		PhaseTurns: inPhase,
-		TotalTurns: t.x.Accepted,
+		TotalTurns: t.Index.Accepted,
 		Streak:     streak,
 		CostUSD:    a.res.CostUSD,
 		CostKnown:  a.res.Cost.Len() > 0,
 		Replay:     a.op.Replay,
 	}
-	vs := limits.EvaluatePolicies(t.cfg, in)
+	vs := limits.EvaluatePolicies(t.Config, in)
 	t.tracePolicies(in)
 	var block, escalate []limits.Violation
 	for _, v := range vs {
@@ -67,10 +67,10 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 // escalatePolicy blocks the run; the turn keeps its status and its result.
 func (a *acceptance) escalatePolicy(vs []limits.Violation) {
 	t := a.t
-	t.forgetEvents()
+	t.ForgetEvents()
 	msg := joinViolations(vs)
-	t.append(wire.LedgerDecisions, ledger.NewPolicyEscalation(t.env.Time(), a.turn, t.s.Phase, violationRows(vs)))
-	t.block(blockSpec{
+	t.Append(wire.LedgerDecisions, ledger.NewPolicyEscalation(t.Env.Time(), a.turn, t.State.Phase, violationRows(vs)))
+	t.Block(blockSpec{
 		On:          "policy:" + vs[0].PolicyID,
 		Category:    "policy_escalation",
 		TypedReason: "policy_escalation",
@@ -81,25 +81,25 @@ func (a *acceptance) escalatePolicy(vs []limits.Violation) {
 		Retained:    true,
 		Violations:  violationRows(vs),
 	})
-	t.session = "blocked"
-	t.subject = fmt.Sprintf("block on policy %s at %s", vs[0].PolicyID, a.turn.TurnID)
-	t.failure = &wire.Error{
+	t.Session = "blocked"
+	t.Subject = fmt.Sprintf("block on policy %s at %s", vs[0].PolicyID, a.turn.TurnID)
+	t.Failure = &wire.Error{
 		Code:    wire.CodePolicyEscalation,
 		Stage:   "policy",
 		Class:   "policy_error",
 		Message: "Policy escalation: " + msg + ".",
-		Hint:    t.s.BlockedReason.Recovery.RecoveryAction,
+		Hint:    t.State.BlockedReason.Recovery.RecoveryAction,
 		Details: ojson.NewObject("violations", violationRows(vs)),
 	}
-	t.result = &AcceptResult{Turn: a.turn, Validation: a.v, Warnings: a.warnings}
+	t.Result = &AcceptResult{Turn: a.turn, Validation: a.v, Warnings: a.warnings}
 }
 
 // asIs is a person's yes to this very result, nil for none.
 func (a *acceptance) asIs(on, said string) *run.Overrule {
-	if len(a.t.s.Overruled) == 0 {
+	if len(a.t.State.Overruled) == 0 {
 		return nil
 	}
-	return overruled(a.t.s, a.turn.TurnID, on, said, WorkDigest(a.op.Staged, &a.op.Seen))
+	return overruled(a.t.State, a.turn.TurnID, on, said, WorkDigest(a.op.Staged, &a.op.Seen))
 }
 
 // overrule says with the acceptance that a person has overruled what was said of it.

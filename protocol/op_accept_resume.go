@@ -45,7 +45,7 @@ func (t *transition) keptBaseline(turn *run.Turn) *run.Baseline {
 	}
 	out := *turn.Baseline
 	out.DirtySnapshot = out.DirtySnapshot.Clone(nil)
-	for _, row := range t.x.Recent {
+	for _, row := range t.Index.Recent {
 		if !result.AcceptedSince(turn, row) || !result.ConcurrentRow(turn, row) {
 			continue
 		}
@@ -62,8 +62,8 @@ func (t *transition) keptBaseline(turn *run.Turn) *run.Baseline {
 // sinceAccepted reports whether a turn accepted after old was assigned is the
 // last to have changed the path.
 func (t *transition) sinceAccepted(old *run.Turn, path string) bool {
-	owner, ok := t.x.Uncheckpointed.Get(path)
-	return ok && slices.ContainsFunc(t.x.Recent, func(row *ojson.Object) bool {
+	owner, ok := t.Index.Uncheckpointed.Get(path)
+	return ok && slices.ContainsFunc(t.Index.Recent, func(row *ojson.Object) bool {
 		return row.String("turn_id") == owner && result.AcceptedSince(old, row)
 	})
 }

@@ -154,16 +154,16 @@ func approvalBlock(s *run.State) bool {
 }
 
 func (op *ApprovePhase) apply(t *transition) *wire.Error {
-	if err := t.rule(verdict.RulePending, "", "", CheckApprovable(t.s, false, t.env.Actor)); err != nil {
+	if err := t.Rule(verdict.RulePending, "", "", CheckApprovable(t.State, false, t.Env.Actor)); err != nil {
 		return err
 	}
-	if err := checkDelegated(t.s); err != nil {
+	if err := checkDelegated(t.State); err != nil {
 		return err
 	}
-	p := t.s.PendingPhaseTransition
+	p := t.State.PendingPhaseTransition
 	res := &ApproveResult{GateType: run.GatePhase, Gate: p.Gate, From: p.From, To: p.To}
-	t.result = res
-	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedRow, func(in gates.Input) gates.Result {
+	t.Result = res
+	if err := op.Approval.reevaluate(t, p.Gate, t.Index.QueuedRow, func(in gates.Input) gates.Result {
 		in.TransitionRequest = new(p.To)
 		return t.phaseGate(in)
 	}); err != nil {
@@ -175,37 +175,37 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	if err != nil || !passed {
 		return err
 	}
-	if err := t.rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"),
-		op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
+	if err := t.Rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"),
+		op.Approval.checkActions(t.Config, p.Gate)); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
 		return nil
 	}
 	op.Approval.granted(t, res, p.RequestedByTurn)
-	t.event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To,
+	t.Event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To,
 		"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
-	t.s.PendingPhaseTransition = nil
+	t.State.PendingPhaseTransition = nil
 	g := gates.Result{GateID: new(p.Gate), NextPhase: p.To}
 	t.advance(&g, p.RequestedByTurn, "human_approved")
 	t.markDocuments(op.Approval.Documents, true, true)
-	t.session = "phase_approved"
-	t.subject = fmt.Sprintf("approve %s: %s to %s", p.Gate, p.From, p.To)
+	t.Session = "phase_approved"
+	t.Subject = fmt.Sprintf("approve %s: %s to %s", p.Gate, p.From, p.To)
 	return nil
 }
 
 func (op *ApproveCompletion) apply(t *transition) *wire.Error {
-	if err := t.rule(verdict.RulePending, "", "", CheckApprovable(t.s, true, t.env.Actor)); err != nil {
+	if err := t.Rule(verdict.RulePending, "", "", CheckApprovable(t.State, true, t.Env.Actor)); err != nil {
 		return err
 	}
-	if err := checkDelegated(t.s); err != nil {
+	if err := checkDelegated(t.State); err != nil {
 		return err
 	}
-	p := t.s.PendingRunCompletion
-	res := &ApproveResult{GateType: run.GateCompletion, Gate: p.Gate, From: t.s.Phase}
-	t.result = res
-	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedDone, func(in gates.Input) gates.Result {
+	p := t.State.PendingRunCompletion
+	res := &ApproveResult{GateType: run.GateCompletion, Gate: p.Gate, From: t.State.Phase}
+	t.Result = res
+	if err := op.Approval.reevaluate(t, p.Gate, t.Index.QueuedDone, func(in gates.Input) gates.Result {
 		in.CompletionRequest = true
 		return t.completionGate(in)
 	}); err != nil {
@@ -217,21 +217,21 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	if err != nil || !passed {
 		return err
 	}
-	if err := t.rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"),
-		op.Approval.checkActions(t.cfg, p.Gate)); err != nil {
+	if err := t.Rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"),
+		op.Approval.checkActions(t.Config, p.Gate)); err != nil {
 		return err
 	}
 	if op.Approval.record(t, run.GateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
 		return nil
 	}
 	op.Approval.granted(t, res, p.RequestedByTurn)
-	t.event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate,
+	t.Event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate,
 		"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
-	t.s.PendingRunCompletion = nil
+	t.State.PendingRunCompletion = nil
 	t.complete(new(p.Gate))
-	t.session = "run_completed"
-	t.subject = fmt.Sprintf("approve %s: run completed", p.Gate)
+	t.Session = "run_completed"
+	t.Subject = fmt.Sprintf("approve %s: run completed", p.Gate)
 	return nil
 }
 
@@ -241,13 +241,13 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 // the order any more. Without routing there is nothing to hold.
 func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object,
 	eval func(gates.Input) gates.Result) *wire.Error {
-	if a.Unproven || t.cfg.Routing.Len() == 0 {
+	if a.Unproven || t.Config.Routing.Len() == 0 {
 		return nil
 	}
 	in := t.gateInput(a.Files)
 	in.Person = true
 	if row == nil {
-		row = t.x.LastRow // a state that does not say who asked
+		row = t.Index.LastRow // a state that does not say who asked
 	}
 	verifiedBy(&in, row)
 	g := eval(in)
@@ -303,12 +303,12 @@ func (a *Approval) checkActions(cfg *config.Config, gate string) *wire.Error {
 // the run is blocked on it instead of moving on.
 func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 	for _, r := range a.Actions {
-		t.append(wire.LedgerDecisions, ledger.NewGateActionEntry(ledger.GateActionRun{
-			At:              t.env.Time(),
+		t.Append(wire.LedgerDecisions, ledger.NewGateActionEntry(ledger.GateActionRun{
+			At:              t.Env.Time(),
 			AttemptID:       r.AttemptID,
 			GateID:          gate,
 			GateType:        kind,
-			Phase:           t.s.Phase,
+			Phase:           t.State.Phase,
 			RequestedByTurn: by,
 			TriggerCommand:  trigger,
 			Index:           r.Index,
@@ -335,7 +335,7 @@ func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 		if r.TimedOut {
 			detail = fmt.Sprintf("%s action %d (%s) timed out after %dms", gate, r.Index, name, r.TimeoutMS)
 		}
-		t.block(blockSpec{
+		t.Block(blockSpec{
 			On:          "gate_action:" + gate,
 			Category:    "gate_action_failed",
 			TypedReason: "gate_action_failed",
@@ -347,8 +347,8 @@ func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 				"command", r.Command, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail,
 				"timeout_ms", r.TimeoutMS, "timed_out", r.TimedOut),
 		})
-		t.subject = fmt.Sprintf("gate action of %s failed", gate)
-		t.failure = &wire.Error{
+		t.Subject = fmt.Sprintf("gate action of %s failed", gate)
+		t.Failure = &wire.Error{
 			Code:    wire.CodeGateActionFailed,
 			Field:   "gates." + gate,
 			Message: "Gate action failed: " + detail + ".",
@@ -370,11 +370,11 @@ func intPtr(p *int) any {
 
 // settle makes the run active and closes what the gate had raised.
 func (t *transition) settle(via string) {
-	s := t.s
+	s := t.State
 	if s.Status == wire.StatusBlocked {
-		t.clearBlock(via)
+		t.ClearBlock(via)
 	}
-	t.resolveEscalations(func(open *ojson.Object) bool {
+	t.ResolveEscalations(func(open *ojson.Object) bool {
 		on := open.String("blocked_on")
 		return open.String("run_id") == s.Run() &&
 			(strings.HasPrefix(on, "gate_action:") || strings.HasPrefix(on, "human_approval:") ||

@@ -51,7 +51,7 @@ type AssignResult struct {
 }
 
 func (op *AssignTurn) apply(t *transition) *wire.Error {
-	s, left := t.s, ""
+	s, left := t.State, ""
 	switch {
 	case s.Status == wire.StatusBlocked:
 		return run.BlockedError(s, "assign a turn")
@@ -68,25 +68,25 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 			Hint:    "git agentxchain status",
 		}
 	}
-	t.says(verdict.RuleStatus, string(s.Status), "", verdict.Pass, "")
+	t.Says(verdict.RuleStatus, string(s.Status), "", verdict.Pass, "")
 	unread := t.takeIntents(op.Intake)
 	asked := op.Role
 	if asked == "" && !op.NoIntent {
 		asked = t.urgentRole()
 	}
-	id, warnings, err := ResolveRole(t.cfg, s, asked)
+	id, warnings, err := ResolveRole(t.Config, s, asked)
 	t.traceRole(id, warnings, err)
 	if err != nil {
 		return err
 	}
 	warnings = append(warnings, unread...)
-	role := t.cfg.Role(id)
+	role := t.Config.Role(id)
 	if role == nil {
 		return &wire.Error{
 			Code:  wire.CodeUnknownRole,
 			Field: "role",
 			Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id,
-				wire.List(t.cfg.Roles.Keys())),
+				wire.List(t.Config.Roles.Keys())),
 		}
 	}
 	if role.RuntimeID == "" {
@@ -97,25 +97,25 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		}
 	}
 	if err := t.routed(id); err != nil {
-		return t.rule(verdict.RuleRole, id, "/rules/enforce_routing", err)
+		return t.Rule(verdict.RuleRole, id, "/rules/enforce_routing", err)
 	}
 	capacity := gates.Pointer("routing", s.Phase, "max_concurrent_turns")
-	if err := t.rule(verdict.RuleCapacity, s.Phase, capacity, t.capacity(id, t.cfg.Route(s.Phase))); err != nil {
+	if err := t.Rule(verdict.RuleCapacity, s.Phase, capacity, t.capacity(id, t.Config.Route(s.Phase))); err != nil {
 		return err
 	}
-	reserve, err := t.reserve(id)
-	if t.rule(verdict.RuleBudgetTurn, id, "/budget", err) != nil {
+	reserved, err := reserve(t.Config, s, id)
+	if t.Rule(verdict.RuleBudgetTurn, id, "/budget", err) != nil {
 		return err
 	}
 	if role.WriteAuthority != wire.ReviewOnly && len(op.Dirty) > 0 {
-		return t.rule(verdict.RuleClean, id, gates.Pointer("roles", id, "write_authority"), t.dirtyError(op.Dirty))
+		return t.Rule(verdict.RuleClean, id, gates.Pointer("roles", id, "write_authority"), t.dirtyError(op.Dirty))
 	}
 
 	t.markDocuments(op.Documents, s.ActiveTurns.Len() == 0, false)
-	now := t.env.Now
+	now := t.Env.Now
 	s.TurnSequence++
 	turn := &run.Turn{
-		TurnID:       t.env.ID("turn"),
+		TurnID:       t.Env.ID("turn"),
 		RunID:        s.Run(),
 		AssignedRole: id,
 		Status:       wire.TurnAssigned,
@@ -123,7 +123,7 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		AssignedAt:   wire.FormatTime(now),
 		StartedAt:    wire.FormatTime(now),
 		DeadlineAt: wire.FormatTime(
-			limits.TurnDeadline(t.cfg, now)),
+			limits.TurnDeadline(t.Config, now)),
 		RuntimeID:        role.RuntimeID,
 		Baseline:         op.Baseline,
 		AssignedSequence: s.TurnSequence,
@@ -137,33 +137,34 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		}
 	}
 	s.ActiveTurns.Set(turn.TurnID, turn)
-	if reserve != nil {
+	if reserved != nil {
 		s.BudgetReservations.Set(turn.TurnID,
-			ojson.NewObject("reserved_usd", *reserve, "role_id", id, "created_at", wire.FormatTime(now)))
+			ojson.NewObject("reserved_usd", *reserved, "role_id", id, "created_at", wire.FormatTime(now)))
 	}
 	if !op.Undispatched {
 		t.dispatch(turn)
 		t.deliver(turn)
 	}
-	t.about(turn)
-	t.session = "turn_assigned"
-	t.subject = fmt.Sprintf("assign %s to %s (%s)", turn.TurnID, id, s.Phase)
-	t.result = &AssignResult{Turn: turn, Warnings: warnings, Left: left}
+	t.About(turn)
+	t.Session = "turn_assigned"
+	t.Subject = fmt.Sprintf("assign %s to %s (%s)", turn.TurnID, id, s.Phase)
+	t.Result = &AssignResult{Turn: turn, Warnings: warnings, Left: left}
 	return nil
 }
 
 // routed refuses a role outside the phase's routing when rules.enforce_routing
 // asks for that.
 func (t *transition) routed(role string) *wire.Error {
-	phase := t.s.Phase
-	if !t.cfg.Rules.EnforceRouting || t.cfg.Route(phase) == nil || slices.Contains(t.cfg.PhaseRoles(phase), role) {
+	phase := t.State.Phase
+	if !t.Config.Rules.EnforceRouting || t.Config.Route(phase) == nil ||
+		slices.Contains(t.Config.PhaseRoles(phase), role) {
 		return nil
 	}
 	return &wire.Error{
 		Code:  wire.CodeRoleNotRouted,
 		Field: "role",
 		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase,
-			wire.List(t.cfg.PhaseRoles(phase))),
+			wire.List(t.Config.PhaseRoles(phase))),
 	}
 }
 
@@ -173,12 +174,12 @@ func (t *transition) capacity(role string, route *config.Route) *wire.Error {
 	if route != nil && route.MaxConcurrentTurns > 0 {
 		limit = route.MaxConcurrentTurns
 	}
-	n := t.s.ActiveTurns.Len()
-	for id, turn := range t.s.ActiveTurns.All() {
+	n := t.State.ActiveTurns.Len()
+	for id, turn := range t.State.ActiveTurns.All() {
 		if limit == 1 {
 			return &wire.Error{Code: wire.CodeTurnActive, Field: "turn_id",
 				Message: fmt.Sprintf("Turn %s is already assigned to %s; phase %q runs one turn at a time.", id,
-					turn.AssignedRole, t.s.Phase),
+					turn.AssignedRole, t.State.Phase),
 				Hint: endTurn(turn)}
 		}
 		if turn.AssignedRole == role {
@@ -189,7 +190,7 @@ func (t *transition) capacity(role string, route *config.Route) *wire.Error {
 	if n >= limit {
 		return &wire.Error{
 			Code:    wire.CodeAtCapacity,
-			Message: fmt.Sprintf("%d turns are active and phase %q allows %d.", n, t.s.Phase, limit),
+			Message: fmt.Sprintf("%d turns are active and phase %q allows %d.", n, t.State.Phase, limit),
 			Hint:    "git agentxchain status",
 		}
 	}
@@ -208,24 +209,24 @@ func endTurn(t *run.Turn) string {
 }
 
 // reserve returns what the turn may cost, or nil without a limit.
-func (t *transition) reserve(role string) (*float64, *wire.Error) {
-	b := t.cfg.Budget
-	remaining := t.s.BudgetStatus.RemainingUSD
+func reserve(cfg *config.Config, s *run.State, role string) (*float64, *wire.Error) {
+	b := cfg.Budget
+	remaining := s.BudgetStatus.RemainingUSD
 	if b == nil || remaining == nil {
 		return nil, nil
 	}
-	if err := t.solvent(); err != nil {
+	if err := solvent(cfg, s); err != nil {
 		return nil, err
 	}
 	if b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 {
 		return nil, nil
 	}
 	available := *remaining
-	for _, r := range t.s.BudgetReservations.All() {
+	for _, r := range s.BudgetReservations.All() {
 		usd, _ := r.Float("reserved_usd")
 		available -= usd
 	}
-	if *b.PerTurnMaxUSD > available && !t.warnOnly() {
+	if *b.PerTurnMaxUSD > available && !warnOnly(cfg) {
 		return nil, &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_turn_max_usd",
 			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role,
 				*b.PerTurnMaxUSD, max(0, available)),
@@ -239,7 +240,7 @@ func (t *transition) reserve(role string) (*float64, *wire.Error) {
 // ran side by side wait side by side: every one of them is named (turn_ids), in the
 // order they were accepted in, and turn_id is the first.
 func (t *transition) dirtyError(dirty []string) *wire.Error {
-	if wait := t.x.Awaiting(dirty); len(wait) > 0 && t.owned(dirty) {
+	if wait := t.Index.Awaiting(dirty); len(wait) > 0 && t.owned(dirty) {
 		e := &wire.Error{Code: wire.CodeCheckpointRequired, Field: "work_tree",
 			Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.",
 				wait[0]),
@@ -264,7 +265,7 @@ func (t *transition) dirtyError(dirty []string) *wire.Error {
 // owned reports whether accepted turns answer for every dirty path.
 func (t *transition) owned(dirty []string) bool {
 	for _, p := range dirty {
-		if !t.x.Uncheckpointed.Has(p) {
+		if !t.Index.Uncheckpointed.Has(p) {
 			return false
 		}
 	}
@@ -273,7 +274,7 @@ func (t *transition) owned(dirty []string) bool {
 
 // bindDelegation attaches the delegation or the review the turn is for.
 func (t *transition) bindDelegation(turn *run.Turn) {
-	s := t.s
+	s := t.State
 	for i, d := range s.DelegationQueue {
 		if d.Status == "pending" && d.ToRole == turn.AssignedRole {
 			d := *d
@@ -293,6 +294,6 @@ func (t *transition) bindDelegation(turn *run.Turn) {
 
 // dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
 func (t *transition) dispatch(turn *run.Turn) {
-	turn.Dispatch(t.env.Time())
-	t.event("turn_dispatched", turn)
+	turn.Dispatch(t.Env.Time())
+	t.Event("turn_dispatched", turn)
 }

@@ -15,16 +15,17 @@ import (
 // phase, and returns the gate. A role outside the phase, no role, and a caller that did
 // not mean to leave the gate get the refusal of every assignment at a waiting gate.
 func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
-	s := t.s
-	if !op.LeaveGate || op.Role == "" || !run.HasPending(s) || !slices.Contains(t.cfg.PhaseRoles(s.Phase), op.Role) {
+	s := t.State
+	if !op.LeaveGate || op.Role == "" || !run.HasPending(s) ||
+		!slices.Contains(t.Config.PhaseRoles(s.Phase), op.Role) {
 		err = run.PendingError(s, "assign a turn")
-		if roles := t.cfg.PhaseRoles(s.Phase); op.LeaveGate && len(roles) > 0 {
+		if roles := t.Config.PhaseRoles(s.Phase); op.LeaveGate && len(roles) > 0 {
 			err.Message += " Only a role of the phase (" + wire.List(roles) + "), named, takes the request back."
 		}
 		return "", err
 	}
 	command := "git agentxchain assign " + wire.ShellWord(op.Role)
-	if err := t.outsideTurn("take a gate away from a person", command); err != nil {
+	if err := t.OutsideTurn("take a gate away from a person", command); err != nil {
 		return "", err
 	}
 	gate = run.PendingGate(s)
@@ -34,7 +35,7 @@ func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
 	} else {
 		by = s.PendingRunCompletion.RequestedByTurn
 	}
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "gate_left",
 		"gate_type", kind,
 		"gate_id", ojson.OrNull(gate),
@@ -42,11 +43,11 @@ func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
 		"to_phase", ojson.OrNull(to),
 		"requested_by_turn", ojson.OrNull(by),
 		"role", op.Role,
-		"left_by", ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email),
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"left_by", ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.event(run.EventGateLeft, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
+	t.Event(run.EventGateLeft, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
 		"requested_by_turn", ojson.OrNull(by), "role", op.Role)
 	t.settle("gate_left")
 	s.PendingPhaseTransition, s.PendingRunCompletion = nil, nil

@@ -48,7 +48,7 @@ func (op *Audit) Blobs() []*evidence.Blob { return nil }
 type AuditResult struct{ Rows int }
 
 func (op *Audit) apply(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	switch {
 	case s.Run() == "":
 		return &wire.Error{
@@ -78,14 +78,14 @@ func (op *Audit) apply(t *transition) *wire.Error {
 			return wire.InvalidArgument(field+".run_id", "Audit row %d is about run %s, not about %s.", i,
 				run.Clip(wire.OneLine(fmt.Sprint(id)), 80), s.Run())
 		}
-		t.append(r.Ledger, r.Row)
+		t.Append(r.Ledger, r.Row)
 	}
-	t.turn = op.TurnID
-	t.subject = fmt.Sprintf("audit: %d rows", len(op.Rows))
+	t.Turn = op.TurnID
+	t.Subject = fmt.Sprintf("audit: %d rows", len(op.Rows))
 	if len(op.Rows) == 1 {
-		t.subject = "audit: 1 row"
+		t.Subject = "audit: 1 row"
 	}
-	t.result = &AuditResult{Rows: len(op.Rows)}
+	t.Result = &AuditResult{Rows: len(op.Rows)}
 	return nil
 }
 

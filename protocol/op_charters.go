@@ -53,11 +53,11 @@ func TakesCharters(s *run.State) *wire.Error {
 }
 
 func (op *QueueCharters) apply(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	if err := TakesCharters(s); err != nil {
 		return err
 	}
-	if err := t.outsideTurn("queue charters", "git agentxchain monarchic import"); err != nil {
+	if err := t.OutsideTurn("queue charters", "git agentxchain monarchic import"); err != nil {
 		return err
 	}
 	plan := op.Plan.String("plan_id")
@@ -89,11 +89,11 @@ func (op *QueueCharters) apply(t *transition) *wire.Error {
 			return err
 		}
 	}
-	if err := charterOrder(t.cfg, s); err != nil {
+	if err := charterOrder(t.Config, s); err != nil {
 		return err
 	}
 	entry := op.Plan.Clone()
-	entry.Set("queued_at", t.env.Time())
+	entry.Set("queued_at", t.Env.Time())
 	s.CharterPlans = append(slices.Clip(s.CharterPlans), entry)
 	if n := len(ojson.Compact(ojson.Marshal(&struct {
 		Queue []*run.Charter  `json:"queue"`
@@ -103,16 +103,16 @@ func (op *QueueCharters) apply(t *transition) *wire.Error {
 		return charterError("charters",
 			"The queue would take %d bytes of the run's state; %d are allowed. Split the plan, or move long inputs into files.", n, MaxCharterBytes)
 	}
-	if len(t.x.PhasesDone) == 0 && s.ActiveTurns.Len() == 0 && t.x.LastRow == nil {
+	if len(t.Index.PhasesDone) == 0 && s.ActiveTurns.Len() == 0 && t.Index.LastRow == nil {
 		// Nothing has happened in the run yet, so nobody has recommended anything.
 		s.NextRecommendedRole = nil
 	}
-	t.session = "charters_queued"
-	t.subject = fmt.Sprintf("queue %d charters of %s", len(op.Charters), plan)
+	t.Session = "charters_queued"
+	t.Subject = fmt.Sprintf("queue %d charters of %s", len(op.Charters), plan)
 	if len(op.Charters) == 1 {
-		t.subject = fmt.Sprintf("queue charter %s of %s", op.Charters[0].CharterID, plan)
+		t.Subject = fmt.Sprintf("queue charter %s of %s", op.Charters[0].CharterID, plan)
 	}
-	t.result = &QueueResult{PlanID: plan, Charters: queue[len(queue)-len(op.Charters):]}
+	t.Result = &QueueResult{PlanID: plan, Charters: queue[len(queue)-len(op.Charters):]}
 	return nil
 }
 
@@ -122,7 +122,7 @@ func charterError(field, format string, args ...any) *wire.Error {
 
 // queued checks one new charter against the configuration and where the run is.
 func (t *transition) queued(i int, c *run.Charter) *wire.Error {
-	cfg, s := t.cfg, t.s
+	cfg, s := t.Config, t.State
 	at := fmt.Sprintf("charters[%d].", i)
 	role := cfg.Role(c.Role)
 	switch {

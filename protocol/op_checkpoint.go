@@ -63,29 +63,29 @@ func (op *Checkpoint) apply(t *transition) *wire.Error {
 			Message: fmt.Sprintf("%q is not a commit id.", run.Clip(op.Commit, 80)),
 		}
 	}
-	now := t.env.Time()
+	now := t.Env.Time()
 	marked := row.Clone()
 	marked.Set("checkpoint_sha", op.Commit)
 	marked.Set("checkpointed_at", now)
-	t.amends = append(t.amends, ledger.Amend{Ledger: wire.LedgerHistory, Old: op.Row.Data, New: ojson.Compact(marked)})
+	t.Amends = append(t.Amends, ledger.Amend{Ledger: wire.LedgerHistory, Old: op.Row.Data, New: ojson.Compact(marked)})
 
-	s := t.s
+	s := t.State
 	s.AcceptedIntegrationRef = new("git:" + op.Commit)
 	if id := row.String("run_id"); id == "" || id == s.Run() {
 		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"),
 			"phase", row.String("phase"), "runtime_id", wire.Member(row, "runtime_id"),
 			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", wire.Member(row, "intent_id"))
-		t.x.Checkpointed(marked)
+		t.Index.Checkpointed(marked)
 	}
 	if s.Status != wire.StatusCompleted && s.Status != wire.StatusFailed {
 		// After run_completed or run_abandoned nothing may follow in the event log; the row and the
 		// state say it all the same.
 		turn := &run.Turn{TurnID: op.TurnID, AssignedRole: row.String("role")}
-		t.event("turn_checkpointed", turn, "checkpoint_sha", op.Commit, "checkpointed_at", now)
+		t.Event("turn_checkpointed", turn, "checkpoint_sha", op.Commit, "checkpointed_at", now)
 	}
-	t.turn, t.role = op.TurnID, row.String("role")
-	t.subject = fmt.Sprintf("checkpoint %s at %.12s", op.TurnID, op.Commit)
-	t.session = "turn_checkpointed"
+	t.Turn, t.Role = op.TurnID, row.String("role")
+	t.Subject = fmt.Sprintf("checkpoint %s at %.12s", op.TurnID, op.Commit)
+	t.Session = "turn_checkpointed"
 	return nil
 }
 

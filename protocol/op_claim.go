@@ -56,10 +56,10 @@ type ClaimResult struct {
 }
 
 func (op *ClaimTurn) apply(t *transition) *wire.Error {
-	if err := t.outsideTurn("claim a turn", "git agentxchain claim"); err != nil {
+	if err := t.OutsideTurn("claim a turn", "git agentxchain claim"); err != nil {
 		return err
 	}
-	old, err := t.target(op.TurnID, "claim")
+	old, err := t.Target(op.TurnID, "claim")
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (op *ClaimTurn) apply(t *transition) *wire.Error {
 	}
 	turn.Extra = old.Extra.Clone(nil)
 	turn.Extra.Set(run.ClaimMember, ojson.Marshal(&now))
-	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	t.about(&turn)
+	t.State.ActiveTurns.Set(turn.TurnID, &turn)
+	t.About(&turn)
 	payload := []any{"action", op.Action, "claim", ojson.Marshal(&now)}
 	if was.Held() && was.Clone != now.Clone {
 		payload = append(payload, "was", ojson.Marshal(&was))
@@ -80,15 +80,15 @@ func (op *ClaimTurn) apply(t *transition) *wire.Error {
 	if op.Because != "" {
 		payload = append(payload, "reason", op.Because)
 	}
-	t.event(run.EventTurnClaim, &turn, payload...)
-	t.subject = fmt.Sprintf("%s %s (%s)", op.Action, turn.TurnID, turn.AssignedRole)
-	t.result = &ClaimResult{Turn: &turn, Was: was, Now: now}
+	t.Event(run.EventTurnClaim, &turn, payload...)
+	t.Subject = fmt.Sprintf("%s %s (%s)", op.Action, turn.TurnID, turn.AssignedRole)
+	t.Result = &ClaimResult{Turn: &turn, Was: was, Now: now}
 	return nil
 }
 
 // next is the claim after the operation.
 func (op *ClaimTurn) next(t *transition, turn *run.Turn, was run.TurnClaim) (run.TurnClaim, *wire.Error) {
-	me := t.env.Actor
+	me := t.Env.Actor
 	mine := was.Held() && was.Clone == me.Clone
 	seconds := op.Seconds
 	if seconds == 0 && mine {
@@ -103,7 +103,7 @@ func (op *ClaimTurn) next(t *transition, turn *run.Turn, was run.TurnClaim) (run
 		Machine: op.Machine,
 		Person:  me.Name,
 		Email:   me.Email,
-		At:      t.env.Time(),
+		At:      t.Env.Time(),
 		Seconds: seconds,
 	}
 	switch {
@@ -189,7 +189,7 @@ func (t *transition) mayAct(op Operation) *wire.Error {
 	default:
 		return nil
 	}
-	turn, err := ResolveTurn(t.s, id, "")
+	turn, err := ResolveTurn(t.State, id, "")
 	if err != nil {
 		return nil // the operation says it in its own words
 	}
@@ -197,7 +197,7 @@ func (t *transition) mayAct(op Operation) *wire.Error {
 	switch {
 	case c.Number == 0:
 		return nil
-	case c.Held() && c.Clone != t.env.Actor.Clone:
+	case c.Held() && c.Clone != t.Env.Actor.Clone:
 		return heldElsewhere(turn, c)
 	case result && under >= 0 && under != c.Number:
 		return &wire.Error{
@@ -208,7 +208,7 @@ func (t *transition) mayAct(op Operation) *wire.Error {
 			Hint:    "git agentxchain status",
 			Details: claimDetails(turn, c),
 		}
-	case result && c.Held() && !t.env.Now.Before(c.Ends()):
+	case result && c.Held() && !t.Env.Now.Before(c.Ends()):
 		return &wire.Error{
 			Code:    run.CodeClaimEnded,
 			Field:   "turn_id",

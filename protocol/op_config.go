@@ -50,7 +50,7 @@ func (op *AdoptConfig) Blobs() []*evidence.Blob {
 type AdoptResult struct{ Changes []AdoptedChange }
 
 func (op *AdoptConfig) apply(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	if s.Run() == "" || !run.RulesInForce(s.Status) {
 		return &wire.Error{
 			Code:    wire.CodeInvalidStateTransition,
@@ -59,10 +59,10 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			Hint:    TurnHint(s),
 		}
 	}
-	if err := t.outsideTurn("adopt another configuration", "git agentxchain config adopt"); err != nil {
+	if err := t.OutsideTurn("adopt another configuration", "git agentxchain config adopt"); err != nil {
 		return err
 	}
-	if config.RulesDigest(t.cfg) != op.After || op.Before == op.After {
+	if config.RulesDigest(t.Config) != op.After || op.Before == op.After {
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "rules_after",
@@ -73,7 +73,7 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 	if err := op.agreed(t); err != nil {
 		return err
 	}
-	if t.cfg.Routing.Len() > 0 && t.cfg.Route(s.Phase) == nil {
+	if t.Config.Routing.Len() > 0 && t.Config.Route(s.Phase) == nil {
 		return &wire.Error{
 			Code:    wire.CodeInvalidConfig,
 			Field:   "routing",
@@ -82,7 +82,7 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 		}
 	}
 	for id, turn := range s.ActiveTurns.All() {
-		if t.cfg.Role(turn.AssignedRole) == nil {
+		if t.Config.Role(turn.AssignedRole) == nil {
 			return &wire.Error{
 				Code:  wire.CodeUnknownRole,
 				Field: "roles",
@@ -92,7 +92,7 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			}
 		}
 	}
-	for _, r := range t.cfg.Routing.All() {
+	for _, r := range t.Config.Routing.All() {
 		if r.ExitGate != "" && !s.PhaseGateStatus.Has(r.ExitGate) {
 			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
 		}
@@ -107,31 +107,32 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			weakens++
 		}
 	}
-	t.event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows,
+	t.Event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows,
 		"weakening", weakens, "votes", t.votesRows())
-	t.subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
-	t.result = &AdoptResult{Changes: op.Changes}
+	t.Subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
+	t.Result = &AdoptResult{Changes: op.Changes}
 	return nil
 }
 
 // relaxed lifts the stop of a budget that was raised, and of a policy that is another one
 // now: the turn is judged anew.
 func (op *AdoptConfig) relaxed(t *transition) {
-	r := t.s.BlockedReason
-	if t.s.Status == wire.StatusBlocked && r != nil && r.Category == "budget_exhausted" && !t.earlier.budgetUnblocked {
+	r := t.State.BlockedReason
+	if t.State.Status == wire.StatusBlocked && r != nil && r.Category == "budget_exhausted" &&
+		!t.Earlier.BudgetUnblocked {
 		if t.causeGone() == nil {
-			t.clearBlock("config_adopted")
+			t.ClearBlock("config_adopted")
 		}
 		return
 	}
-	if t.s.Status != wire.StatusBlocked || r == nil || r.Category != "policy_escalation" ||
-		!t.s.ActiveTurns.Has(wire.OrEmpty(r.TurnID)) {
+	if t.State.Status != wire.StatusBlocked || r == nil || r.Category != "policy_escalation" ||
+		!t.State.ActiveTurns.Has(wire.OrEmpty(r.TurnID)) {
 		return
 	}
 	if slices.ContainsFunc(op.Changes, func(c AdoptedChange) bool {
 		return c.Pointer == "/policies" || strings.HasPrefix(c.Pointer, "/policies/")
 	}) {
-		t.clearBlock("config_adopted")
+		t.ClearBlock("config_adopted")
 	}
 }
 
@@ -140,7 +141,7 @@ func (op *AdoptConfig) known(t *transition) {
 	if op.Mark == "" {
 		return
 	}
-	for id, turn := range t.s.ActiveTurns.All() {
+	for id, turn := range t.State.ActiveTurns.All() {
 		if turn.Baseline == nil {
 			continue
 		}
@@ -148,7 +149,7 @@ func (op *AdoptConfig) known(t *transition) {
 		base.DirtySnapshot = base.DirtySnapshot.Clone(nil)
 		base.DirtySnapshot.Set(wire.ConfigPath, op.Mark)
 		out.Baseline = &base
-		t.s.ActiveTurns.Set(id, &out)
+		t.State.ActiveTurns.Set(id, &out)
 	}
 }
 
@@ -169,9 +170,9 @@ func (op *AdoptConfig) agreed(t *transition) *wire.Error {
 	if err := t.agree(op); err != nil {
 		return err
 	}
-	if t.cfg.Authority != nil && (t.s.AuthorityBase == nil || agreement.AuthorityChanged(was, t.cfg)) &&
-		t.env.Git.Head != "" {
-		t.s.AuthorityBase = new(t.env.Git.Head)
+	if t.Config.Authority != nil && (t.State.AuthorityBase == nil || agreement.AuthorityChanged(was, t.Config)) &&
+		t.Env.Git.Head != "" {
+		t.State.AuthorityBase = new(t.Env.Git.Head)
 	}
 	return nil
 }

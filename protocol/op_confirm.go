@@ -45,7 +45,7 @@ func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 type ConfirmResult struct{ Claims []external.Claim }
 
 func (op *Confirm) apply(t *transition) *wire.Error {
-	if err := CheckConfirmable(t.s, t.env.Actor); err != nil {
+	if err := CheckConfirmable(t.State, t.Env.Actor); err != nil {
 		return err
 	}
 	switch {
@@ -71,9 +71,9 @@ func (op *Confirm) apply(t *transition) *wire.Error {
 	if err := t.agree(op); err != nil {
 		return err
 	}
-	t.append(wire.LedgerDecisions, NewConfirmationEntry(t.s.Run(), t.s.Phase, op, t.env.Actor, t.env.Time()))
-	t.subject = "confirm: " + external.ClaimsInWords(op.Claims)
-	t.result = &ConfirmResult{Claims: op.Claims}
+	t.Append(wire.LedgerDecisions, NewConfirmationEntry(t.State.Run(), t.State.Phase, op, t.Env.Actor, t.Env.Time()))
+	t.Subject = "confirm: " + external.ClaimsInWords(op.Claims)
+	t.Result = &ConfirmResult{Claims: op.Claims}
 	return nil
 }
 

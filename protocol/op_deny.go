@@ -35,10 +35,10 @@ type DenyResult struct {
 const maxDenial = 4000
 
 func (op *DenyGate) apply(t *transition) *wire.Error {
-	completion := t.s.PendingRunCompletion != nil && t.s.PendingPhaseTransition == nil
-	if err := CheckApprovable(t.s, completion, t.env.Actor); err != nil {
+	completion := t.State.PendingRunCompletion != nil && t.State.PendingPhaseTransition == nil
+	if err := CheckApprovable(t.State, completion, t.Env.Actor); err != nil {
 		if err.Code == wire.CodeInsideTurn {
-			err.Message = t.env.Actor.Place() + "; an agent cannot refuse a gate."
+			err.Message = t.Env.Actor.Place() + "; an agent cannot refuse a gate."
 			err.Hint = "ask a person to run git agentxchain approve --deny in their own terminal"
 		}
 		return err
@@ -48,26 +48,26 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 	if err != nil {
 		return err
 	}
-	res := &DenyResult{From: t.s.Phase, Reason: reason}
-	by, g := "", gates.Result{Reasons: []string{deniedBy + t.env.Actor.Name + ": " + reason}}
+	res := &DenyResult{From: t.State.Phase, Reason: reason}
+	by, g := "", gates.Result{Reasons: []string{deniedBy + t.Env.Actor.Name + ": " + reason}}
 	if completion {
-		p := t.s.PendingRunCompletion
+		p := t.State.PendingRunCompletion
 		res.GateType, res.Gate, by = run.GateCompletion, p.Gate, p.RequestedByTurn
 	} else {
-		p := t.s.PendingPhaseTransition
+		p := t.State.PendingPhaseTransition
 		res.GateType, res.Gate, res.To, by = run.GatePhase, p.Gate, p.To, p.RequestedByTurn
 		g.TransitionRequest = p.To
 	}
 	if res.Gate != "" {
 		g.GateID = new(res.Gate)
 	}
-	t.append(wire.LedgerDecisions, newHumanDenialEntry(res, by, t.env.Actor, t.env.Time()))
-	t.talk("says no", "gate "+res.Gate, reason)
+	t.Append(wire.LedgerDecisions, newHumanDenialEntry(res, by, t.Env.Actor, t.Env.Time()))
+	t.Talk("says no", "gate "+res.Gate, reason)
 	t.settle("gate_denied")
-	t.s.PendingPhaseTransition, t.s.PendingRunCompletion = nil, nil
+	t.State.PendingPhaseTransition, t.State.PendingRunCompletion = nil, nil
 	t.gateFailed(&g, res.GateType, by, false)
-	t.subject = "deny " + res.Gate
-	t.result = res
+	t.Subject = "deny " + res.Gate
+	t.Result = res
 	return nil
 }
 

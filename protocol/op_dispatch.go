@@ -36,31 +36,32 @@ func (op *DispatchTurn) apply(t *transition) *wire.Error {
 	turn := *old
 	res := &DispatchResult{Turn: &turn, First: turn.Status == wire.TurnAssigned}
 	if res.First {
-		switch t.s.Status {
+		switch t.State.Status {
 		case wire.StatusActive:
 		case wire.StatusBlocked:
-			return run.BlockedError(t.s, "dispatch turn "+turn.TurnID)
+			return run.BlockedError(t.State, "dispatch turn "+turn.TurnID)
 		case wire.StatusPaused:
-			return run.PendingError(t.s, "dispatch turn "+turn.TurnID)
+			return run.PendingError(t.State, "dispatch turn "+turn.TurnID)
 		default:
 			return &wire.Error{
-				Code:    wire.CodeInvalidStateTransition,
-				Field:   "status",
-				Message: fmt.Sprintf("A turn can be dispatched only in an active run; this one is %s.", t.s.Status),
-				Hint:    "git agentxchain status",
+				Code:  wire.CodeInvalidStateTransition,
+				Field: "status",
+				Message: fmt.Sprintf("A turn can be dispatched only in an active run; this one is %s.",
+					t.State.Status),
+				Hint: "git agentxchain status",
 			}
 		}
 		t.dispatch(&turn)
-		t.session = "turn_dispatched"
+		t.Session = "turn_dispatched"
 	}
 	t.deliver(&turn)
-	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	t.about(&turn)
-	t.subject = fmt.Sprintf("dispatch %s to %s (%s)", turn.TurnID, turn.AssignedRole, t.s.Phase)
+	t.State.ActiveTurns.Set(turn.TurnID, &turn)
+	t.About(&turn)
+	t.Subject = fmt.Sprintf("dispatch %s to %s (%s)", turn.TurnID, turn.AssignedRole, t.State.Phase)
 	if !res.First {
-		t.subject = "bundle of " + turn.TurnID + " made anew"
+		t.Subject = "bundle of " + turn.TurnID + " made anew"
 	}
-	t.result = res
+	t.Result = res
 	return nil
 }
 
@@ -114,16 +115,16 @@ func (op *RefreshBaseline) apply(t *transition) *wire.Error {
 	}
 	slices.Sort(res.Files)
 	turn.Baseline = op.Baseline
-	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	t.about(&turn)
-	t.subject = fmt.Sprintf("refresh the baseline of %s", turn.TurnID)
-	t.result = res
+	t.State.ActiveTurns.Set(turn.TurnID, &turn)
+	t.About(&turn)
+	t.Subject = fmt.Sprintf("refresh the baseline of %s", turn.TurnID)
+	t.Result = res
 	return nil
 }
 
 // named is target for what has no command of its own to hint at.
 func (t *transition) named(id, verb string) (*run.Turn, *wire.Error) {
-	turn, err := t.target(id, verb)
+	turn, err := t.Target(id, verb)
 	if err != nil {
 		err.Hint = "git agentxchain status"
 	}

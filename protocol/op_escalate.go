@@ -41,7 +41,7 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 			Hint:    "git agentxchain escalate --reason TEXT",
 		}
 	}
-	s := t.s
+	s := t.State
 	if s.Status != wire.StatusActive && s.Status != wire.StatusPaused {
 		return &wire.Error{
 			Code:  wire.CodeInvalidStateTransition,
@@ -54,7 +54,7 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 	var turn *run.Turn
 	if op.TurnID != "" || s.ActiveTurns.Len() > 0 {
 		var err *wire.Error
-		if turn, err = t.target(op.TurnID, "escalate"); err != nil {
+		if turn, err = t.Target(op.TurnID, "escalate"); err != nil {
 			return err
 		}
 	}
@@ -68,16 +68,16 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 	}
 	esc := ojson.NewObject("source", "operator", "raised_by", "human", "from_role", nil, "from_turn_id", nil,
 		"reason", reason, "detail", detail,
-		"recovery_action", action, "escalated_at", t.env.Time())
+		"recovery_action", action, "escalated_at", t.Env.Time())
 	if turn != nil {
 		esc.Set("from_role", turn.AssignedRole)
 		esc.Set("from_turn_id", turn.TurnID)
-		t.about(turn)
+		t.About(turn)
 	}
 	on := "escalation:operator:" + run.OperatorSlug(reason)
-	t.append(wire.LedgerDecisions, ledger.NewOperatorEscalatedEntry(t.env.Time(), s.Run(), s.Phase, on, esc))
-	t.event("escalation_raised", turn, "source", "operator", "reason", reason)
-	t.block(blockSpec{
+	t.Append(wire.LedgerDecisions, ledger.NewOperatorEscalatedEntry(t.Env.Time(), s.Run(), s.Phase, on, esc))
+	t.Event("escalation_raised", turn, "source", "operator", "reason", reason)
+	t.Block(blockSpec{
 		On:          on,
 		Category:    "operator_escalation",
 		TypedReason: "operator_escalation",
@@ -88,14 +88,14 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 		Retained:    turn != nil,
 		Escalation:  esc,
 	})
-	t.subject = "escalate: " + wire.OneLine(reason)
-	t.result = t.blockResult()
+	t.Subject = "escalate: " + wire.OneLine(reason)
+	t.Result = t.blockResult()
 	return nil
 }
 
 func (t *transition) blockResult() *BlockResult {
-	r := &BlockResult{BlockedOn: wire.OrEmpty(t.s.BlockedOn)}
-	r.EscalationID = run.CurrentEscalation(t.s, t.x.OpenEscalations).String("escalation_id")
+	r := &BlockResult{BlockedOn: wire.OrEmpty(t.State.BlockedOn)}
+	r.EscalationID = run.CurrentEscalation(t.State, t.Index.OpenEscalations).String("escalation_id")
 	return r
 }
 
@@ -141,7 +141,7 @@ func (op *Block) apply(t *transition) *wire.Error {
 			Message: "A gate is waited for only after it was evaluated; a block cannot ask for its approval.",
 		}
 	}
-	s := t.s
+	s := t.State
 	if s.Status == wire.StatusBlocked && !(run.HasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
 		// The block that stands says what a person has to do; another on top of it
 		// would take its place.
@@ -158,12 +158,12 @@ func (op *Block) apply(t *transition) *wire.Error {
 	var turn *run.Turn
 	if op.TurnID != "" {
 		var err *wire.Error
-		if turn, err = t.target(op.TurnID, "block"); err != nil {
+		if turn, err = t.Target(op.TurnID, "block"); err != nil {
 			return err
 		}
-		t.about(turn)
+		t.About(turn)
 	}
-	t.block(blockSpec{
+	t.Block(blockSpec{
 		On:          op.BlockedOn,
 		Category:    op.Category,
 		TypedReason: op.TypedReason,
@@ -173,8 +173,8 @@ func (op *Block) apply(t *transition) *wire.Error {
 		Turn:        turn,
 		Retained:    s.ActiveTurns.Len() > 0,
 	})
-	t.subject = "block on " + wire.OneLine(op.BlockedOn)
-	t.result = t.blockResult()
+	t.Subject = "block on " + wire.OneLine(op.BlockedOn)
+	t.Result = t.blockResult()
 	return nil
 }
 
@@ -191,6 +191,6 @@ func (op *Block) retried(t *transition) bool {
 	if op.Category != "hook_block" && op.Category != "hook_tamper" {
 		return false
 	}
-	turn, ok := t.s.ActiveTurns.Get(op.TurnID)
+	turn, ok := t.State.ActiveTurns.Get(op.TurnID)
 	return ok && t.blockOf(turn) == blockOwn
 }

@@ -41,19 +41,19 @@ func (op *InitRun) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Prior, 
 type InitResult struct{ Run string }
 
 func (op *InitRun) apply(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	before := s.Run()
 	switch {
 	case s.Status == wire.StatusIdle, s.Status == wire.StatusBlocked && before == "" && s.ActiveTurns.Len() == 0:
 		t.idle()
 	case op.Restart && (s.Status.Ended() || s.Status == wire.StatusBlocked):
 		if s.Status == wire.StatusBlocked {
-			if err := t.outsideTurn("put a blocked run away", "the new run"); err != nil {
+			if err := t.OutsideTurn("put a blocked run away", "the new run"); err != nil {
 				return err
 			}
 		}
-		t.s = run.FreshState(t.cfg, s.ProjectID)
-		s = t.s
+		t.State = run.FreshState(t.Config, s.ProjectID)
+		s = t.State
 	case s.Status == wire.StatusCompleted, s.Status == wire.StatusFailed:
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("Run %s is over (%s); a new run has to be asked for.", s.Run(), s.Status),
@@ -67,66 +67,66 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 	if err != nil {
 		return err
 	}
-	now := t.env.Time()
-	s.RunID = new(t.env.ID("run"))
+	now := t.Env.Time()
+	s.RunID = new(t.Env.ID("run"))
 	s.Status = wire.StatusActive
 	s.CreatedAt, s.PhaseEnteredAt = new(now), new(now)
 	s.CompletedAt = nil
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
-	s.BudgetStatus = run.FreshBudget(t.cfg)
+	s.BudgetStatus = run.FreshBudget(t.Config)
 	s.Provenance = prov
 	s.InheritedContext = nil
 	if op.InheritContext && op.ParentRun != "" {
 		s.InheritedContext = run.InheritedContext(op.ParentRun, op.Parent, now)
 	}
 	s.RepoDecisions = nil
-	for _, l := range t.snap.RepoDecisions {
+	for _, l := range t.Before.RepoDecisions {
 		if l.Row.String("status") == "active" {
 			s.RepoDecisions = append(s.RepoDecisions, l.Row)
 		}
 	}
 	if trig := prov.String("trigger"); (trig == "continuation" || trig == "recovery") &&
-		s.AcceptedIntegrationRef == nil && t.env.Git.Head != "" {
-		s.AcceptedIntegrationRef = new("git:" + t.env.Git.Head)
+		s.AcceptedIntegrationRef == nil && t.Env.Git.Head != "" {
+		s.AcceptedIntegrationRef = new("git:" + t.Env.Git.Head)
 	}
-	t.x = &run.Index{Run: s.Run()}
+	t.Index = &run.Index{Run: s.Run()}
 	s.AuthorityBase, s.GateVotes, s.SpentNonces, s.Overruled, s.PhaseClockAt = nil, nil, nil, nil, nil
 	s.GateDocuments = ojson.Map[*run.DocumentMark]{}
-	if t.cfg.Authority != nil && t.env.Git.Head != "" {
-		s.AuthorityBase = new(t.env.Git.Head)
+	if t.Config.Authority != nil && t.Env.Git.Head != "" {
+		s.AuthorityBase = new(t.Env.Git.Head)
 	}
 	t.markDocuments(op.Documents, true, true)
-	t.event("run_started", nil, "provenance", prov)
+	t.Event("run_started", nil, "provenance", prov)
 	op.close(t, before)
-	t.subject = fmt.Sprintf("start %s in phase %s", s.Run(), s.Phase)
-	t.result = &InitResult{Run: s.Run()}
+	t.Subject = fmt.Sprintf("start %s in phase %s", s.Run(), s.Phase)
+	t.Result = &InitResult{Run: s.Run()}
 	return nil
 }
 
 // close resolves what the run that is put away still asked of people: nobody
 // could do it any more.
 func (op *InitRun) close(t *transition, run string) {
-	t.tasks = nil
+	t.Tasks = nil
 	if op.Tasks != nil {
-		t.tasks = op.Tasks.Data
+		t.Tasks = op.Tasks.Data
 	}
 	if !op.Restart || run == "" {
 		return
 	}
 	for _, row := range op.Open {
 		if row.String("run_id") == run {
-			t.x.OpenEscalations = append(t.x.OpenEscalations, row)
+			t.Index.OpenEscalations = append(t.Index.OpenEscalations, row)
 		}
 	}
-	t.resolveEscalations(func(*ojson.Object) bool { return true }, "run_replaced")
+	t.ResolveEscalations(func(*ojson.Object) bool { return true }, "run_replaced")
 }
 
 // idle brings an idle state to where every run begins, whatever was edited into
 // it and however the routing has changed since: the first phase, its gates
 // pending, nothing left to do. Members it does not know stay.
 func (t *transition) idle() {
-	s, fresh := t.s, run.FreshState(t.cfg, t.s.ProjectID)
-	if t.cfg.Routing.Len() > 0 {
+	s, fresh := t.State, run.FreshState(t.Config, t.State.ProjectID)
+	if t.Config.Routing.Len() > 0 {
 		s.Phase = fresh.Phase
 	}
 	s.PhaseGateStatus = fresh.PhaseGateStatus

@@ -195,35 +195,35 @@ func (*InjectIntent) Blobs() []*evidence.Blob { return nil }
 type InjectResult struct{ Intent *ojson.Object }
 
 func (op *InjectIntent) apply(t *transition) *wire.Error {
-	if err := CheckInjector(t.env.Actor); err != nil {
+	if err := CheckInjector(t.Env.Actor); err != nil {
 		return err
 	}
-	if err := op.Spec.Check(t.cfg); err != nil {
+	if err := op.Spec.Check(t.Config); err != nil {
 		return err
 	}
-	if len(t.s.Intents) >= MaxIntents {
+	if len(t.State.Intents) >= MaxIntents {
 		return wire.InvalidArgument("intents", "%d intents of this run are not over; it takes no more.",
-			len(t.s.Intents))
+			len(t.State.Intents))
 	}
-	intent, event := NewIntent(&op.Spec, t.env, t.s.Run())
-	t.s.Intents = append(slices.Clip(t.s.Intents),
+	intent, event := NewIntent(&op.Spec, t.Env, t.State.Run())
+	t.State.Intents = append(slices.Clip(t.State.Intents),
 		intentEntry(intent, event.String("source"), event.String("category")))
-	t.files = append(t.files, IntentFiles(intent, event, t.env.Time())...)
+	t.Files = append(t.Files, IntentFiles(intent, event, t.Env.Time())...)
 	id := intent.String("intent_id")
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "intent_injected",
-		"run_id", t.s.Run(),
-		"phase", t.s.Phase,
+		"run_id", t.State.Run(),
+		"phase", t.State.Phase,
 		"intent_id", id,
 		"priority", op.Spec.Priority,
 		"charter", intent.String("charter"),
 		"acceptance_contract", intent.Strings("acceptance_contract"),
-		"by", ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email),
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"by", ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.subject = "inject " + id + " (" + op.Spec.Priority + "): " + run.Clip(wire.OneLine(intent.String("charter")), 60)
-	t.result = &InjectResult{Intent: intent}
+	t.Subject = "inject " + id + " (" + op.Spec.Priority + "): " + run.Clip(wire.OneLine(intent.String("charter")), 60)
+	t.Result = &InjectResult{Intent: intent}
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (op *RecordLease) Blobs() []*evidence.Blob { return nil }
 type LeaseResult struct{ Turn *run.Turn }
 
 func (op *RecordLease) apply(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	if s.Run() == "" {
 		return &wire.Error{
 			Code:    wire.CodeInvalidStateTransition,
@@ -88,19 +88,19 @@ func (op *RecordLease) apply(t *transition) *wire.Error {
 	}
 	if turn != nil {
 		s.ActiveTurns.Set(turn.TurnID, turn)
-		t.about(turn)
+		t.About(turn)
 	}
 	if op.Action == LeaseActProgress {
-		t.event("dispatch_progress", turn, objectPairs(op.Progress)...)
+		t.Event("dispatch_progress", turn, objectPairs(op.Progress)...)
 	} else {
-		t.event(run.EventLease, turn, objectPairs(op.payload(t, turn))...)
+		t.Event(run.EventLease, turn, objectPairs(op.payload(t, turn))...)
 	}
-	t.subject = "lease " + op.Action
+	t.Subject = "lease " + op.Action
 	if op.Lease != nil {
-		t.subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID,
+		t.Subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID,
 			wire.OneLine(run.Clip(op.Lease.RunnerID, 60)))
 	}
-	t.result = &LeaseResult{Turn: turn}
+	t.Result = &LeaseResult{Turn: turn}
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
 			return &wire.Error{
 				Code:    wire.CodeTurnNotActive,
 				Field:   "lease.step_id",
-				Message: fmt.Sprintf("Turn %s is not active in run %s.", l.StepID, t.s.Run()),
+				Message: fmt.Sprintf("Turn %s is not active in run %s.", l.StepID, t.State.Run()),
 				Hint:    "git agentxchain status",
 			}
 		}
@@ -166,8 +166,8 @@ func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
 // passes has the turn change hands.
 func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) *wire.Error {
 	l := op.Lease
-	if t.s.Status != wire.StatusActive {
-		return blockedOrPending(t.s, "lease turn "+turn.TurnID)
+	if t.State.Status != wire.StatusActive {
+		return blockedOrPending(t.State, "lease turn "+turn.TurnID)
 	}
 	if !lifecycleTurn(turn.Status) || turn.Status == wire.TurnAssigned {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
@@ -185,12 +185,12 @@ func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) 
 	if op.Action == LeaseActIssued && turn.Status != wire.TurnDispatched {
 		// Another runner begins; what the one before it did is not known. One
 		// turn_dispatched an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
-		turn.Dispatch(t.env.Time())
-		turn.StartedAt = t.env.Time()
+		turn.Dispatch(t.Env.Time())
+		turn.StartedAt = t.Env.Time()
 	}
 	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued &&
-		(err != nil || !at.After(t.env.Now)) {
-		turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now))
+		(err != nil || !at.After(t.Env.Now)) {
+		turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))
 	}
 	turn.Extra.Set(run.LeaseMember, ojson.NewObject("lease_id", l.LeaseID, "token", l.FencingToken.Token,
 		"issued_at_ms", int(l.FencingToken.IssuedAtMS),
@@ -240,11 +240,11 @@ func (op *RecordLease) payload(t *transition, turn *run.Turn) *ojson.Object {
 // leaseEnds puts on record that a lease has ended with its turn or its attempt; nil
 // for an operation that was made under none.
 func (t *transition) leaseEnds(l *run.Lease, action string, turn *run.Turn) {
-	if l == nil || l.Check() != nil || l.RunID != t.s.Run() || l.StepID != turn.TurnID {
+	if l == nil || l.Check() != nil || l.RunID != t.State.Run() || l.StepID != turn.TurnID {
 		return
 	}
 	op := &RecordLease{Action: action, Lease: l}
-	t.event(run.EventLease, turn, objectPairs(op.payload(t, turn))...)
+	t.Event(run.EventLease, turn, objectPairs(op.payload(t, turn))...)
 }
 
 // recovery is the strict RecoveryEvent of the action, nil for one that recovers
@@ -287,17 +287,17 @@ func (op *RecordLease) recovery(t *transition, turn *run.Turn) *ojson.Object {
 			details.Set(k, v)
 		}
 	}
-	runID := t.s.Run()
-	r := ojson.NewObject("event_id", t.env.ID("rec"), "run_id", runID, "plan_id", run.LeasePlanPrefix+runID)
+	runID := t.State.Run()
+	r := ojson.NewObject("event_id", t.Env.ID("rec"), "run_id", runID, "plan_id", run.LeasePlanPrefix+runID)
 	if op.Lease != nil {
 		r.Set("step_id", op.Lease.StepID)
 	}
 	r.Set("kind", kind)
-	r.Set("occurred_at_ms", int(t.env.Now.UnixMilli()))
+	r.Set("occurred_at_ms", int(t.Env.Now.UnixMilli()))
 	r.Set("actor", run.LeaseIssuer)
 	r.Set("details", sortedObject(details))
 	r.Set("contract_version", recoveryVersion)
-	r.Set("run_state", runLifecycle(t.s.Status))
+	r.Set("run_state", runLifecycle(t.State.Status))
 	if step != "" {
 		r.Set("step_state", step)
 	}

@@ -46,7 +46,7 @@ func lifecycleTurn(status string) bool {
 }
 
 func (op *AdvanceTurn) apply(t *transition) *wire.Error {
-	old, err := t.target(op.TurnID, "advance")
+	old, err := t.Target(op.TurnID, "advance")
 	if err != nil {
 		return err
 	}
@@ -57,17 +57,17 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 			Message: fmt.Sprintf("%d is not the id of a process.", op.PID),
 		}
 	}
-	if !lifecycleTurn(old.Status) || t.s.Status != wire.StatusActive && t.s.Status != wire.StatusBlocked {
+	if !lifecycleTurn(old.Status) || t.State.Status != wire.StatusActive && t.State.Status != wire.StatusBlocked {
 		return &wire.Error{
 			Code:  wire.CodeInvalidStateTransition,
 			Field: "status",
 			Hint:  "git agentxchain status",
 			Message: fmt.Sprintf("Turn %s is %s in a run that is %s; nothing of its dispatch can be recorded.",
-				old.TurnID, old.Status, t.s.Status),
+				old.TurnID, old.Status, t.State.Status),
 		}
 	}
 	turn := *old
-	now := t.env.Time()
+	now := t.Env.Time()
 	attach := func() {
 		if turn.StartedAt == "" {
 			turn.StartedAt = now
@@ -82,14 +82,14 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 	switch op.Status {
 	case wire.TurnDispatched:
 		again := turn.Status != wire.TurnAssigned && turn.DispatchedAt != ""
-		if t.s.Status != wire.StatusActive {
-			return run.BlockedError(t.s, "dispatch turn "+turn.TurnID)
+		if t.State.Status != wire.StatusActive {
+			return run.BlockedError(t.State, "dispatch turn "+turn.TurnID)
 		}
 		if again {
 			// One event an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
 			turn.Dispatch(now)
 			turn.StartedAt = now
-			turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now))
+			turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))
 		} else {
 			t.dispatch(&turn)
 		}
@@ -120,9 +120,9 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 				run.Clip(wire.OneLine(op.Status), 40)),
 		}
 	}
-	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	t.about(&turn)
-	t.subject = fmt.Sprintf("%s is %s (%s)", turn.TurnID, turn.Status, turn.AssignedRole)
-	t.result = &AdvanceResult{Turn: &turn}
+	t.State.ActiveTurns.Set(turn.TurnID, &turn)
+	t.About(&turn)
+	t.Subject = fmt.Sprintf("%s is %s (%s)", turn.TurnID, turn.Status, turn.AssignedRole)
+	t.Result = &AdvanceResult{Turn: &turn}
 	return nil
 }

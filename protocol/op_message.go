@@ -61,7 +61,7 @@ type SendResult struct {
 }
 
 func (op *SendMessage) apply(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	if err := t.mailable("send a message"); err != nil {
 		return err
 	}
@@ -79,12 +79,12 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 	if err := op.check(s.Run()); err != nil {
 		return err
 	}
-	if err := t.x.Mailbox.Full(op.ID != ""); err != nil {
+	if err := t.Index.Mailbox.Full(op.ID != ""); err != nil {
 		return err
 	}
 	id := op.ID
 	if id == "" {
-		id = t.env.ID("msg")
+		id = t.Env.ID("msg")
 	} else if err := t.freeMessageID(id); err != nil {
 		return err
 	}
@@ -100,21 +100,21 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 	if op.ReplyTo != "" {
 		msg.Set("reply_to", op.ReplyTo)
 	}
-	msg.Set("created_at", t.env.Time())
+	msg.Set("created_at", t.Env.Time())
 	msg.Set("requires_ack", op.RequiresAck)
-	t.event(run.EventMessageSent, turn, "message", msg, "to", to)
+	t.Event(run.EventMessageSent, turn, "message", msg, "to", to)
 	if turn != nil {
-		t.about(turn)
+		t.About(turn)
 	}
-	t.subject = fmt.Sprintf("message %s from %s to %s", id, from, op.To)
-	t.result = &SendResult{Message: msg, To: to}
+	t.Subject = fmt.Sprintf("message %s from %s to %s", id, from, op.To)
+	t.Result = &SendResult{Message: msg, To: to}
 	return nil
 }
 
 // mailable refuses where there is no run whose mailbox could take anything. After
 // run_completed nothing may follow in the event log.
 func (t *transition) mailable(what string) *wire.Error {
-	switch s := t.s; {
+	switch s := t.State; {
 	case s.Run() == "":
 		return &wire.Error{
 			Code:    wire.CodeInvalidStateTransition,
@@ -134,12 +134,12 @@ func (t *transition) mailable(what string) *wire.Error {
 // sender is who the message is from: a turn speaks for itself only.
 func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
 	from := op.From
-	if in := t.env.Actor.InsideTurn; in != "" {
+	if in := t.Env.Actor.InsideTurn; in != "" {
 		if from != "" && from != in {
 			return "", nil, &wire.Error{
 				Code:    wire.CodeInsideTurn,
 				Field:   "from",
-				Message: t.env.Actor.Place() + "; it cannot speak for " + wire.Shown(from) + ".",
+				Message: t.Env.Actor.Place() + "; it cannot speak for " + wire.Shown(from) + ".",
 				Hint:    "leave out --from",
 			}
 		}
@@ -148,13 +148,13 @@ func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
 	if from == "" || from == run.Human {
 		return run.Human, nil, nil
 	}
-	turn, ok := t.s.ActiveTurns.Get(from)
+	turn, ok := t.State.ActiveTurns.Get(from)
 	if !ok {
 		return "", nil, &wire.Error{
 			Code:  wire.CodeTurnNotActive,
 			Field: "from",
 			Message: fmt.Sprintf("Turn %s is not active in run %s; only active turns and people send messages.",
-				wire.Shown(from), t.s.Run()),
+				wire.Shown(from), t.State.Run()),
 			Hint: "git agentxchain status",
 		}
 	}
@@ -170,16 +170,16 @@ func (op *SendMessage) recipient(t *transition) (*ojson.Object, *wire.Error) {
 			Message: "A message needs a recipient: an active turn, a role, or human.",
 			Hint:    "git agentxchain monarchic message send --to TURN|ROLE|human",
 		}
-	case t.s.ActiveTurns.Has(op.To):
+	case t.State.ActiveTurns.Has(op.To):
 		return ojson.NewObject("turn", op.To), nil
-	case t.cfg.Role(op.To) != nil:
+	case t.Config.Role(op.To) != nil:
 		return ojson.NewObject("role", op.To), nil
 	case op.To == run.Human:
 		return ojson.NewObject("human", true), nil
 	}
 	return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "to",
 		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.",
-			wire.Shown(op.To), t.s.Run(), wire.List(t.cfg.Roles.Keys())),
+			wire.Shown(op.To), t.State.Run(), wire.List(t.Config.Roles.Keys())),
 		Hint: "git agentxchain status names the active turns"}
 }
 
@@ -245,11 +245,11 @@ func (t *transition) freeMessageID(id string) *wire.Error {
 			return wire.InvalidArgument("id", "Ids that begin with %q are made by the run itself.", p)
 		}
 	}
-	if b := t.x.Mailbox; b != nil && slices.Contains(b.Named, id) {
+	if b := t.Index.Mailbox; b != nil && slices.Contains(b.Named, id) {
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "id",
-			Message: fmt.Sprintf("Message %s is in the mailbox of run %s already.", id, t.s.Run()),
+			Message: fmt.Sprintf("Message %s is in the mailbox of run %s already.", id, t.State.Run()),
 			Hint:    "git agentxchain monarchic message list",
 		}
 	}
@@ -303,12 +303,12 @@ func unknownMessage(field, id string) *wire.Error {
 // deliver hands the messages that wait for a turn over with the bundle that the
 // operation dispatches. One that the turn has already is in its bundles for ever.
 func (t *transition) deliver(turn *run.Turn) {
-	if t.x.Mailbox == nil {
+	if t.Index.Mailbox == nil {
 		return
 	}
-	for _, m := range t.x.Mailbox.Open {
+	for _, m := range t.Index.Mailbox.Open {
 		if m.Turn != turn.TurnID && m.For(turn) {
-			t.event(run.EventMessageDelivered, turn, "message_id", m.ID, "attempt", turn.Attempt)
+			t.Event(run.EventMessageDelivered, turn, "message_id", m.ID, "attempt", turn.Attempt)
 		}
 	}
 }

@@ -37,7 +37,7 @@ type AckResult struct {
 }
 
 func (op *AckMessage) apply(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	if err := t.mailable("acknowledge a message"); err != nil {
 		return err
 	}
@@ -63,16 +63,16 @@ func (op *AckMessage) apply(t *transition) *wire.Error {
 		return err
 	}
 	ack := ojson.NewObject("version", MessageVersion, "message_id", op.MessageID, "run_id", s.Run(), "task_id", to,
-		"acked_at", t.env.Time(), "status", op.Status)
+		"acked_at", t.Env.Time(), "status", op.Status)
 	if op.Note != "" {
 		ack.Set("note", op.Note)
 	}
-	t.event(run.EventMessageAcknowledged, turn, "ack", ack)
+	t.Event(run.EventMessageAcknowledged, turn, "ack", ack)
 	if turn != nil {
-		t.about(turn)
+		t.About(turn)
 	}
-	t.subject = fmt.Sprintf("%s %s by %s", op.Status, op.MessageID, to)
-	t.result = &AckResult{Ack: ack}
+	t.Subject = fmt.Sprintf("%s %s by %s", op.Status, op.MessageID, to)
+	t.Result = &AckResult{Ack: ack}
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (op *AckMessage) apply(t *transition) *wire.Error {
 // answer for any recipient, and nobody else for a person.
 func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run.Turn, *wire.Error) {
 	to := sent.Object("payload").Object("to")
-	m := t.x.Mailbox.Find(op.MessageID)
+	m := t.Index.Mailbox.Find(op.MessageID)
 	if m == nil {
 		m = &run.OpenMessage{ID: op.MessageID, To: run.Human}
 		switch {
@@ -90,23 +90,23 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run
 		case to.String("role") != "":
 			m.To, m.Role = to.String("role"), true
 		}
-		if row := mailRow(op.Delivered, t.s.Run(),
+		if row := mailRow(op.Delivered, t.State.Run(),
 			run.EventMessageDelivered); row.Object("payload").String("message_id") == op.MessageID {
 			m.Turn = row.Object("turn").String("turn_id")
 		}
 	}
-	in := t.env.Actor.InsideTurn
+	in := t.Env.Actor.InsideTurn
 	if in == "" {
-		turn, _ := t.s.ActiveTurns.Get(m.Recipient())
+		turn, _ := t.State.ActiveTurns.Get(m.Recipient())
 		return m.Recipient(), turn, nil
 	}
 	if m.To == run.Human && !m.Role {
-		return "", nil, t.outsideTurn("answer for a person", "git agentxchain monarchic message ack "+op.MessageID)
+		return "", nil, t.OutsideTurn("answer for a person", "git agentxchain monarchic message ack "+op.MessageID)
 	}
-	turn, ok := t.s.ActiveTurns.Get(in)
+	turn, ok := t.State.ActiveTurns.Get(in)
 	if !ok || !m.For(turn) {
 		return "", nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("%s; message %s is for %s.", t.env.Actor.Place(), op.MessageID,
+			Message: fmt.Sprintf("%s; message %s is for %s.", t.Env.Actor.Place(), op.MessageID,
 				wire.Shown(m.Recipient())),
 			Hint: "git agentxchain monarchic message list --for " + in}
 	}
@@ -115,10 +115,10 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run
 
 // last is the newest status the recipient gave, "" for none.
 func (op *AckMessage) last(t *transition) string {
-	if m := t.x.Mailbox.Find(op.MessageID); m != nil {
+	if m := t.Index.Mailbox.Find(op.MessageID); m != nil {
 		return m.Ack
 	}
-	ack := mailRow(op.Last, t.s.Run(), run.EventMessageAcknowledged).Object("payload").Object("ack")
+	ack := mailRow(op.Last, t.State.Run(), run.EventMessageAcknowledged).Object("payload").Object("ack")
 	if ack.String("message_id") != op.MessageID {
 		return ""
 	}

@@ -34,8 +34,8 @@ type ObjectionResult struct {
 }
 
 func (op *CloseObjection) apply(t *transition) *wire.Error {
-	s := t.s
-	if err := t.outsideTurn("close an objection",
+	s := t.State
+	if err := t.OutsideTurn("close an objection",
 		"git agentxchain objection close "+wire.ShellWord(op.ID)); err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func (op *CloseObjection) apply(t *transition) *wire.Error {
 	case len(reason) > maxDenial:
 		return tooLong(reason)
 	}
-	at, err := op.find(t.x)
+	at, err := op.find(t.Index)
 	if err != nil {
 		return err
 	}
-	o := t.x.OpenObjections[at]
-	t.x.CloseObjection(o.String("turn_id"), o.String("id"))
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	o := t.Index.OpenObjections[at]
+	t.Index.CloseObjection(o.String("turn_id"), o.String("id"))
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", run.RowObjectionClosed,
 		"run_id", s.Run(),
 		"phase", s.Phase,
@@ -69,15 +69,15 @@ func (op *CloseObjection) apply(t *transition) *wire.Error {
 		"turn_id", o.String("turn_id"),
 		"severity", o.String("severity"),
 		"statement", o.String("statement"),
-		"closed_by", t.person(),
+		"closed_by", t.Person(),
 		"reason", reason,
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.talk("closes an objection", o.String("id")+" of "+o.String("turn_id")+": "+run.Clip(o.String("statement"), 200),
+	t.Talk("closes an objection", o.String("id")+" of "+o.String("turn_id")+": "+run.Clip(o.String("statement"), 200),
 		reason)
-	t.subject = "close objection " + wire.OneLine(o.String("id"))
-	t.result = &ObjectionResult{Closed: o, Reason: reason, Left: len(t.x.OpenObjections)}
+	t.Subject = "close objection " + wire.OneLine(o.String("id"))
+	t.Result = &ObjectionResult{Closed: o, Reason: reason, Left: len(t.Index.OpenObjections)}
 	return nil
 }
 

@@ -45,8 +45,8 @@ func (*DecideProposal) Name() string               { return OpProposal }
 func (op *DecideProposal) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Row} }
 
 func (op *DecideProposal) apply(t *transition) *wire.Error {
-	if in := t.env.Actor.InsideTurn; in != "" && (op.Reject || op.InTurn != in) {
-		return ProposalInsideTurn(t.env.Actor)
+	if in := t.Env.Actor.InsideTurn; in != "" && (op.Reject || op.InTurn != in) {
+		return ProposalInsideTurn(t.Env.Actor)
 	}
 	missing := &wire.Error{
 		Code:    wire.CodeNotFound,
@@ -74,13 +74,13 @@ func (op *DecideProposal) apply(t *transition) *wire.Error {
 		return op.takeOver(t)
 	case !op.Reject && !commitID(op.Commit):
 		return wire.InvalidArgument("commit", "%s is not a commit id.", wire.Shown(op.Commit))
-	case !op.Reject && t.s.ActiveTurns.Len() > 0:
-		return ProposalBusy(t.s.ActiveTurns.Keys())
+	case !op.Reject && t.State.ActiveTurns.Len() > 0:
+		return ProposalBusy(t.State.ActiveTurns.Keys())
 	}
-	now := t.env.Time()
-	who := ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email)
+	now := t.Env.Time()
+	who := ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email)
 	if op.Reject {
-		t.append(wire.LedgerDecisions, ojson.NewObject(
+		t.Append(wire.LedgerDecisions, ojson.NewObject(
 			"id", "DEC-PROP-REJECT-"+op.TurnID,
 			"category", "proposal",
 			"action", "rejected",
@@ -89,12 +89,12 @@ func (op *DecideProposal) apply(t *transition) *wire.Error {
 			"by", who,
 			"timestamp", now,
 		))
-		t.files = append(t.files, FileWrite{dir + "/" + ProposalRejected,
+		t.Files = append(t.Files, FileWrite{dir + "/" + ProposalRejected,
 			ojson.Pretty(ojson.NewObject("rejected_at", now, "reason", reason, "by", who))})
-		t.subject = "reject the proposal of " + op.TurnID
+		t.Subject = "reject the proposal of " + op.TurnID
 	} else {
 		files := slices.Clone(op.Files)
-		t.append(wire.LedgerDecisions, ojson.NewObject(
+		t.Append(wire.LedgerDecisions, ojson.NewObject(
 			"id", "DEC-PROP-APPLY-"+op.TurnID,
 			"category", "proposal",
 			"action", "applied",
@@ -107,7 +107,7 @@ func (op *DecideProposal) apply(t *transition) *wire.Error {
 			"by", who,
 			"timestamp", now,
 		))
-		t.files = append(t.files, FileWrite{dir + "/" + ProposalApplied, ojson.Pretty(ojson.NewObject(
+		t.Files = append(t.Files, FileWrite{dir + "/" + ProposalApplied, ojson.Pretty(ojson.NewObject(
 			"applied_at", now,
 			"files", files,
 			"selective", op.Partial,
@@ -116,30 +116,30 @@ func (op *DecideProposal) apply(t *transition) *wire.Error {
 			"commit", op.Commit,
 			"by", who,
 		))})
-		t.s.AcceptedIntegrationRef = new("git:" + op.Commit)
-		t.subject = fmt.Sprintf("apply the proposal of %s at %.12s", op.TurnID, op.Commit)
+		t.State.AcceptedIntegrationRef = new("git:" + op.Commit)
+		t.Subject = fmt.Sprintf("apply the proposal of %s at %.12s", op.TurnID, op.Commit)
 	}
-	t.turn, t.role = op.TurnID, row.String("role")
+	t.Turn, t.Role = op.TurnID, row.String("role")
 	return nil
 }
 
 // takeOver makes files of the proposal the work of an active turn, which declares and answers
 // for them. They are applied when it is accepted as completed, and wait again when it is given up.
 func (op *DecideProposal) takeOver(t *transition) *wire.Error {
-	turn, err := t.target(op.InTurn, "apply a proposal in")
+	turn, err := t.Target(op.InTurn, "apply a proposal in")
 	if err != nil {
 		return err
 	}
 	switch {
 	case op.Reject || op.Commit != "":
 		return wire.InvalidArgument("in_turn", "A turn applies files as its own work; it neither rejects nor commits.")
-	case t.s.Status != wire.StatusActive:
-		return run.BlockedError(t.s, "apply a proposal")
+	case t.State.Status != wire.StatusActive:
+		return run.BlockedError(t.State, "apply a proposal")
 	}
-	if err := ProposalTaker(t.cfg, turn); err != nil {
+	if err := ProposalTaker(t.Config, turn); err != nil {
 		return err
 	}
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"id", "DEC-PROP-APPLY-"+op.TurnID,
 		"category", "proposal",
 		"action", "applied",
@@ -151,10 +151,10 @@ func (op *DecideProposal) takeOver(t *transition) *wire.Error {
 		"commit", nil,
 		"in_turn", turn.TurnID,
 		"role", turn.AssignedRole,
-		"timestamp", t.env.Time(),
+		"timestamp", t.Env.Time(),
 	))
-	t.about(turn)
-	t.subject = fmt.Sprintf("turn %s (%s) applies the proposal of %s", turn.TurnID, turn.AssignedRole, op.TurnID)
+	t.About(turn)
+	t.Subject = fmt.Sprintf("turn %s (%s) applies the proposal of %s", turn.TurnID, turn.AssignedRole, op.TurnID)
 	return nil
 }
 

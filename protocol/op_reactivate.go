@@ -42,10 +42,10 @@ type ReactivateResult struct {
 }
 
 func (op *Reactivate) apply(t *transition) *wire.Error {
-	s := t.s
-	if t.env.Actor.InsideTurn != "" {
+	s := t.State
+	if t.Env.Actor.InsideTurn != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-			Message: t.env.Actor.Place() + "; an agent cannot unblock its own run.",
+			Message: t.Env.Actor.Place() + "; an agent cannot unblock its own run.",
 			Hint:    "ask a person to run git agentxchain unblock in their own terminal"}
 	}
 	if s.Status != wire.StatusBlocked && s.Status != wire.StatusPaused {
@@ -60,7 +60,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 		return run.PendingError(s, "reactivate the run")
 	}
 	was := wire.OrEmpty(s.BlockedOn)
-	open := run.CurrentEscalation(s, t.x.OpenEscalations).String("escalation_id")
+	open := run.CurrentEscalation(s, t.Index.OpenEscalations).String("escalation_id")
 	if op.EscalationID != "" && op.EscalationID != open {
 		return &wire.Error{Code: wire.CodeNotFound, Field: "escalation_id",
 			Message: fmt.Sprintf("%s is not what blocks the run; it is blocked on %s.", op.EscalationID,
@@ -92,16 +92,16 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	if via == "" {
 		via = "operator_unblock"
 	}
-	if was == "timeout:phase" && !t.earlier.phaseClockStays {
-		s.PhaseClockAt = new(t.env.Time())
+	if was == "timeout:phase" && !t.Earlier.PhaseClockStays {
+		s.PhaseClockAt = new(t.Env.Time())
 	}
-	t.clearBlockFor(via, wire.TrimSpace(op.Reason))
-	t.session = "blocker_cleared"
+	t.ClearBlockFor(via, wire.TrimSpace(op.Reason))
+	t.Session = "blocker_cleared"
 	if gate := run.PendingGate(s); run.HasPending(s) {
 		s.Status, s.BlockedOn = wire.StatusPaused, new("human_approval:"+gate)
 	}
-	t.subject = "unblock: " + wire.OneLine(was)
-	t.result = res
+	t.Subject = "unblock: " + wire.OneLine(was)
+	t.Result = res
 	return nil
 }
 
@@ -112,33 +112,33 @@ func (t *transition) unblockedBy(op *Reactivate, was string) {
 		return
 	}
 	turn := any(nil)
-	if r := t.s.BlockedReason; r != nil {
+	if r := t.State.BlockedReason; r != nil {
 		turn = ojson.OrNull(wire.OrEmpty(r.TurnID))
 	}
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "human_unblock",
-		"run_id", t.s.Run(),
-		"phase", t.s.Phase,
+		"run_id", t.State.Run(),
+		"phase", t.State.Phase,
 		"blocked_on", was,
 		"turn_id", turn,
-		"unblocked_by", t.person(),
+		"unblocked_by", t.Person(),
 		"reason", reason,
 		"votes", t.votesRows(),
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.talk("lifts a block", was, reason)
+	t.Talk("lifts a block", was, reason)
 }
 
 // causeGone refuses to clear a block whose cause can be seen to stand: the next
 // assignment would only fail (docs/compatibility.md#where-we-differ-on-purpose row 16).
 func (t *transition) causeGone() *wire.Error {
-	s := t.s
+	s := t.State
 	if s.BlockedReason == nil || s.BlockedReason.Category != "budget_exhausted" {
 		return nil
 	}
-	limit := run.FreshBudget(t.cfg).RemainingUSD
-	if limit != nil && *limit <= s.BudgetStatus.SpentUSD && t.cfg.Budget.OnExceed != "warn" {
+	limit := run.FreshBudget(t.Config).RemainingUSD
+	if limit != nil && *limit <= s.BudgetStatus.SpentUSD && t.Config.Budget.OnExceed != "warn" {
 		return &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_run_max_usd",
 			Message: fmt.Sprintf("The budget is still used up: $%.2f spent of $%.2f.", s.BudgetStatus.SpentUSD,
 				*limit),

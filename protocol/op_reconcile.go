@@ -64,8 +64,8 @@ type ReconcileResult struct {
 const maxReconciled = 1000
 
 func (op *ReconcileCommits) apply(t *transition) *wire.Error {
-	s := t.s
-	if err := t.outsideTurn("take commits out of its own work", "git agentxchain reconcile"); err != nil {
+	s := t.State
+	if err := t.OutsideTurn("take commits out of its own work", "git agentxchain reconcile"); err != nil {
 		return err
 	}
 	switch s.Status {
@@ -85,7 +85,7 @@ func (op *ReconcileCommits) apply(t *transition) *wire.Error {
 		return wire.InvalidArgument("commits", "%d commits are more than one reconciliation takes (%d).",
 			len(op.Commits),
 			maxReconciled)
-	case !commitID(op.Baseline) || !commitID(op.Head) || t.env.Git.Head != op.Head:
+	case !commitID(op.Baseline) || !commitID(op.Head) || t.Env.Git.Head != op.Head:
 		return wire.InvalidArgument("head", "%s is not the commit that is checked out.", wire.Shown(op.Head))
 	}
 	if refusal := op.safe(); refusal != nil {
@@ -118,12 +118,12 @@ func (op *ReconcileCommits) apply(t *transition) *wire.Error {
 		res.Turns = append(res.Turns, r.TurnID)
 	}
 	op.record(t, reason)
-	t.result = res
+	t.Result = res
 	return nil
 }
 
 func (op *ReconcileCommits) record(t *transition, reason string) {
-	s := t.s
+	s := t.State
 	var paths []string
 	commits := make([]*ojson.Object, len(op.Commits))
 	for i, c := range op.Commits {
@@ -134,13 +134,13 @@ func (op *ReconcileCommits) record(t *transition, reason string) {
 	paths = slices.Compact(paths)
 	s.AcceptedIntegrationRef = new("git:" + op.Head)
 	s.Extra.Set("operator_commit_reconciliation", ojson.NewObject(
-		"reconciled_at", t.env.Time(),
+		"reconciled_at", t.Env.Time(),
 		"previous_baseline", op.Baseline,
 		"accepted_head", op.Head,
 		"commit_count", len(op.Commits),
 		"safety_mode", "manual_safe_only",
 	))
-	t.event(run.EventOperatorCommitReconciled, nil,
+	t.Event(run.EventOperatorCommitReconciled, nil,
 		"previous_baseline", op.Baseline,
 		"accepted_head", op.Head,
 		"accepted_commits", commits,
@@ -153,7 +153,7 @@ func (op *ReconcileCommits) record(t *transition, reason string) {
 			"rejected_deletions", []string{CriticalArtifact},
 		),
 	)
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "commits_reconciled",
 		"run_id", s.Run(),
 		"phase", s.Phase,
@@ -161,15 +161,15 @@ func (op *ReconcileCommits) record(t *transition, reason string) {
 		"accepted_head", op.Head,
 		"commits", commits,
 		"turn_ids", wire.NonNil(turnsOf(op.Turns)),
-		"reconciled_by", t.person(),
+		"reconciled_by", t.Person(),
 		"reason", ojson.OrNull(reason),
 		"votes", t.votesRows(),
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.talk("takes commits into the baseline", fmt.Sprintf("%.12s to %.12s", op.Baseline, op.Head), reason)
-	t.session = "operator_commit_reconciled"
-	t.subject = fmt.Sprintf("reconcile %d commits at %.12s", len(op.Commits), op.Head)
+	t.Talk("takes commits into the baseline", fmt.Sprintf("%.12s to %.12s", op.Baseline, op.Head), reason)
+	t.Session = "operator_commit_reconciled"
+	t.Subject = fmt.Sprintf("reconcile %d commits at %.12s", len(op.Commits), op.Head)
 }
 
 func turnsOf(list []ReconciledTurn) (out []string) {

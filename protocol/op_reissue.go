@@ -48,11 +48,11 @@ type ReissueResult struct {
 }
 
 func (op *ReissueTurn) apply(t *transition) *wire.Error {
-	old, err := t.target(op.TurnID, "reissue")
+	old, err := t.Target(op.TurnID, "reissue")
 	if err != nil {
 		return err
 	}
-	s := t.s
+	s := t.State
 	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
 		return &wire.Error{
 			Code:  wire.CodeInvalidStateTransition,
@@ -66,16 +66,16 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	if roleID == "" {
 		roleID = old.AssignedRole
 	}
-	role := t.cfg.Role(roleID)
+	role := t.Config.Role(roleID)
 	if role == nil {
 		return &wire.Error{
 			Code:  wire.CodeUnknownRole,
 			Field: "role",
 			Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID,
-				wire.List(t.cfg.Roles.Keys())),
+				wire.List(t.Config.Roles.Keys())),
 		}
 	}
-	if _, ok := t.cfg.Runtimes.Get(role.RuntimeID); !ok && role.RuntimeID != "manual" {
+	if _, ok := t.Config.Runtimes.Get(role.RuntimeID); !ok && role.RuntimeID != "manual" {
 		return &wire.Error{
 			Code:    wire.CodeUnknownRuntime,
 			Field:   "roles." + roleID + ".runtime",
@@ -86,11 +86,11 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 		if r := s.BlockedReason; r == nil || wire.OrEmpty(r.TurnID) != old.TurnID || !reissueResolves(r.Category) {
 			return run.BlockedError(s, "reissue turn "+old.TurnID)
 		}
-		if err := t.outsideTurn("lift the block of its own run", "git agentxchain reissue "+old.TurnID); err != nil {
+		if err := t.OutsideTurn("lift the block of its own run", "git agentxchain reissue "+old.TurnID); err != nil {
 			return err
 		}
 	}
-	if err := t.solvent(); err != nil {
+	if err := solvent(t.Config, t.State); err != nil {
 		return err
 	}
 	baseline, carried := op.Baseline, old.Carried
@@ -100,7 +100,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 		carried = t.carry(old, op.Baseline)
 	}
 	if len(op.Taken) > 0 {
-		if err := t.outsideTurn("take commits out of a turn",
+		if err := t.OutsideTurn("take commits out of a turn",
 			"git agentxchain reissue "+old.TurnID+" --take-commits"); err != nil {
 			return err
 		}
@@ -112,10 +112,10 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	if reason == "" {
 		reason = "operator-initiated reissue"
 	}
-	now := t.env.Time()
+	now := t.Env.Time()
 	s.TurnSequence++
 	turn := &run.Turn{
-		TurnID:       t.env.ID("turn"),
+		TurnID:       t.Env.ID("turn"),
 		RunID:        s.Run(),
 		AssignedRole: roleID,
 		Status:       wire.TurnAssigned,
@@ -123,7 +123,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 		AssignedAt:   now,
 		StartedAt:    now,
 		DeadlineAt: wire.FormatTime(
-			limits.TurnDeadline(t.cfg, t.env.Now)),
+			limits.TurnDeadline(t.Config, t.Env.Now)),
 		RuntimeID:         role.RuntimeID,
 		Baseline:          baseline,
 		AssignedSequence:  s.TurnSequence,
@@ -151,10 +151,10 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	t.preserve(old, op.Staged)
 	t.charge(stagedCost(op.Staged))
-	t.append(wire.LedgerHistory, ledger.BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.env.Now))
-	t.append(wire.LedgerDecisions, ledger.NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
+	t.Append(wire.LedgerHistory, ledger.BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.Env.Now))
+	t.Append(wire.LedgerDecisions, ledger.NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
 	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
-	t.dropTurn(old.TurnID)
+	t.DropTurn(old.TurnID)
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if reserved {
 		r := reservation.Clone()
@@ -168,17 +168,17 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	if len(op.Taken) > 0 {
 		pairs = append(pairs, "taken_commits", takenRows(op.Taken))
 	}
-	t.event("turn_reissued", turn, pairs...)
+	t.Event("turn_reissued", turn, pairs...)
 	if s.Status == wire.StatusBlocked {
 		t.settleBlock("turn_reissued")
 	}
 	t.dispatch(turn)
 	t.deliver(turn)
 	t.exhaustBudget(turn)
-	t.about(turn)
-	t.session = "turn_reissued"
-	t.subject = fmt.Sprintf("reissue %s as %s (%s)", old.TurnID, turn.TurnID, roleID)
-	t.result = &ReissueResult{Turn: turn, OldTurn: old.TurnID, Delta: BaselineDelta(old, turn)}
+	t.About(turn)
+	t.Session = "turn_reissued"
+	t.Subject = fmt.Sprintf("reissue %s as %s (%s)", old.TurnID, turn.TurnID, roleID)
+	t.Result = &ReissueResult{Turn: turn, OldTurn: old.TurnID, Delta: BaselineDelta(old, turn)}
 	return nil
 }
 
@@ -192,13 +192,13 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Ro
 	if err := t.routed(role.ID); err != nil {
 		return err
 	}
-	for id, other := range t.s.ActiveTurns.All() {
+	for id, other := range t.State.ActiveTurns.All() {
 		if id != old.TurnID && other.AssignedRole == role.ID {
 			return &wire.Error{Code: wire.CodeRoleActive, Field: "role",
 				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role.ID, id), Hint: endTurn(other)}
 		}
 	}
-	was := t.cfg.Role(old.AssignedRole)
+	was := t.Config.Role(old.AssignedRole)
 	if role.WriteAuthority == wire.ReviewOnly || was != nil && was.WriteAuthority != wire.ReviewOnly ||
 		baseline == nil {
 		return nil

@@ -45,11 +45,11 @@ type RejectResult struct {
 }
 
 func (op *RejectTurn) apply(t *transition) *wire.Error {
-	old, err := t.target(op.TurnID, "reject")
+	old, err := t.Target(op.TurnID, "reject")
 	if err != nil {
 		return err
 	}
-	s := t.s
+	s := t.State
 	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
 		return &wire.Error{
 			Code:  wire.CodeInvalidStateTransition,
@@ -84,10 +84,10 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 	rejection := op.rejection(t, &turn, conflict)
 	turn.LastRejection = rejection
 	op.rejectedBy(t, &turn, rejection)
-	t.about(&turn)
+	t.About(&turn)
 	res := &RejectResult{Turn: &turn, Preserved: preserved}
 	t.traceAttempts(&turn)
-	if turn.Attempt < t.cfg.Rules.MaxTurnRetries {
+	if turn.Attempt < t.Config.Rules.MaxTurnRetries {
 		op.retry(t, &turn, conflict, rejection)
 		res.Status = turn.Status
 		t.redispatch(&turn)
@@ -98,7 +98,7 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 	}
 	s.ActiveTurns.Set(turn.TurnID, &turn)
 	t.exhaustBudget(&turn)
-	t.result = res
+	t.Result = res
 	return nil
 }
 
@@ -106,15 +106,15 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 // the block is about its own result, or about another turn. A person's stop, a
 // spent budget or a lost turn is settled first.
 func (t *transition) rejectable(turn *run.Turn) *wire.Error {
-	r := t.s.BlockedReason
+	r := t.State.BlockedReason
 	policy := r != nil && r.Category == "policy_escalation" && wire.OrEmpty(r.TurnID) == turn.TurnID
 	switch rel := t.blockOf(turn); {
 	case policy || rel == blockOwn:
-		return t.outsideTurn("lift the block of its own run", "git agentxchain reject "+turn.TurnID)
+		return t.OutsideTurn("lift the block of its own run", "git agentxchain reject "+turn.TurnID)
 	case rel == blockSibling:
 		return nil
 	}
-	return run.BlockedError(t.s, "reject turn "+turn.TurnID)
+	return run.BlockedError(t.State, "reject turn "+turn.TurnID)
 }
 
 // preserve keeps a given-up result beside the dispatch bundles.
@@ -122,10 +122,10 @@ func (t *transition) preserve(turn *run.Turn, staged *evidence.Blob) string {
 	if staged == nil {
 		return ""
 	}
-	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.env.Time())
+	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.Env.Time())
 	path := fmt.Sprintf("%s/%s-attempt-%d-%s.json", wire.RejectedDir, turn.TurnID, turn.Attempt, stamp)
-	t.files = append(t.files, FileWrite{path, staged.Data})
-	t.unstage = append(t.unstage, turn.TurnID)
+	t.Files = append(t.Files, FileWrite{path, staged.Data})
+	t.Unstage = append(t.Unstage, turn.TurnID)
 	return path
 }
 
@@ -142,13 +142,13 @@ func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.O
 		}
 		detail := conflict.Object("conflict_error")
 		more := ojson.NewObject("resolution_chosen", "reject_and_reassign", "operator_reason", ojson.OrNull(op.Reason))
-		t.append(wire.LedgerDecisions,
-			ledger.NewConflictEntry("conflict_rejected", t.env.Time(), turn, t.s.Phase, detail, more))
+		t.Append(wire.LedgerDecisions,
+			ledger.NewConflictEntry("conflict_rejected", t.Env.Time(), turn, t.State.Phase, detail, more))
 	}
 	if len(errs) == 0 {
 		errs = []string{reason}
 	}
-	r := ojson.NewObject("turn_id", turn.TurnID, "attempt", turn.Attempt, "rejected_at", t.env.Time(),
+	r := ojson.NewObject("turn_id", turn.TurnID, "attempt", turn.Attempt, "rejected_at", t.Env.Time(),
 		"reason", reason,
 		"validation_errors", errs, "failed_stage", stage)
 	if conflict != nil {
@@ -161,30 +161,30 @@ func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.O
 // stage of its own.
 func (op *RejectTurn) rejectedBy(t *transition, turn *run.Turn, rejection *ojson.Object) {
 	reason := wire.TrimSpace(op.Reason)
-	if t.earlier.reasonsUnkept {
+	if t.Earlier.ReasonsUnkept {
 		return
 	}
 	if s := rejection.String("failed_stage"); s != "human_review" && s != "conflict" || reason == "" ||
-		t.env.Actor.InsideTurn != "" {
+		t.Env.Actor.InsideTurn != "" {
 		return
 	}
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "human_rejection",
-		"run_id", t.s.Run(),
-		"phase", t.s.Phase,
+		"run_id", t.State.Run(),
+		"phase", t.State.Phase,
 		"turn_id", turn.TurnID,
 		"role", turn.AssignedRole,
 		"attempt", turn.Attempt,
-		"rejected_by", t.person(),
+		"rejected_by", t.Person(),
 		"reason", reason,
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.talk("sends a turn back", "turn "+turn.TurnID+" of "+turn.AssignedRole, reason)
+	t.Talk("sends a turn back", "turn "+turn.TurnID+" of "+turn.AssignedRole, reason)
 }
 
 func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *ojson.Object) {
-	s := t.s
+	s := t.State
 	baseline, carried := op.Baseline, turn.Carried
 	if op.Keep {
 		baseline = turn.Baseline
@@ -211,8 +211,8 @@ func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *
 	turn.ConflictState = nil
 	turn.FailedAt, turn.FailureReason = "", ""
 	turn.Carried, turn.Baseline = carried, baseline
-	turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.cfg, t.env.Now))
-	t.event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
+	turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))
+	t.Event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
 	t.leaseEnds(op.Lease, LeaseActRejected, turn)
 	s.ActiveTurns.Set(turn.TurnID, turn)
@@ -221,28 +221,28 @@ func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *
 		// Sending the turn back settles the block its result ran into.
 		t.settleBlock("turn_rejected")
 	}
-	t.subject = fmt.Sprintf("reject %s (%s), attempt %d follows", turn.TurnID, turn.AssignedRole, turn.Attempt)
+	t.Subject = fmt.Sprintf("reject %s (%s), attempt %d follows", turn.TurnID, turn.AssignedRole, turn.Attempt)
 }
 
 // redispatch dispatches the next attempt; its time limit runs from its own start.
 func (t *transition) redispatch(turn *run.Turn) {
 	t.dispatch(turn)
-	turn.StartedAt = t.env.Time()
+	turn.StartedAt = t.Env.Time()
 }
 
 func (op *RejectTurn) escalate(t *transition, turn *run.Turn, rejection *ojson.Object) {
 	turn.Status = wire.TurnFailed
 	turn.ConflictState = nil
-	t.s.ActiveTurns.Set(turn.TurnID, turn)
-	t.event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true,
+	t.State.ActiveTurns.Set(turn.TurnID, turn)
+	t.Event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true,
 		"reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
 	t.leaseEnds(op.Lease, LeaseActRejected, turn)
-	if !(t.s.Status == wire.StatusBlocked && t.blockOf(turn) == blockSibling) {
+	if !(t.State.Status == wire.StatusBlocked && t.blockOf(turn) == blockSibling) {
 		// A sibling's block stays; this one follows when it is settled.
-		t.block(t.retriesBlock(turn, rejection.Array("validation_errors")))
+		t.Block(t.retriesBlock(turn, rejection.Array("validation_errors")))
 	}
-	t.subject = fmt.Sprintf("reject %s (%s), attempts used up", turn.TurnID, turn.AssignedRole)
+	t.Subject = fmt.Sprintf("reject %s (%s), attempts used up", turn.TurnID, turn.AssignedRole)
 }
 
 // ConflictContext is what the next attempt of a conflicted turn is told

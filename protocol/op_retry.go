@@ -73,14 +73,14 @@ func CheckRetry(s *run.State, x *run.Index) *wire.Error {
 }
 
 func (op *RetryGate) apply(t *transition) *wire.Error {
-	s := t.s
-	if err := t.outsideTurn("ask a gate again", "git agentxchain gate retry"); err != nil {
+	s := t.State
+	if err := t.OutsideTurn("ask a gate again", "git agentxchain gate retry"); err != nil {
 		return err
 	}
-	if err := CheckRetry(s, t.x); err != nil {
+	if err := CheckRetry(s, t.Index); err != nil {
 		return err
 	}
-	f, row := s.LastGateFailure, t.x.LastRow
+	f, row := s.LastGateFailure, t.Index.LastRow
 	by := wire.OrEmpty(f.RequestedByTurn)
 	in := t.gateInput(op.Files)
 	verifiedBy(&in, row)
@@ -96,7 +96,7 @@ func (op *RetryGate) apply(t *transition) *wire.Error {
 	if g.Action != gates.ActionAdvance && g.Action != gates.ActionComplete && g.Action != gates.ActionAwaitHuman {
 		return gateStillFails(&g)
 	}
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "gate_retried",
 		"gate_type", f.GateType,
 		"gate_id", f.GateID,
@@ -105,8 +105,8 @@ func (op *RetryGate) apply(t *transition) *wire.Error {
 		"requested_by_turn", by,
 		"failed_at", f.FailedAt,
 		"reasons", f.Reasons,
-		"asked_by", t.person(),
-		"timestamp", t.env.Time(),
+		"asked_by", t.Person(),
+		"timestamp", t.Env.Time(),
 	))
 	if f.GateID != nil {
 		s.PhaseGateStatus.Set(*f.GateID, wire.GatePending)
@@ -117,9 +117,9 @@ func (op *RetryGate) apply(t *transition) *wire.Error {
 	} else {
 		t.phaseExit(&g, by, f.QueuedRequest)
 	}
-	t.session = "gate_retried"
-	t.subject = fmt.Sprintf("ask gate %s again", wire.OneLine(wire.OrNone(wire.OrEmpty(f.GateID))))
-	t.result = &RetryResult{Gate: &g, GateType: f.GateType, Turn: by}
+	t.Session = "gate_retried"
+	t.Subject = fmt.Sprintf("ask gate %s again", wire.OneLine(wire.OrNone(wire.OrEmpty(f.GateID))))
+	t.Result = &RetryResult{Gate: &g, GateType: f.GateType, Turn: by}
 	return nil
 }
 

@@ -190,7 +190,7 @@ type WatchResult struct {
 }
 
 func (op *Watch) apply(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
 		return &wire.Error{
 			Code:    wire.CodeInvalidStateTransition,
@@ -199,7 +199,7 @@ func (op *Watch) apply(t *transition) *wire.Error {
 			Hint:    "git agentxchain status",
 		}
 	}
-	lost := WatchTurns(t.cfg, s, op.Turns, t.env.Now)
+	lost := WatchTurns(t.Config, s, op.Turns, t.Env.Now)
 	if len(lost) == 0 {
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
@@ -219,16 +219,16 @@ func (op *Watch) apply(t *transition) *wire.Error {
 		}
 	}
 	first := append(append([]TurnHealth{}, res.Ghosts...), res.Stale...)[0]
-	t.about(first.Turn)
-	t.subject = fmt.Sprintf("watchdog: %s (%s) is %s", first.Turn.TurnID, first.Turn.AssignedRole, first.Turn.Status)
+	t.About(first.Turn)
+	t.Subject = fmt.Sprintf("watchdog: %s (%s) is %s", first.Turn.TurnID, first.Turn.AssignedRole, first.Turn.Status)
 	if n := len(lost) - 1; n > 0 {
-		t.subject += fmt.Sprintf(", and %d more", n)
+		t.Subject += fmt.Sprintf(", and %d more", n)
 	}
 	if s.Status == wire.StatusActive { // else a block stands that says what to do; these follow when it is settled
 		t.blockLost(first, ghosts, stalled)
 	}
 	res.BlockedOn = wire.OrEmpty(s.BlockedOn)
-	t.result = res
+	t.Result = res
 	return nil
 }
 
@@ -239,28 +239,28 @@ func (t *transition) lose(h TurnHealth) *run.Turn {
 	if h.Kind == HealthStale {
 		status, prefix = wire.TurnStalled, "stalled_"
 	}
-	turn.Extra.Set(prefix+"at", t.env.Time())
+	turn.Extra.Set(prefix+"at", t.Env.Time())
 	turn.Extra.Set(prefix+"reason", h.Failure)
 	turn.Extra.Set(prefix+"previous_status", turn.Status)
 	turn.Extra.Set(prefix+"threshold_ms", h.ThresholdMS)
 	turn.Extra.Set(prefix+"running_ms", h.RunningMS)
 	turn.Extra.Set("recovery_command", h.Recovery())
 	turn.Status = status
-	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	t.s.BudgetReservations.Delete(turn.TurnID)
+	t.State.ActiveTurns.Set(turn.TurnID, &turn)
+	t.State.BudgetReservations.Delete(turn.TurnID)
 	payload := []any{"running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "runtime_id", turn.RuntimeID,
 		"recommendation", h.Recovery()}
 	if h.Kind == HealthStale {
-		t.event(run.EventTurnStalled, &turn, payload...)
+		t.Event(run.EventTurnStalled, &turn, payload...)
 		return &turn
 	}
 	payload = append(payload, "failure_type", h.Failure)
 	if h.Detail != "" {
 		payload = append(payload, "detail", run.Clip(wire.OneLine(h.Detail), 500))
 	}
-	t.event(run.EventTurnStartFailed, &turn, payload...)
+	t.Event(run.EventTurnStartFailed, &turn, payload...)
 	if h.Failure == FailureSpawn || h.Failure == FailureAttach {
-		t.event(h.Failure, &turn, payload...)
+		t.Event(h.Failure, &turn, payload...)
 	}
 	return &turn
 }
@@ -285,7 +285,7 @@ func (t *transition) blockLost(first TurnHealth, ghosts, stalled []string) {
 		detail += fmt.Sprintf(" Lost altogether: %s.",
 			strings.Join(append(append([]string{}, ghosts...), stalled...), ", "))
 	}
-	t.block(blockSpec{
+	t.Block(blockSpec{
 		On:          on,
 		Category:    category,
 		TypedReason: category,
@@ -310,7 +310,7 @@ func (*DispatchTimeout) Name() string               { return "dispatch_timeout" 
 func (op *DispatchTimeout) Blobs() []*evidence.Blob { return nil }
 
 func (op *DispatchTimeout) apply(t *transition) *wire.Error {
-	turn, err := t.target(op.TurnID, "time out")
+	turn, err := t.Target(op.TurnID, "time out")
 	if err != nil {
 		return err
 	}
@@ -324,8 +324,8 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 				run.Clip(wire.OneLine(op.Scope), 40)),
 		}
 	}
-	if t.s.Status != wire.StatusActive {
-		return run.BlockedError(t.s, "time out turn "+turn.TurnID)
+	if t.State.Status != wire.StatusActive {
+		return run.BlockedError(t.State, "time out turn "+turn.TurnID)
 	}
 	limit := time.Duration(max(0, op.LimitMS)) * time.Millisecond
 	hit := limits.TimeoutHit{
@@ -335,18 +335,18 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 		Action:         config.TimeoutEscalate,
 	}
 	if op.Scope == "phase" {
-		hit.Phase = t.s.Phase
+		hit.Phase = t.State.Phase
 	}
-	for _, h := range limits.EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now) {
+	for _, h := range limits.EvaluateTimeouts(t.Config, t.State, turn, t.Env.Now) {
 		if h.Scope == op.Scope {
 			hit = h
 		}
 	}
-	row := ledger.NewTimeoutEntry("timeout", t.env.Time(), turn.TurnID, t.s.Phase, hit)
+	row := ledger.NewTimeoutEntry("timeout", t.Env.Time(), turn.TurnID, t.State.Phase, hit)
 	row.Set("operation", "dispatch")
-	t.append(wire.LedgerDecisions, row)
-	t.about(turn)
-	t.block(blockSpec{
+	t.Append(wire.LedgerDecisions, row)
+	t.About(turn)
+	t.Block(blockSpec{
 		On:          "timeout:" + op.Scope,
 		Category:    "timeout",
 		TypedReason: "timeout",
@@ -357,8 +357,8 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 		Detail: fmt.Sprintf("The dispatch of turn %s to %s had %s and was not done",
 			turn.TurnID, turn.AssignedRole, limit),
 	})
-	t.subject = fmt.Sprintf("time is up for %s (%s)", turn.TurnID, turn.AssignedRole)
-	t.result = t.blockResult()
+	t.Subject = fmt.Sprintf("time is up for %s (%s)", turn.TurnID, turn.AssignedRole)
+	t.Result = t.blockResult()
 	return nil
 }
 

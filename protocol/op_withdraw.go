@@ -79,8 +79,8 @@ func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 }
 
 func (op *WithdrawApproval) apply(t *transition) *wire.Error {
-	s := t.s
-	if err := CheckWithdrawable(s, t.env.Actor); err != nil {
+	s := t.State
+	if err := CheckWithdrawable(s, t.Env.Actor); err != nil {
 		return err
 	}
 	reason := wire.TrimSpace(op.Reason)
@@ -118,10 +118,12 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 		s.PhaseGateStatus.Set(gate, a.GateStatus)
 	}
 	s.LastGateFailure = nil
-	t.x.PhasesDone = slices.DeleteFunc(slices.Clone(t.x.PhasesDone), func(p string) bool { return p == s.Phase })
+	t.Index.PhasesDone = slices.DeleteFunc(slices.Clone(t.Index.PhasesDone), func(p string) bool {
+		return p == s.Phase
+	})
 
-	who := ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email)
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	who := ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email)
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "approval_withdrawn",
 		"gate_type", kind,
 		"gate_id", ojson.OrNull(gate),
@@ -133,33 +135,33 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 		"withdrawn_by", who,
 		"reason", ojson.OrNull(reason),
 		"dropped_turns", dropped,
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.event(run.EventApprovalWithdrawn, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
+	t.Event(run.EventApprovalWithdrawn, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
 		"from", res.From, "to", ojson.OrNull(to), "reason", ojson.OrNull(reason), "by", who, "dropped_turns", dropped)
-	t.talk("takes an approval back", "gate "+gate, reason)
+	t.Talk("takes an approval back", "gate "+gate, reason)
 	t.pause(gate, payload)
 	if kind == run.GateCompletion {
-		t.runHistory("") // the run's row of before says that it completed
+		t.RunHistory("") // the run's row of before says that it completed
 	}
-	t.session = "approval_withdrawn"
-	t.subject = "withdraw the approval of " + gate
-	t.result = res
+	t.Session = "approval_withdrawn"
+	t.Subject = "withdraw the approval of " + gate
+	t.Result = res
 	return nil
 }
 
 // noteApproval keeps what taking an approval back would lead to, and forgets it once
 // something was built on the approval.
 func (t *transition) noteApproval(op Operation) {
-	s := t.s
+	s := t.State
 	switch op := op.(type) {
 	case *ApprovePhase:
 		t.undoable(&op.Approval)
 	case *ApproveCompletion:
 		t.undoable(&op.Approval)
 	case *AcceptTurn:
-		if t.failure == nil {
+		if t.Failure == nil {
 			s.LastApproval = nil
 		}
 	case *InitRun, *WithdrawApproval, *DenyGate, *AbandonRun:
@@ -170,12 +172,12 @@ func (t *transition) noteApproval(op Operation) {
 // undoable is noteApproval of an approval. One that a turn at work ended with cannot be
 // taken back: the turn is gone. Nor can a vote of several that leaves the gate waiting.
 func (t *transition) undoable(a *Approval) {
-	s, before := t.s, t.before
-	if t.failure != nil || run.HasPending(s) {
+	s, before := t.State, t.Before.State
+	if t.Failure != nil || run.HasPending(s) {
 		return
 	}
 	s.LastApproval = nil
-	if !a.Undoable || len(t.dropTurns) > 0 {
+	if !a.Undoable || len(t.DropTurns) > 0 {
 		return
 	}
 	gate := run.PendingGate(before)
@@ -186,8 +188,8 @@ func (t *transition) undoable(a *Approval) {
 		PhaseEnteredAt: before.PhaseEnteredAt,
 		NextRole:       before.NextRecommendedRole,
 		LastTurn:       before.LastCompletedTurnID,
-		At:             t.env.Time(),
-		By:             ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email),
+		At:             t.Env.Time(),
+		By:             ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email),
 	}
 	if s.Status == wire.StatusCompleted {
 		s.LastApproval.Transition, s.LastApproval.Completion = nil, before.PendingRunCompletion

@@ -16,35 +16,27 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// transition collects the effects of an operation. s and x are private copies;
+// transition is a Transition in the making. Its State and Index are private copies;
 // raw objects inside them are never modified in place, only replaced.
 type transition struct {
-	snap    *Snapshot
-	cfg     *config.Config
-	env     *Env
-	earlier earlier // what the rule set of the operation did otherwise
-	before  *run.State
-	s       *run.State
-	x       *run.Index
+	Transition
+
+	Before  *Snapshot
+	Config  *config.Config
+	Env     *Env
+	Earlier Earlier // what the rule set of the operation did otherwise
+
+	Tasks    []byte        // HUMAN_TASKS.md before; nil when absent
+	Session  string        // checkpoint reason, "" for none
+	Agreed   []*run.Vote   // who agreed to an act
+	GateFell bool          // a gate has failed in this very operation
+	Trace    *verdict.Step // where the rules that are asked are written down; nil: nowhere
+	Judging  bool          // for Judge: rows, events and documents are not made
 
 	ledgers    map[wire.Ledger]*bytes.Buffer
-	amends     []ledger.Amend
-	files      []FileWrite
-	dropTurns  []string
-	unstage    []string
 	events     []pendingEvent
 	last       []pendingEvent // events that end the operation: run_blocked, run_completed
-	tasks      []byte         // HUMAN_TASKS.md before; nil when absent
 	humanTasks []byte
-	session    string // checkpoint reason, "" for none
-	subject    string
-	turn, role string
-	failure    *wire.Error
-	result     any
-	agreed     []*run.Vote   // who agreed to an act
-	gateFell   bool          // a gate has failed in this very operation
-	trace      *verdict.Step // where the rules that are asked are written down; nil: nowhere
-	judging    bool          // for Judge: rows, events and documents are not made
 }
 
 type pendingEvent struct {
@@ -53,35 +45,34 @@ type pendingEvent struct {
 	payload *ojson.Object
 }
 
-func newTransition(snap *Snapshot, env Env) *transition {
+func newTransition(snap *Snapshot, env Env, earlier Earlier) *transition {
 	t := &transition{
-		snap:    snap,
-		cfg:     snap.Config,
-		env:     &env,
-		earlier: ruleSets[env.ruleSet()],
-		before:  snap.State,
-		s:       snap.State.Copy(run.SharedObjects),
-		tasks:   snap.HumanTasks,
-		ledgers: make(map[wire.Ledger]*bytes.Buffer),
+		Transition: Transition{State: snap.State.Copy(run.SharedObjects)},
+		Before:     snap,
+		Config:     snap.Config,
+		Env:        &env,
+		Earlier:    earlier,
+		Tasks:      snap.HumanTasks,
+		ledgers:    make(map[wire.Ledger]*bytes.Buffer),
 	}
 	if snap.Index != nil {
-		t.x = snap.Index.Copy(run.SharedObjects)
+		t.Index = snap.Index.Copy(run.SharedObjects)
 	} else {
-		t.x = &run.Index{Run: snap.State.Run()}
+		t.Index = &run.Index{Run: snap.State.Run()}
 	}
 	return t
 }
 
 // append adds a row to a ledger.
-func (t *transition) append(l wire.Ledger, row *ojson.Object) {
-	if t.judging {
+func (t *transition) Append(l wire.Ledger, row *ojson.Object) {
+	if t.Judging {
 		return
 	}
-	t.appendBytes(l, append(ojson.Compact(row), '\n'))
+	t.AppendBytes(l, append(ojson.Compact(row), '\n'))
 }
 
-func (t *transition) appendBytes(l wire.Ledger, data []byte) {
-	if t.judging {
+func (t *transition) AppendBytes(l wire.Ledger, data []byte) {
+	if t.Judging {
 		return
 	}
 	b := t.ledgers[l]
@@ -94,32 +85,32 @@ func (t *transition) appendBytes(l wire.Ledger, data []byte) {
 
 // event queues a run event. Envelopes take phase and status from the final
 // state, as an acceptance reports what it led to (docs/spec/state.md#events).
-func (t *transition) event(kind string, turn *run.Turn, pairs ...any) {
+func (t *transition) Event(kind string, turn *run.Turn, pairs ...any) {
 	t.events = append(t.events, pendingEvent{kind, turn, ojson.NewObject(pairs...)})
 }
 
 // firstEvent queues an event before all others of the operation.
-func (t *transition) firstEvent(kind string, turn *run.Turn) {
+func (t *transition) FirstEvent(kind string, turn *run.Turn) {
 	t.events = append([]pendingEvent{{kind, turn, &ojson.Object{}}}, t.events...)
 }
 
 // forgetEvents drops what was queued: what the operation has come to is something else.
-func (t *transition) forgetEvents() { t.events = nil }
+func (t *transition) ForgetEvents() { t.events = nil }
 
 // lastEvent queues an event that comes after all others of the operation.
-func (t *transition) lastEvent(kind string, turn *run.Turn, payload *ojson.Object) {
+func (t *transition) LastEvent(kind string, turn *run.Turn, payload *ojson.Object) {
 	t.last = append(t.last, pendingEvent{kind, turn, payload})
 }
 
 // about names the turn the operation is about, for the commit's trailers.
-func (t *transition) about(turn *run.Turn) {
-	t.turn, t.role = turn.TurnID, turn.AssignedRole
+func (t *transition) About(turn *run.Turn) {
+	t.Turn, t.Role = turn.TurnID, turn.AssignedRole
 }
 
 // target resolves the turn an operation is about: the named one, or the only
 // active one (docs/spec/lifecycle.md#accepting-a-turn step 1).
-func (t *transition) target(id, command string) (*run.Turn, *wire.Error) {
-	return ResolveTurn(t.s, id, command)
+func (t *transition) Target(id, command string) (*run.Turn, *wire.Error) {
+	return ResolveTurn(t.State, id, command)
 }
 
 // TurnHint is the command that leads to a turn from where a run without one stands.
@@ -169,87 +160,59 @@ func ResolveTurn(s *run.State, id, command string) (*run.Turn, *wire.Error) {
 }
 
 // dropTurn removes a turn from the state with its reservation.
-func (t *transition) dropTurn(id string) {
-	t.s.ActiveTurns.Delete(id)
-	t.s.BudgetReservations.Delete(id)
-	t.dropTurns = append(t.dropTurns, id)
+func (t *transition) DropTurn(id string) {
+	t.State.ActiveTurns.Delete(id)
+	t.State.BudgetReservations.Delete(id)
+	t.DropTurns = append(t.DropTurns, id)
 }
 
-// finish writes the events, checks the result against the legal transitions and
-// hands it out.
-func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
-	if _, evidence := op.(*Audit); !evidence {
-		t.closeStale()
-	}
-	t.noteApproval(op)
-	t.settledOverrules()
-	if !run.HasPending(t.s) {
-		t.s.GateVotes = nil // they were for the gate that waited
-	}
-	t.followIntents()
-	if err := t.writeEvents(); err != nil {
-		return nil, err
-	}
-	if err := LegalTransition(t.before, t.s, op.Name()); err != nil {
-		return nil, err
-	}
-	if p := run.CheckState(t.s); len(p) > 0 {
+// Done checks the state and hands the transition out.
+func (t *transition) Done() (*Transition, *wire.Error) {
+	if p := run.CheckState(t.State); len(p) > 0 {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Problems: p,
 			Message: "The operation would leave an invalid state: " + p.Join() + "."}
 	}
-	t.x.KeepRequests(t.s)
-	t.x.Trim(t.s)
-	out := &Transition{
-		State:     t.s,
-		Index:     t.x,
-		Amends:    t.amends,
-		Files:     t.files,
-		DropTurns: t.dropTurns,
-		Unstage:   t.unstage,
-		Subject:   t.subject,
-		Turn:      t.turn,
-		Role:      t.role,
-		Failure:   t.failure,
-		Result:    t.result,
-		Documents: make(map[wire.Document][]byte),
-	}
+	t.Index.KeepRequests(t.State)
+	t.Index.Trim(t.State)
+	out := t.Transition
+	out.Documents = make(map[wire.Document][]byte)
 	for _, l := range wire.Ledgers() {
 		if b := t.ledgers[l]; b != nil {
 			out.Appends = append(out.Appends, ledger.Append{Ledger: l, Data: b.Bytes()})
 		}
 	}
-	if t.session != "" && !t.judging {
-		out.Documents[wire.DocSession] = ojson.Pretty(BuildSession(t.snap.Session, t.s, t.session, t.env))
+	if t.Session != "" && !t.Judging {
+		out.Documents[wire.DocSession] = ojson.Pretty(BuildSession(t.Before.Session, t.State, t.Session, t.Env))
 	}
 	if t.humanTasks != nil {
 		out.Documents[wire.DocHumanTasks] = t.humanTasks
 	}
-	return out, nil
+	return &out, nil
 }
 
 // writeEvents appends the queued events. What ends the operation comes last, and
 // run_completed after everything. No event is older than the one before it, even
 // when the clock of this machine is behind that of another (docs/spec/state.md#events).
-func (t *transition) writeEvents() *wire.Error {
+func (t *transition) WriteEvents() *wire.Error {
 	events := append(slices.Clip(t.events), t.last...)
 	slices.SortStableFunc(events, func(a, b pendingEvent) int { return eventRank(a.kind) - eventRank(b.kind) })
-	at := t.env.Time()
-	if last, err := wire.ParseTime(t.x.LastEventAt); err == nil && last.After(t.env.Now) {
+	at := t.Env.Time()
+	if last, err := wire.ParseTime(t.Index.LastEventAt); err == nil && last.After(t.Env.Now) {
 		// The wire has milliseconds; another writer's finer time is rounded up.
 		at = wire.FormatTime(last.Add(time.Millisecond - time.Nanosecond))
 	}
 	for _, e := range events {
-		t.x.LastEventAt = at
-		if t.judging && !run.MailEvent(e.kind) {
-			t.env.drawn++ // its id
+		t.Index.LastEventAt = at
+		if t.Judging && !run.MailEvent(e.kind) {
+			t.Env.drawn++ // its id
 			continue
 		}
 		row, err := t.envelope(e, at)
 		if err != nil {
 			return &wire.Error{Code: wire.CodeProtocolError, Message: err.Error()}
 		}
-		t.append(wire.LedgerEvents, row)
-		t.x.Mail(row)
+		t.Append(wire.LedgerEvents, row)
+		t.Index.Mail(row)
 	}
 	return nil
 }
@@ -278,12 +241,12 @@ func (t *transition) envelope(e pendingEvent, at string) (*ojson.Object, error) 
 		}
 	}
 	return run.NewEvent(run.EventSpec{
-		ID:       t.env.ID("evt"),
+		ID:       t.Env.ID("evt"),
 		Type:     e.kind,
 		Time:     at,
-		Run:      t.s.Run(),
-		Phase:    t.s.Phase,
-		Status:   t.s.Status,
+		Run:      t.State.Run(),
+		Phase:    t.State.Phase,
+		Status:   t.State.Status,
 		Turn:     turn,
 		IntentID: intent,
 		Payload:  e.payload,

@@ -188,13 +188,16 @@ func TestAcceptRefs(t *testing.T) {
 		{"commit", "", "unknown"},
 	} {
 		a := &acceptance{
-			t:   &transition{env: &Env{}, before: &run.State{AcceptedIntegrationRef: new(tc.before)}},
+			t: &transition{
+				Env:    &Env{},
+				Before: &Snapshot{State: &run.State{AcceptedIntegrationRef: new(tc.before)}},
+			},
 			res: &result.Result{Artifact: result.Artifact{Type: tc.kind}},
 		}
 		if got := a.acceptedRef(); got != tc.want {
 			t.Errorf("%s after %q: %s, want %s", tc.kind, tc.before, got, tc.want)
 		}
-		a.t.env.Git.Head = "abc"
+		a.t.Env.Git.Head = "abc"
 		if got := a.acceptedRef(); got != "git:abc" {
 			t.Errorf("%s with a head: %s", tc.kind, got)
 		}

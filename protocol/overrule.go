@@ -148,7 +148,7 @@ type Overruling struct {
 
 // asIs records that a person takes what stopped the run as it is.
 func (op *Reactivate) asIs(t *transition) *wire.Error {
-	s := t.s
+	s := t.State
 	o, refusal := Overruled(s)
 	if refusal != nil {
 		return refusal
@@ -182,13 +182,13 @@ func (op *Reactivate) asIs(t *transition) *wire.Error {
 		On:      o.On,
 		TurnID:  o.TurnID,
 		Content: op.Content,
-		At:      t.env.Time(),
-		By:      t.person(),
+		At:      t.Env.Time(),
+		By:      t.Person(),
 		Reason:  reason,
 	}
 	if turn, ok := s.ActiveTurns.Get(o.TurnID); ok {
 		entry.Attempt = turn.Attempt
-		t.about(turn)
+		t.About(turn)
 	}
 	for _, said := range o.Said {
 		entry.Said = append(entry.Said, OverruleKey(said))
@@ -196,7 +196,7 @@ func (op *Reactivate) asIs(t *transition) *wire.Error {
 	s.Overruled = append(slices.DeleteFunc(slices.Clone(s.Overruled), func(e *run.Overrule) bool {
 		return e.On == entry.On && e.TurnID == entry.TurnID && slices.Equal(e.Said, entry.Said)
 	}), entry)
-	t.append(wire.LedgerDecisions, ojson.NewObject(
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "human_overrule",
 		"run_id", s.Run(),
 		"phase", s.Phase,
@@ -205,13 +205,13 @@ func (op *Reactivate) asIs(t *transition) *wire.Error {
 		"turn_id", ojson.OrNull(o.TurnID),
 		"said", o.Said,
 		"content", op.Content,
-		"overruled_by", t.person(),
+		"overruled_by", t.Person(),
 		"reason", reason,
 		"votes", t.votesRows(),
-		"terminal", t.env.Actor.Terminal,
-		"timestamp", t.env.Time(),
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
 	))
-	t.talk("accepts as it is", o.On, reason)
+	t.Talk("accepts as it is", o.On, reason)
 	return nil
 }
 
@@ -234,7 +234,7 @@ func HookOverruled(s *run.State, turn, phase, name, said, content string) *run.O
 
 // settledOverrules drops the entries whose turn or gate is over: each counts once.
 func (t *transition) settledOverrules() {
-	s := t.s
+	s := t.State
 	if len(s.Overruled) == 0 {
 		return
 	}
@@ -251,20 +251,20 @@ func (t *transition) settledOverrules() {
 }
 
 // person is who asks for the operation, as a row names them.
-func (t *transition) person() *ojson.Object {
-	return ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email)
+func (t *transition) Person() *ojson.Object {
+	return ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email)
 }
 
 // talk writes what a person said, and why, into TALK.md.
-func (t *transition) talk(does, about, reason string) {
-	if reason == "" || t.earlier.reasonsUnkept {
+func (t *transition) Talk(does, about, reason string) {
+	if reason == "" || t.Earlier.ReasonsUnkept {
 		return
 	}
-	who := t.env.Actor.Name
-	if t.env.Actor.Email != "" {
-		who += " <" + t.env.Actor.Email + ">"
+	who := t.Env.Actor.Name
+	if t.Env.Actor.Email != "" {
+		who += " <" + t.Env.Actor.Email + ">"
 	}
-	t.appendBytes(wire.LedgerTalk,
+	t.AppendBytes(wire.LedgerTalk,
 		fmt.Appendf(nil, "\n## A person %s (%s)\n\n- **By:** %s\n- **About:** %s\n- **Reason:** %s\n\n---\n",
-			does, t.s.Phase, wire.OneLine(strings.TrimSpace(who)), wire.OneLine(about), wire.OneLine(reason)))
+			does, t.State.Phase, wire.OneLine(strings.TrimSpace(who)), wire.OneLine(about), wire.OneLine(reason)))
 }

@@ -27,7 +27,7 @@ type Record struct {
 
 // NewRecord returns the record of op.
 func NewRecord(op Operation, env Env) *Record {
-	return &Record{Rules: env.ruleSet(), Op: op, Name: op.Name(), Env: env}
+	return &Record{Rules: env.RuleSet(), Op: op, Name: op.Name(), Env: env}
 }
 
 type recordDoc struct {

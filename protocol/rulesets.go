@@ -15,32 +15,32 @@ import (
 const RuleSet = 4
 
 // earlier is what a rule set did otherwise than the present one, whose value is zero.
-type earlier struct {
-	result          result.Earlier
-	repairsUntold   bool // turn_accepted did not carry what was repaired in the result
-	reasonsUnkept   bool // why a person said no was not put into TALK.md, and of a rejection no decision was recorded
-	keepsNextRole   bool // a proposed role stayed proposed in the next phase where that routes to it
-	budgetUnblocked bool // a used up budget was lifted by unblock, not by config adopt, and a dear turn not told
-	phaseClockStays bool // a phase kept its clock when a person lifted its time limit
+type Earlier struct {
+	Result          result.Earlier
+	RepairsUntold   bool // turn_accepted did not carry what was repaired in the result
+	ReasonsUnkept   bool // why a person said no was not put into TALK.md, and of a rejection no decision was recorded
+	KeepsNextRole   bool // a proposed role stayed proposed in the next phase where that routes to it
+	BudgetUnblocked bool // a used up budget was lifted by unblock, not by config adopt, and a dear turn not told
+	PhaseClockStays bool // a phase kept its clock when a person lifted its time limit
 }
 
 // ruleSets are the rule sets whose operations can be replayed. Rule set 1 is not among them: it was gone before any
 // program was handed out.
-var ruleSets = map[int]earlier{
+var ruleSets = map[int]Earlier{
 	2: {
-		result:          result.Earlier{InfersExitCodes: true, FreeExitCode: true},
-		repairsUntold:   true,
-		reasonsUnkept:   true,
-		keepsNextRole:   true,
-		budgetUnblocked: true,
-		phaseClockStays: true,
+		Result:          result.Earlier{InfersExitCodes: true, FreeExitCode: true},
+		RepairsUntold:   true,
+		ReasonsUnkept:   true,
+		KeepsNextRole:   true,
+		BudgetUnblocked: true,
+		PhaseClockStays: true,
 	},
 	3: {
-		result:          result.Earlier{FreeExitCode: true},
-		repairsUntold:   true,
-		keepsNextRole:   true,
-		budgetUnblocked: true,
-		phaseClockStays: true,
+		Result:          result.Earlier{FreeExitCode: true},
+		RepairsUntold:   true,
+		KeepsNextRole:   true,
+		BudgetUnblocked: true,
+		PhaseClockStays: true,
 	},
 	RuleSet: {},
 }
@@ -60,7 +60,7 @@ func RuleSets() (first, last int) {
 // snap is what it was applied to, then what it led to. An operation that they refuse is replayed, and counts for no
 // more than another tool's: rules that were too mild then are no way around those of today.
 func (r *Record) HoldsToday(snap *Snapshot, then *Transition) bool {
-	if r.Env.ruleSet() == RuleSet {
+	if r.Env.RuleSet() == RuleSet {
 		return true
 	}
 	env := r.Env
@@ -70,4 +70,4 @@ func (r *Record) HoldsToday(snap *Snapshot, then *Transition) bool {
 }
 
 // ruleSet is the rule set an operation is applied by.
-func (e *Env) ruleSet() int { return cmp.Or(e.rules, RuleSet) }
+func (e *Env) RuleSet() int { return cmp.Or(e.rules, RuleSet) }

@@ -58,11 +58,11 @@ func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.File
 // for what they are when a turn begins; atPhase takes all for what they are when a phase
 // does.
 func (t *transition) markDocuments(facts []gates.DocumentFact, atTurn, atPhase bool) {
-	if t.cfg.Authority == nil {
+	if t.Config.Authority == nil {
 		return
 	}
 	for _, f := range facts {
-		was, known := t.s.GateDocuments.Get(f.Path)
+		was, known := t.State.GateDocuments.Get(f.Path)
 		m := run.DocumentMark{
 			Run:    f.Digest,
 			Phase:  f.Digest,
@@ -77,7 +77,7 @@ func (t *transition) markDocuments(facts []gates.DocumentFact, atTurn, atPhase b
 				m.Phase = f.Digest
 			}
 		}
-		t.s.GateDocuments.Set(f.Path, &m)
+		t.State.GateDocuments.Set(f.Path, &m)
 	}
 }
 
@@ -96,7 +96,7 @@ const CodeSignoffByAgent = "signoff_by_agent"
 // checkSignoffs refuses a result whose turn signed for a person, or took the person's
 // word out (docs/spec/gates.md#sign-off-documents).
 func (a *acceptance) checkSignoffs(*ojson.Object) *wire.Error {
-	cfg := a.t.cfg
+	cfg := a.t.Config
 	if !cfg.PersonSigns() {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (a *acceptance) checkSignoffs(*ojson.Object) *wire.Error {
 			continue
 		}
 		f, looked := found[p]
-		m, marked := a.t.s.GateDocuments.Get(p)
+		m, marked := a.t.State.GateDocuments.Get(p)
 		switch {
 		case !looked:
 			return &wire.Error{

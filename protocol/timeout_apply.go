@@ -17,19 +17,19 @@ import (
 // timeouts applies the time limits after an acceptance (docs/spec/gates.md#timeouts). A phase is
 // never skipped over a person's gate. What was done about a limit is said to the person.
 func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said []string) {
-	hits := limits.EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)
+	hits := limits.EvaluateTimeouts(t.Config, t.State, turn, t.Env.Now)
 	t.traceTimeouts(turn)
 	entry := func(kind string, h limits.TimeoutHit) *ojson.Object {
-		return ledger.NewTimeoutEntry(kind, t.env.Time(), turn.TurnID, t.s.Phase, h)
+		return ledger.NewTimeoutEntry(kind, t.Env.Time(), turn.TurnID, t.State.Phase, h)
 	}
 	acted := false
 	for _, h := range hits {
 		if h.Action == "warn" {
-			t.append(wire.LedgerDecisions, entry("timeout_warning", h))
+			t.Append(wire.LedgerDecisions, entry("timeout_warning", h))
 			said = append(said, h.Detail()+". The run goes on: the limit only warns.")
 			continue
 		}
-		if acted || t.s.Status != wire.StatusActive {
+		if acted || t.State.Status != wire.StatusActive {
 			continue
 		}
 		acted = true
@@ -37,14 +37,14 @@ func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said [
 			skipped, why := t.skipPhase(h, files, entry)
 			if skipped {
 				said = append(said, fmt.Sprintf("%s. The phase was left for %q, its gate passes.", h.Detail(),
-					t.s.Phase))
+					t.State.Phase))
 				continue
 			}
 			said = append(said, h.Detail()+". The phase was not skipped: "+why+".")
 		}
-		t.append(wire.LedgerDecisions, entry("timeout", h))
-		t.block(blockSpec{On: "timeout:" + h.Scope, Category: "timeout", TypedReason: "timeout", Owner: "operator",
-			Action: "git agentxchain unblock", Turn: turn, Retained: t.s.ActiveTurns.Len() > 0,
+		t.Append(wire.LedgerDecisions, entry("timeout", h))
+		t.Block(blockSpec{On: "timeout:" + h.Scope, Category: "timeout", TypedReason: "timeout", Owner: "operator",
+			Action: "git agentxchain unblock", Turn: turn, Retained: t.State.ActiveTurns.Len() > 0,
 			Detail: h.Detail()})
 	}
 	return said
@@ -53,28 +53,28 @@ func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said [
 // skipPhase tries to leave an overdue phase; the gate's own predicates decide.
 func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, entry func(string,
 	limits.TimeoutHit) *ojson.Object) (skipped bool, why string) {
-	next := t.cfg.NextPhase(t.s.Phase)
+	next := t.Config.NextPhase(t.State.Phase)
 	switch {
 	case next == "":
 		return false, "it is the last one"
-	case t.s.ActiveTurns.Len() > 0:
+	case t.State.ActiveTurns.Len() > 0:
 		return false, "other turns are at work"
-	case len(t.s.OpenCharters()) > 0:
+	case len(t.State.OpenCharters()) > 0:
 		return false, "charters are open"
-	case t.s.DelegationOpen():
+	case t.State.DelegationOpen():
 		return false, "delegated work is open"
 	}
 	in := t.gateInput(files)
 	in.TransitionRequest = new(next)
-	verifiedBy(&in, t.x.LastRow)
+	verifiedBy(&in, t.Index.LastRow)
 	g := t.phaseGate(in)
-	from := t.s.Phase
+	from := t.State.Phase
 	if g.Action == gates.ActionAdvance {
 		row := entry("timeout_skip", h)
 		row.Set("from_phase", from)
 		row.Set("to_phase", next)
 		row.Set("gate_id", g.GateID)
-		t.append(wire.LedgerDecisions, row)
+		t.Append(wire.LedgerDecisions, row)
 		t.advance(&g, "", "auto")
 		return true, ""
 	}
@@ -90,6 +90,6 @@ func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, e
 	row.Set("to_phase", next)
 	row.Set("gate_id", g.GateID)
 	row.Set("reasons", reasons)
-	t.append(wire.LedgerDecisions, row)
+	t.Append(wire.LedgerDecisions, row)
 	return false, wire.Problems(reasonProblems(reasons)).Join()
 }

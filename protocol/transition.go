@@ -105,8 +105,8 @@ func apply(snap *Snapshot, op Operation, env Env, trace *verdict.Step) (*Transit
 	// what a caller's clock or earlier draws add must not decide anything.
 	env.Now = env.Now.UTC().Truncate(time.Millisecond)
 	env.drawn = 0
-	t := newTransition(snap, env)
-	t.trace, t.judging = trace, trace != nil
+	t := newTransition(snap, env, ruleSets[env.RuleSet()])
+	t.Trace, t.Judging = trace, trace != nil
 	if err := t.mayAct(op); err != nil {
 		return nil, err
 	}
@@ -114,4 +114,25 @@ func apply(snap *Snapshot, op Operation, env Env, trace *verdict.Step) (*Transit
 		return nil, err
 	}
 	return t.finish(op)
+}
+
+// finish ends what the operation has settled, writes the events, checks the result against
+// the legal transitions and hands it out.
+func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
+	if _, evidence := op.(*Audit); !evidence {
+		t.CloseStale()
+	}
+	t.noteApproval(op)
+	t.settledOverrules()
+	if !run.HasPending(t.State) {
+		t.State.GateVotes = nil // they were for the gate that waited
+	}
+	t.followIntents()
+	if err := t.WriteEvents(); err != nil {
+		return nil, err
+	}
+	if err := LegalTransition(t.Before.State, t.State, op.Name()); err != nil {
+		return nil, err
+	}
+	return t.Done()
 }

@@ -19,11 +19,11 @@ func (t *transition) gateDecision(kind, gate, to string, a *Approval) *agreement
 		Kind:     attest.Approve,
 		Gate:     gate,
 		GateType: kind,
-		Phase:    t.s.Phase,
+		Phase:    t.State.Phase,
 		To:       to,
 		Evidence: a.Files,
-		Rules:    agreement.GateRules(t.cfg, a.Consent, gate),
-		Votes:    t.s.GateVotes,
+		Rules:    agreement.GateRules(t.Config, a.Consent, gate),
+		Votes:    t.State.GateVotes,
 	}
 }
 
@@ -34,7 +34,7 @@ func (a *Approval) count(t *transition, res *ApproveResult, d *agreement.Decisio
 	if refusal != nil {
 		return false, refusal
 	}
-	s := t.s
+	s := t.State
 	res.Votes, res.Dropped, res.Needed, res.Passed = sum.Votes, sum.Dropped, sum.Need, sum.Reached()
 	if a.Reason = wire.TrimSpace(a.Reason); len(a.Reason) > maxDenial {
 		return false, tooLong(a.Reason)
@@ -51,18 +51,18 @@ func (a *Approval) count(t *transition, res *ApproveResult, d *agreement.Decisio
 		return true, nil
 	}
 	s.GateVotes = sum.Votes
-	t.append(wire.LedgerDecisions, a.row(t, res, "human_approval_vote", ""))
-	t.event(run.EventGateVote, nil, "gate_type", d.GateType, "gate_id", d.Gate,
+	t.Append(wire.LedgerDecisions, a.row(t, res, "human_approval_vote", ""))
+	t.Event(run.EventGateVote, nil, "gate_type", d.GateType, "gate_id", d.Gate,
 		"votes", len(sum.Votes), "votes_needed", sum.Need)
-	t.session = "gate_vote"
-	t.subject = fmt.Sprintf("vote for %s: %d of %d", d.Gate, len(sum.Votes), sum.Need)
+	t.Session = "gate_vote"
+	t.Subject = fmt.Sprintf("vote for %s: %d of %d", d.Gate, len(sum.Votes), sum.Need)
 	return false, nil
 }
 
 // granted records who approved, why and what.
 func (a *Approval) granted(t *transition, res *ApproveResult, by string) {
-	t.talk("approves", "gate "+res.Gate, a.Reason)
-	t.append(wire.LedgerDecisions, a.row(t, res, "human_approval", by))
+	t.Talk("approves", "gate "+res.Gate, a.Reason)
+	t.Append(wire.LedgerDecisions, a.row(t, res, "human_approval", by))
 }
 
 func (a *Approval) row(t *transition, res *ApproveResult, kind, by string) *ojson.Object {
@@ -73,11 +73,11 @@ func (a *Approval) row(t *transition, res *ApproveResult, kind, by string) *ojso
 		FromPhase:       res.From,
 		ToPhase:         res.To,
 		RequestedByTurn: by,
-		Approver:        t.env.Actor,
+		Approver:        t.Env.Actor,
 		Reason:          a.Reason,
-		At:              t.env.Time(),
+		At:              t.Env.Time(),
 	}
-	if t.cfg.Authority != nil || len(a.Consent.Given()) > 0 {
+	if t.Config.Authority != nil || len(a.Consent.Given()) > 0 {
 		h.Votes, h.Needed, h.Evidence = res.Votes, res.Needed, a.Files
 	}
 	return ledger.NewHumanApprovalEntry(h)
@@ -94,20 +94,20 @@ func tooLong(reason string) *wire.Error {
 // moment is the operation as a consent sees it.
 func (t *transition) moment() *agreement.Moment {
 	return &agreement.Moment{
-		Run:    t.s.Run(),
-		Spent:  t.s.SpentNonces,
-		Config: t.cfg,
-		Head:   t.env.Git.Head,
-		Actor:  t.env.Actor,
-		Now:    t.env.Now,
+		Run:    t.State.Run(),
+		Spent:  t.State.SpentNonces,
+		Config: t.Config,
+		Head:   t.Env.Git.Head,
+		Actor:  t.Env.Actor,
+		Now:    t.Env.Now,
 	}
 }
 
 // keepProof records the statements that counted, and that they are used.
 func (t *transition) keepProof(sum *agreement.Tally) {
-	t.s.SpentNonces = append(t.s.SpentNonces, sum.Nonces...)
+	t.State.SpentNonces = append(t.State.SpentNonces, sum.Nonces...)
 	for _, f := range sum.Files {
-		t.files = append(t.files, FileWrite{f.Path, f.Blob.Data})
+		t.Files = append(t.Files, FileWrite{f.Path, f.Blob.Data})
 	}
 }
 
@@ -117,7 +117,7 @@ const CodeApprovalsMissing = "approvals_missing"
 // agree counts the people who agree to what overrules the record. It does not wait:
 // statements of the others are handed in with it.
 func (t *transition) agree(op Operation) *wire.Error {
-	d, c := Asks(op, t.cfg, t.s.Phase)
+	d, c := Asks(op, t.Config, t.State.Phase)
 	if len(d.Rules) == 0 && len(c.Given()) == 0 {
 		return nil
 	}
@@ -135,14 +135,14 @@ func (t *transition) agree(op Operation) *wire.Error {
 		}
 	}
 	t.keepProof(sum)
-	t.agreed = sum.Votes
+	t.Agreed = sum.Votes
 	return nil
 }
 
 // votesRows is who agreed, for the record.
 func (t *transition) votesRows() []*ojson.Object {
-	out := make([]*ojson.Object, len(t.agreed))
-	for i, v := range t.agreed {
+	out := make([]*ojson.Object, len(t.Agreed))
+	for i, v := range t.Agreed {
 		out[i] = ojson.Marshal(v)
 	}
 	return out
