@@ -24,7 +24,7 @@ const (
 // blockOf says how the present block concerns the turn. Only what an acceptance
 // ran into is the turn's own to settle: an operator's stop, a budget, a policy or
 // tampering is not, whichever turn it names.
-func (t *transition) blockOf(turn *run.Turn) blockRelation {
+func blockOf(t *transition, turn *run.Turn) blockRelation {
 	r := t.State.BlockedReason
 	if r == nil {
 		return blockForeign
@@ -56,10 +56,10 @@ func (t *transition) blockOf(turn *run.Turn) blockRelation {
 
 // settleBlock clears the block and, when another turn needs a person by its own
 // status, blocks for that one: two failed turns need two answers.
-func (t *transition) settleBlock(via string) {
+func settleBlock(t *transition, via string) {
 	t.ClearBlock(via)
 	for _, turn := range t.State.ActiveTurns.All() {
-		if spec := t.stuck(turn); spec != nil {
+		if spec := stuck(t, turn); spec != nil {
 			t.Block(*spec)
 			return
 		}
@@ -67,7 +67,7 @@ func (t *transition) settleBlock(via string) {
 }
 
 // stuck returns the block a turn's status calls for, nil when it calls for none.
-func (t *transition) stuck(turn *run.Turn) *blockSpec {
+func stuck(t *transition, turn *run.Turn) *blockSpec {
 	on := ""
 	switch turn.Status {
 	case wire.TurnFailed:
@@ -78,7 +78,7 @@ func (t *transition) stuck(turn *run.Turn) *blockSpec {
 		if errs == nil {
 			errs = []any{}
 		}
-		spec := t.retriesBlock(turn, errs)
+		spec := retriesBlock(t, turn, errs)
 		return &spec
 	case wire.TurnConflicted:
 		if n, _ := turn.ConflictState.Int("detection_count"); n < conflictLoopLimit {
@@ -114,7 +114,7 @@ func conflictBlock(turn *run.Turn, files []string) blockSpec {
 }
 
 // retriesBlock is the block of a turn whose attempts are used up (docs/spec/lifecycle.md#rejecting-a-turn).
-func (t *transition) retriesBlock(turn *run.Turn, errs []any) blockSpec {
+func retriesBlock(t *transition, turn *run.Turn, errs []any) blockSpec {
 	detail := fmt.Sprintf("Turn rejected %d times; its attempts are used up.", turn.Attempt)
 	return blockSpec{
 		On:          "escalation:retries-exhausted:" + turn.AssignedRole,

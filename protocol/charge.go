@@ -27,7 +27,7 @@ func stagedCost(b *evidence.Blob) float64 {
 }
 
 // charge books what an attempt cost.
-func (t *transition) charge(usd float64) {
+func charge(t *transition, usd float64) {
 	b := &t.State.BudgetStatus
 	b.SpentUSD = min(b.SpentUSD+run.Sane(usd), run.MaxSpentUSD)
 	b.RemainingUSD = nil
@@ -38,10 +38,10 @@ func (t *transition) charge(usd float64) {
 
 // exhaustBudget blocks or warns once the limit is reached. A run that completes
 // or waits for approval with the same turn is left to that.
-func (t *transition) exhaustBudget(turn *run.Turn) {
+func exhaustBudget(t *transition, turn *run.Turn) {
 	s := t.State
 	b := &s.BudgetStatus
-	t.traceBudget()
+	traceBudget(t)
 	if b.RemainingUSD == nil || *b.RemainingUSD > 0 {
 		return
 	}
@@ -79,7 +79,7 @@ func (t *transition) exhaustBudget(turn *run.Turn) {
 func warnOnly(cfg *config.Config) bool { return cfg.Budget != nil && cfg.Budget.OnExceed == "warn" }
 
 // dearTurn says that a turn cost more than one may, "" when it did not.
-func (t *transition) dearTurn(turn *run.Turn, usd float64) string {
+func dearTurn(t *transition, turn *run.Turn, usd float64) string {
 	b := t.Config.Budget
 	if b == nil || t.Earlier.BudgetUnblocked || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 ||
 		usd <= *b.PerTurnMaxUSD {

@@ -15,7 +15,7 @@ import (
 
 // bindCharter attaches the charter the turn is for, unless delegated work is what
 // it is for.
-func (t *transition) bindCharter(turn *run.Turn) {
+func bindCharter(t *transition, turn *run.Turn) {
 	if turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return
 	}
@@ -60,10 +60,10 @@ func (a *acceptance) charter() {
 
 // verified holds the turn's verification to what a gate asks (docs/spec/gates.md#what-a-gate-looks-at).
 func (a *acceptance) verified() bool {
-	return a.t.verified(a.res.Verification.Status, a.verify.Reproducible)
+	return verified(a.t, a.res.Verification.Status, a.verify.Reproducible)
 }
 
-func (t *transition) verified(status string, reproducible bool) bool {
+func verified(t *transition, status string, reproducible bool) bool {
 	switch status {
 	case "pass", "attested_pass":
 		return !t.Config.Rules.StrictVerify || reproducible
@@ -116,8 +116,8 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 // byCharters puts the verification of the tasks that asked for gates in the place
 // of the last turn's, once all charters of the phase are done: that turn's task may
 // have asked for none. Each of them was held to it when its charter was completed.
-func (t *transition) byCharters(in *gates.Input) {
-	if t.verified(in.VerificationStatus, in.VerificationReproducible) || !t.State.Chartered() ||
+func byCharters(t *transition, in *gates.Input) {
+	if verified(t, in.VerificationStatus, in.VerificationReproducible) || !t.State.Chartered() ||
 		len(t.State.OpenCharters()) > 0 {
 		return
 	}

@@ -61,7 +61,7 @@ func intentAt(s *run.State, id string) int {
 
 // takeIntents records the intents that wait on disk. While turns are at work the record
 // is what counts: a file that says something else may be the agent's.
-func (t *transition) takeIntents(files []IntentFile) (warnings []string) {
+func takeIntents(t *transition, files []IntentFile) (warnings []string) {
 	s := t.State
 	busy := s.ActiveTurns.Len() > 0
 	for _, f := range files {
@@ -76,7 +76,7 @@ func (t *transition) takeIntents(files []IntentFile) (warnings []string) {
 		switch {
 		case at >= 0 && (busy || doc == nil || IntentPath(id) != f.Path):
 			if f.Blob == nil || doc == nil || !sameObject(doc, s.Intents[at].Object("document")) {
-				t.putIntent(s.Intents[at].Object("document"))
+				putIntent(t, s.Intents[at].Object("document"))
 				warnings = append(warnings, f.Path+" was not as recorded; it is put back.")
 			}
 			continue
@@ -97,8 +97,8 @@ func (t *transition) takeIntents(files []IntentFile) (warnings []string) {
 		if doc.String("approved_run_id") == "" {
 			doc.Delete("cross_run_durable")
 			doc.Set("approved_run_id", s.Run())
-			t.moveIntent(doc, doc.String("status"), "pre-run durable approval bound to run "+s.Run())
-			t.putIntent(doc)
+			moveIntent(t, doc, doc.String("status"), "pre-run durable approval bound to run "+s.Run())
+			putIntent(t, doc)
 		}
 		s.Intents = slices.Clone(s.Intents)
 		switch {
@@ -143,10 +143,10 @@ func intentRank(doc *ojson.Object) int {
 
 // urgentRole is the role that the urgent intent which is handed out next asks for, "" for
 // none.
-func (t *transition) urgentRole() string {
+func urgentRole(t *transition) string {
 	doc := NextIntent(t.State)
 	role := doc.String("preferred_role")
-	if doc.String("priority") != "p0" || t.Config.Role(role) == nil || t.routed(role) != nil {
+	if doc.String("priority") != "p0" || t.Config.Role(role) == nil || routed(t, role) != nil {
 		return ""
 	}
 	return role
@@ -154,7 +154,7 @@ func (t *transition) urgentRole() string {
 
 // bindIntent hands the next intent to a turn. An urgent one goes before delegated and
 // planned work, the others to a turn that has neither.
-func (t *transition) bindIntent(turn *run.Turn, urgent bool) bool {
+func bindIntent(t *transition, turn *run.Turn, urgent bool) bool {
 	if turn.IntakeContext != nil || turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return false
 	}
@@ -169,17 +169,17 @@ func (t *transition) bindIntent(turn *run.Turn, urgent bool) bool {
 	entry := t.State.Intents[i]
 	doc = doc.Clone()
 	if doc.String("status") == IntentApproved {
-		t.moveIntent(doc, IntentPlanned, "handed out without planning documents of its own")
+		moveIntent(t, doc, IntentPlanned, "handed out without planning documents of its own")
 	}
 	now := t.Env.Time()
-	step := t.moveIntent(doc, IntentExecuting, "governed execution started")
+	step := moveIntent(t, doc, IntentExecuting, "governed execution started")
 	step.Set("run_id", t.State.Run())
 	step.Set("turn_id", turn.TurnID)
 	step.Set("role", turn.AssignedRole)
 	doc.Set("target_run", t.State.Run())
 	doc.Set("target_turn", turn.TurnID)
 	doc.Set("started_at", now)
-	t.setIntent(i, entry, doc)
+	setIntent(t, i, entry, doc)
 	phase, _ := doc.Get("phase_scope")
 	source, _ := entry.Get("source")
 	category, _ := entry.Get("category")
@@ -196,7 +196,7 @@ func (t *transition) bindIntent(turn *run.Turn, urgent bool) bool {
 }
 
 // moveIntent brings a document, a clone, to a status and notes why.
-func (t *transition) moveIntent(doc *ojson.Object, to, reason string) *ojson.Object {
+func moveIntent(t *transition, doc *ojson.Object, to, reason string) *ojson.Object {
 	step := ojson.NewObject("from", doc.String("status"), "to", to, "at", t.Env.Time(), "reason", reason)
 	doc.Set("status", to)
 	doc.Set("updated_at", t.Env.Time())
@@ -204,16 +204,16 @@ func (t *transition) moveIntent(doc *ojson.Object, to, reason string) *ojson.Obj
 	return step
 }
 
-func (t *transition) setIntent(i int, entry, doc *ojson.Object) {
+func setIntent(t *transition, i int, entry, doc *ojson.Object) {
 	entry = entry.Clone()
 	entry.Set("document", doc)
 	t.State.Intents = slices.Clone(t.State.Intents)
 	t.State.Intents[i] = entry
-	t.putIntent(doc)
+	putIntent(t, doc)
 }
 
 // putIntent writes the file of an intent, which other tools read.
-func (t *transition) putIntent(doc *ojson.Object) {
+func putIntent(t *transition, doc *ojson.Object) {
 	path := IntentPath(doc.String("intent_id"))
 	t.Files = slices.DeleteFunc(t.Files, func(f FileWrite) bool { return f.Path == path })
 	t.Files = append(t.Files, FileWrite{path, ojson.Pretty(doc)})
@@ -225,7 +225,7 @@ func (a *acceptance) intent() {
 	t := a.t
 	for _, id := range a.op.Touched {
 		if doc := Intent(t.State, id); doc != nil {
-			t.putIntent(doc)
+			putIntent(t, doc)
 			a.warnings = append(a.warnings, "The file of "+wire.OneLine(id)+" was not as recorded; it is put back.")
 		}
 	}
@@ -248,7 +248,7 @@ func (a *acceptance) intent() {
 		return
 	}
 	now := t.Env.Time()
-	step := t.moveIntent(doc, IntentCompleted, "turn accepted: its acceptance contract is answered")
+	step := moveIntent(t, doc, IntentCompleted, "turn accepted: its acceptance contract is answered")
 	step.Set("turn_id", a.turn.TurnID)
 	step.Set("role", a.turn.AssignedRole)
 	step.Set("run_id", t.State.Run())
@@ -256,12 +256,12 @@ func (a *acceptance) intent() {
 	doc.Set("run_completed_at", now)
 	doc.Set("run_final_turn", a.turn.TurnID)
 	doc.Set("satisfying_turn", a.turn.TurnID)
-	t.putIntent(doc)
+	putIntent(t, doc)
 }
 
 // followIntents keeps the intents of the run true to what an operation did: one whose
 // turn is gone waits again, one whose phase was left is over.
-func (t *transition) followIntents() {
+func followIntents(t *transition) {
 	s := t.State
 	var retired []string
 	for i := 0; i < len(s.Intents); i++ {
@@ -275,20 +275,20 @@ func (t *transition) followIntents() {
 				doc.Set("target_turn", next)
 				doc.Set("updated_at", t.Env.Time())
 			} else {
-				t.moveIntent(doc, IntentApproved, "turn "+turn+" ended without completing it")
+				moveIntent(t, doc, IntentApproved, "turn "+turn+" ended without completing it")
 				doc.Set("target_turn", nil)
 			}
-			t.setIntent(i, entry, doc)
+			setIntent(t, i, entry, doc)
 		case IntentOpen(doc) && t.Before.State.Run() == s.Run() && t.Before.State.Phase != s.Phase &&
 			doc.String("phase_scope") == t.Before.State.Phase:
 			doc = doc.Clone()
 			reason := "phase " + t.Before.State.Phase + " was left"
-			step := t.moveIntent(doc, IntentSatisfied, reason)
+			step := moveIntent(t, doc, IntentSatisfied, reason)
 			step.Set("exited_phase", t.Before.State.Phase)
 			step.Set("entered_phase", s.Phase)
 			doc.Set("satisfied_at", t.Env.Time())
 			doc.Set("satisfied_reason", reason)
-			t.putIntent(doc)
+			putIntent(t, doc)
 			s.Intents = slices.Delete(slices.Clone(s.Intents), i, i+1)
 			retired = append(retired, id)
 			i--
@@ -311,7 +311,7 @@ func turnWithIntent(s *run.State, id string) string {
 
 // archiveIntents ends what waited in a run that is over: approved for it, and not for the
 // next one.
-func (t *transition) archiveIntents() {
+func archiveIntents(t *transition) {
 	for _, e := range t.State.Intents {
 		doc := e.Object("document")
 		if doc == nil {
@@ -319,9 +319,9 @@ func (t *transition) archiveIntents() {
 		}
 		doc = doc.Clone()
 		reason := "stale: approved under run " + doc.String("approved_run_id") + ", which is over"
-		t.moveIntent(doc, IntentSuppressed, reason)
+		moveIntent(t, doc, IntentSuppressed, reason)
 		doc.Set("archived_reason", reason)
-		t.putIntent(doc)
+		putIntent(t, doc)
 	}
 	t.State.Intents = nil
 }

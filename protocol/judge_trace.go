@@ -89,7 +89,7 @@ func (a *acceptance) traceStages() {
 }
 
 // tracePolicies writes down every policy whose scope the turn is in.
-func (t *transition) tracePolicies(in limits.PolicyInput) {
+func tracePolicies(t *transition, in limits.PolicyInput) {
 	if t.Trace == nil {
 		return
 	}
@@ -119,16 +119,16 @@ func (t *transition) tracePolicies(in limits.PolicyInput) {
 }
 
 // phaseGate evaluates the exit gate of the phase and writes down what it looked at.
-func (t *transition) phaseGate(in gates.Input) gates.Result {
-	return t.traceGate(in, gates.EvaluatePhaseExit)
+func phaseGate(t *transition, in gates.Input) gates.Result {
+	return traceGate(t, in, gates.EvaluatePhaseExit)
 }
 
 // completionGate is phaseGate for the end of the run.
-func (t *transition) completionGate(in gates.Input) gates.Result {
-	return t.traceGate(in, gates.EvaluateRunCompletion)
+func completionGate(t *transition, in gates.Input) gates.Result {
+	return traceGate(t, in, gates.EvaluateRunCompletion)
 }
 
-func (t *transition) traceGate(in gates.Input, eval func(gates.Input) gates.Result) gates.Result {
+func traceGate(t *transition, in gates.Input, eval func(gates.Input) gates.Result) gates.Result {
 	if t.Trace == nil {
 		return eval(in)
 	}
@@ -156,7 +156,7 @@ func (t *transition) traceGate(in gates.Input, eval func(gates.Input) gates.Resu
 }
 
 // traceApproval writes down whether the approval policy passes a gate without a person.
-func (t *transition) traceApproval(g *gates.Result, v gates.ApprovalVerdict) {
+func traceApproval(t *transition, g *gates.Result, v gates.ApprovalVerdict) {
 	said := verdict.Wait
 	if v.Auto {
 		said = verdict.Pass
@@ -164,7 +164,7 @@ func (t *transition) traceApproval(g *gates.Result, v gates.ApprovalVerdict) {
 	t.Says(verdict.RuleApproval, wire.OrEmpty(g.GateID), "/approval_policy", said, v.Reason)
 }
 
-func (t *transition) tracePeople(res *ApproveResult, err *wire.Error) {
+func tracePeople(t *transition, res *ApproveResult, err *wire.Error) {
 	if t.Trace == nil {
 		return
 	}
@@ -184,7 +184,7 @@ func (t *transition) tracePeople(res *ApproveResult, err *wire.Error) {
 }
 
 // traceTimeouts writes down every time limit that applies.
-func (t *transition) traceTimeouts(turn *run.Turn) {
+func traceTimeouts(t *transition, turn *run.Turn) {
 	if t.Trace == nil {
 		return
 	}
@@ -205,7 +205,7 @@ func (t *transition) traceTimeouts(turn *run.Turn) {
 	}
 }
 
-func (t *transition) traceBudget() {
+func traceBudget(t *transition) {
 	r := t.State.BudgetStatus.RemainingUSD
 	if t.Trace == nil || r == nil {
 		return
@@ -221,7 +221,7 @@ func (t *transition) traceBudget() {
 	t.Says(verdict.RuleBudgetRun, "", "/budget/per_run_max_usd", said, why)
 }
 
-func (t *transition) traceProgress(out gates.NonProgressResult, threshold int) {
+func traceProgress(t *transition, out gates.NonProgressResult, threshold int) {
 	if t.Trace == nil {
 		return
 	}
@@ -237,7 +237,7 @@ func (t *transition) traceProgress(out gates.NonProgressResult, threshold int) {
 }
 
 // traceRole writes down whose turn it is.
-func (t *transition) traceRole(role string, warnings []string, err *wire.Error) {
+func traceRole(t *transition, role string, warnings []string, err *wire.Error) {
 	if t.Trace == nil {
 		return
 	}
@@ -252,7 +252,7 @@ func (t *transition) traceRole(role string, warnings []string, err *wire.Error) 
 	}
 }
 
-func (t *transition) traceAttempts(turn *run.Turn) {
+func traceAttempts(t *transition, turn *run.Turn) {
 	if t.Trace == nil {
 		return
 	}
@@ -267,7 +267,7 @@ func (t *transition) traceAttempts(turn *run.Turn) {
 
 // traceHooks writes down what hooks answered: their verdicts are recorded, and no rule
 // asks a hook again.
-func (t *transition) traceHooks(rows []AuditRow) {
+func traceHooks(t *transition, rows []AuditRow) {
 	if t.Trace == nil {
 		return
 	}

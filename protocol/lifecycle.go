@@ -92,12 +92,12 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 	}
 	s.QueuedRunCompletion = nil
 	in.CompletionRequest = true
-	g := t.completionGate(in)
+	g := completionGate(t, in)
 	if n := len(in.Blocking); n > 0 && g.Action != gates.ActionGateFailed && g.Action != gates.ActionNotFinalPhase {
 		a.warnings = append(a.warnings, "Blocking objections are open: "+wire.List(in.Blocking)+
 			" (git agentxchain objection list). rules.objections_block would hold the completion up.")
 	}
-	t.completion(&g, by, !own)
+	completion(t, &g, by, !own)
 	a.ignored(&g, gates.ActionNotFinalPhase)
 	return evaluated{&g, run.GateCompletion}
 }
@@ -117,8 +117,8 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 	}
 	s.QueuedPhaseTransition = nil
 	in.TransitionRequest = want
-	g := t.phaseGate(in)
-	t.phaseExit(&g, by, own == nil)
+	g := phaseGate(t, in)
+	phaseExit(t, &g, by, own == nil)
 	a.ignored(&g, gates.ActionUnknownPhase)
 	return evaluated{&g, run.GatePhase}
 }
@@ -150,17 +150,17 @@ func verifiedBy(in *gates.Input, row *ojson.Object) {
 	in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
 }
 
-func (t *transition) phaseExit(g *gates.Result, by string, queued bool) {
+func phaseExit(t *transition, g *gates.Result, by string, queued bool) {
 	switch g.Action {
 	case gates.ActionAdvance:
-		t.advance(g, by, "auto")
+		advance(t, g, by, "auto")
 	case gates.ActionAwaitHuman:
-		said := gates.EvaluateApproval(t.Config, t.approvalInput(g, run.GatePhase))
-		t.traceApproval(g, said)
+		said := gates.EvaluateApproval(t.Config, approvalInput(t, g, run.GatePhase))
+		traceApproval(t, g, said)
 		if said.Auto {
 			t.Append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.Env.Time(), run.GatePhase,
 				wire.OrEmpty(g.GateID), t.State.Phase, g.NextPhase, said))
-			t.advance(g, by, "auto_approved")
+			advance(t, g, by, "auto_approved")
 			return
 		}
 		t.State.PendingPhaseTransition = &run.PendingTransition{
@@ -170,24 +170,24 @@ func (t *transition) phaseExit(g *gates.Result, by string, queued bool) {
 			RequestedByTurn: by,
 			RequestedAt:     t.Env.Time(),
 		}
-		t.pause(wire.OrEmpty(g.GateID),
+		pause(t, wire.OrEmpty(g.GateID),
 			ojson.NewObject("gate_type", run.GatePhase, "from", t.State.Phase, "to", g.NextPhase))
 	case gates.ActionGateFailed:
-		t.gateFailed(g, run.GatePhase, by, queued)
+		gateFailed(t, g, run.GatePhase, by, queued)
 	}
 }
 
-func (t *transition) completion(g *gates.Result, by string, queued bool) {
+func completion(t *transition, g *gates.Result, by string, queued bool) {
 	switch g.Action {
 	case gates.ActionComplete:
-		t.complete(g.GateID)
+		complete(t, g.GateID)
 	case gates.ActionAwaitHuman:
-		said := gates.EvaluateApproval(t.Config, t.approvalInput(g, run.GateCompletion))
-		t.traceApproval(g, said)
+		said := gates.EvaluateApproval(t.Config, approvalInput(t, g, run.GateCompletion))
+		traceApproval(t, g, said)
 		if said.Auto {
 			t.Append(wire.LedgerDecisions, ledger.NewApprovalPolicyEntry(t.Env.Time(), run.GateCompletion,
 				wire.OrEmpty(g.GateID), t.State.Phase, "", said))
-			t.complete(g.GateID)
+			complete(t, g.GateID)
 			return
 		}
 		t.State.PendingRunCompletion = &run.PendingCompletion{
@@ -195,13 +195,13 @@ func (t *transition) completion(g *gates.Result, by string, queued bool) {
 			RequestedByTurn: by,
 			RequestedAt:     t.Env.Time(),
 		}
-		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GateCompletion))
+		pause(t, wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GateCompletion))
 	case gates.ActionGateFailed:
-		t.gateFailed(g, run.GateCompletion, by, queued)
+		gateFailed(t, g, run.GateCompletion, by, queued)
 	}
 }
 
-func (t *transition) approvalInput(g *gates.Result, kind string) gates.ApprovalInput {
+func approvalInput(t *transition, g *gates.Result, kind string) gates.ApprovalInput {
 	return gates.ApprovalInput{GateType: kind, Gate: g, Phase: t.State.Phase, NextPhase: g.NextPhase,
 		Participated: func(phase, role string) bool {
 			roles, _ := t.Index.Participants.Get(phase)
@@ -211,7 +211,7 @@ func (t *transition) approvalInput(g *gates.Result, kind string) gates.ApprovalI
 }
 
 // pause waits for a person at a gate.
-func (t *transition) pause(gate string, payload *ojson.Object) {
+func pause(t *transition, gate string, payload *ojson.Object) {
 	s := t.State
 	s.Status = wire.StatusPaused
 	s.BlockedOn = new("human_approval:" + gate)
@@ -221,7 +221,7 @@ func (t *transition) pause(gate string, payload *ojson.Object) {
 }
 
 // advance moves the run to the gate's next phase (docs/spec/lifecycle.md#the-next-state).
-func (t *transition) advance(g *gates.Result, by, trigger string) {
+func advance(t *transition, g *gates.Result, by, trigger string) {
 	s := t.State
 	from, to := s.Phase, g.NextPhase
 	if g.GateID != nil {
@@ -234,17 +234,17 @@ func (t *transition) advance(g *gates.Result, by, trigger string) {
 	if !slices.Contains(t.Index.PhasesDone, from) {
 		t.Index.PhasesDone = append(slices.Clip(t.Index.PhasesDone), from)
 	}
-	t.recommendEntry(to)
+	recommendEntry(t, to)
 	payload := []any{"from", from, "to", to, "gate_id", g.GateID, "trigger", trigger}
 	if by != "" {
 		payload = append(payload, "requested_by_turn", by)
 	}
 	t.Event("phase_entered", nil, payload...)
-	t.cleanup(from, to, g.GateID, trigger)
+	cleanup(t, from, to, g.GateID, trigger)
 }
 
 // recommendEntry proposes the entry role of a phase: a recommendation made in the phase before does not bind it.
-func (t *transition) recommendEntry(phase string) {
+func recommendEntry(t *transition, phase string) {
 	s := t.State
 	if t.Earlier.KeepsNextRole &&
 		(s.NextRecommendedRole == nil || slices.Contains(t.Config.PhaseRoles(phase), *s.NextRecommendedRole)) {
@@ -257,7 +257,7 @@ func (t *transition) recommendEntry(phase string) {
 }
 
 // cleanup drops turns of the exited phase's roles that are still active.
-func (t *transition) cleanup(from, to string, gate *string, trigger string) {
+func cleanup(t *transition, from, to string, gate *string, trigger string) {
 	roles := t.Config.PhaseRoles(from)
 	removed, budget := []string{}, []string{}
 	for _, id := range t.State.ActiveTurns.Keys() {
@@ -276,7 +276,7 @@ func (t *transition) cleanup(from, to string, gate *string, trigger string) {
 }
 
 // complete ends the run.
-func (t *transition) complete(gate *string) {
+func complete(t *transition, gate *string) {
 	s := t.State
 	if gate != nil {
 		s.PhaseGateStatus.Set(*gate, wire.GatePassed)
@@ -292,7 +292,7 @@ func (t *transition) complete(gate *string) {
 	t.RunHistory("")
 }
 
-func (t *transition) gateFailed(g *gates.Result, kind, by string, queued bool) {
+func gateFailed(t *transition, g *gates.Result, kind, by string, queued bool) {
 	s := t.State
 	f := &run.GateFailure{
 		GateType:      kind,
@@ -327,7 +327,7 @@ func (t *transition) gateFailed(g *gates.Result, kind, by string, queued bool) {
 
 // reconcileGateFailure forgets a failure whose missing files have all appeared
 // (docs/spec/lifecycle.md#lack-of-progress). It does not pass the gate.
-func (t *transition) reconcileGateFailure(files []evidence.FileBlob, turn *run.Turn) {
+func reconcileGateFailure(t *transition, files []evidence.FileBlob, turn *run.Turn) {
 	f := t.State.LastGateFailure
 	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.State.Status == wire.StatusCompleted ||
 		t.State.Status == wire.StatusBlocked || t.GateFell {
@@ -353,18 +353,18 @@ func (t *transition) reconcileGateFailure(files []evidence.FileBlob, turn *run.T
 
 // gateInput is the gate evaluation as of this acceptance, the turn included.
 func (a *acceptance) gateInput() gates.Input {
-	in := a.t.gateInput(a.op.Files)
+	in := gateInput(a.t, a.op.Files)
 	base := in.Participated
 	phase, role := a.t.State.Phase, a.turn.AssignedRole
 	in.Participated = func(p, r string) bool { return p == phase && r == role || base(p, r) }
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
-	a.t.byCharters(&in)
+	byCharters(a.t, &in)
 	return in
 }
 
 // gateInput fills what every gate evaluation needs from the state and the index.
-func (t *transition) gateInput(files []evidence.FileBlob) gates.Input {
+func gateInput(t *transition, files []evidence.FileBlob) gates.Input {
 	facts := make([]evidence.FileFact, len(files))
 	for i, f := range files {
 		facts[i] = evidence.FileFact{Path: f.Path}

@@ -111,7 +111,7 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 	}
 	res := &AbandonResult{From: s.Status, Reason: reason, Gate: run.PendingGate(s)}
 	var dropped []*ojson.Object
-	res.Dropped, dropped = t.giveUp(op.Staged, "failed")
+	res.Dropped, dropped = giveUp(t, op.Staged, "failed")
 	if s.Status == wire.StatusBlocked {
 		t.ClearBlock("run_abandoned")
 	}
@@ -154,7 +154,7 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 
 // giveUp removes the active turns and says what became of each. What they had staged is
 // kept and paid for; delegations they worked on get the status.
-func (t *transition) giveUp(staged []StagedTurn, delegation string) (ids []string, rows []*ojson.Object) {
+func giveUp(t *transition, staged []StagedTurn, delegation string) (ids []string, rows []*ojson.Object) {
 	s := t.State
 	ids, rows = []string{}, []*ojson.Object{}
 	for _, id := range s.ActiveTurns.Keys() {
@@ -163,8 +163,8 @@ func (t *transition) giveUp(staged []StagedTurn, delegation string) (ids []strin
 			"status", turn.Status, "attempt", turn.Attempt)
 		for _, r := range staged {
 			if r.TurnID == id && r.Result != nil {
-				row.Set("kept", t.preserve(turn, r.Result))
-				t.charge(stagedCost(r.Result))
+				row.Set("kept", preserve(t, turn, r.Result))
+				charge(t, stagedCost(r.Result))
 			}
 		}
 		for i, d := range s.DelegationQueue {

@@ -126,7 +126,7 @@ func (op *AcceptTurn) subject(t *transition) (*run.Turn, *ojson.Object, *wire.Er
 	if t.Rule(verdict.RuleTurn, op.TurnID, "", err) != nil {
 		return nil, nil, err
 	}
-	if err := t.Rule(verdict.RuleStatus, string(t.State.Status), "", t.acceptable(turn)); err != nil {
+	if err := t.Rule(verdict.RuleStatus, string(t.State.Status), "", acceptable(t, turn)); err != nil {
 		return nil, nil, err
 	}
 	if err := op.checkModes(t, turn); err != nil {
@@ -141,7 +141,7 @@ func (op *AcceptTurn) subject(t *transition) (*run.Turn, *ojson.Object, *wire.Er
 // is theirs to prepare.
 func (op *AcceptTurn) Admissible(snap *Snapshot, env Env) *wire.Error {
 	t := newTransition(snap, env, ruleSets[env.RuleSet()])
-	if err := t.mayAct(op); err != nil {
+	if err := mayAct(t, op); err != nil {
 		return err
 	}
 	if _, _, err := op.subject(t); err != nil && err.Stage == "" {
@@ -154,7 +154,7 @@ func (op *AcceptTurn) Admissible(snap *Snapshot, env Env) *wire.Error {
 // only passed by the turn whose own acceptance ran into it, or kept while a
 // sibling of the turn at fault is accepted; every other block needs its owner
 // (docs/compatibility.md#where-we-differ-on-purpose rows 3 and 4).
-func (t *transition) acceptable(turn *run.Turn) *wire.Error {
+func acceptable(t *transition, turn *run.Turn) *wire.Error {
 	s := t.State
 	switch s.Status {
 	case wire.StatusActive:
@@ -162,7 +162,7 @@ func (t *transition) acceptable(turn *run.Turn) *wire.Error {
 	case wire.StatusPaused:
 		return run.PendingError(s, "accept turn "+turn.TurnID)
 	case wire.StatusBlocked:
-		if t.blockOf(turn) != blockForeign {
+		if blockOf(t, turn) != blockForeign {
 			return nil
 		}
 		return run.BlockedError(s, "accept turn "+turn.TurnID)

@@ -181,7 +181,7 @@ func (a *acceptance) checkBundle(*ojson.Object) *wire.Error {
 // checkWait keeps a call for a person from being lost: while the run is blocked
 // on a sibling, a second blocker would have no place to be recorded.
 func (a *acceptance) checkWait(*ojson.Object) *wire.Error {
-	if a.t.State.Status != wire.StatusBlocked || a.t.blockOf(a.turn) != blockSibling ||
+	if a.t.State.Status != wire.StatusBlocked || blockOf(a.t, a.turn) != blockSibling ||
 		a.res.Status != wire.ResultNeedsHuman {
 		return nil
 	}
@@ -310,7 +310,7 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	}
 	in := a.gateInput()
 	in.TransitionRequest = a.res.PhaseTransitionRequest
-	g := t.phaseGate(in)
+	g := phaseGate(t, in)
 	if g.Action != gates.ActionGateFailed {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 
 func (a *acceptance) commit() {
 	t, s, turn := a.t, a.t.State, a.turn
-	a.own = s.Status == wire.StatusBlocked && t.blockOf(turn) == blockOwn
+	a.own = s.Status == wire.StatusBlocked && blockOf(t, turn) == blockOwn
 	if turn.DispatchedAt == "" {
 		// Another runner assigned the turn without saying it was dispatched; the
 		// event contract wants it said before the acceptance.
@@ -46,7 +46,7 @@ func (a *acceptance) commit() {
 		took = append(took, "bundle_changes", BundleRows(a.op.Bundle[:min(len(a.op.Bundle), maxBundleRows)]))
 	}
 	t.Event("turn_accepted", turn, took...)
-	t.leaseEnds(a.op.Lease, LeaseActReleased, turn)
+	leaseEnds(t, a.op.Lease, LeaseActReleased, turn)
 	if a.op.Resolution == ResolutionHumanMerge && a.conflict != nil {
 		a.recordMerge()
 	}
@@ -55,22 +55,22 @@ func (a *acceptance) commit() {
 	t.DropTurn(turn.TurnID)
 	s.AcceptedIntegrationRef = new(a.acceptedRef())
 	s.NextRecommendedRole = a.nextRole()
-	t.charge(a.res.CostUSD)
+	charge(t, a.res.CostUSD)
 	a.unblock()
 	a.delegations(entry)
 	a.charter()
 	a.intent()
 	gate := a.lifecycle()
 	a.needsHuman()
-	a.warnings = append(a.warnings, t.timeouts(turn, a.op.Files)...)
-	if dear := t.dearTurn(turn, a.res.CostUSD); dear != "" {
+	a.warnings = append(a.warnings, timeouts(t, turn, a.op.Files)...)
+	if dear := dearTurn(t, turn, a.res.CostUSD); dear != "" {
 		a.warnings = append(a.warnings, dear)
 	}
-	t.markDocuments(a.op.Documents, false, s.Phase != t.Before.State.Phase)
-	t.reconcileGateFailure(a.op.Files, turn)
+	markDocuments(t, a.op.Documents, false, s.Phase != t.Before.State.Phase)
+	reconcileGateFailure(t, a.op.Files, turn)
 	a.nonProgress()
 	a.stuckCharter()
-	t.exhaustBudget(turn)
+	exhaustBudget(t, turn)
 
 	t.Session = "turn_accepted"
 	t.Subject = fmt.Sprintf("accept %s (%s, %s): %s", turn.TurnID, turn.AssignedRole, entry.String("phase"),
@@ -214,7 +214,7 @@ func (a *acceptance) nextRole() *string {
 // with its reason (docs/compatibility.md#where-we-differ-on-purpose row 3).
 func (a *acceptance) unblock() {
 	if a.t.State.Status == wire.StatusBlocked && a.own {
-		a.t.settleBlock("turn_accepted")
+		settleBlock(a.t, "turn_accepted")
 	}
 }
 
@@ -238,7 +238,7 @@ func (a *acceptance) nonProgress() {
 	if s.Status != wire.StatusActive {
 		return
 	}
-	in := t.gateInput(a.op.Files)
+	in := gateInput(t, a.op.Files)
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
 	if s.Phase != a.t.Before.State.Phase || len(s.OpenCharters()) > 0 {
@@ -257,7 +257,7 @@ func (a *acceptance) nonProgress() {
 	if threshold <= 0 {
 		threshold = 3
 	}
-	t.traceProgress(out, threshold)
+	traceProgress(t, out, threshold)
 	if out.Count == 0 {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return

@@ -51,7 +51,7 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	if a.commitsSince() {
 		hint += "; where a person committed the changes: git agentxchain reconcile --show"
 	}
-	if count >= conflictLoopLimit && !(t.State.Status == wire.StatusBlocked && t.blockOf(a.turn) == blockSibling) {
+	if count >= conflictLoopLimit && !(t.State.Status == wire.StatusBlocked && blockOf(t, a.turn) == blockSibling) {
 		// A sibling's block stays; this one follows when it is settled.
 		t.Block(conflictBlock(&turn, files))
 		t.Session = "blocked"

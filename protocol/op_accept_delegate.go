@@ -37,7 +37,7 @@ func (a *acceptance) delegations(entry *ojson.Object) {
 		s.PendingDelegation = nil
 	}
 	child := a.fulfil(entry)
-	t.openReview()
+	openReview(t)
 	if !child {
 		return
 	}
@@ -93,7 +93,7 @@ func (a *acceptance) fulfil(entry *ojson.Object) bool {
 // openReview hands the results of the first parent whose delegations have all
 // ended to its role. There is one place for a review: while it is taken, a second
 // parent's results wait in the queue.
-func (t *transition) openReview() {
+func openReview(t *transition) {
 	s := t.State
 	if s.PendingDelegation != nil {
 		return

@@ -31,7 +31,7 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 		Replay:     a.op.Replay,
 	}
 	vs := limits.EvaluatePolicies(t.Config, in)
-	t.tracePolicies(in)
+	tracePolicies(t, in)
 	var block, escalate []limits.Violation
 	for _, v := range vs {
 		// A person takes a turn as it is where a policy calls for one. What it blocks by

@@ -16,13 +16,13 @@ import (
 // earlier attempt of the same work may have changed them. Without it, a change
 // refused once as undeclared would pass unseen in the retry. Dirt that was there
 // before the first attempt, and files an accepted turn answers for, are not it.
-func (t *transition) carry(old *run.Turn, next *run.Baseline) []string {
+func carry(t *transition, old *run.Turn, next *run.Baseline) []string {
 	if next == nil {
 		return nil
 	}
 	var out []string
 	for path, mark := range next.DirtySnapshot.All() {
-		if !wire.Observable(path) || t.sinceAccepted(old, path) {
+		if !wire.Observable(path) || sinceAccepted(t, old, path) {
 			continue
 		}
 		if old.Baseline != nil && !slices.Contains(old.Carried, path) {
@@ -39,7 +39,7 @@ func (t *transition) carry(old *run.Turn, next *run.Baseline) []string {
 // keptBaseline is the baseline of a turn whose place in the order of turns moves up:
 // what it began with, and in addition what the turns left that worked beside it and
 // were accepted since. They answer for those contents.
-func (t *transition) keptBaseline(turn *run.Turn) *run.Baseline {
+func keptBaseline(t *transition, turn *run.Turn) *run.Baseline {
 	if turn.Baseline == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (t *transition) keptBaseline(turn *run.Turn) *run.Baseline {
 
 // sinceAccepted reports whether a turn accepted after old was assigned is the
 // last to have changed the path.
-func (t *transition) sinceAccepted(old *run.Turn, path string) bool {
+func sinceAccepted(t *transition, old *run.Turn, path string) bool {
 	owner, ok := t.Index.Uncheckpointed.Get(path)
 	return ok && slices.ContainsFunc(t.Index.Recent, func(row *ojson.Object) bool {
 		return row.String("turn_id") == owner && result.AcceptedSince(old, row)

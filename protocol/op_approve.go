@@ -165,13 +165,13 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	t.Result = res
 	if err := op.Approval.reevaluate(t, p.Gate, t.Index.QueuedRow, func(in gates.Input) gates.Result {
 		in.TransitionRequest = new(p.To)
-		return t.phaseGate(in)
+		return phaseGate(t, in)
 	}); err != nil {
 		return err
 	}
-	d := t.gateDecision(run.GatePhase, p.Gate, p.To, &op.Approval)
+	d := gateDecision(t, run.GatePhase, p.Gate, p.To, &op.Approval)
 	passed, err := op.Approval.count(t, res, d)
-	t.tracePeople(res, err)
+	tracePeople(t, res, err)
 	if err != nil || !passed {
 		return err
 	}
@@ -185,11 +185,11 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	op.Approval.granted(t, res, p.RequestedByTurn)
 	t.Event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To,
 		"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
-	t.settle("gate_approved")
+	settle(t, "gate_approved")
 	t.State.PendingPhaseTransition = nil
 	g := gates.Result{GateID: new(p.Gate), NextPhase: p.To}
-	t.advance(&g, p.RequestedByTurn, "human_approved")
-	t.markDocuments(op.Approval.Documents, true, true)
+	advance(t, &g, p.RequestedByTurn, "human_approved")
+	markDocuments(t, op.Approval.Documents, true, true)
 	t.Session = "phase_approved"
 	t.Subject = fmt.Sprintf("approve %s: %s to %s", p.Gate, p.From, p.To)
 	return nil
@@ -207,13 +207,13 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	t.Result = res
 	if err := op.Approval.reevaluate(t, p.Gate, t.Index.QueuedDone, func(in gates.Input) gates.Result {
 		in.CompletionRequest = true
-		return t.completionGate(in)
+		return completionGate(t, in)
 	}); err != nil {
 		return err
 	}
-	d := t.gateDecision(run.GateCompletion, p.Gate, "", &op.Approval)
+	d := gateDecision(t, run.GateCompletion, p.Gate, "", &op.Approval)
 	passed, err := op.Approval.count(t, res, d)
-	t.tracePeople(res, err)
+	tracePeople(t, res, err)
 	if err != nil || !passed {
 		return err
 	}
@@ -227,9 +227,9 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	op.Approval.granted(t, res, p.RequestedByTurn)
 	t.Event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate,
 		"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
-	t.settle("gate_approved")
+	settle(t, "gate_approved")
 	t.State.PendingRunCompletion = nil
-	t.complete(new(p.Gate))
+	complete(t, new(p.Gate))
 	t.Session = "run_completed"
 	t.Subject = fmt.Sprintf("approve %s: run completed", p.Gate)
 	return nil
@@ -244,7 +244,7 @@ func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object,
 	if a.Unproven || t.Config.Routing.Len() == 0 {
 		return nil
 	}
-	in := t.gateInput(a.Files)
+	in := gateInput(t, a.Files)
 	in.Person = true
 	if row == nil {
 		row = t.Index.LastRow // a state that does not say who asked
@@ -369,7 +369,7 @@ func intPtr(p *int) any {
 }
 
 // settle makes the run active and closes what the gate had raised.
-func (t *transition) settle(via string) {
+func settle(t *transition, via string) {
 	s := t.State
 	if s.Status == wire.StatusBlocked {
 		t.ClearBlock(via)

@@ -69,13 +69,13 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		}
 	}
 	t.Says(verdict.RuleStatus, string(s.Status), "", verdict.Pass, "")
-	unread := t.takeIntents(op.Intake)
+	unread := takeIntents(t, op.Intake)
 	asked := op.Role
 	if asked == "" && !op.NoIntent {
-		asked = t.urgentRole()
+		asked = urgentRole(t)
 	}
 	id, warnings, err := ResolveRole(t.Config, s, asked)
-	t.traceRole(id, warnings, err)
+	traceRole(t, id, warnings, err)
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,11 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 			Message: fmt.Sprintf("Role %q is bound to no runtime.", id),
 		}
 	}
-	if err := t.routed(id); err != nil {
+	if err := routed(t, id); err != nil {
 		return t.Rule(verdict.RuleRole, id, "/rules/enforce_routing", err)
 	}
-	capacity := gates.Pointer("routing", s.Phase, "max_concurrent_turns")
-	if err := t.Rule(verdict.RuleCapacity, s.Phase, capacity, t.capacity(id, t.Config.Route(s.Phase))); err != nil {
+	most := gates.Pointer("routing", s.Phase, "max_concurrent_turns")
+	if err := t.Rule(verdict.RuleCapacity, s.Phase, most, capacity(t, id, t.Config.Route(s.Phase))); err != nil {
 		return err
 	}
 	reserved, err := reserve(t.Config, s, id)
@@ -108,10 +108,10 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		return err
 	}
 	if role.WriteAuthority != wire.ReviewOnly && len(op.Dirty) > 0 {
-		return t.Rule(verdict.RuleClean, id, gates.Pointer("roles", id, "write_authority"), t.dirtyError(op.Dirty))
+		return t.Rule(verdict.RuleClean, id, gates.Pointer("roles", id, "write_authority"), dirtyError(t, op.Dirty))
 	}
 
-	t.markDocuments(op.Documents, s.ActiveTurns.Len() == 0, false)
+	markDocuments(t, op.Documents, s.ActiveTurns.Len() == 0, false)
 	now := t.Env.Now
 	s.TurnSequence++
 	turn := &run.Turn{
@@ -129,11 +129,11 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 		AssignedSequence: s.TurnSequence,
 		ConcurrentWith:   append([]string{}, s.ActiveTurns.Keys()...),
 	}
-	if op.NoIntent || !t.bindIntent(turn, true) {
-		t.bindDelegation(turn)
-		t.bindCharter(turn)
+	if op.NoIntent || !bindIntent(t, turn, true) {
+		bindDelegation(t, turn)
+		bindCharter(t, turn)
 		if !op.NoIntent {
-			t.bindIntent(turn, false)
+			bindIntent(t, turn, false)
 		}
 	}
 	s.ActiveTurns.Set(turn.TurnID, turn)
@@ -142,8 +142,8 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 			ojson.NewObject("reserved_usd", *reserved, "role_id", id, "created_at", wire.FormatTime(now)))
 	}
 	if !op.Undispatched {
-		t.dispatch(turn)
-		t.deliver(turn)
+		dispatch(t, turn)
+		deliver(t, turn)
 	}
 	t.About(turn)
 	t.Session = "turn_assigned"
@@ -154,7 +154,7 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 
 // routed refuses a role outside the phase's routing when rules.enforce_routing
 // asks for that.
-func (t *transition) routed(role string) *wire.Error {
+func routed(t *transition, role string) *wire.Error {
 	phase := t.State.Phase
 	if !t.Config.Rules.EnforceRouting || t.Config.Route(phase) == nil ||
 		slices.Contains(t.Config.PhaseRoles(phase), role) {
@@ -169,7 +169,7 @@ func (t *transition) routed(role string) *wire.Error {
 }
 
 // capacity applies the concurrency rules of docs/spec/lifecycle.md#assigning-a-turn.
-func (t *transition) capacity(role string, route *config.Route) *wire.Error {
+func capacity(t *transition, role string, route *config.Route) *wire.Error {
 	limit := 1
 	if route != nil && route.MaxConcurrentTurns > 0 {
 		limit = route.MaxConcurrentTurns
@@ -239,8 +239,8 @@ func reserve(cfg *config.Config, s *run.State, role string) (*float64, *wire.Err
 // accepted turns wait for their checkpoint, or the changes are somebody's. Turns that
 // ran side by side wait side by side: every one of them is named (turn_ids), in the
 // order they were accepted in, and turn_id is the first.
-func (t *transition) dirtyError(dirty []string) *wire.Error {
-	if wait := t.Index.Awaiting(dirty); len(wait) > 0 && t.owned(dirty) {
+func dirtyError(t *transition, dirty []string) *wire.Error {
+	if wait := t.Index.Awaiting(dirty); len(wait) > 0 && owned(t, dirty) {
 		e := &wire.Error{Code: wire.CodeCheckpointRequired, Field: "work_tree",
 			Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.",
 				wait[0]),
@@ -263,7 +263,7 @@ func (t *transition) dirtyError(dirty []string) *wire.Error {
 }
 
 // owned reports whether accepted turns answer for every dirty path.
-func (t *transition) owned(dirty []string) bool {
+func owned(t *transition, dirty []string) bool {
 	for _, p := range dirty {
 		if !t.Index.Uncheckpointed.Has(p) {
 			return false
@@ -273,7 +273,7 @@ func (t *transition) owned(dirty []string) bool {
 }
 
 // bindDelegation attaches the delegation or the review the turn is for.
-func (t *transition) bindDelegation(turn *run.Turn) {
+func bindDelegation(t *transition, turn *run.Turn) {
 	s := t.State
 	for i, d := range s.DelegationQueue {
 		if d.Status == "pending" && d.ToRole == turn.AssignedRole {
@@ -293,7 +293,7 @@ func (t *transition) bindDelegation(turn *run.Turn) {
 }
 
 // dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
-func (t *transition) dispatch(turn *run.Turn) {
+func dispatch(t *transition, turn *run.Turn) {
 	turn.Dispatch(t.Env.Time())
 	t.Event("turn_dispatched", turn)
 }

@@ -49,7 +49,7 @@ func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
 	))
 	t.Event(run.EventGateLeft, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
 		"requested_by_turn", ojson.OrNull(by), "role", op.Role)
-	t.settle("gate_left")
+	settle(t, "gate_left")
 	s.PendingPhaseTransition, s.PendingRunCompletion = nil, nil
 	return gate, nil
 }

@@ -63,7 +63,7 @@ func (op *Audit) apply(t *transition) *wire.Error {
 		return wire.InvalidArgument("rows", "%d audit rows are more than one operation records (%d).", len(op.Rows),
 			MaxAuditRows)
 	}
-	t.traceHooks(op.Rows)
+	traceHooks(t, op.Rows)
 	for i, r := range op.Rows {
 		field := fmt.Sprintf("rows[%d]", i)
 		switch {

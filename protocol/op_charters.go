@@ -85,7 +85,7 @@ func (op *QueueCharters) apply(t *transition) *wire.Error {
 	}
 	s.CharterQueue = queue
 	for i := range op.Charters {
-		if err := t.queued(i, queue[len(queue)-len(op.Charters)+i]); err != nil {
+		if err := queued(t, i, queue[len(queue)-len(op.Charters)+i]); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func charterError(field, format string, args ...any) *wire.Error {
 }
 
 // queued checks one new charter against the configuration and where the run is.
-func (t *transition) queued(i int, c *run.Charter) *wire.Error {
+func queued(t *transition, i int, c *run.Charter) *wire.Error {
 	cfg, s := t.Config, t.State
 	at := fmt.Sprintf("charters[%d].", i)
 	role := cfg.Role(c.Role)

@@ -171,7 +171,7 @@ func claimDetails(turn *run.Turn, c run.TurnClaim) *ojson.Object {
 
 // mayAct holds an operation on a turn against the turn's claim: a claimed turn is worked
 // on by the clone that holds it, and its result is judged within the time of the claim.
-func (t *transition) mayAct(op Operation) *wire.Error {
+func mayAct(t *transition, op Operation) *wire.Error {
 	id, result, under := "", false, 0
 	switch op := op.(type) {
 	case *AcceptTurn:

@@ -108,7 +108,7 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 		}
 	}
 	t.Event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows,
-		"weakening", weakens, "votes", t.votesRows())
+		"weakening", weakens, "votes", votesRows(t))
 	t.Subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
 	t.Result = &AdoptResult{Changes: op.Changes}
 	return nil
@@ -120,7 +120,7 @@ func (op *AdoptConfig) relaxed(t *transition) {
 	r := t.State.BlockedReason
 	if t.State.Status == wire.StatusBlocked && r != nil && r.Category == "budget_exhausted" &&
 		!t.Earlier.BudgetUnblocked {
-		if t.causeGone() == nil {
+		if causeGone(t) == nil {
 			t.ClearBlock("config_adopted")
 		}
 		return
@@ -167,7 +167,7 @@ func (op *AdoptConfig) agreed(t *transition) *wire.Error {
 			Hint:    "git agentxchain config adopt",
 		}
 	}
-	if err := t.agree(op); err != nil {
+	if err := agree(t, op); err != nil {
 		return err
 	}
 	if t.Config.Authority != nil && (t.State.AuthorityBase == nil || agreement.AuthorityChanged(was, t.Config)) &&

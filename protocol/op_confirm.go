@@ -68,7 +68,7 @@ func (op *Confirm) apply(t *transition) *wire.Error {
 			Message: "A confirmation names the operation and the state it is about.",
 		}
 	}
-	if err := t.agree(op); err != nil {
+	if err := agree(t, op); err != nil {
 		return err
 	}
 	t.Append(wire.LedgerDecisions, NewConfirmationEntry(t.State.Run(), t.State.Phase, op, t.Env.Actor, t.Env.Time()))

@@ -63,9 +63,9 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 	}
 	t.Append(wire.LedgerDecisions, newHumanDenialEntry(res, by, t.Env.Actor, t.Env.Time()))
 	t.Talk("says no", "gate "+res.Gate, reason)
-	t.settle("gate_denied")
+	settle(t, "gate_denied")
 	t.State.PendingPhaseTransition, t.State.PendingRunCompletion = nil, nil
-	t.gateFailed(&g, res.GateType, by, false)
+	gateFailed(t, &g, res.GateType, by, false)
 	t.Subject = "deny " + res.Gate
 	t.Result = res
 	return nil

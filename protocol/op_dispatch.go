@@ -29,7 +29,7 @@ type DispatchResult struct {
 }
 
 func (op *DispatchTurn) apply(t *transition) *wire.Error {
-	old, err := t.named(op.TurnID, "dispatch")
+	old, err := named(t, op.TurnID, "dispatch")
 	if err != nil {
 		return err
 	}
@@ -51,10 +51,10 @@ func (op *DispatchTurn) apply(t *transition) *wire.Error {
 				Hint: "git agentxchain status",
 			}
 		}
-		t.dispatch(&turn)
+		dispatch(t, &turn)
 		t.Session = "turn_dispatched"
 	}
-	t.deliver(&turn)
+	deliver(t, &turn)
 	t.State.ActiveTurns.Set(turn.TurnID, &turn)
 	t.About(&turn)
 	t.Subject = fmt.Sprintf("dispatch %s to %s (%s)", turn.TurnID, turn.AssignedRole, t.State.Phase)
@@ -85,7 +85,7 @@ type RefreshResult struct {
 }
 
 func (op *RefreshBaseline) apply(t *transition) *wire.Error {
-	old, err := t.named(op.TurnID, "refresh")
+	old, err := named(t, op.TurnID, "refresh")
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (op *RefreshBaseline) apply(t *transition) *wire.Error {
 }
 
 // named is target for what has no command of its own to hint at.
-func (t *transition) named(id, verb string) (*run.Turn, *wire.Error) {
+func named(t *transition, id, verb string) (*run.Turn, *wire.Error) {
 	turn, err := t.Target(id, verb)
 	if err != nil {
 		err.Hint = "git agentxchain status"

@@ -89,11 +89,11 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 		Escalation:  esc,
 	})
 	t.Subject = "escalate: " + wire.OneLine(reason)
-	t.Result = t.blockResult()
+	t.Result = blockResult(t)
 	return nil
 }
 
-func (t *transition) blockResult() *BlockResult {
+func blockResult(t *transition) *BlockResult {
 	r := &BlockResult{BlockedOn: wire.OrEmpty(t.State.BlockedOn)}
 	r.EscalationID = run.CurrentEscalation(t.State, t.Index.OpenEscalations).String("escalation_id")
 	return r
@@ -174,7 +174,7 @@ func (op *Block) apply(t *transition) *wire.Error {
 		Retained:    s.ActiveTurns.Len() > 0,
 	})
 	t.Subject = "block on " + wire.OneLine(op.BlockedOn)
-	t.Result = t.blockResult()
+	t.Result = blockResult(t)
 	return nil
 }
 
@@ -192,5 +192,5 @@ func (op *Block) retried(t *transition) bool {
 		return false
 	}
 	turn, ok := t.State.ActiveTurns.Get(op.TurnID)
-	return ok && t.blockOf(turn) == blockOwn
+	return ok && blockOf(t, turn) == blockOwn
 }

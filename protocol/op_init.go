@@ -45,7 +45,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 	before := s.Run()
 	switch {
 	case s.Status == wire.StatusIdle, s.Status == wire.StatusBlocked && before == "" && s.ActiveTurns.Len() == 0:
-		t.idle()
+		idle(t)
 	case op.Restart && (s.Status.Ended() || s.Status == wire.StatusBlocked):
 		if s.Status == wire.StatusBlocked {
 			if err := t.OutsideTurn("put a blocked run away", "the new run"); err != nil {
@@ -95,7 +95,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 	if t.Config.Authority != nil && t.Env.Git.Head != "" {
 		s.AuthorityBase = new(t.Env.Git.Head)
 	}
-	t.markDocuments(op.Documents, true, true)
+	markDocuments(t, op.Documents, true, true)
 	t.Event("run_started", nil, "provenance", prov)
 	op.close(t, before)
 	t.Subject = fmt.Sprintf("start %s in phase %s", s.Run(), s.Phase)
@@ -124,7 +124,7 @@ func (op *InitRun) close(t *transition, run string) {
 // idle brings an idle state to where every run begins, whatever was edited into
 // it and however the routing has changed since: the first phase, its gates
 // pending, nothing left to do. Members it does not know stay.
-func (t *transition) idle() {
+func idle(t *transition) {
 	s, fresh := t.State, run.FreshState(t.Config, t.State.ProjectID)
 	if t.Config.Routing.Len() > 0 {
 		s.Phase = fresh.Phase
@@ -137,6 +137,6 @@ func (t *transition) idle() {
 	s.LastGateFailure, s.NextRecommendedRole = nil, nil
 	s.DelegationQueue, s.PendingDelegation = nil, nil
 	s.CharterQueue, s.CharterPlans = nil, nil
-	t.archiveIntents()
+	archiveIntents(t)
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
 }

@@ -239,7 +239,7 @@ func (op *RecordLease) payload(t *transition, turn *run.Turn) *ojson.Object {
 
 // leaseEnds puts on record that a lease has ended with its turn or its attempt; nil
 // for an operation that was made under none.
-func (t *transition) leaseEnds(l *run.Lease, action string, turn *run.Turn) {
+func leaseEnds(t *transition, l *run.Lease, action string, turn *run.Turn) {
 	if l == nil || l.Check() != nil || l.RunID != t.State.Run() || l.StepID != turn.TurnID {
 		return
 	}

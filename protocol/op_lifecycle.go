@@ -91,7 +91,7 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 			turn.StartedAt = now
 			turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))
 		} else {
-			t.dispatch(&turn)
+			dispatch(t, &turn)
 		}
 	case wire.TurnStarting:
 		if turn.Status == wire.TurnRunning {

@@ -62,7 +62,7 @@ type SendResult struct {
 
 func (op *SendMessage) apply(t *transition) *wire.Error {
 	s := t.State
-	if err := t.mailable("send a message"); err != nil {
+	if err := mailable(t, "send a message"); err != nil {
 		return err
 	}
 	from, turn, err := op.sender(t)
@@ -85,7 +85,7 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 	id := op.ID
 	if id == "" {
 		id = t.Env.ID("msg")
-	} else if err := t.freeMessageID(id); err != nil {
+	} else if err := freeMessageID(t, id); err != nil {
 		return err
 	}
 	msg := ojson.NewObject("version", MessageVersion, "message_id", id, "run_id", s.Run(), "from_task_id", from,
@@ -113,7 +113,7 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 
 // mailable refuses where there is no run whose mailbox could take anything. After
 // run_completed nothing may follow in the event log.
-func (t *transition) mailable(what string) *wire.Error {
+func mailable(t *transition, what string) *wire.Error {
 	switch s := t.State; {
 	case s.Run() == "":
 		return &wire.Error{
@@ -233,7 +233,7 @@ func (op *SendMessage) check(runID string) *wire.Error {
 
 // freeMessageID refuses an id that is taken, that is not safe (docs/monarchic.md), or
 // that messages derived from the run have.
-func (t *transition) freeMessageID(id string) *wire.Error {
+func freeMessageID(t *transition, id string) *wire.Error {
 	if id == "." || id == ".." || len(id) > run.MaxMessageID || !utf8.ValidString(id) || !printable(id) ||
 		strings.ContainsAny(id, `/\ `) {
 		return wire.InvalidArgument("id",
@@ -302,7 +302,7 @@ func unknownMessage(field, id string) *wire.Error {
 
 // deliver hands the messages that wait for a turn over with the bundle that the
 // operation dispatches. One that the turn has already is in its bundles for ever.
-func (t *transition) deliver(turn *run.Turn) {
+func deliver(t *transition, turn *run.Turn) {
 	if t.Index.Mailbox == nil {
 		return
 	}

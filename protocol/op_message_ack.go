@@ -38,7 +38,7 @@ type AckResult struct {
 
 func (op *AckMessage) apply(t *transition) *wire.Error {
 	s := t.State
-	if err := t.mailable("acknowledge a message"); err != nil {
+	if err := mailable(t, "acknowledge a message"); err != nil {
 		return err
 	}
 	sent := mailRow(op.Message, s.Run(), run.EventMessageSent)

@@ -77,13 +77,13 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 			return err
 		}
 	} else {
-		if err := t.causeGone(); err != nil {
+		if err := causeGone(t); err != nil {
 			return err
 		}
-		if err := t.agree(op); err != nil {
+		if err := agree(t, op); err != nil {
 			return err
 		}
-		t.unblockedBy(op, was)
+		unblockedBy(t, op, was)
 	}
 	if was == "non_progress" {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
@@ -106,7 +106,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 }
 
 // unblockedBy records why a person lifted a block, where they said so.
-func (t *transition) unblockedBy(op *Reactivate, was string) {
+func unblockedBy(t *transition, op *Reactivate, was string) {
 	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
 		return
@@ -123,7 +123,7 @@ func (t *transition) unblockedBy(op *Reactivate, was string) {
 		"turn_id", turn,
 		"unblocked_by", t.Person(),
 		"reason", reason,
-		"votes", t.votesRows(),
+		"votes", votesRows(t),
 		"terminal", t.Env.Actor.Terminal,
 		"timestamp", t.Env.Time(),
 	))
@@ -132,7 +132,7 @@ func (t *transition) unblockedBy(op *Reactivate, was string) {
 
 // causeGone refuses to clear a block whose cause can be seen to stand: the next
 // assignment would only fail (docs/compatibility.md#where-we-differ-on-purpose row 16).
-func (t *transition) causeGone() *wire.Error {
+func causeGone(t *transition) *wire.Error {
 	s := t.State
 	if s.BlockedReason == nil || s.BlockedReason.Category != "budget_exhausted" {
 		return nil

@@ -95,7 +95,7 @@ func (op *ReconcileCommits) apply(t *transition) *wire.Error {
 	if len(reason) > maxDenial {
 		return tooLong(reason)
 	}
-	if err := t.agree(op); err != nil {
+	if err := agree(t, op); err != nil {
 		return err
 	}
 	res := &ReconcileResult{Baseline: op.Baseline, Head: op.Head, Commits: op.Commits}
@@ -163,7 +163,7 @@ func (op *ReconcileCommits) record(t *transition, reason string) {
 		"turn_ids", wire.NonNil(turnsOf(op.Turns)),
 		"reconciled_by", t.Person(),
 		"reason", ojson.OrNull(reason),
-		"votes", t.votesRows(),
+		"votes", votesRows(t),
 		"terminal", t.Env.Actor.Terminal,
 		"timestamp", t.Env.Time(),
 	))

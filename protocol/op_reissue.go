@@ -95,9 +95,9 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	baseline, carried := op.Baseline, old.Carried
 	if op.Keep {
-		baseline = t.keptBaseline(old)
+		baseline = keptBaseline(t, old)
 	} else {
-		carried = t.carry(old, op.Baseline)
+		carried = carry(t, old, op.Baseline)
 	}
 	if len(op.Taken) > 0 {
 		if err := t.OutsideTurn("take commits out of a turn",
@@ -149,8 +149,8 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 			s.DelegationQueue[i] = &c
 		}
 	}
-	t.preserve(old, op.Staged)
-	t.charge(stagedCost(op.Staged))
+	preserve(t, old, op.Staged)
+	charge(t, stagedCost(op.Staged))
 	t.Append(wire.LedgerHistory, ledger.BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.Env.Now))
 	t.Append(wire.LedgerDecisions, ledger.NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
 	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
@@ -170,11 +170,11 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	t.Event("turn_reissued", turn, pairs...)
 	if s.Status == wire.StatusBlocked {
-		t.settleBlock("turn_reissued")
+		settleBlock(t, "turn_reissued")
 	}
-	t.dispatch(turn)
-	t.deliver(turn)
-	t.exhaustBudget(turn)
+	dispatch(t, turn)
+	deliver(t, turn)
+	exhaustBudget(t, turn)
 	t.About(turn)
 	t.Session = "turn_reissued"
 	t.Subject = fmt.Sprintf("reissue %s as %s (%s)", old.TurnID, turn.TurnID, roleID)
@@ -189,7 +189,7 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Ro
 	if role.ID == old.AssignedRole {
 		return nil
 	}
-	if err := t.routed(role.ID); err != nil {
+	if err := routed(t, role.ID); err != nil {
 		return err
 	}
 	for id, other := range t.State.ActiveTurns.All() {
@@ -210,7 +210,7 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Ro
 		}
 	}
 	if len(dirty) > 0 {
-		return t.dirtyError(dirty)
+		return dirtyError(t, dirty)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 		}
 	}
 	if s.Status == wire.StatusBlocked {
-		if err := t.rejectable(old); err != nil {
+		if err := rejectable(t, old); err != nil {
 			return err
 		}
 	}
@@ -79,25 +79,25 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 		}
 	}
 	turn := *old
-	preserved := t.preserve(&turn, op.Staged)
-	t.charge(max(op.Cost, stagedCost(op.Staged)))
+	preserved := preserve(t, &turn, op.Staged)
+	charge(t, max(op.Cost, stagedCost(op.Staged)))
 	rejection := op.rejection(t, &turn, conflict)
 	turn.LastRejection = rejection
 	op.rejectedBy(t, &turn, rejection)
 	t.About(&turn)
 	res := &RejectResult{Turn: &turn, Preserved: preserved}
-	t.traceAttempts(&turn)
+	traceAttempts(t, &turn)
 	if turn.Attempt < t.Config.Rules.MaxTurnRetries {
 		op.retry(t, &turn, conflict, rejection)
 		res.Status = turn.Status
-		t.redispatch(&turn)
-		t.deliver(&turn)
+		redispatch(t, &turn)
+		deliver(t, &turn)
 	} else {
 		op.escalate(t, &turn, rejection)
 		res.Escalated, res.Status = true, turn.Status
 	}
 	s.ActiveTurns.Set(turn.TurnID, &turn)
-	t.exhaustBudget(&turn)
+	exhaustBudget(t, &turn)
 	t.Result = res
 	return nil
 }
@@ -105,10 +105,10 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 // rejectable says whether a turn can be sent back while the run is blocked: when
 // the block is about its own result, or about another turn. A person's stop, a
 // spent budget or a lost turn is settled first.
-func (t *transition) rejectable(turn *run.Turn) *wire.Error {
+func rejectable(t *transition, turn *run.Turn) *wire.Error {
 	r := t.State.BlockedReason
 	policy := r != nil && r.Category == "policy_escalation" && wire.OrEmpty(r.TurnID) == turn.TurnID
-	switch rel := t.blockOf(turn); {
+	switch rel := blockOf(t, turn); {
 	case policy || rel == blockOwn:
 		return t.OutsideTurn("lift the block of its own run", "git agentxchain reject "+turn.TurnID)
 	case rel == blockSibling:
@@ -118,7 +118,7 @@ func (t *transition) rejectable(turn *run.Turn) *wire.Error {
 }
 
 // preserve keeps a given-up result beside the dispatch bundles.
-func (t *transition) preserve(turn *run.Turn, staged *evidence.Blob) string {
+func preserve(t *transition, turn *run.Turn, staged *evidence.Blob) string {
 	if staged == nil {
 		return ""
 	}
@@ -189,10 +189,10 @@ func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *
 	if op.Keep {
 		baseline = turn.Baseline
 		if conflict != nil {
-			baseline = t.keptBaseline(turn)
+			baseline = keptBaseline(t, turn)
 		}
 	} else {
-		carried = t.carry(turn, op.Baseline)
+		carried = carry(t, turn, op.Baseline)
 	}
 	if conflict != nil {
 		turn.ConflictContext = ConflictContext(turn, conflict.Object("conflict_error"))
@@ -214,19 +214,19 @@ func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *
 	turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))
 	t.Event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
-	t.leaseEnds(op.Lease, LeaseActRejected, turn)
+	leaseEnds(t, op.Lease, LeaseActRejected, turn)
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if s.Status == wire.StatusBlocked &&
-		(s.BlockedReason.Category == "policy_escalation" || t.blockOf(turn) == blockOwn) {
+		(s.BlockedReason.Category == "policy_escalation" || blockOf(t, turn) == blockOwn) {
 		// Sending the turn back settles the block its result ran into.
-		t.settleBlock("turn_rejected")
+		settleBlock(t, "turn_rejected")
 	}
 	t.Subject = fmt.Sprintf("reject %s (%s), attempt %d follows", turn.TurnID, turn.AssignedRole, turn.Attempt)
 }
 
 // redispatch dispatches the next attempt; its time limit runs from its own start.
-func (t *transition) redispatch(turn *run.Turn) {
-	t.dispatch(turn)
+func redispatch(t *transition, turn *run.Turn) {
+	dispatch(t, turn)
 	turn.StartedAt = t.Env.Time()
 }
 
@@ -237,10 +237,10 @@ func (op *RejectTurn) escalate(t *transition, turn *run.Turn, rejection *ojson.O
 	t.Event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true,
 		"reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
-	t.leaseEnds(op.Lease, LeaseActRejected, turn)
-	if !(t.State.Status == wire.StatusBlocked && t.blockOf(turn) == blockSibling) {
+	leaseEnds(t, op.Lease, LeaseActRejected, turn)
+	if !(t.State.Status == wire.StatusBlocked && blockOf(t, turn) == blockSibling) {
 		// A sibling's block stays; this one follows when it is settled.
-		t.Block(t.retriesBlock(turn, rejection.Array("validation_errors")))
+		t.Block(retriesBlock(t, turn, rejection.Array("validation_errors")))
 	}
 	t.Subject = fmt.Sprintf("reject %s (%s), attempts used up", turn.TurnID, turn.AssignedRole)
 }

@@ -82,16 +82,16 @@ func (op *RetryGate) apply(t *transition) *wire.Error {
 	}
 	f, row := s.LastGateFailure, t.Index.LastRow
 	by := wire.OrEmpty(f.RequestedByTurn)
-	in := t.gateInput(op.Files)
+	in := gateInput(t, op.Files)
 	verifiedBy(&in, row)
-	t.byCharters(&in)
+	byCharters(t, &in)
 	var g gates.Result
 	if f.GateType == run.GateCompletion {
 		in.CompletionRequest = true
-		g = t.completionGate(in)
+		g = completionGate(t, in)
 	} else {
 		in.TransitionRequest = f.ToPhase
-		g = t.phaseGate(in)
+		g = phaseGate(t, in)
 	}
 	if g.Action != gates.ActionAdvance && g.Action != gates.ActionComplete && g.Action != gates.ActionAwaitHuman {
 		return gateStillFails(&g)
@@ -113,9 +113,9 @@ func (op *RetryGate) apply(t *transition) *wire.Error {
 	}
 	s.LastGateFailure = nil
 	if f.GateType == run.GateCompletion {
-		t.completion(&g, by, f.QueuedRequest)
+		completion(t, &g, by, f.QueuedRequest)
 	} else {
-		t.phaseExit(&g, by, f.QueuedRequest)
+		phaseExit(t, &g, by, f.QueuedRequest)
 	}
 	t.Session = "gate_retried"
 	t.Subject = fmt.Sprintf("ask gate %s again", wire.OneLine(wire.OrNone(wire.OrEmpty(f.GateID))))

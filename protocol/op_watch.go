@@ -210,7 +210,7 @@ func (op *Watch) apply(t *transition) *wire.Error {
 	res := &WatchResult{}
 	ghosts, stalled := []string{}, []string{}
 	for _, h := range lost {
-		turn := t.lose(h)
+		turn := lose(t, h)
 		h.Turn = turn
 		if h.Kind == HealthGhost {
 			res.Ghosts, ghosts = append(res.Ghosts, h), append(ghosts, turn.TurnID)
@@ -225,7 +225,7 @@ func (op *Watch) apply(t *transition) *wire.Error {
 		t.Subject += fmt.Sprintf(", and %d more", n)
 	}
 	if s.Status == wire.StatusActive { // else a block stands that says what to do; these follow when it is settled
-		t.blockLost(first, ghosts, stalled)
+		blockLost(t, first, ghosts, stalled)
 	}
 	res.BlockedOn = wire.OrEmpty(s.BlockedOn)
 	t.Result = res
@@ -233,7 +233,7 @@ func (op *Watch) apply(t *transition) *wire.Error {
 }
 
 // lose marks one turn and gives its reservation back.
-func (t *transition) lose(h TurnHealth) *run.Turn {
+func lose(t *transition, h TurnHealth) *run.Turn {
 	turn := *h.Turn
 	status, prefix := wire.TurnFailedStart, "failed_start_"
 	if h.Kind == HealthStale {
@@ -266,7 +266,7 @@ func (t *transition) lose(h TurnHealth) *run.Turn {
 }
 
 // blockLost blocks the run on lost turns; ghosts come before stale ones.
-func (t *transition) blockLost(first TurnHealth, ghosts, stalled []string) {
+func blockLost(t *transition, first TurnHealth, ghosts, stalled []string) {
 	word, ids, category := "failed_start", ghosts, "ghost_turn"
 	if len(ghosts) == 0 {
 		word, ids, category = "stalled", stalled, "stale_turn"
@@ -358,7 +358,7 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 			turn.TurnID, turn.AssignedRole, limit),
 	})
 	t.Subject = fmt.Sprintf("time is up for %s (%s)", turn.TurnID, turn.AssignedRole)
-	t.Result = t.blockResult()
+	t.Result = blockResult(t)
 	return nil
 }
 

@@ -98,7 +98,7 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 		Reason:     reason,
 	}
 	var dropped []*ojson.Object
-	res.Dropped, dropped = t.giveUp(op.Staged, "pending")
+	res.Dropped, dropped = giveUp(t, op.Staged, "pending")
 
 	by, payload := "", ojson.NewObject("gate_type", kind)
 	if p := a.Transition; p != nil {
@@ -141,7 +141,7 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 	t.Event(run.EventApprovalWithdrawn, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
 		"from", res.From, "to", ojson.OrNull(to), "reason", ojson.OrNull(reason), "by", who, "dropped_turns", dropped)
 	t.Talk("takes an approval back", "gate "+gate, reason)
-	t.pause(gate, payload)
+	pause(t, gate, payload)
 	if kind == run.GateCompletion {
 		t.RunHistory("") // the run's row of before says that it completed
 	}
@@ -153,13 +153,13 @@ func (op *WithdrawApproval) apply(t *transition) *wire.Error {
 
 // noteApproval keeps what taking an approval back would lead to, and forgets it once
 // something was built on the approval.
-func (t *transition) noteApproval(op Operation) {
+func noteApproval(t *transition, op Operation) {
 	s := t.State
 	switch op := op.(type) {
 	case *ApprovePhase:
-		t.undoable(&op.Approval)
+		undoable(t, &op.Approval)
 	case *ApproveCompletion:
-		t.undoable(&op.Approval)
+		undoable(t, &op.Approval)
 	case *AcceptTurn:
 		if t.Failure == nil {
 			s.LastApproval = nil
@@ -171,7 +171,7 @@ func (t *transition) noteApproval(op Operation) {
 
 // undoable is noteApproval of an approval. One that a turn at work ended with cannot be
 // taken back: the turn is gone. Nor can a vote of several that leaves the gate waiting.
-func (t *transition) undoable(a *Approval) {
+func undoable(t *transition, a *Approval) {
 	s, before := t.State, t.Before.State
 	if t.Failure != nil || run.HasPending(s) {
 		return

@@ -175,7 +175,7 @@ func (op *Reactivate) asIs(t *transition) *wire.Error {
 			Hint:    "git agentxchain unblock",
 		}
 	}
-	if refusal := t.agree(op); refusal != nil {
+	if refusal := agree(t, op); refusal != nil {
 		return refusal
 	}
 	entry := &run.Overrule{
@@ -207,7 +207,7 @@ func (op *Reactivate) asIs(t *transition) *wire.Error {
 		"content", op.Content,
 		"overruled_by", t.Person(),
 		"reason", reason,
-		"votes", t.votesRows(),
+		"votes", votesRows(t),
 		"terminal", t.Env.Actor.Terminal,
 		"timestamp", t.Env.Time(),
 	))
@@ -233,7 +233,7 @@ func HookOverruled(s *run.State, turn, phase, name, said, content string) *run.O
 }
 
 // settledOverrules drops the entries whose turn or gate is over: each counts once.
-func (t *transition) settledOverrules() {
+func settledOverrules(t *transition) {
 	s := t.State
 	if len(s.Overruled) == 0 {
 		return

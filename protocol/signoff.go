@@ -57,7 +57,7 @@ func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.File
 // markDocuments notes what was found of the gate documents. atTurn takes the sign-offs
 // for what they are when a turn begins; atPhase takes all for what they are when a phase
 // does.
-func (t *transition) markDocuments(facts []gates.DocumentFact, atTurn, atPhase bool) {
+func markDocuments(t *transition, facts []gates.DocumentFact, atTurn, atPhase bool) {
 	if t.Config.Authority == nil {
 		return
 	}

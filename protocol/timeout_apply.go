@@ -16,9 +16,9 @@ import (
 
 // timeouts applies the time limits after an acceptance (docs/spec/gates.md#timeouts). A phase is
 // never skipped over a person's gate. What was done about a limit is said to the person.
-func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said []string) {
+func timeouts(t *transition, turn *run.Turn, files []evidence.FileBlob) (said []string) {
 	hits := limits.EvaluateTimeouts(t.Config, t.State, turn, t.Env.Now)
-	t.traceTimeouts(turn)
+	traceTimeouts(t, turn)
 	entry := func(kind string, h limits.TimeoutHit) *ojson.Object {
 		return ledger.NewTimeoutEntry(kind, t.Env.Time(), turn.TurnID, t.State.Phase, h)
 	}
@@ -34,7 +34,7 @@ func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said [
 		}
 		acted = true
 		if h.Action == "skip_phase" && h.Scope == "phase" {
-			skipped, why := t.skipPhase(h, files, entry)
+			skipped, why := skipPhase(t, h, files, entry)
 			if skipped {
 				said = append(said, fmt.Sprintf("%s. The phase was left for %q, its gate passes.", h.Detail(),
 					t.State.Phase))
@@ -51,7 +51,7 @@ func (t *transition) timeouts(turn *run.Turn, files []evidence.FileBlob) (said [
 }
 
 // skipPhase tries to leave an overdue phase; the gate's own predicates decide.
-func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, entry func(string,
+func skipPhase(t *transition, h limits.TimeoutHit, files []evidence.FileBlob, entry func(string,
 	limits.TimeoutHit) *ojson.Object) (skipped bool, why string) {
 	next := t.Config.NextPhase(t.State.Phase)
 	switch {
@@ -64,10 +64,10 @@ func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, e
 	case t.State.DelegationOpen():
 		return false, "delegated work is open"
 	}
-	in := t.gateInput(files)
+	in := gateInput(t, files)
 	in.TransitionRequest = new(next)
 	verifiedBy(&in, t.Index.LastRow)
-	g := t.phaseGate(in)
+	g := phaseGate(t, in)
 	from := t.State.Phase
 	if g.Action == gates.ActionAdvance {
 		row := entry("timeout_skip", h)
@@ -75,7 +75,7 @@ func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, e
 		row.Set("to_phase", next)
 		row.Set("gate_id", g.GateID)
 		t.Append(wire.LedgerDecisions, row)
-		t.advance(&g, "", "auto")
+		advance(t, &g, "", "auto")
 		return true, ""
 	}
 	reasons := wire.NonNil(g.Reasons)
@@ -83,7 +83,7 @@ func (t *transition) skipPhase(h limits.TimeoutHit, files []evidence.FileBlob, e
 		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it",
 			wire.OrEmpty(g.GateID))}
 	} else {
-		t.gateFailed(&g, run.GatePhase, "", false)
+		gateFailed(t, &g, run.GatePhase, "", false)
 	}
 	row := entry("timeout_skip_failed", h)
 	row.Set("from_phase", from)

@@ -107,27 +107,27 @@ func apply(snap *Snapshot, op Operation, env Env, trace *verdict.Step) (*Transit
 	env.drawn = 0
 	t := newTransition(snap, env, ruleSets[env.RuleSet()])
 	t.Trace, t.Judging = trace, trace != nil
-	if err := t.mayAct(op); err != nil {
+	if err := mayAct(t, op); err != nil {
 		return nil, err
 	}
 	if err := op.apply(t); err != nil {
 		return nil, err
 	}
-	return t.finish(op)
+	return finish(t, op)
 }
 
 // finish ends what the operation has settled, writes the events, checks the result against
 // the legal transitions and hands it out.
-func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
+func finish(t *transition, op Operation) (*Transition, *wire.Error) {
 	if _, evidence := op.(*Audit); !evidence {
 		t.CloseStale()
 	}
-	t.noteApproval(op)
-	t.settledOverrules()
+	noteApproval(t, op)
+	settledOverrules(t)
 	if !run.HasPending(t.State) {
 		t.State.GateVotes = nil // they were for the gate that waited
 	}
-	t.followIntents()
+	followIntents(t)
 	if err := t.WriteEvents(); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // gateDecision is the decision an approval is about.
-func (t *transition) gateDecision(kind, gate, to string, a *Approval) *agreement.Decision {
+func gateDecision(t *transition, kind, gate, to string, a *Approval) *agreement.Decision {
 	return &agreement.Decision{
 		Kind:     attest.Approve,
 		Gate:     gate,
@@ -30,7 +30,7 @@ func (t *transition) gateDecision(kind, gate, to string, a *Approval) *agreement
 // count adds the people who agree now to those who did; false when more have to, which
 // is recorded and leaves the gate waiting.
 func (a *Approval) count(t *transition, res *ApproveResult, d *agreement.Decision) (passed bool, refusal *wire.Error) {
-	sum, refusal := t.moment().Agree(a.Consent, d)
+	sum, refusal := moment(t).Agree(a.Consent, d)
 	if refusal != nil {
 		return false, refusal
 	}
@@ -46,7 +46,7 @@ func (a *Approval) count(t *transition, res *ApproveResult, d *agreement.Decisio
 			sum.Votes[len(sum.Votes)-1] = &newest
 		}
 	}
-	t.keepProof(sum)
+	keepProof(t, sum)
 	if res.Passed {
 		return true, nil
 	}
@@ -92,7 +92,7 @@ func tooLong(reason string) *wire.Error {
 }
 
 // moment is the operation as a consent sees it.
-func (t *transition) moment() *agreement.Moment {
+func moment(t *transition) *agreement.Moment {
 	return &agreement.Moment{
 		Run:    t.State.Run(),
 		Spent:  t.State.SpentNonces,
@@ -104,7 +104,7 @@ func (t *transition) moment() *agreement.Moment {
 }
 
 // keepProof records the statements that counted, and that they are used.
-func (t *transition) keepProof(sum *agreement.Tally) {
+func keepProof(t *transition, sum *agreement.Tally) {
 	t.State.SpentNonces = append(t.State.SpentNonces, sum.Nonces...)
 	for _, f := range sum.Files {
 		t.Files = append(t.Files, FileWrite{f.Path, f.Blob.Data})
@@ -116,12 +116,12 @@ const CodeApprovalsMissing = "approvals_missing"
 
 // agree counts the people who agree to what overrules the record. It does not wait:
 // statements of the others are handed in with it.
-func (t *transition) agree(op Operation) *wire.Error {
+func agree(t *transition, op Operation) *wire.Error {
 	d, c := Asks(op, t.Config, t.State.Phase)
 	if len(d.Rules) == 0 && len(c.Given()) == 0 {
 		return nil
 	}
-	sum, refusal := t.moment().Agree(c, d)
+	sum, refusal := moment(t).Agree(c, d)
 	if refusal != nil {
 		return refusal
 	}
@@ -134,13 +134,13 @@ func (t *transition) agree(op Operation) *wire.Error {
 			Hint: d.Command() + " --sign --statement FILE, a statement of each of the others",
 		}
 	}
-	t.keepProof(sum)
+	keepProof(t, sum)
 	t.Agreed = sum.Votes
 	return nil
 }
 
 // votesRows is who agreed, for the record.
-func (t *transition) votesRows() []*ojson.Object {
+func votesRows(t *transition) []*ojson.Object {
 	out := make([]*ojson.Object, len(t.Agreed))
 	for i, v := range t.Agreed {
 		out[i] = ojson.Marshal(v)
