@@ -5,15 +5,12 @@ package git
 
 import (
 	"bytes"
-	"compress/zlib"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
@@ -54,18 +51,6 @@ func (s looseStore) has(oid OID) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-var zlibReaders sync.Pool // of io.ReadCloser with zlib.Resetter
-
-func inflate(r io.Reader) (io.ReadCloser, error) {
-	if z, ok := zlibReaders.Get().(io.ReadCloser); ok {
-		if err := z.(zlib.Resetter).Reset(r, nil); err != nil {
-			return nil, err
-		}
-		return z, nil
-	}
-	return zlib.NewReader(r)
-}
-
 // maxLooseHeader is longer than any honest "kind size\0".
 const maxLooseHeader = 32
 
@@ -99,33 +84,6 @@ func decodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 	return kind, data, err
 }
 
-// readExactly reads size bytes and requires the end of the stream after them,
-// which also makes zlib check its checksum. Memory grows with what really
-// comes, not with what the header claims.
-func readExactly(r io.Reader, size int64) ([]byte, error) {
-	buf := make([]byte, min(size, 64<<10))
-	n, err := io.ReadFull(r, buf)
-	for err == nil && int64(n) < size {
-		buf = append(buf, make([]byte, min(size-int64(n), int64(n)))...)
-		var more int
-		more, err = io.ReadFull(r, buf[n:])
-		n += more
-	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return nil, fmt.Errorf("holds less than the %d bytes it claims", size)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var more [1]byte
-	if _, err := io.ReadFull(r, more[:]); err == nil {
-		return nil, fmt.Errorf("holds more than the %d bytes it claims", size)
-	} else if err != io.EOF {
-		return nil, err
-	}
-	return buf, nil
-}
-
 // modes returns the mode bits of the objects directory.
 func (s looseStore) modes() (fs.FileMode, error) {
 	fi, err := os.Stat(s.dir)
@@ -133,22 +91,4 @@ func (s looseStore) modes() (fs.FileMode, error) {
 		return 0, err
 	}
 	return fi.Mode() & (fs.ModePerm | fs.ModeSetgid), nil
-}
-
-// zlibWriters are kept because a new one costs a megabyte.
-var zlibWriters = sync.Pool{New: func() any {
-	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // git's level for loose objects
-	return z
-}}
-
-func deflate(w io.Writer, parts ...[]byte) error {
-	z := zlibWriters.Get().(*zlib.Writer)
-	defer zlibWriters.Put(z)
-	z.Reset(w)
-	for _, p := range parts {
-		if _, err := z.Write(p); err != nil {
-			return err
-		}
-	}
-	return z.Close()
 }

@@ -4,35 +4,8 @@ package git
 
 import (
 	"context"
-	"errors"
 	"os"
-
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
-
-// Kinds of objects.
-const (
-	KindBlob   = "blob"
-	KindTree   = "tree"
-	KindCommit = "commit"
-	KindTag    = "tag"
-)
-
-// maxObjectSize bounds one object in memory, in bytes. Ledger segments and
-// governed files are far smaller; a larger one is somebody's attack or mistake.
-const maxObjectSize = 256 << 20
-
-// Object is one git object. OID may be left empty before Write.
-type Object struct {
-	OID  OID
-	Kind string
-	Data []byte
-}
-
-// NewObject returns an object with its id computed for the object format.
-func NewObject(format, kind string, data []byte) Object {
-	return Object{OID: HashObject(format, kind, data), Kind: kind, Data: data}
-}
 
 // Objects reads and writes the objects of one repository. Implementations are
 // safe for concurrent use.
@@ -81,72 +54,3 @@ func (closedObjects) Read(context.Context, OID) (string, []byte, error) {
 func (closedObjects) Write(context.Context, []Object) error { return os.ErrClosed }
 func (closedObjects) Has(context.Context, OID) bool         { return false }
 func (closedObjects) Close() error                          { return nil }
-
-func missing(oid OID) error {
-	return fail.Errorf(fail.CodeObjectMissing, nil, "object %s is not in the repository", oid).
-		WithHint("run git fsck; in a shallow or partial clone fetch the run's refs again")
-}
-
-// Corrupt refuses a damaged object (object_corrupt).
-func Corrupt(oid OID, cause error) error {
-	return fail.Errorf(fail.CodeObjectCorrupt, cause, "object %s is damaged", oid).
-		WithHint("run git fsck, then restore the object from another clone")
-}
-
-func tooLarge(oid OID, size int64) error {
-	return fail.Errorf(fail.CodeObjectTooLarge, nil, "object %s is %d bytes long, the limit is %d", oid, size,
-		int64(maxObjectSize))
-}
-
-// verify checks that content hashes to the id it was asked for by.
-func verify(format string, oid OID, kind string, data []byte) error {
-	if got := HashObject(format, kind, data); got != oid {
-		return Corrupt(oid, errors.New("its content hashes to "+string(got)))
-	}
-	return nil
-}
-
-func validKind(kind string) bool {
-	return kind == KindBlob || kind == KindTree || kind == KindCommit || kind == KindTag
-}
-
-// prepare fills in ids, refuses wrong ones, and drops repetitions in a batch.
-func prepare(format string, objects []Object) ([]Object, error) {
-	out := make([]Object, 0, len(objects))
-	seen := make(map[OID]bool, len(objects))
-	for i := range objects {
-		o := &objects[i]
-		if !validKind(o.Kind) {
-			return nil, fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not a kind of object", o.Kind)
-		}
-		if len(o.Data) > maxObjectSize {
-			return nil, tooLarge(o.OID, int64(len(o.Data)))
-		}
-		oid := HashObject(format, o.Kind, o.Data)
-		if o.OID == "" {
-			o.OID = oid
-		} else if o.OID != oid {
-			return nil, fail.Errorf(fail.CodeObjectInvalid, nil, "object %s has content that hashes to %s", o.OID, oid)
-		}
-		if !seen[oid] {
-			if err := wellFormed(format, *o); err != nil {
-				return nil, fail.Errorf(fail.CodeObjectInvalid, err, "the %s to be written is malformed", o.Kind)
-			}
-			seen[oid] = true
-			out = append(out, *o)
-		}
-	}
-	return out, nil
-}
-
-// wellFormed keeps trees and commits that nobody could read back out of the
-// repository.
-func wellFormed(format string, o Object) (err error) {
-	switch o.Kind {
-	case KindTree:
-		_, err = ParseTree(format, o.Data)
-	case KindCommit:
-		_, err = ParseCommit(format, o.Data)
-	}
-	return err
-}

@@ -103,12 +103,7 @@ func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen in
 	// A deflate stream never grows its content by more than a few bytes per
 	// block, so this is far enough and a lying size reads too little.
 	w.end = off + int64(used) + e.size + e.size/512 + 4096
-	z, err := inflate(w)
-	if err != nil {
-		return part, err
-	}
-	defer zlibReaders.Put(z)
-	part.data, err = readExactly(z, e.size)
+	part.data, err = inflateAll(w, e.size)
 	return part, err
 }
 

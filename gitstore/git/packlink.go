@@ -193,12 +193,7 @@ func (l *linker) read(id string, deep int) (kind string, data []byte) {
 	if head.kind == "" {
 		at += int64(len(e.rawEntry.base))
 	}
-	z, err := inflate(bytes.NewReader(e.entry[at:]))
-	if err != nil {
-		return "", nil
-	}
-	defer zlibReaders.Put(z)
-	if data, err = readExactly(z, head.size); err != nil {
+	if data, err = inflateAll(bytes.NewReader(e.entry[at:]), head.size); err != nil {
 		return "", nil
 	}
 	if kind = head.kind; kind == "" {

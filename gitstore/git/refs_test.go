@@ -353,3 +353,7 @@ func TestRefIsReadUnderItsLock(t *testing.T) {
 		t.Errorf("packed-refs is read at byte %d of the trace, the ref locked at %d\n%s", read, locked, data)
 	}
 }
+
+func oidOf(format string, n byte) OID {
+	return OID(strings.Repeat(fmt.Sprintf("%02x", n|1), HexLen(format)/2))
+}
