@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -30,7 +31,7 @@ func deepest() int {
 //
 // Errors: no_remote, remote_failed, unknown_range when the remote does not have an end either, record_missing when no
 // run is recorded there, history_shallow when the range is longer than what is fetched.
-func Bring(ctx context.Context, repo *git.Repository, base, head string) (git.OID, git.OID, error) {
+func Bring(ctx context.Context, repo *git.Repository, base, head string) (object.OID, object.OID, error) {
 	remote, err := transport.PickRemote(ctx, repo, "")
 	if err != nil {
 		return "", "", err
@@ -69,7 +70,7 @@ func Bring(ctx context.Context, repo *git.Repository, base, head string) (git.OI
 }
 
 // bringCommit is resolve with a look at the remote.
-func (j *judge) bringCommit(remote, name string) (git.OID, error) {
+func (j *judge) bringCommit(remote, name string) (object.OID, error) {
 	id, err := j.resolve(name)
 	if err == nil {
 		return id, nil

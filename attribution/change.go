@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // change is what one turn did to one file.
@@ -78,7 +79,7 @@ const maxFiltered = 20
 
 // matchesFiltered is matches for what a filter makes of the file in a checkout. A
 // filter that fails, as one that is not installed here, says nothing.
-func (q *inquiry) matchesFiltered(c *change, blob git.OID, from source) (bool, error) {
+func (q *inquiry) matchesFiltered(c *change, blob object.OID, from source) (bool, error) {
 	data, err := q.repo.CheckedOut(q.ctx, blob, c.path)
 	if q.ctx.Err() != nil {
 		return false, err
@@ -161,14 +162,14 @@ func (q *inquiry) readVersions() error {
 	a := &asks{}
 	type miss struct {
 		c    *change
-		oid  git.OID
+		oid  object.OID
 		from source
 		text string
 	}
 	var misses []miss
 	try := func(c *change, from source) func(git.Named) {
 		return func(o git.Named) {
-			if !o.Found || o.Kind != git.KindBlob {
+			if !o.Found || o.Kind != object.KindBlob {
 				return
 			}
 			if !c.matches(o.Data, from) {
@@ -245,7 +246,7 @@ func (q *inquiry) readGroups() error {
 			continue
 		}
 		a.ask(string(g.commit.OID)+":"+g.path, func(o git.Named) {
-			if o.Found && o.Kind == git.KindBlob {
+			if o.Found && o.Kind == object.KindBlob {
 				g.text, g.read = string(o.Data), true
 				q.offer(o.Data)
 			}
@@ -303,11 +304,11 @@ func (q *inquiry) searchHistory() error {
 		return err
 	}
 	a := &asks{}
-	seen := make(map[git.OID]bool)
+	seen := make(map[object.OID]bool)
 	for _, id := range commits {
 		for _, p := range paths {
 			a.ask(string(id)+":"+p, func(o git.Named) {
-				if o.Found && o.Kind == git.KindBlob && !seen[o.OID] {
+				if o.Found && o.Kind == object.KindBlob && !seen[o.OID] {
 					seen[o.OID] = true
 					q.offer(o.Data)
 				}
@@ -333,7 +334,7 @@ func (q *inquiry) readPairs() error {
 		o := &open{c: c, v: v, moved: make(map[string]bool)}
 		all = append(all, o)
 		a.ask(base+":"+c.path, func(n git.Named) {
-			if n.Found && n.Kind == git.KindBlob {
+			if n.Found && n.Kind == object.KindBlob {
 				o.before, o.found = string(n.Data), true
 			}
 		})
@@ -343,7 +344,7 @@ func (q *inquiry) readPairs() error {
 				continue
 			}
 			a.ask(base+":"+p, func(n git.Named) {
-				if n.Found && n.Kind == git.KindBlob && !o.found {
+				if n.Found && n.Kind == object.KindBlob && !o.found {
 					for _, l := range splitLines(string(n.Data)) {
 						o.moved[l] = true
 					}
@@ -366,7 +367,7 @@ func (q *inquiry) readPairs() error {
 	for _, g := range q.groups {
 		if g.read && g.previous != "" {
 			a.ask(string(g.commit.OID)+"^1:"+g.previous, func(n git.Named) {
-				if n.Found && n.Kind == git.KindBlob {
+				if n.Found && n.Kind == object.KindBlob {
 					g.before = string(n.Data)
 				}
 			})

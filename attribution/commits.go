@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -47,8 +48,8 @@ type RangeFile struct {
 
 // RangeCommit is a commit of a range with what accounts for it.
 type RangeCommit struct {
-	OID       git.OID
-	Parents   []git.OID
+	OID       object.OID
+	Parents   []object.OID
 	Author    string // NAME <EMAIL>
 	Subject   string
 	Kind      CommitKind
@@ -58,13 +59,13 @@ type RangeCommit struct {
 	Files     []*RangeFile
 	Protected []string // files of it that governance rests on
 
-	tree    git.OID
+	tree    object.OID
 	claimed []*Turn // turns its message names
 }
 
 // Range is the answer to what accounts for the commits of BASE..HEAD.
 type Range struct {
-	Base, Head git.OID
+	Base, Head object.OID
 	Commits    []*RangeCommit // oldest first
 	Runs       []string       // recorded runs that are known here
 }
@@ -92,7 +93,7 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 		repo:   repo,
 		past:   record.NewPast(ctx, repo),
 		byPath: make(map[string][]*work),
-		shas:   make(map[git.OID]string),
+		shas:   make(map[object.OID]string),
 		used:   make(map[useKey]bool),
 		out:    &Range{},
 		asked:  base + ".." + head,
@@ -134,7 +135,7 @@ func (j *judge) fetch() string {
 	return "git agentxchain verify range --fetch " + wire.ShellWord(j.asked)
 }
 
-func (j *judge) resolve(name string) (git.OID, error) {
+func (j *judge) resolve(name string) (object.OID, error) {
 	out, err := j.repo.Git.Run(j.ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
 		if j.ctx.Err() != nil {
@@ -146,7 +147,7 @@ func (j *judge) resolve(name string) (git.OID, error) {
 			Hint:    j.fetch() + " brings what a shallow checkout lacks, also the base",
 		}
 	}
-	return git.OID(strings.TrimSpace(string(out))), nil
+	return object.OID(strings.TrimSpace(string(out))), nil
 }
 
 // whole refuses a clone whose history ends within the range: what lies before the end
@@ -164,7 +165,7 @@ func (j *judge) whole() error {
 	var ends string
 	for line := range strings.Lines(string(out)) {
 		n++
-		if id := strings.TrimSpace(line); cut[git.OID(id)] {
+		if id := strings.TrimSpace(line); cut[object.OID(id)] {
 			ends = id
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -23,13 +24,13 @@ type judge struct {
 	asked    string // the range as it was asked about
 	past     *record.Past
 	book     *book
-	cut      map[git.OID]bool // where a shallow clone ends
+	cut      map[object.OID]bool // where a shallow clone ends
 	byPath   map[string][]*work
 	chained  map[string][]composite
-	shas     map[git.OID]string // fingerprints of contents, "" when they are not there
-	texts    map[git.OID]string // contents that are to be merged
-	used     map[useKey]bool    // accepted files that a commit of the range has brought
-	before   map[string]map[git.OID]bool
+	shas     map[object.OID]string // fingerprints of contents, "" when they are not there
+	texts    map[object.OID]string // contents that are to be merged
+	used     map[useKey]bool       // accepted files that a commit of the range has brought
+	before   map[string]map[object.OID]bool
 	approved map[string][]string // fingerprints of approved documents by path
 	out      *Range
 }
@@ -50,7 +51,7 @@ func sums(data []byte) string {
 }
 
 // has reports whether a blob is what a fingerprint says.
-func (j *judge) has(id git.OID, mark string) bool {
+func (j *judge) has(id object.OID, mark string) bool {
 	return mark != "" && slices.Contains(strings.Fields(j.shas[id]), mark)
 }
 
@@ -119,14 +120,14 @@ func carried(f *RangeFile, k *composite) bool {
 
 // readTexts reads the contents that merged and split compare.
 func (j *judge) readTexts() error {
-	wanted := make(map[git.OID]bool)
+	wanted := make(map[object.OID]bool)
 	for _, c := range j.out.Commits {
 		for _, f := range c.Files {
 			if f.How != "" {
 				continue
 			}
 			for _, k := range j.tries(c, f) {
-				for _, id := range []git.OID{f.old, f.new, k.old, k.new} {
+				for _, id := range []object.OID{f.old, f.new, k.old, k.new} {
 					if id != "" {
 						wanted[id] = true
 					}
@@ -139,11 +140,11 @@ func (j *judge) readTexts() error {
 		names = append(names, string(id))
 	}
 	slices.Sort(names)
-	j.texts = make(map[git.OID]string)
+	j.texts = make(map[object.OID]string)
 	kept := 0
 	return j.repo.ReadNamed(j.ctx, names, func(i int, o git.Named) {
-		if kept += len(o.Data); o.Found && o.Kind == git.KindBlob && kept < maxKept {
-			j.texts[git.OID(names[i])] = string(o.Data)
+		if kept += len(o.Data); o.Found && o.Kind == object.KindBlob && kept < maxKept {
+			j.texts[object.OID(names[i])] = string(o.Data)
 		}
 	})
 }
@@ -213,7 +214,7 @@ func (j *judge) split() {
 // those of the composite.
 func (j *judge) partsOf(parts []*RangeFile, k *composite) bool {
 	count := make(map[string]int)
-	add := func(old, new git.OID, n int) bool {
+	add := func(old, new object.OID, n int) bool {
 		before, ok1 := j.texts[old]
 		after, ok2 := j.texts[new]
 		if old != "" && !ok1 || new != "" && !ok2 {
@@ -253,11 +254,11 @@ const maxNamed = 500
 // readBefore lists what the files that only a mark can account for held up to the base:
 // what was there before is put back, not brought.
 func (j *judge) readBefore() error {
-	j.before = make(map[string]map[git.OID]bool)
+	j.before = make(map[string]map[object.OID]bool)
 	for _, c := range j.out.Commits {
 		for _, f := range c.Files {
 			if signs, sure := j.signs(f); f.How == "" && f.new != "" && (signs && !sure || j.candidate(f) != nil) {
-				j.before[f.Path] = make(map[git.OID]bool)
+				j.before[f.Path] = make(map[object.OID]bool)
 			}
 		}
 	}

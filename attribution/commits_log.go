@@ -11,13 +11,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // entry is a change of one file: modes and contents before and after. Of a merge it is
 // a file that differs from every parent.
 type entry struct {
 	oldMode, newMode string
-	old, new         git.OID // "" for a file that is not there
+	old, new         object.OID // "" for a file that is not there
 }
 
 const fileMode, executable, noMode = "100644", "100755", "000000"
@@ -34,7 +35,7 @@ func (e *entry) regular() bool {
 const logFields = "%H%x00%T%x00%P%x00%an <%ae>%x00%s%x00%B%x00"
 
 // readRange lists base..head, parents before children.
-func readRange(ctx context.Context, repo *git.Repository, base, head git.OID) ([]*RangeCommit, error) {
+func readRange(ctx context.Context, repo *git.Repository, base, head object.OID) ([]*RangeCommit, error) {
 	out, err := repo.Git.Run(ctx, nil, "log", "-z", "--topo-order", "--reverse", "--raw", "-c", "--root",
 		"--no-abbrev",
 		"--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes",
@@ -68,14 +69,14 @@ func readRange(ctx context.Context, repo *git.Repository, base, head git.OID) ([
 				return nil, fail.Errorf(fail.CodeGitFailed, nil, "the range has more than %d commits", maxRangeCommits)
 			}
 			c := &RangeCommit{
-				OID:     git.OID(token),
-				tree:    git.OID(tokens[i+1]),
+				OID:     object.OID(token),
+				tree:    object.OID(tokens[i+1]),
 				Author:  string(tokens[i+3]),
 				Subject: string(tokens[i+4]),
 				Named:   namedTurns(string(tokens[i+5])),
 			}
 			for p := range strings.FieldsSeq(string(tokens[i+2])) {
-				c.Parents = append(c.Parents, git.OID(p))
+				c.Parents = append(c.Parents, object.OID(p))
 			}
 			all = append(all, c)
 			i += 6
@@ -92,8 +93,8 @@ func parseEntry(s string) (entry, error) {
 	if len(f) != 2*(n+1)+1 {
 		return entry{}, fmt.Errorf("git tells a changed file as %q", s)
 	}
-	e := entry{oldMode: f[0], newMode: f[n], old: git.OID(f[n+1]), new: git.OID(f[2*n+1])}
-	for _, id := range []*git.OID{&e.old, &e.new} {
+	e := entry{oldMode: f[0], newMode: f[n], old: object.OID(f[n+1]), new: object.OID(f[2*n+1])}
+	for _, id := range []*object.OID{&e.old, &e.new} {
 		if strings.Trim(string(*id), "0") == "" {
 			*id = ""
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // openMerges gives each merge of the range the files that it changes by itself: those
@@ -40,8 +41,8 @@ func (j *judge) openMerges() error {
 			c.Why = fmt.Sprintf("its sides have %d common bases, which is not judged", len(bases))
 			continue
 		}
-		var trees [3]git.OID
-		for i, id := range []git.OID{git.OID(bases[0]), c.Parents[0], c.Parents[1]} {
+		var trees [3]object.OID
+		for i, id := range []object.OID{object.OID(bases[0]), c.Parents[0], c.Parents[1]} {
 			k, err := j.past.Commit(id)
 			if err != nil {
 				return err
@@ -55,7 +56,7 @@ func (j *judge) openMerges() error {
 		if c.Why != "" {
 			continue
 		}
-		ask := func(a, b git.OID) string {
+		ask := func(a, b object.OID) string {
 			q := string(a) + " " + string(b)
 			questions = append(questions, q)
 			return q
@@ -95,7 +96,7 @@ func (j *judge) openMerges() error {
 			case onRight && onLeft && done.regular() && left.regular() && right.regular() &&
 				left.old != "" && left.new != "" && right.new != "" && done.new != "":
 				o.c.Files = append(o.c.Files, f)
-				ids := []git.OID{left.old, left.new, right.new, done.new}
+				ids := []object.OID{left.old, left.new, right.new, done.new}
 				texts := make([]string, len(ids))
 				for i, id := range ids {
 					a.ask(string(id), func(n git.Named) {

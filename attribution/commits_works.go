@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -18,8 +19,8 @@ import (
 type work struct {
 	turn   *Turn
 	path   string
-	commit git.OID // the turn's own, "" when it is not in this clone
-	known  bool    // entry is what the commit did, and the file is as it was accepted
+	commit object.OID // the turn's own, "" when it is not in this clone
+	known  bool       // entry is what the commit did, and the file is as it was accepted
 	entry
 }
 
@@ -155,7 +156,7 @@ func (j *judge) ownCommit(w *work) (question string, err error) {
 }
 
 // want has the contents of a blob hashed by hashContents.
-func (j *judge) want(id git.OID) {
+func (j *judge) want(id object.OID) {
 	if id != "" {
 		if _, ok := j.shas[id]; !ok {
 			j.shas[id] = ""
@@ -173,8 +174,8 @@ func (j *judge) hashContents() error {
 	}
 	slices.Sort(names)
 	return j.repo.ReadNamed(j.ctx, names, func(i int, o git.Named) {
-		if o.Found && o.Kind == git.KindBlob {
-			j.shas[git.OID(names[i])] = sums(o.Data)
+		if o.Found && o.Kind == object.KindBlob {
+			j.shas[object.OID(names[i])] = sums(o.Data)
 		}
 	})
 }

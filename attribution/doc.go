@@ -14,6 +14,7 @@ package attribution
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Kind of an answer.
@@ -62,7 +63,7 @@ type Report struct {
 	Path  string // from the root of the work tree
 	Lines []Line
 	// Shallow holds the commits at which this clone's history ends.
-	Shallow map[git.OID]bool
+	Shallow map[object.OID]bool
 }
 
 // Query asks about a file.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -26,7 +27,7 @@ type inquiry struct {
 	past    *record.Past
 	query   *Query
 	book    *book
-	shallow map[git.OID]bool
+	shallow map[object.OID]bool
 	lines   []Line
 	groups  []*group
 	names   map[string]bool      // the file had, as far as the lines tell
@@ -34,11 +35,11 @@ type inquiry struct {
 	opaque  map[*Turn][]*change  // those of which not all is known
 	places  map[string][]settled // of wanted lines in the changes
 	work    []byte               // the working file, when lines are not committed
-	head    git.OID
-	parents map[git.OID][]git.OID      // of the history, when it was needed
-	there   map[string]map[git.OID]int // by run, see recordedHeads
-	blobs   map[string]git.Named       // read already, by name
-	gone    map[string]bool            // files of turns that HEAD does not have
+	head    object.OID
+	parents map[object.OID][]object.OID   // of the history, when it was needed
+	there   map[string]map[object.OID]int // by run, see recordedHeads
+	blobs   map[string]git.Named          // read already, by name
+	gone    map[string]bool               // files of turns that HEAD does not have
 }
 
 // group are the lines that one commit put into one file.
@@ -70,7 +71,7 @@ func Lines(ctx context.Context, repo *git.Repository, query Query) (*Report, err
 		query:   &query,
 		shallow: repo.ShallowCommits(),
 		names:   map[string]bool{query.Path: true},
-		there:   make(map[string]map[git.OID]int),
+		there:   make(map[string]map[object.OID]int),
 		blobs:   make(map[string]git.Named),
 	}
 	blamed, err := repo.Blame(ctx, query.Path, query.Ranges)
@@ -269,7 +270,7 @@ func (q *inquiry) mayBe(p string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		q.head = git.OID(strings.TrimSpace(string(id)))
+		q.head = object.OID(strings.TrimSpace(string(id)))
 	}
 	has, err := q.past.Has(q.head, p)
 	if err != nil {

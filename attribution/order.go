@@ -5,7 +5,7 @@ package attribution
 import (
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // maxHistory is how many commits are looked through to tell what came first.
@@ -13,7 +13,7 @@ const maxHistory = 200_000
 
 // givenAfter reports whether the commit was there before the turn was given, by
 // where HEAD is recorded to have been until then.
-func (q *inquiry) givenAfter(t *Turn, id git.OID) (bool, error) {
+func (q *inquiry) givenAfter(t *Turn, id object.OID) (bool, error) {
 	if t.assigned == 0 {
 		return false, nil // rows of the first versions have no order
 	}
@@ -31,9 +31,9 @@ func (q *inquiry) givenAfter(t *Turn, id git.OID) (bool, error) {
 
 // recordedHeads returns for each commit the sequence number of the run at which it
 // is first known to have been in HEAD's history.
-func (q *inquiry) recordedHeads(run string) (map[git.OID]int, error) {
+func (q *inquiry) recordedHeads(run string) (map[object.OID]int, error) {
 	type head struct {
-		id git.OID
+		id object.OID
 		at int
 	}
 	var heads []head
@@ -47,10 +47,10 @@ func (q *inquiry) recordedHeads(run string) (map[git.OID]int, error) {
 	}
 	slices.SortStableFunc(heads, func(a, b head) int { return a.at - b.at })
 	if q.parents == nil {
-		var tips []git.OID
-		seen := make(map[git.OID]bool)
+		var tips []object.OID
+		seen := make(map[object.OID]bool)
 		for _, u := range q.book.turns {
-			for _, h := range []git.OID{u.baseline, u.head} {
+			for _, h := range []object.OID{u.baseline, u.head} {
 				if seen[h] {
 					continue
 				}
@@ -67,12 +67,12 @@ func (q *inquiry) recordedHeads(run string) (map[git.OID]int, error) {
 			return nil, err
 		}
 		if q.parents == nil {
-			q.parents = map[git.OID][]git.OID{}
+			q.parents = map[object.OID][]object.OID{}
 		}
 	}
-	there := make(map[git.OID]int)
+	there := make(map[object.OID]int)
 	for _, h := range heads {
-		for todo := []git.OID{h.id}; len(todo) > 0; {
+		for todo := []object.OID{h.id}; len(todo) > 0; {
 			id := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
 			parents, known := q.parents[id]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // maxRange is how many commits of one turn are followed.
@@ -15,7 +16,7 @@ const maxRange = 500
 
 // ownRange are the commits between a turn's baseline and its acceptance.
 type ownRange struct {
-	commits map[git.OID]bool
+	commits map[object.OID]bool
 	// sound: it is one line of commits made after the turn was given. Merges and older
 	// commits came from elsewhere, and then no commit is certainly the turn's.
 	sound bool
@@ -26,7 +27,7 @@ func (q *inquiry) rangeOf(t *Turn) (*ownRange, error) {
 	if t.own != nil {
 		return t.own, nil
 	}
-	t.own = &ownRange{commits: make(map[git.OID]bool), sound: true}
+	t.own = &ownRange{commits: make(map[object.OID]bool), sound: true}
 	if t.head == t.baseline || t.head == "" || t.baseline == "" {
 		return t.own, nil
 	}
@@ -48,7 +49,7 @@ func (q *inquiry) rangeOf(t *Turn) (*ownRange, error) {
 
 // ownTurn returns the turn whose own commit this is, as far as the file goes.
 // doubt holds the turns it may be of when it is not certain.
-func (q *inquiry) ownTurn(id git.OID, path string) (t *Turn, by Evidence, doubt []*Turn, err error) {
+func (q *inquiry) ownTurn(id object.OID, path string) (t *Turn, by Evidence, doubt []*Turn, err error) {
 	c, err := q.past.Commit(id)
 	if err != nil || c == nil {
 		return nil, "", nil, err
@@ -114,7 +115,7 @@ const maxKept = 256 << 20
 func (q *inquiry) confirm() error {
 	a := &asks{}
 	kept := 0
-	wrong := make(map[*group]git.OID)
+	wrong := make(map[*group]object.OID)
 	for _, g := range q.groups {
 		if g.own == nil || g.by != ByCheckpoint || g.own.marks == nil {
 			continue

@@ -9,11 +9,12 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Trace is what one commit has of the work of turns.
 type Trace struct {
-	Commit git.OID
+	Commit object.OID
 	Files  []*TraceFile
 }
 
@@ -67,7 +68,7 @@ func (t *Turn) Contents() iter.Seq2[string, string] {
 }
 
 // Baseline is the commit that the turn began on, "" when that is not known.
-func (t *Turn) Baseline() git.OID { return t.baseline }
+func (t *Turn) Baseline() object.OID { return t.baseline }
 
 // Traces returns the traces of a range, one for each commit with files of turns.
 func (r *Range) Traces(ctx context.Context, repo *git.Repository) ([]*Trace, error) {
@@ -97,7 +98,7 @@ func Checkpoints(ctx context.Context, repo *git.Repository, turns []*Turn) ([]*T
 	}
 	var there []string
 	if err := repo.ReadNamed(ctx, names, func(i int, o git.Named) {
-		if o.Found && o.Kind == git.KindCommit {
+		if o.Found && o.Kind == object.KindCommit {
 			there = append(there, names[i])
 		}
 	}); err != nil {
@@ -109,7 +110,7 @@ func Checkpoints(ctx context.Context, repo *git.Repository, turns []*Turn) ([]*T
 	}
 	var all []*tracing
 	for _, id := range there {
-		t := &tracing{Trace: Trace{Commit: git.OID(id)}}
+		t := &tracing{Trace: Trace{Commit: object.OID(id)}}
 		for _, turn := range turns {
 			for _, p := range turn.files {
 				if e, ok := found[id][p]; ok && turn.commitOf(p) == t.Commit {
@@ -142,10 +143,10 @@ func readTraces(ctx context.Context, repo *git.Repository, all []*tracing) ([]*T
 	out := make([]*Trace, 0, len(all))
 	for batch := range slices.Chunk(all, tracedBatch) {
 		var names []string
-		texts := make(map[git.OID]string)
+		texts := make(map[object.OID]string)
 		for _, t := range batch {
 			for _, e := range t.entries {
-				for _, id := range []git.OID{e.old, e.new} {
+				for _, id := range []object.OID{e.old, e.new} {
 					if _, ok := texts[id]; id != "" && !ok {
 						texts[id] = ""
 						names = append(names, string(id))
@@ -155,7 +156,7 @@ func readTraces(ctx context.Context, repo *git.Repository, all []*tracing) ([]*T
 		}
 		if err := repo.ReadNamed(ctx, names, func(i int, o git.Named) {
 			if len(o.Data) <= maxTraced && !bytes.Contains(o.Data, []byte{0}) {
-				texts[git.OID(names[i])] = string(o.Data)
+				texts[object.OID(names[i])] = string(o.Data)
 			}
 		}); err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -27,15 +28,15 @@ type Turn struct {
 	Row                           *ojson.Object // of history.jsonl; nil for an active turn
 	Record                        *chain.RunRecord
 
-	files      []string           // declared, from the root of the work tree
-	marks      *ojson.Object      // fingerprints at acceptance by path in the project; nil in old rows
-	keys       map[string]string  // path in the project by path from the root
-	baseline   git.OID            // HEAD when it was given, "" when unknown
-	head       git.OID            // HEAD when it was accepted, "" when unknown
-	checkpoint git.OID            // "" when there is none
-	applied    map[string]git.OID // by path: the commit in which a person applied what the turn proposed
-	took       map[string]*Turn   // by path: whose proposal it applied as its own work
-	beside     []string           // turns that were active when it was given
+	files      []string              // declared, from the root of the work tree
+	marks      *ojson.Object         // fingerprints at acceptance by path in the project; nil in old rows
+	keys       map[string]string     // path in the project by path from the root
+	baseline   object.OID            // HEAD when it was given, "" when unknown
+	head       object.OID            // HEAD when it was accepted, "" when unknown
+	checkpoint object.OID            // "" when there is none
+	applied    map[string]object.OID // by path: the commit in which a person applied what the turn proposed
+	took       map[string]*Turn      // by path: whose proposal it applied as its own work
+	beside     []string              // turns that were active when it was given
 	assigned   int
 	accepted   int
 	started    time.Time
@@ -48,11 +49,11 @@ type Turn struct {
 func (t *Turn) Active() bool { return t.Row == nil }
 
 // Checkpoint returns the commit recorded for the turn's files, "" for none.
-func (t *Turn) Checkpoint() git.OID { return t.checkpoint }
+func (t *Turn) Checkpoint() object.OID { return t.checkpoint }
 
 // commitOf returns the commit that holds what the turn did to a file: its checkpoint, or
 // the one in which a person applied its proposal; "" for none.
-func (t *Turn) commitOf(path string) git.OID {
+func (t *Turn) commitOf(path string) object.OID {
 	if id := t.applied[path]; id != "" {
 		return id
 	}
@@ -235,13 +236,13 @@ func (b *book) readProposals(rec *chain.RunRecord, prefix string) error {
 			return
 		}
 		if t.applied == nil {
-			t.applied = make(map[string]git.OID)
+			t.applied = make(map[string]object.OID)
 			t.marks = nil // the row has those of the proposal's own files
 		}
 		for _, p := range row.Strings("files") {
 			t.declare(prefix, p)
 			if t.applied[prefix+p] == "" { // each row names all that are applied so far
-				t.applied[prefix+p] = git.OID(row.String("commit"))
+				t.applied[prefix+p] = object.OID(row.String("commit"))
 			}
 		}
 	})
@@ -275,7 +276,7 @@ func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, prefix string) *Turn 
 		beside:     row.Strings("concurrent_with"),
 		baseline:   commitRef(seen.String("baseline_ref")),
 		head:       commitRef(seen.String("accepted_ref")),
-		checkpoint: git.OID(row.String("checkpoint_sha")),
+		checkpoint: object.OID(row.String("checkpoint_sha")),
 	}
 	if t.Run == "" {
 		t.Run = rec.Run
@@ -310,7 +311,7 @@ func activeTurn(rec *chain.RunRecord, state *run.State, id string, a *run.Turn, 
 		silent:   true,
 	}
 	if a.Baseline != nil && a.Baseline.HeadRef != nil {
-		t.baseline = git.OID(*a.Baseline.HeadRef)
+		t.baseline = object.OID(*a.Baseline.HeadRef)
 	}
 	if at, err := wire.ParseTime(a.StartedAt); err == nil {
 		t.started = at
@@ -332,12 +333,12 @@ func activeTurn(rec *chain.RunRecord, state *run.State, id string, a *run.Turn, 
 }
 
 // commitRef reads "git:<sha>".
-func commitRef(s string) git.OID {
+func commitRef(s string) object.OID {
 	id, ok := strings.CutPrefix(s, "git:")
 	if !ok {
 		return ""
 	}
-	return git.OID(id)
+	return object.OID(id)
 }
 
 // namedTurns returns the turns a commit message names, ours and the reference's

@@ -10,8 +10,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -82,12 +82,12 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 	}
 	out.Here = changes[0].Op
 	repo, rows := home.Repository(), files[initiative.HistoryPath]
-	id := func(name string) git.OID {
+	id := func(name string) object.OID {
 		data, there := files[name]
 		if !there {
 			return ""
 		}
-		return git.HashObject(repo.ObjectFormat, git.KindBlob, data)
+		return object.Hash(repo.ObjectFormat, object.KindBlob, data)
 	}
 	history, state := id(initiative.HistoryPath), id(initiative.StatePath)
 	for i, op := range changes {

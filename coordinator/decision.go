@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -48,7 +49,7 @@ func MoveRef(repo string, r *git.Repository, m decision.Move) Participant {
 
 // Decided is what a decision moved.
 type Decided struct {
-	Moved map[string]git.OID // repository -> the operation its run is at now
+	Moved map[string]object.OID // repository -> the operation its run is at now
 	// Late are repositories that moved but whose command failed after that (working
 	// files that could not be written, a hook); their next command completes them.
 	Late map[string]error

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -112,7 +112,7 @@ func (r *round) carryOut(tx *Tx, d *decision.Decision, steps []step, moves []mov
 			Message: "nothing was decided, because another program has moved a repository",
 		}, d.Remove())
 	}
-	out := &Decided{Moved: make(map[string]git.OID)}
+	out := &Decided{Moved: make(map[string]object.OID)}
 	for i, p := range pending {
 		if moved || failed[i] == nil {
 			out.Moved[moves[i].repo] = p.Move.Ref.New

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -154,7 +155,7 @@ func (r *childReader) read(id, path string) (out childRead) {
 	out.child.Config = cfg
 	its, err := gitstore.ReadSibling(r.ctx, x)
 	if r.opt.Checkouts != nil {
-		run, op := "", git.OID("")
+		run, op := "", object.OID("")
 		if err == nil {
 			run, op = its.Run, its.Op
 		}
@@ -219,7 +220,7 @@ func (r *childReader) config(data []byte) (*config.Config, error) {
 }
 
 // sound proves the record of a run, from the operation that is known to be sound.
-func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path string, known git.OID) bool {
+func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path string, known object.OID) bool {
 	if run.Op == "" {
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -36,7 +36,7 @@ func cacheName(path, run string) string {
 
 // known returns the operation up to which the run of the repository at path was
 // found sound, "" when it never was.
-func (r *childReader) known(path, run string) git.OID {
+func (r *childReader) known(path, run string) object.OID {
 	if r.opt.Cache == "-" || run == "" {
 		return ""
 	}
@@ -53,12 +53,12 @@ func (r *childReader) known(path, run string) git.OID {
 	if err != nil || o.String("path") != path || o.String("run") != run {
 		return ""
 	}
-	return git.OID(o.String("op"))
+	return object.OID(o.String("op"))
 }
 
 // remember notes that a run is sound up to op. It is a cache: that it cannot be
 // written, or is lost, costs a proof.
-func (r *childReader) remember(path, run string, op git.OID) {
+func (r *childReader) remember(path, run string, op object.OID) {
 	if r.opt.Cache == "-" || r.opt.Untouched || op == r.known(path, run) || os.MkdirAll(r.opt.Cache, 0o700) != nil {
 		return
 	}

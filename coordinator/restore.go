@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
@@ -33,11 +33,11 @@ type Restored struct {
 	Name   string
 	Status initiative.Status
 	Phase  string
-	Op     git.OID // the recorded change, "" for an artifact that was not recorded yet
-	From   string  // in words
-	Kept   string  // directory of files that were displaced, "" for none
-	Lost   string  // ref that keeps changes that were given up, "" for none
-	Same   bool    // the files were in place
+	Op     object.OID // the recorded change, "" for an artifact that was not recorded yet
+	From   string     // in words
+	Kept   string     // directory of files that were displaced, "" for none
+	Lost   string     // ref that keeps changes that were given up, "" for none
+	Same   bool       // the files were in place
 	Done   bool
 	Next   []initiative.Action
 }
@@ -143,11 +143,11 @@ func (r *restoring) record(ctx context.Context) error {
 	return r.place(ctx, tip.Op)
 }
 
-func (r *restoring) judge(ctx context.Context, _ string, from, to git.OID) error {
+func (r *restoring) judge(ctx context.Context, _ string, from, to object.OID) error {
 	return r.c.vouched(ctx, r.tx, from, to)
 }
 
-func (r *restoring) place(ctx context.Context, op git.OID) (err error) {
+func (r *restoring) place(ctx context.Context, op object.OID) (err error) {
 	if err = r.c.enterRepos(ctx, r.tx, op); err != nil {
 		return err
 	}

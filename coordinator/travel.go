@@ -16,8 +16,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -58,10 +58,10 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 			defer tx.Close()
 			return land(ctx)
 		},
-		Judge: func(ctx context.Context, name string, from, to git.OID) error {
+		Judge: func(ctx context.Context, name string, from, to object.OID) error {
 			return c.vouched(ctx, tx, from, to)
 		},
-		Follow: func(ctx context.Context, name string, to git.OID) error {
+		Follow: func(ctx context.Context, name string, to object.OID) error {
 			if tx.Docs.State == nil || tx.Docs.State.SuperRunID != name {
 				return nil
 			}
@@ -140,7 +140,7 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 	}
 	in, err := c.initiative(ctx, tx.Docs, "external", "Took in what was not recorded yet")
 	if err == nil {
-		var tip git.OID
+		var tip object.OID
 		var late bool
 		if tip, late, err = record.InitiativeLate(ctx, home.Repository(), in); err == nil && late {
 			if err := record.VerifyInitiative(ctx, home.Repository(), in.Run, tip, "",
@@ -160,12 +160,12 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 }
 
 // goesOn is the newest initiative that is recorded here and has not ended, else the newest.
-func (c *Coordinator) goesOn(ctx context.Context, home *gitstore.Store) (string, git.OID, error) {
+func (c *Coordinator) goesOn(ctx context.Context, home *gitstore.Store) (string, object.OID, error) {
 	tips, err := travel.InitiativeTips(ctx, home.Repository())
 	if err != nil {
 		return "", "", err
 	}
-	name, op := "", git.OID("")
+	name, op := "", object.OID("")
 	for _, t := range tips {
 		if t.Remote != "" {
 			continue
@@ -201,7 +201,7 @@ func stateOf(files map[string][]byte) (*initiative.State, error) {
 
 // vouched refuses a record whose new acceptances the repositories do not bear out: they are the
 // authority on what they accepted.
-func (c *Coordinator) vouched(ctx context.Context, tx *Tx, from, to git.OID) error {
+func (c *Coordinator) vouched(ctx context.Context, tx *Tx, from, to object.OID) error {
 	repo := c.repository(ctx).Repository()
 	files, err := record.InitiativeFiles(ctx, repo, to)
 	if err != nil {
@@ -311,7 +311,7 @@ func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string)
 
 // enterRepos brings the working files of repositories that have the run of an initiative in
 // their record alone.
-func (c *Coordinator) enterRepos(ctx context.Context, tx *Tx, op git.OID) error {
+func (c *Coordinator) enterRepos(ctx context.Context, tx *Tx, op object.OID) error {
 	files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), op)
 	if err != nil {
 		return err
@@ -344,7 +344,7 @@ func (c *Coordinator) enterRepos(ctx context.Context, tx *Tx, op git.OID) error 
 
 // place makes the coordinator's files those of a recorded change, and reads them again. It
 // returns where the files are that were displaced, "" when they only went on.
-func (c *Coordinator) place(ctx context.Context, tx *Tx, op git.OID) (kept string, err error) {
+func (c *Coordinator) place(ctx context.Context, tx *Tx, op object.OID) (kept string, err error) {
 	files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), op)
 	if err != nil {
 		return "", err

@@ -10,21 +10,22 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-func sixteen(format string) []git.Object {
-	objs := make([]git.Object, 16)
+func sixteen(format string) []object.Object {
+	objs := make([]object.Object, 16)
 	for i := range objs {
 		b := make([]byte, 4096)
 		_, _ = rand.Read(b[:2048]) // half of it compresses
-		objs[i] = git.NewObject(format, git.KindBlob, b)
+		objs[i] = object.New(format, object.KindBlob, b)
 	}
 	return objs
 }
 
 func BenchmarkObjectsWrite16x4K(b *testing.B) {
-	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		b.Run(format, func(b *testing.B) {
 			repo := opened(b, testrepo.New(b, testrepo.Options{ObjectFormat: format}))
 			ctx := context.Background()
@@ -46,7 +47,7 @@ func BenchmarkObjectsWriteAndCompact(b *testing.B) {
 	ctx := context.Background()
 	for b.Loop() {
 		b.StopTimer()
-		objs := sixteen(git.FormatSHA1)
+		objs := sixteen(object.FormatSHA1)
 		b.StartTimer()
 		if err := repo.Objects().Write(ctx, objs); err != nil {
 			b.Fatal(err)
@@ -60,12 +61,12 @@ func BenchmarkObjectsWriteAndCompact(b *testing.B) {
 
 func BenchmarkObjectsRead(b *testing.B) {
 	for _, how := range []string{"ours", "gc"} {
-		for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
+		for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 			b.Run(how+"-"+format, func(b *testing.B) {
 				r := testrepo.New(b, testrepo.Options{ObjectFormat: format})
 				repo := opened(b, r)
 				ctx := context.Background()
-				var objs []git.Object
+				var objs []object.Object
 				for i := range 50 {
 					objs = smallCommit(b, format, fmt.Sprint(i), 14)
 					if err := repo.Objects().Write(ctx, objs); err != nil {
@@ -125,8 +126,8 @@ func BenchmarkRefs(b *testing.B) {
 	r := testrepo.New(b, testrepo.Options{})
 	repo := opened(b, r)
 	ctx := context.Background()
-	old, head := git.OID(""), git.OID(r.Git("rev-parse", "HEAD"))
-	other := git.OID(r.Git("rev-parse", "HEAD~1"))
+	old, head := object.OID(""), object.OID(r.Git("rev-parse", "HEAD"))
+	other := object.OID(r.Git("rev-parse", "HEAD~1"))
 	b.Run("update", func(b *testing.B) {
 		for b.Loop() {
 			if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: "refs/agentxchain/runs/x", New: head, Old: old}},

@@ -9,7 +9,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -25,7 +25,7 @@ const (
 
 // RecordedSeal returns the MANIFEST.json of a turn's bundle as operation op of run
 // recorded it; false when the operation has no bundle of that turn.
-func (s *Store) RecordedSeal(ctx context.Context, run string, op git.OID, turn string) ([]byte, bool, error) {
+func (s *Store) RecordedSeal(ctx context.Context, run string, op object.OID, turn string) ([]byte, bool, error) {
 	if !record.SafeName(turn) {
 		return nil, false, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -29,7 +30,7 @@ type chaining struct {
 	d    *driver
 	cfg  *config.Config
 	r    *record.Reader
-	seen map[git.OID][]byte // blobs that are not written yet
+	seen map[object.OID][]byte // blobs that are not written yet
 
 	n       int
 	state   []byte
@@ -38,7 +39,7 @@ type chaining struct {
 	at      *chain.RecordedRun // the newest operation
 	marks   map[wire.Ledger]record.LedgerMark
 
-	queued []git.Object
+	queued []object.Object
 	tips   []git.RefUpdate
 }
 
@@ -54,7 +55,7 @@ func (d *driver) chained(n int) []git.RefUpdate {
 		d:     d,
 		cfg:   cfg,
 		r:     d.store.reader(context.Background()),
-		seen:  make(map[git.OID][]byte),
+		seen:  make(map[object.OID][]byte),
 		state: run.FreshState(cfg, "").Encode(),
 		marks: make(map[wire.Ledger]record.LedgerMark),
 	}
@@ -126,7 +127,7 @@ func (c *chaining) op(op protocol.Operation) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	d := &record.Derivation{Marks: c.marks, Tail: func(_ wire.Ledger, oid git.OID) []byte { return c.seen[oid] }}
+	d := &record.Derivation{Marks: c.marks, Tail: func(_ wire.Ledger, oid object.OID) []byte { return c.seen[oid] }}
 	if c.at != nil {
 		d.Root = c.at.Root
 	}
@@ -161,7 +162,7 @@ func (c *chaining) op(op protocol.Operation) {
 		t.Fatal(err)
 	}
 	for _, o := range d.Edit.Objects {
-		if o.Kind == git.KindBlob {
+		if o.Kind == object.KindBlob {
 			c.seen[o.OID] = o.Data
 		}
 	}

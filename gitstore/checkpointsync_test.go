@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -95,7 +96,7 @@ func TestCheckpointIsSynced(t *testing.T) {
 		return
 	}
 	needStrace(t)
-	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: git.FormatSHA256}} {
+	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: object.FormatSHA256}} {
 		r := testrepo.New(t, o)
 		repo := opened(t, r)
 		r.Write("deep/down/new.txt", "new\n")

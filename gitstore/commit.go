@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -40,7 +41,7 @@ type Change struct {
 
 // Committed says what a commit made.
 type Committed struct {
-	Op  git.OID // the operation's commit
+	Op  object.OID // the operation's commit
 	Run string
 }
 
@@ -318,12 +319,12 @@ func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence m
 func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (*record.Derivation, error) {
 	d := &record.Derivation{
 		Marks: make(map[wire.Ledger]record.LedgerMark),
-		Tail: func(l wire.Ledger, oid git.OID) []byte {
+		Tail: func(l wire.Ledger, oid object.OID) []byte {
 			// The end of the working file is the last segment, unless it was tampered
 			// with: the hash decides.
 			m := tx.marks[l]
 			tail, err := tx.store.work.ReadTail(l.Path(), m.Size, m.Tail)
-			if err != nil || git.HashObject(tx.store.repo.ObjectFormat, git.KindBlob, tail) != oid {
+			if err != nil || object.Hash(tx.store.repo.ObjectFormat, object.KindBlob, tail) != oid {
 				return nil
 			}
 			return tail
@@ -370,7 +371,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 type commitPlan struct {
 	run      string
 	parent   *chain.RecordedRun // nil for a run's first commit
-	previous git.OID            // last operation of the run before, for a first commit
+	previous object.OID         // last operation of the run before, for a first commit
 	record   *protocol.Record
 	doc      []byte // the encoded record; nil to encode it here
 	evidence map[string][]byte
@@ -381,7 +382,7 @@ type commitPlan struct {
 	drops    []string
 	unstage  []string
 	note     *entering        // left before the ref of a new run is created
-	origin   git.OID          // the operation that was decided again, "" for none
+	origin   object.OID       // the operation that was decided again, "" for none
 	publish  decision.Publish // nil: move the ref at once
 	also     []git.RefUpdate
 }
@@ -416,7 +417,7 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 			return nil, err
 		}
 	} else {
-		parent := git.OID("")
+		parent := object.OID("")
 		if p.parent != nil {
 			parent = p.parent.Op
 		}
@@ -485,10 +486,10 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*chain.RecordedRun
 	}
 	root := edit.Finish()
 	sig := record.Signature(&p.record.Env)
-	c := &git.Commit{Tree: root, Author: sig, Committer: sig}
+	c := &object.Commit{Tree: root, Author: sig, Committer: sig}
 	ref := git.RefUpdate{Name: git.RunRefPrefix + p.run}
 	if p.parent != nil {
-		c.Parents, ref.Old = []git.OID{p.parent.Op}, p.parent.Op
+		c.Parents, ref.Old = []object.OID{p.parent.Op}, p.parent.Op
 	}
 	c.Message = record.Message(cmp.Or(p.subject, p.record.Name), record.TrailerRun, p.run, record.TrailerOp,
 		p.record.Name, record.TrailerTurn, p.turn, record.TrailerRole, p.role,

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -335,26 +336,26 @@ func opened(t testing.TB, r *testrepo.Repo) *git.Repository {
 }
 
 // smallCommit returns the objects of a commit of n files and its id, the last one.
-func smallCommit(t testing.TB, format string, seed string, n int) []git.Object {
+func smallCommit(t testing.TB, format string, seed string, n int) []object.Object {
 	t.Helper()
-	var objs []git.Object
-	var list []git.TreeEntry
+	var objs []object.Object
+	var list []object.TreeEntry
 	for i := range n {
-		o := git.NewObject(format, git.KindBlob, []byte(fmt.Sprintf("%s blob %d\n", seed, i)))
+		o := object.New(format, object.KindBlob, []byte(fmt.Sprintf("%s blob %d\n", seed, i)))
 		objs = append(objs, o)
-		list = append(list, git.TreeEntry{Mode: git.ModeFile, Name: fmt.Sprintf("f%03d", i), OID: o.OID})
+		list = append(list, object.TreeEntry{Mode: object.ModeFile, Name: fmt.Sprintf("f%03d", i), OID: o.OID})
 	}
-	tree := git.NewObject(format, git.KindTree, git.EncodeTree(list))
-	raw, err := git.EncodeCommit(format, &git.Commit{
+	tree := object.New(format, object.KindTree, object.EncodeTree(list))
+	raw, err := object.EncodeCommit(format, &object.Commit{
 		Tree:      tree.OID,
-		Author:    git.Signature{Name: "a", Email: "a@b"},
-		Committer: git.Signature{Name: "a", Email: "a@b"},
+		Author:    object.Signature{Name: "a", Email: "a@b"},
+		Committer: object.Signature{Name: "a", Email: "a@b"},
 		Message:   seed + "\n",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(objs, tree, git.NewObject(format, git.KindCommit, raw))
+	return append(objs, tree, object.New(format, object.KindCommit, raw))
 }
 
 // filesBehind are the object files of a repository.
@@ -369,6 +370,6 @@ func filesBehind(repo *git.Repository) *git.ObjectFiles {
 }
 
 // anOID is an id of that format made of one byte.
-func anOID(format string, n byte) git.OID {
-	return git.OID(strings.Repeat(fmt.Sprintf("%02x", n|1), git.HexLen(format)/2))
+func anOID(format string, n byte) object.OID {
+	return object.OID(strings.Repeat(fmt.Sprintf("%02x", n|1), object.HexLen(format)/2))
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -213,7 +214,7 @@ func TestEachOpBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		type seen struct {
-			op    git.OID
+			op    object.OID
 			state string
 		}
 		var mu sync.Mutex
@@ -261,7 +262,7 @@ func TestWalkAsGitLists(t *testing.T) {
 	ctx := context.Background()
 	d := freshRun.copy(t)
 	d.turns(3)
-	same := func() (tip git.OID, n int) {
+	same := func() (tip object.OID, n int) {
 		ops, err := d.store.Log(ctx, "", 0)
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ package gitstore
 import (
 	"encoding/binary"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -16,12 +16,12 @@ import (
 // crash in between would leave a run nobody finds.
 type entering struct {
 	Run  string
-	Op   git.OID
-	From git.OID // operation the working files are at, "" when they are at none
+	Op   object.OID
+	From object.OID // operation the working files are at, "" when they are at none
 	// Sizes and document ids of the working files before the run, so that
 	// recovery can tell an old file from a foreign one.
 	Ledgers map[wire.Ledger]int64
-	Docs    map[wire.Document]git.OID
+	Docs    map[wire.Document]object.OID
 }
 
 const enteringName = "entering"
@@ -52,8 +52,8 @@ func decodeEntering(data []byte) (*entering, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entering{Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]git.OID)}
-	e.Run, e.Op, e.From = string(d.Bytes()), git.OID(d.Bytes()), git.OID(d.Bytes())
+	e := &entering{Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]object.OID)}
+	e.Run, e.Op, e.From = string(d.Bytes()), object.OID(d.Bytes()), object.OID(d.Bytes())
 	for range d.Count() {
 		l := wire.Ledger(d.Bytes())
 		size := d.Int()
@@ -64,7 +64,7 @@ func decodeEntering(data []byte) (*entering, error) {
 	}
 	for range d.Count() {
 		doc := wire.Document(d.Bytes())
-		oid := git.OID(d.Bytes())
+		oid := object.OID(d.Bytes())
 		if record.DocumentFile(doc) == "" {
 			return nil, private.ErrDamaged
 		}

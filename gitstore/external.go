@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -139,7 +139,7 @@ func (in *inspection) changedFiles() string {
 	return strings.Join(names, ", ")
 }
 
-func (in *inspection) oidOf(d wire.Document) git.OID {
+func (in *inspection) oidOf(d wire.Document) object.OID {
 	if !in.docs[d].exists {
 		return ""
 	}
@@ -338,6 +338,6 @@ func (s *Store) workingRows() run.LedgerReader {
 }
 
 // describeExternal says what an absorbed change was, for the notice.
-func describeExternal(files string, op git.OID) string {
+func describeExternal(files string, op object.OID) string {
 	return fmt.Sprintf("recorded changes another tool made to %s (operation %s)", files, op.Short())
 }

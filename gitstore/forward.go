@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -23,12 +23,12 @@ const maxPast = 10000
 
 // past is what is known of the operations between the working files and the tip.
 type past struct {
-	at      *chain.RecordedRun                 // oldest operation considered; nil for a run being entered
-	steps   int                                // operations after at
-	docs    map[wire.Document]map[git.OID]bool // versions from at on, without the tip's
-	states  map[git.OID]bool
+	at      *chain.RecordedRun                    // oldest operation considered; nil for a run being entered
+	steps   int                                   // operations after at
+	docs    map[wire.Document]map[object.OID]bool // versions from at on, without the tip's
+	states  map[object.OID]bool
 	drops   []string              // turns that ended in those operations
-	ended   map[string]git.OID    // turn of drops -> operation before it ended
+	ended   map[string]object.OID // turn of drops -> operation before it ended
 	unstage []string              // turns whose result was sent back in those operations
 	kept    map[string]bool       // SHA-256 of every evidence blob of those operations
 	sizes   map[wire.Ledger]int64 // ledgers before a run being entered
@@ -36,13 +36,13 @@ type past struct {
 
 func newPast() *past {
 	p := &past{
-		docs:   make(map[wire.Document]map[git.OID]bool),
-		states: make(map[git.OID]bool),
-		ended:  make(map[string]git.OID),
+		docs:   make(map[wire.Document]map[object.OID]bool),
+		states: make(map[object.OID]bool),
+		ended:  make(map[string]object.OID),
 		kept:   make(map[string]bool),
 	}
 	for _, d := range wire.Documents() {
-		p.docs[d] = make(map[git.OID]bool)
+		p.docs[d] = make(map[object.OID]bool)
 	}
 	return p
 }
@@ -90,7 +90,7 @@ func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 			if err != nil {
 				return nil, err
 			}
-			before := git.OID("")
+			before := object.OID("")
 			if parent != nil {
 				if before, err = parent.DocOID(wire.DocState); err != nil {
 					return nil, err
@@ -124,7 +124,7 @@ func (p *past) remember(rec *chain.RecordedRun) error {
 }
 
 // passed notes the effects of an operation the files may lack.
-func (p *past) passed(rec *chain.RecordedRun, c *git.Commit) error {
+func (p *past) passed(rec *chain.RecordedRun, c *object.Commit) error {
 	if turns := record.Trailer(c.Message, record.TrailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
 		for _, turn := range strings.Fields(turns) {
@@ -374,7 +374,7 @@ func (s *Store) forwardFiles(tip *chain.RecordedRun, p *past, plan *workdir.Plan
 		}
 	}
 	for _, g := range groups[min(from, len(groups)):] {
-		err := tip.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
+		err := tip.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid object.OID) error {
 			if !record.SafeFile(name) || s.exists(name) && !sharedFile(name) {
 				return nil
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -23,10 +24,10 @@ import (
 type countedObjects struct {
 	git.Objects
 	mu    sync.Mutex
-	reads map[git.OID]int
+	reads map[object.OID]int
 }
 
-func (c *countedObjects) Read(ctx context.Context, oid git.OID) (string, []byte, error) {
+func (c *countedObjects) Read(ctx context.Context, oid object.OID) (string, []byte, error) {
 	c.mu.Lock()
 	c.reads[oid]++
 	c.mu.Unlock()
@@ -45,11 +46,11 @@ func TestFsckReadsWhatRunsShareOnce(t *testing.T) {
 		trace := filepath.Join(t.TempDir(), "trace")
 		repo := d.store.repo
 		repo.Git.Env = append(repo.Git.Env, "GIT_TRACE="+trace)
-		counted := &countedObjects{Objects: repo.Objects(), reads: make(map[git.OID]int)}
+		counted := &countedObjects{Objects: repo.Objects(), reads: make(map[object.OID]int)}
 		repo.ObjectStore, d.store.objects = counted, counted
 		first := gitIn(t, d.Dir, "rev-list", "--max-parents=0", refs[0].Name)
-		tree := git.OID(bytes.TrimSpace([]byte(gitIn(t, d.Dir, "rev-parse", first[:40]+"^{tree}"))))
-		var shared []git.OID
+		tree := object.OID(bytes.TrimSpace([]byte(gitIn(t, d.Dir, "rev-parse", first[:40]+"^{tree}"))))
+		var shared []object.OID
 		for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents} {
 			segs, err := d.store.reader(t.Context()).Slots(tree, record.LedgerDir(l), false)
 			if err != nil || len(segs) < 5 {
@@ -61,7 +62,7 @@ func TestFsckReadsWhatRunsShareOnce(t *testing.T) {
 			if err := os.WriteFile(trace, nil, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			counted.reads = make(map[git.OID]int)
+			counted.reads = make(map[object.OID]int)
 			r, err := d.store.Fsck(t.Context(), opt)
 			if err != nil || r.Runs != n-missing || r.Ops != 3*r.Runs || len(r.Findings) != missing {
 				t.Fatalf("%s of %d runs: %v %s", name, n, err, checked{r})

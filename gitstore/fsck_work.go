@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -33,7 +34,7 @@ type workCheck struct {
 func (f *workCheck) find(v proof.Finding) { f.found = append(f.found, v) }
 
 // fault turns an error met while checking into a finding.
-func (f *workCheck) fault(run string, op git.OID, err error) error {
+func (f *workCheck) fault(run string, op object.OID, err error) error {
 	if err == nil {
 		return nil
 	}

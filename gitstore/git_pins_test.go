@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -68,7 +69,7 @@ func (p *planted) ask() {
 	if _, err := p.repo.Blame(ctx, "a.txt", nil); err != nil {
 		p.t.Fatal(err)
 	}
-	if _, err := p.repo.CheckedOut(ctx, git.OID(p.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil {
+	if _, err := p.repo.CheckedOut(ctx, object.OID(p.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, _, _, err := p.repo.WorkDiff(ctx, string(st.Head), []string{"a.txt"}, 1<<20); err != nil {
@@ -198,7 +199,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 	p.repo = opened(t, p.Repo)
 	p.file(filepath.Join(p.Dir, ".git/info/attributes"), "* filter=x\n")
 	ctx := context.Background()
-	head := git.OID(p.Git("rev-parse", "HEAD"))
+	head := object.OID(p.Git("rev-parse", "HEAD"))
 	if names, err := p.repo.DiffNames(ctx, head); err != nil {
 		t.Fatal(names, err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -66,7 +67,7 @@ func lockFiles(t testing.TB, dir string) []string {
 func TestKilledGitLeavesNothing(t *testing.T) {
 	testrepo.Thorough(t)
 	needStrace(t)
-	formats := []testrepo.Options{{}, {ObjectFormat: git.FormatSHA256, LinkedWorktree: true}}
+	formats := []testrepo.Options{{}, {ObjectFormat: object.FormatSHA256, LinkedWorktree: true}}
 	if testrepo.HasReftable() {
 		formats = append(formats, testrepo.Options{RefFormat: "reftable"})
 	}
@@ -177,7 +178,7 @@ func TestOthersLocksStay(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(ref), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	head := git.OID(r.Git("rev-parse", "HEAD"))
+	head := object.OID(r.Git("rev-parse", "HEAD"))
 	note := func(begun time.Time, locks ...git.GitLock) {
 		n := &git.LockNote{LockOwner: git.NewOwner("test"), Locks: locks}
 		cmd := exec.Command("true")

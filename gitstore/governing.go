@@ -4,7 +4,7 @@
 package gitstore
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -19,7 +19,7 @@ func (s *Store) govern(in *inspection) error {
 		return nil
 	}
 	e, ok, err := in.tip.Reader.Lookup(in.tip.Root, record.FileConfig)
-	if err != nil || !ok || e.IsTree() || e.OID == git.HashObject(s.repo.ObjectFormat, git.KindBlob, in.config) {
+	if err != nil || !ok || e.IsTree() || e.OID == object.Hash(s.repo.ObjectFormat, object.KindBlob, in.config) {
 		return err
 	}
 	data, _, err := in.tip.Reader.File(in.tip.Root, record.FileState)

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -71,7 +72,7 @@ func (s *Store) inspect(ctx context.Context) (*inspection, error) {
 }
 
 // seen returns the operation the inspection took for the tip.
-func (in *inspection) seen() git.OID {
+func (in *inspection) seen() object.OID {
 	if in == nil || in.tip == nil {
 		return ""
 	}
@@ -175,7 +176,7 @@ func runOf(state document) (string, error) {
 
 // inspectRun compares the working files with a run that has a ref.
 func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader, cache *statCache,
-	tip git.OID) error {
+	tip object.OID) error {
 	if err := s.pass(ctx, in, in.run, tip); err != nil {
 		return err
 	}
@@ -240,7 +241,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 }
 
 // pass holds the operations up to tip against the one door and notes what is open.
-func (s *Store) pass(ctx context.Context, in *inspection, run string, tip git.OID) error {
+func (s *Store) pass(ctx context.Context, in *inspection, run string, tip object.OID) error {
 	v, err := proof.Verify(ctx, s.repo, run, tip)
 	if err != nil {
 		return err
@@ -250,11 +251,11 @@ func (s *Store) pass(ctx context.Context, in *inspection, run string, tip git.OI
 }
 
 // docOID returns the blob id of a document, "" when it is absent.
-func (s *Store) docOID(d document) git.OID {
+func (s *Store) docOID(d document) object.OID {
 	if !d.exists {
 		return ""
 	}
-	return git.HashObject(s.repo.ObjectFormat, git.KindBlob, d.data)
+	return object.Hash(s.repo.ObjectFormat, object.KindBlob, d.data)
 }
 
 // diffAll compares every governed file with in.tip and reports whether all are

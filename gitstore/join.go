@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -27,21 +28,21 @@ type Reindex func(cfg *config.Config, before *run.State, after *protocol.Transit
 // Joined says what a join made of the operations of this side.
 type Joined struct {
 	Run       string
-	Base      git.OID // the newest operation both sides have
-	Tip       git.OID // the newest operation of the joined run
+	Base      object.OID // the newest operation both sides have
+	Tip       object.OID // the newest operation of the joined run
 	Landed    []JoinedOp
 	Same      []JoinedOp // those the other side has already
 	Conflicts []*join.Conflict
 	Lost      string // ref that keeps the tip that was here
 
 	refs []git.RefUpdate // conflict records
-	tips []git.OID       // commits made, the conflict records included
+	tips []object.OID    // commits made, the conflict records included
 }
 
 // JoinedOp is an operation and what it became; Op is "" for one the other side has.
 type JoinedOp struct {
-	Origin git.OID
-	Op     git.OID
+	Origin object.OID
+	Op     object.OID
 	Name   string
 	Turn   string
 }
@@ -56,7 +57,7 @@ type sideOp struct {
 
 // JoinRun computes the join of a run and writes its objects; no ref moves. The caller
 // holds the lock, and has believed both tips.
-func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs git.OID, reindex Reindex) (*Joined, error) {
+func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs object.OID, reindex Reindex) (*Joined, error) {
 	base, err := s.repo.MergeBase(ctx, ours, theirs)
 	if err != nil {
 		return nil, err
@@ -98,18 +99,18 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs git.OID, 
 	return j, nil
 }
 
-func ForeignRun(name string, tip git.OID) *fail.Error {
+func ForeignRun(name string, tip object.OID) *fail.Error {
 	return fail.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here",
 		name, tip.Short()).
 		WithHint("it is another run under the same name: ask the person who pushed it")
 }
 
 // eachOp replays the operations after base up to tip, oldest first.
-func (s *Store) eachOp(ctx context.Context, base, tip git.OID, f func(sideOp) error) error {
+func (s *Store) eachOp(ctx context.Context, base, tip object.OID, f func(sideOp) error) error {
 	if base == tip {
 		return nil
 	}
-	ops, err := chain.Log(ctx, s.repo, git.OID(string(base)+".."+string(tip)), 0)
+	ops, err := chain.Log(ctx, s.repo, object.OID(string(base)+".."+string(tip)), 0)
 	if err != nil {
 		return err
 	}
@@ -228,7 +229,7 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 
 // landOp writes an operation that holds on top of cur.
 func (s *Store) landOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o sideOp, tr *protocol.Transition,
-	snap *protocol.Snapshot, cfgTree git.OID, reindex Reindex) (*chain.RecordedRun, error) {
+	snap *protocol.Snapshot, cfgTree object.OID, reindex Reindex) (*chain.RecordedRun, error) {
 	_, back, err := checkState(tr.State)
 	if err != nil {
 		return nil, err
@@ -295,7 +296,7 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 
 // carryBundles takes the dispatch bundles along that the operation made.
 func (s *Store) carryBundles(r *record.Reader, edit *record.Edit, o sideOp) error {
-	had := make(map[string]git.OID)
+	had := make(map[string]object.OID)
 	parent, err := r.Commit(o.info.Parents[0])
 	if err != nil {
 		return err
@@ -323,7 +324,7 @@ func (s *Store) carryBundles(r *record.Reader, edit *record.Edit, o sideOp) erro
 
 // CommitJoin moves the refs: what is kept first, the run last. An interruption in
 // between leaves the run where it was, and the same join made again finds the same ids.
-func (s *Store) CommitJoin(ctx context.Context, j *Joined, ours git.OID) error {
+func (s *Store) CommitJoin(ctx context.Context, j *Joined, ours object.OID) error {
 	kept := append(slices.Clip(j.refs), git.RefUpdate{Name: j.Lost, New: ours})
 	var fresh []git.RefUpdate
 	for _, u := range kept {

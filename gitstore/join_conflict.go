@@ -7,12 +7,13 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 )
 
 // addConflict records that an operation does not hold.
-func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp,
+func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto object.OID, o sideOp,
 	why *join.Refusal) error {
 	c, err := keepConflict(ctx, repo, j, onto, o, why, join.ConflictOpen)
 	if err == nil {
@@ -23,14 +24,14 @@ func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.
 
 // keepSame keeps the newest operation of this side when the other side has it already. The run that
 // was begun after it here names it as the one before, wherever that run goes.
-func keepSame(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp) error {
+func keepSame(ctx context.Context, repo *git.Repository, j *Joined, onto object.OID, o sideOp) error {
 	_, err := keepConflict(ctx, repo, j, onto, o, join.RecordedThere(), join.ConflictSettled)
 	return err
 }
 
 // keepConflict writes a conflict. Its time and author are those of the losing operation, so that every
 // machine that makes the same join makes the same record.
-func keepConflict(ctx context.Context, repo *git.Repository, j *Joined, onto git.OID, o sideOp, why *join.Refusal,
+func keepConflict(ctx context.Context, repo *git.Repository, j *Joined, onto object.OID, o sideOp, why *join.Refusal,
 	status string) (*join.Conflict, error) {
 	c := &join.Conflict{
 		Run:     j.Run,

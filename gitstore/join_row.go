@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -17,7 +17,7 @@ import (
 // onRowThere gives a checkpoint the row of its turn in the recorded tree root, where the other side
 // accepted the same result at its own time; every other operation stays as it is. same says that the
 // row names the commit already. lost are turns of which an operation before does not hold.
-func onRowThere(r *record.Reader, root git.OID, rec *protocol.Record, lost map[string]bool) (
+func onRowThere(r *record.Reader, root object.OID, rec *protocol.Record, lost map[string]bool) (
 	_ *protocol.Record, same bool, _ *join.Refusal, _ error) {
 	op, ok := rec.Op.(*protocol.Checkpoint)
 	if !ok || op.Row == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -51,7 +52,7 @@ var maintenances = map[string][][]string{
 // TestMaintenanceBeforeTheRefMoves cleans the repository up between the writing of an
 // operation's objects and the move of its ref, when no ref reaches them.
 func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
-	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		for _, linked := range []bool{false, true} {
 			for name, commands := range maintenances {
 				t.Run(format+"-"+map[bool]string{true: "linked", false: "main"}[linked]+"-"+name, func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 // held, as no program of git's does: it is put back before the operation says that it
 // is recorded.
 func TestPackRemovedBeforeTheRefMoves(t *testing.T) {
-	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		d := scaffold(t, r.Dir)
 		d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m decision.Move) error {
@@ -338,7 +339,7 @@ func TestIndexThatAPowerCutLeft(t *testing.T) {
 // middle of its commit: when the files are stored, and when the commit is, a moment
 // before the branch moves.
 func TestMaintenanceDuringACheckpoint(t *testing.T) {
-	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: git.FormatSHA256}} {
+	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: object.FormatSHA256}} {
 		for hook, times := range map[string]int{"pre-commit": 100, "reference-transaction": 3} {
 			t.Run(o.Name()+"-"+hook, func(t *testing.T) {
 				t.Parallel()
@@ -394,7 +395,7 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 // TestMaintenanceRemovesALeftoverOfACommit makes a commit of objects that are in the repository already, in
 // a pack that no ref reached, which a repack at work removes afterwards.
 func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
-	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		repo := opened(t, r)
 		r.Write("a.txt", "changed\n")
@@ -406,7 +407,7 @@ func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 			"pack-"+r.GitInput(ids, "pack-objects", "-q", filepath.Join(repo.ObjectsDir, "pack", "pack")))
 		r.Git("prune-packed", "-q")
 		r.Git("update-ref", "HEAD", commit)
-		if err := repo.KeepCommit(context.Background(), git.OID(commit), nil); err != nil {
+		if err := repo.KeepCommit(context.Background(), object.OID(commit), nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, ext := range []string{".idx", ".pack"} {
@@ -426,7 +427,7 @@ func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 // TestMaintenanceIndexesAPackThatGoes has packs removed that a multi-pack-index names,
 // as when one is written from a list of a moment before: the next command removes it.
 func TestMaintenanceIndexesAPackThatGoes(t *testing.T) {
-	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		d := scaffold(t, testrepo.New(t, testrepo.Options{ObjectFormat: format}).Dir)
 		d.must(initOp(false))
 		d.turns(3)

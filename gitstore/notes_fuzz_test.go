@@ -5,7 +5,7 @@ package gitstore
 import (
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -14,9 +14,9 @@ import (
 func FuzzNotes(f *testing.F) {
 	e := &entering{
 		Run:     "run_1",
-		Op:      git.OID("ab"),
+		Op:      object.OID("ab"),
 		Ledgers: map[wire.Ledger]int64{wire.LedgerHistory: 7},
-		Docs:    map[wire.Document]git.OID{wire.DocState: "cd"},
+		Docs:    map[wire.Document]object.OID{wire.DocState: "cd"},
 	}
 	n := &openBundle{Run: "run_1", Turn: "turn_1", Files: []string{"PROMPT.md"}}
 	for _, s := range [][]byte{e.encode(), n.encode(),

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -63,7 +63,7 @@ func Unconfirmed(run string, open []proof.Claim) *wire.Error {
 
 // admit refuses to record an operation of another tool that the door would not let
 // in: the run could never be read again.
-func (s *Store) admit(ctx context.Context, run string, op git.OID) error {
+func (s *Store) admit(ctx context.Context, run string, op object.OID) error {
 	v, err := proof.Verify(ctx, s.repo, run, op)
 	if err != nil || v.Sound() {
 		return err

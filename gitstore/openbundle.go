@@ -8,8 +8,8 @@ import (
 	"encoding/binary"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -119,7 +119,7 @@ func (tx *Tx) settleLeft(ctx context.Context) (turn string, err error) {
 // settle brings a bundle directory to what is recorded and takes the note away.
 func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err error) {
 	s := tx.store
-	recorded := make(map[string]git.OID)
+	recorded := make(map[string]object.OID)
 	var r *record.Reader
 	if tx.rec != nil && tx.rec.Run == n.Run {
 		r = s.reader(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -169,8 +170,8 @@ func (d *driver) next(rt *rapid.T) (*Committed, *protocol.Transition) {
 func FuzzCache(f *testing.F) {
 	c := &statCache{
 		Run:   "run_1",
-		Op:    git.OID(strings.Repeat("a", 40)),
-		Root:  git.OID(strings.Repeat("b", 40)),
+		Op:    object.OID(strings.Repeat("a", 40)),
+		Root:  object.OID(strings.Repeat("b", 40)),
 		Index: []byte("{}\n"),
 		Ledgers: map[wire.Ledger]record.LedgerMark{wire.LedgerHistory: {
 			Size:     9,
@@ -178,13 +179,13 @@ func FuzzCache(f *testing.F) {
 			Tail:     9,
 			Stat:     git.Stat{Size: 9, MTime: 8, CTime: 7, Inode: 6},
 		}},
-		Trees: map[git.OID][]byte{git.OID(strings.Repeat("b", 40)): []byte("tree")},
+		Trees: map[object.OID][]byte{object.OID(strings.Repeat("b", 40)): []byte("tree")},
 	}
 	f.Add(c.encode(), true)
 	f.Add(c.encode()[:40], true)
 	f.Add((&entering{
 		Run:     "r",
-		Docs:    map[wire.Document]git.OID{wire.DocState: "x"},
+		Docs:    map[wire.Document]object.OID{wire.DocState: "x"},
 		Ledgers: map[wire.Ledger]int64{wire.LedgerTalk: 3},
 	}).encode(), false)
 	f.Add((&openBundle{Run: "r", Turn: "turn_1", Files: []string{"a", "b/c"}}).encode(), false)

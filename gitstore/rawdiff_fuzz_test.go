@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // FuzzRawDiff reads raw differences as git prints them with -z. What is taken,
@@ -26,7 +27,7 @@ func FuzzRawDiff(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		changes, rest, err := git.ParseRaw(in, git.FormatSHA1)
+		changes, rest, err := git.ParseRaw(in, object.FormatSHA1)
 		if err != nil {
 			if changes != nil {
 				t.Error("an error with an answer")
@@ -41,16 +42,16 @@ func FuzzRawDiff(f *testing.F) {
 			if c.Path == "" || strings.ContainsRune(c.Path, 0) {
 				t.Errorf("path %q", c.Path)
 			}
-			side := func(oid git.OID) string {
+			side := func(oid object.OID) string {
 				if oid == "" {
 					return zero
 				}
-				if oid.IsZero() || !oid.Valid(git.FormatSHA1) {
+				if oid.IsZero() || !oid.Valid(object.FormatSHA1) {
 					t.Errorf("%q is no object id", oid)
 				}
 				return string(oid)
 			}
-			mode := func(m git.Mode) string {
+			mode := func(m object.Mode) string {
 				if m == 0 {
 					return "000000"
 				}
@@ -59,7 +60,7 @@ func FuzzRawDiff(f *testing.F) {
 			fmt.Fprintf(&again, ":%s %s %s %s %s\x00%s\x00", mode(c.OldMode), mode(c.NewMode), side(c.OldOID),
 				side(c.NewOID), []byte{c.Status}, c.Path)
 		}
-		second, left, err := git.ParseRaw(again.Bytes(), git.FormatSHA1)
+		second, left, err := git.ParseRaw(again.Bytes(), object.FormatSHA1)
 		if err != nil || len(left) > 0 || len(second) != len(changes) {
 			t.Fatalf("%q is read again as %+v, %q, %v", again.Bytes(), second, left, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -53,7 +54,7 @@ type RepairAction struct {
 // RepairPlan is what a repair did, or would do.
 type RepairPlan struct {
 	Run     string
-	Op      git.OID // operation the files are at afterwards; "" for a planned AcceptWorking
+	Op      object.OID // operation the files are at afterwards; "" for a planned AcceptWorking
 	Actions []RepairAction
 	Lost    string // ref that keeps the operations that were dropped, "" when none were
 	Dropped int    // how many
@@ -127,7 +128,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 		return nil, err
 	}
 	plan := &RepairPlan{Run: run}
-	back := git.OID("")
+	back := object.OID("")
 	var moves []git.RefUpdate
 	if opt.FromOp != "" {
 		if back, moves, err = s.planBack(ctx, plan, opt.FromOp); err != nil {
@@ -335,7 +336,7 @@ func (s *Store) acceptActions(in *inspection) []RepairAction {
 		}
 	}
 	for _, d := range wire.Documents() {
-		recorded := git.OID("")
+		recorded := object.OID("")
 		if in.tip != nil {
 			recorded, _ = in.tip.DocOID(d)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -17,7 +18,7 @@ import (
 
 // planBack finds the operation to go back to and how refs move. Only a chain that
 // does not hold is cut, and only where it last holds.
-func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (git.OID, []git.RefUpdate, error) {
+func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (object.OID, []git.RefUpdate, error) {
 	tip, err := chain.Tip(ctx, s.repo, plan.Run)
 	if err != nil {
 		return "", nil, err
@@ -33,7 +34,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (gi
 		}
 		return "", nil, err
 	}
-	op := git.OID(bytes.TrimSpace(out))
+	op := object.OID(bytes.TrimSpace(out))
 	v, err := proof.Verify(ctx, s.repo, plan.Run, tip)
 	if err != nil {
 		return "", nil, err
@@ -82,7 +83,7 @@ func (s *Store) dropOps(ctx context.Context, moves []git.RefUpdate) error {
 
 // CutBack reports a repair of a run whose operations do not hold: its ref goes from
 // old back to the last one that does, and what is dropped is kept.
-func CutBack(ctx context.Context, r *git.Repository, run string, old, back git.OID) (bool, error) {
+func CutBack(ctx context.Context, r *git.Repository, run string, old, back object.OID) (bool, error) {
 	if old == "" || back == "" {
 		return false, nil
 	}

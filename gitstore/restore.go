@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -74,9 +75,9 @@ const (
 // RestorePlan is what a restore does, or did.
 type RestorePlan struct {
 	Run      string
-	Op       git.OID // operation the files are recorded as; "" before it is made
-	Before   git.OID // newest operation of the run before, "" for none
-	Relation string  // one of the Restore constants
+	Op       object.OID // operation the files are recorded as; "" before it is made
+	Before   object.OID // newest operation of the run before, "" for none
+	Relation string     // one of the Restore constants
 	Actions  []RestoreAction
 	Same     int    // files that are in place already
 	Kept     string // directory with the files that were displaced, "" when there are none
@@ -102,7 +103,7 @@ func (s *Store) PlanRestore(ctx context.Context, in *Incoming) (*RestorePlan, er
 	if err != nil {
 		return nil, err
 	}
-	rec, err := s.buildRestored(ctx, in, func(context.Context, []git.Object) error { return nil })
+	rec, err := s.buildRestored(ctx, in, func(context.Context, []object.Object) error { return nil })
 	if err != nil {
 		return nil, err
 	}

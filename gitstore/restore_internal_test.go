@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
@@ -25,7 +26,7 @@ func TestRestoreJournal(t *testing.T) {
 		Refs: []git.RefUpdate{{
 			Name: "refs/agentxchain/runs/run_1",
 			Old:  "",
-			New:  git.OID(strings.Repeat("ab", 20)),
+			New:  object.OID(strings.Repeat("ab", 20)),
 		}},
 		Actions: []RestoreAction{{".planning/x", "create"}, {"TALK.md", "remove"}},
 	}

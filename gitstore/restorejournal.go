@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -96,7 +97,7 @@ func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
 		if !ok || !git.SafeRefName(t[0]) {
 			return nil, errRestoreJournal
 		}
-		j.Refs = append(j.Refs, git.RefUpdate{Name: t[0], Old: git.OID(t[1]), New: git.OID(t[2])})
+		j.Refs = append(j.Refs, git.RefUpdate{Name: t[0], Old: object.OID(t[1]), New: object.OID(t[2])})
 	}
 	for _, row := range o.Array("actions") {
 		t, ok := git.RowTexts(row, 2)

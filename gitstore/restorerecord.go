@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -25,15 +26,15 @@ import (
 type restored struct {
 	run      string
 	parent   *chain.RecordedRun
-	old      git.OID // where the run's ref is
+	old      object.OID // where the run's ref is
 	edit     *record.Edit
 	state    []byte
 	relation string
 	changed  []string
-	largest  int     // ledger, bytes
-	new      git.OID // operation the files are at, once it is made
+	largest  int        // ledger, bytes
+	new      object.OID // operation the files are at, once it is made
 	refs     []git.RefUpdate
-	flush    func(context.Context, []git.Object) error
+	flush    func(context.Context, []object.Object) error
 }
 
 func (r *restored) describe(p *RestorePlan) {
@@ -86,7 +87,7 @@ func unfit(err error, what string) error {
 // buildRestored judges the incoming files as a run and builds its tree. flush takes
 // the objects, a ledger's at a time.
 func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(context.Context,
-	[]git.Object) error) (*restored, error) {
+	[]object.Object) error) (*restored, error) {
 	x := s.shadow(in)
 	look := &inspection{docs: make(map[wire.Document]document)}
 	for _, d := range wire.Documents() {
@@ -182,7 +183,7 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *ru
 		grows = grows && kind != record.Foreign && kind != record.Shorter
 	}
 	for _, d := range wire.Documents() {
-		have := git.OID("")
+		have := object.OID("")
 		if r.parent != nil {
 			var err error
 			if have, err = r.parent.DocOID(d); err != nil {
@@ -234,7 +235,7 @@ func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (record.
 	if err := record.CheckAppended(l, 0, data); err != nil {
 		return 0, unfit(err, l.Path())
 	}
-	diff, root := &record.LedgerDiff{Kind: record.Extended, Appended: data}, git.OID("")
+	diff, root := &record.LedgerDiff{Kind: record.Extended, Appended: data}, object.OID("")
 	if r.parent != nil {
 		segs, err := r.parent.Reader.Slots(r.parent.Root, record.LedgerDir(l), false)
 		switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -46,7 +47,7 @@ func (s *Store) Log(ctx context.Context, run string, limit int) ([]chain.OpInfo,
 // Errors: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
 // object_corrupt; record_unproven for the newest operation of a chain that does not
 // hold.
-func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*chain.RecordedRun, error) {
+func (s *Store) OpenRun(ctx context.Context, run string, op object.OID) (*chain.RecordedRun, error) {
 	run, err := s.orCurrent(ctx, run)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*chain.Rec
 
 // Newest is newest of a run, or of the one of this work tree when run is "", which it
 // returns too.
-func (s *Store) Newest(ctx context.Context, run string) (string, git.OID, error) {
+func (s *Store) Newest(ctx context.Context, run string) (string, object.OID, error) {
 	run, err := s.orCurrent(ctx, run)
 	if err != nil {
 		return "", "", err
@@ -97,7 +98,7 @@ func (s *Store) noRunHere(ctx context.Context) error {
 
 // Chain lists the operations of a run from the first to op, its newest when op is "".
 // An empty run is the one of this work tree.
-func (s *Store) Chain(ctx context.Context, run string, op git.OID) ([]chain.OpInfo, error) {
+func (s *Store) Chain(ctx context.Context, run string, op object.OID) ([]chain.OpInfo, error) {
 	if op == "" {
 		var err error
 		if _, op, err = s.Newest(ctx, run); err != nil {

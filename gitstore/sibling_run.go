@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
@@ -32,10 +32,10 @@ const (
 
 // SiblingRun is the run of a sibling.
 type SiblingRun struct {
-	Run   string  // "" when state.json names none
-	Op    git.OID // newest recorded operation; "" when the run has no ref: nothing is proven then
-	State []byte  // state.json that counts; nil when there is none
-	Ahead bool    // another implementation carried the run on beyond Op, as the store allows
+	Run   string     // "" when state.json names none
+	Op    object.OID // newest recorded operation; "" when the run has no ref: nothing is proven then
+	State []byte     // state.json that counts; nil when there is none
+	Ahead bool       // another implementation carried the run on beyond Op, as the store allows
 
 	// Refused says why working files that differ from the record do not count; nil
 	// when they do or do not differ.
@@ -79,7 +79,7 @@ func ReadSibling(ctx context.Context, x *sibling.Clone) (*SiblingRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	if recorded == git.HashObject(s.repo.ObjectFormat, git.KindBlob, data) {
+	if recorded == object.Hash(s.repo.ObjectFormat, object.KindBlob, data) {
 		return out, nil
 	}
 	refused := out.carriedOn(data)
@@ -90,7 +90,7 @@ func ReadSibling(ctx context.Context, x *sibling.Clone) (*SiblingRun, error) {
 	if out.State, _, err = out.tip.Reader.File(out.tip.Root, record.FileState); err != nil {
 		return nil, err
 	}
-	behind, err := out.behind(git.HashObject(s.repo.ObjectFormat, git.KindBlob, data))
+	behind, err := out.behind(object.Hash(s.repo.ObjectFormat, object.KindBlob, data))
 	if err == nil && !behind {
 		out.Refused = refused
 	}
@@ -162,7 +162,7 @@ func (out *SiblingRun) Unrecorded() map[string]bool {
 
 // behind reports whether an earlier operation recorded that state: then the files
 // are only late.
-func (out *SiblingRun) behind(state git.OID) (bool, error) {
+func (out *SiblingRun) behind(state object.OID) (bool, error) {
 	op := out.Op
 	for range maxSiblingPast {
 		c, err := out.tip.Reader.Commit(op)

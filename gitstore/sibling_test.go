@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
@@ -56,7 +57,7 @@ func (out *SiblingRun) accepted(t testing.TB) (turns []string) {
 	return turns
 }
 
-func (out *SiblingRun) sound(t testing.TB, since git.OID, ops int) {
+func (out *SiblingRun) sound(t testing.TB, since object.OID, ops int) {
 	t.Helper()
 	v, err := out.Verify(context.Background(), since)
 	if err != nil || len(v.Findings) > 0 || v.Checked != ops {
@@ -280,11 +281,11 @@ func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *record.Ed
 		t.Fatal(err)
 	}
 	edit(e)
-	c.Parents, c.Tree = []git.OID{tip}, e.Finish()
+	c.Parents, c.Tree = []object.OID{tip}, e.Finish()
 	state, _, err := r.File(c.Tree, record.FileState)
 	if err != nil {
 		for _, o := range e.Objects {
-			if err := d.store.objects.Write(context.Background(), []git.Object{o}); err != nil {
+			if err := d.store.objects.Write(context.Background(), []object.Object{o}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -294,11 +295,11 @@ func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *record.Ed
 	}
 	c.Message = record.Message("forged", record.TrailerRun, run, record.TrailerOp, op, record.TrailerState,
 		record.StateDigest(state))
-	data, err := git.EncodeCommit(d.store.repo.ObjectFormat, c)
+	data, err := object.EncodeCommit(d.store.repo.ObjectFormat, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	oid := e.Queue(git.KindCommit, data)
+	oid := e.Queue(object.KindCommit, data)
 	if err := d.store.objects.Write(context.Background(), e.Objects); err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +374,7 @@ func TestSiblingForgedRecord(t *testing.T) {
 	})
 }
 
-func mustTree(t testing.TB, r *record.Reader, run string, d *driver) git.OID {
+func mustTree(t testing.TB, r *record.Reader, run string, d *driver) object.OID {
 	t.Helper()
 	tip, err := chain.Tip(context.Background(), d.store.repo, run)
 	if err != nil {

@@ -6,7 +6,7 @@ package gitstore
 import (
 	"context"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 )
 
@@ -15,7 +15,7 @@ import (
 // applied again. Beyond fsck, what another implementation did is held to the rules
 // of absorbing it, its rows to bearing each other out. A run that does not contain
 // since is a finding. since must be an operation after which no claim was open.
-func (out *SiblingRun) Verify(ctx context.Context, since git.OID) (*proof.Verdict, error) {
+func (out *SiblingRun) Verify(ctx context.Context, since object.OID) (*proof.Verdict, error) {
 	if out.tip == nil || out.Op == since {
 		return &proof.Verdict{Run: out.Run, Op: out.Op}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -21,11 +22,11 @@ import (
 // statCache is the decoded cache file.
 type statCache struct {
 	Run     string
-	Op      git.OID // operation the working files are at
-	Root    git.OID // its tree
+	Op      object.OID // operation the working files are at
+	Root    object.OID // its tree
 	Ledgers map[wire.Ledger]record.LedgerMark
-	Trees   map[git.OID][]byte // raw trees on the right edge of Root
-	Index   []byte             // index.json of Op
+	Trees   map[object.OID][]byte // raw trees on the right edge of Root
+	Index   []byte                // index.json of Op
 }
 
 const (
@@ -59,8 +60,8 @@ func (c *statCache) encode() []byte {
 	return private.Seal(private.PutBytes(b, c.Index))
 }
 
-func sortedKeys[V any](m map[git.OID]V) []git.OID {
-	keys := make([]git.OID, 0, len(m))
+func sortedKeys[V any](m map[object.OID]V) []object.OID {
+	keys := make([]object.OID, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
 	}
@@ -74,8 +75,8 @@ func decodeCache(data []byte) (*statCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &statCache{Ledgers: make(map[wire.Ledger]record.LedgerMark), Trees: make(map[git.OID][]byte)}
-	c.Run, c.Op, c.Root = string(d.Bytes()), git.OID(d.Bytes()), git.OID(d.Bytes())
+	c := &statCache{Ledgers: make(map[wire.Ledger]record.LedgerMark), Trees: make(map[object.OID][]byte)}
+	c.Run, c.Op, c.Root = string(d.Bytes()), object.OID(d.Bytes()), object.OID(d.Bytes())
 	for range d.Count() {
 		l := wire.Ledger(d.Bytes())
 		var v [7]int64
@@ -89,7 +90,7 @@ func decodeCache(data []byte) (*statCache, error) {
 			Stat: git.Stat{Size: v[3], MTime: v[4], CTime: v[5], Inode: uint64(v[6])}}
 	}
 	for range d.Count() {
-		oid := git.OID(d.Bytes())
+		oid := object.OID(d.Bytes())
 		c.Trees[oid] = d.Bytes()
 	}
 	c.Index = d.Bytes()

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -303,7 +304,7 @@ func (s *Store) rollForward(in *inspection) error {
 
 // enteringNote describes the working files before a new run.
 func (tx *Tx) enteringNote(run string) *entering {
-	n := &entering{Run: run, Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]git.OID)}
+	n := &entering{Run: run, Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]object.OID)}
 	if tx.rec != nil {
 		n.From = tx.rec.Op
 	}

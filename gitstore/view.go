@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -20,8 +20,8 @@ import (
 
 // View is what a project holds at one moment.
 type View struct {
-	Run string  // "" when no run has been started
-	Op  git.OID // newest recorded operation, "" when nothing is recorded
+	Run string     // "" when no run has been started
+	Op  object.OID // newest recorded operation, "" when nothing is recorded
 
 	Config         *config.Config // the run is judged by it
 	ConfigProblems wire.Problems

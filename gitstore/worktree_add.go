@@ -9,10 +9,11 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // HeadCommit returns the commit that is checked out, "" while the branch has none.
-func HeadCommit(ctx context.Context, repo *git.Repository) (git.OID, error) {
+func HeadCommit(ctx context.Context, repo *git.Repository) (object.OID, error) {
 	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
 	if git.ExitCode(err) == 1 {
 		return "", nil
@@ -20,7 +21,7 @@ func HeadCommit(ctx context.Context, repo *git.Repository) (git.OID, error) {
 	if err != nil {
 		return "", err
 	}
-	oid := git.OID(strings.TrimSpace(string(out)))
+	oid := object.OID(strings.TrimSpace(string(out)))
 	if !oid.Valid(repo.ObjectFormat) {
 		return "", fail.Errorf(fail.CodeGitFailed, nil, "git names HEAD as %q", oid)
 	}
@@ -29,14 +30,14 @@ func HeadCommit(ctx context.Context, repo *git.Repository) (git.OID, error) {
 
 // CommittedFile returns a project-relative file as a commit has it; false when it is
 // not there, or is no plain file.
-func (s *Store) CommittedFile(ctx context.Context, commit git.OID, name string) (data []byte, ok bool, err error) {
+func (s *Store) CommittedFile(ctx context.Context, commit object.OID, name string) (data []byte, ok bool, err error) {
 	r := s.reader(ctx)
 	c, err := r.Commit(commit)
 	if err != nil {
 		return nil, false, err
 	}
 	e, ok, err := r.Lookup(c.Tree, s.prefix+name)
-	if err != nil || !ok || e.Mode != git.ModeFile && e.Mode != git.ModeExec {
+	if err != nil || !ok || e.Mode != object.ModeFile && e.Mode != object.ModeExec {
 		return nil, false, err
 	}
 	data, err = r.Blob(e.OID)
@@ -47,8 +48,8 @@ func (s *Store) CommittedFile(ctx context.Context, commit git.OID, name string) 
 // files (project-relative) are as given; without files there is no new commit. The
 // branch must not exist (ref_moved). No hook of git's runs but those of ref updates,
 // and no work tree is touched.
-func (s *Store) MakeBranch(ctx context.Context, branch string, from git.OID, files map[string][]byte,
-	message string) (git.OID, error) {
+func (s *Store) MakeBranch(ctx context.Context, branch string, from object.OID, files map[string][]byte,
+	message string) (object.OID, error) {
 	tip := from
 	if len(files) > 0 {
 		var err error
@@ -64,7 +65,7 @@ func (s *Store) MakeBranch(ctx context.Context, branch string, from git.OID, fil
 	return tip, err
 }
 
-func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][]byte, message string) (git.OID,
+func (s *Store) commitOnto(ctx context.Context, from object.OID, files map[string][]byte, message string) (object.OID,
 	error) {
 	r := s.reader(ctx)
 	c, err := r.Commit(from)
@@ -82,10 +83,10 @@ func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][
 	}
 	tree := e.Finish()
 	name, email := s.Identity(ctx)
-	sig := git.Signature{Name: name, Email: email, When: time.Now()}
-	data, err := git.EncodeCommit(s.repo.ObjectFormat, &git.Commit{
+	sig := object.Signature{Name: name, Email: email, When: time.Now()}
+	data, err := object.EncodeCommit(s.repo.ObjectFormat, &object.Commit{
 		Tree:      tree,
-		Parents:   []git.OID{from},
+		Parents:   []object.OID{from},
 		Author:    sig,
 		Committer: sig,
 		Message:   message,
@@ -93,7 +94,7 @@ func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][
 	if err != nil {
 		return "", err
 	}
-	commit := git.NewObject(s.repo.ObjectFormat, git.KindCommit, data)
+	commit := object.New(s.repo.ObjectFormat, object.KindCommit, data)
 	return commit.OID, s.objects.Write(ctx, append(e.Objects, commit))
 }
 

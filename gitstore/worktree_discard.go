@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // DiscardWorktree removes what a maker of a linked work tree left at dir that was killed:
@@ -96,7 +97,7 @@ func (s *Store) linked(dir string) bool {
 
 // MadeBranch reports whether a branch's tip is what MakeBranch makes of the same from,
 // files and message.
-func (s *Store) MadeBranch(ctx context.Context, tip, from git.OID, files map[string][]byte, message string) (bool,
+func (s *Store) MadeBranch(ctx context.Context, tip, from object.OID, files map[string][]byte, message string) (bool,
 	error) {
 	if len(files) == 0 {
 		return tip == from, nil
@@ -105,5 +106,6 @@ func (s *Store) MadeBranch(ctx context.Context, tip, from git.OID, files map[str
 	if err != nil {
 		return false, err
 	}
-	return slices.Equal(c.Parents, []git.OID{from}) && strings.TrimSpace(c.Message) == strings.TrimSpace(message), nil
+	return slices.Equal(c.Parents, []object.OID{from}) && strings.TrimSpace(c.Message) == strings.TrimSpace(message),
+		nil
 }

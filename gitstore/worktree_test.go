@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -82,7 +83,7 @@ func TestStatusOddNames(t *testing.T) {
 				r.Write(n, "1")
 			}
 		}
-		base := git.OID(r.CommitAll("odd"))
+		base := object.OID(r.CommitAll("odd"))
 		for _, n := range oddNames {
 			r.Write(n, "2")
 		}
@@ -183,7 +184,7 @@ func TestStatusIsNotFooledByConfiguration(t *testing.T) {
 	if got := status(t, repo).Paths(); !slices.Equal(got, []string{"a.txt", "new.txt", "renamed.txt"}) {
 		t.Errorf("%q", got)
 	}
-	changes, err := repo.DiffChanges(context.Background(), git.OID(r.Git("rev-parse", "HEAD")))
+	changes, err := repo.DiffChanges(context.Background(), object.OID(r.Git("rev-parse", "HEAD")))
 	if d := cmp.Diff([]git.PathChange{{Path: "a.txt", Status: 'D'}, {Path: "renamed.txt", Status: 'A'}},
 		changes); d != "" || err != nil {
 		t.Error(d, err)
@@ -220,8 +221,9 @@ func TestStatusErrors(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
-	for _, bad := range []git.OID{"", "HEAD", anOID(git.FormatSHA1, 3), git.OID(r.Git("rev-parse", "HEAD:a.txt")),
-		git.OID(r.Git("rev-parse", "HEAD^{tree}"))} {
+	for _, bad := range []object.OID{"", "HEAD", anOID(object.FormatSHA1, 3), object.OID(r.Git("rev-parse",
+		"HEAD:a.txt")),
+		object.OID(r.Git("rev-parse", "HEAD^{tree}"))} {
 		if names, err := repo.DiffNames(ctx, bad); fail.CodeOf(err) != fail.CodeBaseMissing {
 			t.Errorf("%s: %q %v", bad, names, err)
 		}
@@ -232,7 +234,8 @@ func TestStatusErrors(t *testing.T) {
 	if s, err := repo.Status(ctx, ""); fail.CodeOf(err) != fail.CodeGitFailed {
 		t.Errorf("broken index: %+v %v", s, err)
 	}
-	if names, err := repo.DiffNames(ctx, git.OID(r.Git("rev-parse", "HEAD"))); fail.CodeOf(err) != fail.CodeGitFailed {
+	if names, err := repo.DiffNames(ctx, object.OID(r.Git("rev-parse",
+		"HEAD"))); fail.CodeOf(err) != fail.CodeGitFailed {
 		t.Errorf("broken index: %q %v", names, err)
 	}
 }
@@ -240,7 +243,7 @@ func TestStatusErrors(t *testing.T) {
 func TestDiffNamesAgainstBase(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
-		base := git.OID(r.Git("rev-parse", "HEAD"))
+		base := object.OID(r.Git("rev-parse", "HEAD"))
 		r.Write("new.txt", "x")
 		r.Remove("d/e.txt")
 		r.CommitAll("moved on")
@@ -258,12 +261,12 @@ func TestDiffNamesAgainstBase(t *testing.T) {
 		}, {Path: "d/e.txt", Status: 'D'}, {Path: "new.txt", Status: 'A'}}, changes); d != "" || err != nil {
 			t.Error(d, err)
 		}
-		if changes, err := repo.DiffChanges(ctx, git.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
+		if changes, err := repo.DiffChanges(ctx, object.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
 			len(changes) != 1 {
 			t.Errorf("%v %v", changes, err)
 		}
 		r.Git("checkout", "-q", "a.txt")
-		if changes, err := repo.DiffChanges(ctx, git.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
+		if changes, err := repo.DiffChanges(ctx, object.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
 			len(changes) != 0 {
 			t.Errorf("%v %v", changes, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -167,7 +168,7 @@ const (
 	placeSame
 )
 
-func (x *placing) stands(ctx context.Context, op git.OID) (ledgerPlace, error) {
+func (x *placing) stands(ctx context.Context, op object.OID) (ledgerPlace, error) {
 	rec := chain.RunRecordAt(ctx, x.repo, x.out.Run, op)
 	at := placeSame
 	for _, l := range exportLedgers {

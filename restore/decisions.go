@@ -75,10 +75,10 @@ func authority(config *ojson.Object, role any) (level, source any) {
 	if !truthy(declared) {
 		return nil, nil
 	}
-	roles := object(declared) // none has a role when it is something else
+	roles := objectOf(declared) // none has a role when it is something else
 	name, _ := role.(string)
 	entry, known := roles.Get(name)
-	if n, ok := get(object(entry), "decision_authority").(ojson.Number); ok {
+	if n, ok := get(objectOf(entry), "decision_authority").(ojson.Number); ok {
 		return n, ledger.AuthorityConfigured
 	}
 	switch {

@@ -47,10 +47,10 @@ func (d *delegations) add(row *ojson.Object) {
 		child := &ojson.Object{}
 		set(child, "turn_id", turn)
 		set(child, "status", or(get(row, "status"), "completed"))
-		d.children[idKey(get(object(c), "delegation_id"))] = child
+		d.children[idKey(get(objectOf(c), "delegation_id"))] = child
 	}
 	if r := get(row, "delegation_review"); truthy(r) {
-		d.reviews[idKey(get(object(r), "parent_turn_id"))] = row
+		d.reviews[idKey(get(objectOf(r), "parent_turn_id"))] = row
 	}
 }
 
@@ -71,17 +71,17 @@ func (d *delegations) summary() (*ojson.Object, int) {
 		total += len(issued)
 		review := d.reviews[key]
 		results := make(map[string]*ojson.Object)
-		if list, ok := get(object(get(review, "delegation_review")), "results").([]any); ok {
+		if list, ok := get(objectOf(get(review, "delegation_review")), "results").([]any); ok {
 			for _, r := range list {
-				if id := get(object(r), "delegation_id"); truthy(id) {
-					results[idKey(id)] = object(r)
+				if id := get(objectOf(r), "delegation_id"); truthy(id) {
+					results[idKey(id)] = objectOf(r)
 				}
 			}
 		}
 		list := []any{}
 		completed, failed := true, true
 		for _, item := range issued {
-			o := d.delegation(object(item), results)
+			o := d.delegation(objectOf(item), results)
 			status := get(o, "status")
 			completed = completed && status == any("completed")
 			failed = failed && status == any("failed")

@@ -56,10 +56,10 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 	}
 	e.Files, e.Cut, e.Notices = len(c.paths), w.cut, c.behind
 	config, err := lenient(w.documents[coordinatorFile])
-	if err != nil || object(config) == nil {
+	if err != nil || objectOf(config) == nil {
 		return nil, failed(CodeContent, coordinatorFile, "is not a JSON object")
 	}
-	cfg := object(config)
+	cfg := objectOf(config)
 	entries, err := e.repositories(ctx, dir, cfg, opt)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 	}
 	summary, aggregated := e.coordinatorSummary(w, cfg)
 	e.Run = summary.String("super_run_id")
-	p := object(get(cfg, "project"))
+	p := objectOf(get(cfg, "project"))
 	short := ojson.Compact(summary)
 	e.head = []part{
 		member(true, "schema_version", SchemaVersion),
@@ -92,8 +92,8 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object, opt ExportOptions) ([]part, error) {
 	parts := []part{{text: append(memberName(false, "repos"), '{')}}
 	separator := "\n"
-	for id, v := range object(get(cfg, "repos")).All() {
-		declared, _ := get(object(v), "path").(string)
+	for id, v := range objectOf(get(cfg, "repos")).All() {
+		declared, _ := get(objectOf(v), "path").(string)
 		text := ojson.AppendString([]byte(separator), id)
 		separator = ",\n"
 		e.Repos++
@@ -151,7 +151,7 @@ func (e *Export) coordinatorSummary(w *entryWriter, cfg *ojson.Object) (*ojson.O
 		if err != nil {
 			return nil
 		}
-		return object(v)
+		return objectOf(v)
 	}
 	state := document("state.json")
 	phase := orNull(get(state, "phase"))
@@ -192,7 +192,7 @@ func (e *Export) coordinatorSummary(w *entryWriter, cfg *ojson.Object) (*ojson.O
 			if err != nil {
 				return err
 			}
-			row := object(o)
+			row := objectOf(o)
 			row.Set("repo_id", ev.repo)
 			b := []byte{','}
 			if i == 0 {

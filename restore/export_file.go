@@ -239,7 +239,7 @@ func (w *entryWriter) row(path string, line []byte, start int64) error {
 	if err != nil {
 		return err
 	}
-	o := object(v)
+	o := objectOf(v)
 	switch path {
 	case wire.LedgerHistory.Path():
 		w.history.add(o)

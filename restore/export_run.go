@@ -196,11 +196,11 @@ func (r *runExport) unfit(paths []string) {
 func (r *runExport) assemble() error {
 	e, w := r.e, r.w
 	config, err := lenient(w.documents[wire.ConfigPath])
-	if err != nil || object(config) == nil {
+	if err != nil || objectOf(config) == nil {
 		return failed(CodeContent, wire.ConfigPath, "is not a JSON object")
 	}
 	state, err := lenient(w.documents[statePath])
-	if err != nil || object(state) == nil {
+	if err != nil || objectOf(state) == nil {
 		return failed(CodeContent, statePath, "is not a JSON object")
 	}
 	rawConfig, err := compact(w.documents[wire.ConfigPath])
@@ -211,7 +211,7 @@ func (r *runExport) assemble() error {
 	if err != nil {
 		return err
 	}
-	cfg, st := object(config), object(state)
+	cfg, st := objectOf(config), objectOf(state)
 	summary := r.summary(cfg, st)
 	e.Run = summary.String("run_id")
 	e.head = []part{
@@ -241,7 +241,7 @@ func (r *runExport) assemble() error {
 
 // projectOf identifies the project (docs/export.md#what-is-in-it).
 func projectOf(cfg, state *ojson.Object) *ojson.Object {
-	p := object(get(cfg, "project"))
+	p := objectOf(get(cfg, "project"))
 	o := &ojson.Object{}
 	set(o, "id", get(p, "id"))
 	set(o, "name", get(p, "name"))
@@ -274,7 +274,7 @@ func (r *runExport) summary(cfg, st *ojson.Object) *ojson.Object {
 		counts.seen(p)
 	}
 	return ojson.NewObject(
-		"project_goal", orNull(get(object(get(cfg, "project")), "goal")),
+		"project_goal", orNull(get(objectOf(get(cfg, "project")), "goal")),
 		"run_id", orNull(get(st, "run_id")),
 		"status", orNull(get(st, "status")),
 		"phase", phase,
@@ -301,7 +301,7 @@ func (r *runExport) summary(cfg, st *ojson.Object) *ojson.Object {
 }
 
 func turnList(turns any) []string {
-	ids := slices.Clone(object(turns).Keys())
+	ids := slices.Clone(objectOf(turns).Keys())
 	slices.SortStableFunc(ids, collate)
 	if ids == nil {
 		ids = []string{}
@@ -312,7 +312,7 @@ func turnList(turns any) []string {
 // phaseOrder is the order of the phases in routing, null without one. An order
 // that would contradict the rest of the summary is left out.
 func phaseOrder(cfg *ojson.Object, phase any) any {
-	routing := object(get(cfg, "routing"))
+	routing := objectOf(get(cfg, "routing"))
 	if routing.Len() == 0 {
 		return nil
 	}
@@ -330,7 +330,7 @@ func phaseOrder(cfg *ojson.Object, phase any) any {
 
 // provenanceOf is a run's provenance as artifacts have it (docs/export.md#what-is-in-it).
 func provenanceOf(v any) any {
-	p := object(v)
+	p := objectOf(v)
 	trigger := p.String("trigger")
 	if p == nil || run.NormalizeProvenance(p).String("trigger") != trigger {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -41,7 +42,7 @@ func (s *secretSearch) look(f *fileRead) {
 // operation recorded, also where the files of now say something else.
 func (s *secretSearch) lookBack(ctx context.Context, repo *git.Repository, refs []git.Ref) error {
 	before := len(s.found) + s.more
-	err := repo.EachObject(ctx, refs, func(oid git.OID, kind, path string, data []byte) error {
+	err := repo.EachObject(ctx, refs, func(oid object.OID, kind, path string, data []byte) error {
 		if path == "" {
 			path = kind
 		}

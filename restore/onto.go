@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -27,7 +27,7 @@ const (
 
 // Onto is the outcome of comparing the exported commit with the checkout's.
 type Onto struct {
-	Exported, Head git.OID
+	Exported, Head object.OID
 	Relation       string
 	Commits        int // that the checkout has more
 	Deciding       []Deciding
@@ -51,7 +51,7 @@ func (o *Onto) Object() *ojson.Object {
 		"commits", o.Commits, "deciding", list, "passed", o.Passed)
 }
 
-func (t *restoring) relate(ctx context.Context, want, have git.OID) (*Onto, error) {
+func (t *restoring) relate(ctx context.Context, want, have object.OID) (*Onto, error) {
 	repo := t.store.Repository()
 	o := &Onto{Exported: want, Head: have, Relation: headApart}
 	switch {
@@ -98,8 +98,8 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 			"git checkout "+shown(o.Exported))
 	}
 	repo := t.store.Repository()
-	state := object(t.a.a.state)
-	turns := object(get(state, "active_turns"))
+	state := objectOf(t.a.a.state)
+	turns := objectOf(get(state, "active_turns"))
 	changed, err := repo.ChangedBetween(ctx, o.Exported, o.Head)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 		if sha == "" || strings.HasPrefix(sha, "workspace:") {
 			continue
 		}
-		in, err := repo.Ancestor(ctx, git.OID(sha), o.Head)
+		in, err := repo.Ancestor(ctx, object.OID(sha), o.Head)
 		if err != nil {
 			return err
 		}

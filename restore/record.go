@@ -22,6 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -65,7 +66,7 @@ func (r *runExport) record(ctx context.Context, run string) error {
 
 // packRecord returns the record as a bundle with its newest operation, or why it stays out.
 // All of it is empty when nothing is recorded.
-func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, tip git.OID, why string, err error) {
+func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, tip object.OID, why string, err error) {
 	repo := r.store.Repository()
 	refs, err := bundle.CarriedRefs(ctx, repo, run)
 	if err != nil || len(refs) == 0 {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -69,7 +69,7 @@ func TestRecordInTheArtifact(t *testing.T) {
 	}
 	out = restoreOK(t, s.clone, newer, Options{NoRecord: true,
 		GiveUp: func(string) (bool, error) { return true, nil }})
-	if out.Bundle != nil || out.Plan.Op == git.OID(tip) {
+	if out.Bundle != nil || out.Plan.Op == object.OID(tip) {
 		t.Errorf("%+v", out.Plan)
 	}
 	sound(t, s.clone)

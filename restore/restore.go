@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -143,7 +144,7 @@ type restoring struct {
 	a     *incoming // nil for a bundle alone
 	in    *gitstore.Incoming
 	out   *Outcome
-	head  git.OID // of the checkout
+	head  object.OID // of the checkout
 
 	inside bool // the history came in the artifact
 }

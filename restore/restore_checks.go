@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -77,7 +78,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 	if t.a == nil {
 		return nil // the history in a bundle belongs to no commit
 	}
-	want := git.OID(t.a.head())
+	want := object.OID(t.a.head())
 	status, err := t.store.Repository().Status(ctx, t.store.Repository().Prefix)
 	if err != nil {
 		return err
@@ -125,13 +126,13 @@ func (t *restoring) sameHead(ctx context.Context) error {
 // sameTree reports that the checkout's commit is another one with the same files: the
 // exported one was amended, squashed or rebased. What active turns are compared with has
 // to be here all the same.
-func (t *restoring) sameTree(ctx context.Context, want, have git.OID) (bool, error) {
+func (t *restoring) sameTree(ctx context.Context, want, have object.OID) (bool, error) {
 	repo := t.store.Repository()
 	here, err := repo.TreeOf(ctx, have)
 	if err != nil || here == "" || !want.Valid(repo.ObjectFormat) {
 		return false, err
 	}
-	theirs := git.OID(t.a.git().String("head_tree"))
+	theirs := object.OID(t.a.git().String("head_tree"))
 	if theirs == "" && repo.HasCommit(ctx, want) {
 		if theirs, err = repo.TreeOf(ctx, want); err != nil {
 			return false, err
@@ -140,10 +141,10 @@ func (t *restoring) sameTree(ctx context.Context, want, have git.OID) (bool, err
 	if theirs != here {
 		return false, nil
 	}
-	turns := object(get(object(t.a.a.state), "active_turns"))
+	turns := objectOf(get(objectOf(t.a.a.state), "active_turns"))
 	for _, id := range turns.Keys() {
 		sha, _ := strings.CutPrefix(turns.Object(id).Object("baseline").String("head_ref"), "git:")
-		if base := git.OID(sha); base.Valid(repo.ObjectFormat) && !repo.HasCommit(ctx, base) {
+		if base := object.OID(sha); base.Valid(repo.ObjectFormat) && !repo.HasCommit(ctx, base) {
 			return true, t.obstacle(&wire.Error{
 				Code:  fail.CodeBaseMissing,
 				Field: "active_turns." + id + ".baseline.head_ref",
@@ -158,7 +159,7 @@ func (t *restoring) sameTree(ctx context.Context, want, have git.OID) (bool, err
 	return true, nil
 }
 
-func shown(oid git.OID) string {
+func shown(oid object.OID) string {
 	if oid == "" {
 		return "none"
 	}

@@ -70,7 +70,7 @@ func (t *restoring) activeTurns() []string {
 	if t.a == nil {
 		return nil // a bundle alone: the files of the product are not its subject
 	}
-	return object(get(object(t.a.a.state), "active_turns")).Keys()
+	return objectOf(get(objectOf(t.a.a.state), "active_turns")).Keys()
 }
 
 // obstacle is what keeps a restore from being carried out. A plan lists it and goes on.

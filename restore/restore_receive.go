@@ -138,17 +138,17 @@ func (in *incoming) open(path string) (io.Reader, error) {
 	return io.NewSectionReader(in.spool.file, in.at[path], in.files[i].Size), nil
 }
 
-func (in *incoming) summary() *ojson.Object { return object(in.a.summary) }
+func (in *incoming) summary() *ojson.Object { return objectOf(in.a.summary) }
 
 // git is workspace.git, nil when it is not there.
-func (in *incoming) git() *ojson.Object { return object(get(object(in.a.workspace), "git")) }
+func (in *incoming) git() *ojson.Object { return objectOf(get(objectOf(in.a.workspace), "git")) }
 
 func (in *incoming) head() string       { return in.git().String("head_sha") }
 func (in *incoming) run() string        { return in.summary().String("run_id") }
 func (in *incoming) status() string     { return in.summary().String("status") }
 func (in *incoming) exportedAt() string { s, _ := in.a.exportedAt.(string); return s }
 func (in *incoming) projectID() string {
-	return object(get(object(in.a.config), "project")).String("id")
+	return objectOf(get(objectOf(in.a.config), "project")).String("id")
 }
 
 // restorable judges what can be judged without a checkout, of what

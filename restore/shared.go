@@ -31,7 +31,7 @@ func DelegationSummary(history []*ojson.Object) *ojson.Object {
 
 // Provenance is a run's provenance as artifacts have it, nil when v is not one
 // (docs/export.md#what-is-in-it).
-func Provenance(v any) *ojson.Object { return object(provenanceOf(v)) }
+func Provenance(v any) *ojson.Object { return objectOf(provenanceOf(v)) }
 
 // Paths checks the paths of one artifact's files, one after the other: names that
 // mean the same file on every system, below the governed roots, no two the same.

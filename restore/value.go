@@ -22,8 +22,8 @@ func get(o *ojson.Object, key string) any {
 	return absent{}
 }
 
-// object returns v when it is an object, else nil.
-func object(v any) *ojson.Object {
+// objectOf returns v when it is an object, else nil.
+func objectOf(v any) *ojson.Object {
 	o, _ := v.(*ojson.Object)
 	return o
 }

@@ -359,7 +359,7 @@ func (a *artifact) findings() []Finding {
 	if !isTime(a.exportedAt) {
 		a.add("exported_at", "the time of the export is missing or no ISO 8601 time")
 	}
-	if object(a.config) == nil {
+	if objectOf(a.config) == nil {
 		a.add("config", "the configuration is missing or no object")
 	}
 	if !a.filesOK {

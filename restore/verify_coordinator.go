@@ -92,11 +92,11 @@ func (a *artifact) checkCoordinator() {
 	if !isText(a.workspaceRoot) {
 		a.add("workspace_root", "the workspace's place is missing or empty")
 	}
-	config := object(a.config)
-	if c := object(a.coordinator); c == nil {
+	config := objectOf(a.config)
+	if c := objectOf(a.coordinator); c == nil {
 		a.add("coordinator", "the coordinator is missing or no object")
 	} else {
-		declared := object(get(config, "project"))
+		declared := objectOf(get(config, "project"))
 		a.same("coordinator.project_id", get(c, "project_id"), orNull(get(declared, "id")),
 			"the configuration's project.id")
 		a.same("coordinator.project_name", get(c, "project_name"), orNull(get(declared, "name")),
@@ -106,7 +106,7 @@ func (a *artifact) checkCoordinator() {
 		a.count("coordinator.workstream_count", get(c, "workstream_count"), size(get(config, "workstreams")),
 			"workstreams in the configuration")
 	}
-	if summary := object(a.summary); summary == nil {
+	if summary := objectOf(a.summary); summary == nil {
 		a.add("summary", "the summary is missing or no object")
 	} else {
 		a.checkCoordinatorSummary(summary)
@@ -134,7 +134,7 @@ func size(v any) int {
 }
 
 func (a *artifact) checkCoordinatorSummary(summary *ojson.Object) {
-	state := object(a.documents[multiDir+"/state.json"])
+	state := objectOf(a.documents[multiDir+"/state.json"])
 	for _, k := range [...]string{"super_run_id", "status", "phase"} {
 		a.same("summary."+k, get(summary, k), orNull(get(state, k)), "the coordinator state's "+k)
 	}
@@ -142,7 +142,7 @@ func (a *artifact) checkCoordinatorSummary(summary *ojson.Object) {
 	if !deepEqual(get(summary, "repo_run_statuses"), repoStatuses(state)) {
 		a.add("summary.repo_run_statuses", "these are not the statuses in the coordinator's state")
 	}
-	barriers := object(a.documents[multiDir+"/barriers.json"])
+	barriers := objectOf(a.documents[multiDir+"/barriers.json"])
 	a.count("summary.barrier_count", get(summary, "barrier_count"), barriers.Len(), "barriers in barriers.json")
 	a.count("summary.history_entries", get(summary, "history_entries"), a.rows[multiDir+"/history.jsonl"],
 		"entries of multirepo/history.jsonl")
@@ -154,8 +154,8 @@ func (a *artifact) checkCoordinatorSummary(summary *ojson.Object) {
 // for none, has them.
 func repoStatuses(state *ojson.Object) *ojson.Object {
 	out := &ojson.Object{}
-	for id, run := range object(get(state, "repo_runs")).All() {
-		out.Set(id, or(get(object(run), "status"), "unknown"))
+	for id, run := range objectOf(get(state, "repo_runs")).All() {
+		out.Set(id, or(get(objectOf(run), "status"), "unknown"))
 	}
 	return out
 }
@@ -199,7 +199,7 @@ func (a *artifact) checkEvents() {
 	if a.aggregated == nil || none(a.aggregated.value) {
 		return
 	}
-	have := object(a.aggregated.value)
+	have := objectOf(a.aggregated.value)
 	if have == nil {
 		a.add(path, "this must be an object where it is given")
 		return

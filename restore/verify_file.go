@@ -115,7 +115,7 @@ func (a *artifact) collector(path, repo string, events bool) collector {
 		if err != nil {
 			return nil
 		}
-		return object(o)
+		return objectOf(o)
 	}
 	rows := collector{array: func() { a.rows[path] = 0 }, item: func([]byte) { a.rows[path]++ }}
 	switch path {

@@ -17,11 +17,11 @@ func (a *artifact) checkRun() {
 	if !isText(a.projectRoot) {
 		a.add("project_root", "the project's place is missing or empty")
 	}
-	config, state := object(a.config), object(a.state)
-	if p := object(a.project); p == nil {
+	config, state := objectOf(a.config), objectOf(a.state)
+	if p := objectOf(a.project); p == nil {
 		a.add("project", "the project is missing or no object")
 	} else {
-		declared := object(get(config, "project"))
+		declared := objectOf(get(config, "project"))
 		a.same("project.id", get(p, "id"), get(declared, "id"), "the configuration's project.id")
 		a.same("project.name", get(p, "name"), get(declared, "name"), "the configuration's project.name")
 		if goal := orNull(get(declared, "goal")); p.Has("goal") && !deepEqual(get(p, "goal"), goal) {
@@ -32,7 +32,7 @@ func (a *artifact) checkRun() {
 		a.same("project.protocol_mode", get(p, "protocol_mode"),
 			or(get(config, "protocol_mode"), or(get(state, "protocol_mode"), "governed")), "the exported mode")
 	}
-	summary := object(a.summary)
+	summary := objectOf(a.summary)
 	if summary == nil {
 		a.add("summary", "the summary is missing or no object")
 		return
@@ -118,7 +118,7 @@ func (a *artifact) checkOrigin(summary, config, state *ojson.Object) {
 		want any
 		of   string
 	}{
-		{"project_goal", orNull(get(object(get(config, "project")), "goal")), "the goal in the configuration"},
+		{"project_goal", orNull(get(objectOf(get(config, "project")), "goal")), "the goal in the configuration"},
 		{"provenance", provenanceOf(get(state, "provenance")), "the provenance in the state"},
 		{"inherited_context", orNull(get(state, "inherited_context")), "the inherited context in the state"},
 	} {
@@ -160,12 +160,12 @@ func (a *artifact) checkWorkspace() {
 	if _, missing := a.workspace.(absent); missing {
 		return
 	}
-	w := object(a.workspace)
+	w := objectOf(a.workspace)
 	if w == nil {
 		a.add("workspace", "not an object")
 		return
 	}
-	git := object(get(w, "git"))
+	git := objectOf(get(w, "git"))
 	if git == nil {
 		a.add("workspace.git", "this is missing or no object")
 		return
@@ -191,7 +191,7 @@ func (a *artifact) checkWorkspace() {
 
 // turnIDs compares a list of turns with the state's, in their order.
 func (a *artifact) turnIDs(key string, have, turns any, of string) {
-	want := slices.Clone(object(turns).Keys())
+	want := slices.Clone(objectOf(turns).Keys())
 	slices.SortStableFunc(want, collate)
 	list, ok := have.([]any)
 	ok = ok && len(list) == len(want)
@@ -215,7 +215,7 @@ func (a *artifact) checkPhaseOrder(summary *ojson.Object) {
 	const path = "summary.workflow_phase_order"
 	order := get(summary, "workflow_phase_order")
 	if none(order) {
-		if _, missing := order.(absent); !missing && phaseOrder(object(a.config), get(summary, "phase")) != nil {
+		if _, missing := order.(absent); !missing && phaseOrder(objectOf(a.config), get(summary, "phase")) != nil {
 			a.add(path, "this is null, but the configuration has phases")
 		}
 		return
@@ -252,11 +252,11 @@ func (a *artifact) checkPhaseOrder(summary *ojson.Object) {
 	if s, ok := phase.(string); !none(phase) && (!ok || !seen[s]) {
 		a.add("summary.phase", "the phase is not in workflow_phase_order")
 	}
-	config := object(a.config)
+	config := objectOf(a.config)
 	if config == nil || len(a.list) > found {
 		return
 	}
-	declared := object(get(config, "routing")).Keys()
+	declared := objectOf(get(config, "routing")).Keys()
 	if !slices.EqualFunc(list, declared, func(have any, want string) bool { return have == any(want) }) &&
 		!deepEqual(list, numbersFirst(declared)) {
 		a.add(path, "these are not the phases of the configuration's routing, in their order")
@@ -296,7 +296,7 @@ func (a *artifact) checkDelegations(have any) {
 		return
 	}
 	want, total := a.history.summary()
-	o := object(have)
+	o := objectOf(have)
 	a.count(path+".total_delegations_issued", get(o, "total_delegations_issued"), total,
 		"delegations in history.jsonl")
 	if !deepEqual(get(o, "delegation_chains"), get(want, "delegation_chains")) {
@@ -320,7 +320,7 @@ func (a *artifact) checkDecisions(have any, config *ojson.Object) {
 		a.add(path, "there are decisions here, but repo-decisions.jsonl has none")
 		return
 	}
-	o := object(have)
+	o := objectOf(have)
 	for _, k := range [...]string{"total", "active_count", "overridden_count"} {
 		if !identical(get(o, k), get(want, k)) {
 			a.add(path+"."+k, "this must be %s by repo-decisions.jsonl and is %s", show(get(want, k)), show(get(o, k)))
@@ -338,7 +338,7 @@ func (a *artifact) checkDashboard(have any) {
 	if _, missing := have.(absent); missing {
 		return
 	}
-	s := object(have)
+	s := objectOf(have)
 	if s == nil {
 		a.add(path, "this must be an object where it is given")
 		return
@@ -385,7 +385,7 @@ func (a *artifact) checkDashboardFiles(session *ojson.Object, status string) {
 	if status == "not_running" {
 		return
 	}
-	doc := object(a.documents[dashboardFile])
+	doc := objectOf(a.documents[dashboardFile])
 	if status == "pid_only" {
 		doc = nil
 	}

@@ -155,7 +155,7 @@ func readWorkMember(v any) (files []workFile, found []Finding) {
 	bad := func(path, format string, args ...any) {
 		found = append(found, Finding{path, fmt.Sprintf(format, args...)})
 	}
-	list, ok := get(object(v), "files").([]any)
+	list, ok := get(objectOf(v), "files").([]any)
 	if !ok {
 		bad("work.files", "the work in progress is no list of files")
 		return nil, found
@@ -166,7 +166,7 @@ func readWorkMember(v any) (files []workFile, found []Finding) {
 	}
 	total := 0
 	for i, item := range list {
-		at, o := fmt.Sprintf("work.files[%d]", i), object(item)
+		at, o := fmt.Sprintf("work.files[%d]", i), objectOf(item)
 		f := workFile{path: o.String("path"), change: o.String("change"), exec: o.Bool("executable"),
 			digest: o.String("sha256")}
 		if why := workPath(f.path); why != "" {

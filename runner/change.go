@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -22,7 +23,7 @@ import (
 type Done struct {
 	Outcome
 	Run        string
-	Op         git.OID // the commit of the last operation
+	Op         object.OID // the commit of the last operation
 	Transition *protocol.Transition
 	State      *run.State
 	Notices    []string // what was repaired or absorbed on the way

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
@@ -374,7 +375,7 @@ func TestRunArchivedAtTwoOperations(t *testing.T) {
 			}
 		}
 	}
-	var tips []git.OID
+	var tips []object.OID
 	for _, m := range []*machine{a, b, c} {
 		ops, err := m.p.r.Record().Log(m.p.ctx, name, 0)
 		m.p.must(err)

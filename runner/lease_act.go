@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	stored "github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -281,7 +282,7 @@ func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Durati
 		out.Lease = seen.Lease
 	}
 	if err == nil && !recorded {
-		var oid git.OID
+		var oid object.OID
 		if oid, err = lease.Write(ctx, r.store, seen.Rec, next, r.Now()); err == nil {
 			err = stored.Move(ctx, r.store.Repository(),
 				[]git.RefUpdate{{Name: seen.Rec.Ref, Old: seen.Rec.Op, New: oid}}, "agentxchain: lease renewed")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	stored "github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -138,13 +139,13 @@ func leaseKilled(t *testing.T, act, point string) {
 // transaction leaves: the run has moved, the lease has not (git promises both or
 // none only while it lives).
 func TestLeaseRefsBehindTheRun(t *testing.T) {
-	back := func(l *leasing, turn string, to git.OID) {
+	back := func(l *leasing, turn string, to object.OID) {
 		rec, err := stored.Read(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
 		l.must(err)
 		l.must(stored.Move(l.ctx, l.r.Store().Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}},
 			"the machine stopped"))
 	}
-	at := func(l *leasing, turn string) git.OID {
+	at := func(l *leasing, turn string) object.OID {
 		rec, err := stored.Read(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
 		l.must(err)
 		return rec.Op

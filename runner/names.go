@@ -4,7 +4,7 @@
 package runner
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/notify"
@@ -22,7 +22,7 @@ type (
 	Status = wire.Status
 	Turn   = run.Turn
 	Object = ojson.Object // a JSON object that keeps its order and all its members
-	OpID   = git.OID      // commit of one recorded operation
+	OpID   = object.OID   // commit of one recorded operation
 )
 
 // Arguments and results of operations.

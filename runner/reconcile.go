@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -26,8 +27,8 @@ const maxReconciled = 1000
 
 // Unreconciled are the commits that a reconciliation would take in.
 type Unreconciled struct {
-	Baseline git.OID
-	Head     git.OID
+	Baseline object.OID
+	Head     object.OID
 	Commits  []protocol.TakenCommit // oldest first
 	Turns    []string               // active turns that began before them
 	Unsafe   error                  // why they are not taken, nil when they can be
@@ -41,7 +42,7 @@ type Reconciled struct {
 
 // ReconcileOptions says what a person has looked at.
 type ReconcileOptions struct {
-	Head    git.OID // the commit that was shown; "" for whatever is checked out
+	Head    object.OID // the commit that was shown; "" for whatever is checked out
 	Reason  string
 	Consent ConsentOptions
 }
@@ -61,7 +62,7 @@ func (r *Runner) Unreconciled(ctx context.Context) (*Unreconciled, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Unreconciled{Baseline: git.OID(op.Baseline), Head: head, Commits: op.Commits}
+	out := &Unreconciled{Baseline: object.OID(op.Baseline), Head: head, Commits: op.Commits}
 	for _, t := range op.Turns {
 		out.Turns = append(out.Turns, t.TurnID)
 	}
@@ -123,7 +124,7 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 }
 
 // reconciliation gathers what there is to take in.
-func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.OID) (*protocol.ReconcileCommits,
+func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head object.OID) (*protocol.ReconcileCommits,
 	error) {
 	op := &protocol.ReconcileCommits{
 		Head:    string(head),
@@ -179,13 +180,13 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head git.
 			}
 		}
 	}
-	gone, err := repo.DeletedSince(ctx, git.OID(op.Baseline), head, protocol.CriticalArtifact)
+	gone, err := repo.DeletedSince(ctx, object.OID(op.Baseline), head, protocol.CriticalArtifact)
 	op.Deleted = string(gone)
 	return op, err
 }
 
 // commitsTo lists the commits from base to head, the newest first.
-func (r *Runner) commitsTo(ctx context.Context, base, head git.OID) ([]git.TurnCommit, error) {
+func (r *Runner) commitsTo(ctx context.Context, base, head object.OID) ([]git.TurnCommit, error) {
 	repo := r.store.Repository()
 	ok, err := repo.Ancestor(ctx, base, head)
 	if err != nil {
@@ -229,10 +230,10 @@ func takenCommits(list []git.TurnCommit) []protocol.TakenCommit {
 }
 
 // standsAt is the commit of a run without turns at work.
-func standsAt(v *gitstore.View, format string) git.OID {
+func standsAt(v *gitstore.View, format string) object.OID {
 	refs := []string{wire.OrEmpty(v.State.AcceptedIntegrationRef), v.State.LastCompletedTurn.String("checkpoint_sha")}
 	for _, ref := range refs {
-		id := git.OID(strings.TrimPrefix(ref, "git:"))
+		id := object.OID(strings.TrimPrefix(ref, "git:"))
 		if id.Valid(format) {
 			return id
 		}

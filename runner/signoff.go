@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -29,7 +30,7 @@ func (c *change) writeSignoffs(
 	read, files []evidence.FileBlob,
 	paths []string,
 	gate string,
-) (git.OID, error) {
+) (object.OID, error) {
 	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
 		return "", err

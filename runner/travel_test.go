@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -151,13 +151,13 @@ type traveller struct {
 	cutOff bool
 	r      *runner.Runner
 	apart  time.Duration // of its clock
-	op     git.OID       // newest operation that was seen here
+	op     object.OID    // newest operation that was seen here
 	made   string        // file that a result declares and no checkpoint has
 }
 
 // promise is an operation that a machine was told is recorded.
 type promise struct {
-	op      git.OID
+	op      object.OID
 	run     string
 	kind    string
 	turn    string
@@ -835,7 +835,7 @@ func (j *journey) kept() {
 func (j *journey) summaryOf(op string, p promise) string {
 	_, err := j.machines[0].r.Record().Log(j.ctx, p.run, 1) // an archived one is fetched
 	j.must(err)
-	rec, err := j.machines[0].r.OpenRun(j.ctx, p.run, git.OID(op))
+	rec, err := j.machines[0].r.OpenRun(j.ctx, p.run, object.OID(op))
 	j.must(err)
 	summary := ""
 	for row, err := range rec.Rows(wire.LedgerHistory) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -18,7 +19,7 @@ import (
 // TurnCommits are the commits made during an active turn.
 type TurnCommits struct {
 	Turn    *run.Turn
-	Head    git.OID // they lead here; "" when the branch has no commit
+	Head    object.OID // they lead here; "" when the branch has no commit
 	Commits []git.TurnCommit
 	More    bool // there are others
 }

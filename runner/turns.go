@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -124,7 +124,7 @@ type ReissueOptions struct {
 	// person has looked at them (Runner.TurnCommits) and takes them out of the turn.
 	// Without it they stay part of the work. Head is the commit that was looked at.
 	TakeCommits bool
-	Head        git.OID
+	Head        object.OID
 }
 
 // Reissued is the outcome of ReissueTurn.
@@ -224,7 +224,7 @@ type ReactivateOptions struct {
 	AsIs         bool   // take what a policy or hook has stopped as it is, once
 	Consent      ConsentOptions
 	// operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
-	Seen git.OID
+	Seen object.OID
 }
 
 // ReactivateRun lifts the current block: a person's decision, refused inside a
@@ -297,7 +297,7 @@ func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *con
 }
 
 // seen refuses to act on a run that has gone on since a person looked at it.
-func (c *change) seen(op git.OID) error {
+func (c *change) seen(op object.OID) error {
 	if op == "" || op == c.view.Op {
 		return nil
 	}

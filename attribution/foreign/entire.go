@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -22,12 +23,12 @@ const (
 )
 
 // entireCommits are the commits of all branches that name a checkpoint.
-func entireCommits(ctx context.Context, repo *git.Repository) ([]git.OID, error) {
+func entireCommits(ctx context.Context, repo *git.Repository) ([]object.OID, error) {
 	named, err := entireNamed(ctx, repo, "log", "--branches", "--remotes", "--tags", "--grep=^"+entireTrailer+":")
 	if err != nil {
 		return nil, err
 	}
-	var commits []git.OID
+	var commits []object.OID
 	for c := range named {
 		commits = append(commits, c)
 	}
@@ -36,14 +37,14 @@ func entireCommits(ctx context.Context, repo *git.Repository) ([]git.OID, error)
 }
 
 // entireNamed runs git log and returns the checkpoints that messages name.
-func entireNamed(ctx context.Context, repo *git.Repository, args ...string) (map[git.OID]string, error) {
+func entireNamed(ctx context.Context, repo *git.Repository, args ...string) (map[object.OID]string, error) {
 	args = append(args, "--no-show-signature", "--no-color", "--no-notes", "--no-mailmap",
 		"--format=%H %(trailers:key="+entireTrailer+",valueonly,separator=%x20)")
 	out, err := repo.Git.Run(ctx, nil, args...)
 	if err != nil {
 		return nil, err
 	}
-	named := make(map[git.OID]string)
+	named := make(map[object.OID]string)
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
 		if len(f) < 2 {
@@ -51,13 +52,13 @@ func entireNamed(ctx context.Context, repo *git.Repository, args ...string) (map
 		}
 		id := f[len(f)-1] // the last one counts, as with trailers
 		if len(id) == 12 && strings.Trim(id, "0123456789abcdef") == "" {
-			named[git.OID(f[0])] = id
+			named[object.OID(f[0])] = id
 		}
 	}
 	return named, nil
 }
 
-func (b *Book) readEntire(ctx context.Context, repo *git.Repository, commits []git.OID) error {
+func (b *Book) readEntire(ctx context.Context, repo *git.Repository, commits []object.OID) error {
 	roots, err := entireRoots(ctx, repo)
 	if err != nil || len(roots) == 0 {
 		return err
@@ -87,9 +88,9 @@ func entireRoots(ctx context.Context, repo *git.Repository) ([]string, error) {
 
 // readCheckpoints reads the checkpoints that commits name, where there are any.
 func (b *Book) readCheckpoints(ctx context.Context, repo *git.Repository, roots []string,
-	named map[git.OID]string) error {
+	named map[object.OID]string) error {
 	type place struct {
-		commit git.OID
+		commit object.OID
 		dir    string // of the checkpoint, as git names it
 	}
 	var places []place
@@ -108,12 +109,12 @@ func (b *Book) readCheckpoints(ctx context.Context, repo *git.Repository, roots 
 		names[i] = p.dir + "metadata.json"
 	}
 	type session struct {
-		commit git.OID
+		commit object.OID
 		whole  *ojson.Object
 	}
 	var sessions []session
 	var files []string
-	done := make(map[git.OID]bool)
+	done := make(map[object.OID]bool)
 	err := repo.ReadNamed(ctx, names, func(i int, o git.Named) {
 		commit := places[i].commit
 		if !o.Found || done[commit] {
@@ -148,7 +149,7 @@ func (b *Book) readCheckpoints(ctx context.Context, repo *git.Repository, roots 
 }
 
 // touched notes the files of a session, those of the whole checkpoint where the session does not say.
-func (b *Book) touched(commit git.OID, session, whole *ojson.Object) {
+func (b *Book) touched(commit object.OID, session, whole *ojson.Object) {
 	claim := Claim{
 		Source:  Entire,
 		Agent:   session.String("agent"),

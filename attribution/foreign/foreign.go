@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -74,13 +75,13 @@ type said struct {
 
 // Book is what was said of some commits.
 type Book struct {
-	commits map[git.OID][]said
+	commits map[object.OID][]said
 	// Unreadable are commits of which something was said in a form that cannot be read.
-	Unreadable []git.OID
+	Unreadable []object.OID
 }
 
 // Claims are those of a line of a file as it is in a commit, the last word of each tool first.
-func (b *Book) Claims(commit git.OID, path string, line int) []Claim {
+func (b *Book) Claims(commit object.OID, path string, line int) []Claim {
 	if b == nil {
 		return nil
 	}
@@ -106,8 +107,8 @@ type Summary struct {
 
 // Read reads what the tools said of commits. Commits of which nothing was said are left out.
 // Errors: invalid_argument for another tool, and those of reading objects.
-func Read(ctx context.Context, repo *git.Repository, sources []string, commits []git.OID) (*Book, error) {
-	b := &Book{commits: make(map[git.OID][]said)}
+func Read(ctx context.Context, repo *git.Repository, sources []string, commits []object.OID) (*Book, error) {
+	b := &Book{commits: make(map[object.OID][]said)}
 	for _, source := range sources {
 		var err error
 		switch source {
@@ -127,7 +128,7 @@ func Read(ctx context.Context, repo *git.Repository, sources []string, commits [
 
 // Survey reads all that a repository has of a tool. Errors: as Read.
 func Survey(ctx context.Context, repo *git.Repository, source string) (*Summary, error) {
-	var commits []git.OID
+	var commits []object.OID
 	var err error
 	switch source {
 	case GitAI:

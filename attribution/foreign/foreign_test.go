@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Notes are other people's text: what is not of the form is refused as a whole, and never read as something else.
@@ -45,7 +45,7 @@ func TestReadNote(t *testing.T) {
 
 // Of several sessions that claim a line the last one counts, as the tool itself reads it.
 func TestTheLastWordCounts(t *testing.T) {
-	b := &Book{commits: map[git.OID][]said{"c": {
+	b := &Book{commits: map[object.OID][]said{"c": {
 		{Claim{Source: GitAI, Agent: "first"}, "a", 1, 9},
 		{Claim{Source: GitAI, Agent: "second"}, "a", 4, 5},
 		{Claim{Source: Entire, Agent: "x", Whole: true}, "a", 0, 0},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // note is a note and the commit it is about.
-type note struct{ blob, commit git.OID }
+type note struct{ blob, commit object.OID }
 
 func gitAINotes(ctx context.Context, repo *git.Repository) ([]note, error) {
 	out, err := repo.Git.Run(ctx, nil, "notes", "--ref="+gitAIRef, "list")
@@ -31,19 +32,19 @@ func gitAINotes(ctx context.Context, repo *git.Repository) ([]note, error) {
 	var all []note
 	for line := range strings.Lines(string(out)) {
 		blob, commit, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if ok && git.OID(blob).Valid(repo.ObjectFormat) && git.OID(commit).Valid(repo.ObjectFormat) {
-			all = append(all, note{git.OID(blob), git.OID(commit)})
+		if ok && object.OID(blob).Valid(repo.ObjectFormat) && object.OID(commit).Valid(repo.ObjectFormat) {
+			all = append(all, note{object.OID(blob), object.OID(commit)})
 		}
 	}
 	return all, nil
 }
 
-func (b *Book) readGitAI(ctx context.Context, repo *git.Repository, commits []git.OID) error {
+func (b *Book) readGitAI(ctx context.Context, repo *git.Repository, commits []object.OID) error {
 	notes, err := gitAINotes(ctx, repo)
 	if err != nil {
 		return err
 	}
-	asked := make(map[git.OID]bool, len(commits))
+	asked := make(map[object.OID]bool, len(commits))
 	for _, c := range commits {
 		asked[c] = true
 	}

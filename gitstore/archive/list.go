@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -72,7 +73,8 @@ func decode(data []byte, format string) List {
 			continue
 		}
 		e := &Entry{}
-		if errs := ojson.Unmarshal(o, e); len(errs) > 0 || git.BadRunID(e.Run) != "" || !git.OID(e.Op).Valid(format) ||
+		if errs := ojson.Unmarshal(o,
+			e); len(errs) > 0 || git.BadRunID(e.Run) != "" || !object.OID(e.Op).Valid(format) ||
 			e.Year() == "" || e.Change < 1 || !slices.Contains([]string{Archived, Live, Removed}, e.State) {
 			continue
 		}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // FuzzList: every clone comes to the same list, whatever lines it was given and in which order.
@@ -13,12 +13,12 @@ func FuzzList(f *testing.F) {
 		`","operations":3,"status":"completed","ended_at":"2026-01-02T03:04:05.000Z","by":"Ada","at":"2026-01-02T03:04:05.000Z"}`+"\n"),
 		[]byte("{}\nnone\n"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		x, y := decode(a, git.FormatSHA1), decode(b, git.FormatSHA1)
+		x, y := decode(a, object.FormatSHA1), decode(b, object.FormatSHA1)
 		one, other := x.Merge(y).encode(), y.Merge(x).encode()
 		if !bytes.Equal(one, other) {
 			t.Errorf("%s\nand the other way\n%s", one, other)
 		}
-		if again := decode(one, git.FormatSHA1).encode(); !bytes.Equal(again, one) {
+		if again := decode(one, object.FormatSHA1).encode(); !bytes.Equal(again, one) {
 			t.Errorf("%s\nread again\n%s", one, again)
 		}
 	})

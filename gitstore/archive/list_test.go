@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 func someList(rng *rand.Rand) List {
@@ -51,7 +51,7 @@ func TestMergeIsTheSameInEveryOrder(t *testing.T) {
 				}
 			}
 		}
-		if !decode(ab.encode(), git.FormatSHA1).Equal(ab) {
+		if !decode(ab.encode(), object.FormatSHA1).Equal(ab) {
 			t.Fatalf("what is written is not read back:\n%s", ab.encode())
 		}
 	}
@@ -68,12 +68,12 @@ func TestDecodeLeavesOutWhatIsNoEntry(t *testing.T) {
 		strings.Replace(good, strings.Repeat("a", 40), "a", 1),
 		strings.Replace(good, "2026-01-01T00:00:00Z", "soon", 1),
 	} {
-		if l := decode([]byte(bad+"\n"+strings.Replace(good, "run_1", "run_2", 1)), git.FormatSHA1); len(l) != 1 ||
+		if l := decode([]byte(bad+"\n"+strings.Replace(good, "run_1", "run_2", 1)), object.FormatSHA1); len(l) != 1 ||
 			l["run_2"] == nil {
 			t.Errorf("%s: %d entries were read, want only the other one", bad, len(l))
 		}
 	}
-	l := decode([]byte(good), git.FormatSHA1)
+	l := decode([]byte(good), object.FormatSHA1)
 	if !strings.Contains(string(l.encode()), `"later":true`) {
 		t.Errorf("a member of a later version was lost: %s", l.encode())
 	}

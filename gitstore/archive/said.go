@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // What witnesses signed of archived runs lies beside the list, in the tree of its commit: a directory
@@ -24,7 +25,7 @@ const (
 )
 
 // SaidAt is the tree of what witnesses signed that a commit of a list holds, "" for none.
-func SaidAt(ctx context.Context, r *git.Repository, commit git.OID) (git.OID, error) {
+func SaidAt(ctx context.Context, r *git.Repository, commit object.OID) (object.OID, error) {
 	tree, err := treeAt(ctx, r, commit)
 	if err != nil {
 		return "", err
@@ -33,8 +34,8 @@ func SaidAt(ctx context.Context, r *git.Repository, commit git.OID) (git.OID, er
 }
 
 // SaidOf returns the trees of statements by run, as SaidAt's tree holds them.
-func SaidOf(ctx context.Context, r *git.Repository, said git.OID) (map[string]git.OID, error) {
-	out := make(map[string]git.OID)
+func SaidOf(ctx context.Context, r *git.Repository, said object.OID) (map[string]object.OID, error) {
+	out := make(map[string]object.OID)
 	list, err := readTree(ctx, r, said)
 	for _, e := range list {
 		if e.IsTree() && git.BadRunID(e.Name) == "" {
@@ -46,14 +47,14 @@ func SaidOf(ctx context.Context, r *git.Repository, said git.OID) (map[string]gi
 
 // Statements reads the statements of one run, in the order of their names. What came from elsewhere is
 // not trusted to be a statement.
-func Statements(ctx context.Context, r *git.Repository, of git.OID) ([][]byte, error) {
+func Statements(ctx context.Context, r *git.Repository, of object.OID) ([][]byte, error) {
 	list, err := readTree(ctx, r, of)
 	if err != nil {
 		return nil, err
 	}
 	var out [][]byte
 	for _, e := range list {
-		if e.Mode != git.ModeFile || !strings.HasSuffix(e.Name, saidSuffix) || len(out) == maxSaid {
+		if e.Mode != object.ModeFile || !strings.HasSuffix(e.Name, saidSuffix) || len(out) == maxSaid {
 			continue
 		}
 		_, data, err := r.Objects().Read(ctx, e.OID)
@@ -66,22 +67,23 @@ func Statements(ctx context.Context, r *git.Repository, of git.OID) ([][]byte, e
 }
 
 // AddSaid writes the tree that holds statements of runs beside those of said, which it returns.
-func AddSaid(ctx context.Context, r *git.Repository, said git.OID, statements map[string][][]byte) (git.OID, error) {
-	var objects []git.Object
-	var top []git.TreeEntry
+func AddSaid(ctx context.Context, r *git.Repository, said object.OID, statements map[string][][]byte) (object.OID,
+	error) {
+	var objects []object.Object
+	var top []object.TreeEntry
 	for run, list := range statements {
-		var files []git.TreeEntry
+		var files []object.TreeEntry
 		for _, data := range list {
 			sum := sha256.Sum256(data)
-			o := git.NewObject(r.ObjectFormat, git.KindBlob, bytes.Clone(data))
+			o := object.New(r.ObjectFormat, object.KindBlob, bytes.Clone(data))
 			objects = append(objects, o)
 			name := hex.EncodeToString(sum[:]) + saidSuffix
-			files = append(files, git.TreeEntry{Name: name, Mode: git.ModeFile, OID: o.OID})
+			files = append(files, object.TreeEntry{Name: name, Mode: object.ModeFile, OID: o.OID})
 		}
 		if len(files) > 0 {
 			o := treeOf(r, files)
 			objects = append(objects, o)
-			top = append(top, git.TreeEntry{Name: run, Mode: git.ModeTree, OID: o.OID})
+			top = append(top, object.TreeEntry{Name: run, Mode: object.ModeTree, OID: o.OID})
 		}
 	}
 	if len(top) == 0 {
@@ -95,7 +97,7 @@ func AddSaid(ctx context.Context, r *git.Repository, said git.OID, statements ma
 }
 
 // JoinSaid writes the tree that holds the statements of both, and returns it.
-func JoinSaid(ctx context.Context, r *git.Repository, a, b git.OID) (git.OID, error) {
+func JoinSaid(ctx context.Context, r *git.Repository, a, b object.OID) (object.OID, error) {
 	both, objects, err := joinTrees(ctx, r, a, b, 1)
 	if err != nil || len(objects) == 0 {
 		return both, err
@@ -104,14 +106,15 @@ func JoinSaid(ctx context.Context, r *git.Repository, a, b git.OID) (git.OID, er
 }
 
 // HoldsSaid reports whether one tree of statements holds all of another.
-func HoldsSaid(ctx context.Context, r *git.Repository, all, some git.OID) (bool, error) {
+func HoldsSaid(ctx context.Context, r *git.Repository, all, some object.OID) (bool, error) {
 	both, _, err := joinTrees(ctx, r, all, some, 1)
 	return both == all, err
 }
 
 // joinTrees joins two trees, and their directories down to a depth. Of two files of one name the one of
 // the lower id stays: names tell the content, so that only what is no statement has two.
-func joinTrees(ctx context.Context, r *git.Repository, a, b git.OID, deep int) (git.OID, []git.Object, error) {
+func joinTrees(ctx context.Context, r *git.Repository, a, b object.OID, deep int) (object.OID, []object.Object,
+	error) {
 	if a == b || b == "" {
 		return a, nil, nil
 	}
@@ -131,7 +134,7 @@ func joinTrees(ctx context.Context, r *git.Repository, a, b git.OID, deep int) (
 	for i, e := range both {
 		at[e.Name] = i
 	}
-	var objects []git.Object
+	var objects []object.Object
 	for _, e := range theirs {
 		i, known := at[e.Name]
 		switch {
@@ -155,20 +158,20 @@ func joinTrees(ctx context.Context, r *git.Repository, a, b git.OID, deep int) (
 	return o.OID, append(objects, o), nil
 }
 
-func treeOf(r *git.Repository, entries []git.TreeEntry) git.Object {
+func treeOf(r *git.Repository, entries []object.TreeEntry) object.Object {
 	// Git orders directories as if their names ended in a slash.
-	key := func(e git.TreeEntry) string {
+	key := func(e object.TreeEntry) string {
 		if e.IsTree() {
 			return e.Name + "/"
 		}
 		return e.Name
 	}
-	slices.SortFunc(entries, func(a, b git.TreeEntry) int { return cmp.Compare(key(a), key(b)) })
-	return git.NewObject(r.ObjectFormat, git.KindTree, git.EncodeTree(entries))
+	slices.SortFunc(entries, func(a, b object.TreeEntry) int { return cmp.Compare(key(a), key(b)) })
+	return object.New(r.ObjectFormat, object.KindTree, object.EncodeTree(entries))
 }
 
 // readTree reads a tree, nothing for "".
-func readTree(ctx context.Context, r *git.Repository, oid git.OID) ([]git.TreeEntry, error) {
+func readTree(ctx context.Context, r *git.Repository, oid object.OID) ([]object.TreeEntry, error) {
 	if oid == "" {
 		return nil, nil
 	}
@@ -176,15 +179,15 @@ func readTree(ctx context.Context, r *git.Repository, oid git.OID) ([]git.TreeEn
 	if err != nil {
 		return nil, err
 	}
-	tree, err := git.ParseTree(r.ObjectFormat, data)
+	tree, err := object.ParseTree(r.ObjectFormat, data)
 	if err != nil {
-		return nil, git.Corrupt(oid, err)
+		return nil, object.Corrupt(oid, err)
 	}
 	return tree, nil
 }
 
 // treeAt is the tree of a commit, nothing for "".
-func treeAt(ctx context.Context, r *git.Repository, commit git.OID) ([]git.TreeEntry, error) {
+func treeAt(ctx context.Context, r *git.Repository, commit object.OID) ([]object.TreeEntry, error) {
 	if commit == "" {
 		return nil, nil
 	}
@@ -192,14 +195,14 @@ func treeAt(ctx context.Context, r *git.Repository, commit git.OID) ([]git.TreeE
 	if err != nil {
 		return nil, err
 	}
-	c, err := git.ParseCommit(r.ObjectFormat, data)
+	c, err := object.ParseCommit(r.ObjectFormat, data)
 	if err != nil {
-		return nil, git.Corrupt(commit, err)
+		return nil, object.Corrupt(commit, err)
 	}
 	return readTree(ctx, r, c.Tree)
 }
 
-func subtree(tree []git.TreeEntry, name string) git.OID {
+func subtree(tree []object.TreeEntry, name string) object.OID {
 	for _, e := range tree {
 		if e.Name == name && e.IsTree() {
 			return e.OID

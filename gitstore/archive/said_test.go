@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -23,7 +24,7 @@ func TestStatementsAreJoinedInAnyOrder(t *testing.T) {
 		}
 		defer func() { _ = r.Close() }()
 		rng := rand.New(rand.NewPCG(19, 6))
-		join := func(a, b git.OID) git.OID {
+		join := func(a, b object.OID) object.OID {
 			t.Helper()
 			both, err := JoinSaid(ctx, r, a, b)
 			if err != nil {
@@ -32,7 +33,7 @@ func TestStatementsAreJoinedInAnyOrder(t *testing.T) {
 			return both
 		}
 		for range 20 {
-			var sides [3]git.OID
+			var sides [3]object.OID
 			want := make(map[string][]string)
 			for i := range sides {
 				some := make(map[string][][]byte)
@@ -81,7 +82,7 @@ func TestStatementsAreJoinedInAnyOrder(t *testing.T) {
 			if all == "" {
 				continue
 			}
-			commit, err := Write(ctx, r, List{}, all, git.Signature{Name: "a", Email: "b"}, "list")
+			commit, err := Write(ctx, r, List{}, all, object.Signature{Name: "a", Email: "b"}, "list")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +95,7 @@ func TestStatementsAreJoinedInAnyOrder(t *testing.T) {
 	})
 }
 
-func statementsOf(ctx context.Context, t *testing.T, r *git.Repository, said git.OID) map[string][]string {
+func statementsOf(ctx context.Context, t *testing.T, r *git.Repository, said object.OID) map[string][]string {
 	t.Helper()
 	of, err := SaidOf(ctx, r, said)
 	if err != nil {
@@ -128,7 +129,7 @@ func TestStatementsOfAnotherFormArePassedOver(t *testing.T) {
 		"100644 blob "+blob+"\tright.dsse.json\n", "mktree")
 	said := x.GitInput("040000 tree "+inner+"\t-x\n100644 blob "+blob+"\trun_file\n040000 tree "+inner+"\trun_1\n",
 		"mktree")
-	got := statementsOf(ctx, t, r, git.OID(said))
+	got := statementsOf(ctx, t, r, object.OID(said))
 	if len(got) != 1 || !slices.Equal(got["run_1"], []string{"text"}) {
 		t.Errorf("read %q, want the one statement of run_1", got)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // listFile is the only file of a list's commit, and of a commit that keeps operations.
@@ -16,12 +17,12 @@ const listFile = "runs.jsonl"
 const maxParents = 400
 
 // Years returns the years below a prefix of refs, each with its commit.
-func Years(ctx context.Context, r *git.Repository, prefix string) (map[string]git.OID, error) {
+func Years(ctx context.Context, r *git.Repository, prefix string) (map[string]object.OID, error) {
 	refs, err := r.ListRefs(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]git.OID, len(refs))
+	out := make(map[string]object.OID, len(refs))
 	for _, ref := range refs {
 		year := strings.TrimPrefix(ref.Name, prefix)
 		if ValidYear(year) && ref.OID != "" && ref.Target == "" && !ref.Broken {
@@ -35,7 +36,7 @@ func Years(ctx context.Context, r *git.Repository, prefix string) (map[string]gi
 func ValidYear(s string) bool { return len(s) == 4 && strings.Trim(s, "0123456789") == "" }
 
 // Read reads the list a commit holds.
-func Read(ctx context.Context, r *git.Repository, commit git.OID) (List, error) {
+func Read(ctx context.Context, r *git.Repository, commit object.OID) (List, error) {
 	if commit == "" {
 		return make(List), nil
 	}
@@ -43,7 +44,7 @@ func Read(ctx context.Context, r *git.Repository, commit git.OID) (List, error) 
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(tree, func(e git.TreeEntry) bool { return e.Name == listFile && !e.IsTree() })
+	i := slices.IndexFunc(tree, func(e object.TreeEntry) bool { return e.Name == listFile && !e.IsTree() })
 	if i < 0 {
 		return make(List), nil
 	}
@@ -73,16 +74,16 @@ func ReadAll(ctx context.Context, r *git.Repository, prefix string) (List, error
 
 // Write writes a commit that holds a list, and the tree of what witnesses signed, "" for none, with these
 // parents.
-func Write(ctx context.Context, r *git.Repository, l List, said git.OID, by git.Signature, subject string,
-	parents ...git.OID,
-) (git.OID, error) {
-	blob := git.NewObject(r.ObjectFormat, git.KindBlob, l.encode())
-	entries := []git.TreeEntry{{Name: listFile, Mode: git.ModeFile, OID: blob.OID}}
+func Write(ctx context.Context, r *git.Repository, l List, said object.OID, by object.Signature, subject string,
+	parents ...object.OID,
+) (object.OID, error) {
+	blob := object.New(r.ObjectFormat, object.KindBlob, l.encode())
+	entries := []object.TreeEntry{{Name: listFile, Mode: object.ModeFile, OID: blob.OID}}
 	if said != "" {
-		entries = append(entries, git.TreeEntry{Name: saidDir, Mode: git.ModeTree, OID: said})
+		entries = append(entries, object.TreeEntry{Name: saidDir, Mode: object.ModeTree, OID: said})
 	}
 	tree := treeOf(r, entries)
-	data, err := git.EncodeCommit(r.ObjectFormat, &git.Commit{
+	data, err := object.EncodeCommit(r.ObjectFormat, &object.Commit{
 		Tree:      tree.OID,
 		Parents:   parents,
 		Author:    by,
@@ -92,20 +93,20 @@ func Write(ctx context.Context, r *git.Repository, l List, said git.OID, by git.
 	if err != nil {
 		return "", fail.Errorf(fail.CodeObjectInvalid, err, "the list of archived runs cannot be written as a commit")
 	}
-	commit := git.NewObject(r.ObjectFormat, git.KindCommit, data)
-	return commit.OID, r.Objects().Write(ctx, []git.Object{blob, tree, commit})
+	commit := object.New(r.ObjectFormat, object.KindCommit, data)
+	return commit.OID, r.Objects().Write(ctx, []object.Object{blob, tree, commit})
 }
 
 // Join writes the commit that keeps the operations of l after those that before keeps.
-func Join(ctx context.Context, r *git.Repository, before git.OID, l List, by git.Signature) (git.OID, error) {
+func Join(ctx context.Context, r *git.Repository, before object.OID, l List, by object.Signature) (object.OID, error) {
 	kept, err := Read(ctx, r, before)
 	if err != nil {
 		return "", err
 	}
-	var tips []git.OID
+	var tips []object.OID
 	for run, e := range l {
 		if k := kept[run]; k == nil || k.Op != e.Op {
-			tips = append(tips, git.OID(e.Op))
+			tips = append(tips, object.OID(e.Op))
 		}
 	}
 	slices.Sort(tips)
@@ -113,7 +114,7 @@ func Join(ctx context.Context, r *git.Repository, before git.OID, l List, by git
 	for some := range slices.Chunk(tips, maxParents) {
 		parents := some
 		if before != "" {
-			parents = append([]git.OID{before}, some...)
+			parents = append([]object.OID{before}, some...)
 		}
 		if before, err = Write(ctx, r, kept, "", by, "archive: runs that are over", parents...); err != nil {
 			return "", err
@@ -124,7 +125,7 @@ func Join(ctx context.Context, r *git.Repository, before git.OID, l List, by git
 
 // Keeps reports whether the archive of a repository keeps a run with an operation: its list
 // says so, and the year's commit leads there.
-func Keeps(ctx context.Context, r *git.Repository, run string, op git.OID) (bool, error) {
+func Keeps(ctx context.Context, r *git.Repository, run string, op object.OID) (bool, error) {
 	l, err := ReadAll(ctx, r, ListPrefix)
 	if err != nil {
 		return false, err
@@ -137,7 +138,7 @@ func Keeps(ctx context.Context, r *git.Repository, run string, op git.OID) (bool
 	if err != nil || keep == "" {
 		return false, err
 	}
-	for _, way := range [][2]git.OID{{op, git.OID(e.Op)}, {git.OID(e.Op), keep}} {
+	for _, way := range [][2]object.OID{{op, object.OID(e.Op)}, {object.OID(e.Op), keep}} {
 		if in, err := r.Ancestor(ctx, way[0], way[1]); err != nil || !in {
 			return false, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -121,7 +122,7 @@ func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error)
 		e.State = archive.Archived
 		return nil
 	}, func(e *archive.Entry) []git.RefUpdate {
-		return []git.RefUpdate{{Name: git.RunRefPrefix + e.Run, Old: git.OID(e.Op)}}
+		return []git.RefUpdate{{Name: git.RunRefPrefix + e.Run, Old: object.OID(e.Op)}}
 	})
 }
 
@@ -149,7 +150,7 @@ func endedBefore(
 // archiveEntry is the entry of a run that goes into the archive, without the number of its
 // operations. st is its state where that was read before.
 func archiveEntry(
-	ctx context.Context, repo *git.Repository, name string, tip git.OID, st *run.State,
+	ctx context.Context, repo *git.Repository, name string, tip object.OID, st *run.State,
 	before *archive.Entry,
 ) (*archive.Entry, error) {
 	if err := proof.Believe(ctx, repo, name, tip); err != nil {
@@ -229,7 +230,7 @@ func changeArchive(ctx context.Context, repo *git.Repository, env protocol.Env, 
 			if err != nil {
 				return err
 			}
-			keep = append(keep, git.RefUpdate{Name: to + e.Run, New: git.OID(e.Op), Old: have})
+			keep = append(keep, git.RefUpdate{Name: to + e.Run, New: object.OID(e.Op), Old: have})
 		}
 		gone = append(gone, drop(e)...)
 	}
@@ -267,7 +268,7 @@ func listMoves(
 			continue
 		}
 		done[year] = true
-		var parents []git.OID
+		var parents []object.OID
 		if years[year] != "" {
 			parents = append(parents, years[year])
 		}
@@ -319,7 +320,7 @@ func Unarchive(ctx context.Context, s *gitstore.Store, runs []string, wait time.
 		e.State = archive.Live
 		return nil
 	}, func(e *archive.Entry) []git.RefUpdate {
-		return []git.RefUpdate{{Name: archive.PastPrefix + e.Run, Old: git.OID(e.Op)}}
+		return []git.RefUpdate{{Name: archive.PastPrefix + e.Run, Old: object.OID(e.Op)}}
 	}); err != nil {
 		return nil, err
 	}
@@ -416,7 +417,7 @@ func Prune(ctx context.Context, s *gitstore.Store, opt PruneOptions) (*PruneDone
 }
 
 // prunable lists the runs that opt means.
-func prunable(list archive.List, past map[string]git.OID, opt PruneOptions) ([]string, error) {
+func prunable(list archive.List, past map[string]object.OID, opt PruneOptions) ([]string, error) {
 	if len(opt.Runs) > 0 {
 		for _, name := range opt.Runs {
 			if list.Archived(name) == nil {

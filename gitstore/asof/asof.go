@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -173,7 +174,7 @@ func (l *layout) checkout(head string, documents []string) error {
 		return nil
 	}
 	return fail.Errorf(fail.CodeObjectMissing, err, "the files of commit %s, which gates look at, cannot be read",
-		git.OID(head).Short()).
+		object.OID(head).Short()).
 		WithHint("run git fsck; fetch the commit from another clone")
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
@@ -108,9 +109,9 @@ const (
 // Ref is one of its refs.
 type Ref struct {
 	Name     string
-	OID      git.OID
-	Here     git.OID // "" for none
-	Relation string  // one of the Bundle constants
+	OID      object.OID
+	Here     object.OID // "" for none
+	Relation string     // one of the Bundle constants
 }
 
 // Judge checks a bundle: its form, every object, every operation by
@@ -305,7 +306,7 @@ func (b *Bundle) JoinWitnesses(ctx context.Context, here *git.Repository) error 
 
 // Newest is the newest operation of the run when the bundle has one that is not
 // here, else "".
-func (b *Bundle) Newest(run string) git.OID {
+func (b *Bundle) Newest(run string) object.OID {
 	if ref := b.ofRun(run); ref != nil && (ref.Relation == Create || ref.Relation == Forward) {
 		return ref.OID
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -81,8 +82,8 @@ func Head(r io.Reader) ([]git.Ref, error) {
 
 // CarriedTip is the newest operation of run among the refs of a bundle that an artifact
 // carries; all of them must belong to that run.
-func CarriedTip(refs []git.Ref, run string) (git.OID, error) {
-	tip := git.OID("")
+func CarriedTip(refs []git.Ref, run string) (object.OID, error) {
+	tip := object.OID("")
 	for _, ref := range refs {
 		if !carriedRef(ref.Name, run) {
 			return "", fmt.Errorf("it holds the ref %.200q, which is none that an artifact of this run carries",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 func Bad(cause error, format string, args ...any) *fail.Error {
@@ -69,7 +70,7 @@ func parseBundleHead(r io.Reader) (refs []git.Ref, format string, err error) {
 	if first != "# v2 git bundle" && first != "# v3 git bundle" {
 		return nil, "", errors.New("it does not begin as one")
 	}
-	format = git.FormatSHA1
+	format = object.FormatSHA1
 	seen := make(map[string]bool)
 	for {
 		l, err := line()
@@ -82,7 +83,7 @@ func parseBundleHead(r io.Reader) (refs []git.Ref, format string, err error) {
 			return refs, format, nil
 		case l[0] == '@' && first == "# v3 git bundle":
 			f, ok := strings.CutPrefix(l, "@object-format=")
-			if !ok || git.HexLen(f) == 0 {
+			if !ok || object.HexLen(f) == 0 {
 				return nil, "", fmt.Errorf("it asks for %.60q", l)
 			}
 			format = f
@@ -92,7 +93,7 @@ func parseBundleHead(r io.Reader) (refs []git.Ref, format string, err error) {
 		}
 		oid, name, ok := strings.Cut(l, " ")
 		switch {
-		case !ok || !git.OID(oid).Valid(format):
+		case !ok || !object.OID(oid).Valid(format):
 			return nil, "", fmt.Errorf("its head has the line %.60q", l)
 		case !bundleRef(name):
 			return nil, "", fmt.Errorf("it holds the ref %.60q, which is none of a run", name)
@@ -102,7 +103,7 @@ func parseBundleHead(r io.Reader) (refs []git.Ref, format string, err error) {
 			return nil, "", fmt.Errorf("it holds more than %d refs", maxBundleRefs)
 		}
 		seen[name] = true
-		refs = append(refs, git.Ref{Name: name, OID: git.OID(oid)})
+		refs = append(refs, git.Ref{Name: name, OID: object.OID(oid)})
 	}
 }
 

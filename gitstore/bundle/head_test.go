@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 func FuzzBundleHead(f *testing.F) {
@@ -20,7 +20,7 @@ func FuzzBundleHead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if git.HexLen(format) == 0 || len(refs) == 0 || len(refs) > maxBundleRefs {
+		if object.HexLen(format) == 0 || len(refs) == 0 || len(refs) > maxBundleRefs {
 			t.Fatalf("%v %q", refs, format)
 		}
 		for _, ref := range refs {

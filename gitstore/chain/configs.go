@@ -5,7 +5,7 @@ package chain
 import (
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
@@ -13,12 +13,12 @@ import (
 // Configs keeps the newest one: it rarely differs from the last operation's.
 type Configs struct {
 	last *config.Config
-	oid  git.OID
+	oid  object.OID
 }
 
 // Of decodes the configuration that an operation recorded, with its blob. root are the entries of tree.
-func (c *Configs) Of(r *record.Reader, root []git.TreeEntry, tree git.OID) (*config.Config, git.OID, error) {
-	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.FileConfig })
+func (c *Configs) Of(r *record.Reader, root []object.TreeEntry, tree object.OID) (*config.Config, object.OID, error) {
+	i := slices.IndexFunc(root, func(e object.TreeEntry) bool { return e.Name == record.FileConfig })
 	if i < 0 {
 		return nil, "", record.Malformed(tree, "there is no %s", record.FileConfig)
 	}

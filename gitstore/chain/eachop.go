@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -24,12 +25,12 @@ type RecordedOp struct {
 	OpInfo
 	Record   *protocol.Record // its Op is nil for what cannot be applied again
 	Config   *config.Config   // it was decided under
-	ConfigID git.OID          // of the document, the same for the same bytes
+	ConfigID object.OID       // of the document, the same for the same bytes
 	Before   *protocol.Snapshot
 }
 
 // ConfigBytes reads a configuration that an operation was decided under.
-func ConfigBytes(ctx context.Context, repo *git.Repository, id git.OID) ([]byte, error) {
+func ConfigBytes(ctx context.Context, repo *git.Repository, id object.OID) ([]byte, error) {
 	return record.NewReader(ctx, repo).Blob(id)
 }
 
@@ -56,7 +57,8 @@ func EachOp(
 // Operations are counted from the newest, which is 0. It returns the chain from its first
 // operation.
 func EachOpBack(
-	ctx context.Context, repo *git.Repository, tip git.OID, visit func(back int, op *RecordedOp) (*protocol.Transition,
+	ctx context.Context, repo *git.Repository, tip object.OID, visit func(back int,
+		op *RecordedOp) (*protocol.Transition,
 		error),
 ) ([]OpInfo, error) {
 	work := make(chan opSpan)
@@ -129,7 +131,7 @@ type opReader struct {
 
 	configs   Configs
 	repo      []run.Line // of the ledger at repoOID
-	repoOID   git.OID
+	repoOID   object.OID
 	repoStays bool                 // the ledger is the same before all operations of the span
 	last      *protocol.Transition // what the operation before yielded, nil when not known
 }
@@ -169,7 +171,7 @@ func (p *opReader) follow(ops []OpInfo, from, to int, visit visitor, each bool) 
 		if err := p.ctx.Err(); err != nil {
 			return false, err
 		}
-		prev := git.OID("")
+		prev := object.OID("")
 		if i > 0 {
 			prev = ops[i-1].Tree
 		}
@@ -204,7 +206,7 @@ func yields(next *protocol.Transition, op *OpInfo) bool {
 }
 
 // read reads one operation; prev is the tree of the one before, "" for a run's first.
-func (p *opReader) read(info OpInfo, prev git.OID) (*RecordedOp, error) {
+func (p *opReader) read(info OpInfo, prev object.OID) (*RecordedOp, error) {
 	root, err := p.r.Entries(info.Tree)
 	if err != nil {
 		return nil, err
@@ -235,7 +237,7 @@ func (p *opReader) read(info OpInfo, prev git.OID) (*RecordedOp, error) {
 }
 
 // before is the snapshot the operation was decided on.
-func (p *opReader) before(op *RecordedOp, prev git.OID) (*protocol.Snapshot, error) {
+func (p *opReader) before(op *RecordedOp, prev object.OID) (*protocol.Snapshot, error) {
 	snap := &protocol.Snapshot{Config: op.Config}
 	if prev == "" {
 		begin, ok := op.Record.Op.(*protocol.InitRun)
@@ -291,7 +293,7 @@ func (p *opReader) repoSpan(ops []OpInfo, from, to int) error {
 }
 
 // repoRows reads the repository decisions, which rarely change.
-func (p *opReader) repoRows(snap *protocol.Snapshot, tree git.OID) error {
+func (p *opReader) repoRows(snap *protocol.Snapshot, tree object.OID) error {
 	if !p.repoStays {
 		if _, err := p.repoAt(tree); err != nil {
 			return err
@@ -302,7 +304,7 @@ func (p *opReader) repoRows(snap *protocol.Snapshot, tree git.OID) error {
 }
 
 // repoAt takes the rows that a tree has, and returns the id of their ledger, "" for none.
-func (p *opReader) repoAt(tree git.OID) (git.OID, error) {
+func (p *opReader) repoAt(tree object.OID) (object.OID, error) {
 	e, _, err := p.r.Lookup(tree, record.LedgerDir(wire.LedgerRepoDecisions))
 	if err != nil || e.OID == p.repoOID {
 		return e.OID, err
@@ -319,7 +321,7 @@ func (p *opReader) repoAt(tree git.OID) (git.OID, error) {
 const CodeRecordInvalid = "record_invalid"
 
 // UnreadableRecord says that the record of an operation cannot be decoded.
-func UnreadableRecord(op git.OID, cause error) *fail.Error {
+func UnreadableRecord(op object.OID, cause error) *fail.Error {
 	return fail.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read",
 		op.Short()).WithHint("git agentxchain fsck --replay")
 }

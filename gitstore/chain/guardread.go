@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -17,7 +18,7 @@ import (
 const MaxNewCommits = 500000
 
 // CommitAlone returns the parents and the message of one commit, without git.
-func CommitAlone(ctx context.Context, r *git.Repository, commit git.OID) (parents []git.OID, message string,
+func CommitAlone(ctx context.Context, r *git.Repository, commit object.OID) (parents []object.OID, message string,
 	err error) {
 	c, err := record.NewReader(ctx, r).Commit(commit)
 	if err != nil {
@@ -28,7 +29,7 @@ func CommitAlone(ctx context.Context, r *git.Repository, commit git.OID) (parent
 
 // EntryAt returns what a commit's tree has at a path, without reading it: "" when
 // there is nothing.
-func EntryAt(ctx context.Context, r *git.Repository, commit git.OID, path string) (git.OID, git.Mode, error) {
+func EntryAt(ctx context.Context, r *git.Repository, commit object.OID, path string) (object.OID, object.Mode, error) {
 	t := record.NewReader(ctx, r)
 	c, err := t.Commit(commit)
 	if err != nil {
@@ -43,9 +44,9 @@ func EntryAt(ctx context.Context, r *git.Repository, commit git.OID, path string
 
 // Versions lists what the newest limit operations recorded of a document, each
 // content once, the newest first.
-func (x *RunRecord) Versions(d wire.Document, limit int) ([]git.OID, error) {
-	var out []git.OID
-	seen := make(map[git.OID]bool)
+func (x *RunRecord) Versions(d wire.Document, limit int) ([]object.OID, error) {
+	var out []object.OID
+	seen := make(map[object.OID]bool)
 	for op := x.Op; op != "" && limit > 0; limit-- {
 		c, err := x.rec.Reader.Commit(op)
 		if err != nil {
@@ -68,7 +69,7 @@ func (x *RunRecord) Versions(d wire.Document, limit int) ([]git.OID, error) {
 
 // HoldsFile reports whether an operation of the run wrote the file, a project path
 // below .agentxchain, with this content.
-func (x *RunRecord) HoldsFile(name string, content git.OID) (bool, error) {
+func (x *RunRecord) HoldsFile(name string, content object.OID) (bool, error) {
 	if !record.SafeFile(name) {
 		return false, nil
 	}
@@ -90,7 +91,7 @@ func (x *RunRecord) HoldsFile(name string, content git.OID) (bool, error) {
 }
 
 // Config returns the configuration the newest operation was decided under.
-func (x *RunRecord) Config() (data []byte, content git.OID, err error) {
+func (x *RunRecord) Config() (data []byte, content object.OID, err error) {
 	root, err := x.root()
 	if err != nil {
 		return nil, "", err
@@ -105,10 +106,10 @@ func (x *RunRecord) Config() (data []byte, content git.OID, err error) {
 
 // ConfigUse is a configuration that operations of a run were decided under.
 type ConfigUse struct {
-	Op      string  // name of the operation that first had it
-	Content git.OID // of agentxchain.json
-	First   bool    // it is the run's first operation
-	After   string  // the run before this one, its last operation; "" for none
+	Op      string     // name of the operation that first had it
+	Content object.OID // of agentxchain.json
+	First   bool       // it is the run's first operation
+	After   string     // the run before this one, its last operation; "" for none
 }
 
 // Configs lists the configurations of a run's operations, the newest first, at most

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -16,7 +16,7 @@ import (
 // project-relative path.
 type RunFiles struct {
 	Run     string
-	Op      git.OID
+	Op      object.OID
 	Config  []byte            // the configuration the operation was decided under
 	State   []byte            // state.json
 	Files   map[string][]byte // ledgers, documents, bundles of active turns, files of operations
@@ -79,14 +79,14 @@ func (x *RecordedRun) Files() (*RunFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	add := func(name string, oid git.OID) error {
+	add := func(name string, oid object.OID) error {
 		data, err := x.Reader.Blob(oid)
 		f.Files[name] = data
 		return err
 	}
 	for _, g := range groups {
 		// A later operation's file takes the place of an earlier one's.
-		err := x.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid git.OID) error {
+		err := x.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid object.OID) error {
 			if !record.SafeFile(name) {
 				return record.Malformed(x.Root, "it holds the file %q, which no operation may write", name)
 			}
@@ -104,7 +104,7 @@ func (x *RecordedRun) Files() (*RunFiles, error) {
 		if !t.IsTree() || !record.SafeName(t.Name) {
 			return nil, record.Malformed(x.Root, "%s/%s is not a bundle", record.DirBundles, t.Name)
 		}
-		err := x.Reader.WalkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid git.OID) error {
+		err := x.Reader.WalkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid object.OID) error {
 			if !record.SafeBundleName(strings.TrimPrefix(name, wire.BundleDir(t.Name)+"/")) {
 				return record.Malformed(x.Root, "%q is not a file of a bundle", name)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -20,9 +21,9 @@ import (
 
 // OpInfo is what the commit of an operation says about it.
 type OpInfo struct {
-	Op          git.OID
-	Parents     []git.OID // one, or none for a run's first operation
-	Tree        git.OID
+	Op          object.OID
+	Parents     []object.OID // one, or none for a run's first operation
+	Tree        object.OID
 	Run         string
 	Name        string    // wire name: accept_turn, external, ...
 	Time        time.Time // to the second; the record has milliseconds
@@ -35,13 +36,13 @@ type OpInfo struct {
 	CodeHead    string // HEAD of the project's own history at the time
 	Dropped     []string
 	Unstaged    []string
-	Previous    git.OID // last operation of the run before, in a run's first
-	Origin      git.OID // the operation it was before it was decided again, "" for none
+	Previous    object.OID // last operation of the run before, in a run's first
+	Origin      object.OID // the operation it was before it was decided again, "" for none
 }
 
 const logFields = 7
 
-func Log(ctx context.Context, repo *git.Repository, tip git.OID, limit int) ([]OpInfo, error) {
+func Log(ctx context.Context, repo *git.Repository, tip object.OID, limit int) ([]OpInfo, error) {
 	args := []string{"--first-parent"}
 	if limit > 0 {
 		args = append(args, "--max-count="+strconv.Itoa(limit))
@@ -76,7 +77,7 @@ func readOps(ctx context.Context, repo *git.Repository, stdin []byte, which ...s
 
 // Walk hands the operations from tip back to take, in this process: git log takes longer, and what it
 // prints is to be read.
-func Walk(ctx context.Context, repo *git.Repository, tip git.OID, take func(OpInfo)) error {
+func Walk(ctx context.Context, repo *git.Repository, tip object.OID, take func(OpInfo)) error {
 	r := record.NewReader(ctx, repo)
 	ends := repo.ShallowCommits()
 	for id := tip; ; {
@@ -107,14 +108,14 @@ func Walk(ctx context.Context, repo *git.Repository, tip git.OID, take func(OpIn
 func opInfo(f [][]byte) OpInfo {
 	sec, _ := strconv.ParseInt(string(f[3]), 10, 64)
 	op := OpInfo{
-		Op:    git.OID(f[0]),
-		Tree:  git.OID(f[2]),
+		Op:    object.OID(f[0]),
+		Tree:  object.OID(f[2]),
 		Time:  time.Unix(sec, 0).UTC(),
 		Actor: string(f[4]),
 		Email: string(f[5]),
 	}
 	for p := range strings.FieldsSeq(string(f[1])) {
-		op.Parents = append(op.Parents, git.OID(p))
+		op.Parents = append(op.Parents, object.OID(p))
 	}
 	op.ReadMessage(string(f[6]))
 	return op
@@ -147,9 +148,9 @@ func (op *OpInfo) ReadMessage(msg string) {
 		case record.TrailerUnstaged:
 			op.Unstaged = strings.Fields(value)
 		case record.TrailerPrevious:
-			op.Previous = git.OID(value)
+			op.Previous = object.OID(value)
 		case record.TrailerOrigin:
-			op.Origin = git.OID(value)
+			op.Origin = object.OID(value)
 		}
 	}
 }
@@ -189,7 +190,7 @@ func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, er
 		}
 		return nil, err
 	}
-	ops, err := Log(ctx, repo, git.OID(bytes.TrimSpace(out)), 1)
+	ops, err := Log(ctx, repo, object.OID(bytes.TrimSpace(out)), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +204,7 @@ func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, er
 func detail(ctx context.Context, repo *git.Repository, op OpInfo) (*OpDetail, error) {
 	r := record.NewReader(ctx, repo)
 	d := &OpDetail{OpInfo: op, Evidence: make(map[string]int)}
-	before := git.OID("")
+	before := object.OID("")
 	if len(op.Parents) > 0 {
 		parent, err := r.Commit(op.Parents[0])
 		if err != nil {
@@ -241,7 +242,7 @@ func detail(ctx context.Context, repo *git.Repository, op OpInfo) (*OpDetail, er
 	return d, d.files(r, before)
 }
 
-func (d *OpDetail) ledgers(r *record.Reader, before git.OID) error {
+func (d *OpDetail) ledgers(r *record.Reader, before object.OID) error {
 	for _, l := range wire.Ledgers() {
 		diff, err := r.DiffLedger(before, d.Tree, l)
 		if err != nil {
@@ -265,7 +266,7 @@ func (d *OpDetail) ledgers(r *record.Reader, before git.OID) error {
 	return nil
 }
 
-func (d *OpDetail) files(r *record.Reader, before git.OID) error {
+func (d *OpDetail) files(r *record.Reader, before object.OID) error {
 	groups, err := r.Slots(d.Tree, record.DirFiles, true)
 	if err != nil {
 		return err
@@ -277,7 +278,7 @@ func (d *OpDetail) files(r *record.Reader, before git.OID) error {
 		}
 	}
 	for _, g := range groups[min(n, len(groups)):] {
-		err := r.WalkFiles(g, record.ProjectDir, func(name string, _ git.OID) error {
+		err := r.WalkFiles(g, record.ProjectDir, func(name string, _ object.OID) error {
 			d.Files = append(d.Files, name)
 			return nil
 		})

@@ -8,16 +8,17 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Range are the operations of a run after one, up to another; all when after is "".
 type Range struct {
 	Run       string
-	After, To git.OID
+	After, To object.OID
 }
 
 // Since reads the operations after one, up to another, oldest first.
-func Since(ctx context.Context, repo *git.Repository, after, to git.OID) ([]OpInfo, error) {
+func Since(ctx context.Context, repo *git.Repository, after, to object.OID) ([]OpInfo, error) {
 	ops, err := Ranges(ctx, repo, []Range{{After: after, To: to}})
 	return ops[""], err
 }
@@ -40,7 +41,7 @@ func Ranges(ctx context.Context, repo *git.Repository, runs []Range) (map[string
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[git.OID]*OpInfo, len(ops))
+	byID := make(map[object.OID]*OpInfo, len(ops))
 	for i := range ops {
 		byID[ops[i].Op] = &ops[i]
 	}

@@ -5,7 +5,7 @@ package chain
 import (
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -16,15 +16,15 @@ import (
 // process once it is open. Not for use by several goroutines at once.
 type RecordedRun struct {
 	Run    string
-	Op     git.OID // the operation it is read at
-	Root   git.OID // its tree
+	Op     object.OID // the operation it is read at
+	Root   object.OID // its tree
 	Reader *record.Reader
 	Marks  map[wire.Ledger]record.LedgerMark // nil without a stat cache for op
 	Index  []byte                            // index.json, nil when not read yet
 }
 
 // At loads what operation op of run recorded.
-func At(r *record.Reader, run string, op git.OID) (*RecordedRun, error) {
+func At(r *record.Reader, run string, op object.OID) (*RecordedRun, error) {
 	c, err := r.Commit(op)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func At(r *record.Reader, run string, op git.OID) (*RecordedRun, error) {
 }
 
 // DocOID returns the recorded blob of a document, "" when it was absent.
-func (x *RecordedRun) DocOID(d wire.Document) (git.OID, error) {
+func (x *RecordedRun) DocOID(d wire.Document) (object.OID, error) {
 	e, ok, err := x.Reader.Lookup(x.Root, record.DocumentFile(d))
 	if err != nil || !ok {
 		return "", err
@@ -67,7 +67,7 @@ func (x *RecordedRun) ReadIndex() (*run.Index, error) {
 
 // BundleFilesAt lists the files of a turn's recorded bundle by their path below
 // the bundle directory.
-func (x *RecordedRun) BundleFilesAt(turn string) (map[string]git.OID, error) {
+func (x *RecordedRun) BundleFilesAt(turn string) (map[string]object.OID, error) {
 	e, ok, err := x.Reader.Lookup(x.Root, record.DirBundles+"/"+turn)
 	if err != nil || !ok || !e.IsTree() {
 		return nil, err

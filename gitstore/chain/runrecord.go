@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -22,7 +23,7 @@ import (
 // RunRecord is one run at the tip of its ref.
 type RunRecord struct {
 	Run string
-	Op  git.OID
+	Op  object.OID
 	rec *RecordedRun
 
 	repo *git.Repository
@@ -40,11 +41,11 @@ func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
 	var runs []*RunRecord
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
-		if len(f) != 3 || f[1] != git.KindCommit {
+		if len(f) != 3 || f[1] != object.KindCommit {
 			continue // no run of ours; fsck names it
 		}
 		run := strings.TrimPrefix(strings.TrimPrefix(f[2], git.RunRefPrefix), archive.PastPrefix)
-		runs = append(runs, RunRecordAt(ctx, r, run, git.OID(f[0])))
+		runs = append(runs, RunRecordAt(ctx, r, run, object.OID(f[0])))
 	}
 	return runs, nil
 }
@@ -74,7 +75,7 @@ func EveryRunRecord(ctx context.Context, r *git.Repository) ([]*RunRecord, error
 		}
 		// One that went away in between leads to an operation.
 		kind, err := r.Git.Run(ctx, nil, "cat-file", "-t", string(ref.OID))
-		if err != nil || strings.TrimSpace(string(kind)) != git.KindCommit {
+		if err != nil || strings.TrimSpace(string(kind)) != object.KindCommit {
 			return nil, fail.Errorf(fail.CodeRefBroken, err, "the ref %s does not lead to an operation", ref.Name).
 				WithHint("run git agentxchain fsck; git reflog %s shows where it was", ref.Name)
 		}
@@ -95,18 +96,18 @@ func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, erro
 	})
 	out := make([]*RunRecord, len(entries))
 	for i, e := range entries {
-		out[i] = RunRecordAt(ctx, r, e.Run, git.OID(e.Op))
+		out[i] = RunRecordAt(ctx, r, e.Run, object.OID(e.Op))
 	}
 	return out, nil
 }
 
 // RunRecordAt is a run as one operation recorded it.
-func RunRecordAt(ctx context.Context, r *git.Repository, run string, op git.OID) *RunRecord {
+func RunRecordAt(ctx context.Context, r *git.Repository, run string, op object.OID) *RunRecord {
 	return &RunRecord{Run: run, Op: op, rec: &RecordedRun{Run: run, Op: op, Reader: record.NewReader(ctx, r)}, repo: r}
 }
 
 // root loads the tree of the operation once.
-func (x *RunRecord) root() (git.OID, error) {
+func (x *RunRecord) root() (object.OID, error) {
 	if x.rec.Root == "" {
 		c, err := x.rec.Reader.Commit(x.Op)
 		if err != nil {
@@ -163,7 +164,7 @@ func (x *RunRecord) Ledger(l wire.Ledger) ([]byte, error) {
 // ledgers that only grew. It is what can be told without applying the rules;
 // fsck does that. A finding is an *Error with code ledger_tampered or
 // object_corrupt; since must be met unless it is "" or the limit ends the walk.
-func (x *RunRecord) CheckChain(since git.OID, limit int) error {
+func (x *RunRecord) CheckChain(since object.OID, limit int) error {
 	r := x.rec.Reader
 	for op := x.Op; op != since; limit-- {
 		if limit == 0 {
@@ -211,14 +212,14 @@ func (x *RunRecord) CheckChain(since git.OID, limit int) error {
 
 // FileAt returns a file of a commit's tree by its path in the repository, and
 // its mode; nil without an error when there is none.
-func FileAt(ctx context.Context, r *git.Repository, commit git.OID, name string) ([]byte, git.Mode, error) {
+func FileAt(ctx context.Context, r *git.Repository, commit object.OID, name string) ([]byte, object.Mode, error) {
 	t := record.NewReader(ctx, r)
 	c, err := t.Commit(commit)
 	if err != nil {
 		return nil, 0, err
 	}
 	e, ok, err := t.Lookup(c.Tree, name)
-	if err != nil || !ok || e.IsTree() || e.Mode == git.ModeGitlink {
+	if err != nil || !ok || e.IsTree() || e.Mode == object.ModeGitlink {
 		return nil, 0, err
 	}
 	data, err := t.Blob(e.OID)
@@ -229,7 +230,7 @@ func FileAt(ctx context.Context, r *git.Repository, commit git.OID, name string)
 }
 
 // Parents returns the parents of a commit.
-func Parents(ctx context.Context, r *git.Repository, commit git.OID) ([]git.OID, error) {
+func Parents(ctx context.Context, r *git.Repository, commit object.OID) ([]object.OID, error) {
 	c, err := record.NewReader(ctx, r).Commit(commit)
 	if err != nil {
 		return nil, err
@@ -238,7 +239,7 @@ func Parents(ctx context.Context, r *git.Repository, commit git.OID) ([]git.OID,
 }
 
 // StateAt is state.json as an operation recorded it.
-func StateAt(ctx context.Context, repo *git.Repository, op git.OID) (*run.State, error) {
+func StateAt(ctx context.Context, repo *git.Repository, op object.OID) (*run.State, error) {
 	data, _, err := FileAt(ctx, repo, op, record.FileState)
 	if err != nil {
 		return nil, err
@@ -248,7 +249,7 @@ func StateAt(ctx context.Context, repo *git.Repository, op git.OID) (*run.State,
 
 // ProjectAt is the project id an operation was decided under, "" when its configuration
 // cannot be understood.
-func ProjectAt(ctx context.Context, r *git.Repository, op git.OID) (string, error) {
+func ProjectAt(ctx context.Context, r *git.Repository, op object.OID) (string, error) {
 	data, _, err := FileAt(ctx, r, op, record.FileConfig)
 	if err != nil {
 		return "", err

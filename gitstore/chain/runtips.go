@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -40,7 +41,7 @@ func RunTips(ctx context.Context, repo *git.Repository, limit int) ([]RunTip, er
 		if git.BadRunID(run) != "" {
 			continue // fsck names it
 		}
-		tips = append(tips, RunTip{Run: run, Ref: git.Ref{Name: name, OID: git.OID(oid)}})
+		tips = append(tips, RunTip{Run: run, Ref: git.Ref{Name: name, OID: object.OID(oid)}})
 		oids.WriteString(oid + "\n")
 	}
 	if len(tips) == 0 {
@@ -50,7 +51,7 @@ func RunTips(ctx context.Context, repo *git.Repository, limit int) ([]RunTip, er
 	if err != nil {
 		return nil, err
 	}
-	last := make(map[git.OID]OpInfo, len(ops))
+	last := make(map[object.OID]OpInfo, len(ops))
 	for _, op := range ops {
 		last[op.Op] = op
 	}
@@ -94,7 +95,7 @@ func Runs(ctx context.Context, repo *git.Repository) ([]git.Ref, error) {
 
 // Tip returns the tip of a run, "" when it has no ref. One that is in the archive has
 // its ref there.
-func Tip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+func Tip(ctx context.Context, repo *git.Repository, run string) (object.OID, error) {
 	ref, err := git.RunRef(run)
 	if err != nil {
 		return "", err
@@ -107,13 +108,13 @@ func Tip(ctx context.Context, repo *git.Repository, run string) (git.OID, error)
 }
 
 // PastTip is where an archived run is kept here, "" when it is not.
-func PastTip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+func PastTip(ctx context.Context, repo *git.Repository, run string) (object.OID, error) {
 	return repo.ReadRef(ctx, archive.PastPrefix+run)
 }
 
 // OperationOf refuses what a run's ref leads to unless it is an operation of the run. Git would list the
 // commits of another history as operations, and of a tree or a blob none.
-func OperationOf(ctx context.Context, repo *git.Repository, run string, op git.OID) error {
+func OperationOf(ctx context.Context, repo *git.Repository, run string, op object.OID) error {
 	c, err := record.NewReader(ctx, repo).Commit(op)
 	if err != nil {
 		return err

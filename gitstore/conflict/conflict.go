@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -23,7 +24,8 @@ const file = "conflict.json"
 func Ref(c *join.Conflict) string { return record.ConflictRefPrefix + c.Run + "/" + c.Op }
 
 // Write writes the commit of a conflict.
-func Write(ctx context.Context, repo *git.Repository, c *join.Conflict, parent git.OID, by git.Signature) (git.OID,
+func Write(ctx context.Context, repo *git.Repository, c *join.Conflict, parent object.OID,
+	by object.Signature) (object.OID,
 	error) {
 	edit, err := record.NewReader(ctx, repo).Edit("")
 	if err != nil {
@@ -32,9 +34,9 @@ func Write(ctx context.Context, repo *git.Repository, c *join.Conflict, parent g
 	if err := edit.Put(file, ojson.Pretty(ojson.Marshal(c))); err != nil {
 		return "", err
 	}
-	oid, err := edit.Commit("the conflict", &git.Commit{
+	oid, err := edit.Commit("the conflict", &object.Commit{
 		Tree:      edit.Finish(),
-		Parents:   []git.OID{parent},
+		Parents:   []object.OID{parent},
 		Author:    by,
 		Committer: by,
 		Message: record.Message("conflict: "+c.Name+" of run "+c.Run+" ("+c.Status+")",
@@ -68,7 +70,7 @@ func All(ctx context.Context, repo *git.Repository) ([]*join.Conflict, error) {
 const maxConflict = 1 << 20
 
 // At reads the conflict a ref leads to, nil when it is none.
-func At(ctx context.Context, repo *git.Repository, name string, oid git.OID) *join.Conflict {
+func At(ctx context.Context, repo *git.Repository, name string, oid object.OID) *join.Conflict {
 	if oid == "" {
 		return nil
 	}
@@ -81,7 +83,7 @@ func At(ctx context.Context, repo *git.Repository, name string, oid git.OID) *jo
 		return nil
 	}
 	c := &join.Conflict{}
-	if errs := ojson.Unmarshal(o, c); len(errs) > 0 || Ref(c) != name || !git.OID(c.Op).Valid(repo.ObjectFormat) {
+	if errs := ojson.Unmarshal(o, c); len(errs) > 0 || Ref(c) != name || !object.OID(c.Op).Valid(repo.ObjectFormat) {
 		return nil
 	}
 	return c
@@ -136,7 +138,7 @@ func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *join
 // when it is about none.
 func LosingResult(ctx context.Context, repo *git.Repository, c *join.Conflict) ([]byte, error) {
 	r := record.NewReader(ctx, repo)
-	commit, err := r.Commit(git.OID(c.Op))
+	commit, err := r.Commit(object.OID(c.Op))
 	if err != nil {
 		return nil, err
 	}

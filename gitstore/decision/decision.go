@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -105,8 +106,9 @@ func ReadDecision(workspace string) (*Decision, error) {
 	}
 	for i := range d.Participants {
 		if p := &d.Participants[i]; !filepath.IsAbs(p.GitDir) || !git.SafeRefName(p.Ref) ||
-			!strings.HasPrefix(p.Ref, git.RefSpace) || !git.OID(p.New).Valid(p.Objects) || git.OID(p.New).IsZero() ||
-			p.Old != "" && !git.OID(p.Old).Valid(p.Objects) {
+			!strings.HasPrefix(p.Ref,
+				git.RefSpace) || !object.OID(p.New).Valid(p.Objects) || object.OID(p.New).IsZero() ||
+			p.Old != "" && !object.OID(p.Old).Valid(p.Objects) {
 			return nil, unsettled(fmt.Errorf("participant %d is malformed", i+1))
 		}
 	}
@@ -204,16 +206,16 @@ func (d *Decision) look(ctx context.Context, p *Participant) (place, error) {
 	if err != nil {
 		return 0, err
 	}
-	if oid == git.OID(p.Old) {
+	if oid == object.OID(p.Old) {
 		return placeOld, nil
 	}
 	t := record.NewReader(ctx, r)
 	for range maxBuiltOn {
-		if oid == git.OID(p.New) {
+		if oid == object.OID(p.New) {
 			return placeNew, nil
 		}
 		c, err := t.Commit(oid)
-		if err != nil || len(c.Parents) == 0 || oid == git.OID(p.Old) {
+		if err != nil || len(c.Parents) == 0 || oid == object.OID(p.Old) {
 			break
 		}
 		oid = c.Parents[0]
@@ -258,7 +260,7 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 	if move {
 		r := p.repository()
 		defer func() { _ = r.Close() }()
-		if err := r.UpdateRefs(ctx, []git.RefUpdate{{Name: p.Ref, New: git.OID(p.New), Old: git.OID(p.Old)}},
+		if err := r.UpdateRefs(ctx, []git.RefUpdate{{Name: p.Ref, New: object.OID(p.New), Old: object.OID(p.Old)}},
 			p.Reflog); err != nil {
 			return err
 		}

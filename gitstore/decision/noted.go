@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 )
 
@@ -107,7 +108,7 @@ func settleOwn(ctx context.Context, r *git.Repository, d *Decision) (notice stri
 		case !late:
 		case moved:
 			notice = "finished a decision of the initiative in " + d.Workspace + ": the run moved to " +
-				git.OID(p.New).Short()
+				object.OID(p.New).Short()
 		default:
 			notice = "took back a decision of the initiative in " + d.Workspace +
 				" that was not made; the run is where it was"

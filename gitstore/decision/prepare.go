@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -87,7 +88,7 @@ func (p *Pending) Prepare(ctx context.Context) error {
 	u := p.Move.Ref
 	old := u.Old
 	if old.IsZero() {
-		old = git.ZeroOID(p.repo.ObjectFormat)
+		old = object.ZeroOID(p.repo.ObjectFormat)
 	}
 	err := p.say("prepare", fmt.Sprintf("update %s\x00%s\x00%s\x00prepare\x00", u.Name, u.New, old))
 	if err == nil {

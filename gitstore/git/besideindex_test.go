@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -19,7 +20,7 @@ func TestComparingLeavesTheIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		base := OID(tr.Git("rev-parse", "HEAD"))
+		base := object.OID(tr.Git("rev-parse", "HEAD"))
 		name := filepath.Join(r.GitDir, "index")
 		hold := func(write func()) {
 			t.Helper()
@@ -66,7 +67,7 @@ func TestComparingLeavesTheIndex(t *testing.T) {
 		file := filepath.Join(tr.Dir, "a.txt")
 		tr.Write("a.txt", "one\n")
 		tr.Git("add", "a.txt")
-		head := OID(tr.CommitAll("one"))
+		head := object.OID(tr.CommitAll("one"))
 		fi, err := os.Stat(file)
 		if err != nil {
 			t.Fatal(err)

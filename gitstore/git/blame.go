@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,7 +23,7 @@ type LineRange struct{ From, To int }
 
 // BlameCommit is a commit that lines came from.
 type BlameCommit struct {
-	OID     OID // all zeros for what is not committed yet
+	OID     object.OID // all zeros for what is not committed yet
 	Author  string
 	Email   string
 	Time    time.Time // of the author, in the author's zone
@@ -87,14 +88,14 @@ func parseBlame(out []byte, format string) ([]BlameLine, error) {
 	bad := func(line []byte) error {
 		return fail.Errorf(fail.CodeGitFailed, nil, "git blame answered %q", ClipBytes(line))
 	}
-	commits := make(map[OID]*BlameCommit)
+	commits := make(map[object.OID]*BlameCommit)
 	type place struct{ path, previous string }
-	places := make(map[OID]place) // the last one said; it is said again when it changes
+	places := make(map[object.OID]place) // the last one said; it is said again when it changes
 	var lines []BlameLine
 	for len(out) > 0 {
 		head, rest, ok := bytes.Cut(out, []byte{'\n'})
 		f := strings.Fields(string(head))
-		if !ok || len(f) < 3 || !OID(f[0]).Valid(format) && strings.Trim(f[0], "0") != "" {
+		if !ok || len(f) < 3 || !object.OID(f[0]).Valid(format) && strings.Trim(f[0], "0") != "" {
 			return nil, bad(head)
 		}
 		original, err1 := strconv.Atoi(f[1])
@@ -102,7 +103,7 @@ func parseBlame(out []byte, format string) ([]BlameLine, error) {
 		if err1 != nil || err2 != nil || original < 1 || number < 1 {
 			return nil, bad(head)
 		}
-		id := OID(f[0])
+		id := object.OID(f[0])
 		c := commits[id]
 		if c == nil {
 			c = &BlameCommit{OID: id}
@@ -196,14 +197,14 @@ func unquotePath(s string) string {
 
 // ShallowCommits returns the commits at which a shallow clone's history ends; nil
 // in a whole one.
-func (r *Repository) ShallowCommits() map[OID]bool {
+func (r *Repository) ShallowCommits() map[object.OID]bool {
 	data, err := os.ReadFile(filepath.Join(r.CommonDir, "shallow"))
 	if err != nil {
 		return nil
 	}
-	cut := make(map[OID]bool)
+	cut := make(map[object.OID]bool)
 	for line := range strings.Lines(string(data)) {
-		cut[OID(strings.TrimSpace(line))] = true
+		cut[object.OID(strings.TrimSpace(line))] = true
 	}
 	return cut
 }

@@ -12,12 +12,13 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Named is the answer to one name of ReadNamed.
 type Named struct {
 	Found bool
-	OID   OID
+	OID   object.OID
 	Kind  string
 	Data  []byte
 }
@@ -91,7 +92,7 @@ func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i 
 
 // CheckedOut returns a blob as a checkout of the path would hold it. One git process:
 // with --batch, git tells the size before filtering.
-func (r *Repository) CheckedOut(ctx context.Context, blob OID, path string) ([]byte, error) {
+func (r *Repository) CheckedOut(ctx context.Context, blob object.OID, path string) ([]byte, error) {
 	return r.Git.In(r.TopLevel).Run(ctx, nil, "cat-file", "--filters", "--path="+path, string(blob))
 }
 
@@ -109,18 +110,18 @@ func readNamed(out *bufio.Reader) (Named, error) {
 			return Named{}, nil
 		}
 	}
-	if len(f) != 3 || !validKind(f[1]) {
+	if len(f) != 3 || !object.IsKind(f[1]) {
 		return Named{}, fail.Errorf(fail.CodeGitFailed, nil, "git cat-file answered %q", ClipBytes([]byte(line)))
 	}
 	size, err := strconv.ParseInt(f[2], 10, 64)
 	if err != nil || size < 0 {
 		return Named{}, fail.Errorf(fail.CodeGitFailed, nil, "git cat-file answered %q", ClipBytes([]byte(line)))
 	}
-	if size > maxObjectSize {
+	if size > object.MaxSize {
 		_, err := io.CopyN(io.Discard, out, size+1)
 		return Named{}, err
 	}
-	o := Named{Found: true, OID: OID(f[0]), Kind: f[1], Data: make([]byte, size)}
+	o := Named{Found: true, OID: object.OID(f[0]), Kind: f[1], Data: make([]byte, size)}
 	if _, err := io.ReadFull(out, o.Data); err != nil {
 		return Named{}, err
 	}
@@ -131,7 +132,7 @@ func readNamed(out *bufio.Reader) (Named, error) {
 // Ancestry returns the parents of every commit reachable from the tips, those that
 // are not in the repository left out; nil when there are more than limit. One git
 // process.
-func (r *Repository) Ancestry(ctx context.Context, tips []OID, limit int) (map[OID][]OID, error) {
+func (r *Repository) Ancestry(ctx context.Context, tips []object.OID, limit int) (map[object.OID][]object.OID, error) {
 	var in strings.Builder
 	for _, t := range tips {
 		in.WriteString(string(t) + "\n")
@@ -141,17 +142,17 @@ func (r *Repository) Ancestry(ctx context.Context, tips []OID, limit int) (map[O
 	if err != nil {
 		return nil, err
 	}
-	parents := make(map[OID][]OID)
+	parents := make(map[object.OID][]object.OID)
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
 		if len(f) == 0 {
 			continue
 		}
-		list := make([]OID, len(f)-1)
+		list := make([]object.OID, len(f)-1)
 		for i := range list {
-			list[i] = OID(f[i+1])
+			list[i] = object.OID(f[i+1])
 		}
-		parents[OID(f[0])] = list
+		parents[object.OID(f[0])] = list
 	}
 	if len(parents) > limit {
 		return nil, nil
@@ -162,15 +163,15 @@ func (r *Repository) Ancestry(ctx context.Context, tips []OID, limit int) (map[O
 // CommitsOf returns the newest commits reachable from HEAD that changed one of the
 // paths, which are relative to the root of the work tree; at most limit. One git
 // process.
-func (r *Repository) CommitsOf(ctx context.Context, paths []string, limit int) ([]OID, error) {
+func (r *Repository) CommitsOf(ctx context.Context, paths []string, limit int) ([]object.OID, error) {
 	args := []string{"rev-list", "--max-count=" + strconv.Itoa(limit), "HEAD", "--"}
 	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, append(args, paths...)...)
 	if err != nil {
 		return nil, err
 	}
-	var ids []OID
+	var ids []object.OID
 	for line := range strings.Lines(string(out)) {
-		ids = append(ids, OID(strings.TrimSpace(line)))
+		ids = append(ids, object.OID(strings.TrimSpace(line)))
 	}
 	return ids, nil
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestBlame(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		t.Run(format, func(t *testing.T) {
 			ctx := context.Background()
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
@@ -69,7 +70,7 @@ func TestBlame(t *testing.T) {
 				t.Errorf("%q %v", names, err)
 			}
 			commits, err := repo.CommitsOf(ctx, []string{"moved.txt", name}, 10)
-			if err != nil || !slices.Equal(commits, []OID{OID(second), OID(first)}) {
+			if err != nil || !slices.Equal(commits, []object.OID{object.OID(second), object.OID(first)}) {
 				t.Errorf("%q %v", commits, err)
 			}
 		})
@@ -91,7 +92,7 @@ func TestReadNamed(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Fatalf("%q %v", got, err)
 	}
-	if data, err := repo.CheckedOut(ctx, OID(r.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil ||
+	if data, err := repo.CheckedOut(ctx, object.OID(r.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil ||
 		string(data) != "one\r\ntwo\r\n" {
 		t.Fatalf("%q %v", data, err)
 	}
@@ -100,11 +101,12 @@ func TestReadNamed(t *testing.T) {
 	if err := repo.ReadNamed(stopped, []string{"HEAD"}, each); err == nil {
 		t.Fatal("it ran on")
 	}
-	if n, err := repo.Ancestry(ctx, []OID{OID(r.Git("rev-parse", "HEAD")), "0000000000000000000000000000000000000001"},
+	if n, err := repo.Ancestry(ctx, []object.OID{object.OID(r.Git("rev-parse", "HEAD")),
+		"0000000000000000000000000000000000000001"},
 		10); err != nil || len(n) != 3 {
 		t.Fatalf("%v %v", n, err)
 	}
-	if n, err := repo.Ancestry(ctx, []OID{OID(r.Git("rev-parse", "HEAD"))}, 2); err != nil || n != nil {
+	if n, err := repo.Ancestry(ctx, []object.OID{object.OID(r.Git("rev-parse", "HEAD"))}, 2); err != nil || n != nil {
 		t.Fatalf("%v %v", n, err)
 	}
 }
@@ -121,7 +123,7 @@ func TestShallowCommits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = repo.Close() }()
-	if cut := repo.ShallowCommits(); len(cut) != 1 || !cut[OID(r.Git("rev-parse", "HEAD"))] {
+	if cut := repo.ShallowCommits(); len(cut) != 1 || !cut[object.OID(r.Git("rev-parse", "HEAD"))] {
 		t.Fatal(cut)
 	}
 }
@@ -135,7 +137,7 @@ func FuzzParseBlame(f *testing.F) {
 	f.Add(out)
 	f.Add([]byte("0000000000000000000000000000000000000000 1 1 1\nfilename \"a\\"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		lines, err := parseBlame(data, FormatSHA1)
+		lines, err := parseBlame(data, object.FormatSHA1)
 		for _, l := range lines {
 			if err == nil && (l.Path == "" || l.Commit == nil || l.Number < 1) {
 				t.Fatalf("%+v", l)

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // catFile asks one git process for objects, one after the other.
@@ -31,7 +32,7 @@ type catFile struct {
 }
 
 // read returns an object whose hash was not checked yet.
-func (c *catFile) read(ctx context.Context, oid OID) (kind string, data []byte, err error) {
+func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -66,7 +67,7 @@ func (c *catFile) read(ctx context.Context, oid OID) (kind string, data []byte, 
 			return "", nil, fail.Errorf(fail.CodeObjectMissing, cause,
 				"object %s could not be fetched from the remote of this partial clone", oid)
 		}
-		return "", nil, Corrupt(oid, cause)
+		return "", nil, object.Corrupt(oid, cause)
 	}
 	return "", nil, fail.Errorf(fail.CodeGitFailed, err, "git cat-file gave no answer for %s", oid)
 }
@@ -96,7 +97,7 @@ func (c *catFile) start() error {
 	return nil
 }
 
-func (c *catFile) ask(oid OID) (kind string, data []byte, err error) {
+func (c *catFile) ask(oid object.OID) (kind string, data []byte, err error) {
 	if _, err := io.WriteString(c.in, string(oid)+"\n"); err != nil {
 		return "", nil, err
 	}
@@ -106,17 +107,17 @@ func (c *catFile) ask(oid OID) (kind string, data []byte, err error) {
 	}
 	f := strings.Fields(string(line))
 	if len(f) == 2 && f[1] == "missing" {
-		return "", nil, missing(oid)
+		return "", nil, object.Missing(oid)
 	}
-	if len(f) != 3 || f[0] != string(oid) || !validKind(f[1]) {
+	if len(f) != 3 || f[0] != string(oid) || !object.IsKind(f[1]) {
 		return "", nil, fmt.Errorf("answer %q not understood", strings.TrimSpace(string(line)))
 	}
 	size, err := strconv.ParseInt(f[2], 10, 64)
 	if err != nil || size < 0 {
 		return "", nil, fmt.Errorf("answer %q not understood", strings.TrimSpace(string(line)))
 	}
-	if size > maxObjectSize {
-		return "", nil, tooLarge(oid, size)
+	if size > object.MaxSize {
+		return "", nil, object.TooLarge(oid, size)
 	}
 	data = make([]byte, size)
 	if _, err := io.ReadFull(c.out, data); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
@@ -40,12 +41,13 @@ func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
 // refuses, the index is as it was. It returns the new HEAD, which is then on disk with
 // all that it holds; or HEAD as it is when a command that was ended had committed the
 // very same.
-func (r *Repository) CommitPaths(ctx context.Context, paths []string, message string) (OID, error) {
+func (r *Repository) CommitPaths(ctx context.Context, paths []string, message string) (object.OID, error) {
 	return r.CommitPathsAs(ctx, paths, message, CommitAs{})
 }
 
 // CommitPathsAs is CommitPaths whose processes, hooks and all, are marked.
-func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message string, as CommitAs) (OID, error) {
+func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message string, as CommitAs) (object.OID,
+	error) {
 	if len(paths) == 0 {
 		return "", nil
 	}
@@ -60,7 +62,7 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 		Commit:    r.underCommit(before, paths),
 	})
 	defer func() { done(err) }()
-	var oid OID
+	var oid object.OID
 	for try := range commitTries {
 		if try > 0 {
 			before = r.headNow(ctx) // a person may have committed meanwhile
@@ -85,8 +87,8 @@ const commitTries = 20
 // commitPaths makes the commit once. With an id it was made, and the error is what is
 // wrong with it.
 func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, committer *Git,
-	before OID, paths []string, message string, seen *WorktreeStatus,
-) (OID, error) {
+	before object.OID, paths []string, message string, seen *WorktreeStatus,
+) (object.OID, error) {
 	// A help and no more: what is lost is found out, and committed again.
 	held, release, err := r.holdPaths(ctx, committer, before, paths)
 	if err != nil {
@@ -146,7 +148,7 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 // lostHead is the commit that HEAD was moved to and the repository does not have, "" for
 // none: git moves the branch first, and may fail afterwards because housekeeping took the
 // commit. What HEAD named before is not ours to undo.
-func (r *Repository) lostHead(ctx context.Context, before OID) OID {
+func (r *Repository) lostHead(ctx context.Context, before object.OID) object.OID {
 	oid := r.headNow(ctx)
 	if oid == "" || oid == before || r.HasCommit(ctx, oid) || ctx.Err() != nil {
 		return ""
@@ -156,13 +158,13 @@ func (r *Repository) lostHead(ctx context.Context, before OID) OID {
 
 // headNow is the commit that HEAD names, there or not; "" when there is none or it cannot be
 // told.
-func (r *Repository) headNow(ctx context.Context) OID { return r.headOf(ctx, r.GitDir) }
+func (r *Repository) headNow(ctx context.Context) object.OID { return r.headOf(ctx, r.GitDir) }
 
 // headOf is headNow of the work tree with the git directory.
-func (r *Repository) headOf(ctx context.Context, gitDir string) OID {
+func (r *Repository) headOf(ctx context.Context, gitDir string) object.OID {
 	if r.RefFormat == "files" {
 		data, err := ReadBounded(filepath.Join(gitDir, "HEAD"), MaxPointer)
-		if oid := OID(strings.TrimSpace(string(data))); err == nil && oid.Valid(r.ObjectFormat) {
+		if oid := object.OID(strings.TrimSpace(string(data))); err == nil && oid.Valid(r.ObjectFormat) {
 			return oid
 		}
 		if branch, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "); err == nil && ok &&
@@ -176,7 +178,7 @@ func (r *Repository) headOf(ctx context.Context, gitDir string) OID {
 		g = g.In(gitDir)
 	}
 	out, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD")
-	if oid := OID(strings.TrimSpace(string(out))); err == nil && oid.Valid(r.ObjectFormat) {
+	if oid := object.OID(strings.TrimSpace(string(out))); err == nil && oid.Valid(r.ObjectFormat) {
 		return oid
 	}
 	return ""

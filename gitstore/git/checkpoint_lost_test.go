@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -17,7 +18,7 @@ func TestLostHeadOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := r.headNow(t.Context()), tr.Git("rev-parse", "HEAD"); got != OID(want) {
+		if got, want := r.headNow(t.Context()), tr.Git("rev-parse", "HEAD"); got != object.OID(want) {
 			t.Errorf("HEAD is %s, expected %s", got, want)
 		}
 		tr.Write("lost.txt", "lost\n")
@@ -47,7 +48,7 @@ func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (
 	n := &LockNote{
 		LockOwner: NewOwner("commit"),
 		Locks:     r.commitLocks(),
-		Commit:    r.underCommit(OID(before), paths),
+		Commit:    r.underCommit(object.OID(before), paths),
 		ended:     time.Now(),
 	}
 	n.Acquired, n.Name = time.Now(), n.Token

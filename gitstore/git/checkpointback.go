@@ -17,19 +17,20 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // UnderCommit is a commit that git was told to make.
 type UnderCommit struct {
-	GitDir string   // of the work tree
-	Before OID      // where HEAD was
-	Paths  []string // project-relative, what was to be committed
+	GitDir string     // of the work tree
+	Before object.OID // where HEAD was
+	Paths  []string   // project-relative, what was to be committed
 }
 
 // maxNotedPaths bounds the paths of a note, in bytes. A commit of more of them is not noted.
 const maxNotedPaths = maxLockNote / 4
 
-func (r *Repository) underCommit(before OID, paths []string) *UnderCommit {
+func (r *Repository) underCommit(before object.OID, paths []string) *UnderCommit {
 	size := 0
 	for _, p := range paths {
 		size += len(p)
@@ -94,24 +95,24 @@ func (r *Repository) commitOfOther(ctx context.Context, c *UnderCommit) bool {
 }
 
 // whole reports that git finds the commit and all that it leads to, short of what its parents have.
-func (r *Repository) whole(ctx context.Context, oid OID) bool {
+func (r *Repository) whole(ctx context.Context, oid object.OID) bool {
 	_, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--quiet", string(oid), "--not", string(oid)+"^@")
 	return err == nil
 }
 
 // headWas is where HEAD was before its last move, "" where no log is kept.
-func (r *Repository) headWas(ctx context.Context) OID {
+func (r *Repository) headWas(ctx context.Context) object.OID {
 	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD@{1}")
 	if err != nil {
 		return ""
 	}
-	return OID(strings.TrimSpace(string(out)))
+	return object.OID(strings.TrimSpace(string(out)))
 }
 
 // takeBack undoes the commit at HEAD, of which objects are lost, as if it had not been
 // made: the branch is back where it was (before, where no log tells), its files are not staged, and the
 // reflogs do not name what is not there.
-func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before OID, paths []string) error {
+func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before object.OID, paths []string) error {
 	before = cmp.Or(r.headWas(ctx), before)
 	if before == "" {
 		return fail.Errorf(fail.CodeObjectMissing, nil,

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 )
@@ -22,7 +23,7 @@ const scratchCommit = "agentxchain-commit-"
 // adopter is what a backend offers to take over a pack of git's, and to make one.
 type adopter interface {
 	adopt(pack string) (*packHold, error)
-	pack(objects []Object) (*packHold, error)
+	pack(objects []object.Object) (*packHold, error)
 }
 
 // aside is a place of its own for what a git of ours writes; git prune does not look there.
@@ -53,7 +54,7 @@ func (a *aside) git(g *Git, index string) *Git {
 // holdPaths packs what a commit of the paths on head, as they are in the work tree, will need
 // besides itself, and returns the ids. as is the git that will commit, for its filters.
 // release must be called.
-func (r *Repository) holdPaths(ctx context.Context, as *Git, head OID, paths []string) (ids map[OID]bool,
+func (r *Repository) holdPaths(ctx context.Context, as *Git, head object.OID, paths []string) (ids map[object.OID]bool,
 	release func(), err error) {
 	dir, err := r.aside()
 	if err != nil {
@@ -74,7 +75,7 @@ func (r *Repository) holdPaths(ctx context.Context, as *Git, head OID, paths []s
 	}
 	// git stores two trees, that of the commit and that of the whole index, which
 	// names it from then on; what is staged besides is reached by the index of now.
-	whole := OID(strings.TrimSpace(string(out)))
+	whole := object.OID(strings.TrimSpace(string(out)))
 	c := r.commitTrees(filepath.Join(dir.Path, "objects"))
 	base, _, err := c.treeOf(ctx, head)
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *Repository) holdPaths(ctx context.Context, as *Git, head OID, paths []s
 // packReached packs objects that a ref has reached a moment ago. They
 // may be loose, or in a pack that was given up, and a prune or repack that is at work
 // has looked at the refs before; one that has not yet seen this pack leaves it alone.
-func (r *Repository) packReached(ctx context.Context, found map[OID]bool) error {
+func (r *Repository) packReached(ctx context.Context, found map[object.OID]bool) error {
 	dir, err := r.aside()
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (r *Repository) packReached(ctx context.Context, found map[OID]bool) error 
 	}
 	for id := range found {
 		if !r.Objects().Has(ctx, id) {
-			return missing(id)
+			return object.Missing(id)
 		}
 	}
 	return err
@@ -192,7 +193,7 @@ func (s *ObjectFiles) adopt(from string) (*packHold, error) {
 }
 
 // pack writes objects into a pack and holds it.
-func (s *ObjectFiles) pack(objects []Object) (*packHold, error) {
+func (s *ObjectFiles) pack(objects []object.Object) (*packHold, error) {
 	mode, err := s.packDir()
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -23,7 +24,7 @@ const maxSynced = 1 << 20
 // SyncCommit makes a commit that HEAD is at survive a power cut: what it has that its
 // parents have not, the branch and the index. With working_files_behind it is made but
 // not known to be durable; object_missing when git's housekeeping has removed some of it.
-func (r *Repository) SyncCommit(ctx context.Context, oid OID) error {
+func (r *Repository) SyncCommit(ctx context.Context, oid object.OID) error {
 	made, err := r.madeBy(ctx, oid)
 	if err != nil {
 		return err
@@ -33,13 +34,13 @@ func (r *Repository) SyncCommit(ctx context.Context, oid OID) error {
 
 // KeepCommit is SyncCommit for a commit made a moment ago. What it has besides the
 // objects of held is packed.
-func (r *Repository) KeepCommit(ctx context.Context, oid OID, held map[OID]bool) error {
+func (r *Repository) KeepCommit(ctx context.Context, oid object.OID, held map[object.OID]bool) error {
 	made, err := r.madeBy(ctx, oid)
 	if err != nil {
 		return err
 	}
 	unkept := maps.Clone(made)
-	maps.DeleteFunc(unkept, func(id OID, _ bool) bool { return held[id] })
+	maps.DeleteFunc(unkept, func(id object.OID, _ bool) bool { return held[id] })
 	if err := r.packReached(ctx, unkept); err != nil {
 		return err
 	}
@@ -48,14 +49,14 @@ func (r *Repository) KeepCommit(ctx context.Context, oid OID, held map[OID]bool)
 
 // madeBy lists what a commit has that its parents have not, or have elsewhere. git is
 // asked about a merge.
-func (r *Repository) madeBy(ctx context.Context, oid OID) (map[OID]bool, error) {
+func (r *Repository) madeBy(ctx context.Context, oid object.OID) (map[object.OID]bool, error) {
 	lost := func(err error) error {
 		return fail.Errorf(fail.CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).
 			WithHint("run git fsck")
 	}
 	c := r.commitTrees("")
 	tree, parents, err := c.treeOf(ctx, oid)
-	var before OID
+	var before object.OID
 	if err == nil && len(parents) == 1 {
 		before, _, err = c.treeOf(ctx, parents[0])
 	}
@@ -69,7 +70,7 @@ func (r *Repository) madeBy(ctx context.Context, oid OID) (map[OID]bool, error) 
 			return nil, lost(err)
 		}
 		for id := range strings.FieldsSeq(string(out)) {
-			c.found[OID(id)] = true
+			c.found[object.OID(id)] = true
 		}
 	}
 	if fail.CodeOf(err) == fail.CodeObjectMissing {
@@ -80,23 +81,23 @@ func (r *Repository) madeBy(ctx context.Context, oid OID) (map[OID]bool, error) 
 
 // syncObjects syncs the objects of a commit that are files of their own, and what says
 // that it is checked out.
-func (r *Repository) syncObjects(ctx context.Context, oid OID, made map[OID]bool) error {
+func (r *Repository) syncObjects(ctx context.Context, oid object.OID, made map[object.OID]bool) error {
 	files := r.headFiles()
 	dirs := make(map[string]bool)
-	loose := looseStore{dir: r.ObjectsDir, format: r.ObjectFormat}
+	loose := object.Loose{Dir: r.ObjectsDir, Format: r.ObjectFormat}
 	// What git add --intent-to-add writes, which another commit may come to need.
-	if empty := HashObject(r.ObjectFormat, KindBlob, nil); loose.has(empty) {
-		files = append(files, loose.path(empty))
+	if empty := object.Hash(r.ObjectFormat, object.KindBlob, nil); loose.Has(empty) {
+		files = append(files, loose.Path(empty))
 	}
 	n := 0
 	for id := range made {
 		if n++; n > maxSynced || !id.Valid(r.ObjectFormat) {
 			break
 		}
-		if loose.has(id) {
-			files = append(files, loose.path(id))
+		if loose.Has(id) {
+			files = append(files, loose.Path(id))
 		} else if !r.Objects().Has(ctx, id) {
-			return missing(id)
+			return object.Missing(id)
 		}
 	}
 	for _, f := range files {

@@ -7,81 +7,82 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // commitTrees reads trees while a commit is worked out. Objects lie in a place of their own,
 // were made here, or are the repository's.
 type commitTrees struct {
 	repo  *Repository
-	apart looseStore // what git has written for it; no directory where there is none
-	made  map[OID][]byte
-	found map[OID]bool // what the commit consists of
+	apart object.Loose // what git has written for it; no directory where there is none
+	made  map[object.OID][]byte
+	found map[object.OID]bool // what the commit consists of
 }
 
 func (r *Repository) commitTrees(apart string) *commitTrees {
 	return &commitTrees{
-		repo: r, apart: looseStore{dir: apart, format: r.ObjectFormat},
-		made: make(map[OID][]byte), found: make(map[OID]bool),
+		repo: r, apart: object.Loose{Dir: apart, Format: r.ObjectFormat},
+		made: make(map[object.OID][]byte), found: make(map[object.OID]bool),
 	}
 }
 
 // object reads one of at most limit bytes.
-func (c *commitTrees) object(ctx context.Context, oid OID, limit int64) (kind string, data []byte, err error) {
+func (c *commitTrees) object(ctx context.Context, oid object.OID, limit int64) (kind string, data []byte, err error) {
 	if data, ok := c.made[oid]; ok {
-		return KindTree, data, nil
+		return object.KindTree, data, nil
 	}
-	if c.apart.dir != "" && oid.Valid(c.repo.ObjectFormat) && c.apart.has(oid) {
-		kind, data, err = c.apart.read(oid)
+	if c.apart.Dir != "" && oid.Valid(c.repo.ObjectFormat) && c.apart.Has(oid) {
+		kind, data, err = c.apart.Read(oid)
 	} else {
 		kind, data, err = c.repo.Objects().Read(ctx, oid)
 	}
 	if err == nil && int64(len(data)) > limit {
-		err = tooLarge(oid, int64(len(data)))
+		err = object.TooLarge(oid, int64(len(data)))
 	}
 	return kind, data, err
 }
 
 // tree reads a tree; "" is the empty one.
-func (c *commitTrees) tree(ctx context.Context, oid OID) ([]TreeEntry, error) {
+func (c *commitTrees) tree(ctx context.Context, oid object.OID) ([]object.TreeEntry, error) {
 	if oid == "" {
 		return nil, nil
 	}
-	kind, data, err := c.object(ctx, oid, maxObjectSize)
+	kind, data, err := c.object(ctx, oid, object.MaxSize)
 	if err != nil {
 		return nil, err
 	}
-	if kind != KindTree {
-		return nil, Corrupt(oid, nil)
+	if kind != object.KindTree {
+		return nil, object.Corrupt(oid, nil)
 	}
-	entries, err := ParseTree(c.repo.ObjectFormat, data)
+	entries, err := object.ParseTree(c.repo.ObjectFormat, data)
 	if err != nil {
-		return nil, Corrupt(oid, err)
+		return nil, object.Corrupt(oid, err)
 	}
 	return entries, nil
 }
 
 // treeOf is the tree of a commit, with its parents; "" for no commit.
-func (c *commitTrees) treeOf(ctx context.Context, oid OID) (tree OID, parents []OID, err error) {
+func (c *commitTrees) treeOf(ctx context.Context, oid object.OID) (tree object.OID, parents []object.OID, err error) {
 	if oid == "" {
 		return "", nil, nil
 	}
-	kind, data, err := c.object(ctx, oid, maxObjectSize)
+	kind, data, err := c.object(ctx, oid, object.MaxSize)
 	if err != nil {
 		return "", nil, err
 	}
-	if kind != KindCommit {
-		return "", nil, Corrupt(oid, nil)
+	if kind != object.KindCommit {
+		return "", nil, object.Corrupt(oid, nil)
 	}
-	commit, err := ParseCommit(c.repo.ObjectFormat, data)
+	commit, err := object.ParseCommit(c.repo.ObjectFormat, data)
 	if err != nil {
-		return "", nil, Corrupt(oid, err)
+		return "", nil, object.Corrupt(oid, err)
 	}
 	return commit.Tree, commit.Parents, nil
 }
 
 // beyond finds what a tree holds and another does not hold in the same place; of blobs only
 // if they are wanted. Commits of submodules are not the repository's.
-func (c *commitTrees) beyond(ctx context.Context, tree, other OID, blobs bool) error {
+func (c *commitTrees) beyond(ctx context.Context, tree, other object.OID, blobs bool) error {
 	if tree == other || tree == "" {
 		return nil
 	}
@@ -97,14 +98,14 @@ func (c *commitTrees) beyond(ctx context.Context, tree, other OID, blobs bool) e
 	if err != nil {
 		return err
 	}
-	before := make(map[string]TreeEntry, len(old))
+	before := make(map[string]object.TreeEntry, len(old))
 	for _, e := range old {
 		before[e.Name] = e
 	}
 	for _, e := range entries {
 		was := before[e.Name]
 		switch {
-		case e.OID == was.OID || e.Mode == ModeGitlink:
+		case e.OID == was.OID || e.Mode == object.ModeGitlink:
 		case !e.IsTree():
 			if blobs {
 				c.found[e.OID] = true
@@ -123,7 +124,7 @@ func (c *commitTrees) beyond(ctx context.Context, tree, other OID, blobs bool) e
 
 // graft returns the tree that has of one tree the paths and of another everything else; ""
 // for an empty one.
-func (c *commitTrees) graft(ctx context.Context, onto, from OID, paths []string) (OID, error) {
+func (c *commitTrees) graft(ctx context.Context, onto, from object.OID, paths []string) (object.OID, error) {
 	base, err := c.tree(ctx, onto)
 	if err != nil {
 		return "", err
@@ -139,15 +140,15 @@ func (c *commitTrees) graft(ctx context.Context, onto, from OID, paths []string)
 			below[name] = below[name][:len(below[name])-1]
 		}
 	}
-	named := func(list []TreeEntry, name string) TreeEntry {
+	named := func(list []object.TreeEntry, name string) object.TreeEntry {
 		for _, e := range list {
 			if e.Name == name {
 				return e
 			}
 		}
-		return TreeEntry{}
+		return object.TreeEntry{}
 	}
-	out := make([]TreeEntry, 0, len(base)+len(below))
+	out := make([]object.TreeEntry, 0, len(base)+len(below))
 	for _, e := range base {
 		if _, ok := below[e.Name]; !ok {
 			out = append(out, e)
@@ -156,7 +157,7 @@ func (c *commitTrees) graft(ctx context.Context, onto, from OID, paths []string)
 	for name, rest := range below {
 		e := named(with, name)
 		if len(rest) > 0 {
-			var was, is OID
+			var was, is object.OID
 			if b := named(base, name); b.IsTree() {
 				was = b.OID
 			}
@@ -164,7 +165,7 @@ func (c *commitTrees) graft(ctx context.Context, onto, from OID, paths []string)
 				is = e.OID
 			}
 			if is != "" || e.OID == "" {
-				e = TreeEntry{Mode: ModeTree, Name: name}
+				e = object.TreeEntry{Mode: object.ModeTree, Name: name}
 				if e.OID, err = c.graft(ctx, was, is, rest); err != nil {
 					return "", err
 				}
@@ -177,7 +178,7 @@ func (c *commitTrees) graft(ctx context.Context, onto, from OID, paths []string)
 	if len(out) == 0 {
 		return "", nil
 	}
-	o := NewObject(c.repo.ObjectFormat, KindTree, EncodeTree(out))
+	o := object.New(c.repo.ObjectFormat, object.KindTree, object.EncodeTree(out))
 	c.made[o.OID] = o.Data
 	return o.OID, nil
 }
@@ -186,7 +187,7 @@ func (c *commitTrees) graft(ctx context.Context, onto, from OID, paths []string)
 const maxHeldHere = 32 << 20
 
 // objects reads everything found. ok is false where git has to pack it: there is too much.
-func (c *commitTrees) objects(ctx context.Context) (list []Object, ok bool, err error) {
+func (c *commitTrees) objects(ctx context.Context) (list []object.Object, ok bool, err error) {
 	left := int64(maxHeldHere)
 	for oid := range c.found {
 		kind, data, err := c.object(ctx, oid, left)
@@ -197,17 +198,17 @@ func (c *commitTrees) objects(ctx context.Context) (list []Object, ok bool, err 
 			return nil, false, err
 		}
 		left -= int64(len(data))
-		list = append(list, Object{OID: oid, Kind: kind, Data: data})
+		list = append(list, object.Object{OID: oid, Kind: kind, Data: data})
 	}
 	return list, true, nil
 }
 
 // apartFromMade are the trees found that were made here, and the ids of everything else found,
 // one a line.
-func (c *commitTrees) apartFromMade() (made []Object, ids []byte) {
+func (c *commitTrees) apartFromMade() (made []object.Object, ids []byte) {
 	for oid := range c.found {
-		if data, ok := c.made[oid]; ok && !c.apart.has(oid) {
-			made = append(made, Object{OID: oid, Kind: KindTree, Data: data})
+		if data, ok := c.made[oid]; ok && !c.apart.Has(oid) {
+			made = append(made, object.Object{OID: oid, Kind: object.KindTree, Data: data})
 		} else {
 			ids = append(ids, oid+"\n"...)
 		}

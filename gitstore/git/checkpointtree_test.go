@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -20,7 +21,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 		rounds = 60
 	}
 	for _, o := range []testrepo.Options{{}, {Unborn: true}, {
-		ObjectFormat:   FormatSHA256,
+		ObjectFormat:   object.FormatSHA256,
 		LinkedWorktree: true,
 	}, {Subdir: "sub/project"}} {
 		t.Run(o.Name(), func(t *testing.T) {
@@ -58,10 +59,10 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 				}
 				for id := range strings.FieldsSeq(
 					r.Git("rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")) {
-					if !held[OID(id)] && OID(id) != oid {
+					if !held[object.OID(id)] && object.OID(id) != oid {
 						t.Errorf("round %d, %q: %s was not held", round, paths, id)
 					}
-					if !made[OID(id)] {
+					if !made[object.OID(id)] {
 						t.Errorf("round %d, %q: %s is of the commit and was not found", round, paths, id)
 					}
 				}

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // TurnCommit is a commit as a person is shown it.
 type TurnCommit struct {
-	OID     OID
+	OID     object.OID
 	Author  string // name and address
 	Subject string
 	Files   []string // changed against the first parent, project-relative
@@ -20,7 +22,8 @@ type TurnCommit struct {
 
 // CommitsSince returns at most limit commits that head has and base has not, the
 // newest first; more says that there are others.
-func (r *Repository) CommitsSince(ctx context.Context, base, head OID, limit int) (commits []TurnCommit, more bool,
+func (r *Repository) CommitsSince(ctx context.Context, base, head object.OID, limit int) (commits []TurnCommit,
+	more bool,
 	err error) {
 	if base == head || head == "" {
 		return nil, false, nil
@@ -43,7 +46,7 @@ func (r *Repository) CommitsSince(ctx context.Context, base, head OID, limit int
 		case text == "":
 		case len(parts) >= 5 && parts[0] == "":
 			commits = append(commits, TurnCommit{
-				OID:     OID(parts[1]),
+				OID:     object.OID(parts[1]),
 				Author:  parts[2],
 				Subject: strings.Join(parts[3:len(parts)-1], " "),
 			})
@@ -60,7 +63,7 @@ func (r *Repository) CommitsSince(ctx context.Context, base, head OID, limit int
 
 // FilesOf names the files of the project that commits change: a merge those that are as
 // in none of its parents.
-func (r *Repository) FilesOf(ctx context.Context, commits []OID) ([]string, error) {
+func (r *Repository) FilesOf(ctx context.Context, commits []object.OID) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -82,7 +85,7 @@ func (r *Repository) FilesOf(ctx context.Context, commits []OID) ([]string, erro
 
 // DeletedSince returns the oldest commit between base and head that deletes a path of the
 // project, "" for none.
-func (r *Repository) DeletedSince(ctx context.Context, base, head OID, path string) (OID, error) {
+func (r *Repository) DeletedSince(ctx context.Context, base, head object.OID, path string) (object.OID, error) {
 	out, err := r.Git.Run(ctx, nil, "log", "--reverse", "--no-renames", "--diff-merges=first-parent",
 		"--diff-filter=D",
 		"--format=%H", string(base)+".."+string(head), "--", path)
@@ -90,5 +93,5 @@ func (r *Repository) DeletedSince(ctx context.Context, base, head OID, path stri
 		return "", err
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	return OID(first), nil
+	return object.OID(first), nil
 }

@@ -5,12 +5,14 @@ package git
 import (
 	"context"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // EachObject reads every commit and blob that refs lead to and hands it to look, with
 // the path it has in its newest tree; commits have none. Errors: those of reading
 // objects, git's own, and what look returns.
-func (r *Repository) EachObject(ctx context.Context, refs []Ref, look func(oid OID, kind, path string,
+func (r *Repository) EachObject(ctx context.Context, refs []Ref, look func(oid object.OID, kind, path string,
 	data []byte) error) error {
 	var names strings.Builder
 	for _, ref := range refs {
@@ -23,14 +25,14 @@ func (r *Repository) EachObject(ctx context.Context, refs []Ref, look func(oid O
 	objects := r.Objects()
 	for line := range strings.Lines(string(out)) {
 		oid, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		kind, data, err := objects.Read(ctx, OID(oid))
+		kind, data, err := objects.Read(ctx, object.OID(oid))
 		if err != nil {
 			return err
 		}
-		if kind == KindTree {
+		if kind == object.KindTree {
 			continue
 		}
-		if err := look(OID(oid), kind, path, data); err != nil {
+		if err := look(object.OID(oid), kind, path, data); err != nil {
 			return err
 		}
 	}

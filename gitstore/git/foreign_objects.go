@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // maxSiblingObject bounds one object of a sibling, in bytes: a ledger segment or a
@@ -30,18 +31,18 @@ type siblingObjects struct {
 // NewSiblingObjects reads the objects below dir through open, without git.
 func NewSiblingObjects(format, dir string, open openFile) *siblingObjects {
 	s := &siblingObjects{format: format, dir: dir, open: open,
-		packs: &packSet{Dir: filepath.Join(dir, "pack"), hashLen: HexLen(format) / 2, open: open}}
+		packs: &packSet{Dir: filepath.Join(dir, "pack"), hashLen: object.HexLen(format) / 2, open: open}}
 	s.deltas = &deltas{packs: s.packs, limit: maxSiblingObject, patch: ApplyDelta, loose: s.loose}
 	return s
 }
 
-func (s *siblingObjects) Read(ctx context.Context, oid OID) (kind string, data []byte, err error) {
+func (s *siblingObjects) Read(ctx context.Context, oid object.OID) (kind string, data []byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", nil, context.Cause(ctx)
 	}
-	raw, ok := oid.raw()
+	raw, ok := oid.Raw()
 	if !ok || !oid.Valid(s.format) {
-		return "", nil, missing(oid)
+		return "", nil, object.Missing(oid)
 	}
 	kind, data, err = s.loose(oid)
 	if err != nil {
@@ -54,21 +55,21 @@ func (s *siblingObjects) Read(ctx context.Context, oid OID) (kind string, data [
 			case fail.CodeOf(packErr) != "":
 				return "", nil, packErr
 			case errors.Is(packErr, fs.ErrNotExist):
-				return "", nil, missing(oid)
+				return "", nil, object.Missing(oid)
 			}
-			return "", nil, Corrupt(oid, packErr)
+			return "", nil, object.Corrupt(oid, packErr)
 		}
 	}
-	return kind, data, verify(s.format, oid, kind, data)
+	return kind, data, object.Verify(s.format, oid, kind, data)
 }
 
-func (s *siblingObjects) loose(oid OID) (kind string, data []byte, err error) {
+func (s *siblingObjects) loose(oid object.OID) (kind string, data []byte, err error) {
 	f, err := s.open(filepath.Join(s.dir, string(oid[:2]), string(oid[2:])))
 	if err != nil {
 		return "", nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return decodeLoose(f, maxSiblingObject)
+	return object.DecodeLoose(f, maxSiblingObject)
 }
 
 // packed returns fs.ErrNotExist when no pack holds the object.
@@ -86,13 +87,13 @@ func (s *siblingObjects) packed(raw []byte) (kind string, data []byte, err error
 	return "", nil, err
 }
 
-func (s *siblingObjects) Has(ctx context.Context, oid OID) bool {
+func (s *siblingObjects) Has(ctx context.Context, oid object.OID) bool {
 	_, _, err := s.Read(ctx, oid)
 	return err == nil
 }
 
 // Write refuses: a sibling is only looked at.
-func (s *siblingObjects) Write(context.Context, []Object) error {
+func (s *siblingObjects) Write(context.Context, []object.Object) error {
 	return fail.Errorf(fail.CodeGitFailed, os.ErrPermission, "another clone is only read")
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 )
 
@@ -31,7 +32,7 @@ func FuzzIndexAsGoGit(f *testing.F) {
 		for _, e := range theirs.Entries {
 			hides = hides || e.SkipWorktree
 		}
-		if flagged, known := parseIndexFlags(data, FormatSHA1); known && hides && !flagged {
+		if flagged, known := parseIndexFlags(data, object.FormatSHA1); known && hides && !flagged {
 			t.Errorf("a file is hidden, and was not seen")
 		}
 	})
@@ -42,7 +43,7 @@ func FuzzPackedRefs(f *testing.F) {
 	id := strings.Repeat("ab", 20)
 	f.Add([]byte("# pack-refs with: peeled fully-peeled sorted \n"+id+" refs/a\n^"+id+"\n"+id+" refs/b\n"), "refs/b")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		oid, known := searchPacked(bytes.NewReader(data), int64(len(data)), FormatSHA1, name)
+		oid, known := searchPacked(bytes.NewReader(data), int64(len(data)), object.FormatSHA1, name)
 		if !known || oid == "" {
 			return
 		}

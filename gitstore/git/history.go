@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // HasCommit reports whether the repository holds the commit.
-func (r *Repository) HasCommit(ctx context.Context, oid OID) bool {
+func (r *Repository) HasCommit(ctx context.Context, oid object.OID) bool {
 	if !oid.Valid(r.ObjectFormat) {
 		return false
 	}
@@ -22,7 +23,7 @@ func (r *Repository) HasCommit(ctx context.Context, oid OID) bool {
 }
 
 // TreeOf is the tree of a commit, "" when the commit is not here.
-func (r *Repository) TreeOf(ctx context.Context, commit OID) (OID, error) {
+func (r *Repository) TreeOf(ctx context.Context, commit object.OID) (object.OID, error) {
 	if !commit.Valid(r.ObjectFormat) {
 		return "", nil
 	}
@@ -30,11 +31,11 @@ func (r *Repository) TreeOf(ctx context.Context, commit OID) (OID, error) {
 	if ExitCode(err) == 1 {
 		return "", nil
 	}
-	return OID(strings.TrimSpace(string(out))), err
+	return object.OID(strings.TrimSpace(string(out))), err
 }
 
 // Ancestor reports whether commit old is tip or one that tip goes back to.
-func (r *Repository) Ancestor(ctx context.Context, old, tip OID) (bool, error) {
+func (r *Repository) Ancestor(ctx context.Context, old, tip object.OID) (bool, error) {
 	if old == tip {
 		return true, nil
 	}
@@ -49,16 +50,16 @@ func (r *Repository) Ancestor(ctx context.Context, old, tip OID) (bool, error) {
 }
 
 // MergeBase is a newest commit that both go back to, "" for none.
-func (r *Repository) MergeBase(ctx context.Context, a, b OID) (OID, error) {
+func (r *Repository) MergeBase(ctx context.Context, a, b object.OID) (object.OID, error) {
 	out, err := r.Git.Run(ctx, nil, "merge-base", string(a), string(b))
 	if ExitCode(err) == 1 {
 		return "", nil
 	}
-	return OID(strings.TrimSpace(string(out))), err
+	return object.OID(strings.TrimSpace(string(out))), err
 }
 
 // CommitsBetween counts the commits that tip has and old has not.
-func (r *Repository) CommitsBetween(ctx context.Context, old, tip OID) (int, error) {
+func (r *Repository) CommitsBetween(ctx context.Context, old, tip object.OID) (int, error) {
 	out, err := r.Git.Run(ctx, nil, "rev-list", "--count", string(old)+".."+string(tip))
 	if err != nil {
 		return 0, err
@@ -68,7 +69,7 @@ func (r *Repository) CommitsBetween(ctx context.Context, old, tip OID) (int, err
 
 // ChangedBetween names the files of the project that differ between two commits,
 // project-relative.
-func (r *Repository) ChangedBetween(ctx context.Context, old, tip OID) ([]string, error) {
+func (r *Repository) ChangedBetween(ctx context.Context, old, tip object.OID) ([]string, error) {
 	changes, err := r.ChangesBetween(ctx, old, tip)
 	names := make([]string, len(changes))
 	for i, c := range changes {
@@ -79,7 +80,7 @@ func (r *Repository) ChangedBetween(ctx context.Context, old, tip OID) ([]string
 
 // ChangesBetween returns how the files of the project differ between two commits, with
 // project-relative paths.
-func (r *Repository) ChangesBetween(ctx context.Context, old, tip OID) ([]TreeChange, error) {
+func (r *Repository) ChangesBetween(ctx context.Context, old, tip object.OID) ([]TreeChange, error) {
 	if old == tip {
 		return nil, nil
 	}
@@ -94,7 +95,7 @@ func (r *Repository) ChangesBetween(ctx context.Context, old, tip OID) ([]TreeCh
 // CommitsBeyond lists the commits reachable from tip and from none of the refs that
 // except names, parents before children. One git process. more reports that there
 // are more than limit; none are returned then.
-func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, except ...string) (list []NewCommit,
+func (r *Repository) CommitsBeyond(ctx context.Context, tip object.OID, limit int, except ...string) (list []NewCommit,
 	more bool, err error) {
 	args := []string{"-c", "trailer.separators=:", "rev-list", "--topo-order", "--reverse",
 		fmt.Sprintf("--max-count=%d", limit+1),
@@ -108,16 +109,16 @@ func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, exce
 		one, rest, _ = strings.Cut(rest, "\x00\n")
 		head, one, ok := strings.Cut(one, "\n")
 		oid, named := strings.CutPrefix(head, "commit ")
-		if !ok || !named || !OID(oid).Valid(r.ObjectFormat) {
+		if !ok || !named || !object.OID(oid).Valid(r.ObjectFormat) {
 			return nil, false, fail.Errorf(fail.CodeGitFailed, nil, "git rev-list answered %.80q", head)
 		}
 		if len(list) == limit {
 			return nil, true, nil
 		}
 		parents, trailers, _ := strings.Cut(one, "\n")
-		c := NewCommit{OID: OID(oid), Trailers: trailers}
+		c := NewCommit{OID: object.OID(oid), Trailers: trailers}
 		for p := range strings.FieldsSeq(parents) {
-			c.Parents = append(c.Parents, OID(p))
+			c.Parents = append(c.Parents, object.OID(p))
 		}
 		list = append(list, c)
 	}
@@ -126,38 +127,39 @@ func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, exce
 
 // PathCommits lists the newest commits up to commit that changed a file against one
 // of their parents, the newest first.
-func (r *Repository) PathCommits(ctx context.Context, commit OID, path string, limit int) ([]OID, error) {
+func (r *Repository) PathCommits(ctx context.Context, commit object.OID, path string, limit int) ([]object.OID,
+	error) {
 	out, err := r.Git.Run(ctx, nil, "--literal-pathspecs", "rev-list", "--full-history", "--topo-order",
 		fmt.Sprintf("--max-count=%d", limit), string(commit), "--", path)
 	if err != nil {
 		return nil, err
 	}
-	var list []OID
+	var list []object.OID
 	for line := range strings.Lines(string(out)) {
-		list = append(list, OID(strings.TrimSpace(line)))
+		list = append(list, object.OID(strings.TrimSpace(line)))
 	}
 	return list, nil
 }
 
 // NewCommit is a commit that a ref gains.
 type NewCommit struct {
-	OID     OID
-	Parents []OID
+	OID     object.OID
+	Parents []object.OID
 	// Trailers are the trailers of its message as git separates them, not unfolded.
 	Trailers string
 }
 
 // CommitChange is what a commit changed against one of its parents, "" for none.
 type CommitChange struct {
-	Commit, Parent OID
+	Commit, Parent object.OID
 	Changes        []TreeChange
 }
 
 // TreeChange is one path that differs between two trees, or a tree and the index.
 type TreeChange struct {
-	Status           byte // A, D, M, T; U for an unmerged path
-	OldMode, NewMode Mode // 0 when the path is not there
-	OldOID, NewOID   OID  // "" when the path is not there
+	Status           byte        // A, D, M, T; U for an unmerged path
+	OldMode, NewMode object.Mode // 0 when the path is not there
+	OldOID, NewOID   object.OID  // "" when the path is not there
 	Path             string
 }
 
@@ -175,19 +177,19 @@ func ParseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err
 			return bad()
 		}
 		c := TreeChange{Status: f[4][0], Path: string(name)}
-		for i, m := range []*Mode{&c.OldMode, &c.NewMode} {
+		for i, m := range []*object.Mode{&c.OldMode, &c.NewMode} {
 			if f[i] == "000000" {
 				continue
 			}
-			if *m, err = parseMode([]byte(f[i])); err != nil {
+			if *m, err = object.ParseMode([]byte(f[i])); err != nil {
 				return bad()
 			}
 		}
-		for i, o := range []*OID{&c.OldOID, &c.NewOID} {
-			if !OID(f[i+2]).Valid(format) {
+		for i, o := range []*object.OID{&c.OldOID, &c.NewOID} {
+			if !object.OID(f[i+2]).Valid(format) {
 				return bad()
 			}
-			if oid := OID(f[i+2]); !oid.IsZero() {
+			if oid := object.OID(f[i+2]); !oid.IsZero() {
 				*o = oid
 			}
 		}
@@ -202,7 +204,7 @@ func ParseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err
 // Nothing of the work tree is looked at.
 func (r *Repository) StagedChanges(ctx context.Context, commit string) ([]TreeChange, error) {
 	if commit == "" {
-		commit = string(HashObject(r.ObjectFormat, KindTree, nil))
+		commit = string(object.Hash(r.ObjectFormat, object.KindTree, nil))
 	}
 	out, err := r.Git.Run(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev",
 		"--ignore-submodules=dirty", commit, "--")
@@ -224,7 +226,8 @@ func allRaw(command string, out []byte, format string) ([]TreeChange, error) {
 // CommitChanges returns what each commit changed against each of its parents,
 // which parents gives; a commit without any is compared with nothing. One git
 // process for all. That a commit is odd in other ways is no error.
-func (r *Repository) CommitChanges(ctx context.Context, commits []OID, parents map[OID][]OID) ([]CommitChange, error) {
+func (r *Repository) CommitChanges(ctx context.Context, commits []object.OID,
+	parents map[object.OID][]object.OID) ([]CommitChange, error) {
 	var in bytes.Buffer
 	var out []CommitChange
 	for _, c := range commits {
@@ -248,7 +251,7 @@ func (r *Repository) CommitChanges(ctx context.Context, commits []OID, parents m
 	}
 	for i := range out {
 		head, rest, ok := bytes.Cut(data, []byte{0})
-		if !ok || OID(head) != out[i].Commit {
+		if !ok || object.OID(head) != out[i].Commit {
 			return nil, fail.Errorf(fail.CodeGitFailed, nil, "git diff-tree answered %q where %s was to come",
 				ClipBytes(head),
 				out[i].Commit)

@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // maxIndexRead bounds an index that is read here, in bytes; git is asked about longer ones.
@@ -40,7 +42,7 @@ func (r *Repository) indexFlagged() (flagged, known bool) {
 // parseIndexFlags is indexFlagged for the bytes of an index file.
 func parseIndexFlags(data []byte, format string) (flagged, known bool) {
 	oid := 20
-	if format == FormatSHA256 {
+	if format == object.FormatSHA256 {
 		oid = 32
 	}
 	if len(data) < 12+oid || string(data[:4]) != "DIRC" {

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // TestIndexFlags holds the reading of index files against git's own.
 func TestIndexFlags(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		for _, version := range []string{"2", "3", "4"} {
 			t.Run(format+" "+version, func(t *testing.T) {
 				r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
@@ -73,9 +74,9 @@ func FuzzIndexFlags(f *testing.F) {
 		f.Add(data, true)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, long bool) {
-		format := FormatSHA1
+		format := object.FormatSHA1
 		if long {
-			format = FormatSHA256
+			format = object.FormatSHA256
 		}
 		if flagged, known := parseIndexFlags(data, format); flagged && !known {
 			t.Error("flagged, and not known")

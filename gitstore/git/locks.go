@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
@@ -46,7 +47,7 @@ const (
 // GitLock is a lock file that git may take.
 type GitLock struct {
 	Path  string
-	Wrote OID // what git writes into it, "" when that is not known
+	Wrote object.OID // what git writes into it, "" when that is not known
 }
 
 // LockNote is the note of one git process.
@@ -212,12 +213,12 @@ func (r *Repository) decodeLockNote(name string, data []byte) *LockNote {
 		if !ok || !r.mayLock(t[0]) {
 			return nil // not what was written here
 		}
-		n.Locks = append(n.Locks, GitLock{Path: t[0], Wrote: OID(t[1])})
+		n.Locks = append(n.Locks, GitLock{Path: t[0], Wrote: object.OID(t[1])})
 	}
 	if c := o.Object("commit"); c != nil {
 		n.Commit = &UnderCommit{
 			GitDir: c.String("git_dir"),
-			Before: OID(c.String("before")),
+			Before: object.OID(c.String("before")),
 			Paths:  c.Strings("paths"),
 		}
 		if !n.Commit.valid(r.ObjectFormat) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // lookUp answers what discoverFlags ask about the directory dir, by the rules that git
@@ -162,7 +164,7 @@ func ordinaryHead(name string) bool {
 	if ref, symbolic := strings.CutPrefix(text, "ref: "); symbolic {
 		return strings.HasPrefix(ref, "refs/")
 	}
-	return OID(text).Valid(FormatSHA1) || OID(text).Valid(FormatSHA256)
+	return object.OID(text).Valid(object.FormatSHA1) || object.OID(text).Valid(object.FormatSHA256)
 }
 
 // ordinaryConfig returns the object format of a repository whose configuration says nothing
@@ -176,7 +178,7 @@ func ordinaryConfig(name string) (format string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	format = FormatSHA1
+	format = object.FormatSHA1
 	version := "0"
 	extended := false
 	for _, e := range entries {
@@ -193,7 +195,7 @@ func ordinaryConfig(name string) (format string, ok bool) {
 			return "", false
 		}
 	}
-	if version != "0" && version != "1" || extended && version != "1" || HexLen(format) == 0 {
+	if version != "0" && version != "1" || extended && version != "1" || object.HexLen(format) == 0 {
 		return "", false
 	}
 	return format, true

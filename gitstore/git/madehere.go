@@ -7,6 +7,8 @@ import (
 	"context"
 	"strconv"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // maxReflog is how many movements of HEAD and the branches are looked at.
@@ -16,9 +18,10 @@ const maxReflog = 20000
 // taking over what was there before: by commit, merge, rebase, cherry-pick, and whatever
 // is not known to take over. known is false when the reflog of HEAD does not lead to the
 // commit that is checked out: then it tells nothing.
-func (r *Repository) CommitsMadeHere(ctx context.Context, head OID) (made map[OID]bool, known bool, err error) {
+func (r *Repository) CommitsMadeHere(ctx context.Context, head object.OID) (made map[object.OID]bool, known bool,
+	err error) {
 	heads, err := r.Git.Run(ctx, nil, "log", "-g", "-n", "1", "--format=%H", "HEAD", "--")
-	if err != nil || OID(strings.TrimSpace(string(heads))) != head {
+	if err != nil || object.OID(strings.TrimSpace(string(heads))) != head {
 		if ExitCode(err) >= 0 {
 			err = nil // no reflog
 		}
@@ -29,7 +32,7 @@ func (r *Repository) CommitsMadeHere(ctx context.Context, head OID) (made map[OI
 	if err != nil {
 		return nil, false, err
 	}
-	made = make(map[OID]bool)
+	made = make(map[object.OID]bool)
 	n := 0
 	for entry := range bytes.SplitSeq(out, []byte{0}) {
 		id, how, _ := strings.Cut(strings.Trim(string(entry), "\n"), " ")
@@ -38,7 +41,7 @@ func (r *Repository) CommitsMadeHere(ctx context.Context, head OID) (made map[OI
 		}
 		n++
 		if !takenOver(how) {
-			made[OID(id)] = true
+			made[object.OID(id)] = true
 		}
 	}
 	return made, n <= maxReflog, nil

@@ -5,6 +5,8 @@ package git
 import (
 	"context"
 	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Objects reads and writes the objects of one repository. Implementations are
@@ -13,15 +15,15 @@ type Objects interface {
 	// Read returns an object whose hash was checked. Errors: object_missing,
 	// object_corrupt (both name the id), object_too_large (over 256 MiB), or
 	// git's own failure.
-	Read(ctx context.Context, oid OID) (kind string, data []byte, err error)
+	Read(ctx context.Context, oid object.OID) (kind string, data []byte, err error)
 	// Write stores objects so that they survive a power cut once it returned.
 	// An object that is already stored is not written again. Empty OIDs are
 	// filled in; a wrong OID is refused with object_invalid. All or nothing is
 	// not promised: objects without a ref to them are harmless.
-	Write(ctx context.Context, objects []Object) error
+	Write(ctx context.Context, objects []object.Object) error
 	// Has reports whether the object is stored. It answers false when it
 	// cannot find out: writing an object once more does no harm.
-	Has(ctx context.Context, oid OID) bool
+	Has(ctx context.Context, oid object.OID) bool
 	// Close ends helper processes. The Objects must not be used after.
 	Close() error
 }
@@ -30,7 +32,7 @@ type Objects interface {
 // Close on the Repository when done.
 func (r *Repository) Objects() Objects {
 	r.ObjectsOnce.Do(func() {
-		if r.ObjectFormat == FormatSHA1 {
+		if r.ObjectFormat == object.FormatSHA1 {
 			r.ObjectStore = newGoGitObjects(r)
 		} else {
 			r.ObjectStore = newCLIObjects(r)
@@ -48,9 +50,9 @@ func (r *Repository) Close() error {
 // closedObjects stands in when a repository is closed before first use.
 type closedObjects struct{}
 
-func (closedObjects) Read(context.Context, OID) (string, []byte, error) {
+func (closedObjects) Read(context.Context, object.OID) (string, []byte, error) {
 	return "", nil, os.ErrClosed
 }
-func (closedObjects) Write(context.Context, []Object) error { return os.ErrClosed }
-func (closedObjects) Has(context.Context, OID) bool         { return false }
-func (closedObjects) Close() error                          { return nil }
+func (closedObjects) Write(context.Context, []object.Object) error { return os.ErrClosed }
+func (closedObjects) Has(context.Context, object.OID) bool         { return false }
+func (closedObjects) Close() error                                 { return nil }

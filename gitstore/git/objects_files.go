@@ -13,13 +13,14 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
 // ObjectFiles reads and writes one objects directory of either hash.
 type ObjectFiles struct {
 	format string
-	loose  looseStore
+	loose  object.Loose
 	Packs  *packSet
 	cat    *catFile
 
@@ -34,15 +35,15 @@ type ObjectFiles struct {
 func newObjectFiles(r *Repository, patch patcher) *ObjectFiles {
 	s := &ObjectFiles{
 		format: r.ObjectFormat,
-		loose:  looseStore{dir: r.ObjectsDir, format: r.ObjectFormat},
-		Packs:  &packSet{Dir: filepath.Join(r.ObjectsDir, "pack"), hashLen: HexLen(r.ObjectFormat) / 2},
+		loose:  object.Loose{Dir: r.ObjectsDir, Format: r.ObjectFormat},
+		Packs:  &packSet{Dir: filepath.Join(r.ObjectsDir, "pack"), hashLen: object.HexLen(r.ObjectFormat) / 2},
 		cat:    &catFile{git: r.Git, format: r.ObjectFormat},
 	}
-	s.deltas = &deltas{packs: s.Packs, limit: maxObjectSize, patch: patch, loose: s.loose.read, bases: &baseCache{}}
+	s.deltas = &deltas{packs: s.Packs, limit: object.MaxSize, patch: patch, loose: s.loose.Read, bases: &baseCache{}}
 	return s
 }
 
-func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error) {
+func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte, error) {
 	if err := ctx.Err(); err != nil {
 		return "", nil, context.Cause(ctx)
 	}
@@ -54,7 +55,7 @@ func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 	if kind, data, err := s.readPacked(oid, s.Packs.findOpen); err == nil {
 		return kind, data, nil
 	}
-	kind, data, looseErr := s.loose.read(oid)
+	kind, data, looseErr := s.loose.Read(oid)
 	if looseErr == nil {
 		return kind, data, nil
 	}
@@ -68,7 +69,7 @@ func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 	// git knows them all, and its answer is checked like any other.
 	kind, data, err := s.cat.read(ctx, oid)
 	if err == nil {
-		return kind, data, verify(s.format, oid, kind, data)
+		return kind, data, object.Verify(s.format, oid, kind, data)
 	}
 	if fail.CodeOf(looseErr) != "" && ctx.Err() == nil {
 		return "", nil, looseErr // we saw the damage ourselves, and can name it
@@ -78,9 +79,9 @@ func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 
 // readPacked returns fs.ErrNotExist when no pack holds the object. find is
 // packSet.find, or findKnown among some packs.
-func (s *ObjectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64)) (kind string, data []byte,
+func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*packIndex, int64)) (kind string, data []byte,
 	err error) {
-	raw, ok := oid.raw()
+	raw, ok := oid.Raw()
 	if !ok {
 		return "", nil, fs.ErrNotExist
 	}
@@ -92,7 +93,7 @@ func (s *ObjectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64))
 			return "", nil, fs.ErrNotExist
 		}
 		if kind, data, err = s.deltas.read(p, off); err == nil {
-			if err = verify(s.format, oid, kind, data); err != nil {
+			if err = object.Verify(s.format, oid, kind, data); err != nil {
 				s.deltas.bases.forget()
 			}
 			return kind, data, err
@@ -105,7 +106,7 @@ func (s *ObjectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64))
 	return "", nil, err
 }
 
-func (s *ObjectFiles) Has(ctx context.Context, oid OID) bool {
+func (s *ObjectFiles) Has(ctx context.Context, oid object.OID) bool {
 	if !oid.Valid(s.format) || ctx.Err() != nil {
 		return false
 	}
@@ -114,7 +115,7 @@ func (s *ObjectFiles) Has(ctx context.Context, oid OID) bool {
 	}
 	// Only alternates can still have it. Git is not asked otherwise: in a
 	// partial clone the question alone would fetch the object.
-	if _, err := os.Stat(filepath.Join(s.loose.dir, "info", "alternates")); err != nil &&
+	if _, err := os.Stat(filepath.Join(s.loose.Dir, "info", "alternates")); err != nil &&
 		os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") == "" {
 		return false
 	}
@@ -122,11 +123,11 @@ func (s *ObjectFiles) Has(ctx context.Context, oid OID) bool {
 	return err == nil
 }
 
-func (s *ObjectFiles) local(oid OID) bool {
-	if s.loose.has(oid) {
+func (s *ObjectFiles) local(oid object.OID) bool {
+	if s.loose.Has(oid) {
 		return true
 	}
-	raw, ok := oid.raw()
+	raw, ok := oid.Raw()
 	if !ok {
 		return false
 	}
@@ -134,13 +135,13 @@ func (s *ObjectFiles) local(oid OID) bool {
 	return p != nil
 }
 
-func (s *ObjectFiles) Write(ctx context.Context, objects []Object) error {
-	todo, err := prepare(s.format, objects)
+func (s *ObjectFiles) Write(ctx context.Context, objects []object.Object) error {
+	todo, err := object.Prepare(s.format, objects)
 	if err != nil {
 		return err
 	}
 	s.Packs.refresh() // one look at the pack directory for the whole batch
-	todo = slices.DeleteFunc(todo, func(o Object) bool { return s.stored(o.OID) })
+	todo = slices.DeleteFunc(todo, func(o object.Object) bool { return s.stored(o.OID) })
 	for len(todo) > 0 {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -151,7 +152,7 @@ func (s *ObjectFiles) Write(ctx context.Context, objects []Object) error {
 			n++
 		}
 		if err := s.writeBatch(todo[:n]); err != nil {
-			return fail.Errorf(fail.CodeGitFailed, err, "the objects could not be written to %s", s.loose.dir)
+			return fail.Errorf(fail.CodeGitFailed, err, "the objects could not be written to %s", s.loose.Dir)
 		}
 		todo = todo[n:]
 	}
@@ -160,7 +161,7 @@ func (s *ObjectFiles) Write(ctx context.Context, objects []Object) error {
 
 // stored reports whether this process wrote the object a moment ago and holds it.
 // Anything else that is there may be on its way out (see packhold.go), or be damaged.
-func (s *ObjectFiles) stored(oid OID) bool {
+func (s *ObjectFiles) stored(oid object.OID) bool {
 	if !s.holding() {
 		return false
 	}
@@ -170,7 +171,7 @@ func (s *ObjectFiles) stored(oid OID) bool {
 	return err == nil
 }
 
-func (s *ObjectFiles) writeBatch(objects []Object) error {
+func (s *ObjectFiles) writeBatch(objects []object.Object) error {
 	h, err := s.pack(objects)
 	if err == nil {
 		s.hold(h)
@@ -181,7 +182,7 @@ func (s *ObjectFiles) writeBatch(objects []Object) error {
 // packDir makes the directory of the packs if it is missing, and returns the mode of
 // what is in it.
 func (s *ObjectFiles) packDir() (fs.FileMode, error) {
-	mode, err := s.loose.modes()
+	mode, err := s.loose.Modes()
 	if err != nil {
 		return 0, err
 	}
@@ -193,7 +194,7 @@ func (s *ObjectFiles) packDir() (fs.FileMode, error) {
 	if err := os.Chmod(s.Packs.Dir, mode); err != nil {
 		return 0, err
 	}
-	return mode, durable.SyncDir(s.loose.dir)
+	return mode, durable.SyncDir(s.loose.Dir)
 }
 
 func (s *ObjectFiles) Close() error {

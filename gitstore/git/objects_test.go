@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -39,26 +40,26 @@ func open(t testing.TB, r *testrepo.Repo) *Repository {
 }
 
 // aCommit returns the objects of a small commit and its id, the last one.
-func aCommit(t testing.TB, format string, seed string, n int) []Object {
+func aCommit(t testing.TB, format string, seed string, n int) []object.Object {
 	t.Helper()
-	var objs []Object
-	var list []TreeEntry
+	var objs []object.Object
+	var list []object.TreeEntry
 	for i := range n {
-		o := NewObject(format, KindBlob, []byte(fmt.Sprintf("%s blob %d\n", seed, i)))
+		o := object.New(format, object.KindBlob, []byte(fmt.Sprintf("%s blob %d\n", seed, i)))
 		objs = append(objs, o)
-		list = append(list, TreeEntry{ModeFile, fmt.Sprintf("f%03d", i), o.OID})
+		list = append(list, object.TreeEntry{Mode: object.ModeFile, Name: fmt.Sprintf("f%03d", i), OID: o.OID})
 	}
-	tree := NewObject(format, KindTree, EncodeTree(list))
-	raw, err := EncodeCommit(format, &Commit{
+	tree := object.New(format, object.KindTree, object.EncodeTree(list))
+	raw, err := object.EncodeCommit(format, &object.Commit{
 		Tree:      tree.OID,
-		Author:    Signature{Name: "a", Email: "a@b"},
-		Committer: Signature{Name: "a", Email: "a@b"},
+		Author:    object.Signature{Name: "a", Email: "a@b"},
+		Committer: object.Signature{Name: "a", Email: "a@b"},
 		Message:   seed + "\n",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(objs, tree, NewObject(format, KindCommit, raw))
+	return append(objs, tree, object.New(format, object.KindCommit, raw))
 }
 
 func TestObjectsRoundTrip(t *testing.T) {
@@ -135,7 +136,7 @@ func unpackAll(t testing.TB, repo *Repository, r *testrepo.Repo) {
 // Deltas of either kind resolve to what git says, without and with go-git, also when the
 // packs with bases that are kept were replaced in between.
 func TestReadDeltas(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		for _, ofs := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s-ofs=%v", format, ofs), func(t *testing.T) {
 				ctx := context.Background()
@@ -143,11 +144,12 @@ func TestReadDeltas(t *testing.T) {
 				// Edits that add up: the neighbouring version is the best base.
 				lines := make([]string, 600)
 				for i := range lines {
-					lines[i] = string(HashObject(format, KindBlob, []byte{byte(i), byte(i >> 8)}))
+					lines[i] = string(object.Hash(format, object.KindBlob, []byte{byte(i), byte(i >> 8)}))
 				}
 				for i := range 12 {
 					for j := range 20 {
-						lines[(i*53+j*7)%600] = string(HashObject(format, KindBlob, []byte{byte(i), byte(j), 1}))
+						lines[(i*53+j*7)%600] = string(object.Hash(format, object.KindBlob, []byte{byte(i), byte(j),
+							1}))
 					}
 					r.Write("big.txt", strings.Join(lines, "\n"))
 					r.CommitAll(fmt.Sprint("v", i))
@@ -164,7 +166,7 @@ func TestReadDeltas(t *testing.T) {
 					n := 0
 					for line := range strings.Lines(r.Git("cat-file", "--batch-all-objects", "--batch-check") + "\n") {
 						f := strings.Fields(line)
-						kind, data, err := repo.Objects().Read(ctx, OID(f[0]))
+						kind, data, err := repo.Objects().Read(ctx, object.OID(f[0]))
 						if err != nil || kind != f[1] || fmt.Sprint(len(data)) != f[2] {
 							t.Fatalf("%s: %s, %d bytes, %v", strings.TrimSpace(line), kind, len(data), err)
 						}
@@ -205,8 +207,8 @@ func TestReadDeltas(t *testing.T) {
 func TestBasesAreBounded(t *testing.T) {
 	c := &baseCache{}
 	for i := range 100 {
-		c.put(packPlace{nil, int64(i)}, KindBlob, make([]byte, baseLimit))
-		c.put(packPlace{nil, int64(-1 - i)}, KindBlob, make([]byte, baseLimit+1))
+		c.put(packPlace{nil, int64(i)}, object.KindBlob, make([]byte, baseLimit))
+		c.put(packPlace{nil, int64(-1 - i)}, object.KindBlob, make([]byte, baseLimit+1))
 	}
 	size := 0
 	for _, generation := range []map[packPlace]packBase{c.now, c.before} {
@@ -257,9 +259,9 @@ func TestWriteSkipsWhatIsStored(t *testing.T) {
 		if n := len(glob(t, repo, "*")); n != 3 {
 			t.Fatalf("left behind: %v", glob(t, repo, "*"))
 		}
-		one := NewObject(repo.ObjectFormat, KindBlob, []byte("alone"))
+		one := object.New(repo.ObjectFormat, object.KindBlob, []byte("alone"))
 		for range 2 {
-			if err := repo.Objects().Write(ctx, []Object{one}); err != nil {
+			if err := repo.Objects().Write(ctx, []object.Object{one}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -269,7 +271,7 @@ func TestWriteSkipsWhatIsStored(t *testing.T) {
 		// What somebody else stored may be on its way out: it is written once more.
 		r.GitInput("theirs", "hash-object", "-w", "--stdin")
 		if err := repo.Objects().Write(ctx,
-			[]Object{NewObject(repo.ObjectFormat, KindBlob, []byte("theirs"))}); err != nil {
+			[]object.Object{object.New(repo.ObjectFormat, object.KindBlob, []byte("theirs"))}); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(glob(t, repo, "*.keep")); n != 3 {
@@ -286,15 +288,16 @@ func TestWriteRefuses(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)
 	f := repo.ObjectFormat
-	blob := NewObject(f, KindBlob, []byte("x"))
-	for name, o := range map[string]Object{
-		"kind":     {Kind: "blub", Data: []byte("x")},
-		"oid":      {Kind: KindBlob, Data: []byte("y"), OID: blob.OID},
-		"tree":     {Kind: KindTree, Data: []byte("nonsense")},
-		"dot tree": {Kind: KindTree, Data: EncodeTree([]TreeEntry{{ModeFile, "..", blob.OID}})},
-		"commit":   {Kind: KindCommit, Data: []byte("tree x\n\n")},
+	blob := object.New(f, object.KindBlob, []byte("x"))
+	for name, o := range map[string]object.Object{
+		"kind": {Kind: "blub", Data: []byte("x")},
+		"oid":  {Kind: object.KindBlob, Data: []byte("y"), OID: blob.OID},
+		"tree": {Kind: object.KindTree, Data: []byte("nonsense")},
+		"dot tree": {Kind: object.KindTree, Data: object.EncodeTree([]object.TreeEntry{{Mode: object.ModeFile,
+			Name: "..", OID: blob.OID}})},
+		"commit": {Kind: object.KindCommit, Data: []byte("tree x\n\n")},
 	} {
-		if err := repo.Objects().Write(ctx, []Object{blob, o}); fail.CodeOf(err) != fail.CodeObjectInvalid {
+		if err := repo.Objects().Write(ctx, []object.Object{blob, o}); fail.CodeOf(err) != fail.CodeObjectInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -303,14 +306,14 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := repo.Objects().Write(canceled, []Object{blob}); !errors.Is(err, context.Canceled) {
+	if err := repo.Objects().Write(canceled, []object.Object{blob}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 	if _, _, err := repo.Objects().Read(canceled, blob.OID); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled read: %v", err)
 	}
-	for _, bad := range []OID{"", "abc", "../../etc/passwd", OID(strings.Repeat("z", 40)),
-		OID(strings.Repeat("A", 40))} {
+	for _, bad := range []object.OID{"", "abc", "../../etc/passwd", object.OID(strings.Repeat("z", 40)),
+		object.OID(strings.Repeat("A", 40))} {
 		if _, _, err := repo.Objects().Read(ctx, bad); fail.CodeOf(err) != fail.CodeObjectMissing {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -322,20 +325,20 @@ func TestWriteRefuses(t *testing.T) {
 
 // A damaged copy is named, never returned, and healed by writing again.
 func TestDamagedObjects(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		t.Run(format, func(t *testing.T) {
 			ctx := context.Background()
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 			repo := open(t, r)
-			one := NewObject(format, KindBlob, []byte("a blob on its own\n"))
+			one := object.New(format, object.KindBlob, []byte("a blob on its own\n"))
 			r.GitInput(string(one.Data), "hash-object", "-w", "--stdin")
-			path := looseStore{repo.ObjectsDir, format}.path(one.OID)
+			path := object.Loose{Dir: repo.ObjectsDir, Format: format}.Path(one.OID)
 			good, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var other bytes.Buffer
-			if err := deflate(&other, []byte("blob 14\x00something else")); err != nil {
+			if err := object.Deflate(&other, []byte("blob 14\x00something else")); err != nil {
 				t.Fatal(err)
 			}
 			_ = os.Chmod(path, 0o644)
@@ -350,7 +353,7 @@ func TestDamagedObjects(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			if err := repo.Objects().Write(ctx, []Object{one}); err != nil {
+			if err := repo.Objects().Write(ctx, []object.Object{one}); err != nil {
 				t.Fatal(err)
 			}
 			if _, data, err := repo.Objects().Read(ctx, one.OID); err != nil || !bytes.Equal(data, one.Data) {
@@ -412,11 +415,11 @@ func TestAlternates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = repo.Close() }()
-	head := OID(r.Git("rev-parse", "HEAD"))
+	head := object.OID(r.Git("rev-parse", "HEAD"))
 	if !repo.Objects().Has(ctx, head) {
 		t.Error("Has misses an alternate's object")
 	}
-	if kind, _, err := repo.Objects().Read(ctx, head); err != nil || kind != KindCommit {
+	if kind, _, err := repo.Objects().Read(ctx, head); err != nil || kind != object.KindCommit {
 		t.Errorf("%s %v", kind, err)
 	}
 }
@@ -444,7 +447,7 @@ func TestRepositoriesGoGitRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := testrepo.New(t, testrepo.Options{})
-			head, blob := OID(r.Git("rev-parse", "HEAD")), OID(r.Git("rev-parse", "HEAD:a.txt"))
+			head, blob := object.OID(r.Git("rev-parse", "HEAD")), object.OID(r.Git("rev-parse", "HEAD:a.txt"))
 			repo, err := Discover(ctx, setup(r))
 			if err != nil {
 				t.Fatal(err)
@@ -453,7 +456,7 @@ func TestRepositoriesGoGitRefuses(t *testing.T) {
 			if name == "partialClone" && repo.Objects().Has(ctx, blob) {
 				t.Error("the clone is not partial, or Has fetched the object")
 			}
-			for oid, kind := range map[OID]string{head: KindCommit, blob: KindBlob} {
+			for oid, kind := range map[object.OID]string{head: object.KindCommit, blob: object.KindBlob} {
 				if got, _, err := repo.Objects().Read(ctx, oid); err != nil || got != kind {
 					t.Errorf("%s: %s %v", oid, got, err)
 				}
@@ -466,7 +469,7 @@ func TestRepositoriesGoGitRefuses(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		repo := open(t, r)
 		ctx := context.Background()
@@ -510,7 +513,7 @@ func TestKilledWriter(t *testing.T) {
 	}
 	for _, point := range []string{"objects.pack.before", "objects.pack.kept", "objects.pack.synced",
 		"objects.pack.named", "objects.pack.after"} {
-		for _, format := range []string{FormatSHA1, FormatSHA256} {
+		for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 			cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")
 			cmd.Env = append(os.Environ(), "OBJECTS_CHILD="+r.Dir, faults.Env+"="+point)
@@ -541,11 +544,11 @@ func TestKilledWriter(t *testing.T) {
 func TestPacksRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		format := rapid.SampledFrom([]string{FormatSHA1, FormatSHA256}).Draw(rt, "format")
-		var objs []Object
+		format := rapid.SampledFrom([]string{object.FormatSHA1, object.FormatSHA256}).Draw(rt, "format")
+		var objs []object.Object
 		for _, d := range rapid.SliceOfNDistinct(rapid.SliceOfN(rapid.Byte(), 0, 300), 1, 8,
 			func(b []byte) string { return string(b) }).Draw(rt, "blobs") {
-			objs = append(objs, NewObject(format, KindBlob, d))
+			objs = append(objs, object.New(format, object.KindBlob, d))
 		}
 		held, err := writePack(dir, format, 0o755, objs)
 		if err != nil {
@@ -553,10 +556,10 @@ func TestPacksRoundTrip(t *testing.T) {
 		}
 		defer held.Release()
 		path := held.path
-		set := &packSet{Dir: dir, hashLen: HexLen(format) / 2}
+		set := &packSet{Dir: dir, hashLen: object.HexLen(format) / 2}
 		defer set.close()
 		for _, o := range objs {
-			raw, _ := o.OID.raw()
+			raw, _ := o.OID.Raw()
 			p, off := set.find(raw)
 			if p == nil {
 				rt.Fatalf("%s is not found", o.OID)
@@ -565,16 +568,16 @@ func TestPacksRoundTrip(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			part, err := readPart(f, new(sync.Pool), off, maxObjectSize, HexLen(format)/2)
+			part, err := readPart(f, new(sync.Pool), off, object.MaxSize, object.HexLen(format)/2)
 			_ = f.Close()
 			if err != nil || part.kind != o.Kind || !bytes.Equal(part.data, o.Data) {
 				rt.Fatalf("packed: %+v %v", part, err)
 			}
 		}
-		if p, _ := set.find(make([]byte, HexLen(format)/2)); p != nil {
+		if p, _ := set.find(make([]byte, object.HexLen(format)/2)); p != nil {
 			rt.Fatal("found what is not there")
 		}
-		entries, err := readRawPack(path, HexLen(format)/2)
+		entries, err := readRawPack(path, object.HexLen(format)/2)
 		if err != nil || len(entries) != len(objs) {
 			rt.Fatalf("raw pack: %d entries, %v", len(entries), err)
 		}
@@ -585,7 +588,7 @@ func TestPacksRoundTrip(t *testing.T) {
 
 func FuzzPackIndex(f *testing.F) {
 	dir := f.TempDir()
-	held, err := writePack(dir, FormatSHA1, 0o755, aCommit(f, FormatSHA1, "x", 2))
+	held, err := writePack(dir, object.FormatSHA1, 0o755, aCommit(f, object.FormatSHA1, "x", 2))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -604,7 +607,7 @@ func FuzzPackIndex(f *testing.F) {
 			}
 		}
 		if off >= 0 {
-			_, _ = readPart(bytes.NewReader(pack), new(sync.Pool), off, maxObjectSize, 20)
+			_, _ = readPart(bytes.NewReader(pack), new(sync.Pool), off, object.MaxSize, 20)
 		}
 	})
 }
@@ -615,9 +618,9 @@ func TestCompactInOrder(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)
-	var commits []OID
+	var commits []object.OID
 	for i := range compactFanIn {
-		objs := aCommit(t, FormatSHA1, fmt.Sprint("c", i), 4)
+		objs := aCommit(t, object.FormatSHA1, fmt.Sprint("c", i), 4)
 		commits = append(commits, objs[len(objs)-1].OID)
 		before, _ := filepath.Glob(filepath.Join(objectFilesOf(repo).Packs.Dir, "*.pack"))
 		if err := repo.Objects().Write(ctx, objs); err != nil {
@@ -642,7 +645,7 @@ func TestCompactInOrder(t *testing.T) {
 	set.refresh() // those it was made of are gone
 	last, at := int64(0), (*packIndex)(nil)
 	for i, c := range commits {
-		raw, _ := c.raw()
+		raw, _ := c.Raw()
 		p, off := set.find(raw)
 		if p == nil || at != nil && p != at || off <= last {
 			t.Fatalf("commit %d of %d lies at %d, the one before at %d; %d packs", i, len(commits), off, last,
@@ -668,9 +671,9 @@ func TestFoldIsHeld(t *testing.T) {
 	}
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)
-	var commits []OID
+	var commits []object.OID
 	for i := range compactFanIn {
-		objs := aCommit(t, FormatSHA1, fmt.Sprint("c", i), 4)
+		objs := aCommit(t, object.FormatSHA1, fmt.Sprint("c", i), 4)
 		commits = append(commits, objs[len(objs)-1].OID)
 		if err := repo.Objects().Write(ctx, objs); err != nil {
 			t.Fatal(err)
@@ -701,7 +704,7 @@ func TestFoldIsHeld(t *testing.T) {
 }
 
 func TestCompact(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		t.Run(format, func(t *testing.T) {
 			ctx := context.Background()
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
@@ -709,7 +712,7 @@ func TestCompact(t *testing.T) {
 			// A pack of somebody else's, which must stay.
 			r.Git("repack", "-q", "-a", "-d")
 			foreign := glob(t, repo, "*.pack")
-			var all []Object
+			var all []object.Object
 			most := 0
 			for i := range 120 {
 				objs := aCommit(t, format, fmt.Sprint("c", i), 4)
@@ -797,7 +800,8 @@ func TestClosedObjects(t *testing.T) {
 	if err := repo.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := repo.Objects().Read(context.Background(), EmptyTree(FormatSHA1)); !errors.Is(err, fs.ErrClosed) {
+	if _, _, err := repo.Objects().Read(context.Background(), object.EmptyTree(object.FormatSHA1)); !errors.Is(err,
+		fs.ErrClosed) {
 		t.Fatal(err)
 	}
 }
@@ -807,12 +811,12 @@ func TestCommitsOfGit(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
 		repo := open(t, r)
-		head := OID(r.Git("rev-parse", "HEAD"))
+		head := object.OID(r.Git("rev-parse", "HEAD"))
 		_, data, err := repo.Objects().Read(ctx, head)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := ParseCommit(repo.ObjectFormat, data)
+		c, err := object.ParseCommit(repo.ObjectFormat, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -821,7 +825,7 @@ func TestCommitsOfGit(t *testing.T) {
 			c.Author.When.UTC().Format(time.RFC3339) != "2026-01-02T03:04:05Z" {
 			t.Errorf("%+v", c)
 		}
-		again, err := EncodeCommit(repo.ObjectFormat, c)
+		again, err := object.EncodeCommit(repo.ObjectFormat, c)
 		if err != nil || string(again) != string(data) {
 			t.Errorf("%q became %q (%v)", data, again, err)
 		}
@@ -829,8 +833,8 @@ func TestCommitsOfGit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, err := ParseTree(repo.ObjectFormat, data)
-		if err != nil || len(tree) != 3 || string(EncodeTree(tree)) != string(data) {
+		tree, err := object.ParseTree(repo.ObjectFormat, data)
+		if err != nil || len(tree) != 3 || string(object.EncodeTree(tree)) != string(data) {
 			t.Errorf("%v %v", tree, err)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
@@ -48,7 +49,7 @@ func (r *Repository) Compact(ctx context.Context) error {
 // marks is the directory that names the packs of ours. It is a hint: a lost
 // mark leaves its pack to git gc.
 func (s *ObjectFiles) marks() string {
-	return filepath.Join(s.loose.dir, "info", "agentxchain-packs")
+	return filepath.Join(s.loose.Dir, "info", "agentxchain-packs")
 }
 
 func (s *ObjectFiles) mark(packPath string) {
@@ -144,8 +145,8 @@ func (s *ObjectFiles) fold(paths []string) error {
 // ones; of large packs as they are, holding one source in memory at a time. bad names a
 // source that could not be read.
 func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, err error) {
-	hashLen := HexLen(s.format) / 2
-	mode, err := s.loose.modes()
+	hashLen := object.HexLen(s.format) / 2
+	mode, err := s.loose.Modes()
 	if err != nil {
 		return nil, "", err
 	}
@@ -188,7 +189,7 @@ func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, e
 func (s *ObjectFiles) linkPacks(paths []string, mode fs.FileMode) (folded *packHold, bad string, err error) {
 	packs := make([][]rawEntry, len(paths))
 	for i, p := range paths {
-		if packs[i], err = readRawPack(p, HexLen(s.format)/2); err != nil {
+		if packs[i], err = readRawPack(p, object.HexLen(s.format)/2); err != nil {
 			return nil, p, err
 		}
 	}

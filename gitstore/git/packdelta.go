@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Bounds of one object's chain of differences. Git itself makes at most 4095.
@@ -28,7 +29,7 @@ type deltas struct {
 	packs *packSet
 	limit int64 // bytes of one object
 	patch patcher
-	loose func(oid OID) (kind string, data []byte, err error)
+	loose func(oid object.OID) (kind string, data []byte, err error)
 	bases *baseCache // nil: none is kept
 }
 
@@ -72,7 +73,7 @@ func (d *deltas) read(p *packIndex, off int64) (kind string, data []byte, err er
 			continue
 		}
 		if p, off = d.packs.find(part.name); p == nil {
-			if kind, data, err = d.loose(OIDFromRaw(part.name)); err != nil {
+			if kind, data, err = d.loose(object.OIDFromRaw(part.name)); err != nil {
 				return "", nil, errDeltaChain
 			}
 			break

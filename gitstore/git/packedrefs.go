@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"io"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // packedWindow is how much around a place is read at once, in bytes: two lines fit in, unless
@@ -14,7 +16,7 @@ const packedWindow = 16 << 10
 
 // searchPacked finds a ref by halving a file that git has sorted; it says so in the first
 // line. known is false when git has to decide: the file is not sorted, or not understood.
-func searchPacked(f io.ReaderAt, size int64, format, name string) (oid OID, known bool) {
+func searchPacked(f io.ReaderAt, size int64, format, name string) (oid object.OID, known bool) {
 	buf := make([]byte, packedWindow)
 	window := func(from, to int64) []byte {
 		n, err := f.ReadAt(buf[:min(to-from, packedWindow)], from)
@@ -28,7 +30,7 @@ func searchPacked(f io.ReaderAt, size int64, format, name string) (oid OID, know
 		!strings.Contains(string(head)+" ", " sorted ") {
 		return "", false
 	}
-	digits := HexLen(format)
+	digits := object.HexLen(format)
 	lo, hi := int64(len(head))+1, size // the line begins in [lo, hi)
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -46,7 +48,7 @@ func searchPacked(f io.ReaderAt, size int64, format, name string) (oid OID, know
 		end := from + int64(at+n) + 1
 		switch c := strings.Compare(string(data[at+digits+1:at+n]), name); {
 		case c == 0:
-			oid := OID(data[at : at+digits])
+			oid := object.OID(data[at : at+digits])
 			return oid, oid.Valid(format)
 		case c > 0:
 			hi = from + int64(at)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -32,8 +33,8 @@ func TestEveryPackedRefIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	find := func(data []byte, name string) (OID, bool) {
-		return searchPacked(bytes.NewReader(data), int64(len(data)), FormatSHA1, name)
+	find := func(data []byte, name string) (object.OID, bool) {
+		return searchPacked(bytes.NewReader(data), int64(len(data)), object.FormatSHA1, name)
 	}
 	for name, want := range names {
 		if got, known := find(data, name); string(got) != want || !known {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // packEntry is the header of one entry.
@@ -25,7 +26,7 @@ const (
 	refDelta = 7
 )
 
-var packKinds = [8]string{1: KindCommit, 2: KindTree, 3: KindBlob, 4: KindTag}
+var packKinds = [8]string{1: object.KindCommit, 2: object.KindTree, 3: object.KindBlob, 4: object.KindTag}
 
 // kindNumber is the inverse of packKinds.
 func kindNumber(kind string) byte {
@@ -103,7 +104,7 @@ func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen in
 	// A deflate stream never grows its content by more than a few bytes per
 	// block, so this is far enough and a lying size reads too little.
 	w.end = off + int64(used) + e.size + e.size/512 + 4096
-	part.data, err = inflateAll(w, e.size)
+	part.data, err = object.Inflate(w, e.size)
 	return part, err
 }
 

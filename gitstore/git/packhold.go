@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -36,7 +37,7 @@ type packHold struct {
 	path  string   // without extension
 	pack  *os.File // open, so that its bytes outlive its name
 	index []byte
-	tips  []OID // the commits in it
+	tips  []object.OID // the commits in it
 }
 
 // newKeep makes the file that holds a pack to be written and returns the pack's path,
@@ -51,7 +52,7 @@ type packHold struct {
 func newKeep(packDir, format string) (path string, keep *os.File, err error) {
 	owner := NewOwner("objects of an operation")
 	owner.Acquired = time.Now()
-	h := newHash(format)
+	h := object.NewHash(format)
 	_, _ = io.WriteString(h, owner.Token)
 	path = filepath.Join(packDir, fmt.Sprintf("pack-%x", h.Sum(nil)))
 	named := false
@@ -87,10 +88,10 @@ func removeUnfinished(path string) {
 }
 
 // commitsIn returns the ids of the commits among objects.
-func commitsIn(objects []Object) []OID {
-	var out []OID
+func commitsIn(objects []object.Object) []object.OID {
+	var out []object.OID
 	for _, o := range objects {
-		if o.Kind == KindCommit {
+		if o.Kind == object.KindCommit {
 			out = append(out, o.OID)
 		}
 	}
@@ -119,11 +120,11 @@ func (s *ObjectFiles) hold(h *packHold) {
 
 // take removes the holds of the commits from the list, and with them those without a
 // commit, which are parts of what the commits stand for. nil takes all.
-func (s *ObjectFiles) take(tips []OID) []*packHold {
+func (s *ObjectFiles) take(tips []object.OID) []*packHold {
 	s.holdMu.Lock()
 	defer s.holdMu.Unlock()
 	named := func(h *packHold) bool {
-		return slices.ContainsFunc(h.tips, func(o OID) bool { return slices.Contains(tips, o) })
+		return slices.ContainsFunc(h.tips, func(o object.OID) bool { return slices.Contains(tips, o) })
 	}
 	if tips != nil && !slices.ContainsFunc(s.holds, named) {
 		return nil
@@ -143,7 +144,7 @@ func (s *ObjectFiles) take(tips []OID) []*packHold {
 // reached is told that refs have moved to commits: their packs need no hold any
 // more. It looks once more whether they are there, and puts one back that was
 // removed all the same.
-func (s *ObjectFiles) reached(tips []OID) error {
+func (s *ObjectFiles) reached(tips []object.OID) error {
 	var errs []error
 	for _, h := range s.take(tips) {
 		errs = append(errs, h.confirm(s.Packs.Dir))
@@ -154,7 +155,7 @@ func (s *ObjectFiles) reached(tips []OID) error {
 
 // Abandon gives packs free whose refs will not move. What is in them is git's to
 // clean up.
-func (s *ObjectFiles) Abandon(tips []OID) {
+func (s *ObjectFiles) Abandon(tips []object.OID) {
 	for _, h := range s.take(tips) {
 		h.Release()
 	}
@@ -214,8 +215,8 @@ func putFile(path string, mode fs.FileMode, from io.Reader) error {
 
 // holder is what a backend offers of the above.
 type holder interface {
-	reached(tips []OID) error
-	Abandon(tips []OID)
+	reached(tips []object.OID) error
+	Abandon(tips []object.OID)
 }
 
 // Reached tells the object store that refs have moved.
@@ -233,8 +234,8 @@ func (r *Repository) Abandon(updates ...RefUpdate) {
 	}
 }
 
-func newTips(updates []RefUpdate) []OID {
-	tips := make([]OID, 0, len(updates))
+func newTips(updates []RefUpdate) []object.OID {
+	tips := make([]object.OID, 0, len(updates))
 	for _, u := range updates {
 		if u.New != u.Old {
 			tips = append(tips, u.New)

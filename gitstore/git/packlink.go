@@ -5,6 +5,8 @@ package git
 
 import (
 	"bytes"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 const (
@@ -74,20 +76,20 @@ func (l *linker) link() {
 	names := make(map[string]string) // the last blob of a name
 	for _, id := range l.order {
 		kind, data := l.read(id, 0)
-		if kind != KindCommit {
+		if kind != object.KindCommit {
 			continue
 		}
-		commit, err := ParseCommit(l.format, data)
+		commit, err := object.ParseCommit(l.format, data)
 		if err != nil {
 			continue
 		}
-		tree, _ := commit.Tree.raw()
+		tree, _ := commit.Tree.Raw()
 		var before []byte
 		if len(commit.Parents) > 0 {
-			parent, _ := commit.Parents[0].raw()
-			if kind, data := l.read(string(parent), 0); kind == KindCommit {
-				if was, err := ParseCommit(l.format, data); err == nil {
-					before, _ = was.Tree.raw()
+			parent, _ := commit.Parents[0].Raw()
+			if kind, data := l.read(string(parent), 0); kind == object.KindCommit {
+				if was, err := object.ParseCommit(l.format, data); err == nil {
+					before, _ = was.Tree.Raw()
 				}
 				l.difference(string(parent), id)
 			}
@@ -102,16 +104,16 @@ func (l *linker) trees(old, now, name string, names map[string]string) {
 		return
 	}
 	kind, data := l.read(now, 0)
-	if kind != KindTree {
+	if kind != object.KindTree {
 		return // as it was before what is folded
 	}
-	entries, err := ParseTree(l.format, data)
+	entries, err := object.ParseTree(l.format, data)
 	if err != nil {
 		return
 	}
-	was := make(map[string]TreeEntry)
-	if kind, data := l.read(old, 0); kind == KindTree {
-		list, err := ParseTree(l.format, data)
+	was := make(map[string]object.TreeEntry)
+	if kind, data := l.read(old, 0); kind == object.KindTree {
+		list, err := object.ParseTree(l.format, data)
 		if err != nil {
 			return
 		}
@@ -120,8 +122,8 @@ func (l *linker) trees(old, now, name string, names map[string]string) {
 		}
 	}
 	for _, e := range entries {
-		raw, _ := e.OID.raw()
-		before, _ := was[e.Name].OID.raw()
+		raw, _ := e.OID.Raw()
+		before, _ := was[e.Name].OID.Raw()
 		switch {
 		case bytes.Equal(raw, before):
 		case e.IsTree():
@@ -168,7 +170,7 @@ func (l *linker) difference(old, now string) {
 	var b bytes.Buffer
 	writeEntryHead(&b, refDelta, len(delta))
 	b.WriteString(now)
-	if err := deflate(&b, delta); err != nil || b.Len() >= len(o.entry) {
+	if err := object.Deflate(&b, delta); err != nil || b.Len() >= len(o.entry) {
 		return
 	}
 	o.entry, o.base = b.Bytes(), now
@@ -193,7 +195,7 @@ func (l *linker) read(id string, deep int) (kind string, data []byte) {
 	if head.kind == "" {
 		at += int64(len(e.rawEntry.base))
 	}
-	if data, err = inflateAll(bytes.NewReader(e.entry[at:]), head.size); err != nil {
+	if data, err = object.Inflate(bytes.NewReader(e.entry[at:]), head.size); err != nil {
 		return "", nil
 	}
 	if kind = head.kind; kind == "" {
@@ -205,7 +207,7 @@ func (l *linker) read(id string, deep int) (kind string, data []byte) {
 			return "", nil
 		}
 	}
-	if HashObject(l.format, kind, data) != OIDFromRaw([]byte(id)) {
+	if object.Hash(l.format, kind, data) != object.OIDFromRaw([]byte(id)) {
 		return "", nil // damage is fsck's to name; nothing is made to depend on it
 	}
 	e.kind, e.data = kind, data

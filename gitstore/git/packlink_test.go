@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -40,7 +41,7 @@ func TestMakeDelta(t *testing.T) {
 		t.Helper()
 		delta := MakeDelta(base, target)
 		for _, patch := range []patcher{ApplyDelta, patchDelta} {
-			if got, err := patch(base, delta, maxObjectSize); err != nil || !bytes.Equal(got, target) {
+			if got, err := patch(base, delta, object.MaxSize); err != nil || !bytes.Equal(got, target) {
 				t.Fatalf("of %d bytes %d were to be made: %d came, %v", len(base), len(target), len(got), err)
 			}
 		}
@@ -69,7 +70,7 @@ func TestMakeDelta(t *testing.T) {
 func FuzzMakeDelta(f *testing.F) {
 	f.Add([]byte(strings.Repeat("line\n", 30)), []byte(strings.Repeat("line\n", 20)+"more"))
 	f.Fuzz(func(t *testing.T, base, target []byte) {
-		if got, err := ApplyDelta(base, MakeDelta(base, target), maxObjectSize); err != nil ||
+		if got, err := ApplyDelta(base, MakeDelta(base, target), object.MaxSize); err != nil ||
 			!bytes.Equal(got, target) {
 			t.Fatalf("%q %v", got, err)
 		}
@@ -80,7 +81,7 @@ func FuzzMakeDelta(f *testing.F) {
 // Every version reads as before, here and by git; a pack that is folded again is smaller than one of
 // whole objects by far, and git gc goes on with it.
 func TestFoldLinksVersions(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		t.Run(format, func(t *testing.T) {
 			ctx := context.Background()
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
@@ -88,8 +89,8 @@ func TestFoldLinksVersions(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(3, 4))
 			growing, changing := []byte("begin\n"),
 				[]byte(strings.Repeat("a line of a file that changes here and there\n", 60))
-			var all []Object
-			var parent OID
+			var all []object.Object
+			var parent object.OID
 			whole := 0
 			const versions = 130
 			for i := range versions {
@@ -107,7 +108,7 @@ func TestFoldLinksVersions(t *testing.T) {
 				all = append(all, objs...)
 				for _, o := range objs {
 					var b bytes.Buffer
-					if err := deflate(&b, o.Data); err != nil {
+					if err := object.Deflate(&b, o.Data); err != nil {
 						t.Fatal(err)
 					}
 					whole += b.Len()
@@ -161,62 +162,63 @@ func TestFoldLinksVersions(t *testing.T) {
 }
 
 // versionOf is a commit with one tree of the files and one below it.
-func versionOf(t *testing.T, format string, parent OID, n int, files map[string][]byte) []Object {
+func versionOf(t *testing.T, format string, parent object.OID, n int, files map[string][]byte) []object.Object {
 	t.Helper()
-	var objs []Object
-	var entries []TreeEntry
+	var objs []object.Object
+	var entries []object.TreeEntry
 	for name, data := range files {
-		o := NewObject(format, KindBlob, data)
+		o := object.New(format, object.KindBlob, data)
 		objs = append(objs, o)
-		entries = append(entries, TreeEntry{Mode: ModeFile, Name: name, OID: o.OID})
+		entries = append(entries, object.TreeEntry{Mode: object.ModeFile, Name: name, OID: o.OID})
 	}
-	sub := NewObject(format, KindTree, EncodeTree(entries))
-	root := NewObject(format, KindTree, EncodeTree([]TreeEntry{{Mode: ModeTree, Name: "sub", OID: sub.OID}}))
-	c := &Commit{Tree: root.OID, Message: fmt.Sprint("version ", n, "\n")}
+	sub := object.New(format, object.KindTree, object.EncodeTree(entries))
+	root := object.New(format, object.KindTree, object.EncodeTree([]object.TreeEntry{{Mode: object.ModeTree,
+		Name: "sub", OID: sub.OID}}))
+	c := &object.Commit{Tree: root.OID, Message: fmt.Sprint("version ", n, "\n")}
 	if parent != "" {
-		c.Parents = []OID{parent}
+		c.Parents = []object.OID{parent}
 	}
-	data, err := EncodeCommit(format, c)
+	data, err := object.EncodeCommit(format, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(objs, sub, root, NewObject(format, KindCommit, data))
+	return append(objs, sub, root, object.New(format, object.KindCommit, data))
 }
 
 // TestLinkedChainsEnd: packs of which each makes an object a difference to what the other makes one of
 // it are folded without a circle.
 func TestLinkedChainsEnd(t *testing.T) {
-	a, b := NewObject(FormatSHA1, KindBlob, []byte(strings.Repeat("the one\n", 50))),
-		NewObject(FormatSHA1, KindBlob, []byte(strings.Repeat("the other\n", 50)))
-	entry := func(o Object, base *Object) rawEntry {
-		raw, _ := o.OID.raw()
+	a, b := object.New(object.FormatSHA1, object.KindBlob, []byte(strings.Repeat("the one\n", 50))),
+		object.New(object.FormatSHA1, object.KindBlob, []byte(strings.Repeat("the other\n", 50)))
+	entry := func(o object.Object, base *object.Object) rawEntry {
+		raw, _ := o.OID.Raw()
 		var w bytes.Buffer
 		if base == nil {
 			writeEntryHead(&w, kindNumber(o.Kind), len(o.Data))
-			if err := deflate(&w, o.Data); err != nil {
+			if err := object.Deflate(&w, o.Data); err != nil {
 				t.Fatal(err)
 			}
 			return rawEntry{raw: raw, entry: w.Bytes()}
 		}
 		delta := MakeDelta(base.Data, o.Data)
-		of, _ := base.OID.raw()
+		of, _ := base.OID.Raw()
 		writeEntryHead(&w, refDelta, len(delta))
 		w.Write(of)
-		if err := deflate(&w, delta); err != nil {
+		if err := object.Deflate(&w, delta); err != nil {
 			t.Fatal(err)
 		}
 		return rawEntry{raw: raw, entry: w.Bytes(), base: of}
 	}
-	l := newLinker(FormatSHA1, [][]rawEntry{{entry(a, &b), entry(b, nil)}, {entry(b, &a), entry(a, nil)}})
-	for _, o := range []Object{a, b} {
-		raw, _ := o.OID.raw()
-		if kind, data := l.read(string(raw), 0); kind != KindBlob || !bytes.Equal(data, o.Data) {
+	l := newLinker(object.FormatSHA1, [][]rawEntry{{entry(a, &b), entry(b, nil)}, {entry(b, &a), entry(a, nil)}})
+	for _, o := range []object.Object{a, b} {
+		raw, _ := o.OID.Raw()
+		if kind, data := l.read(string(raw), 0); kind != object.KindBlob || !bytes.Equal(data, o.Data) {
 			t.Errorf("%s cannot be read", o.OID)
 		}
 		l.difference(string(raw), string(raw))
 	}
-	rawA, _ := a.OID.raw()
-	rawB, _ := b.OID.raw()
+	rawA, _ := a.OID.Raw()
+	rawB, _ := b.OID.Raw()
 	l.difference(string(rawB), string(rawA)) // b is what a is made of
 	if l.entries[string(rawB)].base != "" {
 		t.Error("a circle")

@@ -24,6 +24,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -47,7 +48,7 @@ type PackWriter struct {
 }
 
 func newPackWriter(w io.Writer, format string, count int) *PackWriter {
-	p := &PackWriter{sum: newHash(format)}
+	p := &PackWriter{sum: object.NewHash(format)}
 	p.w = bufio.NewWriterSize(io.MultiWriter(w, p.sum), 32<<10)
 	var head [12]byte
 	copy(head[:], "PACK\x00\x00\x00\x02")
@@ -58,14 +59,14 @@ func newPackWriter(w io.Writer, format string, count int) *PackWriter {
 }
 
 // Add compresses one object into the pack.
-func (p *PackWriter) Add(o Object) error {
-	raw, ok := o.OID.raw()
+func (p *PackWriter) Add(o object.Object) error {
+	raw, ok := o.OID.Raw()
 	if !ok {
 		return fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not an object id", o.OID)
 	}
 	var buf bytes.Buffer
 	writeEntryHead(&buf, kindNumber(o.Kind), len(o.Data))
-	if err := deflate(&buf, o.Data); err != nil {
+	if err := object.Deflate(&buf, o.Data); err != nil {
 		return err
 	}
 	return p.addRaw(raw, buf.Bytes())
@@ -121,14 +122,14 @@ func encodeIndex(entries []packedEntry, packSum []byte, format string) []byte {
 		b = binary.BigEndian.AppendUint32(b, e.offset)
 	}
 	b = append(b, packSum...)
-	h := newHash(format)
+	h := object.NewHash(format)
 	h.Write(b)
 	return h.Sum(b)
 }
 
 // writePack stores objects as one durable pack in packDir, held until a ref reaches
 // it. The objects must be distinct, checked and fewer than maxPackBytes in all.
-func writePack(packDir, format string, mode fs.FileMode, objects []Object) (*packHold, error) {
+func writePack(packDir, format string, mode fs.FileMode, objects []object.Object) (*packHold, error) {
 	h, err := BuildPack(packDir, format, mode, len(objects), func(p *PackWriter) error {
 		for _, o := range objects {
 			if err := p.Add(o); err != nil {

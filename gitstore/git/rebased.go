@@ -6,6 +6,8 @@ import (
 	"context"
 	"strconv"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 // Rebased reports whether each commit that tip was goes back to and tip is does not has one
 // of the same change and the same message that is goes back to and was does not. It is
 // false when a merge is among them: what a merge changed cannot be found again.
-func (r *Repository) Rebased(ctx context.Context, was, is OID) (bool, error) {
+func (r *Repository) Rebased(ctx context.Context, was, is object.OID) (bool, error) {
 	old, err := r.messages(ctx, string(is)+".."+string(was))
 	if err != nil || len(old) == 0 || len(old) > maxRebased {
 		return false, err

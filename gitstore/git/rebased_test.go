@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -49,7 +50,8 @@ func TestRebased(t *testing.T) {
 				r.Git(args...)
 			}
 			is := r.Git("rev-parse", "HEAD")
-			if got, err := repo.Rebased(context.Background(), git.OID(was), git.OID(is)); err != nil || got != c.want {
+			if got, err := repo.Rebased(context.Background(), object.OID(was),
+				object.OID(is)); err != nil || got != c.want {
 				t.Errorf("%s: expected %v, got %v, %v", c.name, c.want, got, err)
 			}
 		}
@@ -58,8 +60,8 @@ func TestRebased(t *testing.T) {
 		merged := r.Git("rev-parse", "HEAD")
 		r.Git("checkout", "-q", "upstream")
 		r.Git("cherry-pick", was+"~1", was)
-		if got, err := repo.Rebased(context.Background(), git.OID(merged),
-			git.OID(r.Git("rev-parse", "HEAD"))); err != nil || got {
+		if got, err := repo.Rebased(context.Background(), object.OID(merged),
+			object.OID(r.Git("rev-parse", "HEAD"))); err != nil || got {
 			t.Errorf("with a merge: expected false, got %v, %v", got, err)
 		}
 	})
@@ -84,22 +86,22 @@ func TestCommitsMadeHere(t *testing.T) {
 		r.Write("ours", "ours\n")
 		mine := r.CommitAll("ours")
 		r.Git("reset", "-q", "--hard", more)
-		made, known, err := repo.CommitsMadeHere(ctx, git.OID(more))
+		made, known, err := repo.CommitsMadeHere(ctx, object.OID(more))
 		if err != nil || !known {
 			t.Fatalf("expected a reflog that tells, got %v, %v", known, err)
 		}
 		for id, want := range map[string]bool{base: true, mine: true, theirs: false, more: false, ours: false} {
-			if made[git.OID(id)] != want {
+			if made[object.OID(id)] != want {
 				t.Errorf("%s was made here: expected %v, got %v", r.Git("log", "-1", "--format=%s", id), want, !want)
 			}
 		}
 		r.Git("cherry-pick", "--allow-empty", mine)
 		picked := r.Git("rev-parse", "HEAD")
-		if made, known, err = repo.CommitsMadeHere(ctx, git.OID(picked)); err != nil || !known ||
-			!made[git.OID(picked)] {
-			t.Errorf("a picked commit: expected made here, got %v, %v, %v", made[git.OID(picked)], known, err)
+		if made, known, err = repo.CommitsMadeHere(ctx, object.OID(picked)); err != nil || !known ||
+			!made[object.OID(picked)] {
+			t.Errorf("a picked commit: expected made here, got %v, %v, %v", made[object.OID(picked)], known, err)
 		}
-		if _, known, err = repo.CommitsMadeHere(ctx, git.OID(theirs)); err != nil || known {
+		if _, known, err = repo.CommitsMadeHere(ctx, object.OID(theirs)); err != nil || known {
 			t.Errorf("a reflog that leads elsewhere: expected unknown, got %v, %v", known, err)
 		}
 	})

@@ -2,7 +2,11 @@
 
 package git
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+)
 
 // Bounds of what is remembered: operations a blob outlives its last use, and
 // its size in bytes.
@@ -15,15 +19,15 @@ const (
 // of ledgers, which a later operation continues, and documents that stay as they
 // are. The nil value keeps nothing.
 type RecentBlobs struct {
-	now, before map[OID][]byte
+	now, before map[object.OID][]byte
 	ops         int
 }
 
 // NewRecentBlobs remembers nothing yet.
-func NewRecentBlobs() *RecentBlobs { return &RecentBlobs{now: make(map[OID][]byte)} }
+func NewRecentBlobs() *RecentBlobs { return &RecentBlobs{now: make(map[object.OID][]byte)} }
 
 // Get returns a remembered blob and keeps it for another generation.
-func (b *RecentBlobs) Get(oid OID) ([]byte, bool) {
+func (b *RecentBlobs) Get(oid object.OID) ([]byte, bool) {
 	if b == nil {
 		return nil, false
 	}
@@ -38,7 +42,7 @@ func (b *RecentBlobs) Get(oid OID) ([]byte, bool) {
 }
 
 // Put keeps data; whoever appends to what get returns gets a copy.
-func (b *RecentBlobs) Put(oid OID, data []byte) {
+func (b *RecentBlobs) Put(oid object.OID, data []byte) {
 	if b != nil && len(data) <= recentSize {
 		b.now[oid] = slices.Clip(data)
 	}
@@ -50,6 +54,6 @@ func (b *RecentBlobs) Next() {
 		return
 	}
 	if b.ops++; b.ops%recentOps == 0 {
-		b.before, b.now = b.now, make(map[OID][]byte, len(b.now))
+		b.before, b.now = b.now, make(map[object.OID][]byte, len(b.now))
 	}
 }

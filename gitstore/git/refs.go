@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -23,16 +24,16 @@ import (
 // Ref is a ref and what it points at.
 type Ref struct {
 	Name   string
-	OID    OID    // "" when Broken
-	Target string // the ref it stands for when it is symbolic, else ""
-	Broken bool   // its file holds no object id
+	OID    object.OID // "" when Broken
+	Target string     // the ref it stands for when it is symbolic, else ""
+	Broken bool       // its file holds no object id
 }
 
 // RefUpdate moves one ref, if it still is where the caller last saw it.
 type RefUpdate struct {
 	Name string
-	New  OID // "" or zeros delete the ref; equal to Old only checks it
-	Old  OID // "" or zeros: the ref must not exist
+	New  object.OID // "" or zeros delete the ref; equal to Old only checks it
+	Old  object.OID // "" or zeros: the ref must not exist
 }
 
 // ByName orders updates by the names of their refs.
@@ -41,15 +42,15 @@ func ByName(a, b RefUpdate) int { return strings.Compare(a.Name, b.Name) }
 // RefMovedError is the cause of a ref_moved error.
 type RefMovedError struct {
 	Name string
-	Want OID // where the caller believed the ref to be; "" for absent
-	Have OID // where it is; "" for absent
+	Want object.OID // where the caller believed the ref to be; "" for absent
+	Have object.OID // where it is; "" for absent
 }
 
 func (e *RefMovedError) Error() string {
 	return fmt.Sprintf("%s is at %s, not at %s", e.Name, orNone(e.Have), orNone(e.Want))
 }
 
-func orNone(o OID) string {
+func orNone(o object.OID) string {
 	if o.IsZero() {
 		return "nothing"
 	}
@@ -59,7 +60,7 @@ func orNone(o OID) string {
 // ReadRef returns what a ref points at, "" when it does not exist. A symbolic
 // ref is refused (ref_is_symbolic): a run ref that stands for a branch would
 // make us write to the branch. A damaged one is ref_broken, never absent.
-func (r *Repository) ReadRef(ctx context.Context, name string) (OID, error) {
+func (r *Repository) ReadRef(ctx context.Context, name string) (object.OID, error) {
 	if !SafeRefName(name) {
 		return "", fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref name", name)
 	}
@@ -92,7 +93,7 @@ const maxPackedScan = 1 << 20
 // readRefFile reads a ref of the files backend without a process. The order,
 // loose before packed, is git's own: pack-refs publishes the packed copy before
 // it removes the loose one. known is false when git has to decide.
-func (r *Repository) readRefFile(name string) (oid OID, known bool, err error) {
+func (r *Repository) readRefFile(name string) (oid object.OID, known bool, err error) {
 	path := filepath.Join(r.CommonDir, filepath.FromSlash(name))
 	fi, err := os.Lstat(path)
 	switch {
@@ -114,7 +115,7 @@ func (r *Repository) readRefFile(name string) (oid OID, known bool, err error) {
 		if target, ok := bytes.CutPrefix(data, []byte("ref:")); ok {
 			return "", true, Symbolic(name, strings.TrimSpace(string(target)))
 		}
-		if oid := OID(bytes.TrimRight(data, " \t\r\n")); oid.Valid(r.ObjectFormat) && !oid.IsZero() {
+		if oid := object.OID(bytes.TrimRight(data, " \t\r\n")); oid.Valid(r.ObjectFormat) && !oid.IsZero() {
 			return oid, true, nil
 		}
 		return "", true, Broken(name)
@@ -129,7 +130,7 @@ func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || IsNotDir(err)
 }
 
-func (r *Repository) scanPacked(name string) (oid OID, known bool, err error) {
+func (r *Repository) scanPacked(name string) (oid object.OID, known bool, err error) {
 	f, err := os.Open(filepath.Join(r.CommonDir, "packed-refs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", true, nil
@@ -156,7 +157,7 @@ func (r *Repository) scanPacked(name string) (oid OID, known bool, err error) {
 		return "", !bytes.HasSuffix(data, line[:len(line)-1]), nil // cut short: ask git
 	}
 	start := bytes.LastIndexByte(data[:i], '\n') + 1
-	if oid := OID(data[start:i]); oid.Valid(r.ObjectFormat) {
+	if oid := object.OID(data[start:i]); oid.Valid(r.ObjectFormat) {
 		return oid, true, nil
 	}
 	return "", false, nil
@@ -164,7 +165,7 @@ func (r *Repository) scanPacked(name string) (oid OID, known bool, err error) {
 
 // askRef has git decide, by exit codes. show-ref --verify takes full names
 // only; rev-parse would go on to try refs/heads/<name> and others.
-func (r *Repository) askRef(ctx context.Context, name string) (OID, error) {
+func (r *Repository) askRef(ctx context.Context, name string) (object.OID, error) {
 	target, err := r.Git.Run(ctx, nil, "symbolic-ref", "-q", name)
 	if err == nil {
 		return "", Symbolic(name, strings.TrimSpace(string(target)))
@@ -174,7 +175,7 @@ func (r *Repository) askRef(ctx context.Context, name string) (OID, error) {
 	}
 	out, err := r.Git.Run(ctx, nil, "show-ref", "--verify", "--hash", name)
 	if err == nil {
-		oid := OID(strings.TrimSpace(string(out)))
+		oid := object.OID(strings.TrimSpace(string(out)))
 		if !oid.Valid(r.ObjectFormat) {
 			return "", Broken(name)
 		}
@@ -207,12 +208,12 @@ func Broken(name string) error {
 }
 
 // Tips are the refs below prefix that hold an object id: name after the prefix -> object.
-func (r *Repository) Tips(ctx context.Context, prefix string) (map[string]OID, error) {
+func (r *Repository) Tips(ctx context.Context, prefix string) (map[string]object.OID, error) {
 	refs, err := r.ListRefs(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]OID, len(refs))
+	out := make(map[string]object.OID, len(refs))
 	for _, ref := range refs {
 		if ref.OID != "" && ref.Target == "" && !ref.Broken {
 			out[strings.TrimPrefix(ref.Name, prefix)] = ref.OID
@@ -244,10 +245,10 @@ func (r *Repository) listRefs(ctx context.Context, prefixes ...string) ([]Ref, e
 	var refs []Ref
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
-		if len(f) != 3 || !OID(f[0]).Valid(r.ObjectFormat) {
+		if len(f) != 3 || !object.OID(f[0]).Valid(r.ObjectFormat) {
 			return nil, fail.Errorf(fail.CodeGitFailed, nil, "git for-each-ref answered %q", line)
 		}
-		refs = append(refs, Ref{Name: f[1], OID: OID(f[0]), Target: f[2]})
+		refs = append(refs, Ref{Name: f[1], OID: object.OID(f[0]), Target: f[2]})
 	}
 	for _, prefix := range prefixes {
 		if r.RefFormat == "files" && sharedRef(prefix+"x") {
@@ -308,12 +309,12 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 // that only while it lives; keep what must move together under one ref.
 func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflogMessage string) error {
 	var in bytes.Buffer
-	zero := ZeroOID(r.ObjectFormat)
+	zero := object.ZeroOID(r.ObjectFormat)
 	for _, u := range updates {
 		if !SafeRefName(u.Name) {
 			return fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref name", u.Name)
 		}
-		for _, o := range []OID{u.New, u.Old} {
+		for _, o := range []object.OID{u.New, u.Old} {
 			if !o.IsZero() && !o.Valid(r.ObjectFormat) {
 				return fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not an object id of this repository", o)
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -49,7 +50,7 @@ func TestHeldRefs(t *testing.T) {
 		if got := names("refs/heads/"); !slices.Contains(got, "refs/heads/y") {
 			t.Errorf("refs that are not held: %q", got)
 		}
-		move := []RefUpdate{{Name: "refs/agentxchain/runs/c", New: OID(head)}}
+		move := []RefUpdate{{Name: "refs/agentxchain/runs/c", New: object.OID(head)}}
 		if err := r.UpdateRefs(t.Context(), move, "test"); err != nil {
 			t.Fatal(err)
 		}

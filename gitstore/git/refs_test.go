@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -73,9 +74,9 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
 		repo := open(t, r)
-		head, before := OID(r.Git("rev-parse", "HEAD")), OID(r.Git("rev-parse", "HEAD~1"))
+		head, before := object.OID(r.Git("rev-parse", "HEAD")), object.OID(r.Git("rev-parse", "HEAD~1"))
 		const x, y = RunRefPrefix + "x", RunRefPrefix + "y"
-		read := func(name string, want OID) {
+		read := func(name string, want object.OID) {
 			t.Helper()
 			if got, err := repo.ReadRef(ctx, name); err != nil || got != want {
 				t.Fatalf("%s: %q %v, want %q", name, got, err, want)
@@ -99,7 +100,7 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 		update("", RefUpdate{x, head, before})
 		read(x, head)
 		// All or none.
-		update(fail.CodeRefMoved, RefUpdate{y, head, ZeroOID(repo.ObjectFormat)}, RefUpdate{x, before, before})
+		update(fail.CodeRefMoved, RefUpdate{y, head, object.ZeroOID(repo.ObjectFormat)}, RefUpdate{x, before, before})
 		read(y, "")
 		update("", RefUpdate{y, head, ""}, RefUpdate{x, head, head})
 		read(y, head)
@@ -157,7 +158,7 @@ func TestDamagedRefs(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)
-	head := OID(r.Git("rev-parse", "HEAD"))
+	head := object.OID(r.Git("rev-parse", "HEAD"))
 	const x = RunRefPrefix + "x"
 	if err := repo.UpdateRefs(ctx, []RefUpdate{{x, head, ""}}, ""); err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func TestDamagedRefs(t *testing.T) {
 	for name, content := range map[string]string{
 		"empty": "",
 		"short": "abc\n",
-		"zero":  string(ZeroOID(FormatSHA1)) + "\n",
+		"zero":  string(object.ZeroOID(object.FormatSHA1)) + "\n",
 		"long":  string(head) + "0\n",
 	} {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
@@ -183,14 +184,14 @@ func TestDamagedRefs(t *testing.T) {
 		}
 	}
 	// A ref to an object that is gone must still be seen.
-	if err := os.WriteFile(file, []byte(string(oidOf(FormatSHA1, 9))+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(string(oidOf(object.FormatSHA1, 9))+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if oid, err := repo.ReadRef(ctx, x); err != nil || oid != oidOf(FormatSHA1, 9) {
+	if oid, err := repo.ReadRef(ctx, x); err != nil || oid != oidOf(object.FormatSHA1, 9) {
 		t.Errorf("%q %v", oid, err)
 	}
 	if refs, err := repo.ListRefs(ctx, RunRefPrefix); err != nil || len(refs) != 1 ||
-		refs[0].OID != oidOf(FormatSHA1, 9) {
+		refs[0].OID != oidOf(object.FormatSHA1, 9) {
 		t.Errorf("%+v %v", refs, err)
 	}
 	_ = os.Remove(file)
@@ -232,7 +233,7 @@ func TestLargePackedRefs(t *testing.T) {
 // Writers that race lose nothing: every success is one step of the chain.
 func TestRacingUpdates(t *testing.T) {
 	for _, o := range testrepo.Kinds() {
-		if o.LinkedWorktree || o.ObjectFormat == FormatSHA256 {
+		if o.LinkedWorktree || o.ObjectFormat == object.FormatSHA256 {
 			continue
 		}
 		t.Run(o.Name(), func(t *testing.T) {
@@ -240,7 +241,7 @@ func TestRacingUpdates(t *testing.T) {
 			r := testrepo.New(t, o)
 			repo := open(t, r)
 			const x = RunRefPrefix + "x"
-			tree := OID(r.Git("rev-parse", "HEAD^{tree}"))
+			tree := object.OID(r.Git("rev-parse", "HEAD^{tree}"))
 			var wins atomic.Int64
 			var wg sync.WaitGroup
 			for w := range 4 {
@@ -251,17 +252,17 @@ func TestRacingUpdates(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						c := &Commit{Tree: tree, Message: fmt.Sprint(w, i)}
+						c := &object.Commit{Tree: tree, Message: fmt.Sprint(w, i)}
 						if old != "" {
-							c.Parents = []OID{old}
+							c.Parents = []object.OID{old}
 						}
-						raw, err := EncodeCommit(repo.ObjectFormat, c)
+						raw, err := object.EncodeCommit(repo.ObjectFormat, c)
 						if err != nil {
 							t.Error(err)
 							return
 						}
-						o := NewObject(repo.ObjectFormat, KindCommit, raw)
-						if err := repo.Objects().Write(ctx, []Object{o}); err != nil {
+						o := object.New(repo.ObjectFormat, object.KindCommit, raw)
+						if err := repo.Objects().Write(ctx, []object.Object{o}); err != nil {
 							t.Error(err)
 							return
 						}
@@ -295,7 +296,8 @@ func TestKilledUpdate(t *testing.T) {
 		if err == nil {
 			var head []byte
 			if head, err = repo.Git.Run(context.Background(), nil, "rev-parse", "HEAD"); err == nil {
-				err = repo.UpdateRefs(context.Background(), []RefUpdate{{x, OID(strings.TrimSpace(string(head))), ""}},
+				err = repo.UpdateRefs(context.Background(), []RefUpdate{{x,
+					object.OID(strings.TrimSpace(string(head))), ""}},
 					"")
 			}
 		}
@@ -327,7 +329,7 @@ func TestRefIsReadUnderItsLock(t *testing.T) {
 	const x = RunRefPrefix + "x"
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)
-	head := OID(r.Git("rev-parse", "HEAD"))
+	head := object.OID(r.Git("rev-parse", "HEAD"))
 	r.Git("update-ref", x, string(head)+"^")
 	r.Git("pack-refs", "--all")
 	git, err := exec.LookPath("git")
@@ -340,7 +342,7 @@ func TestRefIsReadUnderItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	repo.Git.Bin = bin
-	if err := repo.UpdateRefs(context.Background(), []RefUpdate{{x, head, OID(r.Git("rev-parse", "HEAD^"))}},
+	if err := repo.UpdateRefs(context.Background(), []RefUpdate{{x, head, object.OID(r.Git("rev-parse", "HEAD^"))}},
 		"x"); err != nil {
 		t.Fatal(err)
 	}
@@ -354,6 +356,6 @@ func TestRefIsReadUnderItsLock(t *testing.T) {
 	}
 }
 
-func oidOf(format string, n byte) OID {
-	return OID(strings.Repeat(fmt.Sprintf("%02x", n|1), HexLen(format)/2))
+func oidOf(format string, n byte) object.OID {
+	return object.OID(strings.Repeat(fmt.Sprintf("%02x", n|1), object.HexLen(format)/2))
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Repository is an opened git repository and the project directory in it. All
@@ -206,7 +207,7 @@ func newRepository(g *Git, ans []string) (*Repository, error) {
 		// cannot open anything but the files format.
 		r.RefFormat = "files"
 	}
-	if HexLen(r.ObjectFormat) == 0 {
+	if object.HexLen(r.ObjectFormat) == 0 {
 		return nil, fail.Errorf(fail.CodeUnsupportedFormat, nil, "the repository uses the unknown object format %q",
 			r.ObjectFormat)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -46,7 +47,7 @@ func TestDiscoverOddDirectories(t *testing.T) {
 			if err != nil || len(s.Dirty) != 1 || !s.Dirty["x"].Untracked {
 				t.Fatalf("%+v %v", s, err)
 			}
-			names, err := repo.DiffNames(context.Background(), OID(r.Git("rev-parse", "HEAD~1")))
+			names, err := repo.DiffNames(context.Background(), object.OID(r.Git("rev-parse", "HEAD~1")))
 			if err != nil || len(names) != 0 {
 				t.Fatalf("%q %v", names, err)
 			}
@@ -74,8 +75,8 @@ func TestDiscoverRefuses(t *testing.T) {
 	repo, err := DiscoverBare(ctx, bare)
 	if err != nil || repo.TopLevel != "" || !strings.HasSuffix(repo.ObjectsDir, "bare.git/objects") {
 		t.Errorf("bare: %+v %v", repo, err)
-	} else if kind, _, err := repo.Objects().Read(ctx, OID(r.Git("rev-parse", "HEAD"))); err != nil ||
-		kind != KindCommit {
+	} else if kind, _, err := repo.Objects().Read(ctx, object.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
+		kind != object.KindCommit {
 		t.Errorf("bare read: %v", err)
 	}
 	if _, err := Discover(ctx, filepath.Join(r.Dir, ".git", "refs")); fail.CodeOf(err) != fail.CodeNotRepository {

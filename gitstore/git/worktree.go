@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // DirtyPath says how a path differs from HEAD. Paths are relative to the
@@ -30,7 +31,7 @@ type DirtyPath struct {
 
 // WorktreeStatus is the state of the project directory at one moment.
 type WorktreeStatus struct {
-	Head     OID                  // "" while the branch has no commit
+	Head     object.OID           // "" while the branch has no commit
 	Branch   string               // short name, "" when HEAD is detached
 	Unmerged []string             // paths in conflict, sorted; also in Dirty
 	Dirty    map[string]DirtyPath // every path that differs or is untracked
@@ -102,7 +103,7 @@ func ParseStatus(out []byte, prefix string) (*WorktreeStatus, error) {
 		case '#':
 			if oid, ok := bytes.CutPrefix(rec, []byte("# branch.oid ")); ok {
 				sawHead = true
-				if s.Head = OID(oid); s.Head == "(initial)" {
+				if s.Head = object.OID(oid); s.Head == "(initial)" {
 					s.Head = ""
 				}
 			} else if b, ok := bytes.CutPrefix(rec, []byte("# branch.head ")); ok {
@@ -201,7 +202,7 @@ var diffArgs = []string{
 // tree, relative to the project directory and limited to it, sorted. Untracked
 // files are not among them. A base that is no commit of this repository is the
 // error base_missing, never an empty answer.
-func (r *Repository) DiffNames(ctx context.Context, base OID) ([]string, error) {
+func (r *Repository) DiffNames(ctx context.Context, base object.OID) ([]string, error) {
 	out, err := r.diff(ctx, base, "--name-only", "-z")
 	if err != nil {
 		return nil, err
@@ -218,7 +219,7 @@ type PathChange struct {
 }
 
 // DiffChanges is DiffNames with the kind of each change (docs/spec/observation.md#what-is-observed).
-func (r *Repository) DiffChanges(ctx context.Context, base OID) ([]PathChange, error) {
+func (r *Repository) DiffChanges(ctx context.Context, base object.OID) ([]PathChange, error) {
 	out, err := r.diff(ctx, base, "--name-status", "-z")
 	if err != nil {
 		return nil, err
@@ -241,14 +242,14 @@ func (r *Repository) DiffChanges(ctx context.Context, base OID) ([]PathChange, e
 	return changes, nil
 }
 
-func (r *Repository) diff(ctx context.Context, base OID, format ...string) ([]byte, error) {
+func (r *Repository) diff(ctx context.Context, base object.OID, format ...string) ([]byte, error) {
 	if !base.Valid(r.ObjectFormat) {
 		return nil, baseMissing(base, nil)
 	}
 	// ^{commit} makes git refuse a blob or tree id, and look the commit up at
 	// all: an unknown full id would otherwise only fail later, or not.
 	rev := string(base) + "^{commit}"
-	if base == EmptyTree(r.ObjectFormat) {
+	if base == object.EmptyTree(r.ObjectFormat) {
 		rev = string(base)
 	}
 	args := append(append(slices.Clone(diffArgs), r.Git.submodules()), format...)
@@ -264,14 +265,14 @@ func (r *Repository) diff(ctx context.Context, base OID, format ...string) ([]by
 	return nil, err
 }
 
-func baseMissing(base OID, cause error) error {
+func baseMissing(base object.OID, cause error) error {
 	return fail.Errorf(fail.CodeBaseMissing, cause, "the baseline commit %q is not in this repository", string(base)).
 		WithHint("in a shallow clone run git fetch --unshallow; otherwise fetch the branch the turn started from")
 }
 
 // Checkout returns the commit and the branch that are checked out; both are "" while
 // the branch has no commit, the branch is when HEAD is detached.
-func (r *Repository) Checkout(ctx context.Context) (head OID, branch string, err error) {
+func (r *Repository) Checkout(ctx context.Context) (head object.OID, branch string, err error) {
 	out, err := r.Git.Run(ctx, nil, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
 	if err != nil {
 		if ExitCode(err) >= 0 {
@@ -283,7 +284,7 @@ func (r *Repository) Checkout(ctx context.Context) (head OID, branch string, err
 	if name == "HEAD" {
 		name = ""
 	}
-	return OID(oid), name, nil
+	return object.OID(oid), name, nil
 }
 
 // IgnoredFiles lists what the work tree holds and git is told not to see, relative to

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -41,10 +42,10 @@ func Ref(run, turn string) (string, error) {
 type Record struct {
 	Run, Turn string
 	Ref       string
-	Op        git.OID // the commit the ref is at
-	Parent    git.OID // what the lease was before, "" at first
-	Data      []byte  // the document; whoever asks decodes it
-	Subject   string  // of the commit
+	Op        object.OID // the commit the ref is at
+	Parent    object.OID // what the lease was before, "" at first
+	Data      []byte     // the document; whoever asks decodes it
+	Subject   string     // of the commit
 	At        time.Time
 }
 
@@ -62,7 +63,7 @@ func Read(ctx context.Context, repo *git.Repository, run, turn string) (*Record,
 	return readAt(ctx, repo, run, turn, oid)
 }
 
-func readAt(ctx context.Context, repo *git.Repository, run, turn string, oid git.OID) (*Record, error) {
+func readAt(ctx context.Context, repo *git.Repository, run, turn string, oid object.OID) (*Record, error) {
 	ref := record.LeaseRefPrefix + run + "/" + turn
 	r := record.NewReader(ctx, repo)
 	c, err := r.Commit(oid)
@@ -141,16 +142,17 @@ func History(ctx context.Context, repo *git.Repository, rec *Record, limit int) 
 // Write stores a document as the next commit after parent ("" for the first)
 // and returns its id. No ref is moved: that is for MoveLease, or for a Change that
 // has to happen together with it.
-func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Actor, status string) (git.OID, error) {
+func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Actor, status string) (object.OID,
+	error) {
 	if len(rec.Data) == 0 || len(rec.Data) > maxLeaseBytes {
 		return "", fail.Errorf(fail.CodeObjectTooLarge, nil, "a lease document has at most %d bytes", maxLeaseBytes)
 	}
 	format := repo.ObjectFormat
-	blob := git.Object{OID: git.HashObject(format, git.KindBlob, rec.Data), Kind: git.KindBlob, Data: rec.Data}
-	entries := git.EncodeTree([]git.TreeEntry{{Mode: git.ModeFile, Name: leaseFile, OID: blob.OID}})
-	tree := git.Object{OID: git.HashObject(format, git.KindTree, entries), Kind: git.KindTree, Data: entries}
-	sig := git.Signature{Name: by.Name, Email: by.Email, When: rec.At.UTC()}
-	c := &git.Commit{
+	blob := object.Object{OID: object.Hash(format, object.KindBlob, rec.Data), Kind: object.KindBlob, Data: rec.Data}
+	entries := object.EncodeTree([]object.TreeEntry{{Mode: object.ModeFile, Name: leaseFile, OID: blob.OID}})
+	tree := object.Object{OID: object.Hash(format, object.KindTree, entries), Kind: object.KindTree, Data: entries}
+	sig := object.Signature{Name: by.Name, Email: by.Email, When: rec.At.UTC()}
+	c := &object.Commit{
 		Tree:      tree.OID,
 		Author:    sig,
 		Committer: sig,
@@ -158,14 +160,14 @@ func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Ac
 			status),
 	}
 	if rec.Parent != "" {
-		c.Parents = []git.OID{rec.Parent}
+		c.Parents = []object.OID{rec.Parent}
 	}
-	data, err := git.EncodeCommit(format, c)
+	data, err := object.EncodeCommit(format, c)
 	if err != nil {
 		return "", fail.Errorf(fail.CodeObjectInvalid, err, "the lease cannot be written as a commit")
 	}
-	commit := git.Object{OID: git.HashObject(format, git.KindCommit, data), Kind: git.KindCommit, Data: data}
-	if err := repo.Objects().Write(ctx, []git.Object{blob, tree, commit}); err != nil {
+	commit := object.Object{OID: object.Hash(format, object.KindCommit, data), Kind: object.KindCommit, Data: data}
+	if err := repo.Objects().Write(ctx, []object.Object{blob, tree, commit}); err != nil {
 		return "", err
 	}
 	faults.Point("lease.after-objects")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -42,7 +43,7 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 			t.Fatalf("the lease of a turn that has none: %v %v", rec, err)
 		}
 		now := time.Unix(1700000000, 0)
-		write := func(l *run.Lease, parent git.OID) git.OID {
+		write := func(l *run.Lease, parent object.OID) object.OID {
 			oid, err := Write(ctx, repo, Record{
 				Run:     l.RunID,
 				Turn:    l.StepID,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -24,7 +25,7 @@ import (
 // Acts are the operations of a run that may decide something, oldest first.
 type Acts struct {
 	Run   string
-	Tip   git.OID // the newest operation
+	Tip   object.OID // the newest operation
 	Acts  []*approval.Act
 	Chain map[string]approval.ChainOp // every operation of the run, by commit id
 }
@@ -72,7 +73,7 @@ func acts(ctx context.Context, repo *git.Repository, runID string, ops []chain.O
 		if !approval.Decides(op.Name) {
 			continue
 		}
-		before := git.OID("")
+		before := object.OID("")
 		if i > 0 {
 			before = ops[i-1].Tree
 		}
@@ -119,7 +120,7 @@ func (r *actReader) begin(i int, op chain.OpInfo) error {
 }
 
 // act reads one operation, nil for the acceptance of a turn in which nothing was decided.
-func (r *actReader) act(op chain.OpInfo, before git.OID) (*approval.Act, error) {
+func (r *actReader) act(op chain.OpInfo, before object.OID) (*approval.Act, error) {
 	a := &approval.Act{Op: string(op.Op)}
 	// Ledgers outlive runs: what a run's first operation finds there is not its own.
 	if before != "" {
@@ -175,7 +176,7 @@ func (r *actReader) act(op chain.OpInfo, before git.OID) (*approval.Act, error) 
 }
 
 // claims are those of an operation by another tool.
-func (r *actReader) claims(a *approval.Act, op chain.OpInfo, before git.OID, after *run.State) ([]external.Claim,
+func (r *actReader) claims(a *approval.Act, op chain.OpInfo, before object.OID, after *run.State) ([]external.Claim,
 	error) {
 	out, err := rulesClaim(r.Reader, a.Record, before, op.Tree)
 	if err != nil {

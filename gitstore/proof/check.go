@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -50,8 +51,8 @@ const (
 type Finding struct {
 	Code    string // stable token
 	Run     string
-	Op      git.OID // operation it was found in, or ""
-	Path    string  // project-relative file or tree path, or ""
+	Op      object.OID // operation it was found in, or ""
+	Path    string     // project-relative file or tree path, or ""
 	Message string
 	Repair  string // command to run, or ""
 	Note    bool   // nothing is wrong: said for information
@@ -146,11 +147,11 @@ type checker struct {
 	// What chains tell of runs beside themselves: runs other tools made, and the last
 	// operation of the run before -> the run that names it.
 	elsewhere map[string]bool
-	previous  map[git.OID]string
+	previous  map[object.OID]string
 
 	others map[otherRules]otherOps // operations of other rule sets that were not replayed
 
-	seen map[git.OID]seenOp // what operations were seen to do, beside their findings
+	seen map[object.OID]seenOp // what operations were seen to do, beside their findings
 
 	// Segments of ledgers that one run after another holds, each looked at once.
 	heard onceSet // by heardIn
@@ -163,12 +164,12 @@ type checker struct {
 // onceSet are objects that need not be looked at again.
 type onceSet struct {
 	mu   sync.Mutex
-	done map[git.OID]bool
+	done map[object.OID]bool
 }
 
 // segments shows look each segment of a ledger that was not looked at yet, in order, until it refuses
 // one, which is then shown again; all is false when it did.
-func (o *onceSet) segments(r *record.Reader, tree git.OID, l wire.Ledger, look func(data []byte) bool) (all bool,
+func (o *onceSet) segments(r *record.Reader, tree object.OID, l wire.Ledger, look func(data []byte) bool) (all bool,
 	err error) {
 	segs, err := r.Slots(tree, record.LedgerDir(l), false)
 	if err != nil {
@@ -187,7 +188,7 @@ func (o *onceSet) segments(r *record.Reader, tree git.OID, l wire.Ledger, look f
 		}
 		o.mu.Lock()
 		if o.done == nil {
-			o.done = make(map[git.OID]bool)
+			o.done = make(map[object.OID]bool)
 		}
 		o.done[oid] = true
 		o.mu.Unlock()
@@ -214,7 +215,7 @@ func (f *checker) found() int {
 
 // fault turns an error met while checking into a finding. Errors that say
 // nothing about the repository (a cancelled context, git missing) stay errors.
-func (f *checker) fault(run string, op git.OID, err error) error {
+func (f *checker) fault(run string, op object.OID, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -254,7 +255,7 @@ func (f *checker) past() ([]git.Ref, error) {
 }
 
 // archivedTip is the newest operation of an archived run, "" for none.
-func (f *checker) archivedTip(run string) (git.OID, error) {
+func (f *checker) archivedTip(run string) (object.OID, error) {
 	if !f.bare() {
 		return ArchivedTip(f.ctx, f.repo, run)
 	}
@@ -362,7 +363,7 @@ const fsckChunk = 64
 
 // operations checks the chain in chunks side by side: each operation is checked
 // against what the one before recorded, so the order of checking is free.
-func (f *checker) operations(run string, tip git.OID) error {
+func (f *checker) operations(run string, tip object.OID) error {
 	var ops []chain.OpInfo
 	if err := chain.Walk(f.ctx, f.repo, tip, func(op chain.OpInfo) { ops = append(ops, op) }); err != nil {
 		// A damaged commit ends the log: objects names it.

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 )
@@ -41,7 +42,7 @@ func (f *checker) approvals(run string, ops []chain.OpInfo) error {
 		f.find(Finding{
 			Code:    v.Code,
 			Run:     run,
-			Op:      git.OID(v.Op),
+			Op:      object.OID(v.Op),
 			Message: v.Message,
 			Repair:  f.inClone("git agentxchain verify approvals --run " + run),
 		})
@@ -111,7 +112,7 @@ func (f *checker) witnesses(run string, ops []chain.OpInfo) error {
 		return nil
 	}
 	chain := make(map[string]approval.ChainOp, len(ops))
-	tip := git.OID("")
+	tip := object.OID("")
 	for i, op := range ops {
 		chain[string(op.Op)], tip = approval.ChainOp{Index: i}, op.Op
 	}
@@ -134,7 +135,7 @@ func (f *checker) witnesses(run string, ops []chain.OpInfo) error {
 }
 
 // judge is who judges what was said of a run with its newest operation at tip, "" for one that is gone.
-func (f *checker) judge(run string, tip git.OID) *witness.Judge {
+func (f *checker) judge(run string, tip object.OID) *witness.Judge {
 	j := &witness.Judge{Repo: f.repo, Here: f.repo, Run: run, Tip: tip}
 	if tip == "" && f.tree != nil {
 		j.Project, _ = f.tree.Work().Config()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -25,7 +26,7 @@ func (f *checker) inClone(command string) string {
 }
 
 // withKept adds the archived runs that a server keeps to those that are here under names of their own.
-func (f *checker) withKept(past map[string]git.OID) error {
+func (f *checker) withKept(past map[string]object.OID) error {
 	list, err := archive.ReadAll(f.ctx, f.repo, archive.KeepPrefix)
 	if err != nil {
 		return f.fault("", "", err)
@@ -36,7 +37,7 @@ func (f *checker) withKept(past map[string]git.OID) error {
 	}
 	for run, e := range list {
 		if live[run] == "" && past[run] == "" {
-			past[run] = git.OID(e.Op)
+			past[run] = object.OID(e.Op)
 		}
 	}
 	return nil
@@ -51,14 +52,14 @@ func (f *checker) unkept(list archive.List, have []git.Ref) {
 	for _, run := range slices.Sorted(maps.Keys(list)) {
 		if e := list.Archived(run); e != nil && !here[run] {
 			f.absent(run, fmt.Sprintf("run %s is archived at operation %s, and this repository does not keep it", run,
-				git.OID(e.Op).Short()))
+				object.OID(e.Op).Short()))
 		}
 	}
 }
 
 // goBack is the command that takes a run of a server back to the last operation that holds, and keeps
 // what it drops.
-func goBack(run string, good, tip git.OID) string {
+func goBack(run string, good, tip object.OID) string {
 	ref := git.RunRefPrefix + run
 	return "git update-ref " + record.LostRefPrefix + run + "/" + string(tip) + " " + ref + " && git update-ref " +
 		ref + " " + string(good)

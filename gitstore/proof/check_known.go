@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -129,10 +130,10 @@ func (f *checker) missing(have []git.Ref) error {
 	if f.bare() {
 		f.unkept(archived, have)
 	}
-	held := make(map[git.OID]bool, len(archived)+len(have))
+	held := make(map[object.OID]bool, len(archived)+len(have))
 	for run, e := range archived {
 		delete(known, run)
-		held[git.OID(e.Op)] = true
+		held[object.OID(e.Op)] = true
 	}
 	for _, ref := range have {
 		held[ref.OID] = true
@@ -142,7 +143,7 @@ func (f *checker) missing(have []git.Ref) error {
 	previous := maps.Clone(f.previous)
 	f.mu.Unlock()
 	// Most runs are left at the operation that the next one names.
-	maps.DeleteFunc(previous, func(op git.OID, _ string) bool { return held[op] })
+	maps.DeleteFunc(previous, func(op object.OID, _ string) bool { return held[op] })
 	if len(previous) > 0 {
 		if held, err = f.kept(have); err != nil {
 			return err
@@ -215,12 +216,12 @@ func (f *checker) unfetched() error {
 
 // kept are the operations that refs lead to, and those that were decided again when two sides of a run
 // were joined: each is held by what it became. Each is read once, however many refs lead to it.
-func (f *checker) kept(have []git.Ref) (map[git.OID]bool, error) {
+func (f *checker) kept(have []git.Ref) (map[object.OID]bool, error) {
 	r := record.NewReader(f.ctx, f.repo)
 	ends := f.repo.ShallowCommits()
-	out, origins := make(map[git.OID]bool), make(map[git.OID]bool)
+	out, origins := make(map[object.OID]bool), make(map[object.OID]bool)
 	for _, ref := range have {
-		for todo := []git.OID{ref.OID}; len(todo) > 0; {
+		for todo := []object.OID{ref.OID}; len(todo) > 0; {
 			op := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
 			if out[op] {
@@ -235,7 +236,7 @@ func (f *checker) kept(have []git.Ref) (map[git.OID]bool, error) {
 			}
 			out[op] = true
 			if origin := record.Trailer(c.Message, record.TrailerOrigin); origin != "" {
-				origins[git.OID(origin)] = true
+				origins[object.OID(origin)] = true
 			}
 			if !ends[op] {
 				todo = append(todo, c.Parents...)
@@ -303,7 +304,7 @@ func (f *checker) namedInLedgers(note func(run, where string)) {
 			}
 		}
 		if err == nil {
-			if data, _, err := chain.FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)),
+			if data, _, err := chain.FileAt(f.ctx, repo, object.OID(bytes.TrimSpace(head)),
 				f.repo.Prefix+l.Path()); err == nil {
 				rows(data, "the committed "+l.Path())
 			}
@@ -312,7 +313,7 @@ func (f *checker) namedInLedgers(note func(run, where string)) {
 	if err != nil {
 		return
 	}
-	if data, _, err := chain.FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)),
+	if data, _, err := chain.FileAt(f.ctx, repo, object.OID(bytes.TrimSpace(head)),
 		f.repo.Prefix+string(wire.DocState)); err == nil && data != nil {
 		if o, err := ojson.DecodeObject(data); err == nil {
 			note(o.String("run_id"), "the committed "+string(wire.DocState))
@@ -340,7 +341,7 @@ func (f *checker) heritage(r *record.Reader, op chain.OpInfo) error {
 	if op.Previous != "" {
 		f.mu.Lock()
 		if f.previous == nil {
-			f.previous = make(map[git.OID]string)
+			f.previous = make(map[object.OID]string)
 		}
 		f.previous[op.Previous] = op.Run
 		f.mu.Unlock()
@@ -351,7 +352,7 @@ func (f *checker) heritage(r *record.Reader, op chain.OpInfo) error {
 
 // heardIn is heardOf of the ledgers of a run's first operation. They begin with what those of the run
 // before held, so each segment is read once.
-func (f *checker) heardIn(r *record.Reader, tree git.OID) error {
+func (f *checker) heardIn(r *record.Reader, tree object.OID) error {
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		if _, err := f.heard.segments(r, tree, l, func(data []byte) bool {
 			f.heardOf(data)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -29,7 +30,7 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	now := time.Unix(1700000000, 0)
 	put := func(turn string, leases ...*run.Lease) {
 		ref, _ := lease.Ref("run_1", turn)
-		var at git.OID
+		var at object.OID
 		for _, l := range leases {
 			oid, err := lease.Write(ctx, repo, lease.Record{
 				Run:     "run_1",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
@@ -21,7 +22,7 @@ func (f *checker) objects(refs []git.Ref) error {
 		return err
 	}
 	// Git says that something is wrong, not reliably what: read one by one.
-	w := &objectWalk{f: f, r: record.NewReader(f.ctx, f.repo), sound: make(map[git.OID]bool)}
+	w := &objectWalk{f: f, r: record.NewReader(f.ctx, f.repo), sound: make(map[object.OID]bool)}
 	var whole []git.Ref
 	for _, ref := range refs {
 		before := w.found
@@ -99,13 +100,13 @@ func (f *checker) unexplained(refs []git.Ref) error {
 type objectWalk struct {
 	f     *checker
 	r     *record.Reader
-	sound map[git.OID]bool // was read, and everything below it
+	sound map[object.OID]bool // was read, and everything below it
 	found int
 }
 
 // run reads the objects of one run.
-func (w *objectWalk) run(run string, tip git.OID) error {
-	seen := make(map[git.OID]bool) // and is not sound: it was reported
+func (w *objectWalk) run(run string, tip object.OID) error {
+	seen := make(map[object.OID]bool) // and is not sound: it was reported
 	for op := tip; op != ""; {
 		c, err := w.r.Commit(op)
 		if err != nil {
@@ -123,7 +124,7 @@ func (w *objectWalk) run(run string, tip git.OID) error {
 }
 
 // tree reports whether a tree and everything below it can be read.
-func (w *objectWalk) tree(run string, op, oid git.OID, seen map[git.OID]bool) (bool, error) {
+func (w *objectWalk) tree(run string, op, oid object.OID, seen map[object.OID]bool) (bool, error) {
 	if w.sound[oid] || seen[oid] {
 		return w.sound[oid], nil
 	}
@@ -161,7 +162,7 @@ func (w *objectWalk) tree(run string, op, oid git.OID, seen map[git.OID]bool) (b
 	return sound, nil
 }
 
-func (w *objectWalk) fault(run string, op git.OID, err error) error {
+func (w *objectWalk) fault(run string, op object.OID, err error) error {
 	w.found++
 	return w.f.fault(run, op, err)
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -26,7 +26,7 @@ func (f *checker) check(run string, ops []chain.OpInfo, from, to int) error {
 		if err := f.ctx.Err(); err != nil {
 			return err
 		}
-		prev := git.OID("")
+		prev := object.OID("")
 		if i > 0 {
 			prev = ops[i-1].Tree
 			if f.opt.Replay && !based {
@@ -51,7 +51,7 @@ func (f *checker) check(run string, ops []chain.OpInfo, from, to int) error {
 // operation checks one operation. based tells whether the replayer stands on
 // its tree afterwards.
 func (f *checker) operation(
-	p *Replayer, run string, op chain.OpInfo, prev git.OID, newest bool,
+	p *Replayer, run string, op chain.OpInfo, prev object.OID, newest bool,
 ) (based, replayed, skipped bool, err error) {
 	say := func(code, path, format string, args ...any) {
 		f.find(Finding{Code: code, Run: run, Op: op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
@@ -134,7 +134,7 @@ func (f *checker) operation(
 	}
 	// Nothing is applied again then; what is open is only a note.
 	if c, ok := rec.Op.(*protocol.Confirm); ok && !f.opt.Replay && len(op.Parents) == 1 &&
-		git.OID(c.Upto) == op.Parents[0] {
+		object.OID(c.Upto) == op.Parents[0] {
 		f.saw(op.Op, seenOp{confirms: true})
 	}
 	if err := f.structure(p, op, rec, prev, newest, say); err != nil || rec.Op != nil {
@@ -146,10 +146,10 @@ func (f *checker) operation(
 // evidence reads the operation's evidence and checks each name against its
 // contents.
 func (f *checker) evidence(
-	r *record.Reader, op chain.OpInfo, root []git.TreeEntry,
+	r *record.Reader, op chain.OpInfo, root []object.TreeEntry,
 	say func(code, path, format string, args ...any),
 ) (map[string][]byte, error) {
-	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == record.DirEvidence })
+	i := slices.IndexFunc(root, func(e object.TreeEntry) bool { return e.Name == record.DirEvidence })
 	if i < 0 {
 		return nil, nil
 	}
@@ -177,7 +177,7 @@ func (f *checker) evidence(
 
 // structure checks what can be checked without applying the operation.
 func (f *checker) structure(
-	p *Replayer, op chain.OpInfo, rec *protocol.Record, prev git.OID, newest bool,
+	p *Replayer, op chain.OpInfo, rec *protocol.Record, prev object.OID, newest bool,
 	say func(code, path, format string, args ...any),
 ) error {
 	r := p.Reader
@@ -244,7 +244,7 @@ func (f *checker) structure(
 
 // rowsHold reports whether a ledger of a run's first operation consists of rows. It begins with what the
 // ledger of the run before held, so each segment is read once; false leaves it to who names the line.
-func (f *checker) rowsHold(r *record.Reader, tree git.OID, l wire.Ledger) (bool, error) {
+func (f *checker) rowsHold(r *record.Reader, tree object.OID, l wire.Ledger) (bool, error) {
 	if !l.JSONL() {
 		_, err := r.Slots(tree, record.LedgerDir(l), false)
 		return err == nil, err

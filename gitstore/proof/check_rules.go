@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // otherRules is one reason why operations of a run were not replayed.
@@ -21,7 +21,7 @@ type otherRules struct {
 
 // otherOps are the operations it is about.
 type otherOps struct {
-	any   git.OID
+	any   object.OID
 	count int
 }
 

@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -39,11 +40,11 @@ type verified struct {
 }
 
 type verifiedOp struct {
-	op   git.OID
+	op   object.OID
 	open []Claim
 }
 
-func (v *verified) find(op git.OID) ([]Claim, bool) {
+func (v *verified) find(op object.OID) ([]Claim, bool) {
 	for i := len(v.ops) - 1; i >= 0; i-- {
 		if v.ops[i].op == op {
 			return v.ops[i].open, true
@@ -53,7 +54,7 @@ func (v *verified) find(op git.OID) ([]Claim, bool) {
 }
 
 // add notes an operation as the newest.
-func (v *verified) add(op git.OID, open []Claim) {
+func (v *verified) add(op object.OID, open []Claim) {
 	v.ops = slices.DeleteFunc(v.ops, func(o verifiedOp) bool { return o.op == op })
 	v.ops = append(v.ops, verifiedOp{op, open})
 	if n := len(v.ops) - keptVerified; n > 0 {
@@ -92,9 +93,9 @@ func readVerified(r *git.Repository, run string) *verified {
 	}
 	var ops []verifiedOp
 	for range d.Count() {
-		o := verifiedOp{op: git.OID(d.Bytes())}
+		o := verifiedOp{op: object.OID(d.Bytes())}
 		for range d.Count() {
-			at := git.OID(d.Bytes())
+			at := object.OID(d.Bytes())
 			var c external.Claim
 			if row, err := ojson.DecodeObject(d.Bytes()); err != nil || len(ojson.Unmarshal(row, &c)) > 0 {
 				return out
@@ -110,7 +111,7 @@ func readVerified(r *git.Repository, run string) *verified {
 			v[i] = d.Bytes()
 		}
 		arrived = append(arrived, Arrival{
-			Op:    git.OID(v[0]),
+			Op:    object.OID(v[0]),
 			Name:  string(v[1]),
 			Gate:  string(v[2]),
 			Actor: evidence.Actor{Name: string(v[3]), Email: string(v[4])},
@@ -141,7 +142,7 @@ func noteVerified(r *git.Repository, n *verified, v *Verdict) {
 // NoteOwn notes an operation that this process has derived from one that is known to
 // be sound. Where nothing is noted of that one nothing is noted of this one; nor is
 // it of what cannot be derived, which the verifier looks at like everybody else's.
-func NoteOwn(r *git.Repository, run, name string, parent, op git.OID) {
+func NoteOwn(r *git.Repository, run, name string, parent, op object.OID) {
 	if name == protocol.OpExternal {
 		return
 	}

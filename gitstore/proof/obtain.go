@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
@@ -22,7 +23,7 @@ const (
 
 // Newest is chain.Tip of a run that has to have a record; without one the error is no_run. An
 // archived run whose operations are not here is fetched.
-func Newest(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+func Newest(ctx context.Context, repo *git.Repository, run string) (object.OID, error) {
 	op, err := chain.Tip(ctx, repo, run)
 	if err == nil && op == "" {
 		op, err = ArchivedTip(ctx, repo, run)
@@ -50,7 +51,7 @@ func OpenNewest(ctx context.Context, repo *git.Repository, run string) (*chain.R
 
 // ArchivedTip returns the newest operation of an archived run, "" when the archive does
 // not know it. Operations that are not here are fetched.
-func ArchivedTip(ctx context.Context, repo *git.Repository, run string) (git.OID, error) {
+func ArchivedTip(ctx context.Context, repo *git.Repository, run string) (object.OID, error) {
 	tip, err := chain.PastTip(ctx, repo, run)
 	if err != nil || tip != "" {
 		return tip, err
@@ -72,8 +73,8 @@ func ArchivedTip(ctx context.Context, repo *git.Repository, run string) (git.OID
 
 // bringPast fetches an archived run, from the first remote that has it, and believes it
 // before it is kept.
-func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (git.OID, error) {
-	op := git.OID(e.Op)
+func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (object.OID, error) {
+	op := object.OID(e.Op)
 	if !repo.HasCommit(ctx, op) {
 		all, err := RemotesByChoice(ctx, repo)
 		if err != nil {
@@ -121,7 +122,7 @@ func FetchArchived(ctx context.Context, repo *git.Repository, remote string, e *
 	}
 	// Without a ref nothing is believed yet: bringPast makes one.
 	if err := transport.Fetch(ctx, repo, remote, "--no-prune", e.Op); err == nil &&
-		repo.HasCommit(ctx, git.OID(e.Op)) {
+		repo.HasCommit(ctx, object.OID(e.Op)) {
 		return nil
 	}
 	return FetchKept(ctx, repo, remote, e.Year())

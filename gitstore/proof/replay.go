@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -23,12 +23,12 @@ import (
 // before recorded, so that each step reads only its own record and evidence.
 type Replayer struct {
 	Reader *record.Reader
-	Prev   git.OID // tree of the operation before, "" at a run's first
+	Prev   object.OID // tree of the operation before, "" at a run's first
 	State  []byte
 	index  []byte
 	docs   map[wire.Document][]byte
-	repo   []byte                     // repo-decisions.jsonl before
-	tails  map[wire.Ledger]git.Object // last segments of ledgers before
+	repo   []byte                        // repo-decisions.jsonl before
+	tails  map[wire.Ledger]object.Object // last segments of ledgers before
 
 	// What the replayed operation before yielded, decoded: nil after a rebase.
 	Last *protocol.Transition
@@ -42,8 +42,8 @@ type Replayer struct {
 // Rebase makes tree what the next operation follows from, reading it. After an
 // operation that replayed well, carry does the same without reading. After an error nothing
 // follows from what was read: there is no prev.
-func (p *Replayer) Rebase(tree git.OID) (err error) {
-	p.Prev, p.tails, p.Last, p.rows = tree, make(map[wire.Ledger]git.Object), nil, nil
+func (p *Replayer) Rebase(tree object.OID) (err error) {
+	p.Prev, p.tails, p.Last, p.rows = tree, make(map[wire.Ledger]object.Object), nil, nil
 	defer func() {
 		if err != nil {
 			p.Prev = ""
@@ -99,7 +99,7 @@ func (p *Replayer) Snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 }
 
 // ConfigOf decodes the configuration an operation recorded.
-func (p *Replayer) ConfigOf(root []git.TreeEntry, tree git.OID) (*config.Config, error) {
+func (p *Replayer) ConfigOf(root []object.TreeEntry, tree object.OID) (*config.Config, error) {
 	cfg, _, err := p.configs.Of(p.Reader, root, tree)
 	return cfg, err
 }
@@ -107,7 +107,7 @@ func (p *Replayer) ConfigOf(root []git.TreeEntry, tree git.OID) (*config.Config,
 // Replay applies the operation recorded in tree and returns how the outcome
 // differs from the record, nothing when it does not. Only differences are
 // findings; err means that the comparison was not possible.
-func (p *Replayer) Replay(tree git.OID, rec *protocol.Record) (diffs []string, err error) {
+func (p *Replayer) Replay(tree object.OID, rec *protocol.Record) (diffs []string, err error) {
 	root, err := p.Reader.Entries(tree)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (p *Replayer) Replay(tree git.OID, rec *protocol.Record) (diffs []string, e
 }
 
 // tail returns the last segment of a ledger if it is the one at hand.
-func (p *Replayer) tail(l wire.Ledger, oid git.OID) []byte {
+func (p *Replayer) tail(l wire.Ledger, oid object.OID) []byte {
 	if seg := p.tails[l]; seg.OID == oid {
 		return seg.Data
 	}
@@ -162,18 +162,18 @@ func (p *Replayer) tail(l wire.Ledger, oid git.OID) []byte {
 }
 
 // carry makes the replayed outcome what the next operation follows from.
-func (p *Replayer) carry(tree git.OID, tr *protocol.Transition, state []byte, d *record.Derivation) {
+func (p *Replayer) carry(tree object.OID, tr *protocol.Transition, state []byte, d *record.Derivation) {
 	p.Prev, p.State, p.index, p.Last = tree, state, d.Index, tr
 	for doc, data := range tr.Documents {
 		p.docs[doc] = data
 	}
-	blobs := make(map[git.OID][]byte, len(d.Edit.Objects))
+	blobs := make(map[object.OID][]byte, len(d.Edit.Objects))
 	for _, o := range d.Edit.Objects {
 		blobs[o.OID] = o.Data
 	}
 	for _, c := range d.Changes {
 		if _, last, err := p.Reader.LastSlot(tree, record.LedgerDir(c.Ledger)); err == nil {
-			p.tails[c.Ledger] = git.Object{OID: last, Data: blobs[last]}
+			p.tails[c.Ledger] = object.Object{OID: last, Data: blobs[last]}
 		}
 		if c.Ledger == wire.LedgerRepoDecisions {
 			if amended, ok := record.AmendWorking(p.repo, c.Amends); ok {
@@ -186,10 +186,10 @@ func (p *Replayer) carry(tree git.OID, tr *protocol.Transition, state []byte, d 
 }
 
 // explain names the files in which the replayed tree differs from the recorded.
-func (p *Replayer) explain(got, want git.OID) ([]string, error) {
+func (p *Replayer) explain(got, want object.OID) ([]string, error) {
 	var diffs []string
-	var walk func(a, b git.OID, dir string) error
-	walk = func(a, b git.OID, dir string) error {
+	var walk func(a, b object.OID, dir string) error
+	walk = func(a, b object.OID, dir string) error {
 		x, err := p.Reader.Entries(a)
 		if err != nil {
 			return err
@@ -198,12 +198,12 @@ func (p *Replayer) explain(got, want git.OID) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		names := make(map[string][2]git.TreeEntry)
+		names := make(map[string][2]object.TreeEntry)
 		for _, e := range x {
-			names[e.Name] = [2]git.TreeEntry{e, {}}
+			names[e.Name] = [2]object.TreeEntry{e, {}}
 		}
 		for _, e := range y {
-			names[e.Name] = [2]git.TreeEntry{names[e.Name][0], e}
+			names[e.Name] = [2]object.TreeEntry{names[e.Name][0], e}
 		}
 		for name, pair := range names {
 			full := strings.TrimPrefix(dir+"/"+name, "/")
@@ -233,7 +233,7 @@ func (p *Replayer) explain(got, want git.OID) ([]string, error) {
 // replayFirst applies the operation that began a run. There is no tree before
 // it: the state it was applied to is in its evidence, and of the ledgers, which
 // outlive runs, only the end is its doing.
-func (p *Replayer) replayFirst(tree git.OID, rec *protocol.Record) (diffs []string, err error) {
+func (p *Replayer) replayFirst(tree object.OID, rec *protocol.Record) (diffs []string, err error) {
 	op, ok := rec.Op.(*protocol.InitRun)
 	if !ok || op.Prior == nil {
 		return []string{fmt.Sprintf("a run cannot begin with the operation %s", rec.Name)}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -20,14 +21,14 @@ import (
 // Verdict is what is known of a run's chain of operations up to one of them.
 type Verdict struct {
 	Run string
-	Op  git.OID // the operation that was asked about
+	Op  object.OID // the operation that was asked about
 	// Findings say what does not hold; there are none when the chain is sound. They
 	// are those of Check with replay: the shape of the chain, messages against
 	// records, evidence, ledgers that only grow, every operation applied again.
 	Findings []Finding
 	// Good is the newest operation before the first that does not hold, "" when
 	// there is none or everything holds.
-	Good git.OID
+	Good object.OID
 	// Open are the claims of operations that cannot be applied again (another tool's
 	// work, a restore, working files a person took up) and that no person has
 	// confirmed since, oldest first. Such a run may be read; nothing is built on it.
@@ -43,12 +44,12 @@ type Verdict struct {
 // Claim is an unconfirmed claim and the operation that makes it.
 type Claim struct {
 	external.Claim
-	Op git.OID // "" for what the working files claim and no operation has recorded yet
+	Op object.OID // "" for what the working files claim and no operation has recorded yet
 }
 
 // Arrival is a person's decision that reached this clone through the run's ref.
 type Arrival struct {
-	Op    git.OID
+	Op    object.OID
 	Name  string // of the operation: approve_transition, approve_completion, reactivate, confirm
 	Gate  string // what was approved, "" when it was no gate
 	Actor evidence.Actor
@@ -83,7 +84,7 @@ func (v *Verdict) Err() error {
 //
 // The repository may be bare, and op may lie in the quarantine of a push that is
 // being received.
-func Verify(ctx context.Context, r *git.Repository, run string, op git.OID) (*Verdict, error) {
+func Verify(ctx context.Context, r *git.Repository, run string, op object.OID) (*Verdict, error) {
 	if op == "" {
 		var err error
 		if op, err = chain.Tip(ctx, r, run); err != nil {
@@ -118,7 +119,7 @@ func Verify(ctx context.Context, r *git.Repository, run string, op git.OID) (*Ve
 }
 
 // Believe refuses a chain that does not hold.
-func Believe(ctx context.Context, repo *git.Repository, run string, op git.OID) error {
+func Believe(ctx context.Context, repo *git.Repository, run string, op object.OID) error {
 	v, err := Verify(ctx, repo, run, op)
 	if err != nil {
 		return err
@@ -129,10 +130,10 @@ func Believe(ctx context.Context, repo *git.Repository, run string, op git.OID) 
 // VerifyStrictly checks the operations after since, "" for all of them, up to op. What another
 // tool did is held to the rules of absorbing it, its rows to bearing each other out, and a run
 // that does not contain since is a finding. No note is looked at.
-func VerifyStrictly(r *record.Reader, repo *git.Repository, run string, op, since git.OID) (*Verdict, error) {
+func VerifyStrictly(r *record.Reader, repo *git.Repository, run string, op, since object.OID) (*Verdict, error) {
 	f := &checker{repo: repo, ctx: r.Context(), opt: Options{Replay: true}, report: &Report{}, strict: true}
 	met := false
-	v, err := f.verify(r, run, op, func(at git.OID) ([]Claim, bool) {
+	v, err := f.verify(r, run, op, func(at object.OID) ([]Claim, bool) {
 		met = met || at == since
 		return nil, at == since
 	})
@@ -152,10 +153,11 @@ const MaxVerified = 200000
 
 // verify checks the operations from the newest one that known knows up to tip. known
 // answers with the claims that are open after an operation.
-func (f *checker) verify(r *record.Reader, run string, tip git.OID, known func(git.OID) ([]Claim, bool)) (*Verdict,
+func (f *checker) verify(r *record.Reader, run string, tip object.OID, known func(object.OID) ([]Claim,
+	bool)) (*Verdict,
 	error) {
 	v := &Verdict{Run: run, Op: tip}
-	list, met, err := f.chainTo(r, run, tip, func(op git.OID) bool {
+	list, met, err := f.chainTo(r, run, tip, func(op object.OID) bool {
 		open, ok := known(op)
 		if ok {
 			v.Open = open
@@ -191,7 +193,7 @@ func (v *Verdict) sortFindings(list []chain.OpInfo) {
 	if len(v.Findings) == 0 {
 		return
 	}
-	at := make(map[git.OID]int, len(list))
+	at := make(map[object.OID]int, len(list))
 	for i, op := range list {
 		at[op.Op] = i
 	}
@@ -204,7 +206,8 @@ func (v *Verdict) sortFindings(list []chain.OpInfo) {
 // chainTo lists the operations up to tip, oldest first: from the first one, or from
 // the newest for which stop says so, which met reports. What cannot be read is a
 // finding, and the list then begins after it.
-func (f *checker) chainTo(r *record.Reader, run string, tip git.OID, stop func(git.OID) bool) (list []chain.OpInfo,
+func (f *checker) chainTo(r *record.Reader, run string, tip object.OID,
+	stop func(object.OID) bool) (list []chain.OpInfo,
 	met bool, err error) {
 	for op := tip; op != "" && !met; {
 		if f.ctx.Err() != nil {

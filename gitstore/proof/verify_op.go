@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -27,11 +28,11 @@ type seenOp struct {
 	decision *Arrival         // a person's decision
 }
 
-func (f *checker) saw(op git.OID, what seenOp) {
+func (f *checker) saw(op object.OID, what seenOp) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.seen == nil {
-		f.seen = make(map[git.OID]seenOp)
+		f.seen = make(map[object.OID]seenOp)
 	}
 	f.seen[op] = what
 }
@@ -57,9 +58,9 @@ func (f *checker) replayed(
 	}
 	if c, ok := rec.Op.(*protocol.Confirm); ok {
 		switch {
-		case len(op.Parents) != 1 || git.OID(c.Upto) != op.Parents[0]:
+		case len(op.Parents) != 1 || object.OID(c.Upto) != op.Parents[0]:
 			say(FindRecord, record.FileRecord, "it confirms operation %s and follows another one",
-				git.OID(c.Upto).Short())
+				object.OID(c.Upto).Short())
 		case c.State != record.StateDigest(before):
 			say(FindRecord, record.FileRecord, "it confirms another state than the one before it")
 		default:
@@ -73,7 +74,8 @@ func (f *checker) replayed(
 // and what completing the working files goes by.
 func agree(op chain.OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc) {
 	if by := record.Signature(&rec.Env); op.Actor != "" &&
-		(git.Identity(by.Name) != op.Actor && git.Identity(by.Name) != "" || git.Identity(by.Email) != op.Email) {
+		(object.Identity(by.Name) != op.Actor && object.Identity(by.Name) != "" ||
+			object.Identity(by.Email) != op.Email) {
 		say(FindRecord, "", "its author is %s <%s>, the record says %s <%s>", op.Actor, op.Email, by.Name, by.Email)
 	}
 	if op.CodeHead != rec.Env.Git.Head {
@@ -99,7 +101,7 @@ func agree(op chain.OpInfo, rec *protocol.Record, tr *protocol.Transition, say s
 // unreplayed judges an operation that cannot be applied again: another tool's work,
 // a restore, working files a person took up, or the work of another rule set. It
 // notes what it claims, and finds what such an operation may not be.
-func (f *checker) unreplayed(p *Replayer, op chain.OpInfo, rec *protocol.Record, prev git.OID, say sayFunc) error {
+func (f *checker) unreplayed(p *Replayer, op chain.OpInfo, rec *protocol.Record, prev object.OID, say sayFunc) error {
 	r := p.Reader
 	claims, err := rulesClaim(r, rec, prev, op.Tree)
 	if err != nil {
@@ -159,7 +161,7 @@ func (f *checker) unreplayed(p *Replayer, op chain.OpInfo, rec *protocol.Record,
 
 // rulesClaim says whether an operation took up other rules on its own. A restore and
 // working files a person answered for are that person's act.
-func rulesClaim(r *record.Reader, rec *protocol.Record, before, after git.OID) ([]external.Claim, error) {
+func rulesClaim(r *record.Reader, rec *protocol.Record, before, after object.OID) ([]external.Claim, error) {
 	if before == "" || acceptedBy(rec) != nil {
 		return nil, nil
 	}
@@ -193,13 +195,13 @@ func rulesClaim(r *record.Reader, rec *protocol.Record, before, after git.OID) (
 // foreign finds what an operation of another tool may not hold, and steps that its
 // own rows do not account for unless a person has answered for it.
 func (f *checker) foreign(
-	r *record.Reader, op chain.OpInfo, rec *protocol.Record, prev git.OID, before, after *run.State,
+	r *record.Reader, op chain.OpInfo, rec *protocol.Record, prev object.OID, before, after *run.State,
 	say sayFunc,
 ) error {
 	if len(op.Dropped)+len(op.Unstaged) > 0 || op.Turn != "" {
 		say(FindRecord, "", "changes of another tool end no turn by their message")
 	}
-	files := func(tree git.OID) (git.OID, error) {
+	files := func(tree object.OID) (object.OID, error) {
 		if tree == "" {
 			return "", nil
 		}
@@ -235,7 +237,7 @@ func (f *checker) foreign(
 }
 
 // rowsFrom notes which runs the rows are of that an operation of another tool added.
-func (f *checker) rowsFrom(r *record.Reader, before, after git.OID) error {
+func (f *checker) rowsFrom(r *record.Reader, before, after object.OID) error {
 	if before == "" {
 		return f.heardIn(r, after)
 	}
@@ -250,7 +252,7 @@ func (f *checker) rowsFrom(r *record.Reader, before, after git.OID) error {
 }
 
 // borneOut is what is asked beyond that of a clone that is only read.
-func (f *checker) borneOut(r *record.Reader, op chain.OpInfo, prev git.OID, rows run.LedgerReader) error {
+func (f *checker) borneOut(r *record.Reader, op chain.OpInfo, prev object.OID, rows run.LedgerReader) error {
 	was, _, err := r.File(prev, record.FileState)
 	if err != nil {
 		return err
@@ -263,7 +265,7 @@ func (f *checker) borneOut(r *record.Reader, op chain.OpInfo, prev git.OID, rows
 }
 
 // appendedRows reads the rows that ledgers have got between two trees.
-func appendedRows(r *record.Reader, before, after git.OID) (run.LedgerReader, error) {
+func appendedRows(r *record.Reader, before, after object.OID) (run.LedgerReader, error) {
 	added := make(map[wire.Ledger][]byte)
 	for _, l := range wire.Ledgers() {
 		d, err := r.DiffLedger(before, after, l)
@@ -276,7 +278,7 @@ func appendedRows(r *record.Reader, before, after git.OID) (run.LedgerReader, er
 }
 
 // indexFollows reports whether the recorded index is what the recorded ledgers yield.
-func indexFollows(r *record.Reader, tree git.OID, cfg *config.Config, state *run.State) (bool, error) {
+func indexFollows(r *record.Reader, tree object.OID, cfg *config.Config, state *run.State) (bool, error) {
 	have, _, err := r.File(tree, record.FileIndex)
 	if err != nil {
 		return false, err

@@ -5,7 +5,7 @@ package record
 import (
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // SafeBundleName reports whether s, slash separated, can be a file of a bundle.
@@ -23,9 +23,9 @@ func SafeBundleName(s string) bool {
 
 // BundleFiles lists the files of a recorded bundle, whose tree it is given, by their path
 // below the bundle directory.
-func (r *Reader) BundleFiles(tree git.OID) (map[string]git.OID, error) {
-	out := make(map[string]git.OID)
-	err := r.WalkFiles(tree, ".", func(name string, oid git.OID) error {
+func (r *Reader) BundleFiles(tree object.OID) (map[string]object.OID, error) {
+	out := make(map[string]object.OID)
+	err := r.WalkFiles(tree, ".", func(name string, oid object.OID) error {
 		if SafeBundleName(name) {
 			out[name] = oid
 		}

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -17,11 +17,11 @@ import (
 // repository.
 type Derivation struct {
 	Edit  *Edit
-	Root  git.OID // recorded tree it starts from; "" when the edit was filled from files
+	Root  object.OID // recorded tree it starts from; "" when the edit was filled from files
 	Marks map[wire.Ledger]LedgerMark
 	// tail returns the last segment of a ledger, known by its id, when it is at
 	// hand, else nil.
-	Tail func(l wire.Ledger, oid git.OID) []byte
+	Tail func(l wire.Ledger, oid object.OID) []byte
 
 	Index   []byte
 	Changes []LedgerChange
@@ -92,7 +92,7 @@ func (d *Derivation) Ledger(t *protocol.Transition, l wire.Ledger) error {
 		return err
 	}
 	if d.Tail != nil {
-		le.known = func(oid git.OID) []byte { return d.Tail(l, oid) }
+		le.known = func(oid object.OID) []byte { return d.Tail(l, oid) }
 	}
 	for _, a := range c.Amends {
 		if err := le.amend(a.Old, a.New); err != nil {

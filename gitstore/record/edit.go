@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Edit derives a new tree from a recorded one. The recorded tree is not
@@ -16,8 +16,8 @@ import (
 type Edit struct {
 	Reader  *Reader
 	root    *treeDir
-	Objects []git.Object
-	queued  map[git.OID]bool
+	Objects []object.Object
+	queued  map[object.OID]bool
 }
 
 type treeDir struct {
@@ -26,19 +26,19 @@ type treeDir struct {
 }
 
 type treeItem struct {
-	entry git.TreeEntry
+	entry object.TreeEntry
 	dir   *treeDir // set once the directory was opened
 }
 
 // Edit starts from the tree root, or from an empty one when root is "".
-func (r *Reader) Edit(root git.OID) (*Edit, error) {
-	e := &Edit{Reader: r, queued: make(map[git.OID]bool)}
+func (r *Reader) Edit(root object.OID) (*Edit, error) {
+	e := &Edit{Reader: r, queued: make(map[object.OID]bool)}
 	var err error
 	e.root, err = e.open(root)
 	return e, err
 }
 
-func (e *Edit) open(oid git.OID) (*treeDir, error) {
+func (e *Edit) open(oid object.OID) (*treeDir, error) {
 	d := &treeDir{items: make(map[string]*treeItem)}
 	if oid == "" {
 		return d, nil
@@ -67,7 +67,7 @@ func (e *Edit) dir(path string, create bool) (*treeDir, error) {
 			return nil, nil
 		case it == nil:
 			it = &treeItem{
-				entry: git.TreeEntry{Mode: git.ModeTree, Name: head},
+				entry: object.TreeEntry{Mode: object.ModeTree, Name: head},
 				dir:   &treeDir{items: make(map[string]*treeItem)},
 			}
 			d.items[head] = it
@@ -87,16 +87,16 @@ func (e *Edit) dir(path string, create bool) (*treeDir, error) {
 }
 
 // Queue makes data an object of the edit and returns its id.
-func (e *Edit) Queue(kind string, data []byte) git.OID {
-	oid := git.HashObject(e.Reader.Format, kind, data)
+func (e *Edit) Queue(kind string, data []byte) object.OID {
+	oid := object.Hash(e.Reader.Format, kind, data)
 	e.queueAs(oid, kind, data)
 	return oid
 }
 
-func (e *Edit) queueAs(oid git.OID, kind string, data []byte) {
+func (e *Edit) queueAs(oid object.OID, kind string, data []byte) {
 	if !e.queued[oid] {
 		e.queued[oid] = true
-		e.Objects = append(e.Objects, git.Object{Kind: kind, Data: data, OID: oid})
+		e.Objects = append(e.Objects, object.Object{Kind: kind, Data: data, OID: oid})
 	}
 }
 
@@ -106,16 +106,16 @@ func (e *Edit) Put(path string, data []byte) error {
 	oid := e.Reader.BlobID(data)
 	parent, name := splitPath(path)
 	if d, err := e.dir(parent, false); err == nil && d != nil && d.items[name] != nil {
-		if was := d.items[name].entry; was.OID == oid && was.Mode == git.ModeFile {
+		if was := d.items[name].entry; was.OID == oid && was.Mode == object.ModeFile {
 			return nil
 		}
 	}
-	e.queueAs(oid, git.KindBlob, data)
-	return e.PutEntry(path, git.TreeEntry{Mode: git.ModeFile, OID: oid})
+	e.queueAs(oid, object.KindBlob, data)
+	return e.PutEntry(path, object.TreeEntry{Mode: object.ModeFile, OID: oid})
 }
 
 // PutEntry sets the entry at path to one that exists already.
-func (e *Edit) PutEntry(path string, entry git.TreeEntry) error {
+func (e *Edit) PutEntry(path string, entry object.TreeEntry) error {
 	parent, name := splitPath(path)
 	d, err := e.dir(parent, true)
 	if err != nil {
@@ -150,22 +150,22 @@ func splitPath(path string) (dir, name string) {
 
 // Finish queues the changed trees and returns the root's id. Trees made here
 // are known to the reader afterwards.
-func (e *Edit) Finish() git.OID {
+func (e *Edit) Finish() object.OID {
 	oid, _ := e.seal(e.root)
 	return oid
 }
 
 // Commit makes a commit an object of the edit and returns its id. what names it where it cannot be one.
-func (e *Edit) Commit(what string, c *git.Commit) (git.OID, error) {
-	data, err := git.EncodeCommit(e.Reader.Format, c)
+func (e *Edit) Commit(what string, c *object.Commit) (object.OID, error) {
+	data, err := object.EncodeCommit(e.Reader.Format, c)
 	if err != nil {
 		return "", fail.Errorf(fail.CodeObjectInvalid, err, "%s cannot be written as a commit", what)
 	}
-	return e.Queue(git.KindCommit, data), nil
+	return e.Queue(object.KindCommit, data), nil
 }
 
-func (e *Edit) seal(d *treeDir) (git.OID, int) {
-	list := make([]git.TreeEntry, 0, len(d.items))
+func (e *Edit) seal(d *treeDir) (object.OID, int) {
+	list := make([]object.TreeEntry, 0, len(d.items))
 	for _, it := range d.items {
 		if it.dir != nil && it.dir.changed {
 			oid, n := e.seal(it.dir)
@@ -176,17 +176,17 @@ func (e *Edit) seal(d *treeDir) (git.OID, int) {
 		}
 		list = append(list, it.entry)
 	}
-	slices.SortFunc(list, git.CompareEntries)
-	raw := git.EncodeTree(list)
-	oid := e.Queue(git.KindTree, raw)
+	slices.SortFunc(list, object.CompareEntries)
+	raw := object.EncodeTree(list)
+	oid := e.Queue(object.KindTree, raw)
 	e.Reader.known[oid], e.Reader.parsed[oid] = raw, list
 	return oid, len(list)
 }
 
 // Take sets top-level entries to those of another tree.
-func (e *Edit) Take(root []git.TreeEntry, names ...string) error {
+func (e *Edit) Take(root []object.TreeEntry, names ...string) error {
 	for _, name := range names {
-		i := slices.IndexFunc(root, func(t git.TreeEntry) bool { return t.Name == name })
+		i := slices.IndexFunc(root, func(t object.TreeEntry) bool { return t.Name == name })
 		var err error
 		if i < 0 {
 			err = e.Remove(name)

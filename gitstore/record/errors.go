@@ -5,8 +5,8 @@ package record
 import (
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -45,7 +45,7 @@ func TamperedDoc(name string, format string, args ...any) *fail.Error {
 }
 
 // Malformed says that a recorded tree does not have the shape of docs/storage.md.
-func Malformed(tree git.OID, format string, args ...any) *fail.Error {
+func Malformed(tree object.OID, format string, args ...any) *fail.Error {
 	return fail.Errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
 		WithHint("run git agentxchain fsck, then fetch the run's ref from another clone")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -43,7 +44,7 @@ func ofInitiative(name string) bool {
 
 // InitiativeFiles are the files that a record of an initiative holds, by their paths in the
 // workspace.
-func InitiativeFiles(ctx context.Context, r *git.Repository, op git.OID) (map[string][]byte, error) {
+func InitiativeFiles(ctx context.Context, r *git.Repository, op object.OID) (map[string][]byte, error) {
 	t := NewReader(ctx, r)
 	c, err := t.Commit(op)
 	if err != nil {
@@ -63,10 +64,10 @@ func InitiativeFiles(ctx context.Context, r *git.Repository, op git.OID) (map[st
 }
 
 // initiativeTree lists the files of a record; anything else in it is refused.
-func initiativeTree(r *Reader, tree git.OID) (map[string]git.OID, error) {
-	files := make(map[string]git.OID)
-	var walk func(tree git.OID, dir string) error
-	walk = func(tree git.OID, dir string) error {
+func initiativeTree(r *Reader, tree object.OID) (map[string]object.OID, error) {
+	files := make(map[string]object.OID)
+	var walk func(tree object.OID, dir string) error
+	walk = func(tree object.OID, dir string) error {
 		list, err := r.Entries(tree)
 		if err != nil {
 			return err
@@ -81,7 +82,7 @@ func initiativeTree(r *Reader, tree git.OID) (map[string]git.OID, error) {
 				if err := walk(e.OID, name); err != nil {
 					return err
 				}
-			case e.Mode != git.ModeFile || !ofInitiative(name):
+			case e.Mode != object.ModeFile || !ofInitiative(name):
 				return Malformed(tree, "%s is no file of an initiative", text.OneLine(name))
 			case len(files) == maxInitiativeFiles:
 				return Malformed(tree, "it holds more than %d files", maxInitiativeFiles)
@@ -100,7 +101,8 @@ func initiativeTree(r *Reader, tree git.OID) (map[string]git.OID, error) {
 // is the id it must have, "" for any. What the repositories have accepted is not asked here.
 //
 // Errors: record_unproven, run_foreign, and those of reading objects.
-func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, since git.OID, project string) error {
+func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, since object.OID,
+	project string) error {
 	v := &initiativeCheck{r: NewReader(ctx, r), name: name, project: project, ends: r.ShallowCommits()}
 	c, err := v.change(op)
 	if err != nil {
@@ -124,18 +126,18 @@ func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, s
 type initiativeCheck struct {
 	r             *Reader
 	name, project string
-	ends          map[git.OID]bool // where a shallow clone ends
+	ends          map[object.OID]bool // where a shallow clone ends
 }
 
 // initiativeChange is one change of it, with the files it recorded.
 type initiativeChange struct {
-	*git.Commit
+	*object.Commit
 
-	op    git.OID
-	files map[string]git.OID
+	op    object.OID
+	files map[string]object.OID
 }
 
-func (v *initiativeCheck) change(op git.OID) (*initiativeChange, error) {
+func (v *initiativeCheck) change(op object.OID) (*initiativeChange, error) {
 	c, err := v.r.Commit(op)
 	if err != nil {
 		return nil, err
@@ -147,7 +149,7 @@ func (v *initiativeCheck) change(op git.OID) (*initiativeChange, error) {
 	return &initiativeChange{Commit: c, op: op, files: files}, nil
 }
 
-func (v *initiativeCheck) refuse(op git.OID, format string, args ...any) error {
+func (v *initiativeCheck) refuse(op object.OID, format string, args ...any) error {
 	return fail.Errorf(CodeUnproven, nil, "change %s of initiative %s is not believed: %s", op.Short(),
 		text.OneLine(v.name),
 		fmt.Sprintf(format, args...)).WithHint("ask the person who pushed it; nothing of it was taken")
@@ -184,7 +186,7 @@ func (v *initiativeCheck) step(c *initiativeChange) (*initiativeChange, error) {
 	return before, v.grows(c, before)
 }
 
-func (v *initiativeCheck) file(files map[string]git.OID, name string) ([]byte, error) {
+func (v *initiativeCheck) file(files map[string]object.OID, name string) ([]byte, error) {
 	if files[name] == "" {
 		return nil, nil
 	}
@@ -192,7 +194,7 @@ func (v *initiativeCheck) file(files map[string]git.OID, name string) ([]byte, e
 }
 
 // belongs refuses what was recorded for another project.
-func (v *initiativeCheck) belongs(op git.OID, files map[string]git.OID) error {
+func (v *initiativeCheck) belongs(op object.OID, files map[string]object.OID) error {
 	data, err := v.file(files, initiative.ConfigFile)
 	if err != nil || data == nil || v.project == "" {
 		return err
@@ -250,16 +252,16 @@ func (v *initiativeCheck) tip(c *initiativeChange) (err error) {
 // InitiativeLate reports that the files of an initiative are those of an earlier change than
 // the newest one, which it returns: they are late, not changed. Its documents and ledgers tell;
 // contexts and reports that lie there as well are what a command that was killed had begun with.
-func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.OID, bool, error) {
+func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (object.OID, bool, error) {
 	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+in.Run)
 	if err != nil || tip == "" {
 		return "", false, err
 	}
 	telling := append(initiative.Ledgers(), initiative.BarriersPath, initiative.StatePath)
-	have := make(map[string]git.OID)
+	have := make(map[string]object.OID)
 	for _, name := range telling {
 		if data, ok := in.Files[name]; ok {
-			have[name] = git.HashObject(r.ObjectFormat, git.KindBlob, data)
+			have[name] = object.Hash(r.ObjectFormat, object.KindBlob, data)
 		}
 	}
 	t := NewReader(ctx, r)
@@ -290,7 +292,7 @@ func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (git.
 
 // InitiativeHolds reports whether an initiative of this repository recorded the
 // file with this content. known reports that there are initiatives at all.
-func InitiativeHolds(ctx context.Context, r *git.Repository, name string, content git.OID) (held, known bool,
+func InitiativeHolds(ctx context.Context, r *git.Repository, name string, content object.OID) (held, known bool,
 	err error) {
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname)", InitiativeRefPrefix)
 	if err != nil {
@@ -299,7 +301,7 @@ func InitiativeHolds(ctx context.Context, r *git.Repository, name string, conten
 	t := NewReader(ctx, r)
 	for line := range strings.Lines(string(out)) {
 		known = true
-		for op, left := git.OID(strings.TrimSpace(line)), maxInitiativeSteps; op != "" && left > 0; left-- {
+		for op, left := object.OID(strings.TrimSpace(line)), maxInitiativeSteps; op != "" && left > 0; left-- {
 			c, err := t.Commit(op)
 			if err != nil {
 				return false, true, err

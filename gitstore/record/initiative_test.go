@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -43,7 +44,7 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 			`{"plan_completion":{"workstream_id":"plan","type":"all_repos_accepted","status":"pending","required_repos":["api"],"satisfied_repos":[]}}`),
 		initiative.HistoryPath: []byte(row + row),
 	}
-	commit := func(edit func(in *Initiative)) git.OID {
+	commit := func(edit func(in *Initiative)) object.OID {
 		t.Helper()
 		in := Initiative{Run: "srun_1", Op: "step", Subject: "step", State: files[initiative.StatePath],
 			Files: maps.Clone(files),
@@ -103,12 +104,12 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		f := strings.Fields(line)
 		r.Git("update-index", "--add", "--cacheinfo", f[0]+","+f[2]+","+f[3])
 	}
-	linked := git.OID(r.Git("commit-tree", "-p", string(first), "-m", r.Git("show", "-s", "--format=%B",
+	linked := object.OID(r.Git("commit-tree", "-p", string(first), "-m", r.Git("show", "-s", "--format=%B",
 		string(first)), r.Git("write-tree")))
-	two := git.OID(r.Git("commit-tree", "-p", string(first), "-p", string(linked), "-m", r.Git("show", "-s",
+	two := object.OID(r.Git("commit-tree", "-p", string(first), "-p", string(linked), "-m", r.Git("show", "-s",
 		"--format=%B", string(first)),
 		string(first)+"^{tree}"))
-	for _, op := range []git.OID{linked, two} {
+	for _, op := range []object.OID{linked, two} {
 		if err := VerifyInitiative(ctx, repo, "srun_1", op, first, "shop"); fail.CodeOf(err) != CodeUnproven {
 			t.Errorf("%v, want %s", err, CodeUnproven)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -39,7 +40,7 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	}
 	up.Old, up.New = tip, tip
 	read := NewReader(ctx, r)
-	before := git.OID("")
+	before := object.OID("")
 	if tip != "" {
 		c, err := read.Commit(tip)
 		if err != nil {
@@ -61,7 +62,7 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 		return up, nil
 	}
 	sig := Signature(&in.Env)
-	c := &git.Commit{
+	c := &object.Commit{
 		Tree:      tree,
 		Author:    sig,
 		Committer: sig,
@@ -69,7 +70,7 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 			StateDigest(in.State)),
 	}
 	if tip != "" {
-		c.Parents = []git.OID{tip}
+		c.Parents = []object.OID{tip}
 	}
 	oid, err := edit.Commit("the record", c)
 	if err != nil {

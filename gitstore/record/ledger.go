@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -18,19 +19,19 @@ import (
 // into a tree edit.
 type LedgerEdit struct {
 	r       *Reader
-	root    git.OID // recorded tree, "" when there is none
+	root    object.OID // recorded tree, "" when there is none
 	ledger  wire.Ledger
 	n       int            // segments
-	last    git.OID        // recorded last segment
+	last    object.OID     // recorded last segment
 	changed map[int][]byte // new contents by number
 	grown   int64          // change of the ledger's size
 
 	// known returns the last segment if the caller has it at hand, else nil.
-	known func(oid git.OID) []byte
+	known func(oid object.OID) []byte
 }
 
 // EditLedger starts from a ledger of the tree root, or from none when root is "".
-func (r *Reader) EditLedger(root git.OID, l wire.Ledger) (*LedgerEdit, error) {
+func (r *Reader) EditLedger(root object.OID, l wire.Ledger) (*LedgerEdit, error) {
 	e := &LedgerEdit{r: r, root: root, ledger: l, changed: make(map[int][]byte)}
 	if root == "" {
 		return e, nil
@@ -134,7 +135,7 @@ func AmendWorking(data []byte, amends []ledger.Amend) ([]byte, bool) {
 }
 
 // Ledger returns the recorded bytes of a ledger; nil when it was absent.
-func (r *Reader) Ledger(root git.OID, l wire.Ledger) ([]byte, error) {
+func (r *Reader) Ledger(root object.OID, l wire.Ledger) ([]byte, error) {
 	segs, err := r.Slots(root, LedgerDir(l), false)
 	if err != nil || len(segs) == 0 {
 		return nil, err
@@ -152,7 +153,7 @@ func (r *Reader) Ledger(root git.OID, l wire.Ledger) ([]byte, error) {
 
 // LedgerEnd reads the end of a ledger, n bytes or more, or all there is: the ledger of a run's first
 // operation holds the rows of every run before it.
-func (r *Reader) LedgerEnd(root git.OID, l wire.Ledger, n int) ([]byte, error) {
+func (r *Reader) LedgerEnd(root object.OID, l wire.Ledger, n int) ([]byte, error) {
 	segs, err := r.Slots(root, LedgerDir(l), false)
 	if err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func (r *Reader) LedgerEnd(root git.OID, l wire.Ledger, n int) ([]byte, error) {
 // pendingLedger continues a ledger whose segments are in the edit already.
 func (e *Edit) pendingLedger(l wire.Ledger, m LedgerMark) (*LedgerEdit, error) {
 	le := &LedgerEdit{r: e.Reader, ledger: l, n: m.Segments, changed: make(map[int][]byte)}
-	data := make(map[git.OID][]byte, len(e.Objects))
+	data := make(map[object.OID][]byte, len(e.Objects))
 	for _, o := range e.Objects {
 		data[o.OID] = o.Data
 	}

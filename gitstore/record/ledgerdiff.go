@@ -6,8 +6,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -37,7 +37,7 @@ type LedgerDiff struct {
 
 // CompareSegments walks data along the recorded segments. Segments that were not
 // amended are recognised by hash without reading them.
-func CompareSegments(r *Reader, l wire.Ledger, segs []git.OID, data []byte) (*LedgerDiff, error) {
+func CompareSegments(r *Reader, l wire.Ledger, segs []object.OID, data []byte) (*LedgerDiff, error) {
 	d := &LedgerDiff{Mark: LedgerMark{Segments: len(segs)}}
 	off := 0
 	for i, oid := range segs {
@@ -70,7 +70,7 @@ func CompareSegments(r *Reader, l wire.Ledger, segs []git.OID, data []byte) (*Le
 
 // compareLines looks for permitted amendments from segment i on, whose bytes
 // begin at off and differ.
-func compareLines(r *Reader, l wire.Ledger, segs []git.OID, i, off int, data []byte) (*LedgerDiff, error) {
+func compareLines(r *Reader, l wire.Ledger, segs []object.OID, i, off int, data []byte) (*LedgerDiff, error) {
 	var old []byte
 	d := &LedgerDiff{Kind: Foreign, Mark: LedgerMark{Segments: len(segs), Size: int64(off)}}
 	for _, oid := range segs[i:] {
@@ -195,7 +195,7 @@ func CheckAppended(l wire.Ledger, before int, data []byte) *fail.Error {
 }
 
 // AbsorbLedger puts the changes of one ledger into the edit.
-func (r *Reader) AbsorbLedger(edit *Edit, root git.OID, l wire.Ledger, diff *LedgerDiff) (LedgerMark, error) {
+func (r *Reader) AbsorbLedger(edit *Edit, root object.OID, l wire.Ledger, diff *LedgerDiff) (LedgerMark, error) {
 	le, err := r.EditLedger(root, l)
 	if err != nil {
 		return LedgerMark{}, err
@@ -214,8 +214,8 @@ func (r *Reader) AbsorbLedger(edit *Edit, root git.OID, l wire.Ledger, diff *Led
 
 // DiffLedger relates a ledger in tree after to the one in tree before ("" for
 // none), reading only segments that differ.
-func (r *Reader) DiffLedger(before, after git.OID, l wire.Ledger) (*LedgerDiff, error) {
-	var old []git.OID
+func (r *Reader) DiffLedger(before, after object.OID, l wire.Ledger) (*LedgerDiff, error) {
+	var old []object.OID
 	if before != "" {
 		a, _, err := r.Lookup(before, LedgerDir(l))
 		if err != nil {

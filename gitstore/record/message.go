@@ -8,7 +8,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -56,8 +56,8 @@ func StateDigest(state []byte) string {
 }
 
 // Signature names the actor of a record.
-func Signature(env *protocol.Env) git.Signature {
-	return git.Signature{
+func Signature(env *protocol.Env) object.Signature {
+	return object.Signature{
 		Name:  cmp.Or(env.Actor.Name, "agentxchain"),
 		Email: cmp.Or(env.Actor.Email, "agentxchain@localhost"),
 		When:  env.Now.UTC(),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Past reads commits and paths of the project's history inside this process. What
@@ -14,7 +15,7 @@ import (
 type Past struct{ t *Reader }
 
 // Commit returns a commit, nil when it is not in the repository or is none.
-func (p *Past) Commit(id git.OID) (*git.Commit, error) {
+func (p *Past) Commit(id object.OID) (*object.Commit, error) {
 	if !id.Valid(p.t.Format) {
 		return nil, nil
 	}
@@ -27,7 +28,7 @@ func (p *Past) Commit(id git.OID) (*git.Commit, error) {
 }
 
 // Has reports whether the commit is there and holds something at the path.
-func (p *Past) Has(id git.OID, name string) (bool, error) {
+func (p *Past) Has(id object.OID, name string) (bool, error) {
 	c, err := p.Commit(id)
 	if c == nil || err != nil {
 		return false, err

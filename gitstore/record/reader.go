@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -19,43 +20,43 @@ type Reader struct {
 	ctx     context.Context
 	objects git.Objects
 	Format  string
-	known   map[git.OID][]byte          // raw trees, by id
-	parsed  map[git.OID][]git.TreeEntry // the same, parsed; not to be changed
-	recent  *git.RecentBlobs            // nil: blobs are not remembered
+	known   map[object.OID][]byte             // raw trees, by id
+	parsed  map[object.OID][]object.TreeEntry // the same, parsed; not to be changed
+	recent  *git.RecentBlobs                  // nil: blobs are not remembered
 }
 
 // Context is what the reader reads under.
 func (r *Reader) Context() context.Context { return r.ctx }
 
 // object reads an object that must be of the given kind.
-func (r *Reader) object(oid git.OID, kind string) ([]byte, error) {
+func (r *Reader) object(oid object.OID, kind string) ([]byte, error) {
 	got, data, err := r.objects.Read(r.ctx, oid)
 	if err != nil {
 		return nil, err
 	}
 	if got != kind {
-		return nil, git.Corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
+		return nil, object.Corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
 	}
 	return data, nil
 }
 
 // Blob reads a blob. The caller must not change it.
-func (r *Reader) Blob(oid git.OID) ([]byte, error) {
+func (r *Reader) Blob(oid object.OID) ([]byte, error) {
 	if data, ok := r.recent.Get(oid); ok {
 		return data, nil
 	}
-	data, err := r.object(oid, git.KindBlob)
+	data, err := r.object(oid, object.KindBlob)
 	if err == nil {
 		r.recent.Put(oid, data)
 	}
 	return data, err
 }
 
-func (r *Reader) raw(oid git.OID) ([]byte, error) {
+func (r *Reader) raw(oid object.OID) ([]byte, error) {
 	if data, ok := r.known[oid]; ok {
 		return data, nil
 	}
-	data, err := r.object(oid, git.KindTree)
+	data, err := r.object(oid, object.KindTree)
 	if err == nil {
 		r.known[oid] = data
 	}
@@ -63,7 +64,7 @@ func (r *Reader) raw(oid git.OID) ([]byte, error) {
 }
 
 // Entries returns the entries of a tree. The caller must not change them.
-func (r *Reader) Entries(oid git.OID) ([]git.TreeEntry, error) {
+func (r *Reader) Entries(oid object.OID) ([]object.TreeEntry, error) {
 	if list, ok := r.parsed[oid]; ok {
 		return list, nil
 	}
@@ -71,9 +72,9 @@ func (r *Reader) Entries(oid git.OID) ([]git.TreeEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := git.ParseTree(r.Format, data)
+	list, err := object.ParseTree(r.Format, data)
 	if err != nil {
-		return nil, git.Corrupt(oid, err)
+		return nil, object.Corrupt(oid, err)
 	}
 	r.parsed[oid] = list
 	return list, nil
@@ -86,25 +87,25 @@ func (r *Reader) RememberBlobs() { r.recent = git.NewRecentBlobs() }
 func (r *Reader) NextOperation() { r.recent.Next() }
 
 // Seed puts raw trees into memory.
-func (r *Reader) Seed(trees map[git.OID][]byte) { maps.Copy(r.known, trees) }
+func (r *Reader) Seed(trees map[object.OID][]byte) { maps.Copy(r.known, trees) }
 
 // Drop takes one tree out of memory.
-func (r *Reader) Drop(tree git.OID) {
+func (r *Reader) Drop(tree object.OID) {
 	delete(r.known, tree)
 	delete(r.parsed, tree)
 }
 
 // Keep drops all trees from memory but one.
-func (r *Reader) Keep(tree git.OID) { r.forget(map[git.OID][]byte{tree: r.known[tree]}) }
+func (r *Reader) Keep(tree object.OID) { r.forget(map[object.OID][]byte{tree: r.known[tree]}) }
 
 // KeepRightEdge drops all trees but those that deriving an operation after root needs.
-func (r *Reader) KeepRightEdge(root git.OID) { r.forget(r.RightEdge(root)) }
+func (r *Reader) KeepRightEdge(root object.OID) { r.forget(r.RightEdge(root)) }
 
 // BlobID is the id that data has as a blob.
-func (r *Reader) BlobID(data []byte) git.OID { return git.HashObject(r.Format, git.KindBlob, data) }
+func (r *Reader) BlobID(data []byte) object.OID { return object.Hash(r.Format, object.KindBlob, data) }
 
 // forget drops trees from memory, all but those given.
-func (r *Reader) forget(keep map[git.OID][]byte) {
+func (r *Reader) forget(keep map[object.OID][]byte) {
 	r.known = keep
 	for oid := range r.parsed {
 		if _, ok := keep[oid]; !ok {
@@ -114,29 +115,29 @@ func (r *Reader) forget(keep map[git.OID][]byte) {
 }
 
 // Commit reads and parses a commit.
-func (r *Reader) Commit(oid git.OID) (*git.Commit, error) {
-	data, err := r.object(oid, git.KindCommit)
+func (r *Reader) Commit(oid object.OID) (*object.Commit, error) {
+	data, err := r.object(oid, object.KindCommit)
 	if err != nil {
 		return nil, err
 	}
-	c, err := git.ParseCommit(r.Format, data)
+	c, err := object.ParseCommit(r.Format, data)
 	if err != nil {
-		return nil, git.Corrupt(oid, err)
+		return nil, object.Corrupt(oid, err)
 	}
 	return c, nil
 }
 
 // Lookup finds the entry at path below the tree root.
-func (r *Reader) Lookup(root git.OID, path string) (git.TreeEntry, bool, error) {
+func (r *Reader) Lookup(root object.OID, path string) (object.TreeEntry, bool, error) {
 	for {
 		head, rest, deeper := strings.Cut(path, "/")
 		list, err := r.Entries(root)
 		if err != nil {
-			return git.TreeEntry{}, false, err
+			return object.TreeEntry{}, false, err
 		}
-		i := slices.IndexFunc(list, func(e git.TreeEntry) bool { return e.Name == head })
+		i := slices.IndexFunc(list, func(e object.TreeEntry) bool { return e.Name == head })
 		if i < 0 || deeper && !list[i].IsTree() {
-			return git.TreeEntry{}, false, nil
+			return object.TreeEntry{}, false, nil
 		}
 		if !deeper {
 			return list[i], true, nil
@@ -146,7 +147,7 @@ func (r *Reader) Lookup(root git.OID, path string) (git.TreeEntry, bool, error) 
 }
 
 // File reads the blob at path; false when there is none.
-func (r *Reader) File(root git.OID, path string) ([]byte, bool, error) {
+func (r *Reader) File(root object.OID, path string) ([]byte, bool, error) {
 	e, ok, err := r.Lookup(root, path)
 	if err != nil || !ok {
 		return nil, false, err
@@ -159,7 +160,7 @@ func (r *Reader) File(root git.OID, path string) ([]byte, bool, error) {
 }
 
 // Required is File of one that every operation records.
-func (r *Reader) Required(root git.OID, path string) ([]byte, error) {
+func (r *Reader) Required(root object.OID, path string) ([]byte, error) {
 	data, ok, err := r.File(root, path)
 	if err == nil && !ok {
 		err = Malformed(root, "there is no %s", path)
@@ -168,7 +169,7 @@ func (r *Reader) Required(root git.OID, path string) ([]byte, error) {
 }
 
 // List returns the entries of the directory at path, none when it is absent.
-func (r *Reader) List(root git.OID, path string) ([]git.TreeEntry, error) {
+func (r *Reader) List(root object.OID, path string) ([]object.TreeEntry, error) {
 	e, ok, err := r.Lookup(root, path)
 	if err != nil || !ok {
 		return nil, err
@@ -181,12 +182,12 @@ func (r *Reader) List(root git.OID, path string) ([]git.TreeEntry, error) {
 
 // Slots returns the ids of the segments or groups below path in order, checking
 // that their names count up from zero without a gap.
-func (r *Reader) Slots(root git.OID, path string, trees bool) ([]git.OID, error) {
+func (r *Reader) Slots(root object.OID, path string, trees bool) ([]object.OID, error) {
 	his, err := r.List(root, path)
 	if err != nil {
 		return nil, err
 	}
-	var out []git.OID
+	var out []object.OID
 	for _, hi := range his {
 		if !hi.IsTree() {
 			return nil, Malformed(root, "%s/%s is not a directory", path, hi.Name)
@@ -207,7 +208,7 @@ func (r *Reader) Slots(root git.OID, path string, trees bool) ([]git.OID, error)
 
 // LastSlot returns the number of slots below path and the id of the last one,
 // reading only the right edge.
-func (r *Reader) LastSlot(root git.OID, path string) (n int, last git.OID, err error) {
+func (r *Reader) LastSlot(root object.OID, path string) (n int, last object.OID, err error) {
 	his, err := r.List(root, path)
 	if err != nil || len(his) == 0 {
 		return 0, "", err
@@ -232,10 +233,10 @@ func (r *Reader) LastSlot(root git.OID, path string) (n int, last git.OID, err e
 // RightEdge returns the raw trees below root that deriving the next operation
 // needs: everything except evidence and all but the last part of each numbered
 // directory. Only trees already read are included.
-func (r *Reader) RightEdge(root git.OID) map[git.OID][]byte {
-	out := make(map[git.OID][]byte)
-	var walk func(oid git.OID, path string)
-	walk = func(oid git.OID, path string) {
+func (r *Reader) RightEdge(root object.OID) map[object.OID][]byte {
+	out := make(map[object.OID][]byte)
+	var walk func(oid object.OID, path string)
+	walk = func(oid object.OID, path string) {
 		raw, ok := r.known[oid]
 		if !ok {
 			return
@@ -261,7 +262,7 @@ func (r *Reader) RightEdge(root git.OID) map[git.OID][]byte {
 }
 
 // WalkFiles calls f for each file below the tree, with dir before its path.
-func (r *Reader) WalkFiles(tree git.OID, dir string, f func(name string, oid git.OID) error) error {
+func (r *Reader) WalkFiles(tree object.OID, dir string, f func(name string, oid object.OID) error) error {
 	list, err := r.Entries(tree)
 	if err != nil {
 		return err
@@ -281,7 +282,7 @@ func (r *Reader) WalkFiles(tree git.OID, dir string, f func(name string, oid git
 }
 
 // Record decodes the record of an operation with its evidence.
-func (r *Reader) Record(tree git.OID) (*protocol.Record, error) {
+func (r *Reader) Record(tree object.OID) (*protocol.Record, error) {
 	doc, err := r.Required(tree, FileRecord)
 	if err != nil {
 		return nil, err
@@ -302,7 +303,7 @@ func NewReader(ctx context.Context, r *git.Repository) *Reader {
 		ctx:     ctx,
 		objects: r.Objects(),
 		Format:  r.ObjectFormat,
-		known:   make(map[git.OID][]byte),
-		parsed:  make(map[git.OID][]git.TreeEntry),
+		known:   make(map[object.OID][]byte),
+		parsed:  make(map[object.OID][]object.TreeEntry),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
@@ -24,7 +25,7 @@ const maxCheckoutCommits = 5000
 // Checkout is where a clone's work tree stands.
 type Checkout struct {
 	Branch  string // "" for a detached HEAD, or where there is no repository
-	Head    git.OID
+	Head    object.OID
 	Shallow bool // its history ends early
 
 	Upstream string // such as origin/main, as last fetched; "" for none
@@ -36,7 +37,7 @@ type Checkout struct {
 }
 
 // Checkout reads it. What cannot be read is left out: nothing is decided by it.
-func (x *Clone) Checkout(ctx context.Context, run string, op git.OID) *Checkout {
+func (x *Clone) Checkout(ctx context.Context, run string, op object.OID) *Checkout {
 	c := &Checkout{}
 	if x.git == nil {
 		return c
@@ -93,7 +94,7 @@ func (x *Clone) head() (string, error) {
 }
 
 // tracking reads the ref of a name that a setting leads to.
-func (x *Clone) tracking(ctx context.Context, name string) (git.OID, error) {
+func (x *Clone) tracking(ctx context.Context, name string) (object.OID, error) {
 	if !git.SafeRefName(name) {
 		return "", git.Broken(name)
 	}
@@ -120,7 +121,7 @@ func (c gitConfig) remotes() []string {
 
 // painted is a commit on the way back from two tips.
 type painted struct {
-	oid   git.OID
+	oid   object.OID
 	when  time.Time
 	sides int // 1 left, 2 right
 }
@@ -141,15 +142,15 @@ func (q *byDate) Pop() any {
 
 // apart counts the commits that only one of two tips leads to, -1 for both when there are too
 // many to look at, or some are not here.
-func (x *Clone) apart(ctx context.Context, left, right git.OID, shallow bool) (ahead, behind int) {
+func (x *Clone) apart(ctx context.Context, left, right object.OID, shallow bool) (ahead, behind int) {
 	if left == right {
 		return 0, 0
 	}
 	r := record.NewReader(ctx, x.Repo)
-	known := make(map[git.OID]*painted)
+	known := make(map[object.OID]*painted)
 	var queue byDate
-	parents := make(map[git.OID][]git.OID)
-	paint := func(oid git.OID, sides int) bool {
+	parents := make(map[object.OID][]object.OID)
+	paint := func(oid object.OID, sides int) bool {
 		p := known[oid]
 		if p == nil {
 			c, err := r.Commit(oid)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -39,7 +39,7 @@ func TestSiblingCheckoutCountsAsGit(t *testing.T) {
 	for _, a := range tips {
 		for _, b := range tips {
 			want := run("rev-list", "--left-right", "--count", a+"..."+b)
-			ahead, behind := x.apart(t.Context(), git.OID(a), git.OID(b), false)
+			ahead, behind := x.apart(t.Context(), object.OID(a), object.OID(b), false)
 			if got := fmt.Sprintf("%d\t%d", ahead, behind); got != want {
 				t.Errorf("%.7s...%.7s: %s, git says %s", a, b, got, want)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // gitConfig holds the last value of each key, written section.key or
@@ -28,24 +29,24 @@ func parseGitConfig(data []byte) (gitConfig, error) {
 }
 
 // format says how the repository stores objects and refs.
-func (c gitConfig) format() (object, ref string, err error) {
-	object, ref = git.FormatSHA1, "files"
+func (c gitConfig) format() (objects, ref string, err error) {
+	objects, ref = object.FormatSHA1, "files"
 	switch v := c["core.repositoryformatversion"]; v {
 	case "", "0":
-		return object, ref, nil // git passes over such extensions then
+		return objects, ref, nil // git passes over such extensions then
 	case "1":
 	default:
 		return "", "", fmt.Errorf("its format version is %s", git.ClipBytes([]byte(v)))
 	}
 	if v, ok := c["extensions.objectformat"]; ok {
-		object = v
+		objects = v
 	}
 	if v, ok := c["extensions.refstorage"]; ok {
 		ref = v
 	}
-	if git.HexLen(object) == 0 || ref != "files" && ref != "reftable" {
-		return "", "", fmt.Errorf("it stores objects as %s and refs as %s", git.ClipBytes([]byte(object)),
+	if object.HexLen(objects) == 0 || ref != "files" && ref != "reftable" {
+		return "", "", fmt.Errorf("it stores objects as %s and refs as %s", git.ClipBytes([]byte(objects)),
 			git.ClipBytes([]byte(ref)))
 	}
-	return object, ref, nil
+	return objects, ref, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // maxSiblingRefs bounds a packed-refs file, in bytes.
@@ -21,7 +22,7 @@ const maxSiblingRefs = 64 << 20
 
 // Ref returns where the ref of a run is, "" when there is none. Codes:
 // bad_ref_name, ref_is_symbolic, ref_broken.
-func (x *Clone) Ref(ctx context.Context, run string) (git.OID, error) {
+func (x *Clone) Ref(ctx context.Context, run string) (object.OID, error) {
 	name, err := git.RunRef(run)
 	if err != nil || x.git == nil {
 		return "", err
@@ -30,7 +31,7 @@ func (x *Clone) Ref(ctx context.Context, run string) (git.OID, error) {
 }
 
 // refNamed is ref for any name.
-func (x *Clone) refNamed(ctx context.Context, name string) (git.OID, error) {
+func (x *Clone) refNamed(ctx context.Context, name string) (object.OID, error) {
 	if x.Repo.RefFormat == "reftable" {
 		return x.reftable(ctx, name)
 	}
@@ -56,14 +57,14 @@ func (x *Clone) refNamed(ctx context.Context, name string) (git.OID, error) {
 	return x.oid(name, string(bytes.TrimRight(data, " \t\r\n")))
 }
 
-func (x *Clone) oid(name, s string) (git.OID, error) {
-	if oid := git.OID(s); oid.Valid(x.Repo.ObjectFormat) && !oid.IsZero() {
+func (x *Clone) oid(name, s string) (object.OID, error) {
+	if oid := object.OID(s); oid.Valid(x.Repo.ObjectFormat) && !oid.IsZero() {
 		return oid, nil
 	}
 	return "", git.Broken(name)
 }
 
-func (x *Clone) packedRef(name string) (git.OID, error) {
+func (x *Clone) packedRef(name string) (object.OID, error) {
 	data, _, ok, err := x.git.Read("packed-refs", maxSiblingRefs)
 	if err != nil {
 		return "", fail.Errorf(fail.CodeRefBroken, err, "packed-refs cannot be read")
@@ -82,7 +83,7 @@ func (x *Clone) packedRef(name string) (git.OID, error) {
 // reftable asks git, whose format this is, about a repository of our own making
 // that shares nothing with the sibling but the tables: no configuration of the
 // sibling is read and no object of it is looked for.
-func (x *Clone) reftable(ctx context.Context, name string) (git.OID, error) {
+func (x *Clone) reftable(ctx context.Context, name string) (object.OID, error) {
 	fi, err := x.git.Root.Lstat("reftable")
 	if err != nil || !fi.IsDir() {
 		return "", fail.Errorf(fail.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 )
 
@@ -53,7 +54,7 @@ func Open(ctx context.Context, dir string, trust *Trust) (*Clone, error) {
 	repo := &git.Repository{
 		ProjectDir:   abs,
 		Git:          &git.Git{BinErr: errors.New("another clone is only read")},
-		ObjectFormat: git.FormatSHA1,
+		ObjectFormat: object.FormatSHA1,
 		RefFormat:    "files",
 	}
 	x := &Clone{Dir: abs, Repo: repo, Work: &workdir.Dir{Path: abs, Root: root}}
@@ -147,18 +148,18 @@ func (x *Clone) enter(ctx context.Context, trust *Trust, top string, fi fs.FileI
 	} else if !fi.IsDir() && gitDir == common {
 		return elsewhere("leads to the repository %s, which does not lead back", gitDir)
 	}
-	object, ref, err := cfg.format()
+	objects, ref, err := cfg.format()
 	if err != nil {
 		return fail.Errorf(fail.CodeUnsupportedFormat, err, "the repository of %s has a format that is not known",
 			x.Dir)
 	}
 	r := x.Repo
 	r.TopLevel, r.GitDir, r.CommonDir, r.ObjectsDir = top, gitDir, common, filepath.Join(common, "objects")
-	r.ObjectFormat, r.RefFormat = object, ref
+	r.ObjectFormat, r.RefFormat = objects, ref
 	if rel, err := filepath.Rel(top, x.Dir); err == nil && rel != "." {
 		r.Prefix = filepath.ToSlash(rel) + "/"
 	}
-	r.ObjectsOnce.Do(func() { r.ObjectStore = git.NewSiblingObjects(object, r.ObjectsDir, x.open) })
+	r.ObjectsOnce.Do(func() { r.ObjectStore = git.NewSiblingObjects(objects, r.ObjectsDir, x.open) })
 	return nil
 }
 

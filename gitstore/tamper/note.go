@@ -17,6 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -48,7 +49,7 @@ type Note struct {
 
 	owner  git.LockOwner
 	files  map[string]watched // by absolute path
-	refs   map[string]git.OID
+	refs   map[string]object.OID
 	branch string            // the ref HEAD stood for, "" when it was detached
 	hidden map[string]string // path in the index -> its flag: S skip-worktree, h assume-unchanged
 	hooks  string            // where git looks for hooks
@@ -209,7 +210,7 @@ func (s *Watch) lookRefs(ctx context.Context, d *Note) error {
 	if err != nil {
 		return err
 	}
-	d.refs = make(map[string]git.OID, len(refs))
+	d.refs = make(map[string]object.OID, len(refs))
 	for _, ref := range refs {
 		d.refs[ref.Name] = ref.OID
 	}
@@ -334,7 +335,7 @@ func decodeNote(data []byte) (*Note, bool) {
 		branch: o.String("branch"),
 		hooks:  o.String("hooks"),
 		files:  make(map[string]watched),
-		refs:   make(map[string]git.OID),
+		refs:   make(map[string]object.OID),
 		hidden: make(map[string]string),
 	}
 	owner, err := ojson.DecodeObject([]byte(o.String("owner")))
@@ -359,7 +360,7 @@ func decodeNote(data []byte) (*Note, bool) {
 		}
 	}
 	for name := range o.Object("refs").All() {
-		d.refs[name] = git.OID(o.Object("refs").String(name))
+		d.refs[name] = object.OID(o.Object("refs").String(name))
 	}
 	for name := range o.Object("hidden").All() {
 		path, err := base64.StdEncoding.DecodeString(name)

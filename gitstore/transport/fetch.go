@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // recordRefspec brings all of ours under the names it has on the remote. It is not forced: a run that went on here
@@ -29,12 +30,12 @@ func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
 // FetchCommit brings what a remote has under a name, which is the id of a commit, REMOTE/BRANCH, a branch or a tag,
 // and returns its commit; "" when the remote has nothing of that name. In a shallow clone only the commit itself
 // comes. Errors: remote_failed.
-func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (git.OID, error) {
+func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (object.OID, error) {
 	args := append(FetchArgs(), "--refmap=")
 	if len(r.ShallowCommits()) > 0 {
 		args = append(args, "--depth=1")
 	}
-	if id := git.OID(name); id.Valid(r.ObjectFormat) {
+	if id := object.OID(name); id.Valid(r.ObjectFormat) {
 		if err := fetchInto(ctx, r, remote, append(args, "--", remote, name), "not our ref"); err != nil {
 			return "", err
 		}
@@ -79,7 +80,7 @@ func FetchRefs(ctx context.Context, r *git.Repository, remote string, refspecs .
 
 // Deepen brings so many more commits before the ends of a shallow clone's history, on the way to some commits.
 // Errors: remote_failed.
-func Deepen(ctx context.Context, r *git.Repository, remote string, by int, commits ...git.OID) error {
+func Deepen(ctx context.Context, r *git.Repository, remote string, by int, commits ...object.OID) error {
 	args := append(FetchArgs(), "--refmap=", "--deepen="+strconv.Itoa(by), "--", remote)
 	for _, c := range commits {
 		args = append(args, string(c))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -75,7 +76,7 @@ func changesOf(ctx context.Context, r *git.Repository, remote string, others []s
 	if err != nil {
 		return nil, false
 	}
-	seen, stale := make(map[string]git.OID, len(refs)), make(map[string]git.OID)
+	seen, stale := make(map[string]object.OID, len(refs)), make(map[string]object.OID)
 	for _, ref := range refs {
 		if ref.Target != "" || ref.Broken {
 			continue
@@ -151,7 +152,7 @@ func List(ctx context.Context, g *git.Git, format, remote string, names ...strin
 		for _, n := range names {
 			asked = asked || name == n || strings.HasSuffix(n, "/") && strings.HasPrefix(name, n)
 		}
-		if tip := git.OID(oid); ok && asked && tip.Valid(format) && git.SafeRefName(name) {
+		if tip := object.OID(oid); ok && asked && tip.Valid(format) && git.SafeRefName(name) {
 			refs = append(refs, git.Ref{Name: name, OID: tip})
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -214,9 +215,9 @@ func Complaint(err error) string {
 // RefPush is a ref to push, if the remote still has it at Old.
 type RefPush struct {
 	Name string
-	New  git.OID
-	Old  git.OID // "" for none
-	Ops  int     // how many operations go, for runs
+	New  object.OID
+	Old  object.OID // "" for none
+	Ops  int        // how many operations go, for runs
 }
 
 // What became of a pushed ref.
@@ -301,15 +302,15 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 }
 
 // Ref asks a remote where one of its refs is, "" for a ref it does not have.
-func Ref(ctx context.Context, r *git.Repository, remote, name string) (git.OID, error) {
+func Ref(ctx context.Context, r *git.Repository, remote, name string) (object.OID, error) {
 	there, err := Heads(ctx, r, remote, name)
 	return there[name], err
 }
 
 // Heads asks a remote where some of its refs are; those it does not have are left out.
-func Heads(ctx context.Context, r *git.Repository, remote string, names ...string) (map[string]git.OID, error) {
+func Heads(ctx context.Context, r *git.Repository, remote string, names ...string) (map[string]object.OID, error) {
 	refs, err := List(ctx, r.Git.Transport(), r.ObjectFormat, remote, names...)
-	there := make(map[string]git.OID, len(refs))
+	there := make(map[string]object.OID, len(refs))
 	for _, ref := range refs {
 		there[ref.Name] = ref.OID
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -37,7 +38,7 @@ func (m Standing) Object() *ojson.Object {
 
 // Standings tells it for every remote that a record of the run was fetched from. One git
 // process, and one more for each remote that differs.
-func Standings(ctx context.Context, repo *git.Repository, run string, tip git.OID) ([]Standing, error) {
+func Standings(ctx context.Context, repo *git.Repository, run string, tip object.OID) ([]Standing, error) {
 	return remoteStandings(ctx, repo, TrackingPrefix, run, tip)
 }
 
@@ -51,7 +52,7 @@ func InitiativeStandings(ctx context.Context, repo *git.Repository, name string)
 }
 
 func remoteStandings(ctx context.Context, repo *git.Repository, space func(remote string) string, run string,
-	tip git.OID,
+	tip object.OID,
 ) ([]Standing, error) {
 	names := trackingNames(repo, space, run)
 	if len(names) == 0 {
@@ -70,7 +71,7 @@ func remoteStandings(ctx context.Context, repo *git.Repository, space func(remot
 		}
 		name = strings.TrimPrefix(name, TrackingRefs)
 		st := Standing{Remote: name[:strings.Index(name, "/agentxchain/")]}
-		if there := git.OID(oid); there != tip {
+		if there := object.OID(oid); there != tip {
 			if err := apart(ctx, repo, &st, tip, there); err != nil {
 				return nil, err
 			}
@@ -111,7 +112,7 @@ func localConfig(repo *git.Repository) []git.ConfigEntry {
 }
 
 // apart counts the operations of both sides.
-func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there git.OID) error {
+func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there object.OID) error {
 	out, err := repo.Git.Run(ctx, nil, "rev-list", "--left-right", "--count", string(here)+"..."+string(there), "--")
 	if err != nil {
 		return err

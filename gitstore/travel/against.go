@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -68,11 +69,11 @@ func (a *Against) Damaged() bool {
 type AgainstRun struct {
 	Run   string
 	State string
-	Here  git.OID // newest operation, "" for none
-	There git.OID
-	Seen  git.OID // newest operation this clone has seen there
-	Base  git.OID // newest operation both sides have
-	Ahead int     // operations after it here
+	Here  object.OID // newest operation, "" for none
+	There object.OID
+	Seen  object.OID // newest operation this clone has seen there
+	Base  object.OID // newest operation both sides have
+	Ahead int        // operations after it here
 	// Behind counts those there; where files are compared, the rows of history and events.
 	Behind int
 	Since  time.Time // of Base, when both went on
@@ -104,7 +105,7 @@ type against struct {
 	// trust judges what is new there, where it is not of runs.
 	trust func(context.Context, *AgainstRun) error
 
-	here, there, seen map[string]git.OID
+	here, there, seen map[string]object.OID
 }
 
 // CompareRemote compares the runs here with those of a remote, only the named one when run is
@@ -127,7 +128,7 @@ func CompareRemote(ctx context.Context, s *gitstore.Store, remote, run string) (
 	if c.seen, err = s.Repository().Tips(ctx, record.SeenRefPrefix+f.remote+"/"); err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(c.seen, func(name string, _ git.OID) bool { return git.BadRunID(name) != "" }) // of the archive
+	maps.DeleteFunc(c.seen, func(name string, _ object.OID) bool { return git.BadRunID(name) != "" }) // of the archive
 	if err := f.archived(ctx, c); err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func newAgainst(ctx context.Context, s *gitstore.Store, kind, name string, q *gi
 	for name := range list {
 		// A pruned run is here as far as its list goes: by the name of its newest operation.
 		if e := list.Archived(name); e != nil && past[name] == "" {
-			past[name] = git.OID(e.Op)
+			past[name] = object.OID(e.Op)
 		}
 	}
 	for name, op := range past {
@@ -218,7 +219,7 @@ func newAgainst(ctx context.Context, s *gitstore.Store, kind, name string, q *gi
 }
 
 // all compares every run that one of the sides names, or one of them.
-func (c *against) all(ctx context.Context, only string, sides ...map[string]git.OID) error {
+func (c *against) all(ctx context.Context, only string, sides ...map[string]object.OID) error {
 	names := []string{}
 	for _, m := range sides {
 		names = slices.AppendSeq(names, maps.Keys(m))
@@ -358,9 +359,9 @@ type remoteLook struct {
 	quarantine *git.Quarantine
 	partial    bool // this clone leaves objects on the remote
 
-	tips  map[string]git.OID // run -> newest operation
-	lists map[string]git.OID // year -> list of archived runs
-	kept  map[string]git.OID // year -> what keeps their operations
+	tips  map[string]object.OID // run -> newest operation
+	lists map[string]object.OID // year -> list of archived runs
+	kept  map[string]object.OID // year -> what keeps their operations
 }
 
 // ask lists the refs of the remote and fetches those whose objects are not here.
@@ -369,7 +370,7 @@ func (f *remoteLook) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.tips, f.lists, f.kept = make(map[string]git.OID), make(map[string]git.OID), make(map[string]git.OID)
+	f.tips, f.lists, f.kept = make(map[string]object.OID), make(map[string]object.OID), make(map[string]object.OID)
 	lacks, err := f.lacking(ctx)
 	if err != nil {
 		return err
@@ -403,21 +404,21 @@ func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref,
 }
 
 // lacking tells which commits are not here. It finds out whether the clone is partial.
-func (f *remoteLook) lacking(ctx context.Context) (func(git.OID) bool, error) {
+func (f *remoteLook) lacking(ctx context.Context) (func(object.OID) bool, error) {
 	f.partial = f.repo.Setting(ctx, "remote."+f.remote+".promisor") == "true"
 	if !f.partial {
-		return func(tip git.OID) bool { return !f.repo.HasCommit(ctx, tip) }, nil
+		return func(tip object.OID) bool { return !f.repo.HasCommit(ctx, tip) }, nil
 	}
 	// To ask for a commit would fetch it, and nothing of what it leads to.
 	refs, err := f.repo.Tips(ctx, "refs/")
 	if err != nil {
 		return nil, err
 	}
-	have := make(map[git.OID]bool, len(refs))
+	have := make(map[object.OID]bool, len(refs))
 	for _, tip := range refs {
 		have[tip] = true
 	}
-	return func(tip git.OID) bool { return !have[tip] }, nil
+	return func(tip object.OID) bool { return !have[tip] }, nil
 }
 
 // fetch brings what refs or object ids name into the quarantine.
@@ -478,7 +479,7 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 			if e == nil || f.tips[name] != "" {
 				continue
 			}
-			op := git.OID(e.Op)
+			op := object.OID(e.Op)
 			f.tips[name] = op
 			if f.kept[year] == "" {
 				c.out.Lost = append(c.out.Lost, "run "+name+" is in the list of "+year+", and "+archive.KeepPrefix+

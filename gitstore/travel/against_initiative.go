@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -58,7 +59,7 @@ func (f *remoteLook) askInitiatives(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.tips = make(map[string]git.OID)
+	f.tips = make(map[string]object.OID)
 	var want []string
 	for _, ref := range refs {
 		f.tips[strings.TrimPrefix(ref.Name, record.InitiativeRefPrefix)] = ref.OID
@@ -73,7 +74,7 @@ func (f *remoteLook) askInitiatives(ctx context.Context) error {
 type InitiativeChange struct {
 	chain.OpInfo
 
-	State, History git.OID // of the files' contents, "" for one that it does not have
+	State, History object.OID // of the files' contents, "" for one that it does not have
 }
 
 // InitiativeChain lists the recorded changes of an initiative, newest first, none when it has no
@@ -95,7 +96,7 @@ func InitiativeChain(ctx context.Context, repo *git.Repository, name string) ([]
 		if err != nil {
 			return nil, err
 		}
-		for file, id := range map[string]*git.OID{
+		for file, id := range map[string]*object.OID{
 			initiative.StatePath:   &out[i].State,
 			initiative.HistoryPath: &out[i].History,
 		} {

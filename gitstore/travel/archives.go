@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -88,8 +89,8 @@ func (l *landing) archives(ctx context.Context) error {
 // joinLists returns a commit that holds the entries of both: one of the two where it has
 // them all.
 func joinLists(
-	ctx context.Context, repo *git.Repository, env protocol.Env, year string, here, there git.OID,
-) (git.OID, error) {
+	ctx context.Context, repo *git.Repository, env protocol.Env, year string, here, there object.OID,
+) (object.OID, error) {
 	ours, err := archive.Read(ctx, repo, here)
 	if err != nil {
 		return "", err
@@ -124,11 +125,11 @@ func joinLists(
 }
 
 // stray are runs that lie in the archive here while the list says otherwise: they come back.
-func (l *landing) stray() map[string]git.OID {
-	out := make(map[string]git.OID)
+func (l *landing) stray() map[string]object.OID {
+	out := make(map[string]object.OID)
 	for name, tip := range l.past {
 		if e := l.list[name]; e == nil || e.State == archive.Live ||
-			e.State == archive.Archived && git.OID(e.Op) != tip {
+			e.State == archive.Archived && object.OID(e.Op) != tip {
 			out[name] = tip
 		}
 	}
@@ -158,10 +159,10 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 		}
 		return l.beyond(ctx, e, current)
 	}
-	op := git.OID(e.Op)
+	op := object.OID(e.Op)
 	here, there, seen := l.here[name], l.there[name], l.seen[name]
 	// What is known of the run here has to be part of what was archived.
-	for _, tip := range []git.OID{here, past, there, seen} {
+	for _, tip := range []object.OID{here, past, there, seen} {
 		if tip == "" || tip == op {
 			continue
 		}
@@ -192,7 +193,7 @@ func (l *landing) unobtained(e *archive.Entry, err error) {
 
 // obtain brings the operations of an archived run, and believes them.
 func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
-	op := git.OID(e.Op)
+	op := object.OID(e.Op)
 	if !l.s.Repository().HasCommit(ctx, op) {
 		if err := proof.FetchArchived(ctx, l.s.Repository(), l.y.Remote, e); err != nil {
 			return fail.Errorf(transport.CodeRemoteFailed, nil,
@@ -209,8 +210,8 @@ func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
 
 // retire takes a run out of the run refs here. One that a work tree is in stays until that
 // has begun another.
-func (l *landing) retire(ctx context.Context, e *archive.Entry, here, past, seen git.OID) error {
-	op := git.OID(e.Op)
+func (l *landing) retire(ctx context.Context, e *archive.Entry, here, past, seen object.OID) error {
+	op := object.OID(e.Op)
 	if seen != "" {
 		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + e.Run, Old: seen})
 	}
@@ -244,7 +245,7 @@ func (l *landing) retire(ctx context.Context, e *archive.Entry, here, past, seen
 // beyond lands a run that one side has archived and the other has gone on with: the run
 // goes on. What was archived is one of the two sides where the remote no longer has the run.
 func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) (bool, error) {
-	name, op := e.Run, git.OID(e.Op)
+	name, op := e.Run, object.OID(e.Op)
 	if err := l.bringBack(ctx, name, l.past[name]); err != nil {
 		return true, err
 	}
@@ -277,7 +278,7 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 
 // keptThere reports whether the remote keeps an operation in its archive. Two machines that archived a
 // run at different operations leave one of them there without an entry of its own.
-func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op git.OID) (bool, error) {
+func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op object.OID) (bool, error) {
 	c, err := record.NewReader(ctx, l.s.Repository()).Commit(op)
 	if err != nil {
 		return false, err
@@ -301,7 +302,7 @@ func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op git.OID) (
 }
 
 // bringBack makes an archived run one of the runs here again.
-func (l *landing) bringBack(ctx context.Context, name string, past git.OID) error {
+func (l *landing) bringBack(ctx context.Context, name string, past object.OID) error {
 	if past == "" {
 		return nil
 	}
@@ -374,7 +375,7 @@ func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y 
 // pushYear pushes what a year's list names and the list. ok says that the remote has both.
 func pushYear(
 	ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string,
-	here, there git.OID,
+	here, there object.OID,
 ) (again, ok bool, err error) {
 	ours, err := archive.Read(ctx, repo, here)
 	if err != nil {
@@ -392,7 +393,7 @@ func pushYear(
 	}
 	if len(lacking) > 0 {
 		for run, e := range lacking {
-			if !repo.HasCommit(ctx, git.OID(e.Op)) {
+			if !repo.HasCommit(ctx, object.OID(e.Op)) {
 				y.Notices = append(y.Notices, "run "+run+" is archived, "+y.Remote+
 					" does not list it, and its operations are not here: sync in the clone that archived it")
 				return false, false, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -42,7 +43,7 @@ func FetchSibling(ctx context.Context, repo *git.Repository, id, address string)
 	if err != nil {
 		return nil, err
 	}
-	there := make(map[string]git.OID)
+	there := make(map[string]object.OID)
 	var want []string
 	for _, ref := range refs {
 		run := strings.TrimPrefix(ref.Name, git.RunRefPrefix)
@@ -111,7 +112,7 @@ func FetchedRun(ctx context.Context, r *git.Repository, id, name string) (string
 	for line := range strings.Lines(string(out)) {
 		oid, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
 		found := strings.TrimPrefix(ref, prefix)
-		rec := chain.RunRecordAt(ctx, r, found, git.OID(oid))
+		rec := chain.RunRecordAt(ctx, r, found, object.OID(oid))
 		if name != "" {
 			if found == name {
 				return found, rec, nil

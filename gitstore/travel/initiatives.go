@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -37,9 +38,9 @@ type InitiativeSync struct {
 	Exclusive func(ctx context.Context, land func(context.Context) error) error
 	// Judge is asked before an initiative goes on here from one change, "" for none, to
 	// another: whether the repositories bear it out. The error refuses it.
-	Judge func(ctx context.Context, name string, from, to git.OID) error
+	Judge func(ctx context.Context, name string, from, to object.OID) error
 	// Follow brings the files of the workspace along, once the ref has moved.
-	Follow func(ctx context.Context, name string, to git.OID) error
+	Follow func(ctx context.Context, name string, to object.OID) error
 }
 
 // SyncInitiatives brings the initiatives here and on a remote together. Where both sides went
@@ -84,7 +85,7 @@ type initiativeLanding struct {
 	y    *Synced
 	opt  InitiativeSync
 
-	seen  map[string]git.OID
+	seen  map[string]object.OID
 	moves []git.RefUpdate // of remembered tips
 }
 
@@ -106,7 +107,7 @@ func (l *initiativeLanding) all(ctx context.Context) error {
 	if l.seen, err = repo.Tips(ctx, l.seenRef("")); err != nil {
 		return err
 	}
-	for _, m := range []map[string]git.OID{here, there, l.seen} {
+	for _, m := range []map[string]object.OID{here, there, l.seen} {
 		for name := range m {
 			names[name] = true
 		}
@@ -145,7 +146,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 		l.remember(r, there, seen)
 		return nil
 	}
-	base := git.OID("")
+	base := object.OID("")
 	if here != "" {
 		if base, err = repo.MergeBase(ctx, here, there); err != nil {
 			return err
@@ -179,7 +180,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 }
 
 // apart says that both sides went on.
-func (l *initiativeLanding) apart(ctx context.Context, r *SyncedRun, base git.OID) error {
+func (l *initiativeLanding) apart(ctx context.Context, r *SyncedRun, base object.OID) error {
 	if base == "" {
 		return l.refuse(ctx, r, record.CodeForeignRun, "the initiative there shares no change with the one here",
 			"ask the person who pushed it; nothing of it was taken")
@@ -235,7 +236,7 @@ func (l *initiativeLanding) refuse(ctx context.Context, r *SyncedRun, code, why,
 }
 
 // remember notes what was believed of the remote.
-func (l *initiativeLanding) remember(r *SyncedRun, there, seen git.OID) {
+func (l *initiativeLanding) remember(r *SyncedRun, there, seen object.OID) {
 	if there != "" && there != seen {
 		name := l.seenRef(r.Run)
 		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool { return u.Name == name })
@@ -295,7 +296,7 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 //
 // Errors: not_found, record_unproven, run_foreign, and those of judge.
 func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project string,
-	judge func(ctx context.Context, name string, from, to git.OID) error) (to git.OID, lost string, err error) {
+	judge func(ctx context.Context, name string, from, to object.OID) error) (to object.OID, lost string, err error) {
 	ref := record.InitiativeRefPrefix + name
 	here, err := repo.ReadRef(ctx, ref)
 	if err != nil {
@@ -309,7 +310,7 @@ func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project
 			text.OneLine(name)).
 			WithHint("git agentxchain sync %s", remote)
 	}
-	base := git.OID("")
+	base := object.OID("")
 	if here != "" {
 		if base, err = repo.MergeBase(ctx, here, to); err != nil {
 			return "", "", err
@@ -345,7 +346,7 @@ const CodeNoInitiative = "no_initiative"
 // InitiativeTip is an initiative that is recorded here, or was seen on a remote.
 type InitiativeTip struct {
 	Name   string
-	Op     git.OID
+	Op     object.OID
 	Remote string // "" for one that is recorded here
 }
 
@@ -361,10 +362,10 @@ func InitiativeTips(ctx context.Context, repo *git.Repository) ([]InitiativeTip,
 	var here, there []InitiativeTip
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
-		if len(f) != 3 || f[1] != git.KindCommit {
+		if len(f) != 3 || f[1] != object.KindCommit {
 			continue
 		}
-		t := InitiativeTip{Op: git.OID(f[0])}
+		t := InitiativeTip{Op: object.OID(f[0])}
 		if name, ok := strings.CutPrefix(f[2], record.InitiativeRefPrefix); ok {
 			t.Name = name
 			here = append(here, t)

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -28,24 +29,24 @@ type landing struct {
 	s     *gitstore.Store
 	y     *Synced
 	opt   SyncOptions
-	here  map[string]git.OID
-	there map[string]git.OID
-	seen  map[string]git.OID
+	here  map[string]object.OID
+	there map[string]object.OID
+	seen  map[string]object.OID
 	mine  string // project id
 	held  []string
-	begun []chain.Range    // runs that are new here, with the remote's tip
-	moves []git.RefUpdate  // of remembered tips
-	heads map[git.OID]bool // commits of the project that were looked for: is it here?
+	begun []chain.Range       // runs that are new here, with the remote's tip
+	moves []git.RefUpdate     // of remembered tips
+	heads map[object.OID]bool // commits of the project that were looked for: is it here?
 
-	list   archive.List       // archived runs, as both sides know them
-	theirs archive.List       // as the remote does
-	past   map[string]git.OID // those whose operations are here
-	used   map[string]string  // runs that work trees are in
+	list   archive.List          // archived runs, as both sides know them
+	theirs archive.List          // as the remote does
+	past   map[string]object.OID // those whose operations are here
+	used   map[string]string     // runs that work trees are in
 }
 
 // landAll takes over what the remote has, under the lock.
 func landAll(ctx context.Context, s *gitstore.Store, y *Synced, opt SyncOptions) error {
-	l := &landing{s: s, y: y, opt: opt, held: s.AgentsAtWork().Held, heads: make(map[git.OID]bool)}
+	l := &landing{s: s, y: y, opt: opt, held: s.AgentsAtWork().Held, heads: make(map[object.OID]bool)}
 	if err := l.regain(ctx); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func landAll(ctx context.Context, s *gitstore.Store, y *Synced, opt SyncOptions)
 		return err
 	}
 	names := make([]string, 0, len(l.here)+len(l.there))
-	for _, m := range []map[string]git.OID{l.here, l.there, l.seen, l.stray()} {
+	for _, m := range []map[string]object.OID{l.here, l.there, l.seen, l.stray()} {
 		for name := range m {
 			names = append(names, name)
 		}
@@ -175,7 +176,7 @@ func (l *landing) withdrawConflicts(ctx context.Context) error {
 	var left []git.RefUpdate
 	for _, p := range lacking {
 		run, op, _ := strings.Cut(strings.TrimPrefix(p.Name, record.ConflictRefPrefix), "/")
-		if tip := l.here[run]; tip != "" && p.Old == "" && git.OID(op).Valid(s.Repository().ObjectFormat) {
+		if tip := l.here[run]; tip != "" && p.Old == "" && object.OID(op).Valid(s.Repository().ObjectFormat) {
 			which.WriteString(string(p.New) + "\n^" + string(tip) + "\n")
 			left = append(left, git.RefUpdate{Name: p.Name, Old: p.New})
 		}
@@ -196,7 +197,7 @@ func (l *landing) withdrawConflicts(ctx context.Context) error {
 		if lost[op] {
 			continue
 		}
-		if in, err := s.Repository().Ancestor(ctx, git.OID(op), l.here[run]); err != nil || !in {
+		if in, err := s.Repository().Ancestor(ctx, object.OID(op), l.here[run]); err != nil || !in {
 			continue // what is kept there is no conflict of ours
 		}
 		if err := s.Repository().UpdateRefs(ctx, []git.RefUpdate{u},
@@ -284,7 +285,7 @@ func (r *SyncedRun) resettle(state string) {
 
 // wentBack reports a remote that has lost operations it once showed, or tells another
 // story: it is not followed.
-func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen git.OID) (bool, error) {
+func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen object.OID) (bool, error) {
 	b, err := setBack(ctx, l.s.Repository(), "the remote", there, seen)
 	if b == nil || err != nil {
 		return false, err
@@ -295,7 +296,7 @@ func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen git.OI
 }
 
 // aside keeps a tip that was refused, for a look.
-func (l *landing) aside(ctx context.Context, r *SyncedRun, tip git.OID) error {
+func (l *landing) aside(ctx context.Context, r *SyncedRun, tip object.OID) error {
 	if tip == "" {
 		return nil
 	}
@@ -308,7 +309,7 @@ func (l *landing) aside(ctx context.Context, r *SyncedRun, tip git.OID) error {
 }
 
 // believed holds what the remote has against the one door.
-func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bool, error) {
+func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) (bool, error) {
 	refuse := func(code, why, hint string) (bool, error) {
 		r.State, r.Code, r.Why, r.Hint = SyncRefused, code, why, hint
 		return false, l.aside(ctx, r, there)
@@ -351,7 +352,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there git.OID) (bo
 }
 
 // remember notes a believed tip of the remote.
-func (l *landing) remember(r *SyncedRun, there, seen git.OID) error {
+func (l *landing) remember(r *SyncedRun, there, seen object.OID) error {
 	if there != "" && there != seen {
 		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool {
 			return u.Name == record.SeenRefPrefix+l.y.Remote+"/"+r.Run
@@ -367,7 +368,7 @@ func (l *landing) remember(r *SyncedRun, there, seen git.OID) error {
 
 // lacks reports an arriving run whose newest operation names a commit of the project that
 // is not here yet.
-func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool, error) {
+func (l *landing) lacks(ctx context.Context, r *SyncedRun, there object.OID) (bool, error) {
 	if l.opt.WithoutCommits || len(l.s.Repository().ShallowCommits()) > 0 {
 		return false, nil
 	}
@@ -389,12 +390,12 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there git.OID) (bool,
 }
 
 // codeHead is the commit of the project an operation was made at, "" for none.
-func codeHead(ctx context.Context, repo *git.Repository, op git.OID) git.OID {
+func codeHead(ctx context.Context, repo *git.Repository, op object.OID) object.OID {
 	c, err := record.NewReader(ctx, repo).Commit(op)
 	if err != nil {
 		return ""
 	}
-	head := git.OID(record.Trailer(c.Message, record.TrailerHead))
+	head := object.OID(record.Trailer(c.Message, record.TrailerHead))
 	if !head.Valid(repo.ObjectFormat) {
 		return ""
 	}
@@ -403,7 +404,7 @@ func codeHead(ctx context.Context, repo *git.Repository, op git.OID) git.OID {
 
 // forward takes over a run that only went on elsewhere. One that is new here waits for
 // begin.
-func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there git.OID, current string) error {
+func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there object.OID, current string) error {
 	if here == "" && r.Run != current {
 		l.begun = append(l.begun, chain.Range{Run: r.Run, To: there})
 		return nil
@@ -459,14 +460,14 @@ func (l *landing) pack(ctx context.Context) {
 }
 
 // came notes n operations that came, up to tip.
-func (r *SyncedRun) came(tip git.OID, n int) {
+func (r *SyncedRun) came(tip object.OID, n int) {
 	r.Came += n
 	r.Tip = tip
 	r.resettle(SyncCame)
 }
 
 // join decides again on what was done here.
-func (l *landing) join(ctx context.Context, r *SyncedRun, here, there git.OID, current string) error {
+func (l *landing) join(ctx context.Context, r *SyncedRun, here, there object.OID, current string) error {
 	s := l.s
 	if r.Run == current && len(l.held) > 0 {
 		r.State, r.Code = SyncWaits, "turn_at_work"
@@ -498,7 +499,7 @@ func (l *landing) join(ctx context.Context, r *SyncedRun, here, there git.OID, c
 }
 
 // countOps counts the operations after base up to tip.
-func countOps(ctx context.Context, repo *git.Repository, base, tip git.OID) (int, error) {
+func countOps(ctx context.Context, repo *git.Repository, base, tip object.OID) (int, error) {
 	out, err := repo.Git.Run(ctx, nil, "rev-list", "--count", string(base)+".."+string(tip), "--")
 	if err != nil {
 		return 0, err

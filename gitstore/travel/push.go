@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -196,7 +197,7 @@ func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpIn
 		had, asked := c.known[op.CodeHead]
 		if !asked {
 			var err error
-			if had, err = c.has(ctx, git.OID(op.CodeHead)); err != nil {
+			if had, err = c.has(ctx, object.OID(op.CodeHead)); err != nil {
 				return nil, err
 			}
 			c.known[op.CodeHead] = had
@@ -205,7 +206,7 @@ func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpIn
 			r.resettle(SyncWaits)
 			r.Code = "base_missing"
 			r.Why = text.Count(len(ops)-i, "operation", "operations") + " made at commit " +
-				git.OID(op.CodeHead).Short() + ", which " + c.remote + " does not have"
+				object.OID(op.CodeHead).Short() + ", which " + c.remote + " does not have"
 			r.Hint = "git push " + c.remote + ", then git agentxchain sync " + c.remote +
 				"; or both at once: git agentxchain sync " + c.remote + " --branch"
 			return ops[:i], nil
@@ -214,7 +215,7 @@ func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpIn
 	return ops, nil
 }
 
-func (c *remoteCommits) has(ctx context.Context, commit git.OID) (bool, error) {
+func (c *remoteCommits) has(ctx context.Context, commit object.OID) (bool, error) {
 	if !commit.Valid(c.repo.ObjectFormat) || !c.repo.HasCommit(ctx, commit) {
 		return true, nil // it is not ours to push
 	}

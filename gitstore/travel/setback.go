@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
@@ -14,14 +15,14 @@ import (
 // SetBack says that a side lost operations it once showed.
 type SetBack struct {
 	Code string         // remote_rewound: they are gone; remote_forked: others are in their place
-	Base git.OID        // newest operation that is left of those seen, "" for none
+	Base object.OID     // newest operation that is left of those seen, "" for none
 	Lost []chain.OpInfo // oldest first
 	Why  string
 }
 
 // setBack holds where a side is, "" when it has the run no more, against where it was seen.
 // It is nil when nothing that was seen is gone.
-func setBack(ctx context.Context, repo *git.Repository, side string, there, seen git.OID) (*SetBack, error) {
+func setBack(ctx context.Context, repo *git.Repository, side string, there, seen object.OID) (*SetBack, error) {
 	if seen == "" || there == seen {
 		return nil, nil
 	}

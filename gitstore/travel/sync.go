@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -55,8 +56,8 @@ type SyncedRun struct {
 	State  string
 	Came   int // operations
 	Went   int
-	Tip    git.OID // here
-	There  git.OID // on the remote, as far as known
+	Tip    object.OID // here
+	There  object.OID // on the remote, as far as known
 	Joined *gitstore.Joined
 	Code   string // of what is wrong, "" when nothing is
 	Why    string
@@ -64,7 +65,7 @@ type SyncedRun struct {
 	Aside  string // ref that keeps a refused tip
 	Began  bool   // the run is new here
 
-	from git.OID // where the remote was
+	from object.OID // where the remote was
 }
 
 // Synced is the outcome of a sync.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
@@ -21,8 +22,8 @@ const askLimit = 30 * time.Second
 // Upstream is a branch of a remote as far as the branch that is checked out has it.
 type Upstream struct {
 	Remote string
-	Branch string  // without refs/heads/
-	Commit git.OID // the newest commit of it that HEAD goes back to
+	Branch string     // without refs/heads/
+	Commit object.OID // the newest commit of it that HEAD goes back to
 }
 
 // Upstreams lists the branches of the remote that brought head commits which base does not
@@ -35,8 +36,8 @@ type Upstream struct {
 //
 // Errors: remote_failed.
 func Upstreams(
-	ctx context.Context, repo *git.Repository, branch string, base, head git.OID,
-) (list []Upstream, made map[git.OID]bool, err error) {
+	ctx context.Context, repo *git.Repository, branch string, base, head object.OID,
+) (list []Upstream, made map[object.OID]bool, err error) {
 	remote, err := transport.PickRemote(ctx, repo, "")
 	if fail.CodeOf(err) == transport.CodeNoRemote {
 		return nil, nil, nil
@@ -88,8 +89,8 @@ func Upstreams(
 // followed names the refs of the remote that seem to have brought something, and lists the
 // commits that were made here if it needed to know them.
 func followed(
-	ctx context.Context, repo *git.Repository, remote, branch string, base, head git.OID,
-) (seem []string, made map[git.OID]bool, err error) {
+	ctx context.Context, repo *git.Repository, remote, branch string, base, head object.OID,
+) (seem []string, made map[object.OID]bool, err error) {
 	tracking := transport.TrackingRefs + remote + "/"
 	var names []string
 	if branch != "" && repo.Setting(ctx, "branch."+branch+".remote") == remote {
@@ -128,7 +129,7 @@ func followed(
 		if err != nil {
 			return nil, nil, err
 		}
-		if slices.ContainsFunc(strings.Fields(string(out)), func(id string) bool { return !made[git.OID(id)] }) {
+		if slices.ContainsFunc(strings.Fields(string(out)), func(id string) bool { return !made[object.OID(id)] }) {
 			seem = append(seem, "refs/heads/"+name)
 		}
 	}
@@ -136,7 +137,7 @@ func followed(
 }
 
 // broughtBy is the newest commit of a branch that head has, "" when base has it too.
-func broughtBy(ctx context.Context, repo *git.Repository, tip, base, head git.OID) (git.OID, error) {
+func broughtBy(ctx context.Context, repo *git.Repository, tip, base, head object.OID) (object.OID, error) {
 	commit, err := repo.MergeBase(ctx, tip, head)
 	if commit == "" || err != nil {
 		return "", err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -23,8 +24,8 @@ import (
 
 // Said is where the statements about one run are.
 type Said struct {
-	tips []git.OID // the newest of each key
-	kept []git.OID // directories beside the lists of archived runs
+	tips []object.OID // the newest of each key
+	kept []object.OID // directories beside the lists of archived runs
 }
 
 // Spoken finds what witnesses said, by run; of every run when run is "".
@@ -116,7 +117,7 @@ func Archive(
 		return nil, err
 	}
 	var gone []git.RefUpdate
-	tips := make(map[string][]git.OID)
+	tips := make(map[string][]object.OID)
 	for name, tip := range here {
 		if run, _, _ := strings.Cut(name, "/"); over(run) {
 			tips[run] = append(tips[run], tip)
@@ -247,7 +248,7 @@ func Bring(ctx context.Context, repo *git.Repository, run string) error {
 			}
 			m.New = m.Old
 		}
-		var parents []git.OID
+		var parents []object.OID
 		if m.New != "" {
 			parents = append(parents, m.New)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -35,7 +36,7 @@ func Add(ctx context.Context, repo *git.Repository, by protocol.Env, run string,
 	if err != nil {
 		return err
 	}
-	var parents []git.OID
+	var parents []object.OID
 	if was != "" {
 		parents = append(parents, was)
 	}
@@ -46,8 +47,8 @@ func Add(ctx context.Context, repo *git.Repository, by protocol.Env, run string,
 	return repo.UpdateRefs(ctx, []git.RefUpdate{{Name: ref, New: oid, Old: was}}, "agentxchain: witness")
 }
 
-func write(ctx context.Context, repo *git.Repository, run string, envelope []byte, parents []git.OID,
-	by git.Signature) (git.OID, error) {
+func write(ctx context.Context, repo *git.Repository, run string, envelope []byte, parents []object.OID,
+	by object.Signature) (object.OID, error) {
 	edit, err := record.NewReader(ctx, repo).Edit("")
 	if err != nil {
 		return "", err
@@ -55,7 +56,7 @@ func write(ctx context.Context, repo *git.Repository, run string, envelope []byt
 	if err := edit.Put(witnessFile, envelope); err != nil {
 		return "", err
 	}
-	oid, err := edit.Commit("the statement", &git.Commit{
+	oid, err := edit.Commit("the statement", &object.Commit{
 		Tree:      edit.Finish(),
 		Parents:   parents,
 		Author:    by,
@@ -110,8 +111,8 @@ func Take(ctx context.Context, repo *git.Repository, remote string, list archive
 	return repo.UpdateRefs(ctx, moves, "agentxchain: witnesses of "+text.OneLine(remote))
 }
 
-func Join(ctx context.Context, repo *git.Repository, run string, a, b git.OID) (git.OID, error) {
-	parents := []git.OID{min(a, b), max(a, b)}
+func Join(ctx context.Context, repo *git.Repository, run string, a, b object.OID) (object.OID, error) {
+	parents := []object.OID{min(a, b), max(a, b)}
 	first, err := record.NewReader(ctx, repo).Commit(parents[0])
 	if err != nil {
 		return "", err
@@ -140,7 +141,7 @@ func Count(ctx context.Context, repo *git.Repository, run string) (int, error) {
 }
 
 // read reads the envelopes that tips lead to, each once, oldest first.
-func read(ctx context.Context, repo *git.Repository, tips []git.OID) ([][]byte, error) {
+func read(ctx context.Context, repo *git.Repository, tips []object.OID) ([][]byte, error) {
 	if len(tips) == 0 {
 		return nil, nil
 	}
@@ -155,7 +156,7 @@ func read(ctx context.Context, repo *git.Repository, tips []git.OID) ([][]byte, 
 	var all [][]byte
 	known := make(map[string]bool)
 	for op := range strings.FieldsSeq(string(out)) {
-		data, _, err := chain.FileAt(ctx, repo, git.OID(op), witnessFile)
+		data, _, err := chain.FileAt(ctx, repo, object.OID(op), witnessFile)
 		if err != nil || data == nil || known[string(data)] {
 			continue // what came from elsewhere is not trusted to be a statement
 		}
@@ -171,8 +172,8 @@ type Judge struct {
 	Repo    *git.Repository // of the run
 	Here    *git.Repository // that is asked
 	Run     string
-	Tip     git.OID // the newest operation of the run, "" when it is gone
-	Project []byte  // the project's configuration, which counts then
+	Tip     object.OID // the newest operation of the run, "" when it is gone
+	Project []byte     // the project's configuration, which counts then
 }
 
 // Judge judges what witnesses said of the run, whose operations up to the newest one are in chain.
@@ -221,7 +222,7 @@ func (j *Judge) signers(ctx context.Context) (*attest.Signers, error) {
 	}
 	sets := make([]map[string][]byte, len(from))
 	err = here.ReadNamed(ctx, names, func(i int, o git.Named) {
-		if !o.Found || o.Kind != git.KindBlob {
+		if !o.Found || o.Kind != object.KindBlob {
 			return
 		}
 		if sets[i/len(paths)] == nil {

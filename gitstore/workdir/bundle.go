@@ -7,7 +7,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -15,7 +15,7 @@ import (
 // Supplements notes which of the recorded files of a turn's bundle only its record
 // names: what hooks and the coordinator added to it (docs/bundles.md). format is of
 // the ids.
-func (p *Plan) Supplements(turn string, files map[string]git.OID, format string) {
+func (p *Plan) Supplements(turn string, files map[string]object.OID, format string) {
 	for _, name := range record.BundleFiles() {
 		delete(files, name)
 	}
@@ -23,10 +23,10 @@ func (p *Plan) Supplements(turn string, files map[string]git.OID, format string)
 		return
 	}
 	if p.added == nil {
-		p.added = make(map[string]map[string]git.OID)
+		p.added = make(map[string]map[string]object.OID)
 	}
 	if p.added[turn] == nil {
-		p.added[turn] = make(map[string]git.OID)
+		p.added[turn] = make(map[string]object.OID)
 	}
 	for name, oid := range files {
 		p.added[turn][name] = oid
@@ -44,7 +44,7 @@ func (w *Dir) removeSupplements(p *Plan, turn string, keep map[string][]byte) er
 			continue
 		}
 		data, _, ok, err := w.Read(dir+"/"+name, MaxDocument)
-		if err != nil || !ok || git.HashObject(p.format, git.KindBlob, data) != oid {
+		if err != nil || !ok || object.Hash(p.format, object.KindBlob, data) != oid {
 			continue
 		}
 		if err := w.RemoveFile(dir + "/" + name); err != nil {
@@ -62,7 +62,7 @@ const maxOpenFiles = 10000
 
 // DropUnrecorded removes what came into a bundle directory and was not recorded.
 // The log of an actor that may still be at work stays: it is part of no bundle.
-func (w *Dir) DropUnrecorded(dir string, before []string, recorded map[string]git.OID) (changed bool, err error) {
+func (w *Dir) DropUnrecorded(dir string, before []string, recorded map[string]object.OID) (changed bool, err error) {
 	found, err := w.BundleFiles(dir)
 	if err != nil {
 		return false, err
@@ -87,7 +87,7 @@ func (w *Dir) DropUnrecorded(dir string, before []string, recorded map[string]gi
 }
 
 // PutRecorded writes the recorded files that are not as recorded, the seal last.
-func (w *Dir) PutRecorded(r *record.Reader, dir string, recorded map[string]git.OID) (changed bool, err error) {
+func (w *Dir) PutRecorded(r *record.Reader, dir string, recorded map[string]object.OID) (changed bool, err error) {
 	names := make([]string, 0, len(recorded))
 	for name := range recorded {
 		names = append(names, name)

@@ -5,7 +5,7 @@ package workdir
 import (
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -18,12 +18,12 @@ type Plan struct {
 	Docs    map[wire.Document][]byte
 	Bundles map[string]map[string][]byte // turn -> file -> bytes
 	Files   []protocol.FileWrite
-	Drops   []string                      // turns whose bundle and staged result go
-	Unstage []string                      // turns whose staged result alone goes
-	Remove  []string                      // documents an operation no longer has
-	Proof   func(data []byte) bool        // whether these bytes are kept by a recorded operation
-	added   map[string]map[string]git.OID // turn -> supplements of its recorded bundle
-	format  string                        // of the ids in added
+	Drops   []string                         // turns whose bundle and staged result go
+	Unstage []string                         // turns whose staged result alone goes
+	Remove  []string                         // documents an operation no longer has
+	Proof   func(data []byte) bool           // whether these bytes are kept by a recorded operation
+	added   map[string]map[string]object.OID // turn -> supplements of its recorded bundle
+	format  string                           // of the ids in added
 }
 
 // LedgerWrite appends data at offset, or replaces what follows offset, or the

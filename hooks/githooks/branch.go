@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,7 +16,7 @@ const commitsAtOnce = 256
 
 // move is a ref that goes from one object to another; "" is none.
 type move struct {
-	old, new git.OID
+	old, new object.OID
 	ref      string
 }
 
@@ -93,7 +94,7 @@ func (c *course) gained() (more bool, err error) {
 
 // some judges a stretch of the new commits.
 func (c *course) some(list []git.NewCommit) error {
-	oids, parents := make([]git.OID, len(list)), make(map[git.OID][]git.OID, len(list))
+	oids, parents := make([]object.OID, len(list)), make(map[object.OID][]object.OID, len(list))
 	for i, n := range list {
 		oids[i], parents[n.OID] = n.OID, n.Parents
 	}
@@ -201,8 +202,8 @@ func editsOf(against []git.CommitChange) []edit {
 
 // arrivals are the files that are new to a commit, by content: a governed file that
 // goes away and arrives elsewhere was moved.
-func arrivals(prefix string, edits []edit) map[git.OID]string {
-	var out map[git.OID]string
+func arrivals(prefix string, edits []edit) map[object.OID]string {
+	var out map[object.OID]string
 	gone := false
 	for _, e := range edits {
 		if e.NewOID == "" {
@@ -216,7 +217,7 @@ func arrivals(prefix string, edits []edit) map[git.OID]string {
 	for _, e := range edits {
 		if e.OldOID == "" && e.NewOID != "" {
 			if out == nil {
-				out = make(map[git.OID]string)
+				out = make(map[object.OID]string)
 			}
 			out[e.NewOID] = e.Path
 		}
@@ -240,11 +241,12 @@ func (c *course) atHome(j *judge, v *governance, n newCommit, governor *governor
 	if err != nil || home.tip == "" {
 		return err
 	}
-	changes, err := c.g.repo.CommitChanges(c.g.ctx, []git.OID{n.oid}, map[git.OID][]git.OID{n.oid: {home.tip}})
+	changes, err := c.g.repo.CommitChanges(c.g.ctx, []object.OID{n.oid},
+		map[object.OID][]object.OID{n.oid: {home.tip}})
 	if err != nil {
 		return err
 	}
-	n.parents = []git.OID{home.tip}
+	n.parents = []object.OID{home.tip}
 	if _, err := j.govern(v, n, c.pushed); err != nil {
 		return err
 	}

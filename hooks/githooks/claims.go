@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -104,7 +105,7 @@ func (g *governor) wantsTurn(branch string) bool {
 // claimed judges whether commits that change the product name a turn.
 func (c *course) claimed(j *judge, v *governance, branch string, list []git.NewCommit) error {
 	var silent []git.NewCommit
-	oids, parents := []git.OID(nil), make(map[git.OID][]git.OID)
+	oids, parents := []object.OID(nil), make(map[object.OID][]object.OID)
 	for _, n := range list {
 		if t, _ := readTrailers(n.Trailers); len(t.turns) > 0 {
 			continue // whether the turn is one, claims judges, here or when the commit came

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -16,8 +16,8 @@ import (
 // newCommit is one commit to judge: what it changed against each parent, and what
 // it holds in the place of the configuration.
 type newCommit struct {
-	oid     git.OID // "" for the index
-	parents []git.OID
+	oid     object.OID // "" for the index
+	parents []object.OID
 	config  entry
 	ignores func() ([]byte, error)
 }
@@ -62,7 +62,7 @@ func (j *judge) govern(v *governance, c newCommit, pushed bool) (*governor, erro
 // bind gathers the patterns the commit is held to and the parents that vouch for
 // what came with them.
 func (j *judge) bind(own *governor) error {
-	var committed git.OID
+	var committed object.OID
 	for _, g := range j.parents {
 		if g != nil {
 			j.patterns = union(j.patterns, g.config.Protected)
@@ -123,7 +123,7 @@ func (j *judge) lost(v *governance, e entry) {
 	j.report(f)
 }
 
-func (j *judge) broken(content git.OID) string {
+func (j *judge) broken(content object.OID) string {
 	data, err := j.blob(content)
 	if err != nil {
 		return err.Error()

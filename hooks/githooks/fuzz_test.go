@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // FuzzUpdates reads what git tells reference-transaction and pre-receive. What
@@ -21,7 +21,7 @@ func FuzzUpdates(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		moves, err := parseUpdates(bytes.NewReader(in), git.FormatSHA1)
+		moves, err := parseUpdates(bytes.NewReader(in), object.FormatSHA1)
 		if err != nil {
 			if len(moves) > maxUpdates {
 				t.Error("more than is taken")
@@ -37,11 +37,11 @@ func FuzzUpdates(f *testing.F) {
 			}
 		}
 		for _, m := range moves {
-			side := func(oid git.OID) string {
+			side := func(oid object.OID) string {
 				if oid == "" {
 					return zero
 				}
-				if !oid.Valid(git.FormatSHA1) || oid.IsZero() {
+				if !oid.Valid(object.FormatSHA1) || oid.IsZero() {
 					t.Errorf("%q is no object id", oid)
 				}
 				return string(oid)

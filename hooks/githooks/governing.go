@@ -9,13 +9,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // governor is a configuration and where it comes from.
 type governor struct {
-	content git.OID // of agentxchain.json
+	content object.OID // of agentxchain.json
 	config  *config.Config
 }
 
@@ -27,31 +28,31 @@ type governance struct {
 	ctx     context.Context
 	repo    *git.Repository
 	path    string // of agentxchain.json in the repository
-	entries map[git.OID]entry
-	configs map[git.OID]*config.Config // by content, nil for one that is not valid
-	governs map[git.OID]*governor      // by commit, nil for none
+	entries map[object.OID]entry
+	configs map[object.OID]*config.Config // by content, nil for one that is not valid
+	governs map[object.OID]*governor      // by commit, nil for none
 	home    *home
 }
 
 // entry is what a tree has at one path; the zero value is nothing.
 type entry struct {
-	oid  git.OID
-	mode git.Mode
+	oid  object.OID
+	mode object.Mode
 }
 
 // home is the governed branch of the repository that new history is held against.
 type home struct {
-	tip git.OID
+	tip object.OID
 	governor
 }
 
 func newGovernance(ctx context.Context, repo *git.Repository, prefix string) *governance {
-	return &governance{ctx: ctx, repo: repo, path: prefix + wire.ConfigPath, entries: make(map[git.OID]entry),
-		configs: make(map[git.OID]*config.Config), governs: make(map[git.OID]*governor)}
+	return &governance{ctx: ctx, repo: repo, path: prefix + wire.ConfigPath, entries: make(map[object.OID]entry),
+		configs: make(map[object.OID]*config.Config), governs: make(map[object.OID]*governor)}
 }
 
 // entry returns what a commit holds in the place of the configuration.
-func (v *governance) entry(commit git.OID) (entry, error) {
+func (v *governance) entry(commit object.OID) (entry, error) {
 	e, known := v.entries[commit]
 	if known {
 		return e, nil
@@ -64,7 +65,7 @@ func (v *governance) entry(commit git.OID) (entry, error) {
 	return e, nil
 }
 
-func plainFile(m git.Mode) bool { return m == git.ModeFile || m == git.ModeExec }
+func plainFile(m object.Mode) bool { return m == object.ModeFile || m == object.ModeExec }
 
 // valid returns the configuration an entry holds, nil when it does not govern.
 func (v *governance) valid(e entry) (*governor, error) {
@@ -87,7 +88,7 @@ func (v *governance) valid(e entry) (*governor, error) {
 }
 
 // of returns what governs a commit, nil for nothing.
-func (v *governance) of(commit git.OID) (*governor, error) {
+func (v *governance) of(commit object.OID) (*governor, error) {
 	if commit == "" {
 		return nil, nil
 	}
@@ -115,7 +116,7 @@ const maxConfigHistory = 1000
 
 // lastValid searches the history of a commit that holds no valid configuration. One
 // that was never valid still protects what it names.
-func (v *governance) lastValid(commit git.OID, e entry) (*governor, error) {
+func (v *governance) lastValid(commit object.OID, e entry) (*governor, error) {
 	list, err := v.repo.PathCommits(v.ctx, commit, v.path, maxConfigHistory)
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (v *governance) lastValid(commit git.OID, e entry) (*governor, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, at := range append([]git.OID{c}, parents...) {
+		for _, at := range append([]object.OID{c}, parents...) {
 			if !v.repo.Objects().Has(v.ctx, at) {
 				continue // beyond the edge of a shallow clone
 			}
@@ -157,7 +158,7 @@ func (v *governance) lastValid(commit git.OID, e entry) (*governor, error) {
 }
 
 // learn notes what a new commit holds and what governs it from then on.
-func (v *governance) learn(commit git.OID, e entry, g *governor) {
+func (v *governance) learn(commit object.OID, e entry, g *governor) {
 	v.entries[commit], v.governs[commit] = e, g
 }
 
@@ -190,7 +191,7 @@ func (v *governance) homeBranch() (*home, error) {
 		if rank <= best {
 			continue
 		}
-		e, err := v.entry(git.OID(tip))
+		e, err := v.entry(object.OID(tip))
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +200,7 @@ func (v *governance) homeBranch() (*home, error) {
 			return nil, err
 		}
 		if g != nil {
-			best, v.home = rank, &home{git.OID(tip), *g}
+			best, v.home = rank, &home{object.OID(tip), *g}
 		}
 	}
 	return v.home, nil

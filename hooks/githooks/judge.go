@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -39,15 +40,15 @@ type commitContext struct {
 	config   *config.Config
 	patterns []string // no commit may touch; of every parent and of the run under way
 	vouched  []bool   // by parent: what came with it was judged by rules at least as strict
-	arrivals map[git.OID]string
+	arrivals map[object.OID]string
 	// ignores reads the project's .gitignore as the commit has it.
 	ignores func() ([]byte, error)
 }
 
 // edit is one changed path with what it was in every parent of the commit.
 type edit struct {
-	git.TreeChange           // against the first parent
-	others         []git.OID // the path in the other parents, "" where it is not there
+	git.TreeChange              // against the first parent
+	others         []object.OID // the path in the other parents, "" where it is not there
 }
 
 // vouched reports whether the path is as a parent has it whose history was judged
@@ -56,7 +57,7 @@ func (j *judge) cameVouched(e edit) bool {
 	if len(e.others) == 0 {
 		return false // one parent: a change is a change
 	}
-	for i, was := range append([]git.OID{e.OldOID}, e.others...) {
+	for i, was := range append([]object.OID{e.OldOID}, e.others...) {
 		if was == e.NewOID && i < len(j.vouched) && j.vouched[i] {
 			return true
 		}
@@ -212,7 +213,7 @@ func (j *judge) removed(e edit, path string, kind wire.Governed, say sayer) (ref
 	if kind != wire.GovernedLedger && kind != wire.GovernedState {
 		return false, nil
 	}
-	for i, was := range append([]git.OID{e.OldOID}, e.others...) {
+	for i, was := range append([]object.OID{e.OldOID}, e.others...) {
 		if was == "" && i < len(j.parents) && j.parents[i] != nil {
 			return false, nil // it went away on that side, and was judged there
 		}
@@ -345,7 +346,7 @@ func (j *judge) unconfirmed1(rule string, say sayer, format string, args ...any)
 }
 
 // blob reads a file's content; "" is a file that is not there.
-func (j *judge) blob(oid git.OID) ([]byte, error) {
+func (j *judge) blob(oid object.OID) ([]byte, error) {
 	if oid == "" {
 		return nil, nil
 	}

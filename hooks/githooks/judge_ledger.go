@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -28,7 +28,8 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 	known := len(runs) > 0
 	name := l.Path()[strings.LastIndexByte(l.Path(), '/')+1:]
 	var added []ledgermerge.Record
-	parents := slices.DeleteFunc(append([]git.OID{e.OldOID}, e.others...), func(p git.OID) bool { return p == "" })
+	parents := slices.DeleteFunc(append([]object.OID{e.OldOID}, e.others...),
+		func(p object.OID) bool { return p == "" })
 	if len(parents) < 1+len(e.others) {
 		parents = append(parents, "") // new to one of them: all of it is new there
 	}

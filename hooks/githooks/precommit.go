@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -27,8 +28,8 @@ import (
 // index can tell: whose turn it is and what that turn may touch.
 func (g *guarded) preCommit() error {
 	// The index takes git longest; what else will be asked for is asked beside it.
-	var head git.OID
-	var others []git.OID
+	var head object.OID
+	var others []object.OID
 	var runs []*chain.RunRecord
 	var errHead, errRuns error
 	var beside sync.WaitGroup
@@ -57,13 +58,13 @@ func (g *guarded) preCommit() error {
 	return nil
 }
 
-func (g *guarded) staged(j *judge, changes []git.TreeChange, head git.OID, others []git.OID) error {
+func (g *guarded) staged(j *judge, changes []git.TreeChange, head object.OID, others []object.OID) error {
 	v := newGovernance(g.ctx, g.repo, j.prefix)
 	c := newCommit{parents: others, ignores: func() ([]byte, error) {
 		return g.stagedFile(changes, head, j.prefix+".gitignore")
 	}}
 	if head != "" {
-		c.parents = append([]git.OID{head}, others...)
+		c.parents = append([]object.OID{head}, others...)
 		var err error
 		if c.config, err = v.entry(head); err != nil {
 			return err
@@ -103,7 +104,7 @@ func (g *guarded) staged(j *judge, changes []git.TreeChange, head git.OID, other
 }
 
 // stagedFile reads a file as the index has it, from how the index differs from HEAD.
-func (g *guarded) stagedFile(changes []git.TreeChange, head git.OID, path string) ([]byte, error) {
+func (g *guarded) stagedFile(changes []git.TreeChange, head object.OID, path string) ([]byte, error) {
 	if i := slices.IndexFunc(changes, func(c git.TreeChange) bool { return c.Path == path }); i >= 0 {
 		if changes[i].NewOID == "" {
 			return nil, nil
@@ -120,11 +121,11 @@ func (g *guarded) stagedFile(changes []git.TreeChange, head git.OID, path string
 
 // parentsToBe returns the parents the commit will have: HEAD, "" when nothing
 // is committed yet, and the heads being merged.
-func (g *guarded) parentsToBe() (head git.OID, others []git.OID, err error) {
+func (g *guarded) parentsToBe() (head object.OID, others []object.OID, err error) {
 	out, err := g.repo.Git.Run(g.ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	switch {
 	case err == nil:
-		head = git.OID(strings.TrimSpace(string(out)))
+		head = object.OID(strings.TrimSpace(string(out)))
 	case exitStatus(err) != 1:
 		return "", nil, err
 	}
@@ -133,7 +134,7 @@ func (g *guarded) parentsToBe() (head git.OID, others []git.OID, err error) {
 		return head, nil, nil
 	}
 	for line := range strings.Lines(string(data)) {
-		if oid := git.OID(strings.TrimSpace(line)); oid.Valid(g.repo.ObjectFormat) {
+		if oid := object.OID(strings.TrimSpace(line)); oid.Valid(g.repo.ObjectFormat) {
 			others = append(others, oid)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -27,10 +28,11 @@ func (g *guarded) prePush() error {
 	for lines.Scan() {
 		// <local ref> <local oid> <remote ref> <remote oid>
 		f := strings.Split(lines.Text(), " ")
-		if len(f) != 4 || !git.OID(f[1]).Valid(g.repo.ObjectFormat) || !git.OID(f[3]).Valid(g.repo.ObjectFormat) {
+		if len(f) != 4 || !object.OID(f[1]).Valid(g.repo.ObjectFormat) ||
+			!object.OID(f[3]).Valid(g.repo.ObjectFormat) {
 			return refuse(wire.CodeInvalidArgument, "git told of a push that cannot be read: %.80q", lines.Text())
 		}
-		m := move{ref: f[2], new: git.OID(f[1]), old: git.OID(f[3])}
+		m := move{ref: f[2], new: object.OID(f[1]), old: object.OID(f[3])}
 		if m.new.IsZero() {
 			m.new = ""
 		}
@@ -164,12 +166,12 @@ func (g *guarded) preReceive() error {
 const governedRefs = "refs/agentxchain/"
 
 // commitOf returns the commit an object leads to, "" for none.
-func (g *guarded) commitOf(oid git.OID) (git.OID, error) {
+func (g *guarded) commitOf(oid object.OID) (object.OID, error) {
 	out, err := g.repo.Git.Run(g.ctx, nil, "rev-parse", "--verify", "--quiet", string(oid)+"^{commit}")
 	if err != nil && exitStatus(err) != 1 && exitStatus(err) != 128 {
 		return "", err
 	}
-	return git.OID(strings.TrimSpace(string(out))), nil
+	return object.OID(strings.TrimSpace(string(out))), nil
 }
 
 // defaultBranch is the branch a symbolic ref names, "" when it names none.
@@ -231,7 +233,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 
 // anyConfig returns the configuration of the first governed project in a commit.
 // A commit that is not here governs nothing here.
-func (g *guarded) anyConfig(commit git.OID) (*config.Config, error) {
+func (g *guarded) anyConfig(commit object.OID) (*config.Config, error) {
 	if !g.repo.Objects().Has(g.ctx, commit) {
 		return nil, nil
 	}

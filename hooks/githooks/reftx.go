@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -38,8 +39,8 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 			continue
 		}
 		m := move{ref: f[2]}
-		for i, to := range []*git.OID{&m.old, &m.new} {
-			oid := git.OID(f[i])
+		for i, to := range []*object.OID{&m.old, &m.new} {
+			oid := object.OID(f[i])
 			if !oid.Valid(format) {
 				return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q",
 					lines.Text())

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -30,9 +30,9 @@ type witness struct {
 	runs []*chain.RunRecord
 	read bool
 
-	proofs  map[git.OID]string // operation -> why it is not believed, "" for a proven one
+	proofs  map[object.OID]string // operation -> why it is not believed, "" for a proven one
 	texts   map[wire.Ledger]*confirmed
-	docs    map[wire.Document]map[git.OID]bool
+	docs    map[wire.Document]map[object.OID]bool
 	work    map[string]bool // files that accepted turns say they changed
 	configs map[string]bool // digests of the rules that were adopted
 }
@@ -92,7 +92,7 @@ func (w *witness) prove(r *chain.RunRecord) (string, error) {
 		return "", err
 	}
 	if w.proofs == nil {
-		w.proofs = make(map[git.OID]string)
+		w.proofs = make(map[object.OID]string)
 	}
 	w.proofs[r.Op] = why
 	return why, nil
@@ -162,11 +162,11 @@ func (w *witness) talk(data []byte) (bool, error) {
 }
 
 // versions returns what proven runs recorded of a document.
-func (w *witness) versions(d wire.Document) (map[git.OID]bool, error) {
+func (w *witness) versions(d wire.Document) (map[object.OID]bool, error) {
 	if known, ok := w.docs[d]; ok {
 		return known, nil
 	}
-	out := make(map[git.OID]bool)
+	out := make(map[object.OID]bool)
 	for r, err := range w.proven() {
 		if err != nil {
 			return nil, err
@@ -180,7 +180,7 @@ func (w *witness) versions(d wire.Document) (map[git.OID]bool, error) {
 		}
 	}
 	if w.docs == nil {
-		w.docs = make(map[wire.Document]map[git.OID]bool)
+		w.docs = make(map[wire.Document]map[object.OID]bool)
 	}
 	w.docs[d] = out
 	return out, nil
@@ -211,7 +211,7 @@ func (w *witness) tasks(data []byte) (bool, error) {
 
 // evidence reports whether a review, report or proposal was written by an operation
 // of a proven run with this content, or is named by an accepted turn of one.
-func (w *witness) evidence(path string, content git.OID) (bool, error) {
+func (w *witness) evidence(path string, content object.OID) (bool, error) {
 	for r, err := range w.proven() {
 		if err != nil {
 			return false, err
@@ -286,7 +286,7 @@ const opConfigAdopt = "config_adopt"
 // protects returns the patterns that the run that moved last was decided under.
 // They hold beside the committed ones: taking a pattern out of the file does not
 // take it out of the run.
-func (w *witness) protects(committed git.OID) ([]string, error) {
+func (w *witness) protects(committed object.OID) ([]string, error) {
 	runs, err := w.list()
 	if err != nil || len(runs) == 0 {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -37,8 +38,8 @@ const (
 // change before the answer, and the approval is judged again.
 type Pending struct {
 	Run         string
-	Op          git.OID // the run's newest operation
-	Type        string  // phase_transition, run_completion
+	Op          object.OID // the run's newest operation
+	Type        string     // phase_transition, run_completion
 	Gate        string
 	From, To    string // phases; To is "" for a completion
 	RequestedBy string // turn, "" when the state does not say
@@ -86,7 +87,7 @@ type Document struct {
 type DiffBase struct {
 	What   string // approval, run, or "" when nothing can be compared
 	Commit string
-	Op     git.OID
+	Op     object.OID
 	At     time.Time
 }
 

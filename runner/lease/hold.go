@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -113,7 +114,8 @@ func (h *Hold) update(
 // Write stores a lease as the successor of what its ref is at. A renewal takes
 // the place of the renewal before it: the chain tells who had the turn, not how
 // often they said so.
-func Write(ctx context.Context, s *gitstore.Store, base *lease.Record, l *run.Lease, at time.Time) (git.OID, error) {
+func Write(ctx context.Context, s *gitstore.Store, base *lease.Record, l *run.Lease, at time.Time) (object.OID,
+	error) {
 	rec := lease.Record{
 		Run:     base.Run,
 		Turn:    base.Turn,

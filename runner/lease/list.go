@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
@@ -18,7 +19,7 @@ import (
 type Info struct {
 	Lease   *run.Lease
 	Ref     string
-	Op      git.OID
+	Op      object.OID
 	At      time.Time // of its last change
 	Subject string
 	Live    bool // held at this moment

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
@@ -56,7 +56,7 @@ func Bisect(ctx context.Context, r *runner.Runner, opt *BisectOptions) (*BisectR
 		ctx:    ctx,
 		ops:    ops,
 		opt:    opt,
-		others: &others{r: r, ctx: ctx, opt: &opt.Other, made: make(map[git.OID]*otherConfig)},
+		others: &others{r: r, ctx: ctx, opt: &opt.Other, made: make(map[object.OID]*otherConfig)},
 		probes: make(map[int]*probe),
 	}
 	for i, op := range ops {

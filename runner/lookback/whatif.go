@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -99,7 +99,7 @@ type others struct {
 	ctx  context.Context
 	opt  *OtherConfig
 	mu   sync.Mutex
-	made map[git.OID]*otherConfig
+	made map[object.OID]*otherConfig
 }
 
 type otherConfig struct {
@@ -133,7 +133,7 @@ func (o *others) of(op *chain.RecordedOp) *otherConfig {
 //
 // Errors: those of OtherConfig.Over; no_run; object_missing and others of the record.
 func WhatIf(ctx context.Context, r *runner.Runner, run string, opt *OtherConfig) (*whatif.Report, error) {
-	o := &others{r: r, ctx: ctx, opt: opt, made: make(map[git.OID]*otherConfig)}
+	o := &others{r: r, ctx: ctx, opt: opt, made: make(map[object.OID]*otherConfig)}
 	type judged struct {
 		*whatif.Compared
 		by *otherConfig

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -229,7 +230,7 @@ func (w *Work) committed(ctx context.Context, base *run.Baseline, st *git.Worktr
 		return nil, nil
 	}
 	if from == "" {
-		from = git.EmptyTree(repo.ObjectFormat)
+		from = object.EmptyTree(repo.ObjectFormat)
 	}
 	names, err := repo.ChangedBetween(ctx, from, st.Head)
 	slices.Sort(names)
@@ -237,11 +238,11 @@ func (w *Work) committed(ctx context.Context, base *run.Baseline, st *git.Worktr
 }
 
 // HeadOf is the commit a baseline was taken at, "" for none.
-func HeadOf(b *run.Baseline) git.OID {
+func HeadOf(b *run.Baseline) object.OID {
 	if b == nil || b.HeadRef == nil {
 		return ""
 	}
-	return git.OID(*b.HeadRef)
+	return object.OID(*b.HeadRef)
 }
 
 // summarise lists the changes the way the reference's diff_summary does: tracked

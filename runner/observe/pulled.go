@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
@@ -44,16 +45,16 @@ type changes map[string]git.TreeChange
 // brought is one branch that brought something, against the commit the turn began at.
 type brought struct {
 	up     travel.Upstream
-	from   git.OID // where it and the turn's commit parted
-	files  changes // that it made since
-	before changes // that the turn's commit made since
-	other  changes // from it to HEAD
+	from   object.OID // where it and the turn's commit parted
+	files  changes    // that it made since
+	before changes    // that the turn's commit made since
+	other  changes    // from it to HEAD
 }
 
 // Pulls are what was pulled until a commit, so that it is looked for once an operation.
 type Pulls struct {
 	found *pulled
-	to    git.OID
+	to    object.OID
 }
 
 // pulled looks for them, once an operation. A remote that cannot be asked brings nothing,
@@ -76,7 +77,8 @@ func (w *Work) pulled(
 	return p, nil
 }
 
-func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st *git.WorktreeStatus) (*pulled, error) {
+func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from object.OID, st *git.WorktreeStatus) (*pulled,
+	error) {
 	p := &pulled{there: make(map[string]bool)}
 	ups, made, err := travel.Upstreams(ctx, w.Store.Repository(), st.Branch, from, st.Head)
 	if fail.CodeOf(err) == transport.CodeRemoteFailed {
@@ -117,7 +119,7 @@ func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from git.OID, st 
 // there are such commits; so do those of commits without a turn where git_hooks.require_turn
 // wants one, and files that no turn may change.
 func (w *Work) side(
-	ctx context.Context, turn *run.Turn, up travel.Upstream, from, head git.OID, made map[git.OID]bool,
+	ctx context.Context, turn *run.Turn, up travel.Upstream, from, head object.OID, made map[object.OID]bool,
 ) (b *brought, own bool, err error) {
 	repo := w.Store.Repository()
 	list, more, err := repo.CommitsBeyond(ctx, up.Commit, maxPulled, string(from))
@@ -130,7 +132,7 @@ func (w *Work) side(
 		return nil, false, nil
 	}
 	ofTurns := slices.ContainsFunc(w.Config.RequireTurn, func(p string) bool { return wire.MatchPath(p, up.Branch) })
-	var ours []git.OID
+	var ours []object.OID
 	for _, k := range list {
 		if made[k.OID] || strings.Contains(k.Trailers, turn.TurnID) ||
 			ofTurns && !strings.Contains(k.Trailers, githooks.TrailerTurn+": ") {
@@ -147,7 +149,7 @@ func (w *Work) side(
 	}
 	for _, q := range []struct {
 		set  *changes
-		a, b git.OID
+		a, b object.OID
 	}{{&b.files, b.from, up.Commit}, {&b.before, b.from, from}, {&b.other, up.Commit, head}} {
 		list, err := repo.ChangesBetween(ctx, q.a, q.b)
 		if err != nil {
@@ -171,7 +173,7 @@ func (w *Work) side(
 
 // compareSides decides for each path that was brought whether HEAD has it as it was brought:
 // as in the branch or, where the turn's own commit had changed it too, as git merges both.
-func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought, from, head git.OID) error {
+func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought, from, head object.OID) error {
 	var merges []merge
 	for _, b := range sides {
 		for f, theirs := range b.files {
@@ -204,8 +206,8 @@ func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought, fr
 
 // blob is a file as a tree has it, the zero value where it has none.
 type blob struct {
-	mode git.Mode
-	oid  git.OID
+	mode object.Mode
+	oid  object.OID
 }
 
 // merge is a file that both sides changed, and what HEAD has of it.
@@ -227,7 +229,8 @@ func (w *Work) asMerged(ctx context.Context, p *pulled, merges []merge) error {
 		case plain && whole && m.got == blob{mode, oid}:
 			p.there[m.path] = true
 		case plain && !whole && m.got.mode == mode && len(read) < maxPulledMerges &&
-			!slices.ContainsFunc(all, func(b blob) bool { return b.mode != git.ModeFile && b.mode != git.ModeExec }):
+			!slices.ContainsFunc(all,
+				func(b blob) bool { return b.mode != object.ModeFile && b.mode != object.ModeExec }):
 			read = append(read, m)
 			for _, b := range all {
 				names = append(names, string(b.oid))
@@ -276,7 +279,7 @@ func threeWay[T comparable](base, ours, theirs T) (merged T, ok bool) {
 }
 
 // recordSide notes what was left to a branch.
-func (w *Work) recordSide(ctx context.Context, p *pulled, b *brought, from git.OID) error {
+func (w *Work) recordSide(ctx context.Context, p *pulled, b *brought, from object.OID) error {
 	var files []string
 	for f := range b.files {
 		if p.there[f] {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -99,7 +100,7 @@ func classify(ctx context.Context, repo *git.Repository, turn *run.Turn, seen *r
 	since := make(map[string]byte)
 	base := turn.Baseline
 	if base != nil && base.HeadRef != nil && *base.HeadRef != "" {
-		changes, err := repo.DiffChanges(ctx, git.OID(*base.HeadRef))
+		changes, err := repo.DiffChanges(ctx, object.OID(*base.HeadRef))
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -62,7 +63,7 @@ func (p *Proposal) Choose(names []string) ([]File, error) {
 // does not merge is left to Applicable to refuse.
 func (p *Proposal) merge(ctx context.Context, s *gitstore.Store) error {
 	ref := p.line.Row.Object("observed_artifact").String("baseline_ref")
-	base := git.OID(strings.TrimPrefix(ref, "git:"))
+	base := object.OID(strings.TrimPrefix(ref, "git:"))
 	repo := s.Repository()
 	if !base.Valid(repo.ObjectFormat) || !repo.HasCommit(ctx, base) {
 		return nil
@@ -75,7 +76,7 @@ func (p *Proposal) merge(ctx context.Context, s *gitstore.Store) error {
 		}
 		var was []byte
 		err := repo.ReadNamed(ctx, []string{string(base) + ":" + repo.Prefix + f.Path}, func(_ int, o git.Named) {
-			if o.Found && o.Kind == git.KindBlob {
+			if o.Found && o.Kind == object.KindBlob {
 				was = o.Data
 			}
 		})

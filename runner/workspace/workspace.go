@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
@@ -46,7 +47,7 @@ func LockFile(ctx context.Context, path, purpose string) (*AcceptLock, error) {
 
 // Base is the committed project a workspace begins from.
 type Base struct {
-	Commit git.OID
+	Commit object.OID
 	Raw    []byte // agentxchain.json as it is committed
 	Config *config.Config
 }
@@ -54,7 +55,7 @@ type Base struct {
 // BaseOf reads the project at a commit, at the one that is checked out when it is "";
 // what is not committed is not in it. Errors: no_committed_project, invalid_config,
 // invalid_json.
-func BaseOf(ctx context.Context, r *runner.Runner, commit git.OID) (base *Base, err error) {
+func BaseOf(ctx context.Context, r *runner.Runner, commit object.OID) (base *Base, err error) {
 	err = r.Alone(func(s *gitstore.Store) error {
 		base, err = baseOf(ctx, s, commit)
 		return err
@@ -62,7 +63,7 @@ func BaseOf(ctx context.Context, r *runner.Runner, commit git.OID) (base *Base, 
 	return base, err
 }
 
-func baseOf(ctx context.Context, s *gitstore.Store, commit git.OID) (*Base, error) {
+func baseOf(ctx context.Context, s *gitstore.Store, commit object.OID) (*Base, error) {
 	head := commit
 	if head == "" {
 		var err error
@@ -126,7 +127,7 @@ func (b *Base) Automatic() ([]string, error) {
 type Options struct {
 	Dir     string            // absolute directory that does not exist
 	Branch  string            // short name of a branch that does not exist, or is the workspace's already
-	From    git.OID           // commit
+	From    object.OID        // commit
 	Files   map[string][]byte // project-relative; committed first, on top of From
 	Message string            // of that commit
 }

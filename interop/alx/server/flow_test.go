@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
@@ -112,7 +112,7 @@ func TestBlockedRun(t *testing.T) {
 		TurnID:      turn,
 		Reason:      "mended",
 		TakeCommits: true,
-		Head:        git.OID(head),
+		Head:        object.OID(head),
 	}); err != nil {
 		t.Fatal(err)
 	}

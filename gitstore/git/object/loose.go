@@ -1,7 +1,7 @@
 // Loose objects of either hash: one zlib file each, read here. Other programs write
-// them; what this package writes is in packs (see packhold.go).
+// them; what is written here is in packs (see packhold.go of the package above).
 
-package git
+package object
 
 import (
 	"bytes"
@@ -18,36 +18,36 @@ import (
 // looseStore is the fan-out directory part of an objects directory. Go-git's
 // loose codec is not used for it: it knows SHA-1 only and reads a header of any
 // length into memory.
-type looseStore struct {
-	dir    string
-	format string
+type Loose struct {
+	Dir    string
+	Format string
 }
 
-func (s looseStore) path(oid OID) string {
-	return filepath.Join(s.dir, string(oid[:2]), string(oid[2:]))
+func (s Loose) Path(oid OID) string {
+	return filepath.Join(s.Dir, string(oid[:2]), string(oid[2:]))
 }
 
 // read returns the object, fs.ErrNotExist when it is not loose, or a
 // *Error{object_corrupt}.
-func (s looseStore) read(oid OID) (kind string, data []byte, err error) {
-	f, err := os.Open(s.path(oid))
+func (s Loose) Read(oid OID) (kind string, data []byte, err error) {
+	f, err := os.Open(s.Path(oid))
 	if err != nil {
 		return "", nil, err
 	}
 	defer func() { _ = f.Close() }()
-	kind, data, err = decodeLoose(f, maxObjectSize)
+	kind, data, err = DecodeLoose(f, MaxSize)
 	if err != nil {
 		if fail.CodeOf(err) != "" {
 			return "", nil, err
 		}
 		return "", nil, Corrupt(oid, err)
 	}
-	return kind, data, verify(s.format, oid, kind, data)
+	return kind, data, Verify(s.Format, oid, kind, data)
 }
 
 // has reports whether a loose file of the name exists, whatever it holds.
-func (s looseStore) has(oid OID) bool {
-	fi, err := os.Stat(s.path(oid))
+func (s Loose) Has(oid OID) bool {
+	fi, err := os.Stat(s.Path(oid))
 	return err == nil && fi.Mode().IsRegular()
 }
 
@@ -55,7 +55,7 @@ func (s looseStore) has(oid OID) bool {
 const maxLooseHeader = 32
 
 // decodeLoose reads a loose object of at most limit bytes.
-func decodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error) {
+func DecodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error) {
 	z, err := inflate(r)
 	if err != nil {
 		return "", nil, err
@@ -73,7 +73,7 @@ func decodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 	}
 	kind = string(head[:sp])
 	size, err := strconv.ParseInt(string(head[sp+1:end]), 10, 64)
-	if err != nil || size < 0 || !validKind(kind) {
+	if err != nil || size < 0 || !IsKind(kind) {
 		return "", nil, errors.New("malformed object header")
 	}
 	if size > limit {
@@ -85,8 +85,8 @@ func decodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 }
 
 // modes returns the mode bits of the objects directory.
-func (s looseStore) modes() (fs.FileMode, error) {
-	fi, err := os.Stat(s.dir)
+func (s Loose) Modes() (fs.FileMode, error) {
+	fi, err := os.Stat(s.Dir)
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,6 @@
 // Git trees: the entry list, its canonical encoding and a strict parser.
 
-package git
+package object
 
 import (
 	"bytes"
@@ -56,7 +56,7 @@ func EncodeTree(entries []TreeEntry) []byte {
 		b = append(b, ' ')
 		b = append(b, e.Name...)
 		b = append(b, 0)
-		raw, _ := e.OID.raw()
+		raw, _ := e.OID.Raw()
 		b = append(b, raw...)
 	}
 	return b
@@ -90,7 +90,7 @@ func ParseTree(format string, data []byte) ([]TreeEntry, error) {
 		if sp < 1 {
 			return nil, errors.New("tree entry without a mode")
 		}
-		mode, err := parseMode(data[:sp])
+		mode, err := ParseMode(data[:sp])
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func ParseTree(format string, data []byte) ([]TreeEntry, error) {
 	return out, nil
 }
 
-func parseMode(b []byte) (Mode, error) {
+func ParseMode(b []byte) (Mode, error) {
 	var m Mode
 	for i, c := range b {
 		if c < '0' || c > '7' || i == 0 && c == '0' {

@@ -1,6 +1,6 @@
 // Tests of tree and commit objects against git, and with hostile input.
 
-package git
+package object
 
 import (
 	"fmt"
@@ -69,7 +69,7 @@ func TestTreeOrderIsGits(t *testing.T) {
 			fmt.Fprintf(&spec, "%06o %s %s\t%s\x00", uint32(in[i].Mode), kind, in[i].OID, in[i].Name)
 		}
 		want := r.GitInput(spec.String(), "mktree", "-z")
-		if got := HashObject(FormatSHA1, KindTree, EncodeTree(in)); string(got) != want {
+		if got := Hash(FormatSHA1, KindTree, EncodeTree(in)); string(got) != want {
 			rt.Fatalf("%s, git says %s", got, want)
 		}
 	})
@@ -77,7 +77,7 @@ func TestTreeOrderIsGits(t *testing.T) {
 
 func TestParseTreeRefuses(t *testing.T) {
 	oid := oidFor(FormatSHA1, 1)
-	raw, _ := oid.raw()
+	raw, _ := oid.Raw()
 	e := func(mode, name string) string { return mode + " " + name + "\x00" + string(raw) }
 	for name, in := range map[string]string{
 		"cut id": "100644 a\x00short", "no nul": "100644 a", "no mode": " a\x00" +

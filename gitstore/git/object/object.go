@@ -1,6 +1,6 @@
 // One git object: its kinds, its bounds, and what is refused of it.
 
-package git
+package object
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ const (
 
 // maxObjectSize bounds one object in memory, in bytes. Ledger segments and
 // governed files are far smaller; a larger one is somebody's attack or mistake.
-const maxObjectSize = 256 << 20
+const MaxSize = 256 << 20
 
 // Object is one git object. OID may be left empty before Write.
 type Object struct {
@@ -28,11 +28,11 @@ type Object struct {
 }
 
 // NewObject returns an object with its id computed for the object format.
-func NewObject(format, kind string, data []byte) Object {
-	return Object{OID: HashObject(format, kind, data), Kind: kind, Data: data}
+func New(format, kind string, data []byte) Object {
+	return Object{OID: Hash(format, kind, data), Kind: kind, Data: data}
 }
 
-func missing(oid OID) error {
+func Missing(oid OID) error {
 	return fail.Errorf(fail.CodeObjectMissing, nil, "object %s is not in the repository", oid).
 		WithHint("run git fsck; in a shallow or partial clone fetch the run's refs again")
 }
@@ -43,36 +43,36 @@ func Corrupt(oid OID, cause error) error {
 		WithHint("run git fsck, then restore the object from another clone")
 }
 
-func tooLarge(oid OID, size int64) error {
+func TooLarge(oid OID, size int64) error {
 	return fail.Errorf(fail.CodeObjectTooLarge, nil, "object %s is %d bytes long, the limit is %d", oid, size,
-		int64(maxObjectSize))
+		int64(MaxSize))
 }
 
 // verify checks that content hashes to the id it was asked for by.
-func verify(format string, oid OID, kind string, data []byte) error {
-	if got := HashObject(format, kind, data); got != oid {
+func Verify(format string, oid OID, kind string, data []byte) error {
+	if got := Hash(format, kind, data); got != oid {
 		return Corrupt(oid, errors.New("its content hashes to "+string(got)))
 	}
 	return nil
 }
 
-func validKind(kind string) bool {
+func IsKind(kind string) bool {
 	return kind == KindBlob || kind == KindTree || kind == KindCommit || kind == KindTag
 }
 
 // prepare fills in ids, refuses wrong ones, and drops repetitions in a batch.
-func prepare(format string, objects []Object) ([]Object, error) {
+func Prepare(format string, objects []Object) ([]Object, error) {
 	out := make([]Object, 0, len(objects))
 	seen := make(map[OID]bool, len(objects))
 	for i := range objects {
 		o := &objects[i]
-		if !validKind(o.Kind) {
+		if !IsKind(o.Kind) {
 			return nil, fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not a kind of object", o.Kind)
 		}
-		if len(o.Data) > maxObjectSize {
-			return nil, tooLarge(o.OID, int64(len(o.Data)))
+		if len(o.Data) > MaxSize {
+			return nil, TooLarge(o.OID, int64(len(o.Data)))
 		}
-		oid := HashObject(format, o.Kind, o.Data)
+		oid := Hash(format, o.Kind, o.Data)
 		if o.OID == "" {
 			o.OID = oid
 		} else if o.OID != oid {

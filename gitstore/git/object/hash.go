@@ -1,6 +1,6 @@
 // Object ids of either hash, and computing them without git.
 
-package git
+package object
 
 import (
 	"crypto/sha1" //nolint:gosec // git's object id, not a security boundary of ours
@@ -60,7 +60,7 @@ func isLowerHex(s string) bool {
 }
 
 // raw returns the id's bytes; ok is false when o is not hexadecimal.
-func (o OID) raw() (b []byte, ok bool) {
+func (o OID) Raw() (b []byte, ok bool) {
 	if !isLowerHex(string(o)) {
 		return nil, false
 	}
@@ -77,7 +77,7 @@ func ZeroOID(format string) OID {
 	return OID(zeros[:HexLen(format)])
 }
 
-func newHash(format string) hash.Hash {
+func NewHash(format string) hash.Hash {
 	if format == FormatSHA256 {
 		return sha256.New()
 	}
@@ -86,8 +86,8 @@ func newHash(format string) hash.Hash {
 
 // HashObject returns the id git gives an object of this kind ("blob", "tree",
 // "commit", "tag") and content. An unknown format is treated as SHA-1.
-func HashObject(format, kind string, data []byte) OID {
-	h := newHash(format)
+func Hash(format, kind string, data []byte) OID {
+	h := NewHash(format)
 	h.Write(objectHeader(kind, len(data)))
 	h.Write(data)
 	return OIDFromRaw(h.Sum(nil))
@@ -95,7 +95,7 @@ func HashObject(format, kind string, data []byte) OID {
 
 // EmptyTree returns the id of the tree without entries, which every
 // repository knows even when it is not stored.
-func EmptyTree(format string) OID { return HashObject(format, KindTree, nil) }
+func EmptyTree(format string) OID { return Hash(format, KindTree, nil) }
 
 func objectHeader(kind string, size int) []byte {
 	b := make([]byte, 0, len(kind)+12)

@@ -1,6 +1,6 @@
 // Tests of ids and of loose objects.
 
-package git
+package object
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ func TestHashObjectIsGits(t *testing.T) {
 	for _, format := range []string{FormatSHA1, FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		for _, s := range []string{"", "x", "line\n", strings.Repeat("\x00\xff", 5000)} {
-			if got, want := HashObject(format, KindBlob, []byte(s)),
+			if got, want := Hash(format, KindBlob, []byte(s)),
 				r.GitInput(s, "hash-object", "--stdin"); string(got) != want {
 				t.Errorf("%s: %s, git says %s", format, got, want)
 			}
@@ -49,12 +49,12 @@ func TestOID(t *testing.T) {
 func TestLooseRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		format := rapid.SampledFrom([]string{FormatSHA1, FormatSHA256}).Draw(rt, "format")
-		o := NewObject(format, KindBlob, rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(rt, "blob"))
+		o := New(format, KindBlob, rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(rt, "blob"))
 		var loose bytes.Buffer
 		if err := encodeLoose(&loose, o); err != nil {
 			rt.Fatal(err)
 		}
-		if kind, data, err := decodeLoose(&loose, maxObjectSize); err != nil || kind != o.Kind ||
+		if kind, data, err := DecodeLoose(&loose, MaxSize); err != nil || kind != o.Kind ||
 			!bytes.Equal(data, o.Data) {
 			rt.Fatalf("loose: %s %q %v", kind, data, err)
 		}
@@ -62,19 +62,19 @@ func TestLooseRoundTrip(t *testing.T) {
 }
 
 func encodeLoose(w io.Writer, o Object) error {
-	return deflate(w, objectHeader(o.Kind, len(o.Data)), o.Data)
+	return Deflate(w, objectHeader(o.Kind, len(o.Data)), o.Data)
 }
 
 func FuzzDecodeLoose(f *testing.F) {
 	var b bytes.Buffer
-	if err := encodeLoose(&b, NewObject(FormatSHA1, KindBlob, []byte("hello"))); err != nil {
+	if err := encodeLoose(&b, New(FormatSHA1, KindBlob, []byte("hello"))); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		kind, content, err := decodeLoose(bytes.NewReader(data), maxObjectSize)
-		if err == nil && (!validKind(kind) || len(content) > maxObjectSize) {
+		kind, content, err := DecodeLoose(bytes.NewReader(data), MaxSize)
+		if err == nil && (!IsKind(kind) || len(content) > MaxSize) {
 			t.Fatalf("%q %d", kind, len(content))
 		}
 	})

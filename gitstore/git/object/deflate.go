@@ -1,6 +1,6 @@
 // The compression of objects, loose or in packs.
 
-package git
+package object
 
 import (
 	"compress/zlib"
@@ -23,7 +23,7 @@ func inflate(r io.Reader) (io.ReadCloser, error) {
 
 // inflateAll reads what r holds compressed, size bytes of it. Memory grows with what really
 // comes, not with what is claimed.
-func inflateAll(r io.Reader, size int64) ([]byte, error) {
+func Inflate(r io.Reader, size int64) ([]byte, error) {
 	z, err := inflate(r)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ var zlibWriters = sync.Pool{New: func() any {
 	return z
 }}
 
-func deflate(w io.Writer, parts ...[]byte) error {
+func Deflate(w io.Writer, parts ...[]byte) error {
 	z := zlibWriters.Get().(*zlib.Writer)
 	defer zlibWriters.Put(z)
 	z.Reset(w)

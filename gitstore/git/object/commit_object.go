@@ -1,6 +1,6 @@
 // Git commit objects: encoding, and a parser for hostile input.
 
-package git
+package object
 
 import (
 	"bytes"
