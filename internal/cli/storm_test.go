@@ -409,6 +409,9 @@ func TestStormOfMaintenance(t *testing.T) {
 		at.Go(func() {
 			for n := 0; goOn(n); n++ {
 				if err := s.turn(i, s.trees[i%len(s.trees)], role, "assign", role); err != nil {
+					if !t.Failed() {
+						s.stand(err)
+					}
 					t.Error(err)
 					return
 				}
@@ -422,6 +425,22 @@ func TestStormOfMaintenance(t *testing.T) {
 		ran.Load(), failed.Load(), len(s.said), s.killed, s.count, s.retries)
 	s.kills = 0
 	s.settled(workers)
+}
+
+// stand says how the repository stands at the first failure, and keeps a copy of it where
+// AGENTXCHAIN_SURVIVE_KEEP names a directory: housekeeping goes on, and no other run is like this one.
+func (s *storm) stand(failure error) {
+	if keep := os.Getenv("AGENTXCHAIN_SURVIVE_KEEP"); keep != "" {
+		out, err := exec.Command("cp", "-a", filepath.Dir(s.trees[0]), keep).CombinedOutput()
+		s.t.Logf("kept in %s: %v %s", keep, err, out)
+	}
+	s.t.Logf("first failure: %v", failure)
+	for _, dir := range s.trees {
+		for _, args := range [][]string{{"rev-parse", "HEAD"}, {"reflog", "-5"}, {"fsck", "--connectivity-only", "--no-dangling"}} {
+			out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+			s.t.Logf("%s: git %s: %v\n%.4000s", dir, strings.Join(args, " "), err, out)
+		}
+	}
 }
 
 // stormOp is what a command was told, to be held against the run: the place of the operation in its chain.
