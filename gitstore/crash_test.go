@@ -326,6 +326,42 @@ func TestOtherWorktreeGoesOn(t *testing.T) {
 	checkRows(t, d)
 }
 
+// TestOtherWorktreeAmendsAfterAKill kills an acceptance in one work tree at each boundary of bringing its files along;
+// the other work tree then marks the very row. The files of the first are at an operation in between.
+func TestOtherWorktreeAmendsAfterAKill(t *testing.T) {
+	for _, point := range []string{"commit.after-ref", "commit.after-ledger-" + string(wire.LedgerHistory),
+		"commit.after-documents", "commit.before-state", "commit.after-state", "commit.before-cache"} {
+		r := testrepo.New(t, testrepo.Options{LinkedWorktree: true})
+		d := scaffold(t, r.Dir)
+		d.must(initOp(false))
+		if err := os.CopyFS(filepath.Join(r.Main, ".agentxchain"), os.DirFS(d.path(".agentxchain"))); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{wire.ConfigPath, "TALK.md"} {
+			if err := os.WriteFile(filepath.Join(r.Main, name), []byte(d.read(name)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.turns(1)
+		d.must(assignOp)
+		_ = d.store.Close()
+		if !crash(t, r.Dir, "accept", point) {
+			t.Fatalf("%s was not reached", point)
+		}
+		e := openDriver(t, r.Main)
+		e.n = 100
+		e.must(e.checkpointOp)
+		d = openDriver(t, r.Dir)
+		d.n = 200
+		if v, err := d.store.View(context.Background()); err != nil || v.Index.Accepted != 2 {
+			t.Fatalf("%s: %v, %v", point, v, err)
+		}
+		d.turns(1)
+		d.clean()
+		checkRows(t, d)
+	}
+}
+
 // TestLeftFilesGo: what an interrupted write has left beside a file of ours goes with the next command, also when
 // every file is as it is recorded. A file that is called nearly so stays.
 func TestLeftFilesGo(t *testing.T) {

@@ -4,8 +4,11 @@
 package gitstore
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"sort"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
@@ -24,6 +27,7 @@ const maxPast = 10000
 // past is what is known of the operations between the working files and the tip.
 type past struct {
 	at      *chain.RecordedRun                    // oldest operation considered; nil for a run being entered
+	between []*chain.RecordedRun                  // operations after at and before the tip, newest first
 	steps   int                                   // operations after at
 	docs    map[wire.Document]map[object.OID]bool // versions from at on, without the tip's
 	states  map[object.OID]bool
@@ -64,6 +68,7 @@ func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 			if err := p.remember(rec); err != nil {
 				return nil, err
 			}
+			p.between = append(p.between, rec)
 		}
 		last := len(c.Parents) == 0
 		var parent *chain.RecordedRun
@@ -314,7 +319,13 @@ func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*
 		if err != nil {
 			return nil, nil, err
 		}
-		if torn(diff.Data, was, full) {
+		way := torn(diff.Data, was, full)
+		if !way {
+			if way, err = p.onTheWay(l, diff.Data, was); err != nil {
+				return nil, nil, err
+			}
+		}
+		if way {
 			return &workdir.LedgerWrite{Ledger: l, Data: full, Replace: true}, nil, nil
 		}
 	}
@@ -323,6 +334,26 @@ func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*
 		why = "it was changed while the run went on to operation " + tip.Op.Short()
 	}
 	return nil, record.Tampered(l, diff.Line, "%s", why), nil
+}
+
+// onTheWay reports whether a ledger is as an operation before the tip recorded it, or was being brought there from
+// was, what it held before: the process that did so was killed before it noted where the files are, and an operation
+// of another work tree has amended a row since. Ledgers only grow, amended rows too: which operation it can be is told
+// by the size.
+func (p *past) onTheWay(l wire.Ledger, data, was []byte) (bool, error) {
+	var failed error
+	then := func(i int) []byte {
+		rec := p.between[i]
+		old, err := rec.Reader.Ledger(rec.Root, l)
+		failed = cmp.Or(failed, err)
+		return old
+	}
+	last := sort.Search(len(p.between), func(i int) bool { return failed == nil && len(then(i)) < len(data) }) - 1
+	if failed != nil || last < 0 {
+		return false, failed
+	}
+	old := then(last) // of the oldest that holds as much
+	return len(data) >= len(was) && bytes.HasPrefix(old, data) || torn(data, was, old), failed
 }
 
 // forwardBundles adds the bundles of active turns that are not in place.
