@@ -99,7 +99,7 @@ func personsReason(reason, why, command string) (string, *wire.Error) {
 	return reason, nil
 }
 
-func (op *AbandonRun) apply(t *transition) *wire.Error {
+func (op *AbandonRun) Apply(t *transition) *wire.Error {
 	s := t.State
 	if err := CheckAbandonable(s, t.Env.Actor); err != nil {
 		return err

@@ -98,7 +98,7 @@ type AcceptResult struct {
 	Repairs    []result.NormalizationEvent // what of the result was rewritten, in order
 }
 
-func (op *AcceptTurn) apply(t *transition) *wire.Error {
+func (op *AcceptTurn) Apply(t *transition) *wire.Error {
 	turn, doc, err := op.subject(t)
 	if err != nil {
 		return err

@@ -153,7 +153,7 @@ func approvalBlock(s *run.State) bool {
 	return s.BlockedReason != nil && run.ApprovalResumes(s.BlockedReason.Category)
 }
 
-func (op *ApprovePhase) apply(t *transition) *wire.Error {
+func (op *ApprovePhase) Apply(t *transition) *wire.Error {
 	if err := t.Rule(verdict.RulePending, "", "", CheckApprovable(t.State, false, t.Env.Actor)); err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	return nil
 }
 
-func (op *ApproveCompletion) apply(t *transition) *wire.Error {
+func (op *ApproveCompletion) Apply(t *transition) *wire.Error {
 	if err := t.Rule(verdict.RulePending, "", "", CheckApprovable(t.State, true, t.Env.Actor)); err != nil {
 		return err
 	}

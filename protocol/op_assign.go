@@ -50,7 +50,7 @@ type AssignResult struct {
 	Left     string // the gate whose request was taken back, "" for none
 }
 
-func (op *AssignTurn) apply(t *transition) *wire.Error {
+func (op *AssignTurn) Apply(t *transition) *wire.Error {
 	s, left := t.State, ""
 	switch {
 	case s.Status == wire.StatusBlocked:

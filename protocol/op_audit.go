@@ -47,7 +47,7 @@ func (op *Audit) Blobs() []*evidence.Blob { return nil }
 // AuditResult is the outcome of Audit.
 type AuditResult struct{ Rows int }
 
-func (op *Audit) apply(t *transition) *wire.Error {
+func (op *Audit) Apply(t *transition) *wire.Error {
 	s := t.State
 	switch {
 	case s.Run() == "":

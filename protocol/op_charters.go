@@ -52,7 +52,7 @@ func TakesCharters(s *run.State) *wire.Error {
 		Message: fmt.Sprintf("Charters can be queued only in an active run; this one is %s.", s.Status)}
 }
 
-func (op *QueueCharters) apply(t *transition) *wire.Error {
+func (op *QueueCharters) Apply(t *transition) *wire.Error {
 	s := t.State
 	if err := TakesCharters(s); err != nil {
 		return err

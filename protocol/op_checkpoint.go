@@ -22,7 +22,7 @@ type Checkpoint struct {
 func (*Checkpoint) Name() string               { return "checkpoint_turn" }
 func (op *Checkpoint) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Row} }
 
-func (op *Checkpoint) apply(t *transition) *wire.Error {
+func (op *Checkpoint) Apply(t *transition) *wire.Error {
 	if op.Row == nil {
 		return &wire.Error{
 			Code:    wire.CodeNotFound,

@@ -55,7 +55,7 @@ type ClaimResult struct {
 	Now  run.TurnClaim
 }
 
-func (op *ClaimTurn) apply(t *transition) *wire.Error {
+func (op *ClaimTurn) Apply(t *transition) *wire.Error {
 	if err := t.OutsideTurn("claim a turn", "git agentxchain claim"); err != nil {
 		return err
 	}

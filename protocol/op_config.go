@@ -49,7 +49,7 @@ func (op *AdoptConfig) Blobs() []*evidence.Blob {
 // AdoptResult is the outcome of AdoptConfig.
 type AdoptResult struct{ Changes []AdoptedChange }
 
-func (op *AdoptConfig) apply(t *transition) *wire.Error {
+func (op *AdoptConfig) Apply(t *transition) *wire.Error {
 	s := t.State
 	if s.Run() == "" || !run.RulesInForce(s.Status) {
 		return &wire.Error{

@@ -44,7 +44,7 @@ func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 // ConfirmResult is the outcome of Confirm.
 type ConfirmResult struct{ Claims []external.Claim }
 
-func (op *Confirm) apply(t *transition) *wire.Error {
+func (op *Confirm) Apply(t *transition) *wire.Error {
 	if err := CheckConfirmable(t.State, t.Env.Actor); err != nil {
 		return err
 	}

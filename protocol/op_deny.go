@@ -34,7 +34,7 @@ type DenyResult struct {
 // maxDenial bounds a reason, in bytes: it stands in the next agent's prompt.
 const maxDenial = 4000
 
-func (op *DenyGate) apply(t *transition) *wire.Error {
+func (op *DenyGate) Apply(t *transition) *wire.Error {
 	completion := t.State.PendingRunCompletion != nil && t.State.PendingPhaseTransition == nil
 	if err := CheckApprovable(t.State, completion, t.Env.Actor); err != nil {
 		if err.Code == wire.CodeInsideTurn {

@@ -28,7 +28,7 @@ type DispatchResult struct {
 	First bool // the turn was only assigned until now
 }
 
-func (op *DispatchTurn) apply(t *transition) *wire.Error {
+func (op *DispatchTurn) Apply(t *transition) *wire.Error {
 	old, err := named(t, op.TurnID, "dispatch")
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ type RefreshResult struct {
 	Files []string // paths that count as there before the turn, and did not until now; sorted
 }
 
-func (op *RefreshBaseline) apply(t *transition) *wire.Error {
+func (op *RefreshBaseline) Apply(t *transition) *wire.Error {
 	old, err := named(t, op.TurnID, "refresh")
 	if err != nil {
 		return err

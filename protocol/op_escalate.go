@@ -31,7 +31,7 @@ type BlockResult struct {
 	EscalationID string // the record to unblock, "" when no person is asked
 }
 
-func (op *Escalate) apply(t *transition) *wire.Error {
+func (op *Escalate) Apply(t *transition) *wire.Error {
 	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
 		return &wire.Error{
@@ -115,7 +115,7 @@ type Block struct {
 func (*Block) Name() string               { return "block" }
 func (op *Block) Blobs() []*evidence.Blob { return nil }
 
-func (op *Block) apply(t *transition) *wire.Error {
+func (op *Block) Apply(t *transition) *wire.Error {
 	for _, m := range []struct{ field, Member string }{{"blocked_on", op.BlockedOn}, {"category", op.Category},
 		{"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {
 		if wire.TrimSpace(m.Member) == "" {

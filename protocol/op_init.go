@@ -40,7 +40,7 @@ func (op *InitRun) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Prior, 
 // InitResult is the outcome of InitRun.
 type InitResult struct{ Run string }
 
-func (op *InitRun) apply(t *transition) *wire.Error {
+func (op *InitRun) Apply(t *transition) *wire.Error {
 	s := t.State
 	before := s.Run()
 	switch {

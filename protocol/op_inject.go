@@ -194,7 +194,7 @@ func (*InjectIntent) Blobs() []*evidence.Blob { return nil }
 // InjectResult is the outcome of InjectIntent.
 type InjectResult struct{ Intent *ojson.Object }
 
-func (op *InjectIntent) apply(t *transition) *wire.Error {
+func (op *InjectIntent) Apply(t *transition) *wire.Error {
 	if err := CheckInjector(t.Env.Actor); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (op *RecordLease) Blobs() []*evidence.Blob { return nil }
 // LeaseResult is the outcome of RecordLease; Turn is nil when it is not active.
 type LeaseResult struct{ Turn *run.Turn }
 
-func (op *RecordLease) apply(t *transition) *wire.Error {
+func (op *RecordLease) Apply(t *transition) *wire.Error {
 	s := t.State
 	if s.Run() == "" {
 		return &wire.Error{

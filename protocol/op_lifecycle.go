@@ -45,7 +45,7 @@ func lifecycleTurn(status string) bool {
 		wire.TurnRetrying}, status)
 }
 
-func (op *AdvanceTurn) apply(t *transition) *wire.Error {
+func (op *AdvanceTurn) Apply(t *transition) *wire.Error {
 	old, err := t.Target(op.TurnID, "advance")
 	if err != nil {
 		return err

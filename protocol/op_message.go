@@ -60,7 +60,7 @@ type SendResult struct {
 	To      *ojson.Object // {turn}, {role} or {human: true}
 }
 
-func (op *SendMessage) apply(t *transition) *wire.Error {
+func (op *SendMessage) Apply(t *transition) *wire.Error {
 	s := t.State
 	if err := mailable(t, "send a message"); err != nil {
 		return err

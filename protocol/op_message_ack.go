@@ -36,7 +36,7 @@ type AckResult struct {
 	Ack *ojson.Object // portable TaskMessageAck (docs/monarchic.md#types)
 }
 
-func (op *AckMessage) apply(t *transition) *wire.Error {
+func (op *AckMessage) Apply(t *transition) *wire.Error {
 	s := t.State
 	if err := mailable(t, "acknowledge a message"); err != nil {
 		return err

@@ -33,7 +33,7 @@ type ObjectionResult struct {
 	Left   int // further objections that are open
 }
 
-func (op *CloseObjection) apply(t *transition) *wire.Error {
+func (op *CloseObjection) Apply(t *transition) *wire.Error {
 	s := t.State
 	if err := t.OutsideTurn("close an objection",
 		"git agentxchain objection close "+wire.ShellWord(op.ID)); err != nil {

@@ -44,7 +44,7 @@ type DecideProposal struct {
 func (*DecideProposal) Name() string               { return OpProposal }
 func (op *DecideProposal) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Row} }
 
-func (op *DecideProposal) apply(t *transition) *wire.Error {
+func (op *DecideProposal) Apply(t *transition) *wire.Error {
 	if in := t.Env.Actor.InsideTurn; in != "" && (op.Reject || op.InTurn != in) {
 		return ProposalInsideTurn(t.Env.Actor)
 	}

@@ -41,7 +41,7 @@ type ReactivateResult struct {
 	Overruled    *Overrulable // what is taken as it is, nil for none
 }
 
-func (op *Reactivate) apply(t *transition) *wire.Error {
+func (op *Reactivate) Apply(t *transition) *wire.Error {
 	s := t.State
 	if t.Env.Actor.InsideTurn != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",

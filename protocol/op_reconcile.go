@@ -63,7 +63,7 @@ type ReconcileResult struct {
 // maxReconciled bounds the commits of one operation.
 const maxReconciled = 1000
 
-func (op *ReconcileCommits) apply(t *transition) *wire.Error {
+func (op *ReconcileCommits) Apply(t *transition) *wire.Error {
 	s := t.State
 	if err := t.OutsideTurn("take commits out of its own work", "git agentxchain reconcile"); err != nil {
 		return err

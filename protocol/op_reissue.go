@@ -47,7 +47,7 @@ type ReissueResult struct {
 	Delta   *ojson.Object // baseline and binding differences, docs/spec/lifecycle.md#reissuing-a-turn
 }
 
-func (op *ReissueTurn) apply(t *transition) *wire.Error {
+func (op *ReissueTurn) Apply(t *transition) *wire.Error {
 	old, err := t.Target(op.TurnID, "reissue")
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ type RejectResult struct {
 	Preserved string // where the refused result is kept, "" when none was staged
 }
 
-func (op *RejectTurn) apply(t *transition) *wire.Error {
+func (op *RejectTurn) Apply(t *transition) *wire.Error {
 	old, err := t.Target(op.TurnID, "reject")
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func CheckRetry(s *run.State, x *run.Index) *wire.Error {
 	return nil
 }
 
-func (op *RetryGate) apply(t *transition) *wire.Error {
+func (op *RetryGate) Apply(t *transition) *wire.Error {
 	s := t.State
 	if err := t.OutsideTurn("ask a gate again", "git agentxchain gate retry"); err != nil {
 		return err

@@ -189,7 +189,7 @@ type WatchResult struct {
 	BlockedOn     string
 }
 
-func (op *Watch) apply(t *transition) *wire.Error {
+func (op *Watch) Apply(t *transition) *wire.Error {
 	s := t.State
 	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
 		return &wire.Error{
@@ -309,7 +309,7 @@ type DispatchTimeout struct {
 func (*DispatchTimeout) Name() string               { return "dispatch_timeout" }
 func (op *DispatchTimeout) Blobs() []*evidence.Blob { return nil }
 
-func (op *DispatchTimeout) apply(t *transition) *wire.Error {
+func (op *DispatchTimeout) Apply(t *transition) *wire.Error {
 	turn, err := t.Target(op.TurnID, "time out")
 	if err != nil {
 		return err

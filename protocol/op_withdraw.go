@@ -78,7 +78,7 @@ func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 	return nil
 }
 
-func (op *WithdrawApproval) apply(t *transition) *wire.Error {
+func (op *WithdrawApproval) Apply(t *transition) *wire.Error {
 	s := t.State
 	if err := CheckWithdrawable(s, t.Env.Actor); err != nil {
 		return err

@@ -4,7 +4,6 @@ package protocol
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"time"
 
@@ -111,52 +110,6 @@ func (t *transition) About(turn *run.Turn) {
 // active one (docs/spec/lifecycle.md#accepting-a-turn step 1).
 func (t *transition) Target(id, command string) (*run.Turn, *wire.Error) {
 	return ResolveTurn(t.State, id, command)
-}
-
-// TurnHint is the command that leads to a turn from where a run without one stands.
-func TurnHint(s *run.State) string {
-	switch s.Status {
-	case wire.StatusCompleted, wire.StatusFailed:
-		return run.CmdAssign + " --new-run"
-	case wire.StatusBlocked, wire.StatusPaused:
-		return "git agentxchain status"
-	}
-	return run.CmdAssign
-}
-
-// ResolveTurn returns the named active turn, or the only one; command is the verb
-// for the refusal.
-func ResolveTurn(s *run.State, id, command string) (*run.Turn, *wire.Error) {
-	if id != "" {
-		if turn, ok := s.ActiveTurns.Get(id); ok {
-			return turn, nil
-		}
-		return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id",
-			Message: fmt.Sprintf("Turn %s is not active in run %s.", id, wire.OrNone(s.Run())),
-			Hint:    "git agentxchain status"}
-	}
-	switch s.ActiveTurns.Len() {
-	case 0:
-		return nil, &wire.Error{
-			Code:    wire.CodeNotFound,
-			Message: fmt.Sprintf("There is no active turn to %s.", command),
-			Hint:    TurnHint(s),
-		}
-	case 1:
-		return s.OnlyTurn(), nil
-	}
-	name := command
-	if command == "verify" {
-		name = "verify turn"
-	}
-	hint := "git agentxchain " + name + " " + wire.ShellWord(s.ActiveTurns.Keys()[0])
-	if command == "escalate" || command == "reject" {
-		hint += " --reason ..."
-	}
-	return nil, &wire.Error{Code: wire.CodeTargetRequired,
-		Message: fmt.Sprintf("%d turns are active; name the one to %s.", s.ActiveTurns.Len(), command),
-		Hint:    hint,
-		Details: ojson.NewObject("active_turns", s.ActiveTurns.Keys())}
 }
 
 // dropTurn removes a turn from the state with its reservation.

@@ -58,7 +58,7 @@ type Operation interface {
 	// Blobs lists the operation's evidence; entries may be nil.
 	Blobs() []*evidence.Blob
 
-	apply(t *transition) *wire.Error
+	Apply(t *transition) *wire.Error
 }
 
 // Transition is the outcome of an operation: everything to write, in order.
@@ -110,7 +110,7 @@ func apply(snap *Snapshot, op Operation, env Env, trace *verdict.Step) (*Transit
 	if err := mayAct(t, op); err != nil {
 		return nil, err
 	}
-	if err := op.apply(t); err != nil {
+	if err := op.Apply(t); err != nil {
 		return nil, err
 	}
 	return finish(t, op)

@@ -1,0 +1,68 @@
+// The rules that an operation asks, written down where a verdict is asked for (docs/spec/verdicts.md).
+
+package protocol
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// enter begins a rule with steps of its own; leave ends it with what the rule said. While
+// nobody asks for the chain both do nothing.
+func (t *transition) Enter(rule, subject, config string) (leave func(*wire.Error)) {
+	outer := t.Trace
+	if outer == nil {
+		return func(*wire.Error) {}
+	}
+	step := outer.Add(verdict.Step{Rule: rule, Subject: subject, Spec: verdict.SpecOf(rule), Config: config})
+	failed := t.Failure
+	t.Trace = step
+	return func(err *wire.Error) {
+		t.Trace = outer
+		if err == nil && t.Failure != failed {
+			err = t.Failure
+		}
+		step.Sum()
+		if err == nil {
+			if step.Verdict == verdict.Fail {
+				step.Verdict = verdict.Pass // looked at, and not held against the operation
+			}
+			return
+		}
+		if step.Verdict != verdict.Unknown {
+			step.Verdict = verdict.Fail
+		}
+		step.Code, step.Why = err.Code, err.Message
+	}
+}
+
+// rule writes down a rule without steps of its own and hands the refusal on.
+func (t *transition) Rule(rule, subject, config string, err *wire.Error) *wire.Error {
+	if t.Trace == nil {
+		return err
+	}
+	step := verdict.Step{
+		Rule:    rule,
+		Subject: subject,
+		Verdict: verdict.Pass,
+		Spec:    verdict.SpecOf(rule),
+		Config:  config,
+	}
+	if err != nil {
+		step.Verdict, step.Code, step.Why = verdict.Fail, err.Code, err.Message
+	}
+	t.Trace.Add(step)
+	return err
+}
+
+// says writes down a rule that stops nothing by itself.
+func (t *transition) Says(rule, subject, config, said, why string) {
+	t.Trace.Add(verdict.Step{
+		Rule:    rule,
+		Subject: subject,
+		Verdict: said,
+		Why:     why,
+		Spec:    verdict.SpecOf(rule),
+		Config:  config,
+	})
+}
