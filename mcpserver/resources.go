@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -53,7 +53,7 @@ func resources() []resource {
 				if err != nil {
 					return nil, err
 				}
-				t, refused := protocol.ResolveTurn(v.State, "", "show")
+				t, refused := run.ResolveTurn(v.State, "", "show")
 				if refused != nil {
 					return nil, refused
 				}

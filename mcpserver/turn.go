@@ -44,7 +44,7 @@ func turnInstructions(ctx context.Context, r *runner.Runner, a *ojson.Object) (*
 	if err != nil {
 		return nil, err
 	}
-	turn, refused := protocol.ResolveTurn(v.State, a.String("turn_id"), "show")
+	turn, refused := run.ResolveTurn(v.State, a.String("turn_id"), "show")
 	if refused != nil {
 		refused.Hint = "agentxchain_assign_turn assigns a turn; agentxchain_status names the active ones"
 		return nil, refused

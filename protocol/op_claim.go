@@ -189,7 +189,7 @@ func mayAct(t *transition, op Operation) *wire.Error {
 	default:
 		return nil
 	}
-	turn, err := ResolveTurn(t.State, id, "")
+	turn, err := run.ResolveTurn(t.State, id, "")
 	if err != nil {
 		return nil // the operation says it in its own words
 	}

@@ -56,7 +56,7 @@ func (op *AdoptConfig) Apply(t *transition) *wire.Error {
 			Code:    wire.CodeInvalidStateTransition,
 			Field:   "status",
 			Message: "No run is under way; the next one begins with the configuration of then.",
-			Hint:    TurnHint(s),
+			Hint:    run.TurnHint(s),
 		}
 	}
 	if err := t.OutsideTurn("adopt another configuration", "git agentxchain config adopt"); err != nil {

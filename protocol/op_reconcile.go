@@ -75,7 +75,7 @@ func (op *ReconcileCommits) Apply(t *transition) *wire.Error {
 			Code:    wire.CodeInvalidStateTransition,
 			Field:   "status",
 			Message: "No run is under way; the next one begins at the commit of then.",
-			Hint:    TurnHint(s),
+			Hint:    run.TurnHint(s),
 		}
 	}
 	switch {

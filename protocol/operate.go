@@ -109,7 +109,7 @@ func (t *transition) About(turn *run.Turn) {
 // target resolves the turn an operation is about: the named one, or the only
 // active one (docs/spec/lifecycle.md#accepting-a-turn step 1).
 func (t *transition) Target(id, command string) (*run.Turn, *wire.Error) {
-	return ResolveTurn(t.State, id, command)
+	return run.ResolveTurn(t.State, id, command)
 }
 
 // dropTurn removes a turn from the state with its reservation.

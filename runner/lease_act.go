@@ -413,7 +413,7 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 	}
 	var after *Lease
 	done, err := r.do(ctx, "lease", func(ctx context.Context, c *change) (*plan, error) {
-		turn, refusal := protocol.ResolveTurn(c.view.State, turnID, "monarchic lease revoke")
+		turn, refusal := run.ResolveTurn(c.view.State, turnID, "monarchic lease revoke")
 		if refusal != nil {
 			return nil, refusal
 		}

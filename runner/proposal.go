@@ -89,7 +89,7 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string,
 			return nil, protocol.ProposalInsideTurn(c.env.Actor)
 		}
 		if inTurn != "" {
-			t, err := protocol.ResolveTurn(c.view.State, inTurn, "apply a proposal in")
+			t, err := run.ResolveTurn(c.view.State, inTurn, "apply a proposal in")
 			if err != nil {
 				return nil, err
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
@@ -161,7 +162,7 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head obje
 				Code:    protocol.CodeMissingBaseline,
 				Field:   "accepted_integration_ref",
 				Message: "Nothing says at which commit the run stood.",
-				Hint:    protocol.TurnHint(v.State),
+				Hint:    run.TurnHint(v.State),
 			}
 		}
 		commits, err := r.commitsTo(ctx, base, head)

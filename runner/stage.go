@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -43,7 +44,7 @@ func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error 
 	if err != nil {
 		return err
 	}
-	turn, refusal := protocol.ResolveTurn(v.State, out.TurnID, "stage")
+	turn, refusal := run.ResolveTurn(v.State, out.TurnID, "stage")
 	if refusal != nil {
 		refusal.Hint = "git agentxchain status"
 		return refusal

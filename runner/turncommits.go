@@ -31,7 +31,7 @@ func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, 
 	if err != nil {
 		return nil, err
 	}
-	turn, refusal := protocol.ResolveTurn(v.State, turnID, "reissue")
+	turn, refusal := run.ResolveTurn(v.State, turnID, "reissue")
 	if refusal != nil {
 		return nil, refusal
 	}

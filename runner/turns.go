@@ -316,7 +316,7 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	turn, refusal := protocol.ResolveTurn(v.State, turnID, "verify")
+	turn, refusal := run.ResolveTurn(v.State, turnID, "verify")
 	if refusal != nil {
 		return nil, nil, nil, refusal
 	}

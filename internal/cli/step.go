@@ -197,7 +197,7 @@ func (o *stepOptions) target(v *runner.View) (*run.Turn, error) {
 	case o.Role != "" || v.State.ActiveTurns.Len() == 0:
 		return nil, nil
 	}
-	turn, refusal := protocol.ResolveTurn(v.State, "", "step")
+	turn, refusal := run.ResolveTurn(v.State, "", "step")
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
@@ -46,7 +45,7 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 		}
 		turns = append(turns, turn)
 	case v.State.ActiveTurns.Len() == 0:
-		_, refusal := protocol.ResolveTurn(v.State, "", "verify")
+		_, refusal := run.ResolveTurn(v.State, "", "verify")
 		return refusal
 	default:
 		for _, t := range v.State.ActiveTurns.All() {

@@ -5,7 +5,6 @@ package shared
 import (
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -13,7 +12,7 @@ import (
 
 // ActiveTurn finds the turn meant by id: exact, or its unique beginning.
 func ActiveTurn(v *runner.View, id string) (*run.Turn, error) {
-	turn, refusal := protocol.ResolveTurn(v.State, id, "show")
+	turn, refusal := run.ResolveTurn(v.State, id, "show")
 	if refusal == nil {
 		return turn, nil
 	}

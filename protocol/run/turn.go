@@ -1,29 +1,28 @@
 // Which turn is meant, and how a run without one gets one.
 
-package protocol
+package run
 
 import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // TurnHint is the command that leads to a turn from where a run without one stands.
-func TurnHint(s *run.State) string {
+func TurnHint(s *State) string {
 	switch s.Status {
 	case wire.StatusCompleted, wire.StatusFailed:
-		return run.CmdAssign + " --new-run"
+		return CmdAssign + " --new-run"
 	case wire.StatusBlocked, wire.StatusPaused:
 		return "git agentxchain status"
 	}
-	return run.CmdAssign
+	return CmdAssign
 }
 
 // ResolveTurn returns the named active turn, or the only one; command is the verb
 // for the refusal.
-func ResolveTurn(s *run.State, id, command string) (*run.Turn, *wire.Error) {
+func ResolveTurn(s *State, id, command string) (*Turn, *wire.Error) {
 	if id != "" {
 		if turn, ok := s.ActiveTurns.Get(id); ok {
 			return turn, nil
