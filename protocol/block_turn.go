@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -24,7 +25,7 @@ const (
 // blockOf says how the present block concerns the turn. Only what an acceptance
 // ran into is the turn's own to settle: an operator's stop, a budget, a policy or
 // tampering is not, whichever turn it names.
-func blockOf(t *transition, turn *run.Turn) blockRelation {
+func blockOf(t *change.Draft, turn *run.Turn) blockRelation {
 	r := t.State.BlockedReason
 	if r == nil {
 		return blockForeign
@@ -56,7 +57,7 @@ func blockOf(t *transition, turn *run.Turn) blockRelation {
 
 // settleBlock clears the block and, when another turn needs a person by its own
 // status, blocks for that one: two failed turns need two answers.
-func settleBlock(t *transition, via string) {
+func settleBlock(t *change.Draft, via string) {
 	t.ClearBlock(via)
 	for _, turn := range t.State.ActiveTurns.All() {
 		if spec := stuck(t, turn); spec != nil {
@@ -67,7 +68,7 @@ func settleBlock(t *transition, via string) {
 }
 
 // stuck returns the block a turn's status calls for, nil when it calls for none.
-func stuck(t *transition, turn *run.Turn) *blockSpec {
+func stuck(t *change.Draft, turn *run.Turn) *change.Block {
 	on := ""
 	switch turn.Status {
 	case wire.TurnFailed:
@@ -94,13 +95,13 @@ func stuck(t *transition, turn *run.Turn) *blockSpec {
 		return nil
 	}
 	d := run.DescribeBlock(t.State, on, turn.TurnID)
-	return &blockSpec{On: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner,
+	return &change.Block{On: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner,
 		Action: d.Recovery.RecoveryAction, Detail: wire.OrEmpty(d.Recovery.Detail), Turn: turn, Retained: true}
 }
 
 // conflictBlock is the block of a turn that keeps conflicting (docs/spec/observation.md#conflicts).
-func conflictBlock(turn *run.Turn, files []string) blockSpec {
-	return blockSpec{
+func conflictBlock(turn *run.Turn, files []string) change.Block {
+	return change.Block{
 		On:          "human:conflict_loop:" + turn.TurnID,
 		Category:    "conflict_loop",
 		TypedReason: "conflict_loop",
@@ -114,9 +115,9 @@ func conflictBlock(turn *run.Turn, files []string) blockSpec {
 }
 
 // retriesBlock is the block of a turn whose attempts are used up (docs/spec/lifecycle.md#rejecting-a-turn).
-func retriesBlock(t *transition, turn *run.Turn, errs []any) blockSpec {
+func retriesBlock(t *change.Draft, turn *run.Turn, errs []any) change.Block {
 	detail := fmt.Sprintf("Turn rejected %d times; its attempts are used up.", turn.Attempt)
-	return blockSpec{
+	return change.Block{
 		On:          "escalation:retries-exhausted:" + turn.AssignedRole,
 		Category:    "retries_exhausted",
 		TypedReason: "retries_exhausted",
@@ -129,15 +130,4 @@ func retriesBlock(t *transition, turn *run.Turn, errs []any) blockSpec {
 		Escalation: ojson.NewObject("from_role", turn.AssignedRole, "from_turn_id", turn.TurnID, "reason", detail,
 			"validation_errors", errs, "escalated_at", t.Env.Time()),
 	}
-}
-
-// outsideTurn refuses what lifts a block or overrides a check when it is asked for
-// by a dispatched turn's own process: that is for a person to decide.
-func (t *transition) OutsideTurn(what, command string) *wire.Error {
-	if t.Env.Actor.InsideTurn == "" {
-		return nil
-	}
-	return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-		Message: t.Env.Actor.Place() + "; an agent cannot " + what + ".",
-		Hint:    "ask a person to run " + command + " in their own terminal"}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -27,7 +28,7 @@ func stagedCost(b *evidence.Blob) float64 {
 }
 
 // charge books what an attempt cost.
-func charge(t *transition, usd float64) {
+func charge(t *change.Draft, usd float64) {
 	b := &t.State.BudgetStatus
 	b.SpentUSD = min(b.SpentUSD+run.Sane(usd), run.MaxSpentUSD)
 	b.RemainingUSD = nil
@@ -38,7 +39,7 @@ func charge(t *transition, usd float64) {
 
 // exhaustBudget blocks or warns once the limit is reached. A run that completes
 // or waits for approval with the same turn is left to that.
-func exhaustBudget(t *transition, turn *run.Turn) {
+func exhaustBudget(t *change.Draft, turn *run.Turn) {
 	s := t.State
 	b := &s.BudgetStatus
 	traceBudget(t)
@@ -63,7 +64,7 @@ func exhaustBudget(t *transition, turn *run.Turn) {
 		if t.Earlier.BudgetUnblocked {
 			next = run.CmdUnblock
 		}
-		t.Block(blockSpec{
+		t.Block(change.Block{
 			On:          "budget:exhausted",
 			Category:    "budget_exhausted",
 			TypedReason: "budget_exhausted",
@@ -79,7 +80,7 @@ func exhaustBudget(t *transition, turn *run.Turn) {
 func warnOnly(cfg *config.Config) bool { return cfg.Budget != nil && cfg.Budget.OnExceed == "warn" }
 
 // dearTurn says that a turn cost more than one may, "" when it did not.
-func dearTurn(t *transition, turn *run.Turn, usd float64) string {
+func dearTurn(t *change.Draft, turn *run.Turn, usd float64) string {
 	b := t.Config.Budget
 	if b == nil || t.Earlier.BudgetUnblocked || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 ||
 		usd <= *b.PerTurnMaxUSD {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -15,7 +16,7 @@ import (
 
 // bindCharter attaches the charter the turn is for, unless delegated work is what
 // it is for.
-func bindCharter(t *transition, turn *run.Turn) {
+func bindCharter(t *change.Draft, turn *run.Turn) {
 	if turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return
 	}
@@ -63,7 +64,7 @@ func (a *acceptance) verified() bool {
 	return verified(a.t, a.res.Verification.Status, a.verify.Reproducible)
 }
 
-func verified(t *transition, status string, reproducible bool) bool {
+func verified(t *change.Draft, status string, reproducible bool) bool {
 	switch status {
 	case "pass", "attested_pass":
 		return !t.Config.Rules.StrictVerify || reproducible
@@ -116,7 +117,7 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 // byCharters puts the verification of the tasks that asked for gates in the place
 // of the last turn's, once all charters of the phase are done: that turn's task may
 // have asked for none. Each of them was held to it when its charter was completed.
-func byCharters(t *transition, in *gates.Input) {
+func byCharters(t *change.Draft, in *gates.Input) {
 	if verified(t, in.VerificationStatus, in.VerificationReproducible) || !t.State.Chartered() ||
 		len(t.State.OpenCharters()) > 0 {
 		return
@@ -144,7 +145,7 @@ func (a *acceptance) stuckCharter() {
 	if c == nil || s.Status != wire.StatusActive || c.Status == run.CharterCompleted || c.Attempts < threshold {
 		return
 	}
-	t.Block(blockSpec{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",
+	t.Block(change.Block{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",
 		Action: "Find out why charter " + c.CharterID + " is not done, then run: git agentxchain unblock",
 		Detail: fmt.Sprintf("%d accepted turns did not complete charter %s", c.Attempts, c.CharterID), Turn: a.turn})
 }

@@ -137,7 +137,7 @@ func (a *acceptance) deriveReview(entry *ojson.Object) {
 	if a.res.Verification.EvidenceSummary != "" {
 		fmt.Fprintf(&b, "- %s\n", wire.OneLine(a.res.Verification.EvidenceSummary))
 	}
-	a.t.Files = append(a.t.Files, FileWrite{path, []byte(b.String())})
+	a.t.Write(path, []byte(b.String()))
 	setArtifactRef(entry, path)
 }
 
@@ -164,7 +164,7 @@ func (a *acceptance) deriveProposal(entry *ojson.Object) {
 		}
 		rows = append(rows, row)
 		if p.Action != "delete" {
-			a.t.Files = append(a.t.Files, FileWrite{dir + "/" + p.Path, []byte(p.Content)})
+			a.t.Write(dir+"/"+p.Path, []byte(p.Content))
 		}
 	}
 	if len(a.res.Decisions) > 0 {
@@ -173,8 +173,8 @@ func (a *acceptance) deriveProposal(entry *ojson.Object) {
 			fmt.Fprintf(&b, "- **%s** (%s): %s\n", d.ID, d.Category, wire.OneLine(d.Statement))
 		}
 	}
-	a.t.Files = append(a.t.Files, FileWrite{dir + "/PROPOSAL.md", []byte(b.String())},
-		FileWrite{dir + "/SOURCE_SNAPSHOT.json",
-			ojson.Pretty(ojson.NewObject("captured_at", a.t.Env.Time(), "files", rows))})
+	a.t.Write(dir+"/PROPOSAL.md", []byte(b.String()))
+	a.t.Write(dir+"/SOURCE_SNAPSHOT.json",
+		ojson.Pretty(ojson.NewObject("captured_at", a.t.Env.Time(), "files", rows)))
 	setArtifactRef(entry, dir)
 }

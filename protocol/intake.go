@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -61,7 +62,7 @@ func intentAt(s *run.State, id string) int {
 
 // takeIntents records the intents that wait on disk. While turns are at work the record
 // is what counts: a file that says something else may be the agent's.
-func takeIntents(t *transition, files []IntentFile) (warnings []string) {
+func takeIntents(t *change.Draft, files []IntentFile) (warnings []string) {
 	s := t.State
 	busy := s.ActiveTurns.Len() > 0
 	for _, f := range files {
@@ -143,7 +144,7 @@ func intentRank(doc *ojson.Object) int {
 
 // urgentRole is the role that the urgent intent which is handed out next asks for, "" for
 // none.
-func urgentRole(t *transition) string {
+func urgentRole(t *change.Draft) string {
 	doc := NextIntent(t.State)
 	role := doc.String("preferred_role")
 	if doc.String("priority") != "p0" || t.Config.Role(role) == nil || routed(t, role) != nil {
@@ -154,7 +155,7 @@ func urgentRole(t *transition) string {
 
 // bindIntent hands the next intent to a turn. An urgent one goes before delegated and
 // planned work, the others to a turn that has neither.
-func bindIntent(t *transition, turn *run.Turn, urgent bool) bool {
+func bindIntent(t *change.Draft, turn *run.Turn, urgent bool) bool {
 	if turn.IntakeContext != nil || turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return false
 	}
@@ -196,7 +197,7 @@ func bindIntent(t *transition, turn *run.Turn, urgent bool) bool {
 }
 
 // moveIntent brings a document, a clone, to a status and notes why.
-func moveIntent(t *transition, doc *ojson.Object, to, reason string) *ojson.Object {
+func moveIntent(t *change.Draft, doc *ojson.Object, to, reason string) *ojson.Object {
 	step := ojson.NewObject("from", doc.String("status"), "to", to, "at", t.Env.Time(), "reason", reason)
 	doc.Set("status", to)
 	doc.Set("updated_at", t.Env.Time())
@@ -204,7 +205,7 @@ func moveIntent(t *transition, doc *ojson.Object, to, reason string) *ojson.Obje
 	return step
 }
 
-func setIntent(t *transition, i int, entry, doc *ojson.Object) {
+func setIntent(t *change.Draft, i int, entry, doc *ojson.Object) {
 	entry = entry.Clone()
 	entry.Set("document", doc)
 	t.State.Intents = slices.Clone(t.State.Intents)
@@ -213,10 +214,10 @@ func setIntent(t *transition, i int, entry, doc *ojson.Object) {
 }
 
 // putIntent writes the file of an intent, which other tools read.
-func putIntent(t *transition, doc *ojson.Object) {
+func putIntent(t *change.Draft, doc *ojson.Object) {
 	path := IntentPath(doc.String("intent_id"))
-	t.Files = slices.DeleteFunc(t.Files, func(f FileWrite) bool { return f.Path == path })
-	t.Files = append(t.Files, FileWrite{path, ojson.Pretty(doc)})
+	t.Files = slices.DeleteFunc(t.Files, func(f change.FileWrite) bool { return f.Path == path })
+	t.Write(path, ojson.Pretty(doc))
 }
 
 // intent completes the intent of an accepted turn, and puts back files of others that
@@ -261,7 +262,7 @@ func (a *acceptance) intent() {
 
 // followIntents keeps the intents of the run true to what an operation did: one whose
 // turn is gone waits again, one whose phase was left is over.
-func followIntents(t *transition) {
+func followIntents(t *change.Draft) {
 	s := t.State
 	var retired []string
 	for i := 0; i < len(s.Intents); i++ {
@@ -311,7 +312,7 @@ func turnWithIntent(s *run.State, id string) string {
 
 // archiveIntents ends what waited in a run that is over: approved for it, and not for the
 // next one.
-func archiveIntents(t *transition) {
+func archiveIntents(t *change.Draft) {
 	for _, e := range t.State.Intents {
 		doc := e.Object("document")
 		if doc == nil {

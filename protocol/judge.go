@@ -7,14 +7,15 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Decided is what an operation came to and why.
 type Decided struct {
-	Transition *Transition // nil when Refusal is set
-	Refusal    *wire.Error // of an operation that leaves no trace; one that is recorded is Transition.Failure
+	Transition *change.Transition // nil when Refusal is set
+	Refusal    *wire.Error        // of an operation that leaves no trace; one that is recorded is Transition.Failure
 	Chain      *verdict.Chain
 }
 
@@ -30,7 +31,7 @@ func (j *Decided) Failure() *wire.Error {
 // index and the refusal that Apply comes to: the chain is written down beside the decision
 // and never read by it. What Apply writes into ledgers and documents is left out, which
 // halves the work.
-func Judge(snap *Snapshot, op Operation, env Env) *Decided {
+func Judge(snap *change.Snapshot, op Operation, env change.Env) *Decided {
 	root := &verdict.Step{}
 	out := &Decided{Chain: &verdict.Chain{
 		Kind:  op.Name(),

@@ -5,6 +5,7 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -23,7 +24,7 @@ type JudgeOptions struct {
 // repaired in it. It looks at nothing but the document and the record: work tree, gates
 // and policies are judged by AcceptTurn. turn may be nil, which the assignment stage
 // refuses.
-func JudgeResult(snap *Snapshot, turn *run.Turn, doc ojson.Value, opt JudgeOptions) *result.Validation {
+func JudgeResult(snap *change.Snapshot, turn *run.Turn, doc ojson.Value, opt JudgeOptions) *result.Validation {
 	in := result.Input{
 		Config:               snap.Config,
 		State:                snap.State,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -21,7 +22,8 @@ import (
 
 // judged holds the chain of an operation against what the operation came to: for every
 // operation that a test of the engine makes.
-func (w *opsWorld) judged(snap *Snapshot, op Operation, env Env, tr *Transition, err *wire.Error) {
+func (w *opsWorld) judged(snap *change.Snapshot, op Operation, env change.Env, tr *change.Transition,
+	err *wire.Error) {
 	w.t.Helper()
 	d := Judge(snap, op, env)
 	if a, b := decisionText(tr, err), decisionText(d.Transition, d.Refusal); a != b {

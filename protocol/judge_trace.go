@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
@@ -89,7 +90,7 @@ func (a *acceptance) traceStages() {
 }
 
 // tracePolicies writes down every policy whose scope the turn is in.
-func tracePolicies(t *transition, in limits.PolicyInput) {
+func tracePolicies(t *change.Draft, in limits.PolicyInput) {
 	if t.Trace == nil {
 		return
 	}
@@ -119,16 +120,16 @@ func tracePolicies(t *transition, in limits.PolicyInput) {
 }
 
 // phaseGate evaluates the exit gate of the phase and writes down what it looked at.
-func phaseGate(t *transition, in gates.Input) gates.Result {
+func phaseGate(t *change.Draft, in gates.Input) gates.Result {
 	return traceGate(t, in, gates.EvaluatePhaseExit)
 }
 
 // completionGate is phaseGate for the end of the run.
-func completionGate(t *transition, in gates.Input) gates.Result {
+func completionGate(t *change.Draft, in gates.Input) gates.Result {
 	return traceGate(t, in, gates.EvaluateRunCompletion)
 }
 
-func traceGate(t *transition, in gates.Input, eval func(gates.Input) gates.Result) gates.Result {
+func traceGate(t *change.Draft, in gates.Input, eval func(gates.Input) gates.Result) gates.Result {
 	if t.Trace == nil {
 		return eval(in)
 	}
@@ -156,7 +157,7 @@ func traceGate(t *transition, in gates.Input, eval func(gates.Input) gates.Resul
 }
 
 // traceApproval writes down whether the approval policy passes a gate without a person.
-func traceApproval(t *transition, g *gates.Result, v gates.ApprovalVerdict) {
+func traceApproval(t *change.Draft, g *gates.Result, v gates.ApprovalVerdict) {
 	said := verdict.Wait
 	if v.Auto {
 		said = verdict.Pass
@@ -164,7 +165,7 @@ func traceApproval(t *transition, g *gates.Result, v gates.ApprovalVerdict) {
 	t.Says(verdict.RuleApproval, wire.OrEmpty(g.GateID), "/approval_policy", said, v.Reason)
 }
 
-func tracePeople(t *transition, res *ApproveResult, err *wire.Error) {
+func tracePeople(t *change.Draft, res *ApproveResult, err *wire.Error) {
 	if t.Trace == nil {
 		return
 	}
@@ -184,7 +185,7 @@ func tracePeople(t *transition, res *ApproveResult, err *wire.Error) {
 }
 
 // traceTimeouts writes down every time limit that applies.
-func traceTimeouts(t *transition, turn *run.Turn) {
+func traceTimeouts(t *change.Draft, turn *run.Turn) {
 	if t.Trace == nil {
 		return
 	}
@@ -205,7 +206,7 @@ func traceTimeouts(t *transition, turn *run.Turn) {
 	}
 }
 
-func traceBudget(t *transition) {
+func traceBudget(t *change.Draft) {
 	r := t.State.BudgetStatus.RemainingUSD
 	if t.Trace == nil || r == nil {
 		return
@@ -221,7 +222,7 @@ func traceBudget(t *transition) {
 	t.Says(verdict.RuleBudgetRun, "", "/budget/per_run_max_usd", said, why)
 }
 
-func traceProgress(t *transition, out gates.NonProgressResult, threshold int) {
+func traceProgress(t *change.Draft, out gates.NonProgressResult, threshold int) {
 	if t.Trace == nil {
 		return
 	}
@@ -237,7 +238,7 @@ func traceProgress(t *transition, out gates.NonProgressResult, threshold int) {
 }
 
 // traceRole writes down whose turn it is.
-func traceRole(t *transition, role string, warnings []string, err *wire.Error) {
+func traceRole(t *change.Draft, role string, warnings []string, err *wire.Error) {
 	if t.Trace == nil {
 		return
 	}
@@ -252,7 +253,7 @@ func traceRole(t *transition, role string, warnings []string, err *wire.Error) {
 	}
 }
 
-func traceAttempts(t *transition, turn *run.Turn) {
+func traceAttempts(t *change.Draft, turn *run.Turn) {
 	if t.Trace == nil {
 		return
 	}
@@ -267,7 +268,7 @@ func traceAttempts(t *transition, turn *run.Turn) {
 
 // traceHooks writes down what hooks answered: their verdicts are recorded, and no rule
 // asks a hook again.
-func traceHooks(t *transition, rows []AuditRow) {
+func traceHooks(t *change.Draft, rows []AuditRow) {
 	if t.Trace == nil {
 		return
 	}

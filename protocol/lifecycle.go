@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -150,7 +151,7 @@ func verifiedBy(in *gates.Input, row *ojson.Object) {
 	in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
 }
 
-func phaseExit(t *transition, g *gates.Result, by string, queued bool) {
+func phaseExit(t *change.Draft, g *gates.Result, by string, queued bool) {
 	switch g.Action {
 	case gates.ActionAdvance:
 		advance(t, g, by, "auto")
@@ -177,7 +178,7 @@ func phaseExit(t *transition, g *gates.Result, by string, queued bool) {
 	}
 }
 
-func completion(t *transition, g *gates.Result, by string, queued bool) {
+func completion(t *change.Draft, g *gates.Result, by string, queued bool) {
 	switch g.Action {
 	case gates.ActionComplete:
 		complete(t, g.GateID)
@@ -201,7 +202,7 @@ func completion(t *transition, g *gates.Result, by string, queued bool) {
 	}
 }
 
-func approvalInput(t *transition, g *gates.Result, kind string) gates.ApprovalInput {
+func approvalInput(t *change.Draft, g *gates.Result, kind string) gates.ApprovalInput {
 	return gates.ApprovalInput{GateType: kind, Gate: g, Phase: t.State.Phase, NextPhase: g.NextPhase,
 		Participated: func(phase, role string) bool {
 			roles, _ := t.Index.Participants.Get(phase)
@@ -211,7 +212,7 @@ func approvalInput(t *transition, g *gates.Result, kind string) gates.ApprovalIn
 }
 
 // pause waits for a person at a gate.
-func pause(t *transition, gate string, payload *ojson.Object) {
+func pause(t *change.Draft, gate string, payload *ojson.Object) {
 	s := t.State
 	s.Status = wire.StatusPaused
 	s.BlockedOn = new("human_approval:" + gate)
@@ -221,7 +222,7 @@ func pause(t *transition, gate string, payload *ojson.Object) {
 }
 
 // advance moves the run to the gate's next phase (docs/spec/lifecycle.md#the-next-state).
-func advance(t *transition, g *gates.Result, by, trigger string) {
+func advance(t *change.Draft, g *gates.Result, by, trigger string) {
 	s := t.State
 	from, to := s.Phase, g.NextPhase
 	if g.GateID != nil {
@@ -244,7 +245,7 @@ func advance(t *transition, g *gates.Result, by, trigger string) {
 }
 
 // recommendEntry proposes the entry role of a phase: a recommendation made in the phase before does not bind it.
-func recommendEntry(t *transition, phase string) {
+func recommendEntry(t *change.Draft, phase string) {
 	s := t.State
 	if t.Earlier.KeepsNextRole &&
 		(s.NextRecommendedRole == nil || slices.Contains(t.Config.PhaseRoles(phase), *s.NextRecommendedRole)) {
@@ -257,7 +258,7 @@ func recommendEntry(t *transition, phase string) {
 }
 
 // cleanup drops turns of the exited phase's roles that are still active.
-func cleanup(t *transition, from, to string, gate *string, trigger string) {
+func cleanup(t *change.Draft, from, to string, gate *string, trigger string) {
 	roles := t.Config.PhaseRoles(from)
 	removed, budget := []string{}, []string{}
 	for _, id := range t.State.ActiveTurns.Keys() {
@@ -276,7 +277,7 @@ func cleanup(t *transition, from, to string, gate *string, trigger string) {
 }
 
 // complete ends the run.
-func complete(t *transition, gate *string) {
+func complete(t *change.Draft, gate *string) {
 	s := t.State
 	if gate != nil {
 		s.PhaseGateStatus.Set(*gate, wire.GatePassed)
@@ -292,7 +293,7 @@ func complete(t *transition, gate *string) {
 	t.RunHistory("")
 }
 
-func gateFailed(t *transition, g *gates.Result, kind, by string, queued bool) {
+func gateFailed(t *change.Draft, g *gates.Result, kind, by string, queued bool) {
 	s := t.State
 	f := &run.GateFailure{
 		GateType:      kind,
@@ -327,7 +328,7 @@ func gateFailed(t *transition, g *gates.Result, kind, by string, queued bool) {
 
 // reconcileGateFailure forgets a failure whose missing files have all appeared
 // (docs/spec/lifecycle.md#lack-of-progress). It does not pass the gate.
-func reconcileGateFailure(t *transition, files []evidence.FileBlob, turn *run.Turn) {
+func reconcileGateFailure(t *change.Draft, files []evidence.FileBlob, turn *run.Turn) {
 	f := t.State.LastGateFailure
 	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.State.Status == wire.StatusCompleted ||
 		t.State.Status == wire.StatusBlocked || t.GateFell {
@@ -364,7 +365,7 @@ func (a *acceptance) gateInput() gates.Input {
 }
 
 // gateInput fills what every gate evaluation needs from the state and the index.
-func gateInput(t *transition, files []evidence.FileBlob) gates.Input {
+func gateInput(t *change.Draft, files []evidence.FileBlob) gates.Input {
 	facts := make([]evidence.FileFact, len(files))
 	for i, f := range files {
 		facts[i] = evidence.FileFact{Path: f.Path}

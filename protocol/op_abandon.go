@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -99,7 +100,7 @@ func personsReason(reason, why, command string) (string, *wire.Error) {
 	return reason, nil
 }
 
-func (op *AbandonRun) Apply(t *transition) *wire.Error {
+func (op *AbandonRun) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := CheckAbandonable(s, t.Env.Actor); err != nil {
 		return err
@@ -154,7 +155,7 @@ func (op *AbandonRun) Apply(t *transition) *wire.Error {
 
 // giveUp removes the active turns and says what became of each. What they had staged is
 // kept and paid for; delegations they worked on get the status.
-func giveUp(t *transition, staged []StagedTurn, delegation string) (ids []string, rows []*ojson.Object) {
+func giveUp(t *change.Draft, staged []StagedTurn, delegation string) (ids []string, rows []*ojson.Object) {
 	s := t.State
 	ids, rows = []string{}, []*ojson.Object{}
 	for _, id := range s.ActiveTurns.Keys() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -98,7 +99,7 @@ type AcceptResult struct {
 	Repairs    []result.NormalizationEvent // what of the result was rewritten, in order
 }
 
-func (op *AcceptTurn) Apply(t *transition) *wire.Error {
+func (op *AcceptTurn) Apply(t *change.Draft) *wire.Error {
 	turn, doc, err := op.subject(t)
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (op *AcceptTurn) Apply(t *transition) *wire.Error {
 }
 
 // subject is the turn and the staged result that are decided on; a refusal leaves no trace.
-func (op *AcceptTurn) subject(t *transition) (*run.Turn, *ojson.Object, *wire.Error) {
+func (op *AcceptTurn) subject(t *change.Draft) (*run.Turn, *ojson.Object, *wire.Error) {
 	// Asked before whether the turn is active: a turn that is in the history
 	// gets no second row, whatever became of the state (docs/conformance.md#becoming-a-target).
 	if op.AlreadyAccepted {
@@ -139,8 +140,8 @@ func (op *AcceptTurn) subject(t *transition) (*run.Turn, *ojson.Object, *wire.Er
 // Admissible is why the engine would not look at what is staged, nil when it would: hooks are
 // not asked about what is refused whatever they say. A result that is missing or cannot be read
 // is theirs to prepare.
-func (op *AcceptTurn) Admissible(snap *Snapshot, env Env) *wire.Error {
-	t := newTransition(snap, env, ruleSets[env.RuleSet()])
+func (op *AcceptTurn) Admissible(snap *change.Snapshot, env change.Env) *wire.Error {
+	t := begin(snap, env)
 	if err := mayAct(t, op); err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (op *AcceptTurn) Admissible(snap *Snapshot, env Env) *wire.Error {
 // only passed by the turn whose own acceptance ran into it, or kept while a
 // sibling of the turn at fault is accepted; every other block needs its owner
 // (docs/compatibility.md#where-we-differ-on-purpose rows 3 and 4).
-func acceptable(t *transition, turn *run.Turn) *wire.Error {
+func acceptable(t *change.Draft, turn *run.Turn) *wire.Error {
 	s := t.State
 	switch s.Status {
 	case wire.StatusActive:
@@ -175,7 +176,7 @@ func acceptable(t *transition, turn *run.Turn) *wire.Error {
 	}
 }
 
-func (op *AcceptTurn) checkModes(t *transition, turn *run.Turn) *wire.Error {
+func (op *AcceptTurn) checkModes(t *change.Draft, turn *run.Turn) *wire.Error {
 	switch op.Resolution {
 	case "", ResolutionStandard:
 	case ResolutionHumanMerge:
@@ -245,7 +246,7 @@ func StagedProof(data []byte) bool {
 	return s != "" && s != "{}"
 }
 
-func (op *AcceptTurn) decode(t *transition, turn *run.Turn) (*ojson.Object, *wire.Error) {
+func (op *AcceptTurn) decode(t *change.Draft, turn *run.Turn) (*ojson.Object, *wire.Error) {
 	if t.Judging && op.judged.blob != nil && op.judged.blob == op.Staged {
 		return op.judged.doc, nil
 	}

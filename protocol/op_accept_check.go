@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -20,7 +21,7 @@ import (
 
 // acceptance is the state of one acceptance decision.
 type acceptance struct {
-	t    *transition
+	t    *change.Draft
 	op   *AcceptTurn
 	turn *run.Turn
 	role *config.Role
@@ -149,7 +150,12 @@ func (a *acceptance) judgeResult(doc *ojson.Object) *result.Validation {
 	t, j := a.t, &a.op.judged
 	v := j.v
 	if !t.Judging || v == nil || !j.again || j.doc != doc || j.runtime != a.turn.RuntimeID {
-		snap := &Snapshot{Config: t.Config, State: t.State, Index: t.Index, RepoDecisions: t.Before.RepoDecisions}
+		snap := &change.Snapshot{
+			Config:        t.Config,
+			State:         t.State,
+			Index:         t.Index,
+			RepoDecisions: t.Before.RepoDecisions,
+		}
 		v = JudgeResult(snap, a.turn, doc, JudgeOptions{
 			NormalizeReview: a.op.NormalizeArtifact == "review",
 			IdleSidecar:     a.op.IdleSidecar,

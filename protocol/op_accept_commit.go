@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -226,7 +227,7 @@ func (a *acceptance) needsHuman() {
 	if wire.TrimSpace(reason) == "" {
 		reason = "unspecified"
 	}
-	a.t.Block(blockSpec{On: "human:" + reason, Category: "needs_human", TypedReason: "needs_human", Owner: "human",
+	a.t.Block(change.Block{On: "human:" + reason, Category: "needs_human", TypedReason: "needs_human", Owner: "human",
 		Action: "Resolve the stated issue, then run: git agentxchain unblock", Detail: reason, Turn: a.turn})
 }
 
@@ -268,7 +269,7 @@ func (a *acceptance) nonProgress() {
 	}
 	t.Append(wire.LedgerDecisions,
 		ledger.NewNonProgressEntry(t.Env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
-	t.Block(blockSpec{
+	t.Block(change.Block{
 		On:          "non_progress",
 		Category:    "non_progress",
 		TypedReason: "non_progress",

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -93,7 +94,7 @@ func (a *acceptance) fulfil(entry *ojson.Object) bool {
 // openReview hands the results of the first parent whose delegations have all
 // ended to its role. There is one place for a review: while it is taken, a second
 // parent's results wait in the queue.
-func openReview(t *transition) {
+func openReview(t *change.Draft) {
 	s := t.State
 	if s.PendingDelegation != nil {
 		return

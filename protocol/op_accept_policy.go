@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -70,7 +71,7 @@ func (a *acceptance) escalatePolicy(vs []limits.Violation) {
 	t.ForgetEvents()
 	msg := joinViolations(vs)
 	t.Append(wire.LedgerDecisions, ledger.NewPolicyEscalation(t.Env.Time(), a.turn, t.State.Phase, violationRows(vs)))
-	t.Block(blockSpec{
+	t.Block(change.Block{
 		On:          "policy:" + vs[0].PolicyID,
 		Category:    "policy_escalation",
 		TypedReason: "policy_escalation",

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -16,7 +17,7 @@ import (
 // earlier attempt of the same work may have changed them. Without it, a change
 // refused once as undeclared would pass unseen in the retry. Dirt that was there
 // before the first attempt, and files an accepted turn answers for, are not it.
-func carry(t *transition, old *run.Turn, next *run.Baseline) []string {
+func carry(t *change.Draft, old *run.Turn, next *run.Baseline) []string {
 	if next == nil {
 		return nil
 	}
@@ -39,7 +40,7 @@ func carry(t *transition, old *run.Turn, next *run.Baseline) []string {
 // keptBaseline is the baseline of a turn whose place in the order of turns moves up:
 // what it began with, and in addition what the turns left that worked beside it and
 // were accepted since. They answer for those contents.
-func keptBaseline(t *transition, turn *run.Turn) *run.Baseline {
+func keptBaseline(t *change.Draft, turn *run.Turn) *run.Baseline {
 	if turn.Baseline == nil {
 		return nil
 	}
@@ -61,7 +62,7 @@ func keptBaseline(t *transition, turn *run.Turn) *run.Baseline {
 
 // sinceAccepted reports whether a turn accepted after old was assigned is the
 // last to have changed the path.
-func sinceAccepted(t *transition, old *run.Turn, path string) bool {
+func sinceAccepted(t *change.Draft, old *run.Turn, path string) bool {
 	owner, ok := t.Index.Uncheckpointed.Get(path)
 	return ok && slices.ContainsFunc(t.Index.Recent, func(row *ojson.Object) bool {
 		return row.String("turn_id") == owner && result.AcceptedSince(old, row)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
@@ -153,7 +154,7 @@ func approvalBlock(s *run.State) bool {
 	return s.BlockedReason != nil && run.ApprovalResumes(s.BlockedReason.Category)
 }
 
-func (op *ApprovePhase) Apply(t *transition) *wire.Error {
+func (op *ApprovePhase) Apply(t *change.Draft) *wire.Error {
 	if err := t.Rule(verdict.RulePending, "", "", CheckApprovable(t.State, false, t.Env.Actor)); err != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func (op *ApprovePhase) Apply(t *transition) *wire.Error {
 	return nil
 }
 
-func (op *ApproveCompletion) Apply(t *transition) *wire.Error {
+func (op *ApproveCompletion) Apply(t *change.Draft) *wire.Error {
 	if err := t.Rule(verdict.RulePending, "", "", CheckApprovable(t.State, true, t.Env.Actor)); err != nil {
 		return err
 	}
@@ -239,7 +240,7 @@ func (op *ApproveCompletion) Apply(t *transition) *wire.Error {
 // verification of the turn that asked for it. Anything but a gate that passes is
 // refused: a configuration changed since the pause may know neither the phase nor
 // the order any more. Without routing there is nothing to hold.
-func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object,
+func (a *Approval) reevaluate(t *change.Draft, gate string, row *ojson.Object,
 	eval func(gates.Input) gates.Result) *wire.Error {
 	if a.Unproven || t.Config.Routing.Len() == 0 {
 		return nil
@@ -301,7 +302,7 @@ func (a *Approval) checkActions(cfg *config.Config, gate string) *wire.Error {
 
 // record writes one ledger line per executed action; true when one failed and
 // the run is blocked on it instead of moving on.
-func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
+func (a *Approval) record(t *change.Draft, kind, gate, by, trigger string) bool {
 	for _, r := range a.Actions {
 		t.Append(wire.LedgerDecisions, ledger.NewGateActionEntry(ledger.GateActionRun{
 			At:              t.Env.Time(),
@@ -335,7 +336,7 @@ func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 		if r.TimedOut {
 			detail = fmt.Sprintf("%s action %d (%s) timed out after %dms", gate, r.Index, name, r.TimeoutMS)
 		}
-		t.Block(blockSpec{
+		t.Block(change.Block{
 			On:          "gate_action:" + gate,
 			Category:    "gate_action_failed",
 			TypedReason: "gate_action_failed",
@@ -369,7 +370,7 @@ func intPtr(p *int) any {
 }
 
 // settle makes the run active and closes what the gate had raised.
-func settle(t *transition, via string) {
+func settle(t *change.Draft, via string) {
 	s := t.State
 	if s.Status == wire.StatusBlocked {
 		t.ClearBlock(via)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
@@ -50,7 +51,7 @@ type AssignResult struct {
 	Left     string // the gate whose request was taken back, "" for none
 }
 
-func (op *AssignTurn) Apply(t *transition) *wire.Error {
+func (op *AssignTurn) Apply(t *change.Draft) *wire.Error {
 	s, left := t.State, ""
 	switch {
 	case s.Status == wire.StatusBlocked:
@@ -154,7 +155,7 @@ func (op *AssignTurn) Apply(t *transition) *wire.Error {
 
 // routed refuses a role outside the phase's routing when rules.enforce_routing
 // asks for that.
-func routed(t *transition, role string) *wire.Error {
+func routed(t *change.Draft, role string) *wire.Error {
 	phase := t.State.Phase
 	if !t.Config.Rules.EnforceRouting || t.Config.Route(phase) == nil ||
 		slices.Contains(t.Config.PhaseRoles(phase), role) {
@@ -169,7 +170,7 @@ func routed(t *transition, role string) *wire.Error {
 }
 
 // capacity applies the concurrency rules of docs/spec/lifecycle.md#assigning-a-turn.
-func capacity(t *transition, role string, route *config.Route) *wire.Error {
+func capacity(t *change.Draft, role string, route *config.Route) *wire.Error {
 	limit := 1
 	if route != nil && route.MaxConcurrentTurns > 0 {
 		limit = route.MaxConcurrentTurns
@@ -239,7 +240,7 @@ func reserve(cfg *config.Config, s *run.State, role string) (*float64, *wire.Err
 // accepted turns wait for their checkpoint, or the changes are somebody's. Turns that
 // ran side by side wait side by side: every one of them is named (turn_ids), in the
 // order they were accepted in, and turn_id is the first.
-func dirtyError(t *transition, dirty []string) *wire.Error {
+func dirtyError(t *change.Draft, dirty []string) *wire.Error {
 	if wait := t.Index.Awaiting(dirty); len(wait) > 0 && owned(t, dirty) {
 		e := &wire.Error{Code: wire.CodeCheckpointRequired, Field: "work_tree",
 			Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.",
@@ -263,7 +264,7 @@ func dirtyError(t *transition, dirty []string) *wire.Error {
 }
 
 // owned reports whether accepted turns answer for every dirty path.
-func owned(t *transition, dirty []string) bool {
+func owned(t *change.Draft, dirty []string) bool {
 	for _, p := range dirty {
 		if !t.Index.Uncheckpointed.Has(p) {
 			return false
@@ -273,7 +274,7 @@ func owned(t *transition, dirty []string) bool {
 }
 
 // bindDelegation attaches the delegation or the review the turn is for.
-func bindDelegation(t *transition, turn *run.Turn) {
+func bindDelegation(t *change.Draft, turn *run.Turn) {
 	s := t.State
 	for i, d := range s.DelegationQueue {
 		if d.Status == "pending" && d.ToRole == turn.AssignedRole {
@@ -293,7 +294,7 @@ func bindDelegation(t *transition, turn *run.Turn) {
 }
 
 // dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
-func dispatch(t *transition, turn *run.Turn) {
+func dispatch(t *change.Draft, turn *run.Turn) {
 	turn.Dispatch(t.Env.Time())
 	t.Event("turn_dispatched", turn)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -14,7 +15,7 @@ import (
 // leaveGate takes the pending request back, so that the named role can work on in the
 // phase, and returns the gate. A role outside the phase, no role, and a caller that did
 // not mean to leave the gate get the refusal of every assignment at a waiting gate.
-func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
+func (op *AssignTurn) leaveGate(t *change.Draft) (gate string, err *wire.Error) {
 	s := t.State
 	if !op.LeaveGate || op.Role == "" || !run.HasPending(s) ||
 		!slices.Contains(t.Config.PhaseRoles(s.Phase), op.Role) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -47,7 +48,7 @@ func (op *Audit) Blobs() []*evidence.Blob { return nil }
 // AuditResult is the outcome of Audit.
 type AuditResult struct{ Rows int }
 
-func (op *Audit) Apply(t *transition) *wire.Error {
+func (op *Audit) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	switch {
 	case s.Run() == "":

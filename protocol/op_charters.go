@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -52,7 +53,7 @@ func TakesCharters(s *run.State) *wire.Error {
 		Message: fmt.Sprintf("Charters can be queued only in an active run; this one is %s.", s.Status)}
 }
 
-func (op *QueueCharters) Apply(t *transition) *wire.Error {
+func (op *QueueCharters) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := TakesCharters(s); err != nil {
 		return err
@@ -121,7 +122,7 @@ func charterError(field, format string, args ...any) *wire.Error {
 }
 
 // queued checks one new charter against the configuration and where the run is.
-func queued(t *transition, i int, c *run.Charter) *wire.Error {
+func queued(t *change.Draft, i int, c *run.Charter) *wire.Error {
 	cfg, s := t.Config, t.State
 	at := fmt.Sprintf("charters[%d].", i)
 	role := cfg.Role(c.Role)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -22,7 +23,7 @@ type Checkpoint struct {
 func (*Checkpoint) Name() string               { return "checkpoint_turn" }
 func (op *Checkpoint) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Row} }
 
-func (op *Checkpoint) Apply(t *transition) *wire.Error {
+func (op *Checkpoint) Apply(t *change.Draft) *wire.Error {
 	if op.Row == nil {
 		return &wire.Error{
 			Code:    wire.CodeNotFound,

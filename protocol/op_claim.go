@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -55,7 +56,7 @@ type ClaimResult struct {
 	Now  run.TurnClaim
 }
 
-func (op *ClaimTurn) Apply(t *transition) *wire.Error {
+func (op *ClaimTurn) Apply(t *change.Draft) *wire.Error {
 	if err := t.OutsideTurn("claim a turn", "git agentxchain claim"); err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (op *ClaimTurn) Apply(t *transition) *wire.Error {
 }
 
 // next is the claim after the operation.
-func (op *ClaimTurn) next(t *transition, turn *run.Turn, was run.TurnClaim) (run.TurnClaim, *wire.Error) {
+func (op *ClaimTurn) next(t *change.Draft, turn *run.Turn, was run.TurnClaim) (run.TurnClaim, *wire.Error) {
 	me := t.Env.Actor
 	mine := was.Held() && was.Clone == me.Clone
 	seconds := op.Seconds
@@ -171,7 +172,7 @@ func claimDetails(turn *run.Turn, c run.TurnClaim) *ojson.Object {
 
 // mayAct holds an operation on a turn against the turn's claim: a claimed turn is worked
 // on by the clone that holds it, and its result is judged within the time of the claim.
-func mayAct(t *transition, op Operation) *wire.Error {
+func mayAct(t *change.Draft, op Operation) *wire.Error {
 	id, result, under := "", false, 0
 	switch op := op.(type) {
 	case *AcceptTurn:

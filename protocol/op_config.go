@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
@@ -49,7 +50,7 @@ func (op *AdoptConfig) Blobs() []*evidence.Blob {
 // AdoptResult is the outcome of AdoptConfig.
 type AdoptResult struct{ Changes []AdoptedChange }
 
-func (op *AdoptConfig) Apply(t *transition) *wire.Error {
+func (op *AdoptConfig) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if s.Run() == "" || !run.RulesInForce(s.Status) {
 		return &wire.Error{
@@ -116,7 +117,7 @@ func (op *AdoptConfig) Apply(t *transition) *wire.Error {
 
 // relaxed lifts the stop of a budget that was raised, and of a policy that is another one
 // now: the turn is judged anew.
-func (op *AdoptConfig) relaxed(t *transition) {
+func (op *AdoptConfig) relaxed(t *change.Draft) {
 	r := t.State.BlockedReason
 	if t.State.Status == wire.StatusBlocked && r != nil && r.Category == "budget_exhausted" &&
 		!t.Earlier.BudgetUnblocked {
@@ -137,7 +138,7 @@ func (op *AdoptConfig) relaxed(t *transition) {
 }
 
 // known makes the configuration part of what the turns at work began with.
-func (op *AdoptConfig) known(t *transition) {
+func (op *AdoptConfig) known(t *change.Draft) {
 	if op.Mark == "" {
 		return
 	}
@@ -154,7 +155,7 @@ func (op *AdoptConfig) known(t *transition) {
 }
 
 // agreed holds the act against the rules of who may change rules: those in force until now.
-func (op *AdoptConfig) agreed(t *transition) *wire.Error {
+func (op *AdoptConfig) agreed(t *change.Draft) *wire.Error {
 	if op.Was == nil {
 		return nil
 	}

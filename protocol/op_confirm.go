@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -44,7 +45,7 @@ func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 // ConfirmResult is the outcome of Confirm.
 type ConfirmResult struct{ Claims []external.Claim }
 
-func (op *Confirm) Apply(t *transition) *wire.Error {
+func (op *Confirm) Apply(t *change.Draft) *wire.Error {
 	if err := CheckConfirmable(t.State, t.Env.Actor); err != nil {
 		return err
 	}

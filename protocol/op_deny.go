@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -34,7 +35,7 @@ type DenyResult struct {
 // maxDenial bounds a reason, in bytes: it stands in the next agent's prompt.
 const maxDenial = 4000
 
-func (op *DenyGate) Apply(t *transition) *wire.Error {
+func (op *DenyGate) Apply(t *change.Draft) *wire.Error {
 	completion := t.State.PendingRunCompletion != nil && t.State.PendingPhaseTransition == nil
 	if err := CheckApprovable(t.State, completion, t.Env.Actor); err != nil {
 		if err.Code == wire.CodeInsideTurn {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -28,7 +29,7 @@ type DispatchResult struct {
 	First bool // the turn was only assigned until now
 }
 
-func (op *DispatchTurn) Apply(t *transition) *wire.Error {
+func (op *DispatchTurn) Apply(t *change.Draft) *wire.Error {
 	old, err := named(t, op.TurnID, "dispatch")
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ type RefreshResult struct {
 	Files []string // paths that count as there before the turn, and did not until now; sorted
 }
 
-func (op *RefreshBaseline) Apply(t *transition) *wire.Error {
+func (op *RefreshBaseline) Apply(t *change.Draft) *wire.Error {
 	old, err := named(t, op.TurnID, "refresh")
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (op *RefreshBaseline) Apply(t *transition) *wire.Error {
 }
 
 // named is target for what has no command of its own to hint at.
-func named(t *transition, id, verb string) (*run.Turn, *wire.Error) {
+func named(t *change.Draft, id, verb string) (*run.Turn, *wire.Error) {
 	turn, err := t.Target(id, verb)
 	if err != nil {
 		err.Hint = "git agentxchain status"

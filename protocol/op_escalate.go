@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -31,7 +32,7 @@ type BlockResult struct {
 	EscalationID string // the record to unblock, "" when no person is asked
 }
 
-func (op *Escalate) Apply(t *transition) *wire.Error {
+func (op *Escalate) Apply(t *change.Draft) *wire.Error {
 	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
 		return &wire.Error{
@@ -77,7 +78,7 @@ func (op *Escalate) Apply(t *transition) *wire.Error {
 	on := "escalation:operator:" + run.OperatorSlug(reason)
 	t.Append(wire.LedgerDecisions, ledger.NewOperatorEscalatedEntry(t.Env.Time(), s.Run(), s.Phase, on, esc))
 	t.Event("escalation_raised", turn, "source", "operator", "reason", reason)
-	t.Block(blockSpec{
+	t.Block(change.Block{
 		On:          on,
 		Category:    "operator_escalation",
 		TypedReason: "operator_escalation",
@@ -93,7 +94,7 @@ func (op *Escalate) Apply(t *transition) *wire.Error {
 	return nil
 }
 
-func blockResult(t *transition) *BlockResult {
+func blockResult(t *change.Draft) *BlockResult {
 	r := &BlockResult{BlockedOn: wire.OrEmpty(t.State.BlockedOn)}
 	r.EscalationID = run.CurrentEscalation(t.State, t.Index.OpenEscalations).String("escalation_id")
 	return r
@@ -115,7 +116,7 @@ type Block struct {
 func (*Block) Name() string               { return "block" }
 func (op *Block) Blobs() []*evidence.Blob { return nil }
 
-func (op *Block) Apply(t *transition) *wire.Error {
+func (op *Block) Apply(t *change.Draft) *wire.Error {
 	for _, m := range []struct{ field, Member string }{{"blocked_on", op.BlockedOn}, {"category", op.Category},
 		{"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {
 		if wire.TrimSpace(m.Member) == "" {
@@ -163,7 +164,7 @@ func (op *Block) Apply(t *transition) *wire.Error {
 		}
 		t.About(turn)
 	}
-	t.Block(blockSpec{
+	t.Block(change.Block{
 		On:          op.BlockedOn,
 		Category:    op.Category,
 		TypedReason: op.TypedReason,
@@ -187,7 +188,7 @@ func (op *Block) repeats(s *run.State) bool {
 
 // retried reports whether a hook stops a turn that was being tried again: the run
 // is blocked on that turn's own earlier acceptance, and the newer answer counts.
-func (op *Block) retried(t *transition) bool {
+func (op *Block) retried(t *change.Draft) bool {
 	if op.Category != "hook_block" && op.Category != "hook_tamper" {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -40,7 +41,7 @@ func (op *InitRun) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Prior, 
 // InitResult is the outcome of InitRun.
 type InitResult struct{ Run string }
 
-func (op *InitRun) Apply(t *transition) *wire.Error {
+func (op *InitRun) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	before := s.Run()
 	switch {
@@ -105,7 +106,7 @@ func (op *InitRun) Apply(t *transition) *wire.Error {
 
 // close resolves what the run that is put away still asked of people: nobody
 // could do it any more.
-func (op *InitRun) close(t *transition, run string) {
+func (op *InitRun) close(t *change.Draft, run string) {
 	t.Tasks = nil
 	if op.Tasks != nil {
 		t.Tasks = op.Tasks.Data
@@ -124,7 +125,7 @@ func (op *InitRun) close(t *transition, run string) {
 // idle brings an idle state to where every run begins, whatever was edited into
 // it and however the routing has changed since: the first phase, its gates
 // pending, nothing left to do. Members it does not know stay.
-func idle(t *transition) {
+func idle(t *change.Draft) {
 	s, fresh := t.State, run.FreshState(t.Config, t.State.ProjectID)
 	if t.Config.Routing.Len() > 0 {
 		s.Phase = fresh.Phase

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -100,7 +101,7 @@ func (sp *IntentSpec) Check(c *config.Config) *wire.Error {
 
 // NewIntent is an approved intent and the event it came from. run is "" before a run has
 // begun: the next one takes it.
-func NewIntent(sp *IntentSpec, env *Env, run string) (intent, event *ojson.Object) {
+func NewIntent(sp *IntentSpec, env *change.Env, run string) (intent, event *ojson.Object) {
 	now, text := env.Time(), wire.TrimSpace(sp.Description)
 	id := func(prefix string) string {
 		drawn := env.ID(prefix)
@@ -170,17 +171,20 @@ func NewIntent(sp *IntentSpec, env *Env, run string) (intent, event *ojson.Objec
 
 // IntentFiles are the files of a new intent: its event, the marker of an urgent one, and
 // the intent itself.
-func IntentFiles(intent, event *ojson.Object, now string) []FileWrite {
-	out := []FileWrite{{IntakeEventsDir + "/" + event.String("event_id") + ".json", ojson.Pretty(event)}}
+func IntentFiles(intent, event *ojson.Object, now string) []change.FileWrite {
+	out := []change.FileWrite{{
+		Path: IntakeEventsDir + "/" + event.String("event_id") + ".json",
+		Data: ojson.Pretty(event),
+	}}
 	if intent.String("priority") == "p0" {
-		out = append(out, FileWrite{PriorityMarker, ojson.Pretty(ojson.NewObject(
+		out = append(out, change.FileWrite{Path: PriorityMarker, Data: ojson.Pretty(ojson.NewObject(
 			"intent_id", intent.String("intent_id"),
 			"priority", "p0",
 			"description", event.Object("signal").String("description"),
 			"injected_at", now,
 		))})
 	}
-	return append(out, FileWrite{IntentPath(intent.String("intent_id")), ojson.Pretty(intent)})
+	return append(out, change.FileWrite{Path: IntentPath(intent.String("intent_id")), Data: ojson.Pretty(intent)})
 }
 
 // InjectIntent records an approved intent of the run.
@@ -194,7 +198,7 @@ func (*InjectIntent) Blobs() []*evidence.Blob { return nil }
 // InjectResult is the outcome of InjectIntent.
 type InjectResult struct{ Intent *ojson.Object }
 
-func (op *InjectIntent) Apply(t *transition) *wire.Error {
+func (op *InjectIntent) Apply(t *change.Draft) *wire.Error {
 	if err := CheckInjector(t.Env.Actor); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
@@ -54,7 +55,7 @@ func (op *RecordLease) Blobs() []*evidence.Blob { return nil }
 // LeaseResult is the outcome of RecordLease; Turn is nil when it is not active.
 type LeaseResult struct{ Turn *run.Turn }
 
-func (op *RecordLease) Apply(t *transition) *wire.Error {
+func (op *RecordLease) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if s.Run() == "" {
 		return &wire.Error{
@@ -105,7 +106,7 @@ func (op *RecordLease) Apply(t *transition) *wire.Error {
 }
 
 // judge holds the request against the run and changes turn, a copy, accordingly.
-func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
+func (op *RecordLease) judge(t *change.Draft, turn *run.Turn) *wire.Error {
 	l := op.Lease
 	switch op.Action {
 	case LeaseActStarted, LeaseActReloaded:
@@ -164,7 +165,7 @@ func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
 }
 
 // passes has the turn change hands.
-func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) *wire.Error {
+func (op *RecordLease) passes(t *change.Draft, turn *run.Turn, old *ojson.Object) *wire.Error {
 	l := op.Lease
 	if t.State.Status != wire.StatusActive {
 		return blockedOrPending(t.State, "lease turn "+turn.TurnID)
@@ -223,7 +224,7 @@ func blockedOrPending(s *run.State, what string) *wire.Error {
 }
 
 // payload is the row's.
-func (op *RecordLease) payload(t *transition, turn *run.Turn) *ojson.Object {
+func (op *RecordLease) payload(t *change.Draft, turn *run.Turn) *ojson.Object {
 	p := ojson.NewObject("action", op.Action)
 	if op.Lease != nil {
 		p.Set("lease", op.Lease.Object())
@@ -239,7 +240,7 @@ func (op *RecordLease) payload(t *transition, turn *run.Turn) *ojson.Object {
 
 // leaseEnds puts on record that a lease has ended with its turn or its attempt; nil
 // for an operation that was made under none.
-func leaseEnds(t *transition, l *run.Lease, action string, turn *run.Turn) {
+func leaseEnds(t *change.Draft, l *run.Lease, action string, turn *run.Turn) {
 	if l == nil || l.Check() != nil || l.RunID != t.State.Run() || l.StepID != turn.TurnID {
 		return
 	}
@@ -249,7 +250,7 @@ func leaseEnds(t *transition, l *run.Lease, action string, turn *run.Turn) {
 
 // recovery is the strict RecoveryEvent of the action, nil for one that recovers
 // nothing (docs/leases.md).
-func (op *RecordLease) recovery(t *transition, turn *run.Turn) *ojson.Object {
+func (op *RecordLease) recovery(t *change.Draft, turn *run.Turn) *ojson.Object {
 	kind, step := "", ""
 	switch op.Action {
 	case LeaseActStarted:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -45,7 +46,7 @@ func lifecycleTurn(status string) bool {
 		wire.TurnRetrying}, status)
 }
 
-func (op *AdvanceTurn) Apply(t *transition) *wire.Error {
+func (op *AdvanceTurn) Apply(t *change.Draft) *wire.Error {
 	old, err := t.Target(op.TurnID, "advance")
 	if err != nil {
 		return err

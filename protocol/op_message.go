@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -60,7 +61,7 @@ type SendResult struct {
 	To      *ojson.Object // {turn}, {role} or {human: true}
 }
 
-func (op *SendMessage) Apply(t *transition) *wire.Error {
+func (op *SendMessage) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := mailable(t, "send a message"); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (op *SendMessage) Apply(t *transition) *wire.Error {
 
 // mailable refuses where there is no run whose mailbox could take anything. After
 // run_completed nothing may follow in the event log.
-func mailable(t *transition, what string) *wire.Error {
+func mailable(t *change.Draft, what string) *wire.Error {
 	switch s := t.State; {
 	case s.Run() == "":
 		return &wire.Error{
@@ -132,7 +133,7 @@ func mailable(t *transition, what string) *wire.Error {
 }
 
 // sender is who the message is from: a turn speaks for itself only.
-func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
+func (op *SendMessage) sender(t *change.Draft) (string, *run.Turn, *wire.Error) {
 	from := op.From
 	if in := t.Env.Actor.InsideTurn; in != "" {
 		if from != "" && from != in {
@@ -161,7 +162,7 @@ func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
 	return from, turn, nil
 }
 
-func (op *SendMessage) recipient(t *transition) (*ojson.Object, *wire.Error) {
+func (op *SendMessage) recipient(t *change.Draft) (*ojson.Object, *wire.Error) {
 	switch {
 	case op.To == "":
 		return nil, &wire.Error{
@@ -233,7 +234,7 @@ func (op *SendMessage) check(runID string) *wire.Error {
 
 // freeMessageID refuses an id that is taken, that is not safe (docs/monarchic.md), or
 // that messages derived from the run have.
-func freeMessageID(t *transition, id string) *wire.Error {
+func freeMessageID(t *change.Draft, id string) *wire.Error {
 	if id == "." || id == ".." || len(id) > run.MaxMessageID || !utf8.ValidString(id) || !printable(id) ||
 		strings.ContainsAny(id, `/\ `) {
 		return wire.InvalidArgument("id",
@@ -302,7 +303,7 @@ func unknownMessage(field, id string) *wire.Error {
 
 // deliver hands the messages that wait for a turn over with the bundle that the
 // operation dispatches. One that the turn has already is in its bundles for ever.
-func deliver(t *transition, turn *run.Turn) {
+func deliver(t *change.Draft, turn *run.Turn) {
 	if t.Index.Mailbox == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -36,7 +37,7 @@ type AckResult struct {
 	Ack *ojson.Object // portable TaskMessageAck (docs/monarchic.md#types)
 }
 
-func (op *AckMessage) Apply(t *transition) *wire.Error {
+func (op *AckMessage) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := mailable(t, "acknowledge a message"); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (op *AckMessage) Apply(t *transition) *wire.Error {
 // recipient is who the acknowledgement is from: the turn that has the message, else
 // whom it was addressed to. A turn answers what is addressed to it; a person may
 // answer for any recipient, and nobody else for a person.
-func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run.Turn, *wire.Error) {
+func (op *AckMessage) recipient(t *change.Draft, sent *ojson.Object) (string, *run.Turn, *wire.Error) {
 	to := sent.Object("payload").Object("to")
 	m := t.Index.Mailbox.Find(op.MessageID)
 	if m == nil {
@@ -114,7 +115,7 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run
 }
 
 // last is the newest status the recipient gave, "" for none.
-func (op *AckMessage) last(t *transition) string {
+func (op *AckMessage) last(t *change.Draft) string {
 	if m := t.Index.Mailbox.Find(op.MessageID); m != nil {
 		return m.Ack
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -33,7 +34,7 @@ type ObjectionResult struct {
 	Left   int // further objections that are open
 }
 
-func (op *CloseObjection) Apply(t *transition) *wire.Error {
+func (op *CloseObjection) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := t.OutsideTurn("close an objection",
 		"git agentxchain objection close "+wire.ShellWord(op.ID)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -44,7 +45,7 @@ type DecideProposal struct {
 func (*DecideProposal) Name() string               { return OpProposal }
 func (op *DecideProposal) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Row} }
 
-func (op *DecideProposal) Apply(t *transition) *wire.Error {
+func (op *DecideProposal) Apply(t *change.Draft) *wire.Error {
 	if in := t.Env.Actor.InsideTurn; in != "" && (op.Reject || op.InTurn != in) {
 		return ProposalInsideTurn(t.Env.Actor)
 	}
@@ -89,8 +90,8 @@ func (op *DecideProposal) Apply(t *transition) *wire.Error {
 			"by", who,
 			"timestamp", now,
 		))
-		t.Files = append(t.Files, FileWrite{dir + "/" + ProposalRejected,
-			ojson.Pretty(ojson.NewObject("rejected_at", now, "reason", reason, "by", who))})
+		t.Write(dir+"/"+ProposalRejected,
+			ojson.Pretty(ojson.NewObject("rejected_at", now, "reason", reason, "by", who)))
 		t.Subject = "reject the proposal of " + op.TurnID
 	} else {
 		files := slices.Clone(op.Files)
@@ -107,7 +108,7 @@ func (op *DecideProposal) Apply(t *transition) *wire.Error {
 			"by", who,
 			"timestamp", now,
 		))
-		t.Files = append(t.Files, FileWrite{dir + "/" + ProposalApplied, ojson.Pretty(ojson.NewObject(
+		t.Write(dir+"/"+ProposalApplied, ojson.Pretty(ojson.NewObject(
 			"applied_at", now,
 			"files", files,
 			"selective", op.Partial,
@@ -115,7 +116,7 @@ func (op *DecideProposal) Apply(t *transition) *wire.Error {
 			"overridden_conflicts", []string{},
 			"commit", op.Commit,
 			"by", who,
-		))})
+		)))
 		t.State.AcceptedIntegrationRef = new("git:" + op.Commit)
 		t.Subject = fmt.Sprintf("apply the proposal of %s at %.12s", op.TurnID, op.Commit)
 	}
@@ -125,7 +126,7 @@ func (op *DecideProposal) Apply(t *transition) *wire.Error {
 
 // takeOver makes files of the proposal the work of an active turn, which declares and answers
 // for them. They are applied when it is accepted as completed, and wait again when it is given up.
-func (op *DecideProposal) takeOver(t *transition) *wire.Error {
+func (op *DecideProposal) takeOver(t *change.Draft) *wire.Error {
 	turn, err := t.Target(op.InTurn, "apply a proposal in")
 	if err != nil {
 		return err

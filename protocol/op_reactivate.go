@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -41,7 +42,7 @@ type ReactivateResult struct {
 	Overruled    *Overrulable // what is taken as it is, nil for none
 }
 
-func (op *Reactivate) Apply(t *transition) *wire.Error {
+func (op *Reactivate) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if t.Env.Actor.InsideTurn != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
@@ -106,7 +107,7 @@ func (op *Reactivate) Apply(t *transition) *wire.Error {
 }
 
 // unblockedBy records why a person lifted a block, where they said so.
-func unblockedBy(t *transition, op *Reactivate, was string) {
+func unblockedBy(t *change.Draft, op *Reactivate, was string) {
 	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
 		return
@@ -132,7 +133,7 @@ func unblockedBy(t *transition, op *Reactivate, was string) {
 
 // causeGone refuses to clear a block whose cause can be seen to stand: the next
 // assignment would only fail (docs/compatibility.md#where-we-differ-on-purpose row 16).
-func causeGone(t *transition) *wire.Error {
+func causeGone(t *change.Draft) *wire.Error {
 	s := t.State
 	if s.BlockedReason == nil || s.BlockedReason.Category != "budget_exhausted" {
 		return nil

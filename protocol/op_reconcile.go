@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -63,7 +64,7 @@ type ReconcileResult struct {
 // maxReconciled bounds the commits of one operation.
 const maxReconciled = 1000
 
-func (op *ReconcileCommits) Apply(t *transition) *wire.Error {
+func (op *ReconcileCommits) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := t.OutsideTurn("take commits out of its own work", "git agentxchain reconcile"); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (op *ReconcileCommits) Apply(t *transition) *wire.Error {
 	return nil
 }
 
-func (op *ReconcileCommits) record(t *transition, reason string) {
+func (op *ReconcileCommits) record(t *change.Draft, reason string) {
 	s := t.State
 	var paths []string
 	commits := make([]*ojson.Object, len(op.Commits))

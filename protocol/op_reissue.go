@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -47,7 +48,7 @@ type ReissueResult struct {
 	Delta   *ojson.Object // baseline and binding differences, docs/spec/lifecycle.md#reissuing-a-turn
 }
 
-func (op *ReissueTurn) Apply(t *transition) *wire.Error {
+func (op *ReissueTurn) Apply(t *change.Draft) *wire.Error {
 	old, err := t.Target(op.TurnID, "reissue")
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func (op *ReissueTurn) Apply(t *transition) *wire.Error {
 
 // mayHandOver holds a change of role to the rules of an assignment: routing, one
 // turn a role, and a clean work tree for a role that writes.
-func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Role,
+func (op *ReissueTurn) mayHandOver(t *change.Draft, old *run.Turn, role *config.Role,
 	baseline *run.Baseline) *wire.Error {
 	if role.ID == old.AssignedRole {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
@@ -44,7 +45,7 @@ type RejectResult struct {
 	Preserved string // where the refused result is kept, "" when none was staged
 }
 
-func (op *RejectTurn) Apply(t *transition) *wire.Error {
+func (op *RejectTurn) Apply(t *change.Draft) *wire.Error {
 	old, err := t.Target(op.TurnID, "reject")
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (op *RejectTurn) Apply(t *transition) *wire.Error {
 // rejectable says whether a turn can be sent back while the run is blocked: when
 // the block is about its own result, or about another turn. A person's stop, a
 // spent budget or a lost turn is settled first.
-func rejectable(t *transition, turn *run.Turn) *wire.Error {
+func rejectable(t *change.Draft, turn *run.Turn) *wire.Error {
 	r := t.State.BlockedReason
 	policy := r != nil && r.Category == "policy_escalation" && wire.OrEmpty(r.TurnID) == turn.TurnID
 	switch rel := blockOf(t, turn); {
@@ -118,18 +119,18 @@ func rejectable(t *transition, turn *run.Turn) *wire.Error {
 }
 
 // preserve keeps a given-up result beside the dispatch bundles.
-func preserve(t *transition, turn *run.Turn, staged *evidence.Blob) string {
+func preserve(t *change.Draft, turn *run.Turn, staged *evidence.Blob) string {
 	if staged == nil {
 		return ""
 	}
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.Env.Time())
 	path := fmt.Sprintf("%s/%s-attempt-%d-%s.json", wire.RejectedDir, turn.TurnID, turn.Attempt, stamp)
-	t.Files = append(t.Files, FileWrite{path, staged.Data})
+	t.Write(path, staged.Data)
 	t.Unstage = append(t.Unstage, turn.TurnID)
 	return path
 }
 
-func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.Object) *ojson.Object {
+func (op *RejectTurn) rejection(t *change.Draft, turn *run.Turn, conflict *ojson.Object) *ojson.Object {
 	reason, stage := op.Reason, op.Stage
 	if stage == "" {
 		stage = "human_review"
@@ -159,7 +160,7 @@ func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.O
 
 // rejectedBy records the person who sent a turn back; what a run loop sends back failed a
 // stage of its own.
-func (op *RejectTurn) rejectedBy(t *transition, turn *run.Turn, rejection *ojson.Object) {
+func (op *RejectTurn) rejectedBy(t *change.Draft, turn *run.Turn, rejection *ojson.Object) {
 	reason := wire.TrimSpace(op.Reason)
 	if t.Earlier.ReasonsUnkept {
 		return
@@ -183,7 +184,7 @@ func (op *RejectTurn) rejectedBy(t *transition, turn *run.Turn, rejection *ojson
 	t.Talk("sends a turn back", "turn "+turn.TurnID+" of "+turn.AssignedRole, reason)
 }
 
-func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *ojson.Object) {
+func (op *RejectTurn) retry(t *change.Draft, turn *run.Turn, conflict, rejection *ojson.Object) {
 	s := t.State
 	baseline, carried := op.Baseline, turn.Carried
 	if op.Keep {
@@ -225,12 +226,12 @@ func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *
 }
 
 // redispatch dispatches the next attempt; its time limit runs from its own start.
-func redispatch(t *transition, turn *run.Turn) {
+func redispatch(t *change.Draft, turn *run.Turn) {
 	dispatch(t, turn)
 	turn.StartedAt = t.Env.Time()
 }
 
-func (op *RejectTurn) escalate(t *transition, turn *run.Turn, rejection *ojson.Object) {
+func (op *RejectTurn) escalate(t *change.Draft, turn *run.Turn, rejection *ojson.Object) {
 	turn.Status = wire.TurnFailed
 	turn.ConflictState = nil
 	t.State.ActiveTurns.Set(turn.TurnID, turn)

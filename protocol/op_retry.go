@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -72,7 +73,7 @@ func CheckRetry(s *run.State, x *run.Index) *wire.Error {
 	return nil
 }
 
-func (op *RetryGate) Apply(t *transition) *wire.Error {
+func (op *RetryGate) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := t.OutsideTurn("ask a gate again", "git agentxchain gate retry"); err != nil {
 		return err

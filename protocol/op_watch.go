@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -189,7 +189,7 @@ type WatchResult struct {
 	BlockedOn     string
 }
 
-func (op *Watch) Apply(t *transition) *wire.Error {
+func (op *Watch) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
 		return &wire.Error{
@@ -233,7 +233,7 @@ func (op *Watch) Apply(t *transition) *wire.Error {
 }
 
 // lose marks one turn and gives its reservation back.
-func lose(t *transition, h TurnHealth) *run.Turn {
+func lose(t *change.Draft, h TurnHealth) *run.Turn {
 	turn := *h.Turn
 	status, prefix := wire.TurnFailedStart, "failed_start_"
 	if h.Kind == HealthStale {
@@ -266,7 +266,7 @@ func lose(t *transition, h TurnHealth) *run.Turn {
 }
 
 // blockLost blocks the run on lost turns; ghosts come before stale ones.
-func blockLost(t *transition, first TurnHealth, ghosts, stalled []string) {
+func blockLost(t *change.Draft, first TurnHealth, ghosts, stalled []string) {
 	word, ids, category := "failed_start", ghosts, "ghost_turn"
 	if len(ghosts) == 0 {
 		word, ids, category = "stalled", stalled, "stale_turn"
@@ -285,7 +285,7 @@ func blockLost(t *transition, first TurnHealth, ghosts, stalled []string) {
 		detail += fmt.Sprintf(" Lost altogether: %s.",
 			strings.Join(append(append([]string{}, ghosts...), stalled...), ", "))
 	}
-	t.Block(blockSpec{
+	t.Block(change.Block{
 		On:          on,
 		Category:    category,
 		TypedReason: category,
@@ -309,7 +309,7 @@ type DispatchTimeout struct {
 func (*DispatchTimeout) Name() string               { return "dispatch_timeout" }
 func (op *DispatchTimeout) Blobs() []*evidence.Blob { return nil }
 
-func (op *DispatchTimeout) Apply(t *transition) *wire.Error {
+func (op *DispatchTimeout) Apply(t *change.Draft) *wire.Error {
 	turn, err := t.Target(op.TurnID, "time out")
 	if err != nil {
 		return err
@@ -346,7 +346,7 @@ func (op *DispatchTimeout) Apply(t *transition) *wire.Error {
 	row.Set("operation", "dispatch")
 	t.Append(wire.LedgerDecisions, row)
 	t.About(turn)
-	t.Block(blockSpec{
+	t.Block(change.Block{
 		On:          "timeout:" + op.Scope,
 		Category:    "timeout",
 		TypedReason: "timeout",
@@ -360,12 +360,4 @@ func (op *DispatchTimeout) Apply(t *transition) *wire.Error {
 	t.Subject = fmt.Sprintf("time is up for %s (%s)", turn.TurnID, turn.AssignedRole)
 	t.Result = blockResult(t)
 	return nil
-}
-
-// withMembers adds members, given in pairs, to o.
-func withMembers(o *ojson.Object, pairs []any) *ojson.Object {
-	for k, v := range ojson.NewObject(pairs...).All() {
-		o.Set(k, v)
-	}
-	return o
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -78,7 +79,7 @@ func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 	return nil
 }
 
-func (op *WithdrawApproval) Apply(t *transition) *wire.Error {
+func (op *WithdrawApproval) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := CheckWithdrawable(s, t.Env.Actor); err != nil {
 		return err
@@ -153,7 +154,7 @@ func (op *WithdrawApproval) Apply(t *transition) *wire.Error {
 
 // noteApproval keeps what taking an approval back would lead to, and forgets it once
 // something was built on the approval.
-func noteApproval(t *transition, op Operation) {
+func noteApproval(t *change.Draft, op Operation) {
 	s := t.State
 	switch op := op.(type) {
 	case *ApprovePhase:
@@ -171,7 +172,7 @@ func noteApproval(t *transition, op Operation) {
 
 // undoable is noteApproval of an approval. One that a turn at work ended with cannot be
 // taken back: the turn is gone. Nor can a vote of several that leaves the gate waiting.
-func undoable(t *transition, a *Approval) {
+func undoable(t *change.Draft, a *Approval) {
 	s, before := t.State, t.Before.State
 	if t.Failure != nil || run.HasPending(s) {
 		return

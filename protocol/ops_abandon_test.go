@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // over checks what is true of every abandoned run.
-func (w *opsWorld) wantAbandoned(tr *Transition, from wire.Status) {
+func (w *opsWorld) wantAbandoned(tr *change.Transition, from wire.Status) {
 	w.t.Helper()
 	s := w.state
 	w.wantStatus(wire.StatusFailed, "")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -188,9 +189,9 @@ func TestAcceptRefs(t *testing.T) {
 		{"commit", "", "unknown"},
 	} {
 		a := &acceptance{
-			t: &transition{
-				Env:    &Env{},
-				Before: &Snapshot{State: &run.State{AcceptedIntegrationRef: new(tc.before)}},
+			t: &change.Draft{
+				Env:    &change.Env{},
+				Before: &change.Snapshot{State: &run.State{AcceptedIntegrationRef: new(tc.before)}},
 			},
 			res: &result.Result{Artifact: result.Artifact{Type: tc.kind}},
 		}

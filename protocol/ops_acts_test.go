@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -100,14 +101,14 @@ func (w *opsWorld) acceptance(turnID string) *AcceptTurn {
 }
 
 // accept stages a result and accepts it; it must succeed.
-func (w *opsWorld) accept(turnID string, members ...any) *Transition {
+func (w *opsWorld) accept(turnID string, members ...any) *change.Transition {
 	w.t.Helper()
 	w.stage(turnID, members...)
 	return w.must(w.acceptance(turnID))
 }
 
 // refuse stages a result and expects its acceptance to fail with the code.
-func (w *opsWorld) refuse(code, turnID string, members ...any) *Transition {
+func (w *opsWorld) refuse(code, turnID string, members ...any) *change.Transition {
 	w.t.Helper()
 	w.stage(turnID, members...)
 	return w.fails(code, w.acceptance(turnID))
@@ -191,8 +192,8 @@ func (w *opsWorld) checkpointOf(turnID string) *Checkpoint {
 	return op
 }
 
-func (w *opsWorld) snapshot() *Snapshot {
-	return &Snapshot{
+func (w *opsWorld) snapshot() *change.Snapshot {
+	return &change.Snapshot{
 		Config:        w.cfg,
 		State:         w.state,
 		Index:         w.index,
@@ -202,8 +203,8 @@ func (w *opsWorld) snapshot() *Snapshot {
 	}
 }
 
-func (w *opsWorld) env() Env {
-	return Env{
+func (w *opsWorld) env() change.Env {
+	return change.Env{
 		Now:   w.now,
 		Seed:  fmt.Sprintf("%032x", w.ops),
 		Actor: w.actor,
@@ -212,7 +213,7 @@ func (w *opsWorld) env() Env {
 }
 
 // apply runs an operation and, when it is recorded, makes it the world's state.
-func (w *opsWorld) apply(op Operation) (*Transition, *wire.Error) {
+func (w *opsWorld) apply(op Operation) (*change.Transition, *wire.Error) {
 	w.t.Helper()
 	w.ops++
 	w.now = w.now.Add(w.step)
@@ -244,7 +245,7 @@ func (w *opsWorld) reread(s *run.State) *run.State {
 	return back
 }
 
-func (w *opsWorld) take(tr *Transition) {
+func (w *opsWorld) take(tr *change.Transition) {
 	w.t.Helper()
 	for _, a := range tr.Amends {
 		data := w.ledgers[a.Ledger]
@@ -281,7 +282,7 @@ func (w *opsWorld) take(tr *Transition) {
 }
 
 // must applies an operation that has to succeed.
-func (w *opsWorld) must(op Operation) *Transition {
+func (w *opsWorld) must(op Operation) *change.Transition {
 	w.t.Helper()
 	tr, err := w.apply(op)
 	if err != nil {
@@ -296,7 +297,7 @@ func (w *opsWorld) must(op Operation) *Transition {
 
 // fails applies an operation that has to be refused with the code, recorded or
 // not, and returns the transition of a recorded one.
-func (w *opsWorld) fails(code string, op Operation) *Transition {
+func (w *opsWorld) fails(code string, op Operation) *change.Transition {
 	w.t.Helper()
 	before := w.state.Encode()
 	tr, err := w.apply(op)
@@ -349,7 +350,7 @@ func (w *opsWorld) lastRow(l wire.Ledger) *ojson.Object {
 }
 
 // added returns the rows a transition appends to a ledger.
-func added(tr *Transition, l wire.Ledger) []*ojson.Object {
+func added(tr *change.Transition, l wire.Ledger) []*ojson.Object {
 	var out []*ojson.Object
 	for _, a := range tr.Appends {
 		if a.Ledger == l {
@@ -362,7 +363,7 @@ func added(tr *Transition, l wire.Ledger) []*ojson.Object {
 }
 
 // events are the types of a transition's events, in order.
-func eventTypes(tr *Transition) string {
+func eventTypes(tr *change.Transition) string {
 	var out []string
 	for _, e := range added(tr, wire.LedgerEvents) {
 		out = append(out, e.String("event_type"))
@@ -371,7 +372,7 @@ func eventTypes(tr *Transition) string {
 }
 
 // entries names the decision-ledger rows of a transition: type, decision or id.
-func entries(tr *Transition) string {
+func entries(tr *change.Transition) string {
 	var out []string
 	for _, r := range added(tr, wire.LedgerDecisions) {
 		out = append(out, cmp.Or(r.String("type"), cmp.Or(r.String("decision"), r.String("id"))))
@@ -379,14 +380,14 @@ func entries(tr *Transition) string {
 	return strings.Join(out, " ")
 }
 
-func (w *opsWorld) wantEvents(tr *Transition, want string) {
+func (w *opsWorld) wantEvents(tr *change.Transition, want string) {
 	w.t.Helper()
 	if got := eventTypes(tr); got != want {
 		w.t.Errorf("events\n got %s\nwant %s", got, want)
 	}
 }
 
-func (w *opsWorld) wantEntries(tr *Transition, want string) {
+func (w *opsWorld) wantEntries(tr *change.Transition, want string) {
 	w.t.Helper()
 	if got := entries(tr); got != want {
 		w.t.Errorf("decision ledger\n got %s\nwant %s", got, want)
@@ -401,7 +402,7 @@ func (w *opsWorld) wantStatus(status wire.Status, blockedOn string) {
 	}
 }
 
-func (w *opsWorld) reason(tr *Transition) string {
+func (w *opsWorld) reason(tr *change.Transition) string {
 	if o, ok := tr.Documents[wire.DocSession]; ok {
 		doc, _ := ojson.DecodeObject(o)
 		return doc.String("checkpoint_reason")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -20,8 +21,8 @@ import (
 
 // invariants are what docs/durability.md lists; checked holds each operation against those of its own besides
 // (a function of its record, which is replay; an index that follows from the ledgers; what was spent).
-var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Transition) string{
-	"ledgers only grow": func(before, after *opsWorld, _ Operation, tr *Transition) string {
+var invariants = map[string]func(before, after *opsWorld, op Operation, tr *change.Transition) string{
+	"ledgers only grow": func(before, after *opsWorld, _ Operation, tr *change.Transition) string {
 		for l, was := range before.ledgers {
 			now := bytes.Split(after.ledgers[l], []byte("\n"))
 			for i, line := range bytes.Split(bytes.TrimSuffix(was, []byte("\n")), []byte("\n")) {
@@ -34,7 +35,7 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 		}
 		return ""
 	},
-	"a turn is accepted once": func(_, after *opsWorld, _ Operation, _ *Transition) string {
+	"a turn is accepted once": func(_, after *opsWorld, _ Operation, _ *change.Transition) string {
 		seen := make(map[string]bool)
 		for _, row := range after.rows(wire.LedgerHistory) {
 			if id := row.String("turn_id"); run.AcceptedRow(row, after.state.Run()) {
@@ -46,7 +47,7 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 		}
 		return ""
 	},
-	"an accepted turn is not active": func(_, after *opsWorld, _ Operation, _ *Transition) string {
+	"an accepted turn is not active": func(_, after *opsWorld, _ Operation, _ *change.Transition) string {
 		for _, row := range after.rows(wire.LedgerHistory) {
 			if id := row.String("turn_id"); run.AcceptedRow(row, after.state.Run()) &&
 				after.state.ActiveTurns.Has(id) {
@@ -55,7 +56,7 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 		}
 		return ""
 	},
-	"a gate opens on its evidence": func(before, after *opsWorld, op Operation, _ *Transition) string {
+	"a gate opens on its evidence": func(before, after *opsWorld, op Operation, _ *change.Transition) string {
 		if before.state.Run() != after.state.Run() || before.state.Phase == after.state.Phase &&
 			(after.state.Status != wire.StatusCompleted || before.state.Status == wire.StatusCompleted) {
 			return ""
@@ -72,21 +73,21 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *Tran
 		}
 		return ""
 	},
-	"an empty budget gives nothing out": func(before, after *opsWorld, _ Operation, _ *Transition) string {
+	"an empty budget gives nothing out": func(before, after *opsWorld, _ Operation, _ *change.Transition) string {
 		left := before.state.BudgetStatus.RemainingUSD
 		if left != nil && *left <= 0 && after.state.ActiveTurns.Len() > before.state.ActiveTurns.Len() {
 			return fmt.Sprintf("a turn with %v left", *left)
 		}
 		return ""
 	},
-	"what was spent stays spent": func(before, after *opsWorld, _ Operation, _ *Transition) string {
+	"what was spent stays spent": func(before, after *opsWorld, _ Operation, _ *change.Transition) string {
 		if before.state.Run() == after.state.Run() &&
 			after.state.BudgetStatus.SpentUSD < before.state.BudgetStatus.SpentUSD {
 			return fmt.Sprint(before.state.BudgetStatus.SpentUSD, after.state.BudgetStatus.SpentUSD)
 		}
 		return ""
 	},
-	"a blocked run gives nothing out": func(before, after *opsWorld, _ Operation, _ *Transition) string {
+	"a blocked run gives nothing out": func(before, after *opsWorld, _ Operation, _ *change.Transition) string {
 		if before.state.Status == wire.StatusBlocked && after.state.Status == wire.StatusBlocked &&
 			after.state.ActiveTurns.Len() > before.state.ActiveTurns.Len() {
 			return "it gave a turn out"

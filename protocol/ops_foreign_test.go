@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -259,10 +260,10 @@ func FuzzDecodeRecord(f *testing.F) {
 	doc, evidence := NewRecord(&AcceptTurn{
 		TurnID: "turn_1",
 		Staged: evidence.NewBlob([]byte("{}")),
-	}, Env{Seed: "00"}).Encode()
+	}, change.Env{Seed: "00"}).Encode()
 	f.Add(doc)
 	for _, op := range operations() {
-		doc, _ := NewRecord(op, Env{}).Encode()
+		doc, _ := NewRecord(op, change.Env{}).Encode()
 		f.Add(doc)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -273,7 +274,7 @@ func FuzzDecodeRecord(f *testing.F) {
 		// Whatever it asks for, the engine answers.
 		cfg := opsConfig(t, nil)
 		s := run.FreshState(cfg, "")
-		if tr, err := Apply(&Snapshot{
+		if tr, err := Apply(&change.Snapshot{
 			Config: cfg,
 			State:  s,
 			Index:  &run.Index{},
@@ -289,7 +290,7 @@ func FuzzDecodeRecord(f *testing.F) {
 			RuntimeID:        "man",
 			AssignedSequence: 1,
 		})
-		if tr, err := Apply(&Snapshot{Config: cfg, State: s}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
+		if tr, err := Apply(&change.Snapshot{Config: cfg, State: s}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
 			t.Fatal("neither an outcome nor a refusal")
 		}
 	})

@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // checked applies an operation and holds everything it did against the invariants.
-func (w *opsWorld) checked(snap *Snapshot, op Operation, env Env) (*Transition, *wire.Error) {
+func (w *opsWorld) checked(snap *change.Snapshot, op Operation, env change.Env) (*change.Transition, *wire.Error) {
 	w.t.Helper()
 	before := frozen(snap)
 	prev := w.state
@@ -56,7 +57,7 @@ func (w *opsWorld) checked(snap *Snapshot, op Operation, env Env) (*Transition, 
 }
 
 // frozen is everything a snapshot holds, as text.
-func frozen(s *Snapshot) string {
+func frozen(s *change.Snapshot) string {
 	out := string(s.State.Encode()) + string(s.Index.Encode()) + string(s.HumanTasks)
 	for _, l := range s.RepoDecisions {
 		out += string(l.Raw) + string(ojson.Compact(l.Row))
@@ -68,7 +69,7 @@ func frozen(s *Snapshot) string {
 }
 
 // outcome is everything a transition says, as text.
-func outcomeText(tr *Transition, err *wire.Error) string {
+func outcomeText(tr *change.Transition, err *wire.Error) string {
 	if err != nil {
 		return fmt.Sprint(err.Code, err.Message, err.Hint, err.Field, err.Stage, err.Problems)
 	}
@@ -89,7 +90,7 @@ func outcomeText(tr *Transition, err *wire.Error) string {
 }
 
 // decisionText is what an operation came to, without what it writes down of it.
-func decisionText(tr *Transition, err *wire.Error) string {
+func decisionText(tr *change.Transition, err *wire.Error) string {
 	if err != nil {
 		return outcomeText(nil, err)
 	}
@@ -103,7 +104,8 @@ func decisionText(tr *Transition, err *wire.Error) string {
 
 // deterministic applies the operation again the way replay does: from its record,
 // on a snapshot read from bytes.
-func (w *opsWorld) deterministic(snap *Snapshot, op Operation, env Env, tr *Transition, err *wire.Error) {
+func (w *opsWorld) deterministic(snap *change.Snapshot, op Operation, env change.Env, tr *change.Transition,
+	err *wire.Error) {
 	w.t.Helper()
 	doc, evidence := NewRecord(op, env).Encode()
 	rec, derr := DecodeRecord(doc, func(digest string) ([]byte, error) {
@@ -127,7 +129,7 @@ func (w *opsWorld) deterministic(snap *Snapshot, op Operation, env Env, tr *Tran
 	if xerr != nil {
 		w.t.Fatalf("snapshot: %v", xerr)
 	}
-	fresh := &Snapshot{
+	fresh := &change.Snapshot{
 		Config:        snap.Config,
 		State:         s,
 		Index:         x,
@@ -143,7 +145,7 @@ func (w *opsWorld) deterministic(snap *Snapshot, op Operation, env Env, tr *Tran
 }
 
 // cost follows what is charged: accepted results, and staged results given up.
-func (w *opsWorld) cost(op Operation, tr *Transition, before float64) {
+func (w *opsWorld) cost(op Operation, tr *change.Transition, before float64) {
 	w.t.Helper()
 	want := before
 	switch op := op.(type) {
@@ -177,7 +179,7 @@ func (w *opsWorld) cost(op Operation, tr *Transition, before float64) {
 }
 
 // lineByLine checks that every appended line can be read and every event is valid.
-func (w *opsWorld) lineByLine(tr *Transition) {
+func (w *opsWorld) lineByLine(tr *change.Transition) {
 	w.t.Helper()
 	for _, a := range tr.Appends {
 		if len(a.Data) == 0 || a.Data[len(a.Data)-1] != '\n' {

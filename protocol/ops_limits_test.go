@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-func warned(tr *Transition) string { return strings.Join(tr.Result.(*AcceptResult).Warnings, "\n") }
+func warned(tr *change.Transition) string {
+	return strings.Join(tr.Result.(*AcceptResult).Warnings, "\n")
+}
 
 func TestDearTurnWarns(t *testing.T) {
 	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 9, "per_turn_max_usd": 1}`)))

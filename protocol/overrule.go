@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -147,7 +148,7 @@ type Overruling struct {
 }
 
 // asIs records that a person takes what stopped the run as it is.
-func (op *Reactivate) asIs(t *transition) *wire.Error {
+func (op *Reactivate) asIs(t *change.Draft) *wire.Error {
 	s := t.State
 	o, refusal := Overruled(s)
 	if refusal != nil {
@@ -233,7 +234,7 @@ func HookOverruled(s *run.State, turn, phase, name, said, content string) *run.O
 }
 
 // settledOverrules drops the entries whose turn or gate is over: each counts once.
-func settledOverrules(t *transition) {
+func settledOverrules(t *change.Draft) {
 	s := t.State
 	if len(s.Overruled) == 0 {
 		return
@@ -248,23 +249,4 @@ func settledOverrules(t *transition) {
 	if s.Overruled = keep; len(keep) == 0 {
 		s.Overruled = nil
 	}
-}
-
-// person is who asks for the operation, as a row names them.
-func (t *transition) Person() *ojson.Object {
-	return ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email)
-}
-
-// talk writes what a person said, and why, into TALK.md.
-func (t *transition) Talk(does, about, reason string) {
-	if reason == "" || t.Earlier.ReasonsUnkept {
-		return
-	}
-	who := t.Env.Actor.Name
-	if t.Env.Actor.Email != "" {
-		who += " <" + t.Env.Actor.Email + ">"
-	}
-	t.AppendBytes(wire.LedgerTalk,
-		fmt.Appendf(nil, "\n## A person %s (%s)\n\n- **By:** %s\n- **About:** %s\n- **Reason:** %s\n\n---\n",
-			does, t.State.Phase, wire.OneLine(strings.TrimSpace(who)), wire.OneLine(about), wire.OneLine(reason)))
 }

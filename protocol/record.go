@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
@@ -21,13 +22,13 @@ type Record struct {
 	Rules  int
 	Op     Operation // nil for OpExternal
 	Name   string    // wire name of the operation
-	Env    Env
+	Env    change.Env
 	Detail *ojson.Object // what an external record absorbed, or nil
 }
 
 // NewRecord returns the record of op.
-func NewRecord(op Operation, env Env) *Record {
-	return &Record{Rules: env.RuleSet(), Op: op, Name: op.Name(), Env: env}
+func NewRecord(op Operation, env change.Env) *Record {
+	return &Record{Rules: ruleSet(env), Op: op, Name: op.Name(), Env: env}
 }
 
 type recordDoc struct {
@@ -84,12 +85,12 @@ func DecodeRecord(doc []byte, bytesOf func(digest string) ([]byte, error)) (*Rec
 		Rules:  d.Rules,
 		Name:   d.Op,
 		Detail: d.Detail,
-		Env:    Env{Now: at.UTC(), Seed: d.Seed, Actor: d.Actor, Git: d.Git},
+		Env:    change.Env{Now: at.UTC(), Seed: d.Seed, Actor: d.Actor, Git: d.Git},
 	}
 	if d.Op == OpExternal || !Replays(d.Rules) {
 		return r, nil
 	}
-	r.Env.rules = d.Rules
+	r.Env = r.Env.Under(d.Rules)
 	blank, ok := operations()[d.Op]
 	if !ok {
 		return nil, fmt.Errorf("operation record: unknown operation %q", d.Op)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
@@ -57,7 +58,7 @@ func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.File
 // markDocuments notes what was found of the gate documents. atTurn takes the sign-offs
 // for what they are when a turn begins; atPhase takes all for what they are when a phase
 // does.
-func markDocuments(t *transition, facts []gates.DocumentFact, atTurn, atPhase bool) {
+func markDocuments(t *change.Draft, facts []gates.DocumentFact, atTurn, atPhase bool) {
 	if t.Config.Authority == nil {
 		return
 	}

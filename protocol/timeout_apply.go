@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -16,7 +17,7 @@ import (
 
 // timeouts applies the time limits after an acceptance (docs/spec/gates.md#timeouts). A phase is
 // never skipped over a person's gate. What was done about a limit is said to the person.
-func timeouts(t *transition, turn *run.Turn, files []evidence.FileBlob) (said []string) {
+func timeouts(t *change.Draft, turn *run.Turn, files []evidence.FileBlob) (said []string) {
 	hits := limits.EvaluateTimeouts(t.Config, t.State, turn, t.Env.Now)
 	traceTimeouts(t, turn)
 	entry := func(kind string, h limits.TimeoutHit) *ojson.Object {
@@ -43,7 +44,7 @@ func timeouts(t *transition, turn *run.Turn, files []evidence.FileBlob) (said []
 			said = append(said, h.Detail()+". The phase was not skipped: "+why+".")
 		}
 		t.Append(wire.LedgerDecisions, entry("timeout", h))
-		t.Block(blockSpec{On: "timeout:" + h.Scope, Category: "timeout", TypedReason: "timeout", Owner: "operator",
+		t.Block(change.Block{On: "timeout:" + h.Scope, Category: "timeout", TypedReason: "timeout", Owner: "operator",
 			Action: "git agentxchain unblock", Turn: turn, Retained: t.State.ActiveTurns.Len() > 0,
 			Detail: h.Detail()})
 	}
@@ -51,7 +52,7 @@ func timeouts(t *transition, turn *run.Turn, files []evidence.FileBlob) (said []
 }
 
 // skipPhase tries to leave an overdue phase; the gate's own predicates decide.
-func skipPhase(t *transition, h limits.TimeoutHit, files []evidence.FileBlob, entry func(string,
+func skipPhase(t *change.Draft, h limits.TimeoutHit, files []evidence.FileBlob, entry func(string,
 	limits.TimeoutHit) *ojson.Object) (skipped bool, why string) {
 	next := t.Config.NextPhase(t.State.Phase)
 	switch {

@@ -6,6 +6,7 @@ package protocol
 import (
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -29,7 +30,7 @@ func Between(was, now *config.Config) *Change {
 // copied from the configuration into the state is copied again: what is left of the
 // budget, the gates there are, the runtime of an active turn. Everything else stays as
 // it was recorded.
-func (c *Change) Snapshot(snap *Snapshot) *Snapshot {
+func (c *Change) Snapshot(snap *change.Snapshot) *change.Snapshot {
 	out := *snap
 	was, now := c.was, c.Now
 	out.Config = now

@@ -8,13 +8,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // gateDecision is the decision an approval is about.
-func gateDecision(t *transition, kind, gate, to string, a *Approval) *agreement.Decision {
+func gateDecision(t *change.Draft, kind, gate, to string, a *Approval) *agreement.Decision {
 	return &agreement.Decision{
 		Kind:     attest.Approve,
 		Gate:     gate,
@@ -29,7 +30,8 @@ func gateDecision(t *transition, kind, gate, to string, a *Approval) *agreement.
 
 // count adds the people who agree now to those who did; false when more have to, which
 // is recorded and leaves the gate waiting.
-func (a *Approval) count(t *transition, res *ApproveResult, d *agreement.Decision) (passed bool, refusal *wire.Error) {
+func (a *Approval) count(t *change.Draft, res *ApproveResult, d *agreement.Decision) (passed bool,
+	refusal *wire.Error) {
 	sum, refusal := moment(t).Agree(a.Consent, d)
 	if refusal != nil {
 		return false, refusal
@@ -60,12 +62,12 @@ func (a *Approval) count(t *transition, res *ApproveResult, d *agreement.Decisio
 }
 
 // granted records who approved, why and what.
-func (a *Approval) granted(t *transition, res *ApproveResult, by string) {
+func (a *Approval) granted(t *change.Draft, res *ApproveResult, by string) {
 	t.Talk("approves", "gate "+res.Gate, a.Reason)
 	t.Append(wire.LedgerDecisions, a.row(t, res, "human_approval", by))
 }
 
-func (a *Approval) row(t *transition, res *ApproveResult, kind, by string) *ojson.Object {
+func (a *Approval) row(t *change.Draft, res *ApproveResult, kind, by string) *ojson.Object {
 	h := ledger.HumanApproval{
 		Type:            kind,
 		GateType:        res.GateType,
@@ -92,7 +94,7 @@ func tooLong(reason string) *wire.Error {
 }
 
 // moment is the operation as a consent sees it.
-func moment(t *transition) *agreement.Moment {
+func moment(t *change.Draft) *agreement.Moment {
 	return &agreement.Moment{
 		Run:    t.State.Run(),
 		Spent:  t.State.SpentNonces,
@@ -104,10 +106,10 @@ func moment(t *transition) *agreement.Moment {
 }
 
 // keepProof records the statements that counted, and that they are used.
-func keepProof(t *transition, sum *agreement.Tally) {
+func keepProof(t *change.Draft, sum *agreement.Tally) {
 	t.State.SpentNonces = append(t.State.SpentNonces, sum.Nonces...)
 	for _, f := range sum.Files {
-		t.Files = append(t.Files, FileWrite{f.Path, f.Blob.Data})
+		t.Write(f.Path, f.Blob.Data)
 	}
 }
 
@@ -116,7 +118,7 @@ const CodeApprovalsMissing = "approvals_missing"
 
 // agree counts the people who agree to what overrules the record. It does not wait:
 // statements of the others are handed in with it.
-func agree(t *transition, op Operation) *wire.Error {
+func agree(t *change.Draft, op Operation) *wire.Error {
 	d, c := Asks(op, t.Config, t.State.Phase)
 	if len(d.Rules) == 0 && len(c.Given()) == 0 {
 		return nil
@@ -140,7 +142,7 @@ func agree(t *transition, op Operation) *wire.Error {
 }
 
 // votesRows is who agreed, for the record.
-func votesRows(t *transition) []*ojson.Object {
+func votesRows(t *change.Draft) []*ojson.Object {
 	out := make([]*ojson.Object, len(t.Agreed))
 	for i, v := range t.Agreed {
 		out[i] = ojson.Marshal(v)

@@ -1,6 +1,6 @@
 // session.json: the recovery hint written at governance boundaries (docs/spec/state.md#session).
 
-package protocol
+package change
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"

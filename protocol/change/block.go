@@ -2,7 +2,7 @@
 // event, escalation record and run-history row always move together
 // (docs/compatibility.md#where-we-differ-on-purpose rows 3, 22, 23).
 
-package protocol
+package change
 
 import (
 	"strings"
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// blockSpec is the full descriptor of a block (docs/spec/state.md#what-blocks-a-run).
-type blockSpec struct {
+// Block is the full descriptor of a block (docs/spec/state.md#what-blocks-a-run).
+type Block struct {
 	On, Category, TypedReason string
 	Owner                     string // human, operator
 	Action, Detail            string
@@ -26,7 +26,8 @@ type blockSpec struct {
 	More                      []any           // further members of the run_blocked event, in pairs
 }
 
-func (t *transition) Block(b blockSpec) {
+// Block blocks the run, or puts another block in the place of the one there is.
+func (t *Draft) Block(b Block) {
 	s := t.State
 	if s.Status == wire.StatusBlocked && wire.OrEmpty(s.BlockedOn) != b.On {
 		// The block that was is no longer what a person is asked about.
@@ -79,7 +80,7 @@ func (t *transition) Block(b blockSpec) {
 }
 
 // raise records that a person is needed, once per run, block and turn.
-func (t *transition) raise(turn *run.Turn) {
+func (t *Draft) raise(turn *run.Turn) {
 	s := t.State
 	role := ""
 	if turn != nil {
@@ -99,11 +100,11 @@ func (t *transition) raise(turn *run.Turn) {
 	t.renderTasks(nil)
 }
 
-// clearBlock makes the run active and resolves the person's open record.
-func (t *transition) ClearBlock(via string) { t.ClearBlockFor(via, "") }
+// ClearBlock makes the run active and resolves the person's open record.
+func (t *Draft) ClearBlock(via string) { t.ClearBlockFor(via, "") }
 
-// clearBlockFor is clearBlock with the reason of the person who lifts the block.
-func (t *transition) ClearBlockFor(via, reason string) {
+// ClearBlockFor is ClearBlock with the reason of the person who lifts the block.
+func (t *Draft) ClearBlockFor(via, reason string) {
 	s := t.State
 	was := wire.OrEmpty(s.BlockedOn)
 	current := run.CurrentEscalation(s, t.Index.OpenEscalations)
@@ -127,17 +128,17 @@ func (t *transition) ClearBlockFor(via, reason string) {
 }
 
 // resolveCurrent closes the open record of the present block.
-func (t *transition) resolveCurrent(via string) {
+func (t *Draft) resolveCurrent(via string) {
 	current := run.CurrentEscalation(t.State, t.Index.OpenEscalations)
 	t.ResolveEscalations(func(open *ojson.Object) bool { return current != nil && open == current }, via)
 }
 
-// resolveEscalations closes the open records that match.
-func (t *transition) ResolveEscalations(match func(*ojson.Object) bool, via string) {
+// ResolveEscalations closes the open records that match.
+func (t *Draft) ResolveEscalations(match func(*ojson.Object) bool, via string) {
 	t.resolveNoted(match, via, "")
 }
 
-func (t *transition) resolveNoted(match func(*ojson.Object) bool, via, notes string) {
+func (t *Draft) resolveNoted(match func(*ojson.Object) bool, via, notes string) {
 	var keep, done []*ojson.Object
 	for _, open := range t.Index.OpenEscalations {
 		if !match(open) {
@@ -156,11 +157,11 @@ func (t *transition) resolveNoted(match func(*ojson.Object) bool, via, notes str
 	}
 }
 
-// closeStale closes open records of the run that nothing is blocked on any more:
+// CloseStale closes open records of the run that nothing is blocked on any more:
 // another tool has lifted the block, or put another in its place, and left them.
 // Nobody could resolve them afterwards. A finished run is left as it is: nothing
 // may follow its last event.
-func (t *transition) CloseStale() {
+func (t *Draft) CloseStale() {
 	if len(t.Index.OpenEscalations) == 0 || t.Before.State.Status == wire.StatusCompleted ||
 		t.Before.State.Status == wire.StatusFailed {
 		return
@@ -183,7 +184,7 @@ func (t *transition) CloseStale() {
 }
 
 // renderTasks rewrites the managed sections of HUMAN_TASKS.md.
-func (t *transition) renderTasks(done []*ojson.Object) {
+func (t *Draft) renderTasks(done []*ojson.Object) {
 	prev := t.humanTasks
 	if prev == nil {
 		prev = t.Tasks
@@ -191,8 +192,8 @@ func (t *transition) renderTasks(done []*ojson.Object) {
 	t.humanTasks = ledger.RenderHumanTasks(prev, t.Index.OpenEscalations, done)
 }
 
-// runHistory appends the run's row; readers take the last row of a run.
-func (t *transition) RunHistory(reason string) {
+// RunHistory appends the run's row; readers take the last row of a run.
+func (t *Draft) RunHistory(reason string) {
 	t.Append(wire.LedgerRunHistory, run.BuildHistory(run.HistoryFacts{
 		Config:        t.Config,
 		State:         t.State,
@@ -200,4 +201,12 @@ func (t *transition) RunHistory(reason string) {
 		BlockedReason: reason,
 		RecordedAt:    t.Env.Now,
 	}))
+}
+
+// withMembers adds members, given in pairs, to o.
+func withMembers(o *ojson.Object, pairs []any) *ojson.Object {
+	for k, v := range ojson.NewObject(pairs...).All() {
+		o.Set(k, v)
+	}
+	return o
 }

@@ -1,6 +1,6 @@
 // The working state of one operation: what the rules have decided so far.
 
-package protocol
+package change
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// transition is a Transition in the making. Its State and Index are private copies;
+// Draft is a Transition in the making. Its State and Index are private copies;
 // raw objects inside them are never modified in place, only replaced.
-type transition struct {
+type Draft struct {
 	Transition
 
 	Before  *Snapshot
@@ -44,8 +44,13 @@ type pendingEvent struct {
 	payload *ojson.Object
 }
 
-func newTransition(snap *Snapshot, env Env, earlier Earlier) *transition {
-	t := &transition{
+// New begins an operation.
+func New(snap *Snapshot, env Env, earlier Earlier) *Draft {
+	// A record keeps the time in wire precision and draws its ids from the first:
+	// what a caller's clock or earlier draws add must not decide anything.
+	env.Now = env.Now.UTC().Truncate(time.Millisecond)
+	env.drawn = 0
+	t := &Draft{
 		Transition: Transition{State: snap.State.Copy(run.SharedObjects)},
 		Before:     snap,
 		Config:     snap.Config,
@@ -62,15 +67,15 @@ func newTransition(snap *Snapshot, env Env, earlier Earlier) *transition {
 	return t
 }
 
-// append adds a row to a ledger.
-func (t *transition) Append(l wire.Ledger, row *ojson.Object) {
+// Append adds a row to a ledger.
+func (t *Draft) Append(l wire.Ledger, row *ojson.Object) {
 	if t.Judging {
 		return
 	}
 	t.AppendBytes(l, append(ojson.Compact(row), '\n'))
 }
 
-func (t *transition) AppendBytes(l wire.Ledger, data []byte) {
+func (t *Draft) AppendBytes(l wire.Ledger, data []byte) {
 	if t.Judging {
 		return
 	}
@@ -82,45 +87,50 @@ func (t *transition) AppendBytes(l wire.Ledger, data []byte) {
 	b.Write(data)
 }
 
-// event queues a run event. Envelopes take phase and status from the final
+// Event queues a run event. Envelopes take phase and status from the final
 // state, as an acceptance reports what it led to (docs/spec/state.md#events).
-func (t *transition) Event(kind string, turn *run.Turn, pairs ...any) {
+func (t *Draft) Event(kind string, turn *run.Turn, pairs ...any) {
 	t.events = append(t.events, pendingEvent{kind, turn, ojson.NewObject(pairs...)})
 }
 
-// firstEvent queues an event before all others of the operation.
-func (t *transition) FirstEvent(kind string, turn *run.Turn) {
+// FirstEvent queues an event before all others of the operation.
+func (t *Draft) FirstEvent(kind string, turn *run.Turn) {
 	t.events = append([]pendingEvent{{kind, turn, &ojson.Object{}}}, t.events...)
 }
 
-// forgetEvents drops what was queued: what the operation has come to is something else.
-func (t *transition) ForgetEvents() { t.events = nil }
+// ForgetEvents drops what was queued: what the operation has come to is something else.
+func (t *Draft) ForgetEvents() { t.events = nil }
 
-// lastEvent queues an event that comes after all others of the operation.
-func (t *transition) LastEvent(kind string, turn *run.Turn, payload *ojson.Object) {
+// LastEvent queues an event that comes after all others of the operation.
+func (t *Draft) LastEvent(kind string, turn *run.Turn, payload *ojson.Object) {
 	t.last = append(t.last, pendingEvent{kind, turn, payload})
 }
 
-// about names the turn the operation is about, for the commit's trailers.
-func (t *transition) About(turn *run.Turn) {
+// Write has the operation create a file below .agentxchain.
+func (t *Draft) Write(path string, data []byte) {
+	t.Files = append(t.Files, FileWrite{path, data})
+}
+
+// About names the turn the operation is about, for the commit's trailers.
+func (t *Draft) About(turn *run.Turn) {
 	t.Turn, t.Role = turn.TurnID, turn.AssignedRole
 }
 
-// target resolves the turn an operation is about: the named one, or the only
+// Target resolves the turn an operation is about: the named one, or the only
 // active one (docs/spec/lifecycle.md#accepting-a-turn step 1).
-func (t *transition) Target(id, command string) (*run.Turn, *wire.Error) {
+func (t *Draft) Target(id, command string) (*run.Turn, *wire.Error) {
 	return run.ResolveTurn(t.State, id, command)
 }
 
-// dropTurn removes a turn from the state with its reservation.
-func (t *transition) DropTurn(id string) {
+// DropTurn removes a turn from the state with its reservation.
+func (t *Draft) DropTurn(id string) {
 	t.State.ActiveTurns.Delete(id)
 	t.State.BudgetReservations.Delete(id)
 	t.DropTurns = append(t.DropTurns, id)
 }
 
 // Done checks the state and hands the transition out.
-func (t *transition) Done() (*Transition, *wire.Error) {
+func (t *Draft) Done() (*Transition, *wire.Error) {
 	if p := run.CheckState(t.State); len(p) > 0 {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Problems: p,
 			Message: "The operation would leave an invalid state: " + p.Join() + "."}
@@ -143,10 +153,10 @@ func (t *transition) Done() (*Transition, *wire.Error) {
 	return &out, nil
 }
 
-// writeEvents appends the queued events. What ends the operation comes last, and
+// WriteEvents appends the queued events. What ends the operation comes last, and
 // run_completed after everything. No event is older than the one before it, even
 // when the clock of this machine is behind that of another (docs/spec/state.md#events).
-func (t *transition) WriteEvents() *wire.Error {
+func (t *Draft) WriteEvents() *wire.Error {
 	events := append(slices.Clip(t.events), t.last...)
 	slices.SortStableFunc(events, func(a, b pendingEvent) int { return eventRank(a.kind) - eventRank(b.kind) })
 	at := t.Env.Time()
@@ -184,7 +194,7 @@ func eventRank(kind string) int {
 	return 0
 }
 
-func (t *transition) envelope(e pendingEvent, at string) (*ojson.Object, error) {
+func (t *Draft) envelope(e pendingEvent, at string) (*ojson.Object, error) {
 	var turn *ojson.Object
 	var intent any
 	if e.turn != nil {

@@ -1,6 +1,6 @@
 // Tests of session.json.
 
-package protocol
+package change
 
 import (
 	"strings"
@@ -15,7 +15,13 @@ import (
 
 func TestBuildSession(t *testing.T) {
 	env := &Env{Now: time.UnixMilli(0), Seed: "00", Git: evidence.GitFacts{Head: "abc", Branch: "main", Dirty: true}}
-	s := stateFrom(t, activeStateDoc)
+	s := &run.State{
+		RunID:               new("run_1"),
+		Status:              wire.StatusActive,
+		Phase:               "planning",
+		LastCompletedTurnID: new("turn_a"),
+	}
+	s.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b", AssignedRole: "dev"})
 	one := BuildSession(nil, s, "turn_assigned", env)
 	want := "session_id run_id started_at last_checkpoint_at checkpoint_reason run_status phase last_phase last_turn_id last_completed_turn_id active_turn_ids last_role pending_gate pending_run_completion blocked baseline_ref agent_context"
 	if got := strings.Join(one.Keys(), " "); got != want {

@@ -1,15 +1,15 @@
 // The rules that an operation asks, written down where a verdict is asked for (docs/spec/verdicts.md).
 
-package protocol
+package change
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// enter begins a rule with steps of its own; leave ends it with what the rule said. While
+// Enter begins a rule with steps of its own; leave ends it with what the rule said. While
 // nobody asks for the chain both do nothing.
-func (t *transition) Enter(rule, subject, config string) (leave func(*wire.Error)) {
+func (t *Draft) Enter(rule, subject, config string) (leave func(*wire.Error)) {
 	outer := t.Trace
 	if outer == nil {
 		return func(*wire.Error) {}
@@ -36,8 +36,8 @@ func (t *transition) Enter(rule, subject, config string) (leave func(*wire.Error
 	}
 }
 
-// rule writes down a rule without steps of its own and hands the refusal on.
-func (t *transition) Rule(rule, subject, config string, err *wire.Error) *wire.Error {
+// Rule writes down a rule without steps of its own and hands the refusal on.
+func (t *Draft) Rule(rule, subject, config string, err *wire.Error) *wire.Error {
 	if t.Trace == nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func (t *transition) Rule(rule, subject, config string, err *wire.Error) *wire.E
 	return err
 }
 
-// says writes down a rule that stops nothing by itself.
-func (t *transition) Says(rule, subject, config, said, why string) {
+// Says writes down a rule that stops nothing by itself.
+func (t *Draft) Says(rule, subject, config, said, why string) {
 	t.Trace.Add(verdict.Step{
 		Rule:    rule,
 		Subject: subject,
