@@ -100,11 +100,6 @@ func (s *siblingObjects) Write(context.Context, []object.Object) error {
 // Close gives the packs back at once, other than a store's own: there may be
 // hundreds of siblings, and nobody reads beside this.
 func (s *siblingObjects) Close() error {
-	for _, p := range s.packs.order {
-		if f := p.pack.Load(); f != nil {
-			_ = f.Close()
-		}
-	}
-	s.packs.close()
+	s.packs.closeFiles()
 	return nil
 }

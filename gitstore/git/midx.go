@@ -1,12 +1,10 @@
-// A multi-pack-index that names packs which are gone. git does not look for their
-// objects in the other packs it names, and says "bad object".
+// The names of packs in a multi-pack-index.
 
 package git
 
 import (
 	"encoding/binary"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -14,20 +12,6 @@ const MidxName = "multi-pack-index"
 
 // maxMidxNames bounds what is read of the names of packs, in bytes.
 const maxMidxNames = 16 << 20
-
-// DropStaleMidx removes the multi-pack-index when it names a pack that is not there.
-// Who writes one lists the packs first, and some of those may be removed, by git repack
-// or by folding, before it is there. It only makes looking up faster, and git removes
-// it as well whenever it removes a pack it names.
-func (r *Repository) DropStaleMidx() {
-	dir := filepath.Join(r.ObjectsDir, "pack")
-	for _, name := range MidxPacks(filepath.Join(dir, MidxName)) {
-		if _, err := os.Lstat(filepath.Join(dir, filepath.Base(name))); Absent(err) {
-			_ = os.Remove(filepath.Join(dir, MidxName))
-			return
-		}
-	}
-}
 
 // MidxPacks returns the pack files that a multi-pack-index names; none when there is no
 // such file or it cannot be understood, which is git's to judge.

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -161,10 +159,21 @@ func TestReadDeltas(t *testing.T) {
 				}
 				repo := open(t, r)
 				files := objectFilesOf(repo)
+				all := strings.Split(r.Git("cat-file", "--batch-all-objects", "--batch-check"), "\n")
+				places := func() (kept []packPlace) {
+					for _, line := range all {
+						raw, _ := object.OID(strings.Fields(line)[0]).Raw()
+						p, off := files.Packs.find(raw)
+						if _, _, ok := files.deltas.bases.get(packPlace{p, off}); ok {
+							kept = append(kept, packPlace{p, off})
+						}
+					}
+					return kept
+				}
 				readAll := func() {
 					t.Helper()
 					n := 0
-					for line := range strings.Lines(r.Git("cat-file", "--batch-all-objects", "--batch-check") + "\n") {
+					for _, line := range all {
 						f := strings.Fields(line)
 						kind, data, err := repo.Objects().Read(ctx, object.OID(f[0]))
 						if err != nil || kind != f[1] || fmt.Sprint(len(data)) != f[2] {
@@ -178,7 +187,7 @@ func TestReadDeltas(t *testing.T) {
 					if n < 40 {
 						t.Fatalf("only %d objects", n)
 					}
-					if len(files.deltas.bases.now) == 0 {
+					if len(places()) == 0 {
 						t.Error("no base was kept")
 					}
 				}
@@ -187,12 +196,13 @@ func TestReadDeltas(t *testing.T) {
 				r.Git("repack", "-q", "-a", "-d", "-f", "--depth=9", "--window=4")
 				readAll()
 				// A base that is wrong leads to no object: all are dropped and read again.
-				for at, b := range files.deltas.bases.now {
-					files.deltas.bases.now[at] = packBase{b.kind, bytes.Repeat([]byte("x"), len(b.data))}
+				for _, at := range places() {
+					kind, data, _ := files.deltas.bases.get(at)
+					files.deltas.bases.put(at, kind, bytes.Repeat([]byte("x"), len(data)))
 				}
 				readAll()
-				for _, b := range files.deltas.bases.now {
-					if bytes.HasPrefix(b.data, []byte("xxxx")) {
+				for _, at := range places() {
+					if _, data, _ := files.deltas.bases.get(at); bytes.HasPrefix(data, []byte("xxxx")) {
 						t.Error("a wrong base is kept")
 					}
 				}
@@ -201,26 +211,6 @@ func TestReadDeltas(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestBasesAreBounded(t *testing.T) {
-	c := &baseCache{}
-	for i := range 100 {
-		c.put(packPlace{nil, int64(i)}, object.KindBlob, make([]byte, baseLimit))
-		c.put(packPlace{nil, int64(-1 - i)}, object.KindBlob, make([]byte, baseLimit+1))
-	}
-	size := 0
-	for _, generation := range []map[packPlace]packBase{c.now, c.before} {
-		for _, b := range generation {
-			size += len(b.data)
-		}
-	}
-	if _, _, ok := c.get(packPlace{nil, 99}); !ok || size > 2*baseBytes {
-		t.Errorf("%d bytes are kept; the newest: %v", size, ok)
-	}
-	if c.forget(); len(c.now)+len(c.before) > 0 {
-		t.Error("something is left")
 	}
 }
 
@@ -538,78 +528,6 @@ func TestKilledWriter(t *testing.T) {
 			r.Git("fsck", "--full", "--strict")
 		}
 	}
-}
-
-// Any content survives the packed form.
-func TestPacksRoundTrip(t *testing.T) {
-	dir := t.TempDir()
-	rapid.Check(t, func(rt *rapid.T) {
-		format := rapid.SampledFrom([]string{object.FormatSHA1, object.FormatSHA256}).Draw(rt, "format")
-		var objs []object.Object
-		for _, d := range rapid.SliceOfNDistinct(rapid.SliceOfN(rapid.Byte(), 0, 300), 1, 8,
-			func(b []byte) string { return string(b) }).Draw(rt, "blobs") {
-			objs = append(objs, object.New(format, object.KindBlob, d))
-		}
-		held, err := writePack(dir, format, 0o755, objs)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer held.Release()
-		path := held.path
-		set := &packSet{Dir: dir, hashLen: object.HexLen(format) / 2}
-		defer set.close()
-		for _, o := range objs {
-			raw, _ := o.OID.Raw()
-			p, off := set.find(raw)
-			if p == nil {
-				rt.Fatalf("%s is not found", o.OID)
-			}
-			f, err := os.Open(p.path + ".pack")
-			if err != nil {
-				rt.Fatal(err)
-			}
-			part, err := readPart(f, new(sync.Pool), off, object.MaxSize, object.HexLen(format)/2)
-			_ = f.Close()
-			if err != nil || part.kind != o.Kind || !bytes.Equal(part.data, o.Data) {
-				rt.Fatalf("packed: %+v %v", part, err)
-			}
-		}
-		if p, _ := set.find(make([]byte, object.HexLen(format)/2)); p != nil {
-			rt.Fatal("found what is not there")
-		}
-		entries, err := readRawPack(path, object.HexLen(format)/2)
-		if err != nil || len(entries) != len(objs) {
-			rt.Fatalf("raw pack: %d entries, %v", len(entries), err)
-		}
-		_ = os.Remove(path + ".idx")
-		_ = os.Remove(path + ".pack")
-	})
-}
-
-func FuzzPackIndex(f *testing.F) {
-	dir := f.TempDir()
-	held, err := writePack(dir, object.FormatSHA1, 0o755, aCommit(f, object.FormatSHA1, "x", 2))
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer held.Release()
-	path := held.path
-	idx, _ := os.ReadFile(path + ".idx")
-	pack, _ := os.ReadFile(path + ".pack")
-	f.Add(idx, pack, int64(12))
-	f.Fuzz(func(t *testing.T, idx, pack []byte, off int64) {
-		p := &packIndex{data: idx, size: int64(len(idx)), hlen: 20}
-		if p.readHead() == nil {
-			for i := range min(p.n, 10) {
-				if raw, _, _, err := p.entry(i); err == nil {
-					p.find(raw)
-				}
-			}
-		}
-		if off >= 0 {
-			_, _ = readPart(bytes.NewReader(pack), new(sync.Pool), off, object.MaxSize, 20)
-		}
-	})
 }
 
 // Folded packs keep the order they were written in: who reads a run finds the next operation beside the

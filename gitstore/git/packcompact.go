@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -26,8 +24,6 @@ const (
 	// an object is copied about four times in the life of a repository, and
 	// their number stays below git gc's own limit of 50.
 	compactFanIn = 10
-	// compactMax is the size from which a pack is left alone, in bytes.
-	compactMax = 10 << 20
 	// compactMin: all smaller packs count as one order of magnitude.
 	compactMin = 10_000
 )
@@ -193,33 +189,16 @@ func (s *ObjectFiles) linkPacks(paths []string, mode fs.FileMode) (folded *packH
 			return nil, p, err
 		}
 	}
-	l := newLinker(s.format, packs)
-	l.link()
-	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(l.order), func(w *PackWriter) error {
-		for _, id := range l.order {
-			if err := w.addRaw([]byte(id), l.entries[id].entry); err != nil {
+	linked := linkEntries(s.format, packs)
+	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(linked), func(w *PackWriter) error {
+		for _, e := range linked {
+			if err := w.addRaw(e.raw, e.entry); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	return folded, "", err
-}
-
-func indexIDs(path string, hashLen int, ids map[string]bool) error {
-	p, err := openIndex(nil, path, hashLen)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	for i := range p.n {
-		raw, _, _, err := p.entry(i)
-		if err != nil {
-			return err
-		}
-		ids[string(raw)] = true
-	}
-	return nil
 }
 
 // kept reports whether somebody attached a meaning to a pack that folding it
@@ -231,73 +210,4 @@ func kept(path string) bool {
 		}
 	}
 	return false
-}
-
-// rawEntry is an entry of a pack in its stored form; base is the raw id of what it is a
-// difference to, nil for an object that is whole.
-type rawEntry struct{ raw, entry, base []byte }
-
-// readRawPack reads a small pack whole, checking every entry against the
-// index. Packs with offset deltas are refused: a copy would change what one
-// refers to.
-func readRawPack(path string, hashLen int) ([]rawEntry, error) {
-	p, err := openIndex(nil, path, hashLen)
-	if err != nil {
-		return nil, err
-	}
-	defer p.close()
-	f, err := os.Open(path + ".pack")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, compactMax+1))
-	if err != nil {
-		return nil, err
-	}
-	end := len(data) - hashLen
-	if end < 12 || len(data) > compactMax || !strings.HasPrefix(string(data[:8]), "PACK\x00\x00\x00\x02") {
-		return nil, errors.New("not a small pack")
-	}
-	type place struct {
-		off int64
-		crc uint32
-		raw []byte
-	}
-	places := make([]place, p.n)
-	for i := range places {
-		raw, crc, off, err := p.entry(uint32(i))
-		if err != nil {
-			return nil, err
-		}
-		places[i] = place{off, crc, raw}
-	}
-	slices.SortFunc(places, func(a, b place) int { return int(a.off - b.off) })
-	out := make([]rawEntry, 0, len(places))
-	for i, pl := range places {
-		next := int64(end)
-		if i+1 < len(places) {
-			next = places[i+1].off
-		}
-		if pl.off < 12 || next > int64(end) || pl.off >= next {
-			return nil, errIndex
-		}
-		entry := data[pl.off:next]
-		if crc32.ChecksumIEEE(entry) != pl.crc {
-			return nil, errors.New("pack entry is damaged")
-		}
-		e, err := entryHeader(entry, 0)
-		if err != nil {
-			return nil, err
-		}
-		var base []byte
-		if e.kind == "" {
-			if entry[0]>>4&7 != refDelta || int64(len(entry)) < e.data+int64(hashLen) {
-				return nil, errDelta
-			}
-			base = entry[e.data : e.data+int64(hashLen)]
-		}
-		out = append(out, rawEntry{pl.raw, entry, base})
-	}
-	return out, nil
 }

@@ -31,6 +31,18 @@ type linked struct {
 	data   []byte
 }
 
+// linkEntries returns the entries of packs that are folded, each object once: of a file that
+// changes older versions are differences to newer ones.
+func linkEntries(format string, packs [][]rawEntry) []rawEntry {
+	l := newLinker(format, packs)
+	l.link()
+	out := make([]rawEntry, len(l.order))
+	for i, id := range l.order {
+		out[i] = l.entries[id].rawEntry
+	}
+	return out
+}
+
 // newLinker takes the first of each object.
 func newLinker(format string, packs [][]rawEntry) *linker {
 	l := &linker{format: format, entries: make(map[string]*linked)}

@@ -209,6 +209,16 @@ func (s *packSet) close() {
 	s.packs, s.order, s.stamp = nil, nil, time.Time{}
 }
 
+// closeFiles is close that gives the packs back at once, too; nothing may be reading beside it.
+func (s *packSet) closeFiles() {
+	for _, p := range s.order {
+		if f := p.pack.Load(); f != nil {
+			_ = f.Close()
+		}
+	}
+	s.close()
+}
+
 func openIndex(open openFile, path string, hashLen int) (*packIndex, error) {
 	f, err := open.file(path + ".idx")
 	if err != nil {

@@ -1,0 +1,142 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// edited changes a text as histories change files: lines come, go and move.
+func edited(rnd *rand.Rand, data []byte) []byte {
+	out := bytes.Clone(data)
+	for range 1 + rnd.IntN(4) {
+		at := rnd.IntN(len(out) + 1)
+		switch rnd.IntN(4) {
+		case 0:
+			out = append(out, []byte(fmt.Sprintf("line %d that is added at the end\n", rnd.IntN(1e6)))...)
+		case 1:
+			out = append(out[:at:at], append([]byte(fmt.Sprint("in between ", rnd.IntN(1e6), "\n")), out[at:]...)...)
+		case 2:
+			out = append(out[:at:at], out[min(len(out), at+rnd.IntN(80)):]...)
+		case 3:
+			to := rnd.IntN(len(out) + 1)
+			out = append(out[:to:to], append(bytes.Clone(out[at:]), out[min(at, to):]...)...)
+		}
+	}
+	return out[:min(len(out), 9000)]
+}
+
+// TestFoldLinksVersions: of files that grow, change and come back, folded packs keep what differs.
+// Every version reads as before, here and by git; a pack that is folded again is smaller than one of
+// whole objects by far, and git gc goes on with it.
+func TestFoldLinksVersions(t *testing.T) {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
+		t.Run(format, func(t *testing.T) {
+			ctx := context.Background()
+			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+			repo := open(t, r)
+			rnd := rand.New(rand.NewPCG(3, 4))
+			growing, changing := []byte("begin\n"),
+				[]byte(strings.Repeat("a line of a file that changes here and there\n", 60))
+			var all []object.Object
+			var parent object.OID
+			whole := 0
+			const versions = 130
+			for i := range versions {
+				growing = append(growing,
+					[]byte(fmt.Sprintf("row %d of a ledger with the random word %x\n", i, rnd.Uint64()))...)
+				changing = edited(rnd, changing)
+				back := []byte(strings.Repeat(fmt.Sprint("comes back ", i%3, "\n"), 40))
+				objs := versionOf(t, format, parent, i, map[string][]byte{
+					"growing":                  growing,
+					"changing":                 changing,
+					"back":                     back,
+					fmt.Sprintf("bundle%d", i): growing,
+				})
+				parent = objs[len(objs)-1].OID
+				all = append(all, objs...)
+				for _, o := range objs {
+					var b bytes.Buffer
+					if err := object.Deflate(&b, o.Data); err != nil {
+						t.Fatal(err)
+					}
+					whole += b.Len()
+				}
+				if err := repo.Objects().Write(ctx, objs); err != nil {
+					t.Fatal(err)
+				}
+				if err := objectFilesOf(repo).reached(commitsIn(objs)); err != nil {
+					t.Fatal(err)
+				}
+				r.Git("update-ref", "refs/agentxchain/runs/c", string(parent))
+				if err := repo.Compact(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			size := func() (n int64) {
+				for _, p := range glob(t, repo, "*.pack") {
+					fi, err := os.Stat(p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					n += fi.Size()
+				}
+				return n
+			}
+			if got := size(); got > int64(whole)/3 {
+				t.Errorf("%d versions take %d bytes, whole ones %d", versions, got, whole)
+			}
+			check := func() {
+				t.Helper()
+				for _, o := range all {
+					if kind, data, err := repo.Objects().Read(ctx, o.OID); err != nil || kind != o.Kind ||
+						!bytes.Equal(data, o.Data) {
+						t.Fatalf("%s %s: %v", o.Kind, o.OID, err)
+					}
+				}
+				r.Fsck()
+			}
+			check()
+			for _, p := range glob(t, repo, "*.idx") {
+				r.Git("verify-pack", p)
+			}
+			before := size()
+			r.Git("gc", "-q", "--prune=now")
+			check()
+			if after := size(); after > before*6/5 {
+				t.Errorf("git gc made %d bytes of %d", after, before)
+			}
+		})
+	}
+}
+
+// versionOf is a commit with one tree of the files and one below it.
+func versionOf(t *testing.T, format string, parent object.OID, n int, files map[string][]byte) []object.Object {
+	t.Helper()
+	var objs []object.Object
+	var entries []object.TreeEntry
+	for name, data := range files {
+		o := object.New(format, object.KindBlob, data)
+		objs = append(objs, o)
+		entries = append(entries, object.TreeEntry{Mode: object.ModeFile, Name: name, OID: o.OID})
+	}
+	sub := object.New(format, object.KindTree, object.EncodeTree(entries))
+	root := object.New(format, object.KindTree, object.EncodeTree([]object.TreeEntry{{Mode: object.ModeTree,
+		Name: "sub", OID: sub.OID}}))
+	c := &object.Commit{Tree: root.OID, Message: fmt.Sprint("version ", n, "\n")}
+	if parent != "" {
+		c.Parents = []object.OID{parent}
+	}
+	data, err := object.EncodeCommit(format, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(objs, sub, root, object.New(format, object.KindCommit, data))
+}

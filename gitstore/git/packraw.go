@@ -1,0 +1,101 @@
+// Entries of small packs in their stored form, for packs that are made of others.
+
+package git
+
+import (
+	"errors"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// compactMax is the size from which a pack is not read whole, in bytes: it is left as it is.
+const compactMax = 10 << 20
+
+// indexIDs adds the ids that the index of a pack names.
+func indexIDs(path string, hashLen int, ids map[string]bool) error {
+	p, err := openIndex(nil, path, hashLen)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	for i := range p.n {
+		raw, _, _, err := p.entry(i)
+		if err != nil {
+			return err
+		}
+		ids[string(raw)] = true
+	}
+	return nil
+}
+
+// rawEntry is an entry of a pack in its stored form; base is the raw id of what it is a
+// difference to, nil for an object that is whole.
+type rawEntry struct{ raw, entry, base []byte }
+
+// readRawPack reads a small pack whole, checking every entry against the
+// index. Packs with offset deltas are refused: a copy would change what one
+// refers to.
+func readRawPack(path string, hashLen int) ([]rawEntry, error) {
+	p, err := openIndex(nil, path, hashLen)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	f, err := os.Open(path + ".pack")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, compactMax+1))
+	if err != nil {
+		return nil, err
+	}
+	end := len(data) - hashLen
+	if end < 12 || len(data) > compactMax || !strings.HasPrefix(string(data[:8]), "PACK\x00\x00\x00\x02") {
+		return nil, errors.New("not a small pack")
+	}
+	type place struct {
+		off int64
+		crc uint32
+		raw []byte
+	}
+	places := make([]place, p.n)
+	for i := range places {
+		raw, crc, off, err := p.entry(uint32(i))
+		if err != nil {
+			return nil, err
+		}
+		places[i] = place{off, crc, raw}
+	}
+	slices.SortFunc(places, func(a, b place) int { return int(a.off - b.off) })
+	out := make([]rawEntry, 0, len(places))
+	for i, pl := range places {
+		next := int64(end)
+		if i+1 < len(places) {
+			next = places[i+1].off
+		}
+		if pl.off < 12 || next > int64(end) || pl.off >= next {
+			return nil, errIndex
+		}
+		entry := data[pl.off:next]
+		if crc32.ChecksumIEEE(entry) != pl.crc {
+			return nil, errors.New("pack entry is damaged")
+		}
+		e, err := entryHeader(entry, 0)
+		if err != nil {
+			return nil, err
+		}
+		var base []byte
+		if e.kind == "" {
+			if entry[0]>>4&7 != refDelta || int64(len(entry)) < e.data+int64(hashLen) {
+				return nil, errDelta
+			}
+			base = entry[e.data : e.data+int64(hashLen)]
+		}
+		out = append(out, rawEntry{pl.raw, entry, base})
+	}
+	return out, nil
+}
