@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -98,7 +99,7 @@ func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 				}
 			}
 			h, err := git.BuildPack(filesBehind(repo).Packs.Dir, repo.ObjectFormat, 0o755, len(objs),
-				func(p *git.PackWriter) error {
+				func(p *pack.Writer) error {
 					for _, o := range objs {
 						clean()
 						if err := p.Add(o); err != nil {
@@ -439,10 +440,10 @@ func TestMaintenanceIndexesAPackThatGoes(t *testing.T) {
 		gitIn(t, d.Dir, "repack", "-aq") // everything once more; the packs of before stay
 		gitIn(t, d.Dir, "multi-pack-index", "write")
 		d.store.repo.DropStaleMidx()
-		if _, err := os.Stat(filepath.Join(dir, git.MidxName)); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, pack.MidxName)); err != nil {
 			t.Fatalf("one that holds was removed: %v", err)
 		}
-		named := git.MidxPacks(filepath.Join(dir, git.MidxName))
+		named := pack.MidxPacks(filepath.Join(dir, pack.MidxName))
 		for _, p := range packs {
 			if !slices.Contains(named, filepath.Base(p)) {
 				t.Errorf("%s is not among %v", p, named)

@@ -9,7 +9,9 @@
 
 package git
 
+import "github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
+
 // CliObjects is the Objects of a SHA-256 repository.
 type CliObjects struct{ *ObjectFiles }
 
-func newCLIObjects(r *Repository) Objects { return CliObjects{newObjectFiles(r, ApplyDelta)} }
+func newCLIObjects(r *Repository) Objects { return CliObjects{newObjectFiles(r, pack.ApplyDelta)} }

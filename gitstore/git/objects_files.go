@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -21,10 +22,10 @@ import (
 type ObjectFiles struct {
 	format string
 	loose  object.Loose
-	Packs  *packSet
+	Packs  *pack.Set
 	cat    *catFile
 
-	deltas *deltas
+	deltas *pack.Reader
 
 	compactMu sync.Mutex
 
@@ -32,14 +33,15 @@ type ObjectFiles struct {
 	holds  []*packHold
 }
 
-func newObjectFiles(r *Repository, patch patcher) *ObjectFiles {
+func newObjectFiles(r *Repository, patch pack.Patcher) *ObjectFiles {
 	s := &ObjectFiles{
 		format: r.ObjectFormat,
 		loose:  object.Loose{Dir: r.ObjectsDir, Format: r.ObjectFormat},
-		Packs:  &packSet{Dir: filepath.Join(r.ObjectsDir, "pack"), hashLen: object.HexLen(r.ObjectFormat) / 2},
+		Packs:  &pack.Set{Dir: filepath.Join(r.ObjectsDir, "pack"), HashLen: object.HexLen(r.ObjectFormat) / 2},
 		cat:    &catFile{git: r.Git, format: r.ObjectFormat},
 	}
-	s.deltas = &deltas{packs: s.Packs, limit: object.MaxSize, patch: patch, loose: s.loose.Read, bases: &baseCache{}}
+	s.deltas = &pack.Reader{Packs: s.Packs, Limit: object.MaxSize, Patch: patch, Loose: s.loose.Read,
+		Bases: &pack.Bases{}}
 	return s
 }
 
@@ -52,14 +54,14 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	}
 	// Packs that are open are asked first: it takes no system call to know that an object
 	// is in none of them.
-	if kind, data, err := s.readPacked(oid, s.Packs.findOpen); err == nil {
+	if kind, data, err := s.readPacked(oid, s.Packs.FindOpen); err == nil {
 		return kind, data, nil
 	}
 	kind, data, looseErr := s.loose.Read(oid)
 	if looseErr == nil {
 		return kind, data, nil
 	}
-	if kind, data, err := s.readPacked(oid, s.Packs.find); err == nil {
+	if kind, data, err := s.readPacked(oid, s.Packs.Find); err == nil {
 		return kind, data, nil
 	} else if fail.CodeOf(err) == fail.CodeObjectTooLarge {
 		return "", nil, err
@@ -78,8 +80,8 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 }
 
 // readPacked returns fs.ErrNotExist when no pack holds the object. find is
-// packSet.find, or findKnown among some packs.
-func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*packIndex, int64)) (kind string, data []byte,
+// Set.find, or findKnown among some packs.
+func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*pack.Index, int64)) (kind string, data []byte,
 	err error) {
 	raw, ok := oid.Raw()
 	if !ok {
@@ -92,16 +94,16 @@ func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*packIndex, 
 		if p == nil {
 			return "", nil, fs.ErrNotExist
 		}
-		if kind, data, err = s.deltas.read(p, off); err == nil {
+		if kind, data, err = s.deltas.Read(p, off); err == nil {
 			if err = object.Verify(s.format, oid, kind, data); err != nil {
-				s.deltas.bases.forget()
+				s.deltas.Bases.Forget()
 			}
 			return kind, data, err
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", nil, err
 		}
-		s.Packs.forget(p)
+		s.Packs.Forget(p)
 	}
 	return "", nil, err
 }
@@ -131,7 +133,7 @@ func (s *ObjectFiles) local(oid object.OID) bool {
 	if !ok {
 		return false
 	}
-	p, _ := s.Packs.find(raw)
+	p, _ := s.Packs.Find(raw)
 	return p != nil
 }
 
@@ -140,14 +142,14 @@ func (s *ObjectFiles) Write(ctx context.Context, objects []object.Object) error 
 	if err != nil {
 		return err
 	}
-	s.Packs.refresh() // one look at the pack directory for the whole batch
+	s.Packs.Refresh() // one look at the pack directory for the whole batch
 	todo = slices.DeleteFunc(todo, func(o object.Object) bool { return s.stored(o.OID) })
 	for len(todo) > 0 {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
 		n, size := 0, 0
-		for n < len(todo) && (n == 0 || size+len(todo[n].Data) < maxPackBytes) {
+		for n < len(todo) && (n == 0 || size+len(todo[n].Data) < pack.MaxBytes) {
 			size += len(todo[n].Data) + 64
 			n++
 		}
@@ -165,8 +167,8 @@ func (s *ObjectFiles) stored(oid object.OID) bool {
 	if !s.holding() {
 		return false
 	}
-	_, _, err := s.readPacked(oid, func(raw []byte) (*packIndex, int64) {
-		return s.Packs.findKnown(raw, s.isHeld)
+	_, _, err := s.readPacked(oid, func(raw []byte) (*pack.Index, int64) {
+		return s.Packs.FindKnown(raw, s.isHeld)
 	})
 	return err == nil
 }
@@ -199,6 +201,6 @@ func (s *ObjectFiles) packDir() (fs.FileMode, error) {
 
 func (s *ObjectFiles) Close() error {
 	s.Abandon(nil)
-	s.Packs.close()
+	s.Packs.Close()
 	return s.cat.close()
 }

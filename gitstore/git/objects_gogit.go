@@ -6,7 +6,9 @@
 
 package git
 
+import "github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
+
 // GoGitObjects is the Objects of a SHA-1 repository.
 type GoGitObjects struct{ *ObjectFiles }
 
-func newGoGitObjects(r *Repository) Objects { return GoGitObjects{newObjectFiles(r, patchDelta)} }
+func newGoGitObjects(r *Repository) Objects { return GoGitObjects{newObjectFiles(r, pack.PatchDelta)} }

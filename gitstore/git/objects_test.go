@@ -19,6 +19,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -160,12 +161,12 @@ func TestReadDeltas(t *testing.T) {
 				repo := open(t, r)
 				files := objectFilesOf(repo)
 				all := strings.Split(r.Git("cat-file", "--batch-all-objects", "--batch-check"), "\n")
-				places := func() (kept []packPlace) {
+				places := func() (kept []pack.Place) {
 					for _, line := range all {
 						raw, _ := object.OID(strings.Fields(line)[0]).Raw()
-						p, off := files.Packs.find(raw)
-						if _, _, ok := files.deltas.bases.get(packPlace{p, off}); ok {
-							kept = append(kept, packPlace{p, off})
+						p, off := files.Packs.Find(raw)
+						if _, _, ok := files.deltas.Bases.Get(pack.Place{Pack: p, Off: off}); ok {
+							kept = append(kept, pack.Place{Pack: p, Off: off})
 						}
 					}
 					return kept
@@ -197,12 +198,12 @@ func TestReadDeltas(t *testing.T) {
 				readAll()
 				// A base that is wrong leads to no object: all are dropped and read again.
 				for _, at := range places() {
-					kind, data, _ := files.deltas.bases.get(at)
-					files.deltas.bases.put(at, kind, bytes.Repeat([]byte("x"), len(data)))
+					kind, data, _ := files.deltas.Bases.Get(at)
+					files.deltas.Bases.Put(at, kind, bytes.Repeat([]byte("x"), len(data)))
 				}
 				readAll()
 				for _, at := range places() {
-					if _, data, _ := files.deltas.bases.get(at); bytes.HasPrefix(data, []byte("xxxx")) {
+					if _, data, _ := files.deltas.Bases.Get(at); bytes.HasPrefix(data, []byte("xxxx")) {
 						t.Error("a wrong base is kept")
 					}
 				}
@@ -560,11 +561,11 @@ func TestCompactInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := objectFilesOf(repo).Packs
-	set.refresh() // those it was made of are gone
-	last, at := int64(0), (*packIndex)(nil)
+	set.Refresh() // those it was made of are gone
+	last, at := int64(0), (*pack.Index)(nil)
 	for i, c := range commits {
 		raw, _ := c.Raw()
-		p, off := set.find(raw)
+		p, off := set.Find(raw)
 		if p == nil || at != nil && p != at || off <= last {
 			t.Fatalf("commit %d of %d lies at %d, the one before at %d; %d packs", i, len(commits), off, last,
 				len(glob(t, repo, "*.pack")))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
@@ -66,23 +67,23 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(s.Packs.Dir, MidxName)); err == nil {
+	if _, err := os.Lstat(filepath.Join(s.Packs.Dir, pack.MidxName)); err == nil {
 		return nil // git maintenance folds packs here, and its index names ours
 	}
-	type pack struct {
+	type small struct {
 		path string
 		at   time.Time
 	}
-	tiers := make(map[int][]pack)
+	tiers := make(map[int][]small)
 	for _, m := range marks {
 		path := filepath.Join(s.Packs.Dir, m.Name())
 		fi, err := os.Stat(path + ".pack")
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			_ = os.Remove(filepath.Join(s.marks(), m.Name())) // gc took it
-		case err == nil && fi.Size() < compactMax:
+		case err == nil && fi.Size() < pack.MaxStored:
 			t := int(math.Log10(float64(max(fi.Size(), compactMin))))
-			tiers[t] = append(tiers[t], pack{path, fi.ModTime()})
+			tiers[t] = append(tiers[t], small{path, fi.ModTime()})
 		}
 	}
 	for _, packs := range tiers {
@@ -93,7 +94,7 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		// In the order they were written: a run is read in that of its operations.
-		slices.SortFunc(packs, func(a, b pack) int {
+		slices.SortFunc(packs, func(a, b small) int {
 			return cmp.Or(a.at.Compare(b.at), strings.Compare(a.path, b.path))
 		})
 		paths := make([]string, len(packs))
@@ -149,29 +150,29 @@ func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, e
 	ids := make(map[string]bool)
 	var size int64
 	for _, p := range paths {
-		if err := indexIDs(p, hashLen, ids); err != nil {
+		if err := pack.AddIDs(p, hashLen, ids); err != nil {
 			return nil, p, err
 		}
 		if fi, err := os.Stat(p + ".pack"); err == nil {
 			size += fi.Size()
 		}
 	}
-	if size <= linkMax {
+	if size <= pack.MaxLinked {
 		return s.linkPacks(paths, mode)
 	}
-	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(ids), func(w *PackWriter) error {
+	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(ids), func(w *pack.Writer) error {
 		for _, p := range paths {
-			entries, err := readRawPack(p, hashLen)
+			entries, err := pack.ReadStored(p, hashLen)
 			if err != nil {
 				bad = p
 				return err
 			}
 			for _, e := range entries {
-				if !ids[string(e.raw)] {
+				if !ids[string(e.Raw)] {
 					continue // copied from an earlier pack
 				}
-				ids[string(e.raw)] = false
-				if err := w.addRaw(e.raw, e.entry); err != nil {
+				ids[string(e.Raw)] = false
+				if err := w.AddRaw(e.Raw, e.Entry); err != nil {
 					return err
 				}
 			}
@@ -183,16 +184,16 @@ func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, e
 
 // linkPacks is copyPacks in memory.
 func (s *ObjectFiles) linkPacks(paths []string, mode fs.FileMode) (folded *packHold, bad string, err error) {
-	packs := make([][]rawEntry, len(paths))
+	packs := make([][]pack.Stored, len(paths))
 	for i, p := range paths {
-		if packs[i], err = readRawPack(p, object.HexLen(s.format)/2); err != nil {
+		if packs[i], err = pack.ReadStored(p, object.HexLen(s.format)/2); err != nil {
 			return nil, p, err
 		}
 	}
-	linked := linkEntries(s.format, packs)
-	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(linked), func(w *PackWriter) error {
+	linked := pack.Link(s.format, packs)
+	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(linked), func(w *pack.Writer) error {
 		for _, e := range linked {
-			if err := w.addRaw(e.raw, e.entry); err != nil {
+			if err := w.AddRaw(e.Raw, e.Entry); err != nil {
 				return err
 			}
 		}

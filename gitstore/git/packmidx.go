@@ -6,6 +6,8 @@ package git
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 )
 
 // DropStaleMidx removes the multi-pack-index when it names a pack that is not there.
@@ -14,9 +16,9 @@ import (
 // it as well whenever it removes a pack it names.
 func (r *Repository) DropStaleMidx() {
 	dir := filepath.Join(r.ObjectsDir, "pack")
-	for _, name := range MidxPacks(filepath.Join(dir, MidxName)) {
+	for _, name := range pack.MidxPacks(filepath.Join(dir, pack.MidxName)) {
 		if _, err := os.Lstat(filepath.Join(dir, filepath.Base(name))); Absent(err) {
-			_ = os.Remove(filepath.Join(dir, MidxName))
+			_ = os.Remove(filepath.Join(dir, pack.MidxName))
 			return
 		}
 	}

@@ -17,14 +17,15 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
 // writePack stores objects as one durable pack in packDir, held until a ref reaches
-// it. The objects must be distinct, checked and fewer than maxPackBytes in all.
+// it. The objects must be distinct, checked and fewer than MaxBytes in all.
 func writePack(packDir, format string, mode fs.FileMode, objects []object.Object) (*packHold, error) {
-	h, err := BuildPack(packDir, format, mode, len(objects), func(p *PackWriter) error {
+	h, err := BuildPack(packDir, format, mode, len(objects), func(p *pack.Writer) error {
 		for _, o := range objects {
 			if err := p.Add(o); err != nil {
 				return err
@@ -43,7 +44,7 @@ func writePack(packDir, format string, mode fs.FileMode, objects []object.Object
 // as git looks for indexes alone; "tmp_" names are no good, because git prune removes
 // them from under the writer. The index gets its name last, when both are
 // complete on disk. What a crash leaves the next command removes (StaleHolds).
-func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*PackWriter) error) (_ *packHold,
+func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*pack.Writer) error) (_ *packHold,
 	err error) {
 	faults.Point("objects.pack.before")
 	path, keep, err := newKeep(packDir, format)
@@ -58,23 +59,23 @@ func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*P
 		}
 	}()
 	faults.Point("objects.pack.kept")
-	pack, err := os.OpenFile(path+".pack", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(path+".pack", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			_ = pack.Close()
+			_ = file.Close()
 		}
 	}()
-	w := newPackWriter(pack, format, count)
+	w := pack.NewWriter(file, format, count)
 	if err := fill(w); err != nil {
 		return nil, err
 	}
-	if w.count() != count {
-		return nil, fmt.Errorf("pack of %d objects announced as %d", w.count(), count)
+	if w.Count() != count {
+		return nil, fmt.Errorf("pack of %d objects announced as %d", w.Count(), count)
 	}
-	sum, err := w.finish(pack)
+	sum, err := w.Finish(file)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +84,13 @@ func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*P
 		return nil, err
 	}
 	defer func() { _ = idx.Close() }()
-	index := w.index(sum)
+	index := w.Index(sum)
 	if _, err := idx.Write(index); err != nil {
 		return nil, err
 	}
 	// Side by side, the syncs share one journal commit of the file system.
 	beside := make(chan error, 2)
-	go func() { beside <- seal(pack, mode) }()
+	go func() { beside <- seal(file, mode) }()
 	go func() { beside <- keep.Sync() }()
 	if err = errors.Join(seal(idx, mode), <-beside, <-beside); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*P
 		return nil, err
 	}
 	faults.Point("objects.pack.after")
-	return &packHold{path: path, pack: pack, index: index}, nil
+	return &packHold{path: path, pack: file, index: index}, nil
 }
 
 // seal makes a finished file read-only, as git's are, and syncs it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -120,7 +120,7 @@ func FuzzDelta(f *testing.F) {
 	f.Add([]byte("b"), []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x90, 1})
 	f.Fuzz(func(t *testing.T, base, delta []byte) {
 		const limit = 1 << 16
-		out, err := git.ApplyDelta(base, delta, limit)
+		out, err := pack.ApplyDelta(base, delta, limit)
 		if err != nil {
 			return
 		}
@@ -139,11 +139,11 @@ func TestDeltaOffsets(t *testing.T) {
 		used int
 	}{{[]byte{5}, 5, 1}, {[]byte{0x80, 0}, 128, 2}, {[]byte{0x81, 0x7f}, 383, 2}, {[]byte{0xff}, 0, 0}, {nil, 0, 0},
 		{bytes.Repeat([]byte{0xff}, 20), 0, 0}} {
-		if back, used := git.DeltaOffset(c.in); back != c.back || used != c.used {
+		if back, used := pack.DeltaOffset(c.in); back != c.back || used != c.used {
 			t.Errorf("%x: %d %d, want %d %d", c.in, back, used, c.back, c.used)
 		}
 	}
-	if _, err := git.ApplyDelta([]byte("abc"), []byte{3, 3, 0x80}, 10); err == nil {
+	if _, err := pack.ApplyDelta([]byte("abc"), []byte{3, 3, 0x80}, 10); err == nil {
 		t.Error("a copy of 64 KiB out of three bytes")
 	}
 }

@@ -159,7 +159,7 @@ func (x *Clone) enter(ctx context.Context, trust *Trust, top string, fi fs.FileI
 	if rel, err := filepath.Rel(top, x.Dir); err == nil && rel != "." {
 		r.Prefix = filepath.ToSlash(rel) + "/"
 	}
-	r.ObjectsOnce.Do(func() { r.ObjectStore = git.NewSiblingObjects(objects, r.ObjectsDir, x.open) })
+	r.ObjectsOnce.Do(func() { r.ObjectStore = newObjects(objects, r.ObjectsDir, x.open) })
 	return nil
 }
 

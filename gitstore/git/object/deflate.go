@@ -21,7 +21,7 @@ func inflate(r io.Reader) (io.ReadCloser, error) {
 	return zlib.NewReader(r)
 }
 
-// inflateAll reads what r holds compressed, size bytes of it. Memory grows with what really
+// Inflate reads what r holds compressed, size bytes of it. Memory grows with what really
 // comes, not with what is claimed.
 func Inflate(r io.Reader, size int64) ([]byte, error) {
 	z, err := inflate(r)

@@ -59,7 +59,7 @@ func isLowerHex(s string) bool {
 	return true
 }
 
-// raw returns the id's bytes; ok is false when o is not hexadecimal.
+// Raw returns the id's bytes; ok is false when o is not hexadecimal.
 func (o OID) Raw() (b []byte, ok bool) {
 	if !isLowerHex(string(o)) {
 		return nil, false
@@ -84,7 +84,7 @@ func NewHash(format string) hash.Hash {
 	return sha1.New() //nolint:gosec // see the import
 }
 
-// HashObject returns the id git gives an object of this kind ("blob", "tree",
+// Hash returns the id git gives an object of this kind ("blob", "tree",
 // "commit", "tag") and content. An unknown format is treated as SHA-1.
 func Hash(format, kind string, data []byte) OID {
 	h := NewHash(format)

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// looseStore is the fan-out directory part of an objects directory. Go-git's
+// Loose is the fan-out directory part of an objects directory. Go-git's
 // loose codec is not used for it: it knows SHA-1 only and reads a header of any
 // length into memory.
 type Loose struct {
@@ -27,7 +27,7 @@ func (s Loose) Path(oid OID) string {
 	return filepath.Join(s.Dir, string(oid[:2]), string(oid[2:]))
 }
 
-// read returns the object, fs.ErrNotExist when it is not loose, or a
+// Read returns the object, fs.ErrNotExist when it is not loose, or a
 // *Error{object_corrupt}.
 func (s Loose) Read(oid OID) (kind string, data []byte, err error) {
 	f, err := os.Open(s.Path(oid))
@@ -45,7 +45,7 @@ func (s Loose) Read(oid OID) (kind string, data []byte, err error) {
 	return kind, data, Verify(s.Format, oid, kind, data)
 }
 
-// has reports whether a loose file of the name exists, whatever it holds.
+// Has reports whether a loose file of the name exists, whatever it holds.
 func (s Loose) Has(oid OID) bool {
 	fi, err := os.Stat(s.Path(oid))
 	return err == nil && fi.Mode().IsRegular()
@@ -54,7 +54,7 @@ func (s Loose) Has(oid OID) bool {
 // maxLooseHeader is longer than any honest "kind size\0".
 const maxLooseHeader = 32
 
-// decodeLoose reads a loose object of at most limit bytes.
+// DecodeLoose reads a loose object of at most limit bytes.
 func DecodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error) {
 	z, err := inflate(r)
 	if err != nil {
@@ -84,7 +84,7 @@ func DecodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 	return kind, data, err
 }
 
-// modes returns the mode bits of the objects directory.
+// Modes returns the mode bits of the objects directory.
 func (s Loose) Modes() (fs.FileMode, error) {
 	fi, err := os.Stat(s.Dir)
 	if err != nil {

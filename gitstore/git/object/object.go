@@ -16,7 +16,7 @@ const (
 	KindTag    = "tag"
 )
 
-// maxObjectSize bounds one object in memory, in bytes. Ledger segments and
+// MaxSize bounds one object in memory, in bytes. Ledger segments and
 // governed files are far smaller; a larger one is somebody's attack or mistake.
 const MaxSize = 256 << 20
 
@@ -27,7 +27,7 @@ type Object struct {
 	Data []byte
 }
 
-// NewObject returns an object with its id computed for the object format.
+// New returns an object with its id computed for the object format.
 func New(format, kind string, data []byte) Object {
 	return Object{OID: Hash(format, kind, data), Kind: kind, Data: data}
 }
@@ -48,7 +48,7 @@ func TooLarge(oid OID, size int64) error {
 		int64(MaxSize))
 }
 
-// verify checks that content hashes to the id it was asked for by.
+// Verify checks that content hashes to the id it was asked for by.
 func Verify(format string, oid OID, kind string, data []byte) error {
 	if got := Hash(format, kind, data); got != oid {
 		return Corrupt(oid, errors.New("its content hashes to "+string(got)))
@@ -60,7 +60,7 @@ func IsKind(kind string) bool {
 	return kind == KindBlob || kind == KindTree || kind == KindCommit || kind == KindTag
 }
 
-// prepare fills in ids, refuses wrong ones, and drops repetitions in a batch.
+// Prepare fills in ids, refuses wrong ones, and drops repetitions in a batch.
 func Prepare(format string, objects []Object) ([]Object, error) {
 	out := make([]Object, 0, len(objects))
 	seen := make(map[OID]bool, len(objects))

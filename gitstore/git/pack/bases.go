@@ -1,6 +1,6 @@
 // Objects that others in the same packs are differences to, kept between reads.
 
-package git
+package pack
 
 import "sync"
 
@@ -10,11 +10,11 @@ const (
 	baseLimit = 1 << 20
 )
 
-// packPlace is an entry of a pack. What lies there never changes: a pack is opened once, and
+// Place is an entry of a pack. What lies there never changes: a pack is opened once, and
 // git writes a new file for each new one.
-type packPlace struct {
-	pack *packIndex
-	off  int64
+type Place struct {
+	Pack *Index
+	Off  int64
 }
 
 type packBase struct {
@@ -22,15 +22,15 @@ type packBase struct {
 	data []byte
 }
 
-// baseCache keeps the bases that were used last. The nil value keeps nothing.
-type baseCache struct {
+// Bases keeps the bases that were used last. The nil value keeps nothing.
+type Bases struct {
 	mu          sync.Mutex
-	now, before map[packPlace]packBase
+	now, before map[Place]packBase
 	size        int // bytes in now
 }
 
-// get returns a base, which the caller must not change.
-func (c *baseCache) get(at packPlace) (kind string, data []byte, ok bool) {
+// Get returns a base, which the caller must not change.
+func (c *Bases) Get(at Place) (kind string, data []byte, ok bool) {
 	if c == nil {
 		return "", nil, false
 	}
@@ -45,7 +45,7 @@ func (c *baseCache) get(at packPlace) (kind string, data []byte, ok bool) {
 	return b.kind, b.data, ok
 }
 
-func (c *baseCache) put(at packPlace, kind string, data []byte) {
+func (c *Bases) Put(at Place, kind string, data []byte) {
 	if c == nil || len(data) > baseLimit {
 		return
 	}
@@ -54,15 +54,15 @@ func (c *baseCache) put(at packPlace, kind string, data []byte) {
 	c.add(at, packBase{kind, data})
 }
 
-func (c *baseCache) add(at packPlace, b packBase) {
+func (c *Bases) add(at Place, b packBase) {
 	if c.size += len(b.data); c.now == nil || c.size > baseBytes {
-		c.before, c.now, c.size = c.now, make(map[packPlace]packBase), len(b.data)
+		c.before, c.now, c.size = c.now, make(map[Place]packBase), len(b.data)
 	}
 	c.now[at] = b
 }
 
-// forget drops all: one of them did not lead to what its id says.
-func (c *baseCache) forget() {
+// Forget drops all: one of them did not lead to what its id says.
+func (c *Bases) Forget() {
 	if c == nil {
 		return
 	}

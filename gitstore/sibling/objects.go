@@ -1,7 +1,7 @@
 // The objects of a clone that is not trusted: read by its files alone, inside of
 // it, within bounds, each checked against its id.
 
-package git
+package sibling
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 )
 
 // maxSiblingObject bounds one object of a sibling, in bytes: a ledger segment or a
@@ -23,16 +24,16 @@ const maxSiblingObject = 64 << 20
 type siblingObjects struct {
 	format string
 	dir    string // objects directory, absolute
-	open   openFile
-	packs  *packSet
-	deltas *deltas
+	open   pack.Opener
+	packs  *pack.Set
+	deltas *pack.Reader
 }
 
-// NewSiblingObjects reads the objects below dir through open, without git.
-func NewSiblingObjects(format, dir string, open openFile) *siblingObjects {
+// newObjects reads the objects below dir through open, without git.
+func newObjects(format, dir string, open pack.Opener) *siblingObjects {
 	s := &siblingObjects{format: format, dir: dir, open: open,
-		packs: &packSet{Dir: filepath.Join(dir, "pack"), hashLen: object.HexLen(format) / 2, open: open}}
-	s.deltas = &deltas{packs: s.packs, limit: maxSiblingObject, patch: ApplyDelta, loose: s.loose}
+		packs: &pack.Set{Dir: filepath.Join(dir, "pack"), HashLen: object.HexLen(format) / 2, Open: open}}
+	s.deltas = &pack.Reader{Packs: s.packs, Limit: maxSiblingObject, Patch: pack.ApplyDelta, Loose: s.loose}
 	return s
 }
 
@@ -75,14 +76,14 @@ func (s *siblingObjects) loose(oid object.OID) (kind string, data []byte, err er
 // packed returns fs.ErrNotExist when no pack holds the object.
 func (s *siblingObjects) packed(raw []byte) (kind string, data []byte, err error) {
 	for range 2 { // a repack in between moves it to another pack
-		p, off := s.packs.find(raw)
+		p, off := s.packs.Find(raw)
 		if p == nil {
 			return "", nil, fs.ErrNotExist
 		}
-		if kind, data, err = s.deltas.read(p, off); !errors.Is(err, fs.ErrNotExist) {
+		if kind, data, err = s.deltas.Read(p, off); !errors.Is(err, fs.ErrNotExist) {
 			return kind, data, err
 		}
-		s.packs.forget(p)
+		s.packs.Forget(p)
 	}
 	return "", nil, err
 }
@@ -100,6 +101,6 @@ func (s *siblingObjects) Write(context.Context, []object.Object) error {
 // Close gives the packs back at once, other than a store's own: there may be
 // hundreds of siblings, and nobody reads beside this.
 func (s *siblingObjects) Close() error {
-	s.packs.closeFiles()
+	s.packs.CloseFiles()
 	return nil
 }

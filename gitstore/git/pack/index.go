@@ -1,7 +1,7 @@
 // Finding and reading packed objects without loading a pack index: a handful
 // of positioned reads per lookup, whatever the size of the repository.
 
-package git
+package pack
 
 import (
 	"bytes"
@@ -40,33 +40,33 @@ const (
 	idxFanout = 256 * 4
 )
 
-// packSet is the pack directory of one objects directory.
-type packSet struct {
+// Set is the pack directory of one objects directory.
+type Set struct {
 	Dir     string
-	hashLen int // bytes
-	open    openFile
+	HashLen int // bytes
+	Open    Opener
 
 	mu    sync.Mutex
 	stamp time.Time // directory's mtime at the last scan
-	packs map[string]*packIndex
-	order []*packIndex
+	packs map[string]*Index
+	order []*Index
 }
 
-// openFile opens a file or directory for reading; nil is os.Open. A repository
+// Opener opens a file or directory for reading; nil is os.Open. A repository
 // that is not trusted gets one that keeps inside of it.
-type openFile func(name string) (*os.File, error)
+type Opener func(name string) (*os.File, error)
 
-func (open openFile) file(name string) (*os.File, error) {
+func (open Opener) file(name string) (*os.File, error) {
 	if open == nil {
 		return os.Open(name)
 	}
 	return open(name)
 }
 
-// packIndex is one index file, version 2.
-type packIndex struct {
+// Index is one index file, version 2.
+type Index struct {
 	path string // without the extension
-	open openFile
+	open Opener
 	data []byte // whole content of a small index
 	file *os.File
 	// Of a larger one: how often it was asked, and its content once that was often.
@@ -80,9 +80,9 @@ type packIndex struct {
 	hlen    int64
 }
 
-// find returns the pack and offset of an object; nil when it is in none that
+// Find returns the pack and offset of an object; nil when it is in none that
 // could be read.
-func (s *packSet) find(raw []byte) (*packIndex, int64) {
+func (s *Set) Find(raw []byte) (*Index, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, off := s.lookup(raw, nil); p != nil {
@@ -94,24 +94,24 @@ func (s *packSet) find(raw []byte) (*packIndex, int64) {
 	return nil, 0
 }
 
-// findKnown is find among those packs of the last refresh that only lets pass.
-func (s *packSet) findKnown(raw []byte, only func(path string) bool) (*packIndex, int64) {
+// FindKnown is find among those packs of the last refresh that only lets pass.
+func (s *Set) FindKnown(raw []byte, only func(path string) bool) (*Index, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lookup(raw, only)
 }
 
-// findOpen is find among the packs that are open.
-func (s *packSet) findOpen(raw []byte) (*packIndex, int64) { return s.findKnown(raw, nil) }
+// FindOpen is find among the packs that are open.
+func (s *Set) FindOpen(raw []byte) (*Index, int64) { return s.FindKnown(raw, nil) }
 
-// refresh looks for new packs.
-func (s *packSet) refresh() {
+// Refresh looks for new packs.
+func (s *Set) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scan()
 }
 
-func (s *packSet) lookup(raw []byte, only func(path string) bool) (*packIndex, int64) {
+func (s *Set) lookup(raw []byte, only func(path string) bool) (*Index, int64) {
 	for i, p := range s.order {
 		if only != nil && !only(p.path) {
 			continue
@@ -128,15 +128,15 @@ func (s *packSet) lookup(raw []byte, only func(path string) bool) (*packIndex, i
 	return nil, 0
 }
 
-// forget drops a pack that vanished (a repack) so that the next find rescans.
-func (s *packSet) forget(p *packIndex) {
+// Forget drops a pack that vanished (a repack) so that the next find rescans.
+func (s *Set) Forget(p *Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(p)
 	s.stamp = time.Time{}
 }
 
-func (s *packSet) drop(p *packIndex) {
+func (s *Set) drop(p *Index) {
 	if s.packs[p.path] != p {
 		return
 	}
@@ -151,7 +151,7 @@ func (s *packSet) drop(p *packIndex) {
 }
 
 // scan rereads the directory; false when it did not change since.
-func (s *packSet) scan() bool {
+func (s *Set) scan() bool {
 	fi, err := os.Stat(s.Dir)
 	if err != nil {
 		return false
@@ -161,7 +161,7 @@ func (s *packSet) scan() bool {
 	if fi.ModTime().Equal(s.stamp) && time.Since(s.stamp) > 2*time.Second {
 		return false
 	}
-	d, err := s.open.file(s.Dir)
+	d, err := s.Open.file(s.Dir)
 	if err != nil {
 		return false
 	}
@@ -171,7 +171,7 @@ func (s *packSet) scan() bool {
 		return false
 	}
 	if s.packs == nil {
-		s.packs = make(map[string]*packIndex)
+		s.packs = make(map[string]*Index)
 	}
 	present := make(map[string]bool, len(entries))
 	changed := false
@@ -185,7 +185,7 @@ func (s *packSet) scan() bool {
 		if s.packs[path] != nil || len(s.packs) >= maxOpenIndexes {
 			continue
 		}
-		if p, err := openIndex(s.open, path, s.hashLen); err == nil {
+		if p, err := openIndex(s.Open, path, s.HashLen); err == nil {
 			s.packs[path] = p
 			s.order = append(s.order, p)
 			changed = true
@@ -200,7 +200,7 @@ func (s *packSet) scan() bool {
 	return changed
 }
 
-func (s *packSet) close() {
+func (s *Set) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.order {
@@ -209,17 +209,17 @@ func (s *packSet) close() {
 	s.packs, s.order, s.stamp = nil, nil, time.Time{}
 }
 
-// closeFiles is close that gives the packs back at once, too; nothing may be reading beside it.
-func (s *packSet) closeFiles() {
+// CloseFiles is close that gives the packs back at once, too; nothing may be reading beside it.
+func (s *Set) CloseFiles() {
 	for _, p := range s.order {
 		if f := p.pack.Load(); f != nil {
 			_ = f.Close()
 		}
 	}
-	s.close()
+	s.Close()
 }
 
-func openIndex(open openFile, path string, hashLen int) (*packIndex, error) {
+func openIndex(open Opener, path string, hashLen int) (*Index, error) {
 	f, err := open.file(path + ".idx")
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func openIndex(open openFile, path string, hashLen int) (*packIndex, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	p := &packIndex{path: path, open: open, file: f, size: fi.Size(), hlen: int64(hashLen)}
+	p := &Index{path: path, open: open, file: f, size: fi.Size(), hlen: int64(hashLen)}
 	if p.size <= smallIndex {
 		p.data, err = io.ReadAll(io.LimitReader(f, smallIndex+1))
 		p.file = nil
@@ -248,7 +248,7 @@ func openIndex(open openFile, path string, hashLen int) (*packIndex, error) {
 
 var errIndex = errors.New("not a version 2 pack index")
 
-func (p *packIndex) readHead() error {
+func (p *Index) readHead() error {
 	var b [idxHeader + idxFanout]byte
 	if err := p.readAt(b[:], 0); err != nil {
 		return err
@@ -271,14 +271,14 @@ func (p *packIndex) readHead() error {
 	return nil
 }
 
-func (p *packIndex) readAt(b []byte, off int64) error {
+func (p *Index) readAt(b []byte, off int64) error {
 	part, err := p.part(off, b)
 	copy(b, part)
 	return err
 }
 
 // part returns len(buf) bytes from off: of what is in memory, or read into buf.
-func (p *packIndex) part(off int64, buf []byte) ([]byte, error) {
+func (p *Index) part(off int64, buf []byte) ([]byte, error) {
 	data := p.data
 	if p.file != nil {
 		whole := p.loaded.Load()
@@ -295,7 +295,7 @@ func (p *packIndex) part(off int64, buf []byte) ([]byte, error) {
 }
 
 // ask counts a look-up and loads the index when there were many.
-func (p *packIndex) ask() {
+func (p *Index) ask() {
 	if p.file == nil || p.size > hugeIndex || p.asked.Add(1) != oftenAsked {
 		return
 	}
@@ -309,7 +309,7 @@ func (p *packIndex) ask() {
 const guesses = 4
 
 // find searches the ids that share the first byte.
-func (p *packIndex) find(raw []byte) (offset int64, ok bool) {
+func (p *Index) find(raw []byte) (offset int64, ok bool) {
 	if int64(len(raw)) != p.hlen {
 		return 0, false
 	}
@@ -342,7 +342,7 @@ func (p *packIndex) find(raw []byte) (offset int64, ok bool) {
 	return 0, false
 }
 
-func (p *packIndex) offset(i uint32) (int64, bool) {
+func (p *Index) offset(i uint32) (int64, bool) {
 	var b [8]byte
 	crcs := idxHeader + idxFanout + int64(p.n)*p.hlen
 	offs := crcs + 4*int64(p.n)
@@ -365,7 +365,7 @@ func (p *packIndex) offset(i uint32) (int64, bool) {
 // thousands of objects from it. It is never closed by hand, since another reader
 // may be in the middle of it; the runtime closes it with its last user, and a
 // pack that a repack has removed stays readable until then.
-func (p *packIndex) openPack() (*os.File, error) {
+func (p *Index) openPack() (*os.File, error) {
 	if f := p.pack.Load(); f != nil {
 		return f, nil
 	}
@@ -379,14 +379,14 @@ func (p *packIndex) openPack() (*os.File, error) {
 	return p.pack.Load(), nil
 }
 
-func (p *packIndex) close() {
+func (p *Index) close() {
 	if p.file != nil {
 		_ = p.file.Close()
 	}
 }
 
 // entry returns line i of the index.
-func (p *packIndex) entry(i uint32) (raw []byte, crc uint32, off int64, err error) {
+func (p *Index) entry(i uint32) (raw []byte, crc uint32, off int64, err error) {
 	raw = make([]byte, p.hlen)
 	if err := p.readAt(raw, idxHeader+idxFanout+int64(i)*p.hlen); err != nil {
 		return nil, 0, 0, err

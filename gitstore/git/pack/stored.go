@@ -1,6 +1,6 @@
 // Entries of small packs in their stored form, for packs that are made of others.
 
-package git
+package pack
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// compactMax is the size from which a pack is not read whole, in bytes: it is left as it is.
-const compactMax = 10 << 20
+// MaxStored is the size from which a pack is not read whole, in bytes: it is left as it is.
+const MaxStored = 10 << 20
 
-// indexIDs adds the ids that the index of a pack names.
-func indexIDs(path string, hashLen int, ids map[string]bool) error {
+// AddIDs adds the ids that the index of a pack names.
+func AddIDs(path string, hashLen int, ids map[string]bool) error {
 	p, err := openIndex(nil, path, hashLen)
 	if err != nil {
 		return err
@@ -31,14 +31,14 @@ func indexIDs(path string, hashLen int, ids map[string]bool) error {
 	return nil
 }
 
-// rawEntry is an entry of a pack in its stored form; base is the raw id of what it is a
+// Stored is an entry of a pack in its stored form; base is the raw id of what it is a
 // difference to, nil for an object that is whole.
-type rawEntry struct{ raw, entry, base []byte }
+type Stored struct{ Raw, Entry, base []byte }
 
-// readRawPack reads a small pack whole, checking every entry against the
+// ReadStored reads a small pack whole, checking every entry against the
 // index. Packs with offset deltas are refused: a copy would change what one
 // refers to.
-func readRawPack(path string, hashLen int) ([]rawEntry, error) {
+func ReadStored(path string, hashLen int) ([]Stored, error) {
 	p, err := openIndex(nil, path, hashLen)
 	if err != nil {
 		return nil, err
@@ -49,12 +49,12 @@ func readRawPack(path string, hashLen int) ([]rawEntry, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, compactMax+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxStored+1))
 	if err != nil {
 		return nil, err
 	}
 	end := len(data) - hashLen
-	if end < 12 || len(data) > compactMax || !strings.HasPrefix(string(data[:8]), "PACK\x00\x00\x00\x02") {
+	if end < 12 || len(data) > MaxStored || !strings.HasPrefix(string(data[:8]), "PACK\x00\x00\x00\x02") {
 		return nil, errors.New("not a small pack")
 	}
 	type place struct {
@@ -71,7 +71,7 @@ func readRawPack(path string, hashLen int) ([]rawEntry, error) {
 		places[i] = place{off, crc, raw}
 	}
 	slices.SortFunc(places, func(a, b place) int { return int(a.off - b.off) })
-	out := make([]rawEntry, 0, len(places))
+	out := make([]Stored, 0, len(places))
 	for i, pl := range places {
 		next := int64(end)
 		if i+1 < len(places) {
@@ -95,7 +95,7 @@ func readRawPack(path string, hashLen int) ([]rawEntry, error) {
 			}
 			base = entry[e.data : e.data+int64(hashLen)]
 		}
-		out = append(out, rawEntry{pl.raw, entry, base})
+		out = append(out, Stored{pl.raw, entry, base})
 	}
 	return out, nil
 }

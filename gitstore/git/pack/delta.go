@@ -1,7 +1,7 @@
 // Packed objects that are stored as differences, resolved without recursion and
 // within bounds, for packs that somebody else has made.
 
-package git
+package pack
 
 import (
 	"encoding/binary"
@@ -20,31 +20,31 @@ const (
 
 var errDeltaChain = errors.New("malformed chain of differences")
 
-// patcher makes the object that delta describes out of base, of at most limit bytes.
-type patcher func(base, delta []byte, limit int64) ([]byte, error)
+// Patcher makes the object that delta describes out of base, of at most limit bytes.
+type Patcher func(base, delta []byte, limit int64) ([]byte, error)
 
-// deltas reads entries of packs, following differences down to an object that is stored
+// Reader reads entries of packs, following differences down to an object that is stored
 // whole and making the others out of it.
-type deltas struct {
-	packs *packSet
-	limit int64 // bytes of one object
-	patch patcher
-	loose func(oid object.OID) (kind string, data []byte, err error)
-	bases *baseCache // nil: none is kept
+type Reader struct {
+	Packs *Set
+	Limit int64 // bytes of one object
+	Patch Patcher
+	Loose func(oid object.OID) (kind string, data []byte, err error)
+	Bases *Bases // nil: none is kept
 }
 
-// read returns the object at off of p. fs.ErrNotExist says that a pack is gone.
-func (d *deltas) read(p *packIndex, off int64) (kind string, data []byte, err error) {
+// Read returns the object at off of p. fs.ErrNotExist says that a pack is gone.
+func (d *Reader) Read(p *Index, off int64) (kind string, data []byte, err error) {
 	type link struct {
-		at    packPlace
+		at    Place
 		delta []byte
 	}
 	var chain []link
 	var held int64
 	for {
-		at := packPlace{p, off}
+		at := Place{p, off}
 		var ok bool
-		if kind, data, ok = d.bases.get(at); ok {
+		if kind, data, ok = d.Bases.Get(at); ok {
 			if len(chain) == 0 {
 				data = slices.Clone(data) // the caller may change it
 			}
@@ -54,26 +54,26 @@ func (d *deltas) read(p *packIndex, off int64) (kind string, data []byte, err er
 		if err != nil {
 			return "", nil, err
 		}
-		part, err := readPart(f, &p.windows, off, d.limit, int(p.hlen))
+		part, err := readPart(f, &p.windows, off, d.Limit, int(p.hlen))
 		if err != nil {
 			return "", nil, err
 		}
 		if part.kind != "" {
 			if kind, data = part.kind, part.data; len(chain) > 0 {
-				d.bases.put(at, kind, data)
+				d.Bases.Put(at, kind, data)
 			}
 			break
 		}
 		chain = append(chain, link{at, part.data})
-		if held += int64(len(part.data)); len(chain) > maxDeltaChain || held > d.limit {
+		if held += int64(len(part.data)); len(chain) > maxDeltaChain || held > d.Limit {
 			return "", nil, errDeltaChain
 		}
 		if part.name == nil {
 			off = part.base
 			continue
 		}
-		if p, off = d.packs.find(part.name); p == nil {
-			if kind, data, err = d.loose(object.OIDFromRaw(part.name)); err != nil {
+		if p, off = d.Packs.Find(part.name); p == nil {
+			if kind, data, err = d.Loose(object.OIDFromRaw(part.name)); err != nil {
 				return "", nil, errDeltaChain
 			}
 			break
@@ -81,14 +81,14 @@ func (d *deltas) read(p *packIndex, off int64) (kind string, data []byte, err er
 	}
 	work := int64(len(data))
 	for i, l := range slices.Backward(chain) {
-		if data, err = d.patch(data, l.delta, d.limit); err != nil {
+		if data, err = d.Patch(data, l.delta, d.Limit); err != nil {
 			return "", nil, err
 		}
 		if work += int64(len(data)); work > maxDeltaWork {
 			return "", nil, errDeltaChain
 		}
 		if i > 0 {
-			d.bases.put(l.at, kind, data)
+			d.Bases.Put(l.at, kind, data)
 		}
 	}
 	return kind, data, nil

@@ -1,6 +1,6 @@
 // Tests of packs and indexes: what is made is read again, and what is hostile refused.
 
-package git
+package pack
 
 import (
 	"bytes"
@@ -21,18 +21,18 @@ func writeObjects(t interface {
 }, dir, format string, objs []object.Object) string {
 	t.Helper()
 	var pack bytes.Buffer
-	w := newPackWriter(&pack, format, len(objs))
+	w := NewWriter(&pack, format, len(objs))
 	for _, o := range objs {
 		if err := w.Add(o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	sum, err := w.finish(&pack)
+	sum, err := w.Finish(&pack)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "pack-1")
-	for ext, data := range map[string][]byte{".pack": pack.Bytes(), ".idx": w.index(sum)} {
+	for ext, data := range map[string][]byte{".pack": pack.Bytes(), ".idx": w.Index(sum)} {
 		if err := os.WriteFile(path+ext, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -41,21 +41,21 @@ func writeObjects(t interface {
 }
 
 func TestBasesAreBounded(t *testing.T) {
-	c := &baseCache{}
+	c := &Bases{}
 	for i := range 100 {
-		c.put(packPlace{nil, int64(i)}, object.KindBlob, make([]byte, baseLimit))
-		c.put(packPlace{nil, int64(-1 - i)}, object.KindBlob, make([]byte, baseLimit+1))
+		c.Put(Place{nil, int64(i)}, object.KindBlob, make([]byte, baseLimit))
+		c.Put(Place{nil, int64(-1 - i)}, object.KindBlob, make([]byte, baseLimit+1))
 	}
 	size := 0
-	for _, generation := range []map[packPlace]packBase{c.now, c.before} {
+	for _, generation := range []map[Place]packBase{c.now, c.before} {
 		for _, b := range generation {
 			size += len(b.data)
 		}
 	}
-	if _, _, ok := c.get(packPlace{nil, 99}); !ok || size > 2*baseBytes {
+	if _, _, ok := c.Get(Place{nil, 99}); !ok || size > 2*baseBytes {
 		t.Errorf("%d bytes are kept; the newest: %v", size, ok)
 	}
-	if c.forget(); len(c.now)+len(c.before) > 0 {
+	if c.Forget(); len(c.now)+len(c.before) > 0 {
 		t.Error("something is left")
 	}
 }
@@ -71,11 +71,11 @@ func TestPacksRoundTrip(t *testing.T) {
 			objs = append(objs, object.New(format, object.KindBlob, d))
 		}
 		path := writeObjects(rt, dir, format, objs)
-		set := &packSet{Dir: dir, hashLen: object.HexLen(format) / 2}
-		defer set.close()
+		set := &Set{Dir: dir, HashLen: object.HexLen(format) / 2}
+		defer set.Close()
 		for _, o := range objs {
 			raw, _ := o.OID.Raw()
-			p, off := set.find(raw)
+			p, off := set.Find(raw)
 			if p == nil {
 				rt.Fatalf("%s is not found", o.OID)
 			}
@@ -89,10 +89,10 @@ func TestPacksRoundTrip(t *testing.T) {
 				rt.Fatalf("packed: %+v %v", part, err)
 			}
 		}
-		if p, _ := set.find(make([]byte, object.HexLen(format)/2)); p != nil {
+		if p, _ := set.Find(make([]byte, object.HexLen(format)/2)); p != nil {
 			rt.Fatal("found what is not there")
 		}
-		entries, err := readRawPack(path, object.HexLen(format)/2)
+		entries, err := ReadStored(path, object.HexLen(format)/2)
 		if err != nil || len(entries) != len(objs) {
 			rt.Fatalf("raw pack: %d entries, %v", len(entries), err)
 		}
@@ -111,7 +111,7 @@ func FuzzPackIndex(f *testing.F) {
 	pack, _ := os.ReadFile(path + ".pack")
 	f.Add(idx, pack, int64(12))
 	f.Fuzz(func(t *testing.T, idx, pack []byte, off int64) {
-		p := &packIndex{data: idx, size: int64(len(idx)), hlen: 20}
+		p := &Index{data: idx, size: int64(len(idx)), hlen: 20}
 		if p.readHead() == nil {
 			for i := range min(p.n, 10) {
 				if raw, _, _, err := p.entry(i); err == nil {

@@ -1,6 +1,6 @@
 // Packs and their indexes, made.
 
-package git
+package pack
 
 import (
 	"bufio"
@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// maxPackBytes splits batches so that every offset fits the index's 31 bits.
-const maxPackBytes = 1 << 30
+// MaxBytes splits batches so that every offset fits the index's 31 bits.
+const MaxBytes = 1 << 30
 
 // packedEntry is one line of an index.
 type packedEntry struct {
@@ -25,8 +25,8 @@ type packedEntry struct {
 	offset uint32
 }
 
-// PackWriter streams a pack of undeltified objects into w.
-type PackWriter struct {
+// Writer streams a pack of undeltified objects into w.
+type Writer struct {
 	w       *bufio.Writer
 	format  string
 	sum     hash.Hash
@@ -34,8 +34,8 @@ type PackWriter struct {
 	entries []packedEntry
 }
 
-func newPackWriter(w io.Writer, format string, count int) *PackWriter {
-	p := &PackWriter{format: format, sum: object.NewHash(format)}
+func NewWriter(w io.Writer, format string, count int) *Writer {
+	p := &Writer{format: format, sum: object.NewHash(format)}
 	p.w = bufio.NewWriterSize(io.MultiWriter(w, p.sum), 32<<10)
 	var head [12]byte
 	copy(head[:], "PACK\x00\x00\x00\x02")
@@ -46,7 +46,7 @@ func newPackWriter(w io.Writer, format string, count int) *PackWriter {
 }
 
 // Add compresses one object into the pack.
-func (p *PackWriter) Add(o object.Object) error {
+func (p *Writer) Add(o object.Object) error {
 	raw, ok := o.OID.Raw()
 	if !ok {
 		return fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not an object id", o.OID)
@@ -56,7 +56,7 @@ func (p *PackWriter) Add(o object.Object) error {
 	if err := object.Deflate(&buf, o.Data); err != nil {
 		return err
 	}
-	return p.addRaw(raw, buf.Bytes())
+	return p.AddRaw(raw, buf.Bytes())
 }
 
 // writeEntryHead writes the header of an entry: what it is, and how long it is inflated.
@@ -70,16 +70,16 @@ func writeEntryHead(w *bytes.Buffer, number byte, length int) {
 	w.WriteByte(b)
 }
 
-// addRaw copies an entry that is already compressed.
-func (p *PackWriter) addRaw(raw, entry []byte) error {
+// AddRaw copies an entry that is already compressed.
+func (p *Writer) AddRaw(raw, entry []byte) error {
 	p.entries = append(p.entries, packedEntry{raw: raw, crc: crc32.ChecksumIEEE(entry), offset: uint32(p.off)})
 	p.off += int64(len(entry))
 	_, err := p.w.Write(entry)
 	return err
 }
 
-// finish writes the trailer to w, the underlying writer, and returns it.
-func (p *PackWriter) finish(w io.Writer) ([]byte, error) {
+// Finish writes the trailer to w, the underlying writer, and returns it.
+func (p *Writer) Finish(w io.Writer) ([]byte, error) {
 	if err := p.w.Flush(); err != nil {
 		return nil, err
 	}
@@ -88,11 +88,11 @@ func (p *PackWriter) finish(w io.Writer) ([]byte, error) {
 	return sum, err
 }
 
-// count is how many objects are in the pack.
-func (p *PackWriter) count() int { return len(p.entries) }
+// Count is how many objects are in the pack.
+func (p *Writer) Count() int { return len(p.entries) }
 
-// index returns the index of the finished pack with the trailer.
-func (p *PackWriter) index(trailer []byte) []byte { return encodeIndex(p.entries, trailer, p.format) }
+// Index returns the index of the finished pack with the trailer.
+func (p *Writer) Index(trailer []byte) []byte { return encodeIndex(p.entries, trailer, p.format) }
 
 // encodeIndex returns the version 2 index of the entries, which it sorts.
 func encodeIndex(entries []packedEntry, packSum []byte, format string) []byte {

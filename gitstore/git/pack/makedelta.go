@@ -1,6 +1,6 @@
 // Making differences between objects, for packs of ours (gitformat-pack(5)).
 
-package git
+package pack
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 // Differences by go-git, for the packs of SHA-1.
 
-package git
+package pack
 
 import (
 	"encoding/binary"
@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// patchDelta is ApplyDelta by go-git, which knows no limit.
-func patchDelta(base, delta []byte, limit int64) ([]byte, error) {
+// PatchDelta is ApplyDelta by go-git, which knows no limit.
+func PatchDelta(base, delta []byte, limit int64) ([]byte, error) {
 	if _, n := binary.Uvarint(delta); n > 0 {
 		if size, _ := binary.Uvarint(delta[n:]); size > uint64(limit) {
 			return nil, fail.Errorf(fail.CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size,

@@ -1,6 +1,6 @@
 // The search of a pack index, which guesses where an id is.
 
-package git
+package pack
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func TestFindGuesses(t *testing.T) {
 		slices.SortFunc(ids, bytes.Compare)
 		ids = slices.CompactFunc(ids, bytes.Equal)
 		data := indexOf(ids)
-		p := &packIndex{data: data, size: int64(len(data)), hlen: 20}
+		p := &Index{data: data, size: int64(len(data)), hlen: 20}
 		if err := p.readHead(); err != nil {
 			rt.Fatal(err)
 		}

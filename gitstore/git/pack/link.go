@@ -1,7 +1,7 @@
 // Storing older versions of a file as differences to newer ones when packs are folded. git
 // does not try that for objects that lie whole in one pack, so it has to be done here.
 
-package git
+package pack
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// linkMax bounds what is compared at once, in bytes of packs; more is folded as it is.
-	linkMax = 4 << 20
+	// MaxLinked bounds what is compared at once, in bytes of packs; more is folded as it is.
+	MaxLinked = 4 << 20
 	// linkDepth is git's own limit for the chains it makes (pack.depth).
 	linkDepth = 50
 )
@@ -24,32 +24,32 @@ type linker struct {
 }
 
 type linked struct {
-	rawEntry
+	Stored
 	base   string // raw id of what it is a difference to, "" for one that is whole
 	height int    // of the longest chain that leads to it
 	kind   string // once it was read, with its contents
 	data   []byte
 }
 
-// linkEntries returns the entries of packs that are folded, each object once: of a file that
+// Link returns the entries of packs that are folded, each object once: of a file that
 // changes older versions are differences to newer ones.
-func linkEntries(format string, packs [][]rawEntry) []rawEntry {
+func Link(format string, packs [][]Stored) []Stored {
 	l := newLinker(format, packs)
 	l.link()
-	out := make([]rawEntry, len(l.order))
+	out := make([]Stored, len(l.order))
 	for i, id := range l.order {
-		out[i] = l.entries[id].rawEntry
+		out[i] = l.entries[id].Stored
 	}
 	return out
 }
 
 // newLinker takes the first of each object.
-func newLinker(format string, packs [][]rawEntry) *linker {
+func newLinker(format string, packs [][]Stored) *linker {
 	l := &linker{format: format, entries: make(map[string]*linked)}
 	for _, entries := range packs {
 		for _, e := range entries {
-			if id := string(e.raw); l.entries[id] == nil {
-				l.entries[id] = &linked{rawEntry: e, base: string(e.base)}
+			if id := string(e.Raw); l.entries[id] == nil {
+				l.entries[id] = &linked{Stored: e, base: string(e.base)}
 				l.order = append(l.order, id)
 			}
 		}
@@ -163,7 +163,7 @@ func (l *linker) trees(old, now, name string, names map[string]string) {
 // difference stores old by what it differs in from now, if both are here and it is shorter.
 func (l *linker) difference(old, now string) {
 	o, n := l.entries[old], l.entries[now]
-	if o == nil || n == nil || o == n || o.base != "" || len(o.entry) < deltaMin {
+	if o == nil || n == nil || o == n || o.base != "" || len(o.Entry) < deltaMin {
 		return
 	}
 	deep, ok := l.depth(now, old)
@@ -182,10 +182,10 @@ func (l *linker) difference(old, now string) {
 	var b bytes.Buffer
 	writeEntryHead(&b, refDelta, len(delta))
 	b.WriteString(now)
-	if err := object.Deflate(&b, delta); err != nil || b.Len() >= len(o.entry) {
+	if err := object.Deflate(&b, delta); err != nil || b.Len() >= len(o.Entry) {
 		return
 	}
-	o.entry, o.base = b.Bytes(), now
+	o.Entry, o.base = b.Bytes(), now
 	l.raise(old)
 }
 
@@ -199,23 +199,23 @@ func (l *linker) read(id string, deep int) (kind string, data []byte) {
 	if e.kind != "" {
 		return e.kind, e.data
 	}
-	head, err := entryHeader(e.entry, 0)
-	if err != nil || head.size > compactMax {
+	head, err := entryHeader(e.Entry, 0)
+	if err != nil || head.size > MaxStored {
 		return "", nil
 	}
 	at := head.data
 	if head.kind == "" {
-		at += int64(len(e.rawEntry.base))
+		at += int64(len(e.Stored.base))
 	}
-	if data, err = object.Inflate(bytes.NewReader(e.entry[at:]), head.size); err != nil {
+	if data, err = object.Inflate(bytes.NewReader(e.Entry[at:]), head.size); err != nil {
 		return "", nil
 	}
 	if kind = head.kind; kind == "" {
 		var base []byte
-		if kind, base = l.read(string(e.rawEntry.base), deep+1); kind == "" {
+		if kind, base = l.read(string(e.Stored.base), deep+1); kind == "" {
 			return "", nil
 		}
-		if data, err = ApplyDelta(base, data, compactMax); err != nil {
+		if data, err = ApplyDelta(base, data, MaxStored); err != nil {
 			return "", nil
 		}
 	}

@@ -1,6 +1,6 @@
 // One entry of a pack: its header and, when it is stored whole, its contents.
 
-package git
+package pack
 
 import (
 	"errors"

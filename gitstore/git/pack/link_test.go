@@ -1,6 +1,6 @@
 // Tests of differences, and of what is linked by them.
 
-package git
+package pack
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// editedText changes a text as histories change files: lines come, go and move.
-func editedText(rnd *rand.Rand, data []byte) []byte {
+// edited changes a text as histories change files: lines come, go and move.
+func edited(rnd *rand.Rand, data []byte) []byte {
 	out := bytes.Clone(data)
 	for range 1 + rnd.IntN(4) {
 		at := rnd.IntN(len(out) + 1)
@@ -39,7 +39,7 @@ func TestMakeDelta(t *testing.T) {
 	try := func(base, target []byte) int {
 		t.Helper()
 		delta := MakeDelta(base, target)
-		for _, patch := range []patcher{ApplyDelta, patchDelta} {
+		for _, patch := range []Patcher{ApplyDelta, PatchDelta} {
 			if got, err := patch(base, delta, object.MaxSize); err != nil || !bytes.Equal(got, target) {
 				t.Fatalf("of %d bytes %d were to be made: %d came, %v", len(base), len(target), len(got), err)
 			}
@@ -47,7 +47,7 @@ func TestMakeDelta(t *testing.T) {
 		return len(delta)
 	}
 	for i := range 3000 {
-		next := editedText(rnd, base)
+		next := edited(rnd, base)
 		if i%50 == 0 {
 			next = append(next, make([]byte, rnd.IntN(200_000))...)
 		}
@@ -81,7 +81,7 @@ func FuzzMakeDelta(f *testing.F) {
 func TestLinkedChainsEnd(t *testing.T) {
 	a, b := object.New(object.FormatSHA1, object.KindBlob, []byte(strings.Repeat("the one\n", 50))),
 		object.New(object.FormatSHA1, object.KindBlob, []byte(strings.Repeat("the other\n", 50)))
-	entry := func(o object.Object, base *object.Object) rawEntry {
+	entry := func(o object.Object, base *object.Object) Stored {
 		raw, _ := o.OID.Raw()
 		var w bytes.Buffer
 		if base == nil {
@@ -89,7 +89,7 @@ func TestLinkedChainsEnd(t *testing.T) {
 			if err := object.Deflate(&w, o.Data); err != nil {
 				t.Fatal(err)
 			}
-			return rawEntry{raw: raw, entry: w.Bytes()}
+			return Stored{Raw: raw, Entry: w.Bytes()}
 		}
 		delta := MakeDelta(base.Data, o.Data)
 		of, _ := base.OID.Raw()
@@ -98,9 +98,9 @@ func TestLinkedChainsEnd(t *testing.T) {
 		if err := object.Deflate(&w, delta); err != nil {
 			t.Fatal(err)
 		}
-		return rawEntry{raw: raw, entry: w.Bytes(), base: of}
+		return Stored{Raw: raw, Entry: w.Bytes(), base: of}
 	}
-	l := newLinker(object.FormatSHA1, [][]rawEntry{{entry(a, &b), entry(b, nil)}, {entry(b, &a), entry(a, nil)}})
+	l := newLinker(object.FormatSHA1, [][]Stored{{entry(a, &b), entry(b, nil)}, {entry(b, &a), entry(a, nil)}})
 	for _, o := range []object.Object{a, b} {
 		raw, _ := o.OID.Raw()
 		if kind, data := l.read(string(raw), 0); kind != object.KindBlob || !bytes.Equal(data, o.Data) {

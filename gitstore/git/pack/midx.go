@@ -1,6 +1,6 @@
 // The names of packs in a multi-pack-index.
 
-package git
+package pack
 
 import (
 	"encoding/binary"
