@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -86,7 +86,8 @@ func BenchmarkLines(b *testing.B) {
 				}
 			}
 		})
-		for what, ranges := range map[string][]git.LineRange{"whole file": nil, "one line": {{From: 2500, To: 2500}}} {
+		for what, ranges := range map[string][]history.LineRange{"whole file": nil, "one line": {{From: 2500,
+			To: 2500}}} {
 			b.Run(name+"/"+what, func(b *testing.B) {
 				for b.Loop() {
 					if _, err := attribution.Lines(w.ctx, w.r.Record().Repository(),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -282,7 +283,7 @@ func (q *inquiry) searchHistory() error {
 	if !slices.ContainsFunc(q.changes, func(c *change) bool { return len(c.versions) == 0 && c.turn.marks != nil }) {
 		return nil
 	}
-	former, err := q.repo.FormerNames(q.ctx, q.query.Path, maxVersions)
+	former, err := history.FormerNames(q.ctx, q.repo, q.query.Path, maxVersions)
 	if err != nil {
 		return err
 	}
@@ -299,7 +300,7 @@ func (q *inquiry) searchHistory() error {
 		}
 	}
 	slices.Sort(paths)
-	commits, err := q.repo.CommitsOf(q.ctx, paths, maxVersions)
+	commits, err := history.CommitsOf(q.ctx, q.repo, paths, maxVersions)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -153,7 +154,7 @@ func (j *judge) resolve(name string) (object.OID, error) {
 // whole refuses a clone whose history ends within the range: what lies before the end
 // would look as if it had come with the first commit.
 func (j *judge) whole() error {
-	cut := j.repo.ShallowCommits()
+	cut := history.ShallowCommits(j.repo)
 	if len(cut) == 0 {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
@@ -56,7 +57,7 @@ func (j *judge) has(id object.OID, mark string) bool {
 }
 
 func (j *judge) judge() error {
-	j.cut = j.repo.ShallowCommits()
+	j.cut = history.ShallowCommits(j.repo)
 	j.chained = make(map[string][]composite)
 	if err := j.openMerges(); err != nil {
 		return err

@@ -13,7 +13,7 @@
 package attribution
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -54,7 +54,7 @@ type Answer struct {
 
 // Line is a line of the file with its answer.
 type Line struct {
-	git.BlameLine
+	history.BlameLine
 	Answer
 }
 
@@ -68,8 +68,8 @@ type Report struct {
 
 // Query asks about a file.
 type Query struct {
-	Path   string          // from the root of the work tree, with slashes
-	Ranges []git.LineRange // none: every line
+	Path   string              // from the root of the work tree, with slashes
+	Ranges []history.LineRange // none: every line
 	// ProjectID is the project's id in its configuration; where the files of another
 	// project's runs lie is not recorded, so those are looked for by their ends.
 	ProjectID string

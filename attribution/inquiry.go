@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
@@ -44,7 +45,7 @@ type inquiry struct {
 
 // group are the lines that one commit put into one file.
 type group struct {
-	commit         *git.BlameCommit
+	commit         *history.BlameCommit
 	path, previous string
 	lines          []int // indexes, by their place in the commit's file
 	own            *Turn
@@ -69,12 +70,12 @@ func Lines(ctx context.Context, repo *git.Repository, query Query) (*Report, err
 		repo:    repo,
 		past:    record.NewPast(ctx, repo),
 		query:   &query,
-		shallow: repo.ShallowCommits(),
+		shallow: history.ShallowCommits(repo),
 		names:   map[string]bool{query.Path: true},
 		there:   make(map[string]map[object.OID]int),
 		blobs:   make(map[string]git.Named),
 	}
-	blamed, err := repo.Blame(ctx, query.Path, query.Ranges)
+	blamed, err := history.Blame(ctx, repo, query.Path, query.Ranges)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +102,9 @@ func Lines(ctx context.Context, repo *git.Repository, query Query) (*Report, err
 }
 
 // sort puts the lines into groups.
-func (q *inquiry) sort(blamed []git.BlameLine) {
+func (q *inquiry) sort(blamed []history.BlameLine) {
 	type key struct {
-		c    *git.BlameCommit
+		c    *history.BlameCommit
 		path string
 	}
 	groups := make(map[key]*group)

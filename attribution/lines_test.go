@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -26,7 +27,7 @@ func (w *world) write(name, text string) {
 }
 
 // answers is one word a line: the kind, and with a turn the evidence.
-func (w *world) answers(name string, ranges ...git.LineRange) string {
+func (w *world) answers(name string, ranges ...history.LineRange) string {
 	w.t.Helper()
 	report, err := attribution.Lines(w.ctx, w.r.Record().Repository(), attribution.Query{
 		Path:      name,

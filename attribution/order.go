@@ -5,6 +5,7 @@ package attribution
 import (
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -63,7 +64,7 @@ func (q *inquiry) recordedHeads(run string) (map[object.OID]int, error) {
 			}
 		}
 		var err error
-		if q.parents, err = q.repo.Ancestry(q.ctx, tips, maxHistory); err != nil {
+		if q.parents, err = history.Ancestry(q.ctx, q.repo, tips, maxHistory); err != nil {
 			return nil, err
 		}
 		if q.parents == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -66,13 +67,13 @@ func (p *planted) ask() {
 	if _, err := p.repo.DiffNames(ctx, st.Head); err != nil {
 		p.t.Fatal(err)
 	}
-	if _, err := p.repo.Blame(ctx, "a.txt", nil); err != nil {
+	if _, err := history.Blame(ctx, p.repo, "a.txt", nil); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, err := p.repo.CheckedOut(ctx, object.OID(p.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil {
 		p.t.Fatal(err)
 	}
-	if _, _, _, err := p.repo.WorkDiff(ctx, string(st.Head), []string{"a.txt"}, 1<<20); err != nil {
+	if _, _, _, err := history.WorkDiff(ctx, p.repo, string(st.Head), []string{"a.txt"}, 1<<20); err != nil {
 		p.t.Fatal(err)
 	}
 	if err := p.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: "refs/agentxchain/test", New: st.Head}},
@@ -208,7 +209,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 		if local != "" {
 			p.Git("config", local, p.shell)
 		}
-		_, patch, _, err := p.repo.WorkDiff(ctx, string(head), []string{"a.txt"}, 1<<20)
+		_, patch, _, err := history.WorkDiff(ctx, p.repo, string(head), []string{"a.txt"}, 1<<20)
 		// An empty process takes precedence over a clean from outside: git then refuses.
 		if local != "filter.x.process" && (err != nil || !strings.Contains(string(patch), "+UPPER\n")) {
 			t.Errorf("%q: %v\n%s", local, err, patch)

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -58,7 +59,7 @@ type sideOp struct {
 // JoinRun computes the join of a run and writes its objects; no ref moves. The caller
 // holds the lock, and has believed both tips.
 func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs object.OID, reindex Reindex) (*Joined, error) {
-	base, err := s.repo.MergeBase(ctx, ours, theirs)
+	base, err := history.MergeBase(ctx, s.repo, ours, theirs)
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +378,7 @@ func (s *Store) SettleJoin(ctx context.Context) (string, error) {
 	if err != nil || kept != c.Op {
 		return "", err
 	}
-	if in, err := s.repo.Ancestor(ctx, c.Op, tip); err != nil || in {
+	if in, err := history.Ancestor(ctx, s.repo, c.Op, tip); err != nil || in {
 		return "", err
 	}
 	if err := proof.Believe(ctx, s.repo, c.Run, tip); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -27,7 +27,7 @@ func FuzzRawDiff(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		changes, rest, err := git.ParseRaw(in, object.FormatSHA1)
+		changes, rest, err := history.ParseRaw(in, object.FormatSHA1)
 		if err != nil {
 			if changes != nil {
 				t.Error("an error with an answer")
@@ -60,7 +60,7 @@ func FuzzRawDiff(f *testing.F) {
 			fmt.Fprintf(&again, ":%s %s %s %s %s\x00%s\x00", mode(c.OldMode), mode(c.NewMode), side(c.OldOID),
 				side(c.NewOID), []byte{c.Status}, c.Path)
 		}
-		second, left, err := git.ParseRaw(again.Bytes(), object.FormatSHA1)
+		second, left, err := history.ParseRaw(again.Bytes(), object.FormatSHA1)
 		if err != nil || len(left) > 0 || len(second) != len(changes) {
 			t.Fatalf("%q is read again as %+v, %q, %v", again.Bytes(), second, left, err)
 		}

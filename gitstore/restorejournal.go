@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
@@ -210,7 +211,7 @@ func (s *Store) restoreDecided(ctx context.Context, j *restoreJournal) (bool, er
 			continue
 		}
 		// Another work tree may have gone on from what was restored.
-		in, err := s.repo.Ancestor(ctx, u.New, now)
+		in, err := history.Ancestor(ctx, s.repo, u.New, now)
 		if err != nil || !in {
 			return false, err
 		}
@@ -242,7 +243,7 @@ func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
 			continue
 		}
 		if u.Old != now {
-			if in, err := s.repo.Ancestor(ctx, u.New, now); err == nil && in {
+			if in, err := history.Ancestor(ctx, s.repo, u.New, now); err == nil && in {
 				continue
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -62,16 +63,16 @@ func (t *restoring) relate(ctx context.Context, want, have object.OID) (*Onto, e
 		o.Relation = headUnborn
 		return o, nil
 	}
-	ahead, err := repo.Ancestor(ctx, want, have)
+	ahead, err := history.Ancestor(ctx, repo, want, have)
 	if err != nil {
 		return nil, err
 	}
 	if ahead {
 		o.Relation = headAhead
-		o.Commits, err = repo.CommitsBetween(ctx, want, have)
+		o.Commits, err = history.CommitsBetween(ctx, repo, want, have)
 		return o, err
 	}
-	if behind, err := repo.Ancestor(ctx, have, want); err != nil {
+	if behind, err := history.Ancestor(ctx, repo, have, want); err != nil {
 		return nil, err
 	} else if behind {
 		o.Relation = headBehind
@@ -100,7 +101,7 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 	repo := t.store.Repository()
 	state := objectOf(t.a.a.state)
 	turns := objectOf(get(state, "active_turns"))
-	changed, err := repo.ChangedBetween(ctx, o.Exported, o.Head)
+	changed, err := history.ChangedBetween(ctx, repo, o.Exported, o.Head)
 	if err != nil {
 		return err
 	}
@@ -129,13 +130,13 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 		if sha == "" || strings.HasPrefix(sha, "workspace:") {
 			continue
 		}
-		in, err := repo.Ancestor(ctx, object.OID(sha), o.Head)
+		in, err := history.Ancestor(ctx, repo, object.OID(sha), o.Head)
 		if err != nil {
 			return err
 		}
 		if !in {
 			why := "names commit " + printable(sha[:min(12, len(sha))]) + ", which is not part of this history"
-			if len(repo.ShallowCommits()) > 0 {
+			if len(history.ShallowCommits(repo)) > 0 {
 				why += " as far as this shallow clone has it"
 			}
 			o.add("state."+where, false, why)
@@ -154,7 +155,7 @@ func (t *restoring) otherwise(p string) string {
 
 // whereFrom says how to come by a commit that is not here.
 func whereFrom(t *restoring) string {
-	if len(t.store.Repository().ShallowCommits()) > 0 {
+	if len(history.ShallowCommits(t.store.Repository())) > 0 {
 		return "this clone is shallow: git fetch --unshallow, then try again"
 	}
 	return "fetch it from the repository the artifact was made in, then check it out"
@@ -179,7 +180,7 @@ func (o *Onto) verdict(t *restoring) error {
 		Field: "workspace.git.head_sha",
 		Hint:  "git checkout " + shown(o.Exported) + ", or export again where the run is",
 	}
-	if len(t.store.Repository().ShallowCommits()) > 0 {
+	if len(history.ShallowCommits(t.store.Repository())) > 0 {
 		e.Hint += "; this clone is shallow, git fetch --unshallow may bring what is missing"
 	}
 	var lines []string

@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -18,7 +18,7 @@ import (
 )
 
 // FileStat is a file a commit changed.
-type FileStat = git.FileStat
+type FileStat = history.FileStat
 
 // Standing reads the run without changing anything on disk.
 func (r *Runner) Standing(ctx context.Context) (*status.Standing, error) {
@@ -134,12 +134,12 @@ func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []gate.Stan
 // of the repository's configuration is run for it. Errors: not_found, git_failed.
 func (r *Runner) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte, cut bool,
 	err error) {
-	return r.store.Repository().CommitDiff(ctx, commit, limit)
+	return history.CommitDiff(ctx, r.store.Repository(), commit, limit)
 }
 
 // WorkDiff is CommitDiff of the named project-relative files as they are in the work
 // tree, against a commit; files git does not know are not among them.
 func (r *Runner) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat,
 	patch []byte, cut bool, err error) {
-	return r.store.Repository().WorkDiff(ctx, commit, names, limit)
+	return history.WorkDiff(ctx, r.store.Repository(), commit, names, limit)
 }

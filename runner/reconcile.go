@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -181,15 +181,15 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head obje
 			}
 		}
 	}
-	gone, err := repo.DeletedSince(ctx, object.OID(op.Baseline), head, protocol.CriticalArtifact)
+	gone, err := history.DeletedSince(ctx, repo, object.OID(op.Baseline), head, protocol.CriticalArtifact)
 	op.Deleted = string(gone)
 	return op, err
 }
 
 // commitsTo lists the commits from base to head, the newest first.
-func (r *Runner) commitsTo(ctx context.Context, base, head object.OID) ([]git.TurnCommit, error) {
+func (r *Runner) commitsTo(ctx context.Context, base, head object.OID) ([]history.TurnCommit, error) {
 	repo := r.store.Repository()
-	ok, err := repo.Ancestor(ctx, base, head)
+	ok, err := history.Ancestor(ctx, repo, base, head)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (r *Runner) commitsTo(ctx context.Context, base, head object.OID) ([]git.Tu
 			Hint: "go back to the branch the turn began on, then: git agentxchain reconcile --show; after a rebase: git agentxchain reissue --take-commits",
 		}
 	}
-	commits, more, err := repo.CommitsSince(ctx, base, head, maxReconciled)
+	commits, more, err := history.CommitsSince(ctx, repo, base, head, maxReconciled)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (r *Runner) commitsTo(ctx context.Context, base, head object.OID) ([]git.Tu
 	return commits, nil
 }
 
-func takenCommits(list []git.TurnCommit) []protocol.TakenCommit {
+func takenCommits(list []history.TurnCommit) []protocol.TakenCommit {
 	out := []protocol.TakenCommit{}
 	for _, k := range slices.Backward(list) {
 		out = append(out, protocol.TakenCommit{

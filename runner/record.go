@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
@@ -28,8 +29,8 @@ type (
 	LedgerChange = chain.LedgerChange // what one operation made of a ledger
 	Ref          = git.Ref
 	Repository   = git.Repository
-	LineRange    = git.LineRange // of a file; zero bounds are open
-	Hook         = hooks.Hook    // a lifecycle hook as configured
+	LineRange    = history.LineRange // of a file; zero bounds are open
+	Hook         = hooks.Hook        // a lifecycle hook as configured
 
 	FsckOptions = proof.Options
 	FsckReport  = proof.Report

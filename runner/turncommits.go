@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -20,7 +20,7 @@ import (
 type TurnCommits struct {
 	Turn    *run.Turn
 	Head    object.OID // they lead here; "" when the branch has no commit
-	Commits []git.TurnCommit
+	Commits []history.TurnCommit
 	More    bool // there are others
 }
 
@@ -40,7 +40,8 @@ func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, 
 	if out.Head, _, err = repo.Checkout(ctx); err != nil {
 		return nil, err
 	}
-	out.Commits, out.More, err = repo.CommitsSince(ctx, observe.HeadOf(turn.Baseline), out.Head, observe.MaxCommits)
+	out.Commits, out.More, err = history.CommitsSince(ctx, repo, observe.HeadOf(turn.Baseline), out.Head,
+		observe.MaxCommits)
 	return out, err
 }
 
@@ -69,7 +70,8 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 			Hint:    "git agentxchain reissue " + old.TurnID + " --take-commits",
 		}
 	}
-	commits, more, err := c.r.store.Repository().CommitsSince(ctx, observe.HeadOf(old.Baseline), observe.HeadOf(now),
+	commits, more, err := history.CommitsSince(ctx, c.r.store.Repository(), observe.HeadOf(old.Baseline),
+		observe.HeadOf(now),
 		observe.MaxCommits)
 	if err != nil {
 		return err

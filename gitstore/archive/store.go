@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -139,7 +140,7 @@ func Keeps(ctx context.Context, r *git.Repository, run string, op object.OID) (b
 		return false, err
 	}
 	for _, way := range [][2]object.OID{{op, object.OID(e.Op)}, {object.OID(e.Op), keep}} {
-		if in, err := r.Ancestor(ctx, way[0], way[1]); err != nil || !in {
+		if in, err := history.Ancestor(ctx, r, way[0], way[1]); err != nil || !in {
 			return false, err
 		}
 	}

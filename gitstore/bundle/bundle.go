@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -264,11 +265,11 @@ func (b *Bundle) compare(ctx context.Context, here *git.Repository, ref *Ref) (e
 		ref.Relation = Same
 		return nil
 	}
-	if in, err := b.Repo.Ancestor(ctx, ref.Here, ref.OID); err != nil || in {
+	if in, err := history.Ancestor(ctx, b.Repo, ref.Here, ref.OID); err != nil || in {
 		ref.Relation = Forward
 		return err
 	}
-	if in, err := here.Ancestor(ctx, ref.OID, ref.Here); err != nil || in {
+	if in, err := history.Ancestor(ctx, here, ref.OID, ref.Here); err != nil || in {
 		ref.Relation = Behind
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -79,7 +80,7 @@ func readOps(ctx context.Context, repo *git.Repository, stdin []byte, which ...s
 // prints is to be read.
 func Walk(ctx context.Context, repo *git.Repository, tip object.OID, take func(OpInfo)) error {
 	r := record.NewReader(ctx, repo)
-	ends := repo.ShallowCommits()
+	ends := history.ShallowCommits(repo)
 	for id := tip; ; {
 		c, err := r.Commit(id)
 		if err != nil {

@@ -32,7 +32,7 @@ func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nulNames(out), nil
+	return NulNames(out), nil
 }
 
 // CommitPaths commits exactly the given project-relative paths, as they are in
@@ -190,7 +190,7 @@ func (r *Repository) committed(ctx context.Context, paths []string) bool {
 	defer done()
 	for len(paths) > 0 {
 		args, size, n := []string{"diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--"}, 0, 0
-		for n < len(paths) && (n == 0 || size+len(paths[n]) < argumentBytes) {
+		for n < len(paths) && (n == 0 || size+len(paths[n]) < ArgumentBytes) {
 			size += len(paths[n]) + 1
 			n++
 		}
@@ -252,8 +252,8 @@ func commitRefused(err error) error {
 // NulTerminated are paths as git reads them with -z, one or more.
 func NulTerminated(paths []string) []byte { return []byte(strings.Join(paths, "\x00") + "\x00") }
 
-// nulNames are the names of a list that git ended with NUL each.
-func nulNames(out []byte) (names []string) {
+// NulNames are the names of a list that git ended with NUL each.
+func NulNames(out []byte) (names []string) {
 	for name := range bytes.SplitSeq(out, []byte{0}) {
 		if len(name) > 0 {
 			names = append(names, string(name))
@@ -262,8 +262,8 @@ func nulNames(out []byte) (names []string) {
 	return names
 }
 
-// argumentBytes bounds the names given to one process as arguments.
-const argumentBytes = 64 << 10
+// ArgumentBytes bounds the names given to one process as arguments.
+const ArgumentBytes = 64 << 10
 
 // untracked lists the files at or below the paths that git does not know and
 // does not ignore. seen is CommitAs.Status.
@@ -279,7 +279,7 @@ func (r *Repository) untracked(ctx context.Context, paths []string, seen *Worktr
 	}
 	for len(paths) > 0 {
 		args, size, n := []string{"ls-files", "-z", "--others", "--exclude-standard", "--"}, 0, 0
-		for n < len(paths) && (n == 0 || size+len(paths[n]) < argumentBytes) {
+		for n < len(paths) && (n == 0 || size+len(paths[n]) < ArgumentBytes) {
 			size += len(paths[n]) + 1
 			n++
 		}
@@ -287,7 +287,7 @@ func (r *Repository) untracked(ctx context.Context, paths []string, seen *Worktr
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, nulNames(out)...)
+		found = append(found, NulNames(out)...)
 		paths = paths[n:]
 	}
 	return found, nil

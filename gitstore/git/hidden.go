@@ -148,7 +148,7 @@ func (r *Repository) Unignored(ctx context.Context, projectPrefix string) ([]str
 	if err != nil {
 		return nil, err
 	}
-	names := nulNames(out)
+	names := NulNames(out)
 	slices.Sort(names)
 	return names, nil
 }

@@ -192,9 +192,9 @@ func statusError(rec []byte) error {
 	return fail.Errorf(fail.CodeGitFailed, nil, "git status answered %.80q, which is not understood", rec)
 }
 
-// diffArgs switch off everything a repository or user may configure diff to
+// DiffArgs switch off everything a repository or user may configure diff to
 // run or to hide.
-var diffArgs = []string{
+var DiffArgs = []string{
 	"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--relative", "--ignore-submodules=none",
 }
 
@@ -207,7 +207,7 @@ func (r *Repository) DiffNames(ctx context.Context, base object.OID) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	names := nulNames(out)
+	names := NulNames(out)
 	slices.Sort(names)
 	return slices.Compact(names), nil // a path in conflict is listed twice
 }
@@ -252,7 +252,7 @@ func (r *Repository) diff(ctx context.Context, base object.OID, format ...string
 	if base == object.EmptyTree(r.ObjectFormat) {
 		rev = string(base)
 	}
-	args := append(append(slices.Clone(diffArgs), r.Git.submodules()), format...)
+	args := append(append(slices.Clone(DiffArgs), r.Git.submodules()), format...)
 	g, done := r.besideIndex()
 	defer done()
 	out, err := g.Run(ctx, nil, append(args, rev, "--")...)
@@ -295,5 +295,5 @@ func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nulNames(out), nil
+	return NulNames(out), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -218,7 +219,7 @@ func (f *checker) unfetched() error {
 // were joined: each is held by what it became. Each is read once, however many refs lead to it.
 func (f *checker) kept(have []git.Ref) (map[object.OID]bool, error) {
 	r := record.NewReader(f.ctx, f.repo)
-	ends := f.repo.ShallowCommits()
+	ends := history.ShallowCommits(f.repo)
 	out, origins := make(map[object.OID]bool), make(map[object.OID]bool)
 	for _, ref := range have {
 		for todo := []object.OID{ref.OID}; len(todo) > 0; {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -103,7 +104,7 @@ func initiativeTree(r *Reader, tree object.OID) (map[string]object.OID, error) {
 // Errors: record_unproven, run_foreign, and those of reading objects.
 func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, since object.OID,
 	project string) error {
-	v := &initiativeCheck{r: NewReader(ctx, r), name: name, project: project, ends: r.ShallowCommits()}
+	v := &initiativeCheck{r: NewReader(ctx, r), name: name, project: project, ends: history.ShallowCommits(r)}
 	c, err := v.change(op)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
@@ -424,7 +425,7 @@ func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) err
 			if git.ExitCode(err) != 1 {
 				return err
 			}
-			rebased, err := s.repo.Rebased(ctx, was, is)
+			rebased, err := history.Rebased(ctx, s.repo, was, is)
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -32,7 +33,7 @@ func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
 // comes. Errors: remote_failed.
 func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (object.OID, error) {
 	args := append(FetchArgs(), "--refmap=")
-	if len(r.ShallowCommits()) > 0 {
+	if len(history.ShallowCommits(r)) > 0 {
 		args = append(args, "--depth=1")
 	}
 	if id := object.OID(name); id.Valid(r.ObjectFormat) {

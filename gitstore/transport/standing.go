@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -126,7 +127,7 @@ func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there 
 	if st.Ahead == 0 || st.Behind == 0 {
 		return nil
 	}
-	base, err := repo.MergeBase(ctx, here, there)
+	base, err := history.MergeBase(ctx, repo, here, there)
 	if err != nil || base == "" {
 		return err
 	}

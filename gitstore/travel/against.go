@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -268,7 +269,7 @@ func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 	case r.Here == "":
 		r.State = RunMissingHere
 	default:
-		if r.Base, err = c.q.MergeBase(ctx, r.Here, r.There); err != nil {
+		if r.Base, err = history.MergeBase(ctx, c.q, r.Here, r.There); err != nil {
 			return err
 		}
 		switch r.Base {
@@ -460,7 +461,7 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 	for _, year := range slices.Sorted(maps.Keys(seen)) {
 		on := seen[year] == f.lists[year]
 		if !on && f.lists[year] != "" {
-			if on, err = c.q.Ancestor(ctx, seen[year], f.lists[year]); err != nil {
+			if on, err = history.Ancestor(ctx, c.q, seen[year], f.lists[year]); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -56,7 +57,7 @@ func (l *landing) archives(ctx context.Context) error {
 		}
 	}
 	for _, year := range slices.Sorted(maps.Keys(seen)) {
-		on, err := s.Repository().Ancestor(ctx, seen[year], there[year])
+		on, err := history.Ancestor(ctx, s.Repository(), seen[year], there[year])
 		if err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func joinLists(
 		return there, nil
 	}
 	if both.Equal(ours) && said == saidHere {
-		if on, err := repo.Ancestor(ctx, there, here); err != nil || on {
+		if on, err := history.Ancestor(ctx, repo, there, here); err != nil || on {
 			return here, err
 		}
 	}
@@ -170,7 +171,7 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 			l.unobtained(e, err)
 			return true, nil
 		}
-		in, err := l.s.Repository().Ancestor(ctx, tip, op)
+		in, err := history.Ancestor(ctx, l.s.Repository(), tip, op)
 		if err != nil {
 			return true, err
 		}
@@ -254,7 +255,7 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 		return false, nil // the remote's ref tells the rest
 	}
 	if seen := l.seen[name]; seen != "" {
-		in, err := l.s.Repository().Ancestor(ctx, seen, op)
+		in, err := history.Ancestor(ctx, l.s.Repository(), seen, op)
 		if err == nil && !in {
 			in, err = l.keptThere(ctx, e, seen)
 		}
@@ -269,7 +270,7 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 	if here == "" {
 		return true, nil
 	}
-	on, err := l.s.Repository().Ancestor(ctx, op, here)
+	on, err := history.Ancestor(ctx, l.s.Repository(), op, here)
 	if err != nil || on {
 		return true, err
 	}
@@ -294,7 +295,7 @@ func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op object.OID
 		if kept == "" {
 			continue
 		}
-		if in, err := l.s.Repository().Ancestor(ctx, op, kept); err != nil || in {
+		if in, err := history.Ancestor(ctx, l.s.Repository(), op, kept); err != nil || in {
 			return in, err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -148,7 +149,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	}
 	base := object.OID("")
 	if here != "" {
-		if base, err = repo.MergeBase(ctx, here, there); err != nil {
+		if base, err = history.MergeBase(ctx, repo, here, there); err != nil {
 			return err
 		}
 		if base == there {
@@ -312,7 +313,7 @@ func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project
 	}
 	base := object.OID("")
 	if here != "" {
-		if base, err = repo.MergeBase(ctx, here, to); err != nil {
+		if base, err = history.MergeBase(ctx, repo, here, to); err != nil {
 			return "", "", err
 		}
 	}

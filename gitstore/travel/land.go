@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -197,7 +198,7 @@ func (l *landing) withdrawConflicts(ctx context.Context) error {
 		if lost[op] {
 			continue
 		}
-		if in, err := s.Repository().Ancestor(ctx, object.OID(op), l.here[run]); err != nil || !in {
+		if in, err := history.Ancestor(ctx, s.Repository(), object.OID(op), l.here[run]); err != nil || !in {
 			continue // what is kept there is no conflict of ours
 		}
 		if err := s.Repository().UpdateRefs(ctx, []git.RefUpdate{u},
@@ -256,7 +257,7 @@ func (l *landing) land(ctx context.Context, name, current string) error {
 		return err
 	}
 	if here != "" {
-		behind, err := s.Repository().Ancestor(ctx, there, here)
+		behind, err := history.Ancestor(ctx, s.Repository(), there, here)
 		if err != nil || behind {
 			return err
 		}
@@ -266,7 +267,7 @@ func (l *landing) land(ctx context.Context, name, current string) error {
 	}
 	forward := here == ""
 	if !forward {
-		if forward, err = s.Repository().Ancestor(ctx, here, there); err != nil {
+		if forward, err = history.Ancestor(ctx, s.Repository(), here, there); err != nil {
 			return err
 		}
 	}
@@ -325,7 +326,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 			"ask the person who pushed it; nothing of it was taken")
 	}
 	if here := l.here[r.Run]; here != "" {
-		base, err := l.s.Repository().MergeBase(ctx, here, there)
+		base, err := history.MergeBase(ctx, l.s.Repository(), here, there)
 		if err != nil {
 			return false, err
 		}
@@ -369,7 +370,7 @@ func (l *landing) remember(r *SyncedRun, there, seen object.OID) error {
 // lacks reports an arriving run whose newest operation names a commit of the project that
 // is not here yet.
 func (l *landing) lacks(ctx context.Context, r *SyncedRun, there object.OID) (bool, error) {
-	if l.opt.WithoutCommits || len(l.s.Repository().ShallowCommits()) > 0 {
+	if l.opt.WithoutCommits || len(history.ShallowCommits(l.s.Repository())) > 0 {
 		return false, nil
 	}
 	head := codeHead(ctx, l.s.Repository(), there)

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -117,7 +118,7 @@ func branchAlong(ctx context.Context, repo *git.Repository, remote string, along
 		if err != nil || here == "" {
 			return nil // no commit yet
 		}
-		if behind, err := repo.Ancestor(ctx, here, there); err == nil && behind {
+		if behind, err := history.Ancestor(ctx, repo, here, there); err == nil && behind {
 			return nil
 		}
 	}
@@ -221,7 +222,7 @@ func (c *remoteCommits) has(ctx context.Context, commit object.OID) (bool, error
 	}
 	if c.branch {
 		if on, err := gitstore.HeadCommit(ctx, c.repo); err == nil && on != "" {
-			if in, err := c.repo.Ancestor(ctx, commit, on); err != nil || in {
+			if in, err := history.Ancestor(ctx, c.repo, commit, on); err != nil || in {
 				return in, err
 			}
 		}

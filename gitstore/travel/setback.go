@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -29,7 +30,7 @@ func setBack(ctx context.Context, repo *git.Repository, side string, there, seen
 	b := &SetBack{Code: transport.CodeRemoteBack}
 	var err error
 	if there != "" {
-		if b.Base, err = repo.MergeBase(ctx, seen, there); err != nil || b.Base == seen {
+		if b.Base, err = history.MergeBase(ctx, repo, seen, there); err != nil || b.Base == seen {
 			return nil, err
 		}
 	}

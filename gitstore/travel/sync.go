@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -213,7 +214,7 @@ func takeConflicts(ctx context.Context, repo *git.Repository, remote string) err
 			continue
 		}
 		if here[name] != "" {
-			behind, err := repo.Ancestor(ctx, oid, here[name])
+			behind, err := history.Ancestor(ctx, repo, oid, here[name])
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
@@ -121,7 +122,7 @@ func followed(
 		}
 		if made == nil { // the reflogs are long, and read only when they decide something
 			var known bool
-			if made, known, err = repo.CommitsMadeHere(ctx, head); err != nil || !known {
+			if made, known, err = history.CommitsMadeHere(ctx, repo, head); err != nil || !known {
 				return nil, nil, err
 			}
 		}
@@ -138,11 +139,11 @@ func followed(
 
 // broughtBy is the newest commit of a branch that head has, "" when base has it too.
 func broughtBy(ctx context.Context, repo *git.Repository, tip, base, head object.OID) (object.OID, error) {
-	commit, err := repo.MergeBase(ctx, tip, head)
+	commit, err := history.MergeBase(ctx, repo, tip, head)
 	if commit == "" || err != nil {
 		return "", err
 	}
-	old, err := repo.Ancestor(ctx, commit, base)
+	old, err := history.Ancestor(ctx, repo, commit, base)
 	if old || err != nil {
 		return "", err
 	}
@@ -155,7 +156,7 @@ func outermost(ctx context.Context, repo *git.Repository, list []Upstream) ([]Up
 		return list, nil
 	}
 	for i, u := range list {
-		inner, err := repo.Ancestor(ctx, u.Commit, list[1-i].Commit)
+		inner, err := history.Ancestor(ctx, repo, u.Commit, list[1-i].Commit)
 		if err != nil {
 			return nil, err
 		}

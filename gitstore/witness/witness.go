@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -92,7 +93,7 @@ func Take(ctx context.Context, repo *git.Repository, remote string, list archive
 			continue
 		}
 		if was != "" {
-			base, err := repo.MergeBase(ctx, was, oid)
+			base, err := history.MergeBase(ctx, repo, was, oid)
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -27,7 +27,7 @@ type course struct {
 	pushed  bool // it arrives at a server
 	judges  []*judge
 	rules   []*governance
-	list    []git.NewCommit
+	list    []history.NewCommit
 	witness *witness
 }
 
@@ -79,26 +79,26 @@ func (c *course) gained() (more bool, err error) {
 	ps, message, err := chain.CommitAlone(g.ctx, g.repo, m.new)
 	if err == nil && len(ps) == 1 && ps[0] == m.old {
 		// An ordinary commit: nothing to ask git about.
-		one := git.NewCommit{OID: m.new, Parents: ps}
+		one := history.NewCommit{OID: m.new, Parents: ps}
 		if mentionsTrailer([]byte(message)) {
 			if one.Trailers, err = g.trailersOf([]byte(message)); err != nil {
 				return false, err
 			}
 		}
-		c.list = []git.NewCommit{one}
+		c.list = []history.NewCommit{one}
 		return false, nil
 	}
-	c.list, more, err = g.repo.CommitsBeyond(g.ctx, m.new, chain.MaxNewCommits, "--branches")
+	c.list, more, err = history.CommitsBeyond(g.ctx, g.repo, m.new, chain.MaxNewCommits, "--branches")
 	return more, err
 }
 
 // some judges a stretch of the new commits.
-func (c *course) some(list []git.NewCommit) error {
+func (c *course) some(list []history.NewCommit) error {
 	oids, parents := make([]object.OID, len(list)), make(map[object.OID][]object.OID, len(list))
 	for i, n := range list {
 		oids[i], parents[n.OID] = n.OID, n.Parents
 	}
-	changes, err := c.g.repo.CommitChanges(c.g.ctx, oids, parents)
+	changes, err := history.CommitChanges(c.g.ctx, c.g.repo, oids, parents)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (c *course) some(list []git.NewCommit) error {
 }
 
 // commit judges one commit of one project.
-func (c *course) commit(j *judge, v *governance, n git.NewCommit, against []git.CommitChange) error {
+func (c *course) commit(j *judge, v *governance, n history.NewCommit, against []history.CommitChange) error {
 	one := newCommit{oid: n.OID, parents: n.Parents, ignores: func() ([]byte, error) {
 		data, _, err := chain.FileAt(c.g.ctx, c.g.repo, n.OID, j.prefix+".gitignore")
 		return data, err
@@ -147,7 +147,7 @@ func (c *course) commit(j *judge, v *governance, n git.NewCommit, against []git.
 
 // configAfter returns the configuration's entry in a new commit, from what it was in
 // the first parent.
-func configAfter(v *governance, n git.NewCommit, first git.CommitChange) (entry, error) {
+func configAfter(v *governance, n history.NewCommit, first history.CommitChange) (entry, error) {
 	for _, ch := range first.Changes {
 		if ch.Path == v.path {
 			return entry{ch.NewOID, ch.NewMode}, nil
@@ -160,17 +160,17 @@ func configAfter(v *governance, n git.NewCommit, first git.CommitChange) (entry,
 }
 
 // editsOf joins the differences of a commit to its parents by path.
-func editsOf(against []git.CommitChange) []edit {
+func editsOf(against []history.CommitChange) []edit {
 	first := against[0]
-	seen := make([]map[string]git.TreeChange, len(against))
+	seen := make([]map[string]history.TreeChange, len(against))
 	for i := range against[1:] {
-		seen[i+1] = make(map[string]git.TreeChange, len(against[i+1].Changes))
+		seen[i+1] = make(map[string]history.TreeChange, len(against[i+1].Changes))
 		for _, c := range against[i+1].Changes {
 			seen[i+1][c.Path] = c
 		}
 	}
 	out := make([]edit, 0, len(first.Changes))
-	add := func(c git.TreeChange) {
+	add := func(c history.TreeChange) {
 		e := edit{TreeChange: c}
 		for _, other := range seen[1:] {
 			if o, differs := other[c.Path]; differs {
@@ -241,7 +241,7 @@ func (c *course) atHome(j *judge, v *governance, n newCommit, governor *governor
 	if err != nil || home.tip == "" {
 		return err
 	}
-	changes, err := c.g.repo.CommitChanges(c.g.ctx, []object.OID{n.oid},
+	changes, err := history.CommitChanges(c.g.ctx, c.g.repo, []object.OID{n.oid},
 		map[object.OID][]object.OID{n.oid: {home.tip}})
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -21,7 +21,7 @@ func (g *guarded) trailersOf(message []byte) (string, error) {
 
 // claims holds the trailers of a commit against the runs: a turn that is named was
 // given or accepted in one that passed the door.
-func (j *judge) claims(n git.NewCommit) error {
+func (j *judge) claims(n history.NewCommit) error {
 	t, bad := readTrailers(n.Trailers)
 	for _, f := range bad {
 		f.Commit = string(n.OID)
@@ -79,7 +79,7 @@ func (c *course) claimsWanted() error {
 				except = []string{string(c.move.old)}
 			}
 			var more bool
-			if list, more, err = c.g.repo.CommitsBeyond(c.g.ctx, c.move.new, chain.MaxNewCommits,
+			if list, more, err = history.CommitsBeyond(c.g.ctx, c.g.repo, c.move.new, chain.MaxNewCommits,
 				except...); err != nil {
 				return err
 			}
@@ -103,8 +103,8 @@ func (g *governor) wantsTurn(branch string) bool {
 }
 
 // claimed judges whether commits that change the product name a turn.
-func (c *course) claimed(j *judge, v *governance, branch string, list []git.NewCommit) error {
-	var silent []git.NewCommit
+func (c *course) claimed(j *judge, v *governance, branch string, list []history.NewCommit) error {
+	var silent []history.NewCommit
 	oids, parents := []object.OID(nil), make(map[object.OID][]object.OID)
 	for _, n := range list {
 		if t, _ := readTrailers(n.Trailers); len(t.turns) > 0 {
@@ -121,7 +121,7 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []git.NewC
 			}
 		}
 	}
-	changes, err := c.g.repo.CommitChanges(c.g.ctx, oids, parents)
+	changes, err := history.CommitChanges(c.g.ctx, c.g.repo, oids, parents)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []git.NewC
 }
 
 // claimMissing tells of a commit that changes the product and names no turn.
-func (j *judge) claimMissing(branch string, n git.NewCommit, edits []edit) {
+func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) {
 	for _, e := range edits {
 		path, ok := strings.CutPrefix(e.Path, j.prefix)
 		if !ok || !wire.ProjectOwned(path) || path == wire.ConfigPath {

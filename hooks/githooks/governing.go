@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -117,7 +118,7 @@ const maxConfigHistory = 1000
 // lastValid searches the history of a commit that holds no valid configuration. One
 // that was never valid still protects what it names.
 func (v *governance) lastValid(commit object.OID, e entry) (*governor, error) {
-	list, err := v.repo.PathCommits(v.ctx, commit, v.path, maxConfigHistory)
+	list, err := history.PathCommits(v.ctx, v.repo, commit, v.path, maxConfigHistory)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -47,8 +48,8 @@ type commitContext struct {
 
 // edit is one changed path with what it was in every parent of the commit.
 type edit struct {
-	git.TreeChange              // against the first parent
-	others         []object.OID // the path in the other parents, "" where it is not there
+	history.TreeChange              // against the first parent
+	others             []object.OID // the path in the other parents, "" where it is not there
 }
 
 // vouched reports whether the path is as a parent has it whose history was judged

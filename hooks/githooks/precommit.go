@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -35,10 +35,10 @@ func (g *guarded) preCommit() error {
 	var beside sync.WaitGroup
 	beside.Go(func() { head, others, errHead = g.parentsToBe() })
 	beside.Go(func() { runs, errRuns = chain.RunRecords(g.ctx, g.repo) })
-	changes, err := g.repo.StagedChanges(g.ctx, "HEAD")
+	changes, err := history.StagedChanges(g.ctx, g.repo, "HEAD")
 	beside.Wait()
 	if errHead == nil && head == "" {
-		changes, err = g.repo.StagedChanges(g.ctx, "") // nothing is committed yet
+		changes, err = history.StagedChanges(g.ctx, g.repo, "") // nothing is committed yet
 	}
 	if err = cmp.Or(errHead, errRuns, err); err != nil || len(changes) == 0 {
 		return err
@@ -58,7 +58,7 @@ func (g *guarded) preCommit() error {
 	return nil
 }
 
-func (g *guarded) staged(j *judge, changes []git.TreeChange, head object.OID, others []object.OID) error {
+func (g *guarded) staged(j *judge, changes []history.TreeChange, head object.OID, others []object.OID) error {
 	v := newGovernance(g.ctx, g.repo, j.prefix)
 	c := newCommit{parents: others, ignores: func() ([]byte, error) {
 		return g.stagedFile(changes, head, j.prefix+".gitignore")
@@ -70,7 +70,7 @@ func (g *guarded) staged(j *judge, changes []git.TreeChange, head object.OID, ot
 			return err
 		}
 	}
-	if i := slices.IndexFunc(changes, func(c git.TreeChange) bool { return c.Path == v.path }); i >= 0 {
+	if i := slices.IndexFunc(changes, func(c history.TreeChange) bool { return c.Path == v.path }); i >= 0 {
 		c.config = entry{changes[i].NewOID, changes[i].NewMode}
 	}
 	if _, err := j.govern(v, c, false); err != nil {
@@ -104,8 +104,8 @@ func (g *guarded) staged(j *judge, changes []git.TreeChange, head object.OID, ot
 }
 
 // stagedFile reads a file as the index has it, from how the index differs from HEAD.
-func (g *guarded) stagedFile(changes []git.TreeChange, head object.OID, path string) ([]byte, error) {
-	if i := slices.IndexFunc(changes, func(c git.TreeChange) bool { return c.Path == path }); i >= 0 {
+func (g *guarded) stagedFile(changes []history.TreeChange, head object.OID, path string) ([]byte, error) {
+	if i := slices.IndexFunc(changes, func(c history.TreeChange) bool { return c.Path == path }); i >= 0 {
 		if changes[i].NewOID == "" {
 			return nil, nil
 		}
@@ -144,7 +144,7 @@ func (g *guarded) parentsToBe() (head object.OID, others []object.OID, err error
 // turns judges product files by the turns that are under way. A person's own commit
 // between turns, or while a turn that may write is under way and has declared nothing
 // yet, is not checked.
-func (g *guarded) turns(j *judge, changes []git.TreeChange) error {
+func (g *guarded) turns(j *judge, changes []history.TreeChange) error {
 	runs, err := j.witness.list()
 	if err != nil || len(runs) == 0 {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -182,7 +183,7 @@ func (g *guarded) archiveMoved(m move) error {
 		return nil
 	}
 	if !list {
-		in, err := g.repo.Ancestor(g.ctx, m.old, m.new)
+		in, err := history.Ancestor(g.ctx, g.repo, m.old, m.new)
 		if err == nil && !in {
 			lost("it would no longer keep what it kept")
 		}

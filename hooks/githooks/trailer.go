@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -119,7 +120,7 @@ func (g *guarded) owner() (*owner, error) {
 		}
 		return &owner{s.Run(), id, t.AssignedRole}, nil
 	}
-	changes, err := g.repo.StagedChanges(g.ctx, string(head))
+	changes, err := history.StagedChanges(g.ctx, g.repo, string(head))
 	if err != nil || len(changes) == 0 {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -184,7 +185,7 @@ func (c *Scene) authors(ctx context.Context, turn string) ([]string, error) {
 	if p := c.View.State.AuthorityBase; p != nil {
 		base = *p
 	}
-	commits, more, err := c.Store.Repository().CommitsSince(ctx, object.OID(base), object.OID(c.Env.Git.Head),
+	commits, more, err := history.CommitsSince(ctx, c.Store.Repository(), object.OID(base), object.OID(c.Env.Git.Head),
 		maxAuthors)
 	if err != nil {
 		return nil, err

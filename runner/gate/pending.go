@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
@@ -221,7 +221,7 @@ func (g *Pending) documents(ctx context.Context, store *gitstore.Store, v *gitst
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	since := func(base DiffBase, mark func(*Document, git.FileStat)) error {
+	since := func(base DiffBase, mark func(*Document, history.FileStat)) error {
 		if base.Commit == "" {
 			return nil
 		}
@@ -236,14 +236,14 @@ func (g *Pending) documents(ctx context.Context, store *gitstore.Store, v *gitst
 		return err
 	}
 	g.Since = last
-	if err := since(runs, func(d *Document, _ git.FileStat) { d.SinceRun = true }); err != nil {
+	if err := since(runs, func(d *Document, _ history.FileStat) { d.SinceRun = true }); err != nil {
 		return err
 	}
-	if err := since(phase, func(d *Document, _ git.FileStat) { d.SincePhase = true }); err != nil {
+	if err := since(phase, func(d *Document, _ history.FileStat) { d.SincePhase = true }); err != nil {
 		return err
 	}
 	g.marked(v)
-	counts := func(d *Document, f git.FileStat) { d.SinceLast, d.Added, d.Removed = true, f.Added, f.Removed }
+	counts := func(d *Document, f history.FileStat) { d.SinceLast, d.Added, d.Removed = true, f.Added, f.Removed }
 	if err := since(last, counts); err != nil {
 		return err
 	}
@@ -327,19 +327,19 @@ func changedSince(
 	commit string,
 	names []string,
 	have map[string][]byte,
-) ([]git.FileStat, error) {
-	stats, _, _, err := store.Repository().WorkDiff(ctx, commit, names, 1)
+) ([]history.FileStat, error) {
+	stats, _, _, err := history.WorkDiff(ctx, store.Repository(), commit, names, 1)
 	if err != nil {
 		return nil, err
 	}
-	known, err := store.Repository().FilesAt(ctx, commit, names)
+	known, err := history.FilesAt(ctx, store.Repository(), commit, names)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		listed := slices.ContainsFunc(stats, func(f git.FileStat) bool { return f.Path == name })
+		listed := slices.ContainsFunc(stats, func(f history.FileStat) bool { return f.Path == name })
 		if data, ok := have[name]; ok && !listed && !slices.Contains(known, name) {
-			stats = append(stats, git.FileStat{Path: name, Added: countLines(data)})
+			stats = append(stats, history.FileStat{Path: name, Added: countLines(data)})
 		}
 	}
 	return stats, nil
@@ -362,7 +362,7 @@ func (g *Pending) shownDiff(ctx context.Context, store *gitstore.Store, have map
 		if !d.SinceLast {
 			continue
 		}
-		_, patch, cut, err := store.Repository().WorkDiff(ctx, g.Since.Commit, []string{d.Path}, maxShownDiff)
+		_, patch, cut, err := history.WorkDiff(ctx, store.Repository(), g.Since.Commit, []string{d.Path}, maxShownDiff)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -232,7 +233,7 @@ func (w *Work) committed(ctx context.Context, base *run.Baseline, st *git.Worktr
 	if from == "" {
 		from = object.EmptyTree(repo.ObjectFormat)
 	}
-	names, err := repo.ChangedBetween(ctx, from, st.Head)
+	names, err := history.ChangedBetween(ctx, repo, from, st.Head)
 	slices.Sort(names)
 	return slices.DeleteFunc(names, func(p string) bool { return !wire.Observable(p) }), err
 }

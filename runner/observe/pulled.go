@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
@@ -40,7 +41,7 @@ type pulled struct {
 }
 
 // changes are files that differ between two commits, by path.
-type changes map[string]git.TreeChange
+type changes map[string]history.TreeChange
 
 // brought is one branch that brought something, against the commit the turn began at.
 type brought struct {
@@ -122,7 +123,7 @@ func (w *Work) side(
 	ctx context.Context, turn *run.Turn, up travel.Upstream, from, head object.OID, made map[object.OID]bool,
 ) (b *brought, own bool, err error) {
 	repo := w.Store.Repository()
-	list, more, err := repo.CommitsBeyond(ctx, up.Commit, maxPulled, string(from))
+	list, more, err := history.CommitsBeyond(ctx, repo, up.Commit, maxPulled, string(from))
 	if err != nil {
 		return nil, false, err
 	}
@@ -140,10 +141,10 @@ func (w *Work) side(
 		}
 	}
 	b = &brought{up: up}
-	if b.from, err = repo.MergeBase(ctx, from, up.Commit); err != nil || b.from == "" {
+	if b.from, err = history.MergeBase(ctx, repo, from, up.Commit); err != nil || b.from == "" {
 		return nil, false, err
 	}
-	mine, err := repo.FilesOf(ctx, ours)
+	mine, err := history.FilesOf(ctx, repo, ours)
 	if err != nil {
 		return nil, false, err
 	}
@@ -151,7 +152,7 @@ func (w *Work) side(
 		set  *changes
 		a, b object.OID
 	}{{&b.files, b.from, up.Commit}, {&b.before, b.from, from}, {&b.other, up.Commit, head}} {
-		list, err := repo.ChangesBetween(ctx, q.a, q.b)
+		list, err := history.ChangesBetween(ctx, repo, q.a, q.b)
 		if err != nil {
 			return nil, false, err
 		}
@@ -290,7 +291,7 @@ func (w *Work) recordSide(ctx context.Context, p *pulled, b *brought, from objec
 		return nil
 	}
 	slices.Sort(files)
-	commits, more, err := w.Store.Repository().CommitsSince(ctx, from, b.up.Commit, MaxCommits)
+	commits, more, err := history.CommitsSince(ctx, w.Store.Repository(), from, b.up.Commit, MaxCommits)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,13 @@
 // Whether a branch was rebased: what it held is there again, on another commit.
 
-package git
+package history
 
 import (
 	"context"
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -18,8 +19,8 @@ const (
 // Rebased reports whether each commit that tip was goes back to and tip is does not has one
 // of the same change and the same message that is goes back to and was does not. It is
 // false when a merge is among them: what a merge changed cannot be found again.
-func (r *Repository) Rebased(ctx context.Context, was, is object.OID) (bool, error) {
-	old, err := r.messages(ctx, string(is)+".."+string(was))
+func Rebased(ctx context.Context, r *git.Repository, was, is object.OID) (bool, error) {
+	old, err := messages(ctx, r, string(is)+".."+string(was))
 	if err != nil || len(old) == 0 || len(old) > maxRebased {
 		return false, err
 	}
@@ -27,7 +28,7 @@ func (r *Repository) Rebased(ctx context.Context, was, is object.OID) (bool, err
 	if err != nil || len(merges) > 0 {
 		return false, err
 	}
-	fresh, err := r.messages(ctx, string(was)+".."+string(is))
+	fresh, err := messages(ctx, r, string(was)+".."+string(is))
 	if err != nil {
 		return false, err
 	}
@@ -50,7 +51,7 @@ func (r *Repository) Rebased(ctx context.Context, was, is object.OID) (bool, err
 }
 
 // messages counts the messages of a range, by their text.
-func (r *Repository) messages(ctx context.Context, what string) (map[string]int, error) {
+func messages(ctx context.Context, r *git.Repository, what string) (map[string]int, error) {
 	out, err := r.Git.Run(ctx, nil, "log", "-z", "-n", strconv.Itoa(maxMessages), "--format=%B", what, "--")
 	if err != nil {
 		return nil, err

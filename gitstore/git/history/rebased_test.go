@@ -1,10 +1,11 @@
-package git_test
+package history_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -50,7 +51,7 @@ func TestRebased(t *testing.T) {
 				r.Git(args...)
 			}
 			is := r.Git("rev-parse", "HEAD")
-			if got, err := repo.Rebased(context.Background(), object.OID(was),
+			if got, err := history.Rebased(context.Background(), repo, object.OID(was),
 				object.OID(is)); err != nil || got != c.want {
 				t.Errorf("%s: expected %v, got %v, %v", c.name, c.want, got, err)
 			}
@@ -60,7 +61,7 @@ func TestRebased(t *testing.T) {
 		merged := r.Git("rev-parse", "HEAD")
 		r.Git("checkout", "-q", "upstream")
 		r.Git("cherry-pick", was+"~1", was)
-		if got, err := repo.Rebased(context.Background(), object.OID(merged),
+		if got, err := history.Rebased(context.Background(), repo, object.OID(merged),
 			object.OID(r.Git("rev-parse", "HEAD"))); err != nil || got {
 			t.Errorf("with a merge: expected false, got %v, %v", got, err)
 		}
@@ -86,7 +87,7 @@ func TestCommitsMadeHere(t *testing.T) {
 		r.Write("ours", "ours\n")
 		mine := r.CommitAll("ours")
 		r.Git("reset", "-q", "--hard", more)
-		made, known, err := repo.CommitsMadeHere(ctx, object.OID(more))
+		made, known, err := history.CommitsMadeHere(ctx, repo, object.OID(more))
 		if err != nil || !known {
 			t.Fatalf("expected a reflog that tells, got %v, %v", known, err)
 		}
@@ -97,11 +98,11 @@ func TestCommitsMadeHere(t *testing.T) {
 		}
 		r.Git("cherry-pick", "--allow-empty", mine)
 		picked := r.Git("rev-parse", "HEAD")
-		if made, known, err = repo.CommitsMadeHere(ctx, object.OID(picked)); err != nil || !known ||
+		if made, known, err = history.CommitsMadeHere(ctx, repo, object.OID(picked)); err != nil || !known ||
 			!made[object.OID(picked)] {
 			t.Errorf("a picked commit: expected made here, got %v, %v, %v", made[object.OID(picked)], known, err)
 		}
-		if _, known, err = repo.CommitsMadeHere(ctx, object.OID(theirs)); err != nil || known {
+		if _, known, err = history.CommitsMadeHere(ctx, repo, object.OID(theirs)); err != nil || known {
 			t.Errorf("a reflog that leads elsewhere: expected unknown, got %v, %v", known, err)
 		}
 	})

@@ -1,18 +1,28 @@
-package git
+package history
 
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
+
+func open(t testing.TB, r *testrepo.Repo) *git.Repository {
+	t.Helper()
+	repo, err := git.Discover(context.Background(), r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = repo.Close() })
+	return repo
+}
 
 func TestBlame(t *testing.T) {
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
@@ -27,7 +37,7 @@ func TestBlame(t *testing.T) {
 			r.Write("moved.txt", "one\nTWO\nthree\n")
 			second := r.CommitAll("second")
 			r.Write("moved.txt", "one\nTWO\nthree\nfour\n")
-			lines, err := repo.Blame(ctx, "moved.txt", nil)
+			lines, err := Blame(ctx, repo, "moved.txt", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +59,7 @@ func TestBlame(t *testing.T) {
 				lines[0].Commit != lines[2].Commit || lines[0].Commit.Author != "Ann Author" {
 				t.Fatalf("%+v %+v", lines[0].Commit, lines[1].Commit)
 			}
-			if part, err := repo.Blame(ctx, "moved.txt", []LineRange{{2, 2}, {4, 0}}); err != nil || len(part) != 2 ||
+			if part, err := Blame(ctx, repo, "moved.txt", []LineRange{{2, 2}, {4, 0}}); err != nil || len(part) != 2 ||
 				part[1].Number != 4 {
 				t.Fatalf("%v %v", part, err)
 			}
@@ -57,19 +67,19 @@ func TestBlame(t *testing.T) {
 				"nothing":   wire.CodeNotFound,
 				"moved.txt": wire.CodeInvalidArgument,
 			} {
-				if _, err := repo.Blame(ctx, name, []LineRange{{9, 9}}); fail.CodeOf(err) != code {
+				if _, err := Blame(ctx, repo, name, []LineRange{{9, 9}}); fail.CodeOf(err) != code {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
 			r.Write("new.txt", "x\n")
-			if _, err := repo.Blame(ctx, "new.txt", nil); fail.CodeOf(err) != wire.CodeNotFound {
+			if _, err := Blame(ctx, repo, "new.txt", nil); fail.CodeOf(err) != wire.CodeNotFound {
 				t.Error(err)
 			}
-			names, err := repo.FormerNames(ctx, "moved.txt", 10)
+			names, err := FormerNames(ctx, repo, "moved.txt", 10)
 			if err != nil || !slices.Equal(names, []string{name}) {
 				t.Errorf("%q %v", names, err)
 			}
-			commits, err := repo.CommitsOf(ctx, []string{"moved.txt", name}, 10)
+			commits, err := CommitsOf(ctx, repo, []string{"moved.txt", name}, 10)
 			if err != nil || !slices.Equal(commits, []object.OID{object.OID(second), object.OID(first)}) {
 				t.Errorf("%q %v", commits, err)
 			}
@@ -77,60 +87,42 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-func TestReadNamed(t *testing.T) {
+func TestAncestry(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)
 	r.Write(".gitattributes", "*.txt eol=crlf\n")
 	r.CommitAll("attributes")
-	var got []string
-	each := func(i int, o Named) { got = append(got, fmt.Sprintf("%d %v %s %q", i, o.Found, o.Kind, o.Data)) }
-	err := repo.ReadNamed(ctx,
-		[]string{"HEAD:a.txt", "HEAD:no such", "HEAD:line\nfeed", "", "HEAD^1:b c.txt", "refs/none"}, each)
-	want := []string{`0 true blob "one\ntwo\n"`, `1 false  ""`, `2 false  ""`, `3 false  ""`, `4 true blob "space\n"`,
-		`5 false  ""`}
-	if err != nil || !slices.Equal(got, want) {
-		t.Fatalf("%q %v", got, err)
-	}
-	if data, err := repo.CheckedOut(ctx, object.OID(r.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil ||
-		string(data) != "one\r\ntwo\r\n" {
-		t.Fatalf("%q %v", data, err)
-	}
-	stopped, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := repo.ReadNamed(stopped, []string{"HEAD"}, each); err == nil {
-		t.Fatal("it ran on")
-	}
-	if n, err := repo.Ancestry(ctx, []object.OID{object.OID(r.Git("rev-parse", "HEAD")),
+	if n, err := Ancestry(ctx, repo, []object.OID{object.OID(r.Git("rev-parse", "HEAD")),
 		"0000000000000000000000000000000000000001"},
 		10); err != nil || len(n) != 3 {
 		t.Fatalf("%v %v", n, err)
 	}
-	if n, err := repo.Ancestry(ctx, []object.OID{object.OID(r.Git("rev-parse", "HEAD"))}, 2); err != nil || n != nil {
+	if n, err := Ancestry(ctx, repo, []object.OID{object.OID(r.Git("rev-parse", "HEAD"))}, 2); err != nil || n != nil {
 		t.Fatalf("%v %v", n, err)
 	}
 }
 
 func TestShallowCommits(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
-	if cut := open(t, r).ShallowCommits(); cut != nil {
+	if cut := ShallowCommits(open(t, r)); cut != nil {
 		t.Fatal(cut)
 	}
 	at := filepath.Join(t.TempDir(), "clone")
 	r.Git("clone", "-q", "--depth=1", "file://"+r.Dir, at)
-	repo, err := Discover(context.Background(), at)
+	repo, err := git.Discover(context.Background(), at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = repo.Close() }()
-	if cut := repo.ShallowCommits(); len(cut) != 1 || !cut[object.OID(r.Git("rev-parse", "HEAD"))] {
+	if cut := ShallowCommits(repo); len(cut) != 1 || !cut[object.OID(r.Git("rev-parse", "HEAD"))] {
 		t.Fatal(cut)
 	}
 }
 
 func FuzzParseBlame(f *testing.F) {
 	r := testrepo.New(f, testrepo.Options{})
-	out, err := newGit(r.Dir, os.Environ()).Run(context.Background(), nil, "blame", "--porcelain", "a.txt")
+	out, err := git.NewGit(r.Dir).Run(context.Background(), nil, "blame", "--porcelain", "a.txt")
 	if err != nil {
 		f.Fatal(err)
 	}

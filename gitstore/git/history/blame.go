@@ -1,6 +1,6 @@
 // git blame as data: which commit each line of a file came from.
 
-package git
+package history
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -50,7 +51,7 @@ type BlameLine struct {
 //
 // Errors: not_found when git does not know the file, invalid_argument when a range
 // is outside of it.
-func (r *Repository) Blame(ctx context.Context, name string, ranges []LineRange) ([]BlameLine, error) {
+func Blame(ctx context.Context, r *git.Repository, name string, ranges []LineRange) ([]BlameLine, error) {
 	args := []string{"blame", "--porcelain", "--root", "--no-textconv", "--encoding=UTF-8"}
 	for _, l := range ranges {
 		to := ""
@@ -67,7 +68,7 @@ func (r *Repository) Blame(ctx context.Context, name string, ranges []LineRange)
 }
 
 func explainBlame(name string, err error) error {
-	msg := ComplaintOf(err)
+	msg := git.ComplaintOf(err)
 	switch {
 	case strings.Contains(msg, "has only "):
 		_, n, _ := strings.Cut(msg, "has only ")
@@ -86,7 +87,7 @@ func explainBlame(name string, err error) error {
 // parseBlame reads git blame's porcelain format.
 func parseBlame(out []byte, format string) ([]BlameLine, error) {
 	bad := func(line []byte) error {
-		return fail.Errorf(fail.CodeGitFailed, nil, "git blame answered %q", ClipBytes(line))
+		return fail.Errorf(fail.CodeGitFailed, nil, "git blame answered %q", git.ClipBytes(line))
 	}
 	commits := make(map[object.OID]*BlameCommit)
 	type place struct{ path, previous string }
@@ -197,7 +198,7 @@ func unquotePath(s string) string {
 
 // ShallowCommits returns the commits at which a shallow clone's history ends; nil
 // in a whole one.
-func (r *Repository) ShallowCommits() map[object.OID]bool {
+func ShallowCommits(r *git.Repository) map[object.OID]bool {
 	data, err := os.ReadFile(filepath.Join(r.CommonDir, "shallow"))
 	if err != nil {
 		return nil

@@ -1,6 +1,6 @@
 // Which commits were made in this clone, as far as its reflogs tell.
 
-package git
+package history
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -18,11 +19,11 @@ const maxReflog = 20000
 // taking over what was there before: by commit, merge, rebase, cherry-pick, and whatever
 // is not known to take over. known is false when the reflog of HEAD does not lead to the
 // commit that is checked out: then it tells nothing.
-func (r *Repository) CommitsMadeHere(ctx context.Context, head object.OID) (made map[object.OID]bool, known bool,
+func CommitsMadeHere(ctx context.Context, r *git.Repository, head object.OID) (made map[object.OID]bool, known bool,
 	err error) {
 	heads, err := r.Git.Run(ctx, nil, "log", "-g", "-n", "1", "--format=%H", "HEAD", "--")
 	if err != nil || object.OID(strings.TrimSpace(string(heads))) != head {
-		if ExitCode(err) >= 0 {
+		if git.ExitCode(err) >= 0 {
 			err = nil // no reflog
 		}
 		return nil, false, err

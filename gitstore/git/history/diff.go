@@ -1,6 +1,6 @@
 // What a commit of the project's own history changed, as text for people.
 
-package git
+package history
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
@@ -25,13 +26,13 @@ type FileStat struct {
 // configuration is run for it: neither text conversions nor external differs.
 //
 // Errors: not_found for what is no commit here, git_failed.
-func (r *Repository) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte,
+func CommitDiff(ctx context.Context, r *git.Repository, commit string, limit int64) (files []FileStat, patch []byte,
 	cut bool, err error) {
 	if commit == "" || strings.Trim(commit, "0123456789abcdef") != "" || len(commit) < 4 || len(commit) > 64 {
 		return nil, nil, false, fail.Errorf("not_found", nil, "%q is no commit id", commit)
 	}
 	if _, err := r.Git.Run(ctx, nil, "cat-file", "-e", commit+"^{commit}"); err != nil {
-		if ExitCode(err) >= 0 {
+		if git.ExitCode(err) >= 0 {
 			return nil, nil, false, fail.Errorf("not_found", nil, "commit %s is not in this repository", commit)
 		}
 		return nil, nil, false, err
@@ -42,12 +43,12 @@ func (r *Repository) CommitDiff(ctx context.Context, commit string, limit int64)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	patch, cut, err = r.patch(ctx, limit, append(args, commit, "--"))
+	patch, cut, err = patchOf(ctx, r, limit, append(args, commit, "--"))
 	return numstat(out), patch, cut, err
 }
 
-// patch runs a git that prints one; a longer one than limit bytes is cut away.
-func (r *Repository) patch(ctx context.Context, limit int64, args []string) (patch []byte, cut bool, err error) {
+// patchOf runs a git that prints one; a longer one than limit bytes is cut away.
+func patchOf(ctx context.Context, r *git.Repository, limit int64, args []string) (patch []byte, cut bool, err error) {
 	git := r.Git.In(r.Git.Dir)
 	git.MaxOutput = limit
 	args = append([]string{args[0], "-p", "--src-prefix=a/", "--dst-prefix=b/"}, args[1:]...)
@@ -61,16 +62,16 @@ func (r *Repository) patch(ctx context.Context, limit int64, args []string) (pat
 // WorkDiff is CommitDiff of the named project-relative files as they are in the work
 // tree, against a commit. Files git does not know are not among them. The index is
 // not refreshed. Names beyond what one process takes are left out (cut).
-func (r *Repository) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat,
+func WorkDiff(ctx context.Context, r *git.Repository, commit string, names []string, limit int64) (files []FileStat,
 	patch []byte, cut bool, err error) {
 	if len(names) == 0 {
 		return nil, nil, false, nil
 	}
-	if _, _, _, err := r.CommitDiff(ctx, commit, 1); err != nil {
+	if _, _, _, err := CommitDiff(ctx, r, commit, 1); err != nil {
 		return nil, nil, false, err
 	}
 	size, n := 0, 0
-	for n < len(names) && size+len(names[n]) < argumentBytes {
+	for n < len(names) && size+len(names[n]) < git.ArgumentBytes {
 		size += len(names[n]) + 1
 		n++
 	}
@@ -80,7 +81,7 @@ func (r *Repository) WorkDiff(ctx context.Context, commit string, names []string
 	if err != nil {
 		return nil, nil, false, err
 	}
-	patch, cut, err = r.patch(ctx, limit, slices.Concat(args, rest))
+	patch, cut, err = patchOf(ctx, r, limit, slices.Concat(args, rest))
 	return numstat(out), patch, cut || n < len(names), err
 }
 
@@ -116,21 +117,21 @@ func statCount(s string) int {
 // beyond what one process takes are left out.
 //
 // Errors: not_found for what is no commit here, git_failed.
-func (r *Repository) FilesAt(ctx context.Context, commit string, names []string) ([]string, error) {
+func FilesAt(ctx context.Context, r *git.Repository, commit string, names []string) ([]string, error) {
 	args := []string{"ls-tree", "-z", "--name-only", commit, "--"}
 	size := 0
 	for _, name := range names {
-		if size += len(name) + 1; size > argumentBytes {
+		if size += len(name) + 1; size > git.ArgumentBytes {
 			break
 		}
 		args = append(args, name)
 	}
 	out, err := r.Git.Run(ctx, nil, args...)
 	if err != nil {
-		if ExitCode(err) >= 0 {
+		if git.ExitCode(err) >= 0 {
 			return nil, fail.Errorf("not_found", err, "commit %s cannot be read", commit)
 		}
 		return nil, err
 	}
-	return nulNames(out), nil
+	return git.NulNames(out), nil
 }

@@ -1,6 +1,6 @@
 // Questions about commits: which is an ancestor, what lies between.
 
-package git
+package history
 
 import (
 	"bytes"
@@ -9,33 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// HasCommit reports whether the repository holds the commit.
-func (r *Repository) HasCommit(ctx context.Context, oid object.OID) bool {
-	if !oid.Valid(r.ObjectFormat) {
-		return false
-	}
-	_, err := r.Git.Run(ctx, nil, "cat-file", "-e", string(oid)+"^{commit}")
-	return err == nil
-}
-
-// TreeOf is the tree of a commit, "" when the commit is not here.
-func (r *Repository) TreeOf(ctx context.Context, commit object.OID) (object.OID, error) {
-	if !commit.Valid(r.ObjectFormat) {
-		return "", nil
-	}
-	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", string(commit)+"^{tree}")
-	if ExitCode(err) == 1 {
-		return "", nil
-	}
-	return object.OID(strings.TrimSpace(string(out))), err
-}
-
 // Ancestor reports whether commit old is tip or one that tip goes back to.
-func (r *Repository) Ancestor(ctx context.Context, old, tip object.OID) (bool, error) {
+func Ancestor(ctx context.Context, r *git.Repository, old, tip object.OID) (bool, error) {
 	if old == tip {
 		return true, nil
 	}
@@ -43,23 +23,23 @@ func (r *Repository) Ancestor(ctx context.Context, old, tip object.OID) (bool, e
 		return false, nil
 	}
 	_, err := r.Git.Run(ctx, nil, "merge-base", "--is-ancestor", string(old), string(tip))
-	if ExitCode(err) == 1 {
+	if git.ExitCode(err) == 1 {
 		return false, nil
 	}
 	return err == nil, err
 }
 
 // MergeBase is a newest commit that both go back to, "" for none.
-func (r *Repository) MergeBase(ctx context.Context, a, b object.OID) (object.OID, error) {
+func MergeBase(ctx context.Context, r *git.Repository, a, b object.OID) (object.OID, error) {
 	out, err := r.Git.Run(ctx, nil, "merge-base", string(a), string(b))
-	if ExitCode(err) == 1 {
+	if git.ExitCode(err) == 1 {
 		return "", nil
 	}
 	return object.OID(strings.TrimSpace(string(out))), err
 }
 
 // CommitsBetween counts the commits that tip has and old has not.
-func (r *Repository) CommitsBetween(ctx context.Context, old, tip object.OID) (int, error) {
+func CommitsBetween(ctx context.Context, r *git.Repository, old, tip object.OID) (int, error) {
 	out, err := r.Git.Run(ctx, nil, "rev-list", "--count", string(old)+".."+string(tip))
 	if err != nil {
 		return 0, err
@@ -69,8 +49,8 @@ func (r *Repository) CommitsBetween(ctx context.Context, old, tip object.OID) (i
 
 // ChangedBetween names the files of the project that differ between two commits,
 // project-relative.
-func (r *Repository) ChangedBetween(ctx context.Context, old, tip object.OID) ([]string, error) {
-	changes, err := r.ChangesBetween(ctx, old, tip)
+func ChangedBetween(ctx context.Context, r *git.Repository, old, tip object.OID) ([]string, error) {
+	changes, err := ChangesBetween(ctx, r, old, tip)
 	names := make([]string, len(changes))
 	for i, c := range changes {
 		names[i] = c.Path
@@ -80,12 +60,12 @@ func (r *Repository) ChangedBetween(ctx context.Context, old, tip object.OID) ([
 
 // ChangesBetween returns how the files of the project differ between two commits, with
 // project-relative paths.
-func (r *Repository) ChangesBetween(ctx context.Context, old, tip object.OID) ([]TreeChange, error) {
+func ChangesBetween(ctx context.Context, r *git.Repository, old, tip object.OID) ([]TreeChange, error) {
 	if old == tip {
 		return nil, nil
 	}
 	out, err := r.Git.Run(ctx, nil,
-		append(append([]string{}, diffArgs...), "--raw", "--no-abbrev", "-z", string(old), string(tip), "--")...)
+		append(append([]string{}, git.DiffArgs...), "--raw", "--no-abbrev", "-z", string(old), string(tip), "--")...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +75,8 @@ func (r *Repository) ChangesBetween(ctx context.Context, old, tip object.OID) ([
 // CommitsBeyond lists the commits reachable from tip and from none of the refs that
 // except names, parents before children. One git process. more reports that there
 // are more than limit; none are returned then.
-func (r *Repository) CommitsBeyond(ctx context.Context, tip object.OID, limit int, except ...string) (list []NewCommit,
+func CommitsBeyond(ctx context.Context, r *git.Repository, tip object.OID, limit int,
+	except ...string) (list []NewCommit,
 	more bool, err error) {
 	args := []string{"-c", "trailer.separators=:", "rev-list", "--topo-order", "--reverse",
 		fmt.Sprintf("--max-count=%d", limit+1),
@@ -127,7 +108,7 @@ func (r *Repository) CommitsBeyond(ctx context.Context, tip object.OID, limit in
 
 // PathCommits lists the newest commits up to commit that changed a file against one
 // of their parents, the newest first.
-func (r *Repository) PathCommits(ctx context.Context, commit object.OID, path string, limit int) ([]object.OID,
+func PathCommits(ctx context.Context, r *git.Repository, commit object.OID, path string, limit int) ([]object.OID,
 	error) {
 	out, err := r.Git.Run(ctx, nil, "--literal-pathspecs", "rev-list", "--full-history", "--topo-order",
 		fmt.Sprintf("--max-count=%d", limit), string(commit), "--", path)
@@ -171,7 +152,8 @@ func ParseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err
 		name, after, ok2 := bytes.Cut(after, []byte{0})
 		f := strings.Fields(string(head))
 		bad := func() ([]TreeChange, []byte, error) {
-			return nil, nil, fail.Errorf(fail.CodeGitFailed, nil, "git answered %q for a difference", ClipBytes(head))
+			return nil, nil, fail.Errorf(fail.CodeGitFailed, nil, "git answered %q for a difference",
+				git.ClipBytes(head))
 		}
 		if !ok || !ok2 || len(f) != 5 || len(f[4]) == 0 || len(name) == 0 {
 			return bad()
@@ -202,7 +184,7 @@ func ParseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err
 // StagedChanges returns how the index differs from a commit, "" for no commit
 // yet. The index is the one git tells this process to use (GIT_INDEX_FILE).
 // Nothing of the work tree is looked at.
-func (r *Repository) StagedChanges(ctx context.Context, commit string) ([]TreeChange, error) {
+func StagedChanges(ctx context.Context, r *git.Repository, commit string) ([]TreeChange, error) {
 	if commit == "" {
 		commit = string(object.Hash(r.ObjectFormat, object.KindTree, nil))
 	}
@@ -218,7 +200,7 @@ func (r *Repository) StagedChanges(ctx context.Context, commit string) ([]TreeCh
 func allRaw(command string, out []byte, format string) ([]TreeChange, error) {
 	changes, rest, err := ParseRaw(out, format)
 	if err == nil && len(rest) > 0 {
-		err = fail.Errorf(fail.CodeGitFailed, nil, "git %s answered %q", command, ClipBytes(rest))
+		err = fail.Errorf(fail.CodeGitFailed, nil, "git %s answered %q", command, git.ClipBytes(rest))
 	}
 	return changes, err
 }
@@ -226,7 +208,7 @@ func allRaw(command string, out []byte, format string) ([]TreeChange, error) {
 // CommitChanges returns what each commit changed against each of its parents,
 // which parents gives; a commit without any is compared with nothing. One git
 // process for all. That a commit is odd in other ways is no error.
-func (r *Repository) CommitChanges(ctx context.Context, commits []object.OID,
+func CommitChanges(ctx context.Context, r *git.Repository, commits []object.OID,
 	parents map[object.OID][]object.OID) ([]CommitChange, error) {
 	var in bytes.Buffer
 	var out []CommitChange
@@ -253,7 +235,7 @@ func (r *Repository) CommitChanges(ctx context.Context, commits []object.OID,
 		head, rest, ok := bytes.Cut(data, []byte{0})
 		if !ok || object.OID(head) != out[i].Commit {
 			return nil, fail.Errorf(fail.CodeGitFailed, nil, "git diff-tree answered %q where %s was to come",
-				ClipBytes(head),
+				git.ClipBytes(head),
 				out[i].Commit)
 		}
 		if out[i].Changes, data, err = ParseRaw(rest, r.ObjectFormat); err != nil {

@@ -1,6 +1,6 @@
 // What the project's own history gained between two commits.
 
-package git
+package history
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -22,7 +23,7 @@ type TurnCommit struct {
 
 // CommitsSince returns at most limit commits that head has and base has not, the
 // newest first; more says that there are others.
-func (r *Repository) CommitsSince(ctx context.Context, base, head object.OID, limit int) (commits []TurnCommit,
+func CommitsSince(ctx context.Context, r *git.Repository, base, head object.OID, limit int) (commits []TurnCommit,
 	more bool,
 	err error) {
 	if base == head || head == "" {
@@ -63,7 +64,7 @@ func (r *Repository) CommitsSince(ctx context.Context, base, head object.OID, li
 
 // FilesOf names the files of the project that commits change: a merge those that are as
 // in none of its parents.
-func (r *Repository) FilesOf(ctx context.Context, commits []object.OID) ([]string, error) {
+func FilesOf(ctx context.Context, r *git.Repository, commits []object.OID) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -78,14 +79,14 @@ func (r *Repository) FilesOf(ctx context.Context, commits []object.OID) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	names := nulNames(out)
+	names := git.NulNames(out)
 	slices.Sort(names)
 	return slices.Compact(names), nil
 }
 
 // DeletedSince returns the oldest commit between base and head that deletes a path of the
 // project, "" for none.
-func (r *Repository) DeletedSince(ctx context.Context, base, head object.OID, path string) (object.OID, error) {
+func DeletedSince(ctx context.Context, r *git.Repository, base, head object.OID, path string) (object.OID, error) {
 	out, err := r.Git.Run(ctx, nil, "log", "--reverse", "--no-renames", "--diff-merges=first-parent",
 		"--diff-filter=D",
 		"--format=%H", string(base)+".."+string(head), "--", path)

@@ -1,7 +1,7 @@
 // Diffs for people: what a commit changed, how files differ now, and nothing else
 // happening for it.
 
-package git_test
+package history_test
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -34,27 +35,27 @@ func TestCommitDiff(t *testing.T) {
 	r.Git("config", "diff.evil.textconv", "touch "+r.Path("ran")+" #")
 	r.Write(".gitattributes", "*.txt diff=evil\n")
 
-	files, patch, cut, err := repo.CommitDiff(t.Context(), first, 1<<20)
+	files, patch, cut, err := history.CommitDiff(t.Context(), repo, first, 1<<20)
 	if err != nil || cut || len(files) != 3 || !strings.Contains(string(patch), "+b\n") {
 		t.Errorf("%+v %v %v\n%s", files, cut, err, patch)
 	}
-	if !slices.Contains(files, git.FileStat{
+	if !slices.Contains(files, history.FileStat{
 		Path:  "one.txt",
 		Added: 2,
-	}) || !slices.Contains(files, git.FileStat{Path: "bin", Added: -1, Removed: -1}) ||
-		!slices.Contains(files, git.FileStat{Path: "odd \"näme\"\n.txt", Added: 1}) {
+	}) || !slices.Contains(files, history.FileStat{Path: "bin", Added: -1, Removed: -1}) ||
+		!slices.Contains(files, history.FileStat{Path: "odd \"näme\"\n.txt", Added: 1}) {
 		t.Errorf("files %+v", files)
 	}
-	files, _, _, err = repo.CommitDiff(t.Context(), second, 1<<20)
-	if err != nil || len(files) != 1 || files[0] != (git.FileStat{Path: "two.txt", From: "one.txt"}) {
+	files, _, _, err = history.CommitDiff(t.Context(), repo, second, 1<<20)
+	if err != nil || len(files) != 1 || files[0] != (history.FileStat{Path: "two.txt", From: "one.txt"}) {
 		t.Errorf("%+v %v", files, err)
 	}
-	if _, patch, cut, err := repo.CommitDiff(t.Context(), first, 10); err != nil || !cut || patch != nil {
+	if _, patch, cut, err := history.CommitDiff(t.Context(), repo, first, 10); err != nil || !cut || patch != nil {
 		t.Errorf("a long one: %q %v %v", patch, cut, err)
 	}
 	for _, bad := range []string{"", "HEAD", "--output=x", "0123456789abcdef0123456789abcdef01234567",
 		strings.Repeat("a", 65), "zzzz"} {
-		if _, _, _, err := repo.CommitDiff(t.Context(), bad, 100); fail.CodeOf(err) != "not_found" {
+		if _, _, _, err := history.CommitDiff(t.Context(), repo, bad, 100); fail.CodeOf(err) != "not_found" {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -62,11 +63,12 @@ func TestCommitDiff(t *testing.T) {
 	index := r.Git("hash-object", "--no-filters", r.Git("rev-parse", "--git-path", "index"))
 	r.Write("two.txt", "a\nc\n")
 	r.Write("new.txt", "n\n")
-	files, patch, cut, err = repo.WorkDiff(t.Context(), first, []string{"two.txt", "new.txt", ":(top)", "*"}, 1<<20)
+	files, patch, cut, err = history.WorkDiff(t.Context(), repo, first, []string{"two.txt", "new.txt", ":(top)", "*"},
+		1<<20)
 	if err != nil || cut || len(files) != 1 || files[0].Path != "two.txt" || !strings.Contains(string(patch), "+c\n") {
 		t.Errorf("%+v %v %v\n%s", files, cut, err, patch)
 	}
-	if files, _, _, err := repo.WorkDiff(t.Context(), first, nil, 100); err != nil || files != nil {
+	if files, _, _, err := history.WorkDiff(t.Context(), repo, first, nil, 100); err != nil || files != nil {
 		t.Errorf("of nothing: %+v %v", files, err)
 	}
 	if after := r.Git("hash-object", "--no-filters", r.Git("rev-parse", "--git-path", "index")); after != index {

@@ -1,0 +1,37 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+func TestReadNamed(t *testing.T) {
+	ctx := context.Background()
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	r.Write(".gitattributes", "*.txt eol=crlf\n")
+	r.CommitAll("attributes")
+	var got []string
+	each := func(i int, o Named) { got = append(got, fmt.Sprintf("%d %v %s %q", i, o.Found, o.Kind, o.Data)) }
+	err := repo.ReadNamed(ctx,
+		[]string{"HEAD:a.txt", "HEAD:no such", "HEAD:line\nfeed", "", "HEAD^1:b c.txt", "refs/none"}, each)
+	want := []string{`0 true blob "one\ntwo\n"`, `1 false  ""`, `2 false  ""`, `3 false  ""`, `4 true blob "space\n"`,
+		`5 false  ""`}
+	if err != nil || !slices.Equal(got, want) {
+		t.Fatalf("%q %v", got, err)
+	}
+	if data, err := repo.CheckedOut(ctx, object.OID(r.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil ||
+		string(data) != "one\r\ntwo\r\n" {
+		t.Fatalf("%q %v", data, err)
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := repo.ReadNamed(stopped, []string{"HEAD"}, each); err == nil {
+		t.Fatal("it ran on")
+	}
+}
