@@ -36,6 +36,29 @@ func TestLostHeadOfOthers(t *testing.T) {
 	})
 }
 
+// TestLockIsWaitedFor: housekeeping takes the lock of HEAD for a moment, and git gives up after a tenth of a second.
+func TestLockIsWaitedFor(t *testing.T) {
+	tr := testrepo.New(t, testrepo.Options{})
+	r, err := Discover(t.Context(), tr.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock := filepath.Join(r.GitDir, "HEAD.lock")
+	if err := os.WriteFile(lock, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	released := make(chan error, 1)
+	time.AfterFunc(time.Second, func() { released <- os.Remove(lock) })
+	tr.Write("a.txt", "changed\n")
+	oid, err := r.CommitPaths(t.Context(), []string{"a.txt"}, "checkpoint")
+	if err != nil || string(oid) != tr.Git("rev-parse", "HEAD") {
+		t.Errorf("%q, %v", oid, err)
+	}
+	if err := <-released; err != nil {
+		t.Error(err)
+	}
+}
+
 // killedCommit has git commit two paths, as a process of ours did that was killed then: its note is still there.
 func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (before, made string) {
 	t.Helper()

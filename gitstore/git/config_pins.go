@@ -32,10 +32,14 @@ const (
 	MaxConfigFiles  = 200 // with includes and submodules
 )
 
+// refLockWait is how long a git of ours waits for a lock of a ref, in milliseconds.
+const refLockWait = "3000"
+
 // fixedPins hold for every git of ours. hooks is the directory git takes hooks from.
 // What git writes is on the disk when it says so, whatever is configured: by default it
 // does not sync refs and indexes (core.fsync, since 2.36; older ones ignore it and sync
-// less).
+// less). A lock that another git holds for a moment, as its housekeeping does of HEAD, is
+// waited for: git gives up after a tenth of a second.
 func fixedPins(hooks string) []ConfigEntry {
 	return []ConfigEntry{
 		{"core.fsmonitor", "false"},
@@ -43,6 +47,9 @@ func fixedPins(hooks string) []ConfigEntry {
 		{"log.showSignature", "false"}, // would start a program of gpg's
 		{"core.fsync", "all"},
 		{"core.fsyncMethod", "fsync"},
+		{"core.filesRefLockTimeout", refLockWait},
+		{"core.packedRefsTimeout", refLockWait},
+		{"reftable.lockTimeout", refLockWait},
 	}
 }
 
