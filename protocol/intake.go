@@ -147,7 +147,7 @@ func intentRank(doc *ojson.Object) int {
 func urgentRole(t *change.Draft) string {
 	doc := NextIntent(t.State)
 	role := doc.String("preferred_role")
-	if doc.String("priority") != "p0" || t.Config.Role(role) == nil || routed(t, role) != nil {
+	if doc.String("priority") != "p0" || t.Config.Role(role) == nil || t.Config.Routed(t.State.Phase, role) != nil {
 		return ""
 	}
 	return role
@@ -220,19 +220,19 @@ func putIntent(t *change.Draft, doc *ojson.Object) {
 	t.Write(path, ojson.Pretty(doc))
 }
 
-// intent completes the intent of an accepted turn, and puts back files of others that
+// answerIntent completes the intent of an accepted turn, and puts back files of others that
 // the turn may have touched.
-func (a *acceptance) intent() {
-	t := a.t
-	for _, id := range a.op.Touched {
+func answerIntent(t *change.Draft, turn *run.Turn, status string, touched []string,
+	file *evidence.Blob) (warnings []string) {
+	for _, id := range touched {
 		if doc := Intent(t.State, id); doc != nil {
 			putIntent(t, doc)
-			a.warnings = append(a.warnings, "The file of "+wire.OneLine(id)+" was not as recorded; it is put back.")
+			warnings = append(warnings, "The file of "+wire.OneLine(id)+" was not as recorded; it is put back.")
 		}
 	}
-	id := a.turn.IntakeContext.String("intent_id")
-	if id == "" || a.res.Status != wire.ResultCompleted {
-		return
+	id := turn.IntakeContext.String("intent_id")
+	if id == "" || status != wire.ResultCompleted {
+		return warnings
 	}
 	i := intentAt(t.State, id)
 	var doc *ojson.Object
@@ -240,24 +240,25 @@ func (a *acceptance) intent() {
 	case i >= 0:
 		doc = t.State.Intents[i].Object("document").Clone()
 		t.State.Intents = slices.Delete(slices.Clone(t.State.Intents), i, i+1)
-	case a.op.Intent != nil:
-		doc, _ = ojson.DecodeObject(a.op.Intent.Data)
+	case file != nil:
+		doc, _ = ojson.DecodeObject(file.Data)
 		if doc.String("intent_id") != id || doc.String("status") != IntentExecuting || !IntentID(id) {
-			return
+			return warnings
 		}
 	default:
-		return
+		return warnings
 	}
 	now := t.Env.Time()
 	step := moveIntent(t, doc, IntentCompleted, "turn accepted: its acceptance contract is answered")
-	step.Set("turn_id", a.turn.TurnID)
-	step.Set("role", a.turn.AssignedRole)
+	step.Set("turn_id", turn.TurnID)
+	step.Set("role", turn.AssignedRole)
 	step.Set("run_id", t.State.Run())
 	doc.Set("completed_at", now)
 	doc.Set("run_completed_at", now)
-	doc.Set("run_final_turn", a.turn.TurnID)
-	doc.Set("satisfying_turn", a.turn.TurnID)
+	doc.Set("run_final_turn", turn.TurnID)
+	doc.Set("satisfying_turn", turn.TurnID)
 	putIntent(t, doc)
+	return warnings
 }
 
 // followIntents keeps the intents of the run true to what an operation did: one whose

@@ -16,21 +16,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// coverIntent refuses a result that leaves contract items unanswered. An item is
-// answered by an intent_response entry, or when at least half of its words of
-// four letters and more occur in the result.
-func (a *acceptance) coverIntent(doc *ojson.Object) *wire.Error {
-	if a.res.Status != wire.ResultCompleted {
-		return nil
-	}
-	e := uncoveredIntent(a.t.Config, a.t.State, a.turn, a.res.Raw.Objects("intent_response"), doc)
-	if e != nil && lenientCoverage(a.t.Config, a.turn.IntakeContext) {
-		a.warnings = append(a.warnings, e.Message)
-		return nil
-	}
-	return e
-}
-
 // lenientCoverage reports that items may be left unanswered with a warning.
 func lenientCoverage(c *config.Config, ctx *ojson.Object) bool {
 	return c.IntentCoverageMode == "lenient" ||

@@ -60,7 +60,7 @@ func (a *acceptance) commit() {
 	a.unblock()
 	a.delegations(entry)
 	a.charter()
-	a.intent()
+	a.warnings = append(a.warnings, answerIntent(t, turn, a.res.Status, a.op.Touched, a.op.Intent)...)
 	gate := a.lifecycle()
 	a.needsHuman()
 	a.warnings = append(a.warnings, timeouts(t, turn, a.op.Files)...)

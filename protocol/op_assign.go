@@ -4,7 +4,6 @@ package protocol
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
@@ -97,7 +96,7 @@ func (op *AssignTurn) Apply(t *change.Draft) *wire.Error {
 			Message: fmt.Sprintf("Role %q is bound to no runtime.", id),
 		}
 	}
-	if err := routed(t, id); err != nil {
+	if err := t.Config.Routed(t.State.Phase, id); err != nil {
 		return t.Rule(verdict.RuleRole, id, "/rules/enforce_routing", err)
 	}
 	most := gates.Pointer("routing", s.Phase, "max_concurrent_turns")
@@ -151,22 +150,6 @@ func (op *AssignTurn) Apply(t *change.Draft) *wire.Error {
 	t.Subject = fmt.Sprintf("assign %s to %s (%s)", turn.TurnID, id, s.Phase)
 	t.Result = &AssignResult{Turn: turn, Warnings: warnings, Left: left}
 	return nil
-}
-
-// routed refuses a role outside the phase's routing when rules.enforce_routing
-// asks for that.
-func routed(t *change.Draft, role string) *wire.Error {
-	phase := t.State.Phase
-	if !t.Config.Rules.EnforceRouting || t.Config.Route(phase) == nil ||
-		slices.Contains(t.Config.PhaseRoles(phase), role) {
-		return nil
-	}
-	return &wire.Error{
-		Code:  wire.CodeRoleNotRouted,
-		Field: "role",
-		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase,
-			wire.List(t.Config.PhaseRoles(phase))),
-	}
 }
 
 // capacity applies the concurrency rules of docs/spec/lifecycle.md#assigning-a-turn.
@@ -291,10 +274,4 @@ func bindDelegation(t *change.Draft, turn *run.Turn) {
 	if r := s.PendingDelegation; r != nil && r.ParentRole == turn.AssignedRole {
 		turn.DelegationReview = ojson.NewObject("parent_turn_id", r.ParentTurnID, "results", r.Results)
 	}
-}
-
-// dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
-func dispatch(t *change.Draft, turn *run.Turn) {
-	turn.Dispatch(t.Env.Time())
-	t.Event("turn_dispatched", turn)
 }

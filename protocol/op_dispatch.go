@@ -131,3 +131,9 @@ func named(t *change.Draft, id, verb string) (*run.Turn, *wire.Error) {
 	}
 	return turn, err
 }
+
+// dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
+func dispatch(t *change.Draft, turn *run.Turn) {
+	turn.Dispatch(t.Env.Time())
+	t.Event("turn_dispatched", turn)
+}

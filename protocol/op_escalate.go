@@ -26,12 +26,6 @@ type Escalate struct {
 func (*Escalate) Name() string               { return "escalate" }
 func (op *Escalate) Blobs() []*evidence.Blob { return nil }
 
-// BlockResult is the outcome of Escalate and Block.
-type BlockResult struct {
-	BlockedOn    string
-	EscalationID string // the record to unblock, "" when no person is asked
-}
-
 func (op *Escalate) Apply(t *change.Draft) *wire.Error {
 	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
@@ -90,14 +84,8 @@ func (op *Escalate) Apply(t *change.Draft) *wire.Error {
 		Escalation:  esc,
 	})
 	t.Subject = "escalate: " + wire.OneLine(reason)
-	t.Result = blockResult(t)
+	t.Result = t.Blocked()
 	return nil
-}
-
-func blockResult(t *change.Draft) *BlockResult {
-	r := &BlockResult{BlockedOn: wire.OrEmpty(t.State.BlockedOn)}
-	r.EscalationID = run.CurrentEscalation(t.State, t.Index.OpenEscalations).String("escalation_id")
-	return r
 }
 
 // Block stops the run with a complete descriptor, on behalf of a runner (a
@@ -175,7 +163,7 @@ func (op *Block) Apply(t *change.Draft) *wire.Error {
 		Retained:    s.ActiveTurns.Len() > 0,
 	})
 	t.Subject = "block on " + wire.OneLine(op.BlockedOn)
-	t.Result = blockResult(t)
+	t.Result = t.Blocked()
 	return nil
 }
 

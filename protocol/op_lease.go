@@ -170,7 +170,7 @@ func (op *RecordLease) passes(t *change.Draft, turn *run.Turn, old *ojson.Object
 	if t.State.Status != wire.StatusActive {
 		return blockedOrPending(t.State, "lease turn "+turn.TurnID)
 	}
-	if !lifecycleTurn(turn.Status) || turn.Status == wire.TurnAssigned {
+	if !turn.Dispatching() || turn.Status == wire.TurnAssigned {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
 			Message: fmt.Sprintf("Turn %s is %s; only a dispatched turn is leased.", turn.TurnID, turn.Status)}
 	}

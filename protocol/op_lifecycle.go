@@ -4,7 +4,6 @@ package protocol
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -39,13 +38,6 @@ func ProofStream(stream string) bool {
 	return false
 }
 
-// lifecycleTurn lists the statuses of a turn that a dispatch is under way for, or
-// may be.
-func lifecycleTurn(status string) bool {
-	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning,
-		wire.TurnRetrying}, status)
-}
-
 func (op *AdvanceTurn) Apply(t *change.Draft) *wire.Error {
 	old, err := t.Target(op.TurnID, "advance")
 	if err != nil {
@@ -58,7 +50,7 @@ func (op *AdvanceTurn) Apply(t *change.Draft) *wire.Error {
 			Message: fmt.Sprintf("%d is not the id of a process.", op.PID),
 		}
 	}
-	if !lifecycleTurn(old.Status) || t.State.Status != wire.StatusActive && t.State.Status != wire.StatusBlocked {
+	if !old.Dispatching() || t.State.Status != wire.StatusActive && t.State.Status != wire.StatusBlocked {
 		return &wire.Error{
 			Code:  wire.CodeInvalidStateTransition,
 			Field: "status",

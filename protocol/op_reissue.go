@@ -190,7 +190,7 @@ func (op *ReissueTurn) mayHandOver(t *change.Draft, old *run.Turn, role *config.
 	if role.ID == old.AssignedRole {
 		return nil
 	}
-	if err := routed(t, role.ID); err != nil {
+	if err := t.Config.Routed(t.State.Phase, role.ID); err != nil {
 		return err
 	}
 	for id, other := range t.State.ActiveTurns.All() {

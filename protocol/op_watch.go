@@ -69,7 +69,7 @@ func WatchTurns(cfg *config.Config, s *run.State, seen []WatchedTurn, now time.T
 	var out []TurnHealth
 	for _, w := range seen {
 		turn, ok := s.ActiveTurns.Get(w.TurnID)
-		if !ok || !lifecycleTurn(turn.Status) || turn.Status == wire.TurnAssigned {
+		if !ok || !turn.Dispatching() || turn.Status == wire.TurnAssigned {
 			continue
 		}
 		rt, ok := cfg.Runtimes.Get(turn.RuntimeID)
@@ -358,6 +358,6 @@ func (op *DispatchTimeout) Apply(t *change.Draft) *wire.Error {
 			turn.TurnID, turn.AssignedRole, limit),
 	})
 	t.Subject = fmt.Sprintf("time is up for %s (%s)", turn.TurnID, turn.AssignedRole)
-	t.Result = blockResult(t)
+	t.Result = t.Blocked()
 	return nil
 }

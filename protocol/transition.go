@@ -16,6 +16,8 @@ type (
 	Env        = change.Env
 	Transition = change.Transition
 	FileWrite  = change.FileWrite
+
+	BlockResult = change.BlockResult
 )
 
 // Operation is a request to change a run, as a plain value that can be

@@ -210,3 +210,17 @@ func withMembers(o *ojson.Object, pairs []any) *ojson.Object {
 	}
 	return o
 }
+
+// BlockResult is the outcome of an operation that blocks the run.
+type BlockResult struct {
+	BlockedOn    string
+	EscalationID string // the record to unblock, "" when no person is asked
+}
+
+// Blocked is what the run is blocked on now.
+func (t *Draft) Blocked() *BlockResult {
+	return &BlockResult{
+		BlockedOn:    wire.OrEmpty(t.State.BlockedOn),
+		EscalationID: run.CurrentEscalation(t.State, t.Index.OpenEscalations).String("escalation_id"),
+	}
+}

@@ -2,9 +2,11 @@
 
 package config
 
-import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+import (
+	"math"
 
-import "math"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
 
 func (d *decoder) schedules() {
 	root := d.section(d.cfg.Raw, "", ProblemSchedule)

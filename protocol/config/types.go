@@ -2,7 +2,13 @@
 
 package config
 
-import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
 
 // Config is a governed configuration, normalised. Raw is the document as read:
 // it is what is written back and what status --json of unknown members uses.
@@ -250,4 +256,17 @@ func (c *Config) PhaseRoles(p string) []string {
 		}
 	}
 	return out
+}
+
+// Routed refuses a role outside a phase's routing when rules.enforce_routing asks for that.
+func (c *Config) Routed(phase, role string) *wire.Error {
+	if !c.Rules.EnforceRouting || c.Route(phase) == nil || slices.Contains(c.PhaseRoles(phase), role) {
+		return nil
+	}
+	return &wire.Error{
+		Code:  wire.CodeRoleNotRouted,
+		Field: "role",
+		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase,
+			wire.List(c.PhaseRoles(phase))),
+	}
 }

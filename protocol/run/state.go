@@ -3,6 +3,8 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -103,6 +105,12 @@ func (t *Turn) Dispatch(now string) {
 	for _, k := range []string{"worker_attached_at", "worker_pid", "first_output_at", "first_output_stream"} {
 		t.Extra.Delete(k)
 	}
+}
+
+// Dispatching reports a turn that a dispatch is under way for, or may be.
+func (t *Turn) Dispatching() bool {
+	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning,
+		wire.TurnRetrying}, t.Status)
 }
 
 // Baseline is the work tree as it was when the turn was assigned (docs/spec/observation.md#baseline).
