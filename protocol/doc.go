@@ -10,6 +10,7 @@
 // package config the rules a project sets, package run what is recorded of a
 // run, package result the judgement of what a turn hands in. Package evidence is what
 // operations are decided on, packages gates and limits what they are held against,
-// package ledger the rows they write.
+// package ledger the rows they write. Package change is the value that carries a change;
+// packages attempt, intents, leases and mail have operations of their own.
 // Package initiative has the rules of work over several repositories.
 package protocol

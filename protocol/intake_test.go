@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -19,7 +20,7 @@ func TestNextIntent(t *testing.T) {
 		for k, v := range ojson.NewObject(members...).All() {
 			doc.Set(k, v)
 		}
-		return intentEntry(doc, "", "")
+		return intents.Entry(doc, "", "")
 	}
 	for _, c := range []struct {
 		name  string
@@ -39,7 +40,7 @@ func TestNextIntent(t *testing.T) {
 		{"nothing waits", []any{"status", "completed"}, []any{"intent_id", "intent_2", "status", "suppressed"}, ""},
 	} {
 		s := &run.State{Phase: "planning", Intents: []*ojson.Object{intent(c.first...), intent(c.then...)}}
-		if got := NextIntent(s).String("intent_id"); got != c.want {
+		if got := intents.Next(s).String("intent_id"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -57,8 +58,8 @@ func FuzzIntents(f *testing.F) {
 		doc, err := ojson.DecodeObject(data)
 		w := startedWorld(t, nil)
 		op := w.assignment("pm")
-		op.Intake = []IntentFile{{
-			Path:   IntentPath("intent_1700000000000_abcd"),
+		op.Intake = []intents.File{{
+			Path:   intents.Path("intent_1700000000000_abcd"),
 			Blob:   evidence.NewBlob(data),
 			Source: "manual",
 		}}
@@ -70,7 +71,7 @@ func FuzzIntents(f *testing.F) {
 		n := len(w.state.Intents)
 		turn := w.state.OnlyTurn()
 		switch {
-		case n > 1, n == 1 && (err != nil || CheckIntentDocument(doc) != "" || !IntentOpen(doc)):
+		case n > 1, n == 1 && (err != nil || intents.CheckDocument(doc) != "" || !intents.Open(doc)):
 			t.Fatalf("%d intents of %s", n, data)
 		case turn.IntakeContext == nil:
 		case n == 0 || turn.IntakeContext.String("intent_id") != w.state.Intents[0].Object("document").String(
@@ -128,7 +129,7 @@ func TestIntentID(t *testing.T) {
 		"intent_-1_abcd":                    false,
 		"":                                  false,
 	} {
-		if IntentID(id) != want {
+		if intents.ValidID(id) != want {
 			t.Errorf("%q: %v", id, !want)
 		}
 	}

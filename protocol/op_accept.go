@@ -50,7 +50,7 @@ type AcceptTurn struct {
 	Documents []gates.DocumentFact `json:"documents,omitempty"`
 	Overruled []Overruling         `json:"overruled,omitempty"` // hooks whose no a person overruled
 	// the file of the turn's intent, where another tool bound it
-	Intent *evidence.Blob `json:"intent,omitempty"`
+	Recorded *evidence.Blob `json:"intent,omitempty"`
 	// intents on record whose files are not as recorded
 	Touched []string `json:"touched,omitempty"`
 	// of the runner that hands the result in, as it is after the acceptance
@@ -76,7 +76,7 @@ const OpAccept = "accept_turn"
 func (*AcceptTurn) Name() string { return OpAccept }
 
 func (op *AcceptTurn) Blobs() []*evidence.Blob {
-	out := []*evidence.Blob{op.Staged, op.IdleSidecar, op.Intent}
+	out := []*evidence.Blob{op.Staged, op.IdleSidecar, op.Recorded}
 	for i := range op.Files {
 		out = append(out, op.Files[i].Blob)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -405,8 +406,8 @@ func (a *acceptance) coverIntent(doc *ojson.Object) *wire.Error {
 	if a.res.Status != wire.ResultCompleted {
 		return nil
 	}
-	e := uncoveredIntent(a.t.Config, a.t.State, a.turn, a.res.Raw.Objects("intent_response"), doc)
-	if e != nil && lenientCoverage(a.t.Config, a.turn.IntakeContext) {
+	e := intents.Uncovered(a.t.Config, a.t.State, a.turn, a.res.Raw.Objects("intent_response"), doc)
+	if e != nil && intents.Lenient(a.t.Config, a.turn.IntakeContext) {
 		a.warnings = append(a.warnings, e.Message)
 		return nil
 	}

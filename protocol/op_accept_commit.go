@@ -10,6 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -47,7 +49,7 @@ func (a *acceptance) commit() {
 		took = append(took, "bundle_changes", BundleRows(a.op.Bundle[:min(len(a.op.Bundle), maxBundleRows)]))
 	}
 	t.Event("turn_accepted", turn, took...)
-	leaseEnds(t, a.op.Lease, LeaseActReleased, turn)
+	leases.Ends(t, a.op.Lease, leases.ActReleased, turn)
 	if a.op.Resolution == ResolutionHumanMerge && a.conflict != nil {
 		a.recordMerge()
 	}
@@ -60,7 +62,7 @@ func (a *acceptance) commit() {
 	a.unblock()
 	a.delegations(entry)
 	a.charter()
-	a.warnings = append(a.warnings, answerIntent(t, turn, a.res.Status, a.op.Touched, a.op.Intent)...)
+	a.warnings = append(a.warnings, intents.Answer(t, turn, a.res.Status, a.op.Touched, a.op.Recorded)...)
 	gate := a.lifecycle()
 	a.needsHuman()
 	a.warnings = append(a.warnings, timeouts(t, turn, a.op.Files)...)

@@ -6,11 +6,14 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -26,9 +29,9 @@ type AssignTurn struct {
 	// all gate documents, where the configuration has authority
 	Documents []gates.DocumentFact `json:"documents,omitempty"`
 	// leave the turn as assigned; another step dispatches it
-	Undispatched bool         `json:"undispatched,omitempty"`
-	Intake       []IntentFile `json:"intake,omitempty"`    // intents that wait on disk, and those on record
-	NoIntent     bool         `json:"no_intent,omitempty"` // bind none
+	Undispatched bool           `json:"undispatched,omitempty"`
+	Intake       []intents.File `json:"intake,omitempty"`    // intents that wait on disk, and those on record
+	NoIntent     bool           `json:"no_intent,omitempty"` // bind none
 	// a person means to take the request of a waiting gate back
 	LeaveGate bool `json:"leave_gate,omitempty"`
 }
@@ -69,10 +72,10 @@ func (op *AssignTurn) Apply(t *change.Draft) *wire.Error {
 		}
 	}
 	t.Says(verdict.RuleStatus, string(s.Status), "", verdict.Pass, "")
-	unread := takeIntents(t, op.Intake)
+	unread := intents.Take(t, op.Intake)
 	asked := op.Role
 	if asked == "" && !op.NoIntent {
-		asked = urgentRole(t)
+		asked = intents.UrgentRole(t)
 	}
 	id, warnings, err := ResolveRole(t.Config, s, asked)
 	traceRole(t, id, warnings, err)
@@ -129,11 +132,11 @@ func (op *AssignTurn) Apply(t *change.Draft) *wire.Error {
 		AssignedSequence: s.TurnSequence,
 		ConcurrentWith:   append([]string{}, s.ActiveTurns.Keys()...),
 	}
-	if op.NoIntent || !bindIntent(t, turn, true) {
+	if op.NoIntent || !intents.Bind(t, turn, true) {
 		bindDelegation(t, turn)
 		bindCharter(t, turn)
 		if !op.NoIntent {
-			bindIntent(t, turn, false)
+			intents.Bind(t, turn, false)
 		}
 	}
 	s.ActiveTurns.Set(turn.TurnID, turn)
@@ -142,8 +145,8 @@ func (op *AssignTurn) Apply(t *change.Draft) *wire.Error {
 			ojson.NewObject("reserved_usd", *reserved, "role_id", id, "created_at", wire.FormatTime(now)))
 	}
 	if !op.Undispatched {
-		dispatch(t, turn)
-		deliver(t, turn)
+		attempt.Dispatch(t, turn)
+		mail.Deliver(t, turn)
 	}
 	t.About(turn)
 	t.Session = "turn_assigned"

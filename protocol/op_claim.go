@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -181,11 +182,11 @@ func mayAct(t *change.Draft, op Operation) *wire.Error {
 		id, result, under = op.TurnID, true, -1
 	case *ReissueTurn:
 		id = op.TurnID
-	case *DispatchTurn:
+	case *attempt.DispatchTurn:
 		id = op.TurnID
-	case *AdvanceTurn:
+	case *attempt.AdvanceTurn:
 		id = op.TurnID
-	case *DispatchTimeout:
+	case *attempt.DispatchTimeout:
 		id = op.TurnID
 	default:
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -138,6 +139,6 @@ func idle(t *change.Draft) {
 	s.LastGateFailure, s.NextRecommendedRole = nil, nil
 	s.DelegationQueue, s.PendingDelegation = nil, nil
 	s.CharterQueue, s.CharterPlans = nil, nil
-	archiveIntents(t)
+	intents.Archive(t)
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -173,8 +175,8 @@ func (op *ReissueTurn) Apply(t *change.Draft) *wire.Error {
 	if s.Status == wire.StatusBlocked {
 		settleBlock(t, "turn_reissued")
 	}
-	dispatch(t, turn)
-	deliver(t, turn)
+	attempt.Dispatch(t, turn)
+	mail.Deliver(t, turn)
 	exhaustBudget(t, turn)
 	t.About(turn)
 	t.Session = "turn_reissued"

@@ -9,10 +9,13 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -92,7 +95,7 @@ func (op *RejectTurn) Apply(t *change.Draft) *wire.Error {
 		op.retry(t, &turn, conflict, rejection)
 		res.Status = turn.Status
 		redispatch(t, &turn)
-		deliver(t, &turn)
+		mail.Deliver(t, &turn)
 	} else {
 		op.escalate(t, &turn, rejection)
 		res.Escalated, res.Status = true, turn.Status
@@ -215,7 +218,7 @@ func (op *RejectTurn) retry(t *change.Draft, turn *run.Turn, conflict, rejection
 	turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))
 	t.Event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
-	leaseEnds(t, op.Lease, LeaseActRejected, turn)
+	leases.Ends(t, op.Lease, leases.ActRejected, turn)
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if s.Status == wire.StatusBlocked &&
 		(s.BlockedReason.Category == "policy_escalation" || blockOf(t, turn) == blockOwn) {
@@ -227,7 +230,7 @@ func (op *RejectTurn) retry(t *change.Draft, turn *run.Turn, conflict, rejection
 
 // redispatch dispatches the next attempt; its time limit runs from its own start.
 func redispatch(t *change.Draft, turn *run.Turn) {
-	dispatch(t, turn)
+	attempt.Dispatch(t, turn)
 	turn.StartedAt = t.Env.Time()
 }
 
@@ -238,7 +241,7 @@ func (op *RejectTurn) escalate(t *change.Draft, turn *run.Turn, rejection *ojson
 	t.Event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true,
 		"reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
-	leaseEnds(t, op.Lease, LeaseActRejected, turn)
+	leases.Ends(t, op.Lease, leases.ActRejected, turn)
 	if !(t.State.Status == wire.StatusBlocked && blockOf(t, turn) == blockSibling) {
 		// A sibling's block stays; this one follows when it is settled.
 		t.Block(retriesBlock(t, turn, rejection.Array("validation_errors")))

@@ -9,7 +9,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -21,17 +23,17 @@ func (m *opsMachine) mail() Operation {
 	if len(sent) > 0 && d.one(2) {
 		return w.ack(pick(d, append(sent, "none")...), pick(d, append(run.AckStatuses(), "seen")...))
 	}
-	op := &SendMessage{
+	op := &mail.SendMessage{
 		To:          pick(d, m.turn(), m.turn(), m.role(), run.Human),
 		From:        pick(d, "", "", "", run.Human, m.turn()),
-		Kind:        pick(d, MessageKinds()...),
+		Kind:        pick(d, mail.MessageKinds()...),
 		Body:        pick(d, "hello", "hello", ""),
 		RequiresAck: d.one(2),
 	}
 	if d.one(3) {
 		op.ID = pick(d, "one", "two", "three", "msg_x", "a/b", "..")
 	}
-	if op.Kind == KindResponse && len(sent) > 0 {
+	if op.Kind == mail.KindResponse && len(sent) > 0 {
 		op.ReplyTo = pick(d, sent...)
 		op.Answers = w.mailRow(run.EventMessageSent, op.ReplyTo)
 	}
@@ -60,8 +62,8 @@ func (w *opsWorld) mailRow(kind, id string) *evidence.Blob {
 	return found
 }
 
-func (w *opsWorld) ack(id, status string) *AckMessage {
-	return &AckMessage{
+func (w *opsWorld) ack(id, status string) *mail.AckMessage {
+	return &mail.AckMessage{
 		MessageID: id,
 		Status:    status,
 		Message:   w.mailRow(run.EventMessageSent, id),
@@ -70,13 +72,13 @@ func (w *opsWorld) ack(id, status string) *AckMessage {
 	}
 }
 
-func (w *opsWorld) send(to string, change ...func(*SendMessage)) string {
+func (w *opsWorld) send(to string, change ...func(*mail.SendMessage)) string {
 	w.t.Helper()
-	op := &SendMessage{To: to, Kind: "handoff", Body: "hello"}
+	op := &mail.SendMessage{To: to, Kind: "handoff", Body: "hello"}
 	for _, c := range change {
 		c(op)
 	}
-	return w.must(op).Result.(*SendResult).Message.String("message_id")
+	return w.must(op).Result.(*mail.SendResult).Message.String("message_id")
 }
 
 // waiting lists id:turn of the open messages.
@@ -96,7 +98,7 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 		t.Error("a run without messages has a mailbox in its index")
 	}
 	turn := w.assign("pm")
-	named := func(id string) func(*SendMessage) { return func(op *SendMessage) { op.ID = id } }
+	named := func(id string) func(*mail.SendMessage) { return func(op *mail.SendMessage) { op.ID = id } }
 	w.send(turn.TurnID, named("a"))
 	w.send("pm", named("b"))
 	w.send("dev", named("c"))
@@ -120,11 +122,11 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 	if got := w.waiting(); got != "c:" {
 		t.Fatalf("after the acceptance: %s", got)
 	}
-	w.fails(wire.CodeTurnNotActive, &SendMessage{To: next.TurnID, Kind: "handoff", Body: "late"})
+	w.fails(wire.CodeTurnNotActive, &mail.SendMessage{To: next.TurnID, Kind: "handoff", Body: "late"})
 	// Who missed it can still be answered for; the ledger has what the index forgot.
 	w.must(w.ack("a", run.AckAccepted))
 	w.fails(wire.CodeInvalidStateTransition, w.ack("a", run.AckRejected))
-	if ack := w.must(w.ack("a", run.AckResolved)).Result.(*AckResult).Ack; ack.String("task_id") != next.TurnID {
+	if ack := w.must(w.ack("a", run.AckResolved)).Result.(*mail.AckResult).Ack; ack.String("task_id") != next.TurnID {
 		t.Errorf("answered by %s", ack.String("task_id"))
 	}
 	// An assignment without a bundle delivers nothing; its dispatch does.
@@ -135,7 +137,7 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 	if got := w.waiting(); got != "c: e:" {
 		t.Fatalf("before the dispatch: %s", got)
 	}
-	w.must(&DispatchTurn{})
+	w.must(&attempt.DispatchTurn{})
 	if got := w.waiting(); got != "c: e:"+w.state.OnlyTurn().TurnID {
 		t.Fatalf("after the dispatch: %s", got)
 	}
@@ -144,25 +146,25 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 func TestMessagesSpeakForThemselves(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	toHuman, toDev := w.send(run.Human, func(op *SendMessage) {
+	toHuman, toDev := w.send(run.Human, func(op *mail.SendMessage) {
 		op.From, op.RequiresAck = turn.TurnID, true
 	}), w.send("dev")
 	w.actor.InsideTurn = turn.TurnID
 	for _, from := range []string{run.Human, "dev", "turn_other"} {
-		w.fails(wire.CodeInsideTurn, &SendMessage{From: from, To: "dev", Kind: "handoff", Body: "x"})
+		w.fails(wire.CodeInsideTurn, &mail.SendMessage{From: from, To: "dev", Kind: "handoff", Body: "x"})
 	}
 	w.fails(wire.CodeInsideTurn, w.ack(toHuman, run.AckResolved))
 	w.fails(wire.CodeInsideTurn, w.ack(toDev, run.AckReceived))
-	w.fails(wire.CodeInvalidArgument, &SendMessage{To: turn.TurnID, Kind: "handoff", Body: "x"})
-	mine := w.must(&SendMessage{To: "dev", Kind: "handoff", Body: "x"}).Result.(*SendResult).Message
+	w.fails(wire.CodeInvalidArgument, &mail.SendMessage{To: turn.TurnID, Kind: "handoff", Body: "x"})
+	mine := w.must(&mail.SendMessage{To: "dev", Kind: "handoff", Body: "x"}).Result.(*mail.SendResult).Message
 	if mine.String("from_task_id") != turn.TurnID {
 		t.Errorf("from %s", mine.String("from_task_id"))
 	}
 	w.actor.InsideTurn = "turn_gone"
-	w.fails(wire.CodeTurnNotActive, &SendMessage{To: "dev", Kind: "handoff", Body: "x"})
+	w.fails(wire.CodeTurnNotActive, &mail.SendMessage{To: "dev", Kind: "handoff", Body: "x"})
 	w.actor.InsideTurn = ""
 	w.must(w.ack(toHuman, run.AckResolved))
-	if w.must(w.ack(toDev, run.AckRejected)).Result.(*AckResult).Ack.String("task_id") != "dev" {
+	if w.must(w.ack(toDev, run.AckRejected)).Result.(*mail.AckResult).Ack.String("task_id") != "dev" {
 		t.Error("a message that waits for a role is answered for the role")
 	}
 }
@@ -170,20 +172,20 @@ func TestMessagesSpeakForThemselves(t *testing.T) {
 func TestMessageBounds(t *testing.T) {
 	w := startedWorld(t, nil)
 	w.assign("pm")
-	ok := SendMessage{To: "dev", Kind: "handoff", Body: "x"}
-	for name, change := range map[string]func(*SendMessage){
-		"kind":           func(op *SendMessage) { op.Kind = "gossip" },
-		"nothing":        func(op *SendMessage) { op.Body = " \n" },
-		"long body":      func(op *SendMessage) { op.Body = strings.Repeat("x", MaxMessageBody+1) },
-		"subject lines":  func(op *SendMessage) { op.Subject = "a\nb" },
-		"artifact":       func(op *SendMessage) { op.Artifacts = []string{"a", "\x1b[2J"} },
-		"many artifacts": func(op *SendMessage) { op.Artifacts = strings.Split(strings.Repeat("a ", 65), " ") },
-		"reply kind":     func(op *SendMessage) { op.ReplyTo = "x" },
-		"id slash":       func(op *SendMessage) { op.ID = "a/b" },
-		"id dots":        func(op *SendMessage) { op.ID = ".." },
-		"id control":     func(op *SendMessage) { op.ID = "a\x00b" },
-		"id of ours":     func(op *SendMessage) { op.ID = "turn_0.del-001" },
-		"id long":        func(op *SendMessage) { op.ID = strings.Repeat("x", run.MaxMessageID+1) },
+	ok := mail.SendMessage{To: "dev", Kind: "handoff", Body: "x"}
+	for name, change := range map[string]func(*mail.SendMessage){
+		"kind":           func(op *mail.SendMessage) { op.Kind = "gossip" },
+		"nothing":        func(op *mail.SendMessage) { op.Body = " \n" },
+		"long body":      func(op *mail.SendMessage) { op.Body = strings.Repeat("x", mail.MaxMessageBody+1) },
+		"subject lines":  func(op *mail.SendMessage) { op.Subject = "a\nb" },
+		"artifact":       func(op *mail.SendMessage) { op.Artifacts = []string{"a", "\x1b[2J"} },
+		"many artifacts": func(op *mail.SendMessage) { op.Artifacts = strings.Split(strings.Repeat("a ", 65), " ") },
+		"reply kind":     func(op *mail.SendMessage) { op.ReplyTo = "x" },
+		"id slash":       func(op *mail.SendMessage) { op.ID = "a/b" },
+		"id dots":        func(op *mail.SendMessage) { op.ID = ".." },
+		"id control":     func(op *mail.SendMessage) { op.ID = "a\x00b" },
+		"id of ours":     func(op *mail.SendMessage) { op.ID = "turn_0.del-001" },
+		"id long":        func(op *mail.SendMessage) { op.ID = strings.Repeat("x", run.MaxMessageID+1) },
 	} {
 		t.Run(name, func(*testing.T) {
 			op := ok
@@ -191,12 +193,9 @@ func TestMessageBounds(t *testing.T) {
 			w.fails(wire.CodeInvalidArgument, &op)
 		})
 	}
-	if err := messageText("body", "\xff", 10); err == nil || err.Code != wire.CodeInvalidArgument {
-		t.Errorf("bytes that are no text: %v", err)
-	}
-	w.must(&SendMessage{To: "dev", Kind: "handoff", Body: strings.Repeat("x", MaxMessageBody)})
+	w.must(&mail.SendMessage{To: "dev", Kind: "handoff", Body: strings.Repeat("x", mail.MaxMessageBody)})
 	// A reply names a message that there is; its event is the proof.
-	reply := &SendMessage{To: "dev", Kind: KindResponse, Body: "x", ReplyTo: "none"}
+	reply := &mail.SendMessage{To: "dev", Kind: mail.KindResponse, Body: "x", ReplyTo: "none"}
 	w.fails(wire.CodeNotFound, reply)
 	reply.Answers = evidence.NewBlob(
 		[]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
@@ -206,7 +205,7 @@ func TestMessageBounds(t *testing.T) {
 	}
 	// The index takes so many and no more.
 	for len(w.index.Mailbox.Open) < run.MaxOpenMessages {
-		w.send("dev", func(op *SendMessage) { op.ID = fmt.Sprint("n", len(w.index.Mailbox.Open)) })
+		w.send("dev", func(op *mail.SendMessage) { op.ID = fmt.Sprint("n", len(w.index.Mailbox.Open)) })
 	}
 	w.fails(wire.CodeMailboxFull, &ok)
 	w.must(w.ack("n1", run.AckResolved))
@@ -216,11 +215,11 @@ func TestMessageBounds(t *testing.T) {
 func TestMailboxIsClosedWithTheRun(t *testing.T) {
 	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", false)).inPhase("ship")
 	turn := w.assign("dev")
-	id := w.send("qa", func(op *SendMessage) { op.RequiresAck = true })
+	id := w.send("qa", func(op *mail.SendMessage) { op.RequiresAck = true })
 	w.write("src/a.go", "a")
 	w.accept(turn.TurnID, "files_changed", []string{"src/a.go"}, "run_completion_request", true)
 	w.wantStatus(wire.StatusCompleted, "")
-	w.fails(wire.CodeInvalidStateTransition, &SendMessage{To: "qa", Kind: "handoff", Body: "x"})
+	w.fails(wire.CodeInvalidStateTransition, &mail.SendMessage{To: "qa", Kind: "handoff", Body: "x"})
 	w.fails(wire.CodeInvalidStateTransition, w.ack(id, run.AckReceived))
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -15,40 +16,40 @@ func extra(turn *run.Turn, key string) any { v, _ := turn.Extra.Get(key); return
 
 func TestAdvanceTurn(t *testing.T) {
 	w := startedWorld(t, nil)
-	w.fails(wire.CodeTurnNotActive, &AdvanceTurn{TurnID: "turn_none", Status: wire.TurnRunning})
+	w.fails(wire.CodeTurnNotActive, &attempt.AdvanceTurn{TurnID: "turn_none", Status: wire.TurnRunning})
 	id := w.assign("ops").TurnID
-	w.fails(wire.CodeInvalidArgument, &AdvanceTurn{TurnID: id, Status: "splendid"})
-	w.fails(wire.CodeInvalidArgument, &AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: -1})
-	w.wantEvents(w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 42}), "")
+	w.fails(wire.CodeInvalidArgument, &attempt.AdvanceTurn{TurnID: id, Status: "splendid"})
+	w.fails(wire.CodeInvalidArgument, &attempt.AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: -1})
+	w.wantEvents(w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 42}), "")
 	turn := w.turn(id)
 	if turn.Status != wire.TurnStarting || turn.StartedAt == "" ||
 		extra(turn, "worker_attached_at") != turn.StartedAt || extra(turn, "first_output_at") != nil {
 		t.Fatalf("state %s", w.state.Encode())
 	}
-	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, PID: 42, Stream: "stderr"})
+	w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnRunning, PID: 42, Stream: "stderr"})
 	if got := extra(w.turn(id), "first_output_at"); got != nil {
 		t.Fatalf("stderr counts as proof of life: %v", got)
 	}
-	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, Stream: "stdout"})
+	w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnRunning, Stream: "stdout"})
 	first := extra(w.turn(id), "first_output_at")
-	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, Stream: "request"})
+	w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnRunning, Stream: "request"})
 	if turn = w.turn(id); first == nil || extra(turn, "first_output_at") != first ||
 		extra(turn, "first_output_stream") != "stdout" || turn.Status != wire.TurnRunning {
 		t.Fatalf("state %s", w.state.Encode())
 	}
-	w.fails(wire.CodeInvalidStateTransition, &AdvanceTurn{TurnID: id, Status: wire.TurnStarting})
+	w.fails(wire.CodeInvalidStateTransition, &attempt.AdvanceTurn{TurnID: id, Status: wire.TurnStarting})
 
 	// Dispatched again by another loop: no second event, and time of its own.
 	w.now = w.now.Add(5 * time.Hour)
-	w.wantEvents(w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnDispatched}), "")
+	w.wantEvents(w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnDispatched}), "")
 	turn = w.turn(id)
 	if at, _ := wire.ParseTime(turn.DeadlineAt); turn.Status != wire.TurnDispatched || !at.After(w.now) ||
 		turn.StartedAt == "" || extra(turn, "worker_pid") != nil || extra(turn, "first_output_at") != nil {
 		t.Fatalf("state %s", w.state.Encode())
 	}
 	w.must(&Escalate{Reason: "stop"})
-	w.fails(wire.CodeRunBlocked, &AdvanceTurn{TurnID: id, Status: wire.TurnDispatched})
-	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 7}) // it goes on working all the same
+	w.fails(wire.CodeRunBlocked, &attempt.AdvanceTurn{TurnID: id, Status: wire.TurnDispatched})
+	w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 7}) // it goes on working all the same
 	w.wantStatus(wire.StatusBlocked, "escalation:operator:stop")
 }
 
@@ -58,43 +59,46 @@ func TestWatchdogThresholds(t *testing.T) {
 	})
 	ops, man := w.assign("ops"), w.assign("pm")
 	start, _ := wire.ParseTime(w.turn(ops.TurnID).DispatchedAt)
-	look := func(after time.Duration, seen ...WatchedTurn) []TurnHealth {
-		return WatchTurns(w.cfg, w.state, seen, start.Add(after))
+	look := func(after time.Duration, seen ...attempt.WatchedTurn) []attempt.TurnHealth {
+		return attempt.WatchTurns(w.cfg, w.state, seen, start.Add(after))
 	}
-	one := WatchedTurn{TurnID: ops.TurnID}
+	one := attempt.WatchedTurn{TurnID: ops.TurnID}
 	if got := look(59*time.Second, one); len(got) != 0 {
 		t.Fatalf("too early: %+v", got)
 	}
-	if got := look(61*time.Second, one, WatchedTurn{TurnID: man.TurnID}, WatchedTurn{TurnID: "turn_other"}); len(
-		got) != 1 || got[0].Kind != HealthGhost || got[0].Failure != FailureSpawn || got[0].ThresholdMS != 60000 {
+	if got := look(61*time.Second, one, attempt.WatchedTurn{TurnID: man.TurnID},
+		attempt.WatchedTurn{TurnID: "turn_other"}); len(
+		got) != 1 || got[0].Kind != attempt.HealthGhost || got[0].Failure != attempt.FailureSpawn ||
+		got[0].ThresholdMS != 60000 {
 		t.Fatalf("%+v", got)
 	}
-	for name, seen := range map[string]WatchedTurn{
+	for name, seen := range map[string]attempt.WatchedTurn{
 		"staged": {TurnID: ops.TurnID, Staged: true}, "driven": {TurnID: ops.TurnID, Driven: true},
 		"unknown failure": {
 			TurnID:  ops.TurnID,
 			Failure: "bad luck",
-		}, "manual failed": {TurnID: man.TurnID, Failure: FailureSpawn},
+		}, "manual failed": {TurnID: man.TurnID, Failure: attempt.FailureSpawn},
 	} {
 		if got := look(time.Hour, seen); len(got) != 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	w.must(&AdvanceTurn{TurnID: ops.TurnID, Status: wire.TurnStarting, PID: 3})
-	if got := look(2*time.Minute, one); len(got) != 1 || got[0].Failure != FailureAttach {
+	w.must(&attempt.AdvanceTurn{TurnID: ops.TurnID, Status: wire.TurnStarting, PID: 3})
+	if got := look(2*time.Minute, one); len(got) != 1 || got[0].Failure != attempt.FailureAttach {
 		t.Fatalf("%+v", got)
 	}
-	w.must(&AdvanceTurn{TurnID: ops.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
+	w.must(&attempt.AdvanceTurn{TurnID: ops.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
 	if got := look(119*time.Second, one); len(got) != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if got := look(5*time.Minute, WatchedTurn{
+	if got := look(5*time.Minute, attempt.WatchedTurn{
 		TurnID:     ops.TurnID,
 		ActivityAt: wire.FormatTime(start.Add(4 * time.Minute)),
 	}); len(got) != 0 {
 		t.Fatalf("a living turn is stale: %+v", got)
 	}
-	if got := look(5*time.Minute, one); len(got) != 1 || got[0].Kind != HealthStale || got[0].ThresholdMS != 120000 {
+	if got := look(5*time.Minute, one); len(got) != 1 || got[0].Kind != attempt.HealthStale ||
+		got[0].ThresholdMS != 120000 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -102,9 +106,9 @@ func TestWatchdogThresholds(t *testing.T) {
 func TestWatchMarksAndBlocks(t *testing.T) {
 	w := startedWorld(t, sets("budget", obj(`{"per_turn_max_usd": 1, "per_run_max_usd": 10}`)))
 	ops := w.assign("ops").TurnID
-	w.fails(wire.CodeInvalidArgument, &Watch{Turns: []WatchedTurn{{TurnID: ops}}})
+	w.fails(wire.CodeInvalidArgument, &attempt.Watch{Turns: []attempt.WatchedTurn{{TurnID: ops}}})
 	w.now = w.now.Add(time.Hour)
-	tr := w.must(&Watch{Turns: []WatchedTurn{{TurnID: ops}}})
+	tr := w.must(&attempt.Watch{Turns: []attempt.WatchedTurn{{TurnID: ops}}})
 	w.wantEvents(tr, "turn_start_failed runtime_spawn_failed human_escalation_raised run_blocked")
 	w.wantStatus(wire.StatusBlocked, "turn:failed_start:"+ops)
 	turn := w.turn(ops)
@@ -112,13 +116,13 @@ func TestWatchMarksAndBlocks(t *testing.T) {
 		w.state.BudgetReservations.Has(ops) || w.state.BlockedReason.Category != "ghost_turn" {
 		t.Fatalf("state %s", w.state.Encode())
 	}
-	w.fails(wire.CodeInvalidArgument, &Watch{Turns: []WatchedTurn{{TurnID: ops}}})
+	w.fails(wire.CodeInvalidArgument, &attempt.Watch{Turns: []attempt.WatchedTurn{{TurnID: ops}}})
 	w.must(&ReissueTurn{TurnID: ops, Baseline: w.baseline()})
 	w.wantStatus(wire.StatusActive, "")
 	again := w.state.OnlyTurn()
-	w.must(&AdvanceTurn{TurnID: again.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
+	w.must(&attempt.AdvanceTurn{TurnID: again.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
 	w.now = w.now.Add(time.Hour)
-	tr = w.must(&Watch{Turns: []WatchedTurn{{TurnID: again.TurnID}}})
+	tr = w.must(&attempt.Watch{Turns: []attempt.WatchedTurn{{TurnID: again.TurnID}}})
 	w.wantEvents(tr, "turn_stalled human_escalation_raised run_blocked")
 	w.wantStatus(wire.StatusBlocked, "turn:stalled:"+again.TurnID)
 }
@@ -127,13 +131,13 @@ func TestWatchOfSeveralTurns(t *testing.T) {
 	w := startedWorld(t, nil)
 	ops, crit := w.assign("ops").TurnID, w.assign("crit").TurnID
 	w.now = w.now.Add(time.Hour)
-	tr := w.must(&Watch{Turns: []WatchedTurn{{TurnID: ops}, {
+	tr := w.must(&attempt.Watch{Turns: []attempt.WatchedTurn{{TurnID: ops}, {
 		TurnID:  crit,
-		Failure: FailureNoOutput,
+		Failure: attempt.FailureNoOutput,
 		Detail:  "no answer",
 	}}})
 	w.wantStatus(wire.StatusBlocked, "turns:failed_start")
-	if res := tr.Result.(*WatchResult); len(res.Ghosts) != 2 || len(res.Stale) != 0 ||
+	if res := tr.Result.(*attempt.WatchResult); len(res.Ghosts) != 2 || len(res.Stale) != 0 ||
 		wire.OrEmpty(w.state.BlockedReason.TurnID) != ops {
 		t.Fatalf("%+v", res)
 	}
@@ -147,10 +151,10 @@ func TestWatchOfSeveralTurns(t *testing.T) {
 func TestDispatchTimeout(t *testing.T) {
 	w := startedWorld(t, sets("timeouts", obj(`{"per_phase_minutes": 30}`)))
 	id := w.assign("ops").TurnID
-	w.fails(wire.CodeInvalidArgument, &DispatchTimeout{TurnID: id, Scope: "week"})
-	w.fails(wire.CodeTurnNotActive, &DispatchTimeout{TurnID: "turn_none", Scope: "turn"})
+	w.fails(wire.CodeInvalidArgument, &attempt.DispatchTimeout{TurnID: id, Scope: "week"})
+	w.fails(wire.CodeTurnNotActive, &attempt.DispatchTimeout{TurnID: "turn_none", Scope: "turn"})
 	w.now = w.now.Add(31 * time.Minute)
-	tr := w.must(&DispatchTimeout{TurnID: id, Scope: "phase", LimitMS: 60000})
+	tr := w.must(&attempt.DispatchTimeout{TurnID: id, Scope: "phase", LimitMS: 60000})
 	w.wantEvents(tr, "run_blocked")
 	w.wantEntries(tr, "timeout")
 	w.wantStatus(wire.StatusBlocked, "timeout:phase")
@@ -161,7 +165,7 @@ func TestDispatchTimeout(t *testing.T) {
 	if limit, _ := w.lastRow(wire.LedgerDecisions).Float("limit_minutes"); limit != 30 {
 		t.Fatalf("limit %v", limit)
 	}
-	w.fails(wire.CodeRunBlocked, &DispatchTimeout{TurnID: id, Scope: "turn"})
+	w.fails(wire.CodeRunBlocked, &attempt.DispatchTimeout{TurnID: id, Scope: "turn"})
 	w.must(&Reactivate{})
 	w.wantStatus(wire.StatusActive, "")
 	if w.turn(id).Status != wire.TurnDispatched {

@@ -9,8 +9,12 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 )
 
 // OpExternal is the name of the record the store writes when it absorbs a valid
@@ -124,9 +128,12 @@ func DecodeRecord(doc []byte, bytesOf func(digest string) ([]byte, error)) (*Rec
 var operations = sync.OnceValue(func() map[string]Operation {
 	ops := []Operation{&InitRun{}, &AssignTurn{}, &AcceptTurn{}, &RejectTurn{}, &ReissueTurn{}, &ApprovePhase{},
 		&ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &Checkpoint{}, &Audit{},
-		&DispatchTurn{}, &RefreshBaseline{}, &AdvanceTurn{}, &Watch{}, &DispatchTimeout{}, &SendMessage{},
-		&AckMessage{}, &RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{}, &AbandonRun{},
-		&WithdrawApproval{}, &RetryGate{}, &CloseObjection{}, &DecideProposal{}, &InjectIntent{}, &ReconcileCommits{},
+		&attempt.DispatchTurn{}, &attempt.RefreshBaseline{}, &attempt.AdvanceTurn{}, &attempt.Watch{},
+		&attempt.DispatchTimeout{}, &mail.SendMessage{},
+		&mail.AckMessage{}, &leases.RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{},
+		&AbandonRun{},
+		&WithdrawApproval{}, &RetryGate{}, &CloseObjection{}, &DecideProposal{}, &intents.InjectIntent{},
+		&ReconcileCommits{},
 		&ClaimTurn{}}
 	m := make(map[string]Operation, len(ops))
 	for _, op := range ops {

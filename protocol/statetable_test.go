@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -95,7 +96,7 @@ func TestLegalTransitionTable(t *testing.T) {
 		t.Error("nothing cannot be accepted")
 	}
 	over := inStatus(wire.StatusFailed)
-	if err := LegalTransition(over, over, OpInject); err == nil ||
+	if err := LegalTransition(over, over, intents.OpInject); err == nil ||
 		err.Message != "inject_intent: a run that is failed takes none." {
 		t.Errorf("an intent of a failed run: %v", err)
 	}

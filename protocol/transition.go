@@ -5,6 +5,7 @@ package protocol
 import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -68,7 +69,7 @@ func finish(t *change.Draft, op Operation) (*change.Transition, *wire.Error) {
 	if !run.HasPending(t.State) {
 		t.State.GateVotes = nil // they were for the gate that waited
 	}
-	followIntents(t)
+	intents.Follow(t)
 	if err := t.WriteEvents(); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -203,7 +204,7 @@ func turnOf(t *protocol.Transition) string {
 		return res.Turn.TurnID
 	case *protocol.ReissueResult:
 		return res.Turn.TurnID
-	case *protocol.DispatchResult:
+	case *attempt.DispatchResult:
 		return res.Turn.TurnID
 	}
 	return ""

@@ -5,7 +5,7 @@ package runner
 import (
 	"context"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
@@ -25,7 +25,7 @@ type Refreshed struct {
 func (r *Runner) RefreshTurnBaseline(ctx context.Context, turnID string) (*Refreshed, error) {
 	out := &Refreshed{}
 	done, err := r.do(ctx, "refresh", func(ctx context.Context, c *change) (*plan, error) {
-		op := &protocol.RefreshBaseline{TurnID: turnID}
+		op := &attempt.RefreshBaseline{TurnID: turnID}
 		turn := c.target(turnID)
 		if turn == nil {
 			return &plan{op: op}, nil
@@ -42,7 +42,7 @@ func (r *Runner) RefreshTurnBaseline(ctx context.Context, turnID string) (*Refre
 	if err != nil {
 		return out, err
 	}
-	res := done.Transition.Result.(*protocol.RefreshResult)
+	res := done.Transition.Result.(*attempt.RefreshResult)
 	out.Turn, out.Files = res.Turn, res.Files
 	return out, nil
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -37,7 +37,7 @@ func TestCrashWhileABundleIsWritten(t *testing.T) {
 				t.Fatalf("%+v", v.State)
 			}
 			turn := v.State.ActiveTurns.Keys()[0]
-			out, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn, Status: wire.TurnDispatched})
+			out, err := p.r.AdvanceTurn(p.ctx, attempt.AdvanceTurn{TurnID: turn, Status: wire.TurnDispatched})
 			p.must(err)
 			active, _ := out.State.ActiveTurns.Get(turn)
 			v, err = p.r.View(p.ctx)

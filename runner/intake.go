@@ -9,12 +9,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 )
 
 // IntentSpec is work a person asks for.
-type IntentSpec = protocol.IntentSpec
+type IntentSpec = intents.Spec
 
 // Injected is the outcome of Inject.
 type Injected struct {
@@ -35,7 +36,7 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 	if err != nil {
 		return out, err
 	}
-	if refusal := protocol.CheckInjector(r.actor(ctx)); refusal != nil {
+	if refusal := intents.CheckInjector(r.actor(ctx)); refusal != nil {
 		return out, refusal
 	}
 	if refusal := spec.Check(v.Config); refusal != nil {
@@ -55,12 +56,12 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 	}
 	if v.State.Run() == "" || v.State.Status.Ended() {
 		env := protocol.Env{Now: r.Now(), Seed: r.opt.Seed()}
-		intent, event := protocol.NewIntent(spec, &env, "")
+		intent, event := intents.New(spec, &env, "")
 		intake.ClearMarker(r.store.Dir(), v.State)
 		var files []gitstore.NewFile
-		for _, f := range protocol.IntentFiles(intent, event, env.Time()) {
+		for _, f := range intents.Files(intent, event, env.Time()) {
 			if data, err := projectfile.Read(r.store.Dir(), f.Path,
-				protocol.MaxIntentBytes); f.Path == protocol.PriorityMarker && (err != nil || data != nil) {
+				intents.MaxBytes); f.Path == intents.PriorityMarker && (err != nil || data != nil) {
 				continue // another urgent one is marked
 			}
 			files = append(files, gitstore.NewFile{Path: f.Path, Data: f.Data})
@@ -69,12 +70,12 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 		return out, r.store.WriteNew(files)
 	}
 	done, err := r.do(ctx, "inject", func(context.Context, *change) (*plan, error) {
-		return &plan{op: &protocol.InjectIntent{Spec: *spec}}, nil
+		return &plan{op: &intents.InjectIntent{Spec: *spec}}, nil
 	})
 	out.Done = *done
 	if done.Transition != nil {
-		if res, ok := done.Transition.Result.(*protocol.InjectResult); ok {
-			out.Intent = res.Intent
+		if res, ok := done.Transition.Result.(*intents.InjectResult); ok {
+			out.Intent = res.Recorded
 		}
 	}
 	return out, err

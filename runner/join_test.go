@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -172,7 +173,7 @@ func TestFirstSyncThatDied(t *testing.T) {
 				break // there are no more places to die at
 			}
 			died++
-			_, err := a.p.r.SendMessage(a.p.ctx, protocol.SendMessage{
+			_, err := a.p.r.SendMessage(a.p.ctx, mail.SendMessage{
 				From: "human", To: a.turn().TurnID, Kind: "blocker", Subject: fault,
 			})
 			a.p.must(err)

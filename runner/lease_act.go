@@ -17,6 +17,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
@@ -55,7 +57,7 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 			return nil, err
 		}
 		return &plan{op: c.ends(seen, seen.Lease.With(run.LeaseExpired),
-			&protocol.RecordLease{Action: protocol.LeaseActExpired})}, nil
+			&leases.RecordLease{Action: leases.ActExpired})}, nil
 	}
 	issue := func(ctx context.Context, c *change) (*plan, error) {
 		seen, err := c.free(ctx, opt.TurnID)
@@ -79,10 +81,10 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 		}
 		now := c.env.Now
 		issued = run.NewLease(c.view.State.Run(), opt.TurnID, opt.RunnerID, opt.SessionID, epoch, now, after,
-			protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, opt.TTL))
+			leases.End(c.view.Config, c.view.State, turn, now, opt.TTL))
 		c.lease.Holder.Ref = lease.RefOf(issued)
 		c.lease.Next = func(t *protocol.Transition) *Lease { return leaseIf(t, issued) }
-		return &plan{op: &protocol.RecordLease{Action: protocol.LeaseActIssued, Lease: issued}}, nil
+		return &plan{op: &leases.RecordLease{Action: leases.ActIssued, Lease: issued}}, nil
 	}
 	done, err := r.do(ctx, "lease", expire, issue)
 	out.take(done, issued, err)
@@ -106,7 +108,7 @@ func (out *Leased) take(done *Done, l *Lease, err error) {
 
 // leaseIf is l when the transition is the one that records a lease, not one beside it.
 func leaseIf(t *protocol.Transition, l *Lease) *Lease {
-	if _, ok := t.Result.(*protocol.LeaseResult); ok {
+	if _, ok := t.Result.(*leases.LeaseResult); ok {
 		return l
 	}
 	return nil
@@ -152,7 +154,7 @@ func (c *change) free(ctx context.Context, turnID string) (*lease.Seen, error) {
 }
 
 // ends moves a lease to its end together with the record of it.
-func (c *change) ends(seen *lease.Seen, next *Lease, op *protocol.RecordLease) protocol.Operation {
+func (c *change) ends(seen *lease.Seen, next *Lease, op *leases.RecordLease) protocol.Operation {
 	c.lease = &lease.Hold{
 		Holder: lease.Holder{
 			Ref:       lease.RefOf(seen.Lease),
@@ -196,7 +198,7 @@ func (r *Runner) under(
 			after = next
 			c.lease.Next = func(t *protocol.Transition) *Lease {
 				switch t.Result.(type) {
-				case *protocol.LeaseResult, *protocol.AdvanceResult:
+				case *leases.LeaseResult, *attempt.AdvanceResult:
 					return next
 				}
 				return nil
@@ -238,7 +240,7 @@ func (r *Runner) ActivateLease(ctx context.Context, h lease.Holder) (*Leased, er
 		if l.Status == run.LeaseActive && turn != nil && turn.Status == wire.TurnRunning {
 			return nil, nil, nil
 		}
-		return l.With(run.LeaseActive), &protocol.AdvanceTurn{
+		return l.With(run.LeaseActive), &attempt.AdvanceTurn{
 			TurnID: h.Ref.StepID,
 			Status: wire.TurnRunning,
 			Stream: "request",
@@ -261,7 +263,7 @@ func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Durati
 		if grant <= 0 {
 			grant = time.Duration(max(1, l.ExpiresAtMS-l.IssuedAtMS)) * time.Millisecond
 		}
-		until := protocol.LeaseEnd(cfg, s, turn, now, grant)
+		until := leases.End(cfg, s, turn, now, grant)
 		if !until.After(now) {
 			return nil, false, lease.Refuse(l, h, run.RejectExpired)
 		}
@@ -297,7 +299,7 @@ func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Durati
 	}
 	return r.under(ctx, "lease", h, lease.JudgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next, _, err := longer(c.view.Config, c.view.State, l, c.env.Now)
-		return next, &protocol.RecordLease{Action: protocol.LeaseActRenewed, Lease: next}, err
+		return next, &leases.RecordLease{Action: leases.ActRenewed, Lease: next}, err
 	})
 }
 
@@ -308,12 +310,12 @@ func (r *Runner) ResumeLease(ctx context.Context, h lease.Holder, session string
 	return r.under(ctx, "lease", h, lease.JudgeResume, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
 		now := c.env.Now
-		until := protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, ttl)
+		until := leases.End(c.view.Config, c.view.State, turn, now, ttl)
 		if !until.After(now) {
 			return nil, nil, lease.Refuse(l, h, run.RejectExpired)
 		}
 		next := l.Restore(session, max(nextEpoch(turn), l.Epoch()+1), now, lastIssued(turn), until)
-		return next, &protocol.RecordLease{Action: protocol.LeaseActRestored, Lease: next}, nil
+		return next, &leases.RecordLease{Action: leases.ActRestored, Lease: next}, nil
 	})
 }
 
@@ -321,7 +323,7 @@ func (r *Runner) ResumeLease(ctx context.Context, h lease.Holder, session string
 func (r *Runner) ReleaseLease(ctx context.Context, h lease.Holder, reason string) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeStopped, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next := l.With(run.LeaseReleased)
-		return next, &protocol.RecordLease{Action: protocol.LeaseActReleased, Lease: next, Reason: reason}, nil
+		return next, &leases.RecordLease{Action: leases.ActReleased, Lease: next, Reason: reason}, nil
 	})
 }
 
@@ -329,7 +331,7 @@ func (r *Runner) ReleaseLease(ctx context.Context, h lease.Holder, reason string
 func (r *Runner) AskCancel(ctx context.Context, h lease.Holder, reason string, force bool) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next := l.Cancelling(reason, c.env.Now)
-		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAsked, Lease: next, Reason: reason,
+		return next, &leases.RecordLease{Action: leases.ActCancelAsked, Lease: next, Reason: reason,
 			Details: ojson.NewObject("force", force, "requested_at_ms", int(c.env.Now.UnixMilli()))}, nil
 	})
 }
@@ -348,8 +350,8 @@ func (r *Runner) AckCancel(ctx context.Context, h lease.Holder, status, message 
 			}
 		}
 		next := l.With(run.LeaseReleased)
-		return next, &protocol.RecordLease{
-			Action:  protocol.LeaseActCancelAcked,
+		return next, &leases.RecordLease{
+			Action:  leases.ActCancelAcked,
 			Lease:   next,
 			Details: ojson.NewObject("status", text.Brief(status, 200), "message", text.Brief(message, 1000)),
 		}, nil
@@ -360,7 +362,7 @@ func (r *Runner) AckCancel(ctx context.Context, h lease.Holder, status, message 
 // dispatch_progress with the given payload (at most 256 KiB).
 func (r *Runner) ReportProgress(ctx context.Context, h lease.Holder, payload *ojson.Object) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeAll, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
-		return nil, &protocol.RecordLease{Action: protocol.LeaseActProgress, Lease: l, Progress: payload}, nil
+		return nil, &leases.RecordLease{Action: leases.ActProgress, Lease: l, Progress: payload}, nil
 	})
 }
 
@@ -371,8 +373,8 @@ func (r *Runner) RecordRefusal(ctx context.Context, h lease.Holder, current *Lea
 		if current == nil || current.RunID != c.view.State.Run() {
 			return nil, nil
 		}
-		return &plan{op: &protocol.RecordLease{
-			Action:    protocol.LeaseActRefused,
+		return &plan{op: &leases.RecordLease{
+			Action:    leases.ActRefused,
 			Lease:     current,
 			Rejection: reason,
 			Details: ojson.NewObject("refused_runner_id", text.Brief(h.RunnerID, 200),
@@ -389,9 +391,9 @@ func (r *Runner) RecordServing(ctx context.Context, found int) error {
 		if c.view.State.Run() == "" || c.view.State.Status.Ended() {
 			return nil, nil
 		}
-		op := &protocol.RecordLease{Action: protocol.LeaseActStarted}
+		op := &leases.RecordLease{Action: leases.ActStarted}
 		if found > 0 {
-			op.Action, op.Details = protocol.LeaseActReloaded, ojson.NewObject("leases", found)
+			op.Action, op.Details = leases.ActReloaded, ojson.NewObject("leases", found)
 		}
 		return &plan{op: op}, nil
 	})
@@ -430,7 +432,7 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 			}
 		}
 		after = seen.Lease.With(run.LeaseCancelled)
-		return &plan{op: c.ends(seen, after, &protocol.RecordLease{Action: protocol.LeaseActCancelled, Reason: reason})}, nil
+		return &plan{op: c.ends(seen, after, &leases.RecordLease{Action: leases.ActCancelled, Reason: reason})}, nil
 	})
 	out.take(done, after, err)
 	return out, err
@@ -459,7 +461,7 @@ func (r *Runner) ExpireLeases(ctx context.Context) ([]*Lease, error) {
 				return nil, err
 			}
 			ended = seen.Lease.With(run.LeaseExpired)
-			return &plan{op: c.ends(seen, ended, &protocol.RecordLease{Action: protocol.LeaseActExpired})}, nil
+			return &plan{op: c.ends(seen, ended, &leases.RecordLease{Action: leases.ActExpired})}, nil
 		})
 		if err != nil {
 			return out, err

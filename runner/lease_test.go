@@ -20,8 +20,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -105,7 +106,7 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 		"reject":  second(l.r.RejectTurn(l.ctx, runner.RejectOptions{TurnID: turn.TurnID, Reason: "x"})),
 		"reissue": second(l.r.ReissueTurn(l.ctx, runner.ReissueOptions{TurnID: turn.TurnID})),
 		"stage":   second(l.r.StageResult(l.ctx, turn.TurnID, l.result(turn))),
-		"advance": second(l.r.AdvanceTurn(l.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning})),
+		"advance": second(l.r.AdvanceTurn(l.ctx, attempt.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning})),
 		"issue": second(l.r.IssueLease(l.ctx, runner.IssueOptions{
 			TurnID:    turn.TurnID,
 			RunnerID:  "other",
@@ -364,7 +365,7 @@ func TestLeaseRenewAndResume(t *testing.T) {
 	for _, row := range rows {
 		p := row.Row.Object("payload")
 		acts = append(acts, p.String("action"))
-		if p.String("action") == protocol.LeaseActRestored && p.Object("recovery").String("kind") != "lease_restored" {
+		if p.String("action") == leases.ActRestored && p.Object("recovery").String("kind") != "lease_restored" {
 			t.Errorf("a resumed lease is on record as %s", ojson.Compact(p))
 		}
 	}

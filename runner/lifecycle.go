@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 )
 
@@ -23,19 +23,19 @@ type Advanced struct {
 // or running, with the process at work and the stream of its first output, 0 and ""
 // when unknown (docs/spec/lifecycle.md#the-life-of-a-dispatch). Errors: turn_not_active, invalid_state_transition,
 // run_blocked, invalid_argument.
-func (r *Runner) AdvanceTurn(ctx context.Context, op protocol.AdvanceTurn) (*Advanced, error) {
+func (r *Runner) AdvanceTurn(ctx context.Context, op attempt.AdvanceTurn) (*Advanced, error) {
 	out := &Advanced{}
 	done, err := r.do(ctx, "advance", func(context.Context, *change) (*plan, error) { return &plan{op: &op}, nil })
 	out.Done = *done
 	if err == nil {
-		out.Turn = done.Transition.Result.(*protocol.AdvanceResult).Turn
+		out.Turn = done.Transition.Result.(*attempt.AdvanceResult).Turn
 	}
 	return out, err
 }
 
 // DispatchTimedOut blocks the run because the dispatch of a turn was not done in
 // its time (docs/run-loop.md#what-becomes-of-a-turn): timeout:<scope>, owner operator, the turn is kept.
-func (r *Runner) DispatchTimedOut(ctx context.Context, op protocol.DispatchTimeout) (*Blocked, error) {
+func (r *Runner) DispatchTimedOut(ctx context.Context, op attempt.DispatchTimeout) (*Blocked, error) {
 	return r.blocked(ctx, "timeout", &op)
 }
 

@@ -7,8 +7,8 @@ import (
 	"errors"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -26,7 +26,7 @@ type Sent struct {
 //
 // Codes: invalid_argument, target_required, turn_not_active, not_found,
 // inside_dispatched_turn, invalid_state_transition, mailbox_full.
-func (r *Runner) SendMessage(ctx context.Context, op protocol.SendMessage) (*Sent, error) {
+func (r *Runner) SendMessage(ctx context.Context, op mail.SendMessage) (*Sent, error) {
 	out := &Sent{}
 	done, err := r.do(ctx, "message", func(ctx context.Context, c *change) (*plan, error) {
 		if op.ReplyTo == "" {
@@ -49,7 +49,7 @@ func (r *Runner) SendMessage(ctx context.Context, op protocol.SendMessage) (*Sen
 	if err != nil {
 		return out, out.settle(r.finished(ctx, err, op.To))
 	}
-	res := done.Transition.Result.(*protocol.SendResult)
+	res := done.Transition.Result.(*mail.SendResult)
 	out.Message, out.To = res.Message, res.To
 	return out, nil
 }
@@ -95,7 +95,7 @@ type Acked struct {
 func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string) (*Acked, error) {
 	out := &Acked{}
 	done, err := r.do(ctx, "message", func(ctx context.Context, c *change) (*plan, error) {
-		op := &protocol.AckMessage{MessageID: messageID, Status: status, Note: note}
+		op := &mail.AckMessage{MessageID: messageID, Status: status, Note: note}
 		rows, err := r.mailOf(ctx, c.view.State.Run(), messageID)
 		if err != nil {
 			return nil, err
@@ -112,7 +112,7 @@ func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string)
 	})
 	out.Done = *done
 	if err == nil {
-		out.Ack = done.Transition.Result.(*protocol.AckResult).Ack
+		out.Ack = done.Transition.Result.(*mail.AckResult).Ack
 	}
 	return out, err
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -437,7 +438,7 @@ func TestStrictAnswerThatGotLost(t *testing.T) {
 			text = hookMute
 		}
 		a.p.must(os.WriteFile(filepath.Join(server, "hooks", hook), []byte(text), 0o777))
-		_, err := a.p.r.SendMessage(a.p.ctx, protocol.SendMessage{
+		_, err := a.p.r.SendMessage(a.p.ctx, mail.SendMessage{
 			From: "human", To: a.turn().TurnID, Kind: "blocker", Subject: hook,
 		})
 		a.p.must(os.Remove(filepath.Join(server, "hooks", hook)))

@@ -26,6 +26,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -425,10 +426,10 @@ func (j *journey) doOne(m *traveller, kind, turn string, v *runner.View) {
 			Approver:    "human",
 		})
 	case "message":
-		_, err = r.SendMessage(ctx, protocol.SendMessage{
+		_, err = r.SendMessage(ctx, mail.SendMessage{
 			From:    "human",
 			To:      turn,
-			Kind:    pickOne(j.d, protocol.MessageKinds()...),
+			Kind:    pickOne(j.d, mail.MessageKinds()...),
 			Subject: "how is it",
 			Body:    "?",
 		})

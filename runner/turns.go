@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -344,7 +345,7 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 		return turn, nil, doc, err
 	}
 	out := protocol.JudgeResult(v.Snapshot(), turn, doc, opt)
-	if e := protocol.CheckIntent(v.Config, v.State, turn, doc); out.OK && e != nil {
+	if e := intents.CheckAnswers(v.Config, v.State, turn, doc); out.OK && e != nil {
 		out.OK, out.Stage, out.Class, out.Errors = false, e.Stage, e.Class, e.Problems
 	}
 	return turn, out, doc, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -22,17 +22,17 @@ import (
 // Watched is the outcome of Watchdog and FailTurn.
 type Watched struct {
 	Done
-	Result *protocol.WatchResult // nil when there was nothing to object to
+	Result *attempt.WatchResult // nil when there was nothing to object to
 }
 
 // Health lists the active turns whose agent never started or has fallen silent,
 // as the run stands in v. Nothing is changed by looking; manual turns are never
 // listed.
-func (r *Runner) Health(v *gitstore.View) []protocol.TurnHealth {
+func (r *Runner) Health(v *gitstore.View) []attempt.TurnHealth {
 	if v == nil || v.State == nil || v.Config == nil {
 		return nil
 	}
-	return protocol.WatchTurns(v.Config, v.State, r.watched(v.Config, v.State), r.Now())
+	return attempt.WatchTurns(v.Config, v.State, r.watched(v.Config, v.State), r.Now())
 }
 
 // Watchdog marks such turns failed_start or stalled, gives their reservations back
@@ -51,26 +51,26 @@ func (r *Runner) Watchdog(ctx context.Context) (*Watched, error) {
 // of life to the dispatcher that was waiting for it. failure is one of
 // protocol.FailureSpawn, FailureAttach and FailureNoOutput.
 func (r *Runner) FailTurn(ctx context.Context, turnID, failure, detail string) (*Watched, error) {
-	return r.watch(ctx, &protocol.WatchedTurn{TurnID: turnID, Failure: failure, Detail: detail})
+	return r.watch(ctx, &attempt.WatchedTurn{TurnID: turnID, Failure: failure, Detail: detail})
 }
 
-func (r *Runner) watch(ctx context.Context, failed *protocol.WatchedTurn) (*Watched, error) {
+func (r *Runner) watch(ctx context.Context, failed *attempt.WatchedTurn) (*Watched, error) {
 	out := &Watched{}
 	done, err := r.do(ctx, "watch", func(_ context.Context, c *change) (*plan, error) {
-		op := &protocol.Watch{}
+		op := &attempt.Watch{}
 		if failed != nil {
-			op.Turns = []protocol.WatchedTurn{*failed}
+			op.Turns = []attempt.WatchedTurn{*failed}
 			return &plan{op: op}, nil
 		}
 		op.Turns = r.watched(c.view.Config, c.view.State)
-		if len(protocol.WatchTurns(c.view.Config, c.view.State, op.Turns, c.env.Now)) == 0 {
+		if len(attempt.WatchTurns(c.view.Config, c.view.State, op.Turns, c.env.Now)) == 0 {
 			return nil, nil // somebody has seen to it meanwhile
 		}
 		return &plan{op: op}, nil
 	})
 	out.Done = *done
 	if err == nil && done.Transition != nil {
-		out.Result = done.Transition.Result.(*protocol.WatchResult)
+		out.Result = done.Transition.Result.(*attempt.WatchResult)
 	}
 	return out, err
 }
@@ -78,15 +78,15 @@ func (r *Runner) watch(ctx context.Context, failed *protocol.WatchedTurn) (*Watc
 // watched gathers what can be seen of the active turns from outside: what is
 // staged, the progress file, and whether a process looks after them or did until
 // it was interrupted.
-func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTurn {
+func (r *Runner) watched(cfg *config.Config, s *run.State) []attempt.WatchedTurn {
 	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = root.Close() }()
-	var out []protocol.WatchedTurn
+	var out []attempt.WatchedTurn
 	for id, turn := range s.ActiveTurns.All() {
-		w := protocol.WatchedTurn{TurnID: id}
+		w := attempt.WatchedTurn{TurnID: id}
 		if st, err := r.LookStaged(id); err == nil {
 			w.Staged = st.Data != nil
 		}
@@ -108,7 +108,7 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTur
 		}
 		out = append(out, w)
 	}
-	for _, h := range protocol.WatchTurns(cfg, s, out, r.Now()) {
+	for _, h := range attempt.WatchTurns(cfg, s, out, r.Now()) {
 		// Who has a turn in hand is asked for the few that look lost: it takes a look at
 		// every process. Elsewhere than on Linux nobody is seen.
 		for i := range out {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -42,7 +42,7 @@ func (p *project) later(by time.Duration) *runner.Runner {
 func TestWatchdogFindsGhosts(t *testing.T) {
 	p := newProject(t, programs)
 	dev, pm := p.assign("dev").Turn, p.assign("pm").Turn
-	health := func(r *runner.Runner) []protocol.TurnHealth {
+	health := func(r *runner.Runner) []attempt.TurnHealth {
 		v, err := r.View(p.ctx)
 		p.must(err)
 		return r.Health(v)
@@ -55,7 +55,7 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	before := snapshot(t, p.dir)
-	if got := health(hour); len(got) != 1 || got[0].Turn.TurnID != dev.TurnID || got[0].Kind != protocol.HealthGhost {
+	if got := health(hour); len(got) != 1 || got[0].Turn.TurnID != dev.TurnID || got[0].Kind != attempt.HealthGhost {
 		t.Fatalf("%+v", got)
 	}
 	if snapshot(t, p.dir) != before {
@@ -88,21 +88,21 @@ func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
 		live func(p *project, turn *run.Turn)
 		want string
 	}{
-		"nothing": {func(*project, *run.Turn) {}, protocol.HealthGhost},
+		"nothing": {func(*project, *run.Turn) {}, attempt.HealthGhost},
 		"staged":  {func(p *project, turn *run.Turn) { p.stage(turn, "summary", "done") }, ""},
 		"cleared": {func(p *project, turn *run.Turn) { p.write(wire.StagingPath(turn.TurnID), " {}\n") },
-			protocol.HealthGhost},
+			attempt.HealthGhost},
 		"first output long ago": {func(p *project, turn *run.Turn) {
-			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{
+			_, err := p.r.AdvanceTurn(p.ctx, attempt.AdvanceTurn{
 				TurnID: turn.TurnID,
 				Status: wire.TurnRunning,
 				PID:    1 << 22,
 				Stream: "stdout",
 			})
 			p.must(err)
-		}, protocol.HealthStale},
+		}, attempt.HealthStale},
 		"at work a moment ago": {func(p *project, turn *run.Turn) {
-			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{
+			_, err := p.r.AdvanceTurn(p.ctx, attempt.AdvanceTurn{
 				TurnID: turn.TurnID,
 				Status: wire.TurnRunning,
 				Stream: "stdout",
@@ -114,7 +114,7 @@ func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
 		}, ""},
 		"a damaged progress file": {func(p *project, turn *run.Turn) {
 			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", `{"turn_id": [`)
-		}, protocol.HealthGhost},
+		}, attempt.HealthGhost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, programs)
@@ -137,11 +137,11 @@ func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
 func TestFailTurnNeedsNoThreshold(t *testing.T) {
 	p := newProject(t, programs)
 	dev, pm := p.assign("dev").Turn, p.assign("pm").Turn
-	_, err := p.r.FailTurn(p.ctx, pm.TurnID, protocol.FailureSpawn, "a person is no program")
+	_, err := p.r.FailTurn(p.ctx, pm.TurnID, attempt.FailureSpawn, "a person is no program")
 	wantCode(t, err, wire.CodeInvalidArgument)
-	out, err := p.r.FailTurn(p.ctx, dev.TurnID, protocol.FailureAttach, "no\x1b[31m pipe")
+	out, err := p.r.FailTurn(p.ctx, dev.TurnID, attempt.FailureAttach, "no\x1b[31m pipe")
 	p.must(err)
-	if out.State.BlockedReason.Category != "ghost_turn" || out.Result.Ghosts[0].Failure != protocol.FailureAttach {
+	if out.State.BlockedReason.Category != "ghost_turn" || out.Result.Ghosts[0].Failure != attempt.FailureAttach {
 		t.Fatalf("%+v", out.State.BlockedReason)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
@@ -33,7 +34,7 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 	out := &Written{}
 	bundle := &bundling{}
 	done, err := r.do(ctx, "dispatch", func(ctx context.Context, c *change) (*plan, error) {
-		op := &protocol.DispatchTurn{TurnID: turnID}
+		op := &attempt.DispatchTurn{TurnID: turnID}
 		bundle = &bundling{}
 		turn := c.target(turnID)
 		if turn == nil {
@@ -59,7 +60,7 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 	out.Warnings = bundle.warnings
 	out.Done = *done
 	if err == nil && done.Transition != nil {
-		out.Turn = done.Transition.Result.(*protocol.DispatchResult).Turn
+		out.Turn = done.Transition.Result.(*attempt.DispatchResult).Turn
 	}
 	return out, err
 }

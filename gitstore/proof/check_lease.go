@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -68,13 +68,13 @@ func (f *checker) setBack(runID string, list []lease.Record) error {
 			return nil // so is its ledger
 		}
 		turn := line.Row.Object("payload").Object("lease").String("step_id")
-		if open[turn] != nil && protocol.LeaseRow(line.Row, turn) && line.Row.String("run_id") == runID {
+		if open[turn] != nil && leases.Tells(line.Row, turn) && line.Row.String("run_id") == runID {
 			last[turn] = line.Row
 		}
 	}
 	for i := range list {
 		l := open[list[i].Turn]
-		if told := protocol.LeaseSetBack(l, last[list[i].Turn]); told != nil {
+		if told := leases.SetBack(l, last[list[i].Turn]); told != nil {
 			f.find(Finding{Code: FindLease, Run: runID, Op: list[i].Op, Path: list[i].Ref,
 				Message: fmt.Sprintf(
 					"%s: it was set back: it calls a lease of %s %s, and the run has one of %s that is %s",

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
@@ -102,7 +102,7 @@ func runIntakeShow(ctx context.Context, f *term.Factory, id string) error {
 // intentStatus is what becomes of an intent in a word or two.
 func intentStatus(x *intake.Intent) string {
 	status := x.Document.String("status")
-	if protocol.IntentOpen(x.Document) && !x.Waits && x.Turn == "" {
+	if intents.Open(x.Document) && !x.Waits && x.Turn == "" {
 		return status + ", of another run"
 	}
 	return status

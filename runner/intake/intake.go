@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -49,7 +50,7 @@ func List(dir string, v *gitstore.View) ([]*Intent, error) {
 	}
 	add := func(doc *ojson.Object, recorded bool) {
 		id := doc.String("intent_id")
-		if !protocol.IntentID(id) || seen[id] {
+		if !intents.ValidID(id) || seen[id] {
 			return
 		}
 		seen[id] = true
@@ -58,8 +59,8 @@ func List(dir string, v *gitstore.View) ([]*Intent, error) {
 			Event:    event(dir, doc.String("event_id")),
 			Recorded: recorded,
 			Turn:     bound[id],
-			Waits: bound[id] == "" && protocol.IntentOpen(doc) && (recorded ||
-				v.State.Run() == "" && doc.Bool("cross_run_durable") || protocol.IntentOf(doc, v.State.Run())),
+			Waits: bound[id] == "" && intents.Open(doc) && (recorded ||
+				v.State.Run() == "" && doc.Bool("cross_run_durable") || intents.Of(doc, v.State.Run())),
 		})
 	}
 	for _, e := range v.State.Intents {
@@ -68,8 +69,8 @@ func List(dir string, v *gitstore.View) ([]*Intent, error) {
 		if v.State.ActiveTurns.Len() == 0 {
 			for _, f := range files {
 				if now, err := ojson.DecodeObject(f.Data); err == nil &&
-					f.Path == protocol.IntentPath(doc.String("intent_id")) &&
-					protocol.IntentPath(now.String("intent_id")) == f.Path && !protocol.IntentOpen(now) {
+					f.Path == intents.Path(doc.String("intent_id")) &&
+					intents.Path(now.String("intent_id")) == f.Path && !intents.Open(now) {
 					doc = now
 				}
 			}
@@ -78,7 +79,7 @@ func List(dir string, v *gitstore.View) ([]*Intent, error) {
 	}
 	for _, f := range files {
 		if doc, err := ojson.DecodeObject(f.Data); err == nil &&
-			protocol.IntentPath(doc.String("intent_id")) == f.Path {
+			intents.Path(doc.String("intent_id")) == f.Path {
 			add(doc, false)
 		}
 	}
@@ -99,22 +100,22 @@ func readAll(dir string) ([]protocol.FileWrite, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	list, err := fs.ReadDir(root.FS(), protocol.IntentsDir)
+	list, err := fs.ReadDir(root.FS(), intents.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, projectfile.Unreadable(protocol.IntentsDir, err)
+		return nil, projectfile.Unreadable(intents.Dir, err)
 	}
 	var out []protocol.FileWrite
 	for _, e := range list[:min(len(list), maxIntentFiles)] {
 		id, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || !protocol.IntentID(id) {
+		if !ok || !intents.ValidID(id) {
 			continue
 		}
-		data, err := projectfile.Read(dir, protocol.IntentPath(id), protocol.MaxIntentBytes)
+		data, err := projectfile.Read(dir, intents.Path(id), intents.MaxBytes)
 		if err == nil && data != nil {
-			out = append(out, protocol.FileWrite{Path: protocol.IntentPath(id), Data: data})
+			out = append(out, protocol.FileWrite{Path: intents.Path(id), Data: data})
 		}
 	}
 	return out, nil
@@ -122,15 +123,15 @@ func readAll(dir string) ([]protocol.FileWrite, error) {
 
 // event reads what an intent came from, nil when it cannot be.
 func event(dir, id string) *ojson.Object {
-	file := protocol.IntakeEventsDir + "/" + id + ".json"
+	file := intents.EventsDir + "/" + id + ".json"
 	if clean, problem := wire.CleanPath(file); problem != "" || clean != file ||
-		path.Dir(file) != protocol.IntakeEventsDir {
+		path.Dir(file) != intents.EventsDir {
 		return nil
 	}
 	if dir == "" {
 		return nil
 	}
-	data, err := projectfile.Read(dir, file, protocol.MaxIntentBytes)
+	data, err := projectfile.Read(dir, file, intents.MaxBytes)
 	if err != nil || data == nil {
 		return nil
 	}
@@ -142,25 +143,25 @@ func event(dir, id string) *ojson.Object {
 }
 
 // Files are what an assignment is told of intents: those that wait, and those on record.
-func Files(dir string, s *run.State) ([]protocol.IntentFile, error) {
+func Files(dir string, s *run.State) ([]intents.File, error) {
 	files, err := readAll(dir)
 	if err != nil {
 		return nil, err
 	}
-	var out []protocol.IntentFile
+	var out []intents.File
 	there := make(map[string]bool)
 	for _, f := range files {
 		there[f.Path] = true
 		doc, err := ojson.DecodeObject(f.Data)
-		recorded := protocol.Intent(s, strings.TrimSuffix(path.Base(f.Path), ".json"))
-		if recorded == nil && (err != nil || !protocol.IntentOpen(doc) || !protocol.IntentOf(doc, s.Run())) {
+		recorded := intents.Recorded(s, strings.TrimSuffix(path.Base(f.Path), ".json"))
+		if recorded == nil && (err != nil || !intents.Open(doc) || !intents.Of(doc, s.Run())) {
 			continue
 		}
 		if recorded != nil && err == nil && bytes.Equal(ojson.Compact(doc), ojson.Compact(recorded)) {
 			continue
 		}
 		from := event(dir, doc.String("event_id"))
-		out = append(out, protocol.IntentFile{
+		out = append(out, intents.File{
 			Path:     f.Path,
 			Blob:     evidence.NewBlob(f.Data),
 			Source:   run.Clip(from.String("source"), 100),
@@ -168,8 +169,8 @@ func Files(dir string, s *run.State) ([]protocol.IntentFile, error) {
 		})
 	}
 	for _, e := range s.Intents {
-		if p := protocol.IntentPath(e.Object("document").String("intent_id")); !there[p] {
-			out = append(out, protocol.IntentFile{Path: p})
+		if p := intents.Path(e.Object("document").String("intent_id")); !there[p] {
+			out = append(out, intents.File{Path: p})
 		}
 	}
 	return out, nil
@@ -184,19 +185,19 @@ func Accepting(dir string, s *run.State, op *protocol.AcceptTurn, turn *run.Turn
 	}
 	for _, f := range files {
 		id := strings.TrimSuffix(path.Base(f.Path), ".json")
-		if protocol.Intent(s, id) != nil {
+		if intents.Recorded(s, id) != nil {
 			op.Touched = append(op.Touched, id)
 		}
 	}
 	id := turn.IntakeContext.String("intent_id")
-	if !protocol.IntentID(id) || protocol.Intent(s, id) != nil {
+	if !intents.ValidID(id) || intents.Recorded(s, id) != nil {
 		return nil
 	}
-	data, err := projectfile.Read(dir, protocol.IntentPath(id), protocol.MaxIntentBytes)
+	data, err := projectfile.Read(dir, intents.Path(id), intents.MaxBytes)
 	if err != nil || data == nil {
 		return err
 	}
-	op.Intent = evidence.NewBlob(data)
+	op.Recorded = evidence.NewBlob(data)
 	return nil
 }
 
@@ -204,12 +205,12 @@ func Accepting(dir string, s *run.State, op *protocol.AcceptTurn, turn *run.Turn
 // reference does when it meets one.
 func ClearMarker(dir string, s *run.State) {
 	if p := Urgent(dir); p != nil {
-		if doc := protocol.Intent(s, p.ID); doc == nil || protocol.IntentOpen(doc) {
+		if doc := intents.Recorded(s, p.ID); doc == nil || intents.Open(doc) {
 			return
 		}
 	}
 	if root, err := os.OpenRoot(dir); err == nil {
-		_ = root.Remove(protocol.PriorityMarker)
+		_ = root.Remove(intents.PriorityMarker)
 		_ = root.Close()
 	}
 }

@@ -5,7 +5,7 @@ package intake
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -19,7 +19,7 @@ type Priority struct {
 // For reports whether the intent is handed out to a turn of the run, so that a loop need
 // not yield for it.
 func (p *Priority) For(run string) bool {
-	return protocol.IntentOf(p.doc, run) && protocol.IntentOpen(p.doc)
+	return intents.Of(p.doc, run) && intents.Open(p.doc)
 }
 
 // Urgent returns the intent that the marker names, nil when there is none or it has been dealt

@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -80,12 +80,12 @@ func inTheRun(ctx context.Context, s *gitstore.Store, l *run.Lease) (*run.Lease,
 		return l, nil
 	}
 	rows, err := s.TailRows(ctx, wire.LedgerEvents, 1, func(row *ojson.Object) bool {
-		return row.String("run_id") == l.RunID && protocol.LeaseRow(row, l.StepID)
+		return row.String("run_id") == l.RunID && leases.Tells(row, l.StepID)
 	})
 	if err != nil || len(rows) == 0 {
 		return l, err
 	}
-	if told := protocol.LeaseSetBack(l, rows[0].Row); told != nil {
+	if told := leases.SetBack(l, rows[0].Row); told != nil {
 		return told, nil
 	}
 	return l, nil

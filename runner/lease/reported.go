@@ -7,7 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -33,7 +33,7 @@ func EndOf(ctx context.Context, s *gitstore.Store, runID string, h Holder) (Repo
 		p := row.Object("payload")
 		l := p.Object("lease")
 		switch p.String("action") {
-		case protocol.LeaseActRefused, protocol.LeaseActCancelAsked:
+		case leases.ActRefused, leases.ActCancelAsked:
 			return false // says nothing of an end
 		}
 		return row.String("event_type") == run.EventLease && l.String("step_id") == h.Ref.StepID &&
@@ -49,9 +49,9 @@ func EndOf(ctx context.Context, s *gitstore.Store, runID string, h Holder) (Repo
 		return "", nil
 	}
 	switch {
-	case p.String("action") == protocol.LeaseActRejected:
+	case p.String("action") == leases.ActRejected:
 		return ReportRefused, nil
-	case p.String("action") != protocol.LeaseActReleased:
+	case p.String("action") != leases.ActReleased:
 		return "", nil
 	case p.Has("reason"):
 		return ReportGivenBack, nil

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -135,7 +135,7 @@ func (l *loop) again(turn *run.Turn) bool {
 			done = &out.Done
 			return err
 		}
-		out, err := l.r.AdvanceTurn(l.work, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnDispatched})
+		out, err := l.r.AdvanceTurn(l.work, attempt.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnDispatched})
 		done = &out.Done
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -107,7 +107,7 @@ func (f *flight) note(tell func(string, runtimes.Activity), a runtimes.Activity)
 	if a.PID > 0 {
 		f.pid = a.PID
 	}
-	if f.stream == "" && protocol.ProofStream(a.Stream) {
+	if f.stream == "" && attempt.ProofStream(a.Stream) {
 		f.stream = a.Stream
 	}
 	f.mu.Unlock()
@@ -280,7 +280,7 @@ func (l *loop) advance() {
 			continue
 		}
 		f.mu.Lock()
-		op := protocol.AdvanceTurn{TurnID: f.turn.TurnID, PID: f.pid, Stream: f.stream}
+		op := attempt.AdvanceTurn{TurnID: f.turn.TurnID, PID: f.pid, Stream: f.stream}
 		f.mu.Unlock()
 		switch {
 		case op.Stream != "":

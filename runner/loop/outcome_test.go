@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -142,7 +143,7 @@ func TestOutcomes(t *testing.T) {
 			}},
 		{"did not start", kind(runtimes.Outcome{
 			Kind:    runtimes.Blocked,
-			Failure: protocol.FailureSpawn,
+			Failure: attempt.FailureSpawn,
 			Reason:  "no such program",
 		}), want{
 			stop:      loop.Blocked,

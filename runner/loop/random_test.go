@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -128,7 +128,7 @@ func anything(ctx context.Context, p *project, d *loop.Dispatch, rnd *lockedRand
 			Retryable: true,
 		}
 	case 2:
-		return &runtimes.Outcome{Kind: runtimes.Blocked, Failure: protocol.FailureNoOutput, Reason: "silence"}
+		return &runtimes.Outcome{Kind: runtimes.Blocked, Failure: attempt.FailureNoOutput, Reason: "silence"}
 	case 3:
 		return &runtimes.Outcome{Kind: runtimes.TimedOut}
 	case 4:

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -59,7 +59,7 @@ func TestTurnsLeftBehind(t *testing.T) {
 		}, 1, 1, ""},
 		"nothing": {func(*project, *agentrun.Turn) {}, 1, 1, ""},
 		"running": {func(p *project, turn *agentrun.Turn) {
-			_, err := p.r.AdvanceTurn(ctx, protocol.AdvanceTurn{
+			_, err := p.r.AdvanceTurn(ctx, attempt.AdvanceTurn{
 				TurnID: turn.TurnID,
 				Status: wire.TurnRunning,
 				PID:    1 << 21,
@@ -81,7 +81,7 @@ func TestTurnsLeftBehind(t *testing.T) {
 			p.must(os.Chtimes(p.stage(turn, result(turn)), later, later))
 		}, 0, 1, ""},
 		"lost, and the block lifted": {func(p *project, turn *agentrun.Turn) {
-			_, err := p.r.FailTurn(ctx, turn.TurnID, protocol.FailureSpawn, "gone")
+			_, err := p.r.FailTurn(ctx, turn.TurnID, attempt.FailureSpawn, "gone")
 			p.must(err)
 			p.reactivate()
 		}, 1, 1, ""},

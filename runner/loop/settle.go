@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -353,7 +354,7 @@ func (l *loop) blocked(f *flight) {
 	var done *runner.Done
 	var err error
 	switch out.Failure {
-	case protocol.FailureSpawn, protocol.FailureAttach, protocol.FailureNoOutput:
+	case attempt.FailureSpawn, attempt.FailureAttach, attempt.FailureNoOutput:
 		var w *runner.Watched
 		w, err = l.r.FailTurn(l.work, f.turn.TurnID, out.Failure, reason)
 		done = &w.Done
@@ -409,7 +410,7 @@ func (l *loop) timedOut(f *flight) {
 		AcceptError: reason,
 		Blocked:     true,
 	})
-	b, err := l.r.DispatchTimedOut(l.work, protocol.DispatchTimeout{
+	b, err := l.r.DispatchTimedOut(l.work, attempt.DispatchTimeout{
 		TurnID:  f.turn.TurnID,
 		Scope:   f.job.Scope,
 		LimitMS: int(max(0, had).Milliseconds()),

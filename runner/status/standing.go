@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -35,10 +36,10 @@ type Standing struct {
 	Next        *protocol.NextAction // the one next command
 	Head        string               // commit id, "" when unborn
 	Branch      string
-	Uncommitted []string              // files of accepted turns that are not checkpointed
-	Untrusted   bool                  // hooks or runtimes are configured that this machine does not trust
-	Proposals   []*proposal.Proposal  // that wait to be applied or rejected, oldest first
-	Lost        []protocol.TurnHealth // turns whose agent never started or has fallen silent
+	Uncommitted []string             // files of accepted turns that are not checkpointed
+	Untrusted   bool                 // hooks or runtimes are configured that this machine does not trust
+	Proposals   []*proposal.Proposal // that wait to be applied or rejected, oldest first
+	Lost        []attempt.TurnHealth // turns whose agent never started or has fallen silent
 
 	Remotes   []transport.Standing // how the run stands to what was last seen of it elsewhere
 	Conflicts int                  // that wait for a person

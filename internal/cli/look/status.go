@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -297,7 +298,7 @@ func printConflicts(p *term.Printer, st *status.Standing) {
 }
 
 // lostText says why a turn looks as if nobody worked on it any more.
-func lostText(h protocol.TurnHealth) string {
+func lostText(h attempt.TurnHealth) string {
 	what := "its agent never started"
 	if h.Kind == "stale" {
 		what = "its agent has fallen silent"

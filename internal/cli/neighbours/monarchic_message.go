@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -38,19 +38,19 @@ func newMessageSendCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "to", Usage: "send it to `WHOM`: an active turn, a role, or human"},
 			&ucli.StringFlag{Name: "from", Usage: "say who it is from: an active `TURN`"},
-			term.NewChoiceFlag("kind", "what it is: `KIND`", "", protocol.MessageKinds()...),
+			term.NewChoiceFlag("kind", "what it is: `KIND`", "", mail.MessageKinds()...),
 			&ucli.StringFlag{Name: "subject", Usage: "one line of `TEXT`"},
 			&ucli.StringFlag{Name: "body", Usage: "the `TEXT`, or - for standard input; at most 64 KiB"},
 			&ucli.StringSliceFlag{Name: "artifact", Usage: "an artifact it is about, by `ID` (repeatable)"},
 			&ucli.StringFlag{
 				Name:  "reply-to",
-				Usage: "the `MESSAGE` it answers; its kind is then " + protocol.KindResponse,
+				Usage: "the `MESSAGE` it answers; its kind is then " + mail.KindResponse,
 			},
 			&ucli.BoolFlag{Name: "requires-ack", Usage: "the recipient has to acknowledge it"},
 			&ucli.StringFlag{Name: "id", Usage: "give it this `ID`, which no message of the run may have yet"},
 		},
 		Action: func(c *ucli.Context) error {
-			op := protocol.SendMessage{
+			op := mail.SendMessage{
 				ID:        c.String("id"),
 				From:      c.String("from"),
 				To:        c.String("to"),
@@ -78,21 +78,21 @@ func newMessageSendCommand(f *term.Factory) *ucli.Command {
 			if op.Kind == "" {
 				if op.ReplyTo == "" {
 					return term.UsageErrorf("say what the message is: --kind %s",
-						strings.Join(protocol.MessageKinds(), ", "))
+						strings.Join(mail.MessageKinds(), ", "))
 				}
-				op.Kind = protocol.KindResponse
+				op.Kind = mail.KindResponse
 			}
 			return runMessageSend(c.Context, f, op)
 		},
 	}
 }
 
-func runMessageSend(ctx context.Context, f *term.Factory, op protocol.SendMessage) error {
+func runMessageSend(ctx context.Context, f *term.Factory, op mail.SendMessage) error {
 	if op.Body == "-" {
 		if f.Env.IsTerminal(f.Env.Stdin) {
 			f.Out.Notice("reading the body from the terminal; end it with ^D")
 		}
-		data, err := io.ReadAll(io.LimitReader(f.Env.Stdin, protocol.MaxMessageBody+2))
+		data, err := io.ReadAll(io.LimitReader(f.Env.Stdin, mail.MaxMessageBody+2))
 		if err != nil {
 			return term.Errorf("io_failed", "cannot read the body: %w", err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/check"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -49,7 +49,7 @@ func TestExportOfForeignRows(t *testing.T) {
 	add(wire.LedgerEscalations, `{"kind":"raised","run_id":"RUN","escalation_id":"h1"}`,
 		`{"kind":"resolved","escalation_id":"h1"}`, `{"kind":"resolved","escalation_id":"h2"}`)
 	// The next operation records what it found.
-	if _, err := p.r.SendMessage(p.ctx, protocol.SendMessage{To: "qa", Kind: "handoff", Body: "x"}); err != nil {
+	if _, err := p.r.SendMessage(p.ctx, mail.SendMessage{To: "qa", Kind: "handoff", Body: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	x := p.export(bridge.Options{})

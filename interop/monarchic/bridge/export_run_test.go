@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -122,7 +123,7 @@ func (p *project) work(turn *run.Turn, file, content string, members ...any) {
 	p.must(err)
 }
 
-func (p *project) send(op protocol.SendMessage) string {
+func (p *project) send(op mail.SendMessage) string {
 	p.t.Helper()
 	out, err := p.r.SendMessage(p.ctx, op)
 	p.must(err)
@@ -135,20 +136,20 @@ func (p *project) send(op protocol.SendMessage) string {
 func eventful(t testing.TB) *project {
 	p := newProject(t, "budget", ojson.NewObject("per_run_max_usd", 10, "per_turn_max_usd", 1))
 	pm := p.assign("pm")
-	p.send(protocol.SendMessage{
+	p.send(mail.SendMessage{
 		ID:          "ask-1",
 		To:          pm.TurnID,
 		Kind:        "clarification_request",
 		Subject:     "Which licence?",
 		RequiresAck: true,
 	})
-	p.send(protocol.SendMessage{
+	p.send(mail.SendMessage{
 		To:          "qa",
 		Kind:        "handoff",
 		Body:        "try hard\n## not a heading\n\x1b[31m",
 		RequiresAck: true,
 	})
-	p.send(protocol.SendMessage{From: pm.TurnID, To: run.Human, Kind: "blocker", Body: "who decides?"})
+	p.send(mail.SendMessage{From: pm.TurnID, To: run.Human, Kind: "blocker", Body: "who decides?"})
 	p.stage(pm)
 	_, err := p.r.RejectTurn(p.ctx, runner.RejectOptions{TurnID: pm.TurnID, Reason: "say more"})
 	p.must(err)
@@ -177,7 +178,7 @@ func eventful(t testing.TB) *project {
 		"verification", ojson.NewObject("status", "fail", "commands", []string{"true"}, "evidence_summary", "no",
 			"machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
 	review := p.assign("pm")
-	p.send(protocol.SendMessage{
+	p.send(mail.SendMessage{
 		ID:          "late-1",
 		To:          "eng_director",
 		Kind:        "artifact_ready",

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -97,7 +97,7 @@ func (x *Export) sent() []*Mail {
 		case kind == run.EventMessageSent && m == nil:
 			msg, err := portable.From[portable.TaskMessage](p.Object("message"))
 			if err != nil || !wire.SafeID(msg.MessageID) || msg.RunID != x.Run ||
-				!slices.Contains(protocol.MessageKinds(), string(msg.Kind)) {
+				!slices.Contains(mail.MessageKinds(), string(msg.Kind)) {
 				x.warn("event %s holds no message of this run", row.String("event_id"))
 				continue
 			}

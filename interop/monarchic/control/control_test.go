@@ -36,7 +36,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -468,7 +468,7 @@ func TestServerRestartForgetsNothing(t *testing.T) {
 		t.Errorf("sessions are kept in a file of mode %o", info.Mode().Perm())
 	}
 	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerEvents, 0, func(o *ojson.Object) bool {
-		return o.Object("payload").String("action") == protocol.LeaseActReloaded
+		return o.Object("payload").String("action") == leases.ActReloaded
 	})
 	must(t, err)
 	if len(rows) != 1 || rows[0].Row.Object("payload").Object("recovery").String("kind") != "state_reloaded" {

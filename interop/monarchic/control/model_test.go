@@ -33,7 +33,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -452,7 +452,7 @@ func (f *fight) judge() {
 	issued, err := r.Record().TailRows(ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool {
 		a := o.Object("payload").String("action")
 		return o.String("event_type") == run.EventLease &&
-			(a == protocol.LeaseActIssued || a == protocol.LeaseActRestored)
+			(a == leases.ActIssued || a == leases.ActRestored)
 	})
 	must(t, err)
 	history := f.history(accepted, issued)

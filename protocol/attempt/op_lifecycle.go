@@ -1,6 +1,6 @@
 // AdvanceTurn records how far the dispatch of a turn has come (docs/spec/lifecycle.md#the-life-of-a-dispatch).
 
-package protocol
+package attempt
 
 import (
 	"fmt"
@@ -84,7 +84,7 @@ func (op *AdvanceTurn) Apply(t *change.Draft) *wire.Error {
 			turn.StartedAt = now
 			turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))
 		} else {
-			dispatch(t, &turn)
+			Dispatch(t, &turn)
 		}
 	case wire.TurnStarting:
 		if turn.Status == wire.TurnRunning {

@@ -1,6 +1,6 @@
 // AckMessage: what a recipient says about a message (docs/monarchic.md#messages).
 
-package protocol
+package mail
 
 import (
 	"fmt"

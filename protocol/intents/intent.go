@@ -1,7 +1,7 @@
 // Intent coverage: a turn bound to an intent has to answer each item of its
 // acceptance contract (docs/spec/lifecycle.md#accepting-a-turn step 18).
 
-package protocol
+package intents
 
 import (
 	"cmp"
@@ -16,25 +16,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// lenientCoverage reports that items may be left unanswered with a warning.
-func lenientCoverage(c *config.Config, ctx *ojson.Object) bool {
+// Lenient reports that items may be left unanswered with a warning.
+func Lenient(c *config.Config, ctx *ojson.Object) bool {
 	return c.IntentCoverageMode == "lenient" ||
 		c.IntentCoverageMode == "" && ctx.Has("priority") && ctx.String("priority") != "p0"
 }
 
-// CheckIntent is what an acceptance would refuse a completed result for that leaves
+// CheckAnswers is what an acceptance would refuse a completed result for that leaves
 // items of its turn's intent unanswered, nil for nothing.
-func CheckIntent(c *config.Config, s *run.State, turn *run.Turn, doc *ojson.Object) *wire.Error {
-	if doc.String("status") != wire.ResultCompleted || lenientCoverage(c, turn.IntakeContext) {
+func CheckAnswers(c *config.Config, s *run.State, turn *run.Turn, doc *ojson.Object) *wire.Error {
+	if doc.String("status") != wire.ResultCompleted || Lenient(c, turn.IntakeContext) {
 		return nil
 	}
-	return uncoveredIntent(c, s, turn, doc.Objects("intent_response"), doc)
+	return Uncovered(c, s, turn, doc.Objects("intent_response"), doc)
 }
 
-// uncoveredIntent names the items of a turn's intent that its result leaves unanswered,
+// Uncovered names the items of a turn's intent that its result leaves unanswered,
 // nil for none. An item that is about a phase the run has left, or a gate that it says
 // is to pass and that has, is answered by the run.
-func uncoveredIntent(c *config.Config, s *run.State, turn *run.Turn, answers []*ojson.Object,
+func Uncovered(c *config.Config, s *run.State, turn *run.Turn, answers []*ojson.Object,
 	doc *ojson.Object) *wire.Error {
 	ctx := turn.IntakeContext
 	items := ctx.Strings("acceptance_contract")

@@ -1,6 +1,6 @@
 // RecordLease: what becomes of the leases of turns, on the record (docs/leases.md).
 
-package protocol
+package leases
 
 import (
 	"fmt"
@@ -18,19 +18,19 @@ import (
 
 // What RecordLease records.
 const (
-	LeaseActIssued       = "issued"   // a runner has taken the turn
-	LeaseActRestored     = "restored" // the same runner goes on in another session
-	LeaseActRenewed      = "renewed"  // beyond the turn's deadline, which moves along
-	LeaseActExpired      = "expired"
-	LeaseActCancelled    = "cancelled" // a person has taken the lease away
-	LeaseActReleased     = "released"  // given up without a result
-	LeaseActRejected     = "rejected"  // its result was refused
-	LeaseActRefused      = "refused"   // something was asked for under a lease that does not hold
-	LeaseActCancelAsked  = "cancellation_requested"
-	LeaseActCancelAcked  = "cancellation_acknowledged"
-	LeaseActStarted      = "started"  // a server of leases has begun its work
-	LeaseActReloaded     = "reloaded" // it has found leases of before
-	LeaseActProgress     = "progress" // a runner tells how far it has come
+	ActIssued            = "issued"   // a runner has taken the turn
+	ActRestored          = "restored" // the same runner goes on in another session
+	ActRenewed           = "renewed"  // beyond the turn's deadline, which moves along
+	ActExpired           = "expired"
+	ActCancelled         = "cancelled" // a person has taken the lease away
+	ActReleased          = "released"  // given up without a result
+	ActRejected          = "rejected"  // its result was refused
+	ActRefused           = "refused"   // something was asked for under a lease that does not hold
+	ActCancelAsked       = "cancellation_requested"
+	ActCancelAcked       = "cancellation_acknowledged"
+	ActStarted           = "started"  // a server of leases has begun its work
+	ActReloaded          = "reloaded" // it has found leases of before
+	ActProgress          = "progress" // a runner tells how far it has come
 	maxProgressBytes     = 256 << 10
 	maxLeaseReason       = 2000
 	recoveryVersion      = "v1"
@@ -91,7 +91,7 @@ func (op *RecordLease) Apply(t *change.Draft) *wire.Error {
 		s.ActiveTurns.Set(turn.TurnID, turn)
 		t.About(turn)
 	}
-	if op.Action == LeaseActProgress {
+	if op.Action == ActProgress {
 		t.Event("dispatch_progress", turn, objectPairs(op.Progress)...)
 	} else {
 		t.Event(run.EventLease, turn, objectPairs(op.payload(t, turn))...)
@@ -109,14 +109,14 @@ func (op *RecordLease) Apply(t *change.Draft) *wire.Error {
 func (op *RecordLease) judge(t *change.Draft, turn *run.Turn) *wire.Error {
 	l := op.Lease
 	switch op.Action {
-	case LeaseActStarted, LeaseActReloaded:
+	case ActStarted, ActReloaded:
 		if l != nil {
 			return wire.InvalidArgument("lease", "A server that starts has no lease to record.")
 		}
 		return nil
-	case LeaseActIssued, LeaseActRestored, LeaseActRenewed, LeaseActExpired, LeaseActCancelled, LeaseActReleased,
-		LeaseActRejected,
-		LeaseActRefused, LeaseActCancelAsked, LeaseActCancelAcked, LeaseActProgress:
+	case ActIssued, ActRestored, ActRenewed, ActExpired, ActCancelled, ActReleased,
+		ActRejected,
+		ActRefused, ActCancelAsked, ActCancelAcked, ActProgress:
 		if l == nil {
 			return wire.InvalidArgument("lease", "The lease that is %s is missing.", op.Action)
 		}
@@ -124,16 +124,16 @@ func (op *RecordLease) judge(t *change.Draft, turn *run.Turn) *wire.Error {
 		return wire.InvalidArgument("action", "%q is nothing that happens to a lease.",
 			run.Clip(wire.OneLine(op.Action), 40))
 	}
-	if op.Action == LeaseActRefused {
-		if !slices.Contains(LeaseRejectionReasons(), op.Rejection) {
+	if op.Action == ActRefused {
+		if !slices.Contains(RejectionReasons(), op.Rejection) {
 			return wire.InvalidArgument("lease_rejection_reason", "%q is no reason to refuse a lease.",
 				run.Clip(wire.OneLine(op.Rejection), 40))
 		}
 		return nil // also of a turn that is over
 	}
 	if turn == nil {
-		if op.Action == LeaseActIssued || op.Action == LeaseActRestored || op.Action == LeaseActRenewed ||
-			op.Action == LeaseActProgress {
+		if op.Action == ActIssued || op.Action == ActRestored || op.Action == ActRenewed ||
+			op.Action == ActProgress {
 			return &wire.Error{
 				Code:    wire.CodeTurnNotActive,
 				Field:   "lease.step_id",
@@ -145,14 +145,14 @@ func (op *RecordLease) judge(t *change.Draft, turn *run.Turn) *wire.Error {
 	}
 	old := run.TurnLease(turn)
 	switch op.Action {
-	case LeaseActIssued, LeaseActRestored:
+	case ActIssued, ActRestored:
 		return op.passes(t, turn, old)
-	case LeaseActRenewed:
+	case ActRenewed:
 		if old.String("token") != l.FencingToken.Token {
 			return wire.InvalidArgument("lease.fencing_token", "The lease of turn %s has another token.", turn.TurnID)
 		}
 		return op.extends(turn)
-	case LeaseActProgress:
+	case ActProgress:
 		switch {
 		case op.Progress == nil || op.Progress.Len() == 0:
 			return wire.InvalidArgument("progress", "There is no progress to record.")
@@ -183,13 +183,13 @@ func (op *RecordLease) passes(t *change.Draft, turn *run.Turn, old *ojson.Object
 				turn.TurnID, wire.OrNone(old.String("token"))),
 		}
 	}
-	if op.Action == LeaseActIssued && turn.Status != wire.TurnDispatched {
+	if op.Action == ActIssued && turn.Status != wire.TurnDispatched {
 		// Another runner begins; what the one before it did is not known. One
 		// turn_dispatched an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
 		turn.Dispatch(t.Env.Time())
 		turn.StartedAt = t.Env.Time()
 	}
-	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued &&
+	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == ActIssued &&
 		(err != nil || !at.After(t.Env.Now)) {
 		turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))
 	}
@@ -238,9 +238,9 @@ func (op *RecordLease) payload(t *change.Draft, turn *run.Turn) *ojson.Object {
 	return p
 }
 
-// leaseEnds puts on record that a lease has ended with its turn or its attempt; nil
+// Ends puts on record that a lease has ended with its turn or its attempt; nil
 // for an operation that was made under none.
-func leaseEnds(t *change.Draft, l *run.Lease, action string, turn *run.Turn) {
+func Ends(t *change.Draft, l *run.Lease, action string, turn *run.Turn) {
 	if l == nil || l.Check() != nil || l.RunID != t.State.Run() || l.StepID != turn.TurnID {
 		return
 	}
@@ -253,19 +253,19 @@ func leaseEnds(t *change.Draft, l *run.Lease, action string, turn *run.Turn) {
 func (op *RecordLease) recovery(t *change.Draft, turn *run.Turn) *ojson.Object {
 	kind, step := "", ""
 	switch op.Action {
-	case LeaseActStarted:
+	case ActStarted:
 		kind = "orchestrator_started"
-	case LeaseActReloaded:
+	case ActReloaded:
 		kind = "state_reloaded"
-	case LeaseActRestored:
+	case ActRestored:
 		kind, step = "lease_restored", "leased"
-	case LeaseActExpired, LeaseActCancelled, LeaseActRejected:
+	case ActExpired, ActCancelled, ActRejected:
 		kind, step = "step_requeued", "ready"
-	case LeaseActRefused:
+	case ActRefused:
 		kind = "lease_rejected"
-	case LeaseActCancelAsked:
+	case ActCancelAsked:
 		kind = "cancellation_requested"
-	case LeaseActCancelAcked:
+	case ActCancelAcked:
 		kind, step = "cancellation_acknowledged", "cancelled"
 	default:
 		return nil
@@ -302,7 +302,7 @@ func (op *RecordLease) recovery(t *change.Draft, turn *run.Turn) *ojson.Object {
 	if step != "" {
 		r.Set("step_state", step)
 	}
-	if op.Action == LeaseActRefused {
+	if op.Action == ActRefused {
 		r.Set("lease_rejection_reason", op.Rejection)
 	}
 	return r
@@ -324,8 +324,8 @@ func runLifecycle(s wire.Status) string {
 	return recoveryRunExecuting
 }
 
-// LeaseRejectionReasons are the eight reasons in their published order.
-func LeaseRejectionReasons() []string {
+// RejectionReasons are the eight reasons in their published order.
+func RejectionReasons() []string {
 	return []string{run.RejectStaleToken, run.RejectExpired, run.RejectSession, run.RejectUnknown, run.RejectTerminal,
 		run.RejectNotExecutable, run.RejectDependency, run.RejectSuperseded}
 }
@@ -354,9 +354,9 @@ func objectPairs(o *ojson.Object) []any {
 	return out
 }
 
-// LeaseEnd is when a lease that begins now ends: after ttl, or at the turn's deadline
+// End is when a lease that begins now ends: after ttl, or at the turn's deadline
 // when ttl is 0, never after the run's own time is up (docs/leases.md#the-calls).
-func LeaseEnd(cfg *config.Config, s *run.State, turn *run.Turn, now time.Time, ttl time.Duration) time.Time {
+func End(cfg *config.Config, s *run.State, turn *run.Turn, now time.Time, ttl time.Duration) time.Time {
 	until := now.Add(ttl)
 	if ttl <= 0 {
 		until = limits.TurnDeadline(cfg, now)

@@ -1,7 +1,7 @@
 // DispatchTurn and RefreshBaseline: an assigned turn before its agent begins
 // (docs/spec/lifecycle.md#the-life-of-a-dispatch, docs/runner.md#lifecycle).
 
-package protocol
+package attempt
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -52,10 +53,10 @@ func (op *DispatchTurn) Apply(t *change.Draft) *wire.Error {
 				Hint: "git agentxchain status",
 			}
 		}
-		dispatch(t, &turn)
+		Dispatch(t, &turn)
 		t.Session = "turn_dispatched"
 	}
-	deliver(t, &turn)
+	mail.Deliver(t, &turn)
 	t.State.ActiveTurns.Set(turn.TurnID, &turn)
 	t.About(&turn)
 	t.Subject = fmt.Sprintf("dispatch %s to %s (%s)", turn.TurnID, turn.AssignedRole, t.State.Phase)
@@ -132,8 +133,8 @@ func named(t *change.Draft, id, verb string) (*run.Turn, *wire.Error) {
 	return turn, err
 }
 
-// dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
-func dispatch(t *change.Draft, turn *run.Turn) {
+// Dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
+func Dispatch(t *change.Draft, turn *run.Turn) {
 	turn.Dispatch(t.Env.Time())
 	t.Event("turn_dispatched", turn)
 }

@@ -1,6 +1,6 @@
 // InjectIntent: a person puts work in front of the run (docs/intake.md).
 
-package protocol
+package intents
 
 import (
 	"crypto/sha256"
@@ -22,33 +22,33 @@ const OpInject = "inject_intent"
 
 // Where intents lie, project-relative.
 const (
-	IntentsDir      = ".agentxchain/intake/intents"
-	IntakeEventsDir = ".agentxchain/intake/events"
-	PriorityMarker  = ".agentxchain/intake/injected-priority.json"
+	Dir            = ".agentxchain/intake/intents"
+	EventsDir      = ".agentxchain/intake/events"
+	PriorityMarker = ".agentxchain/intake/injected-priority.json"
 )
 
 // Bounds of intents.
 const (
-	MaxIntents     = 100      // of one run that are not over
-	MaxIntentBytes = 64 << 10 // one file
-	MaxIntentText  = 4000     // bytes of a description or charter
-	MaxIntentItems = 50
-	MaxIntentItem  = 1000 // bytes
+	Max      = 100      // of one run that are not over
+	MaxBytes = 64 << 10 // one file
+	MaxText  = 4000     // bytes of a description or charter
+	MaxItems = 50
+	MaxItem  = 1000 // bytes
 )
 
-// IntentID reports a well-formed intent id: intent_<1 to 20 digits>_<4 lower-case hex digits>.
-func IntentID(id string) bool {
+// ValidID reports a well-formed intent id: intent_<1 to 20 digits>_<4 lower-case hex digits>.
+func ValidID(id string) bool {
 	number, hex, ok := strings.Cut(strings.TrimPrefix(id, "intent_"), "_")
 	return ok && strings.HasPrefix(id, "intent_") && number != "" && len(number) <= 20 &&
 		strings.Trim(number, "0123456789") == "" &&
 		len(hex) == 4 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// IntentPath is the file of an intent.
-func IntentPath(id string) string { return IntentsDir + "/" + id + ".json" }
+// Path is the file of an intent.
+func Path(id string) string { return Dir + "/" + id + ".json" }
 
-// IntentSpec is work a person asks for.
-type IntentSpec struct {
+// Spec is work a person asks for.
+type Spec struct {
 	Description string   `json:"description"`
 	Priority    string   `json:"priority"` // p0 to p3
 	Template    string   `json:"template"`
@@ -59,49 +59,49 @@ type IntentSpec struct {
 	Approver    string   `json:"approver"`
 }
 
-// IntentPriorities are the words for how urgent an intent is, the most urgent first.
-func IntentPriorities() []string { return []string{"p0", "p1", "p2", "p3"} }
+// Priorities are the words for how urgent an intent is, the most urgent first.
+func Priorities() []string { return []string{"p0", "p1", "p2", "p3"} }
 
-// IntentTemplates are the templates an intent may name.
-func IntentTemplates() []string {
+// Templates are the templates an intent may name.
+func Templates() []string {
 	return []string{"generic", "api-service", "cli-tool", "library", "web-app", "full-local-cli", "enterprise-app"}
 }
 
 // Check refuses what no intent is made of. Code: invalid_argument.
-func (sp *IntentSpec) Check(c *config.Config) *wire.Error {
+func (sp *Spec) Check(c *config.Config) *wire.Error {
 	switch {
 	case wire.TrimSpace(sp.Description) == "":
 		return wire.InvalidArgument("description", "An intent says what is to be done.")
-	case len(sp.Description) > MaxIntentText || len(sp.Charter) > MaxIntentText:
-		return wire.InvalidArgument("description", "A description or charter has at most %d bytes.", MaxIntentText)
-	case !slices.Contains(IntentPriorities(), sp.Priority):
+	case len(sp.Description) > MaxText || len(sp.Charter) > MaxText:
+		return wire.InvalidArgument("description", "A description or charter has at most %d bytes.", MaxText)
+	case !slices.Contains(Priorities(), sp.Priority):
 		return wire.InvalidArgument("priority", "%s is no priority; it is one of %s.", wire.Shown(sp.Priority),
-			wire.List(IntentPriorities()))
-	case !slices.Contains(IntentTemplates(), sp.Template):
+			wire.List(Priorities()))
+	case !slices.Contains(Templates(), sp.Template):
 		return wire.InvalidArgument("template", "%s is no template; it is one of %s.", wire.Shown(sp.Template),
-			wire.List(IntentTemplates()))
+			wire.List(Templates()))
 	case sp.Phase != "" && !slices.Contains(c.Phases(), sp.Phase):
 		return wire.InvalidArgument("phase", "%s is no phase; the phases are %s.", wire.Shown(sp.Phase),
 			wire.List(c.Phases()))
 	case sp.Role != "" && c.Role(sp.Role) == nil:
 		return wire.InvalidArgument("role", "%s is no role; the roles are %s.", wire.Shown(sp.Role),
 			wire.List(c.Roles.Keys()))
-	case len(sp.Acceptance) > MaxIntentItems:
+	case len(sp.Acceptance) > MaxItems:
 		return wire.InvalidArgument("acceptance", "%d acceptance items are more than an intent takes (%d).",
 			len(sp.Acceptance),
-			MaxIntentItems)
+			MaxItems)
 	}
 	for _, item := range sp.Acceptance {
-		if wire.TrimSpace(item) == "" || len(item) > MaxIntentItem {
-			return wire.InvalidArgument("acceptance", "An acceptance item has between 1 and %d bytes.", MaxIntentItem)
+		if wire.TrimSpace(item) == "" || len(item) > MaxItem {
+			return wire.InvalidArgument("acceptance", "An acceptance item has between 1 and %d bytes.", MaxItem)
 		}
 	}
 	return nil
 }
 
-// NewIntent is an approved intent and the event it came from. run is "" before a run has
+// New is an approved intent and the event it came from. run is "" before a run has
 // begun: the next one takes it.
-func NewIntent(sp *IntentSpec, env *change.Env, run string) (intent, event *ojson.Object) {
+func New(sp *Spec, env *change.Env, run string) (intent, event *ojson.Object) {
 	now, text := env.Time(), wire.TrimSpace(sp.Description)
 	id := func(prefix string) string {
 		drawn := env.ID(prefix)
@@ -169,11 +169,11 @@ func NewIntent(sp *IntentSpec, env *change.Env, run string) (intent, event *ojso
 	return intent, event
 }
 
-// IntentFiles are the files of a new intent: its event, the marker of an urgent one, and
+// Files are the files of a new intent: its event, the marker of an urgent one, and
 // the intent itself.
-func IntentFiles(intent, event *ojson.Object, now string) []change.FileWrite {
+func Files(intent, event *ojson.Object, now string) []change.FileWrite {
 	out := []change.FileWrite{{
-		Path: IntakeEventsDir + "/" + event.String("event_id") + ".json",
+		Path: EventsDir + "/" + event.String("event_id") + ".json",
 		Data: ojson.Pretty(event),
 	}}
 	if intent.String("priority") == "p0" {
@@ -184,19 +184,19 @@ func IntentFiles(intent, event *ojson.Object, now string) []change.FileWrite {
 			"injected_at", now,
 		))})
 	}
-	return append(out, change.FileWrite{Path: IntentPath(intent.String("intent_id")), Data: ojson.Pretty(intent)})
+	return append(out, change.FileWrite{Path: Path(intent.String("intent_id")), Data: ojson.Pretty(intent)})
 }
 
 // InjectIntent records an approved intent of the run.
 type InjectIntent struct {
-	Spec IntentSpec `json:"spec"`
+	Spec Spec `json:"spec"`
 }
 
 func (*InjectIntent) Name() string            { return OpInject }
 func (*InjectIntent) Blobs() []*evidence.Blob { return nil }
 
 // InjectResult is the outcome of InjectIntent.
-type InjectResult struct{ Intent *ojson.Object }
+type InjectResult struct{ Recorded *ojson.Object }
 
 func (op *InjectIntent) Apply(t *change.Draft) *wire.Error {
 	if err := CheckInjector(t.Env.Actor); err != nil {
@@ -205,14 +205,14 @@ func (op *InjectIntent) Apply(t *change.Draft) *wire.Error {
 	if err := op.Spec.Check(t.Config); err != nil {
 		return err
 	}
-	if len(t.State.Intents) >= MaxIntents {
+	if len(t.State.Intents) >= Max {
 		return wire.InvalidArgument("intents", "%d intents of this run are not over; it takes no more.",
 			len(t.State.Intents))
 	}
-	intent, event := NewIntent(&op.Spec, t.Env, t.State.Run())
+	intent, event := New(&op.Spec, t.Env, t.State.Run())
 	t.State.Intents = append(slices.Clip(t.State.Intents),
-		intentEntry(intent, event.String("source"), event.String("category")))
-	t.Files = append(t.Files, IntentFiles(intent, event, t.Env.Time())...)
+		Entry(intent, event.String("source"), event.String("category")))
+	t.Files = append(t.Files, Files(intent, event, t.Env.Time())...)
 	id := intent.String("intent_id")
 	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "intent_injected",
@@ -227,7 +227,7 @@ func (op *InjectIntent) Apply(t *change.Draft) *wire.Error {
 		"timestamp", t.Env.Time(),
 	))
 	t.Subject = "inject " + id + " (" + op.Spec.Priority + "): " + run.Clip(wire.OneLine(intent.String("charter")), 60)
-	t.Result = &InjectResult{Intent: intent}
+	t.Result = &InjectResult{Recorded: intent}
 	return nil
 }
 
@@ -244,22 +244,22 @@ func CheckInjector(a evidence.Actor) *wire.Error {
 	}
 }
 
-func intentEntry(doc *ojson.Object, source, category string) *ojson.Object {
+func Entry(doc *ojson.Object, source, category string) *ojson.Object {
 	return ojson.NewObject("source", ojson.OrNull(source), "category", ojson.OrNull(category), "document", doc)
 }
 
-// CheckIntentDocument says what is wrong with the file of an intent, "" for nothing.
-func CheckIntentDocument(doc *ojson.Object) string {
+// CheckDocument says what is wrong with the file of an intent, "" for nothing.
+func CheckDocument(doc *ojson.Object) string {
 	items := doc.Strings("acceptance_contract")
 	switch {
-	case !IntentID(doc.String("intent_id")):
+	case !ValidID(doc.String("intent_id")):
 		return "it has no intent id"
-	case len(doc.String("charter")) > MaxIntentText:
-		return fmt.Sprintf("its charter has more than %d bytes", MaxIntentText)
-	case len(items) > MaxIntentItems || slices.ContainsFunc(items, func(i string) bool {
-		return len(i) > MaxIntentItem || strings.TrimSpace(i) == ""
+	case len(doc.String("charter")) > MaxText:
+		return fmt.Sprintf("its charter has more than %d bytes", MaxText)
+	case len(items) > MaxItems || slices.ContainsFunc(items, func(i string) bool {
+		return len(i) > MaxItem || strings.TrimSpace(i) == ""
 	}):
-		return fmt.Sprintf("its acceptance contract has more than %d items, or one of them is empty or has more than %d bytes", MaxIntentItems, MaxIntentItem)
+		return fmt.Sprintf("its acceptance contract has more than %d items, or one of them is empty or has more than %d bytes", MaxItems, MaxItem)
 	}
 	return ""
 }

@@ -2,7 +2,7 @@
 // (docs/spec/lifecycle.md#recovery, docs/runtimes.md#what-is-written-while-an-agent-works), and dispatches that ran
 // out of time.
 
-package protocol
+package attempt
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // Intents of a run: which is handed out next, and what becomes of it (docs/intake.md).
 
-package protocol
+package intents
 
 import (
 	"bytes"
@@ -17,37 +17,37 @@ import (
 
 // Statuses of an intent.
 const (
-	IntentApproved   = "approved"
-	IntentPlanned    = "planned"
-	IntentExecuting  = "executing"
-	IntentCompleted  = "completed"
-	IntentSatisfied  = "satisfied"
-	IntentSuppressed = "suppressed"
+	Approved   = "approved"
+	Planned    = "planned"
+	Executing  = "executing"
+	Completed  = "completed"
+	Satisfied  = "satisfied"
+	Suppressed = "suppressed"
 )
 
-// IntentFile is the file of an intent as it lay in the work tree.
-type IntentFile struct {
+// File is the file of an intent as it lay in the work tree.
+type File struct {
 	Path     string         `json:"path"`
 	Blob     *evidence.Blob `json:"blob"` // nil when it is not there
 	Source   string         `json:"source,omitempty"`
 	Category string         `json:"category,omitempty"` // both of its event
 }
 
-// IntentOpen reports an intent that waits to be handed out.
-func IntentOpen(doc *ojson.Object) bool {
-	return slices.Contains([]string{IntentApproved, IntentPlanned}, doc.String("status"))
+// Open reports an intent that waits to be handed out.
+func Open(doc *ojson.Object) bool {
+	return slices.Contains([]string{Approved, Planned}, doc.String("status"))
 }
 
-// IntentOf reports whether an intent that waits is for the run: approved in it, or before
+// Of reports whether an intent that waits is for the run: approved in it, or before
 // any run had begun.
-func IntentOf(doc *ojson.Object, id string) bool {
+func Of(doc *ojson.Object, id string) bool {
 	durable := doc.Bool("cross_run_durable")
 	of := doc.String("approved_run_id")
 	return of == id && id != "" || of == "" && durable
 }
 
-// Intent returns the recorded document of an intent, nil for none.
-func Intent(s *run.State, id string) *ojson.Object {
+// Recorded returns the recorded document of an intent, nil for none.
+func Recorded(s *run.State, id string) *ojson.Object {
 	if i := intentAt(s, id); i >= 0 {
 		return s.Intents[i].Object("document")
 	}
@@ -60,9 +60,9 @@ func intentAt(s *run.State, id string) int {
 	})
 }
 
-// takeIntents records the intents that wait on disk. While turns are at work the record
+// Take records the intents that wait on disk. While turns are at work the record
 // is what counts: a file that says something else may be the agent's.
-func takeIntents(t *change.Draft, files []IntentFile) (warnings []string) {
+func Take(t *change.Draft, files []File) (warnings []string) {
 	s := t.State
 	busy := s.ActiveTurns.Len() > 0
 	for _, f := range files {
@@ -72,25 +72,25 @@ func takeIntents(t *change.Draft, files []IntentFile) (warnings []string) {
 		}
 		id := doc.String("intent_id")
 		at := slices.IndexFunc(s.Intents, func(e *ojson.Object) bool {
-			return IntentPath(e.Object("document").String("intent_id")) == f.Path
+			return Path(e.Object("document").String("intent_id")) == f.Path
 		})
 		switch {
-		case at >= 0 && (busy || doc == nil || IntentPath(id) != f.Path):
+		case at >= 0 && (busy || doc == nil || Path(id) != f.Path):
 			if f.Blob == nil || doc == nil || !sameObject(doc, s.Intents[at].Object("document")) {
 				putIntent(t, s.Intents[at].Object("document"))
 				warnings = append(warnings, f.Path+" was not as recorded; it is put back.")
 			}
 			continue
-		case doc == nil || IntentPath(id) != f.Path:
+		case doc == nil || Path(id) != f.Path:
 			warnings = append(warnings, f.Path+" is left out: it is not the file of an intent.")
 			continue
-		case at >= 0 && !IntentOpen(doc):
+		case at >= 0 && !Open(doc):
 			s.Intents = slices.Delete(slices.Clone(s.Intents), at, at+1) // a person has settled it with another tool
 			continue
-		case !IntentOpen(doc) || !IntentOf(doc, s.Run()):
+		case !Open(doc) || !Of(doc, s.Run()):
 			continue
 		}
-		if why := CheckIntentDocument(doc); why != "" {
+		if why := CheckDocument(doc); why != "" {
 			warnings = append(warnings, f.Path+" is left out: "+why+".")
 			continue
 		}
@@ -104,12 +104,12 @@ func takeIntents(t *change.Draft, files []IntentFile) (warnings []string) {
 		s.Intents = slices.Clone(s.Intents)
 		switch {
 		case at >= 0:
-			s.Intents[at] = intentEntry(doc, f.Source, f.Category)
-		case len(s.Intents) >= MaxIntents:
+			s.Intents[at] = Entry(doc, f.Source, f.Category)
+		case len(s.Intents) >= Max:
 			warnings = append(warnings,
-				fmt.Sprintf("%s is left out: %d intents of the run are not over.", f.Path, MaxIntents))
+				fmt.Sprintf("%s is left out: %d intents of the run are not over.", f.Path, Max))
 		default:
-			s.Intents = append(s.Intents, intentEntry(doc, f.Source, f.Category))
+			s.Intents = append(s.Intents, Entry(doc, f.Source, f.Category))
 		}
 	}
 	return warnings
@@ -117,13 +117,13 @@ func takeIntents(t *change.Draft, files []IntentFile) (warnings []string) {
 
 func sameObject(a, b *ojson.Object) bool { return bytes.Equal(ojson.Compact(a), ojson.Compact(b)) }
 
-// NextIntent returns the recorded intent that is handed out next in a phase: the most
+// Next returns the recorded intent that is handed out next in a phase: the most
 // urgent, then what was approved first.
-func NextIntent(s *run.State) *ojson.Object {
+func Next(s *run.State) *ojson.Object {
 	var out *ojson.Object
 	for _, e := range s.Intents {
 		doc := e.Object("document")
-		if scope := doc.String("phase_scope"); !IntentOpen(doc) || scope != "" && scope != s.Phase {
+		if scope := doc.String("phase_scope"); !Open(doc) || scope != "" && scope != s.Phase {
 			continue
 		}
 		if out == nil || cmp.Or(cmp.Compare(intentRank(doc), intentRank(out)),
@@ -136,16 +136,16 @@ func NextIntent(s *run.State) *ojson.Object {
 }
 
 func intentRank(doc *ojson.Object) int {
-	if i := slices.Index(IntentPriorities(), doc.String("priority")); i >= 0 {
+	if i := slices.Index(Priorities(), doc.String("priority")); i >= 0 {
 		return i
 	}
-	return len(IntentPriorities())
+	return len(Priorities())
 }
 
-// urgentRole is the role that the urgent intent which is handed out next asks for, "" for
+// UrgentRole is the role that the urgent intent which is handed out next asks for, "" for
 // none.
-func urgentRole(t *change.Draft) string {
-	doc := NextIntent(t.State)
+func UrgentRole(t *change.Draft) string {
+	doc := Next(t.State)
 	role := doc.String("preferred_role")
 	if doc.String("priority") != "p0" || t.Config.Role(role) == nil || t.Config.Routed(t.State.Phase, role) != nil {
 		return ""
@@ -153,13 +153,13 @@ func urgentRole(t *change.Draft) string {
 	return role
 }
 
-// bindIntent hands the next intent to a turn. An urgent one goes before delegated and
+// Bind hands the next intent to a turn. An urgent one goes before delegated and
 // planned work, the others to a turn that has neither.
-func bindIntent(t *change.Draft, turn *run.Turn, urgent bool) bool {
+func Bind(t *change.Draft, turn *run.Turn, urgent bool) bool {
 	if turn.IntakeContext != nil || turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return false
 	}
-	doc := NextIntent(t.State)
+	doc := Next(t.State)
 	if doc == nil || urgent != (doc.String("priority") == "p0") {
 		return false
 	}
@@ -169,11 +169,11 @@ func bindIntent(t *change.Draft, turn *run.Turn, urgent bool) bool {
 	i := intentAt(t.State, doc.String("intent_id"))
 	entry := t.State.Intents[i]
 	doc = doc.Clone()
-	if doc.String("status") == IntentApproved {
-		moveIntent(t, doc, IntentPlanned, "handed out without planning documents of its own")
+	if doc.String("status") == Approved {
+		moveIntent(t, doc, Planned, "handed out without planning documents of its own")
 	}
 	now := t.Env.Time()
-	step := moveIntent(t, doc, IntentExecuting, "governed execution started")
+	step := moveIntent(t, doc, Executing, "governed execution started")
 	step.Set("run_id", t.State.Run())
 	step.Set("turn_id", turn.TurnID)
 	step.Set("role", turn.AssignedRole)
@@ -215,17 +215,17 @@ func setIntent(t *change.Draft, i int, entry, doc *ojson.Object) {
 
 // putIntent writes the file of an intent, which other tools read.
 func putIntent(t *change.Draft, doc *ojson.Object) {
-	path := IntentPath(doc.String("intent_id"))
+	path := Path(doc.String("intent_id"))
 	t.Files = slices.DeleteFunc(t.Files, func(f change.FileWrite) bool { return f.Path == path })
 	t.Write(path, ojson.Pretty(doc))
 }
 
-// answerIntent completes the intent of an accepted turn, and puts back files of others that
+// Answer completes the intent of an accepted turn, and puts back files of others that
 // the turn may have touched.
-func answerIntent(t *change.Draft, turn *run.Turn, status string, touched []string,
+func Answer(t *change.Draft, turn *run.Turn, status string, touched []string,
 	file *evidence.Blob) (warnings []string) {
 	for _, id := range touched {
-		if doc := Intent(t.State, id); doc != nil {
+		if doc := Recorded(t.State, id); doc != nil {
 			putIntent(t, doc)
 			warnings = append(warnings, "The file of "+wire.OneLine(id)+" was not as recorded; it is put back.")
 		}
@@ -242,14 +242,14 @@ func answerIntent(t *change.Draft, turn *run.Turn, status string, touched []stri
 		t.State.Intents = slices.Delete(slices.Clone(t.State.Intents), i, i+1)
 	case file != nil:
 		doc, _ = ojson.DecodeObject(file.Data)
-		if doc.String("intent_id") != id || doc.String("status") != IntentExecuting || !IntentID(id) {
+		if doc.String("intent_id") != id || doc.String("status") != Executing || !ValidID(id) {
 			return warnings
 		}
 	default:
 		return warnings
 	}
 	now := t.Env.Time()
-	step := moveIntent(t, doc, IntentCompleted, "turn accepted: its acceptance contract is answered")
+	step := moveIntent(t, doc, Completed, "turn accepted: its acceptance contract is answered")
 	step.Set("turn_id", turn.TurnID)
 	step.Set("role", turn.AssignedRole)
 	step.Set("run_id", t.State.Run())
@@ -261,9 +261,9 @@ func answerIntent(t *change.Draft, turn *run.Turn, status string, touched []stri
 	return warnings
 }
 
-// followIntents keeps the intents of the run true to what an operation did: one whose
+// Follow keeps the intents of the run true to what an operation did: one whose
 // turn is gone waits again, one whose phase was left is over.
-func followIntents(t *change.Draft) {
+func Follow(t *change.Draft) {
 	s := t.State
 	var retired []string
 	for i := 0; i < len(s.Intents); i++ {
@@ -271,21 +271,21 @@ func followIntents(t *change.Draft) {
 		doc := entry.Object("document")
 		id, turn := doc.String("intent_id"), doc.String("target_turn")
 		switch {
-		case doc.String("status") == IntentExecuting && !s.ActiveTurns.Has(turn):
+		case doc.String("status") == Executing && !s.ActiveTurns.Has(turn):
 			doc = doc.Clone()
 			if next := turnWithIntent(s, id); next != "" {
 				doc.Set("target_turn", next)
 				doc.Set("updated_at", t.Env.Time())
 			} else {
-				moveIntent(t, doc, IntentApproved, "turn "+turn+" ended without completing it")
+				moveIntent(t, doc, Approved, "turn "+turn+" ended without completing it")
 				doc.Set("target_turn", nil)
 			}
 			setIntent(t, i, entry, doc)
-		case IntentOpen(doc) && t.Before.State.Run() == s.Run() && t.Before.State.Phase != s.Phase &&
+		case Open(doc) && t.Before.State.Run() == s.Run() && t.Before.State.Phase != s.Phase &&
 			doc.String("phase_scope") == t.Before.State.Phase:
 			doc = doc.Clone()
 			reason := "phase " + t.Before.State.Phase + " was left"
-			step := moveIntent(t, doc, IntentSatisfied, reason)
+			step := moveIntent(t, doc, Satisfied, reason)
 			step.Set("exited_phase", t.Before.State.Phase)
 			step.Set("entered_phase", s.Phase)
 			doc.Set("satisfied_at", t.Env.Time())
@@ -311,9 +311,9 @@ func turnWithIntent(s *run.State, id string) string {
 	return ""
 }
 
-// archiveIntents ends what waited in a run that is over: approved for it, and not for the
+// Archive ends what waited in a run that is over: approved for it, and not for the
 // next one.
-func archiveIntents(t *change.Draft) {
+func Archive(t *change.Draft) {
 	for _, e := range t.State.Intents {
 		doc := e.Object("document")
 		if doc == nil {
@@ -321,7 +321,7 @@ func archiveIntents(t *change.Draft) {
 		}
 		doc = doc.Clone()
 		reason := "stale: approved under run " + doc.String("approved_run_id") + ", which is over"
-		moveIntent(t, doc, IntentSuppressed, reason)
+		moveIntent(t, doc, Suppressed, reason)
 		doc.Set("archived_reason", reason)
 		putIntent(t, doc)
 	}

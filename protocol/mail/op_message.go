@@ -1,7 +1,7 @@
 // SendMessage: a message from a turn or a person to a turn, a role or a person,
 // kept in the run (docs/monarchic.md#messages).
 
-package protocol
+package mail
 
 import (
 	"fmt"
@@ -301,9 +301,9 @@ func unknownMessage(field, id string) *wire.Error {
 	}
 }
 
-// deliver hands the messages that wait for a turn over with the bundle that the
+// Deliver hands the messages that wait for a turn over with the bundle that the
 // operation dispatches. One that the turn has already is in its bundles for ever.
-func deliver(t *change.Draft, turn *run.Turn) {
+func Deliver(t *change.Draft, turn *run.Turn) {
 	if t.Index.Mailbox == nil {
 		return
 	}

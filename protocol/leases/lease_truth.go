@@ -1,31 +1,31 @@
 // What the run says of a lease whose ref says something else (docs/leases.md#what-is-promised).
 
-package protocol
+package leases
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// LeaseRow reports whether a row of the event ledger tells where the lease of a turn
+// Tells reports whether a row of the event ledger tells where the lease of a turn
 // stands: who has it, or how it ended.
-func LeaseRow(row *ojson.Object, turn string) bool {
+func Tells(row *ojson.Object, turn string) bool {
 	if row.String("event_type") != run.EventLease {
 		return false
 	}
 	p := row.Object("payload")
 	switch p.String("action") {
-	case LeaseActIssued, LeaseActRestored, LeaseActRenewed, LeaseActExpired, LeaseActCancelled, LeaseActReleased,
-		LeaseActRejected, LeaseActCancelAcked:
+	case ActIssued, ActRestored, ActRenewed, ActExpired, ActCancelled, ActReleased,
+		ActRejected, ActCancelAcked:
 		return p.Object("lease").String("step_id") == turn
 	}
 	return false
 }
 
-// LeaseSetBack is the lease of a turn as the last row of the run has it that tells of it,
+// SetBack is the lease of a turn as the last row of the run has it that tells of it,
 // where the ref is behind: it calls a lease open that has ended, or that somebody else
 // has been given since. nil when the ref is where the run is, or before it.
-func LeaseSetBack(l *run.Lease, last *ojson.Object) *run.Lease {
+func SetBack(l *run.Lease, last *ojson.Object) *run.Lease {
 	if l == nil || last == nil || !l.Open() {
 		return nil
 	}

@@ -1,0 +1,4 @@
+// Package leases has the operation that records what becomes of the leases of turns, and
+// what the record says of a lease. The leases themselves, and who may act under one, are
+// not here.
+package leases
