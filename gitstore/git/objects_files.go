@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -108,17 +109,27 @@ func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*pack.Index,
 	return "", nil, err
 }
 
+// hasLooks is how often an object is looked for again where packs come and go.
+const hasLooks = 3
+
 func (s *ObjectFiles) Has(ctx context.Context, oid object.OID) bool {
 	if !oid.Valid(s.format) || ctx.Err() != nil {
 		return false
 	}
-	if s.local(oid) {
-		return true
+	// Housekeeping moves objects from one place to the other while they are looked for.
+	for look := 0; ; look++ {
+		if s.local(oid) {
+			return true
+		}
+		if look == hasLooks || !s.Packs.Moving() {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	// Only alternates can still have it. Git is not asked otherwise: in a
-	// partial clone the question alone would fetch the object.
+	// Only alternates can still have it, and packs that are not opened. Git is not asked
+	// otherwise: in a partial clone the question alone would fetch the object.
 	if _, err := os.Stat(filepath.Join(s.loose.Dir, "info", "alternates")); err != nil &&
-		os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") == "" {
+		os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") == "" && !s.Packs.Partial() {
 		return false
 	}
 	_, err := s.cat.git.Run(ctx, nil, "cat-file", "-e", string(oid))

@@ -459,6 +459,32 @@ func TestRepositoriesGoGitRefuses(t *testing.T) {
 	}
 }
 
+// TestMorePacksThanAreOpened: what lies in a pack beyond the bound on open files is there all the same.
+func TestMorePacksThanAreOpened(t *testing.T) {
+	tr := testrepo.New(t, testrepo.Options{})
+	repo := open(t, tr)
+	s := objectFilesOf(repo)
+	var all []object.OID
+	for n := range 300 {
+		o := object.Object{Kind: object.KindBlob, Data: fmt.Appendf(nil, "object %d\n", n)}
+		o.OID = object.Hash(repo.ObjectFormat, o.Kind, o.Data)
+		h, err := writePack(s.Packs.Dir, repo.ObjectFormat, 0o444, []object.Object{o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Release()
+		all = append(all, o.OID)
+	}
+	for i, oid := range all {
+		if !open(t, tr).Objects().Has(t.Context(), oid) {
+			t.Fatalf("object %d of %d in as many packs is said to be missing", i, len(all))
+		}
+	}
+	if repo.Objects().Has(t.Context(), object.Hash(repo.ObjectFormat, object.KindBlob, []byte("none"))) {
+		t.Error("an object is there that was never written")
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})

@@ -46,10 +46,11 @@ type Set struct {
 	HashLen int // bytes
 	Open    Opener
 
-	mu    sync.Mutex
-	stamp time.Time // directory's mtime at the last scan
-	packs map[string]*Index
-	order []*Index
+	mu      sync.Mutex
+	stamp   time.Time // directory's mtime at the last scan
+	partial bool      // there are more packs than maxOpenIndexes
+	packs   map[string]*Index
+	order   []*Index
 }
 
 // Opener opens a file or directory for reading; nil is os.Open. A repository
@@ -150,6 +151,22 @@ func (s *Set) drop(p *Index) {
 	p.close()
 }
 
+// Moving reports whether packs may have come or gone while they were looked for: a listing of
+// a directory that changes can miss the pack that took the place of another.
+func (s *Set) Moving() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fi, err := os.Stat(s.Dir)
+	return err == nil && (!fi.ModTime().Equal(s.stamp) || time.Since(s.stamp) < 2*time.Second)
+}
+
+// Partial reports whether there are more packs than are opened.
+func (s *Set) Partial() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.partial
+}
+
 // scan rereads the directory; false when it did not change since.
 func (s *Set) scan() bool {
 	fi, err := os.Stat(s.Dir)
@@ -175,6 +192,7 @@ func (s *Set) scan() bool {
 	}
 	present := make(map[string]bool, len(entries))
 	changed := false
+	s.partial = false
 	for _, e := range entries {
 		base, ok := strings.CutSuffix(e.Name(), ".idx")
 		if !ok || !strings.HasPrefix(base, "pack-") {
@@ -182,7 +200,11 @@ func (s *Set) scan() bool {
 		}
 		path := filepath.Join(s.Dir, base)
 		present[path] = true
-		if s.packs[path] != nil || len(s.packs) >= maxOpenIndexes {
+		if s.packs[path] != nil {
+			continue
+		}
+		if len(s.packs) >= maxOpenIndexes {
+			s.partial = true
 			continue
 		}
 		if p, err := openIndex(s.Open, path, s.HashLen); err == nil {
