@@ -22,6 +22,14 @@ func ParseConfigEntries(data []byte) ([]ConfigEntry, error) {
 	return p.out, err
 }
 
+// readConfigEntries also says which of them have no value, not even an empty one, and whether every git reads the
+// same in these bytes.
+func readConfigEntries(data []byte) (list []ConfigEntry, alone map[int]bool, sure bool) {
+	p := newConfigParser(data)
+	err := p.read()
+	return p.out, p.alone, err == nil && !p.doubted && bytes.IndexByte(data, 0) < 0
+}
+
 type configParser struct {
 	b       []byte
 	at      int
@@ -217,3 +225,13 @@ var errGitConfig = errors.New("not a configuration file of git")
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// plainName reports the name of a section or a key.
+func plainName(s string) bool {
+	for i := range len(s) {
+		if !isLetter(s[i]) && !isDigit(s[i]) && s[i] != '-' {
+			return false
+		}
+	}
+	return s != "" && isLetter(s[0])
+}

@@ -127,6 +127,15 @@ var harmlessKeys = map[string][]string{
 	"gui":       {"wmstate", "geometry"},
 }
 
+// lowered writes a key as git compares it: section and name without case.
+func lowered(key string) string {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first < 0 {
+		return strings.ToLower(key)
+	}
+	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
+}
+
 // SplitKey takes a lowered key apart.
 func SplitKey(key string) (section, sub, name string) {
 	section, name, _ = strings.Cut(key, ".")

@@ -143,11 +143,9 @@ func (c *configRead) lines(name string) ([]ConfigEntry, map[int]bool) {
 		c.odd = !errors.Is(err, fs.ErrNotExist) && !IsNotDir(err)
 		return nil, nil
 	}
-	p := newConfigParser(data)
-	if err := p.read(); err != nil || p.doubted || bytes.IndexByte(data, 0) >= 0 {
-		c.odd = true
-	}
-	return p.out, p.alone
+	entries, alone, sure := readConfigEntries(data)
+	c.odd = c.odd || !sure
+	return entries, alone
 }
 
 // file takes in a file with what it includes, depth includes below the first.
@@ -273,16 +271,6 @@ func configBool(value string) (b, ok bool) {
 		return false, true
 	}
 	return false, false
-}
-
-// plainName reports the name of a section or a key.
-func plainName(s string) bool {
-	for i := range len(s) {
-		if !isLetter(s[i]) && !isDigit(s[i]) && s[i] != '-' {
-			return false
-		}
-	}
-	return s != "" && isLetter(s[0])
 }
 
 // configuredHooks is the directory of hooks by what is configured, below the work tree when

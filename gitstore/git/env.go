@@ -173,15 +173,6 @@ func unquoteGiven(text string) (word, rest string, ok bool) {
 	}
 }
 
-// lowered writes a key as git compares it: section and name without case.
-func lowered(key string) string {
-	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
-	if first < 0 {
-		return strings.ToLower(key)
-	}
-	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
-}
-
 // configured adds settings to an environment. Names go through the environment
 // because a "-c" cannot carry every one.
 func configured(env []string, settings []ConfigEntry) []string {

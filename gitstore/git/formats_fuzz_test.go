@@ -1,4 +1,4 @@
-// The index, lists of refs and configuration are read as git and go-git read them.
+// The index and lists of refs are read as git and go-git read them.
 
 package git
 
@@ -49,19 +49,6 @@ func FuzzPackedRefs(f *testing.F) {
 		}
 		if !bytes.Contains(data, []byte("\n"+string(oid)+" "+name+"\n")) {
 			t.Errorf("found %s for %q", oid, name)
-		}
-	})
-}
-
-// FuzzConfigEntries: no configuration panics, and names are in small letters, as git has them.
-func FuzzConfigEntries(f *testing.F) {
-	f.Add([]byte("[core]\n\tbare = false\n[remote \"o\\\"x\"]\n\turl = \"a;b\" # c\n\tx\n\ty = a\\\n b\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		list, _ := ParseConfigEntries(data)
-		for _, e := range list {
-			if name := e.Key[strings.LastIndexByte(e.Key, '.')+1:]; name == "" || strings.ToLower(name) != name {
-				t.Errorf("key %q", e.Key)
-			}
 		}
 	})
 }

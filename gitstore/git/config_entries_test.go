@@ -1,0 +1,19 @@
+package git
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzConfigEntries: no configuration panics, and names are in small letters, as git has them.
+func FuzzConfigEntries(f *testing.F) {
+	f.Add([]byte("[core]\n\tbare = false\n[remote \"o\\\"x\"]\n\turl = \"a;b\" # c\n\tx\n\ty = a\\\n b\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, _ := ParseConfigEntries(data)
+		for _, e := range list {
+			if name := e.Key[strings.LastIndexByte(e.Key, '.')+1:]; name == "" || strings.ToLower(name) != name {
+				t.Errorf("key %q", e.Key)
+			}
+		}
+	})
+}
