@@ -5,11 +5,13 @@ package git
 import (
 	"context"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
 // ConfigSetting is one line of git's configuration.
 type ConfigSetting struct {
-	ConfigEntry
+	gitconfig.Entry
 	Scope   string // system, global, local, worktree or command
 	NoValue bool   // the key stands alone; Value is "true" then, as git takes it for a boolean
 }
@@ -20,7 +22,7 @@ type ConfigList []ConfigSetting
 // Last returns the value in force of a key. A key that stands alone has the empty one, as
 // git config --get prints it.
 func (l ConfigList) Last(key string) (value string, ok bool) {
-	key = lowered(key)
+	key = gitconfig.Lower(key)
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i].Key == key {
 			return l[i].text(), true
@@ -31,7 +33,7 @@ func (l ConfigList) Last(key string) (value string, ok bool) {
 
 // All returns every value of a key.
 func (l ConfigList) All(key string) (values []string) {
-	key = lowered(key)
+	key = gitconfig.Lower(key)
 	for _, s := range l {
 		if s.Key == key {
 			values = append(values, s.text())

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
 // LocalScope is where a repository keeps the configuration of its own.
@@ -40,16 +41,16 @@ const refLockWait = "3000"
 // does not sync refs and indexes (core.fsync, since 2.36; older ones ignore it and sync
 // less). A lock that another git holds for a moment, as its housekeeping does of HEAD, is
 // waited for: git gives up after a tenth of a second.
-func fixedPins(hooks string) []ConfigEntry {
-	return []ConfigEntry{
-		{"core.fsmonitor", "false"},
-		{"core.hooksPath", hooks},
-		{"log.showSignature", "false"}, // would start a program of gpg's
-		{"core.fsync", "all"},
-		{"core.fsyncMethod", "fsync"},
-		{"core.filesRefLockTimeout", refLockWait},
-		{"core.packedRefsTimeout", refLockWait},
-		{"reftable.lockTimeout", refLockWait},
+func fixedPins(hooks string) []gitconfig.Entry {
+	return []gitconfig.Entry{
+		{Key: "core.fsmonitor", Value: "false"},
+		{Key: "core.hooksPath", Value: hooks},
+		{Key: "log.showSignature", Value: "false"}, // would start a program of gpg's
+		{Key: "core.fsync", Value: "all"},
+		{Key: "core.fsyncMethod", Value: "fsync"},
+		{Key: "core.filesRefLockTimeout", Value: refLockWait},
+		{Key: "core.packedRefsTimeout", Value: refLockWait},
+		{Key: "reftable.lockTimeout", Value: refLockWait},
 	}
 }
 
@@ -61,7 +62,7 @@ func askedOnly(args []string) bool {
 
 // pins are the settings a git of ours is started with. The repository's configuration
 // is read again for each: an agent may have written it a moment ago.
-func (g *Git) pins(ctx context.Context, args []string) ([]ConfigEntry, error) {
+func (g *Git) pins(ctx context.Context, args []string) ([]gitconfig.Entry, error) {
 	if askedOnly(args) {
 		return g.given, nil
 	}
@@ -79,14 +80,14 @@ func (g *Git) pins(ctx context.Context, args []string) ([]ConfigEntry, error) {
 
 // programs returns the settings that take the place of what the repository itself
 // says about programs: what is configured outside of it, else nothing at all.
-func (l *LocalScope) programs(ctx context.Context, g *Git) ([]ConfigEntry, error) {
+func (l *LocalScope) programs(ctx context.Context, g *Git) ([]gitconfig.Entry, error) {
 	var keys []string
 	entries, err := l.entries()
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if _, met := offValue(e.Key); met && !slices.Contains(keys, e.Key) {
+		if _, met := gitconfig.OffValue(e.Key); met && !slices.Contains(keys, e.Key) {
 			keys = append(keys, e.Key)
 		}
 	}
@@ -97,14 +98,14 @@ func (l *LocalScope) programs(ctx context.Context, g *Git) ([]ConfigEntry, error
 	if err != nil {
 		return nil, err
 	}
-	var pins []ConfigEntry
+	var pins []gitconfig.Entry
 	done := make(map[string]bool)
 	pin := func(key, off string) {
 		if done[key] {
 			return
 		}
 		done[key] = true
-		section, sub, name := SplitKey(key)
+		section, sub, name := gitconfig.SplitKey(key)
 		values := outside[key]
 		if key == "gpg.program" || key == "gpg.openpgp.program" {
 			values = slices.Concat(outside["gpg.program"], outside["gpg.openpgp.program"]) // two names of one thing
@@ -112,25 +113,26 @@ func (l *LocalScope) programs(ctx context.Context, g *Git) ([]ConfigEntry, error
 		switch {
 		case section == "credential" && name == "helper":
 			// A list: an empty value forgets what was before it.
-			pins = append(pins, ConfigEntry{key, ""})
+			pins = append(pins, gitconfig.Entry{Key: key, Value: ""})
 			for _, v := range values {
-				pins = append(pins, ConfigEntry{key, v})
+				pins = append(pins, gitconfig.Entry{Key: key, Value: v})
 			}
 		case section == "hook":
 			if g.hooksPath == "" || !strings.HasPrefix(sub, "agentxchain-") {
-				pins = append(pins, ConfigEntry{"hook." + sub + ".enabled", "false"})
+				pins = append(pins, gitconfig.Entry{Key: "hook." + sub + ".enabled", Value: "false"})
 			}
 		case key == "gc.recentobjectshook":
-			pins = append(pins, ConfigEntry{"gc.auto", "0"}, ConfigEntry{"maintenance.auto", "false"})
+			pins = append(pins, gitconfig.Entry{Key: "gc.auto", Value: "0"}, gitconfig.Entry{Key: "maintenance.auto",
+				Value: "false"})
 		case len(values) > 0:
-			pins = append(pins, ConfigEntry{key, values[len(values)-1]})
+			pins = append(pins, gitconfig.Entry{Key: key, Value: values[len(values)-1]})
 		default:
-			pins = append(pins, ConfigEntry{key, off})
+			pins = append(pins, gitconfig.Entry{Key: key, Value: off})
 		}
 	}
 	for _, key := range keys {
-		off, _ := offValue(key)
-		if section, sub, _ := SplitKey(key); section == "filter" {
+		off, _ := gitconfig.OffValue(key)
+		if section, sub, _ := gitconfig.SplitKey(key); section == "filter" {
 			pin("filter."+sub+".required", "false")
 		}
 		pin(key, off)
@@ -162,7 +164,7 @@ func (l *LocalScope) elsewhere(ctx context.Context, g *Git) (map[string][]string
 // entries returns what the repository's own files set, with everything they include,
 // whatever the condition, and with those of its submodules: git looks into them with
 // their configuration and ours. A file that git could read and we cannot is an error.
-func (l *LocalScope) entries() ([]ConfigEntry, error) {
+func (l *LocalScope) entries() ([]gitconfig.Entry, error) {
 	r := ConfigReader{Left: MaxConfigFiles}
 	for _, f := range l.Files() {
 		r.File(f, 0)
@@ -180,7 +182,7 @@ func (l *LocalScope) Files() []string {
 
 // ConfigReader follows includes.
 type ConfigReader struct {
-	entries []ConfigEntry
+	entries []gitconfig.Entry
 	Files   []string // that were read, or are named and not there
 	Left    int
 	err     error
@@ -211,10 +213,10 @@ func (r *ConfigReader) File(name string, depth int) {
 		}
 		return
 	}
-	entries, _ := ParseConfigEntries(data) // git refuses to go on where it is not well formed
+	entries, _ := gitconfig.Parse(data) // git refuses to go on where it is not well formed
 	r.entries = append(r.entries, entries...)
 	for _, e := range entries {
-		section, _, key := SplitKey(e.Key)
+		section, _, key := gitconfig.SplitKey(e.Key)
 		if key != "path" || section != "include" && section != "includeif" {
 			continue
 		}
@@ -307,8 +309,8 @@ func (r *Repository) UnusedPrograms(ctx context.Context) ([]string, error) {
 	}
 	var keys []string
 	for _, e := range entries {
-		section, sub, name := SplitKey(e.Key)
-		if _, met := offValue(e.Key); !met || name == "required" || section == "protocol" ||
+		section, sub, name := gitconfig.SplitKey(e.Key)
+		if _, met := gitconfig.OffValue(e.Key); !met || name == "required" || section == "protocol" ||
 			slices.Contains(keys, e.Key) ||
 			section == "hook" && strings.HasPrefix(sub, "agentxchain-") {
 			continue

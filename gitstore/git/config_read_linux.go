@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
 // readConfig reads what git config --list would print, by the rules of git-config(1). ok is
@@ -32,13 +34,14 @@ func readConfig(g *Git, l *LocalScope) (list ConfigList, ok bool) {
 		c.file("worktree", filepath.Join(l.GitDir, "config.worktree"), 0)
 	}
 	for _, e := range g.given {
-		key := lowered(e.Key)
-		section, _, name := SplitKey(key)
-		if !plainName(section) || !plainName(name) || strings.ContainsAny(e.Key+e.Value, "\x00\n") ||
+		key := gitconfig.Lower(e.Key)
+		section, _, name := gitconfig.SplitKey(key)
+		if !gitconfig.PlainName(section) || !gitconfig.PlainName(name) || strings.ContainsAny(e.Key+e.Value,
+			"\x00\n") ||
 			section == "include" || section == "includeif" {
 			return nil, false // refused, or more than a value
 		}
-		c.list = append(c.list, ConfigSetting{Scope: "command", ConfigEntry: ConfigEntry{key, e.Value}})
+		c.list = append(c.list, ConfigSetting{Scope: "command", Entry: gitconfig.Entry{Key: key, Value: e.Value}})
 	}
 	return c.list, !c.odd
 }
@@ -134,7 +137,7 @@ type configRead struct {
 }
 
 // lines reads one file; one that is not there has none.
-func (c *configRead) lines(name string) ([]ConfigEntry, map[int]bool) {
+func (c *configRead) lines(name string) ([]gitconfig.Entry, map[int]bool) {
 	if name == os.DevNull || c.odd {
 		return nil, nil
 	}
@@ -143,7 +146,7 @@ func (c *configRead) lines(name string) ([]ConfigEntry, map[int]bool) {
 		c.odd = !errors.Is(err, fs.ErrNotExist) && !IsNotDir(err)
 		return nil, nil
 	}
-	entries, alone, sure := readConfigEntries(data)
+	entries, alone, sure := gitconfig.Read(data)
 	c.odd = c.odd || !sure
 	return entries, alone
 }
@@ -152,14 +155,14 @@ func (c *configRead) lines(name string) ([]ConfigEntry, map[int]bool) {
 func (c *configRead) file(scope, name string, depth int) {
 	entries, alone := c.lines(name)
 	for i, e := range entries {
-		section, sub, key := SplitKey(e.Key)
+		section, sub, key := gitconfig.SplitKey(e.Key)
 		if section == "" || key == "" {
 			c.odd = true // a line before the first section
 		}
 		if c.odd {
 			return
 		}
-		c.list = append(c.list, ConfigSetting{Scope: scope, ConfigEntry: e, NoValue: alone[i]})
+		c.list = append(c.list, ConfigSetting{Scope: scope, Entry: e, NoValue: alone[i]})
 		if key != "path" || section != "include" && section != "includeif" {
 			continue
 		}

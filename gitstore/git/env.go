@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
 // KeptVars are the variables of git that are taken over from outside. Every other
@@ -105,7 +107,7 @@ func dropVars(env, names []string) []string {
 
 // givenSettings returns the settings that an environment carries ("git -c key=value
 // agentxchain"), without those that name a program.
-func givenSettings(env []string) []ConfigEntry {
+func givenSettings(env []string) []gitconfig.Entry {
 	get := func(name string) string {
 		for _, kv := range slices.Backward(env) {
 			if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -114,15 +116,17 @@ func givenSettings(env []string) []ConfigEntry {
 		}
 		return ""
 	}
-	var all []ConfigEntry
+	var all []gitconfig.Entry
 	n, _ := strconv.Atoi(get("GIT_CONFIG_COUNT"))
 	for i := range min(n, maxGiven) {
-		all = append(all, ConfigEntry{get(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)),
-			get(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))})
+		all = append(all, gitconfig.Entry{
+			Key:   get(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)),
+			Value: get(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i)),
+		})
 	}
 	all = append(all, parseGiven(get("GIT_CONFIG_PARAMETERS"))...)
-	return slices.DeleteFunc(all, func(e ConfigEntry) bool {
-		return e.Key == "" || ClassOf(lowered(e.Key)) == keyProgram
+	return slices.DeleteFunc(all, func(e gitconfig.Entry) bool {
+		return e.Key == "" || gitconfig.ClassOf(gitconfig.Lower(e.Key)) == gitconfig.KeyProgram
 	})
 }
 
@@ -131,21 +135,21 @@ const maxGiven = 1000
 
 // parseGiven reads GIT_CONFIG_PARAMETERS: words in single quotes, 'key=value' as git
 // before 2.31 wrote them, or 'key'='value'. What is not understood is dropped.
-func parseGiven(text string) []ConfigEntry {
-	var out []ConfigEntry
+func parseGiven(text string) []gitconfig.Entry {
+	var out []gitconfig.Entry
 	for {
 		text = strings.TrimLeft(text, " ")
 		key, rest, ok := unquoteGiven(text)
 		if !ok {
 			return out
 		}
-		e := ConfigEntry{Key: key, Value: "true"}
+		e := gitconfig.Entry{Key: key, Value: "true"}
 		if strings.HasPrefix(rest, "=") {
 			if e.Value, rest, ok = unquoteGiven(rest[1:]); !ok {
 				e.Value, rest = "true", strings.TrimPrefix(rest, "=") // 'key'= is a key without a value
 			}
 		} else if k, v, ok := strings.Cut(key, "="); ok {
-			e = ConfigEntry{k, v}
+			e = gitconfig.Entry{Key: k, Value: v}
 		}
 		if out, text = append(out, e), rest; len(out) >= maxGiven {
 			return out
@@ -175,7 +179,7 @@ func unquoteGiven(text string) (word, rest string, ok bool) {
 
 // configured adds settings to an environment. Names go through the environment
 // because a "-c" cannot carry every one.
-func configured(env []string, settings []ConfigEntry) []string {
+func configured(env []string, settings []gitconfig.Entry) []string {
 	out := make([]string, 0, len(env)+2*len(settings)+1)
 	out = append(out, env...)
 	for n, s := range settings {

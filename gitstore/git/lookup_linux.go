@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -174,7 +175,7 @@ func ordinaryConfig(name string) (format string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	entries, err := ParseConfigEntries(data)
+	entries, err := gitconfig.Parse(data)
 	if err != nil {
 		return "", false
 	}
@@ -182,7 +183,7 @@ func ordinaryConfig(name string) (format string, ok bool) {
 	version := "0"
 	extended := false
 	for _, e := range entries {
-		key := lowered(e.Key)
+		key := gitconfig.Lower(e.Key)
 		switch section, _, _ := strings.Cut(key, "."); {
 		case key == "core.repositoryformatversion":
 			version = e.Value

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
 // maxGitOutput bounds what one git process may answer, in bytes. The largest
@@ -37,8 +38,8 @@ type Git struct {
 	Bin    string
 	BinErr error
 	Env    []string
-	given  []ConfigEntry // settings of the person's environment
-	Scope  *LocalScope   // whose own configuration starts nothing; nil before it is found
+	given  []gitconfig.Entry // settings of the person's environment
+	Scope  *LocalScope       // whose own configuration starts nothing; nil before it is found
 
 	hooksPath string     // where git takes hooks from; "" for nowhere
 	inherit   []*os.File // handed to git and to what it starts

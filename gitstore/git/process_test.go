@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -158,7 +159,7 @@ func TestGivenSettings(t *testing.T) {
 		if err != nil {
 			continue // git refuses what is not well formed; we take what is
 		}
-		var want []ConfigEntry
+		var want []gitconfig.Entry
 		for entry := range strings.SplitSeq(string(out), "\x00") {
 			if entry == "" {
 				continue
@@ -167,7 +168,7 @@ func TestGivenSettings(t *testing.T) {
 			if !ok {
 				value = "true"
 			}
-			want = append(want, ConfigEntry{key, value})
+			want = append(want, gitconfig.Entry{Key: key, Value: value})
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, git says %q", text, got, want)
@@ -178,7 +179,7 @@ func TestGivenSettings(t *testing.T) {
 		"GIT_CONFIG_VALUE_1=Ada", "GIT_CONFIG_KEY_2=filter.A.clean", "GIT_CONFIG_VALUE_2=x",
 		`GIT_CONFIG_PARAMETERS='alias.status=!x' 'core.quotePath=false'`}
 	if got := givenSettings(env); !slices.Equal(got,
-		[]ConfigEntry{{"user.name", "Ada"}, {"core.quotePath", "false"}}) {
+		[]gitconfig.Entry{{Key: "user.name", Value: "Ada"}, {Key: "core.quotePath", Value: "false"}}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -17,7 +18,7 @@ type gitConfig map[string]string
 // parseGitConfig reads the file format of git-config(1). Like git it refuses a
 // file that is not well formed.
 func parseGitConfig(data []byte) (gitConfig, error) {
-	entries, err := git.ParseConfigEntries(data)
+	entries, err := gitconfig.Parse(data)
 	if err != nil {
 		return nil, err
 	}

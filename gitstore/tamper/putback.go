@@ -18,6 +18,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -217,8 +218,8 @@ func (t *Tampering) config(name string, was, is watched) {
 	if bytes.Equal(was.data, is.data) && was.kind == is.kind {
 		return
 	}
-	before, _ := git.ParseConfigEntries(was.data)
-	after, err := git.ParseConfigEntries(is.data)
+	before, _ := gitconfig.Parse(was.data)
+	after, err := gitconfig.Parse(is.data)
 	if err != nil {
 		t.change("%s is no configuration file of git any more", name)
 		t.files = append(t.files, name)
@@ -231,7 +232,7 @@ func (t *Tampering) config(name string, was, is watched) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		switch {
 		case slices.Equal(a[key], b[key]):
-		case git.ClassOf(key) == git.KeyHarmless || harmlessRemote(key, a, b):
+		case gitconfig.ClassOf(key) == gitconfig.KeyHarmless || harmlessRemote(key, a, b):
 			t.note("%s in %s was changed", key, name)
 		default:
 			bad = append(bad, key)
@@ -243,7 +244,7 @@ func (t *Tampering) config(name string, was, is watched) {
 	}
 }
 
-func valuesOf(entries []git.ConfigEntry) map[string][]string {
+func valuesOf(entries []gitconfig.Entry) map[string][]string {
 	out := make(map[string][]string)
 	for _, e := range entries {
 		out[e.Key] = append(out[e.Key], e.Value)
@@ -255,7 +256,7 @@ func valuesOf(entries []git.ConfigEntry) map[string][]string {
 // "git remote add" makes: an address of an ordinary protocol, fetched below the name
 // of the remote.
 func harmlessRemote(key string, before, after map[string][]string) bool {
-	section, sub, name := git.SplitKey(key)
+	section, sub, name := gitconfig.SplitKey(key)
 	if section != "remote" || sub == "" {
 		return false
 	}
@@ -357,8 +358,8 @@ func freeName(base string) (string, error) {
 
 // withHarmless is a configuration file as it was, with what ordinary work has added.
 func withHarmless(was, is []byte) []byte {
-	before, _ := git.ParseConfigEntries(was)
-	after, err := git.ParseConfigEntries(is)
+	before, _ := gitconfig.Parse(was)
+	after, err := gitconfig.Parse(is)
 	if err != nil {
 		return was
 	}
@@ -369,11 +370,12 @@ func withHarmless(was, is []byte) []byte {
 	}
 	done := make(map[string]bool)
 	for _, e := range after {
-		if done[e.Key] || len(a[e.Key]) > 0 || git.ClassOf(e.Key) != git.KeyHarmless && !harmlessRemote(e.Key, a, b) {
+		if done[e.Key] || len(a[e.Key]) > 0 || gitconfig.ClassOf(e.Key) != gitconfig.KeyHarmless &&
+			!harmlessRemote(e.Key, a, b) {
 			continue // also what had another value before: only what is new is added
 		}
 		done[e.Key] = true
-		section, sub, name := git.SplitKey(e.Key)
+		section, sub, name := gitconfig.SplitKey(e.Key)
 		header := "[" + section + "]\n"
 		if strings.Count(e.Key, ".") > 1 {
 			header = "[" + section + " " + quoteConfig(sub) + "]\n"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -103,12 +104,12 @@ func trackingNames(repo *git.Repository, space func(remote string) string, run s
 
 // localConfig are the entries of this repository's own configuration, none when it cannot be
 // read.
-func localConfig(repo *git.Repository) []git.ConfigEntry {
+func localConfig(repo *git.Repository) []gitconfig.Entry {
 	data, err := os.ReadFile(filepath.Join(repo.CommonDir, "config"))
 	if err != nil {
 		return nil
 	}
-	entries, _ := git.ParseConfigEntries(data)
+	entries, _ := gitconfig.Parse(data)
 	return entries
 }
 

@@ -1,6 +1,6 @@
 // The lines of a git configuration, as git config --list --null prints them.
 
-package git
+package gitconfig
 
 import (
 	"bytes"
@@ -8,43 +8,43 @@ import (
 	"strings"
 )
 
-// ConfigEntry is one line of a configuration file that sets something.
-type ConfigEntry struct {
+// Entry is one line of a configuration file that sets something.
+type Entry struct {
 	Key   string // section and name in small letters, a subsection as it is written
 	Value string
 }
 
-// ParseConfigEntries returns every value of every key, in the order of the file. On an error
+// Parse returns every value of every key, in the order of the file. On an error
 // the entries before it come along: git stops there too.
-func ParseConfigEntries(data []byte) ([]ConfigEntry, error) {
-	p := newConfigParser(data)
+func Parse(data []byte) ([]Entry, error) {
+	p := newParser(data)
 	err := p.read()
 	return p.out, err
 }
 
-// readConfigEntries also says which of them have no value, not even an empty one, and whether every git reads the
+// Read also says which of them have no value, not even an empty one, and whether every git reads the
 // same in these bytes.
-func readConfigEntries(data []byte) (list []ConfigEntry, alone map[int]bool, sure bool) {
-	p := newConfigParser(data)
+func Read(data []byte) (list []Entry, alone map[int]bool, sure bool) {
+	p := newParser(data)
 	err := p.read()
 	return p.out, p.alone, err == nil && !p.doubted && bytes.IndexByte(data, 0) < 0
 }
 
-type configParser struct {
+type parser struct {
 	b       []byte
 	at      int
 	section string // "core." or "remote.origin.", "" before the first header
-	out     []ConfigEntry
+	out     []Entry
 	alone   map[int]bool // which of them have no value, not even an empty one
 	doubted bool         // there are tabs or carriage returns within a value: git before 2.45 takes them for spaces
 }
 
-func newConfigParser(data []byte) *configParser {
-	return &configParser{b: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), alone: make(map[int]bool)}
+func newParser(data []byte) *parser {
+	return &parser{b: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), alone: make(map[int]bool)}
 }
 
 // read goes through the file.
-func (p *configParser) read() error {
+func (p *parser) read() error {
 	for {
 		switch c, ok := p.next(); {
 		case !ok:
@@ -66,7 +66,7 @@ func (p *configParser) read() error {
 	}
 }
 
-func (p *configParser) next() (byte, bool) {
+func (p *parser) next() (byte, bool) {
 	if p.at >= len(p.b) {
 		return 0, false
 	}
@@ -75,7 +75,7 @@ func (p *configParser) next() (byte, bool) {
 }
 
 // line passes over the rest of a line.
-func (p *configParser) line() {
+func (p *parser) line() {
 	if i := bytes.IndexByte(p.b[p.at:], '\n'); i >= 0 {
 		p.at += i + 1
 	} else {
@@ -84,7 +84,7 @@ func (p *configParser) line() {
 }
 
 // header reads a section header after its bracket.
-func (p *configParser) header() error {
+func (p *parser) header() error {
 	var name strings.Builder
 	for {
 		c, ok := p.next()
@@ -108,7 +108,7 @@ func (p *configParser) header() error {
 }
 
 // subsection reads the quoted rest of a header.
-func (p *configParser) subsection(section string) error {
+func (p *parser) subsection(section string) error {
 	rest := bytes.TrimLeft(p.b[p.at:], " \t")
 	p.at = len(p.b) - len(rest)
 	if c, ok := p.next(); !ok || c != '"' {
@@ -139,7 +139,7 @@ func (p *configParser) subsection(section string) error {
 }
 
 // entry reads a key, whose first letter is taken, and its value.
-func (p *configParser) entry(first byte) error {
+func (p *parser) entry(first byte) error {
 	key := []byte{first}
 	c, ok := p.next()
 	for ok && (isLetter(c) || isDigit(c) || c == '-') {
@@ -156,19 +156,19 @@ func (p *configParser) entry(first byte) error {
 	switch {
 	case !ok || c == '\n':
 		p.alone[len(p.out)] = true
-		p.out = append(p.out, ConfigEntry{name, "true"})
+		p.out = append(p.out, Entry{name, "true"})
 		return nil
 	case c != '=':
 		return errGitConfig
 	}
 	value, err := p.value()
-	p.out = append(p.out, ConfigEntry{name, value})
+	p.out = append(p.out, Entry{name, value})
 	return err
 }
 
 // value reads up to the end of the line: blanks around it and comments are no part
 // of it, quotes keep both, a backslash at the end goes on in the next line.
-func (p *configParser) value() (string, error) {
+func (p *parser) value() (string, error) {
 	var out []byte
 	kept := 0 // length without trailing blanks outside of quotes
 	quoted, tabs := false, false
@@ -226,8 +226,8 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// plainName reports the name of a section or a key.
-func plainName(s string) bool {
+// PlainName reports the name of a section or a key.
+func PlainName(s string) bool {
 	for i := range len(s) {
 		if !isLetter(s[i]) && !isDigit(s[i]) && s[i] != '-' {
 			return false

@@ -1,20 +1,20 @@
 // What a key of git's configuration can do, by git-config(1) and the manuals of
 // the commands it names.
 
-package git
+package gitconfig
 
 import (
 	"slices"
 	"strings"
 )
 
-// keyClass says what setting a key can do.
-type keyClass int
+// Class says what setting a key can do.
+type Class int
 
 const (
-	KeyHarmless keyClass = iota // how git behaves towards the person who types, or another tool's
-	keyShape                    // what git sees, where it writes, who acts
-	keyProgram                  // git, or git-lfs for it, starts what it says
+	KeyHarmless Class = iota // how git behaves towards the person who types, or another tool's
+	keyShape                 // what git sees, where it writes, who acts
+	KeyProgram               // git, or git-lfs for it, starts what it says
 )
 
 // programKeys name programs: section, and name without case; "" is every name. off
@@ -127,8 +127,8 @@ var harmlessKeys = map[string][]string{
 	"gui":       {"wmstate", "geometry"},
 }
 
-// lowered writes a key as git compares it: section and name without case.
-func lowered(key string) string {
+// Lower writes a key as git compares it: section and name without case.
+func Lower(key string) string {
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 	if first < 0 {
 		return strings.ToLower(key)
@@ -146,11 +146,11 @@ func SplitKey(key string) (section, sub, name string) {
 }
 
 // ClassOf says what setting a key can do.
-func ClassOf(key string) keyClass {
+func ClassOf(key string) Class {
 	section, _, name := SplitKey(key)
 	for _, p := range programKeys {
 		if p.section == section && (p.name == "" || p.name == name) {
-			return keyProgram
+			return KeyProgram
 		}
 	}
 	if names := harmlessKeys[section]; slices.Contains(names, name) || slices.Contains(names, "*") {
@@ -162,9 +162,9 @@ func ClassOf(key string) keyClass {
 	return KeyHarmless // another tool's: git does not read it
 }
 
-// offValue returns what a program key is set to when nothing outside of the
+// OffValue returns what a program key is set to when nothing outside of the
 // repository sets it; false when our own calls of git do not meet it.
-func offValue(key string) (string, bool) {
+func OffValue(key string) (string, bool) {
 	section, sub, name := SplitKey(key)
 	for _, p := range programKeys {
 		if p.section != section || p.name != "" && p.name != name {
