@@ -79,7 +79,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		op.LeaveGate = opt.Leave
 		op.NoIntent = opt.NoIntent
 		view, bundle = c.view, &bundling{cross: opt.CrossRepo}
-		return &plan{op: op, bundle: bundle}, c.beforeAssignment(ctx, op)
+		return &plan{op: op, bundle: c.bundling(bundle)}, c.beforeAssignment(ctx, op)
 	}
 	done, err := r.do(ctx, "assign", start, assign)
 	out.Done = *done

@@ -24,6 +24,16 @@ type bundling struct {
 	warnings []string   // of the bundle that was made
 }
 
+// bundler makes the bundle of the turn that a transition dispatches: its files, by turn and name.
+type bundler func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error)
+
+// bundling is the plan of a bundle: a step that dispatches nothing cannot fail as one that does.
+func (c *change) bundling(make *bundling) bundler {
+	return func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
+		return c.bundles(ctx, make, t)
+	}
+}
+
 // bundles builds and seals the bundle of the turn a transition dispatches.
 // What hooks and the coordinator had added to an earlier bundle of the same turn
 // stays in it.

@@ -40,7 +40,7 @@ type step func(ctx context.Context, c *change) (*plan, error)
 // plan is an operation for the engine to decide on, and what goes with it.
 type plan struct {
 	op     protocol.Operation               // nil for nothing to do
-	bundle *bundling                        // the dispatch bundle to commit with it; nil for none
+	bundle bundler                          // makes the dispatch bundle to commit with it; nil for none
 	hold   func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
 }
 
@@ -175,7 +175,7 @@ func (c *change) decide(ctx context.Context, p *plan, done *Done) (gitstore.Chan
 	ch.Record = protocol.NewRecord(p.op, c.env)
 	if p.bundle != nil && t.Failure == nil {
 		var err error
-		if ch.Bundles, err = c.bundles(ctx, p.bundle, t); err != nil {
+		if ch.Bundles, err = p.bundle(ctx, t); err != nil {
 			return ch, err
 		}
 		if t, err = c.again(ctx, p.op, t, done); err != nil {

@@ -83,7 +83,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 			op.Cost = attemptCost(s)
 		}
 		op.Cost = max(op.Cost, opt.CostUSD)
-		return &plan{op: op, bundle: &bundling{}}, nil
+		return &plan{op: op, bundle: c.bundling(&bundling{})}, nil
 	})
 	out.Done = *done
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 			return nil, err
 		}
 		out.Kept = op.Keep
-		return &plan{op: op, bundle: &bundling{}}, c.beforeAssignment(ctx, op)
+		return &plan{op: op, bundle: c.bundling(&bundling{})}, c.beforeAssignment(ctx, op)
 	})
 	out.Done = *done
 	if err != nil {

@@ -55,7 +55,7 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 			}
 		}
 		out.Rebuilt = true
-		return &plan{op: op, bundle: bundle}, nil
+		return &plan{op: op, bundle: c.bundling(bundle)}, nil
 	})
 	out.Warnings = bundle.warnings
 	out.Done = *done

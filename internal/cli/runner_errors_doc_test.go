@@ -35,9 +35,9 @@ func interfaceOperations() []string {
 func swallowed() map[string]struct{ owner, why string } {
 	return map[string]struct{ owner, why string }{
 		"(*" + module + "runner.Runner).notify": {"", "what goes wrong with notifications is a notice"},
-		"(*" + module + "protocol.Block).apply": {"MarkRunBlocked",
+		"(*" + module + "protocol.Block).Apply": {"MarkRunBlocked",
 			"a hook's block that is refused leaves the hook's answer as the error"},
-		"(*" + module + "protocol.Audit).apply": {"",
+		"(*" + module + "protocol.Audit).Apply": {"",
 			"rows are cut to what one operation records before they are handed over"},
 	}
 }
