@@ -51,14 +51,32 @@ func TestFingerprint(t *testing.T) {
 	defer func() { _ = root.Close() }()
 	sum := func(s string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s))) }
 	for path, want := range map[string]string{
-		"file": sum("content"), "empty": sum(""), "big": sum(strings.Repeat("0123456789", 50_000)), "link": sum(
+		"file":  sum("content"),
+		"empty": sum(""),
+		"big":   sum(strings.Repeat("0123456789", 50_000)),
+		"link": sum(
 			"content"),
-		"dir/back": sum("content"), "dir/../file": sum("content"),
-		"none": "deleted", "none/deeper": "deleted", "file/deeper": "deleted", "dangling": "deleted",
-		"dir": "unreadable", "dir/": "unreadable", "dirlink": "unreadable", "out": "unreadable", "outdir/secret": "unreadable",
-		"up": "unreadable", "loop": "unreadable", "pipe": "unreadable", "": "unreadable", ".": "unreadable", "..": "unreadable",
-		"../" + filepath.Base(outside) + "/secret": "unreadable", outside +
-			"/secret": "unreadable", "a\x00b": "unreadable",
+		"dir/back":      sum("content"),
+		"dir/../file":   sum("content"),
+		"none":          "deleted",
+		"none/deeper":   "deleted",
+		"file/deeper":   "deleted",
+		"dangling":      "deleted",
+		"dir":           "unreadable",
+		"dir/":          "unreadable",
+		"dirlink":       "unreadable",
+		"out":           "unreadable",
+		"outdir/secret": "unreadable",
+		"up":            "unreadable",
+		"loop":          "unreadable",
+		"pipe":          "unreadable",
+		"":              "unreadable",
+		".":             "unreadable",
+		"..":            "unreadable",
+		"../" + filepath.Base(outside) + "/secret": "unreadable",
+		outside +
+			"/secret": "unreadable",
+		"a\x00b": "unreadable",
 	} {
 		if got := Fingerprint(root, path); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)

@@ -170,9 +170,17 @@ func TestStatusUnbornDetachedConflict(t *testing.T) {
 func TestStatusIsNotFooledByConfiguration(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	for k, v := range map[string]string{
-		"status.showUntrackedFiles": "no", "status.relativePaths": "true", "status.renames": "copies", "diff.renames": "copies",
-		"diff.ignoreSubmodules": "all", "diff.external": "false", "diff.noprefix": "true", "color.ui": "always",
-		"status.showStash": "true", "core.quotePath": "true", "diff.relative": "false",
+		"status.showUntrackedFiles": "no",
+		"status.relativePaths":      "true",
+		"status.renames":            "copies",
+		"diff.renames":              "copies",
+		"diff.ignoreSubmodules":     "all",
+		"diff.external":             "false",
+		"diff.noprefix":             "true",
+		"color.ui":                  "always",
+		"status.showStash":          "true",
+		"core.quotePath":            "true",
+		"diff.relative":             "false",
 	} {
 		r.Git("config", k, v)
 	}

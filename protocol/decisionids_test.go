@@ -17,9 +17,20 @@ import (
 
 func TestDecisionID(t *testing.T) {
 	for id, want := range map[string]bool{
-		"DEC-1": true, "DEC-001": true, "DEC-0": true, "DEC-99999999999999999999999": true,
-		"DEC-": false, "DEC-x": false, "dec-1": false, "DEC-1 ": false, "DEC-1\n": false, "DEC--1": false, "": false, "DEC-١": false,
-		"DEC-" + fmt.Sprintf("%064d", 7): true, "DEC-" + fmt.Sprintf("%065d", 7): false,
+		"DEC-1":                          true,
+		"DEC-001":                        true,
+		"DEC-0":                          true,
+		"DEC-99999999999999999999999":    true,
+		"DEC-":                           false,
+		"DEC-x":                          false,
+		"dec-1":                          false,
+		"DEC-1 ":                         false,
+		"DEC-1\n":                        false,
+		"DEC--1":                         false,
+		"":                               false,
+		"DEC-١":                          false,
+		"DEC-" + fmt.Sprintf("%064d", 7): true,
+		"DEC-" + fmt.Sprintf("%065d", 7): false,
 	} {
 		if got := run.IsDecisionID(id); got != want {
 			t.Errorf("IsDecisionID(%q) = %v", id, got)

@@ -39,11 +39,18 @@ func TestBuildRunHistory(t *testing.T) {
 		t.Errorf("keys\n got %s\nwant %s", got, want)
 	}
 	for path, want := range map[string]string{
-		"status": `"completed"`, "duration_ms": "3600000", "total_turns": "4", "blocked_reason": "null", "gate_results": `{"g1":"passed"}`, "connector_used": `"man"`,
-		"budget_limit_usd": "5", "total_cost_usd": "1.5", "project_name": `"Demo"`,
-		"provenance":     `{"trigger":"manual","parent_run_id":"run_0","trigger_reason":null,"intake_intent_id":null,"created_by":"operator"}`,
-		"parent_context": `{"parent_run_id":"run_0","parent_status":"completed","parent_completed_at":null,"inherited_at":null}`,
-		"retrospective":  `{"headline":"did it","terminal_reason":"completed","next_operator_action":null,"follow_on_hint":"git agentxchain run --continue-from run_1 --inherit-context"}`,
+		"status":           `"completed"`,
+		"duration_ms":      "3600000",
+		"total_turns":      "4",
+		"blocked_reason":   "null",
+		"gate_results":     `{"g1":"passed"}`,
+		"connector_used":   `"man"`,
+		"budget_limit_usd": "5",
+		"total_cost_usd":   "1.5",
+		"project_name":     `"Demo"`,
+		"provenance":       `{"trigger":"manual","parent_run_id":"run_0","trigger_reason":null,"intake_intent_id":null,"created_by":"operator"}`,
+		"parent_context":   `{"parent_run_id":"run_0","parent_status":"completed","parent_completed_at":null,"inherited_at":null}`,
+		"retrospective":    `{"headline":"did it","terminal_reason":"completed","next_operator_action":null,"follow_on_hint":"git agentxchain run --continue-from run_1 --inherit-context"}`,
 	} {
 		v, _ := row.Get(path)
 		if got := string(ojson.Compact(v)); got != want {

@@ -178,13 +178,14 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	if len(out.Actions) == 0 {
 		return &plan{op: a.op([]protocol.ActionRun{})}, nil
 	}
-	return &plan{op: a.op(commands.RunActions(ctx, c.r.store.Dir(), commands.Attempt(c.env.Now, c.env.Seed), commands.Gate{
-		ID:      res.Gate,
-		Kind:    res.GateType,
-		Phase:   s.Phase,
-		By:      a.by,
-		Trigger: a.trigger,
-	}, out.Actions))}, nil
+	return &plan{op: a.op(commands.RunActions(ctx, c.r.store.Dir(), commands.Attempt(c.env.Now, c.env.Seed),
+		commands.Gate{
+			ID:      res.Gate,
+			Kind:    res.GateType,
+			Phase:   s.Phase,
+			By:      a.by,
+			Trigger: a.trigger,
+		}, out.Actions))}, nil
 }
 
 // look reads the gate's documents and signs them for the person, on paper: the work tree

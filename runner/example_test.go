@@ -49,8 +49,15 @@ func check(err error) {
 // plan is a result of the planning role that asks for nothing more.
 func plan(a *runner.Assigned) []byte {
 	data, err := json.Marshal(map[string]any{
-		"schema_version": "1.0", "run_id": a.Run, "turn_id": a.Turn.TurnID, "role": a.Turn.AssignedRole, "runtime_id": a.Turn.RuntimeID,
-		"status": "completed", "summary": "Wrote the roadmap.", "decisions": []any{}, "files_changed": []string{},
+		"schema_version": "1.0",
+		"run_id":         a.Run,
+		"turn_id":        a.Turn.TurnID,
+		"role":           a.Turn.AssignedRole,
+		"runtime_id":     a.Turn.RuntimeID,
+		"status":         "completed",
+		"summary":        "Wrote the roadmap.",
+		"decisions":      []any{},
+		"files_changed":  []string{},
 		"objections": []any{map[string]any{
 			"id":        "OBJ-001",
 			"severity":  "low",

@@ -353,8 +353,13 @@ func compareConfig(t *testing.T, r *testrepo.Repo, o oddConfig) bool {
 		o.do(t, r, home)
 	}
 	set := map[string]string{
-		"HOME": home, "PATH": os.Getenv("PATH"), "GIT_CONFIG_SYSTEM": filepath.Join(home, "system"),
-		"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "Carl", "GIT_COMMITTER_EMAIL": "c@example.org",
+		"HOME":                home,
+		"PATH":                os.Getenv("PATH"),
+		"GIT_CONFIG_SYSTEM":   filepath.Join(home, "system"),
+		"GIT_AUTHOR_NAME":     "Ann",
+		"GIT_AUTHOR_EMAIL":    "a@example.org",
+		"GIT_COMMITTER_NAME":  "Carl",
+		"GIT_COMMITTER_EMAIL": "c@example.org",
 	}
 	for _, kv := range o.env {
 		if k, v, ok := strings.Cut(kv, "="); ok {

@@ -76,9 +76,19 @@ func TestSlots(t *testing.T) {
 
 func TestSafePaths(t *testing.T) {
 	for p, want := range map[string]bool{
-		".agentxchain/reviews/a.md": true, ".agentxchain/proposed/t/src/a b.go": true,
-		".agentxchain/../a": false, "a": false, ".agentxchain": false, ".agentxchain/": false, ".agentxchain/state.json": false,
-		".agentxchain/history.jsonl": false, ".agentxchain/a/.git/x": false, ".agentxchain/a/.GIT": false, ".agentxchain/a\\b": false, ".agentxchain//a": false, "/etc/passwd": false,
+		".agentxchain/reviews/a.md":          true,
+		".agentxchain/proposed/t/src/a b.go": true,
+		".agentxchain/../a":                  false,
+		"a":                                  false,
+		".agentxchain":                       false,
+		".agentxchain/":                      false,
+		".agentxchain/state.json":            false,
+		".agentxchain/history.jsonl":         false,
+		".agentxchain/a/.git/x":              false,
+		".agentxchain/a/.GIT":                false,
+		".agentxchain/a\\b":                  false,
+		".agentxchain//a":                    false,
+		"/etc/passwd":                        false,
 	} {
 		if got := SafeFile(p); got != want {
 			t.Errorf("%s: %v", p, got)

@@ -29,7 +29,9 @@ func newAgentsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "agents", Category: shared.CategoryStart, Usage: "tell agents what a governed repository is",
 		Subcommands: []*ucli.Command{{
-			Name: "install", ArgsUsage: "[FILE...]", Usage: "write the text for agents into AGENTS.md, between two markers",
+			Name:      "install",
+			ArgsUsage: "[FILE...]",
+			Usage:     "write the text for agents into AGENTS.md, between two markers",
 			Description: "The text says what a turn is, which commands an agent may run and which belong to a person. Without FILE it goes into AGENTS.md " +
 				"and the file that the agents of agentxchain.json read instead (CLAUDE.md, GEMINI.md). What else is in a file stays byte for byte; " +
 				"a file of the name SKILL.md is begun as a skill. Run it again to bring the text up to date.",

@@ -75,7 +75,8 @@ func TestEveryCodeHasAnExitStatus(t *testing.T) {
 	for _, room := range []string{
 		"protocol", "protocol/wire", "protocol/config", "protocol/run", "protocol/result", "protocol/external",
 		"protocol/initiative",
-		"gitstore", "gitstore/git/fail", "gitstore/record", "gitstore/transport", "gitstore/decision", "gitstore/tamper",
+		"gitstore", "gitstore/git/fail", "gitstore/record", "gitstore/transport", "gitstore/decision",
+		"gitstore/tamper",
 		"gitstore/workdir",
 		"dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "restore",
 	} {

@@ -18,7 +18,10 @@ import (
 func newEscalateCommand(f *term.Factory) *ucli.Command {
 	op := protocol.Escalate{}
 	return &ucli.Command{
-		Name: "escalate", Category: shared.CategoryRun, ArgsUsage: "[TURN]", Usage: "stop the run until a person has decided",
+		Name:      "escalate",
+		Category:  shared.CategoryRun,
+		ArgsUsage: "[TURN]",
+		Usage:     "stop the run until a person has decided",
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "reason", Usage: "why, in a few words (`TEXT`)", Destination: &op.Reason},

@@ -16,7 +16,10 @@ import (
 
 func newInjectCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "inject", Category: shared.CategoryRun, ArgsUsage: "DESCRIPTION", Usage: "put work in front of the run, with what it is accepted by",
+		Name:      "inject",
+		Category:  shared.CategoryRun,
+		ArgsUsage: "DESCRIPTION",
+		Usage:     "put work in front of the run, with what it is accepted by",
 		Description: "The intent is approved by whoever injects it and handed out to the next turn: one of priority p0 before delegated and planned work, the others to a turn that has neither. " +
 			"A result that leaves an acceptance item unanswered is refused. Before a run has begun the next one takes the intent. An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{

@@ -22,7 +22,10 @@ type repairOptions struct {
 
 func newRepairCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "repair", Category: shared.CategoryTrust, ArgsUsage: "[RUN]", Usage: "take one side where working files and recorded run disagree",
+		Name:      "repair",
+		Category:  shared.CategoryTrust,
+		ArgsUsage: "[RUN]",
+		Usage:     "take one side where working files and recorded run disagree",
 		Description: "--from-ref makes the governed files what the run's ref holds; files it displaces are kept, never deleted. Where the run's operations do not hold it refuses and names the last one that does: --from-op goes back to that one. It also fills a fresh clone whose runs were fetched. " +
 			"--accept-working records the files as they are, with who said so and why; it cannot be done from inside a dispatched turn. " +
 			"--adopt takes up a run that another tool began and of which nothing is on record: it shows the run, its phases, gates and turns, each with the row that accounts for it, and asks. One of the three must be given: only you know which side is right.",

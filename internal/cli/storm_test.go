@@ -436,7 +436,8 @@ func (s *storm) stand(failure error) {
 	}
 	s.t.Logf("first failure: %v", failure)
 	for _, dir := range s.trees {
-		for _, args := range [][]string{{"rev-parse", "HEAD"}, {"reflog", "-5"}, {"fsck", "--connectivity-only", "--no-dangling"}} {
+		for _, args := range [][]string{{"rev-parse", "HEAD"}, {"reflog", "-5"},
+			{"fsck", "--connectivity-only", "--no-dangling"}} {
 			out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 			s.t.Logf("%s: git %s: %v\n%.4000s", dir, strings.Join(args, " "), err, out)
 		}

@@ -14,10 +14,23 @@ import (
 
 // acts are all of them.
 var acts = map[string]func(*act){
-	"accept": acceptAct, "accept-review": reviewAct, "assign": assignAct, "assign-first": assignFirstAct, "reject": rejectAct, "approve": approveAct,
-	"checkpoint": checkpointAct, "accept-checkpoint": acceptCheckpointAct, "proposal": proposalAct,
-	"sync-push": syncPushAct, "sync-fetch": syncFetchAct, "restore": restoreAct, "repair": repairAct, "recover": recoverAct, "archive": archiveAct,
-	"multi-step": multiStepAct, "multi-gate": multiGateAct,
+	"accept":            acceptAct,
+	"accept-review":     reviewAct,
+	"assign":            assignAct,
+	"assign-first":      assignFirstAct,
+	"reject":            rejectAct,
+	"approve":           approveAct,
+	"checkpoint":        checkpointAct,
+	"accept-checkpoint": acceptCheckpointAct,
+	"proposal":          proposalAct,
+	"sync-push":         syncPushAct,
+	"sync-fetch":        syncFetchAct,
+	"restore":           restoreAct,
+	"repair":            repairAct,
+	"recover":           recoverAct,
+	"archive":           archiveAct,
+	"multi-step":        multiStepAct,
+	"multi-gate":        multiGateAct,
 }
 
 // newAct makes the place.

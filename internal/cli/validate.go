@@ -20,7 +20,9 @@ import (
 
 func newValidateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "validate", Category: shared.CategoryLook, Usage: "check agentxchain.json, the state and whether every gate can be passed",
+		Name:     "validate",
+		Category: shared.CategoryLook,
+		Usage:    "check agentxchain.json, the state and whether every gate can be passed",
 		Description: "All findings are listed at once. Exit status 2 when a document is invalid, 1 when the documents are valid but some gate can never be passed, " +
 			"12 when the working files contradict the recorded run; warnings alone exit 0.",
 		Flags: []ucli.Flag{

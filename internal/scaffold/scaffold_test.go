@@ -200,7 +200,12 @@ func TestNamesAreOnlyText(t *testing.T) {
 
 func TestProjectID(t *testing.T) {
 	for dir, want := range map[string]string{
-		"My Project!": "my-project", "ünï_code.v2": "n-code-v2", "A--b__c": "a-b-c", "---": "project", "": "project", "漢字": "project",
+		"My Project!": "my-project",
+		"ünï_code.v2": "n-code-v2",
+		"A--b__c":     "a-b-c",
+		"---":         "project",
+		"":            "project",
+		"漢字":          "project",
 	} {
 		if got := ProjectID(dir); got != want {
 			t.Errorf("%q: %q, want %q", dir, got, want)

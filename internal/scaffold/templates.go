@@ -185,8 +185,11 @@ func fullLocalCLI() Template {
 
 func enterpriseApp() Template {
 	t := Template{
-		ID: "enterprise-app", Title: "Enterprise application", Summary: "with phases for the design and for its security review",
-		roles: enterpriseRoles(), phases: enterprisePhases(),
+		ID:      "enterprise-app",
+		Title:   "Enterprise application",
+		Summary: "with phases for the design and for its security review",
+		roles:   enterpriseRoles(),
+		phases:  enterprisePhases(),
 		planning: []string{"ARCHITECTURE.md", "SECURITY_REVIEW.md", "data-classification.md",
 			"integration-boundaries.md", "risk-register.md"},
 		mandate: mandates("Build what the design says, where every interface and every right was thought of, and show that it works."),

@@ -95,7 +95,12 @@ func (s *Server) completions(w http.ResponseWriter, doc map[string]any) {
 			choices = append(choices, choice)
 		}
 		return map[string]any{
-			"id": "chatcmpl_scripted", "object": object, "created": 1, "model": doc["model"], "choices": choices, "usage": used,
+			"id":      "chatcmpl_scripted",
+			"object":  object,
+			"created": 1,
+			"model":   doc["model"],
+			"choices": choices,
+			"usage":   used,
 		}
 	}
 	if !t.stream {

@@ -23,7 +23,11 @@ const (
 
 // errnos are the failures a call can be given.
 var errnos = map[Kind]syscall.Errno{
-	"EIO": syscall.EIO, "ENOSPC": syscall.ENOSPC, "EINTR": syscall.EINTR, "EMFILE": syscall.EMFILE, "EROFS": syscall.EROFS,
+	"EIO":    syscall.EIO,
+	"ENOSPC": syscall.ENOSPC,
+	"EINTR":  syscall.EINTR,
+	"EMFILE": syscall.EMFILE,
+	"EROFS":  syscall.EROFS,
 	"EDQUOT": syscall.EDQUOT,
 }
 

@@ -141,12 +141,17 @@ func TestNormalizedConfig(t *testing.T) {
 		t.Error(diff)
 	}
 	for key, want := range map[string]string{
-		"schema_version": `4`, "protocol_mode": `"governed"`, "template": `"generic"`,
-		"project": `{"id":"p","name":"P","default_branch":"main"}`, "routing": `{}`, "policies": `[]`, "budget": `null`,
-		"rules":     `{"challenge_required":true,"max_turn_retries":2,"max_deadlock_cycles":2,"max_consecutive_claims":null,"verify_command":null,"compress_after_words":null,"ttl_minutes":null}`,
-		"retention": `{"talk_strategy":"append_only","history_strategy":"jsonl_append_only"}`,
-		"files":     `{"talk":"TALK.md","history":".agentxchain/history.jsonl","state":".agentxchain/state.json","log":null}`,
-		"compat":    `{"next_owner_source":"state-json","lock_based_coordination":false,"original_version":4}`,
+		"schema_version": `4`,
+		"protocol_mode":  `"governed"`,
+		"template":       `"generic"`,
+		"project":        `{"id":"p","name":"P","default_branch":"main"}`,
+		"routing":        `{}`,
+		"policies":       `[]`,
+		"budget":         `null`,
+		"rules":          `{"challenge_required":true,"max_turn_retries":2,"max_deadlock_cycles":2,"max_consecutive_claims":null,"verify_command":null,"compress_after_words":null,"ttl_minutes":null}`,
+		"retention":      `{"talk_strategy":"append_only","history_strategy":"jsonl_append_only"}`,
+		"files":          `{"talk":"TALK.md","history":".agentxchain/history.jsonl","state":".agentxchain/state.json","log":null}`,
+		"compat":         `{"next_owner_source":"state-json","lock_based_coordination":false,"original_version":4}`,
 	} {
 		v, _ := got.Get(key)
 		if s := string(ojson.Compact(v)); s != want {

@@ -146,7 +146,11 @@ func TestBarriersKeepWhatTheyDoNotKnow(t *testing.T) {
 func TestBarrierWaiting(t *testing.T) {
 	cfg := configOf(t, goodConfig)
 	for stream, want := range map[string]string{
-		"contract": "api[DEC-1] web[DEC-3]", "names": "docs[DEC-007]", "build": "api[]", "polish": "web[] api[]", "launch": "",
+		"contract": "api[DEC-1] web[DEC-3]",
+		"names":    "docs[DEC-007]",
+		"build":    "api[]",
+		"polish":   "web[] api[]",
+		"launch":   "",
 	} {
 		var got []string
 		for repo, missing := range NewBarrier(cfg.Workstream(stream),

@@ -170,9 +170,16 @@ func TestLedgerRows(t *testing.T) {
 
 func TestDecodeLedgerLine(t *testing.T) {
 	for name, line := range map[string]string{
-		"empty": "", "array": "[]", "two lines": "{\n}", "tail": "{} x", "duplicate": `{"a":1,"a":2}`, "truncated": `{"a":`,
-		"bad UTF-8": "{\"a\":\"\xff\"}", "deep": strings.Repeat("[", 200) +
-			strings.Repeat("]", 200), "word": "undefined",
+		"empty":     "",
+		"array":     "[]",
+		"two lines": "{\n}",
+		"tail":      "{} x",
+		"duplicate": `{"a":1,"a":2}`,
+		"truncated": `{"a":`,
+		"bad UTF-8": "{\"a\":\"\xff\"}",
+		"deep": strings.Repeat("[", 200) +
+			strings.Repeat("]", 200),
+		"word": "undefined",
 	} {
 		if o, err := run.DecodeLedgerLine([]byte(line)); err == nil || o != nil {
 			t.Errorf("%s was accepted", name)

@@ -295,11 +295,33 @@ func TestEvidenceTextIsCut(t *testing.T) {
 
 func TestAffirms(t *testing.T) {
 	for reason, want := range map[string]bool{
-		"ready": true, "READY to ship!": true, "sign off, please": true, "sign-off": true, "signoff": true, "sign  off": false,
+		"ready":            true,
+		"READY to ship!":   true,
+		"sign off, please": true,
+		"sign-off":         true,
+		"signoff":          true,
+		"sign  off":        false,
 		// "block" stands alone here
-		"approv": true, "approved": false, "shipped": false, "no_block": true, "noblock": true, "no block": false,
-		"lgtm but critical": false, "lgtm, critically good": true, "must fix before release": false, "mustfix pass": false, "must-fixes pass": true,
-		"pass_1": false, "été pass": true, "épass": true, "": false, "nothing to say": false, "green\nlight": false, "green\u2028light": false, "green😀light": false, "greenélight": true,
+		"approv":                  true,
+		"approved":                false,
+		"shipped":                 false,
+		"no_block":                true,
+		"noblock":                 true,
+		"no block":                false,
+		"lgtm but critical":       false,
+		"lgtm, critically good":   true,
+		"must fix before release": false,
+		"mustfix pass":            false,
+		"must-fixes pass":         true,
+		"pass_1":                  false,
+		"été pass":                true,
+		"épass":                   true,
+		"":                        false,
+		"nothing to say":          false,
+		"green\nlight":            false,
+		"green\u2028light":        false,
+		"green😀light":             false,
+		"greenélight":             true,
 	} {
 		if got := affirms(reason); got != want {
 			t.Errorf("affirms(%q) = %v", reason, got)

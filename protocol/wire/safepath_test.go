@@ -53,10 +53,21 @@ func TestCleanPath(t *testing.T) {
 
 func TestReservedForm(t *testing.T) {
 	for in, want := range map[string]bool{
-		".agentxchain/state.json": true, "./.agentxchain/./state.json": true, ".agentxchain//lock.json": true, ".AGENTXCHAIN/HISTORY.JSONL": true,
-		`.agentxchain\decision-ledger.jsonl`: true, " .agentxchain/state.json": true, ".agentxchain/state.json.": true, ".agentxchain/state.json::$DATA": true,
-		".agentxchain/\u017ftate.json": true, ".agentx\u200bchain/state.json": false, ".agentx\u200dchain/state.json": true,
-		".agentxchain/state.json.bak": false, "x/.agentxchain/state.json": false, ".agentxchain/session.json": false, "": false,
+		".agentxchain/state.json":            true,
+		"./.agentxchain/./state.json":        true,
+		".agentxchain//lock.json":            true,
+		".AGENTXCHAIN/HISTORY.JSONL":         true,
+		`.agentxchain\decision-ledger.jsonl`: true,
+		" .agentxchain/state.json":           true,
+		".agentxchain/state.json.":           true,
+		".agentxchain/state.json::$DATA":     true,
+		".agentxchain/\u017ftate.json":       true,
+		".agentx\u200bchain/state.json":      false,
+		".agentx\u200dchain/state.json":      true,
+		".agentxchain/state.json.bak":        false,
+		"x/.agentxchain/state.json":          false,
+		".agentxchain/session.json":          false,
+		"":                                   false,
 	} {
 		if got := IsReserved(ReservedForm(in)); got != want {
 			t.Errorf("%q: reserved %v", in, got)

@@ -182,8 +182,12 @@ func TestDoctorPrograms(t *testing.T) {
 	d.r = runner.New(r.Store(),
 		runner.Options{Getenv: func(k string) string { return map[string]string{"SET": "1"}[k] }})
 	for value, want := range map[string]string{
-		"plain": "", "Bearer ${SET}": "", "${A}": "the environment variable A is not set",
-		"${A}-${SET}-${B}": "the environment variables A, B are not set", "${open": "", "${A}${A}": "the environment variable A is not set",
+		"plain":            "",
+		"Bearer ${SET}":    "",
+		"${A}":             "the environment variable A is not set",
+		"${A}-${SET}-${B}": "the environment variables A, B are not set",
+		"${open":           "",
+		"${A}${A}":         "the environment variable A is not set",
 	} {
 		if got := d.unset(ojson.NewObject("h", value)); got != want {
 			t.Errorf("unset(%q) = %q, want %q", value, got, want)

@@ -105,7 +105,13 @@ func (d *doctor) probe(ctx context.Context, c *config.Config,
 		})
 	}
 	req := &runtimes.ProbeRequest{
-		Root: d.store.Dir(), Runtime: rt, Config: c, Getenv: d.r.Getenv, Environ: os.Environ(), Online: d.opt.Online, Trusted: trusted,
+		Root:    d.store.Dir(),
+		Runtime: rt,
+		Config:  c,
+		Getenv:  d.r.Getenv,
+		Environ: os.Environ(),
+		Online:  d.opt.Online,
+		Trusted: trusted,
 	}
 	return func(ctx context.Context) []runtimes.Finding { return impl.Probe(ctx, req) }
 }

@@ -11,8 +11,13 @@ import (
 // Result is a valid result of a turn; change overrides or adds members.
 func Result(run string, t *runner.Turn, change Map) ([]byte, error) {
 	doc := Map{
-		"schema_version": "1.0", "run_id": run, "turn_id": t.TurnID, "role": t.AssignedRole, "runtime_id": t.RuntimeID,
-		"status": "completed", "summary": "The work of " + t.AssignedRole + " is done.",
+		"schema_version": "1.0",
+		"run_id":         run,
+		"turn_id":        t.TurnID,
+		"role":           t.AssignedRole,
+		"runtime_id":     t.RuntimeID,
+		"status":         "completed",
+		"summary":        "The work of " + t.AssignedRole + " is done.",
 		"decisions": []Map{{
 			"id":        "DEC-001",
 			"category":  "implementation",
@@ -25,16 +30,20 @@ func Result(run string, t *runner.Turn, change Map) ([]byte, error) {
 			"statement": "Nobody has tried this on a second machine.",
 			"status":    "raised",
 		}},
-		"files_changed": []string{}, "artifacts_created": []string{},
+		"files_changed":     []string{},
+		"artifacts_created": []string{},
 		"verification": Map{
 			"status":           "pass",
 			"commands":         []string{"true"},
 			"evidence_summary": "The command ended with 0.",
 			"machine_evidence": []Map{{"command": "true", "exit_code": 0}},
 		},
-		"artifact":           Map{"type": "review", "ref": nil},
-		"proposed_next_role": "human", "phase_transition_request": nil, "run_completion_request": nil, "needs_human_reason": nil,
-		"cost": Map{"input_tokens": 0, "output_tokens": 0, "usd": 0},
+		"artifact":                 Map{"type": "review", "ref": nil},
+		"proposed_next_role":       "human",
+		"phase_transition_request": nil,
+		"run_completion_request":   nil,
+		"needs_human_reason":       nil,
+		"cost":                     Map{"input_tokens": 0, "output_tokens": 0, "usd": 0},
 	}
 	for k, v := range change {
 		doc[k] = v

@@ -33,8 +33,10 @@ type conformanceCheckOptions struct {
 func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "check", Usage: "verify an implementation of the protocol with fixtures",
-		Description: "Starts the adapter of --target, named in its " + conformance.CapabilitiesPath + ", once for every fixture, or posts the fixtures to --remote. " +
-			"The fixtures are those the target keeps in " + conformance.FixturesPath + ", or else those of this program; " +
+		Description: "Starts the adapter of --target, named in its " + conformance.CapabilitiesPath +
+			", once for every fixture, or posts the fixtures to --remote. " +
+			"The fixtures are those the target keeps in " + conformance.FixturesPath +
+			", or else those of this program; " +
 			"--fixtures names others, and " + conformance.EmbeddedRoot + " those of this program. " +
 			"Exit status: 0 when all pass or are not implemented, 1 when some fail, 2 when some cannot be judged or there is nothing to run. " +
 			"With --challenge every fixture that passes is sent again with another expectation, other ids and other names, " +
@@ -42,18 +44,40 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "tier", Usage: "run the fixtures of tiers 1 to `N`", Value: "1"},
 			&ucli.StringFlag{Name: "surface", Usage: "run those of surface `NAME` only"},
-			term.NewChoiceFlag("profile", "run the fixtures of `NAME`: core is what the documents demand, strict adds what we demand", conformance.ProfileCore, conformance.Profiles()...),
+			term.NewChoiceFlag("profile",
+				"run the fixtures of `NAME`: core is what the documents demand, strict adds what we demand",
+				conformance.ProfileCore, conformance.Profiles()...),
 			&ucli.StringFlag{Name: "target", Usage: "the implementation in `DIR`", Value: "."},
 			&ucli.StringFlag{Name: "remote", Usage: "the implementation at `URL`"},
-			&ucli.StringFlag{Name: "token", Usage: "bearer `TOKEN` for --remote; better in " + conformance.TokenVariable + ", which other users cannot see"},
-			&ucli.StringFlag{Name: "token-file", Usage: "read the bearer token from the first line of `FILE`, - for standard input"},
-			&ucli.StringFlag{Name: "timeout", Usage: "allow each fixture `MS` milliseconds in all", Value: strconv.FormatInt(conformance.DefaultTimeout.Milliseconds(), 10)},
+			&ucli.StringFlag{
+				Name: "token",
+				Usage: "bearer `TOKEN` for --remote; better in " + conformance.TokenVariable +
+					", which other users cannot see",
+			},
+			&ucli.StringFlag{
+				Name:  "token-file",
+				Usage: "read the bearer token from the first line of `FILE`, - for standard input",
+			},
+			&ucli.StringFlag{
+				Name:  "timeout",
+				Usage: "allow each fixture `MS` milliseconds in all",
+				Value: strconv.FormatInt(conformance.DefaultTimeout.Milliseconds(), 10),
+			},
 			term.NewChoiceFlag("format", "print `FORMAT`", "text", "text", "json"),
-			&ucli.StringFlag{Name: "fixtures", Usage: "run the fixtures below `DIR`, not the target's or this program's"},
+			&ucli.StringFlag{
+				Name:  "fixtures",
+				Usage: "run the fixtures below `DIR`, not the target's or this program's",
+			},
 			&ucli.IntFlag{Name: "jobs", Usage: "run `N` fixtures at a time", DefaultText: "one for each processor"},
 			&ucli.BoolFlag{Name: "challenge", Usage: "catch adapters that do not run the fixtures"},
-			&ucli.StringFlag{Name: "challenge-seed", Usage: "make the challenges of seed `N` again; a report names its seed"},
-			&ucli.BoolFlag{Name: "separate", Usage: "start a process for every fixture even when the adapter is this program"},
+			&ucli.StringFlag{
+				Name:  "challenge-seed",
+				Usage: "make the challenges of seed `N` again; a report names its seed",
+			},
+			&ucli.BoolFlag{
+				Name:  "separate",
+				Usage: "start a process for every fixture even when the adapter is this program",
+			},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
@@ -72,10 +96,26 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 				}
 			}
 			return runConformanceCheck(c.Context, f, &conformanceCheckOptions{
-				Tier: c.String("tier"), Surface: c.String("surface"), Profile: c.String("profile"), Target: c.String("target"), TargetSet: c.IsSet("target"),
-				Remote: c.String("remote"), RemoteSet: c.IsSet("remote"), Token: c.String("token"), TokenSet: c.IsSet("token") || c.IsSet("token-file"), TokenFile: c.String("token-file"),
-				Timeout: c.String("timeout"), Format: c.String("format"), Fixtures: c.String("fixtures"), Jobs: c.Int("jobs"),
-				Challenge: c.Bool("challenge") || c.IsSet("challenge-seed"), Seed: c.String("challenge-seed"), Apart: c.Bool("separate"),
+				Tier:    c.String("tier"),
+				Surface: c.String("surface"),
+				Profile: c.String("profile"),
+				Target: c.String(
+					"target"),
+				TargetSet: c.IsSet("target"),
+				Remote:    c.String("remote"),
+				RemoteSet: c.IsSet("remote"),
+				Token:     c.String("token"),
+				TokenSet: c.IsSet(
+					"token") || c.IsSet("token-file"),
+				TokenFile: c.String("token-file"),
+				Timeout:   c.String("timeout"),
+				Format:    c.String("format"),
+				Fixtures:  c.String("fixtures"),
+				Jobs: c.Int(
+					"jobs"),
+				Challenge: c.Bool("challenge") || c.IsSet("challenge-seed"),
+				Seed:      c.String("challenge-seed"),
+				Apart:     c.Bool("separate"),
 			})
 		},
 	}
@@ -99,7 +139,13 @@ func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceChe
 		_, err = out.Write(ojson.Pretty(report.Object()))
 	default:
 		s := f.Out.Style()
-		err = report.WriteText(out, conformance.Ink{Bold: s.Bold, Good: s.Green, Bad: s.Red, Faint: s.Dim, Safe: term.OneLine})
+		err = report.WriteText(out, conformance.Ink{
+			Bold:  s.Bold,
+			Good:  s.Green,
+			Bad:   s.Red,
+			Faint: s.Dim,
+			Safe:  term.OneLine,
+		})
 	}
 	if err == nil {
 		err = f.Out.Flush()
@@ -119,17 +165,21 @@ func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceChe
 func conformanceReport(ctx context.Context, f *term.Factory, o *conformanceCheckOptions) (*conformance.Report, error) {
 	switch {
 	case o.RemoteSet && o.TargetSet:
-		return nil, errors.New("Cannot specify both --target and --remote") //nolint:staticcheck // the sentence every verifier prints
+		return nil, errors.New( //nolint:staticcheck // the sentence every verifier prints
+			"Cannot specify both --target and --remote")
 	case o.TokenSet && !o.RemoteSet:
-		return nil, errors.New("Cannot specify --token without --remote") //nolint:staticcheck // the sentence every verifier prints
+		return nil, errors.New( //nolint:staticcheck // the sentence every verifier prints
+			"Cannot specify --token without --remote")
 	}
 	tier, err := strconv.Atoi(strings.TrimSpace(o.Tier))
 	if err != nil || tier < 1 || tier > 3 {
-		return nil, fmt.Errorf(`Tier must be 1, 2, or 3. Received "%s"`, term.OneLine(o.Tier)) //nolint:staticcheck // the sentence every verifier prints
+		return nil, fmt.Errorf( //nolint:staticcheck // the sentence every verifier prints
+			`Tier must be 1, 2, or 3. Received "%s"`, term.OneLine(o.Tier))
 	}
 	ms, err := strconv.Atoi(strings.TrimSpace(o.Timeout))
 	if err != nil || ms < 1 || ms > 24*60*60*1000 {
-		return nil, fmt.Errorf(`Timeout must be a positive integer number of milliseconds. Received "%s"`, term.OneLine(o.Timeout)) //nolint:staticcheck // the sentence every verifier prints
+		return nil, fmt.Errorf( //nolint:staticcheck // the sentence every verifier prints
+			`Timeout must be a positive integer number of milliseconds. Received "%s"`, term.OneLine(o.Timeout))
 	}
 	v := &conformance.Verifier{Tier: tier, Surface: o.Surface, Profile: o.Profile, Jobs: o.Jobs, Now: f.Now}
 	timeout := time.Duration(ms) * time.Millisecond
@@ -168,7 +218,8 @@ func conformanceReport(ctx context.Context, f *term.Factory, o *conformanceCheck
 	return v.Run(ctx)
 }
 
-func remoteTarget(ctx context.Context, f *term.Factory, o *conformanceCheckOptions, v *conformance.Verifier, timeout time.Duration) error {
+func remoteTarget(ctx context.Context, f *term.Factory, o *conformanceCheckOptions, v *conformance.Verifier,
+	timeout time.Duration) error {
 	token := o.Token
 	if token == "" {
 		token = f.Env.Getenv(conformance.TokenVariable)

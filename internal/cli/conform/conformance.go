@@ -18,7 +18,9 @@ import (
 
 func NewCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "conformance", Category: shared.CategoryProve, Usage: "prove this implementation, or another, against fixtures",
+		Name:     "conformance",
+		Category: shared.CategoryProve,
+		Usage:    "prove this implementation, or another, against fixtures",
 		Subcommands: []*ucli.Command{
 			newConformanceCheckCommand(f),
 			newConformanceAdapterCommand(f),

@@ -16,7 +16,9 @@ import (
 
 func NewHooksCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "hooks", Category: shared.CategoryTrust, Usage: "guards in git's own hooks; lifecycle hooks and whether they may run here",
+		Name:     "hooks",
+		Category: shared.CategoryTrust,
+		Usage:    "guards in git's own hooks; lifecycle hooks and whether they may run here",
 		Subcommands: append(newGitHooksCommands(f), []*ucli.Command{
 			{
 				Name: "show", Aliases: []string{

@@ -52,9 +52,12 @@ func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 			"Makes a governed repository below the git directory that git guards exactly as it guards this one, attempts a violation of each rule there with real git commands, and honest work between them, and removes it. "+
 				"Your refs, index, work tree and settings are not touched, and hooks that guards run first are left out. Exit status 1 when a violation goes through or honest work does not.", runHooksCanary),
 		{
-			Name: "run", Usage: "answer one of git's hooks; the scripts call it", ArgsUsage: "NAME [ARG...]", SkipFlagParsing: true,
-			Description: "Judges what git is about to do, as the hook NAME would be asked: the arguments and standard input are those git gives the hook. Hook managers can call it from hooks of their own. Exit status 3 when it refuses.",
-			Action:      func(c *ucli.Context) error { return runHooksRun(c.Context, f, c.Args().Slice()) },
+			Name:            "run",
+			Usage:           "answer one of git's hooks; the scripts call it",
+			ArgsUsage:       "NAME [ARG...]",
+			SkipFlagParsing: true,
+			Description:     "Judges what git is about to do, as the hook NAME would be asked: the arguments and standard input are those git gives the hook. Hook managers can call it from hooks of their own. Exit status 3 when it refuses.",
+			Action:          func(c *ucli.Context) error { return runHooksRun(c.Context, f, c.Args().Slice()) },
 		},
 	}
 }

@@ -26,7 +26,9 @@ type mergeDriverOptions struct {
 
 func NewMergeDriverCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "merge-driver", Category: shared.CategoryTrust, Usage: "join two versions of a ledger, as git's merge driver",
+		Name:      "merge-driver",
+		Category:  shared.CategoryTrust,
+		Usage:     "join two versions of a ledger, as git's merge driver",
 		ArgsUsage: "BASE OURS THEIRS [MARKER-SIZE [PATH]]",
 		Description: "git calls it for files with the attribute merge=agentxchain, after \"git agentxchain hooks install\" has defined it:\n" +
 			"  merge.agentxchain.driver = git-agentxchain merge-driver %O %A %B %L %P\n" +
@@ -139,7 +141,9 @@ func replaceFile(name string, write func(io.Writer) error) error {
 
 func NewTextconvCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "textconv", Category: shared.CategoryTrust, Usage: "show a ledger a member a line, as git's text conversion for diffs",
+		Name:      "textconv",
+		Category:  shared.CategoryTrust,
+		Usage:     "show a ledger a member a line, as git's text conversion for diffs",
 		ArgsUsage: "FILE",
 		Description: "git calls it for files with the attribute diff=agentxchain, after \"git agentxchain hooks install\" has defined it:\n" +
 			"  diff.agentxchain.textconv = git-agentxchain textconv\n" +

@@ -18,7 +18,10 @@ import (
 
 func NewBlameCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "blame", Category: shared.CategoryLook, ArgsUsage: "PATH[:LINE]", Usage: "a file line by line with role and turn",
+		Name:        "blame",
+		Category:    shared.CategoryLook,
+		ArgsUsage:   "PATH[:LINE]",
+		Usage:       "a file line by line with role and turn",
 		Description: "Like git blame, with who wrote each line by role and turn; - stands for a person's commit, ? for what cannot be told. why explains a line.",
 		Flags:       []ucli.Flag{linesFlag()},
 		Action:      linesAction(f, runBlame),

@@ -18,7 +18,10 @@ import (
 
 func NewShowCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "show", Category: shared.CategoryLook, ArgsUsage: "[OP]", Usage: "one operation: who, what it was decided on, what it changed",
+		Name:      "show",
+		Category:  shared.CategoryLook,
+		ArgsUsage: "[OP]",
+		Usage:     "one operation: who, what it was decided on, what it changed",
 		Description: "OP is an operation of log, abbreviated as git allows, or a turn, which stands for the\n" +
 			"last operation about it; the newest operation by default. Of the state the members are\n" +
 			"shown that the operation changed; long values are cut.",

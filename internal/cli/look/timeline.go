@@ -23,7 +23,10 @@ type timelineOptions struct {
 
 func NewTimelineCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "timeline", Category: shared.CategoryLook, ArgsUsage: "[RUN]", Usage: "the picture of a run: who worked when, what was sent back, who opened which gate",
+		Name:      "timeline",
+		Category:  shared.CategoryLook,
+		ArgsUsage: "[RUN]",
+		Usage:     "the picture of a run: who worked when, what was sent back, who opened which gate",
 		Description: "A lane for each role and one for gates. Attempts of a turn are parts of its bar. Times in which no turn is worked on are drawn short. " +
 			"The picture is in characters, or with --svg an image for a browser: git agentxchain timeline --svg > run.svg",
 		Flags: []ucli.Flag{

@@ -15,7 +15,9 @@ import (
 
 func NewALXCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "alx", Category: shared.CategoryNeighbours, Usage: "the ALX protocol: Knowledge Blocks, settlement, conformance",
+		Name:     "alx",
+		Category: shared.CategoryNeighbours,
+		Usage:    "the ALX protocol: Knowledge Blocks, settlement, conformance",
 		Subcommands: []*ucli.Command{
 			newALXHashCommand(f),
 			newALXValidateCommand(f),

@@ -19,7 +19,10 @@ import (
 
 func NewImportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "import", Category: shared.CategoryNeighbours, ArgsUsage: "entire|git-ai [REMOTE]", Usage: "show what another tool noted of who wrote which lines",
+		Name:      "import",
+		Category:  shared.CategoryNeighbours,
+		ArgsUsage: "entire|git-ai [REMOTE]",
+		Usage:     "show what another tool noted of who wrote which lines",
 		Description: "Fetches the notes of git-ai (refs/notes/ai) or the checkpoints of Entire from the remote, where there is one, " +
 			"says what is in them, and has why show it from now on, as the word of that tool. " +
 			"Nothing is recorded, and nothing that is judged here rests on it: anyone can write such notes. " +

@@ -11,7 +11,9 @@ import (
 
 func NewMonarchicCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "monarchic", Category: shared.CategoryNeighbours, Usage: "exchange plans, records and messages with the Monarchic agent protocol v1",
+		Name:     "monarchic",
+		Category: shared.CategoryNeighbours,
+		Usage:    "exchange plans, records and messages with the Monarchic agent protocol v1",
 		Subcommands: []*ucli.Command{
 			newMonarchicValidateCommand(f),
 			newMonarchicUpgradeCommand(f),

@@ -18,7 +18,9 @@ import (
 
 func newMonarchicUpgradeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "upgrade", ArgsUsage: "[FILE|-]", Usage: "write a portable plan or receipt in the strict form of the client boundary",
+		Name:      "upgrade",
+		ArgsUsage: "[FILE|-]",
+		Usage:     "write a portable plan or receipt in the strict form of the client boundary",
 		Description: "Reads a Plan or an ExecutionReceipt of the portable family, which the client boundary calls legacy v0, from a file or standard input, " +
 			"and writes the canonical bytes of the strict Plan or ExecutionReceipt to standard output; no repository is needed. " +
 			"What the strict form has no place for is left out: a plan's objective, status and failures; unknown members. " +

@@ -23,7 +23,9 @@ type monarchicValidateOptions struct {
 
 func newMonarchicValidateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "validate", ArgsUsage: "[FILE|-...]", Usage: "check documents against the schemas and rules of the Monarchic protocol",
+		Name:      "validate",
+		ArgsUsage: "[FILE|-...]",
+		Usage:     "check documents against the schemas and rules of the Monarchic protocol",
 		Description: "Reads JSON, lists of documents and JSONL, from files or standard input, and finds the type of each document by itself; " +
 			"no repository is needed. Every finding names its place (a JSON pointer), its rule and, in JSONL, its line; docs/monarchic.md lists the rules. " +
 			"Types of the strict family are written client_boundary/plan, durable_authority/lease. " +

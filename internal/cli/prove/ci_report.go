@@ -25,7 +25,10 @@ type ciReportOptions struct {
 
 func NewCIReportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "ci-report", ArgsUsage: "[FILE|-]", Category: shared.CategoryMove, Usage: "tell a build server about the run: JUnit XML or GitHub annotations",
+		Name:      "ci-report",
+		ArgsUsage: "[FILE|-]",
+		Category:  shared.CategoryMove,
+		Usage:     "tell a build server about the run: JUnit XML or GitHub annotations",
 		Description: "Without FILE it is about the project around the current directory, as audit is, with the cases of policy test and what agentxchain.json would have decided of the recorded runs; else about an export artifact, as report is. " +
 			"Under GitHub Actions the annotations come with outputs of the step (GITHUB_OUTPUT) and a job summary (GITHUB_STEP_SUMMARY). " +
 			"Exit status: 0 reported, 1 the artifact does not verify or, with --strict, something failed, 2 there is nothing to report.",

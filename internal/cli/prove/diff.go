@@ -29,7 +29,10 @@ type diffOptions struct {
 
 func NewDiffCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "diff", ArgsUsage: "LEFT RIGHT", Category: shared.CategoryMove, Usage: "compare two runs, or two export artifacts, and name what became worse",
+		Name:      "diff",
+		ArgsUsage: "LEFT RIGHT",
+		Category:  shared.CategoryMove,
+		Usage:     "compare two runs, or two export artifacts, and name what became worse",
 		Description: "LEFT and RIGHT are ids of runs in the project's run history, or the beginning of one, the current run included; or, with --export or when both are files, export artifacts. " +
 			"An artifact that does not verify is compared all the same, with a warning; verify diff refuses it. " +
 			"Exit status: 0 nothing became worse, 1 regressions or an artifact that does not verify, 2 something cannot be read.",

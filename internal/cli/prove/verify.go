@@ -28,7 +28,9 @@ type VerifyTurnOptions struct {
 
 func NewVerifyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "verify", Category: shared.CategoryTrust, Usage: "check a staged turn, what was sealed for one, an export artifact, approvals, or a range of commits, without changing anything",
+		Name:     "verify",
+		Category: shared.CategoryTrust,
+		Usage:    "check a staged turn, what was sealed for one, an export artifact, approvals, or a range of commits, without changing anything",
 		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f),
 			newVerifyApprovalsCommand(f), newVerifyDiffCommand(f), newVerifyRangeCommand(f)},
 	}
@@ -36,7 +38,9 @@ func NewVerifyCommand(f *term.Factory) *ucli.Command {
 
 func newVerifyTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "turn", ArgsUsage: "[TURN]", Usage: "put a staged result through the five stages and replay its evidence",
+		Name:      "turn",
+		ArgsUsage: "[TURN]",
+		Usage:     "put a staged result through the five stages and replay its evidence",
 		Description: "Nothing is recorded. With --execute the commands of machine_evidence run again here, in the project directory, and their exit codes " +
 			"are compared with the declared ones: they were chosen by the turn's actor, so read them first. Work tree, gate and policies are judged by accept only.",
 		Flags: []ucli.Flag{

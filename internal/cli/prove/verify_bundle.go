@@ -16,7 +16,9 @@ import (
 
 func newVerifyBundleCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "bundle", ArgsUsage: "[TURN]", Usage: "compare a turn's dispatch bundle with its seal; every active turn's by default",
+		Name:      "bundle",
+		ArgsUsage: "[TURN]",
+		Usage:     "compare a turn's dispatch bundle with its seal; every active turn's by default",
 		Description: "Every file below the bundle directory is read and compared with MANIFEST.json, and that with the seal the run has recorded. " +
 			"Nothing is changed. TURN is the id of an active turn, or a unique beginning of it.",
 		Flags: []ucli.Flag{shared.TurnFlag()},

@@ -23,7 +23,9 @@ type verifyExportOptions struct {
 
 func newVerifyExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "export", ArgsUsage: "[FILE|-]", Usage: "check every claim of an export artifact against what it carries",
+		Name:      "export",
+		ArgsUsage: "[FILE|-]",
+		Usage:     "check every claim of an export artifact against what it carries",
 		Description: "Reads an artifact of schema 0.2 or 0.3, of a run or a coordinator, plain or compressed with zstd, from FILE or standard input. " +
 			"Sizes, digests and data are derived again from the content, the summary from the files. Nothing is written and no repository is needed. " +
 			"Files whose content was left out are listed as unproven. Exit status: 0 when all holds, 1 with findings, 2 when there is no artifact to judge.",

@@ -27,7 +27,9 @@ type verifyRangeOptions struct {
 
 func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "range", ArgsUsage: "BASE..HEAD", Usage: "prove that the commits of a range are the work of accepted turns",
+		Name:      "range",
+		ArgsUsage: "BASE..HEAD",
+		Usage:     "prove that the commits of a range are the work of accepted turns",
 		Description: "Each commit is the work of turns, a person's own, a merge that changes nothing by itself, or unaccounted. " +
 			"What its message says is only a claim: a commit counts when each file it changes is the recorded work of a turn, by its contents, " +
 			"also after a rebase, squash, cherry-pick or amend. Nothing is written; the record has to be in this clone (refs/agentxchain/runs), or --fetch brings it. " +

@@ -15,7 +15,10 @@ import (
 
 func NewWitnessCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "witness", Category: shared.CategoryTrust, ArgsUsage: "[RUN]", Usage: "sign which operation a run stands at, and keep that with the run",
+		Name:      "witness",
+		Category:  shared.CategoryTrust,
+		ArgsUsage: "[RUN]",
+		Usage:     "sign which operation a run stands at, and keep that with the run",
 		Description: "For a build job or a second server: checks the operations of the run, signs with the key that git signs commits with " +
 			"(ssh, openpgp, x509) that it stands at its newest operation now, and keeps the statement under refs/agentxchain/witnesses/, " +
 			"which sync and bundles carry. verify approvals counts what allowed signers saw; a run that no longer holds an operation that one of " +

@@ -117,15 +117,40 @@ func (f foreign) ErrorHint() string { return "" }
 
 func TestExitStatus(t *testing.T) {
 	want := map[string]int{
-		"usage": 2, "invalid_json": 2, "invalid_config": 2, "invalid_state": 2,
-		"validation_failed": 3, "gate_failed": 3, "policy_violation": 3, "hook_blocked": 3, "invalid_state_transition": 3,
-		"turn_not_active": 3, "budget_exhausted": 3, "dirty_tree": 3, "checkpoint_required": 3, "conflict": 3,
-		"inside_dispatched_turn": 3,
-		"ref_moved":              4, "turn_already_accepted": 4, "state_moved": 4,
-		"run_blocked": 5, "awaiting_approval": 5, "human_required": 5,
-		"not_a_project": 10, "not_a_git_repository": 10, "no_run": 10, "locked": 11,
-		"ledger_tampered": 12, "state_tampered": 12, "object_corrupt": 12, "object_missing": 12, "chain_broken": 12,
-		"git_failed": 128, "interrupted": 130, "findings": 1, "never heard of": 1,
+		"usage":                    2,
+		"invalid_json":             2,
+		"invalid_config":           2,
+		"invalid_state":            2,
+		"validation_failed":        3,
+		"gate_failed":              3,
+		"policy_violation":         3,
+		"hook_blocked":             3,
+		"invalid_state_transition": 3,
+		"turn_not_active":          3,
+		"budget_exhausted":         3,
+		"dirty_tree":               3,
+		"checkpoint_required":      3,
+		"conflict":                 3,
+		"inside_dispatched_turn":   3,
+		"ref_moved":                4,
+		"turn_already_accepted":    4,
+		"state_moved":              4,
+		"run_blocked":              5,
+		"awaiting_approval":        5,
+		"human_required":           5,
+		"not_a_project":            10,
+		"not_a_git_repository":     10,
+		"no_run":                   10,
+		"locked":                   11,
+		"ledger_tampered":          12,
+		"state_tampered":           12,
+		"object_corrupt":           12,
+		"object_missing":           12,
+		"chain_broken":             12,
+		"git_failed":               128,
+		"interrupted":              130,
+		"findings":                 1,
+		"never heard of":           1,
 	}
 	for code, status := range want {
 		if got := Describe(fmt.Errorf("wrapped: %w", foreign{code})).Exit; got != status {
@@ -259,7 +284,11 @@ func runBody(env Env, args []string, body func(context.Context) error) int {
 func TestCleanLeavesNothingThatDrivesATerminal(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ✓ 漢字\n\ttab": "plain ✓ 漢字\n\ttab",
-		"a\x1b[2Jb":         "a^[[2Jb", "a\rb": "a^Mb", "\x7f": `\u007f`, "\u009b31m": `\u009b31m`, "x\u202ey": `x\u202ey`,
+		"a\x1b[2Jb":         "a^[[2Jb",
+		"a\rb":              "a^Mb",
+		"\x7f":              `\u007f`,
+		"\u009b31m":         `\u009b31m`,
+		"x\u202ey":          `x\u202ey`,
 	} {
 		if got := Clean(in); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)

@@ -205,8 +205,17 @@ func TestTable(t *testing.T) {
 func TestTimes(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for d, want := range map[time.Duration]string{
-		0: "just now", 45 * time.Second: "45s ago", 3 * time.Minute: "3m ago", 5 * time.Hour: "5h ago",
-		72 * time.Hour: "3d ago", 100 * 24 * time.Hour: "14w ago", 900 * 24 * time.Hour: "2y ago", -2 * time.Hour: "in 2h", -2*time.Hour + time.Second: "in 2h", -3 * time.Second: "in 3s", 4 * time.Second: "just now",
+		0:                          "just now",
+		45 * time.Second:           "45s ago",
+		3 * time.Minute:            "3m ago",
+		5 * time.Hour:              "5h ago",
+		72 * time.Hour:             "3d ago",
+		100 * 24 * time.Hour:       "14w ago",
+		900 * 24 * time.Hour:       "2y ago",
+		-2 * time.Hour:             "in 2h",
+		-2*time.Hour + time.Second: "in 2h",
+		-3 * time.Second:           "in 3s",
+		4 * time.Second:            "just now",
 	} {
 		if got := RelativeTime(now, now.Add(-d)); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
@@ -224,8 +233,16 @@ func TestTimes(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"accept", "assign", "approve", "status", "events", "decisions", "exit-codes"}
 	for word, want := range map[string]string{
-		"acept": "accept", "stauts": "status", "STATUS": "status", "event": "events", "dec": "decisions", "exit": "exit-codes",
-		"a": "", "xyzzy": "", "": "", "approv": "approve",
+		"acept":  "accept",
+		"stauts": "status",
+		"STATUS": "status",
+		"event":  "events",
+		"dec":    "decisions",
+		"exit":   "exit-codes",
+		"a":      "",
+		"xyzzy":  "",
+		"":       "",
+		"approv": "approve",
 	} {
 		if got := Nearest(word, known); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)

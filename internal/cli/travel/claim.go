@@ -16,7 +16,10 @@ import (
 
 func NewClaimCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "claim", Category: shared.CategoryRun, ArgsUsage: "[TURN|ROLE]", Usage: "take a turn for this clone, so that other machines leave it alone",
+		Name:      "claim",
+		Category:  shared.CategoryRun,
+		ArgsUsage: "[TURN|ROLE]",
+		Usage:     "take a turn for this clone, so that other machines leave it alone",
 		Description: "The claim is recorded on the remote first: of several machines that ask, one gets the turn. " +
 			"Until it ends, only this clone dispatches the turn or has its result accepted. A role that has no active turn is given one. " +
 			"A claim that has ended counts for nothing: another machine may claim the turn, and a result that comes too late is refused.",

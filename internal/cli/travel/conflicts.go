@@ -16,7 +16,10 @@ import (
 
 func NewConflictsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "conflicts", Category: shared.CategoryMove, ArgsUsage: "[OP]", Usage: "what did not hold when two machines' work was joined",
+		Name:      "conflicts",
+		Category:  shared.CategoryMove,
+		ArgsUsage: "[OP]",
+		Usage:     "what did not hold when two machines' work was joined",
 		Description: "A conflict is an operation of one machine that does not hold after those of another: the record keeps who did it, why it does not count and the operation itself. " +
 			"OP is the id of that operation, or its beginning. One of the four flags settles the conflict; the settlement travels with the next sync. Only a person settles a conflict.",
 		Flags: []ucli.Flag{

@@ -24,7 +24,9 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 	}
 	dry := &ucli.BoolFlag{Name: "dry-run", Usage: "say what would be done"}
 	return &ucli.Command{
-		Name: "runs", Category: shared.CategoryMove, Usage: "the runs of the repository, and the archive of those that are over",
+		Name:     "runs",
+		Category: shared.CategoryMove,
+		Usage:    "the runs of the repository, and the archive of those that are over",
 		Description: "Every run is a ref, and each fetch, push and listing goes through all of them. A run that is over can leave them for the archive: " +
 			"the list of archived runs travels with sync, a remote keeps their operations under one ref a year, and commands that name an archived run fetch it when it is not here. " +
 			"git config agentxchain.archiveAfter AGE has sync archive runs that ended longer ago.",

@@ -18,7 +18,10 @@ import (
 
 func NewSyncCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "sync", Category: shared.CategoryMove, ArgsUsage: "[REMOTE]", Usage: "bring the runs here and on a remote together",
+		Name:      "sync",
+		Category:  shared.CategoryMove,
+		ArgsUsage: "[REMOTE]",
+		Usage:     "bring the runs here and on a remote together",
 		Description: "Fetches the records of the remote, checks every operation that came, takes over what goes on from here, and pushes what the remote lacks, each run only if the remote still has it where it was seen. " +
 			"Where both sides went on, the operations made here are decided again after those of the remote: what does not hold any more becomes a conflict (git agentxchain conflicts) and is never dropped. " +
 			"A remote that has lost operations it once showed is not followed. In a fresh clone the newest run is brought into the work tree. " +

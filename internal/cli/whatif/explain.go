@@ -25,7 +25,10 @@ type explainOptions struct {
 
 func NewExplainCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "explain", Category: shared.CategoryLook, ArgsUsage: "TURN|GATE|OP|CODE", Usage: "which rules led to a verdict, and where each stands",
+		Name:      "explain",
+		Category:  shared.CategoryLook,
+		ArgsUsage: "TURN|GATE|OP|CODE",
+		Usage:     "which rules led to a verdict, and where each stands",
 		Description: "The engine decides on the recorded operation again and writes down every rule it asks: what the rule said, the section of " +
 			"docs/spec it stands in, the line of the configuration it goes by and the digest of the evidence. CODE is the code of a refusal, " +
 			"of this run or of the last command that was refused.",

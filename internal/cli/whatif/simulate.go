@@ -35,7 +35,9 @@ type simulateOptions struct {
 
 func NewSimulateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "simulate", Category: shared.CategoryProve, Usage: "play roles and people through the configuration, and see what it cannot do",
+		Name:     "simulate",
+		Category: shared.CategoryProve,
+		Usage:    "play roles and people through the configuration, and see what it cannot do",
 		Description: "Every event is decided by the engine, in memory: a role's turn works, asks to move on with the gate's documents in order, or stops for a " +
 			"person; a person writes the documents, approves, or lifts a block. Without --script and --seed every reachable state is looked at, up to " +
 			"--states of them: which phases cannot be left, which gates never open, which rules can deadlock, which gates agents open alone. " +

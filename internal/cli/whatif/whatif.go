@@ -25,7 +25,9 @@ type whatifOptions struct {
 
 func NewWhatifCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "whatif", Category: shared.CategoryProve, Usage: "judge the recorded history again under another configuration",
+		Name:     "whatif",
+		Category: shared.CategoryProve,
+		Usage:    "judge the recorded history again under another configuration",
 		Description: "Every recorded operation is judged by the engine with the arguments and the evidence it was decided on, from the " +
 			"recorded state before it, under the other configuration. What would have been decided differently is listed; what cannot be told, " +
 			"because the evidence was never taken, is said to be unknown. Nothing is written. " +

@@ -132,8 +132,14 @@ func TestExtraction(t *testing.T) {
 		})
 	}
 	for name, text := range map[string]string{
-		"empty": "", "words": "I could not do it.", "array": "[1,2]", "other JSON": `{"hello":"world"}`, "no ids": `{"schema_version":"1.0","status":"completed"}`,
-		"cut off": goodResult[:60], "null": "null", "deep": strings.Repeat("[", 100000),
+		"empty":      "",
+		"words":      "I could not do it.",
+		"array":      "[1,2]",
+		"other JSON": `{"hello":"world"}`,
+		"no ids":     `{"schema_version":"1.0","status":"completed"}`,
+		"cut off":    goodResult[:60],
+		"null":       "null",
+		"deep":       strings.Repeat("[", 100000),
 	} {
 		t.Run("no result: "+name, func(t *testing.T) {
 			out := newBench(t, p, says(p, text)).dispatch(context.Background())

@@ -137,8 +137,16 @@ func recorded(t *testing.T, file string, got, want any) {
 func TestOtherShapes(t *testing.T) {
 	each(t, func(t *testing.T, p provider) {
 		for body, readable := range map[string]bool{
-			"null": false, "[]": false, "3": false, `"x"`: false, "": false, `{"a":1,}`: false, "{} {}": false,
-			"{}": true, `{"content":3,"choices":3,"candidates":3}`: true, `{"content":[3],"choices":[3],"candidates":[3]}`: true,
+			"null":     false,
+			"[]":       false,
+			"3":        false,
+			`"x"`:      false,
+			"":         false,
+			`{"a":1,}`: false,
+			"{} {}":    false,
+			"{}":       true,
+			`{"content":3,"choices":3,"candidates":3}`:                                                                   true,
+			`{"content":[3],"choices":[3],"candidates":[3]}`:                                                             true,
 			`{"content":null,"choices":[null],"candidates":[{"content":[]}]}`:                                            true,
 			`{"content":[{"type":3}],"choices":[{"message":[]}],"candidates":[{"content":{"parts":[{"text":3},null]}}]}`: true,
 			`{"usage":{"input_tokens":-1,"prompt_tokens":true},"usageMetadata":{"promptTokenCount":1e400}}`:              true,
