@@ -295,20 +295,25 @@ func TestCrashWithoutCache(t *testing.T) {
 	}
 }
 
+// copyTo gives another work tree the project as it is.
+func (d *driver) copyTo(dir string) {
+	d.t.Helper()
+	if err := os.CopyFS(filepath.Join(dir, ".agentxchain"), os.DirFS(d.path(".agentxchain"))); err != nil {
+		d.t.Fatal(err)
+	}
+	for _, name := range []string{wire.ConfigPath, "TALK.md"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(d.read(name)), 0o666); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
 // TestOtherWorktreeGoesOn lets two work trees take turns on one run.
 func TestOtherWorktreeGoesOn(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{LinkedWorktree: true})
 	d := scaffold(t, r.Dir)
 	d.must(initOp(false))
-	// The other work tree gets a copy of the project as it is.
-	if err := os.CopyFS(filepath.Join(r.Main, ".agentxchain"), os.DirFS(d.path(".agentxchain"))); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{wire.ConfigPath, "TALK.md"} {
-		if err := os.WriteFile(filepath.Join(r.Main, name), []byte(d.read(name)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	d.copyTo(r.Main)
 	e := openDriver(t, r.Main)
 	for i := range 4 {
 		d.n, e.n = 100*i, 100*i+50
@@ -334,14 +339,7 @@ func TestOtherWorktreeAmendsAfterAKill(t *testing.T) {
 		r := testrepo.New(t, testrepo.Options{LinkedWorktree: true})
 		d := scaffold(t, r.Dir)
 		d.must(initOp(false))
-		if err := os.CopyFS(filepath.Join(r.Main, ".agentxchain"), os.DirFS(d.path(".agentxchain"))); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{wire.ConfigPath, "TALK.md"} {
-			if err := os.WriteFile(filepath.Join(r.Main, name), []byte(d.read(name)), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
+		d.copyTo(r.Main)
 		d.turns(1)
 		d.must(assignOp)
 		_ = d.store.Close()
