@@ -136,6 +136,19 @@ func TestKilledCommitIsSettled(t *testing.T) {
 		}
 		tr.Fsck()
 
+		// Another commit was built on one that is there: both are packed.
+		_, below := killedCommit(t, tr, r, "built upon\n")
+		tr.Write("b.txt", "on top\n")
+		top := tr.CommitAll("on top")
+		if notices := r.SweepLocks(t.Context()); len(notices) > 0 {
+			t.Errorf("notices of a commit that another is built on: %q", notices)
+		}
+		notes(0)
+		removeLoose(t, r, below)
+		removeLoose(t, r, top)
+		removeLoose(t, r, tr.Git("rev-parse", below+":a.txt"))
+		tr.Fsck()
+
 		// A person went on from it: the branch is no longer where the killed git had moved it.
 		_, gone := killedCommit(t, tr, r, "third\n")
 		tr.Write("b.txt", "of a person\n")

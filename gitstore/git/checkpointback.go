@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,11 @@ func (r *Repository) settleCommit(ctx context.Context, n *LockNote) (notice stri
 		return "", r.commitOfOther(ctx, c)
 	}
 	oid := r.headNow(ctx)
-	if oid == "" || oid == c.Before || cmp.Or(r.headWas(ctx), c.Before) != c.Before {
+	if oid == "" || oid == c.Before {
+		return "", false
+	}
+	if cmp.Or(r.headWas(ctx), c.Before) != c.Before {
+		_ = r.keepSince(ctx, oid, c.Before) // what others build on is not taken back
 		return "", false
 	}
 	err := r.KeepCommit(ctx, oid, nil)
@@ -87,11 +92,39 @@ func (r *Repository) commitOfOther(ctx context.Context, c *UnderCommit) bool {
 	if oid == c.Before {
 		return false
 	}
-	made, err := r.madeBy(ctx, oid)
-	if err == nil {
-		err = r.packReached(ctx, made)
+	return r.keepSince(ctx, oid, c.Before) != nil
+}
+
+// maxBuiltUpon bounds how many commits may have followed one that was not kept.
+const maxBuiltUpon = 256
+
+// keepSince packs and syncs what the commits from before, without it, to oid have made. Where no line of first parents
+// leads there it does nothing: the branch has been moved elsewhere.
+func (r *Repository) keepSince(ctx context.Context, oid, before object.OID) error {
+	c := r.commitTrees("")
+	made := make(map[object.OID]bool)
+	for at, n := oid, 0; at != before; n++ {
+		if n == maxBuiltUpon {
+			return nil
+		}
+		one, err := r.madeBy(ctx, at)
+		if err != nil {
+			return err
+		}
+		maps.Copy(made, one)
+		_, parents, err := c.treeOf(ctx, at)
+		if err != nil {
+			return err
+		}
+		if len(parents) == 0 {
+			return nil
+		}
+		at = parents[0]
 	}
-	return err != nil
+	if err := r.packReached(ctx, made); err != nil {
+		return err
+	}
+	return r.syncObjects(ctx, oid, made)
 }
 
 // whole reports that git finds the commit and all that it leads to, short of what its parents have.
