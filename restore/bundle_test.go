@@ -85,7 +85,7 @@ func TestDivergedHistoryIsKept(t *testing.T) {
 	newer, ahead := bundled(t, s.dir)
 	before := digestTree(t, s.clone)
 	for _, r := range []*bytes.Reader{bytes.NewReader(newer), nil} {
-		opt := Options{Bundle: ahead, Open: opener(s.clone)}
+		opt := Options{Bundle: ahead}
 		var err error
 		if r != nil {
 			_, err = into(t, s.clone, r, opt)

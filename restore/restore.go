@@ -36,9 +36,9 @@ const (
 
 // Options of Restore.
 type Options struct {
-	// Open opens the project to restore into. It is called when the artifact was
-	// found good; Restore does not close what it returns.
-	Open func(ctx context.Context) (*gitstore.Store, error)
+	// Into hands the project to restore into to use, with nothing else at work on it. It is called when the artifact
+	// was found good, and returns what use does.
+	Into func(ctx context.Context, use func(*gitstore.Store) error) error
 
 	Repo   string // restore the run of this repository out of the artifact of an initiative; "" for none
 	Bundle string // a git bundle with the run's history, to be taken along; "" for none
@@ -105,10 +105,15 @@ func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
 			Message: "There is neither an artifact nor a bundle to restore.",
 		}
 	}
-	store, err := opt.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
+	var out *Outcome
+	err := opt.Into(ctx, func(store *gitstore.Store) (err error) {
+		out, err = restoreInto(ctx, store, a, opt)
+		return err
+	})
+	return out, err
+}
+
+func restoreInto(ctx context.Context, store *gitstore.Store, a *incoming, opt Options) (*Outcome, error) {
 	t := &restoring{opt: opt, store: store, a: a, out: &Outcome{Dir: store.Dir()}}
 	settled, err := store.SettleRestore(ctx)
 	if err != nil {

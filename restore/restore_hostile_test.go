@@ -109,16 +109,15 @@ func opener(dir string) func(context.Context) (*gitstore.Store, error) {
 // into restores an artifact.
 func into(t *testing.T, dir string, artifact io.Reader, opt Options) (*Outcome, error) {
 	t.Helper()
-	var store *gitstore.Store
-	opt.Open = func(ctx context.Context) (_ *gitstore.Store, err error) {
-		store, err = opener(dir)(ctx)
-		return store, err
+	opt.Into = func(ctx context.Context, use func(*gitstore.Store) error) error {
+		store, err := opener(dir)(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = store.Close() }()
+		return use(store)
 	}
-	out, err := Restore(t.Context(), artifact, opt)
-	if store != nil {
-		_ = store.Close()
-	}
-	return out, err
+	return Restore(t.Context(), artifact, opt)
 }
 
 func codeIn(err error) string {

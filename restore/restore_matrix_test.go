@@ -120,7 +120,7 @@ func TestRestoreLosesARace(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	ref := runRef(t, newer)
 	_, err = Restore(t.Context(), bytes.NewReader(newer), Options{
-		Open: func(context.Context) (*gitstore.Store, error) { return store, nil },
+		Into: func(_ context.Context, use func(*gitstore.Store) error) error { return use(store) },
 		// Files are staged before the run is recorded.
 		Progress: func(done, _ int) {
 			if !moved {
@@ -151,7 +151,7 @@ func TestRestoreCancelled(t *testing.T) {
 	}
 	before := governedBytes(t, s.clone)
 	_, err = Restore(ctx, bytes.NewReader(s.artifact), Options{
-		Open:     func(context.Context) (*gitstore.Store, error) { return store, nil },
+		Into:     func(_ context.Context, use func(*gitstore.Store) error) error { return use(store) },
 		Progress: func(done, _ int) { cancel() },
 	})
 	_ = store.Close()

@@ -144,13 +144,16 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 		}
 	}()
 	out, err := restore.Restore(ctx, src, restore.Options{
-		Open: func(ctx context.Context) (*restore.Store, error) {
+		Into: func(ctx context.Context, use func(*restore.Store) error) error {
 			reading.Done()
 			var err error
 			if r, err = shared.Open(ctx, f); err != nil {
-				return nil, err
+				return err
 			}
-			return r.Store(), mayRestore(r, o)
+			if err := mayRestore(r, o); err != nil {
+				return err
+			}
+			return r.Alone(use)
 		},
 		Repo: o.Repo, Bundle: bundle, NoRecord: o.NoRec, Onto: o.Onto, DryRun: o.DryRun ||
 			o.Plan, Plan: o.Plan, GiveUp: giveUp(ctx, f, o),
