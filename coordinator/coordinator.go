@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -221,16 +222,16 @@ func (c *Coordinator) end(ctx context.Context, tx *Tx) {
 	tx.Close()
 	if c.moved {
 		c.moved = false
-		c.pushLater(ctx, c.repository(ctx), c.store.Dir())
+		c.pushLater(ctx, c.repository(ctx).Repository(), c.store.Dir())
 	}
 }
 
 // pushLater has what a repository recorded pushed in the background, where it is set up to.
-func (c *Coordinator) pushLater(ctx context.Context, in *gitstore.Store, dir string) {
+func (c *Coordinator) pushLater(ctx context.Context, in *git.Repository, dir string) {
 	if c.opt.Background == nil {
 		return
 	}
-	if remote := transport.BackgroundRemote(context.WithoutCancel(ctx), in.Repository()); remote != "" {
+	if remote := transport.BackgroundRemote(context.WithoutCancel(ctx), in); remote != "" {
 		c.opt.Background(dir, remote)
 	}
 }

@@ -240,7 +240,7 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 				return inRepo(repo, dir, err)
 			}
 			if r.RemoteDecides() { // but not on this: it was recorded here first
-				c.pushLater(ctx, r.Store(), dir)
+				c.pushLater(ctx, r.Record().Repository(), dir)
 			}
 			return nil
 		}})

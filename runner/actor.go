@@ -16,8 +16,11 @@ import (
 // turn. Its presence, here or in an ancestor, means an agent is asking.
 const TurnMarker = turnmark.Variable
 
+// Identity is who acts here, as git has it, or the store's stand-ins for it.
+func (r *Runner) Identity(ctx context.Context) (name, email string) { return r.store.Identity(ctx) }
+
 func (r *Runner) actor(ctx context.Context) evidence.Actor {
-	name, email := r.store.Identity(ctx)
+	name, email := r.Identity(ctx)
 	in := r.Asker()
 	return evidence.Actor{
 		Name:       name,

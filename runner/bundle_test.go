@@ -92,7 +92,7 @@ func TestBundleSupplementsSurviveARejection(t *testing.T) {
 
 	// A damaged bundle comes back whole from the record.
 	p.must(os.RemoveAll(filepath.Join(p.dir, dir)))
-	rec, err := p.r.Store().OpenRun(p.ctx, p.state().Run(), "")
+	rec, err := p.r.OpenRun(p.ctx, p.state().Run(), "")
 	p.must(err)
 	f, err := rec.Files()
 	p.must(err)

@@ -81,7 +81,7 @@ func (p *project) sound() {
 		}
 	}
 	for _, l := range []wire.Ledger{wire.LedgerHookAudit, wire.LedgerEvents, wire.LedgerHistory} {
-		rows, err := p.r.Store().TailRows(p.ctx, l, 0, nil)
+		rows, err := p.r.Record().TailRows(p.ctx, l, 0, nil)
 		p.must(err)
 		seen := map[string]bool{}
 		for _, r := range rows {
@@ -96,7 +96,7 @@ func (p *project) sound() {
 // replays is the part of sound that must hold right after a kill.
 func (p *project) replays() {
 	p.t.Helper()
-	report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
+	report, err := p.r.Record().Fsck(p.ctx, proof.Options{Replay: true})
 	p.must(err)
 	if !report.Clean() {
 		p.t.Errorf("fsck: %+v", report.Findings)

@@ -148,7 +148,7 @@ func TestCrashDuringAcceptance(t *testing.T) {
 		if !old {
 			turn = p.assignStaged()
 		}
-		report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
+		report, err := p.r.Record().Fsck(p.ctx, proof.Options{Replay: true})
 		p.must(err)
 		if !report.Clean() {
 			t.Fatalf("kill %d: fsck: %+v", n, report.Findings)
@@ -161,7 +161,7 @@ func TestCrashDuringAcceptance(t *testing.T) {
 // noDoubles checks that every ledger holds each record once.
 func (p *project) noDoubles(accepted int) {
 	p.t.Helper()
-	rows, err := p.r.Store().TailRows(p.ctx, wire.LedgerHistory, 0, nil)
+	rows, err := p.r.Record().TailRows(p.ctx, wire.LedgerHistory, 0, nil)
 	p.must(err)
 	seen := map[string]bool{}
 	for _, l := range rows {
@@ -174,7 +174,7 @@ func (p *project) noDoubles(accepted int) {
 	if len(rows) != accepted {
 		p.t.Fatalf("history has %d rows, want %d", len(rows), accepted)
 	}
-	events, err := p.r.Store().TailRows(p.ctx, wire.LedgerEvents, 0, nil)
+	events, err := p.r.Record().TailRows(p.ctx, wire.LedgerEvents, 0, nil)
 	p.must(err)
 	ids := map[string]bool{}
 	var all []any
@@ -189,7 +189,7 @@ func (p *project) noDoubles(accepted int) {
 	if code, errs := run.ValidateEventOrdering(all); code != "" {
 		p.t.Fatalf("events: %s %v", code, errs)
 	}
-	decisions, err := p.r.Store().TailRows(p.ctx, wire.LedgerDecisions, 0, nil)
+	decisions, err := p.r.Record().TailRows(p.ctx, wire.LedgerDecisions, 0, nil)
 	p.must(err)
 	numbers := map[string]bool{}
 	for _, l := range decisions {
@@ -274,7 +274,7 @@ func TestCrashDuringRejection(t *testing.T) {
 			if again, _ := p.state().ActiveTurns.Get(turn.TurnID); again.Attempt != 2 {
 				t.Errorf("attempt %d", again.Attempt)
 			}
-			report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
+			report, err := p.r.Record().Fsck(p.ctx, proof.Options{Replay: true})
 			p.must(err)
 			if !report.Clean() {
 				t.Errorf("fsck: %+v", report.Findings)

@@ -19,6 +19,13 @@ import (
 // BlockedOnGit is what a run is blocked on when an agent has changed what git is told.
 const BlockedOnGit = "dispatch:" + tamper.CodeGitTampered
 
+// AnnounceDispatch says that a turn is about to be handed out for the first time: a driver that is killed before
+// BeginDispatch has had no agent yet.
+func (r *Runner) AnnounceDispatch(turnID string) error { return r.store.Watch().Announce(turnID) }
+
+// ConcludeDispatch forgets what EndDispatch has settled, once the turn's lock is given up.
+func (r *Runner) ConcludeDispatch(turnID string) { r.store.Watch().TakeSettled(turnID) }
+
 // BeginDispatch notes what git is told when a turn is handed to its agent. left says
 // that the process which had the turn before was killed: what it noted is concluded
 // first, and that nothing is there to be concluded is no good sign either

@@ -82,12 +82,14 @@ func TestCheckDocuments(t *testing.T) {
 
 func TestRepairAcceptWorkingIsNotForAgents(t *testing.T) {
 	p := newProject(t, nil)
-	r := runner.New(p.r.Store(), runner.Options{Getenv: func(k string) string {
+	r, err := runner.Open(p.ctx, p.dir, runner.Options{Getenv: func(k string) string {
 		if k == runner.TurnMarker {
 			return "turn_9"
 		}
 		return ""
 	}})
-	_, err := r.Repair(p.ctx, gitstore.AcceptWorking, gitstore.RepairOptions{Reason: "x"})
+	p.must(err)
+	t.Cleanup(func() { _ = r.Close() })
+	_, err = r.Repair(p.ctx, gitstore.AcceptWorking, gitstore.RepairOptions{Reason: "x"})
 	wantCode(t, err, wire.CodeInsideTurn)
 }

@@ -125,7 +125,7 @@ func TestReviewTurnIsAcceptedAndRecorded(t *testing.T) {
 		s.Status != wire.StatusActive {
 		t.Fatalf("unexpected state after acceptance: %s", s.Encode())
 	}
-	row, err := p.r.Store().LastRow(p.ctx, wire.LedgerHistory, "turn_id", a.Turn.TurnID)
+	row, err := p.r.Record().LastRow(p.ctx, wire.LedgerHistory, "turn_id", a.Turn.TurnID)
 	p.must(err)
 	if row == nil || !ojson.Equal(row.Row, out.Result.Entry) {
 		t.Fatalf("history does not hold the entry: %v", row)

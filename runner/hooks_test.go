@@ -35,7 +35,7 @@ func TestObservedChangesOfATurn(t *testing.T) {
 	for _, f := range []string{"src/changed", "src/deleted", "src/staged-away", "src/same", "src/back"} {
 		p.write(f, "old")
 	}
-	_, err := p.r.Store().Repository().CommitPaths(p.ctx, []string{"src"}, "sources")
+	_, err := p.r.Record().Repository().CommitPaths(p.ctx, []string{"src"}, "sources")
 	p.must(err)
 	turn := p.assign("dev").Turn
 	p.write("src/changed", "new")
@@ -46,7 +46,7 @@ func TestObservedChangesOfATurn(t *testing.T) {
 	// A commit of the actor's own is part of the turn too.
 	p.write("src/committed", "new")
 	p.write("src/back", "new")
-	_, err = p.r.Store().Repository().CommitPaths(p.ctx, []string{"src/committed", "src/back"}, "actor's own")
+	_, err = p.r.Record().Repository().CommitPaths(p.ctx, []string{"src/committed", "src/back"}, "actor's own")
 	p.must(err)
 	files := []string{"src/added", "src/back", "src/changed", "src/committed", "src/deep/added", "src/deleted",
 		"src/staged-away"}
@@ -86,7 +86,7 @@ func TestRunHooks(t *testing.T) {
 	if p.log() != before+1 || p.read(string(wire.DocState)) != state {
 		t.Errorf("%d operations, or the state has changed", p.log()-before)
 	}
-	rows, err := p.r.Store().TailRows(p.ctx, wire.LedgerHookAudit, 0, nil)
+	rows, err := p.r.Record().TailRows(p.ctx, wire.LedgerHookAudit, 0, nil)
 	p.must(err)
 	if len(rows) != 1 || rows[0].Row.String("orchestrator_action") != "blocked" ||
 		rows[0].Row.String("run_id") != p.state().Run() {
@@ -103,7 +103,7 @@ func TestRunHooks(t *testing.T) {
 // log counts the operations of the run.
 func (p *project) log() int {
 	p.t.Helper()
-	ops, err := p.r.Store().Log(p.ctx, p.state().Run(), 0)
+	ops, err := p.r.Record().Log(p.ctx, p.state().Run(), 0)
 	p.must(err)
 	return len(ops)
 }

@@ -28,7 +28,7 @@ import (
 // whole fails unless everything this machine has of all runs holds.
 func (m *machine) whole() {
 	m.t.Helper()
-	report, err := m.p.r.Store().Fsck(m.p.ctx, proof.Options{Run: "*", Replay: true})
+	report, err := m.p.r.Record().Fsck(m.p.ctx, proof.Options{Run: "*", Replay: true})
 	m.p.must(err)
 	if !report.Clean() {
 		m.t.Fatalf("fsck: %+v", report.Findings)

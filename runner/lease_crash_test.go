@@ -128,7 +128,7 @@ func leaseKilled(t *testing.T, act, point string) {
 			l.must(err)
 		}
 	}
-	report, err := l.r.Store().Fsck(l.ctx, proof.Options{Replay: true})
+	report, err := l.r.Record().Fsck(l.ctx, proof.Options{Replay: true})
 	l.must(err)
 	if !report.Clean() {
 		t.Fatalf("fsck: %+v", report.Findings)
@@ -140,13 +140,13 @@ func leaseKilled(t *testing.T, act, point string) {
 // none only while it lives).
 func TestLeaseRefsBehindTheRun(t *testing.T) {
 	back := func(l *leasing, turn string, to object.OID) {
-		rec, err := stored.Read(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
+		rec, err := stored.Read(l.ctx, l.r.Record().Repository(), l.state().Run(), turn)
 		l.must(err)
-		l.must(stored.Move(l.ctx, l.r.Store().Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}},
+		l.must(stored.Move(l.ctx, l.r.Record().Repository(), []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}},
 			"the machine stopped"))
 	}
 	at := func(l *leasing, turn string) object.OID {
-		rec, err := stored.Read(l.ctx, l.r.Store().Repository(), l.state().Run(), turn)
+		rec, err := stored.Read(l.ctx, l.r.Record().Repository(), l.state().Run(), turn)
 		l.must(err)
 		return rec.Op
 	}
@@ -190,7 +190,7 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		wantReason(t, err, run.RejectStaleToken)
 		_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
 		wantReason(t, err, run.RejectStaleToken)
-		report, err := l.r.Store().Fsck(l.ctx, proof.Options{Replay: true})
+		report, err := l.r.Record().Fsck(l.ctx, proof.Options{Replay: true})
 		l.must(err)
 		if len(report.Findings) != 1 || report.Findings[0].Code != proof.FindLease {
 			t.Fatalf("fsck: %+v", report.Findings)

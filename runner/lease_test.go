@@ -357,7 +357,7 @@ func TestLeaseRenewAndResume(t *testing.T) {
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &fresh, Result: l.result(turn)})
 	l.must(err)
 	l.replays()
-	rows, err := l.r.Store().TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool {
+	rows, err := l.r.Record().TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool {
 		return o.String("event_type") == run.EventLease
 	})
 	l.must(err)
@@ -486,7 +486,7 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			fresh := holderOf(taken)
 			_, err = p.r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &fresh, Result: data})
 			p.must(err)
-			if report, err := p.r.Store().Fsck(ctx, proof.Options{Replay: true}); err != nil || !report.Clean() {
+			if report, err := p.r.Record().Fsck(ctx, proof.Options{Replay: true}); err != nil || !report.Clean() {
 				t.Fatalf("fsck: %v %+v", err, report)
 			}
 			repo.Fsck()
@@ -588,7 +588,7 @@ func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
 				again && list[0].Lease.RunnerID != "other" {
 				t.Errorf("listed as %+v", list)
 			}
-			report, err := l.r.Store().Fsck(l.ctx, proof.Options{})
+			report, err := l.r.Record().Fsck(l.ctx, proof.Options{})
 			l.must(err)
 			if len(report.Findings) != 1 || report.Findings[0].Code != proof.FindLease ||
 				!strings.Contains(report.Findings[0].Message, "set back") {

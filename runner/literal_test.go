@@ -195,7 +195,7 @@ func literalRun(t *testing.T, template, agent string) {
 	if s := p.state(); s.Status != wire.StatusCompleted || len(seen) < 8 {
 		t.Errorf("the run is %s after %d kinds of turns", s.Status, len(seen))
 	}
-	rows, err := p.r.Store().TailRows(p.ctx, wire.LedgerHistory, 100, nil)
+	rows, err := p.r.Record().TailRows(p.ctx, wire.LedgerHistory, 100, nil)
 	p.must(err)
 	var ids []string
 	for _, row := range rows {

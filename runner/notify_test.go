@@ -93,7 +93,7 @@ func (p *project) trust() {
 
 func (p *project) audit() []*ojson.Object {
 	p.t.Helper()
-	lines, err := p.r.Store().TailRows(p.ctx, wire.LedgerNotifications, 0, nil)
+	lines, err := p.r.Record().TailRows(p.ctx, wire.LedgerNotifications, 0, nil)
 	p.must(err)
 	var out []*ojson.Object
 	for _, l := range lines {
@@ -146,7 +146,7 @@ func TestNotificationsOfABlock(t *testing.T) {
 		}
 	}
 	d := docs[0]
-	if d.Object("project").String("id") != "proj" || d.Object("project").String("root") != p.r.Store().Dir() ||
+	if d.Object("project").String("id") != "proj" || d.Object("project").String("root") != p.r.Record().Dir() ||
 		d.Object("run").String("status") != "blocked" || d.Object("turn").String("turn_id") != a.Turn.TurnID {
 		t.Errorf("%s", ojson.Compact(d))
 	}

@@ -29,12 +29,17 @@ func (r *Runner) Proposals(ctx context.Context) ([]*proposal.Proposal, error) {
 	return proposal.List(ctx, r.store, v.Run, "")
 }
 
+// WaitingProposals are those of the run in v that nobody has decided on, oldest first; none where no role proposes.
+func (r *Runner) WaitingProposals(ctx context.Context, v *gitstore.View) ([]*proposal.Proposal, error) {
+	return proposal.Waiting(ctx, r.store, v)
+}
+
 // proposalsFor are those that a turn could apply as its own work: none unless its role writes.
 func (r *Runner) proposalsFor(ctx context.Context, v *gitstore.View, turn *run.Turn) ([]dispatch.Waiting, error) {
 	if role := v.Config.Role(turn.AssignedRole); role == nil || role.WriteAuthority != wire.Authoritative {
 		return nil, nil
 	}
-	all, err := proposal.Waiting(ctx, r.store, v)
+	all, err := r.WaitingProposals(ctx, v)
 	if err != nil {
 		return nil, err
 	}

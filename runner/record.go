@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -78,6 +79,12 @@ type Record interface {
 	// Log lists the newest operations of a run, "" for the present one; all when
 	// limit is 0.
 	Log(ctx context.Context, run string, limit int) ([]OpInfo, error)
+	// Chain is Log with the oldest first, up to an operation or to the newest when op is "".
+	Chain(ctx context.Context, run string, op OpID) ([]OpInfo, error)
+	// Newest is the newest operation of a run, "" for the present one, and that run's id.
+	Newest(ctx context.Context, run string) (string, OpID, error)
+	// Refusal is what led to the newest refusal with a code that left no trace in a run, nil without one.
+	Refusal(code string) (*verdict.Chain, error)
 	// Show reads one operation by commit id or unique prefix.
 	Show(ctx context.Context, name string) (*OpDetail, error)
 	// LastRow is the newest row of a ledger whose member key has that value, nil

@@ -92,13 +92,8 @@ func New(s *gitstore.Store, opt Options) *Runner {
 	return &Runner{store: s, opt: opt, serial: new(sync.Mutex)}
 }
 
-// Store is the run store this runner drives. It is for what looks at a run or brings it here without being one of
-// its operations: the rooms below runner/, the coordinator, which decides for several repositories at once, restore,
-// which puts a run into a store before there is one to drive, and tests. Commands and servers ask the Runner (a test
-// in internal/cli sees to it): what is done to the store itself waits for no operation that is under way here.
-func (r *Runner) Store() *gitstore.Store { return r.store }
-
-// Alone hands the store to f while no operation of this Runner is under way.
+// Alone hands the store to f while no operation of this Runner is under way: for what changes a work tree, or brings a
+// run here, without being one of the operations. What only reads asks Record.
 func (r *Runner) Alone(f func(*gitstore.Store) error) error {
 	r.serial.Lock()
 	defer r.serial.Unlock()

@@ -350,7 +350,7 @@ func (f *strictField) judge() {
 		if err != nil {
 			t.Fatalf("m%d: %v", i, err)
 		}
-		report, err := r.Store().Fsck(ctx, proof.Options{Replay: true, Run: "*"})
+		report, err := r.Record().Fsck(ctx, proof.Options{Replay: true, Run: "*"})
 		if err != nil || !report.Clean() {
 			t.Errorf("m%d: fsck: %v %+v", i, err, report)
 		}

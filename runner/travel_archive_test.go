@@ -19,7 +19,7 @@ import (
 // archive puts a run that is over into the archive, takes one out, or lets the operations of archived
 // runs go from a machine.
 func (j *journey) archive(m *traveller) {
-	list, err := archive.ReadAll(j.ctx, m.r.Store().Repository(), archive.ListPrefix)
+	list, err := archive.ReadAll(j.ctx, m.r.Record().Repository(), archive.ListPrefix)
 	j.must(err)
 	var in []string
 	for run := range list {
@@ -34,7 +34,7 @@ func (j *journey) archive(m *traveller) {
 		j.must(err)
 		var over []string
 		for _, t := range tips {
-			if st, err := chain.StateAt(j.ctx, m.r.Store().Repository(), t.Ref.OID); err == nil && st.Status.Ended() {
+			if st, err := chain.StateAt(j.ctx, m.r.Record().Repository(), t.Ref.OID); err == nil && st.Status.Ended() {
 				over = append(over, t.Run)
 			}
 		}

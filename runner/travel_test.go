@@ -754,7 +754,7 @@ func (j *journey) arrive() {
 		if got := j.records(m.dir); got != want {
 			j.fail("%s has other records:\n%s\n--- than the server:\n%s", m.name, got, want)
 		}
-		report, err := m.r.Store().Fsck(j.ctx, proof.Options{Replay: true, Run: "*"})
+		report, err := m.r.Record().Fsck(j.ctx, proof.Options{Replay: true, Run: "*"})
 		j.must(err)
 		if !report.Clean() {
 			j.fail("%s: fsck: %+v", m.name, report.Findings)
@@ -852,7 +852,7 @@ func (j *journey) summaryOf(op string, p promise) string {
 func (j *journey) unique() {
 	for _, m := range j.machines {
 		rows := func(l wire.Ledger) []run.Line {
-			list, err := m.r.Store().TailRows(j.ctx, l, 0, nil)
+			list, err := m.r.Record().TailRows(j.ctx, l, 0, nil)
 			j.must(err)
 			return list
 		}

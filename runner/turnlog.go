@@ -1,4 +1,4 @@
-// TurnLog: what the program that carried out a turn printed.
+// What the program that carried out a turn printed; files of the project.
 
 package runner
 
@@ -32,6 +32,14 @@ func (r *Runner) TurnLog(turnID string, attempts int) (name string, data []byte,
 	return "", nil, nil
 }
 
+// KeepLog keeps what an agent said in an attempt that led nowhere: the bundle and the log in it are made anew for the
+// next one. The log of an accepted turn is kept by its acceptance. A log that cannot be kept costs no more than itself.
+func (r *Runner) KeepLog(turnID string, attempt int) {
+	if bundle, kept := dispatch.BundleDir(turnID), dispatch.AttemptLog(turnID, attempt); bundle != "" && kept != "" {
+		_ = r.store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
+	}
+}
+
 // maxProjectFile bounds a file of the project that is shown to a person.
 const maxProjectFile = 64 << 20
 
@@ -44,3 +52,6 @@ func (r *Runner) ReadFile(name string) ([]byte, error) {
 	}
 	return projectfile.Read(r.store.Dir(), clean, maxProjectFile)
 }
+
+// MakeDir makes a project-relative directory and those above it, durably and never through a link out of the project.
+func (r *Runner) MakeDir(name string) error { return r.store.MakeDir(name) }

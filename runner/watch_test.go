@@ -75,7 +75,7 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 	if s := p.state(); s.Status != wire.StatusActive {
 		t.Fatalf("the run is %s", s.Status)
 	}
-	report, err := p.r.Store().Fsck(p.ctx, proof.Options{Replay: true})
+	report, err := p.r.Record().Fsck(p.ctx, proof.Options{Replay: true})
 	p.must(err)
 	if !report.Clean() {
 		t.Fatalf("fsck: %+v", report.Findings)

@@ -59,12 +59,12 @@ func (e *Examination) Worst() string {
 
 // doctor carries one examination.
 type doctor struct {
-	r     *runner.Runner
-	store *gitstore.Store // behind r
-	fix   bool
-	opt   Options
-	out   Examination
-	bad   bool // agentxchain.json cannot be read: nothing can be said about the run
+	r   *runner.Runner
+	rec runner.Record // of r
+	fix bool
+	opt Options
+	out Examination
+	bad bool // agentxchain.json cannot be read: nothing can be said about the run
 }
 
 // Options says how far an examination goes.
@@ -84,7 +84,7 @@ type Options struct {
 // changes of another tool recorded. Findings are in a fixed order; the error is
 // only for an interruption.
 func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, error) {
-	d := &doctor{r: r, store: r.Store(), fix: opt.Fix, opt: opt}
+	d := &doctor{r: r, rec: r.Record(), fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
 		d.git, d.identity, d.lock, d.gitLocks, d.worktree, d.config, d.run, d.guards, d.told, d.ignored, d.tracked,
 		d.leftovers, d.proposals, d.signedOff, d.caller,
@@ -161,13 +161,13 @@ func (d *doctor) run(ctx context.Context) {
 	if d.bad {
 		return
 	}
-	v, err := d.store.View(ctx)
+	v, err := d.view(ctx)
 	if err != nil {
 		d.failed("state", err, "git agentxchain fsck")
 		return
 	}
 	if (len(v.Notices) > 0 || len(d.journals()) > 0) && d.mendFiles(ctx, v) {
-		if v, err = d.store.View(ctx); err != nil {
+		if v, err = d.view(ctx); err != nil {
 			d.failed("state", err, "git agentxchain fsck")
 			return
 		}
@@ -202,6 +202,15 @@ func (d *doctor) run(ctx context.Context) {
 	}
 }
 
+// view reads the run as it lies here: a project without a state is not taken for an idle one.
+func (d *doctor) view(ctx context.Context) (v *gitstore.View, err error) {
+	err = d.r.Alone(func(s *gitstore.Store) error {
+		v, err = s.View(ctx)
+		return err
+	})
+	return v, err
+}
+
 // mendFiles lets a transaction bring working files and record into agreement,
 // which every changing command begins with anyway.
 func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
@@ -226,7 +235,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 
 // fresh is a project without a state: a new clone, most likely.
 func (d *doctor) fresh(ctx context.Context) {
-	refs, err := chain.Runs(ctx, d.store.Repository())
+	refs, err := chain.Runs(ctx, d.rec.Repository())
 	if err != nil {
 		d.failed("state", err, "git fsck")
 		return

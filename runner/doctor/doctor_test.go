@@ -158,7 +158,7 @@ func TestDoctorPrograms(t *testing.T) {
 	if err := os.Chmod(repo.Path("tools/run.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	d := &doctor{r: r, store: r.Store()}
+	d := &doctor{r: r, rec: r.Record()}
 	for _, tt := range []struct{ word, cwd, want string }{
 		{"git", "", ""},
 		{"agentxchain-no-such-program", "", "agentxchain-no-such-program is not on PATH"},
@@ -179,8 +179,13 @@ func TestDoctorPrograms(t *testing.T) {
 			t.Errorf("%q in %q: %q, want %q", tt.word, tt.cwd, got, tt.want)
 		}
 	}
-	d.r = runner.New(r.Store(),
+	var err error
+	d.r, err = runner.Open(t.Context(), repo.dir,
 		runner.Options{Getenv: func(k string) string { return map[string]string{"SET": "1"}[k] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.r.Close() })
 	for value, want := range map[string]string{
 		"plain":            "",
 		"Bearer ${SET}":    "",

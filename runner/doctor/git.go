@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
@@ -22,7 +23,7 @@ import (
 const wantGitMajor, wantGitMinor = 2, 31
 
 func (d *doctor) git(ctx context.Context) {
-	repo := d.store.Repository()
+	repo := d.rec.Repository()
 	v, err := repo.Git.Version(ctx)
 	switch {
 	case err != nil:
@@ -62,7 +63,7 @@ func writable(dir string) error {
 }
 
 func (d *doctor) identity(ctx context.Context) {
-	name, email := d.store.Identity(ctx)
+	name, email := d.r.Identity(ctx)
 	// The store's stand-ins for what git has no value for.
 	missing := []string{}
 	if name == "agentxchain" {
@@ -81,7 +82,7 @@ func (d *doctor) identity(ctx context.Context) {
 }
 
 func (d *doctor) worktree(ctx context.Context) {
-	repo := d.store.Repository()
+	repo := d.rec.Repository()
 	st, err := repo.Status(ctx, repo.Prefix)
 	if err != nil {
 		fix := "git status"
@@ -132,7 +133,7 @@ func (d *doctor) ignored(ctx context.Context) {
 		d.ok("ignore", "git ignores the working files of runs")
 		return
 	}
-	have, err := projectfile.Read(d.store.Dir(), ".gitignore", projectfile.MaxGate)
+	have, err := projectfile.Read(d.rec.Dir(), ".gitignore", projectfile.MaxGate)
 	if err != nil {
 		d.failed("ignore", err, "make .gitignore a plain file")
 		return
@@ -148,11 +149,11 @@ func (d *doctor) ignored(ctx context.Context) {
 	if !d.fix {
 		return
 	}
-	if info, err := os.Lstat(filepath.Join(d.store.Dir(), ".gitignore")); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Lstat(filepath.Join(d.rec.Dir(), ".gitignore")); err == nil && !info.Mode().IsRegular() {
 		f.Fix = "add the lines by hand: .gitignore is not a plain file"
 		return
 	}
-	if err := d.store.Replace(".gitignore", merged); err != nil {
+	if err := d.r.Alone(func(s *gitstore.Store) error { return s.Replace(".gitignore", merged) }); err != nil {
 		d.failed("ignore", err, "make .gitignore writable")
 		return
 	}
@@ -164,7 +165,7 @@ func (d *doctor) notIgnored(ctx context.Context) ([]string, error) {
 	// --no-index: a tracked file is a matter of its own, see tracked. check-ignore
 	// is the one command that refuses the literal pathspecs git runs with here; the
 	// probes hold no pattern.
-	out, err := d.store.Repository().Git.Run(ctx, []byte(strings.Join(probes, "\x00")+"\x00"),
+	out, err := d.rec.Repository().Git.Run(ctx, []byte(strings.Join(probes, "\x00")+"\x00"),
 		"--no-literal-pathspecs", "check-ignore", "-z", "--no-index", "--stdin")
 	var ge *git.GitError
 	if err != nil && !(errors.As(err, &ge) && ge.ExitCode == 1) { // 1: none of them is ignored
@@ -183,7 +184,7 @@ func (d *doctor) tracked(ctx context.Context) {
 			roots = append(roots, p)
 		}
 	}
-	out, err := d.store.Repository().Git.Run(ctx, nil, append([]string{"ls-files", "-z", "--"}, roots...)...)
+	out, err := d.rec.Repository().Git.Run(ctx, nil, append([]string{"ls-files", "-z", "--"}, roots...)...)
 	if err != nil {
 		d.failed("ignore", err, "git ls-files")
 		return

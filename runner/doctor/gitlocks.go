@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
@@ -19,9 +20,13 @@ const lockPatience = 10 * time.Second
 // proven to be of a git that git agentxchain had started and that was killed; any
 // other may be somebody's, and the person is told how to judge it.
 func (d *doctor) gitLocks(ctx context.Context) {
-	repo := d.store.Repository()
+	repo := d.rec.Repository()
 	if d.fix {
-		done, err := d.store.SweepLocks(ctx, 0)
+		var done []string
+		err := d.r.Alone(func(s *gitstore.Store) (err error) {
+			done, err = s.SweepLocks(ctx, 0)
+			return err
+		})
 		if err != nil && fail.CodeOf(err) != fail.CodeLocked { // who holds it was said
 			d.failed("lock", err, "git agentxchain doctor --fix")
 		}
@@ -63,7 +68,7 @@ func (d *doctor) gitLocks(ctx context.Context) {
 
 // nameFile names a file of the repository as a person would look for it.
 func (d *doctor) nameFile(name string) string {
-	rel, err := filepath.Rel(d.store.Repository().TopLevel, name)
+	rel, err := filepath.Rel(d.rec.Repository().TopLevel, name)
 	if err != nil || strings.HasPrefix(rel, "..") {
 		return name
 	}

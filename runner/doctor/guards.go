@@ -13,7 +13,7 @@ import (
 // guards reports guards that were installed and have gone silent: git says
 // nothing when a hook it does not find is not run.
 func (d *doctor) guards(ctx context.Context) {
-	st, err := githooks.Check(ctx, d.store.Repository())
+	st, err := githooks.Check(ctx, d.rec.Repository())
 	if err != nil {
 		d.failed("guards", err, "git agentxchain hooks status")
 		return

@@ -17,8 +17,8 @@ import (
 // isolation tries each isolation on the git directory of this project: a program in
 // it sets out to write there. What is asked for and does not hold is a problem.
 func (d *doctor) isolation(ctx context.Context, c *config.Config) {
-	repo := d.store.Repository()
-	protected := runtimes.Protected(d.store.Dir(), repo.TopLevel, repo.CommonDir, repo.GitDir, repo.ObjectsDir)
+	repo := d.rec.Repository()
+	protected := runtimes.Protected(d.rec.Dir(), repo.TopLevel, repo.CommonDir, repo.GitDir, repo.ObjectsDir)
 	free, err := os.MkdirTemp("", "agentxchain-trial-")
 	if err != nil {
 		d.add("isolation", LevelWarning, "", "no isolation was tried: %s", err)

@@ -24,7 +24,7 @@ import (
 // that, by the very rules every command follows (docs/spec/lifecycle.md#accepting-a-turn): so that is what
 // --fix does, and it lets go at once.
 func (d *doctor) lock(ctx context.Context) {
-	data, err := projectfile.Read(d.store.Dir(), wire.LockPath, 64<<10)
+	data, err := projectfile.Read(d.rec.Dir(), wire.LockPath, 64<<10)
 	if err != nil {
 		d.failed("lock", err, "look at "+wire.LockPath+" and move it away when no command is running")
 		return
@@ -44,7 +44,7 @@ func (d *doctor) lock(ctx context.Context) {
 		}
 		return
 	}
-	path := filepath.Join(d.store.Dir(), filepath.FromSlash(wire.LockPath))
+	path := filepath.Join(d.rec.Dir(), filepath.FromSlash(wire.LockPath))
 	l, err := lockfile.Acquire(ctx, path, "doctor", 0)
 	var held *git.LockedError
 	switch {
@@ -148,7 +148,7 @@ func (d *doctor) journals() []string {
 }
 
 func (d *doctor) list(dir string) []fs.DirEntry {
-	list, err := os.ReadDir(filepath.Join(d.store.Dir(), filepath.FromSlash(dir)))
+	list, err := os.ReadDir(filepath.Join(d.rec.Dir(), filepath.FromSlash(dir)))
 	if err != nil {
 		return nil // absent, or no directory: then nothing was left in it
 	}

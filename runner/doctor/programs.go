@@ -20,7 +20,7 @@ func (d *doctor) hooks(c *config.Config) {
 	if found == 0 {
 		return
 	}
-	problems := hooks.Problems(c, d.store.Dir(), d.lookup)
+	problems := hooks.Problems(c, d.rec.Dir(), d.lookup)
 	for _, p := range problems {
 		level := LevelWarning
 		if p.Blocking {
@@ -48,7 +48,7 @@ func (d *doctor) prompts(c *config.Config) {
 		if problem != "" {
 			continue // the configuration's own finding
 		}
-		data, err := projectfile.Read(d.store.Dir(), clean, turnfiles.MaxPrompt)
+		data, err := projectfile.Read(d.rec.Dir(), clean, turnfiles.MaxPrompt)
 		switch {
 		case err != nil:
 			d.failed("config", err, fix)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
 // proposals finds files that are as a proposal wants them and not recorded as applied: an apply was ended after it
@@ -17,7 +16,7 @@ func (d *doctor) proposals(ctx context.Context) {
 	if v == nil || v.State == nil || v.State.Status != wire.StatusActive || v.State.ActiveTurns.Len() > 0 {
 		return // what a turn at work writes is its own
 	}
-	waiting, err := proposal.Waiting(ctx, d.store, v)
+	waiting, err := d.r.WaitingProposals(ctx, v)
 	if err != nil {
 		d.failed("proposal", err, "git agentxchain fsck")
 		return
@@ -49,7 +48,7 @@ func (d *doctor) proposals(ctx context.Context) {
 		}
 		d.add("proposal", LevelWarning, "recorded as applied at "+out.Commit[:12],
 			"%s: an apply was ended before it was recorded", what).Mended = true
-		if fresh, err := d.store.View(ctx); err == nil {
+		if fresh, err := d.view(ctx); err == nil {
 			d.out.View = fresh
 		}
 	}

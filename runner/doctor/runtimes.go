@@ -105,7 +105,7 @@ func (d *doctor) probe(ctx context.Context, c *config.Config,
 		})
 	}
 	req := &runtimes.ProbeRequest{
-		Root:    d.store.Dir(),
+		Root:    d.rec.Dir(),
 		Runtime: rt,
 		Config:  c,
 		Getenv:  d.r.Getenv,
@@ -123,7 +123,7 @@ func (d *doctor) runtimeProblem(rt *config.Runtime) string {
 	case "local_cli", "mcp":
 		if words := runtimes.Command(rt.Raw); len(words) > 0 && !strings.Contains(words[0], "{") {
 			if p := hooks.ProgramProblem(words[0],
-				filepath.Join(d.store.Dir(), filepath.FromSlash(rt.Raw.String("cwd")))); p != "" {
+				filepath.Join(d.rec.Dir(), filepath.FromSlash(rt.Raw.String("cwd")))); p != "" {
 				return p
 			}
 		}

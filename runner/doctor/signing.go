@@ -46,7 +46,7 @@ type SigningDone struct {
 
 // SigningKeys lists the keys that the person can sign with, the best first.
 func SigningKeys(ctx context.Context, r *runner.Runner) []SigningKey {
-	return signing.Keys(ctx, consent.Settings(ctx, r.Store().Dir()))
+	return signing.Keys(ctx, consent.Settings(ctx, r.Record().Dir()))
 }
 
 // SetUpSigning has git sign with an SSH key in this repository, once a test signature
@@ -60,7 +60,7 @@ func SetUpSigning(ctx context.Context, r *runner.Runner, opt SigningSetup) (*Sig
 	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
 		return nil, refusal
 	}
-	s := consent.Settings(ctx, r.Store().Dir())
+	s := consent.Settings(ctx, r.Record().Dir())
 	from := s
 	from.Dir = opt.Dir
 	key, err := from.ReadKey(opt.Key)
@@ -95,10 +95,10 @@ func SetUpSigning(ctx context.Context, r *runner.Runner, opt SigningSetup) (*Sig
 	}
 	out.Listed = refusal == nil
 	for _, set := range [][2]string{{"gpg.format", attest.FormatSSH}, {"user.signingKey", key.Name}} {
-		if err := r.Store().Repository().DropLocalSetting(ctx, set[0]); err != nil {
+		if err := r.Record().Repository().DropLocalSetting(ctx, set[0]); err != nil {
 			return nil, err
 		}
-		if err := r.Store().Repository().AddLocalSetting(ctx, set[0], set[1]); err != nil {
+		if err := r.Record().Repository().AddLocalSetting(ctx, set[0], set[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +111,7 @@ func SetUpSigning(ctx context.Context, r *runner.Runner, opt SigningSetup) (*Sig
 // signerEmail is the address a statement of the person's names. It becomes a pattern of
 // the file of signers, so it may hold nothing that means more there than itself.
 func signerEmail(ctx context.Context, r *runner.Runner) (string, error) {
-	_, email := r.Store().Identity(ctx)
+	_, email := r.Identity(ctx)
 	plain := !strings.ContainsFunc(email, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`*?!,"'\#`, c)
 	})
@@ -130,7 +130,7 @@ func signerEmail(ctx context.Context, r *runner.Runner) (string, error) {
 func signerFiles(r *runner.Runner) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, p := range wire.SignerFiles() {
-		data, err := projectfile.Read(r.Store().Dir(), p, projectfile.MaxGate)
+		data, err := projectfile.Read(r.Record().Dir(), p, projectfile.MaxGate)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func listSigner(data []byte, email, public string) []byte {
 }
 
 func writeSigners(r *runner.Runner, data []byte) error {
-	root, err := os.OpenRoot(r.Store().Dir())
+	root, err := os.OpenRoot(r.Record().Dir())
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if len(wanted) == 0 {
 		return
 	}
-	for _, lack := range consent.Settings(ctx, d.r.Store().Dir()).Setup().Missing {
+	for _, lack := range consent.Settings(ctx, d.r.Record().Dir()).Setup().Missing {
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lack.Command,
 			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lack.What)
 		return

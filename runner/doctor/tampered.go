@@ -20,7 +20,7 @@ func (d *doctor) told(ctx context.Context) {
 		d.add("git", LevelWarning, "look at what the agent did, then: git agentxchain unblock",
 			"an agent has changed what git is told; it was put back, copies are in .agentxchain/transactions/git-*")
 	}
-	switch keys, err := d.store.Repository().UnusedPrograms(ctx); {
+	switch keys, err := d.rec.Repository().UnusedPrograms(ctx); {
 	case err != nil:
 		d.failed("git", err, "git config --list --show-origin")
 	case len(keys) > 0:

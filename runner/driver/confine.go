@@ -20,7 +20,7 @@ func (d *Driver) confine(req *runtimes.Request) error {
 	}
 	free := []string{path.Dir(req.StagingPath), wire.ReviewsDir}
 	for _, dir := range free {
-		if err := d.r.Store().MakeDir(dir); err != nil {
+		if err := d.r.MakeDir(dir); err != nil {
 			return err
 		}
 		req.Writable = append(req.Writable, d.path(dir))

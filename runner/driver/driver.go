@@ -254,7 +254,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 		}
 	}
 	for _, dir := range []string{path.Dir(turnmark.Path(req.TurnID)), path.Dir(req.StagingPath)} {
-		if err := d.r.Store().MakeDir(dir); err != nil {
+		if err := d.r.MakeDir(dir); err != nil {
 			return refuse(runtimes.Aborted, err)
 		}
 	}
@@ -263,7 +263,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 		return refuse(runtimes.Aborted, err)
 	}
 	if _, err := root.Lstat(turnmark.Path(req.TurnID)); errors.Is(err, fs.ErrNotExist) {
-		if err := d.r.Store().Watch().Announce(req.TurnID); err != nil {
+		if err := d.r.AnnounceDispatch(req.TurnID); err != nil {
 			return refuse(runtimes.Aborted, err)
 		}
 	}
@@ -271,7 +271,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	if err != nil {
 		return refuse(runtimes.Aborted, err)
 	}
-	defer d.r.Store().Watch().TakeSettled(req.TurnID)
+	defer d.r.ConcludeDispatch(req.TurnID)
 	defer mark.Release()
 	if d.opt.Sole {
 		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // without it the marks have to do
@@ -328,7 +328,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 		out = refuse(runtimes.Blocked, err)
 	}
 	if out.Kind != runtimes.Staged && out.Kind != runtimes.Returned {
-		d.archive(req.TurnID, req.Attempt)
+		d.r.KeepLog(req.TurnID, req.Attempt)
 	}
 	return out
 }
@@ -359,15 +359,6 @@ func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
 		Recovery: "look at what the agent did, then: git agentxchain unblock"}
 }
 
-// archive keeps what an agent said in an attempt that led nowhere: the bundle and
-// the log in it are made anew for the next one. The log of an accepted turn is kept
-// by its acceptance.
-func (d *Driver) archive(turnID string, attempt int) {
-	if bundle, kept := dispatch.BundleDir(turnID), dispatch.AttemptLog(turnID, attempt); bundle != "" && kept != "" {
-		_ = d.r.Store().KeepLog(path.Join(bundle, dispatch.LogFile), kept)
-	}
-}
-
 // earlier keeps the log that lies in the bundle: of the attempt before, whose result
 // was refused, or of this one, whose loop was killed.
 func (d *Driver) earlier(root *os.Root, req *runtimes.Request) {
@@ -377,7 +368,7 @@ func (d *Driver) earlier(root *os.Root, req *runtimes.Request) {
 			attempt = before
 		}
 	}
-	d.archive(req.TurnID, attempt)
+	d.r.KeepLog(req.TurnID, attempt)
 }
 
 // attempts makes the dispatch again, within the turn's time, while the other side

@@ -47,7 +47,7 @@ type BisectResult struct {
 // Errors: not_found when no operation judges it, or a bound is no operation of the run;
 // those of OtherConfig.Over and of the record.
 func Bisect(ctx context.Context, r *runner.Runner, opt *BisectOptions) (*BisectResult, error) {
-	ops, err := r.Store().Chain(ctx, opt.Run, "")
+	ops, err := r.Record().Chain(ctx, opt.Run, "")
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (b *bisecting) position(name string) (int, error) {
 	i := slices.IndexFunc(b.ops, func(op chain.OpInfo) bool { return called(&op, name) })
 	if i < 0 {
 		hint := "git agentxchain log"
-		if op, err := chain.Show(b.ctx, b.r.Store().Repository(), name); err == nil {
+		if op, err := chain.Show(b.ctx, b.r.Record().Repository(), name); err == nil {
 			hint = "it is one of run " + op.Run + ", which is searched with --run " + wire.ShellWord(op.Run)
 		}
 		return 0, &wire.Error{
@@ -163,7 +163,7 @@ func (b *bisecting) position(name string) (int, error) {
 func (b *bisecting) ask(position int) (whatif.Standing, error) {
 	i := b.at[position]
 	p := &probe{evidence: make(map[string]string)}
-	err := chain.EachOp(b.ctx, b.r.Store().Repository(), b.ops, i, i+1,
+	err := chain.EachOp(b.ctx, b.r.Record().Repository(), b.ops, i, i+1,
 		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 			other := b.others.of(op)
 			if other.err != nil {

@@ -42,9 +42,9 @@ func (e *Explanation) Object() *ojson.Object {
 //
 // Errors: not_found when the run knows nothing of the name; no_run; those of the record.
 func Explain(ctx context.Context, r *runner.Runner, run, of string) (*Explanation, error) {
-	ops, err := r.Store().Chain(ctx, run, "")
+	ops, err := r.Record().Chain(ctx, run, "")
 	if err != nil {
-		if chain, nerr := r.Store().Refusal(of); nerr == nil && chain != nil {
+		if chain, nerr := r.Record().Refusal(of); nerr == nil && chain != nil {
 			return &Explanation{Kind: "refusal", Of: of, Run: chain.Run, Chains: []*verdict.Chain{chain}}, nil
 		}
 		return nil, err
@@ -52,7 +52,7 @@ func Explain(ctx context.Context, r *runner.Runner, run, of string) (*Explanatio
 	return ExplainIn(ctx, r, ops, of)
 }
 
-// ExplainIn is Explain in a chain that has been read (gitstore.Store.Chain).
+// ExplainIn is Explain in a chain that has been read (Record.Chain).
 func ExplainIn(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, of string) (*Explanation, error) {
 	out := &Explanation{Of: of, Run: ops[0].Run}
 	switch {
@@ -78,7 +78,7 @@ func ExplainIn(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, of str
 			break
 		}
 	}
-	noted, err := r.Store().Refusal(of)
+	noted, err := r.Record().Refusal(of)
 	if err != nil {
 		return nil, err
 	}
@@ -164,16 +164,16 @@ func explainNewest(
 }
 
 // chainAt judges ops[i] as it was judged; nil for one that cannot be applied again. ops is
-// a chain from its beginning (gitstore.Store.Chain).
+// a chain from its beginning (Record.Chain).
 func chainAt(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, i int) (*verdict.Chain, error) {
 	var out *verdict.Chain
-	err := chain.EachOp(ctx, r.Store().Repository(), ops, i, i+1,
+	err := chain.EachOp(ctx, r.Record().Repository(), ops, i, i+1,
 		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 			d := past(op).Explain()
 			if d == nil {
 				return nil, nil
 			}
-			data, err := chain.ConfigBytes(ctx, r.Store().Repository(), op.ConfigID)
+			data, err := chain.ConfigBytes(ctx, r.Record().Repository(), op.ConfigID)
 			if err != nil {
 				return nil, err
 			}

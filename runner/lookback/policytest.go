@@ -44,9 +44,9 @@ func (c *CaseResult) Passed() bool { return c.Err == "" && len(c.Problems) == 0 
 // PolicyTests runs cases under a configuration: those in the files, project-relative, or
 // all below PolicyTestsDir. A project without any has none.
 func PolicyTests(ctx context.Context, r *runner.Runner, cfg *config.Config, files []string) ([]*CaseResult, error) {
-	root, err := os.OpenRoot(r.Store().Dir())
+	root, err := os.OpenRoot(r.Record().Dir())
 	if err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", r.Store().Dir())
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", r.Record().Dir())
 	}
 	defer func() { _ = root.Close() }()
 	if files == nil {
@@ -128,7 +128,7 @@ func RecordCase(
 	turn,
 	name string,
 ) (file string, c *whatif.Case, texts int, err error) {
-	ops, err := r.Store().Chain(ctx, run, "")
+	ops, err := r.Record().Chain(ctx, run, "")
 	if err != nil {
 		return "", nil, 0, err
 	}
@@ -146,7 +146,7 @@ func RecordCase(
 	if name == "" {
 		name = turn
 	}
-	err = chain.EachOp(ctx, r.Store().Repository(), ops, at, at+1,
+	err = chain.EachOp(ctx, r.Record().Repository(), ops, at, at+1,
 		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
 			var err error
 			c, err = whatif.RecordCase(name, past(op))
@@ -164,7 +164,7 @@ func RecordCase(
 			WithHint("write the case by hand (docs/whatif.md#cases)")
 	}
 	file = path.Join(PolicyTestsDir, name+".json")
-	root, err := os.OpenRoot(r.Store().Dir())
+	root, err := os.OpenRoot(r.Record().Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
 		err = root.MkdirAll(PolicyTestsDir, 0o777)

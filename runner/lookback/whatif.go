@@ -118,7 +118,7 @@ func (o *others) of(op *chain.RecordedOp) *otherConfig {
 	}
 	out := &otherConfig{was: op.Config}
 	var recorded []byte
-	if recorded, out.err = chain.ConfigBytes(o.ctx, o.r.Store().Repository(), op.ConfigID); out.err == nil {
+	if recorded, out.err = chain.ConfigBytes(o.ctx, o.r.Record().Repository(), op.ConfigID); out.err == nil {
 		out.cfg, out.data, out.err = o.opt.Over(recorded)
 	}
 	if out.err == nil {
@@ -140,11 +140,11 @@ func WhatIf(ctx context.Context, r *runner.Runner, run string, opt *OtherConfig)
 	}
 	var mu sync.Mutex
 	var back []judged // newest first
-	_, tip, err := r.Store().Newest(ctx, run)
+	_, tip, err := r.Record().Newest(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	ops, err := chain.EachOpBack(ctx, r.Store().Repository(), tip,
+	ops, err := chain.EachOpBack(ctx, r.Record().Repository(), tip,
 		func(i int, op *chain.RecordedOp) (*protocol.Transition, error) {
 			other := o.of(op)
 			if other.err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
-	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
 // loop is one run of Run. All of it belongs to the goroutine of Run; a flight
@@ -170,7 +169,7 @@ func (l *loop) limits(s *run.State) {
 			return
 		}
 		// The next turn would work on files that do not have the proposed work.
-		switch waiting, err := proposal.Waiting(l.work, l.r.Store(), l.view); {
+		switch waiting, err := l.r.WaitingProposals(l.work, l.view); {
 		case err != nil:
 			l.fail(Blocked, "the proposals cannot be read", err)
 		case len(waiting) > 0:
